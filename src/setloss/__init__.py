@@ -1,3 +1,60 @@
-"""Train predictors for the set-level loss they are judged by."""
+"""Train predictors for the set-level loss they are judged by.
+
+The tree follows the paper, "A Convex Surrogate Operator for General Non-Modular Loss Functions" (Yu and
+Blaschko, AISTATS 2016): set functions (`SetFunction`, verdicts), losses (`Dice`, `CostCurve`, ...), the
+decomposition D (`decompose`).
+"""
+
+from setloss.closure import monotone_closure
+from setloss.decomposition import Decomposition, DecompositionError, decompose
+from setloss.losses import (
+    CostCurve,
+    Dice,
+    FBeta,
+    Hamming,
+    Jaccard,
+    Loss,
+    Tversky,
+    from_counts,
+    from_set_function,
+    loss_named,
+)
+from setloss.setfunction import SetFunction
+from setloss.verdicts import (
+    Verdict,
+    is_increasing,
+    is_modular,
+    is_nonnegative,
+    is_submodular,
+    is_supermodular,
+    is_symmetric,
+    verdicts,
+)
 
 __version__ = "0.1.0"
+
+__all__ = [
+    "CostCurve",
+    "Decomposition",
+    "DecompositionError",
+    "Dice",
+    "FBeta",
+    "Hamming",
+    "Jaccard",
+    "Loss",
+    "SetFunction",
+    "Tversky",
+    "Verdict",
+    "decompose",
+    "from_counts",
+    "from_set_function",
+    "is_increasing",
+    "is_modular",
+    "is_nonnegative",
+    "is_submodular",
+    "is_supermodular",
+    "is_symmetric",
+    "loss_named",
+    "monotone_closure",
+    "verdicts",
+]

@@ -76,4 +76,4 @@ def cell_weights(shape: Shape) -> Array:
 
 def cell_levels(shape: Shape) -> NDArray[np.intp]:
     """``|A|`` of the subsets in each cell: the sum of its counts."""
-    return np.sum(np.indices(shape), axis=0)
+    return np.asarray(np.indices(shape).sum(axis=0), dtype=np.intp)

@@ -1,0 +1,72 @@
+"""Ragged data: elements (frames, labels, pixels) gathered in bags, stored flat with offsets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+
+@dataclass(frozen=True, eq=False)
+class Bags:
+    """Bag ``i`` holds the elements ``order[offsets[i]:offsets[i + 1]]`` of the flat arrays.
+
+    `order` is None where the bags already lie one after the other.
+    """
+
+    offsets: NDArray[np.intp]
+    order: NDArray[np.intp] | None = None
+    ids: NDArray[Any] | None = None
+
+    @classmethod
+    def from_offsets(cls, offsets: ArrayLike) -> Bags:
+        """Bags one after the other, bag i from ``offsets[i]`` up to ``offsets[i + 1]``."""
+        array = np.asarray(offsets)
+        if array.ndim != 1 or array.size < 1 or not np.issubdtype(array.dtype, np.integer) or array[0] != 0:
+            raise ValueError("offsets must be a 1-D array of integers that starts with 0")
+        empty = np.flatnonzero(np.diff(array) <= 0)
+        if empty.size:
+            raise ValueError(f"offsets must increase; bag {empty[0]} is empty. Leave empty bags out.")
+        return cls(array.astype(np.intp))
+
+    @classmethod
+    def from_groups(cls, groups: ArrayLike) -> Bags:
+        """One bag per distinct id; bags are in sorted order of their ids, elements keep their order."""
+        array = np.asarray(groups)
+        if array.ndim != 1:
+            raise ValueError(f"groups must be a 1-D array, one bag id per element; got shape {array.shape}")
+        if array.dtype.kind == "f" and np.any(np.isnan(array)):
+            raise ValueError(
+                f"groups must name a bag for every element; element {np.argmax(np.isnan(array))} is NaN"
+            )
+        ids, inverse, sizes = np.unique(array, return_inverse=True, return_counts=True)
+        order = np.argsort(inverse, kind="stable")
+        contiguous = bool(np.all(order == np.arange(len(order))))
+        return cls(np.concatenate(([0], np.cumsum(sizes))), None if contiguous else order, ids)
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def sizes(self) -> NDArray[np.intp]:
+        """The number of elements of each bag."""
+        return np.diff(self.offsets)
+
+    @property
+    def elements(self) -> int:
+        """The number of elements of all bags together."""
+        return int(self.offsets[-1])
+
+    def gather(self, values: NDArray[Any]) -> NDArray[Any]:
+        """A flat array, rearranged so that the bags lie one after the other."""
+        if len(values) != self.elements:
+            raise ValueError(f"the bags hold {self.elements} elements, the array has {len(values)}")
+        return values if self.order is None else values[self.order]
+
+    def totals(self, values: NDArray[Any]) -> NDArray[Any]:
+        """The sum over each bag of a gathered array."""
+        if len(self) == 0:
+            return np.zeros(0, dtype=values.dtype)
+        return np.add.reduceat(values, self.offsets[:-1])

@@ -1,0 +1,112 @@
+"""The operator D: every set function is submodular plus supermodular (Section 3.1, Definition 6).
+
+    D l = argmin over g of  sum_A g(A)   subject to   g supermodular, g >= 0, g(empty) = 0, l - g submodular
+
+`decompose` tries, in this order: closed forms, which never build a table; the pointwise lower bound, where it
+turns out to be feasible; the linear program. The paper proves the minimiser unique; it is not (p >= 4). Among
+several optima D here is the one of least sum of squares, sum_A g(A)^2.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from setloss.counts import AxisCurve, CountFunction, Split, Sum, Table
+from setloss.decomposition.certificate import (
+    EXHAUSTIVE_CELLS,
+    FEASIBILITY_TOLERANCE,
+    Certificate,
+    DecompositionError,
+    Measured,
+    infeasibility,
+    mean_over_subsets,
+    measure_curve,
+    measure_sampled,
+    measure_table,
+)
+from setloss.decomposition.closed_forms import split_symmetric
+from setloss.decomposition.lower_bound import pointwise_lower_bound
+from setloss.lattice import Array
+from setloss.setfunction import SetFunction
+
+__all__ = ["Certificate", "Decomposition", "DecompositionError", "decompose"]
+
+
+@dataclass(frozen=True)
+class Decomposition:
+    """l = submodular + supermodular, with the certificate that this is D's answer."""
+
+    loss: SetFunction
+    submodular: SetFunction
+    supermodular: SetFunction
+    certificate: Certificate
+
+
+def decompose(loss: SetFunction) -> Decomposition:
+    """D l, certified, or a `DecompositionError`; never an uncertified g."""
+    counts = loss.counts
+    split, rule = _closed_form(counts)
+    if split is not None:
+        certificate = _certify_pointwise(counts, split, rule)
+    else:
+        split, certificate = _from_table(loss.table)
+    if not certificate.holds:
+        raise DecompositionError(
+            f"the decomposition over {loss.p} elements could not be certified: {certificate}. The values of "
+            "this function may differ by too many orders of magnitude; please report it with the function."
+        )
+    return Decomposition(
+        loss,
+        SetFunction(split.submodular, loss.groups),
+        SetFunction(split.supermodular, loss.groups),
+        certificate,
+    )
+
+
+def _closed_form(counts: CountFunction) -> tuple[Split | None, str]:
+    populated = [b for b, n in enumerate(counts.sizes) if n > 0]
+    known = counts.split()
+    if known is not None:
+        return known, "closed form"
+    if not populated:
+        return Split(counts, Sum(counts.sizes), "no elements"), "closed form"
+    if len(populated) == 1:
+        return split_symmetric(counts, populated[0]), "symmetric closed form"
+    return None, ""
+
+
+def _from_table(table: Array) -> tuple[Split, Certificate]:
+    """The pointwise lower bound where it is feasible, else the linear program."""
+    bound = pointwise_lower_bound(table)
+    if infeasibility(table, bound) <= FEASIBILITY_TOLERANCE:
+        split = Split(Table(table - bound), Table(bound), "the lower bound on every feasible g is feasible")
+        return split, _certify_pointwise(Table(table), split, "pointwise lower bound")
+    from setloss.decomposition.program import solve_program
+
+    solution = solve_program(table)
+    split = Split(Table(table - solution.supermodular), Table(solution.supermodular), "linear program")
+    return split, solution.certificate
+
+
+def _certify_pointwise(counts: CountFunction, split: Split, rule: str) -> Certificate:
+    measured = _measure(counts, split)
+    primal = mean_over_subsets(split.supermodular)
+    return Certificate(
+        rule=rule,
+        reason=split.reason,
+        feasibility=measured.feasibility,
+        column_residual=measured.column_residual,
+        primal=primal,
+        dual=primal * (1 - measured.column_residual),
+        unique=True,
+        tie_broken=False,
+        checked=measured.checked,
+    )
+
+
+def _measure(counts: CountFunction, split: Split) -> Measured:
+    if isinstance(split.supermodular, AxisCurve) and len(counts.sizes) == 1:
+        return measure_curve(counts.table(), split.supermodular)
+    if counts.cells <= EXHAUSTIVE_CELLS:
+        return measure_table(counts.table(), split.supermodular.table())
+    return measure_sampled(counts, split.submodular, split.supermodular)

@@ -1,0 +1,24 @@
+"""D in closed form: symmetric functions in O(p), and the families that know their own decomposition."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from setloss.counts import AxisCurve, CountFunction, Split
+
+
+def split_symmetric(loss: CountFunction, axis: int) -> Split:
+    """One group: g(0) = g(1) = 0 and g'' = max(0, l''), the pointwise smallest feasible g.
+
+    Curvatures below the rounding error of the values are taken as zero; on long straight curves they would
+    add up to far more than they are.
+    """
+    counts = np.arange(loss.sizes[axis] + 1)
+    values = loss(*(counts * (b == axis) for b in range(len(loss.sizes))))
+    steps = loss.step(axis, *(counts[:-1] * (b == axis) for b in range(len(loss.sizes))))
+    curvature = np.diff(steps)
+    curvature[curvature <= 4 * np.finfo(np.float64).eps * np.max(np.abs(values))] = 0.0
+    climb = np.concatenate(([0.0], np.cumsum(curvature)))
+    supermodular = AxisCurve.from_steps(loss.sizes, axis, climb, "supermodular", "increasing", "non-negative")
+    submodular = AxisCurve(loss.sizes, axis, values - supermodular.values, steps - climb, {"submodular": True})
+    return Split(submodular, supermodular, "g'' = max(0, l'')")

@@ -1,0 +1,26 @@
+"""Label vectors in the alphabets people use, {0, 1}, {-1, +1} and bool, as boolean arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+
+def as_labels(labels: ArrayLike, name: str = "y", ndim: tuple[int, ...] = (1, 2)) -> NDArray[np.bool_]:
+    """The positive labels as a boolean array; anything but {0, 1}, {-1, +1} or bool is refused."""
+    array: NDArray[Any] = np.asarray(labels)
+    if array.ndim not in ndim:
+        raise ValueError(f"{name} must have {' or '.join(map(str, ndim))} axes; got shape {array.shape}")
+    if array.dtype == bool:
+        return array
+    if not (np.issubdtype(array.dtype, np.integer) or np.issubdtype(array.dtype, np.floating)):
+        raise ValueError(f"{name} must hold labels in {{0, 1}}, {{-1, +1}} or bool; got dtype {array.dtype}")
+    positive: NDArray[np.bool_] = np.equal(array, 1)
+    other = array[~positive]
+    if not (np.all(other == 0) or np.all(other == -1)):
+        strange = other[(other != 0) & (other != -1)]
+        found = f"the value {strange[0]}" if strange.size else "both 0 and -1"
+        raise ValueError(f"{name} must hold labels in {{0, 1}}, {{-1, +1}} or bool; it contains {found}")
+    return positive
