@@ -67,6 +67,11 @@ class CountFunction(ABC):
         """Properties proved on paper for this kind; the verdicts trust them where no table fits."""
         return {}
 
+    @property
+    def concave_axis(self) -> int | None:
+        """An axis along which c is concave and increasing whatever the other counts are, where proved."""
+        return None
+
     def split(self) -> Split | None:
         """The decomposition D in closed form, where one is proved."""
         return None
@@ -77,10 +82,10 @@ class CountFunction(ABC):
 
     def table(self) -> Array:
         """All cells at once."""
-        return self.corner(self.shape)
+        return self.block(self.shape)
 
-    def corner(self, shape: Shape) -> Array:
-        """The cells with small counts, ``a < shape``."""
+    def block(self, shape: Shape, base: Shape | None = None) -> Array:
+        """The cells ``base <= a < base + shape``; without a base, those of the smallest counts."""
         cells = np.prod([float(n) for n in shape])
         if cells > MAX_CELLS:
             raise TableTooLargeError(
@@ -89,6 +94,8 @@ class CountFunction(ABC):
                 "cost curves), or fewer elements per set."
             )
         grid = np.indices(shape, sparse=True)
+        if base is not None:
+            grid = tuple(axis + start for axis, start in zip(grid, base, strict=True))
         values = np.broadcast_to(self(*grid), shape)
         return np.ascontiguousarray(values, dtype=np.float64)
 
@@ -130,6 +137,10 @@ class Linear(CountFunction):
 
     def step(self, axis: int, *counts: Any) -> Array:
         return np.full(np.broadcast_shapes(*(np.shape(count) for count in counts)), self.rates[axis])
+
+    @property
+    def concave_axis(self) -> int:
+        return len(self.sizes) - 1
 
     def split(self) -> Split:
         return Split(self, Sum(self.sizes), "modular")
@@ -217,19 +228,15 @@ class Sum(CountFunction):
     def split(self) -> Split | None:
         if self.laws.get("submodular"):
             return Split(self, Sum(self.sizes), "submodular term by term")
-        if len(self.terms) != 1 or self.terms[0][0] <= 0:
-            return None
-        weight, term = self.terms[0]
-        inner = term.split()
+        weight, term = unscaled(self)
+        inner = term.split() if term is not self else None
         return inner and Split(
             scaled(weight, inner.submodular), scaled(weight, inner.supermodular), inner.reason
         )
 
     def closure(self) -> CountFunction | None:
-        if len(self.terms) != 1 or self.terms[0][0] <= 0:
-            return super().closure()
-        weight, term = self.terms[0]
-        inner = term.closure()
+        weight, term = unscaled(self)
+        inner = term.closure() if term is not self else super().closure()
         return inner and scaled(weight, inner)
 
 
@@ -275,6 +282,13 @@ def scaled(factor: float, function: CountFunction) -> CountFunction:
     if isinstance(function, Sum):
         return Sum(function.sizes, tuple((factor * weight, term) for weight, term in function.terms))
     return Sum(function.sizes, ((factor, function),))
+
+
+def unscaled(function: CountFunction) -> tuple[float, CountFunction]:
+    """``(w, c)`` with ``function = w c``: a single term is taken out of its sum."""
+    if isinstance(function, Sum) and len(function.terms) == 1 and function.terms[0][0] > 0:
+        return function.terms[0]
+    return 1.0, function
 
 
 def added(left: CountFunction, right: CountFunction) -> CountFunction:

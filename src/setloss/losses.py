@@ -58,6 +58,14 @@ class Loss(ABC):
     def set_function(self, y_true: ArrayLike) -> SetFunction:
         """The set function l of mistakes on an example with labels `y_true`."""
 
+    @abstractmethod
+    def on_counts(self, positives: int, negatives: int) -> SetFunction:
+        """The set function of an example whose positives come first."""
+
+    @abstractmethod
+    def element_groups(self, truth: NDArray[np.bool_], bags: Bags) -> NDArray[np.intp]:
+        """The group of every element of flat labels in the set functions of their bags."""
+
 
 class CountLoss(Loss):
     """A loss of the numbers of false negatives and false positives."""
@@ -71,7 +79,6 @@ class CountLoss(Loss):
         return Formula((positives, negatives), lambda n, q: self.value(n, q, positives, negatives))
 
     def on_counts(self, positives: int, negatives: int) -> SetFunction:
-        """The set function of an example whose positives come first."""
         groups = np.repeat([0, 1], [positives, negatives])
         return SetFunction(self.counts(positives, negatives), groups)
 
@@ -79,6 +86,9 @@ class CountLoss(Loss):
         truth = as_labels(y_true, "y_true", ndim=(1,))
         positives = int(truth.sum())
         return SetFunction(self.counts(positives, len(truth) - positives), np.where(truth, 0, 1))
+
+    def element_groups(self, truth: NDArray[np.bool_], bags: Bags) -> NDArray[np.intp]:
+        return np.where(truth, 0, 1)
 
     def _on_rows(self, truth: NDArray[np.bool_], predicted: NDArray[np.bool_]) -> Array:
         wrong = truth != predicted
@@ -227,6 +237,9 @@ class CostCurve(CountLoss):
     def set_function(self, y_true: ArrayLike) -> SetFunction:
         return self.on_counts(len(as_labels(y_true, "y_true", ndim=(1,))), 0)
 
+    def element_groups(self, truth: NDArray[np.bool_], bags: Bags) -> NDArray[np.intp]:
+        return np.zeros(len(truth), dtype=np.intp)
+
 
 @dataclass(frozen=True)
 class CallableLoss(CountLoss):
@@ -273,10 +286,17 @@ class FixedSetLoss(Loss):
         return np.asarray(self.function((truth != predicted).reshape(len(bags), -1)))
 
     def set_function(self, y_true: ArrayLike) -> SetFunction:
-        size = len(as_labels(y_true, "y_true", ndim=(1,)))
-        if size != self.function.p:
-            raise ValueError(f"this loss is for sets of {self.function.p} elements; y_true has {size}")
+        return self.on_counts(len(as_labels(y_true, "y_true", ndim=(1,))), 0)
+
+    def on_counts(self, positives: int, negatives: int) -> SetFunction:
+        if positives + negatives != self.function.p:
+            raise ValueError(
+                f"this loss is for sets of {self.function.p} elements; got one of {positives + negatives}"
+            )
         return self.function
+
+    def element_groups(self, truth: NDArray[np.bool_], bags: Bags) -> NDArray[np.intp]:
+        return np.tile(self.function.groups, len(bags))
 
 
 def from_counts(function: Callable[[Any, Any, Any, Any], Any], *, elementwise: bool = False) -> CallableLoss:

@@ -121,6 +121,10 @@ class TverskyCounts(CountFunction):
         defined = np.minimum(*ends) > 0
         return steps if np.all(defined) else np.where(defined, steps, super().step(axis, n, q))
 
+    @property
+    def concave_axis(self) -> int:
+        return 1
+
     def split(self) -> Split | None:
         if self.b >= 1 or self.positives == 0:
             return Split(self, Sum(self.sizes), "Tversky loss, submodular for beta >= 1 or without positives")

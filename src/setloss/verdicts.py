@@ -3,13 +3,14 @@
 Every law is a family of inequalities ``lhs(A, i, j) <= 0``; the verdict reports the largest left-hand side
 (`excess`, at most zero if the law holds with room) and holds when that is within the tolerance, `rtol` times
 the largest |l(A)|. Where a table is too large the verdict rests on what is proved for the closed form, or on
-a violation found among the small counts; if neither decides, it raises `TableTooLargeError`.
+a violation found among the smallest or the largest counts; if neither decides, it raises `TableTooLargeError`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from setloss.lattice import Array, axis_pairs, second_difference
 from setloss.setfunction import RELATIVE_TOLERANCE, SetFunction, elements_of
 
 CORNER = 64
-"""Counts below this are searched for a violation when the whole table is too large."""
+"""Side of the blocks of smallest and largest counts that are searched when the whole table is too large."""
 
 
 @dataclass(frozen=True)
@@ -58,10 +59,11 @@ class Verdict:
 
 @dataclass(frozen=True)
 class _Worst:
-    """The largest left-hand side of one block of inequalities, and how to speak of it."""
+    """The largest left-hand side of one family of inequalities, its cell, and how to speak of it."""
 
     excess: float
-    explain: Callable[[SetFunction], Witness]
+    cell: tuple[int, ...]
+    explain: Callable[[SetFunction, tuple[int, ...]], Witness]
 
 
 def is_submodular(function: SetFunction, rtol: float = RELATIVE_TOLERANCE) -> Verdict:
@@ -122,11 +124,13 @@ def _verdict(
     if function.counts.laws.get(law):
         return Verdict(law, True, 0.0, 0.0, None, proved=True)
     whole = function.counts.cells <= MAX_CELLS
-    table = function.table if whole else _corner(function)
-    worst = max(blocks(table), key=lambda block: block.excess, default=None)
-    tolerance = rtol * float(np.max(np.abs(table), initial=0.0))
-    if worst is not None and worst.excess > tolerance:
-        return Verdict(law, False, worst.excess, tolerance, worst.explain(function))
+    worst, tolerance = None, 0.0
+    for base, table in [(None, function.table)] if whole else _corners(function):
+        worst = max(blocks(table), key=lambda block: block.excess, default=None)
+        tolerance = rtol * float(np.max(np.abs(table), initial=0.0))
+        if worst is not None and worst.excess > tolerance:
+            cell = tuple(a + b for a, b in zip(worst.cell, base or [0] * table.ndim, strict=True))
+            return Verdict(law, False, worst.excess, tolerance, worst.explain(function, cell))
     if not whole:
         raise TableTooLargeError(
             f"whether this set function over {function.p} elements is {law} cannot be read off a closed form "
@@ -136,12 +140,16 @@ def _verdict(
     return Verdict(law, True, worst.excess if worst else 0.0, tolerance, None)
 
 
-def _corner(function: SetFunction) -> Array:
-    k = max(1, len(function.sizes))
-    side = max(2, min(CORNER, int(MAX_CELLS ** (1 / k))))
-    if side**k > MAX_CELLS:
-        raise TableTooLargeError(f"no part of a table over {k} groups fits; p = {function.p} is too large here")
-    return function.counts.corner(tuple(min(n, side) for n in function.counts.shape))
+def _corners(function: SetFunction) -> Iterator[tuple[tuple[int, ...], Array]]:
+    """The blocks of smallest and of largest counts, where a law that fails usually fails first."""
+    k = len(function.sizes)
+    side = min(CORNER, int(MAX_CELLS ** (1 / k)))
+    if side < 3:
+        raise TableTooLargeError(f"a table over {k} groups is too large; this function has p = {function.p}")
+    shape = tuple(min(n, side) for n in function.counts.shape)
+    top = tuple(n - s for n, s in zip(function.counts.shape, shape, strict=True))
+    for base in ((0,) * k, top):
+        yield base, function.counts.block(shape, base)
 
 
 def _largest(block: Array) -> tuple[float, tuple[int, ...]]:
@@ -152,7 +160,7 @@ def _largest(block: Array) -> tuple[float, tuple[int, ...]]:
 def _curvature(table: Array, sign: float) -> Iterator[_Worst]:
     for b, c in axis_pairs(table.shape):
         excess, cell = _largest(sign * second_difference(table, b, c))
-        yield _Worst(excess, lambda f, cell=cell, b=b, c=c: _curvature_witness(f, cell, b, c))  # type: ignore[misc]
+        yield _Worst(excess, cell, partial(_curvature_witness, b=b, c=c))
 
 
 def _asymmetry(table: Array) -> Iterator[_Worst]:
@@ -164,19 +172,19 @@ def _asymmetry(table: Array) -> Iterator[_Worst]:
             plus_b = _drop(_drop(table, b, first=True), c, first=False)
             plus_c = _drop(_drop(table, c, first=True), b, first=False)
             excess, cell = _largest(np.abs(plus_b - plus_c))
-            yield _Worst(excess, lambda f, cell=cell, b=b, c=c: _asymmetry_witness(f, cell, b, c))  # type: ignore[misc]
+            yield _Worst(excess, cell, partial(_asymmetry_witness, b=b, c=c))
 
 
 def _descent(table: Array) -> Iterator[_Worst]:
     for b, length in enumerate(table.shape):
         if length >= 2:
             excess, cell = _largest(-np.diff(table, axis=b))
-            yield _Worst(excess, lambda f, cell=cell, b=b: _descent_witness(f, cell, b))  # type: ignore[misc]
+            yield _Worst(excess, cell, partial(_descent_witness, b=b))
 
 
 def _negativity(table: Array) -> Iterator[_Worst]:
     excess, cell = _largest(-table)
-    yield _Worst(excess, lambda f: _negativity_witness(f, cell))
+    yield _Worst(excess, cell, _negativity_witness)
 
 
 def _drop(table: Array, axis: int, *, first: bool) -> Array:

@@ -27,7 +27,7 @@ FEASIBILITY_TOLERANCE = 1e-9
 COLUMN_TOLERANCE = 1e-6
 GAP_TOLERANCE = 1e-6
 
-EXHAUSTIVE_CELLS = 2**20
+EXHAUSTIVE_CELLS = 2**12
 """Closed forms are checked in every cell up to this size, beyond it in sampled cells."""
 
 SAMPLED_CELLS = 4096

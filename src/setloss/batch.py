@@ -1,0 +1,106 @@
+"""Cuts of a whole data set: reference operators lowered to kernel specs, one per kind of bag.
+
+Bags of equal (positives, negatives) share one set function, one cached decomposition and one spec. What the
+kernels compute is the cut of the reference operator, to rounding error; `setloss.kernels` says how.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from setloss.bags import Bags
+from setloss.labels import as_labels
+from setloss.lattice import Array
+from setloss.losses import Loss
+from setloss.lowering import SpecTable, lower
+from setloss.operators.cut import Surrogate
+from setloss.operators.names import operator_named
+
+
+@dataclass(frozen=True)
+class BatchCuts:
+    """One cut per bag: ``B_i(m') >= offsets[i] - <slopes of bag i, m'>``, equal to ``values[i]`` at m.
+
+    `worst` marks the set that slack or margin rescaling found worst in each bag; it is empty where the operator
+    has no such part or nothing is lost.
+    """
+
+    offsets: Array
+    slopes: NDArray[np.floating]
+    values: Array
+    worst: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class BatchSurrogate:
+    """The surrogates of all bags of a data set, ready for repeated calls of `cuts`."""
+
+    bags: Bags
+    groups: NDArray[np.int32]
+    which: NDArray[np.intp]
+    table: SpecTable = field(repr=False)
+
+    def cuts(self, margins: ArrayLike, *, parallel: bool = False) -> BatchCuts:
+        """The cuts at flat margins, bag after bag; the result does not depend on `parallel`.
+
+        Slopes have the dtype of the margins, float32 or float64; all sums are float64.
+        """
+        from setloss.kernels import cuts_parallel, cuts_serial
+
+        flat = _flat_margins(margins, self.bags.elements)
+        n, size = len(self.bags), self.bags.elements
+        slopes, worst, totals = np.empty_like(flat), np.empty(size, dtype=bool), np.empty((n, 2))
+        order, ranked = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64)
+        scratch = (order, ranked, np.empty(size + n * self.table.most_groups))
+        data = (flat, self.bags.offsets, self.groups, self.which)
+        run = cuts_parallel if parallel else cuts_serial
+        run(data, self.table.arrays, scratch, (slopes, worst, totals))
+        return BatchCuts(totals[:, 0], slopes, totals[:, 1], worst)
+
+
+def batch_surrogate(
+    loss: Loss, labels: ArrayLike, bags: Bags | ArrayLike, operator: str = "bd", scale: float = 2.0
+) -> BatchSurrogate:
+    """Prepare the surrogates of every bag.
+
+    Parameters
+    ----------
+    loss
+        The loss of one bag.
+    labels
+        Flat labels of all elements, bag after bag, in {0, 1}, {-1, +1} or bool.
+    bags
+        `Bags`, or the n + 1 offsets of the bags in the flat arrays.
+    operator, scale
+        One of the names in `setloss.operators.names` and the scale c of its rescaled part.
+    """
+    bags = bags if isinstance(bags, Bags) else Bags.from_offsets(bags)
+    truth = bags.gather(as_labels(labels, "labels", ndim=(1,)))
+    positives = bags.totals(truth.astype(np.intp))
+    kinds, which = np.unique(np.stack([positives, bags.sizes - positives], axis=1), axis=0, return_inverse=True)
+    surrogates = [surrogate_on_counts(loss, operator, scale, int(m), int(q)) for m, q in kinds]
+    return BatchSurrogate(
+        bags, loss.element_groups(truth, bags).astype(np.int32), which.ravel(), lower(surrogates)
+    )
+
+
+@lru_cache(maxsize=65536)
+def surrogate_on_counts(loss: Loss, operator: str, scale: float, positives: int, negatives: int) -> Surrogate:
+    """The reference surrogate of a bag with that many positives and negatives, positives first."""
+    return operator_named(operator, scale)(loss.on_counts(positives, negatives))
+
+
+def _flat_margins(margins: ArrayLike, size: int) -> NDArray[np.floating]:
+    flat = np.ascontiguousarray(margins)
+    if flat.dtype not in (np.float32, np.float64):
+        flat = flat.astype(np.float64)
+    if flat.shape != (size,):
+        raise ValueError(f"the bags hold {size} elements; margins have shape {flat.shape}")
+    if not np.all(np.isfinite(flat)):
+        i = int(np.argmin(np.isfinite(flat)))
+        raise ValueError(f"margins must be finite; element {i} has margin {flat[i]}")
+    return flat

@@ -1,0 +1,109 @@
+"""The one primitive: a cut, and the surrogates that answer with one."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from setloss.lattice import Array
+
+
+@dataclass(frozen=True, eq=False)
+class Cut:
+    """An affine minorant of a surrogate: ``B(m') >= offset - <slope, m'>`` for every margin vector m'.
+
+    Equality holds at the m it was asked for if `exact`; a cut of a heuristic is a minorant all the same.
+    """
+
+    offset: float
+    slope: Array
+    exact: bool = True
+
+    def __call__(self, margins: ArrayLike) -> float:
+        """``offset - <slope, margins>``."""
+        return float(self.offset - self.slope @ np.asarray(margins, dtype=np.float64))
+
+    @property
+    def subgradient(self) -> Array:
+        """``-slope``, a subgradient of the surrogate in the margins."""
+        return -self.slope
+
+    def __add__(self, other: Cut) -> Cut:
+        return Cut(self.offset + other.offset, self.slope + other.slope, self.exact and other.exact)
+
+    def __mul__(self, factor: float) -> Cut:
+        return Cut(factor * self.offset, factor * self.slope, self.exact)
+
+    __rmul__ = __mul__
+
+
+class OrderedMargins:
+    """A margin vector and its ascending order, sorted once however many operators ask for it."""
+
+    def __init__(self, margins: ArrayLike, p: int) -> None:
+        self.margins: Array = np.asarray(margins, dtype=np.float64)
+        if self.margins.shape != (p,):
+            raise ValueError(f"expected a margin for each of {p} elements; got shape {self.margins.shape}")
+        if not np.all(np.isfinite(self.margins)):
+            i = int(np.argmin(np.isfinite(self.margins)))
+            raise ValueError(f"margins must be finite; element {i} has margin {self.margins[i]}")
+
+    @cached_property
+    def order(self) -> NDArray[np.intp]:
+        """Elements by ascending margin: the worst mistakes first."""
+        return np.argsort(self.margins)
+
+    def within(self, members: NDArray[np.bool_]) -> NDArray[np.intp]:
+        """The members of one group by ascending margin; they stand in their own order already."""
+        return self.order[members[self.order]]
+
+
+class Surrogate(ABC):
+    """A convex function B of the margins that stands in for a set function of mistakes."""
+
+    p: int
+
+    @abstractmethod
+    def cut_ordered(self, ordered: OrderedMargins) -> Cut:
+        """The cut at margins whose order may be shared with other operators."""
+
+    def cut(self, margins: ArrayLike) -> Cut:
+        """The affine minorant that touches B at `margins`."""
+        return self.cut_ordered(OrderedMargins(margins, self.p))
+
+    def __call__(self, margins: ArrayLike) -> float:
+        """B(margins)."""
+        return self.cut(margins)(margins)
+
+    def __add__(self, other: Surrogate) -> Surrogate:
+        if not isinstance(other, Surrogate):
+            return NotImplemented
+        if self.p != other.p:
+            raise ValueError(f"surrogates over {self.p} and {other.p} elements cannot be added")
+        return SurrogateSum(((1.0, self), (1.0, other)))
+
+    def __mul__(self, factor: float) -> Surrogate:
+        if not (np.isfinite(factor) and factor >= 0):
+            raise ValueError(f"a convex surrogate can be scaled by a number >= 0 only; got {factor}")
+        return SurrogateSum(((float(factor), self),))
+
+    __rmul__ = __mul__
+
+
+@dataclass(frozen=True)
+class SurrogateSum(Surrogate):
+    """``sum_t weight_t B_t``; its cut is the sum of their cuts, from one sort."""
+
+    terms: tuple[tuple[float, Surrogate], ...]
+
+    @property
+    def p(self) -> int:  # type: ignore[override]
+        return self.terms[0][1].p
+
+    def cut_ordered(self, ordered: OrderedMargins) -> Cut:
+        zero = Cut(0.0, np.zeros(self.p))
+        return sum((weight * term.cut_ordered(ordered) for weight, term in self.terms), start=zero)

@@ -1,0 +1,90 @@
+"""The Lovász hinge of a submodular function (Definition 8)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+
+from setloss.closure import monotone_closure
+from setloss.counts import Oracle
+from setloss.losses import Hamming
+from setloss.operators.cut import Cut, OrderedMargins, Surrogate
+from setloss.setfunction import SetFunction
+from setloss.verdicts import is_increasing, is_submodular
+
+PositivePart = Literal["elementwise", "outer"]
+
+
+@dataclass(frozen=True)
+class LovaszHinge(Surrogate):
+    """L f(m) = max over permutations of sum_j s_{pi_j} (f({pi_1..pi_j}) - f({pi_1..pi_{j-1}})),  s = 1 - m.
+
+    The maximum is at pi by descending s. Where the positive part goes depends on f:
+
+    * f increasing: each s_j is replaced by max(0, s_j). Convex, and an upper bound of f at the prediction.
+    * f not increasing: only the outer positive part of the sum, as printed, keeps it convex. It is then *not*
+      an upper bound: it can be 0 while the prediction is wrong. `LovaszHinge.of_closure` repairs that.
+
+    `positive_part` forces one of the two, "elementwise" or "outer".
+    """
+
+    function: SetFunction
+    positive_part: PositivePart | None = None
+
+    def __post_init__(self) -> None:
+        if self.positive_part not in (None, "elementwise", "outer"):
+            raise ValueError(f'positive_part is "elementwise", "outer" or None; got {self.positive_part!r}')
+        if isinstance(self.function.counts, Oracle) and self.positive_part is None:
+            raise ValueError(
+                "whether a function known only through calls is submodular and increasing cannot be checked; "
+                'vouch for it with positive_part="elementwise" (submodular, increasing) or "outer" (submodular)'
+            )
+        if isinstance(self.function.counts, Oracle):
+            return
+        submodular = is_submodular(self.function)
+        if not submodular:
+            raise ValueError(
+                f"LovaszHinge needs a submodular function; this one is not: {submodular.witness}. "
+                "Use decompose() or B_D."
+            )
+        if self.positive_part == "elementwise" and not self._increasing:
+            raise ValueError(
+                "the element-wise positive part is convex only for an increasing function; this one is not: "
+                f"{is_increasing(self.function).witness}. Use positive_part='outer' or LovaszHinge.of_closure."
+            )
+
+    @classmethod
+    def of_closure(cls, function: SetFunction) -> LovaszHinge:
+        """The Lovász hinge of the monotone closure f_up(A) = min over B containing A of f(B)."""
+        return cls(monotone_closure(function))
+
+    @property
+    def p(self) -> int:  # type: ignore[override]
+        return self.function.p
+
+    @cached_property
+    def _increasing(self) -> bool:
+        return bool(is_increasing(self.function))
+
+    @cached_property
+    def elementwise(self) -> bool:
+        """Whether the positive part is taken element by element."""
+        return self.positive_part == "elementwise" or (self.positive_part is None and self._increasing)
+
+    def cut_ordered(self, ordered: OrderedMargins) -> Cut:
+        slope = np.zeros(self.p)
+        slope[ordered.order] = self.function.gains(ordered.order)
+        slack = 1 - ordered.margins
+        if self.elementwise:
+            slope[slack <= 0] = 0.0
+        elif not slope @ slack > 0:
+            slope[:] = 0.0
+        return Cut(float(slope.sum()), slope)
+
+
+def Hinge(p: int, *, normalize: bool = False) -> LovaszHinge:
+    """sum_i max(0, 1 - m_i), divided by p if normalised: L of the Hamming loss, "0-1" in the paper's tables."""
+    return LovaszHinge(Hamming(normalize=normalize).on_counts(p, 0))

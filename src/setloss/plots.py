@@ -1,0 +1,171 @@
+"""Figures of a decomposition: l, f and g as curves, heat maps or dots (the paper's Figure 3).
+
+matplotlib is imported on first use, and pyplot never: the figures belong to the caller and need no display.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from setloss.decomposition import Decomposition
+from setloss.lattice import cell_levels
+from setloss.setfunction import SetFunction
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
+    from matplotlib.figure import Figure
+
+COLOURS = {"l": "#D55E00", "f": "#0072B2", "g": "#009E73"}
+"""Okabe and Ito's vermillion, blue and bluish green: the paper's red, blue and green, safe for all eyes."""
+
+LABELS = {"l": "loss $l$", "f": "submodular $f$", "g": "supermodular $g$"}
+MARKERS = {"l": "o", "f": "s", "g": "^"}
+
+MAX_DOTS = 4096
+"""Tables of other kinds are drawn cell by cell, up to this many (all sets of 12 elements)."""
+
+MAX_POINTS = 2000
+"""Longer curves are sampled at this many sizes; heat maps at a fifth of it either way."""
+
+
+def plot_decomposition(decomposition: Decomposition) -> Figure:
+    """A figure of l, f and g.
+
+    One group: three curves against the number of mistakes. Two groups: three heat maps over false negatives
+    and false positives, on one colour scale. Anything else: a dot per cell against the number of mistakes.
+    """
+    check_plottable(decomposition.loss)
+    parts = {"l": decomposition.loss, "f": decomposition.submodular, "g": decomposition.supermodular}
+    kind = _kind(decomposition.loss)
+    return {"curves": _curves, "heat maps": _heat_maps, "dots": _dots}[kind](parts)
+
+
+def check_plottable(function: SetFunction) -> None:
+    """Raise a `ValueError` where `plot_decomposition` has no figure for a function of this kind."""
+    if _kind(function) == "dots" and function.counts.cells > MAX_DOTS:
+        raise ValueError(
+            f"a table of {function.counts.cells} cells over {len(function.sizes)} groups cannot be drawn; one "
+            f"or two groups can at any size, others up to {MAX_DOTS} cells (all sets of 12 elements)"
+        )
+
+
+def _kind(function: SetFunction) -> str:
+    groups = len(function.sizes)
+    if groups == 1:
+        return "curves"
+    # Two groups of one element each are all subsets of two elements: four dots say more than two by two cells.
+    return "heat maps" if groups == 2 and max(function.sizes) > 1 else "dots"
+
+
+def _curves(parts: dict[str, SetFunction]) -> Figure:
+    p = parts["l"].p
+    sizes = _sampled(p, MAX_POINTS)
+    figure, axes = _panel()
+    for name, function in parts.items():
+        # l lies below f and g, and wide, so that it still shows where one of them is zero and the other is l.
+        axes.plot(
+            sizes,
+            function.at(sizes),
+            color=COLOURS[name],
+            label=LABELS[name],
+            linewidth=3.4 if name == "l" else 1.5,
+            marker=MARKERS[name] if p <= 30 else "",
+            markersize=7.0 if name == "l" else 4.0,
+            clip_on=False,
+        )
+    _finish(axes)
+    return figure
+
+
+def _dots(parts: dict[str, SetFunction]) -> Figure:
+    sizes = cell_levels(parts["l"].counts.shape).ravel()
+    figure, axes = _panel()
+    for shift, (name, function) in zip((-0.2, 0.0, 0.2), parts.items(), strict=True):
+        axes.scatter(
+            sizes + shift,
+            function.table.ravel(),
+            s=14,
+            alpha=1.0 if sizes.size <= 256 else 0.4,
+            linewidths=0,
+            color=COLOURS[name],
+            marker=MARKERS[name],
+            label=LABELS[name],
+        )
+    _finish(axes)
+    return figure
+
+
+def _panel() -> tuple[Figure, Axes]:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(4.2, 3.1), layout="constrained")
+    axes = figure.add_subplot()
+    axes.axhline(0, color="0.7", linewidth=0.8, zorder=0)
+    return figure, axes
+
+
+def _finish(axes: Axes) -> None:
+    """Labels, a legend above the panel, whole numbers below it."""
+    axes.set_xlabel("number of mistakes $|A|$")
+    axes.set_ylabel("value")
+    _whole_numbers(axes.xaxis)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(
+        loc="lower center", bbox_to_anchor=(0.45, 1.0), ncols=3, frameon=False, fontsize="small",
+        handletextpad=0.5, columnspacing=1.2,
+    )  # fmt: skip
+
+
+def _whole_numbers(*scales: Axis) -> None:
+    from matplotlib.ticker import EngFormatter, MaxNLocator
+
+    for scale in scales:
+        scale.set_major_locator(MaxNLocator(nbins=6, steps=[1, 2, 5, 10], integer=True))
+        if scale.get_view_interval()[1] >= 10_000:
+            scale.set_major_formatter(EngFormatter(sep=""))
+
+
+def _heat_maps(parts: dict[str, SetFunction]) -> Figure:
+    from matplotlib.figure import Figure
+
+    grid = np.ix_(*(_sampled(n, MAX_POINTS // 5) for n in parts["l"].sizes))
+    tables = {name: np.asarray(function.at(*grid)) for name, function in parts.items()}
+    rows, columns = (n + 1 for n in parts["l"].sizes)
+    tall = min(max(rows / columns, 0.5), 1.5)
+    figure = Figure(figsize=(7.2, 0.9 + 1.95 * tall), layout="constrained")
+    panels = figure.subplots(1, 3, sharex=True, sharey=True)
+    for axes, (name, table) in zip(panels, tables.items(), strict=True):
+        image = axes.imshow(
+            table,
+            origin="lower",
+            interpolation="nearest",
+            extent=(-0.5, columns - 0.5, -0.5, rows - 0.5),
+            **_colour_scale(tables.values()),
+        )
+        axes.set_box_aspect(tall)
+        axes.set_aspect("auto")
+        axes.set_title(LABELS[name], color=COLOURS[name], fontsize="medium")
+        axes.set_xlabel("false positives")
+        _whole_numbers(axes.xaxis, axes.yaxis)
+    panels[0].set_ylabel("false negatives")
+    figure.colorbar(image, cax=panels[-1].inset_axes((1.06, 0, 0.05, 1)))
+    return figure
+
+
+def _colour_scale(tables: Any) -> dict[str, Any]:
+    """One scale for all three: from 0 upwards, or diverging around 0 where something is negative."""
+    low, high = min(float(table.min()) for table in tables), max(float(table.max()) for table in tables)
+    reach = max(-low, high) or 1.0
+    if low < -1e-9 * reach:
+        return {"cmap": "RdBu_r", "vmin": -reach, "vmax": reach}
+    return {"cmap": "viridis", "vmin": 0.0, "vmax": reach}
+
+
+def _sampled(size: int, points: int) -> Any:
+    """0, ..., size, or about `points` of them evenly."""
+    if size <= points:
+        return np.arange(size + 1)
+    return np.unique(np.linspace(0, size, points + 1).round().astype(np.intp))

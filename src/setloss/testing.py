@@ -1,0 +1,159 @@
+"""Public law checkers: run them on set functions, decompositions, cuts and surrogates of your own.
+
+Each check raises `LawViolationError`, an AssertionError, that says what fails, where and by how much, and
+returns nothing otherwise. Brute force is the judge: vertices and subsets are enumerated for p <= 12, points are
+sampled from a seeded generator. The library's own tests run every implementation through them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from setloss.decomposition import Decomposition
+from setloss.lattice import Array
+from setloss.operators.cut import Surrogate
+from setloss.operators.rescaling import Rescaling
+from setloss.setfunction import SetFunction, all_masks
+from setloss.verdicts import LAWS
+
+MAX_ELEMENTS = 12
+
+
+class LawViolationError(AssertionError):
+    """A law does not hold; the message says where and by how much."""
+
+
+def check_set_function(function: SetFunction, laws: Iterable[str] = ()) -> None:
+    """l(empty) = 0, the chain and its gains agree with the masks, and the named laws hold by enumeration."""
+    masks = _masks(function.p)
+    values = function(masks)
+    _expect(values[0] == 0, f"l(empty) is {values[0]}, not 0")
+    order = np.random.default_rng(0).permutation(function.p)
+    prefixes = np.zeros((function.p + 1, function.p), dtype=bool)
+    for j, i in enumerate(order):
+        prefixes[j + 1 :, i] = True
+    tolerance = 1e-12 * (np.abs(values).max() or 1.0)
+    _expect_close(
+        function.along(order), function(prefixes), tolerance, "along(order) and the masks of the prefixes"
+    )
+    _expect_close(
+        function.gains(order), np.diff(function(prefixes)), tolerance, "gains(order) and the differences"
+    )
+    general = SetFunction.from_values(values)
+    for law in laws:
+        if law not in LAWS:
+            raise ValueError(f"there is no law {law!r}; the laws are {', '.join(LAWS)}")
+        verdict = LAWS[law](general)
+        _expect(bool(verdict), str(verdict))
+
+
+def check_decomposition(decomposition: Decomposition, tolerance: float = 1e-9) -> None:
+    """L = f + g, f submodular, g supermodular, increasing, non-negative, zero on singletons, and certified."""
+    loss, f, g = decomposition.loss, decomposition.submodular, decomposition.supermodular
+    masks = _masks(loss.p)
+    scale = max(float(np.abs(loss(masks)).max()), float(np.abs(g(masks)).max())) or 1.0
+    _expect_close(f(masks) + g(masks), loss(masks), tolerance * scale, "f + g and l")
+    singletons = np.eye(loss.p, dtype=bool)
+    _expect_close(g(singletons), np.zeros(loss.p), tolerance * scale, "g on single elements and 0")
+    expected = ((f, "submodular"), (g, "supermodular"), (g, "increasing"), (g, "non-negative"))
+    for function, law in expected:
+        verdict = LAWS[law](SetFunction.from_values(function(masks)), tolerance)
+        _expect(bool(verdict), f"the {'sub' if function is f else 'super'}modular part is not {verdict}")
+    _expect(decomposition.certificate.holds, f"the certificate does not hold: {decomposition.certificate}")
+
+
+def check_cut(
+    surrogate: Surrogate, margins: ArrayLike, others: ArrayLike | None = None, tolerance: float = 1e-9
+) -> None:
+    """The cut at `margins` touches the surrogate there, and is below it at `others` (sampled if not given)."""
+    here = np.asarray(margins, dtype=np.float64)
+    cut = surrogate.cut(here)
+    value = surrogate(here)
+    unit = max(1.0, abs(value), abs(cut.offset))
+    _expect(
+        abs(cut(here) - value) <= tolerance * unit, f"the cut is {cut(here)} where the surrogate is {value}"
+    )
+    for other in _points(surrogate.p, 20) if others is None else np.atleast_2d(np.asarray(others, dtype=float)):
+        excess = cut(other) - surrogate(other)
+        _expect(
+            excess <= tolerance * max(unit, abs(surrogate(other))),
+            f"the cut at {here} exceeds the surrogate by {excess:.3g} at {other}",
+        )
+
+
+def check_convex(surrogate: Surrogate, samples: int = 50, tolerance: float = 1e-9) -> None:
+    """B((x + y) / 2) <= (B(x) + B(y)) / 2 on sampled segments, short and long."""
+    points = _points(surrogate.p, 2 * samples)
+    for x, y in zip(points[:samples], points[samples:], strict=True):
+        middle, ends = surrogate((x + y) / 2), (surrogate(x) + surrogate(y)) / 2
+        _expect(
+            middle <= ends + tolerance * max(1.0, abs(ends)),
+            f"not convex: {middle:.6g} half-way between {x} and {y}, where the mean is {ends:.6g}",
+        )
+
+
+def check_extension(surrogate: Surrogate, function: SetFunction, tolerance: float = 1e-9) -> None:
+    """B(1 - 1_A) = l(A) for all 2^p sets A: the vertices of the unit cube of Definition 10."""
+    scale = float(np.abs(function(_masks(function.p))).max()) or 1.0
+    for mask in _masks(function.p):
+        value, loss = surrogate(1.0 - mask), function(mask)
+        _expect(
+            abs(value - loss) <= tolerance * scale,
+            f"not an extension: {value:.6g} at the vertex of {np.flatnonzero(mask).tolist()}, l is {loss:.6g}",
+        )
+
+
+def check_upper_bound(
+    surrogate: Surrogate, function: SetFunction, samples: int = 200, tolerance: float = 1e-9
+) -> None:
+    """B(m) >= l({i : m_i <= 0}) at sampled margins and near the vertices: it bounds the loss incurred."""
+    masks = _masks(function.p)
+    points = np.concatenate([_points(function.p, samples), np.where(masks, -1e-9, 1.0)])
+    scale = float(np.abs(function(masks)).max()) or 1.0
+    for margins in points:
+        loss, value = function(margins <= 0), surrogate(margins)
+        _expect(
+            value >= loss - 1e-6 * scale - tolerance * max(1.0, abs(value)),
+            f"the surrogate is {value:.6g} at margins {margins}, the loss of the prediction is {loss:.6g}",
+        )
+
+
+def check_oracle(rescaling: Rescaling, samples: int = 50, tolerance: float = 1e-9) -> None:
+    """The search of a slack or margin rescaling finds what enumeration finds, if it claims to be exact."""
+    reference = type(rescaling)(rescaling.function, rescaling.scale, "enumerate")
+    for margins in _points(rescaling.p, samples):
+        found, best = rescaling.cut(margins), reference(margins)
+        value = found(margins)
+        unit = tolerance * max(1.0, abs(best))
+        _expect(value <= best + unit, f"the value {value} at {margins} exceeds the maximum {best}")
+        _expect(
+            not found.exact or value >= best - unit, f"claims to be exact, but {value} < {best} at {margins}"
+        )
+
+
+def _masks(p: int) -> NDArray[np.bool_]:
+    if p > MAX_ELEMENTS:
+        raise ValueError(f"the law checkers enumerate subsets and take p <= {MAX_ELEMENTS}; got p = {p}")
+    return all_masks(p)
+
+
+def _points(p: int, samples: int) -> Array:
+    """Margins of all sizes: normal ones, large ones, and rounded ones full of ties."""
+    generator = np.random.default_rng(0)
+    points: Array = generator.normal(size=(samples, p)) * generator.choice([0.3, 1.0, 5.0], size=(samples, 1))
+    points[::3] = np.round(2 * points[::3]) / 2
+    return points
+
+
+def _expect(holds: bool | np.bool_, message: str) -> None:
+    if not holds:
+        raise LawViolationError(message)
+
+
+def _expect_close(left: Array, right: Array, tolerance: float, what: str) -> None:
+    difference = np.abs(left - right)
+    worst = int(np.argmax(difference))
+    _expect(difference[worst] <= tolerance, f"{what} differ by {difference[worst]:.3g}, entry {worst}")
