@@ -175,6 +175,11 @@ class FBeta(TverskyFamily):
     beta: float = 1.0
     zero_division: float = 1.0
 
+    def __post_init__(self) -> None:
+        if not 0 <= self.beta <= 1e6:
+            raise ValueError(f"beta of F-beta must lie between 0 and 1e6; got {self.beta}")
+        super().__post_init__()
+
     @property
     def weights(self) -> tuple[float, float]:
         return 1 / (1 + self.beta**2), self.beta**2 / (1 + self.beta**2)
@@ -319,7 +324,7 @@ def checked_knots(knots: Any) -> tuple[tuple[float, float], ...]:
     except (TypeError, ValueError):
         raise ValueError(f"knots are pairs (share, cost) of numbers; got {knots!r}") from None
     shares = [share for share, _ in pairs]
-    if len(pairs) < 2 or shares[0] != 0 or shares[-1] != 1 or np.any(np.diff(shares) <= 0):
+    if len(pairs) < 2 or shares[0] != 0 or shares[-1] != 1 or not np.all(np.diff(shares) > 0):
         raise ValueError(f"the shares of the knots must climb from 0 to 1; got {shares}")
     for share, cost in pairs:
         if not np.isfinite(cost) or cost < 0:

@@ -39,7 +39,9 @@ class SetFunction:
 
     def __post_init__(self) -> None:
         groups = np.array(self.groups, dtype=np.intp)
-        sizes = np.bincount(groups, minlength=len(self.counts.sizes)) if groups.size else np.zeros(0, int)
+        if groups.size == 0:
+            raise ValueError("a set function needs at least one element; leave empty sets out")
+        sizes = np.bincount(groups, minlength=len(self.counts.sizes))
         if groups.ndim != 1 or tuple(sizes) != self.counts.sizes:
             raise ValueError(
                 f"the groups have sizes {tuple(int(s) for s in sizes)}, the table over counts expects "

@@ -154,7 +154,7 @@ def _corners(function: SetFunction) -> Iterator[tuple[tuple[int, ...], Array]]:
 
 def _largest(block: Array) -> tuple[float, tuple[int, ...]]:
     where = np.unravel_index(int(np.argmax(block)), block.shape)
-    return float(block[where]), tuple(int(a) for a in where)
+    return float(block[where]) + 0.0, tuple(int(a) for a in where)
 
 
 def _curvature(table: Array, sign: float) -> Iterator[_Worst]:
@@ -198,6 +198,12 @@ def _set(elements: tuple[int, ...]) -> str:
     return "{" + ", ".join(map(str, elements)) + "}"
 
 
+def _apart(first: float, second: float) -> tuple[str, str]:
+    """Two numbers in words, with as many digits as it takes to tell them apart."""
+    digits = next((d for d in (6, 9, 12) if f"{first:.{d}g}" != f"{second:.{d}g}"), 17)
+    return f"{first:.{digits}g}", f"{second:.{digits}g}"
+
+
 def _next(function: SetFunction, cell: tuple[int, ...], axis: int) -> int:
     return int(np.flatnonzero(function.groups == axis)[cell[axis]])
 
@@ -217,20 +223,21 @@ def _curvature_witness(function: SetFunction, cell: tuple[int, ...], b: int, c: 
     i = _next(function, with_j, b)
     small = _value(function, _raised(cell, b)) - _value(function, cell)
     large = _value(function, _raised(with_j, b)) - _value(function, with_j)
-    words = f"adding {i} to {_set(A)} gains {small:.6g}, to {_set(tuple(sorted((*A, j))))} gains {large:.6g}"
+    before, after = _apart(small, large)
+    words = f"adding {i} to {_set(A)} gains {before}, to {_set(tuple(sorted((*A, j))))} gains {after}"
     return Witness(A, i, j, words)
 
 
 def _asymmetry_witness(function: SetFunction, cell: tuple[int, ...], b: int, c: int) -> Witness:
     A, i, j = elements_of(function, cell), _next(function, cell, b), _next(function, cell, c)
-    left, right = _value(function, _raised(cell, b)), _value(function, _raised(cell, c))
-    return Witness(A, i, j, f"adding {i} to {_set(A)} gives {left:.6g}, adding {j} gives {right:.6g}")
+    left, right = _apart(_value(function, _raised(cell, b)), _value(function, _raised(cell, c)))
+    return Witness(A, i, j, f"adding {i} to {_set(A)} gives {left}, adding {j} gives {right}")
 
 
 def _descent_witness(function: SetFunction, cell: tuple[int, ...], b: int) -> Witness:
     A, i = elements_of(function, cell), _next(function, cell, b)
-    before, after = _value(function, cell), _value(function, _raised(cell, b))
-    return Witness(A, i, None, f"adding {i} to {_set(A)} lowers the value from {before:.6g} to {after:.6g}")
+    before, after = _apart(_value(function, cell), _value(function, _raised(cell, b)))
+    return Witness(A, i, None, f"adding {i} to {_set(A)} lowers the value from {before} to {after}")
 
 
 def _negativity_witness(function: SetFunction, cell: tuple[int, ...]) -> Witness:

@@ -107,6 +107,6 @@ def _certify_pointwise(counts: CountFunction, split: Split, rule: str) -> Certif
 def _measure(counts: CountFunction, split: Split) -> Measured:
     if isinstance(split.supermodular, AxisCurve) and len(counts.sizes) == 1:
         return measure_curve(counts.table(), split.supermodular)
-    if counts.cells <= EXHAUSTIVE_CELLS:
+    if isinstance(counts, Table) or counts.cells <= EXHAUSTIVE_CELLS:
         return measure_table(counts.table(), split.supermodular.table())
     return measure_sampled(counts, split.submodular, split.supermodular)

@@ -91,7 +91,7 @@ def infeasibility(loss: Array, supermodular: Array) -> float:
     """Largest violation of ``K g >= max(0, K l)`` and ``g >= 0``, relative to max |l|."""
     scale = float(np.max(np.abs(loss), initial=0.0)) or 1.0
     shortfall = np.maximum(second_differences(loss), 0.0) - second_differences(supermodular)
-    return float(max(np.max(shortfall, initial=0.0), np.max(-supermodular, initial=0.0))) / scale
+    return float(max(np.max(shortfall, initial=0.0), -np.min(supermodular, initial=0.0))) / scale + 0.0
 
 
 def measure_table(loss: Array, supermodular: Array) -> Measured:
@@ -116,9 +116,10 @@ def measure_curve(loss: Array, supermodular: AxisCurve) -> Measured:
 
 
 def measure_sampled(loss: CountFunction, submodular: CountFunction, supermodular: CountFunction) -> Measured:
-    """Without a table: curvatures from exact increments at sampled counts, relative to the increments there.
+    """A closed form without a table: curvatures from exact increments at sampled counts, relative to these.
 
-    Optimality: g must climb along each border, all other counts zero, as the pointwise bound does.
+    Optimality: telescoping g over its borders (all other counts zero) and the mixed differences, it meets the
+    pointwise bound iff each of those equals ``max(0, the same one of l)``.
     """
     generator = np.random.default_rng(0)
     feasibility = optimality = 0.0
@@ -132,11 +133,11 @@ def measure_sampled(loss: CountFunction, submodular: CountFunction, supermodular
         bend_g, unit_g = _bend(supermodular, b, low, high)
         feasibility = max(feasibility, float(np.max(bend_f / unit_f)), float(np.max(-bend_g / unit_g)))
         if b == c:
-            border = [count if axis == b else np.zeros_like(count) for axis, count in enumerate(low)]
-            beyond = [count + (axis == b) for axis, count in enumerate(border)]
-            bend_l, unit_l = _bend(loss, b, border, beyond)
-            bend_g, _ = _bend(supermodular, b, border, beyond)
-            optimality = max(optimality, float(np.max(np.abs(bend_g - np.maximum(bend_l, 0)) / unit_l)))
+            low = [count if axis == b else np.zeros_like(count) for axis, count in enumerate(low)]
+            high = [count + (axis == b) for axis, count in enumerate(low)]
+        bend_l, unit_l = _bend(loss, b, low, high)
+        bend_g, _ = _bend(supermodular, b, low, high)
+        optimality = max(optimality, float(np.max(np.abs(bend_g - np.maximum(bend_l, 0)) / unit_l)))
     return Measured(max(feasibility, 0.0), optimality, f"{SAMPLED_CELLS} sampled cells per pair of groups")
 
 

@@ -1,0 +1,58 @@
+# Everything runs in .venv, made on first use from constraints.txt; nothing outside this directory changes.
+
+PYTHON ?= python3
+RUN := .venv/bin/python
+STAMP := .venv/.installed
+
+help:  ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+test: venv  ## ruff, mypy and pytest, as the continuous integration runs them
+	@$(MAKE) --no-print-directory lint
+	$(RUN) -m pytest
+
+lint: venv  ## ruff and mypy only
+	$(RUN) -m ruff check .
+	$(RUN) -m ruff format --check .
+	$(RUN) -m mypy
+
+bench: venv  ## the benchmarks; QUICK=1 for the short ones
+	$(RUN) -m benchmarks $(if $(QUICK),--quick)
+
+reproduce: venv  ## the decompositions of the paper's Figure 3 and of Dice, into results/
+	@mkdir -p results
+	@set -e; for job in $(JOBS); do \
+	  name=$${job%%:*}; options=$$(echo "$${job#*:}" | tr , ' '); \
+	  $(RUN) -m setloss.cli decompose $$options --json > results/$$name.json; \
+	  $(RUN) -m setloss.cli decompose $$options --plot results/$$name.png; echo; \
+	done
+
+# name:options, the options separated by commas
+JOBS := $(foreach k,1 2 3 4,loss$(k):--loss,curve$(k),--size,10) dice:--loss,dice,--pos,5,--neg,5
+
+# An environment is good if its Python is, if setloss in it is this directory's, and if it is newer than the pins.
+HEALTHY := import importlib.util, os.path, sys; found = importlib.util.find_spec("setloss"); \
+  sys.exit(not (sys.version_info >= (3, 11) and found and found.origin \
+  and os.path.samefile(os.path.dirname(found.origin), "src/setloss")))
+
+venv:
+	@if [ $(STAMP) -nt constraints.txt ] && [ $(STAMP) -nt pyproject.toml ] \
+	  && $(RUN) -c '$(HEALTHY)' 2> /dev/null; then exit 0; fi; \
+	set -e; \
+	if ! $(RUN) -c 'import sys, pip; sys.exit(sys.version_info < (3, 11))' 2> /dev/null; then \
+	  if ! $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2> /dev/null; then \
+	    echo "setloss needs Python 3.11 or newer, and $(PYTHON) is" \
+	      "$$($(PYTHON) --version 2> /dev/null || echo not there); try: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; \
+	    exit 1; \
+	  fi; \
+	  $(PYTHON) -m venv --clear .venv; \
+	fi; \
+	echo "installing into .venv"; \
+	$(RUN) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[plot,test]'; \
+	touch $(STAMP)
+
+clean:  ## remove results and caches, but not .venv
+	rm -rf results build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks
+	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+
+.PHONY: help test lint bench reproduce venv clean

@@ -1,0 +1,45 @@
+"""Run all benchmarks: ``python -m benchmarks [--quick] [--only NAME] [--json FILE]``.
+
+One table, ``what | ours | reference | ratio | target | ok``; timing never fails the build.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from pathlib import Path
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+from benchmarks import decomposition, imports, operators
+
+BENCHMARKS = {"imports": imports, "decomposition": decomposition, "operators": operators}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="smaller sizes, fewer repeats")
+    parser.add_argument("--only", choices=BENCHMARKS, help="one group of benchmarks")
+    parser.add_argument(
+        "--json", type=Path, default=Path("results/bench.json"), help="where the rows are written"
+    )
+    options = parser.parse_args()
+    found = []
+    print(f"{'what':52} {'ours':>10} {'reference':>10} {'ratio':>9} {'target':>9}  ok")
+    for name, module in BENCHMARKS.items():
+        if options.only in (None, name):
+            for row in module.rows(options.quick):
+                found.append(row.as_dict())
+                target = "" if row.target is None else f"{'>=' if row.at_least else '<='} {row.target:g}"
+                ok = {True: "yes", False: "NO", None: ""}[row.ok]
+                print(
+                    f"{row.what:52} {row.ours:10.3g} {row.reference:10.3g} {row.ratio:9.3g} {target:>9}  {ok} {row.note}",
+                    flush=True,
+                )
+    options.json.parent.mkdir(parents=True, exist_ok=True)
+    options.json.write_text(json.dumps(found, indent=1))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,59 @@
+"""Timing side by side: every row is a ratio of two times measured in the same run, one thread."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the table; `target` bounds the ratio from above, or from below if `at_least`."""
+
+    what: str
+    ours: float
+    reference: float
+    target: float | None = None
+    at_least: bool = False
+    note: str = ""
+
+    @property
+    def ratio(self) -> float:
+        return self.reference / self.ours if self.at_least else self.ours / self.reference
+
+    @property
+    def ok(self) -> bool | None:
+        if self.target is None:
+            return None
+        return self.ratio >= self.target if self.at_least else self.ratio <= self.target
+
+    def as_dict(self) -> dict[str, Any]:
+        fields = ("what", "ours", "reference", "ratio", "target", "at_least", "ok", "note")
+        return {name: getattr(self, name) for name in fields}
+
+
+def best_time(run: Callable[[], object], repeats: int = 5) -> float:
+    """The shortest of several runs in seconds, after one run that is not counted."""
+    run()
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        run()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def side_by_side(
+    ours: Callable[[], object], reference: Callable[[], object], repeats: int = 5
+) -> tuple[float, float]:
+    """Best times of both, their runs interleaved so that a slow moment hits both."""
+    ours(), reference()
+    times: tuple[list[float], list[float]] = ([], [])
+    for _ in range(repeats):
+        for record, run in zip(times, (ours, reference), strict=True):
+            start = time.perf_counter()
+            run()
+            record.append(time.perf_counter() - start)
+    return min(times[0]), min(times[1])

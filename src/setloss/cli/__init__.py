@@ -1,0 +1,45 @@
+"""The command line, ``setloss COMMAND``: one file per command, each a thin reading of the library."""
+
+from typing import Annotated
+
+import typer
+
+import setloss
+from setloss.cli.check import check
+from setloss.cli.decompose import decompose
+from setloss.cli.errors import OneSentenceGroup
+
+EPILOG = "Exit codes: 0 fine, 2 bad input (one sentence on standard error says what)."
+
+app = typer.Typer(
+    cls=OneSentenceGroup,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog=EPILOG,
+)
+app.command(epilog=EPILOG)(decompose)
+app.command(epilog=EPILOG)(check)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"setloss {setloss.__version__}")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def _setloss(
+    context: typer.Context,
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Losses of whole sets of mistakes: look at one, and split it into submodular + supermodular."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+def main() -> None:
+    """Entry point of the ``setloss`` command."""
+    app(prog_name="setloss")

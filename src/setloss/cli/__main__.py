@@ -1,0 +1,5 @@
+"""``python -m setloss.cli``, the same as ``setloss``."""
+
+from setloss.cli import main
+
+main()

@@ -1,0 +1,33 @@
+"""``setloss check``: the six verdicts on the command line."""
+
+from typing import Annotated
+
+import typer
+
+from setloss.cli.documents import print_document, verdicts_document
+from setloss.cli.errors import InputError
+from setloss.cli.source import Source, takes_source
+from setloss.counts import TableTooLargeError
+from setloss.verdicts import verdicts
+
+
+@takes_source
+def check(
+    source: Source,
+    as_json: Annotated[bool, typer.Option("--json", help="JSON on standard output, nothing else.")] = False,
+) -> None:
+    """Is a loss submodular, supermodular, modular, symmetric, increasing, non-negative?
+
+    Every no comes with a witness: a set A and elements i, j for which the law fails most.
+    """
+    given = source.read()
+    try:
+        found = verdicts(given.function)
+    except TableTooLargeError as error:
+        raise InputError(str(error)) from None
+    if as_json:
+        print_document(verdicts_document(found))
+        return
+    from setloss.cli.words import print_verdicts
+
+    print_verdicts(found, given.title)

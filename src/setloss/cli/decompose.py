@@ -1,0 +1,82 @@
+"""``setloss decompose``: l = f + g on the command line."""
+
+import importlib.util
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import setloss
+from setloss.cli.documents import MAX_CELLS, decomposition_document, print_document
+from setloss.cli.errors import InputError
+from setloss.cli.source import Input, Source, takes_source
+from setloss.counts import TableTooLargeError
+
+PLOT_SUFFIXES = (".png", ".pdf", ".svg")
+
+
+@takes_source
+def decompose(
+    source: Source,
+    as_json: Annotated[bool, typer.Option("--json", help="JSON on standard output, nothing else.")] = False,
+    plot: Annotated[Path | None, typer.Option(help="Write a figure of l, f and g (png, pdf, svg).")] = None,
+) -> None:
+    """Split a loss: l = f + g, f submodular, g supermodular and as small as possible.
+
+    For example: setloss decompose --loss dice --pos 5 --neg 7 --plot dice.png
+    """
+    given = source.read()
+    if as_json:
+        _check_printable(given)
+    if plot is not None:
+        _check_plottable(given, plot)
+    try:
+        answer = setloss.decompose(given.function)
+    except (setloss.DecompositionError, TableTooLargeError) as error:
+        raise InputError(str(error)) from None
+    if plot is not None:
+        _write_plot(answer, plot)
+    if as_json:
+        print_document(decomposition_document(answer, given))
+        return
+    from setloss.cli.words import print_decomposition
+
+    print_decomposition(answer, given)
+    if plot is not None:
+        typer.echo(f"figure written to {plot}")
+
+
+def _check_printable(given: Input) -> None:
+    cells = given.function.counts.cells
+    if cells > MAX_CELLS:
+        raise InputError(
+            f"--json prints at most {MAX_CELLS} cells and this table has {cells}; "
+            "take fewer elements, or leave --json out"
+        )
+
+
+def _check_plottable(given: Input, path: Path) -> None:
+    if path.suffix.lower() not in PLOT_SUFFIXES:
+        raise InputError(f"--plot writes {', '.join(PLOT_SUFFIXES)} files; got {path}")
+    if not path.parent.is_dir():
+        raise InputError(f"--plot: there is no directory {path.parent}")
+    if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise InputError(f"--plot: {path} cannot be written")
+    if importlib.util.find_spec("matplotlib") is None:
+        raise InputError('--plot needs matplotlib: pip install "setloss[plot]"')
+    from setloss.plots import check_plottable
+
+    try:
+        check_plottable(given.function)
+    except ValueError as error:
+        raise InputError(f"--plot: {error}") from None
+
+
+def _write_plot(answer: setloss.Decomposition, path: Path) -> None:
+    from setloss.plots import plot_decomposition
+
+    try:
+        plot_decomposition(answer).savefig(path, dpi=200)
+    except OSError as error:
+        raise InputError(f"--plot: {path} cannot be written: {error.strerror or error}") from None

@@ -1,0 +1,208 @@
+"""The set function a command speaks of: a named loss, a cost curve, or a table from a file."""
+
+import functools
+import inspect
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from setloss.cli.errors import InputError
+from setloss.cli.files import read_table
+from setloss.lattice import Shape
+from setloss.losses import NAMED_LOSSES, PAPER_CURVES, CostCurve, CountLoss, FBeta, Tversky
+from setloss.setfunction import SetFunction
+
+MAX_ELEMENTS = 10**7
+"""Largest set; what works without a table works up to here in seconds."""
+
+MAX_WEIGHT = 1e6
+"""Largest weight of a mistake; far beyond it the squares in F-beta overflow."""
+
+NAMES = (*(name for name in NAMED_LOSSES if name not in PAPER_CURVES), "tversky", "fbeta", *PAPER_CURVES)
+
+# What each kind of set function needs; every other option of `Source` would be ignored and is refused.
+COUNTS, CURVE = ("pos", "neg"), ("size",)
+NEEDS = {"tversky": (*COUNTS, "alpha", "beta"), "fbeta": (*COUNTS, "beta")} | dict.fromkeys(PAPER_CURVES, CURVE)
+
+WORDS = {
+    "pos": "the number of positive elements",
+    "neg": "the number of negative elements",
+    "size": "the number of elements",
+    "alpha": "the weight of a false positive",
+    "beta": "the weight of false negatives",
+}
+
+
+@dataclass(frozen=True)
+class Input:
+    """A set function, what to call it, and the shape its values are reported in."""
+
+    function: SetFunction
+    title: str
+    shape: Shape
+    general: bool = False
+
+
+@dataclass(frozen=True)
+class Source:
+    """The options that describe a set function, as given; `read` checks them and builds it."""
+
+    loss: Annotated[str | None, typer.Option(help=f"Named loss: {', '.join(NAMES)}.")] = None
+    pos: Annotated[int | None, typer.Option(help="Positive elements of the example.")] = None
+    neg: Annotated[int | None, typer.Option(help="Negative elements of the example.")] = None
+    alpha: Annotated[float | None, typer.Option(help="Weight of a false positive (tversky).")] = None
+    beta: Annotated[
+        float | None, typer.Option(help="Weight of a false negative (tversky), or the beta of fbeta.")
+    ] = None
+    knots: Annotated[
+        str | None, typer.Option(help='Cost curve through share:cost, as "0:0,1/4:1,1:1".', metavar="KNOTS")
+    ] = None
+    size: Annotated[int | None, typer.Option(help="Elements of a cost curve's set.")] = None
+    table: Annotated[
+        Path | None,
+        typer.Option(
+            help="CSV or npy file: c(0), ..., c(p), or false negatives (rows) x false positives (columns)."
+        ),
+    ] = None
+    general: Annotated[
+        bool,
+        typer.Option(
+            "--general", help="The table lists all 2^p sets, element 0 the leading bit: flat, or (2, ..., 2)."
+        ),
+    ] = False
+
+    def read(self) -> Input:
+        """The set function, or an `InputError`."""
+        kinds = [kind for kind in ("loss", "knots", "table") if getattr(self, kind) is not None]
+        if len(kinds) != 1:
+            given = " and ".join(f"--{kind}" for kind in kinds) or "none"
+            raise InputError(f"give exactly one of --loss, --knots and --table; got {given}")
+        return {"loss": self._from_loss, "knots": self._from_knots, "table": self._from_table}[kinds[0]]()
+
+    def _from_loss(self) -> Input:
+        name = str(self.loss).lower()
+        if name not in NAMES:
+            raise InputError(f"there is no loss {self.loss!r}; the names are {', '.join(NAMES)}")
+        needs = NEEDS.get(name, COUNTS)
+        self._require(f"--loss {name}", needs)
+        if needs == CURVE:
+            return self._curve(name, PAPER_CURVES[name])
+        pos, neg = self.pos or 0, self.neg or 0
+        with_weights = "".join(f", {option} {getattr(self, option):g}" for option in needs[2:])
+        title = f"{name}{with_weights}, {_count(pos, 'positive')} and {_count(neg, 'negative')}"
+        return Input(self._counted(name).on_counts(pos, neg), title, (pos + 1, neg + 1))
+
+    def _counted(self, name: str) -> CountLoss:
+        if name in NAMED_LOSSES:
+            return NAMED_LOSSES[name]  # type: ignore[return-value]
+        alpha, beta = self.alpha or 0.0, self.beta or 0.0
+        return Tversky(alpha, beta) if name == "tversky" else FBeta(beta)
+
+    def _from_knots(self) -> Input:
+        self._require("--knots", CURVE)
+        try:
+            curve = CostCurve(parse_knots(str(self.knots)))
+        except ValueError as error:
+            raise InputError(f"--knots: {error}") from None
+        return self._curve("cost curve", curve)
+
+    def _curve(self, name: str, curve: CostCurve) -> Input:
+        size = self.size or 0
+        return Input(curve.on_counts(size, 0), f"{name}, {_count(size, 'element')}", (size + 1,))
+
+    def _from_table(self) -> Input:
+        self._require("--table", ())
+        path = Path(str(self.table))
+        values = read_table(path)
+        if values.size == 1:
+            raise InputError(f"{path} has the value of the empty set only; a table needs at least one element")
+        if not self.general and values.ndim > 2:
+            raise InputError(
+                f"{path} has {values.ndim} axes; a table has one (a curve) or two (false negatives x false "
+                "positives), and --general reads one of shape (2, ..., 2)"
+            )
+        build = SetFunction.from_values if self.general else SetFunction.from_table
+        try:
+            function = build(values)
+        except ValueError as error:
+            raise InputError(f"{path}: {error}") from None
+        kind = "all subsets of " if self.general else ""
+        title = f"{path.name}, {kind}{_count(function.p, 'element')}"
+        return Input(function, title, values.shape, self.general)
+
+    def _require(self, what: str, needs: tuple[str, ...]) -> None:
+        """All of the options this kind needs, none of the others, and each with a value that makes sense."""
+        missing = [option for option in needs if getattr(self, option) is None]
+        if missing:
+            listed = " and ".join(f"--{option} ({WORDS[option]})" for option in missing)
+            raise InputError(f"{what} needs {listed}")
+        for option in WORDS:
+            if option not in needs and getattr(self, option) is not None:
+                takes = " and ".join(f"--{need}" for need in needs) or "no sizes and no weights"
+                raise InputError(f"{what} takes {takes}, not --{option}")
+        if self.general and self.table is None:
+            raise InputError("--general goes with --table only")
+        self._check_values(needs)
+
+    def _check_values(self, needs: tuple[str, ...]) -> None:
+        for option in needs:
+            value = getattr(self, option)
+            if option in ("alpha", "beta") and not 0 <= value <= MAX_WEIGHT:
+                raise InputError(f"--{option} is {WORDS[option]}, from 0 to {MAX_WEIGHT:g}; got {value:g}")
+            lowest = 1 if option == "size" else 0
+            if option not in ("alpha", "beta") and value < lowest:
+                raise InputError(f"--{option} is {WORDS[option]}, at least {lowest}; got {value}")
+        elements = sum(getattr(self, option) for option in needs if option in (*COUNTS, *CURVE))
+        if needs and elements == 0:
+            raise InputError("--pos and --neg are both 0; a set needs at least one element")
+        if elements > MAX_ELEMENTS:
+            raise InputError(f"{elements} elements are too many here; the limit is {MAX_ELEMENTS}")
+
+
+def parse_knots(text: str) -> tuple[tuple[float, float], ...]:
+    """``"0:0,1/4:1,1:1"`` as pairs (share, cost); shares may be fractions."""
+    knots = []
+    for knot in text.split(","):
+        share, colon, cost = knot.partition(":")
+        try:
+            if not colon:
+                raise ValueError
+            knots.append((_number(share), _number(cost)))
+        except (ValueError, ZeroDivisionError):
+            raise ValueError(
+                f"{knot.strip()!r} is not share:cost, two finite numbers; write them as 0:0,1/4:1,1:1"
+            ) from None
+    return tuple(knots)
+
+
+def _number(text: str) -> float:
+    top, slash, bottom = text.partition("/")
+    value = float(top) / float(bottom) if slash else float(text)
+    if not math.isfinite(value):
+        raise ValueError
+    return value
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def takes_source(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of `Source`; it receives them as its first argument, a `Source`."""
+    shared = inspect.signature(Source).parameters
+    own = list(inspect.signature(command, eval_str=True).parameters.values())[1:]
+
+    @functools.wraps(command)
+    def wrapped(**options: Any) -> None:
+        source = Source(**{name: options.pop(name) for name in shared})
+        command(source, **options)
+
+    parameters = [*shared.values(), *own]
+    keyword_only = [parameter.replace(kind=parameter.KEYWORD_ONLY) for parameter in parameters]
+    wrapped.__signature__ = inspect.Signature(keyword_only)  # type: ignore[attr-defined]
+    wrapped.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return wrapped

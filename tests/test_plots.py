@@ -1,0 +1,106 @@
+"""Figures: what is drawn where, in which colours, and what is refused."""
+
+import sys
+
+import numpy as np
+import pytest
+
+from setloss import Dice, Jaccard, SetFunction, decompose
+from setloss.losses import PAPER_CURVES
+from setloss.plots import COLOURS, check_plottable, plot_decomposition
+
+pytest.importorskip("matplotlib")
+
+NAMES = ("l", "f", "g")
+
+
+def parts(decomposition):
+    return dict(
+        zip(NAMES, (decomposition.loss, decomposition.submodular, decomposition.supermodular), strict=True)
+    )
+
+
+@pytest.mark.parametrize("name", PAPER_CURVES)
+def test_one_group_is_three_curves_against_the_number_of_mistakes(name):
+    decomposition = decompose(PAPER_CURVES[name].on_counts(10, 0))
+    (axes,) = plot_decomposition(decomposition).axes
+    lines = {line.get_color(): line for line in axes.lines if len(line.get_xdata()) == 11}
+    assert set(lines) == set(COLOURS.values())
+    for letter, function in parts(decomposition).items():
+        np.testing.assert_array_equal(lines[COLOURS[letter]].get_xdata(), np.arange(11))
+        np.testing.assert_array_equal(lines[COLOURS[letter]].get_ydata(), function.table)
+    assert len({line.get_marker() for line in lines.values()}) == 3
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == [
+        "loss $l$", "submodular $f$", "supermodular $g$",
+    ]  # fmt: skip
+    assert "mistakes" in axes.get_xlabel()
+
+
+def test_long_curves_are_sampled_from_end_to_end():
+    decomposition = decompose(PAPER_CURVES["curve2"].on_counts(1_000_000, 0))
+    (axes,) = plot_decomposition(decomposition).axes
+    line = axes.lines[1]
+    assert len(line.get_xdata()) == 2001
+    assert (line.get_xdata()[0], line.get_xdata()[-1]) == (0, 1_000_000)
+    assert line.get_marker() == ""
+
+
+def test_two_groups_are_three_heat_maps_on_one_scale():
+    decomposition = decompose(Dice().on_counts(5, 7))
+    panels = [axes for axes in plot_decomposition(decomposition).axes if axes.images]
+    assert len(panels) == 3
+    for axes, (letter, function) in zip(panels, parts(decomposition).items(), strict=True):
+        (image,) = axes.images
+        np.testing.assert_array_equal(image.get_array(), function.table)
+        assert image.get_clim() == (0.0, 1.0)
+        assert image.get_extent() == [-0.5, 7.5, -0.5, 5.5]
+        assert axes.title.get_color() == COLOURS[letter]
+        assert axes.get_xlabel() == "false positives"
+        assert all(tick == round(tick) for tick in (*axes.get_xticks(), *axes.get_yticks()))
+    assert panels[0].get_ylabel() == "false negatives"
+
+
+def test_negative_values_get_a_scale_that_diverges_around_zero():
+    table = [[max(n + q - 2, 0) - 1.5 * max(n + q - 4, 0) for q in range(4)] for n in range(4)]
+    decomposition = decompose(SetFunction.from_table(table))
+    assert decomposition.submodular.table.min() < 0
+    image = plot_decomposition(decomposition).axes[0].images[0]
+    low, high = image.get_clim()
+    assert low == -high
+    assert image.get_cmap().name == "RdBu_r"
+
+
+def test_nothing_at_all_is_drawn_too(tmp_path):
+    for function in (SetFunction.symmetric([0, 0]), SetFunction.from_table(np.zeros((3, 1)))):
+        plot_decomposition(decompose(function)).savefig(tmp_path / "zero.png")
+
+
+def test_large_heat_maps_are_sampled():
+    figure = plot_decomposition(decompose(Jaccard().on_counts(1000, 3000)))
+    assert figure.axes[0].images[0].get_array().shape == (401, 401)
+
+
+def test_general_tables_are_a_dot_per_set():
+    function = SetFunction.from_callable(lambda A: len(A) ** 1.5, 4)
+    decomposition = decompose(function)
+    (axes,) = plot_decomposition(decomposition).axes
+    assert len(axes.collections) == 3
+    for dots, part in zip(axes.collections, parts(decomposition).values(), strict=True):
+        offsets = np.asarray(dots.get_offsets())
+        np.testing.assert_array_equal(offsets[:, 1], part.table.ravel())
+        np.testing.assert_array_equal(offsets[:, 0].round(), [bin(i).count("1") for i in range(16)])
+
+
+def test_two_single_elements_are_four_dots():
+    (axes,) = plot_decomposition(decompose(SetFunction.from_values([0, 1, 1, 3]))).axes
+    assert not axes.images
+
+
+def test_what_cannot_be_drawn_is_refused():
+    with pytest.raises(ValueError, match="a table of 8192 cells over 13 groups cannot be drawn"):
+        check_plottable(SetFunction.from_values(np.zeros(2**13)))
+
+
+def test_figures_do_not_touch_pyplot():
+    plot_decomposition(decompose(Dice().on_counts(2, 2)))
+    assert "matplotlib.pyplot" not in sys.modules
