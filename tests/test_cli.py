@@ -403,9 +403,7 @@ def test_a_decomposition_that_fails_is_one_sentence(monkeypatch):
         raise setloss.DecompositionError(f"the program over {function.p} elements did not converge")
 
     monkeypatch.setattr(setloss, "decompose", fail)
-    assert "the program over 4 elements did not converge" in complaint(
-        "decompose", "--loss", "curve1", "--size", 4
-    )
+    assert "the program over 4 elements did not converge" in complaint("decompose", "--loss", "curve1", "--size", 4)
 
 
 def test_unexpected_errors_are_not_swallowed(monkeypatch):

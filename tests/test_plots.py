@@ -15,9 +15,7 @@ NAMES = ("l", "f", "g")
 
 
 def parts(decomposition):
-    return dict(
-        zip(NAMES, (decomposition.loss, decomposition.submodular, decomposition.supermodular), strict=True)
-    )
+    return dict(zip(NAMES, (decomposition.loss, decomposition.submodular, decomposition.supermodular), strict=True))
 
 
 @pytest.mark.parametrize("name", PAPER_CURVES)

@@ -38,9 +38,7 @@ class Bags:
         if array.ndim != 1:
             raise ValueError(f"groups must be a 1-D array, one bag id per element; got shape {array.shape}")
         if array.dtype.kind == "f" and np.any(np.isnan(array)):
-            raise ValueError(
-                f"groups must name a bag for every element; element {np.argmax(np.isnan(array))} is NaN"
-            )
+            raise ValueError(f"groups must name a bag for every element; element {np.argmax(np.isnan(array))} is NaN")
         ids, inverse, sizes = np.unique(array, return_inverse=True, return_counts=True)
         order = np.argsort(inverse, kind="stable")
         contiguous = bool(np.all(order == np.arange(len(order))))

@@ -83,9 +83,7 @@ def batch_surrogate(
     positives = bags.totals(truth.astype(np.intp))
     kinds, which = np.unique(np.stack([positives, bags.sizes - positives], axis=1), axis=0, return_inverse=True)
     surrogates = [surrogate_on_counts(loss, operator, scale, int(m), int(q)) for m, q in kinds]
-    return BatchSurrogate(
-        bags, loss.element_groups(truth, bags).astype(np.int32), which.ravel(), lower(surrogates)
-    )
+    return BatchSurrogate(bags, loss.element_groups(truth, bags).astype(np.int32), which.ravel(), lower(surrogates))
 
 
 @lru_cache(maxsize=65536)

@@ -14,6 +14,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import log10, prod
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,11 @@ MAX_CELLS = 2**24
 """Largest table that is ever built (128 MiB); beyond it only closed forms work."""
 
 Counts = NDArray[np.intp]
+
+
+def cells_in_words(cells: int) -> str:
+    """A number of cells that may exceed any float."""
+    return f"{cells:.3g}" if cells < 10**15 else f"about 10^{log10(cells):.0f}"
 
 
 class TableTooLargeError(ValueError):
@@ -60,7 +66,7 @@ class CountFunction(ABC):
 
     @property
     def cells(self) -> int:
-        return int(np.prod([float(n) for n in self.shape]))
+        return prod(self.shape)
 
     @property
     def laws(self) -> Mapping[str, bool]:
@@ -86,10 +92,10 @@ class CountFunction(ABC):
 
     def block(self, shape: Shape, base: Shape | None = None) -> Array:
         """The cells ``base <= a < base + shape``; without a base, those of the smallest counts."""
-        cells = np.prod([float(n) for n in shape])
-        if cells > MAX_CELLS:
+        if prod(shape) > MAX_CELLS:
+            sizes = tuple(n - 1 for n in shape) if len(shape) <= 4 else f"of {len(shape)} groups"
             raise TableTooLargeError(
-                f"a table over counts {tuple(n - 1 for n in shape)} has {cells:.3g} cells, the limit is "
+                f"a table over counts {sizes} has {cells_in_words(prod(shape))} cells, the limit is "
                 f"{MAX_CELLS}. Use a loss with a closed form (Dice, Jaccard, Tversky with beta >= 1/2, "
                 "cost curves), or fewer elements per set."
             )
@@ -129,7 +135,8 @@ class Linear(CountFunction):
 
     @property
     def laws(self) -> Mapping[str, bool]:
-        return dict.fromkeys(("submodular", "supermodular", "modular", "increasing", "non-negative"), True)
+        known = ("submodular", "supermodular", "modular", "increasing", "non-negative")
+        return dict.fromkeys(known + ("symmetric",) * (len(set(self.rates)) == 1), True)
 
     def __call__(self, *counts: Any) -> Array:
         terms = (rate * np.asarray(count) for rate, count in zip(self.rates, counts, strict=True))
@@ -228,10 +235,20 @@ class Sum(CountFunction):
     def split(self) -> Split | None:
         if self.laws.get("submodular"):
             return Split(self, Sum(self.sizes), "submodular term by term")
-        weight, term = unscaled(self)
-        inner = term.split() if term is not self else None
-        return inner and Split(
-            scaled(weight, inner.submodular), scaled(weight, inner.supermodular), inner.reason
+        curved = [pair for pair in self.terms if not pair[1].laws.get("modular")]
+        if len(curved) != 1 or curved[0][0] <= 0:
+            return None
+        weight, term = curved[0]
+        inner = term.split()
+        if inner is None:
+            return None
+        # A modular term goes to f as it is: second differences do not see it.
+        modular = Sum(self.sizes, tuple(pair for pair in self.terms if pair is not curved[0]))
+        submodular = scaled(weight, inner.submodular)
+        return Split(
+            added(submodular, modular) if modular.terms else submodular,
+            scaled(weight, inner.supermodular),
+            inner.reason,
         )
 
     def closure(self) -> CountFunction | None:
@@ -262,6 +279,15 @@ class Refined(CountFunction):
     def laws(self) -> Mapping[str, bool]:
         return self.base.laws
 
+    def split(self) -> Split | None:
+        """D commutes with refinement: the parts of the coarse function, read on the finer groups."""
+        inner = self.base.split()
+        return inner and Split(
+            Refined(self.sizes, inner.submodular, self.coarse),
+            Refined(self.sizes, inner.supermodular, self.coarse),
+            inner.reason,
+        )
+
     def _coarse_counts(self, counts: Sequence[Any]) -> list[Any]:
         totals: list[Any] = [np.intp(0)] * len(self.base.sizes)
         for b, count in zip(self.coarse, counts, strict=True):
@@ -277,6 +303,8 @@ class Refined(CountFunction):
 
 def scaled(factor: float, function: CountFunction) -> CountFunction:
     """``factor * function``, as a table where it is one."""
+    if factor == 0:
+        return Sum(function.sizes)
     if isinstance(function, Table):
         return Table(factor * function.values)
     if isinstance(function, Sum):

@@ -285,7 +285,7 @@ def _worst_set(margins, order, group, spec, real, buffer, ranked, sums, chosen):
 
 
 @njit(**_options)
-def _bag_cut(margins, group, spec, real, buffer, order, ranked, sums, slope, chosen):
+def bag_cut(margins, group, spec, real, buffer, order, ranked, sums, slope, chosen):
     """The cut of one bag: fills `slope` and `chosen`, returns offset and value."""
     _sort(margins, order)
     slope[:] = 0.0
@@ -314,7 +314,7 @@ def _write_cut(i, data, specs, scratch, out):
     slopes, chosen, totals = out
     room = (sums.size - margins.size) // len(which)
     lo, hi, kind = starts[i], starts[i + 1], which[i]
-    totals[i, 0], totals[i, 1] = _bag_cut(
+    totals[i, 0], totals[i, 1] = bag_cut(
         margins[lo:hi],
         groups[lo:hi],
         integers[kind],

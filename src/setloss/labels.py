@@ -10,7 +10,12 @@ from numpy.typing import ArrayLike, NDArray
 
 def as_labels(labels: ArrayLike, name: str = "y", ndim: tuple[int, ...] = (1, 2)) -> NDArray[np.bool_]:
     """The positive labels as a boolean array; anything but {0, 1}, {-1, +1} or bool is refused."""
-    array: NDArray[Any] = np.asarray(labels)
+    if hasattr(labels, "toarray"):
+        raise ValueError(f"{name} is a sparse matrix; pass {name}.toarray()")
+    try:
+        array: NDArray[Any] = np.asarray(labels)
+    except ValueError:
+        raise ValueError(f"{name} is ragged; flatten it and name the bags with groups=") from None
     if array.ndim not in ndim:
         raise ValueError(f"{name} must have {' or '.join(map(str, ndim))} axes; got shape {array.shape}")
     if array.dtype == bool:

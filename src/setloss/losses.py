@@ -15,6 +15,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -76,9 +77,14 @@ class CountLoss(Loss):
 
     def counts(self, positives: int, negatives: int) -> CountFunction:
         """The loss of an example as a function of (false negatives, false positives)."""
-        return Formula((positives, negatives), lambda n, q: self.value(n, q, positives, negatives))
+        return Formula((positives, negatives), partial(self._value_on, positives, negatives))
+
+    def _value_on(self, positives: int, negatives: int, false_negatives: Any, false_positives: Any) -> Any:
+        return self.value(false_negatives, false_positives, positives, negatives)
 
     def on_counts(self, positives: int, negatives: int) -> SetFunction:
+        if min(positives, negatives) < 0:
+            raise ValueError(f"there cannot be {positives} positives and {negatives} negatives")
         groups = np.repeat([0, 1], [positives, negatives])
         return SetFunction(self.counts(positives, negatives), groups)
 
@@ -279,6 +285,7 @@ class FixedSetLoss(Loss):
     function: SetFunction
 
     def _on_rows(self, truth: NDArray[np.bool_], predicted: NDArray[np.bool_]) -> Array:
+        self.on_counts(truth.shape[1], 0)
         return np.asarray(self.function(truth != predicted))
 
     def _on_bags(self, truth: NDArray[np.bool_], predicted: NDArray[np.bool_], bags: Bags) -> Array:
@@ -314,6 +321,8 @@ def from_counts(function: Callable[[Any, Any, Any, Any], Any], *, elementwise: b
 
 def from_set_function(function: SetFunction) -> FixedSetLoss:
     """A loss from one set function of mistakes over a fixed number of elements."""
+    if not isinstance(function, SetFunction):
+        raise TypeError(f"from_set_function takes a SetFunction; got {type(function).__name__}")
     return FixedSetLoss(function)
 
 

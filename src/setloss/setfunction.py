@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from setloss.counts import CountFunction, Oracle, Refined, Table, TableTooLargeError, added, scaled
+from setloss.counts import MAX_CELLS, CountFunction, Oracle, Refined, Table, added, scaled
 from setloss.lattice import Array, Shape
 
 MAX_CALLABLE_ELEMENTS = 16
@@ -47,6 +47,8 @@ class SetFunction:
                 f"the groups have sizes {tuple(int(s) for s in sizes)}, the table over counts expects "
                 f"{self.counts.sizes}: axis b of the table must have length |V_b| + 1"
             )
+        if isinstance(self.counts, Table) and not np.all(np.isfinite(self.counts.values)):
+            raise ValueError("the values of a set function must be finite; scaling or adding has overflowed")
         at_empty = float(self.counts(*[np.intp(0)] * len(self.counts.sizes)))
         if at_empty != 0:
             raise ValueError(
@@ -97,14 +99,13 @@ class SetFunction:
         The callable takes a frozenset of elements; with ``vectorized=True`` it takes a boolean array
         ``(2^p, p)``, one row per subset, and returns 2^p values.
         """
-        if not 0 < p <= MAX_CALLABLE_ELEMENTS:
+        if not isinstance(p, Integral) or not 0 < p <= MAX_CALLABLE_ELEMENTS:
             raise ValueError(
                 f"from_callable evaluates all 2^p subsets and takes 1 <= p <= {MAX_CALLABLE_ELEMENTS}; got "
                 f"p = {p}. Describe the function by counts (from_table), or use SetFunction.oracle and name "
                 "a heuristic for its maximisation."
             )
-        masks = all_masks(p)
-        return cls.from_values(_evaluate(function, masks, vectorized=vectorized))
+        return cls.from_values(_Calls(function, vectorized)(all_masks(p)))
 
     @classmethod
     def oracle(cls, function: Callable[[Any], Any], p: int, *, vectorized: bool = False) -> SetFunction:
@@ -112,11 +113,7 @@ class SetFunction:
 
         `along` works; verdicts, D and exact maximisation need a table and say so beyond their limits.
         """
-
-        def evaluate(masks: NDArray[np.bool_]) -> Array:
-            return _real_array(_evaluate(function, masks, vectorized=vectorized), "the function's values")
-
-        return cls(Oracle((1,) * p, evaluate), np.arange(p))
+        return cls(Oracle((1,) * p, _Calls(function, vectorized)), np.arange(p))
 
     @classmethod
     def from_knots(cls, knots: Iterable[tuple[float, float]], p: int) -> SetFunction:
@@ -164,8 +161,9 @@ class SetFunction:
         if len(counts) != len(self.sizes):
             raise ValueError(f"expected {len(self.sizes)} counts, one per group; got {len(counts)}")
         for b, (count, size) in enumerate(zip(counts, self.sizes, strict=True)):
-            if np.any(np.asarray(count) < 0) or np.any(np.asarray(count) > size):
-                raise ValueError(f"a count of group {b} must lie between 0 and {size}")
+            whole = np.issubdtype(np.asarray(count).dtype, np.integer)
+            if not whole or np.any(np.asarray(count) < 0) or np.any(np.asarray(count) > size):
+                raise ValueError(f"a count of group {b} must be an integer between 0 and {size}")
         return self.counts(*counts)
 
     def along(self, order: ArrayLike) -> Array:
@@ -256,10 +254,9 @@ class SetFunction:
         kind = {1: "symmetric", 2: f"two groups {self.sizes}"}.get(len(self.sizes))
         if kind is None or self.p == 1:
             kind = "general" if max(self.sizes, default=0) <= 1 else f"groups {self.sizes}"
-        try:
+        values = f"{type(self.counts).__name__}, no table"
+        if self.counts.cells <= MAX_CELLS and not isinstance(self.counts, Oracle):
             values = np.array2string(self.table.ravel(), precision=4, threshold=8, edgeitems=4)
-        except TableTooLargeError:
-            values = f"{type(self.counts).__name__}, no table"
         return f"SetFunction(p={self.p}, {kind}: {' '.join(values.split())})"
 
 
@@ -269,22 +266,32 @@ def all_masks(p: int) -> NDArray[np.bool_]:
     return ((index >> np.arange(p - 1, -1, -1)) & 1).astype(bool)
 
 
-def _evaluate(function: Callable[[Any], Any], masks: NDArray[np.bool_], *, vectorized: bool) -> Any:
-    if not vectorized:
-        return [function(frozenset(np.flatnonzero(mask).tolist())) for mask in masks]
-    values = np.asarray(function(masks))
-    if values.shape != (len(masks),):
-        raise ValueError(
-            f"a vectorized set function maps masks of shape {masks.shape} to {len(masks)} values; "
-            f"this one returned shape {values.shape}"
-        )
-    return values
+@dataclass(frozen=True)
+class _Calls:
+    """A user's callable on boolean rows: called with each set, or once with all rows if vectorized."""
+
+    function: Callable[[Any], Any]
+    vectorized: bool
+
+    def __call__(self, masks: NDArray[np.bool_]) -> Array:
+        if not self.vectorized:
+            sets = (frozenset(np.flatnonzero(mask).tolist()) for mask in masks)
+            return _real_array([self.function(A) for A in sets], "the function's values")
+        values = _real_array(self.function(masks), "the function's values")
+        if values.shape != (len(masks),):
+            raise ValueError(
+                f"a vectorized set function maps masks of shape {masks.shape} to {len(masks)} values; "
+                f"this one returned shape {values.shape}"
+            )
+        return values
 
 
 def _real_array(values: ArrayLike, name: str, ndim: int | None = None) -> Array:
     try:
+        if np.iscomplexobj(values):
+            raise TypeError("complex numbers")
         array = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"{name} must be an array of real numbers: {error}") from None
     if ndim is not None and array.ndim != ndim:
         raise ValueError(f"{name} must have {ndim} axis; got shape {array.shape}")
@@ -302,6 +309,8 @@ def _group_array(groups: ArrayLike) -> NDArray[np.intp]:
         return np.zeros(0, dtype=np.intp)
     if array.ndim != 1 or not np.issubdtype(array.dtype, np.integer) or array.min() < 0:
         raise ValueError("groups must be a 1-D array of non-negative integers, one per element")
+    if array.max() > MAX_CELLS:
+        raise ValueError(f"groups are numbered from 0 without large gaps; there is a group {array.max()}")
     return array.astype(np.intp)
 
 

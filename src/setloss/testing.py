@@ -36,12 +36,8 @@ def check_set_function(function: SetFunction, laws: Iterable[str] = ()) -> None:
     for j, i in enumerate(order):
         prefixes[j + 1 :, i] = True
     tolerance = 1e-12 * (np.abs(values).max() or 1.0)
-    _expect_close(
-        function.along(order), function(prefixes), tolerance, "along(order) and the masks of the prefixes"
-    )
-    _expect_close(
-        function.gains(order), np.diff(function(prefixes)), tolerance, "gains(order) and the differences"
-    )
+    _expect_close(function.along(order), function(prefixes), tolerance, "along(order) and the masks of the prefixes")
+    _expect_close(function.gains(order), np.diff(function(prefixes)), tolerance, "gains(order) and the differences")
     general = SetFunction.from_values(values)
     for law in laws:
         if law not in LAWS:
@@ -73,9 +69,7 @@ def check_cut(
     cut = surrogate.cut(here)
     value = surrogate(here)
     unit = max(1.0, abs(value), abs(cut.offset))
-    _expect(
-        abs(cut(here) - value) <= tolerance * unit, f"the cut is {cut(here)} where the surrogate is {value}"
-    )
+    _expect(abs(cut(here) - value) <= tolerance * unit, f"the cut is {cut(here)} where the surrogate is {value}")
     for other in _points(surrogate.p, 20) if others is None else np.atleast_2d(np.asarray(others, dtype=float)):
         excess = cut(other) - surrogate(other)
         _expect(
@@ -129,9 +123,7 @@ def check_oracle(rescaling: Rescaling, samples: int = 50, tolerance: float = 1e-
         value = found(margins)
         unit = tolerance * max(1.0, abs(best))
         _expect(value <= best + unit, f"the value {value} at {margins} exceeds the maximum {best}")
-        _expect(
-            not found.exact or value >= best - unit, f"claims to be exact, but {value} < {best} at {margins}"
-        )
+        _expect(not found.exact or value >= best - unit, f"claims to be exact, but {value} < {best} at {margins}")
 
 
 def _masks(p: int) -> NDArray[np.bool_]:

@@ -1,9 +1,11 @@
 """Is it submodular? Verdicts on set functions, with a witness in words when the answer is no.
 
 Every law is a family of inequalities ``lhs(A, i, j) <= 0``; the verdict reports the largest left-hand side
-(`excess`, at most zero if the law holds with room) and holds when that is within the tolerance, `rtol` times
-the largest |l(A)|. Where a table is too large the verdict rests on what is proved for the closed form, or on
-a violation found among the smallest or the largest counts; if neither decides, it raises `TableTooLargeError`.
+(`excess`, at most zero if the law holds with room) and holds when that is within the tolerance: `rtol` times what
+the law compares, the largest |l(A)| or, for the three laws of curvature, the largest |l(A + i) - l(A)|, but never
+less than the rounding error of the values (``rtol=0`` is exact). Where a table is too large the verdict rests on what is proved for the
+closed form, or on a violation found among the smallest or the largest counts; if neither decides, it raises
+`TableTooLargeError`.
 """
 
 from __future__ import annotations
@@ -17,6 +19,8 @@ import numpy as np
 from setloss.counts import MAX_CELLS, TableTooLargeError
 from setloss.lattice import Array, axis_pairs, second_difference
 from setloss.setfunction import RELATIVE_TOLERANCE, SetFunction, elements_of
+
+ROUNDING = 8 * float(np.finfo(np.float64).eps)
 
 CORNER = 64
 """Side of the blocks of smallest and largest counts that are searched when the whole table is too large."""
@@ -68,12 +72,12 @@ class _Worst:
 
 def is_submodular(function: SetFunction, rtol: float = RELATIVE_TOLERANCE) -> Verdict:
     """l(A + i) - l(A) >= l(A + j + i) - l(A + j): gains shrink (Definition 3)."""
-    return _verdict("submodular", function, rtol, lambda table: _curvature(table, 1.0))
+    return _verdict("submodular", function, rtol, lambda table: _curvature(table, 1.0), _largest_gain)
 
 
 def is_supermodular(function: SetFunction, rtol: float = RELATIVE_TOLERANCE) -> Verdict:
     """l(A + i) - l(A) <= l(A + j + i) - l(A + j): gains grow."""
-    return _verdict("supermodular", function, rtol, lambda table: _curvature(table, -1.0))
+    return _verdict("supermodular", function, rtol, lambda table: _curvature(table, -1.0), _largest_gain)
 
 
 def is_modular(function: SetFunction, rtol: float = RELATIVE_TOLERANCE) -> Verdict:
@@ -83,7 +87,7 @@ def is_modular(function: SetFunction, rtol: float = RELATIVE_TOLERANCE) -> Verdi
         yield from _curvature(table, 1.0)
         yield from _curvature(table, -1.0)
 
-    return _verdict("modular", function, rtol, blocks)
+    return _verdict("modular", function, rtol, blocks, _largest_gain)
 
 
 def is_symmetric(function: SetFunction, rtol: float = RELATIVE_TOLERANCE) -> Verdict:
@@ -117,7 +121,11 @@ def verdicts(function: SetFunction, rtol: float = RELATIVE_TOLERANCE) -> dict[st
 
 
 def _verdict(
-    law: str, function: SetFunction, rtol: float, blocks: Callable[[Array], Iterator[_Worst]]
+    law: str,
+    function: SetFunction,
+    rtol: float,
+    blocks: Callable[[Array], Iterator[_Worst]],
+    unit: Callable[[Array], float] | None = None,
 ) -> Verdict:
     if not np.isfinite(rtol) or rtol < 0:
         raise ValueError(f"rtol must be a non-negative number; got {rtol}")
@@ -127,7 +135,7 @@ def _verdict(
     worst, tolerance = None, 0.0
     for base, table in [(None, function.table)] if whole else _corners(function):
         worst = max(blocks(table), key=lambda block: block.excess, default=None)
-        tolerance = rtol * float(np.max(np.abs(table), initial=0.0))
+        tolerance = max(rtol * (unit or _largest_value)(table), ROUNDING * _largest_value(table)) if rtol else 0.0
         if worst is not None and worst.excess > tolerance:
             cell = tuple(a + b for a, b in zip(worst.cell, base or [0] * table.ndim, strict=True))
             return Verdict(law, False, worst.excess, tolerance, worst.explain(function, cell))
@@ -140,12 +148,21 @@ def _verdict(
     return Verdict(law, True, worst.excess if worst else 0.0, tolerance, None)
 
 
+def _largest_value(table: Array) -> float:
+    return float(np.max(np.abs(table), initial=0.0))
+
+
+def _largest_gain(table: Array) -> float:
+    gains = (np.abs(np.diff(table, axis=b)) for b in range(table.ndim))
+    return max(float(np.max(gain, initial=0.0)) for gain in gains)
+
+
 def _corners(function: SetFunction) -> Iterator[tuple[tuple[int, ...], Array]]:
     """The blocks of smallest and of largest counts, where a law that fails usually fails first."""
     k = len(function.sizes)
     side = min(CORNER, int(MAX_CELLS ** (1 / k)))
     if side < 3:
-        raise TableTooLargeError(f"a table over {k} groups is too large; this function has p = {function.p}")
+        raise TableTooLargeError(f"no table fits a function over {function.p} elements in {k} groups")
     shape = tuple(min(n, side) for n in function.counts.shape)
     top = tuple(n - s for n, s in zip(function.counts.shape, shape, strict=True))
     for base in ((0,) * k, top):

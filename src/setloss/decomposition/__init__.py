@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from setloss.counts import AxisCurve, CountFunction, Split, Sum, Table
+from setloss.counts import CountFunction, Split, Sum, Table
 from setloss.decomposition.certificate import (
     EXHAUSTIVE_CELLS,
     FEASIBILITY_TOLERANCE,
@@ -44,6 +44,11 @@ class Decomposition:
 
 def decompose(loss: SetFunction) -> Decomposition:
     """D l, certified, or a `DecompositionError`; never an uncertified g."""
+    if not isinstance(loss, SetFunction):
+        raise TypeError(
+            f"decompose takes a SetFunction; got {type(loss).__name__}. Make one with SetFunction.from_table, or "
+            "ask a loss for it: Dice().set_function(y)."
+        )
     counts = loss.counts
     split, rule = _closed_form(counts)
     if split is not None:
@@ -105,8 +110,9 @@ def _certify_pointwise(counts: CountFunction, split: Split, rule: str) -> Certif
 
 
 def _measure(counts: CountFunction, split: Split) -> Measured:
-    if isinstance(split.supermodular, AxisCurve) and len(counts.sizes) == 1:
-        return measure_curve(counts.table(), split.supermodular)
+    populated = [b for b, n in enumerate(counts.sizes) if n > 0]
+    if len(populated) == 1:
+        return measure_curve(counts, split, populated[0])
     if isinstance(counts, Table) or counts.cells <= EXHAUSTIVE_CELLS:
         return measure_table(counts.table(), split.supermodular.table())
-    return measure_sampled(counts, split.submodular, split.supermodular)
+    return measure_sampled(counts, split)

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import gammaln
 
-from setloss.counts import AxisCurve, CountFunction, Sum
+from setloss.counts import AxisCurve, CountFunction, Split, Sum
 from setloss.decomposition.lower_bound import pointwise_lower_bound
 from setloss.lattice import Array, axis_pairs, second_differences
 
@@ -55,7 +55,9 @@ class Certificate:
     @property
     def gap(self) -> float:
         """(primal - dual) / primal, or 0 where both vanish."""
-        return max(self.primal - self.dual, 0.0) / self.primal if self.primal > 0 else 0.0
+        if self.primal == self.dual:
+            return 0.0
+        return max(self.primal - self.dual, 0.0) / self.primal if self.primal > 0 else float("nan")
 
     @property
     def holds(self) -> bool:
@@ -101,51 +103,67 @@ def measure_table(loss: Array, supermodular: Array) -> Measured:
     return Measured(infeasibility(loss, supermodular), float(excess) / scale, "every cell")
 
 
-def measure_curve(loss: Array, supermodular: AxisCurve) -> Measured:
-    """One group: g(0) = g(1) = 0 and g'' = max(0, l'') is the pointwise bound, read off in O(p).
+def measure_curve(loss: CountFunction, split: Split, axis: int) -> Measured:
+    """One populated group: g(0) = g(1) = 0 and g'' = max(0, l'') is the pointwise bound, all read off in O(p).
 
-    Relative to the largest of |l| and of g's increments, which on rough curves exceed |l| by a factor p.
+    Curvatures are compared relative to the largest increments, values relative to the largest of |l| and |g|,
+    either up to the rounding error of l.
     """
-    steps = supermodular.steps
-    scale = max(float(np.max(np.abs(loss), initial=0.0)), float(steps[-1]) if len(steps) else 0.0) or 1.0
-    bend = np.diff(steps) - np.maximum(np.diff(loss, 2), 0.0)
-    start = float(np.max(np.abs(supermodular.values[:2]), initial=0.0))
-    feasibility = max(float(np.max(-bend, initial=0.0)), -float(np.min(supermodular.values)))
-    optimality = max(float(np.max(bend, initial=0.0)), start)
-    return Measured(max(feasibility, 0.0) / scale, optimality / scale, "every cell")
+    counts = np.arange(loss.sizes[axis] + 1)
+
+    def along(function: CountFunction) -> tuple[Array, Array]:
+        at = [counts * (b == axis) for b in range(len(loss.sizes))]
+        return function(*at), function.step(axis, *(count[:-1] for count in at))
+
+    (values, steps), (g, g_steps), (f, _) = map(along, (loss, split.supermodular, split.submodular))
+    noise = 8 * float(np.finfo(np.float64).eps) * float(np.max(np.abs(values)))
+    required = np.diff(steps)
+    required[required <= noise] = 0.0
+    short = required - np.diff(g_steps)
+    unit = max(float(np.max(np.abs(g_steps), initial=0.0)), float(np.max(np.abs(steps), initial=0.0))) or 1.0
+    height = max(float(np.max(np.abs(values))), float(np.max(np.abs(g)))) or 1.0
+    bound = np.concatenate(([0.0, 0.0], np.cumsum(np.cumsum(required))))[: len(g)]
+    adds_up = _positive(np.abs(f + g - values)) / height
+    broken = max(_positive(short - noise) / unit, -float(np.min(g)) / height, adds_up)
+    return Measured(broken, _positive(np.abs(g - bound)) / height, "every cell")
 
 
-def measure_sampled(loss: CountFunction, submodular: CountFunction, supermodular: CountFunction) -> Measured:
-    """A closed form without a table: curvatures from exact increments at sampled counts, relative to these.
+def _positive(excess: Array) -> float:
+    """The largest entry, at least 0."""
+    return float(np.max(excess, initial=0.0))
 
-    Optimality: telescoping g over its borders (all other counts zero) and the mixed differences, it meets the
-    pointwise bound iff each of those equals ``max(0, the same one of l)``.
+
+def measure_sampled(loss: CountFunction, split: Split) -> Measured:
+    """A closed form without a table: increments at sampled counts, relative to the increments of l there.
+
+    f and g must add up to l, f bend down and g up. Optimality: telescoping g over its borders (all other counts
+    zero) and the mixed differences, it meets the pointwise bound iff it starts flat, each border increment is
+    the sum of ``max(0, l'')`` up to there, and each mixed difference is ``max(0, the same one of l)``.
     """
     generator = np.random.default_rng(0)
-    feasibility = optimality = 0.0
+    f, g = split.submodular, split.supermodular
+    broken = excess = 0.0
     for b, c in axis_pairs(loss.shape):
         low = [
             np.concatenate(([0, n - t], generator.integers(0, n - t + 1, SAMPLED_CELLS)))
             for n, t in ((n, (axis == b) + (axis == c)) for axis, n in enumerate(loss.sizes))
         ]
         high = [count + (axis == c) for axis, count in enumerate(low)]
-        bend_f, unit_f = _bend(submodular, b, low, high)
-        bend_g, unit_g = _bend(supermodular, b, low, high)
-        feasibility = max(feasibility, float(np.max(bend_f / unit_f)), float(np.max(-bend_g / unit_g)))
-        if b == c:
-            low = [count if axis == b else np.zeros_like(count) for axis, count in enumerate(low)]
-            high = [count + (axis == b) for axis, count in enumerate(low)]
-        bend_l, unit_l = _bend(loss, b, low, high)
-        bend_g, _ = _bend(supermodular, b, low, high)
-        optimality = max(optimality, float(np.max(np.abs(bend_g - np.maximum(bend_l, 0)) / unit_l)))
-    return Measured(max(feasibility, 0.0), optimality, f"{SAMPLED_CELLS} sampled cells per pair of groups")
-
-
-def _bend(function: CountFunction, axis: int, low: list[Array], high: list[Array]) -> tuple[Array, Array]:
-    """The change of the increment along `axis` between two cells, and the size of the increments."""
-    first, second = function.step(axis, *low), function.step(axis, *high)
-    unit = np.maximum(np.abs(first), np.abs(second))
-    return second - first, np.where(unit > 0, unit, 1.0)
+        steps = {function: (function.step(b, *low), function.step(b, *high)) for function in (loss, f, g)}
+        unit = np.maximum(np.max(np.abs(list(steps.values())), axis=(0, 1)), np.finfo(np.float64).tiny)
+        adds_up = np.abs(steps[f][0] + steps[g][0] - steps[loss][0])
+        bend = {function: second - first for function, (first, second) in steps.items()}
+        broken = max(broken, *(_positive(x / unit) for x in (adds_up, bend[f], -bend[g])))
+        if b != c:
+            excess = max(excess, _positive(np.abs(bend[g] - np.maximum(bend[loss], 0)) / unit))
+    for axis, n in enumerate(loss.sizes):
+        if n > 0:
+            border = [np.arange(n) * (b == axis) for b in range(len(loss.sizes))]
+            climb, bound = g.step(axis, *border), loss.step(axis, *border)
+            unit_step = _positive(np.abs(bound)) or 1.0
+            bound = np.concatenate(([0.0], np.cumsum(np.maximum(np.diff(bound), 0.0))))
+            excess = max(excess, _positive(np.abs(climb - bound)) / unit_step)
+    return Measured(broken, excess, f"{SAMPLED_CELLS} sampled cells per pair of groups")
 
 
 def mean_over_subsets(function: CountFunction) -> float:

@@ -33,9 +33,7 @@ class Rescaling(Surrogate):
         if not (np.isfinite(self.scale) and self.scale > 0):
             raise ValueError(f"{name}: the scale c must be a positive number; got {self.scale}")
         if self.search not in ("exact", "enumerate", "greedy", "one-pass"):
-            raise ValueError(
-                f'{name}: search is "exact", "enumerate", "greedy" or "one-pass"; got {self.search!r}'
-            )
+            raise ValueError(f'{name}: search is "exact", "enumerate", "greedy" or "one-pass"; got {self.search!r}')
         if isinstance(self.function.counts, Oracle):
             return
         verdict = is_nonnegative(self.function)

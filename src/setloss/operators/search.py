@@ -83,9 +83,7 @@ class Found:
     exact: bool
 
 
-def find_worst_set(
-    function: SetFunction, ordered: OrderedMargins, objective: Objective, search: Search
-) -> Found:
+def find_worst_set(function: SetFunction, ordered: OrderedMargins, objective: Objective, search: Search) -> Found:
     """Maximise the objective over all sets; the empty set, value 0, wins ties."""
     with np.errstate(over="ignore", invalid="ignore"):
         mask = _SEARCHES[search](function, ordered, objective)
@@ -165,9 +163,7 @@ def _scan_grid(function: SetFunction, ranked: list[_Ranked], objective: Objectiv
     return [int(a) for a in np.unravel_index(int(np.argmax(values)), values.shape)]
 
 
-def _search_concave(
-    counts: CountFunction, searched: int, ranked: list[_Ranked], objective: Objective
-) -> list[int]:
+def _search_concave(counts: CountFunction, searched: int, ranked: list[_Ranked], objective: Objective) -> list[int]:
     """Binary search in the concave count, for every value of the other count at once."""
     group, other = ranked[searched], ranked[1 - searched]
 

@@ -82,9 +82,7 @@ class Tightness:
         return f"mean gap {self.mean:.4g}, worst {self.worst:.4g} over {self.samples} points of the unit cube"
 
 
-def tightness(
-    surrogate: Surrogate, function: SetFunction, samples: int = 200, random_state: int = 0
-) -> Tightness:
+def tightness(surrogate: Surrogate, function: SetFunction, samples: int = 200, random_state: int = 0) -> Tightness:
     """Sample the cube s = 1 - m in [0, 1]^p uniformly and compare the surrogate with the convex closure of l.
 
     A gap is negative where the surrogate exceeds the closure, which an extension of l never does.

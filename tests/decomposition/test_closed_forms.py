@@ -1,0 +1,431 @@
+"""D without a linear program: closed forms and the pointwise bound, judged by the program over all subsets."""
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+import reference
+from setloss import (
+    Dice,
+    FBeta,
+    Hamming,
+    Jaccard,
+    SetFunction,
+    Tversky,
+    decompose,
+    from_counts,
+    is_submodular,
+    is_supermodular,
+)
+from setloss.counts import AxisCurve, Linear, Split, Sum
+from setloss.decomposition.certificate import (
+    Certificate,
+    infeasibility,
+    mean_over_subsets,
+    measure_curve,
+    measure_sampled,
+    measure_table,
+)
+from setloss.decomposition.lower_bound import pointwise_lower_bound
+from setloss.losses import PAPER_CURVES
+from strategies import (
+    any_functions,
+    block_mixtures,
+    general_functions,
+    submodular_functions,
+    supermodular_functions,
+    symmetric_functions,
+)
+
+
+def certificate_of(measured, primal=1.0):
+    """The certificate that `decompose` would build from these measurements."""
+    dual = primal * (1 - measured.column_residual)
+    return Certificate(
+        "test", "", measured.feasibility, measured.column_residual, primal, dual, True, False, measured.checked
+    )
+
+
+# ---------------------------------------------------------------- one group
+
+
+@given(symmetric_functions(max_p=7))
+def test_symmetric_closed_form_is_the_optimum_over_all_subsets(drawn):
+    split = decompose(drawn.function)
+    optimum, total = reference.brute_force_program(drawn.values)
+    part = reference.values_of(split.supermodular)
+    assert part == pytest.approx(optimum, abs=1e-7)
+    assert split.certificate.primal * 2**drawn.function.p == pytest.approx(total, abs=1e-7)
+
+
+@given(symmetric_functions(min_p=2, max_p=7))
+def test_symmetric_closed_form_has_the_positive_curvature_of_the_loss(drawn):
+    part, loss = decompose(drawn.function).supermodular.table, drawn.function.table
+    assert part[0] == part[1] == 0
+    np.testing.assert_array_equal(np.diff(part, 2), np.maximum(np.diff(loss, 2), 0))
+
+
+@given(st.one_of(symmetric_functions(), submodular_functions(), block_mixtures()))
+def test_the_two_parts_add_up_to_the_loss_and_obey_their_laws(drawn):
+    split = decompose(drawn.function)
+    f, g = reference.values_of(split.submodular), reference.values_of(split.supermodular)
+    assert {A: f[A] + g[A] for A in f} == pytest.approx(drawn.values, abs=1e-12)
+    assert reference.infeasibility(drawn.values, g) <= 1e-12
+    assert reference.increasing_excess(g) <= 1e-12
+    assert reference.submodular_excess(f) <= 1e-12
+    assert split.certificate.holds
+    assert split.certificate.unique
+
+
+@given(st.one_of(symmetric_functions(), submodular_functions(), supermodular_functions()))
+def test_single_elements_cost_nothing_in_the_supermodular_part(drawn):
+    split = decompose(drawn.function)
+    for mask in np.eye(drawn.function.p, dtype=bool):
+        assert split.supermodular(mask) == 0
+        assert split.submodular(mask) == drawn.function(mask)
+
+
+@given(submodular_functions())
+def test_a_submodular_function_is_its_own_submodular_part(drawn):
+    assert not np.any(decompose(drawn.function).supermodular.table)
+
+
+@given(supermodular_functions())
+def test_a_supermodular_function_leaves_a_modular_part(drawn):
+    part = reference.values_of(decompose(drawn.function).submodular)
+    assert part == {A: sum(drawn.values[frozenset({i})] for i in A) for A in part}
+
+
+@given(block_mixtures())
+def test_the_known_answer_of_a_mixture_is_found_without_a_program(drawn):
+    split = decompose(drawn.function)
+    assert reference.values_of(split.supermodular) == drawn.supermodular
+    assert split.certificate.rule in {"pointwise lower bound", "symmetric closed form"}
+
+
+@given(symmetric_functions(max_p=6))
+def test_where_no_program_is_needed_the_general_description_has_the_same_decomposition(drawn):
+    assume(reference.infeasibility(drawn.values, bound_on_subsets(drawn)) <= 0)
+    general = decompose(drawn.function.refine(np.arange(drawn.function.p)))
+    assert general.supermodular == decompose(drawn.function).supermodular
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-12, 1.0, 1e12, 1e300])
+def test_decompositions_scale_with_the_function(scale):
+    curve = np.array([0.0, 1, 4, 5, 9, 3])
+    split = decompose(SetFunction.symmetric(curve * scale))
+    np.testing.assert_allclose(split.supermodular.table / scale, [0, 0, 2, 4, 9, 14], rtol=1e-12)
+    assert split.certificate.holds
+
+
+@pytest.mark.parametrize("value", [-2.0, 0.0, 3.0])
+def test_a_single_element_has_no_supermodular_part(value):
+    split = decompose(SetFunction.symmetric([0, value]))
+    assert not np.any(split.supermodular.table)
+    assert split.certificate.holds
+
+
+def test_an_empty_group_changes_nothing():
+    curve = np.array([0.0, 0, 1, 5])
+    alone = decompose(SetFunction.symmetric(curve))
+    beside = decompose(SetFunction.from_table(curve[:, None]))
+    np.testing.assert_array_equal(beside.supermodular.table[:, 0], alone.supermodular.table)
+
+
+# ---------------------------------------------------------------- a million elements
+
+
+def rough_curve(p):
+    return SetFunction.symmetric(np.concatenate(([0.0], np.random.default_rng(0).random(p))))
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        *(curve.on_counts(10**6, 0) for curve in PAPER_CURVES.values()),
+        Dice().on_counts(500_000, 500_000),
+        Jaccard().on_counts(500_000, 500_000),
+        FBeta(2).on_counts(500_000, 500_000),
+        Hamming().on_counts(500_000, 500_000),
+        3 * Dice().on_counts(999_990, 10),
+        Tversky(0.5, 0.9).on_counts(10, 999_990),
+        rough_curve(10**6),
+    ],
+    ids=[*PAPER_CURVES, "dice", "jaccard", "f2", "hamming", "scaled dice", "tversky", "rough"],
+)
+def test_a_million_elements_are_decomposed_and_certified(function):
+    split = decompose(function)
+    assert split.certificate.holds
+    rng = np.random.default_rng(1)
+    cells = [rng.integers(0, n + 1, 1000) for n in function.sizes]
+    f, g, whole = (part.at(*cells) for part in (split.submodular, split.supermodular, function))
+    np.testing.assert_allclose(f + g, whole, rtol=0, atol=1e-14 * max(1.0, np.abs(g).max()))
+
+
+def test_a_million_elements_of_a_parabola_keep_their_supermodular_part():
+    p = 10**6
+    share = np.arange(p + 1) / p
+    split = decompose(SetFunction.symmetric(share**2))
+    np.testing.assert_allclose(split.supermodular.table, share**2 - share / p, atol=1e-9)
+
+
+# ---------------------------------------------------------------- the pointwise lower bound
+
+
+def bound_on_subsets(drawn):
+    table = np.array([drawn.values[A] for A in reference.subsets(drawn.function.p)])
+    bound = pointwise_lower_bound(table.reshape((2,) * drawn.function.p))
+    return dict(zip(reference.subsets(drawn.function.p), bound.ravel().tolist(), strict=True))
+
+
+@given(any_functions(), st.integers(0, 2**32 - 1))
+def test_the_bound_is_below_every_feasible_g(drawn, seed):
+    bound = pointwise_lower_bound(drawn.function.table)
+    lowest = reference.values_of_table(bound, drawn.function.groups)
+    weights = np.random.default_rng(seed).random(2**drawn.function.p) ** 4 + 1e-3
+    feasible, _ = reference.brute_force_program(drawn.values, weights)
+    assert all(lowest[A] <= feasible[A] + 1e-7 for A in lowest)
+
+
+@given(any_functions())
+def test_thebound_on_subsets_is_below_every_feasible_g_too(drawn):
+    lowest = bound_on_subsets(drawn)
+    optimum, _ = reference.brute_force_program(drawn.values)
+    assert all(lowest[A] <= optimum[A] + 1e-7 for A in lowest)
+
+
+def telescoped(values, order):
+    """The bound on g(order) that adds up the required curvatures met along this one order of the elements."""
+    bends = reference.second_differences(values)
+    total = 0.0
+    for j in range(len(order)):
+        for u in range(j):
+            i, k = sorted((order[u], order[j]))
+            total += max(0.0, bends[frozenset(order[:u]), i, k])
+    return total
+
+
+@given(general_functions(max_p=4))
+def test_the_bound_is_at_least_what_any_order_of_the_elements_gives(drawn):
+    bound = bound_on_subsets(drawn)
+    for A in bound:
+        assert bound[A] >= max(telescoped(drawn.values, order) for order in permutations(A))
+
+
+@given(any_functions())
+def test_a_feasible_bound_is_the_optimum(drawn):
+    table = drawn.function.table
+    bound = pointwise_lower_bound(table)
+    g = reference.values_of_table(bound, drawn.function.groups)
+    feasible = reference.infeasibility(drawn.values, g) <= 0
+    assert feasible == (infeasibility(table, bound) <= 0)
+    if feasible:
+        optimum, _ = reference.brute_force_program(drawn.values)
+        assert g == pytest.approx(optimum, abs=1e-7)
+        assert decompose(drawn.function).supermodular.allclose(SetFunction.from_table(bound, drawn.function.groups))
+
+
+def two_optima():
+    """Design 4.5: V = {0,1,2,3}, l({2}) = l({3}) = l({2,3}) = 1 and 0 elsewhere, with two optimal g."""
+    V = reference.subsets(4)
+    loss = {A: float(A in ({2}, {3}, {2, 3})) for A in V}
+    first = {A: float({0, 1} <= A) for A in V}
+    second = {A: 2.0 * (len(A) == 4) + (A in ({0, 1, 2}, {0, 1, 3})) for A in V}
+    return loss, first, second
+
+
+def test_the_papers_uniqueness_proposition_is_false():
+    loss, first, second = two_optima()
+    _, total = reference.brute_force_program(loss)
+    assert total == pytest.approx(4)
+    for g in (first, second):
+        assert reference.infeasibility(loss, g) == 0
+        assert sum(g.values()) == 4
+
+
+def test_the_bound_of_a_function_with_two_optima_is_below_both_and_not_feasible():
+    loss, first, second = two_optima()
+    table = np.array(list(loss.values())).reshape((2,) * 4)
+    bound = pointwise_lower_bound(table).ravel()
+    assert np.all(bound <= list(first.values()))
+    assert np.all(bound <= list(second.values()))
+    assert infeasibility(table, bound.reshape(table.shape)) > 0.5
+
+
+# ---------------------------------------------------------------- certificates that can say no
+
+
+def dice_pair(m=4, q=3):
+    split = decompose(Dice().on_counts(m, q))
+    return split.loss.table, split.supermodular.table
+
+
+def test_the_right_table_is_certified():
+    loss, g = dice_pair()
+    measured = measure_table(loss, g)
+    assert measured.feasibility <= 1e-15
+    assert measured.column_residual <= 1e-15
+    assert certificate_of(measured).holds
+
+
+@pytest.mark.parametrize("cell", [(0, 0), (0, 1), (1, 0), (2, 0), (4, 3), (2, 2)])
+@pytest.mark.parametrize("change", [-1e-4, 1e-4])
+def test_a_table_changed_in_one_cell_is_not_certified(cell, change):
+    loss, g = dice_pair()
+    wrong = g.copy()
+    wrong[cell] += change
+    assert not certificate_of(measure_table(loss, wrong)).holds
+
+
+@pytest.mark.parametrize("factor", [0.0, 0.999, 1.001, -1.0, np.nan])
+def test_a_scaled_supermodular_part_is_not_certified(factor):
+    loss, g = dice_pair()
+    assert not certificate_of(measure_table(loss, factor * g)).holds
+
+
+def test_a_feasible_table_that_is_not_minimal_is_feasible_and_not_certified():
+    loss, g = dice_pair()
+    larger = g + 0.01 * np.add.outer(np.arange(5.0), np.arange(4.0))
+    measured = measure_table(loss, larger)
+    assert measured.feasibility <= 1e-15
+    assert measured.column_residual > 1e-3
+    assert not certificate_of(measured).holds
+
+
+def test_infeasibility_is_the_worst_shortfall_relative_to_the_loss():
+    loss = np.array([0.0, 0, 2])
+    assert infeasibility(loss, np.array([0.0, 0, 2])) == 0
+    assert infeasibility(loss, np.array([0.0, 0, 1])) == 0.5
+    assert infeasibility(loss, np.array([0.0, -1, 2])) == 0.5
+    assert infeasibility(np.zeros(3), np.array([0.0, 1, 1])) == 1
+
+
+def curve_of(values):
+    values = np.asarray(values, dtype=np.float64)
+    return AxisCurve((len(values) - 1,), 0, values, np.diff(values))
+
+
+def measure_pair(loss, g):
+    return measure_curve(curve_of(loss), Split(curve_of(loss - g), curve_of(g), ""), 0)
+
+
+@pytest.mark.parametrize(
+    ("g", "certified"),
+    [
+        ([0, 0, 2, 4], True),
+        ([0, 0, 0, 0], False),
+        ([0, 0, 2, 5], False),
+        ([0, 0, 3, 6], False),
+        ([0, 1, 4, 7], False),
+        ([0, -1, 0, 1], False),
+        ([1, 1, 3, 5], False),
+    ],
+)
+def test_only_the_right_curve_is_certified(g, certified):
+    loss = np.array([0.0, 1, 4, 6])
+    assert certificate_of(measure_pair(loss, np.array(g))).holds == certified
+
+
+def sampled(loss, f, g):
+    return measure_sampled(loss, Split(f, g, ""))
+
+
+def test_the_right_closed_form_is_certified_on_samples():
+    split = decompose(Dice().on_counts(2000, 3000))
+    parts = split.loss.counts, split.submodular.counts, split.supermodular.counts
+    assert certificate_of(sampled(*parts)).holds
+
+
+def test_zero_is_not_certified_on_samples():
+    loss = Dice().on_counts(2000, 3000).counts
+    assert not certificate_of(sampled(loss, loss, Sum(loss.sizes))).holds
+
+
+def test_a_scaled_part_is_not_certified_on_samples():
+    split = decompose(Dice().on_counts(2000, 3000))
+    loss, f, g = split.loss.counts, split.submodular.counts, split.supermodular.counts
+    for factor in (0.9, 1.1):
+        rest = Sum(loss.sizes, ((1.0, loss), (-factor, g)))
+        assert not certificate_of(sampled(loss, rest, Sum(loss.sizes, ((factor, g),)))).holds
+    assert certificate_of(sampled(loss, f, g)).holds
+
+
+@pytest.mark.parametrize("factor", [0.0, 0.5, 2.0])
+def test_a_wrong_curve_over_a_million_elements_is_not_certified(factor):
+    share = np.arange(10**6 + 1) / 10**6
+    right = share**2 - share / 10**6
+    assert not certificate_of(measure_pair(share**2, factor * right)).holds
+
+
+def test_a_part_with_a_modular_excess_is_not_certified_on_samples():
+    split = decompose(Dice().on_counts(2000, 3000))
+    sizes, excess = split.loss.sizes, Linear(split.loss.sizes, (5.0, 5.0))
+    f = Sum(sizes, ((1.0, split.submodular.counts), (-1.0, excess)))
+    g = Sum(sizes, ((1.0, split.supermodular.counts), (1.0, excess)))
+    assert not certificate_of(sampled(split.loss.counts, f, g)).holds
+
+
+def test_parts_that_do_not_add_up_are_not_certified_on_samples():
+    split = decompose(Dice().on_counts(2000, 3000))
+    other = Jaccard().on_counts(2000, 3000).counts
+    assert not certificate_of(sampled(split.loss.counts, other, split.supermodular.counts)).holds
+
+
+@pytest.mark.parametrize("sizes", [(5000, 0), (0, 5000)])
+def test_a_homogeneous_bag_with_free_mistakes_is_certified(sizes):
+    free_third = from_counts(lambda n, q, m, r: np.maximum(0.0, (n + q) / np.maximum(m + r, 1) - 1 / 3))
+    assert decompose(free_third.on_counts(*sizes)).certificate.holds
+
+
+CERTIFICATE = Certificate("rule", "reason", 0.0, 0.0, 1.0, 1.0, True, False, "every cell")
+
+
+@pytest.mark.parametrize(
+    ("changes", "holds"),
+    [
+        ({}, True),
+        ({"feasibility": 1e-8}, False),
+        ({"feasibility": np.nan}, False),
+        ({"column_residual": 1e-5}, False),
+        ({"column_residual": np.nan}, False),
+        ({"dual": 1 - 1e-5}, False),
+        ({"dual": 1 - 1e-8}, True),
+        ({"dual": np.nan}, False),
+        ({"tie_break_residual": 1e-3}, False),
+        ({"primal": 0.0, "dual": 0.0}, True),
+        ({"primal": np.nan, "dual": np.nan}, False),
+    ],
+)
+def test_a_certificate_holds_iff_every_number_is_within_its_tolerance(changes, holds):
+    certificate = Certificate(**{**CERTIFICATE.__dict__, **changes})
+    assert certificate.holds == bool(certificate) == holds
+    assert str(certificate).startswith("certified by rule" if holds else "NOT certified by rule")
+
+
+def test_a_certificate_says_what_was_checked():
+    text = str(decompose(Dice().on_counts(3, 4)).certificate)
+    assert "certified by closed form (Tversky loss, closed form for 1/2 <= beta < 1)" in text
+    assert "unique; checked every cell" in text
+    assert "sampled cells" in str(decompose(Dice().on_counts(10**5, 10**5)).certificate)
+
+
+@given(any_functions())
+def test_the_objective_is_the_mean_over_all_subsets(drawn):
+    mean = sum(drawn.values.values()) / 2**drawn.function.p
+    assert mean_over_subsets(drawn.function.counts) == pytest.approx(mean, abs=1e-12)
+
+
+def test_the_mean_over_subsets_of_large_closed_forms():
+    curve = PAPER_CURVES["curve1"].on_counts(10**6, 0).counts
+    assert mean_over_subsets(curve) == pytest.approx(1 / 3, abs=1e-9)
+    rates = Sum((3, 4), ((2.0, Linear((3, 4), (1.0, 0.5))),))
+    assert mean_over_subsets(rates) == pytest.approx(2 * (1.5 + 1.0))
+
+
+def test_laws_of_the_parts_are_known_without_a_table():
+    split = decompose(Dice().on_counts(10**6, 10**6))
+    assert is_submodular(split.submodular).proved
+    assert is_supermodular(split.supermodular).proved
