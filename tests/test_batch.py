@@ -25,7 +25,7 @@ pytestmark = pytest.mark.xdist_group("kernels")
 
 # ---------------------------------------------------------------- data
 
-SIZES = (1, 1, 2, 3, 5, 8, 8, 24, 25, 40, 40, 60)
+SIZES = (1, 1, 2, 3, 1, 5, 8, 24, 25, 40, 40, 60, 25)
 
 
 @dataclass(frozen=True)
@@ -113,9 +113,9 @@ SUBMODULAR = {
     "callable",
     "concave in three groups",
 }
-NEGATIVE_F = {"curve3", "curve4"}
+NEGATIVE_F = {"curve3", "curve4", "symmetric"}
 # f of Tversky with beta < 1/2 needs the linear program; its S and M do not.
-RESCALED_ONLY = {"FBeta(1/2)": FBeta(0.5), "Tversky(2, 0), 0/0 scores 0": Tversky(2.0, 0.0)}
+RESCALED_ONLY = {"FBeta(1/2)": FBeta(0.5), "Tversky(2, 0)": Tversky(2.0, 0.0)}
 
 
 def cases():
@@ -236,11 +236,10 @@ def test_a_large_bag_in_float32_keeps_six_digits():
 # ---------------------------------------------------------------- the worst sets
 
 
-def enumerable(loss_name):
-    loss = {**RAGGED_LOSSES, **FIXED_LOSSES, **RESCALED_ONLY}[loss_name]
-    return loss, equal(6, bags=10, spread=0.4) if loss_name in FIXED_LOSSES else draw(
-        (1, 2, 3, 5, 7, 7, 6), spread=0.4
-    )
+def enumerable(name):
+    loss = {**RAGGED_LOSSES, **FIXED_LOSSES, **RESCALED_ONLY}[name]
+    sizes = (6,) * 10 if name in FIXED_LOSSES else (1, 2, 3, 5, 7, 7, 6)
+    return loss, draw(sizes, spread=0.4)
 
 
 @pytest.mark.parametrize(("operator", "terms"), [("slack", slack_terms), ("margin", margin_terms)])
@@ -278,12 +277,13 @@ def test_there_is_no_worst_set_where_nothing_is_lost():
 @pytest.mark.parametrize("name", ["Dice", "curve1"])
 def test_bags_of_equal_counts_share_one_spec(name):
     _, data, batch = prepared(name, "bd")
-    kinds = {(int(truth.sum()), len(truth)) for truth, _, _ in data.bags()}
+    by_size_only = name == "curve1"
+    kinds = {(0 if by_size_only else int(truth.sum()), len(truth)) for truth, _, _ in data.bags()}
     assert len(kinds) < len(SIZES)
     assert len(batch.table.specs) == len(kinds)
     for i, (truth, _, _) in enumerate(data.bags()):
         for j, (other, _, _) in enumerate(data.bags()):
-            same = (truth.sum(), len(truth)) == (other.sum(), len(other))
+            same = len(truth) == len(other) and (by_size_only or truth.sum() == other.sum())
             assert (batch.which[i] == batch.which[j]) == same
 
 
@@ -345,7 +345,6 @@ def test_bags_by_contiguous_ids_are_bags_by_offsets():
     np.testing.assert_array_equal(by_ids.slopes, by_offsets.slopes)
 
 
-@pytest.mark.xfail(reason="labels are gathered into their bags, margins are not", strict=True)
 def test_bags_by_ids_in_any_order_give_the_cuts_of_their_elements():
     ids = np.array([1, 0, 1, 0, 1])
     truth = np.array([1, 1, 0, 0, 0], dtype=bool)

@@ -63,6 +63,14 @@ class Bags:
             raise ValueError(f"the bags hold {self.elements} elements, the array has {len(values)}")
         return values if self.order is None else values[self.order]
 
+    def scatter(self, gathered: NDArray[Any]) -> NDArray[Any]:
+        """The reverse of `gather`: a gathered array in the order of the flat ones."""
+        if self.order is None:
+            return gathered
+        values = np.empty_like(gathered)
+        values[self.order] = gathered
+        return values
+
     def totals(self, values: NDArray[Any]) -> NDArray[Any]:
         """The sum over each bag of a gathered array."""
         if len(self) == 0:

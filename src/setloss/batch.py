@@ -45,13 +45,13 @@ class BatchSurrogate:
     table: SpecTable = field(repr=False)
 
     def cuts(self, margins: ArrayLike, *, parallel: bool = False) -> BatchCuts:
-        """The cuts at flat margins, bag after bag; the result does not depend on `parallel`.
+        """The cuts at flat margins, in the order of the labels; the result does not depend on `parallel`.
 
         Slopes have the dtype of the margins, float32 or float64; all sums are float64.
         """
         from setloss.kernels import cuts_parallel, cuts_serial
 
-        flat = _flat_margins(margins, self.bags.elements)
+        flat = self.bags.gather(_flat_margins(margins, self.bags.elements))
         n, size = len(self.bags), self.bags.elements
         slopes, worst, totals = np.empty_like(flat), np.empty(size, dtype=bool), np.empty((n, 2))
         order, ranked = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64)
@@ -59,7 +59,7 @@ class BatchSurrogate:
         data = (flat, self.bags.offsets, self.groups, self.which)
         run = cuts_parallel if parallel else cuts_serial
         run(data, self.table.arrays, scratch, (slopes, worst, totals))
-        return BatchCuts(totals[:, 0], slopes, totals[:, 1], worst)
+        return BatchCuts(totals[:, 0], self.bags.scatter(slopes), totals[:, 1], self.bags.scatter(worst))
 
 
 def batch_surrogate(
@@ -72,7 +72,7 @@ def batch_surrogate(
     loss
         The loss of one bag.
     labels
-        Flat labels of all elements, bag after bag, in {0, 1}, {-1, +1} or bool.
+        Flat labels of all elements in {0, 1}, {-1, +1} or bool.
     bags
         `Bags`, or the n + 1 offsets of the bags in the flat arrays.
     operator, scale
@@ -81,7 +81,8 @@ def batch_surrogate(
     bags = bags if isinstance(bags, Bags) else Bags.from_offsets(bags)
     truth = bags.gather(as_labels(labels, "labels", ndim=(1,)))
     positives = bags.totals(truth.astype(np.intp))
-    kinds, which = np.unique(np.stack([positives, bags.sizes - positives], axis=1), axis=0, return_inverse=True)
+    counts = loss.distinct_counts(positives, bags.sizes - positives)
+    kinds, which = np.unique(counts, axis=0, return_inverse=True)
     surrogates = [surrogate_on_counts(loss, operator, scale, int(m), int(q)) for m, q in kinds]
     return BatchSurrogate(bags, loss.element_groups(truth, bags).astype(np.int32), which.ravel(), lower(surrogates))
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from setloss.counts import Table
-from setloss.setfunction import SetFunction
+from setloss.setfunction import RELATIVE_TOLERANCE, SetFunction
 
 
 def monotone_closure(function: SetFunction) -> SetFunction:
@@ -23,11 +23,11 @@ def monotone_closure(function: SetFunction) -> SetFunction:
     for axis in range(table.ndim):
         table = np.flip(np.minimum.accumulate(np.flip(table, axis), axis), axis)
     lowest = float(table.flat[0])
-    if lowest < 0:
+    if lowest < -RELATIVE_TOLERANCE * function.scale:
         from setloss.verdicts import is_nonnegative
 
         raise ValueError(
             f"the monotone closure of this function is {lowest:.6g} at the empty set instead of 0, because "
             f"{is_nonnegative(function).witness or 'it is negative'}. Only a non-negative function has one."
         )
-    return SetFunction(Table(np.ascontiguousarray(table)), function.groups)
+    return SetFunction(Table(np.maximum(table, 0.0)), function.groups)

@@ -74,6 +74,11 @@ class CountFunction(ABC):
         return {}
 
     @property
+    def by_calls(self) -> bool:
+        """Whether values come from a user's callable only, so that no law can be checked."""
+        return False
+
+    @property
     def concave_axis(self) -> int | None:
         """An axis along which c is concave and increasing whatever the other counts are, where proved."""
         return None
@@ -201,6 +206,7 @@ class Oracle(CountFunction):
 
     sizes: Shape
     evaluate: Callable[[NDArray[np.bool_]], Array]
+    by_calls = True
 
     def __call__(self, *counts: Any) -> Array:
         columns = np.broadcast_arrays(*counts)
@@ -214,6 +220,10 @@ class Sum(CountFunction):
 
     sizes: Shape
     terms: tuple[tuple[float, CountFunction], ...] = ()
+
+    @property
+    def by_calls(self) -> bool:
+        return any(term.by_calls for _, term in self.terms)
 
     def __call__(self, *counts: Any) -> Array:
         shape = np.broadcast_shapes(*(np.shape(count) for count in counts))
@@ -274,6 +284,10 @@ class Refined(CountFunction):
     sizes: Shape
     base: CountFunction
     coarse: tuple[int, ...]
+
+    @property
+    def by_calls(self) -> bool:
+        return self.base.by_calls
 
     @property
     def laws(self) -> Mapping[str, bool]:

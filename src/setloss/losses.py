@@ -15,6 +15,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import partial
 from typing import Any
 
@@ -62,6 +63,10 @@ class Loss(ABC):
     @abstractmethod
     def on_counts(self, positives: int, negatives: int) -> SetFunction:
         """The set function of an example whose positives come first."""
+
+    def distinct_counts(self, positives: NDArray[np.intp], negatives: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Rows (positives, negatives), equal for examples that have the same set function."""
+        return np.stack([positives, negatives], axis=1)
 
     @abstractmethod
     def element_groups(self, truth: NDArray[np.bool_], bags: Bags) -> NDArray[np.intp]:
@@ -141,7 +146,7 @@ class TverskyFamily(CountLoss):
 
 @dataclass(frozen=True)
 class Dice(TverskyFamily):
-    """1 - 2 TP / (2 TP + FP + FN), one minus F1 (Definition 9)."""
+    """1 - 2 TP / (2 TP + FP + FN), one minus F1 (Definition 11)."""
 
     zero_division: float = 1.0
 
@@ -238,8 +243,16 @@ class CostCurve(CountLoss):
         # Within one piece every step is the same number, so that straight pieces have no curvature at all.
         piece = np.clip(np.searchsorted(shares, place[:-1], side="right") - 1, 0, len(shares) - 2)
         slopes = np.diff(costs) / np.diff(shares) / max(p, 1)
-        steps = np.where(place[1:] <= shares[piece + 1], slopes[piece], np.diff(values))
+        steps = slopes[piece]
+        for k in np.flatnonzero(place[1:] > shares[piece + 1]):
+            steps[k] = self._exact_cost(Fraction(int(k) + 1, p)) - self._exact_cost(Fraction(int(k), p))
         return AxisCurve((p,), 0, values, steps)
+
+    def _exact_cost(self, share: Fraction) -> Fraction:
+        """The curve in rational arithmetic, for the few steps across a knot, which floats would cancel."""
+        right = next(k for k in range(1, len(self.knots)) if self.knots[k][0] >= share)
+        (r0, c0), (r1, c1) = (tuple(map(Fraction, self.knots[k])) for k in (right - 1, right))
+        return c0 + (c1 - c0) * (share - r0) / (r1 - r0)
 
     def on_counts(self, positives: int, negatives: int) -> SetFunction:
         p = positives + negatives
@@ -250,6 +263,9 @@ class CostCurve(CountLoss):
 
     def element_groups(self, truth: NDArray[np.bool_], bags: Bags) -> NDArray[np.intp]:
         return np.zeros(len(truth), dtype=np.intp)
+
+    def distinct_counts(self, positives: NDArray[np.intp], negatives: NDArray[np.intp]) -> NDArray[np.intp]:
+        return _sizes_only(positives, negatives)
 
 
 @dataclass(frozen=True)
@@ -310,6 +326,13 @@ class FixedSetLoss(Loss):
     def element_groups(self, truth: NDArray[np.bool_], bags: Bags) -> NDArray[np.intp]:
         return np.tile(self.function.groups, len(bags))
 
+    def distinct_counts(self, positives: NDArray[np.intp], negatives: NDArray[np.intp]) -> NDArray[np.intp]:
+        return _sizes_only(positives, negatives)
+
+
+def _sizes_only(positives: NDArray[np.intp], negatives: NDArray[np.intp]) -> NDArray[np.intp]:
+    return np.stack([positives + negatives, np.zeros_like(positives)], axis=1)
+
 
 def from_counts(function: Callable[[Any, Any, Any, Any], Any], *, elementwise: bool = False) -> CallableLoss:
     """A loss from a callable of (false negatives, false positives, positives, negatives).
@@ -349,7 +372,7 @@ PAPER_CURVES = {
     "curve3": CostCurve(((0, 0), (1 / 3, 0), (2 / 3, 1 / 3), (1, 1 / 3))),
     "curve4": CostCurve(((0, 0), (1 / 3, 0), (2 / 3, 3 / 4), (1, 1 / 2))),
 }
-"""The paper's losses 1 to 4, Equations 24 to 27, as its text, figure and numbers agree on them."""
+"""The paper's losses 1 to 4, Equations 33 to 36, as its text, figure and numbers agree on them."""
 
 NAMED_LOSSES: dict[str, Loss] = {
     "dice": Dice(),

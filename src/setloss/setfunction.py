@@ -317,7 +317,7 @@ def _group_array(groups: ArrayLike) -> NDArray[np.intp]:
 def _permutation(order: ArrayLike, p: int) -> NDArray[np.intp]:
     array = np.asarray(order)
     valid = array.shape == (p,) and (p == 0 or np.issubdtype(array.dtype, np.integer))
-    if not valid or not np.array_equal(np.sort(array), np.arange(p)):
+    if not valid or array.min() < 0 or array.max() >= p or np.bincount(array, minlength=p).max() > 1:
         raise ValueError(f"the order must be a permutation of 0..{p - 1}")
     return array.astype(np.intp)
 

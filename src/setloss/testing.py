@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from setloss.decomposition import Decomposition
 from setloss.lattice import Array
 from setloss.operators.cut import Surrogate
-from setloss.operators.rescaling import Rescaling
+from setloss.operators.rescaling import MarginRescaling, Rescaling, SlackRescaling
 from setloss.setfunction import SetFunction, all_masks
 from setloss.verdicts import LAWS
 
@@ -64,13 +64,13 @@ def check_decomposition(decomposition: Decomposition, tolerance: float = 1e-9) -
 def check_cut(
     surrogate: Surrogate, margins: ArrayLike, others: ArrayLike | None = None, tolerance: float = 1e-9
 ) -> None:
-    """The cut at `margins` touches the surrogate there, and is below it at `others` (sampled if not given)."""
+    """The cut at `margins` touches the surrogate there, and is below it at `others` (near and far if not given)."""
     here = np.asarray(margins, dtype=np.float64)
     cut = surrogate.cut(here)
     value = surrogate(here)
     unit = max(1.0, abs(value), abs(cut.offset))
     _expect(abs(cut(here) - value) <= tolerance * unit, f"the cut is {cut(here)} where the surrogate is {value}")
-    for other in _points(surrogate.p, 20) if others is None else np.atleast_2d(np.asarray(others, dtype=float)):
+    for other in _around(here) if others is None else np.atleast_2d(np.asarray(others, dtype=float)):
         excess = cut(other) - surrogate(other)
         _expect(
             excess <= tolerance * max(unit, abs(surrogate(other))),
@@ -81,7 +81,9 @@ def check_cut(
 def check_convex(surrogate: Surrogate, samples: int = 50, tolerance: float = 1e-9) -> None:
     """B((x + y) / 2) <= (B(x) + B(y)) / 2 on sampled segments, short and long."""
     points = _points(surrogate.p, 2 * samples)
-    for x, y in zip(points[:samples], points[samples:], strict=True):
+    ends_near = points[:samples] + 0.01 * points[samples:]
+    pairs = [*zip(points[:samples], points[samples:], strict=True), *zip(points[:samples], ends_near, strict=True)]
+    for x, y in pairs:
         middle, ends = surrogate((x + y) / 2), (surrogate(x) + surrogate(y)) / 2
         _expect(
             middle <= ends + tolerance * max(1.0, abs(ends)),
@@ -117,7 +119,8 @@ def check_upper_bound(
 
 def check_oracle(rescaling: Rescaling, samples: int = 50, tolerance: float = 1e-9) -> None:
     """The search of a slack or margin rescaling finds what enumeration finds, if it claims to be exact."""
-    reference = type(rescaling)(rescaling.function, rescaling.scale, "enumerate")
+    kind = SlackRescaling if isinstance(rescaling, SlackRescaling) else MarginRescaling
+    reference = kind(rescaling.function, rescaling.scale, "enumerate")
     for margins in _points(rescaling.p, samples):
         found, best = rescaling.cut(margins), reference(margins)
         value = found(margins)
@@ -138,6 +141,13 @@ def _points(p: int, samples: int) -> Array:
     points: Array = generator.normal(size=(samples, p)) * generator.choice([0.3, 1.0, 5.0], size=(samples, 1))
     points[::3] = np.round(2 * points[::3]) / 2
     return points
+
+
+def _around(center: Array) -> Array:
+    """Points near and far in all directions: a wrong slope shows close by, a cut that is no minorant far off."""
+    p = len(center)
+    directions = np.concatenate([np.eye(p), -np.eye(p), np.ones((1, p)), -np.ones((1, p)), _points(p, 20)])
+    return np.concatenate([center + size * directions for size in (1e-3, 0.1, 1.0, 10.0)])
 
 
 def _expect(holds: bool | np.bool_, message: str) -> None:

@@ -2,10 +2,10 @@
 
 Every law is a family of inequalities ``lhs(A, i, j) <= 0``; the verdict reports the largest left-hand side
 (`excess`, at most zero if the law holds with room) and holds when that is within the tolerance: `rtol` times what
-the law compares, the largest |l(A)| or, for the three laws of curvature, the largest |l(A + i) - l(A)|, but never
-less than the rounding error of the values (``rtol=0`` is exact). Where a table is too large the verdict rests on what is proved for the
-closed form, or on a violation found among the smallest or the largest counts; if neither decides, it raises
-`TableTooLargeError`.
+the law compares, the largest |l(A)| or, for the laws of gains and curvature, the largest |l(A + i) - l(A)|, but never
+less than the rounding error of the values (``rtol=0`` is exact). Where a table is too large the verdict rests on
+what is proved for the closed form, or on a violation found among the smallest or the largest counts; if neither
+decides, it raises `TableTooLargeError`.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def is_symmetric(function: SetFunction, rtol: float = RELATIVE_TOLERANCE) -> Ver
 
 def is_increasing(function: SetFunction, rtol: float = RELATIVE_TOLERANCE) -> Verdict:
     """l(A) <= l(A + i): more mistakes never cost less (Definition 5)."""
-    return _verdict("increasing", function, rtol, _descent)
+    return _verdict("increasing", function, rtol, _descent, _largest_gain)
 
 
 def is_nonnegative(function: SetFunction, rtol: float = RELATIVE_TOLERANCE) -> Verdict:

@@ -39,7 +39,11 @@ class DecompositionError(RuntimeError):
 
 @dataclass(frozen=True)
 class Certificate:
-    """Feasibility, bound and optimality of a decomposition; `primal` and `dual` are means over all subsets."""
+    """Feasibility, bound and optimality of a decomposition; `primal` and `dual` are means over all subsets.
+
+    `unique` is proved among all set functions by the pointwise bound, among functions of the same counts by the
+    linear program; None is undecided.
+    """
 
     rule: str
     reason: str

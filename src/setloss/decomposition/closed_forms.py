@@ -16,9 +16,12 @@ def split_symmetric(loss: CountFunction, axis: int) -> Split:
     counts = np.arange(loss.sizes[axis] + 1)
     values = loss(*(counts * (b == axis) for b in range(len(loss.sizes))))
     steps = loss.step(axis, *(counts[:-1] * (b == axis) for b in range(len(loss.sizes))))
+    noise = 4 * np.finfo(np.float64).eps * np.max(np.abs(values))
     curvature = np.diff(steps)
-    curvature[curvature <= 4 * np.finfo(np.float64).eps * np.max(np.abs(values))] = 0.0
+    curvature[curvature <= noise] = 0.0
     climb = np.concatenate(([0.0], np.cumsum(curvature)))
     supermodular = AxisCurve.from_steps(loss.sizes, axis, climb, "supermodular", "increasing", "non-negative")
-    submodular = AxisCurve(loss.sizes, axis, values - supermodular.values, steps - climb, {"submodular": True})
+    rest = values - supermodular.values
+    rest[np.abs(rest) <= 2 * noise] = 0.0
+    submodular = AxisCurve(loss.sizes, axis, rest, steps - climb, {"submodular": True})
     return Split(submodular, supermodular, "g'' = max(0, l'')")

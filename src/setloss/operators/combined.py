@@ -10,10 +10,11 @@ from setloss.setfunction import SetFunction
 
 
 def B_D(function: SetFunction, *, monotone: bool = False, scale: float = 2.0) -> Surrogate:
-    """B_D l = L f + S g with g = D l and f = l - g   (Equation 18).
+    """B_D l = L f + S g with g = D l and f = l - g   (Equation 20).
 
-    An extension of l iff f >= 0. With ``monotone=True`` the Lovász hinge is that of the monotone closure of f,
-    with the element-wise positive part: what the printed operator lacks on mixed sets.
+    An extension of l iff f >= 0. With ``monotone=True`` the Lovász hinge is that of the monotone closure f_up of f,
+    with the element-wise positive part: what the printed operator lacks on mixed sets. Where f is not increasing
+    that is neither an extension nor an upper bound of l, but one of f_up + g.
     """
     parts = decompose(function)
     hinge = LovaszHinge.of_closure if monotone else LovaszHinge

@@ -5,11 +5,15 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Real
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from setloss.lattice import Array
+
+MAX_MARGIN = 1e300
+"""Larger margins are refused: their sums are no longer finite."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,12 +37,22 @@ class Cut:
         return -self.slope
 
     def __add__(self, other: Cut) -> Cut:
+        if not isinstance(other, Cut):
+            return NotImplemented
+        if self.slope.shape != other.slope.shape:
+            raise ValueError(f"cuts over {self.slope.size} and {other.slope.size} elements cannot be added")
         return Cut(self.offset + other.offset, self.slope + other.slope, self.exact and other.exact)
 
     def __mul__(self, factor: float) -> Cut:
+        if not _is_weight(factor):
+            raise ValueError(f"a minorant can be scaled by a number >= 0 only; got {factor!r}")
         return Cut(factor * self.offset, factor * self.slope, self.exact)
 
     __rmul__ = __mul__
+
+
+def _is_weight(factor: object) -> bool:
+    return isinstance(factor, Real) and 0 <= float(factor) < np.inf
 
 
 class OrderedMargins:
@@ -48,8 +62,9 @@ class OrderedMargins:
         self.margins: Array = np.asarray(margins, dtype=np.float64)
         if self.margins.shape != (p,):
             raise ValueError(f"expected a margin for each of {p} elements; got shape {self.margins.shape}")
-        if not np.all(np.isfinite(self.margins)):
-            i = int(np.argmin(np.isfinite(self.margins)))
+        within = np.abs(self.margins) <= MAX_MARGIN
+        if not np.all(within):
+            i = int(np.argmin(within))
             raise ValueError(f"margins must be finite; element {i} has margin {self.margins[i]}")
 
     @cached_property
@@ -87,8 +102,8 @@ class Surrogate(ABC):
         return SurrogateSum(((1.0, self), (1.0, other)))
 
     def __mul__(self, factor: float) -> Surrogate:
-        if not (np.isfinite(factor) and factor >= 0):
-            raise ValueError(f"a convex surrogate can be scaled by a number >= 0 only; got {factor}")
+        if not _is_weight(factor):
+            raise ValueError(f"a convex surrogate can be scaled by a number >= 0 only; got {factor!r}")
         return SurrogateSum(((float(factor), self),))
 
     __rmul__ = __mul__

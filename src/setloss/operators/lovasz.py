@@ -9,7 +9,6 @@ from typing import Literal
 import numpy as np
 
 from setloss.closure import monotone_closure
-from setloss.counts import Oracle
 from setloss.losses import Hamming
 from setloss.operators.cut import Cut, OrderedMargins, Surrogate
 from setloss.setfunction import SetFunction
@@ -37,12 +36,12 @@ class LovaszHinge(Surrogate):
     def __post_init__(self) -> None:
         if self.positive_part not in (None, "elementwise", "outer"):
             raise ValueError(f'positive_part is "elementwise", "outer" or None; got {self.positive_part!r}')
-        if isinstance(self.function.counts, Oracle) and self.positive_part is None:
+        if self.function.counts.by_calls and self.positive_part is None:
             raise ValueError(
                 "whether a function known only through calls is submodular and increasing cannot be checked; "
                 'vouch for it with positive_part="elementwise" (submodular, increasing) or "outer" (submodular)'
             )
-        if isinstance(self.function.counts, Oracle):
+        if self.function.counts.by_calls:
             return
         submodular = is_submodular(self.function)
         if not submodular:

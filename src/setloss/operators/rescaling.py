@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Real
 
 import numpy as np
 
-from setloss.counts import Oracle
 from setloss.operators.cut import Cut, OrderedMargins, Surrogate
 from setloss.operators.search import (
     Found,
@@ -30,11 +30,11 @@ class Rescaling(Surrogate):
 
     def __post_init__(self) -> None:
         name = type(self).__name__
-        if not (np.isfinite(self.scale) and self.scale > 0):
+        if not (isinstance(self.scale, Real) and np.isfinite(float(self.scale)) and self.scale > 0):
             raise ValueError(f"{name}: the scale c must be a positive number; got {self.scale}")
         if self.search not in ("exact", "enumerate", "greedy", "one-pass"):
             raise ValueError(f'{name}: search is "exact", "enumerate", "greedy" or "one-pass"; got {self.search!r}')
-        if isinstance(self.function.counts, Oracle):
+        if self.function.counts.by_calls:
             return
         verdict = is_nonnegative(self.function)
         if not verdict:
@@ -46,7 +46,7 @@ class Rescaling(Surrogate):
 
     def _worst(self, ordered: OrderedMargins, objective: Objective) -> Found:
         found = find_worst_set(self.function, ordered, objective, self.search)
-        if found.loss < 0:
+        if found.loss < 0 and self.function.counts.by_calls:
             where = np.flatnonzero(found.mask).tolist()
             raise ValueError(f"{type(self).__name__} needs a non-negative function; {where} has {found.loss}")
         return found
@@ -54,10 +54,10 @@ class Rescaling(Surrogate):
 
 @dataclass(frozen=True)
 class SlackRescaling(Rescaling):
-    """S l(m) = max_A l(A) (1 - c sum_{i in A} m_i)   (Equation 15; c = 2 as printed).
+    """S l(m) = max_A l(A) (1 - c sum_{i in A} m_i)   (Equation 17; c = 2 as printed).
 
-    An extension of every non-negative increasing l that is supermodular, for any c >= 1; c = 1 is the tightest
-    on the unit cube. Exact for every table, see `setloss.operators.search`.
+    An extension of every non-negative increasing l, for any c >= 1; c = 1 is the tightest on the unit cube.
+    Exact for every table, see `setloss.operators.search`.
     """
 
     def cut_ordered(self, ordered: OrderedMargins) -> Cut:

@@ -24,10 +24,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from setloss.counts import MAX_CELLS, AxisCurve, CountFunction, Oracle, Sum, TableTooLargeError, unscaled
+from setloss.counts import MAX_CELLS, AxisCurve, CountFunction, Sum, TableTooLargeError, cells_in_words, unscaled
 from setloss.lattice import Array
 from setloss.operators.cut import OrderedMargins
-from setloss.setfunction import SetFunction, all_masks
+from setloss.setfunction import RELATIVE_TOLERANCE, SetFunction, all_masks
 
 Search = Literal["exact", "enumerate", "greedy", "one-pass"]
 Mask = NDArray[np.bool_]
@@ -138,10 +138,10 @@ def _best_counts(function: SetFunction, ranked: list[_Ranked], objective: Object
         return _scan_axis(counts, ranked, rescaled_loss(objective, weight))
     if counts.cells > GRID_CELLS and len(ranked) == 2 and counts.concave_axis is not None:
         return _search_concave(counts, counts.concave_axis, ranked, rescaled_loss(objective, weight))
-    if counts.cells > MAX_CELLS or (isinstance(counts, Oracle) and function.p > MAX_ENUMERATED_ELEMENTS):
+    if counts.cells > MAX_CELLS or (counts.by_calls and function.p > MAX_ENUMERATED_ELEMENTS):
         raise TableTooLargeError(
-            f"exact maximisation over {counts.cells:.3g} cells is out of reach for a function without a closed "
-            'form. Choose a heuristic by name, search="greedy" or "one-pass" (their cuts never certify), or '
+            f"exact maximisation over {cells_in_words(counts.cells)} cells is out of reach for a function without a "
+            'closed form. Choose a heuristic by name, search="greedy" or "one-pass" (their cuts never certify), or '
             "describe the function by counts."
         )
     return _scan_grid(function, ranked, objective)
@@ -159,7 +159,7 @@ def _scan_grid(function: SetFunction, ranked: list[_Ranked], objective: Objectiv
     total = np.zeros(())
     for group in ranked:
         total = total[..., None] + group.sums
-    values = objective.combine(function.table, total)
+    values = objective.combine(_non_negative(function.table), total)
     return [int(a) for a in np.unravel_index(int(np.argmax(values)), values.shape)]
 
 
@@ -186,6 +186,13 @@ def _search_concave(counts: CountFunction, searched: int, ranked: list[_Ranked],
     return [int(n[a]) for n in at(low)]
 
 
+def _non_negative(values: Array) -> Array:
+    """The values of a function that may be known through calls only, and was not checked before."""
+    if values.min() < -RELATIVE_TOLERANCE * np.abs(values).max():
+        raise ValueError(f"rescaling needs a non-negative function; this one has the value {values.min():.6g}")
+    return values
+
+
 # ---------------------------------------------------------------- references and heuristics
 
 
@@ -196,7 +203,7 @@ def _enumerate(function: SetFunction, ordered: OrderedMargins, objective: Object
             f"enumeration is for at most {MAX_ENUMERATED_ELEMENTS} elements; this function has {function.p}"
         )
     masks = all_masks(function.p)
-    values = objective.combine(function(masks), masks @ ordered.margins)
+    values = objective.combine(_non_negative(function(masks)), masks @ ordered.margins)
     return np.asarray(masks[np.argmax(values)])
 
 

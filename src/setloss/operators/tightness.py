@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import block_diag, csr_array, hstack, vstack
 
-from setloss.counts import TableTooLargeError
+from setloss.counts import TableTooLargeError, cells_in_words
 from setloss.lattice import Array
 from setloss.operators.cut import Surrogate
 from setloss.setfunction import SetFunction
@@ -35,7 +35,7 @@ def convex_closure(function: SetFunction, u: ArrayLike) -> float:
     cells = function.counts.cells
     if cells > MAX_CLOSURE_CELLS:
         raise TableTooLargeError(
-            f"the convex closure needs one constraint for each of {cells:.3g} cells, the limit is "
+            f"the convex closure needs one constraint for each of {cells_in_words(cells)} cells, the limit is "
             f"{MAX_CLOSURE_CELLS} (p = 14 in general, 127 + 127 elements in two groups)"
         )
     return _solve(function, [np.sort(point[function.groups == b])[::-1] for b in range(len(function.sizes))])
@@ -46,11 +46,13 @@ def _solve(function: SetFunction, sorted_points: list[Array]) -> float:
 
     objective = -np.concatenate([np.ones(1), *sorted_points])
     rows = vstack([_cell_constraints(function), _order_constraints(function)]).tocsr()
-    bounds = np.concatenate([function.table.ravel(), np.zeros(rows.shape[0] - function.table.size)])
+    # The tolerances of the solver are absolute: it sees values of at most 1.
+    unit = function.scale or 1.0
+    bounds = np.concatenate([function.table.ravel() / unit, np.zeros(rows.shape[0] - function.table.size)])
     answer = linprog(objective, A_ub=rows, b_ub=bounds, bounds=(None, None), method="highs")
     if answer.status != 0:
         raise RuntimeError(f"the linear program of the convex closure was not solved: {answer.message}")
-    return float(-answer.fun)
+    return float(-answer.fun) * unit
 
 
 def _cell_constraints(function: SetFunction) -> csr_array:

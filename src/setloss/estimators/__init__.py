@@ -1,0 +1,16 @@
+"""scikit-learn estimators for label sets and for bags of frames, and safe files for them."""
+
+from setloss.estimators.bags import BagClassifier
+from setloss.estimators.cross_validation import BagClassifierCV, SetClassifierCV
+from setloss.estimators.persistence import ModelFileError, load, save
+from setloss.estimators.sets import SetClassifier
+
+__all__ = [
+    "BagClassifier",
+    "BagClassifierCV",
+    "ModelFileError",
+    "SetClassifier",
+    "SetClassifierCV",
+    "load",
+    "save",
+]

@@ -1,0 +1,89 @@
+"""Bags of frames: every track is a set of p binary decisions by one and the same linear scorer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import _check_sample_weight, check_consistent_length, column_or_1d
+
+from setloss.bags import Bags
+from setloss.batch import batch_surrogate
+from setloss.estimators.base import LinearSetModel, two_classes
+from setloss.lattice import Array
+from setloss.solvers import Design, Problem
+
+
+class BagClassifier(LinearSetModel):
+    """Linear frame classifier trained for a loss of the set of wrong frames of each bag.
+
+        min over w   1/2 |w|^2 + C sum_i weight_i B(y_i1 <w, x_i1>, ..., y_ip <w, x_ip>)
+
+    The frames of a bag are named by `groups`; bags have any length from one. Parameters and attributes are those of
+    `SetClassifier`; `coef_` has shape (1, d) and `classes_` the two classes, the second being the positive one.
+    """
+
+    def fit(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> BagClassifier:
+        """Train on frames X (N, d) with labels y (N,), `groups` naming the bag of each frame.
+
+        Without groups every frame is a bag of its own. The weight of a bag is the mean weight of its frames.
+        """
+        if y is None:
+            raise ValueError("This BagClassifier estimator requires y to be passed, but the target y is None.")
+        loss, constant = self._loss(), self._constant()
+        X = self._checked_X(X, reset=True)
+        y = column_or_1d(y, warn=True)
+        check_consistent_length(X, y)
+        if y.dtype.kind == "f" and not np.all(np.isfinite(y)):
+            raise ValueError(f"y contains NaN or inf at frame {int(np.argmin(np.isfinite(y)))}")
+        self.classes_, positive = two_classes(y)
+        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        kept = np.flatnonzero(weights > 0)
+        bags = _bags(groups, len(y), kept)
+        rows = kept if bags.order is None else kept[bags.order]
+        ordered = Bags(bags.offsets)
+        truth = positive[rows]
+        bag_weights = ordered.totals(weights[rows]) / ordered.sizes
+        problem = Problem(
+            Design.of(X, constant),
+            batch_surrogate(loss, truth, ordered, self.operator, float(self.scale)),
+            np.where(truth, 1.0, -1.0),
+            rows.astype(np.int64),
+            np.zeros(len(rows), dtype=np.int64),
+            self.C * bag_weights,
+        )
+        self._solve(problem)
+        return self
+
+    def decision_function(self, X: Any) -> Array:
+        """The score of every frame; positive predicts the second class."""
+        return self._scores(X)[:, 0]
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The class of every frame."""
+        scores = self._scores(X)[:, 0]
+        return np.asarray(self.classes_[(scores > 0).astype(np.intp)])
+
+    def score(self, X: Any, y: Any, groups: Any = None) -> float:
+        """1 - the mean loss over the bags."""
+        return 1.0 - float(np.mean(self.losses(X, y, groups)))
+
+    def losses(self, X: Any, y: Any, groups: Any = None) -> Array:
+        """The loss of every bag, in sorted order of the groups; without groups every frame is a bag."""
+        predicted = self.predict(X)
+        y = column_or_1d(y)
+        bags = np.arange(len(y)) if groups is None else groups
+        second = self.classes_[1]
+        return np.asarray(self._loss()(y == second, predicted == second, groups=bags))
+
+
+def _bags(groups: Any, size: int, kept: NDArray[np.intp]) -> Bags:
+    if len(kept) == 0:
+        raise ValueError("every sample weight is zero; there is nothing to train on")
+    if groups is None:
+        return Bags.from_offsets(np.arange(len(kept) + 1))
+    names = np.asarray(groups)
+    if names.shape != (size,):
+        raise ValueError(f"groups must name the bag of each of {size} frames; got shape {names.shape}")
+    return Bags.from_groups(names[kept])

@@ -1,0 +1,132 @@
+"""What both estimators share: parameters, the fitting of a problem, prediction from scores."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted, check_random_state, validate_data
+
+from setloss.lattice import Array
+from setloss.losses import Loss, loss_named
+from setloss.solvers import Limits, Problem, Solution, Status, solve
+
+
+class LinearSetModel(ClassifierMixin, BaseEstimator):
+    """Linear scores trained for ``1/2 |W|^2 + C sum_i weight_i B(m_i(W))`` to a certified gap."""
+
+    def __init__(
+        self,
+        loss: str | Loss = "dice",
+        operator: str = "bd",
+        *,
+        scale: float = 2.0,
+        C: float = 1.0,
+        tol: float = 1e-3,
+        max_iter: int = 1000,
+        max_time: float | None = None,
+        solver: str = "auto",
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
+        warm_start: bool = False,
+        checkpoint: str | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+        callbacks: Sequence[Any] = (),
+    ) -> None:
+        self.loss = loss
+        self.operator = operator
+        self.scale = scale
+        self.C = C
+        self.tol = tol
+        self.max_iter = max_iter
+        self.max_time = max_time
+        self.solver = solver
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.warm_start = warm_start
+        self.checkpoint = checkpoint
+        self.random_state = random_state
+        self.verbose = verbose
+        self.callbacks = callbacks
+
+    # ---------------------------------------------------------------- fitting
+
+    def _loss(self) -> Loss:
+        if isinstance(self.loss, Loss):
+            return self.loss
+        if isinstance(self.loss, str):
+            return loss_named(self.loss)
+        raise TypeError(f"loss is a name or a Loss such as Dice(); got {type(self.loss).__name__}")
+
+    def _constant(self) -> float:
+        if not (np.isfinite(self.C) and self.C > 0):
+            raise ValueError(f"C must be a positive number; got {self.C}")
+        if not (np.isfinite(self.intercept_scaling) and self.intercept_scaling > 0):
+            raise ValueError(f"intercept_scaling must be a positive number; got {self.intercept_scaling}")
+        return float(self.intercept_scaling) if self.fit_intercept else 0.0
+
+    def _limits(self) -> Limits:
+        from setloss.estimators.progress import report_to_log
+
+        callbacks = [*self.callbacks, *([report_to_log] if self.verbose else [])]
+        return Limits(self.tol, self.max_iter, self.max_time, tuple(callbacks), self.checkpoint)
+
+    def _solve(self, problem: Problem) -> Solution:
+        """Run the solver and store what it found."""
+        warm = getattr(self, "solution_", None) if self.warm_start else None
+        if isinstance(self.random_state, np.random.RandomState):
+            seed = int(self.random_state.randint(2**31))
+        else:
+            seed = int(check_random_state(self.random_state or 0).randint(2**31))
+        solution = solve(problem, self.solver, self._limits(), warm, seed)
+        self.solution_ = solution
+        self.coef_ = solution.parameters[:, :-1].copy()
+        self.intercept_ = problem.design.constant * solution.parameters[:, -1]
+        self.n_iter_ = solution.iterations
+        self.dual_gap_ = solution.gap
+        if solution.status is not Status.CONVERGED:
+            warnings.warn(
+                f"{type(self).__name__} stopped at a relative duality gap of {solution.gap:.2e} instead of "
+                f"{self.tol:.2e} ({solution.status} after {solution.iterations} iterations). Increase max_iter or "
+                "max_time, scale the features, or decrease C.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        return solution
+
+    def _checked_X(self, X: Any, *, reset: bool) -> Any:
+        return validate_data(self, X, reset=reset, accept_sparse="csr", dtype=(np.float64, np.float32), order="C")
+
+    # ---------------------------------------------------------------- prediction
+
+    def _scores(self, X: Any) -> Array:
+        """One column of scores per label."""
+        check_is_fitted(self)
+        X = self._checked_X(X, reset=False)
+        scores: Array = np.asarray(X @ self.coef_.T, dtype=np.float64) + self.intercept_
+        return scores
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.classifier_tags.multi_class = False
+        return tags
+
+
+def two_classes(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    """The two classes of a label vector, in sorted order, and which labels are the second, the positive one."""
+    classes, codes = np.unique(y, return_inverse=True)
+    if len(classes) > 2:
+        raise ValueError(
+            f"Only binary classification is supported: a label is right or wrong. Unknown label type: y has "
+            f"{len(classes)} classes ({', '.join(map(str, classes[:5]))}...)"
+        )
+    if len(classes) < 2:
+        raise ValueError(f"y has only one class, {classes[0]!r}; training needs examples of both")
+    return classes, codes.ravel() == 1

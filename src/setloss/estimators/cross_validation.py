@@ -1,0 +1,146 @@
+"""Choosing C, and the operator if asked, by cross-validation on the loss itself."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import GroupKFold, KFold, check_cv
+from sklearn.utils import _safe_indexing
+
+from setloss.estimators.bags import BagClassifier
+from setloss.estimators.base import LinearSetModel
+from setloss.estimators.sets import SetClassifier
+from setloss.lattice import Array
+from setloss.losses import Loss
+
+
+class CrossValidatedModel(LinearSetModel):
+    """A model that fits every C of a path, warm-started, on every fold, and keeps the C of least mean loss.
+
+    `Cs` is a list or the number of values between 1e-3 and 1e3; `operators` a list to choose from instead of
+    `operator`; `cv` a number of folds or a splitter. After the fit `C_` and `operator_` are the choice, and
+    `cv_results_` has the mean loss, its standard error and the largest gap for every candidate.
+    """
+
+    _simple: type[LinearSetModel]
+
+    def __init__(
+        self,
+        loss: str | Loss = "dice",
+        operator: str = "bd",
+        *,
+        Cs: int | Sequence[float] = 7,
+        operators: Sequence[str] | None = None,
+        cv: Any = 5,
+        scale: float = 2.0,
+        tol: float = 1e-3,
+        max_iter: int = 1000,
+        max_time: float | None = None,
+        solver: str = "auto",
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
+        random_state: Any = None,
+        verbose: int = 0,
+        callbacks: Sequence[Any] = (),
+    ) -> None:
+        self.loss = loss
+        self.operator = operator
+        self.Cs = Cs
+        self.operators = operators
+        self.cv = cv
+        self.scale = scale
+        self.tol = tol
+        self.max_iter = max_iter
+        self.max_time = max_time
+        self.solver = solver
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.random_state = random_state
+        self.verbose = verbose
+        self.callbacks = callbacks
+
+    def _path(self) -> Array:
+        path = np.logspace(-3, 3, self.Cs) if isinstance(self.Cs, int) else np.sort(np.asarray(self.Cs, dtype=float))
+        if path.ndim != 1 or len(path) == 0 or not np.all(np.isfinite(path)) or path[0] <= 0:
+            raise ValueError(f"Cs is a number of values or a list of positive numbers; got {self.Cs!r}")
+        return path
+
+    def _candidate(self, operator: str, C: float) -> Any:
+        shared = set(self._simple().get_params()) & set(self.get_params())
+        parameters = {name: getattr(self, name) for name in shared}
+        return self._simple(**(parameters | {"operator": operator, "C": C}))
+
+    def _choose(self, X: Any, y: Any, groups: Any, splits: list[tuple[Any, Any]]) -> None:
+        path, operators = self._path(), list(self.operators or [self.operator])
+        results: list[dict[str, Any]] = []
+        for operator in operators:
+            losses, gaps = zip(*(self._fold(operator, path, X, y, groups, *split) for split in splits), strict=True)
+            for k, C in enumerate(path):
+                values = np.concatenate([fold[k] for fold in losses])
+                error = float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else 0.0
+                gap = max(fold[k] for fold in gaps)
+                mean = float(values.mean())
+                results.append({"operator": operator, "C": C, "loss": mean, "error": error, "gap": gap})
+        best = min(results, key=lambda row: row["loss"])
+        self.C_, self.operator_ = best["C"], best["operator"]
+        self.cv_results_ = {name: [row[name] for row in results] for name in best}
+
+    def _fold(
+        self, operator: str, path: Array, X: Any, y: Any, groups: Any, train: Any, test: Any
+    ) -> tuple[list[Array], list[float]]:
+        """The losses on the test part and the gaps, for every C of the path."""
+        model = clone(self._candidate(operator, 1.0)).set_params(warm_start=True)
+        losses, gaps = [], []
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            for C in path:
+                model.set_params(C=float(C)).fit(*_part(train, X, y, groups))
+                losses.append(model.losses(*_part(test, X, y, groups)))
+                gaps.append(model.dual_gap_)
+        return losses, gaps
+
+    def _refit(self, X: Any, y: Any, groups: Any) -> None:
+        best = self._candidate(self.operator_, self.C_).fit(*_part(None, X, y, groups))
+        for name, value in vars(best).items():
+            if name.endswith("_") or name == "_flat":
+                setattr(self, name, value)
+
+
+def _part(index: Any, X: Any, y: Any, groups: Any) -> Iterator[Any]:
+    for array in (X, y, *([] if groups is None else [groups])):
+        yield array if index is None else _safe_indexing(array, index)
+
+
+class SetClassifierCV(CrossValidatedModel, SetClassifier):
+    """`SetClassifier` with C, and the operator if asked, chosen by cross-validation."""
+
+    _simple = SetClassifier
+
+    def fit(self, X: Any, y: Any) -> SetClassifierCV:  # type: ignore[override]
+        """Choose on the folds, then train on all of X (n, d) and y (n, p)."""
+        cv = self.cv
+        if isinstance(cv, int):
+            seed = self.random_state if self.random_state is not None else 0
+            cv = KFold(cv, shuffle=True, random_state=seed)
+        self._choose(X, y, None, list(check_cv(cv).split(X, y)))
+        self._refit(X, y, None)
+        return self
+
+
+class BagClassifierCV(CrossValidatedModel, BagClassifier):
+    """`BagClassifier` with C, and the operator if asked, chosen by cross-validation over whole bags."""
+
+    _simple = BagClassifier
+
+    def fit(self, X: Any, y: Any, groups: Any = None) -> BagClassifierCV:  # type: ignore[override]
+        """Choose on folds that never split a bag, then train on all frames."""
+        by_bag = isinstance(self.cv, int) and groups is not None
+        cv = GroupKFold(self.cv) if by_bag else check_cv(self.cv, y, classifier=True)
+        self._choose(X, y, groups, list(cv.split(X, y, groups)))
+        self._refit(X, y, groups)
+        return self

@@ -1,0 +1,124 @@
+"""Saving and loading fitted estimators: plain numbers and names in a skops file, no pickle, no code.
+
+The file holds a dictionary of arrays and strings; the estimator is built anew from it. What this version does
+not know, it refuses.
+"""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import setloss
+from setloss import losses
+from setloss.estimators.bags import BagClassifier
+from setloss.estimators.base import LinearSetModel
+from setloss.estimators.sets import SetClassifier
+
+FORMAT = "setloss-model-1"
+_MODELS: dict[str, type[LinearSetModel]] = {"SetClassifier": SetClassifier, "BagClassifier": BagClassifier}
+_LOSSES = ("Dice", "Jaccard", "Tversky", "FBeta", "Hamming", "CostCurve")
+_FORGOTTEN = ("callbacks", "checkpoint", "random_state", "warm_start")
+
+
+class ModelFileError(ValueError):
+    """A model file that cannot be read or written; the message says why and what to do."""
+
+
+def save(model: LinearSetModel, path: str | Path) -> None:
+    """Write a fitted estimator to `path`; estimators chosen by cross-validation are saved as the chosen one."""
+    from skops.io import dump
+
+    if not hasattr(model, "coef_"):
+        raise ModelFileError("the model is not fitted; call fit before save")
+    kind = next((name for name, known in _MODELS.items() if isinstance(model, known)), None)
+    if kind is None:
+        raise ModelFileError(f"a {type(model).__name__} cannot be saved")
+    target = Path(path)
+    if not target.parent.is_dir():
+        raise ModelFileError(f"the folder of {target} does not exist; create it first")
+    known = {name: getattr(model, name) for name in _MODELS[kind]().get_params() if hasattr(model, name)}
+    known |= {"C": getattr(model, "C_", known.get("C")), "operator": getattr(model, "operator_", model.operator)}
+    parameters = {name: value for name, value in known.items() if name not in (*_FORGOTTEN, "loss")}
+    header = {
+        "format": FORMAT,
+        "version": setloss.__version__,
+        "kind": kind,
+        "parameters": parameters,
+        "loss": _describe(model.loss),
+        "flat": bool(getattr(model, "_flat", False)),
+        "n_features_in": int(model.n_features_in_),
+        "n_iter": int(model.n_iter_),
+        "dual_gap": float(model.dual_gap_),
+    }
+    arrays = {"coef": model.coef_, "intercept": model.intercept_, "classes": np.asarray(model.classes_)}
+    if hasattr(model, "feature_names_in_"):
+        arrays["feature_names"] = np.asarray(model.feature_names_in_, dtype=str)
+    dump({"header": json.dumps(header), **arrays}, target)
+
+
+def load(path: str | Path) -> Any:
+    """The estimator saved at `path`, ready to predict."""
+    from skops.io import get_untrusted_types
+    from skops.io import load as read
+
+    source = Path(path)
+    if not source.is_file():
+        raise ModelFileError(f"there is no model file {source}")
+    try:
+        if get_untrusted_types(file=source):
+            raise ModelFileError(f"{source} holds types that are not part of a setloss model; it is not loaded")
+        content = read(source, trusted=[])
+        header = json.loads(content["header"])
+        if header["format"] != FORMAT:
+            raise ModelFileError(
+                f"{source} has the format {header['format']!r}, written by setloss {header.get('version')}; "
+                f"setloss {setloss.__version__} reads {FORMAT!r}"
+            )
+        return _rebuild(header, content)
+    except ModelFileError:
+        raise
+    except (zipfile.BadZipFile, KeyError, TypeError, ValueError, OSError, EOFError, AttributeError) as error:
+        raise ModelFileError(
+            f"{source} is not a setloss model, or it is damaged ({type(error).__name__}). Train and save it again."
+        ) from None
+
+
+def _rebuild(header: dict[str, Any], content: dict[str, Any]) -> Any:
+    model = _MODELS[header["kind"]](**header["parameters"])
+    model.loss = _restore(header["loss"])
+    coef, intercept = np.asarray(content["coef"]), np.asarray(content["intercept"])
+    if coef.ndim != 2 or intercept.shape != coef.shape[:1] or coef.shape[1] != header["n_features_in"]:
+        raise ValueError("shapes")
+    model.coef_, model.intercept_, model.classes_ = coef, intercept, np.asarray(content["classes"])
+    model.n_features_in_, model.n_iter_, model.dual_gap_ = coef.shape[1], header["n_iter"], header["dual_gap"]
+    model._flat = header["flat"]
+    if "feature_names" in content:
+        model.feature_names_in_ = np.asarray(content["feature_names"], dtype=object)
+    return model
+
+
+def _describe(loss: Any) -> Any:
+    if isinstance(loss, str):
+        return loss
+    name = type(loss).__name__
+    if name not in _LOSSES:
+        raise ModelFileError(
+            f"a model trained for a {name} cannot be saved: the loss is code or a table of yours. Save coef_ and "
+            "intercept_, or use one of the losses with a formula."
+        )
+    return {"type": name, "fields": asdict(loss)}
+
+
+def _restore(described: Any) -> Any:
+    if isinstance(described, str):
+        losses.loss_named(described)
+        return described
+    if described["type"] not in _LOSSES:
+        raise ValueError("loss")
+    return getattr(losses, described["type"])(**described["fields"])

@@ -1,0 +1,146 @@
+"""Multi-label classification: every example is a set of p binary labels, each with its own weights."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+from sklearn.utils.validation import _check_sample_weight, check_array, check_consistent_length
+
+from setloss.bags import Bags
+from setloss.batch import batch_surrogate
+from setloss.estimators.base import LinearSetModel, two_classes
+from setloss.lattice import Array
+from setloss.solvers import Design, Problem
+
+
+class SetClassifier(LinearSetModel):
+    """Linear multi-label classifier trained for a loss of the set of wrong labels of each example.
+
+        min over (w^1, ..., w^p)   1/2 sum_j |w^j|^2 + C sum_i weight_i B(y_i1 <w^1, x_i>, ..., y_ip <w^p, x_i>)
+
+    Parameters
+    ----------
+    loss
+        A name ("dice", "f1", "jaccard", "hamming", "curve1"...) or a `Loss`.
+    operator
+        The surrogate B: "bd", "bd-monotone", "slack", "margin", "lovasz" or "hinge".
+    scale
+        c of slack and margin rescaling; 2 as printed in the paper, 1 is the tightest extension.
+    C
+        Weight of the risk against the regulariser.
+    tol
+        Relative duality gap to reach: (primal - dual) / primal.
+    max_iter, max_time
+        Limits in iterations and seconds.
+    solver
+        "auto", "frank_wolfe", "cutting_plane", "n_slack" or "subgradient".
+    fit_intercept, intercept_scaling
+        An intercept is one more feature of constant value `intercept_scaling`, regularised like the others.
+    warm_start
+        Start from the last solution.
+    checkpoint
+        A file to write the state of the solver to, and to resume from.
+    random_state, verbose, callbacks
+        Seed of the visiting order; ``verbose=1`` logs every iteration; callbacks get a `Record` each.
+
+    Attributes
+    ----------
+    coef_, intercept_
+        Of shape (p, d) and (p,).
+    classes_
+        0 and 1, or the two classes of a single label, the second being the positive one.
+    n_iter_, dual_gap_, solution_
+        How the solver fared; `solution_` has the history.
+    """
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SetClassifier:
+        """Train on X (n, d) and labels y (n, p) in {0, 1}; NaN in y is a missing label, left out of its set."""
+        loss, constant = self._loss(), self._constant()
+        X = self._checked_X(X, reset=True)
+        truth, known = self._labels(y)
+        check_consistent_length(X, truth)
+        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        used = np.flatnonzero(known.any(axis=1) & (weights > 0))
+        if len(used) == 0:
+            raise ValueError("no example has a known label and a positive weight; there is nothing to train on")
+        rows, tasks = np.nonzero(known[used])
+        flat = truth[used][rows, tasks]
+        sizes = known[used].sum(axis=1)
+        bags = Bags.from_offsets(np.concatenate(([0], np.cumsum(sizes))))
+        problem = Problem(
+            Design.of(X, constant),
+            batch_surrogate(loss, flat, bags, self.operator, float(self.scale)),
+            np.where(flat, 1.0, -1.0),
+            used[rows].astype(np.int64),
+            tasks.astype(np.int64),
+            self.C * weights[used],
+            truth.shape[1],
+        )
+        self._solve(problem)
+        return self
+
+    def _labels(self, y: Any) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Which labels are positive, and which are known."""
+        if y is None:
+            raise ValueError("This SetClassifier estimator requires y to be passed, but the target y is None.")
+        array = y.toarray() if issparse(y) else np.asarray(y)
+        self._flat = array.ndim == 1
+        if self._flat or array.shape[1:] == (1,):
+            column = check_array(array, ensure_2d=False, dtype=None, input_name="y").ravel()
+            self.classes_, positive = two_classes(column)
+            return positive[:, None], np.ones((len(positive), 1), dtype=bool)
+        array = check_array(array, dtype="numeric", ensure_all_finite="allow-nan", input_name="y")
+        known = ~np.isnan(array.astype(np.float64))
+        if not np.all(np.isin(array[known], (0, 1))):
+            strange = array[known][~np.isin(array[known], (0, 1))][0]
+            raise ValueError(
+                f"Unknown label type: y must hold 0 and 1 (NaN where a label is missing); it contains {strange}"
+            )
+        positive = known & (array == 1)
+        constant = np.flatnonzero((positive.sum(axis=0) == 0) | (positive.sum(axis=0) == known.sum(axis=0)))
+        if len(constant) == array.shape[1]:
+            raise ValueError("every label has only one class in y; training needs both")
+        self.classes_ = np.array([0, 1])
+        return positive, known
+
+    def decision_function(self, X: Any) -> Array:
+        """Scores (n, p); positive predicts the label. One-dimensional after a fit with a one-dimensional y."""
+        scores = self._scores(X)
+        return scores[:, 0] if self._flat else scores
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Labels (n, p) in {0, 1}, or in the classes of a single label."""
+        positive = self._scores(X) > 0
+        predicted = np.asarray(self.classes_[positive.astype(np.intp)])
+        return predicted[:, 0] if self._flat else predicted
+
+    def losses(self, X: Any, y: Any) -> Array:
+        """The loss of every example; missing labels of y are left out, and examples without any known one too."""
+        return self._losses(X, y)[0]
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """1 - the mean loss over the examples."""
+        values, used = self._losses(X, y)
+        weights = None if sample_weight is None else np.asarray(sample_weight)[used]
+        return 1.0 - float(np.average(values, weights=weights))
+
+    def _losses(self, X: Any, y: Any) -> tuple[Array, NDArray[np.bool_]]:
+        predicted = self._scores(X) > 0
+        array = (y.toarray() if issparse(y) else np.asarray(y)).reshape(len(predicted), -1)
+        positive = array == self.classes_[1]
+        known = ~np.isnan(array) if array.dtype.kind == "f" else np.ones_like(positive)
+        wrong = known & (predicted != positive)
+        used = known.any(axis=1)
+        flat = known[used]
+        groups = np.repeat(np.arange(used.sum()), flat.sum(axis=1))
+        truth = positive[used][flat]
+        return self._loss()(truth, truth ^ wrong[used][flat], groups=groups), used
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        tags.classifier_tags.multi_label = True
+        return tags

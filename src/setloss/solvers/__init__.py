@@ -1,0 +1,82 @@
+"""Solvers that train to a certified duality gap.
+
+`Problem` says what is minimised, a method (`FrankWolfe`, `CuttingPlane`, `NSlack`, `Subgradient`) how, and `solve`
+runs the one loop and returns a `Solution`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from setloss.solvers.checkpoint import CheckpointError
+from setloss.solvers.cutting_plane import CuttingPlane
+from setloss.solvers.frank_wolfe import FrankWolfe
+from setloss.solvers.loop import Limits, Method, run
+from setloss.solvers.n_slack import NSlack
+from setloss.solvers.problem import Design, Problem
+from setloss.solvers.solution import Record, Solution, Status
+from setloss.solvers.subgradient import Subgradient
+
+__all__ = [
+    "CheckpointError",
+    "CuttingPlane",
+    "Design",
+    "FrankWolfe",
+    "Limits",
+    "NSlack",
+    "Problem",
+    "Record",
+    "Solution",
+    "Status",
+    "Subgradient",
+    "method_named",
+    "regularization_path",
+    "solve",
+]
+
+SOLVER_NAMES = ("auto", "frank_wolfe", "cutting_plane", "n_slack", "subgradient")
+
+FEW_PARAMETERS = 64
+"""Up to this many parameters cutting planes converge in a few iterations, whatever the number of bags."""
+
+
+def method_named(name: str, problem: Problem, random_state: int = 0) -> Method:
+    """The method of that name; "auto" picks by the number of parameters."""
+    if name == "auto":
+        few = problem.shape[0] * problem.shape[1] <= FEW_PARAMETERS
+        name = "cutting_plane" if few else "frank_wolfe"
+    methods: dict[str, Method] = {
+        "frank_wolfe": FrankWolfe(random_state=random_state),
+        "cutting_plane": CuttingPlane(),
+        "n_slack": NSlack(),
+        "subgradient": Subgradient(random_state),
+    }
+    if name not in methods:
+        raise ValueError(f"there is no solver {name!r}; the names are {', '.join(SOLVER_NAMES)}")
+    return methods[name]
+
+
+def solve(
+    problem: Problem,
+    solver: str | Method = "auto",
+    limits: Limits | None = None,
+    warm: Solution | None = None,
+    random_state: int = 0,
+) -> Solution:
+    """Minimise P(W) to the relative gap asked for, or to a limit; see `Limits`."""
+    method = method_named(solver, problem, random_state) if isinstance(solver, str) else solver
+    return run(problem, method, limits or Limits(), warm)
+
+
+def regularization_path(
+    problem: Problem, Cs: Sequence[float], solver: str | Method = "auto", limits: Limits | None = None
+) -> Iterator[tuple[float, Solution]]:
+    """Solutions for several C, in the order given, each started from the one before.
+
+    The costs of `problem` are taken as those of C = 1.
+    """
+    warm: Solution | None = None
+    for C in Cs:
+        warm = solve(replace(problem, costs=C * problem.costs), solver, limits, warm)
+        yield C, warm

@@ -1,0 +1,146 @@
+"""Block-coordinate Frank-Wolfe with pairwise steps: the main solver.
+
+    max over (o, sigma) of   D(o, sigma) = sum_i c_i o_i - 1/2 |W(sigma)|^2,   one block per bag
+
+One iteration is an epoch: bags are visited in random order, those whose gap is large more often. A visit asks
+for the cut at the current margins and moves weight from the lowest active cut to it, with the step length that
+maximises D exactly; the Gram matrix of the bag lets it repeat this without touching X. The gap is a true one:
+when the visits suggest that it is reached, all margins and W are computed afresh and both objectives compared.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setloss.lattice import Array
+from setloss.solvers.loop import State
+from setloss.solvers.problem import Problem
+from setloss.solvers.solution import Solution, relative_gap
+
+MIN_GRAM_ENTRIES = 2**22
+"""Gram matrices may take this many numbers (32 MiB) however small X is."""
+
+
+@dataclass(frozen=True)
+class FrankWolfe:
+    """Configuration of the solver; the defaults suit both frames and labels.
+
+    A visit takes up to `inner_steps` steps, or until the gap of the bag is down to `shrink` times what it was;
+    a bag keeps up to `capacity` active cuts. Gram matrices take at most `gram_share` of the memory of X, the
+    smallest bags first; bags without one take a single step a visit.
+    """
+
+    inner_steps: int = 20
+    capacity: int = 8
+    shrink: float = 0.1
+    check_every: int = 5
+    gram_share: float = 0.25
+    random_state: int = 0
+
+    @property
+    def name(self) -> str:
+        return "frank_wolfe"
+
+    def start(self, problem: Problem, warm: Solution | None) -> State:
+        n, size = problem.n_bags, len(problem.signs)
+        arrays: dict[str, Any] = {
+            "slopes": np.zeros(size),
+            "offsets": np.zeros(n),
+            "atoms": np.zeros(size * self.capacity),
+            "atom_offsets": np.zeros((n, self.capacity)),
+            "weights": np.eye(1, self.capacity).repeat(n, axis=0),
+            "counts": np.ones(n, dtype=np.int64),
+            "gaps": np.full(n, np.inf),
+        }
+        if warm is not None and all(warm.arrays.get(name, _NONE).shape == a.shape for name, a in arrays.items()):
+            arrays = {name: np.array(warm.arrays[name]) for name in arrays}
+            arrays["gaps"][:] = np.inf
+        arrays["parameters"] = problem.parameters(arrays["slopes"])
+        state = State(arrays, best=arrays["parameters"].copy())
+        state.derived["grams"] = self._grams(problem)
+        return state
+
+    def step(self, problem: Problem, state: State, tol: float) -> None:
+        from setloss.solvers.kernels import frank_wolfe_epoch
+
+        arrays, bags = state.arrays, problem.surrogate.bags
+        visits = self._visits(arrays["gaps"], state.iteration)
+        batch = (
+            bags.offsets,
+            problem.surrogate.groups,
+            problem.surrogate.which,
+            *problem.surrogate.table.arrays,
+        )
+        dual = tuple(arrays[name] for name in _KERNEL_ORDER)
+        maps = (problem.rows, problem.tasks, problem.signs)
+        frank_wolfe_epoch(
+            problem.design.arrays,
+            maps,
+            batch,
+            problem.costs,
+            state.derived["grams"],
+            dual,
+            visits,
+            self.inner_steps,
+            self.shrink,
+        )
+        state.passes += 2 * float(bags.sizes[visits].sum()) / bags.elements
+        estimate = float(problem.costs @ arrays["gaps"])
+        reference = max(problem.dual(arrays["parameters"], arrays["offsets"]), 0.0)
+        due = (state.iteration + 1) % self.check_every == 0
+        if due or estimate <= 2 * tol * (reference + estimate):
+            self._measure(problem, state, tol)
+
+    def _visits(self, gaps: Array, iteration: int) -> NDArray[np.int64]:
+        """Every bag once at first; then those that hold nearly all of the gap, in random order."""
+        generator = np.random.default_rng([self.random_state, iteration])
+        if not np.all(np.isfinite(gaps)):
+            return generator.permutation(len(gaps))
+        chance = np.minimum(1.0, 4 * gaps / max(float(gaps.mean()), 1e-300)) + 0.05
+        return generator.permutation(np.flatnonzero(generator.random(len(gaps)) < chance))
+
+    def _measure(self, problem: Problem, state: State, tol: float) -> None:
+        """True primal and dual values, and the gap of every bag at one and the same W."""
+        from setloss.solvers.kernels import recombine
+
+        arrays = state.arrays
+        margins = problem.margins(arrays["parameters"])
+        cuts = problem.cuts(margins)
+        state.passes += 1
+        state.offer_primal(arrays["parameters"], problem.primal(arrays["parameters"], cuts.values))
+        heights = arrays["offsets"] - problem.surrogate.bags.totals(arrays["slopes"] * margins)
+        arrays["gaps"][:] = np.maximum(cuts.values - heights, 0.0)
+        dual = problem.dual(arrays["parameters"], arrays["offsets"])
+        if relative_gap(state.primal, dual) <= tol:
+            # Certify the answer: the dual point afresh from its cuts, and W afresh from the dual point.
+            names = ("atoms", "atom_offsets", "weights", "slopes", "offsets")
+            recombine(problem.surrogate.bags.offsets, *(arrays[name] for name in names))
+            arrays["parameters"][:] = problem.parameters(arrays["slopes"])
+            state.passes += 1
+            dual = problem.dual(arrays["parameters"], arrays["offsets"])
+        state.offer_dual(dual)
+
+    def _grams(self, problem: Problem) -> tuple[NDArray[np.int64], Array]:
+        from setloss.solvers.kernels import all_grams
+
+        bags = problem.surrogate.bags
+        stored = problem.design.data.size if problem.design.sparse else problem.design.dense.size
+        budget = max(self.gram_share * stored, MIN_GRAM_ENTRIES)
+        entries = bags.sizes.astype(np.int64) ** 2
+        by_size = np.argsort(entries, kind="stable")
+        fits = np.zeros(len(entries), dtype=bool)
+        fits[by_size] = np.cumsum(entries[by_size]) <= budget
+        starts = np.concatenate(([0], np.cumsum(np.where(fits, entries, 0))))
+        grams = np.empty(int(starts[-1]))
+        scratch = np.zeros(problem.design.features)
+        maps = (problem.rows, problem.tasks, problem.signs)
+        all_grams(problem.design.arrays, bags.offsets, *maps, starts, scratch, grams)
+        return starts, grams
+
+
+_NONE = np.empty(0)
+_KERNEL_ORDER = ("parameters", "slopes", "offsets", "atoms", "atom_offsets", "weights", "counts", "gaps")

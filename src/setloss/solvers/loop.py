@@ -1,0 +1,125 @@
+"""The one loop: limits, history, callbacks, interruption and checkpoints around the iterations of any method.
+
+A method is a frozen configuration that makes a state and improves it. The state always carries the best primal
+point so far and the best dual value; the loop only looks at these.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from setloss.lattice import Array
+from setloss.solvers.checkpoint import Checkpoint
+from setloss.solvers.problem import Problem
+from setloss.solvers.solution import Record, Solution, Status, relative_gap
+
+Callback = Callable[[Record], object]
+
+
+@dataclass
+class State:
+    """Where a method is: `arrays` is all it needs to go on, by name, and what a checkpoint stores.
+
+    `derived` holds what a method computes from the problem once and can compute again.
+    """
+
+    arrays: dict[str, Array]
+    best: Array
+    primal: float = np.inf
+    dual: float = -np.inf
+    iteration: int = 0
+    passes: float = 0.0
+    exact: bool = True
+    stalled: bool = False
+    derived: dict[str, Any] = field(default_factory=dict)
+
+    def offer_primal(self, parameters: Array, value: float) -> None:
+        """Keep the parameters of the best primal value."""
+        if value < self.primal:
+            self.primal = value
+            self.best = parameters.copy()
+
+    def offer_dual(self, value: float) -> None:
+        """Keep the best dual value; every one is a lower bound of every primal value."""
+        self.dual = max(self.dual, value)
+
+
+class Method(Protocol):
+    """A solver: how to begin, and one iteration."""
+
+    @property
+    def name(self) -> str:
+        """How checkpoints and messages call it."""
+        ...
+
+    def start(self, problem: Problem, warm: Solution | None) -> State:
+        """The state before the first iteration, near an earlier solution if there is one."""
+        ...
+
+    def step(self, problem: Problem, state: State, tol: float) -> None:
+        """One iteration, in place."""
+        ...
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When to stop: at the relative gap `tol`, after `max_iter` iterations or `max_time` seconds."""
+
+    tol: float = 1e-3
+    max_iter: int = 1000
+    max_time: float | None = None
+    callbacks: Sequence[Callback] = field(default=())
+    checkpoint: str | Path | None = None
+    checkpoint_seconds: float = 30.0
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite(self.tol) and self.tol >= 0):
+            raise ValueError(f"tol is a relative gap, a number >= 0; got {self.tol}")
+        if self.max_iter < 1:
+            raise ValueError(f"max_iter must be at least 1; got {self.max_iter}")
+        if self.max_time is not None and not self.max_time > 0:
+            raise ValueError(f"max_time is in seconds and positive; got {self.max_time}")
+
+
+def run(problem: Problem, method: Method, limits: Limits, warm: Solution | None = None) -> Solution:
+    """Iterate until a limit is reached; Ctrl-C returns the best solution so far."""
+    clock = time.perf_counter
+    saved = Checkpoint.at(limits.checkpoint, problem, method.name)
+    state = method.start(problem, warm)
+    spent = saved.restore(state)
+    history: list[Record] = []
+    began = last_save = clock()
+    status = Status.ITERATION_LIMIT
+    try:
+        while state.iteration < limits.max_iter:
+            method.step(problem, state, limits.tol)
+            state.iteration += 1
+            seconds = spent + clock() - began
+            record = Record(state.iteration, seconds, state.passes, state.primal, state.dual)
+            history.append(record)
+            for callback in limits.callbacks:
+                callback(record)
+            if relative_gap(state.primal, state.dual) <= limits.tol:
+                status = Status.CONVERGED
+                break
+            if state.stalled:
+                status = Status.STALLED
+                break
+            if limits.max_time is not None and seconds >= limits.max_time:
+                status = Status.TIME_LIMIT
+                break
+            if clock() - last_save >= limits.checkpoint_seconds:
+                saved.write(state, seconds)
+                last_save = clock()
+    except KeyboardInterrupt:
+        status = Status.INTERRUPTED
+    saved.write(state, spent + clock() - began)
+    if not state.exact:
+        status = Status.UNCERTIFIED if status is Status.CONVERGED else status
+    return Solution(state.best, state.primal, state.dual, status, tuple(history), state.arrays)

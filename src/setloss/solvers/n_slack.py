@@ -1,0 +1,100 @@
+"""Algorithm 1 of the paper: cutting planes with one slack variable per bag.
+
+    min over (W, xi) of   1/2 |W|^2 + sum_i c_i xi_i     subject to   xi_i >= o - <sigma, m_i(W)>  for all cuts in S^i
+
+As printed, line 10 adds the label y_i to the working set; what is meant is the violated cut. Its slack test of
+line 9 uses the most violated cut already in S^i. Faithful and readable rather than fast: every plane is a dense
+vector and the program grows with their number.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from setloss.lattice import Array
+from setloss.solvers.loop import State
+from setloss.solvers.master import solve_master
+from setloss.solvers.problem import Problem
+from setloss.solvers.solution import Solution
+
+
+@dataclass(frozen=True)
+class NSlack:
+    """One iteration is one run of lines 4 to 13 over all bags.
+
+    The program of line 11 is solved once per run, or after every `reoptimise_after` new cuts; 1 is as printed.
+    """
+
+    reoptimise_after: int | None = None
+
+    @property
+    def name(self) -> str:
+        return "n_slack"
+
+    def start(self, problem: Problem, warm: Solution | None) -> State:
+        size = int(np.prod(problem.shape))
+        arrays: dict[str, Any] = {
+            "parameters": np.zeros(problem.shape),
+            "planes": np.empty((0, size)),  # Alg. 1, line 2: S^i = empty
+            "plane_offsets": np.empty(0),
+            "bags": np.empty(0, dtype=np.int64),
+        }
+        if warm is not None and {"planes", "bags"} <= set(warm.arrays):
+            # The planes are those of unit costs, so they serve any C.
+            arrays |= {name: np.array(warm.arrays[name]) for name in ("planes", "plane_offsets", "bags")}
+            arrays["parameters"] = warm.parameters.copy()
+        return State(arrays, best=arrays["parameters"].copy())
+
+    def step(self, problem: Problem, state: State, tol: float) -> None:
+        arrays = state.arrays
+        margins = problem.margins(arrays["parameters"])
+        cuts = problem.cuts(margins)
+        state.passes += 1
+        state.offer_primal(arrays["parameters"], problem.primal(arrays["parameters"], cuts.values))
+        epsilon = tol * state.primal / (2 * float(problem.costs.sum()))
+        slack = self._slack(problem, arrays)
+        fresh = 0
+        for i in range(problem.n_bags):  # Alg. 1, line 4
+            lo, hi = problem.surrogate.bags.offsets[i : i + 2]
+            if self.reoptimise_after is not None and fresh >= self.reoptimise_after:
+                self._optimise(problem, state)
+                margins = problem.margins(arrays["parameters"])
+                cuts, slack, fresh = problem.cuts(margins), self._slack(problem, arrays), 0
+                state.passes += 1
+            if cuts.values[i] > slack[i] + epsilon:  # Alg. 1, lines 5 to 9: L and S parts in one cut
+                self._add(problem, arrays, i, cuts.offsets[i], np.asarray(cuts.slopes[lo:hi]))  # line 10, as meant
+                fresh += 1
+        if fresh == 0:
+            state.stalled = True  # Alg. 1, line 14: no S^i has changed
+        self._optimise(problem, state)  # Alg. 1, line 11
+
+    def _slack(self, problem: Problem, arrays: dict[str, Any]) -> Array:
+        """xi_i = the largest of 0 and the cuts in S^i at the current W."""
+        heights = arrays["plane_offsets"] - arrays["planes"] @ arrays["parameters"].ravel()
+        slack = np.zeros(problem.n_bags)
+        np.maximum.at(slack, arrays["bags"], heights)
+        return slack
+
+    def _add(self, problem: Problem, arrays: dict[str, Any], bag: int, offset: float, slope: Array) -> None:
+        full = np.zeros(len(problem.signs))
+        lo, hi = problem.surrogate.bags.offsets[bag : bag + 2]
+        full[lo:hi] = slope / problem.costs[bag]
+        plane = problem.parameters(full).ravel()
+        arrays["planes"] = np.vstack([arrays["planes"], plane])
+        arrays["plane_offsets"] = np.append(arrays["plane_offsets"], offset)
+        arrays["bags"] = np.append(arrays["bags"], bag)
+
+    def _optimise(self, problem: Problem, state: State) -> None:
+        arrays = state.arrays
+        if len(arrays["planes"]) == 0:
+            state.offer_dual(0.0)
+            return
+        costs = problem.costs[arrays["bags"]]
+        planes = costs[:, None] * arrays["planes"]
+        weights = solve_master(planes @ planes.T, costs * arrays["plane_offsets"], arrays["bags"].astype(np.intp))
+        parameters = weights @ planes
+        state.offer_dual(float(weights @ (costs * arrays["plane_offsets"])) - 0.5 * float(parameters @ parameters))
+        arrays["parameters"] = parameters.reshape(problem.shape)

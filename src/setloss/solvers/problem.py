@@ -1,0 +1,117 @@
+"""The training problem: regularised risk of a set-level surrogate, linear in its parameters.
+
+    min over W of   P(W) = 1/2 |W|^2 + sum_i c_i B_i(m_i(W)),      c_i = C weight_i
+
+Element e of bag i has the margin ``m_e = y_e <x_{row(e)}, W_{task(e)}>``: bags of frames share one task, in
+multi-label data the elements of a bag share one row and every label is a task. An intercept is one more
+feature of constant value s (`intercept_scaling`), regularised like the others.
+
+Every B_i is a maximum of cuts, so a dual point is one convex combination of cuts (o_i, sigma_i) per bag:
+
+    D(o, sigma) = sum_i c_i o_i - 1/2 |W(sigma)|^2,      W(sigma)_t = sum_{e : task(e) = t} c_i y_e sigma_e x_{row(e)}
+
+and P(W) >= D(o, sigma) for every W and every dual point. The dual variables live on the elements, never on
+bags times features.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, issparse
+
+from setloss.batch import BatchCuts, BatchSurrogate
+from setloss.lattice import Array
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """The rows of X, dense or CSR, in the form the kernels read; `constant` is the value of one more feature."""
+
+    dense: NDArray[Any]
+    data: NDArray[Any]
+    indices: NDArray[np.int64]
+    indptr: NDArray[np.int64]
+    sparse: bool
+    features: int
+    constant: float
+
+    @classmethod
+    def of(cls, X: Any, constant: float = 0.0) -> Design:
+        """Wrap X without copying it, but for CSR index arrays of another type and X in Fortran order."""
+        if issparse(X):
+            rows = csr_array(X)
+            data = rows.data if rows.dtype in (np.float32, np.float64) else rows.data.astype(np.float64)
+            empty = np.empty((0, 0), dtype=data.dtype)
+            indices, indptr = rows.indices.astype(np.int64), rows.indptr.astype(np.int64)
+            return cls(empty, data, indices, indptr, True, rows.shape[1], constant)
+        dense = np.ascontiguousarray(X)
+        if dense.dtype not in (np.float32, np.float64):
+            dense = dense.astype(np.float64)
+        none = np.empty(0, dtype=np.int64)
+        return cls(dense, np.empty(0, dtype=dense.dtype), none, none, False, dense.shape[1], constant)
+
+    @property
+    def arrays(self) -> tuple[Any, ...]:
+        """What the kernels take."""
+        return self.dense, self.data, self.indices, self.indptr, self.sparse, self.constant
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Data, surrogates and costs; see the module's docstring for the notation."""
+
+    design: Design
+    surrogate: BatchSurrogate = field(repr=False)
+    signs: Array = field(repr=False)
+    rows: NDArray[np.int64] = field(repr=False)
+    tasks: NDArray[np.int64] = field(repr=False)
+    costs: Array = field(repr=False)
+    n_tasks: int = 1
+
+    @property
+    def n_bags(self) -> int:
+        return len(self.surrogate.bags)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The shape of the parameters: tasks times features and the constant one."""
+        return self.n_tasks, self.design.features + 1
+
+    @cached_property
+    def element_costs(self) -> Array:
+        """c_i of the bag of every element."""
+        return np.repeat(self.costs, self.surrogate.bags.sizes)
+
+    def margins(self, parameters: Array) -> Array:
+        """m(W), one pass over X."""
+        from setloss.solvers.kernels import all_margins
+
+        out = np.empty(len(self.signs))
+        all_margins(self.design.arrays, self.rows, self.tasks, self.signs, parameters, out)
+        return out
+
+    def parameters(self, slopes: Array) -> Array:
+        """W(sigma), one pass over X."""
+        from setloss.solvers.kernels import accumulate_rows
+
+        out = np.zeros(self.shape)
+        weights = self.element_costs * self.signs * slopes
+        accumulate_rows(self.design.arrays, self.rows, self.tasks, weights, out)
+        return out
+
+    def cuts(self, margins: Array) -> BatchCuts:
+        """The cut of every bag at the given margins."""
+        return self.surrogate.cuts(margins)
+
+    def primal(self, parameters: Array, values: Array) -> float:
+        """P(W) from the values B_i(m_i(W))."""
+        return 0.5 * float(np.vdot(parameters, parameters)) + float(self.costs @ values)
+
+    def dual(self, parameters: Array, offsets: Array) -> float:
+        """D(o, sigma) from W(sigma)."""
+        return float(self.costs @ offsets) - 0.5 * float(np.vdot(parameters, parameters))

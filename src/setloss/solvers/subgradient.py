@@ -1,0 +1,51 @@
+"""Stochastic subgradient descent with step 1/t, averaged: the baseline.
+
+After t visits ``W = 1/t sum_s n c_{i_s} W(cut_s)``. Visiting every bag once an epoch, W is the image of the average
+cut of each bag: a dual point, so that even the baseline reports a true gap.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from setloss.solvers.loop import State
+from setloss.solvers.problem import Problem
+from setloss.solvers.solution import Solution
+
+
+@dataclass(frozen=True)
+class Subgradient:
+    """One iteration is one epoch in random order."""
+
+    random_state: int = 0
+
+    @property
+    def name(self) -> str:
+        return "subgradient"
+
+    def start(self, problem: Problem, warm: Solution | None) -> State:
+        arrays: dict[str, Any] = {
+            "parameters": np.zeros(problem.shape),
+            "slopes": np.zeros(len(problem.signs)),
+            "offsets": np.zeros(problem.n_bags),
+        }
+        return State(arrays, best=arrays["parameters"].copy())
+
+    def step(self, problem: Problem, state: State, tol: float) -> None:
+        from setloss.solvers.kernels import subgradient_epoch
+
+        arrays, surrogate = state.arrays, problem.surrogate
+        generator = np.random.default_rng([self.random_state, state.iteration])
+        batch = (surrogate.bags.offsets, surrogate.groups, surrogate.which, *surrogate.table.arrays)
+        maps = (problem.rows, problem.tasks, problem.signs)
+        dual_point = (arrays["parameters"], arrays["slopes"], arrays["offsets"])
+        visits = generator.permutation(problem.n_bags)
+        subgradient_epoch(problem.design.arrays, maps, batch, problem.costs, dual_point, visits, state.iteration)
+        average = problem.parameters(arrays["slopes"])
+        values = problem.cuts(problem.margins(average)).values
+        state.passes += 4
+        state.offer_primal(average, problem.primal(average, values))
+        state.offer_dual(problem.dual(average, arrays["offsets"]))

@@ -1,0 +1,182 @@
+"""`Cut` and the algebra of surrogates."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from operators.definitions import margin_vectors
+from setloss import Dice, Jaccard, SetFunction
+from setloss.operators import B_D, Cut, Hinge, LovaszHinge, MarginRescaling, SlackRescaling, SurrogateSum
+from setloss.operators.cut import OrderedMargins
+
+M = np.array([0.5, -0.25, 2.0, 0.125])
+
+
+def surrogates():
+    """One of every kind, each over the same four elements."""
+    dice = Dice().on_counts(2, 2)
+    return {
+        "S": SlackRescaling(dice),
+        "S greedy": SlackRescaling(dice, search="greedy"),
+        "M": MarginRescaling(dice, scale=0.7),
+        "L elementwise": LovaszHinge(Jaccard().on_counts(2, 2)),
+        "L outer": LovaszHinge(SetFunction.symmetric([0, 2, 2, 1, 0])),
+        "hinge": Hinge(4),
+        "B_D": B_D(dice),
+        "scaled sum": 2 * (B_D(dice) + 0.5 * Hinge(4)),
+    }
+
+
+every_surrogate = pytest.mark.parametrize("name", surrogates())
+
+
+# ---------------------------------------------------------------- cuts
+
+
+def test_a_cut_is_offset_minus_slope_times_margins():
+    assert Cut(3.0, np.array([1.0, 2.0]))([0.5, -1]) == 3 - 0.5 + 2
+
+
+def test_the_subgradient_is_minus_the_slope():
+    np.testing.assert_array_equal(Cut(3.0, np.array([1.0, -2.0])).subgradient, [-1.0, 2.0])
+
+
+@given(margin_vectors(2), margin_vectors(2), st.floats(0, 10))
+def test_cuts_add_up_and_scale(slope, m, factor):
+    left, right = Cut(1.5, slope), Cut(-0.5, slope[::-1].copy())
+    assert (left + right)(m) == pytest.approx(left(m) + right(m), abs=1e-12)
+    for scaled in (factor * left, left * factor):
+        assert scaled(m) == pytest.approx(factor * left(m), abs=1e-12)
+
+
+@pytest.mark.parametrize(("left", "right"), [(True, True), (True, False), (False, True), (False, False)])
+def test_a_sum_of_cuts_is_exact_if_both_are(left, right):
+    total = Cut(0.0, np.zeros(1), left) + Cut(0.0, np.zeros(1), right)
+    assert total.exact is (left and right)
+
+
+def test_scaling_keeps_exactness():
+    assert (2.0 * Cut(1.0, np.ones(1), False)).exact is False
+    assert (2.0 * Cut(1.0, np.ones(1))).exact is True
+
+
+# ---------------------------------------------------------------- surrogates
+
+
+@every_surrogate
+def test_the_value_is_that_of_the_cut(name):
+    surrogate = surrogates()[name]
+    assert surrogate(M) == surrogate.cut(M)(M)
+    assert surrogate.cut(M).slope.shape == (4,)
+    assert surrogate.p == 4
+
+
+@every_surrogate
+@pytest.mark.parametrize("other", surrogates())
+def test_the_cut_of_a_sum_is_the_sum_of_the_cuts(name, other):
+    left, right = surrogates()[name], surrogates()[other]
+    got, expected = (left + right).cut(M), left.cut(M) + right.cut(M)
+    assert got.offset == pytest.approx(expected.offset, abs=1e-14)
+    np.testing.assert_allclose(got.slope, expected.slope, atol=1e-14)
+    assert got.exact is expected.exact
+
+
+@every_surrogate
+def test_scaling_scales_offset_and_slope(name):
+    surrogate = surrogates()[name]
+    cut = surrogate.cut(M)
+    for scaled in (3 * surrogate, surrogate * 3, surrogate * np.float64(3)):
+        assert scaled.cut(M).offset == pytest.approx(3 * cut.offset, abs=1e-14)
+        np.testing.assert_allclose(scaled.cut(M).slope, 3 * cut.slope, atol=1e-14)
+
+
+def test_scaling_by_zero_is_the_zero_surrogate():
+    assert (0 * Hinge(4))(M) == 0
+    np.testing.assert_array_equal((0 * Hinge(4)).cut(M).slope, np.zeros(4))
+
+
+def test_sums_nest():
+    hinge = Hinge(4)
+    nested = 2 * (hinge + 3 * (hinge + hinge))
+    assert nested(M) == pytest.approx(14 * hinge(M), rel=1e-14)
+    assert isinstance(nested, SurrogateSum)
+    assert nested.p == 4
+
+
+def test_margins_may_be_lists_integers_and_strided():
+    for surrogate in surrogates().values():
+        expected = surrogate(np.array([1.0, -2.0, 0.0, 3.0]))
+        assert surrogate([1, -2, 0, 3]) == expected
+        assert surrogate(np.array([1, -2, 0, 3], dtype=np.int8)) == expected
+        assert surrogate(np.array([1.0, 9, -2, 9, 0, 9, 3, 9])[::2]) == expected
+
+
+def test_the_margins_are_not_written_to():
+    margins = M.copy()
+    margins.flags.writeable = False
+    for surrogate in surrogates().values():
+        surrogate.cut(margins)
+
+
+def test_one_element_is_enough():
+    for function in (Dice().on_counts(1, 0), Dice().on_counts(0, 1), SetFunction.symmetric([0, 1])):
+        for m in (-1.0, 0.0, 0.25, 1.0, 3.0):
+            assert SlackRescaling(function)([m]) == max(0, 1 - 2 * m)
+            assert MarginRescaling(function)([m]) == max(0, 1 - 2 * m)
+            assert B_D(function)([m]) == LovaszHinge(function)([m]) == Hinge(1)([m]) == max(0, 1 - m)
+
+
+@pytest.mark.parametrize("size", [1e300, 1e-300, 5e-324])
+def test_margins_of_any_size_give_finite_cuts(size):
+    for surrogate in surrogates().values():
+        cut = surrogate.cut(size * np.array([1, -1, 1, -1]))
+        assert np.isfinite(cut.offset)
+        assert np.all(np.isfinite(cut.slope))
+        assert np.isfinite(surrogate(size * np.array([1, -1, 1, -1])))
+
+
+# ---------------------------------------------------------------- order
+
+
+@given(margin_vectors(6))
+def test_the_order_ascends_and_groups_stand_in_their_own_order(m):
+    ordered = OrderedMargins(m, 6)
+    members = np.array([True, False, True, True, False, True])
+    assert np.all(np.diff(m[ordered.order]) >= 0)
+    within = ordered.within(members)
+    assert sorted(within) == [0, 2, 3, 5]
+    assert np.all(np.diff(m[within]) >= 0)
+
+
+# ---------------------------------------------------------------- errors
+
+
+@every_surrogate
+@pytest.mark.parametrize("shape", [(), (3,), (5,), (1, 4), (4, 1)])
+def test_margins_of_another_shape_are_refused(name, shape):
+    with pytest.raises(ValueError, match="expected a margin for each of 4 elements; got shape"):
+        surrogates()[name].cut(np.zeros(shape))
+
+
+@every_surrogate
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_margins_that_are_not_finite_are_refused_with_their_place(name, bad):
+    with pytest.raises(ValueError, match=f"margins must be finite; element 2 has margin {bad}"):
+        surrogates()[name].cut([0.0, 1.0, bad, 2.0])
+
+
+@pytest.mark.parametrize("factor", [-1, -1e-300, np.nan, np.inf])
+def test_only_factors_from_zero_up_keep_a_surrogate_convex(factor):
+    with pytest.raises(ValueError, match="a convex surrogate can be scaled by a number >= 0 only; got"):
+        factor * Hinge(4)
+
+
+def test_surrogates_over_different_sets_do_not_add():
+    with pytest.raises(ValueError, match="surrogates over 4 and 3 elements cannot be added"):
+        Hinge(4) + Hinge(3)
+
+
+def test_only_surrogates_add():
+    with pytest.raises(TypeError):
+        Hinge(4) + 1

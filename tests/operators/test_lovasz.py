@@ -1,0 +1,276 @@
+"""The Lovász hinge against the maximum over all permutations of the printed formula."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import reference
+from operators.definitions import (
+    chain_sum,
+    lovasz_elementwise,
+    lovasz_outer,
+    margin_vectors,
+    mistakes,
+    random_margins,
+)
+from reference import increasing_excess, values_of
+from setloss import Dice, Hamming, Jaccard, SetFunction, decompose
+from setloss.operators import Hinge, LovaszHinge
+from setloss.operators.names import hinge_like
+from setloss.testing import check_convex, check_cut, check_extension, check_upper_bound
+from strategies import coverage_functions, cut_functions, submodular_functions
+
+# A cut function: submodular, zero on V, so not increasing.
+EDGE = SetFunction.from_values([0, 0, 1, 0])
+INCREASING = SetFunction.symmetric([0, 2, 3, 3.5])
+
+
+@st.composite
+def hinges(draw, strategy, points=1):
+    drawn = draw(strategy)
+    return drawn, [draw(margin_vectors(drawn.function.p)) for _ in range(points)]
+
+
+# ---------------------------------------------------------------- values
+
+
+@given(hinges(submodular_functions(1, 5)))
+def test_the_value_is_the_maximum_over_all_permutations(case):
+    drawn, (m,) = case
+    increasing = increasing_excess(drawn.values) <= 0
+    expected = (lovasz_elementwise if increasing else lovasz_outer)(drawn.values, m)
+    hinge = LovaszHinge(drawn.function)
+    assert hinge.elementwise is increasing
+    assert hinge(m) == pytest.approx(expected, rel=1e-12, abs=1e-12)
+    assert hinge.cut(m).exact
+
+
+@pytest.mark.parametrize("loss", [Jaccard(), Hamming(), Hamming(False, 2.0, 0.5)])
+def test_with_six_elements_in_two_groups_too(loss):
+    function = loss.set_function([1, 0, 0, 1, 1, 0])
+    values = values_of(function)
+    for m in random_margins(np.random.default_rng(0), 6, 6):
+        expected = lovasz_elementwise(values, m)
+        assert LovaszHinge(function)(m) == pytest.approx(expected, rel=1e-12, abs=1e-12)
+
+
+@given(hinges(submodular_functions(1, 5), points=3))
+def test_the_cut_is_a_global_minorant(case):
+    drawn, (m, *others) = case
+    hinge = LovaszHinge(drawn.function)
+    cut = hinge.cut(m)
+    by_definition = lovasz_elementwise if hinge.elementwise else lovasz_outer
+    for other in others:
+        assert cut(other) <= by_definition(drawn.values, other) + 1e-9
+
+
+@given(hinges(submodular_functions(1, 5)))
+def test_the_cut_has_no_constant_but_the_sum_of_its_slope(case):
+    """L is sum_j a_j (1 - m_j): the offset is <a, 1>."""
+    drawn, (m,) = case
+    cut = LovaszHinge(drawn.function).cut(m)
+    assert cut.offset == pytest.approx(cut.slope.sum(), abs=1e-12)
+
+
+@given(hinges(cut_functions(4)))
+def test_the_printed_operator_forced_on_any_submodular_function(case):
+    drawn, (m,) = case
+    hinge = LovaszHinge(drawn.function, "outer")
+    assert not hinge.elementwise
+    assert hinge(m) == pytest.approx(lovasz_outer(drawn.values, m), rel=1e-12, abs=1e-12)
+
+
+@given(hinges(coverage_functions(4)))
+def test_either_positive_part_can_be_forced_on_an_increasing_function(case):
+    drawn, (m,) = case
+    outer, elementwise = LovaszHinge(drawn.function, "outer"), LovaszHinge(drawn.function, "elementwise")
+    assert outer(m) == pytest.approx(lovasz_outer(drawn.values, m), rel=1e-12, abs=1e-12)
+    assert elementwise(m) == pytest.approx(lovasz_elementwise(drawn.values, m), rel=1e-12, abs=1e-12)
+    assert outer(m) <= elementwise(m) + 1e-12
+
+
+# ---------------------------------------------------------------- laws
+
+
+@given(submodular_functions(1, 4))
+def test_it_extends_every_non_negative_submodular_function(drawn):
+    check_extension(LovaszHinge(drawn.function), drawn.function)
+
+
+@given(st.integers(1, 5).flatmap(coverage_functions))
+def test_it_bounds_an_increasing_function_at_the_prediction(drawn):
+    check_upper_bound(LovaszHinge(drawn.function), drawn.function, samples=20)
+
+
+@pytest.mark.parametrize("function", [EDGE, INCREASING, Jaccard().on_counts(2, 2), SetFunction.symmetric([0, 1, 0])])
+def test_it_is_convex_and_its_cuts_are_tight_minorants(function):
+    hinge = LovaszHinge(function)
+    check_convex(hinge)
+    for m in random_margins(np.random.default_rng(0), function.p, 8):
+        check_cut(hinge, m)
+
+
+def test_elementwise_is_not_convex_for_a_function_that_is_not_increasing():
+    """Why the outer positive part is needed: the sum with (s)_+ along the sorted chain bends the wrong way."""
+    values = values_of(SetFunction.symmetric([0, 1, 0]))
+
+    def elementwise(m):
+        return chain_sum(values, np.argsort(m), [max(0, 1 - x) for x in m])
+
+    left, right = np.array([0.0, 0.0]), np.array([0.0, 4.0])
+    ends, middle = (elementwise(left) + elementwise(right)) / 2, elementwise((left + right) / 2)
+    assert middle > ends
+
+
+def test_the_printed_operator_can_be_zero_while_the_prediction_is_wrong():
+    """Design 5.6: f not increasing, one element far on the right side drags the whole sum below zero."""
+    function = SetFunction.from_values([0, 1, 1, 0.5, 1, 2, 2, 1.5])
+    assert increasing_excess(values_of(function)) > 0
+    hinge = LovaszHinge(function)
+    m = np.array([50.0, -1.0, 0.5])
+    wrong = mistakes(m)
+    assert wrong == {1}
+    assert values_of(function)[wrong] == 1
+    assert hinge(m) == 0
+    assert LovaszHinge.of_closure(function)(m) >= 1
+
+
+def test_the_printed_operator_is_blind_to_false_positives_of_dice():
+    """Confident true positives hide two false positives from the printed L of Dice's f."""
+    truth = [1, 1, 1, 0, 0, 0]
+    f = decompose(Dice().set_function(truth)).submodular
+    assert increasing_excess(values_of(f)) > 0
+    m = np.array([30.0, 30.0, 30.0, -0.5, -0.5, 2.0])
+    assert values_of(f)[mistakes(m)] == pytest.approx(0.25)
+    assert LovaszHinge(f)(m) == 0
+    assert LovaszHinge.of_closure(f)(m) > 0.25
+
+
+# ---------------------------------------------------------------- the monotone closure by name
+
+
+@given(hinges(cut_functions(4)))
+def test_of_closure_is_the_hinge_of_the_largest_increasing_function_below(case):
+    drawn, (m,) = case
+    closed = reference.monotone_closure(drawn.values)
+    hinge = LovaszHinge.of_closure(drawn.function)
+    assert hinge.elementwise
+    assert hinge(m) == pytest.approx(lovasz_elementwise(closed, m), rel=1e-12, abs=1e-12)
+
+
+@pytest.mark.parametrize(("m", "q"), [(3, 3), (2, 4), (4, 2), (1, 5)])
+def test_of_closure_for_the_submodular_part_of_dice(m, q):
+    f = decompose(Dice().on_counts(m, q)).submodular
+    closed = reference.monotone_closure(values_of(f))
+    for point in random_margins(np.random.default_rng(m), m + q, 6):
+        expected = lovasz_elementwise(closed, point)
+        assert LovaszHinge.of_closure(f)(point) == pytest.approx(expected, rel=1e-12, abs=1e-12)
+
+
+def test_of_closure_needs_a_non_negative_function():
+    with pytest.raises(ValueError, match=r"the monotone closure of this function is -1 at the empty set"):
+        LovaszHinge.of_closure(SetFunction.symmetric([0, 1, -1]))
+
+
+# ---------------------------------------------------------------- hinge and Jaccard hinge
+
+
+@given(st.integers(1, 8).flatmap(margin_vectors), st.booleans())
+def test_the_hinge_is_the_sum_of_hinges(m, normalize):
+    expected = sum(max(0.0, 1 - x) for x in m) / (len(m) if normalize else 1)
+    hinge = Hinge(len(m), normalize=normalize)
+    assert hinge(m) == pytest.approx(expected, rel=1e-12, abs=1e-12)
+    np.testing.assert_array_equal(hinge.cut(m).slope > 0, m < 1)
+
+
+def test_the_hinge_over_the_groups_of_another_function():
+    m = np.array([0.5, -1.0, 2.0, 0.0, 1.0])
+    for function in (Dice().set_function([1, 0, 1, 0, 0]), SetFunction.from_values(np.zeros(32))):
+        assert hinge_like(function)(m) == 0.5 + 2 + 1
+
+
+def published_jaccard_hinge(truth, m):
+    """Algorithm 1 of Berman, Triki and Blaschko (CVPR 2018), in exact arithmetic."""
+    order = sorted(range(len(truth)), key=lambda i: m[i])
+    positives = sum(truth)
+    total, before, found, false_alarms = Fraction(0), Fraction(0), 0, 0
+    for i in order:
+        found, false_alarms = found + truth[i], false_alarms + (1 - truth[i])
+        jaccard = 1 - Fraction(positives - found, positives + false_alarms)
+        total += max(Fraction(0), 1 - Fraction(m[i])) * (jaccard - before)
+        before = jaccard
+    return float(total)
+
+
+def test_the_jaccard_hinge_is_the_published_one():
+    generator = np.random.default_rng(0)
+    for _ in range(40):
+        truth = generator.integers(0, 2, generator.integers(1, 9)).tolist()
+        truth[0] = 1
+        for m in random_margins(generator, len(truth), 3):
+            expected = published_jaccard_hinge(truth, m.tolist())
+            assert LovaszHinge(Jaccard().set_function(truth))(m) == pytest.approx(expected, rel=1e-13, abs=1e-13)
+
+
+# ---------------------------------------------------------------- functions known through calls only
+
+
+@pytest.mark.parametrize("part", ["elementwise", "outer"])
+def test_an_oracle_is_vouched_for_at_any_size(part):
+    p = 300
+    oracle = SetFunction.oracle(lambda A: len(A) ** 0.5, p)
+    symmetric = SetFunction.symmetric(np.arange(p + 1) ** 0.5)
+    m = np.random.default_rng(0).normal(size=p)
+    assert LovaszHinge(oracle, part)(m) == pytest.approx(LovaszHinge(symmetric, part)(m), rel=1e-12)
+
+
+def test_an_oracle_must_be_vouched_for():
+    with pytest.raises(ValueError) as caught:
+        LovaszHinge(SetFunction.oracle(len, 3))
+    assert str(caught.value) == (
+        "whether a function known only through calls is submodular and increasing cannot be checked; "
+        'vouch for it with positive_part="elementwise" (submodular, increasing) or "outer" (submodular)'
+    )
+
+
+# ---------------------------------------------------------------- errors
+
+
+def test_a_function_that_is_not_submodular_is_refused_with_a_witness():
+    with pytest.raises(ValueError) as caught:
+        LovaszHinge(SetFunction.symmetric([0, 0, 1, 1]))
+    assert str(caught.value) == (
+        "LovaszHinge needs a submodular function; this one is not: adding 1 to {} gains 0, to {0} gains 1. "
+        "Use decompose() or B_D."
+    )
+
+
+@pytest.mark.parametrize("part", ["elementwise", "outer"])
+def test_forcing_the_positive_part_does_not_lift_the_need_for_submodularity(part):
+    with pytest.raises(ValueError, match="LovaszHinge needs a submodular function"):
+        LovaszHinge(SetFunction.symmetric([0, 1, 3]), part)
+
+
+def test_elementwise_is_refused_for_a_function_that_is_not_increasing():
+    with pytest.raises(ValueError) as caught:
+        LovaszHinge(EDGE, "elementwise")
+    assert str(caught.value) == (
+        "the element-wise positive part is convex only for an increasing function; this one is not: "
+        "adding 1 to {0} lowers the value from 1 to 0. "
+        "Use positive_part='outer' or LovaszHinge.of_closure."
+    )
+
+
+def test_the_positive_part_has_two_names():
+    with pytest.raises(ValueError) as caught:
+        LovaszHinge(INCREASING, "inner")
+    assert str(caught.value) == 'positive_part is "elementwise", "outer" or None; got \'inner\''
+
+
+def test_dice_is_refused_at_any_size():
+    for m in (3, 10**6):
+        with pytest.raises(ValueError, match="LovaszHinge needs a submodular function; this one is not: adding"):
+            LovaszHinge(Dice().on_counts(m, m))

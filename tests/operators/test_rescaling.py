@@ -1,0 +1,429 @@
+"""Slack and margin rescaling against the maximum over all subsets."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from operators.definitions import (
+    RESCALINGS,
+    margin_vectors,
+    nonnegative_functions,
+    random_margins,
+)
+from reference import tversky_values, values_of
+from setloss import CostCurve, Dice, FBeta, Hamming, Jaccard, SetFunction, Tversky, from_counts
+from setloss.counts import TableTooLargeError
+from setloss.operators import MarginRescaling, SlackRescaling, search
+from setloss.testing import check_extension, check_oracle
+
+SCALES = (1.0, 2.0, 0.7)
+both = pytest.mark.parametrize("rescaling", [SlackRescaling, MarginRescaling])
+
+
+def by_definition(rescaling, values, m, scale):
+    return RESCALINGS[rescaling.__name__](values, m, scale)
+
+
+@st.composite
+def functions_and_margins(draw, points=1):
+    drawn = draw(nonnegative_functions())
+    return drawn, [draw(margin_vectors(drawn.function.p)) for _ in range(points)]
+
+
+# ---------------------------------------------------------------- exact
+
+
+@both
+@pytest.mark.parametrize("scale", SCALES)
+@given(functions_and_margins())
+def test_the_value_is_the_maximum_over_all_sets(rescaling, scale, case):
+    drawn, (m,) = case
+    expected = by_definition(rescaling, drawn.values, m, scale)
+    for how in ("exact", "enumerate"):
+        cut = rescaling(drawn.function, scale, how).cut(m)
+        assert cut.exact
+        assert cut(m) == pytest.approx(expected, rel=1e-12, abs=1e-12)
+
+
+@both
+@given(functions_and_margins(points=3))
+def test_the_cut_is_a_global_minorant(rescaling, case):
+    drawn, (m, *others) = case
+    cut = rescaling(drawn.function).cut(m)
+    for other in others:
+        value = by_definition(rescaling, drawn.values, other, 2.0)
+        assert cut(other) <= value + 1e-9
+
+
+@given(functions_and_margins(), st.sampled_from(SCALES))
+def test_the_cut_of_slack_is_l_of_a_set_and_c_times_l_on_it(case, scale):
+    drawn, (m,) = case
+    cut = SlackRescaling(drawn.function, scale).cut(m)
+    A = frozenset(np.flatnonzero(cut.slope).tolist())
+    on_set = [cut.slope[i] for i in sorted(A)]
+    assert on_set == [scale * cut.offset] * len(A)
+    if A:
+        assert cut.offset == drawn.values[A]
+
+
+@given(functions_and_margins(), st.sampled_from(SCALES))
+def test_the_cut_of_margin_is_l_of_a_set_and_c_on_it(case, scale):
+    drawn, (m,) = case
+    cut = MarginRescaling(drawn.function, scale).cut(m)
+    A = frozenset(np.flatnonzero(cut.slope).tolist())
+    assert cut.offset == drawn.values[A]
+    assert [cut.slope[i] for i in sorted(A)] == [scale] * len(A)
+
+
+@given(nonnegative_functions(), st.data())
+def test_slack_with_scale_1_is_at_least_that_with_scale_2_on_the_unit_cube(drawn, data):
+    m = data.draw(margin_vectors(drawn.function.p, 0, 1))
+    assert SlackRescaling(drawn.function, 1.0)(m) >= SlackRescaling(drawn.function, 2.0)(m) - 1e-12
+
+
+@pytest.mark.parametrize("scale", [1.0, 2.0, 5.0])
+def test_slack_extends_every_increasing_function(scale):
+    """At a vertex, l(B)(1 - c |B \\ A|) is positive only for B inside A: no supermodularity is needed."""
+    for function in (
+        Dice().on_counts(3, 2),
+        Jaccard().on_counts(2, 2),
+        SetFunction.symmetric([0, 0, 3, 3, 4]),
+        SetFunction.from_table([[0, 1, 1], [2, 2, 5]]),
+    ):
+        check_extension(SlackRescaling(function, scale), function)
+
+
+def test_slack_with_scale_below_1_is_no_extension():
+    function = SetFunction.symmetric([0, 1, 10])
+    assert SlackRescaling(function, 0.7)([1.0, 0.0]) == pytest.approx(10 * (1 - 0.7))
+
+
+@both
+def test_shifting_all_margins_far_apart_selects_nothing_or_everything(rescaling):
+    function = Dice().on_counts(3, 3)
+    m = np.linspace(0, 1, 6)
+    assert rescaling(function)(m + 50) == 0
+    np.testing.assert_array_equal(rescaling(function).cut(m - 50).slope > 0, np.ones(6, dtype=bool))
+
+
+@both
+def test_nothing_is_lost_where_all_margins_are_large_and_the_cut_is_zero(rescaling):
+    cut = rescaling(Jaccard().on_counts(2, 2)).cut([3.0, 4, 5, 6])
+    assert cut.offset == 0
+    np.testing.assert_array_equal(cut.slope, np.zeros(4))
+    assert cut.exact
+
+
+@both
+def test_the_zero_function_costs_what_the_definition_says(rescaling):
+    function = 0 * Jaccard().on_counts(2, 2)
+    m = [-1.0, -2.0, 3.0, -0.5]
+    assert rescaling(function)(m) == by_definition(rescaling, values_of(function), m, 2.0)
+
+
+@both
+@pytest.mark.parametrize("weights", [(0, 0), (0, 1), (1, 0), (0.25, 3)])
+@pytest.mark.parametrize("normalize", [True, False])
+def test_hamming_with_any_rates(rescaling, weights, normalize):
+    function = Hamming(normalize, *weights).set_function([1, 0, 0, 1, 1])
+    values = values_of(function)
+    for m in random_margins(np.random.default_rng(0), 5):
+        expected = by_definition(rescaling, values, m, 2.0)
+        assert rescaling(function)(m) == pytest.approx(expected, rel=1e-12, abs=1e-12)
+
+
+@both
+def test_a_multiple_of_a_loss_is_searched_like_the_loss(rescaling):
+    truth = [1, 0, 1, 1, 0]
+    for loss in (Dice(), Hamming(), CostCurve([(0, 0), (0.4, 0), (1, 1)])):
+        function = 3.0 * loss.set_function(truth)
+        values = values_of(function)
+        for m in random_margins(np.random.default_rng(1), 5):
+            expected = by_definition(rescaling, values, m, 2.0)
+            assert rescaling(function)(m) == pytest.approx(expected, rel=1e-12, abs=1e-12)
+
+
+@both
+@pytest.mark.parametrize("axis", [0, 1])
+def test_a_function_of_one_group_only_takes_the_negative_margins_of_the_other(rescaling, axis):
+    from setloss.counts import AxisCurve
+
+    curve = AxisCurve.from_steps((3, 3), axis, np.array([0.0, 1.0, 0.5]))
+    function = SetFunction(curve, np.array([0, 1, 1, 0, 1, 0]))
+    values = values_of(function)
+    for m in random_margins(np.random.default_rng(axis), 6, 60):
+        expected = by_definition(rescaling, values, m, 2.0)
+        assert rescaling(function)(m) == pytest.approx(expected, rel=1e-12, abs=1e-12)
+
+
+# ---------------------------------------------------------------- the concave binary search
+
+CONCAVE = {
+    "Dice": Dice(),
+    "Jaccard": Jaccard(),
+    "Tversky(0.3, 0.7)": Tversky(0.3, 0.7),
+    "Tversky(2, 0.1)": Tversky(2.0, 0.1),
+    "Tversky(0, 0.5)": Tversky(0.0, 0.5),
+    "Tversky(0.5, 0)": Tversky(0.5, 0.0),
+    "Tversky(0.5, 0), 0/0 scores 0": Tversky(0.5, 0.0, zero_division=0.0),
+    "FBeta(3)": FBeta(3.0),
+    "weighted Hamming": Hamming(True, 0.3, 2.0),
+    "Hamming, false positives free": Hamming(False, 1.0, 0.0),
+    "Hamming, false negatives free": Hamming(False, 0.0, 1.0),
+}
+
+
+def searched_and_scanned(monkeypatch, rescaling, function, m):
+    """The cut by binary search, which must really have run, and the cut by the grid."""
+    calls = []
+    run = search._search_concave
+    with monkeypatch.context() as patch:
+        patch.setattr(search, "GRID_CELLS", 0)
+        patch.setattr(search, "_search_concave", lambda *args: calls.append(1) or run(*args))
+        fast = rescaling.cut(m)
+    assert calls
+    return fast, rescaling.cut(m)
+
+
+@both
+@pytest.mark.parametrize("name", CONCAVE)
+def test_binary_search_finds_the_maximum_over_all_sets(rescaling, name, monkeypatch):
+    generator = np.random.default_rng(0)
+    for m, q in ((3, 4), (1, 5), (5, 1), (4, 0), (2, 2)):
+        function = CONCAVE[name].on_counts(m, q)
+        values = values_of(function)
+        for scale in SCALES:
+            for point in random_margins(generator, m + q, 4):
+                fast, _ = searched_and_scanned(monkeypatch, rescaling(function, scale), function, point)
+                expected = by_definition(rescaling, values, point, scale)
+                assert fast.exact
+                assert fast(point) == pytest.approx(expected, rel=1e-12, abs=1e-12)
+
+
+@both
+@pytest.mark.parametrize("name", CONCAVE)
+def test_binary_search_equals_the_grid(rescaling, name, monkeypatch):
+    generator = np.random.default_rng(1)
+    for _ in range(25):
+        m, q = generator.integers(0, 40), generator.integers(0, 40)
+        if m == 0 and CONCAVE[name] == CONCAVE["Tversky(0.5, 0), 0/0 scores 0"]:
+            continue
+        function = CONCAVE[name].on_counts(m, q + 1)
+        for point in random_margins(generator, m + q + 1, 4):
+            scaled = rescaling(function, float(generator.choice(SCALES)))
+            fast, slow = searched_and_scanned(monkeypatch, scaled, function, point)
+            assert fast(point) == pytest.approx(slow(point), rel=1e-12, abs=1e-12)
+
+
+@both
+def test_without_positives_binary_search_is_right_too(rescaling, monkeypatch):
+    function = Dice().on_counts(0, 6)
+    values = values_of(function)
+    for point in random_margins(np.random.default_rng(2), 6):
+        fast, _ = searched_and_scanned(monkeypatch, rescaling(function), function, point)
+        assert fast(point) == pytest.approx(by_definition(rescaling, values, point, 2.0), abs=1e-12)
+
+
+@both
+def test_binary_search_is_used_without_being_asked_for_on_large_sets(rescaling, monkeypatch):
+    calls = []
+    run = search._search_concave
+    monkeypatch.setattr(search, "_search_concave", lambda *args: calls.append(1) or run(*args))
+    rescaling(Dice().on_counts(10, 10))(np.zeros(20))
+    assert not calls
+    rescaling(Dice().on_counts(100, 100))(np.zeros(200))
+    assert calls
+
+
+def test_the_library_loss_is_the_loss_of_the_definition():
+    """The functions that judge above are themselves right."""
+    assert values_of(Dice().on_counts(3, 2)) == pytest.approx(tversky_values(3, 2, "1/2", "1/2"), abs=1e-15)
+    assert values_of(Jaccard().on_counts(2, 3)) == pytest.approx(tversky_values(2, 3, 1, 1), abs=1e-15)
+
+
+# ---------------------------------------------------------------- heuristics
+
+
+@both
+@pytest.mark.parametrize("how", ["greedy", "one-pass"])
+@given(functions_and_margins(points=3))
+def test_a_heuristic_is_a_minorant_and_never_called_exact(rescaling, how, case):
+    drawn, (m, *others) = case
+    cut = rescaling(drawn.function, search=how).cut(m)
+    assert not cut.exact
+    for point in (m, *others):
+        assert cut(point) <= by_definition(rescaling, drawn.values, point, 2.0) + 1e-9
+
+
+def plain_greedy(objective, p):
+    chosen, best = frozenset(), 0.0
+    while len(chosen) < p:
+        value, i = max((objective(chosen | {i}), i) for i in range(p) if i not in chosen)
+        if value <= best:
+            break
+        chosen, best = chosen | {i}, value
+    return best
+
+
+def plain_one_pass(objective, p):
+    chosen, best = frozenset(), 0.0
+    for i in range(p):
+        if objective(chosen | {i}) > best:
+            chosen, best = chosen | {i}, objective(chosen | {i})
+    return best
+
+
+@both
+@pytest.mark.parametrize(("how", "plain"), [("greedy", plain_greedy), ("one-pass", plain_one_pass)])
+@pytest.mark.parametrize("shape", [(7,), (4, 3), (3, 2, 3), (2,) * 5])
+def test_the_heuristics_are_what_their_names_say(rescaling, how, plain, shape):
+    generator = np.random.default_rng(len(shape))
+    for _ in range(10):
+        table = generator.random(shape)
+        table.flat[0] = 0
+        groups = generator.permutation(np.repeat(np.arange(len(shape)), [n - 1 for n in shape]))
+        function = SetFunction.from_table(table, groups)
+        values = values_of(function)
+        m = generator.normal(size=function.p) * 0.5
+
+        def objective(A, values=values, m=m):
+            total = sum(m[i] for i in A)
+            return values[A] * (1 - 2 * total) if rescaling is SlackRescaling else values[A] - 2 * total
+
+        assert rescaling(function, search=how)(m) == pytest.approx(plain(objective, function.p), abs=1e-12)
+
+
+def test_greedy_and_one_pass_can_miss_the_maximum():
+    function = SetFunction.symmetric([0, 0, 1])
+    assert SlackRescaling(function)([0.0, 0.0]) == 1
+    assert SlackRescaling(function, search="greedy")([0.0, 0.0]) == 0
+    assert SlackRescaling(function, search="one-pass")([0.0, 0.0]) == 0
+    index_order = SetFunction.from_values([0, 1, 1, 0])
+    assert MarginRescaling(index_order, search="greedy")([0.25, -1.0]) == 3
+    assert MarginRescaling(index_order, search="one-pass")([0.25, -1.0]) == 1.5
+
+
+def test_a_sum_with_a_heuristic_part_does_not_certify():
+    function = Dice().on_counts(2, 2)
+    total = SlackRescaling(function) + SlackRescaling(function, search="greedy")
+    assert not total.cut(np.zeros(4)).exact
+
+
+# ---------------------------------------------------------------- functions known through calls only
+
+
+def square_root(p):
+    return SetFunction.oracle(lambda A: len(A) ** 0.5, p)
+
+
+@both
+@pytest.mark.parametrize("p", [21, 30, 300])
+def test_exact_search_of_a_large_oracle_is_refused_with_the_remedy(rescaling, p):
+    with pytest.raises(TableTooLargeError, match='search="greedy" or "one-pass"') as caught:
+        rescaling(square_root(p)).cut(np.zeros(p))
+    assert "out of reach for a function without a closed form" in str(caught.value)
+    assert "describe the function by counts" in str(caught.value)
+
+
+@both
+@pytest.mark.parametrize("p", [1024, 2000])
+def test_so_is_that_of_an_oracle_whose_number_of_sets_exceeds_any_float(rescaling, p):
+    with pytest.raises(TableTooLargeError, match='search="greedy" or "one-pass"'):
+        rescaling(square_root(p)).cut(np.zeros(p))
+
+
+@both
+def test_a_multiple_of_a_large_oracle_works_with_a_heuristic_too(rescaling):
+    m = np.linspace(-1, 1, 30)
+    expected = rescaling(2 * SetFunction.symmetric(np.arange(31) ** 0.5), search="greedy")(m)
+    assert rescaling(2 * square_root(30), search="greedy")(m) == pytest.approx(expected, rel=1e-12)
+
+
+@both
+def test_a_large_formula_without_a_concave_count_is_refused_too(rescaling):
+    loss = from_counts(lambda n, q, m, r: n * q / np.maximum(m * r, 1))
+    function = SetFunction(loss.counts(5000, 5000), np.repeat([0, 1], 5000))
+    with pytest.raises(TableTooLargeError):
+        rescaling(function)(np.zeros(10000))
+
+
+@both
+@pytest.mark.parametrize("how", ["greedy", "one-pass"])
+def test_a_large_oracle_works_with_a_heuristic(rescaling, how):
+    m = np.random.default_rng(0).normal(size=40)
+    symmetric = SetFunction.symmetric(np.arange(41) ** 0.5)
+    cut = rescaling(square_root(40), search=how).cut(m)
+    assert not cut.exact
+    assert cut(m) == pytest.approx(rescaling(symmetric, search=how)(m), rel=1e-12)
+    assert cut(m) <= rescaling(symmetric)(m) + 1e-12
+
+
+@both
+def test_a_small_oracle_is_exact(rescaling):
+    function = square_root(6)
+    for m in random_margins(np.random.default_rng(3), 6):
+        cut = rescaling(function).cut(m)
+        assert cut.exact
+        assert cut(m) == pytest.approx(by_definition(rescaling, values_of(function), m, 2.0), abs=1e-12)
+
+
+def test_enumeration_has_a_limit():
+    with pytest.raises(ValueError, match="enumeration is for at most 20 elements; this function has 21"):
+        SlackRescaling(Dice().on_counts(20, 1), search="enumerate")(np.zeros(21))
+
+
+# ---------------------------------------------------------------- errors
+
+
+@both
+def test_a_negative_function_is_refused_with_a_witness(rescaling):
+    with pytest.raises(ValueError) as caught:
+        rescaling(SetFunction.symmetric([0, 1, -2, 1]))
+    name = rescaling.__name__
+    assert str(caught.value) == f"{name} needs a non-negative function; here the value of {{0, 1}} is -2"
+
+
+def test_a_negative_oracle_is_refused_where_it_shows():
+    function = SetFunction.oracle(lambda A: -float(len(A)), 3)
+    with pytest.raises(ValueError, match="rescaling needs a non-negative function; this one has the value -3"):
+        MarginRescaling(function)([-2.0, 3.0, 4.0])
+
+
+def test_a_negative_oracle_is_refused_by_slack_rescaling_too():
+    with pytest.raises(ValueError, match="needs a non-negative function"):
+        SlackRescaling(SetFunction.oracle(lambda A: -float(len(A)), 3)).cut([2.0, 3.0, 4.0])
+
+
+def test_rounding_errors_below_zero_are_as_good_as_zero():
+    """The verdict accepts -1e-12 as non-negative; so must the cut."""
+    function = SetFunction.symmetric([0, -1e-12, 1])
+    for rescaling in (SlackRescaling, MarginRescaling):
+        expected = by_definition(rescaling, values_of(function), [-5.0, 30.0], 2.0)
+        assert rescaling(function)([-5.0, 30.0]) == pytest.approx(expected, abs=1e-9)
+
+
+@both
+@pytest.mark.parametrize("scale", [0, -1, np.nan, np.inf])
+def test_the_scale_must_be_positive(rescaling, scale):
+    with pytest.raises(ValueError) as caught:
+        rescaling(Dice().on_counts(1, 1), scale)
+    assert str(caught.value) == f"{rescaling.__name__}: the scale c must be a positive number; got {scale}"
+
+
+@both
+def test_the_search_must_have_one_of_four_names(rescaling):
+    with pytest.raises(ValueError) as caught:
+        rescaling(Dice().on_counts(1, 1), search="best")
+    expected = 'search is "exact", "enumerate", "greedy" or "one-pass"; got \'best\''
+    assert str(caught.value) == f"{rescaling.__name__}: {expected}"
+
+
+# ---------------------------------------------------------------- the public law
+
+
+@both
+@pytest.mark.parametrize("name", CONCAVE)
+@pytest.mark.parametrize("how", ["exact", "greedy", "one-pass"])
+def test_every_search_obeys_its_law(rescaling, name, how):
+    check_oracle(rescaling(CONCAVE[name].on_counts(3, 3), 1.0, how), samples=20)

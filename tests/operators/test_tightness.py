@@ -1,0 +1,166 @@
+"""The convex closure against the linear program over all 2^p vertices, and the gaps of the surrogates to it."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import linprog
+
+from operators.definitions import chain_sum
+from reference import mask_of, subsets, values_of
+from setloss import Dice, Hamming, Jaccard, SetFunction
+from setloss.counts import TableTooLargeError
+from setloss.losses import PAPER_CURVES
+from setloss.operators import B_D, Hinge, LovaszHinge, SlackRescaling, convex_closure, tightness
+from strategies import any_functions, submodular_functions
+
+
+def cheapest_mixture(values, u):
+    """min sum_A lambda_A l(A) over the distributions lambda on sets with mean u: the closure's definition."""
+    p = len(u)
+    vertices = np.array([mask_of(A, p) for A in subsets(p)], dtype=float).T
+    matrix, target = np.vstack([vertices, np.ones(2**p)]), np.append(u, 1.0)
+    cost = [values[A] for A in subsets(p)]
+    answer = linprog(cost, A_eq=matrix, b_eq=target, bounds=(0, None), method="highs")
+    assert answer.status == 0, answer.message
+    return answer.fun
+
+
+def unit_points(p):
+    tenths = st.integers(0, 10).map(lambda k: k / 10)
+    return st.lists(tenths, min_size=p, max_size=p).map(np.array)
+
+
+@settings(max_examples=100)
+@given(any_functions(), st.data())
+def test_the_closure_is_the_cheapest_mixture_of_vertices(drawn, data):
+    """One, two and three groups and none at all, negative values included."""
+    u = data.draw(unit_points(drawn.function.p))
+    assert convex_closure(drawn.function, u) == pytest.approx(cheapest_mixture(drawn.values, u), abs=1e-7)
+
+
+@pytest.mark.parametrize(
+    "function", [Dice().set_function([1, 0, 0, 1, 1, 0]), PAPER_CURVES["curve4"].on_counts(6, 0)]
+)
+def test_the_closure_of_losses_with_a_closed_form(function):
+    values = values_of(function)
+    for u in np.random.default_rng(0).random((5, 6)):
+        assert convex_closure(function, u) == pytest.approx(cheapest_mixture(values, u), abs=1e-8)
+
+
+@given(submodular_functions(1, 5), st.data())
+def test_for_a_submodular_function_it_is_the_lovasz_extension(drawn, data):
+    u = data.draw(unit_points(drawn.function.p))
+    extension = chain_sum(drawn.values, np.argsort(-u), u)
+    assert convex_closure(drawn.function, u) == pytest.approx(extension, abs=1e-8)
+
+
+@given(any_functions())
+def test_at_the_vertices_it_is_the_function(drawn):
+    for A, value in list(drawn.values.items())[::5]:
+        assert convex_closure(drawn.function, 1.0 * mask_of(A, drawn.function.p)) == pytest.approx(value, abs=1e-8)
+
+
+def test_it_does_not_depend_on_how_the_function_is_described():
+    function = Dice().on_counts(3, 2)
+    u = np.random.default_rng(0).random(5)
+    assert convex_closure(function.refine(np.arange(5)), u) == pytest.approx(convex_closure(function, u), abs=1e-9)
+
+
+def test_large_groups_are_no_obstacle():
+    """50 + 40 elements: the closure of Jaccard is its Lovász extension, which the hinge is on the cube."""
+    function = Jaccard().on_counts(50, 40)
+    u = np.random.default_rng(0).random(90)
+    assert convex_closure(function, u) == pytest.approx(LovaszHinge(function)(1 - u), abs=1e-7)
+
+
+@pytest.mark.parametrize(
+    "factor",
+    [1e-8, 1e-6, 1e-3, 1e12, 1e25],
+)
+def test_it_scales_with_the_function(factor):
+    generator = np.random.default_rng(0)
+    for _ in range(10):
+        table = generator.random((3, 3, 2))
+        table.flat[0] = 0
+        function, u = SetFunction.from_table(table), generator.random(5)
+        expected = factor * convex_closure(function, u)
+        assert convex_closure(factor * function, u) == pytest.approx(expected, rel=1e-7)
+
+
+# ---------------------------------------------------------------- tightness
+
+
+def test_the_lovasz_hinge_of_a_submodular_function_is_the_closure():
+    function = Jaccard().on_counts(3, 2)
+    answer = tightness(LovaszHinge(function), function, samples=30)
+    assert answer.samples == 30
+    assert abs(answer.mean) < 1e-8
+    assert abs(answer.worst) < 1e-8
+
+
+@pytest.mark.parametrize("scale", [1.0, 2.0])
+@pytest.mark.parametrize("function", [Dice().on_counts(3, 2), SetFunction.symmetric([0, 0, 1, 4])])
+def test_extensions_lie_below_the_closure(function, scale):
+    for surrogate in (SlackRescaling(function, scale), B_D(function, scale=scale)):
+        answer = tightness(surrogate, function, samples=40)
+        assert answer.worst >= answer.mean >= 0
+
+
+def test_slack_with_scale_1_is_tighter_and_b_d_tighter_than_slack():
+    function = SetFunction.symmetric([0, 0, 1, 4])
+    printed = tightness(SlackRescaling(function, 2.0), function, samples=40)
+    tight = tightness(SlackRescaling(function, 1.0), function, samples=40)
+    assert tight.mean <= printed.mean
+    dice = Dice().on_counts(3, 2)
+    assert tightness(B_D(dice), dice, samples=40).mean < tightness(SlackRescaling(dice), dice, samples=40).mean
+
+
+def test_the_worst_gap_is_where_it_says():
+    function = Dice().on_counts(2, 2)
+    surrogate = SlackRescaling(function)
+    answer = tightness(surrogate, function, samples=25)
+    there = convex_closure(function, answer.where) - surrogate(1 - answer.where)
+    assert there == pytest.approx(answer.worst, abs=1e-9)
+
+
+def test_a_surrogate_above_the_loss_has_negative_gaps():
+    function = Hamming().on_counts(2, 1)
+    assert tightness(Hinge(3), function, samples=10).mean < 0
+
+
+def test_the_sample_is_seeded():
+    function = Dice().on_counts(2, 1)
+    first, again, other = (tightness(B_D(function), function, 5, seed) for seed in (1, 1, 2))
+    assert first.mean == again.mean != other.mean
+    np.testing.assert_array_equal(first.where, again.where)
+
+
+def test_it_reads_as_a_sentence():
+    function = Jaccard().on_counts(1, 1)
+    text = str(tightness(SlackRescaling(function), function, samples=7))
+    assert text.startswith("mean gap 0.")
+    assert text.endswith("over 7 points of the unit cube")
+
+
+# ---------------------------------------------------------------- errors
+
+
+def test_the_point_must_lie_in_the_cube():
+    function = Dice().on_counts(2, 1)
+    for bad in ([0.5, 1.1, 0], [-0.1, 0, 0], [np.nan, 0, 0]):
+        with pytest.raises(ValueError, match=r"every coordinate must be in \[0, 1\]"):
+            convex_closure(function, bad)
+    with pytest.raises(ValueError, match=r"expected a point in \[0, 1\]\^3; got shape \(2,\)"):
+        convex_closure(function, [0.5, 0.5])
+
+
+def test_too_many_cells_are_refused_with_the_limit():
+    with pytest.raises(TableTooLargeError, match="the limit is 16384"):
+        convex_closure(Dice().on_counts(200, 200), np.zeros(400))
+
+
+def test_at_least_one_sample_is_needed():
+    function = Dice().on_counts(2, 1)
+    with pytest.raises(ValueError, match="at least one sample is needed; got 0"):
+        tightness(B_D(function), function, samples=0)

@@ -1,0 +1,37 @@
+"""Theorem 2. For submodular l, B_D l = L l.
+
+Holds everywhere, not only on the cube: g = 0 is feasible, and nothing is smaller.
+"""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from judges import lovasz_hinge, margin_vectors
+
+from setloss import Jaccard, decompose
+from setloss.operators import B_D, LovaszHinge
+from strategies import submodular_functions
+
+cases = submodular_functions(1, 5).flatmap(lambda drawn: st.tuples(st.just(drawn), margin_vectors(drawn.function.p)))
+
+
+@given(cases)
+def test_b_d_is_the_lovasz_hinge(case):
+    drawn, margins = case
+    combined = B_D(drawn.function)(margins)
+    assert combined == pytest.approx(LovaszHinge(drawn.function)(margins), abs=1e-12)
+    assert combined == pytest.approx(lovasz_hinge(drawn.values, margins), abs=1e-9)
+
+
+@given(submodular_functions(1, 5))
+def test_nothing_is_supermodular_in_it(drawn):
+    parts = decompose(drawn.function)
+    assert parts.supermodular.scale == 0
+    assert parts.submodular == drawn.function
+    assert parts.certificate.unique is True
+
+
+def test_jaccard():
+    jaccard = Jaccard().on_counts(3, 2)
+    margins = [0.3, -1.0, 2.0, 0.0, -0.5]
+    assert B_D(jaccard)(margins) == LovaszHinge(jaccard)(margins)

@@ -1,0 +1,48 @@
+"""Theorem 3. B_D l is convex for every l; the paper adds that it is piecewise linear.
+
+Holds: it is the sum of two maxima of finitely many affine functions, one per permutation (for increasing f, per
+beginning of a permutation) and one per set.
+"""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from judges import lovasz_hinge, margin_vectors, slack_rescaling
+
+import reference
+from setloss import decompose
+from setloss.operators import B_D
+from setloss.testing import check_convex, check_cut
+from strategies import any_functions, general_functions
+
+
+@given(general_functions(1, 4).flatmap(lambda d: st.tuples(st.just(d), margin_vectors(d.function.p))))
+def test_two_maxima_of_finitely_many_affine_functions(case):
+    drawn, margins = case
+    parts = decompose(drawn.function)
+    f, g = reference.values_of(parts.submodular), reference.values_of(parts.supermodular)
+    expected = lovasz_hinge(f, margins) + slack_rescaling(g, margins)
+    assert B_D(drawn.function)(margins) == pytest.approx(expected, abs=1e-6)
+
+
+@given(
+    any_functions().flatmap(
+        lambda d: st.tuples(st.just(d), margin_vectors(d.function.p), margin_vectors(d.function.p))
+    ),
+    st.integers(0, 8),
+)
+def test_convex_on_segments(case, eighths):
+    drawn, left, right = case
+    t = eighths / 8
+    surrogate = B_D(drawn.function)
+    between = surrogate((1 - t) * left + t * right)
+    assert between <= (1 - t) * surrogate(left) + t * surrogate(right) + 1e-6
+
+
+@settings(max_examples=15)
+@given(any_functions().flatmap(lambda d: st.tuples(st.just(d), margin_vectors(d.function.p))))
+def test_the_public_checkers_agree(case):
+    drawn, margins = case
+    surrogate = B_D(drawn.function)
+    check_convex(surrogate, samples=20, tolerance=1e-7)
+    check_cut(surrogate, margins, tolerance=1e-7)
