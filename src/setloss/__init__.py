@@ -6,7 +6,7 @@ decomposition D (`decompose`).
 """
 
 from setloss.closure import monotone_closure
-from setloss.decomposition import Decomposition, DecompositionError, decompose
+from setloss.decomposition import Decomposition, DecompositionError, decompose, verify_decomposition
 from setloss.losses import (
     CostCurve,
     Dice,
@@ -57,4 +57,5 @@ __all__ = [
     "loss_named",
     "monotone_closure",
     "verdicts",
+    "verify_decomposition",
 ]

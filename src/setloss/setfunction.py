@@ -206,7 +206,7 @@ class SetFunction:
         counts = Table(refined.table()) if isinstance(self.counts, Table) else refined
         return SetFunction(counts, fine)
 
-    def _aligned(self, other: SetFunction) -> tuple[SetFunction, SetFunction]:
+    def aligned(self, other: SetFunction) -> tuple[SetFunction, SetFunction]:
         """Both functions on their common refinement."""
         if self.p != other.p:
             raise ValueError(f"set functions over {self.p} and {other.p} elements cannot be combined")
@@ -219,7 +219,7 @@ class SetFunction:
     def __add__(self, other: SetFunction) -> SetFunction:
         if not isinstance(other, SetFunction):
             return NotImplemented
-        left, right = self._aligned(other)
+        left, right = self.aligned(other)
         return SetFunction(added(left.counts, right.counts), left.groups)
 
     def __mul__(self, factor: float | Real) -> SetFunction:
@@ -241,7 +241,7 @@ class SetFunction:
         """Whether the two functions agree on every set, up to `rtol` times the larger of their scales."""
         if self.p != other.p:
             return False
-        left, right = self._aligned(other)
+        left, right = self.aligned(other)
         tolerance = rtol * max(left.scale, right.scale)
         return bool(np.all(np.abs(left.table - right.table) <= tolerance))
 

@@ -26,10 +26,18 @@ from setloss.decomposition.certificate import (
 )
 from setloss.decomposition.closed_forms import split_symmetric
 from setloss.decomposition.lower_bound import pointwise_lower_bound
+from setloss.decomposition.verify import Verification, verify_decomposition
 from setloss.lattice import Array
 from setloss.setfunction import SetFunction
 
-__all__ = ["Certificate", "Decomposition", "DecompositionError", "decompose"]
+__all__ = [
+    "Certificate",
+    "Decomposition",
+    "DecompositionError",
+    "Verification",
+    "decompose",
+    "verify_decomposition",
+]
 
 
 @dataclass(frozen=True)

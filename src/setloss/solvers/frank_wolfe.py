@@ -35,8 +35,8 @@ class FrankWolfe:
     """
 
     inner_steps: int = 20
-    capacity: int = 8
-    shrink: float = 0.1
+    capacity: int = 16
+    shrink: float = 0.5
     check_every: int = 5
     gram_share: float = 0.25
     random_state: int = 0

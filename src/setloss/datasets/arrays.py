@@ -1,0 +1,254 @@
+"""NumPy archives (.npz): label sets with X and Y, tracks with X, y and groups.
+
+| key | what |
+|---|---|
+| ``X`` | features (n, d), or instead the parts of a CSR matrix under the names `scipy.sparse.save_npz` gives them: ``data``, ``indices``, ``indptr``, ``shape`` |
+| ``Y`` | label sets (n, p) in {0, 1} or {-1, +1}; NaN is a missing label |
+| ``y``, ``groups`` | labels (n,) in {0, 1} or {-1, +1}, and bag ids (n,), integers or strings |
+| ``feature_names``, ``label_names`` | names (d,), (p,), optional |
+
+The paper's face tracks, which are not public, are to be brought as X (27504, 1937), y and groups. Arrays of Python
+objects are refused, so nothing in the file can run; shapes and dtypes are checked before any data are read.
+"""  # noqa: E501 (a table)
+
+from __future__ import annotations
+
+import os
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tokenize import TokenError
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setloss.datasets.checks import as_zero_one, existing_file, listed, reason, require_finite
+from setloss.datasets.data import DatasetError, LabelSets, Tracks
+
+SPARSE = ("data", "indices", "indptr", "shape")
+KEYS = ("X", *SPARSE, "format", "Y", "y", "groups", "feature_names", "label_names")
+
+_DAMAGE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    EOFError,
+    OSError,
+    ValueError,
+    TypeError,
+    KeyError,
+    OverflowError,
+    SyntaxError,
+    TokenError,
+    NotImplementedError,
+    RuntimeError,
+    MemoryError,
+)
+
+
+def read_npz(path: str | os.PathLike[str]) -> LabelSets | Tracks:
+    """Label sets or tracks from an archive written by `numpy.savez`; the module's docstring lists the keys."""
+    file = existing_file(path)
+    with _opened(file) as archive:
+        found = archive.namelist()
+        headers = {name: _header(file, archive, name) for name in KEYS if f"{name}.npy" in found}
+        sparse = _check_keys(file, headers, [name.removesuffix(".npy") for name in found])
+        rows, width = _check_features(file, archive, headers, sparse)
+        _check_shapes(file, headers, rows, width)
+        labels = {name: _read(file, archive, name) for name in ("Y", "y", "groups") if name in headers}
+        names = {name: _names(file, archive, name) for name in ("feature_names", "label_names") if name in headers}
+        X = _csr(file, archive, (rows, width)) if sparse else _read(file, archive, "X")
+    X = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
+    X = X if sparse else np.ascontiguousarray(X)
+    require_finite(X, lambda row, column: f"X[{row}, {column}] of {file}")
+    features = names.get("feature_names")
+    if "Y" in labels:
+        Y = as_zero_one(labels["Y"], lambda row, j: f"Y[{row}, {j}] of {file}", missing=True)
+        default = tuple(str(j) for j in range(Y.shape[1]))
+        return LabelSets(X, Y, features, names.get("label_names", default))
+    y = as_zero_one(labels["y"], lambda row: f"y[{row}] of {file}", missing=False)
+    return Tracks(X, y, _groups(file, labels["groups"]), features)
+
+
+@dataclass(frozen=True)
+class _Header:
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+
+    @property
+    def kind(self) -> str:
+        return self.dtype.kind
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[zipfile.ZipFile]:
+    try:
+        archive = zipfile.ZipFile(path)
+    except OSError as error:
+        raise DatasetError(f"{path} cannot be read: {error.strerror or reason(error)}") from None
+    except _DAMAGE:
+        raise DatasetError(
+            f"{path} is not a complete .npz file; it may be truncated, write it with numpy.savez"
+        ) from None
+    with archive:
+        yield archive
+
+
+def _header(path: Path, archive: zipfile.ZipFile, name: str) -> _Header:
+    """Shape and dtype of a member, which must be as long as they say."""
+    member = archive.getinfo(f"{name}.npy")
+    try:
+        with archive.open(member) as stream:
+            shape, _, dtype = _array_header(stream)
+            start = stream.tell()
+    except _DAMAGE as error:
+        raise DatasetError(f"{name} in {path} is not a complete NumPy array: {reason(error)}") from None
+    if dtype.hasobject:
+        raise DatasetError(
+            f"{name} in {path} holds Python objects; save arrays of numbers, or of text with dtype str"
+        )
+    size = start + int(np.prod(shape, dtype=object)) * dtype.itemsize
+    # Deflate packs at most 1032 to 1, so a larger promise is false whatever the archive says.
+    if size != member.file_size or size > 1100 * path.stat().st_size + 1100:
+        raise DatasetError(f"{name} in {path} has another length than its shape {shape} says; write the file anew")
+    return _Header(shape, dtype)
+
+
+def _array_header(stream: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    version = np.lib.format.read_magic(stream)
+    if version == (1, 0):
+        return np.lib.format.read_array_header_1_0(stream)
+    if version == (2, 0):
+        return np.lib.format.read_array_header_2_0(stream)
+    raise ValueError(f"format version {version} is not known")
+
+
+def _read(path: Path, archive: zipfile.ZipFile, name: str) -> NDArray[Any]:
+    try:
+        with archive.open(f"{name}.npy") as stream:
+            return np.asarray(np.lib.format.read_array(stream, allow_pickle=False))
+    except _DAMAGE as error:
+        raise DatasetError(f"{name} in {path} is damaged or does not fit into memory: {reason(error)}") from None
+
+
+# ------------------------------------------------------------------ checks before reading
+
+
+def _check_keys(path: Path, headers: dict[str, _Header], found: list[str]) -> bool:
+    """Whether X is sparse; every combination of keys but the documented ones is refused."""
+    sparse = "X" not in headers
+    absent = [name for name in SPARSE if name not in headers]
+    if sparse and absent:
+        what = f"it lacks {listed(absent)}" if len(absent) < len(SPARSE) else f"its keys are {listed(found)}"
+        raise DatasetError(f"{path} has no X, and no CSR matrix as data, indices, indptr and shape: {what}")
+    if not sparse and len(absent) < len(SPARSE):
+        raise DatasetError(f"{path} has X and parts of a CSR matrix; keep one of them")
+    if ("Y" in headers) == ("y" in headers):
+        what = "both Y and y" if "Y" in headers else "neither Y nor y"
+        raise DatasetError(f"{path} has {what}; label sets have Y (n, p), tracks have y (n,) and groups (n,)")
+    if "y" in headers and "groups" not in headers:
+        raise DatasetError(f"{path} has y and no groups; tracks need the bag id of every frame as groups (n,)")
+    if "Y" in headers and "groups" in headers:
+        raise DatasetError(f"{path} has Y and groups; label sets have Y only, tracks have y and groups")
+    return sparse
+
+
+def _check_features(
+    path: Path, archive: zipfile.ZipFile, headers: dict[str, _Header], sparse: bool
+) -> tuple[int, int]:
+    if not sparse:
+        _require(path, headers, "X", "biuf", 2)
+        rows, width = headers["X"].shape
+    else:
+        for name, kinds in zip(SPARSE, ("biuf", "iu", "iu", "iu"), strict=True):
+            _require(path, headers, name, kinds, 1)
+        if headers["shape"].shape != (2,):
+            raise DatasetError(f"shape in {path} must hold two numbers; it has shape {headers['shape'].shape}")
+        form = _read(path, archive, "format").tolist() if "format" in headers else "csr"
+        if form not in ("csr", b"csr"):
+            raise DatasetError(f"{path} holds a matrix of format {str(form)[:40]}; convert it with X.tocsr()")
+        rows, width = (int(i) for i in _read(path, archive, "shape"))
+        if headers["indptr"].shape != (rows + 1,) or headers["indices"].shape != headers["data"].shape:
+            raise DatasetError(
+                f"the lengths of data, indices and indptr in {path} do not fit a CSR matrix of {rows} rows"
+            )
+    if rows < 1 or width < 1:
+        raise DatasetError(f"X in {path} has shape {(rows, width)}; it needs at least one row and one feature")
+    return rows, width
+
+
+def _check_shapes(path: Path, headers: dict[str, _Header], rows: int, width: int) -> None:
+    if "Y" in headers:
+        _require(path, headers, "Y", "biuf", 2)
+        if headers["Y"].shape[1] < 1:
+            raise DatasetError(f"Y in {path} has no columns; it needs at least one label")
+    else:
+        _require(path, headers, "y", "biuf", 1)
+        _require(path, headers, "groups", "biufU", 1)
+    lengths = {"Y": rows, "y": rows, "groups": rows, "feature_names": width}
+    if "Y" in headers:
+        lengths["label_names"] = headers["Y"].shape[1]
+    for name in lengths.keys() & headers.keys():
+        if headers[name].shape[0:1] != (lengths[name],):
+            what = "columns" if name.endswith("names") else "rows"
+            of = "Y" if name == "label_names" else "X"
+            raise DatasetError(
+                f"{name} in {path} has shape {headers[name].shape} and {of} {lengths[name]} {what}; they must agree"
+            )
+    for name in ("feature_names", "label_names"):
+        if name in headers:
+            _require(path, headers, name, "U", 1)
+
+
+def _require(path: Path, headers: dict[str, _Header], name: str, kinds: str, ndim: int) -> None:
+    header = headers[name]
+    if header.kind not in kinds:
+        wanted = "text" if kinds == "U" else "integers" if kinds == "iu" else "real numbers"
+        raise DatasetError(f"{name} in {path} has dtype {header.dtype}; it must hold {wanted}")
+    if len(header.shape) != ndim:
+        raise DatasetError(
+            f"{name} in {path} has shape {header.shape}; it must have {'one axis' if ndim == 1 else 'two axes'}"
+        )
+
+
+# ------------------------------------------------------------------ parts
+
+
+def _csr(path: Path, archive: zipfile.ZipFile, shape: tuple[int, int]) -> Any:
+    from scipy.sparse import csr_array
+
+    data, indices, indptr = (_read(path, archive, name) for name in SPARSE[:3])
+    if indptr[0] != 0 or indptr[-1] != len(indices) or np.any(indptr[1:] < indptr[:-1]):
+        raise DatasetError(
+            f"indptr in {path} must rise from 0 to the number of entries, {len(indices)}; write it anew"
+        )
+    outside = (indices < 0) | (indices >= shape[1])
+    if outside.any():
+        entry = int(np.argmax(outside))
+        raise DatasetError(f"indices[{entry}] in {path} is {indices[entry]}, out of range for {shape[1]} features")
+    small = np.int32 if max(len(indices), *shape) < 2**31 else np.int64
+    X = csr_array((data, indices.astype(small), indptr.astype(small)), shape=shape)
+    X.sort_indices()
+    repeated = np.diff(X.indices) == 0
+    repeated[X.indptr[1:-1][(X.indptr[1:-1] > 0) & (X.indptr[1:-1] < X.nnz)] - 1] = False
+    if repeated.any():
+        entry = int(np.argmax(repeated))
+        row = int(np.searchsorted(X.indptr, entry, side="right")) - 1
+        raise DatasetError(f"row {row} of X in {path} has feature {X.indices[entry]} twice; sum or remove duplicates")
+    return X
+
+
+def _names(path: Path, archive: zipfile.ZipFile, name: str) -> tuple[str, ...]:
+    return tuple(str(text) for text in _read(path, archive, name))
+
+
+def _groups(path: Path, groups: NDArray[Any]) -> NDArray[Any]:
+    missing = np.zeros(len(groups), dtype=bool)
+    if groups.dtype.kind in "fU":
+        missing = groups == "" if groups.dtype.kind == "U" else ~np.isfinite(groups)
+    if missing.any():
+        raise DatasetError(f"groups[{int(np.argmax(missing))}] of {path} is missing; every frame needs a bag id")
+    return groups

@@ -1,0 +1,201 @@
+"""Tables with named columns, CSV and Parquet: tracks with a group and a label column, or label sets.
+
+Every other column is a feature. A CSV file is in UTF-8, separated by commas, and its first row names the columns;
+it is read with pandas, a Parquet file with pandas and pyarrow (``pip install setloss[io]``). Bag ids of a CSV
+file are text, unless all of them are whole numbers: 007 and 7 are two bags.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setloss.datasets.checks import as_zero_one, existing_file, is_number, reason, require_finite, shown
+from setloss.datasets.columns import CsvPlaces, Places, Roles, csv_records, roles_of
+from setloss.datasets.data import DatasetError, LabelSets, Tracks
+
+MISSING_LABEL = ("", "nan", "NaN", "NA", "?")
+
+
+def read_csv(
+    path: str | os.PathLike[str],
+    *,
+    labels: str | Sequence[str] | None = None,
+    group: str | None = None,
+    label: str | None = None,
+) -> LabelSets | Tracks:
+    """Tracks from a CSV file, or, with `labels`, label sets.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    labels : str or sequence of str, optional
+        The label columns of label sets: their common prefix, or their names. Empty cells are missing labels.
+    group, label : str, optional
+        The columns of tracks with the bag and the label of a frame, by default "group" and "label".
+    """
+    file = existing_file(path)
+    pandas = _pandas(file)
+    roles = roles_of(file, _csv_header(file), labels, group, label)
+    return _convert(_csv_frame(pandas, file, roles), roles, CsvPlaces(file, roles))
+
+
+def read_parquet(
+    path: str | os.PathLike[str],
+    *,
+    labels: str | Sequence[str] | None = None,
+    group: str | None = None,
+    label: str | None = None,
+) -> LabelSets | Tracks:
+    """Tracks from a Parquet file, or, with `labels`, label sets; the parameters are those of `read_csv`."""
+    file = existing_file(path)
+    _pandas(file)
+    parquet = _pyarrow_parquet(file)
+    try:
+        with file.open("rb") as stream:
+            table = parquet.ParquetFile(stream)
+            # A named index is a column like the others; pandas numbers those without a name.
+            names = [name for name in table.schema_arrow.names if not name.startswith("__index_level_")]
+            roles = roles_of(file, names, labels, group, label)
+            frame = table.read(columns=names).to_pandas(ignore_metadata=True)
+    except DatasetError:
+        raise
+    except (OSError, ValueError, NotImplementedError, MemoryError, KeyError, TypeError) as error:
+        raise DatasetError(f"{file} is not a complete Parquet file: {reason(error)}") from None
+    return _convert(frame, roles, Places(file, roles))
+
+
+def _pandas(path: Path) -> Any:
+    try:
+        import pandas
+    except ImportError:
+        raise DatasetError(f"reading {path} needs pandas; install it with pip install 'setloss[io]'") from None
+    return pandas
+
+
+def _pyarrow_parquet(path: Path) -> Any:
+    try:
+        import pyarrow.parquet
+    except ImportError:
+        raise DatasetError(f"reading {path} needs pyarrow; install it with pip install 'setloss[io]'") from None
+    return pyarrow.parquet
+
+
+def _csv_header(path: Path) -> list[str]:
+    _, names = next(csv_records(path), (1, []))
+    if not names:
+        raise DatasetError(f"{path} has no rows; it may be an unfinished download")
+    if any(is_number(name) for name in names):
+        number = next(name for name in names if is_number(name))
+        raise DatasetError(f"the first row of {path} has the number {shown(number)} in it; it must name the columns")
+    if "" in (name.strip() for name in names):
+        place = [name.strip() for name in names].index("") + 1
+        raise DatasetError(
+            f"column {place} of {path} has no name; name it, or leave out the index when writing the file"
+        )
+    if len(names) == 1:
+        raise DatasetError(f"{path} has one column, {shown(names[0])}; cells are separated by commas")
+    return names
+
+
+def _csv_frame(pandas: Any, path: Path, roles: Roles) -> Any:
+    places = CsvPlaces(path, roles)
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as lines:
+            frame = pandas.read_csv(
+                lines,
+                dtype=None if roles.group is None else {roles.group: str},
+                keep_default_na=False,
+                na_values={name: list(MISSING_LABEL) for name in roles.labels},
+                low_memory=False,
+            )
+    except (ValueError, OverflowError, MemoryError, pandas.errors.ParserError) as error:
+        places.explain()
+        raise DatasetError(f"{path} cannot be read as CSV: {reason(error)}") from None
+    except OSError as error:
+        raise DatasetError(f"{path} cannot be read: {error.strerror or reason(error)}") from None
+    if not isinstance(frame.index, pandas.RangeIndex) or tuple(frame.columns) != roles.names:
+        places.explain()  # rows longer than the names, which pandas takes for an index
+        raise DatasetError(f"{path} has rows that do not fit the names in its first row; write it anew")
+    return frame
+
+
+def _convert(frame: Any, roles: Roles, places: Places) -> LabelSets | Tracks:
+    if len(frame) == 0:
+        raise DatasetError(f"{places.path} names columns and has no rows; it may be an unfinished download")
+    labels = np.column_stack([_numbers(frame[name], name, places, missing=True) for name in roles.labels])
+    place = places.of(roles.labels)
+    if np.isnan(labels).any():
+        places.explain()
+    if roles.group is None:
+        Y = as_zero_one(labels, place, missing=True)
+        return LabelSets(_features(frame, roles, places), Y, roles.features, roles.labels)
+    groups = _groups(frame[roles.group], roles.group, places)
+    y = as_zero_one(labels[:, 0], place, missing=False)
+    return Tracks(_features(frame, roles, places), y, groups, roles.features)
+
+
+def _features(frame: Any, roles: Roles, places: Places) -> NDArray[Any]:
+    columns = [_numbers(frame[name], name, places, missing=False) for name in roles.features]
+    dtype = np.float32 if all(column.dtype == np.float32 for column in columns) else np.float64
+    X = np.empty((len(frame), len(columns)), dtype=dtype)
+    for j, column in enumerate(columns):
+        X[:, j] = column
+    require_finite(X, places.of(roles.features))
+    return X
+
+
+def _numbers(column: Any, name: str, places: Places, *, missing: bool) -> NDArray[Any]:
+    """A column as float32 or float64; pandas makes a column of text of one with a cell that is no number."""
+    from pandas.api.types import is_bool_dtype, is_complex_dtype, is_numeric_dtype
+
+    if missing and column.dtype == object and all(isinstance(label, bool) for label in column.dropna()):
+        column = column.astype("boolean")
+    if not (is_bool_dtype(column) or is_numeric_dtype(column)) or is_complex_dtype(column):
+        _refuse_text(column, name, places, missing)
+    values: NDArray[Any] = column.to_numpy(
+        dtype=np.float32 if column.dtype == np.float32 else np.float64, na_value=np.nan
+    )
+    return values
+
+
+def _refuse_text(column: Any, name: str, places: Places, missing: bool) -> None:
+    places.explain()
+    for row, text in enumerate(places.texts(name)):
+        if missing and text in MISSING_LABEL:
+            continue
+        if not (is_number(text) and math.isfinite(float(text))):
+            what = f"{shown(text)}, not a finite number" if text.strip() else "empty"
+            raise DatasetError(f"{places.of([name])(row)} is {what}; encode or remove the column, or impute the cell")
+    raise DatasetError(
+        f"column {shown(name)} of {places.path} has type {column.dtype}; it must hold numbers, convert it"
+    )
+
+
+def _groups(column: Any, name: str, places: Places) -> NDArray[Any]:
+    missing = column.isna().to_numpy()
+    if not missing.any() and column.dtype.kind not in "biuf":
+        missing = (column.astype(str).str.strip() == "").to_numpy()
+    if missing.any():
+        places.explain()
+        row = int(np.argmax(missing))
+        raise DatasetError(f"{places.of([name])(row)} is missing; every frame needs a bag id, remove the others")
+    if column.dtype.kind in "biu":
+        return np.asarray(column)
+    ids, inverse = np.unique(np.asarray(column.astype(str), dtype=str), return_inverse=True)
+    if all(_is_plain_integer(text) for text in ids):
+        ids = ids.astype(np.int64)
+    groups: NDArray[Any] = ids[inverse]
+    return groups
+
+
+def _is_plain_integer(text: str) -> bool:
+    digits = text.removeprefix("-")
+    return digits.isascii() and digits.isdecimal() and len(digits) < 19 and (digits[0] != "0" or text == "0")

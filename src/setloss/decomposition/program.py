@@ -1,0 +1,204 @@
+"""D by linear programming, for any table over counts.
+
+    D l = argmin_g  sum_a w(a) g(a)   s.t.   K g >= max(0, K l),  g(0) = 0,  g(e_b) = 0 for every group b
+
+K are the second differences of `setloss.lattice`, w the numbers of subsets in the cells. (g(e_b) = 0 loses
+nothing: a modular part of g can be moved to f. Then g >= 0 and increasing follow from K g >= 0.) Among several
+optima the one of least ``sum_a w(a) g(a)^2``, so that the grouped and the general table of one function have the
+same D, and D keeps the symmetries of l.
+
+`refinement` finds an optimal vertex, `tie_break` the optimum of least norm, and `optimality`, which knows
+neither, measures what came out. Nothing leaves this module that does not pass.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import comb, prod
+
+import numpy as np
+
+from setloss.decomposition.certificate import Certificate, DecompositionError
+from setloss.decomposition.exact import ONE, Exact, exact_weights, integers, telescope, to_stack
+from setloss.decomposition.optimality import Optimality, free_cells, measure_optimality
+from setloss.decomposition.refinement import (
+    NEGLIGIBLE_MULTIPLIER,
+    Program,
+    Vertex,
+    optimal_vertex,
+    suits_interior_point,
+)
+from setloss.decomposition.tie_break import choose_optimum
+from setloss.lattice import Array, Shape, axis_pairs, second_difference_matrix, second_differences
+
+__all__ = [
+    "DecompositionError",
+    "ProgramSolution",
+    "ProgramTooLargeError",
+    "measure_optimality",
+    "solve_program",
+]
+
+TIE_BREAK_TOLERANCE = 1e-8
+
+MAX_CELLS_TIMES_ROWS_SIMPLEX = 25_000_000
+"""Allows 51 x 51 elements (8 to 20 s); at 61 x 61 the degenerate tables are no longer solved reliably."""
+
+MAX_CELLS_INTERIOR_POINT = 2**13
+"""Allows general functions of 13 elements (15 to 30 s, 0.5 GiB)."""
+
+MAX_ELEMENTS = 400
+"""The weights, and y in units of 2**-128, have to be float64 numbers."""
+
+
+class ProgramTooLargeError(DecompositionError):
+    """The linear program is beyond what is solved reliably in about a minute; nothing was computed."""
+
+
+@dataclass(frozen=True)
+class ProgramSolution:
+    """D's g with the proof that it is optimal."""
+
+    supermodular: Array
+    """g, of the table's shape."""
+    multipliers: Array
+    """The dual y >= 0, rounded to float64, in the row order of `setloss.lattice.second_differences`."""
+    multiplier_layers: Array
+    """float64 vectors whose exact sum is y: what proves optimality where weights exceed 1e10."""
+    unique: bool | None
+    """Whether g is the only optimum; None if that could not be decided within tolerance."""
+    dimension: int
+    """Dimension of the set of optima."""
+    tie_break_residual: float
+    """How far g is from the optimum of least norm, relative to max|l|; see `tie_break.Choice`."""
+    optimality: Optimality
+    """The measured numbers."""
+
+    @property
+    def certificate(self) -> Certificate:
+        """The certificate of the decomposition; primal and dual values as means over all subsets."""
+        subsets = 2.0 ** sum(length - 1 for length in self.supermodular.shape)
+        return Certificate(
+            rule="linear program",
+            reason="multipliers of the second differences prove it optimal in every cell",
+            feasibility=self.optimality.feasibility,
+            column_residual=self.optimality.column_residual,
+            primal=self.optimality.objective / subsets,
+            dual=self.optimality.dual_bound / subsets,
+            unique=self.unique,
+            tie_broken=self.dimension > 0,
+            checked="every cell",
+            tie_break_residual=self.tie_break_residual,
+        )
+
+
+def solve_program(table: Array) -> ProgramSolution:
+    """D of the set function with this table over counts, certified, or a `DecompositionError`.
+
+    Parameters
+    ----------
+    table
+        ``table[a_1, ..., a_k]`` = l of the sets with a_b elements in group b; zero at zero counts.
+    """
+    table = np.asarray(table, dtype=np.float64)
+    _check_table(table)
+    refuse_if_too_large(table.shape)
+    bounds = np.maximum(second_differences(table), 0.0)
+    if not bounds.any():
+        return _zero(table)
+    # A power of two: scaling back and forth is exact.
+    exponent = int(np.frexp(np.max(np.abs(table)))[1])
+    free = free_cells(table.shape)
+    weights = exact_weights(table.shape)[free]
+    program = Program(second_difference_matrix(table.shape)[:, free].tocsr(), np.ldexp(bounds, -exponent), weights)
+    vertex = optimal_vertex(program)
+    choice = choose_optimum(program, vertex)
+    supermodular = np.zeros(table.size)
+    supermodular[free] = np.ldexp(choice.values, exponent)
+    return _certified(
+        table,
+        supermodular.reshape(table.shape),
+        _multipliers(program, vertex, table.shape),
+        choice.unique,
+        choice.dimension,
+        choice.residual * np.ldexp(1.0, exponent) / float(np.max(np.abs(table))),
+    )
+
+
+def refuse_if_too_large(shape: Shape) -> None:
+    """Raise `ProgramTooLargeError` for tables beyond the limits of the linear program; costs nothing."""
+    elements = sum(length - 1 for length in shape)
+    if elements > MAX_ELEMENTS:
+        raise ProgramTooLargeError(
+            f"the linear program of D is limited to {MAX_ELEMENTS} elements, where weights leave float64; a table "
+            f"of shape {shape} has {elements}. Use fewer elements, or one of the losses with a closed form."
+        )
+    cells, rows, largest = _size(shape)
+    interior = suits_interior_point(cells, largest)
+    if interior and cells <= MAX_CELLS_INTERIOR_POINT:
+        return
+    if not interior and cells * rows <= MAX_CELLS_TIMES_ROWS_SIMPLEX:
+        return
+    seconds = 3.0 * (cells / 2**12) ** 2.2 if interior else 5.0 * (cells * rows / 8e6) ** 1.5
+    gigabytes = 0.1 + 4e-9 * cells**2
+    raise ProgramTooLargeError(
+        f"the linear program of D for a table of shape {shape} has {cells} cells and {rows} second differences, "
+        f"about {seconds:.0f} s and {gigabytes:.1f} GiB if it can be solved at all. Use fewer elements, describe "
+        "the function by fewer groups (one if it is symmetric, two for false negatives and false positives), "
+        "or bring your own supermodular part and check it with verify_decomposition."
+    )
+
+
+def _size(shape: Shape) -> tuple[int, int, int]:
+    """Cells, rows and the largest weight, from the shape alone."""
+    rows = sum(prod(n - (axis == b) - (axis == c) for axis, n in enumerate(shape)) for b, c in axis_pairs(shape))
+    return prod(shape), rows, prod(comb(n - 1, (n - 1) // 2) for n in shape)
+
+
+def _check_table(table: Array) -> None:
+    if table.ndim == 0 or table.size == 0:
+        raise ValueError(f"a table over counts has one axis per group, of length n_b + 1; got shape {table.shape}")
+    if not np.isfinite(table).all():
+        raise ValueError("the table has entries that are not finite")
+    if table.flat[0] != 0:
+        raise ValueError(f"a set function is zero on the empty set; this table starts with {table.flat[0]}")
+
+
+def _zero(table: Array) -> ProgramSolution:
+    """Submodular l: g = 0 is feasible, hence the only optimum; the telescoped weights prove it."""
+    multipliers = telescope(exact_weights(table.shape).reshape(table.shape)) * ONE
+    return _certified(table, np.zeros(table.shape), multipliers, unique=True, dimension=0, residual=0.0)
+
+
+def _multipliers(program: Program, vertex: Vertex, shape: Shape) -> Exact:
+    """The dual on the rows of K: where the vertex leans on g(a) >= 0, the rows that g(a) >= 0 follows from."""
+    prices = vertex.multipliers.copy()
+    prices[prices < int(NEGLIGIBLE_MULTIPLIER * ONE)] = 0
+    on_rows = vertex.tight >= program.cells
+    y = integers([0] * len(program.bounds))
+    y[vertex.tight[on_rows] - program.cells] = prices[on_rows]
+    mass = integers([0] * prod(shape))
+    mass[free_cells(shape)[vertex.tight[~on_rows]]] = prices[~on_rows]
+    return np.asarray(y + telescope(mass.reshape(shape)))
+
+
+def _certified(
+    table: Array,
+    supermodular: Array,
+    multipliers: Exact,
+    unique: bool | None,
+    dimension: int,
+    residual: float,
+) -> ProgramSolution:
+    """Pack a solution, or raise if what was measured on it is not good enough."""
+    layers = to_stack(multipliers)
+    optimality = measure_optimality(table, supermodular, layers)
+    failures = list(optimality.failures)
+    if not residual <= TIE_BREAK_TOLERANCE:
+        failures.append(f"tie-break residual {residual:.1e} > {TIE_BREAK_TOLERANCE:.0e}")
+    if failures:
+        raise DecompositionError(
+            f"the linear program of D for a table of shape {table.shape} was solved, but not to the accuracy that "
+            f"is certified: {', '.join(failures)}. Please report it with the table."
+        )
+    return ProgramSolution(supermodular, layers[0], layers, unique, dimension, residual, optimality)

@@ -1,0 +1,299 @@
+"""An optimal vertex of D's linear program, exact in every column.
+
+    min_g  sum_a w(a) g(a)   s.t.   K g >= r
+
+The weights span up to 22 orders of magnitude, the tolerances of a float solver nine. What a solver can be
+trusted with is a *basis*: as many linearly independent tight rows as there are free cells. The basis matrix has
+entries 0, 1 and 2 in modulus, so its equations ``B g = r_B`` and ``B^T y = w`` are solved to any precision by a
+float factorisation and exact residuals. Where the exact ``y`` has a negative entry the program is solved again
+from that basis with ``y`` itself, magnified until the violation is visible, as objective: the iterative
+refinement of Gleixner, Steffy and Wolter (2016), with one change. Rows whose magnified multiplier is out of the
+solver's range are held tight for the round. Then the objective of the round is the true one on the face searched,
+and every such round lowers it. A vertex that turns out to miss some bounds is repaired in the same way, with
+magnified second differences.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, eye_array, vstack
+from scipy.sparse.linalg import splu
+
+from setloss.decomposition.certificate import DecompositionError
+from setloss.decomposition.exact import ONE, Exact, exact_product, integers, to_fixed, to_float
+from setloss.lattice import Array
+
+NEGLIGIBLE_MULTIPLIER = 1e-18
+"""Weights are at least 1, multipliers rational; below this they are what the solve left of a zero."""
+
+NEGLIGIBLE_SHORTFALL = 5e-10
+"""Share of max|l| by which a second difference may miss its bound."""
+
+INTERIOR_POINT_CELLS = 200
+INTERIOR_POINT_WEIGHT = 10**7
+"""Many cells of similar weight: interior point is 20 times faster. Beyond this weight it breaks down."""
+
+SOLVER_TOLERANCE = 1e-9
+SOLVER_VALUES = 2.0**4
+"""Values of l handed to the solver reach this, so that its tolerance is 6e-11 of max|l|; tighter ones stall."""
+SOLVER_SECONDS = 600.0
+SOLVER_COSTS = 1e3
+VISIBLE = 1e6
+"""Magnified numbers beyond this are out of the range of a round."""
+MAX_ROUNDS = 60
+MAX_CORRECTIONS = 40
+
+Indices = NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class Program:
+    """The program on its free cells, l scaled to max|l| in (1/2, 1]: matrix K, bounds r, exact weights w."""
+
+    matrix: csr_array
+    bounds: Array
+    weights: Exact
+
+    @property
+    def cells(self) -> int:
+        """Number of free cells."""
+        return int(self.matrix.shape[1])
+
+    @cached_property
+    def with_signs(self) -> csr_array:
+        """K below an identity: the rows ``g >= 0`` are implied, but let the solver start from ``g = 0``."""
+        return vstack([eye_array(self.cells, format="csr"), self.matrix], format="csr")
+
+    @cached_property
+    def bounds_with_signs(self) -> Array:
+        """The right-hand sides of `with_signs`."""
+        return np.concatenate([np.zeros(self.cells), self.bounds])
+
+
+@dataclass(frozen=True)
+class Vertex:
+    """A basis and its two exact solutions. Row numbers are those of `Program.with_signs`."""
+
+    tight: Indices
+    matrix: csr_array
+    factors: Any
+    values: Array
+    multipliers: Exact
+
+    def directions(self, rows: Indices) -> Array:
+        """Columns z with ``B z = e_row``: how g moves when one tight row (a position in `tight`) loosens."""
+        units = np.zeros((len(self.tight), len(rows)))
+        units[rows, np.arange(len(rows))] = 1.0
+        return np.asarray(self.factors.solve(units))
+
+
+def optimal_vertex(program: Program) -> Vertex:
+    """A vertex that is feasible and has non-negative exact multipliers."""
+    vertex = _vertex(program, _first_basis(program))
+    for _ in range(MAX_ROUNDS):
+        shortfall = -float(np.min(_room(program, vertex)))
+        violation = -float(np.min(to_float(vertex.multipliers)))
+        if violation > NEGLIGIBLE_MULTIPLIER:
+            request = _dual_round(program, vertex, violation)
+        elif shortfall > NEGLIGIBLE_SHORTFALL:
+            request = _primal_round(program, vertex, shortfall)
+        else:
+            return vertex
+        vertex = _vertex(program, _improved_basis(request))
+    raise DecompositionError(
+        f"the linear program over {program.cells} cells is not solved after {MAX_ROUNDS} refinements: a second "
+        f"difference is {shortfall:.1e} short, a multiplier {violation:.1e}; please report it with the function"
+    )
+
+
+def _room(program: Program, vertex: Vertex) -> Array:
+    """Slack of every row at a vertex; what the tight rows have is rounding."""
+    room = np.asarray(program.with_signs @ vertex.values - program.bounds_with_signs)
+    room[vertex.tight] = 0.0
+    return room
+
+
+def _vertex(program: Program, tight: Indices) -> Vertex:
+    matrix = program.with_signs[tight]
+    try:
+        factors = splu(matrix.tocsc())
+    except RuntimeError as error:
+        raise DecompositionError(f"the solver returned a singular basis over {program.cells} cells") from error
+    bounds = program.bounds_with_signs[tight]
+    values = factors.solve(bounds)
+    values = values + factors.solve(bounds - matrix @ values)
+    multipliers = solve_exactly(factors, matrix.T.tocsr(), program.weights * ONE, transposed=True)
+    return Vertex(tight, matrix, factors, values, multipliers)
+
+
+def solve_exactly(factors: Any, matrix: csr_array, target: Exact, transposed: bool = False) -> Exact:
+    """``matrix^-1 target`` in fixed point: float corrections against exact residuals."""
+    mode = "T" if transposed else "N"
+    solution: Exact = integers([0] * len(target))
+    residual, size = target, _largest(target)
+    for _ in range(MAX_CORRECTIONS):
+        solution = solution + to_fixed(np.asarray(factors.solve(to_float(residual), mode)))
+        residual, previous = target - exact_product(matrix, solution), size
+        size = _largest(residual)
+        if size < ONE >> 100:
+            return solution
+        if size > previous:
+            break
+    raise DecompositionError(f"the equations of a basis of {len(target)} rows are too ill-conditioned")
+
+
+def _largest(vector: Exact) -> int:
+    return int(max(map(abs, vector), default=0))
+
+
+def _first_basis(program: Program) -> Indices:
+    """The basis of a plain solve: optimal for the large weights, unknown for the small ones."""
+    weights = program.weights.astype(np.float64)
+    request = _Request(
+        matrix=program.matrix,
+        costs=weights * (SOLVER_COSTS / weights.max()),
+        lower=SOLVER_VALUES * program.bounds,
+        upper=np.full(len(program.bounds), np.inf),
+        column_lower=np.zeros(program.cells),
+        column_upper=np.full(program.cells, np.inf),
+    )
+    if suits_interior_point(program.cells, int(max(program.weights))):
+        tight = _solve(request, {"solver": "ipm", "run_crossover": "on"})
+        if tight is not None:
+            return tight
+    tight = _solve(request, {"solver": "simplex"})
+    if tight is None:
+        raise DecompositionError(f"the linear program over {program.cells} cells could not be solved by HiGHS")
+    return tight
+
+
+def suits_interior_point(cells: int, largest_weight: int) -> bool:
+    """Whether to solve first by interior point rather than by the simplex method."""
+    return cells > INTERIOR_POINT_CELLS and largest_weight <= INTERIOR_POINT_WEIGHT
+
+
+def _dual_round(program: Program, vertex: Vertex, violation: float) -> _Request:
+    """From the vertex as the origin, with its multipliers as the objective, magnified to show ``violation``."""
+    magnified = to_float(vertex.multipliers) * (SOLVER_COSTS / violation)
+    held = magnified > VISIBLE
+    upper = np.full(sum(program.matrix.shape), np.inf)
+    upper[vertex.tight[held]] = 0.0
+    lower = -SOLVER_VALUES * np.maximum(_room(program, vertex), 0.0)
+    return _around(program, vertex, np.where(held, 0.0, magnified), lower, upper, _PRIMAL_SIMPLEX)
+
+
+def _primal_round(program: Program, vertex: Vertex, shortfall: float) -> _Request:
+    """From the vertex as the origin, with the second differences magnified to show ``shortfall``.
+
+    Rows too far away to be seen are left out. The dual simplex method goes by the smallest multipliers, so large
+    ones may be cut off.
+    """
+    magnified = _room(program, vertex) * (SOLVER_VALUES / shortfall)
+    lower = np.where(magnified > VISIBLE, -np.inf, -magnified)
+    costs = np.clip(to_float(vertex.multipliers), 0.0, VISIBLE)
+    return _around(program, vertex, costs, lower, np.full(len(lower), np.inf), _DUAL_SIMPLEX)
+
+
+def _around(
+    program: Program, vertex: Vertex, multipliers: Array, lower: Array, upper: Array, strategy: int
+) -> _Request:
+    """A program whose variables are the way from the vertex; ``multipliers`` are its prices of the tight rows."""
+    cells = program.cells
+    return _Request(
+        matrix=program.matrix,
+        costs=vertex.matrix.T @ multipliers,
+        lower=lower[cells:],
+        upper=upper[cells:],
+        column_lower=lower[:cells],
+        column_upper=upper[:cells],
+        start=vertex.tight,
+        strategy=strategy,
+    )
+
+
+def _improved_basis(request: _Request) -> Indices:
+    """The basis a round ends with; the other simplex method where the natural one fails."""
+    for strategy in (request.strategy, _DUAL_SIMPLEX + _PRIMAL_SIMPLEX - request.strategy):
+        tight = _solve(request, {"solver": "simplex", "presolve": "off", "simplex_strategy": strategy})
+        if tight is not None:
+            return tight
+    raise DecompositionError(f"a refinement of the program over {request.matrix.shape[1]} cells failed in HiGHS")
+
+
+_DUAL_SIMPLEX = 1
+_PRIMAL_SIMPLEX = 4
+
+
+@dataclass(frozen=True)
+class _Request:
+    """min costs x  s.t.  lower <= matrix x <= upper and bounds on x; `start` is a basis to start from."""
+
+    matrix: csr_array
+    costs: Array
+    lower: Array
+    upper: Array
+    column_lower: Array
+    column_upper: Array
+    start: Indices | None = None
+    strategy: int = 0
+
+
+def _solve(request: _Request, options: dict[str, Any]) -> Indices | None:
+    """The tight rows (column bounds first, then rows) of an optimal basis found by HiGHS, None on failure."""
+    import highspy
+
+    highs: Any = highspy.Highs()  # type: ignore[no-untyped-call]
+    fixed: dict[str, Any] = {
+        "output_flag": False,
+        "parallel": "off",
+        "time_limit": SOLVER_SECONDS,
+        "primal_feasibility_tolerance": SOLVER_TOLERANCE,
+        "dual_feasibility_tolerance": SOLVER_TOLERANCE,
+    }
+    for name, value in (fixed | options).items():
+        highs.setOptionValue(name, value)
+    highs.passModel(_model(request))
+    if request.start is not None:
+        highs.setBasis(_basis(request))
+    highs.run()
+    basis = highs.getBasis()
+    if highs.getModelStatus() != highspy.HighsModelStatus.kOptimal or not basis.valid:
+        return None
+    basic = highspy.HighsBasisStatus.kBasic
+    statuses = [*basis.col_status, *basis.row_status]
+    return np.flatnonzero([status != basic for status in statuses])
+
+
+def _model(request: _Request) -> Any:
+    import highspy
+
+    rows, columns = request.matrix.shape
+    by_column = request.matrix.tocsc()
+    model = highspy.HighsLp()
+    model.num_col_, model.num_row_ = columns, rows
+    model.col_cost_ = request.costs
+    model.col_lower_, model.col_upper_ = request.column_lower, request.column_upper
+    model.row_lower_, model.row_upper_ = request.lower, request.upper
+    model.a_matrix_.format_ = highspy.MatrixFormat.kColwise
+    model.a_matrix_.start_, model.a_matrix_.index_ = by_column.indptr, by_column.indices
+    model.a_matrix_.value_ = by_column.data
+    return model
+
+
+def _basis(request: _Request) -> Any:
+    import highspy
+
+    status = highspy.HighsBasisStatus
+    rows, columns = request.matrix.shape
+    tight = np.zeros(columns + rows, dtype=bool)
+    tight[request.start] = True
+    basis = highspy.HighsBasis()
+    basis.col_status = [status.kLower if bound else status.kBasic for bound in tight[:columns]]
+    basis.row_status = [status.kLower if bound else status.kBasic for bound in tight[columns:]]
+    basis.valid = True
+    return basis

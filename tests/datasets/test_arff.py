@@ -1,0 +1,149 @@
+"""Mulan's ARFF and XML files: small ones by hand, and the real ones against their published statistics."""
+
+import io
+
+import numpy as np
+import pytest
+from real_data import folder
+from scipy.io import arff as scipy_arff
+
+from setloss.datasets import DatasetError, load, read_arff
+
+XML = '<?xml version="1.0"?><labels xmlns="http://mulan.sourceforge.net/labels">{}</labels>'
+
+
+def written(tmp_path, text, labels=("p", "q"), name="data.arff", xml="data.xml"):
+    (tmp_path / xml).write_text(XML.format("".join(f'<label name="{label}"></label>' for label in labels)))
+    (tmp_path / name).write_text(text)
+    return tmp_path / name
+
+
+DENSE = """% a comment
+@RELATION 'with blanks'
+
+@Attribute 'a name' NUMERIC
+@attribute "it's" real
+@attribute p {0,1}
+@attribute\tn\tinteger
+@attribute q { 1 , 0 } % trailing
+@DATA
+% another
+0.5, -1e3, 0, 7, 1
+ 1,2,1,3,'0'   % the end
+"""
+
+
+def test_dense(tmp_path):
+    data = load(written(tmp_path, DENSE))
+    np.testing.assert_array_equal(data.X, [[0.5, -1000, 7], [1, 2, 3]])
+    np.testing.assert_array_equal(data.Y, [[0, 1], [1, 0]])
+    assert data.feature_names == ("a name", "it's", "n")
+    assert data.label_names == ("p", "q")
+    assert (data.X.dtype, data.Y.dtype) == (np.float64, np.int8)
+
+
+SPARSE = """@relation r
+@attribute a numeric
+@attribute p {0,1}
+@attribute b {0,1}
+@attribute q {1,0}
+@data
+{0 2.5,1 1,3 0}
+{}
+{ 2 1 , 0 -1 }
+{0 0, 3 1}
+"""
+
+
+def test_sparse_rows_leave_out_the_first_declared_value(tmp_path):
+    data = load(written(tmp_path, SPARSE))
+    np.testing.assert_array_equal(data.X.toarray(), [[2.5, 0], [0, 0], [-1, 1], [0, 0]])
+    np.testing.assert_array_equal(data.Y, [[1, 0], [0, 1], [0, 1], [0, 1]])
+    assert data.X.format == "csr"
+    assert data.X.nnz == 3
+
+
+def test_dense_and_sparse_say_the_same(tmp_path):
+    header = (
+        "@relation r\n@attribute c {red,'dark blue',10}\n@attribute x real\n"
+        "@attribute z {1,0}\n@attribute p {0,1}\n@data\n"
+    )
+    dense = load(written(tmp_path, header + "10,1,0,1\nred,0,1,0\n'dark blue',3,0,1\n", labels=["p"]))
+    sparse = load(
+        written(tmp_path, header + "{0 10,1 1,2 0,3 1}\n{}\n{0 'dark blue', 1 3, 2 0, 3 1}\n", labels=["p"])
+    )
+    np.testing.assert_array_equal(dense.X, [[0, 0, 1, 1, 0], [1, 0, 0, 0, 1], [0, 1, 0, 3, 0]])
+    np.testing.assert_array_equal(sparse.X.toarray(), dense.X)
+    np.testing.assert_array_equal(sparse.Y, dense.Y)
+    assert dense.feature_names == sparse.feature_names == ("c=red", "c=dark blue", "c=10", "x", "z")
+
+
+@pytest.mark.parametrize("rows", ["1,?,0\n2,1,?\n3,0,1\n", "{0 1,1 ?}\n{0 2,1 1,2 ?}\n{0 3,2 1}\n"])
+def test_missing_labels(tmp_path, rows):
+    header = "@relation r\n@attribute a real\n@attribute p {0,1}\n@attribute q {0,1}\n@data\n"
+    data = load(written(tmp_path, header + rows))
+    np.testing.assert_array_equal(data.Y, [[np.nan, 0], [1, np.nan], [0, 1]])
+    assert data.Y.dtype == np.float64
+
+
+def test_labels_of_minus_one_and_of_one_class(tmp_path):
+    header = "@relation r\n@attribute a real\n@attribute p {-1,+1}\n@attribute q numeric\n@data\n"
+    np.testing.assert_array_equal(load(written(tmp_path, header + "1,-1,1\n2,+1,1\n")).Y, [[0, 1], [1, 1]])
+
+
+def test_labels_come_in_the_order_of_the_arff_file_and_from_a_hierarchy(tmp_path):
+    path = written(tmp_path, DENSE, labels=["q"])
+    (tmp_path / "tree.xml").write_text(XML.format('<label name="q"><label name="p"/></label>'))
+    assert load(path).label_names == ("q",)
+    assert load(path, labels=tmp_path / "tree.xml").label_names == ("p", "q")
+
+
+def test_a_number_of_labels_means_the_last_attributes(tmp_path):
+    (tmp_path / "a.arff").write_text(SPARSE)
+    assert load(tmp_path / "a.arff", labels=1).label_names == ("q",)
+
+
+@pytest.mark.parametrize("name", ["d-train.arff", "d-test.arff", "d_Train.arff", "d.arff"])
+def test_the_xml_file_beside(tmp_path, name):
+    assert load(written(tmp_path, DENSE, name=name, xml="d.xml")).label_names == ("p", "q")
+
+
+def test_an_entity_is_never_expanded(tmp_path):
+    path = written(tmp_path, DENSE)
+    bomb = '<!DOCTYPE l [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;">]><labels><label name="&b;"/></labels>'
+    for encoding in ("utf-8", "utf-16"):
+        (tmp_path / "data.xml").write_text(bomb, encoding=encoding)
+        with pytest.raises(DatasetError, match="DOCTYPE"):
+            load(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "sizes", "d", "p", "cardinality"),
+    [
+        ("emotions", (391, 202), 72, 6, 1.8685),
+        ("scene", (1211, 1196), 294, 6, 1.074),
+        ("yeast", (1500, 917), 103, 14, 4.2371),
+        ("medical", (333, 645), 1449, 45, 1.2454),
+    ],
+)
+def test_real_data(name, sizes, d, p, cardinality):
+    train, test = (read_arff(folder(name) / f"{name}-{split}.arff") for split in ("train", "test"))
+    assert (train.X.shape, test.X.shape) == ((sizes[0], d), (sizes[1], d))
+    assert (train.Y.shape, test.Y.shape) == ((sizes[0], p), (sizes[1], p))
+    assert train.feature_names == test.feature_names
+    assert len(train.feature_names) == d
+    assert train.label_names == test.label_names
+    Y = np.concatenate([train.Y, test.Y])
+    assert Y.sum(1).mean() == pytest.approx(cardinality, abs=1e-3)
+    assert Y.sum(1).min() > 0
+
+
+@pytest.mark.parametrize("name", ["emotions", "yeast"])
+def test_scipy_reads_the_same_numbers(name):
+    path = folder(name) / f"{name}-test.arff"
+    records, _ = scipy_arff.loadarff(io.StringIO(path.read_text()))
+    ours = load(path)
+    for j, feature in enumerate(ours.feature_names):
+        np.testing.assert_array_equal(ours.X[:, j], records[feature])
+    for j, label in enumerate(ours.label_names):
+        np.testing.assert_array_equal(ours.Y[:, j], records[label].astype(int))

@@ -1,0 +1,375 @@
+"""D by linear programming: against closed forms, against enumeration, and in front of its own judge."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import linprog
+
+from setloss.decomposition.exact import exact_product, exact_weights, from_stack, integers, telescope, to_stack
+from setloss.decomposition.optimality import free_cells, measure_optimality
+from setloss.decomposition.program import DecompositionError, ProgramTooLargeError, solve_program
+from setloss.lattice import cell_levels, cell_weights, second_difference_matrix, second_differences
+
+# ---------------------------------------------------------------- tables
+
+
+def dice(positives, negatives):
+    n, q = np.indices((positives + 1, negatives + 1)).astype(float)
+    return (n + q) / (2 * positives - n + q)
+
+
+def tversky(positives, negatives, miss=0.3):
+    n, q = np.indices((positives + 1, negatives + 1)).astype(float)
+    return 1 - (positives - n) / (positives - n + miss * n + (1 - miss) * q + 1e-300)
+
+
+def rough(kind, shape, seed):
+    generator = np.random.default_rng(seed)
+    table = {
+        "uniform": lambda: generator.random(shape),
+        "normal": lambda: generator.normal(size=shape),
+        "integers": lambda: generator.integers(0, 4, shape).astype(float),
+        "indicator": lambda: (generator.random(shape) < 0.5).astype(float),
+        "tenths": lambda: np.round(generator.random(shape), 1),
+    }[kind]()
+    table.flat[0] = 0.0
+    return table
+
+
+KINDS = ["uniform", "normal", "integers", "indicator", "tenths"]
+
+
+def expanded(table):
+    """The general table, shape (2,)*p, of the function with this grouped table."""
+    sizes = [length - 1 for length in table.shape]
+    members = np.indices((2,) * sum(sizes))
+    stops = np.cumsum(sizes)
+    return table[tuple(members[stop - n : stop].sum(axis=0) for stop, n in zip(stops, sizes, strict=True))]
+
+
+def two_optima():
+    """The counterexample to uniqueness: l({3}) = l({4}) = l({3,4}) = 1, 0 elsewhere."""
+    table = np.zeros((2, 2, 2, 2))
+    table[0, 0, 0, 1] = table[0, 0, 1, 0] = table[0, 0, 1, 1] = 1.0
+    return table
+
+
+@st.composite
+def tables(draw, max_p=6):
+    sizes = draw(st.lists(st.integers(0, 4), min_size=1, max_size=4).filter(lambda s: 1 <= sum(s) <= max_p))
+    return rough(draw(st.sampled_from(KINDS)), tuple(n + 1 for n in sizes), draw(st.integers(0, 10**6)))
+
+
+@cache
+def large_and_rough():
+    """40 + 40 elements: weights from 1 to 2e22."""
+    table = rough("uniform", (41, 41), 2)
+    return table, solve_program(table)
+
+
+def assert_certified(solution, table):
+    """What a solution says of itself is what the judge finds."""
+    measured = measure_optimality(table, solution.supermodular, solution.multiplier_layers)
+    assert measured == solution.optimality
+    assert measured.certified
+    assert measured.column_residual < 1e-9
+    assert abs(measured.relative_gap) < 1e-9
+    assert solution.tie_break_residual < 1e-10
+    assert solution.certificate.holds
+    assert (solution.multipliers >= 0).all()
+
+
+# ---------------------------------------------------------------- closed forms
+
+
+@pytest.mark.parametrize("p", [1, 2, 3, 10, 60])
+def test_symmetric_functions_have_a_closed_form(p):
+    curve = rough("normal", (p + 1,), p)
+    solution = solve_program(curve)
+    slope = np.concatenate([[0.0, 0.0], np.maximum(np.diff(curve, 2), 0.0)])[: p + 1]
+    np.testing.assert_allclose(solution.supermodular, np.cumsum(np.cumsum(slope)), atol=1e-10 * p)
+    assert solution.unique is True
+    assert_certified(solution, curve)
+
+
+@pytest.mark.parametrize(("positives", "negatives"), [(1, 1), (2, 3), (7, 1), (5, 12), (25, 25), (40, 40)])
+def test_dice(positives, negatives):
+    table = dice(positives, negatives)
+    solution = solve_program(table)
+    n = np.arange(positives + 1.0)[:, None]
+    expected = n * (n - 1) / ((2 * positives - 1) * (2 * positives - n))
+    np.testing.assert_allclose(solution.supermodular, np.broadcast_to(expected, table.shape), atol=1e-13)
+    assert solution.unique is True
+    assert_certified(solution, table)
+
+
+@pytest.mark.parametrize("shape", [(1,), (2,), (1, 2), (1, 1, 1)])
+def test_fewer_than_two_elements(shape):
+    table = np.zeros(shape)
+    table.flat[-1] = 3.0 * (table.size - 1)
+    solution = solve_program(table)
+    assert not solution.supermodular.any()
+    assert solution.unique is True
+    assert_certified(solution, table)
+
+
+@pytest.mark.parametrize("shape", [(30, 30), (2,) * 8, (4, 1, 5), (3,)])
+def test_submodular_functions_keep_everything(shape):
+    table = np.sqrt(cell_levels(shape))
+    solution = solve_program(table)
+    assert not solution.supermodular.any()
+    assert solution.unique is True
+    assert_certified(solution, table)
+
+
+# ---------------------------------------------------------------- uniqueness and the tie-break
+
+
+def test_the_papers_uniqueness_is_false_and_the_tie_break_decides():
+    solution = solve_program(two_optima())
+    first = np.zeros((2, 2, 2, 2))
+    first[1, 1] = 1.0
+    np.testing.assert_allclose(solution.supermodular, first, atol=1e-14)
+    assert solution.unique is False
+    assert solution.certificate.tie_broken
+    second = np.zeros((2, 2, 2, 2))
+    second[1, 1, 1, 0] = second[1, 1, 0, 1] = 1.0
+    second[1, 1, 1, 1] = 2.0
+    for optimum in (first, second):
+        assert measure_optimality(two_optima(), optimum, solution.multiplier_layers).certified
+
+
+@given(tables(max_p=7))
+def test_the_general_table_has_the_same_decomposition(table):
+    grouped, general = solve_program(table), solve_program(expanded(table))
+    scale = np.max(np.abs(table)) or 1.0
+    np.testing.assert_allclose(expanded(grouped.supermodular), general.supermodular, atol=1e-10 * scale)
+    assert general.unique is not True or grouped.unique is True
+
+
+@given(tables(max_p=5))
+def test_no_optimum_has_less_norm(table):
+    """g is the optimum of least norm iff <g, h> >= <g, g> for every optimum h: one more linear program."""
+    table = expanded(table)
+    scale = np.max(np.abs(table)) or 1.0
+    chosen = solve_program(table).supermodular.ravel() / scale
+    matrix = second_difference_matrix(table.shape)
+    if matrix.shape[0] == 0:
+        return
+    least = linprog(
+        chosen,
+        A_ub=np.vstack([-matrix.toarray(), np.ones(table.size)]),
+        b_ub=np.append(-np.maximum(second_differences(table), 0.0) / scale, np.sum(chosen)),
+        bounds=[(0, None if level > 1 else 0) for level in cell_levels(table.shape).ravel()],
+    )
+    assert least.fun == pytest.approx(chosen @ chosen, rel=1e-6, abs=1e-6)
+
+
+@pytest.mark.parametrize(("shape", "seed"), [((2, 2, 60), 0), ((3, 3, 60), 0), ((2, 2, 2, 2, 20), 0)])
+def test_tie_break_across_orders_of_magnitude(shape, seed):
+    table = rough("uniform", shape, seed)
+    solution = solve_program(table)
+    assert solution.unique is False
+    assert solution.dimension > 1
+    assert_certified(solution, table)
+
+
+@given(tables(max_p=5), st.permutations(range(5)))
+def test_permuted_elements_permute_the_answer(table, order):
+    table = expanded(table)
+    order = [axis for axis in order if axis < table.ndim]
+    scale = np.max(np.abs(table)) or 1.0
+    np.testing.assert_allclose(
+        solve_program(np.transpose(table, order)).supermodular,
+        np.transpose(solve_program(table).supermodular, order),
+        atol=1e-10 * scale,
+    )
+
+
+def test_symmetry_in_the_groups_is_kept():
+    table = rough("integers", (9, 9), 3)
+    solution = solve_program(table + table.T)
+    np.testing.assert_allclose(solution.supermodular, solution.supermodular.T, atol=1e-11)
+
+
+# ---------------------------------------------------------------- the linear program
+
+
+@given(tables(max_p=7))
+def test_objective_of_an_independent_solver(table):
+    solution = solve_program(table)
+    scale = np.max(np.abs(table)) or 1.0
+    matrix = second_difference_matrix(table.shape)
+    if matrix.shape[0] == 0:
+        return
+    weights = cell_weights(table.shape).ravel()
+    levels = cell_levels(table.shape).ravel()
+    plain = linprog(
+        weights,
+        A_ub=-matrix,
+        b_ub=-np.maximum(second_differences(table), 0.0) / scale,
+        # Singletons are free to be positive here: that they are zero is proved, not assumed.
+        bounds=[(0, 0 if level == 0 else None) for level in levels],
+    )
+    assert solution.optimality.objective == pytest.approx(plain.fun * scale, rel=1e-7, abs=1e-7 * scale)
+    assert_certified(solution, table)
+
+
+@pytest.mark.parametrize("factor", [1e-9, 1e9, 1e-200, 1e200, 3.0])
+@pytest.mark.parametrize("kind", ["uniform", "integers"])
+def test_scale_equivariance(kind, factor):
+    table = rough(kind, (2,) * 5, 1)
+    plain, scaled = solve_program(table), solve_program(factor * table)
+    np.testing.assert_allclose(scaled.supermodular / factor, plain.supermodular, atol=1e-11)
+    assert scaled.unique == plain.unique
+    for name in ("objective", "dual_bound"):
+        expected = getattr(plain.optimality, name)
+        assert getattr(scaled.optimality, name) / factor == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("shape", [(12, 15), (2, 60), (2, 300), (6, 7, 8), (3,) * 5, (2,) * 8])
+def test_rough_tables_are_certified(kind, shape):
+    table = rough(kind, shape, 0)
+    assert_certified(solve_program(table), table)
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        rough("indicator", (41, 41), 1),
+        tversky(40, 40),
+        np.maximum(*np.indices((41, 41))).astype(float),
+        rough("normal", (2,) * 10, 0),
+        rough("indicator", (2,) * 10, 0),
+    ],
+    ids=["indicator 40+40", "Tversky 40+40", "max 40+40", "normal p=10", "indicator p=10"],
+)
+def test_large_tables_are_certified(table):
+    assert_certified(solve_program(table), table)
+
+
+def test_the_same_table_gives_the_same_bits():
+    table = rough("uniform", (2,) * 7, 5)
+    first, second = solve_program(table), solve_program(table)
+    np.testing.assert_array_equal(first.supermodular, second.supermodular)
+    np.testing.assert_array_equal(first.multiplier_layers, second.multiplier_layers)
+
+
+# ---------------------------------------------------------------- the judge
+
+
+def test_judge_sees_small_counts():
+    """One cell of weight 40 among 1e22: the gap is blind to it, the judge is not."""
+    table, solution = large_and_rough()
+    assert_certified(solution, table)
+    for change in (1e-3, -1e-3):
+        wrong = solution.supermodular.copy()
+        wrong[1, 1] += change
+        measured = measure_optimality(table, wrong, solution.multiplier_layers)
+        assert abs(measured.relative_gap) < 1e-12
+        assert not measured.certified
+
+
+def test_judge_sees_wrong_multipliers():
+    table = rough("uniform", (12, 12), 0)
+    solution = solve_program(table)
+    y = solution.multiplier_layers
+    row = int(np.argmin(np.where(y[0] > 0, y[0], np.inf)))
+    for wrong in (0.0, 1.01 * y[0, row], -y[0, row]):
+        changed = y.copy()
+        changed[:, row] = 0.0
+        changed[0, row] = wrong
+        assert not measure_optimality(table, solution.supermodular, changed).certified
+    slack = second_differences(solution.supermodular) - np.maximum(second_differences(table), 0.0)
+    loose = y.copy()
+    loose[0, int(np.argmax(slack))] += 1.0
+    assert "complementarity" in " ".join(measure_optimality(table, solution.supermodular, loose).failures)
+
+
+def test_judge_refuses_infeasible_values():
+    table = dice(5, 5)
+    solution = solve_program(table)
+    for wrong in (0 * table, solution.supermodular + 1e-3, np.full_like(table, np.nan)):
+        assert not measure_optimality(table, wrong, solution.multiplier_layers).certified
+
+
+def test_judge_asks_for_matching_shapes():
+    with pytest.raises(ValueError, match=r"needs g of that shape and 1 multipliers, not shapes"):
+        measure_optimality(np.zeros((2, 2)), np.zeros((2, 2)), np.zeros(3))
+
+
+def test_dual_bound_is_a_bound_for_any_multipliers():
+    table = rough("uniform", (5, 6), 4)
+    solution = solve_program(table)
+    generator = np.random.default_rng(0)
+    for _ in range(20):
+        y = solution.multipliers * generator.uniform(0.5, 2.0, len(solution.multipliers))
+        measured = measure_optimality(table, solution.supermodular, y)
+        assert measured.dual_bound <= solution.optimality.objective * (1 + 1e-12)
+
+
+def test_float_multipliers_suffice_only_for_moderate_weights():
+    moderate = rough("uniform", (2,) * 6, 0)
+    for (table, solution), enough in (((moderate, solve_program(moderate)), True), (large_and_rough(), False)):
+        assert measure_optimality(table, solution.supermodular, solution.multipliers).certified is enough
+
+
+# ---------------------------------------------------------------- exact numbers
+
+
+@pytest.mark.parametrize("shape", [(2, 2, 2), (4, 5), (1, 3), (3, 4, 2), (6,), (41, 41)])
+def test_telescoped_weights_are_dual_feasible(shape):
+    weights = exact_weights(shape)
+    y = telescope(weights.reshape(shape))
+    free = free_cells(shape)
+    columns = exact_product(second_difference_matrix(shape)[:, free].T.tocsr(), y)
+    assert (columns == weights[free]).all()
+    assert (y >= 0).all()
+
+
+def test_layers_add_up_exactly():
+    numbers = integers([0, 1, -(3**200), 7**90, 2**128 - 1])
+    assert (from_stack(to_stack(numbers)) == numbers).all()
+
+
+# ---------------------------------------------------------------- refusals
+
+
+@pytest.mark.parametrize("shape", [(2,) * 16, (200, 200), (30, 30, 30)])
+def test_size_limits_come_before_any_work(shape):
+    with pytest.raises(ProgramTooLargeError, match=r"cells and \d+ second differences, about \d+ s .* fewer groups"):
+        solve_program(np.zeros(shape))
+
+
+def test_more_elements_than_float_weights():
+    with pytest.raises(ProgramTooLargeError, match=r"limited to 400 elements.* has 500"):
+        solve_program(np.zeros((2, 500)))
+
+
+@pytest.mark.parametrize("shape", [(2,) * 12, (41, 41), (51, 51), (2, 60), (10, 10, 10)])
+def test_promised_sizes_are_within_the_limits(shape):
+    solution = solve_program(np.zeros(shape))
+    assert not solution.supermodular.any()
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        (np.ones((2, 2)), "zero on the empty set; this table starts with 1.0"),
+        (np.array([0.0, np.inf]), "not finite"),
+        (np.array(0.0), "one axis per group"),
+    ],
+)
+def test_tables_that_are_none(table, message):
+    with pytest.raises(ValueError, match=message):
+        solve_program(table)
+
+
+def test_an_uncertified_answer_is_an_error(monkeypatch):
+    monkeypatch.setattr("setloss.decomposition.optimality.COLUMN_TOLERANCE", -1.0)
+    with pytest.raises(DecompositionError, match=r"not to the accuracy that is certified: column residual"):
+        solve_program(dice(3, 3))
