@@ -48,7 +48,7 @@ venv:
 	  $(PYTHON) -m venv --clear .venv; \
 	fi; \
 	echo "installing into .venv"; \
-	$(RUN) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[plot,test]'; \
+	$(RUN) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test]'; \
 	touch $(STAMP)
 
 clean:  ## remove results and caches, but not .venv

@@ -35,9 +35,7 @@ def rows(quick: bool) -> Iterator[Row]:
     margins, labels, offsets = tracks()
     batch = batch_surrogate(curve, labels, offsets, "bd")
     out = np.empty_like(margins)
-    ours, reference = side_by_side(
-        lambda: batch.cuts(margins), lambda: sort_bags(margins, offsets, out), repeats
-    )
+    ours, reference = side_by_side(lambda: batch.cuts(margins), lambda: sort_bags(margins, offsets, out), repeats)
     yield Row("B_D cuts, 1437 tracks / numba sort per bag", ours, reference, 3)
 
     offsets = np.arange(0, 100_001, 100)

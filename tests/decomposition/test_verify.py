@@ -68,6 +68,18 @@ def test_a_part_that_is_not_supermodular_is_not_feasible():
     assert "g is not supermodular" in str(found)
 
 
+def test_beyond_the_linear_program_feasibility_is_still_decided():
+    generator = np.random.default_rng(0)
+    table = generator.random((80, 80))
+    table[0, 0] = 0
+    counts = np.add.outer(np.arange(80.0), np.arange(80.0))
+    found = verify_decomposition(SetFunction.from_table(table), 4 * counts**2)
+    assert found.feasible
+    assert found.optimal is None
+    assert not found
+    assert "not decided" in str(found)
+
+
 def test_another_number_of_elements_is_refused():
     with pytest.raises(ValueError, match="over 3 and 4 elements cannot be combined"):
         verify_decomposition(SetFunction.symmetric(np.arange(4.0)), SetFunction.symmetric(np.arange(5.0)))

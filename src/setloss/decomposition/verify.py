@@ -18,21 +18,21 @@ OPTIMALITY_TOLERANCE = 1e-7
 
 @dataclass(frozen=True)
 class Verification:
-    """Whether g is feasible and optimal for l; truthy if both.
+    """Whether g is feasible and optimal for l (None if undecided, beyond the linear program); truthy if both.
 
     `violation` is the largest breach of feasibility and `excess` the largest distance from optimality, both
     relative to max |l|; `mean_excess` is how much the mean of g over all subsets exceeds the minimum.
     """
 
     feasible: bool
-    optimal: bool
+    optimal: bool | None
     violation: float
     excess: float
     mean_excess: float
     words: str
 
     def __bool__(self) -> bool:
-        return self.feasible and self.optimal
+        return self.feasible and self.optimal is True
 
     def __str__(self) -> str:
         return self.words
@@ -60,9 +60,13 @@ def verify_decomposition(
         excess, words = _compare(g_table, bound, groups, scale)
         best = bound
     else:
-        from setloss.decomposition.program import measure_optimality, solve_program
+        from setloss.decomposition.program import ProgramTooLargeError, measure_optimality, solve_program
 
-        solution = solve_program(l_table)
+        try:
+            solution = solve_program(l_table)
+        except ProgramTooLargeError:
+            words = "feasible; whether it is optimal is not decided, the linear program is too large"
+            return Verification(True, None, violation, float("nan"), float("nan"), words)
         best = solution.supermodular
         excess = measure_optimality(l_table, g_table, solution.multiplier_layers).complementarity
         singletons = cell_levels(g_table.shape) < 2
