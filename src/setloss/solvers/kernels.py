@@ -115,27 +115,38 @@ def _score(offset, slope, margins):
 
 
 @njit(**_exact)
-def _lowest_atom(count, offsets, atoms, margins):
+def _lowest_atom(count, weights, offsets, atoms, margins):
     """The active cut of least height: the one a pairwise step takes weight from."""
     worst, least = 0, np.inf
     for k in range(count):
-        height = _score(offsets[k], atoms[k], margins)
-        if height < least:
-            worst, least = k, height
+        if weights[k] > 0.0:
+            height = _score(offsets[k], atoms[k], margins)
+            if height < least:
+                worst, least = k, height
     return worst, least
 
 
 @njit(**_exact)
-def _merge_lightest(weights, offsets, atoms):
-    """Put the two cuts of least weight into one, their average, which is a point of the same polytope."""
-    order = np.argsort(weights)
+def _find_atom(count, offsets, atoms, offset, slope):
+    """The slot of a cut that is stored already, or -1."""
+    for k in range(count):
+        if offsets[k] == offset and np.all(atoms[k] == slope):
+            return k
+    return -1
+
+
+@njit(**_exact)
+def _free_slot(count, weights, offsets, atoms):
+    """A slot without weight; if there is none, the two lightest cuts become one, a point of the same polytope."""
+    order = np.argsort(weights[:count])
     a, b = order[0], order[1]
-    total = weights[a] + weights[b]
-    share = weights[b] / total if total > 0.0 else 1.0
-    atoms[b] = (1.0 - share) * atoms[a] + share * atoms[b]
-    offsets[b] = (1.0 - share) * offsets[a] + share * offsets[b]
-    weights[b] = total
-    weights[a] = 0.0
+    if weights[a] > 0.0:
+        total = weights[a] + weights[b]
+        share = weights[b] / total
+        atoms[b] = (1.0 - share) * atoms[a] + share * atoms[b]
+        offsets[b] = (1.0 - share) * offsets[a] + share * offsets[b]
+        weights[b] = total
+        weights[a] = 0.0
     return a
 
 
@@ -168,7 +179,7 @@ def frank_wolfe_epoch(design, maps, batch, costs, grams, state, visits, inner_st
     rows, tasks, signs = maps
     starts, groups, which, integers, reals, buffer = batch
     gram_starts, gram_values = grams
-    parameters, slopes, offsets, atoms, atom_offsets, weights, counts, gaps = state
+    parameters, slopes, offsets, atoms, atom_offsets, weights, counts, versions, gaps = state
     widest = 0
     for i in visits:
         widest = max(widest, starts[i + 1] - starts[i])
@@ -208,7 +219,10 @@ def frank_wolfe_epoch(design, maps, batch, costs, grams, state, visits, inner_st
                 gaps[i] = max(gap, 0.0)
             if not gap > shrink * first or not gap > 1e-15 * abs(value):
                 break
-            worst, least = _lowest_atom(counts[i], atom_offsets[i], block, margins)
+            worst, least = _lowest_atom(counts[i], weights[i], atom_offsets[i], block, margins)
+            slot = _find_atom(counts[i], atom_offsets[i], block, offset, slope[:p])
+            if slot == worst:
+                break
             for e in range(p):
                 direction[e] = slope[e] - block[worst, e]
             _direction_image(design, r, t, y, gram, direction[:p], parameters_step, image[:p])
@@ -228,15 +242,18 @@ def frank_wolfe_epoch(design, maps, batch, costs, grams, state, visits, inner_st
             weights[i, worst] -= length
             if weights[i, worst] <= 1e-14:
                 length += weights[i, worst]
-                slot = worst
-            elif counts[i] < capacity:
-                slot = counts[i]
-                counts[i] += 1
-            else:
-                slot = _merge_lightest(weights[i], atom_offsets[i], block)
-            weights[i, slot] = length
-            atom_offsets[i, slot] = offset
-            block[slot] = slope[:p]
+                weights[i, worst] = 0.0
+            if slot < 0:
+                if counts[i] < capacity:
+                    slot = counts[i]
+                    counts[i] += 1
+                else:
+                    slot = _free_slot(capacity, weights[i], atom_offsets[i], block)
+                    versions[i] += 1
+                weights[i, slot] = 0.0
+                atom_offsets[i, slot] = offset
+                block[slot] = slope[:p]
+            weights[i, slot] += length
         for e in range(p):
             change = cost * y[e] * (sigma[e] - before[e])
             if change != 0.0:
