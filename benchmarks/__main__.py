@@ -12,9 +12,9 @@ from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-from benchmarks import decomposition, imports, operators
+from benchmarks import decomposition, imports, operators, solvers
 
-BENCHMARKS = {"imports": imports, "decomposition": decomposition, "operators": operators}
+BENCHMARKS = {"imports": imports, "decomposition": decomposition, "operators": operators, "solvers": solvers}
 
 
 def main() -> None:

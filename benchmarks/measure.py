@@ -27,7 +27,7 @@ class Row:
     def ok(self) -> bool | None:
         if self.target is None:
             return None
-        return self.ratio >= self.target if self.at_least else self.ratio <= self.target
+        return bool(self.ratio >= self.target if self.at_least else self.ratio <= self.target)
 
     def as_dict(self) -> dict[str, Any]:
         fields = ("what", "ours", "reference", "ratio", "target", "at_least", "ok", "note")

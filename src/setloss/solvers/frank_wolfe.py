@@ -33,13 +33,14 @@ class FrankWolfe:
     A visit takes up to `inner_steps` steps, or until the gap of the bag is down to `shrink` times what it was;
     a bag keeps up to `capacity` active cuts. Gram matrices take at most `gram_share` of the memory of X, the
     smallest bags first; bags without one take a single step a visit. After every `memory` epochs the dual point is
-    extrapolated; 0 never does.
+    extrapolated; 0 never does. A bag is visited in an epoch with a chance of `eagerness` times its share of the gap.
     """
 
     inner_steps: int = 20
     capacity: int = 16
-    shrink: float = 0.5
+    shrink: float = 0.2
     memory: int = 5
+    eagerness: float = 4.0
     check_every: int = 5
     gram_share: float = 0.25
     random_state: int = 0
@@ -110,13 +111,13 @@ class FrankWolfe:
         from setloss.solvers.kernels import recombine
 
         arrays = state.arrays
-        if (state.iteration + 1) % self.memory:
+        wait, pause = state.derived.get("wait", (self.memory, self.memory))
+        state.derived["wait"] = (wait - 1, pause)
+        if wait == self.memory:
+            state.derived["before"] = (arrays["weights"].copy(), arrays["versions"].copy())
+        if wait > 1 or "before" not in state.derived:
             return
-        names = ("weights", "versions")
-        before = state.derived.get("before")
-        state.derived["before"] = tuple(arrays[name].copy() for name in names)
-        if before is None:
-            return
+        before = state.derived.pop("before")
         direction = np.where((before[1] == arrays["versions"])[:, None], arrays["weights"] - before[0], 0.0)
         dual = problem.dual(arrays["parameters"], arrays["offsets"])
         for reach in (16.0, 4.0, 1.0):
@@ -129,14 +130,18 @@ class FrankWolfe:
             state.passes += 1
             if problem.dual(parameters, offsets) > dual:
                 arrays.update(weights=weights, slopes=slopes, offsets=offsets, parameters=parameters)
+                state.derived["wait"] = (self.memory, self.memory)
                 return
+        # In vain: leave more time to the epochs before the next try.
+        pause = min(2 * pause, 4 * self.memory)
+        state.derived["wait"] = (pause, pause)
 
     def _visits(self, gaps: Array, iteration: int) -> NDArray[np.int64]:
         """Every bag once at first; then those that hold nearly all of the gap, in random order."""
         generator = np.random.default_rng([self.random_state, iteration])
         if not np.all(np.isfinite(gaps)):
             return generator.permutation(len(gaps))
-        chance = np.minimum(1.0, 4 * gaps / max(float(gaps.mean()), 1e-300)) + 0.05
+        chance = np.minimum(1.0, self.eagerness * gaps / max(float(gaps.mean()), 1e-300)) + 0.05
         return generator.permutation(np.flatnonzero(generator.random(len(gaps)) < chance))
 
     def _measure(self, problem: Problem, state: State, tol: float) -> None:

@@ -79,8 +79,15 @@ def _inner_products(design, first, second, scratch):
 @njit(**_exact)
 def block_gram(design, rows, tasks, signs, scratch, gram):
     """gram[e, e'] = y_e y_e' <x_row(e), x_row(e')> for elements of the same task, 0 otherwise."""
-    data, indices, indptr, sparse = design[1], design[2], design[3], design[4]
+    dense, data, indices, indptr, sparse, constant = design
     p = len(rows)
+    if not sparse and tasks[0] == tasks[-1] and rows[-1] - rows[0] == p - 1:
+        block = dense[rows[0] : rows[-1] + 1]
+        gram[:] = np.dot(block, block.T)
+        for a in range(p):
+            for b in range(p):
+                gram[a, b] = signs[a] * signs[b] * (gram[a, b] + constant * constant)
+        return
     for a in range(p):
         if sparse:
             for k in range(indptr[rows[a]], indptr[rows[a] + 1]):
