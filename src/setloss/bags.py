@@ -39,7 +39,13 @@ class Bags:
             raise ValueError(f"groups must be a 1-D array, one bag id per element; got shape {array.shape}")
         if array.dtype.kind == "f" and np.any(np.isnan(array)):
             raise ValueError(f"groups must name a bag for every element; element {np.argmax(np.isnan(array))} is NaN")
-        ids, inverse, sizes = np.unique(array, return_inverse=True, return_counts=True)
+        missing = array.dtype.kind == "M" and np.any(np.isnat(array))
+        if missing or (array.dtype == object and any(name is None or name != name for name in array.tolist())):
+            raise ValueError("groups must name a bag for every element; some are missing")
+        try:
+            ids, inverse, sizes = np.unique(array, return_inverse=True, return_counts=True)
+        except TypeError:
+            raise ValueError("groups must be names of one kind, all numbers or all strings") from None
         order = np.argsort(inverse, kind="stable")
         contiguous = bool(np.all(order == np.arange(len(order))))
         return cls(np.concatenate(([0], np.cumsum(sizes))), None if contiguous else order, ids)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,7 +19,7 @@ from setloss.lattice import Array
 from setloss.losses import Loss
 from setloss.lowering import SpecTable, lower
 from setloss.operators.cut import Surrogate
-from setloss.operators.names import operator_named
+from setloss.operators.names import Operator, operator_named
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,18 @@ class BatchSurrogate:
     which: NDArray[np.intp]
     table: SpecTable = field(repr=False)
 
+    def same_as(self, other: BatchSurrogate | None) -> bool:
+        """Whether the other one has the same surrogate for every bag, so that cuts of one are cuts of the other."""
+        if other is None or other is self:
+            return other is self
+        pairs: list[tuple[Any, Any]] = [
+            (self.bags.offsets, other.bags.offsets),
+            (self.groups, other.groups),
+            (self.which, other.which),
+            *zip(self.table.arrays, other.table.arrays, strict=True),
+        ]
+        return all(np.array_equal(left, right) for left, right in pairs)
+
     def cuts(self, margins: ArrayLike, *, parallel: bool = False) -> BatchCuts:
         """The cuts at flat margins, in the order of the labels; the result does not depend on `parallel`.
 
@@ -63,7 +76,7 @@ class BatchSurrogate:
 
 
 def batch_surrogate(
-    loss: Loss, labels: ArrayLike, bags: Bags | ArrayLike, operator: str = "bd", scale: float = 2.0
+    loss: Loss, labels: ArrayLike, bags: Bags | ArrayLike, operator: str | Operator = "bd", scale: float = 2.0
 ) -> BatchSurrogate:
     """Prepare the surrogates of every bag.
 
@@ -76,7 +89,8 @@ def batch_surrogate(
     bags
         `Bags`, or the n + 1 offsets of the bags in the flat arrays.
     operator, scale
-        One of the names in `setloss.operators.names` and the scale c of its rescaled part.
+        One of the names in `setloss.operators.names` and the scale c of its rescaled part; or a function from set
+        functions to surrogates, such as `B_D`.
     """
     bags = bags if isinstance(bags, Bags) else Bags.from_offsets(bags)
     truth = bags.gather(as_labels(labels, "labels", ndim=(1,)))
@@ -88,9 +102,12 @@ def batch_surrogate(
 
 
 @lru_cache(maxsize=65536)
-def surrogate_on_counts(loss: Loss, operator: str, scale: float, positives: int, negatives: int) -> Surrogate:
+def surrogate_on_counts(
+    loss: Loss, operator: str | Operator, scale: float, positives: int, negatives: int
+) -> Surrogate:
     """The reference surrogate of a bag with that many positives and negatives, positives first."""
-    return operator_named(operator, scale)(loss.on_counts(positives, negatives))
+    build = operator_named(operator, scale) if isinstance(operator, str) else operator
+    return build(loss.on_counts(positives, negatives))
 
 
 def _flat_margins(margins: ArrayLike, size: int) -> NDArray[np.floating]:

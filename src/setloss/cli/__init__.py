@@ -8,6 +8,10 @@ import setloss
 from setloss.cli.check import check
 from setloss.cli.decompose import decompose
 from setloss.cli.errors import OneSentenceGroup
+from setloss.cli.evaluate import evaluate
+from setloss.cli.predict import predict
+from setloss.cli.train import EPILOG as TRAIN_EPILOG
+from setloss.cli.train import train
 
 EPILOG = "Exit codes: 0 fine, 2 bad input (one sentence on standard error says what)."
 
@@ -20,6 +24,9 @@ app = typer.Typer(
 )
 app.command(epilog=EPILOG)(decompose)
 app.command(epilog=EPILOG)(check)
+app.command(epilog=TRAIN_EPILOG)(train)
+app.command(epilog=EPILOG)(predict)
+app.command(epilog=EPILOG)(evaluate)
 
 
 def _print_version(wanted: bool) -> None:
@@ -35,7 +42,7 @@ def _setloss(
         bool, typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True)
     ] = False,
 ) -> None:
-    """Losses of whole sets of mistakes: look at one, and split it into submodular + supermodular."""
+    """Losses of whole sets of mistakes: look at one, split it into submodular + supermodular, train for it."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
 

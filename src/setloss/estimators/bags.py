@@ -37,9 +37,13 @@ class BagClassifier(LinearSetModel):
         check_consistent_length(X, y)
         if y.dtype.kind == "f" and not np.all(np.isfinite(y)):
             raise ValueError(f"y contains NaN or inf at frame {int(np.argmin(np.isfinite(y)))}")
+        if y.dtype == object and any(label is None or label != label for label in y.tolist()):
+            raise ValueError("y has missing labels; leave those frames out")
         self.classes_, positive = two_classes(y)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         kept = np.flatnonzero(weights > 0)
+        if len(kept) and len(np.unique(positive[kept])) < 2:
+            raise ValueError("the frames of positive weight have only one class; training needs both")
         bags = _bags(groups, len(y), kept)
         rows = kept if bags.order is None else kept[bags.order]
         ordered = Bags(bags.offsets)
@@ -73,6 +77,11 @@ class BagClassifier(LinearSetModel):
         """The loss of every bag, in sorted order of the groups; without groups every frame is a bag."""
         predicted = self.predict(X)
         y = column_or_1d(y)
+        if len(y) != len(predicted):
+            raise ValueError(f"y has {len(y)} labels for {len(predicted)} frames")
+        if not np.all(np.isin(y, self.classes_)):
+            strange = y[~np.isin(y, self.classes_)][0]
+            raise ValueError(f"y contains {strange!r}; the classes of the model are {self.classes_.tolist()}")
         bags = np.arange(len(y)) if groups is None else groups
         second = self.classes_[1]
         return np.asarray(self._loss()(y == second, predicted == second, groups=bags))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, check_random_state, valida
 
 from setloss.lattice import Array
 from setloss.losses import Loss, loss_named
+from setloss.operators.names import Operator
 from setloss.solvers import Limits, Problem, Solution, Status, solve
 
 
@@ -23,7 +25,7 @@ class LinearSetModel(ClassifierMixin, BaseEstimator):
     def __init__(
         self,
         loss: str | Loss = "dice",
-        operator: str = "bd",
+        operator: str | Operator = "bd",
         *,
         scale: float = 2.0,
         C: float = 1.0,
@@ -67,6 +69,8 @@ class LinearSetModel(ClassifierMixin, BaseEstimator):
     def _constant(self) -> float:
         if not (np.isfinite(self.C) and self.C > 0):
             raise ValueError(f"C must be a positive number; got {self.C}")
+        if not (isinstance(self.scale, Real) and np.isfinite(float(self.scale)) and self.scale > 0):
+            raise ValueError(f"the scale c must be a positive number; got {self.scale!r}")
         if not (np.isfinite(self.intercept_scaling) and self.intercept_scaling > 0):
             raise ValueError(f"intercept_scaling must be a positive number; got {self.intercept_scaling}")
         return float(self.intercept_scaling) if self.fit_intercept else 0.0
@@ -128,5 +132,5 @@ def two_classes(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
             f"{len(classes)} classes ({', '.join(map(str, classes[:5]))}...)"
         )
     if len(classes) < 2:
-        raise ValueError(f"y has only one class, {classes[0]!r}; training needs examples of both")
+        raise ValueError(f"y has only one class, {classes[0]}; training needs examples of both")
     return classes, codes.ravel() == 1

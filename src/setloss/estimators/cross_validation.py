@@ -7,16 +7,17 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
+from scipy.sparse import issparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GroupKFold, KFold, check_cv
-from sklearn.utils import _safe_indexing
+from sklearn.utils import _safe_indexing, indexable
 
 from setloss.estimators.bags import BagClassifier
 from setloss.estimators.base import LinearSetModel
 from setloss.estimators.sets import SetClassifier
 from setloss.lattice import Array
 from setloss.losses import Loss
+from setloss.operators.names import Operator
 
 
 class CrossValidatedModel(LinearSetModel):
@@ -32,10 +33,10 @@ class CrossValidatedModel(LinearSetModel):
     def __init__(
         self,
         loss: str | Loss = "dice",
-        operator: str = "bd",
+        operator: str | Operator = "bd",
         *,
         Cs: int | Sequence[float] = 7,
-        operators: Sequence[str] | None = None,
+        operators: Sequence[str | Operator] | None = None,
         cv: Any = 5,
         scale: float = 2.0,
         tol: float = 1e-3,
@@ -65,12 +66,14 @@ class CrossValidatedModel(LinearSetModel):
         self.callbacks = callbacks
 
     def _path(self) -> Array:
-        path = np.logspace(-3, 3, self.Cs) if isinstance(self.Cs, int) else np.sort(np.asarray(self.Cs, dtype=float))
+        if isinstance(self.Cs, int | np.integer) and self.Cs > 0:
+            return np.logspace(-3, 3, int(self.Cs))
+        path = np.sort(np.atleast_1d(np.asarray(self.Cs, dtype=float))) if not np.isscalar(self.Cs) else np.empty(0)
         if path.ndim != 1 or len(path) == 0 or not np.all(np.isfinite(path)) or path[0] <= 0:
             raise ValueError(f"Cs is a number of values or a list of positive numbers; got {self.Cs!r}")
         return path
 
-    def _candidate(self, operator: str, C: float) -> Any:
+    def _candidate(self, operator: str | Operator, C: float) -> Any:
         shared = set(self._simple().get_params()) & set(self.get_params())
         parameters = {name: getattr(self, name) for name in shared}
         return self._simple(**(parameters | {"operator": operator, "C": C}))
@@ -91,10 +94,10 @@ class CrossValidatedModel(LinearSetModel):
         self.cv_results_ = {name: [row[name] for row in results] for name in best}
 
     def _fold(
-        self, operator: str, path: Array, X: Any, y: Any, groups: Any, train: Any, test: Any
+        self, operator: str | Operator, path: Array, X: Any, y: Any, groups: Any, train: Any, test: Any
     ) -> tuple[list[Array], list[float]]:
         """The losses on the test part and the gaps, for every C of the path."""
-        model = clone(self._candidate(operator, 1.0)).set_params(warm_start=True)
+        model = self._candidate(operator, 1.0).set_params(warm_start=True)
         losses, gaps = [], []
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
@@ -116,6 +119,13 @@ def _part(index: Any, X: Any, y: Any, groups: Any) -> Iterator[Any]:
         yield array if index is None else _safe_indexing(array, index)
 
 
+def _indexable(X: Any, y: Any) -> tuple[Any, Any]:
+    if y is None:
+        raise ValueError("requires y to be passed, but the target y is None")
+    X, y = indexable(X, y)
+    return X, y.toarray() if issparse(y) else (np.asarray(y) if isinstance(y, list) else y)
+
+
 class SetClassifierCV(CrossValidatedModel, SetClassifier):
     """`SetClassifier` with C, and the operator if asked, chosen by cross-validation."""
 
@@ -123,11 +133,12 @@ class SetClassifierCV(CrossValidatedModel, SetClassifier):
 
     def fit(self, X: Any, y: Any) -> SetClassifierCV:  # type: ignore[override]
         """Choose on the folds, then train on all of X (n, d) and y (n, p)."""
+        X, y = _indexable(X, y)
         cv = self.cv
-        if isinstance(cv, int):
+        if isinstance(cv, int) and getattr(y, "ndim", 1) == 2:
             seed = self.random_state if self.random_state is not None else 0
             cv = KFold(cv, shuffle=True, random_state=seed)
-        self._choose(X, y, None, list(check_cv(cv).split(X, y)))
+        self._choose(X, y, None, list(check_cv(cv, y, classifier=True).split(X, y)))
         self._refit(X, y, None)
         return self
 
@@ -139,6 +150,7 @@ class BagClassifierCV(CrossValidatedModel, BagClassifier):
 
     def fit(self, X: Any, y: Any, groups: Any = None) -> BagClassifierCV:  # type: ignore[override]
         """Choose on folds that never split a bag, then train on all frames."""
+        X, y = _indexable(X, y)
         by_bag = isinstance(self.cv, int) and groups is not None
         cv = GroupKFold(self.cv) if by_bag else check_cv(self.cv, y, classifier=True)
         self._choose(X, y, groups, list(cv.split(X, y, groups)))

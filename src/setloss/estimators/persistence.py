@@ -7,6 +7,7 @@ not know, it refuses.
 from __future__ import annotations
 
 import json
+import os
 import zipfile
 from dataclasses import asdict
 from pathlib import Path
@@ -42,9 +43,11 @@ def save(model: LinearSetModel, path: str | Path) -> None:
     target = Path(path)
     if not target.parent.is_dir():
         raise ModelFileError(f"the folder of {target} does not exist; create it first")
+    if target.is_dir():
+        raise ModelFileError(f"{target} is a folder; give the name of a file")
     known = {name: getattr(model, name) for name in _MODELS[kind]().get_params() if hasattr(model, name)}
     known |= {"C": getattr(model, "C_", known.get("C")), "operator": getattr(model, "operator_", model.operator)}
-    parameters = {name: value for name, value in known.items() if name not in (*_FORGOTTEN, "loss")}
+    parameters = {name: _plain(name, value) for name, value in known.items() if name not in (*_FORGOTTEN, "loss")}
     header = {
         "format": FORMAT,
         "version": setloss.__version__,
@@ -59,7 +62,12 @@ def save(model: LinearSetModel, path: str | Path) -> None:
     arrays = {"coef": model.coef_, "intercept": model.intercept_, "classes": np.asarray(model.classes_)}
     if hasattr(model, "feature_names_in_"):
         arrays["feature_names"] = np.asarray(model.feature_names_in_, dtype=str)
-    dump({"header": json.dumps(header), **arrays}, target)
+    temporary = target.with_name(f"{target.name}.{os.getpid()}.tmp")
+    try:
+        dump({"header": json.dumps(header), **arrays}, temporary)
+        temporary.replace(target)
+    finally:
+        temporary.unlink(missing_ok=True)
 
 
 def load(path: str | Path) -> Any:
@@ -93,9 +101,16 @@ def _rebuild(header: dict[str, Any], content: dict[str, Any]) -> Any:
     model = _MODELS[header["kind"]](**header["parameters"])
     model.loss = _restore(header["loss"])
     coef, intercept = np.asarray(content["coef"]), np.asarray(content["intercept"])
+    classes = np.asarray(content["classes"])
     if coef.ndim != 2 or intercept.shape != coef.shape[:1] or coef.shape[1] != header["n_features_in"]:
         raise ValueError("shapes")
-    model.coef_, model.intercept_, model.classes_ = coef, intercept, np.asarray(content["classes"])
+    if coef.dtype.kind != "f" or intercept.dtype.kind != "f" or classes.shape != (2,):
+        raise ValueError("types")
+    if not (np.all(np.isfinite(coef)) and np.all(np.isfinite(intercept))):
+        raise ValueError("not finite")
+    if header["kind"] == "BagClassifier" and len(coef) != 1:
+        raise ValueError("shapes")
+    model.coef_, model.intercept_, model.classes_ = coef, intercept, classes
     model.n_features_in_, model.n_iter_, model.dual_gap_ = coef.shape[1], header["n_iter"], header["dual_gap"]
     model._flat = header["flat"]
     if "feature_names" in content:
@@ -103,11 +118,19 @@ def _rebuild(header: dict[str, Any], content: dict[str, Any]) -> Any:
     return model
 
 
+def _plain(name: str, value: Any) -> Any:
+    """A parameter as JSON knows it."""
+    value = value.item() if isinstance(value, np.generic) else value
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    raise ModelFileError(f"a model with {name}={value!r} cannot be saved; use a name or a number")
+
+
 def _describe(loss: Any) -> Any:
     if isinstance(loss, str):
         return loss
     name = type(loss).__name__
-    if name not in _LOSSES:
+    if name not in _LOSSES or type(loss) is not getattr(losses, name):
         raise ModelFileError(
             f"a model trained for a {name} cannot be saved: the loss is code or a table of yours. Save coef_ and "
             "intercept_, or use one of the losses with a formula."

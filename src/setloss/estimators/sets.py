@@ -88,7 +88,8 @@ class SetClassifier(LinearSetModel):
             raise ValueError("This SetClassifier estimator requires y to be passed, but the target y is None.")
         array = y.toarray() if issparse(y) else np.asarray(y)
         self._flat = array.ndim == 1
-        if self._flat or array.shape[1:] == (1,):
+        missing = array.dtype.kind == "f" and bool(np.any(np.isnan(array)))
+        if self._flat or (array.shape[1:] == (1,) and not missing):
             column = check_array(array, ensure_2d=False, dtype=None, input_name="y").ravel()
             self.classes_, positive = two_classes(column)
             return positive[:, None], np.ones((len(positive), 1), dtype=bool)
@@ -100,9 +101,8 @@ class SetClassifier(LinearSetModel):
                 f"Unknown label type: y must hold 0 and 1 (NaN where a label is missing); it contains {strange}"
             )
         positive = known & (array == 1)
-        constant = np.flatnonzero((positive.sum(axis=0) == 0) | (positive.sum(axis=0) == known.sum(axis=0)))
-        if len(constant) == array.shape[1]:
-            raise ValueError("every label has only one class in y; training needs both")
+        if not np.any(positive) or np.array_equal(positive, known):
+            raise ValueError("y has only one class: all known labels are equal; training needs both")
         self.classes_ = np.array([0, 1])
         return positive, known
 
@@ -129,9 +129,15 @@ class SetClassifier(LinearSetModel):
 
     def _losses(self, X: Any, y: Any) -> tuple[Array, NDArray[np.bool_]]:
         predicted = self._scores(X) > 0
-        array = (y.toarray() if issparse(y) else np.asarray(y)).reshape(len(predicted), -1)
+        array = y.toarray() if issparse(y) else np.asarray(y)
+        array = array[:, None] if array.ndim == 1 else array
+        if array.shape != predicted.shape:
+            raise ValueError(f"y has shape {array.shape}; the model gives labels of shape {predicted.shape}")
         positive = array == self.classes_[1]
         known = ~np.isnan(array) if array.dtype.kind == "f" else np.ones_like(positive)
+        if not np.all(np.isin(array[known], self.classes_)):
+            strange = array[known][~np.isin(array[known], self.classes_)][0]
+            raise ValueError(f"y contains {strange!r}; the classes of the model are {self.classes_.tolist()}")
         wrong = known & (predicted != positive)
         used = known.any(axis=1)
         flat = known[used]

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from setloss.solvers.problem import Problem
 
 FORMAT = "setloss-checkpoint-1"
+_NUMBERS = ("primal", "dual", "iteration", "passes", "exact")
+_GROWING = frozenset(("planes", "plane_offsets", "idle", "bags"))
 
 
 class CheckpointError(ValueError):
@@ -51,12 +53,20 @@ class Checkpoint:
                 "C or solver differ). Delete it, or give another path."
             )
         names = {"best", *state.arrays}
-        if set(arrays) != names or any(arrays[n].shape[1:] != _get(state, n).shape[1:] for n in names):
+        grown = {len(arrays[name]) for name in _GROWING & set(arrays)}
+        fixed = {name for name in names & set(arrays) if name not in _GROWING}
+        if (
+            set(arrays) != names
+            or len(grown) > 1
+            or any(arrays[name].shape != _get(state, name).shape for name in fixed)
+            or any(arrays[name].shape[1:] != _get(state, name).shape[1:] for name in names - fixed)
+        ):
             raise CheckpointError(f"the checkpoint {self.path} does not fit this problem; delete it to start anew")
         state.best = arrays["best"]
+        state.derived.clear()
         for name in state.arrays:
             state.arrays[name] = arrays[name]
-        for name in ("primal", "dual", "iteration", "passes", "exact"):
+        for name in _NUMBERS:
             setattr(state, name, header[name])
         return float(header["seconds"])
 
@@ -65,7 +75,7 @@ class Checkpoint:
         if self.path is None:
             return
         header: dict[str, Any] = {"format": FORMAT, "fingerprint": self.fingerprint, "seconds": seconds}
-        header |= {name: getattr(state, name) for name in ("primal", "dual", "iteration", "passes", "exact")}
+        header |= {name: getattr(state, name) for name in _NUMBERS}
         arrays: dict[str, Any] = {"header": np.array(json.dumps(header)), "best": state.best, **state.arrays}
         temporary = self.path.with_name(f"{self.path.name}.{os.getpid()}.tmp")
         try:
@@ -79,12 +89,12 @@ class Checkpoint:
 
     def _read(self, path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
         try:
-            with np.load(path, allow_pickle=False) as file:
+            with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
                 header = json.loads(str(file["header"]))
-                if header.get("format") != FORMAT:
+                if header.get("format") != FORMAT or not {"seconds", *_NUMBERS} <= set(header):
                     raise KeyError("format")
                 return header, {name: file[name] for name in file.files if name != "header"}
-        except (zipfile.BadZipFile, OSError, EOFError, ValueError, KeyError, AttributeError) as error:
+        except (zipfile.BadZipFile, OSError, EOFError, ValueError, TypeError, KeyError, AttributeError) as error:
             raise CheckpointError(
                 f"{path} is not a checkpoint of setloss, or it is damaged ({type(error).__name__}). "
                 "Delete it to start anew, or give another path."

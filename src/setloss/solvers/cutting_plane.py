@@ -64,6 +64,9 @@ class CuttingPlane:
         self._add(state, problem.parameters(np.asarray(cuts.slopes)).ravel(), float(problem.costs @ cuts.offsets))
         state.passes += 1
 
+    def finish(self, problem: Problem, state: State) -> None:
+        """Nothing is pending between two iterations."""
+
     def _evaluate(self, problem: Problem, state: State) -> None:
         margins = problem.margins(state.best)
         state.derived["best_margins"] = margins
@@ -77,9 +80,12 @@ class CuttingPlane:
             gram = planes @ planes.T
         row = planes @ plane
         state.derived["gram"] = np.block([[gram, row[:, None]], [row[None, :], np.array([[plane @ plane]])]])
-        arrays["planes"] = np.vstack([planes, plane])
-        arrays["plane_offsets"] = np.append(arrays["plane_offsets"], offset)
-        arrays["idle"] = np.append(arrays["idle"], 0)
+        grown = {
+            "planes": np.vstack([planes, plane]),
+            "plane_offsets": np.append(arrays["plane_offsets"], offset),
+            "idle": np.append(arrays["idle"], 0),
+        }
+        arrays.update(grown)
 
     def _solve(self, problem: Problem, state: State) -> Array:
         """The program over the planes: offers its dual value and returns its W."""
@@ -93,9 +99,8 @@ class CuttingPlane:
         arrays["idle"] = np.where(weights > 1e-10, 0, arrays["idle"] + 1)
         kept = arrays["idle"] <= IDLE_LIMIT
         if not np.all(kept):
-            for name in ("planes", "plane_offsets", "idle"):
-                arrays[name] = arrays[name][kept]
             state.derived["gram"] = state.derived["gram"][np.ix_(kept, kept)]
+            arrays.update({name: arrays[name][kept] for name in ("planes", "plane_offsets", "idle")})
         return np.asarray(target.reshape(problem.shape))
 
     def _search(self, problem: Problem, state: State, target: Array, margins: Array) -> Array:

@@ -30,13 +30,14 @@ MIN_GRAM_ENTRIES = 2**22
 class FrankWolfe:
     """Configuration of the solver; the defaults suit both frames and labels.
 
-    A visit takes up to `inner_steps` steps, or until the gap of the bag is down to `shrink` times what it was;
-    a bag keeps up to `capacity` active cuts. Gram matrices take at most `gram_share` of the memory of X, the
-    smallest bags first; bags without one take a single step a visit. After every `memory` epochs the dual point is
-    extrapolated; 0 never does. A bag is visited in an epoch with a chance of `eagerness` times its share of the gap.
+    A visit takes up to `inner_steps` steps, by default as many as take the time of reading the rows, or until the gap
+    of the bag is down to `shrink` times what it was; a bag keeps up to `capacity` active cuts. Gram matrices take at
+    most `gram_share` of the memory of X, the smallest bags first; bags without one take a single step a visit. After
+    every `memory` epochs the dual point is extrapolated; 0 never does. A bag is visited in an epoch with a chance of
+    `eagerness` times its share of the gap.
     """
 
-    inner_steps: int = 20
+    inner_steps: int | None = None
     capacity: int = 16
     shrink: float = 0.2
     memory: int = 5
@@ -61,17 +62,19 @@ class FrankWolfe:
             "versions": np.zeros(n, dtype=np.int64),
             "gaps": np.full(n, np.inf),
         }
-        if warm is not None and all(warm.arrays.get(name, _NONE).shape == a.shape for name, a in arrays.items()):
+        known = warm is not None and all(warm.arrays.get(n, _NONE).shape == a.shape for n, a in arrays.items())
+        if warm is not None and known and problem.surrogate.same_as(warm.surrogate):
             arrays = {name: np.array(warm.arrays[name]) for name in arrays}
             arrays["gaps"][:] = np.inf
         arrays["parameters"] = problem.parameters(arrays["slopes"])
-        state = State(arrays, best=arrays["parameters"].copy())
-        state.derived["grams"] = self._grams(problem)
-        return state
+        return State(arrays, best=arrays["parameters"].copy())
 
     def step(self, problem: Problem, state: State, tol: float) -> None:
         from setloss.solvers.kernels import frank_wolfe_epoch
 
+        if "grams" not in state.derived:
+            state.derived["grams"] = self._grams(problem)
+            state.derived["inner_steps"] = self.inner_steps or _balanced_steps(problem)
         arrays, bags = state.arrays, problem.surrogate.bags
         visits = self._visits(arrays["gaps"], state.iteration)
         batch = (
@@ -90,7 +93,7 @@ class FrankWolfe:
             state.derived["grams"],
             dual,
             visits,
-            self.inner_steps,
+            state.derived["inner_steps"],
             self.shrink,
         )
         state.passes += 2 * float(bags.sizes[visits].sum()) / bags.elements
@@ -101,6 +104,10 @@ class FrankWolfe:
         due = (state.iteration + 1) % self.check_every == 0
         if due or estimate <= 2 * tol * (reference + estimate):
             self._measure(problem, state, tol)
+
+    def finish(self, problem: Problem, state: State) -> None:
+        """Before any other exit than convergence: what the last epochs were worth."""
+        self._measure(problem, state, tol=np.inf)
 
     def _extrapolate(self, problem: Problem, state: State) -> None:
         """Go on in the direction of the last epochs, as far as that raises the dual.
@@ -181,6 +188,14 @@ class FrankWolfe:
         maps = (problem.rows, problem.tasks, problem.signs)
         all_grams(problem.design.arrays, bags.offsets, *maps, starts, scratch, grams)
         return starts, grams
+
+
+def _balanced_steps(problem: Problem) -> int:
+    """Inner steps that cost about as much as the two passes over the rows of a bag: none is free."""
+    length = len(problem.signs) / problem.n_bags
+    design = problem.design
+    entries = design.data.size / max(len(design.indptr) - 1, 1) if design.sparse else design.features
+    return int(np.clip(2 * entries / (40 + length), 3, 20))
 
 
 _NONE = np.empty(0)

@@ -91,7 +91,7 @@ def block_gram(design, rows, tasks, signs, scratch, gram):
     for a in range(p):
         if sparse:
             for k in range(indptr[rows[a]], indptr[rows[a] + 1]):
-                scratch[indices[k]] = data[k]
+                scratch[indices[k]] += data[k]
         for b in range(a + 1):
             value = 0.0
             if tasks[a] == tasks[b]:
@@ -191,7 +191,7 @@ def frank_wolfe_epoch(design, maps, batch, costs, grams, state, visits, inner_st
     for i in visits:
         widest = max(widest, starts[i + 1] - starts[i])
     order, ranked = np.empty(widest, np.int64), np.empty(widest, np.int64)
-    sums, slope, chosen = np.empty(3 * widest + 1), np.empty(widest), np.empty(widest, np.bool_)
+    sums, slope, chosen = np.empty(widest + integers.shape[1]), np.empty(widest), np.empty(widest, np.bool_)
     direction, image = np.empty(widest), np.empty(widest)
     capacity = weights.shape[1]
     parameters_step = np.zeros(parameters.shape)
@@ -295,7 +295,7 @@ def subgradient_epoch(design, maps, batch, costs, dual_point, visits, epoch):
     n = len(visits)
     widest = np.max(np.diff(starts))
     order, ranked = np.empty(widest, np.int64), np.empty(widest, np.int64)
-    sums, slope, chosen = np.empty(3 * widest + 1), np.empty(widest), np.empty(widest, np.bool_)
+    sums, slope, chosen = np.empty(widest + integers.shape[1]), np.empty(widest), np.empty(widest, np.bool_)
     margins = np.empty(widest)
     share = 1.0 / (epoch + 1)
     for visit in range(n):

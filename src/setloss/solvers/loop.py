@@ -66,6 +66,10 @@ class Method(Protocol):
         """One iteration, in place."""
         ...
 
+    def finish(self, problem: Problem, state: State) -> None:
+        """Bring the best primal point and dual value up to date when the loop stops before convergence."""
+        ...
+
 
 @dataclass(frozen=True)
 class Limits:
@@ -97,7 +101,9 @@ def run(problem: Problem, method: Method, limits: Limits, warm: Solution | None 
     began = last_save = clock()
     status = Status.ITERATION_LIMIT
     try:
-        while state.iteration < limits.max_iter:
+        while relative_gap(state.primal, state.dual) > limits.tol:
+            if state.iteration >= limits.max_iter:
+                break
             method.step(problem, state, limits.tol)
             state.iteration += 1
             seconds = spent + clock() - began
@@ -105,9 +111,6 @@ def run(problem: Problem, method: Method, limits: Limits, warm: Solution | None 
             history.append(record)
             for callback in limits.callbacks:
                 callback(record)
-            if relative_gap(state.primal, state.dual) <= limits.tol:
-                status = Status.CONVERGED
-                break
             if state.stalled:
                 status = Status.STALLED
                 break
@@ -119,7 +122,20 @@ def run(problem: Problem, method: Method, limits: Limits, warm: Solution | None 
                 last_save = clock()
     except KeyboardInterrupt:
         status = Status.INTERRUPTED
+    if relative_gap(state.primal, state.dual) > limits.tol:
+        method.finish(problem, state)
+    if relative_gap(state.primal, state.dual) <= limits.tol and status is not Status.INTERRUPTED:
+        status = Status.CONVERGED
     saved.write(state, spent + clock() - began)
     if not state.exact:
         status = Status.UNCERTIFIED if status is Status.CONVERGED else status
-    return Solution(state.best, state.primal, state.dual, status, tuple(history), state.arrays)
+    return Solution(
+        state.best,
+        state.primal,
+        state.dual,
+        status,
+        tuple(history),
+        state.iteration,
+        state.arrays,
+        problem.surrogate,
+    )

@@ -21,7 +21,7 @@ def solve_master(gram: Array, offsets: Array, blocks: NDArray[np.intp]) -> Array
     import clarabel
 
     size = len(offsets)
-    scale = max(float(np.max(np.abs(offsets))), float(np.max(np.diag(gram))), 1e-300)
+    scale = max(float(np.max(np.abs(offsets))), 1e-300)
     quadratic = csc_array(triu(csc_array(gram / scale)))
     sums = csc_array((np.ones(size), (blocks, np.arange(size))), shape=(int(blocks.max()) + 1, size))
     constraints = csc_array(vstack([csc_array(-np.eye(size)), sums]))

@@ -42,9 +42,7 @@ class NSlack:
             "plane_offsets": np.empty(0),
             "bags": np.empty(0, dtype=np.int64),
         }
-        if warm is not None and {"planes", "bags"} <= set(warm.arrays):
-            # The planes are those of unit costs, so they serve any C.
-            arrays |= {name: np.array(warm.arrays[name]) for name in ("planes", "plane_offsets", "bags")}
+        if warm is not None and warm.parameters.shape == problem.shape:
             arrays["parameters"] = warm.parameters.copy()
         return State(arrays, best=arrays["parameters"].copy())
 
@@ -67,9 +65,15 @@ class NSlack:
             if cuts.values[i] > slack[i] + epsilon:  # Alg. 1, lines 5 to 9: L and S parts in one cut
                 self._add(problem, arrays, i, cuts.offsets[i], np.asarray(cuts.slopes[lo:hi]))  # line 10, as meant
                 fresh += 1
-        if fresh == 0:
+        if fresh == 0 and "solved" in state.derived:
             state.stalled = True  # Alg. 1, line 14: no S^i has changed
         self._optimise(problem, state)  # Alg. 1, line 11
+
+    def finish(self, problem: Problem, state: State) -> None:
+        """Before any other exit than convergence: the last program may have found a better W."""
+        parameters = state.arrays["parameters"]
+        values = problem.cuts(problem.margins(parameters)).values
+        state.offer_primal(parameters, problem.primal(parameters, values))
 
     def _slack(self, problem: Problem, arrays: dict[str, Any]) -> Array:
         """xi_i = the largest of 0 and the cuts in S^i at the current W."""
@@ -83,13 +87,18 @@ class NSlack:
         lo, hi = problem.surrogate.bags.offsets[bag : bag + 2]
         full[lo:hi] = slope / problem.costs[bag]
         plane = problem.parameters(full).ravel()
-        arrays["planes"] = np.vstack([arrays["planes"], plane])
-        arrays["plane_offsets"] = np.append(arrays["plane_offsets"], offset)
-        arrays["bags"] = np.append(arrays["bags"], bag)
+        grown = {
+            "planes": np.vstack([arrays["planes"], plane]),
+            "plane_offsets": np.append(arrays["plane_offsets"], offset),
+            "bags": np.append(arrays["bags"], bag),
+        }
+        arrays.update(grown)
 
     def _optimise(self, problem: Problem, state: State) -> None:
         arrays = state.arrays
+        state.derived["solved"] = True
         if len(arrays["planes"]) == 0:
+            arrays["parameters"] = np.zeros(problem.shape)
             state.offer_dual(0.0)
             return
         costs = problem.costs[arrays["bags"]]

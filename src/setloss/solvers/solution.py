@@ -8,6 +8,7 @@ from enum import Enum
 
 import numpy as np
 
+from setloss.batch import BatchSurrogate
 from setloss.lattice import Array
 
 
@@ -45,7 +46,7 @@ class Record:
 class Solution:
     """The best parameters found, with P(W) = `primal` and a dual point of value `dual` below every P.
 
-    `arrays` is the last state of the method, from which a warm start goes on.
+    `arrays` is the last state of the method, from which a warm start goes on if the surrogates are the same.
     """
 
     parameters: Array = field(repr=False)
@@ -53,20 +54,23 @@ class Solution:
     dual: float
     status: Status
     history: tuple[Record, ...] = field(repr=False)
+    iterations: int = 0
     arrays: Mapping[str, Array] = field(repr=False, default_factory=dict)
+    surrogate: BatchSurrogate | None = field(repr=False, default=None)
 
     @property
     def gap(self) -> float:
         """(primal - dual) / primal: how far the objective can be from its minimum, relative to itself."""
         return relative_gap(self.primal, self.dual)
 
-    @property
-    def iterations(self) -> int:
-        return self.history[-1].iteration if self.history else 0
-
 
 def relative_gap(primal: float, dual: float) -> float:
-    """(primal - dual) / primal, 0 where both vanish; infinite without a dual bound."""
-    if not np.isfinite(dual):
+    """(primal - dual) / primal, 0 where both vanish.
+
+    Infinite without a dual bound, and where the "bound" exceeds the primal by more than rounding error: such a pair
+    certifies nothing.
+    """
+    difference = primal - dual
+    if not np.isfinite(difference) or difference < -1e-9 * abs(primal):
         return float("inf")
-    return max(primal - dual, 0.0) / primal if primal > 0 else 0.0
+    return max(difference, 0.0) / primal if primal > 0 else 0.0

@@ -34,6 +34,9 @@ class Subgradient:
         }
         return State(arrays, best=arrays["parameters"].copy())
 
+    def finish(self, problem: Problem, state: State) -> None:
+        """Nothing is pending between two epochs."""
+
     def step(self, problem: Problem, state: State, tol: float) -> None:
         from setloss.solvers.kernels import subgradient_epoch
 

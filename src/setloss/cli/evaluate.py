@@ -1,0 +1,83 @@
+"""``setloss evaluate``: every loss of a model on a data file, with standard errors."""
+
+import math
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from setloss.cli.data import DataOptions, check_features
+from setloss.cli.documents import print_document
+from setloss.cli.errors import InputError
+from setloss.cli.models import read_model, scores_of
+from setloss.cli.options import spread
+
+SHOWN = ("dice", "jaccard", "hamming", "curve1", "curve2", "curve3", "curve4")
+
+
+@spread
+def evaluate(
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="File written by setloss train.")],
+    data: DataOptions,
+    as_json: Annotated[bool, typer.Option("--json", help="JSON on standard output, nothing else.")] = False,
+) -> None:
+    """All losses at once: the mean over examples or bags, and its standard error.
+
+    For example: setloss evaluate scene.skops scene-test.arff
+    """
+    trained = read_model(model)
+    examples = data.read_for(trained, truth=True)
+    check_features(examples, data.data, trained, model)
+    truth, predicted, groups = _flat(trained, examples, data.data, model)
+    own, losses = _losses(trained)
+    values = {name: loss(truth, predicted, groups=groups) for name, loss in losses.items()}
+    table = {name: _mean(per_set) for name, per_set in values.items()}
+    if as_json:
+        facts = {"loss": own, "operator": trained.operator, "C": float(trained.C), "sets": len(values[own])}
+        print_document(facts | {"losses": table})
+        return
+    typer.echo(f"{model}: trained for {own} with {trained.operator}, C = {trained.C:g}")
+    width = max(map(len, table))
+    for name, row in table.items():
+        error = "" if row["error"] is None else f" +- {row['error']:.4f}"
+        typer.echo(f"{name:<{width}}  {row['mean']:.4f}{error}{'  (its own)' if name == own else ''}")
+
+
+def _flat(trained: Any, examples: Any, path: Path, model: Path) -> tuple[Any, Any, Any]:
+    """True and predicted labels of all known elements, and the set each belongs to."""
+    import numpy as np
+
+    from setloss.datasets import LabelSets
+    from setloss.estimators import SetClassifier
+
+    sets = isinstance(examples, LabelSets)
+    if sets != isinstance(trained, SetClassifier):
+        kinds = ("tracks", "label sets")
+        raise InputError(f"{path} holds {kinds[sets]} and the model {model} was trained on {kinds[not sets]}")
+    predicted = scores_of(trained, examples.X) > 0
+    if not sets:
+        return examples.y == 1, predicted[:, 0], examples.groups
+    if examples.Y.shape != predicted.shape:
+        raise InputError(
+            f"{path} has {examples.Y.shape[1]} labels and the model {model} was trained on {predicted.shape[1]}"
+        )
+    known = ~np.isnan(examples.Y.astype(np.float64))
+    if not known.any():
+        raise InputError(f"{path} has no known label to compare with")
+    return examples.Y[known] == 1, predicted[known], np.nonzero(known)[0]
+
+
+def _losses(trained: Any) -> tuple[str, dict[str, Any]]:
+    """What the model's own loss is called, and all losses by name."""
+    from setloss.losses import loss_named
+
+    own = trained.loss if isinstance(trained.loss, str) else repr(trained.loss)
+    losses = {name: loss_named(name) for name in SHOWN}
+    objective = loss_named(trained.loss) if isinstance(trained.loss, str) else trained.loss
+    own = next((name for name, loss in losses.items() if loss == objective), own)
+    return own, losses | {own: objective}
+
+
+def _mean(values: Any) -> dict[str, float | None]:
+    error = float(values.std(ddof=1)) / math.sqrt(len(values)) if len(values) > 1 else None
+    return {"mean": float(values.mean()), "error": error}

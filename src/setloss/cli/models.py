@@ -1,0 +1,65 @@
+"""Model files of the commands: a path that can be written, checked before the work, and a model to predict with."""
+
+import importlib.util
+import os
+from pathlib import Path
+from typing import Any
+
+from setloss.cli.errors import InputError
+
+SUFFIX = ".skops"
+
+
+def check_model_path(path: Path) -> None:
+    """Refuse a path that a model cannot be written to."""
+    if path.suffix.lower() != SUFFIX:
+        raise InputError(f"--model writes a {SUFFIX} file; got {path}")
+    check_writable("--model", path)
+    _require_skops()
+
+
+def check_writable(option: str, path: Path) -> None:
+    """Refuse a path in a folder that is not there, or that is not ours to write to."""
+    if not path.parent.is_dir():
+        raise InputError(f"{option}: there is no directory {path.parent}")
+    if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise InputError(f"{option}: {path} cannot be written")
+
+
+def write_model(model: Any, path: Path) -> None:
+    """Save a fitted estimator."""
+    from setloss.estimators import ModelFileError, save
+
+    try:
+        save(model, path)
+    except ModelFileError as error:
+        raise InputError(str(error)) from None
+    except OSError as error:
+        raise InputError(f"--model: {path} cannot be written: {error.strerror or error}") from None
+
+
+def read_model(path: Path) -> Any:
+    """The estimator in a file, or an `InputError`."""
+    if not path.is_file():
+        raise InputError(f"there is no model file {path}")
+    _require_skops()
+    from setloss.estimators import ModelFileError, load
+
+    try:
+        return load(path)
+    except ModelFileError as error:
+        raise InputError(str(error)) from None
+
+
+def scores_of(model: Any, X: Any) -> Any:
+    """Scores (n, p). Names of features have been compared already, and an array has none to compare again."""
+    names = vars(model).pop("feature_names_in_", None)
+    scores = model.decision_function(X)
+    if names is not None:
+        model.feature_names_in_ = names
+    return scores.reshape(len(scores), -1)
+
+
+def _require_skops() -> None:
+    if importlib.util.find_spec("skops") is None:
+        raise InputError("model files need skops: pip install 'setloss[io]'")

@@ -1,0 +1,183 @@
+"""``setloss train``: a linear model for a set-level loss, to a certified gap, from a data file to a model file."""
+
+import math
+import warnings
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from setloss.cli.data import DataOptions
+from setloss.cli.documents import print_document
+from setloss.cli.errors import InputError
+from setloss.cli.models import check_model_path, write_model
+from setloss.cli.options import LossOptions, TrainingOptions, spread
+
+INTERRUPTED = 130
+
+EPILOG = (
+    "Exit codes: 0 fine, also where a limit came before the gap asked for (a sentence on standard error and the "
+    "status say so); 2 bad input (one sentence on standard error says what); 130 interrupted: the first Ctrl-C "
+    "stops after the iteration under way and writes the best model so far (none while --cv still compares)."
+)
+
+
+@spread
+def train(
+    data: DataOptions,
+    loss: LossOptions,
+    training: TrainingOptions,
+    model: Annotated[Path, typer.Option(help="File to write, .skops.")],
+    as_json: Annotated[bool, typer.Option("--json", help="JSON on standard output, nothing else.")] = False,
+) -> None:
+    """Train a linear model for a loss of whole sets of mistakes, to a certified duality gap.
+
+    DATA with label sets trains a SetClassifier, tracks (bags of frames) a BagClassifier.
+    For example: setloss train scene.arff --loss dice --C 0.1 --model scene.skops
+    """
+    objective = loss.read()
+    training.check()
+    check_model_path(model)
+    examples = data.read()
+    fitted = _fit(examples, objective, training)
+    document = _summary(fitted, examples, training)
+    if examples.feature_names is not None:
+        import numpy as np
+
+        fitted.feature_names_in_ = np.array(examples.feature_names, dtype=object)
+    write_model(fitted, model)
+    _say_what_is_missing(document, training)
+    if as_json:
+        print_document(document | {"model": str(model)})
+    else:
+        _print_words(document)
+        typer.echo(f"model written to {model}")
+    if document["status"] == "interrupted":
+        raise typer.Exit(INTERRUPTED)
+
+
+def _fit(examples: Any, objective: Any, training: TrainingOptions) -> Any:
+    """The fitted estimator; its objective is known, so there is a model to write."""
+    from sklearn.exceptions import ConvergenceWarning
+
+    from setloss.cli.progress import NoModelYetError, Watch, say
+    from setloss.decomposition import DecompositionError
+
+    try:
+        with Watch(training.tol, training.fits()) as watch, warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # said in our own words
+            estimator = _estimator(examples, objective, training, watch)
+            _fit_to_features(estimator, examples, training.standardize)
+    except (ValueError, DecompositionError) as error:
+        raise InputError(str(error)) from None
+    except (NoModelYetError, KeyboardInterrupt):
+        say("interrupted before there was a model to write")
+        raise typer.Exit(INTERRUPTED) from None
+    solution = estimator.solution_
+    if not math.isfinite(solution.primal) and str(solution.status) == "interrupted":
+        say("interrupted before there was a model to write")
+        raise typer.Exit(INTERRUPTED)
+    if not math.isfinite(solution.primal):
+        raise InputError(
+            f"{solution.status} after {solution.iterations} iterations, before there was a model to write; raise "
+            "--max-iter or --max-time"
+        )
+    return estimator
+
+
+def _fit_to_features(estimator: Any, examples: Any, standardize: bool) -> None:
+    if not standardize:
+        estimator.fit(examples.X, *_targets(examples))
+        return
+    from setloss.cli.standardize import Standardizer
+
+    features = Standardizer.of(examples.X)
+    estimator.fit(features.apply(examples.X), *_targets(examples))
+    features.fold(estimator)
+
+
+def _estimator(examples: Any, objective: Any, training: TrainingOptions, watch: Any) -> Any:
+    from setloss import estimators
+    from setloss.datasets import LabelSets
+
+    shared = training.shared() | {"loss": objective, "callbacks": (watch,)}
+    sets = isinstance(examples, LabelSets)
+    if training.cv is not None:
+        choose = estimators.SetClassifierCV if sets else estimators.BagClassifierCV
+        return choose(Cs=training.path(), operators=training.operator_list(), cv=training.cv, **shared)
+    checkpoint = None if training.checkpoint is None else str(training.checkpoint)
+    simple = estimators.SetClassifier if sets else estimators.BagClassifier
+    return simple(C=1.0 if training.C is None else training.C, checkpoint=checkpoint, **shared)
+
+
+def _targets(examples: Any) -> tuple[Any, ...]:
+    from setloss.datasets import LabelSets
+
+    return (examples.Y,) if isinstance(examples, LabelSets) else (examples.y, examples.groups)
+
+
+def _summary(fitted: Any, examples: Any, training: TrainingOptions) -> dict[str, Any]:
+    """How the training ended; numbers that are not known (a subgradient has no dual) are None."""
+    solution = fitted.solution_
+    last = solution.history[-1] if solution.history else None
+    values = fitted.losses(examples.X, *_targets(examples))
+    document: dict[str, Any] = {
+        "status": str(solution.status),
+        "gap": _known(solution.gap),
+        "tol": training.tol,
+        "primal": _known(solution.primal),
+        "dual": _known(solution.dual),
+        "iterations": int(solution.iterations),
+        "seconds": None if last is None else float(last.seconds),
+        "loss": fitted.loss if isinstance(fitted.loss, str) else repr(fitted.loss),
+        "operator": str(getattr(fitted, "operator_", fitted.operator)),
+        "C": float(getattr(fitted, "C_", None) or fitted.C),
+        "training_loss": float(values.mean()),
+        "sets": len(values),
+        "features": int(examples.X.shape[1]),
+        "standardized": training.standardize,
+    }
+    if training.cv is not None:
+        columns = fitted.cv_results_
+        rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+        numbers = ("C", "loss", "error", "gap")
+        document["cv"] = [row | {name: _known(row[name]) for name in numbers} for row in rows]
+    return document
+
+
+def _known(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None
+
+
+def _say_what_is_missing(document: dict[str, Any], training: TrainingOptions) -> None:
+    from setloss.cli.progress import say
+
+    reached = "no certified gap" if document["gap"] is None else f"a relative gap of {document['gap']:.1e}"
+    if document["status"] == "interrupted":
+        say(f"interrupted after {document['iterations']} iterations; the best model so far has {reached}")
+    elif document["status"] != "converged":
+        say(
+            f"{document['status']} after {document['iterations']} iterations with {reached} instead of "
+            f"{training.tol:.1e}; raise --max-iter or --max-time, {_or_standardize(training)}lower C"
+        )
+    rough = [row for row in document.get("cv", ()) if row["gap"] is None or row["gap"] > training.tol]
+    if rough:
+        say(f"{len(rough)} of {len(document['cv'])} candidates were compared at gaps above {training.tol:.1e}")
+
+
+def _or_standardize(training: TrainingOptions) -> str:
+    return "or " if training.standardize else "--standardize the features, or "
+
+
+def _print_words(document: dict[str, Any]) -> None:
+    """The summary, and with --cv a line per candidate."""
+    for row in document.get("cv", ()):
+        typer.echo(f"C {row['C']:<8g} {row['operator']:<12} loss {row['loss']:.4f} +- {row['error']:.4f}")
+    gap = "unknown" if document["gap"] is None else f"{document['gap']:.2e}"
+    seconds = "" if document["seconds"] is None else f", {document['seconds']:.2f} s"
+    typer.echo(f"{document['status']}: gap {gap} after {document['iterations']} iterations{seconds}")
+    typer.echo(f"{document['loss']} with {document['operator']}, C = {document['C']:g}")
+    typer.echo(
+        f"training loss {document['training_loss']:.4f}, mean over {document['sets']} sets, "
+        f"{document['features']} features"
+    )

@@ -1,0 +1,24 @@
+"""Small data sets for the estimators."""
+
+import numpy as np
+
+
+def label_data(n=40, d=5, p=3, seed=0):
+    """X (n, d) and Y (n, p) in {0, 1}; the first example is all negative, the second all positive."""
+    generator = np.random.default_rng(seed)
+    X = generator.normal(size=(n, d))
+    Y = (X @ generator.normal(size=(d, p)) + 0.5 * generator.normal(size=(n, p)) > 0).astype(int)
+    Y[:2] = [[0], [1]]
+    return X, Y
+
+
+def frame_data(bags=20, d=5, seed=0):
+    """X (N, d), y (N,) in {0, 1} and groups (N,): bags of one to five frames, two in three of one class."""
+    generator = np.random.default_rng(seed)
+    groups = np.repeat(np.arange(bags), generator.integers(1, 6, size=bags))
+    X = generator.normal(size=(len(groups), d))
+    y = (X @ generator.normal(size=d) + 0.5 * generator.normal(size=len(X)) > 0).astype(int)
+    for bag in range(bags):
+        if bag % 3:
+            y[groups == bag] = bag % 2
+    return X, y, groups

@@ -1,0 +1,235 @@
+"""`BagClassifier`: groups of every kind, degenerate bags, weights, scores, and errors in words."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.sparse import csr_array
+
+from estimators.data import frame_data
+from setloss import CostCurve, Dice, Hamming
+from setloss.batch import batch_surrogate
+from setloss.estimators import BagClassifier
+from setloss.solvers import Design, Limits, Problem, solve
+
+pytestmark = pytest.mark.xdist_group("kernels")
+
+TIGHT = {"tol": 1e-7, "solver": "cutting_plane"}
+
+
+def objective(model):
+    return model.solution_.primal
+
+
+def test_it_solves_the_problem_of_the_bags():
+    X, y, groups = frame_data()
+    offsets = np.concatenate(([0], np.cumsum(np.bincount(groups))))
+    truth, rows = y == 1, np.arange(len(y))
+    problem = Problem(
+        Design.of(X, 1.0),
+        batch_surrogate(Dice(), truth, offsets, "bd"),
+        np.where(truth, 1.0, -1.0),
+        rows,
+        np.zeros_like(rows),
+        np.full(len(offsets) - 1, 0.7),
+    )
+    expected = solve(problem, "cutting_plane", Limits(1e-7))
+    model = BagClassifier(C=0.7, **TIGHT).fit(X, y, groups=groups)
+    np.testing.assert_array_equal(model.coef_, expected.parameters[:, :-1])
+    np.testing.assert_array_equal(model.intercept_, expected.parameters[:, -1])
+    assert model.coef_.shape == (1, 5)
+
+
+# ---------------------------------------------------------------- groups
+
+
+@pytest.mark.parametrize("storage", [np.asarray, csr_array])
+def test_interleaved_groups_equal_sorted_ones(storage):
+    X, y, groups = frame_data()
+    mixed = np.random.default_rng(0).permutation(len(y))
+    ordered = BagClassifier(**TIGHT).fit(storage(X), y, groups=groups)
+    shuffled = BagClassifier(**TIGHT).fit(storage(X[mixed]), y[mixed], groups=groups[mixed])
+    assert objective(ordered) == pytest.approx(objective(shuffled), rel=1e-6)
+    np.testing.assert_allclose(ordered.coef_, shuffled.coef_, atol=2e-3)
+    np.testing.assert_allclose(ordered.losses(X, y, groups), ordered.losses(X[mixed], y[mixed], groups=groups[mixed]))
+
+
+@pytest.mark.parametrize(
+    "rename",
+    [
+        lambda g: np.array([f"track {k:02d}" for k in g]),
+        lambda g: np.array([f"track {k:02d}" for k in g], dtype=object),
+        lambda g: pd.Series([f"track {k:02d}" for k in g]),
+        lambda g: pd.Categorical([f"track {k:02d}" for k in g]),
+        lambda g: g - 1000,
+        lambda g: g / 8,
+        np.ndarray.tolist,
+    ],
+)
+def test_groups_may_have_any_names(rename):
+    X, y, groups = frame_data()
+    plain = BagClassifier().fit(X, y, groups=groups)
+    model = BagClassifier().fit(X, y, groups=rename(groups))
+    np.testing.assert_array_equal(model.coef_, plain.coef_)
+    assert model.score(X, y, groups=rename(groups)) == plain.score(X, y, groups=groups)
+
+
+def test_without_groups_every_frame_is_a_bag():
+    X, y, _ = frame_data()
+    np.testing.assert_array_equal(
+        BagClassifier().fit(X, y).coef_, BagClassifier().fit(X, y, groups=np.arange(len(y))).coef_
+    )
+
+
+# ---------------------------------------------------------------- degenerate bags
+
+
+def test_one_bag_is_enough():
+    X, _, _ = frame_data()
+    model = BagClassifier().fit(X[:6], [0, 1, 0, 1, 1, 0], groups=np.zeros(6))
+    assert model.dual_gap_ <= 1e-3
+
+
+@pytest.mark.parametrize("loss", ["dice", "jaccard", "curve1", "curve4", "hamming"])
+def test_bags_of_one_class_and_of_one_frame_work(loss):
+    X, y, groups = frame_data()
+    sizes = np.bincount(groups)
+    assert 1 in sizes
+    assert any(len(set(y[groups == k])) == 1 and sizes[k] > 1 for k in range(len(sizes)))
+    assert BagClassifier(loss).fit(X, y, groups=groups).dual_gap_ <= 1e-3
+
+
+def test_a_first_mistake_that_is_free_leaves_bags_of_one_frame_with_the_cost_of_all_wrong():
+    X, y, _ = frame_data()
+    curve = CostCurve([(0, 0), (0.5, 0), (1, 1)])
+    assert objective(BagClassifier(curve, **TIGHT).fit(X, y)) == pytest.approx(
+        objective(BagClassifier("hamming", **TIGHT).fit(X, y)), rel=1e-6
+    )
+
+
+def test_constant_features_and_duplicate_frames_work():
+    X, y, groups = frame_data()
+    X[:, 0] = 1.0
+    X, y, groups = np.vstack([X, X]), np.concatenate([y, y]), np.concatenate([groups, groups + 100])
+    twice = BagClassifier(**TIGHT).fit(X, y, groups=groups)
+    half = len(y) // 2
+    once = BagClassifier(C=2.0, **TIGHT).fit(X[:half], y[:half], groups=groups[:half])
+    assert objective(twice) == pytest.approx(objective(once), rel=1e-6)
+
+
+# ---------------------------------------------------------------- weights
+
+
+def test_weights_of_bags_are_repetitions():
+    X, y, groups = frame_data()
+    times = np.random.default_rng(0).integers(0, 3, size=groups.max() + 1)
+    weighted = BagClassifier(**TIGHT).fit(X, y, groups=groups, sample_weight=times[groups])
+    rows = np.concatenate([np.flatnonzero(groups == k) for k in range(len(times)) for _ in range(times[k])])
+    copies = [k + 1000 * c for k in range(len(times)) for c in range(times[k])]
+    names = np.repeat(copies, [np.sum(groups == k % 1000) for k in copies])
+    repeated = BagClassifier(**TIGHT).fit(X[rows], y[rows], groups=names)
+    assert objective(weighted) == pytest.approx(objective(repeated), rel=1e-6)
+
+
+def test_the_weight_of_a_bag_is_the_mean_of_its_frames():
+    X, y, groups = frame_data()
+    generator = np.random.default_rng(0)
+    weights = generator.uniform(0.5, 2, size=len(y))
+    means = np.bincount(groups, weights) / np.bincount(groups)
+    first = BagClassifier(**TIGHT).fit(X, y, groups=groups, sample_weight=weights)
+    second = BagClassifier(**TIGHT).fit(X, y, groups=groups, sample_weight=means[groups])
+    assert objective(first) == pytest.approx(objective(second), rel=1e-6)
+
+
+# ---------------------------------------------------------------- prediction
+
+
+@pytest.mark.parametrize("names", [(0, 1), (-1, 1), ("no", "yes"), (False, True), (3, 8)])
+def test_positive_scores_predict_the_second_class(names):
+    X, y, groups = frame_data()
+    labels = np.array(names)[y]
+    model = BagClassifier().fit(X, labels, groups=groups)
+    assert model.classes_.tolist() == list(names)
+    np.testing.assert_array_equal(model.predict(X), np.array(names)[(model.decision_function(X) > 0).astype(int)])
+    assert model.score(X, labels, groups=groups) == BagClassifier().fit(X, y, groups=groups).score(X, y, groups)
+
+
+@pytest.mark.parametrize("loss", [Dice(), Hamming()])
+def test_score_is_one_minus_the_mean_loss_over_the_bags(loss):
+    X, y, groups = frame_data()
+    model = BagClassifier(loss).fit(X, y, groups=groups)
+    predicted = model.predict(X)
+    losses = [loss(y[groups == k], predicted[groups == k]) for k in range(groups.max() + 1)]
+    assert model.score(X, y, groups=groups) == pytest.approx(1 - np.mean(losses))
+    np.testing.assert_allclose(model.losses(X, y, groups), losses)
+
+
+# ---------------------------------------------------------------- errors
+
+
+def gap_in(groups, what, dtype):
+    names = groups.astype(dtype)
+    names[3] = what
+    return names
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        pytest.param(lambda g: g[:-1], "groups must name the bag of each", id="too short"),
+        pytest.param(lambda g: g[:, None], "groups must name the bag of each", id="a column"),
+        pytest.param(lambda g: gap_in(g, np.nan, float), "NaN", id="NaN"),
+        pytest.param(lambda g: gap_in(g, np.nan, object), "groups", id="NaN among objects"),
+        pytest.param(lambda g: gap_in(g.astype(str), None, object), "groups", id="None among strings"),
+        pytest.param(lambda g: pd.Series(gap_in(g.astype(str), None, object)), "groups", id="missing in a Series"),
+        pytest.param(lambda g: gap_in(g, np.datetime64("NaT"), "datetime64[s]"), "groups", id="NaT"),
+    ],
+)
+def test_groups_that_do_not_name_a_bag_for_every_frame_are_refused(spoil, message):
+    X, y, groups = frame_data()
+    with pytest.raises(ValueError, match=message):
+        BagClassifier().fit(X, y, groups=spoil(groups))
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (lambda X, y: (X, np.zeros(len(y))), "only one class"),
+        (lambda X, y: (X, np.arange(len(y)) % 3), "Only binary classification is supported"),
+        (lambda X, y: (X, np.where(np.arange(len(y)) == 2, np.nan, y)), "y contains NaN or inf at frame 2"),
+        (lambda X, y: (X, np.where(np.arange(len(y)) == 2, None, y)), "y"),
+        (lambda X, y: (X, y[:-1]), "inconsistent numbers of samples"),
+        (lambda X, y: (X, np.stack([y, y], axis=1)), "1d array"),
+        (lambda X, y: (np.where(X > 2, np.nan, X), y), "contains NaN"),
+        (lambda X, y: (np.where(X > 2, np.inf, X), y), "contains infinity"),
+        (lambda X, y: (X[:0], y[:0]), "0 sample"),
+        (lambda X, y: (X[:, 0], y), "Expected 2D array"),
+        (lambda X, y: (X, None), "requires y to be passed"),
+    ],
+)
+def test_data_that_cannot_be_trained_on_is_refused(spoil, message):
+    X, y, _ = frame_data()
+    with pytest.raises(ValueError, match=message):
+        BagClassifier().fit(*spoil(X, y))
+
+
+def test_weights_that_leave_one_class_or_nothing_are_refused():
+    X, y, groups = frame_data()
+    with pytest.raises(ValueError, match=r"zero"):
+        BagClassifier().fit(X, y, groups=groups, sample_weight=np.zeros(len(y)))
+    with pytest.raises(ValueError, match="class"):
+        BagClassifier().fit(X, y, groups=groups, sample_weight=(y == 1).astype(float))
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        pytest.param(lambda y, g: (y + 5, g), id="other classes"),
+        pytest.param(lambda y, g: (y[:-1], g[:-1]), id="fewer frames"),
+        pytest.param(lambda y, g: (y, g[:-1]), id="fewer groups"),
+    ],
+)
+def test_labels_that_do_not_fit_the_model_are_not_scored(spoil):
+    X, y, groups = frame_data()
+    model = BagClassifier().fit(X, y, groups=groups)
+    with pytest.raises(ValueError):
+        model.score(X, *spoil(y, groups))

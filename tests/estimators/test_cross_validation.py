@@ -1,0 +1,173 @@
+"""Choosing C and the operator: the same choice as a plain loop, bags kept whole."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.sparse import csr_array
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import GroupKFold, KFold, LeaveOneGroupOut
+
+from estimators.data import frame_data, label_data
+from setloss.estimators import BagClassifier, BagClassifierCV, SetClassifier, SetClassifierCV
+
+pytestmark = pytest.mark.xdist_group("kernels")
+
+CS = [0.01, 0.1, 1.0, 10.0]
+TIGHT = {"tol": 1e-6, "solver": "cutting_plane"}
+
+
+def test_it_picks_the_C_of_least_loss_as_a_plain_loop_does():
+    X, Y = label_data()
+    model = SetClassifierCV(Cs=CS, cv=KFold(4), **TIGHT).fit(X, Y)
+    means = []
+    for C in CS:
+        losses = [
+            SetClassifier(C=C, **TIGHT).fit(X[train], Y[train]).losses(X[test], Y[test])
+            for train, test in KFold(4).split(X)
+        ]
+        means.append(np.concatenate(losses).mean())
+    np.testing.assert_allclose(model.cv_results_["loss"], means, atol=0.02)
+    assert CS[int(np.argmin(model.cv_results_["loss"]))] == model.C_
+    assert means[CS.index(model.C_)] <= min(means) + 0.02
+
+
+def test_bags_are_picked_for_as_a_plain_loop_does():
+    X, y, groups = frame_data(bags=24)
+    model = BagClassifierCV(Cs=CS, cv=3, **TIGHT).fit(X, y, groups=groups)
+    means = []
+    for C in CS:
+        losses = [
+            BagClassifier(C=C, **TIGHT)
+            .fit(X[train], y[train], groups=groups[train])
+            .losses(X[test], y[test], groups=groups[test])
+            for train, test in GroupKFold(3).split(X, y, groups)
+        ]
+        means.append(np.concatenate(losses).mean())
+    np.testing.assert_allclose(model.cv_results_["loss"], means, atol=0.02)
+    assert CS[int(np.argmin(model.cv_results_["loss"]))] == model.C_
+
+
+def test_the_final_model_is_the_chosen_one_on_all_data():
+    X, Y = label_data()
+    model = SetClassifierCV(Cs=CS, cv=3).fit(X, Y)
+    chosen = SetClassifier(C=model.C_, operator=model.operator_).fit(X, Y)
+    np.testing.assert_array_equal(model.coef_, chosen.coef_)
+    np.testing.assert_array_equal(model.predict(X), chosen.predict(X))
+    assert model.score(X, Y) == chosen.score(X, Y)
+    assert model.n_features_in_ == 5
+
+
+class Watch(GroupKFold):
+    """Group folds that remember what they gave."""
+
+    def split(self, X, y=None, groups=None):
+        self.splits = list(super().split(X, y, groups))
+        return iter(self.splits)
+
+
+@pytest.mark.parametrize("shuffled", [False, True])
+def test_no_bag_is_ever_split(shuffled, monkeypatch):
+    X, y, groups = frame_data()
+    if shuffled:
+        order = np.random.default_rng(0).permutation(len(y))
+        X, y, groups = X[order], y[order], groups[order]
+    seen = []
+
+    def watched(method):
+        def run(model, X, y, groups=None):
+            seen.append(set(groups))
+            return method(model, X, y, groups)
+
+        return run
+
+    monkeypatch.setattr(BagClassifier, "fit", watched(BagClassifier.fit))
+    monkeypatch.setattr(BagClassifier, "losses", watched(BagClassifier.losses))
+    BagClassifierCV(Cs=[1.0], cv=4).fit(X, y, groups=groups)
+    *folds, everything = seen
+    assert everything == set(groups)
+    assert len(folds) == 8
+    for train, test in zip(folds[::2], folds[1::2], strict=True):
+        assert not train & test
+        assert train | test == set(groups)
+
+
+def test_a_splitter_object_is_used():
+    X, y, groups = frame_data()
+    watch = Watch(3)
+    BagClassifierCV(Cs=[1.0], cv=watch).fit(X, y, groups=groups)
+    assert len(watch.splits) == 3
+    BagClassifierCV(Cs=[1.0], cv=LeaveOneGroupOut()).fit(X, y, groups=groups % 3)
+
+
+def test_the_operator_is_chosen_where_asked():
+    X, Y = label_data()
+    model = SetClassifierCV(Cs=[0.1, 1.0], operators=["bd", "slack", "hinge"], cv=3).fit(X, Y)
+    results = pd.DataFrame(model.cv_results_)
+    assert list(results.columns) == ["operator", "C", "loss", "error", "gap"]
+    assert len(results) == 6
+    best = results.loc[results["loss"].idxmin()]
+    assert (model.operator_, model.C_) == (best["operator"], best["C"])
+    assert (results["gap"] <= 1e-3).all()
+
+
+def test_without_operators_the_operator_stays():
+    X, Y = label_data()
+    assert SetClassifierCV(operator="slack", Cs=[1.0], cv=2).fit(X, Y).operator_ == "slack"
+
+
+@pytest.mark.parametrize("count", [3, np.int64(3)])
+def test_a_number_of_Cs_spreads_them_from_a_thousandth_to_a_thousand(count):
+    X, Y = label_data()
+    model = SetClassifierCV(Cs=count, cv=2, tol=0.05).fit(X, Y)
+    np.testing.assert_allclose(model.cv_results_["C"], [1e-3, 1.0, 1e3])
+
+
+def test_ties_go_to_the_smallest_C():
+    X, Y = label_data()
+    model = SetClassifierCV(Cs=[3.0, 1.0, 2.0], cv=2).fit(X, Y)
+    losses = dict(zip(model.cv_results_["C"], model.cv_results_["loss"], strict=True))
+    assert min(C for C, loss in losses.items() if loss == min(losses.values())) == model.C_
+
+
+def test_sparse_data_lists_and_missing_labels_are_split_too():
+    X, Y = label_data()
+    gaps = Y.astype(float)
+    gaps[3, 1] = np.nan
+    for features, labels in ((csr_array(X), csr_array(Y)), (X.tolist(), Y.tolist()), (X, gaps)):
+        assert SetClassifierCV(Cs=[1.0], cv=3).fit(features, labels).C_ == 1.0
+
+
+def test_fits_on_folds_do_not_warn_but_the_last_one_does():
+    X, Y = label_data()
+    with pytest.warns(ConvergenceWarning) as caught:
+        SetClassifierCV(Cs=CS, cv=3, max_iter=3, tol=1e-9).fit(X, Y)
+    assert len(caught) == 1
+
+
+@pytest.mark.parametrize("Cs", [[], 0, -2, [0.0, 1.0], [-1.0], [np.nan], [np.inf], [[1.0]], 1.5])
+def test_Cs_that_make_no_sense_are_refused(Cs):
+    X, Y = label_data()
+    with pytest.raises(ValueError, match="Cs is a number of values or a list of positive numbers"):
+        SetClassifierCV(Cs=Cs, cv=2).fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"operators": ["bd", "nope"]}, "there is no operator 'nope'"),
+        ({"loss": "nope"}, "there is no loss 'nope'"),
+        ({"cv": 1}, "k-fold|n_splits"),
+        ({"cv": 1000}, "[Nn]umber of|greater than"),
+    ],
+)
+def test_other_choices_that_make_no_sense_are_refused(parameters, message):
+    X, Y = label_data()
+    with pytest.raises(ValueError, match=message):
+        SetClassifierCV(**({"Cs": [1.0], "cv": 2} | parameters)).fit(X, Y)
+
+
+@pytest.mark.parametrize("spoil", [lambda g: g[:-1], lambda g: np.where(g == 2, np.nan, g)])
+def test_groups_that_do_not_fit_are_refused(spoil):
+    X, y, groups = frame_data()
+    with pytest.raises(ValueError, match=r"groups|inconsistent|NaN"):
+        BagClassifierCV(Cs=[1.0], cv=2).fit(X, y, groups=spoil(groups))

@@ -1,0 +1,179 @@
+"""Cutting planes = Algorithm 1 = Frank-Wolfe = a generic convex solver on the program with every cut written out."""
+
+from itertools import permutations
+
+import clarabel
+import numpy as np
+import pytest
+from scipy.sparse import csc_array, csr_array
+
+import reference
+from setloss.solvers import Design, Limits, NSlack, Problem, Status, solve
+from solvers.problems import LAYOUTS, label_sets, pairs, tracks
+
+pytestmark = pytest.mark.xdist_group("kernels")
+
+
+# ---------------------------------------------------------------- every cut of a surrogate, by enumeration
+
+
+def slack_cuts(values, p, scale):
+    return [(value, scale * value * reference.mask_of(A, p)) for A, value in values.items()]
+
+
+def margin_cuts(values, p, scale):
+    return [(value, scale * reference.mask_of(A, p)) for A, value in values.items()]
+
+
+def lovasz_cuts(values, p):
+    """One per permutation, and for increasing functions one per prefix of it: later elements have s <= 0."""
+    increasing = reference.increasing_excess(values) <= 1e-12
+    cuts = {(0.0, (0.0,) * p)}
+    for order in permutations(range(p)):
+        for length in range(1, p + 1) if increasing else (p,):
+            slope, before = np.zeros(p), frozenset()
+            for i in order[:length]:
+                slope[i] = values[before | {i}] - values[before]
+                before = before | {i}
+            cuts.add((float(slope.sum()), tuple(slope)))
+    return [(offset, np.array(slope)) for offset, slope in cuts]
+
+
+def terms(case, truth):
+    """The surrogate of a bag is a sum of maxima; each as its list of (offset, slope)."""
+    p = len(truth)
+    values = reference.values_of(case.loss.set_function(truth))
+    if case.operator in ("slack", "margin"):
+        return [{"slack": slack_cuts, "margin": margin_cuts}[case.operator](values, p, case.scale)]
+    if case.operator == "hinge":
+        return [lovasz_cuts({A: float(len(A)) for A in values}, p)]
+    if case.operator == "lovasz":
+        return [lovasz_cuts(values, p)]
+    supermodular, _ = reference.brute_force_program(values)
+    submodular = {A: values[A] - supermodular[A] for A in values}
+    if case.operator == "bd-monotone":
+        submodular = reference.monotone_closure(submodular)
+    return [lovasz_cuts(submodular, p), slack_cuts(supermodular, p, case.scale)]
+
+
+def explicit_minimum(case):
+    """min 1/2 |W|^2 + sum_i c_i sum_t xi_it   subject to   xi_it >= o - <sigma, m_i(W)> for all cuts, by Clarabel."""
+    matrix = case.matrix
+    heights, offsets, owners, costs = [], [], [], []
+    for cost, truth, here in case.bags():
+        for cuts in terms(case, truth):
+            for offset, slope in cuts:
+                heights.append(slope @ matrix[here])
+                offsets.append(offset)
+                owners.append(len(costs))
+            costs.append(cost)
+    size, slacks = matrix.shape[1], len(costs)
+    picks = np.zeros((len(owners), slacks))
+    picks[np.arange(len(owners)), owners] = 1.0
+    constraints = csc_array(np.hstack([-np.array(heights), -picks]))
+    quadratic = csc_array(np.diag(np.repeat([1.0, 0.0], [size, slacks])))
+    linear = np.concatenate([np.zeros(size), costs])
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-11
+    cone = [clarabel.NonnegativeConeT(len(offsets))]
+    answer = clarabel.DefaultSolver(quadratic, linear, constraints, -np.array(offsets), cone, settings).solve()
+    assert "Solved" in str(answer.status)
+    return answer.obj_val
+
+
+# ---------------------------------------------------------------- agreement
+
+
+def assert_minimum(solution, expected, tolerance=1e-6):
+    assert solution.status is Status.CONVERGED
+    assert abs(solution.primal - expected) <= tolerance * expected
+    assert abs(solution.dual - expected) <= tolerance * expected
+
+
+every_pair = pytest.mark.parametrize(("loss", "operator"), list(pairs()))
+both_layouts = pytest.mark.parametrize("layout", list(LAYOUTS))
+
+
+@every_pair
+@both_layouts
+def test_cutting_plane_and_n_slack_reach_the_minimum_of_the_explicit_program(loss, operator, layout):
+    case = LAYOUTS[layout](loss, operator)
+    expected = explicit_minimum(case)
+    for solver in ("cutting_plane", "n_slack"):
+        assert_minimum(solve(case.problem, solver, Limits(5e-7)), expected)
+
+
+@every_pair
+@both_layouts
+def test_frank_wolfe_reaches_the_minimum_of_the_explicit_program(loss, operator, layout):
+    case = LAYOUTS[layout](loss, operator, d=24)
+    assert_minimum(solve(case.problem, "frank_wolfe", Limits(5e-7, 5000)), explicit_minimum(case))
+
+
+@every_pair
+def test_frank_wolfe_with_few_features_reaches_a_looser_gap(loss, operator):
+    case = tracks(loss, operator, d=3)
+    assert_minimum(solve(case.problem, "frank_wolfe", Limits(1e-4, 5000)), explicit_minimum(case), 1e-4)
+
+
+@pytest.mark.parametrize("sparse", [False, True], ids=["dense", "csr"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("constant", [0.0, 1.0, 3.0])
+@both_layouts
+def test_storage_precision_and_intercept_do_not_matter(layout, constant, dtype, sparse):
+    case = LAYOUTS[layout]("dice", "bd", d=10, seed=1, constant=constant, dtype=dtype, sparse=sparse)
+    expected = explicit_minimum(case)
+    for solver in ("cutting_plane", "n_slack", "frank_wolfe"):
+        assert_minimum(solve(case.problem, solver, Limits(5e-7, 5000)), expected)
+
+
+@pytest.mark.parametrize("C", [1e-6, 1e-2, 10.0, 1e3, 1e6])
+@pytest.mark.parametrize("solver", ["cutting_plane", "n_slack"])
+def test_any_C_is_solved(C, solver):
+    case = tracks("dice", "bd", C=C)
+    assert_minimum(solve(case.problem, solver, Limits(5e-7)), explicit_minimum(case))
+
+
+@pytest.mark.parametrize("units", [1e-3, 1e3])
+@pytest.mark.parametrize("solver", ["cutting_plane", "n_slack"])
+def test_features_in_any_unit_are_solved(units, solver):
+    """Features a thousand times as large with C a millionth is the same problem, and with the same C a harder one."""
+    plain = tracks("dice", "slack", C=10.0, constant=0.0)
+    same = tracks("dice", "slack", C=10.0 / units**2, constant=0.0)
+    scaled = type(plain)(**(vars(same) | {"X": units * same.X}))
+    expected = explicit_minimum(plain)
+    solution = solve(scaled.problem, solver, Limits(5e-7))
+    assert_minimum(solution, expected / units**2)
+    harder = type(plain)(**(vars(plain) | {"X": units * plain.X}))
+    assert solve(harder.problem, solver, Limits(1e-3)).status is Status.CONVERGED
+
+
+@pytest.mark.parametrize("scale", [0.7, 1.0])
+@pytest.mark.parametrize("operator", ["bd", "slack", "margin"])
+def test_other_scales_are_solved(operator, scale):
+    case = tracks("dice", operator, scale=scale)
+    assert_minimum(solve(case.problem, "cutting_plane", Limits(5e-7)), explicit_minimum(case))
+
+
+def test_algorithm_1_as_printed_reoptimises_after_every_cut_and_finds_the_same_minimum():
+    case = label_sets("dice", "bd")
+    assert_minimum(solve(case.problem, NSlack(reoptimise_after=1), Limits(5e-7)), explicit_minimum(case))
+
+
+@pytest.mark.parametrize("copies", [2, 10])
+@pytest.mark.parametrize("solver", ["cutting_plane", "frank_wolfe", "n_slack"])
+def test_csr_rows_with_duplicate_entries_mean_their_sum(solver, copies):
+    case = tracks("dice", "bd", d=24)
+    rows = csr_array(case.X)
+    split = (np.repeat(rows.data / copies, copies), np.repeat(rows.indices, copies), copies * rows.indptr)
+    problem = case.problem
+    doubled = Problem(
+        Design.of(csr_array(split, shape=rows.shape), 1.0),
+        problem.surrogate,
+        problem.signs,
+        problem.rows,
+        problem.tasks,
+        problem.costs,
+    )
+    assert_minimum(solve(doubled, solver, Limits(5e-7, 2000)), explicit_minimum(case))

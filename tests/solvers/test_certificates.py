@@ -1,0 +1,154 @@
+"""Primal and dual values are what they claim to be, for every loss, operator, solver and shape."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.sparse import csr_array
+from sklearn.svm import LinearSVC
+
+from setloss import Hamming
+from setloss.solvers import Design, Limits, Status, regularization_path, solve
+from solvers.problems import LAYOUTS, loss_of, pairs, tracks
+
+pytestmark = pytest.mark.xdist_group("kernels")
+
+SOLVERS = ("cutting_plane", "n_slack", "frank_wolfe", "subgradient")
+every_solver = pytest.mark.parametrize("solver", SOLVERS)
+
+
+@st.composite
+def cases(draw):
+    loss, operator = draw(st.sampled_from(list(pairs())))
+    options = {
+        "d": draw(st.integers(1, 12)),
+        "seed": draw(st.integers(0, 2**16)),
+        "C": draw(st.sampled_from([1e-3, 0.1, 1.0, 20.0])),
+        "constant": draw(st.sampled_from([0.0, 1.0])),
+        "scale": draw(st.sampled_from([1.0, 2.0])),
+        "sparse": draw(st.booleans()),
+        "dtype": draw(st.sampled_from([np.float32, np.float64])),
+    }
+    layout = draw(st.sampled_from(list(LAYOUTS)))
+    if layout == "bags":
+        options["sizes"] = draw(st.lists(st.integers(1, 7), min_size=1, max_size=8))
+    else:
+        options |= {"n": draw(st.integers(1, 8)), "p": draw(st.integers(1, 5))}
+    return LAYOUTS[layout](loss, operator, **options)
+
+
+def assert_certified(case, solution, generator):
+    """The primal value is P(W) by definition, the dual value is below P everywhere it is looked at."""
+    rounding = 1e-9 * max(1.0, abs(solution.primal))
+    assert abs(case.objective(solution.parameters) - solution.primal) <= rounding
+    assert solution.dual <= solution.primal + rounding
+    assert solution.gap == max(solution.primal - solution.dual, 0.0) / solution.primal
+    for step in (0.0, 0.01, 0.1, 1.0):
+        other = solution.parameters + step * generator.normal(size=solution.parameters.shape)
+        assert solution.dual <= case.objective(other) + rounding
+
+
+@every_solver
+@settings(max_examples=30)
+@given(case=cases(), iterations=st.sampled_from([1, 2, 3, 5, 7, 30]), seed=st.integers(0, 9))
+def test_primal_and_dual_are_true_wherever_the_solver_stops(solver, case, iterations, seed):
+    solution = solve(case.problem, solver, Limits(1e-6, iterations))
+    assert_certified(case, solution, np.random.default_rng(seed))
+
+
+@every_solver
+@settings(max_examples=15)
+@given(case=cases())
+def test_best_primal_falls_and_best_dual_climbs(solver, case):
+    history = solve(case.problem, solver, Limits(1e-6, 30)).history
+    for before, after in pairwise(history):
+        assert after.primal <= before.primal
+        assert after.dual >= before.dual
+        assert after.iteration == before.iteration + 1
+        assert after.passes > before.passes
+        assert after.seconds >= before.seconds
+
+
+@every_solver
+@settings(max_examples=15)
+@given(case=cases(), other=st.sampled_from(list(pairs())), seed=st.integers(0, 9))
+def test_a_warm_start_from_another_surrogate_never_makes_a_false_certificate(solver, case, other, seed):
+    """Cuts of one surrogate are no cuts of another: they must not be taken over."""
+    elsewhere = type(case)(**(vars(case) | {"loss": loss_of(other[0]), "operator": other[1]}))
+    warm = solve(elsewhere.problem, solver, Limits(1e-3, 20))
+    assert_certified(case, solve(case.problem, solver, Limits(1e-3, 20), warm), np.random.default_rng(seed))
+
+
+@every_solver
+@pytest.mark.parametrize("changed", ["labels", "features", "row order"])
+def test_a_warm_start_from_other_data_of_the_same_shape_never_makes_a_false_certificate(solver, changed):
+    case = tracks("dice", "slack", sizes=(3,) * 8)
+    if changed == "labels":
+        fields = {"truth": ~case.truth}
+    elif changed == "features":
+        fields = {"X": -3 * case.X}
+    else:
+        fields = {"truth": case.truth[::-1].copy(), "X": case.X[::-1].copy()}
+    elsewhere = type(case)(**(vars(case) | fields))
+    warm = solve(elsewhere.problem, solver, Limits(1e-4, 50))
+    assert_certified(case, solve(case.problem, solver, Limits(1e-4, 50), warm), np.random.default_rng(0))
+
+
+@every_solver
+def test_solutions_along_a_path_are_certified(solver):
+    case = tracks("dice", "bd", d=10)
+    for C, solution in regularization_path(case.problem, [0.01, 1.0, 100.0], solver, Limits(1e-3, 20)):
+        there = type(case)(**(vars(case) | {"costs": C * case.costs}))
+        assert_certified(there, solution, np.random.default_rng(0))
+
+
+@every_solver
+def test_a_surrogate_that_is_zero_everywhere_is_solved_by_zero(solver):
+    case = tracks(Hamming(False, 0.0, 0.0), "lovasz")
+    solution = solve(case.problem, solver, Limits(1e-6, 10))
+    assert solution.status is Status.CONVERGED
+    assert solution.primal == solution.dual == solution.gap == 0.0
+    assert not solution.parameters.any()
+
+
+# ---------------------------------------------------------------- somebody else's solver
+
+
+@pytest.mark.parametrize("intercept_scaling", [0.0, 1.0, 2.0])
+@pytest.mark.parametrize("C", [0.1, 1.0])
+@pytest.mark.parametrize("solver", ["cutting_plane", "frank_wolfe"])
+def test_hamming_on_bags_has_the_objective_of_linear_svc_on_the_flattened_data(solver, C, intercept_scaling):
+    case = tracks(Hamming(normalize=False), "lovasz", sizes=(5,) * 16, d=60, constant=intercept_scaling)
+    case = type(case)(**(vars(case) | {"costs": np.full(16, C)}))
+    svc = LinearSVC(
+        loss="hinge",
+        C=C,
+        tol=1e-8,
+        max_iter=100_000,
+        fit_intercept=intercept_scaling > 0,
+        intercept_scaling=intercept_scaling or 1.0,
+        random_state=0,
+    ).fit(case.X, case.truth)
+    bias = svc.intercept_ / intercept_scaling if intercept_scaling else np.zeros(1)
+    expected = case.objective(np.hstack([svc.coef_, bias[:, None]]))
+    solution = solve(case.problem, solver, Limits(1e-5, 5000))
+    assert solution.status is Status.CONVERGED
+    assert solution.primal == pytest.approx(expected, rel=1e-4)
+
+
+def test_hinge_is_that_of_hamming_not_normalised():
+    case = tracks("dice", "hinge")
+    hamming = tracks(Hamming(normalize=False), "lovasz")
+    parameters = np.random.default_rng(0).normal(size=case.problem.shape)
+    assert case.objective(parameters) == pytest.approx(hamming.objective(parameters))
+
+
+def test_float32_rows_are_summed_in_float64():
+    wide = tracks("dice", "bd", d=2000, dtype=np.float32)
+    parameters = np.random.default_rng(0).normal(size=wide.problem.shape)
+    for X in (wide.X, csr_array(wide.X)):
+        design = Design.of(X, 1.0)
+        margins = type(wide.problem)(**(vars(wide.problem) | {"design": design})).margins(parameters)
+        np.testing.assert_allclose(margins, wide.matrix @ parameters.ravel(), rtol=1e-10, atol=1e-10)

@@ -1,0 +1,279 @@
+"""The loop: statuses in words, callbacks, history, limits, warm starts and paths."""
+
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from setloss.solvers import (
+    CuttingPlane,
+    FrankWolfe,
+    Limits,
+    NSlack,
+    Record,
+    Solution,
+    Status,
+    Subgradient,
+    method_named,
+    regularization_path,
+    solve,
+)
+from setloss.solvers.loop import State, run
+from setloss.solvers.solution import relative_gap
+from solvers.problems import label_sets, tracks
+
+pytestmark = pytest.mark.xdist_group("kernels")
+
+SOLVERS = ("cutting_plane", "n_slack", "frank_wolfe", "subgradient")
+every_solver = pytest.mark.parametrize("solver", SOLVERS)
+certified_solvers = pytest.mark.parametrize("solver", ["cutting_plane", "n_slack", "frank_wolfe"])
+
+
+@pytest.fixture(scope="module")
+def problem():
+    return tracks("dice", "bd", d=12, C=2.0).problem
+
+
+# ---------------------------------------------------------------- statuses
+
+
+@pytest.mark.parametrize(
+    ("status", "words"),
+    [
+        (Status.CONVERGED, "converged"),
+        (Status.ITERATION_LIMIT, "iteration limit"),
+        (Status.TIME_LIMIT, "time limit"),
+        (Status.INTERRUPTED, "interrupted"),
+        (Status.STALLED, "stalled"),
+        (Status.UNCERTIFIED, "uncertified (inexact oracle)"),
+    ],
+)
+def test_a_status_reads_as_words(status, words):
+    assert str(status) == words
+
+
+@certified_solvers
+def test_converged_means_that_the_gap_asked_for_is_reached(problem, solver):
+    solution = solve(problem, solver, Limits(1e-4, 5000))
+    assert solution.status is Status.CONVERGED
+    assert solution.gap <= 1e-4
+    assert solution.iterations < 5000
+
+
+@every_solver
+@pytest.mark.parametrize("max_iter", [1, 2, 3])
+def test_the_iteration_limit_is_kept_and_what_was_found_is_certified(problem, solver, max_iter):
+    solution = solve(problem, solver, Limits(1e-14, max_iter))
+    assert solution.iterations == len(solution.history) == max_iter
+    assert solution.status is Status.ITERATION_LIMIT
+    assert np.isfinite(solution.primal)
+    assert np.isfinite(solution.dual) or solver == "cutting_plane"
+
+
+@certified_solvers
+def test_what_the_first_iterations_found_is_not_thrown_away(problem, solver):
+    """W = 0 is where every solver begins; after three iterations these have something better."""
+    at_zero = problem.primal(np.zeros(problem.shape), problem.cuts(np.zeros(len(problem.signs))).values)
+    assert solve(problem, solver, Limits(1e-14, 3)).primal < at_zero
+
+
+@every_solver
+def test_the_time_limit_is_kept_and_what_was_found_is_certified(problem, solver):
+    solution = solve(problem, solver, Limits(1e-14, 10**6, max_time=1e-9))
+    assert solution.status is Status.TIME_LIMIT
+    assert solution.iterations == 1
+    assert np.isfinite(solution.primal)
+
+
+def test_the_time_limit_counts_all_iterations(problem):
+    began = time.perf_counter()
+    solution = solve(problem, "subgradient", Limits(1e-14, 10**6, max_time=0.2))
+    assert solution.status is Status.TIME_LIMIT
+    assert 0.2 <= solution.history[-1].seconds <= time.perf_counter() - began
+
+
+@every_solver
+def test_an_interruption_returns_the_best_model_so_far(problem, solver):
+    def interrupt(record):
+        if record.iteration == 2:
+            raise KeyboardInterrupt
+
+    solution = solve(problem, solver, Limits(1e-14, 100, callbacks=(interrupt,)))
+    assert solution.status is Status.INTERRUPTED
+    assert solution.iterations == 2
+    assert np.isfinite(solution.primal)
+    values = problem.cuts(problem.margins(solution.parameters)).values
+    assert solution.primal == pytest.approx(problem.primal(solution.parameters, values), rel=1e-9)
+
+
+def test_other_errors_of_a_callback_pass_through(problem):
+    def fail(record):
+        raise RuntimeError("mine")
+
+    with pytest.raises(RuntimeError, match="mine"):
+        solve(problem, "cutting_plane", Limits(callbacks=(fail,)))
+
+
+def test_algorithm_1_stalls_when_no_cut_is_violated_and_the_gap_is_not_reached(problem):
+    solution = solve(problem, "n_slack", Limits(0.0, 200))
+    assert solution.status in (Status.STALLED, Status.CONVERGED)
+    assert solution.gap < 1e-7
+
+
+class Heuristic:
+    """A method whose oracle is inexact: whatever its gap, it certifies nothing."""
+
+    name = "heuristic"
+
+    def start(self, problem, warm):
+        return State({}, best=np.zeros(problem.shape), exact=False)
+
+    def step(self, problem, state, tol):
+        state.offer_primal(state.best, 1.0)
+        state.offer_dual(1.0)
+
+
+def test_a_gap_of_an_inexact_oracle_is_never_called_converged(problem):
+    assert run(problem, Heuristic(), Limits()).status is Status.UNCERTIFIED
+
+
+# ---------------------------------------------------------------- gaps
+
+
+@pytest.mark.parametrize(
+    ("primal", "dual", "gap"),
+    [(2.0, 1.0, 0.5), (2.0, 2.0, 0.0), (0.0, 0.0, 0.0), (np.inf, -np.inf, np.inf), (2.0, -np.inf, np.inf)],
+)
+def test_the_gap_is_relative_to_the_primal(primal, dual, gap):
+    assert relative_gap(primal, dual) == gap
+
+
+def test_a_dual_value_far_above_the_primal_is_never_a_gap_of_zero():
+    """Rounding may put the dual a little above; more than that is a broken bound, not convergence."""
+    assert relative_gap(1.0, 1.0 + 1e-13) == 0.0
+    assert not relative_gap(1.0, 2.0) <= 1e-3
+
+
+# ---------------------------------------------------------------- history and callbacks
+
+
+@every_solver
+def test_callbacks_get_the_records_of_the_history(problem, solver):
+    seen, again = [], []
+    solution = solve(problem, solver, Limits(1e-4, 20, callbacks=(seen.append, again.append)))
+    assert tuple(seen) == tuple(again) == solution.history
+    assert all(isinstance(record, Record) for record in seen)
+    assert [record.iteration for record in seen] == list(range(1, len(seen) + 1))
+
+
+@every_solver
+def test_the_last_record_is_what_the_solution_says(problem, solver):
+    solution = solve(problem, solver, Limits(1e-4, 20))
+    last = solution.history[-1]
+    assert (last.primal, last.dual, last.gap) == (solution.primal, solution.dual, solution.gap)
+    assert last.iteration == solution.iterations
+
+
+@every_solver
+def test_the_same_seed_gives_the_same_run(problem, solver):
+    first, second = (solve(problem, solver, Limits(1e-5, 30), random_state=5) for _ in range(2))
+    np.testing.assert_array_equal(first.parameters, second.parameters)
+
+
+# ---------------------------------------------------------------- limits and names
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"tol": -1e-3}, "tol is a relative gap, a number >= 0; got -0.001"),
+        ({"tol": np.nan}, "tol is a relative gap"),
+        ({"tol": np.inf}, "tol is a relative gap"),
+        ({"max_iter": 0}, "max_iter must be at least 1; got 0"),
+        ({"max_time": 0}, "max_time is in seconds and positive; got 0"),
+        ({"max_time": np.nan}, "max_time is in seconds and positive"),
+    ],
+)
+def test_limits_that_make_no_sense_are_refused(fields, message):
+    with pytest.raises(ValueError, match=message):
+        Limits(**fields)
+
+
+def test_an_unknown_solver_is_refused_by_name(problem):
+    with pytest.raises(ValueError, match="there is no solver 'newton'; the names are auto, frank_wolfe"):
+        solve(problem, "newton")
+
+
+@pytest.mark.parametrize(
+    ("d", "expected"), [(4, CuttingPlane), (63, CuttingPlane), (64, FrankWolfe), (1000, FrankWolfe)]
+)
+def test_auto_picks_by_the_number_of_parameters(d, expected):
+    assert isinstance(method_named("auto", tracks(d=d).problem), expected)
+
+
+@pytest.mark.parametrize("method", [CuttingPlane(), NSlack(), FrankWolfe(), Subgradient()])
+def test_a_method_object_is_run_as_it_is(problem, method):
+    assert isinstance(solve(problem, method, Limits(1e-2, 3)), Solution)
+
+
+# ---------------------------------------------------------------- warm starts
+
+
+@certified_solvers
+def test_a_warm_start_reaches_the_same_objective_with_fewer_passes(problem, solver):
+    limits = Limits(1e-5, 5000)
+    cold = solve(problem, solver, limits)
+    near = replace(problem, costs=1.02 * problem.costs)
+    from_cold, from_warm = solve(near, solver, limits), solve(near, solver, limits, cold)
+    assert from_warm.status is Status.CONVERGED
+    assert from_warm.primal == pytest.approx(from_cold.primal, rel=2e-5)
+    assert from_warm.history[-1].passes < from_cold.history[-1].passes
+
+
+@certified_solvers
+@pytest.mark.parametrize("other", SOLVERS)
+def test_a_warm_start_from_another_solver_is_harmless(problem, solver, other):
+    warm = solve(problem, other, Limits(1e-3, 20))
+    solution = solve(problem, solver, Limits(1e-3, 300), warm)
+    assert solution.status is Status.CONVERGED
+    assert solution.dual <= solution.primal * (1 + 1e-12)
+
+
+@certified_solvers
+@pytest.mark.parametrize("fewer", [{"d": 5}, {"sizes": (3, 2)}, {"sizes": (1,) * 30}])
+def test_a_warm_start_from_a_problem_of_another_shape_starts_anew(problem, solver, fewer):
+    warm = solve(tracks("dice", "bd", **({"d": 12} | fewer)).problem, solver, Limits(1e-2, 20))
+    solution = solve(problem, solver, Limits(1e-2, 300), warm)
+    assert solution.status is Status.CONVERGED
+    assert solution.dual <= solution.primal * (1 + 1e-12)
+
+
+def test_a_warm_start_does_not_change_the_solution_it_starts_from(problem):
+    for solver in SOLVERS:
+        warm = solve(problem, solver, Limits(1e-3, 20))
+        before = {name: array.copy() for name, array in warm.arrays.items()}
+        parameters = warm.parameters.copy()
+        solve(problem, solver, Limits(1e-5, 20), warm)
+        np.testing.assert_array_equal(warm.parameters, parameters)
+        for name, array in before.items():
+            np.testing.assert_array_equal(warm.arrays[name], array)
+
+
+# ---------------------------------------------------------------- paths
+
+
+@certified_solvers
+@pytest.mark.parametrize("Cs", [(0.1, 1.0, 10.0), (10.0, 0.1)])
+def test_a_path_equals_separate_solves(solver, Cs):
+    problem = label_sets("dice", "bd", d=20).problem
+    limits = Limits(1e-4, 5000)
+    for C, solution in regularization_path(problem, Cs, solver, limits):
+        alone = solve(replace(problem, costs=C * problem.costs), solver, limits)
+        assert solution.status is Status.CONVERGED
+        assert solution.primal == pytest.approx(alone.primal, rel=2e-4)
+
+
+def test_a_path_is_in_the_order_given(problem):
+    path = regularization_path(problem, [1.0, 0.1, 0.5], limits=Limits(1e-2))
+    assert [C for C, _ in path] == [1.0, 0.1, 0.5]
