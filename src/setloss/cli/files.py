@@ -21,9 +21,7 @@ def read_table(path: Path) -> Array:
     readers = {".csv": _read_csv, ".npy": _read_npy}
     reader = readers.get(path.suffix.lower())
     if reader is None:
-        raise InputError(
-            f"{path}: a table is a .csv or .npy file, not {path.suffix or 'a file without suffix'}"
-        )
+        raise InputError(f"{path}: a table is a .csv or .npy file, not {path.suffix or 'a file without suffix'}")
     try:
         if path.stat().st_size == 0:
             raise InputError(f"{path} is empty")
@@ -37,9 +35,7 @@ def read_table(path: Path) -> Array:
 def _read_csv(path: Path) -> Array:
     try:
         with path.open(encoding="utf-8-sig", newline="") as lines:
-            rows = [
-                (number, row) for number, row in enumerate(csv.reader(lines), 1) if any(map(str.strip, row))
-            ]
+            rows = [(number, row) for number, row in enumerate(csv.reader(lines), 1) if any(map(str.strip, row))]
     except UnicodeDecodeError:
         raise InputError(f"{path} is not a text file in UTF-8") from None
     except csv.Error as error:
@@ -50,9 +46,7 @@ def _read_csv(path: Path) -> Array:
     width = len(rows[0][1])
     for number, row in rows:
         if len(row) != width:
-            raise InputError(
-                f"{path} is ragged: row {rows[0][0]} has {width} cells, row {number} has {len(row)}"
-            )
+            raise InputError(f"{path} is ragged: row {rows[0][0]} has {width} cells, row {number} has {len(row)}")
     values = np.array([[_cell(path, n, c, text) for c, text in enumerate(row, 1)] for n, row in rows])
     return values.ravel() if 1 in values.shape else values
 

@@ -64,9 +64,7 @@ class Source:
     size: Annotated[int | None, typer.Option(help="Elements of a cost curve's set.")] = None
     table: Annotated[
         Path | None,
-        typer.Option(
-            help="CSV or npy file: c(0), ..., c(p), or false negatives (rows) x false positives (columns)."
-        ),
+        typer.Option(help="CSV or npy file: c(0), ..., c(p), or false negatives (rows) x false positives (columns)."),
     ] = None
     general: Annotated[
         bool,
