@@ -60,6 +60,12 @@ class CountFunction(ABC):
         upper = [np.asarray(count) + (axis == b) for b, count in enumerate(counts)]
         return self(*upper) - self(*counts)
 
+    def border(self, axis: int) -> tuple[Array, Array]:
+        """The n + 1 values and n steps along one axis, all other counts zero."""
+        counts = np.arange(self.sizes[axis] + 1)
+        at = [counts * (b == axis) for b in range(len(self.sizes))]
+        return self(*at), self.step(axis, *(count[:-1] for count in at))
+
     @property
     def shape(self) -> Shape:
         return tuple(n + 1 for n in self.sizes)
@@ -127,6 +133,10 @@ class Table(CountFunction):
     def __call__(self, *counts: Any) -> Array:
         return np.asarray(self.values[tuple(np.asarray(count) for count in counts)])
 
+    def border(self, axis: int) -> tuple[Array, Array]:
+        values = self.values[tuple(slice(None) if b == axis else 0 for b in range(self.values.ndim))]
+        return values, np.diff(values)
+
     def table(self) -> Array:
         return self.values
 
@@ -177,6 +187,9 @@ class AxisCurve(CountFunction):
         """The curve that starts at 0 and climbs by `steps`; `laws` are those proved of it."""
         values = np.concatenate(([0.0], np.cumsum(steps)))
         return cls(sizes, axis, values, steps, dict.fromkeys(laws, True))
+
+    def border(self, axis: int) -> tuple[Array, Array]:
+        return (self.values, self.steps) if axis == self.axis else super().border(axis)
 
     def __call__(self, *counts: Any) -> Array:
         shape = np.broadcast_shapes(*(np.shape(count) for count in counts))

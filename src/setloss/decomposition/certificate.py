@@ -113,13 +113,8 @@ def measure_curve(loss: CountFunction, split: Split, axis: int) -> Measured:
     Curvatures are compared relative to the largest increments, values relative to the largest of |l| and |g|,
     either up to the rounding error of l.
     """
-    counts = np.arange(loss.sizes[axis] + 1)
-
-    def along(function: CountFunction) -> tuple[Array, Array]:
-        at = [counts * (b == axis) for b in range(len(loss.sizes))]
-        return function(*at), function.step(axis, *(count[:-1] for count in at))
-
-    (values, steps), (g, g_steps), (f, _) = map(along, (loss, split.supermodular, split.submodular))
+    (values, steps), (g, g_steps) = loss.border(axis), split.supermodular.border(axis)
+    f = split.submodular.border(axis)[0]
     noise = 8 * float(np.finfo(np.float64).eps) * float(np.max(np.abs(values)))
     required = np.diff(steps)
     required[required <= noise] = 0.0
@@ -162,8 +157,7 @@ def measure_sampled(loss: CountFunction, split: Split) -> Measured:
             excess = max(excess, _positive(np.abs(bend[g] - np.maximum(bend[loss], 0)) / unit))
     for axis, n in enumerate(loss.sizes):
         if n > 0:
-            border = [np.arange(n) * (b == axis) for b in range(len(loss.sizes))]
-            climb, bound = g.step(axis, *border), loss.step(axis, *border)
+            climb, bound = g.border(axis)[1], loss.border(axis)[1]
             unit_step = _positive(np.abs(bound)) or 1.0
             bound = np.concatenate(([0.0], np.cumsum(np.maximum(np.diff(bound), 0.0))))
             excess = max(excess, _positive(np.abs(climb - bound)) / unit_step)

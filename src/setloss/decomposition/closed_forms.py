@@ -13,9 +13,7 @@ def split_symmetric(loss: CountFunction, axis: int) -> Split:
     Curvatures below the rounding error of the values are taken as zero; on long straight curves they would
     add up to far more than they are.
     """
-    counts = np.arange(loss.sizes[axis] + 1)
-    values = loss(*(counts * (b == axis) for b in range(len(loss.sizes))))
-    steps = loss.step(axis, *(counts[:-1] * (b == axis) for b in range(len(loss.sizes))))
+    values, steps = loss.border(axis)
     noise = 4 * np.finfo(np.float64).eps * np.max(np.abs(values))
     curvature = np.diff(steps)
     curvature[curvature <= noise] = 0.0
