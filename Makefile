@@ -9,6 +9,7 @@ help:  ## this list
 
 test: venv  ## ruff, mypy and pytest, as the continuous integration runs them
 	@$(MAKE) --no-print-directory lint
+	@$(FRESH_KERNELS)
 	$(RUN) -m pytest
 
 lint: venv  ## ruff and mypy only
@@ -17,6 +18,7 @@ lint: venv  ## ruff and mypy only
 	$(RUN) -m mypy
 
 bench: venv  ## the benchmarks; QUICK=1 for the short ones
+	@$(FRESH_KERNELS)
 	$(RUN) -m benchmarks $(if $(QUICK),--quick)
 
 reproduce: venv  ## the decompositions of the paper's Figure 3 and of Dice, into results/
@@ -26,6 +28,10 @@ reproduce: venv  ## the decompositions of the paper's Figure 3 and of Dice, into
 	  $(RUN) -m setloss.cli decompose $$options --json > results/$$name.json; \
 	  $(RUN) -m setloss.cli decompose $$options --plot results/$$name.png; echo; \
 	done
+
+# numba's cache of a kernel looks at the age of its own file only, not of the files its formulas come from.
+FRESH_KERNELS := for source in tversky lowering kernels; do \
+  find src -name '*.nb[ic]' ! -newer src/setloss/$$source.py -delete; done
 
 # name:options, the options separated by commas
 JOBS := $(foreach k,1 2 3 4,loss$(k):--loss,curve$(k),--size,10) dice:--loss,dice,--pos,5,--neg,5

@@ -3,6 +3,7 @@
 Each bag refers to a *spec*, one row of integers and one of floats that `setloss.lowering` makes of the
 reference operators: a Lovász part (how the gains along the sorted margins are read) and a rescaled part (how
 the worst set is found). Positives are group 0, negatives group 1; symmetric functions have group 0 only.
+The compiled code is cached; after a change of `tversky` or `lowering` the cache has to go, as `make test` does.
 Arithmetic is in float64 whatever the margins are; nothing is allocated but scratch of the size of the data.
 """
 

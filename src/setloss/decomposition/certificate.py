@@ -118,13 +118,15 @@ def measure_curve(loss: CountFunction, split: Split, axis: int) -> Measured:
     noise = 8 * float(np.finfo(np.float64).eps) * float(np.max(np.abs(values)))
     required = np.diff(steps)
     required[required <= noise] = 0.0
-    short = required - np.diff(g_steps)
     unit = max(float(np.max(np.abs(g_steps), initial=0.0)), float(np.max(np.abs(steps), initial=0.0))) or 1.0
     height = max(float(np.max(np.abs(values))), float(np.max(np.abs(g)))) or 1.0
-    bound = np.concatenate(([0.0, 0.0], np.cumsum(np.cumsum(required))))[: len(g)]
-    adds_up = _positive(np.abs(f + g - values)) / height
-    broken = max(_positive(short - noise) / unit, -float(np.min(g)) / height, adds_up)
-    return Measured(broken, _positive(np.abs(g - bound)) / height, "every cell")
+    excess = max(abs(float(g_steps[0])), _positive(np.abs(g_steps[1:] - np.cumsum(required)))) / unit
+    adds_up = (
+        max(_positive(np.abs(f + g - values)), _positive(np.abs(np.diff(g) - g_steps)), abs(float(g[0]))) / height
+    )
+    required -= np.diff(g_steps)
+    broken = max((_positive(required) - noise) / unit, -float(np.min(g)) / height, adds_up)
+    return Measured(broken, excess, "every cell")
 
 
 def _positive(excess: Array) -> float:
@@ -169,17 +171,18 @@ def mean_over_subsets(function: CountFunction) -> float:
     if isinstance(function, Sum):
         return float(sum(weight * mean_over_subsets(term) for weight, term in function.terms))
     if isinstance(function, AxisCurve):
-        return float(_binomial_weights(function.sizes[function.axis]) @ function.values)
+        k, weights = _binomial_weights(function.sizes[function.axis])
+        return float(weights @ function.values[k])
     values = function.table()
     for n in reversed(function.sizes):
-        values = values @ _binomial_weights(n)
+        k, weights = _binomial_weights(n)
+        values = values[..., k] @ weights
     return float(values)
 
 
-def _binomial_weights(n: int) -> Array:
-    """C(n, k) 2^-n for k = 0..n; beyond 40 standard deviations they vanish in float64."""
+def _binomial_weights(n: int) -> tuple[slice, Array]:
+    """C(n, k) 2^-n, and for which k: beyond 40 standard deviations they vanish in float64."""
     reach = int(20 * np.sqrt(n)) + 20
     k = np.arange(max(0, n // 2 - reach), min(n, n // 2 + reach) + 1)
-    weights = np.zeros(n + 1)
-    weights[k] = np.exp(gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1) - n * np.log(2))
-    return weights
+    weights = np.exp(gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1) - n * np.log(2))
+    return slice(int(k[0]), int(k[-1]) + 1), weights
