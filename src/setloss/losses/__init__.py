@@ -1,0 +1,55 @@
+"""Losses: families that give every label vector y its set function l of mistakes (Equation 3),
+
+    Delta(y, y~) = l({i : y_i != y~_i}).
+
+All but `FixedSetLoss` depend on y~ through the numbers of false negatives and false positives only, so a loss
+is one formula, `value(false_negatives, false_positives, positives, negatives)`; evaluation on arrays and bags
+and the set function are derived from it. Labels are {0, 1}, {-1, +1} or bool.
+
+An example without positives, predicted without positives, is right and costs 0. Dice, Jaccard, Tversky and
+F-beta then read 0/0; their `zero_division` is the *score* there, 1 by default, as in scikit-learn's metrics.
+"""
+
+from __future__ import annotations
+
+from setloss.losses.base import CountLoss, Loss
+from setloss.losses.counts_of_errors import Dice, FBeta, Hamming, Jaccard, Tversky, TverskyFamily
+from setloss.losses.curves import PAPER_CURVES, CostCurve, checked_knots
+from setloss.losses.custom import CallableLoss, FixedSetLoss, from_counts, from_set_function
+
+__all__ = [
+    "NAMED_LOSSES",
+    "PAPER_CURVES",
+    "CallableLoss",
+    "CostCurve",
+    "CountLoss",
+    "Dice",
+    "FBeta",
+    "FixedSetLoss",
+    "Hamming",
+    "Jaccard",
+    "Loss",
+    "Tversky",
+    "TverskyFamily",
+    "checked_knots",
+    "from_counts",
+    "from_set_function",
+    "loss_named",
+]
+
+NAMED_LOSSES: dict[str, Loss] = {
+    "dice": Dice(),
+    "f1": Dice(),
+    "jaccard": Jaccard(),
+    "hamming": Hamming(),
+    **PAPER_CURVES,
+}
+"""What a loss may be called on the command line and in the estimators."""
+
+
+def loss_named(name: str) -> Loss:
+    """The loss of that name; see `NAMED_LOSSES`."""
+    try:
+        return NAMED_LOSSES[name.lower()]
+    except KeyError:
+        raise ValueError(f"there is no loss {name!r}; the names are {', '.join(NAMED_LOSSES)}") from None

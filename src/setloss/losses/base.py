@@ -1,0 +1,103 @@
+"""What a loss is: a family that gives every label vector its set function of mistakes."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from setloss.bags import Bags
+from setloss.counts import CountFunction, Formula
+from setloss.labels import as_labels
+from setloss.lattice import Array
+from setloss.setfunction import SetFunction
+
+
+class Loss(ABC):
+    """Delta(y, y~), a loss of the whole set of mistakes on one example."""
+
+    def __call__(self, y_true: ArrayLike, y_pred: ArrayLike, groups: ArrayLike | None = None) -> Any:
+        """Evaluate on one example ``(p,)``, on the rows of ``(n, p)``, or on bags.
+
+        With `groups`, a bag id per element, the labels are flat and there is one value per bag, in sorted
+        order of the ids.
+        """
+        truth, predicted = as_labels(y_true, "y_true"), as_labels(y_pred, "y_pred")
+        if truth.shape != predicted.shape:
+            raise ValueError(f"y_true has shape {truth.shape}, y_pred has shape {predicted.shape}")
+        if groups is None:
+            values = self._on_rows(np.atleast_2d(truth), np.atleast_2d(predicted))
+            return float(values[0]) if truth.ndim == 1 else values
+        if truth.ndim != 1:
+            raise ValueError(f"with groups the labels are flat, one per element; got shape {truth.shape}")
+        bags = Bags.from_groups(groups)
+        return self._on_bags(bags.gather(truth), bags.gather(predicted), bags)
+
+    @abstractmethod
+    def _on_rows(self, truth: NDArray[np.bool_], predicted: NDArray[np.bool_]) -> Array: ...
+
+    @abstractmethod
+    def _on_bags(self, truth: NDArray[np.bool_], predicted: NDArray[np.bool_], bags: Bags) -> Array: ...
+
+    @abstractmethod
+    def set_function(self, y_true: ArrayLike) -> SetFunction:
+        """The set function l of mistakes on an example with labels `y_true`."""
+
+    @abstractmethod
+    def on_counts(self, positives: int, negatives: int) -> SetFunction:
+        """The set function of an example whose positives come first."""
+
+    def distinct_counts(self, positives: NDArray[np.intp], negatives: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Rows (positives, negatives), equal for examples that have the same set function."""
+        return np.stack([positives, negatives], axis=1)
+
+    @abstractmethod
+    def element_groups(self, truth: NDArray[np.bool_], bags: Bags) -> NDArray[np.intp]:
+        """The group of every element of flat labels in the set functions of their bags."""
+
+
+class CountLoss(Loss):
+    """A loss of the numbers of false negatives and false positives."""
+
+    @abstractmethod
+    def value(self, false_negatives: Any, false_positives: Any, positives: Any, negatives: Any) -> Any:
+        """The loss; all four are arrays that broadcast together."""
+
+    def counts(self, positives: int, negatives: int) -> CountFunction:
+        """The loss of an example as a function of (false negatives, false positives)."""
+        return Formula((positives, negatives), partial(self._value_on, positives, negatives))
+
+    def _value_on(self, positives: int, negatives: int, false_negatives: Any, false_positives: Any) -> Any:
+        return self.value(false_negatives, false_positives, positives, negatives)
+
+    def on_counts(self, positives: int, negatives: int) -> SetFunction:
+        if min(positives, negatives) < 0:
+            raise ValueError(f"there cannot be {positives} positives and {negatives} negatives")
+        groups = np.repeat([0, 1], [positives, negatives])
+        return SetFunction(self.counts(positives, negatives), groups)
+
+    def set_function(self, y_true: ArrayLike) -> SetFunction:
+        truth = as_labels(y_true, "y_true", ndim=(1,))
+        positives = int(truth.sum())
+        return SetFunction(self.counts(positives, len(truth) - positives), np.where(truth, 0, 1))
+
+    def element_groups(self, truth: NDArray[np.bool_], bags: Bags) -> NDArray[np.intp]:
+        return np.where(truth, 0, 1)
+
+    def _on_rows(self, truth: NDArray[np.bool_], predicted: NDArray[np.bool_]) -> Array:
+        wrong = truth != predicted
+        tallies = [(wrong & truth).sum(1), (wrong & ~truth).sum(1), truth.sum(1), (~truth).sum(1)]
+        return np.asarray(self.value(*tallies), dtype=np.float64)
+
+    def _on_bags(self, truth: NDArray[np.bool_], predicted: NDArray[np.bool_], bags: Bags) -> Array:
+        wrong = truth != predicted
+        flags = [wrong & truth, wrong & ~truth, truth, ~truth]
+        return np.asarray(self.value(*(bags.totals(flag.astype(np.intp)) for flag in flags)), dtype=np.float64)
+
+
+def sizes_only(positives: NDArray[np.intp], negatives: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Rows (size, 0): for losses that do not tell positives from negatives."""
+    return np.stack([positives + negatives, np.zeros_like(positives)], axis=1)

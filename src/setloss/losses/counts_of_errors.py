@@ -1,0 +1,120 @@
+"""Losses with a formula in false negatives and false positives: the Tversky family and Hamming."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from setloss.counts import CountFunction, Linear
+from setloss.losses.base import CountLoss
+from setloss.tversky import TverskyCounts, defined_loss
+
+
+class TverskyFamily(CountLoss):
+    """1 - TP / (TP + a FP + b FN)."""
+
+    zero_division: float
+
+    @property
+    @abstractmethod
+    def weights(self) -> tuple[float, float]:
+        """(a, b), what a false positive and a false negative weigh against a true positive."""
+
+    def __post_init__(self) -> None:
+        for kind, weight in zip(("positive", "negative"), self.weights, strict=True):
+            if not (np.isfinite(weight) and weight >= 0):
+                raise ValueError(f"{self}: the weight of a false {kind} must be a number >= 0; got {weight}")
+        if not 0 <= self.zero_division <= 1:
+            raise ValueError(f"zero_division is a score and lies between 0 and 1; got {self.zero_division}")
+
+    def value(self, false_negatives: Any, false_positives: Any, positives: Any, negatives: Any) -> Any:
+        a, b = self.weights
+        n, q, m = (np.asarray(x, dtype=np.float64) for x in (false_negatives, false_positives, positives))
+        return defined_loss(n, q, m, a, b, 1 - self.zero_division)
+
+    def counts(self, positives: int, negatives: int) -> CountFunction:
+        if positives == 0 and self.zero_division != 1:
+            raise ValueError(
+                f"{self} costs {1 - self.zero_division:g} on an example without positives that is predicted "
+                "right; a set function needs l(empty) = 0. Train with zero_division=1, or leave out examples "
+                "without positives."
+            )
+        return TverskyCounts(positives, negatives, *self.weights, 1 - self.zero_division)
+
+
+@dataclass(frozen=True)
+class Dice(TverskyFamily):
+    """1 - 2 TP / (2 TP + FP + FN), one minus F1 (Definition 11)."""
+
+    zero_division: float = 1.0
+
+    @property
+    def weights(self) -> tuple[float, float]:
+        return 0.5, 0.5
+
+
+@dataclass(frozen=True)
+class Jaccard(TverskyFamily):
+    """1 - TP / (TP + FP + FN), one minus intersection over union; submodular."""
+
+    zero_division: float = 1.0
+
+    @property
+    def weights(self) -> tuple[float, float]:
+        return 1.0, 1.0
+
+
+@dataclass(frozen=True)
+class Tversky(TverskyFamily):
+    """1 - TP / (TP + alpha FP + beta FN)."""
+
+    alpha: float = 0.5
+    beta: float = 0.5
+    zero_division: float = 1.0
+
+    @property
+    def weights(self) -> tuple[float, float]:
+        return self.alpha, self.beta
+
+
+@dataclass(frozen=True)
+class FBeta(TverskyFamily):
+    """1 - F_beta = 1 - (1 + beta^2) TP / ((1 + beta^2) TP + beta^2 FN + FP); beta > 1 favours recall."""
+
+    beta: float = 1.0
+    zero_division: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.beta <= 1e6:
+            raise ValueError(f"beta of F-beta must lie between 0 and 1e6; got {self.beta}")
+        super().__post_init__()
+
+    @property
+    def weights(self) -> tuple[float, float]:
+        return 1 / (1 + self.beta**2), self.beta**2 / (1 + self.beta**2)
+
+
+@dataclass(frozen=True)
+class Hamming(CountLoss):
+    """false_negative_weight FN + false_positive_weight FP, divided by p where normalised; modular."""
+
+    normalize: bool = True
+    false_negative_weight: float = 1.0
+    false_positive_weight: float = 1.0
+
+    def __post_init__(self) -> None:
+        for weight in (self.false_negative_weight, self.false_positive_weight):
+            if not (np.isfinite(weight) and weight >= 0):
+                raise ValueError(f"{self}: the class weights must be numbers >= 0; got {weight}")
+
+    def value(self, false_negatives: Any, false_positives: Any, positives: Any, negatives: Any) -> Any:
+        cost = self.false_negative_weight * false_negatives + self.false_positive_weight * false_positives
+        return cost / np.maximum(positives + negatives, 1) if self.normalize else cost
+
+    def counts(self, positives: int, negatives: int) -> CountFunction:
+        unit = 1 / max(positives + negatives, 1) if self.normalize else 1.0
+        rates = (unit * self.false_negative_weight, unit * self.false_positive_weight)
+        return Linear((positives, negatives), rates)

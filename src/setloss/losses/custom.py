@@ -1,0 +1,93 @@
+"""Losses of your own: from a callable of the counts, or from one set function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from setloss.bags import Bags
+from setloss.labels import as_labels
+from setloss.lattice import Array
+from setloss.losses.base import CountLoss, Loss, sizes_only
+from setloss.setfunction import SetFunction
+
+
+@dataclass(frozen=True)
+class CallableLoss(CountLoss):
+    """A loss given by a callable of (fn, fp, positives, negatives); see `from_counts`."""
+
+    function: Callable[[Any, Any, Any, Any], Any]
+    elementwise: bool = field(default=False)
+
+    def value(self, false_negatives: Any, false_positives: Any, positives: Any, negatives: Any) -> Any:
+        tallies = np.broadcast_arrays(false_negatives, false_positives, positives, negatives)
+        function = np.vectorize(self.function, otypes=[float]) if self.elementwise else self.function
+        values = np.asarray(function(*tallies), dtype=np.float64)
+        if values.shape != tallies[0].shape:
+            raise ValueError(
+                f"the loss maps counts of shape {tallies[0].shape} to shape {values.shape}; "
+                "pass elementwise=True if it takes single numbers"
+            )
+        if not np.all(np.isfinite(values)) or np.any(values < 0):
+            bad = np.flatnonzero(~(np.isfinite(values) & (values >= 0)).ravel())[0]
+            n, q, m, r = (int(t.ravel()[bad]) for t in tallies)
+            raise ValueError(
+                f"a loss must be finite and non-negative; with {n} false negatives of {m} positives and "
+                f"{q} false positives of {r} negatives this one is {values.ravel()[bad]}"
+            )
+        return values
+
+
+@dataclass(frozen=True, eq=False)
+class FixedSetLoss(Loss):
+    """The same set function of mistakes for every example, whatever its labels; see `from_set_function`."""
+
+    function: SetFunction
+
+    def _on_rows(self, truth: NDArray[np.bool_], predicted: NDArray[np.bool_]) -> Array:
+        self.on_counts(truth.shape[1], 0)
+        return np.asarray(self.function(truth != predicted))
+
+    def _on_bags(self, truth: NDArray[np.bool_], predicted: NDArray[np.bool_], bags: Bags) -> Array:
+        wrong_size = np.flatnonzero(bags.sizes != self.function.p)
+        if wrong_size.size:
+            raise ValueError(
+                f"this loss is for sets of {self.function.p} elements; bag {wrong_size[0]} has "
+                f"{bags.sizes[wrong_size[0]]}"
+            )
+        return np.asarray(self.function((truth != predicted).reshape(len(bags), -1)))
+
+    def set_function(self, y_true: ArrayLike) -> SetFunction:
+        return self.on_counts(len(as_labels(y_true, "y_true", ndim=(1,))), 0)
+
+    def on_counts(self, positives: int, negatives: int) -> SetFunction:
+        if positives + negatives != self.function.p:
+            raise ValueError(
+                f"this loss is for sets of {self.function.p} elements; got one of {positives + negatives}"
+            )
+        return self.function
+
+    def element_groups(self, truth: NDArray[np.bool_], bags: Bags) -> NDArray[np.intp]:
+        return np.tile(self.function.groups, len(bags))
+
+    def distinct_counts(self, positives: NDArray[np.intp], negatives: NDArray[np.intp]) -> NDArray[np.intp]:
+        return sizes_only(positives, negatives)
+
+
+def from_counts(function: Callable[[Any, Any, Any, Any], Any], *, elementwise: bool = False) -> CallableLoss:
+    """A loss from a callable of (false negatives, false positives, positives, negatives).
+
+    The callable is called with arrays; with ``elementwise=True`` it is called with one number each.
+    """
+    return CallableLoss(function, elementwise)
+
+
+def from_set_function(function: SetFunction) -> FixedSetLoss:
+    """A loss from one set function of mistakes over a fixed number of elements."""
+    if not isinstance(function, SetFunction):
+        raise TypeError(f"from_set_function takes a SetFunction; got {type(function).__name__}")
+    return FixedSetLoss(function)
