@@ -349,3 +349,9 @@ class TestPaperCurves:
 
     def test_none_of_them_is_modular(self, p):
         assert not any(is_modular(curve.on_counts(p, 0)) for curve in PAPER_CURVES.values())
+
+
+def test_a_loss_of_single_numbers_is_told_how_to_say_so():
+    with pytest.raises(ValueError, match="pass elementwise=True"):
+        from_counts(lambda n, q, m, r: max(n, q)).on_counts(2, 2)
+    assert from_counts(lambda n, q, m, r: max(n, q), elementwise=True).on_counts(2, 2).at(1, 2) == 2

@@ -2,11 +2,19 @@
 
 The tree follows the paper, "A Convex Surrogate Operator for General Non-Modular Loss Functions" (Yu and
 Blaschko, AISTATS 2016): set functions (`SetFunction`, verdicts), losses (`Dice`, `CostCurve`, ...), the
-decomposition D (`decompose`).
+decomposition D (`decompose`); then `setloss.operators` (S, M, L, B_D), `setloss.batch`, `setloss.solvers`,
+`setloss.estimators`, and the laws in `setloss.testing`.
 """
 
 from setloss.closure import monotone_closure
-from setloss.decomposition import Decomposition, DecompositionError, decompose, verify_decomposition
+from setloss.decomposition import (
+    Certificate,
+    Decomposition,
+    DecompositionError,
+    Verification,
+    decompose,
+    verify_decomposition,
+)
 from setloss.losses import (
     CostCurve,
     Dice,
@@ -34,6 +42,7 @@ from setloss.verdicts import (
 __version__ = "0.1.0"
 
 __all__ = [
+    "Certificate",
     "CostCurve",
     "Decomposition",
     "DecompositionError",
@@ -45,6 +54,7 @@ __all__ = [
     "SetFunction",
     "Tversky",
     "Verdict",
+    "Verification",
     "decompose",
     "from_counts",
     "from_set_function",

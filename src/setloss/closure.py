@@ -28,6 +28,7 @@ def monotone_closure(function: SetFunction) -> SetFunction:
 
         raise ValueError(
             f"the monotone closure of this function is {lowest:.6g} at the empty set instead of 0, because "
-            f"{is_nonnegative(function).witness or 'it is negative'}. Only a non-negative function has one."
+            f"{is_nonnegative(function).witness or 'it is negative'}. Only a non-negative function has one; use "
+            "the operator without the closure, bd, or slack."
         )
     return SetFunction(Table(np.maximum(table, 0.0)), function.groups)

@@ -25,8 +25,6 @@ from setloss.lattice import Array, Shape
 MAX_CELLS = 2**24
 """Largest table that is ever built (128 MiB); beyond it only closed forms work."""
 
-Counts = NDArray[np.intp]
-
 
 def cells_in_words(cells: int) -> str:
     """A number of cells that may exceed any float."""

@@ -74,6 +74,22 @@ def cell_weights(shape: Shape) -> Array:
     return reduce(np.multiply.outer, rows)
 
 
+def without_modular_part(table: Array) -> Array:
+    """``l(A) - sum_{i in A} l({i})``: what second differences see of a table, and D decomposes."""
+    rest = table.copy()
+    for b, length in enumerate(table.shape):
+        if length > 1:
+            rate = table[tuple(int(axis == b) for axis in range(table.ndim))]
+            ramp = rate * np.arange(length)
+            rest -= ramp.reshape([-1 if axis == b else 1 for axis in range(table.ndim)])
+    return rest
+
+
+def rounding_error(table: Array) -> float:
+    """How far a second difference of the table may be from zero by rounding alone."""
+    return 8 * float(np.finfo(np.float64).eps) * float(np.max(np.abs(table), initial=0.0))
+
+
 def cell_levels(shape: Shape) -> NDArray[np.intp]:
     """``|A|`` of the subsets in each cell: the sum of its counts."""
     return np.asarray(np.indices(shape).sum(axis=0), dtype=np.intp)

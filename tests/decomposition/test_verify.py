@@ -27,6 +27,19 @@ def test_both_optima_of_the_counter_example_are_verified():
     assert decompose(loss).certificate.unique is False
 
 
+@pytest.mark.parametrize("slope", [1.0, 1e4, 3e8])
+def test_a_large_modular_part_hides_nothing(slope):
+    """D does not see modular terms, and neither may its tolerances: the minimum stays 4, and not unique."""
+    loss, first, second = non_unique()
+    steep = loss + slope * SetFunction.symmetric(np.arange(5.0))
+    found = decompose(steep)
+    np.testing.assert_allclose(found.supermodular.table, first, atol=1e-7)
+    assert found.certificate.unique is False
+    assert verify_decomposition(steep, first)
+    assert verify_decomposition(steep, second)
+    assert not verify_decomposition(steep, 0.75 * first)
+
+
 @pytest.mark.parametrize("loss", [Dice().on_counts(4, 3), PAPER_CURVES["curve2"].on_counts(8, 0)])
 def test_what_decompose_returns_is_verified(loss):
     assert verify_decomposition(loss, decompose(loss).supermodular)
@@ -58,7 +71,7 @@ def test_too_small_a_part_is_not_feasible_and_the_witness_says_where():
     loss = Dice().on_counts(4, 3)
     found = verify_decomposition(loss, np.zeros((5, 4)))
     assert not found.feasible
-    assert "not feasible, by 0.133" in str(found)
+    assert "not feasible, by 0.311 of the size of l" in str(found)
     assert "l - g is not submodular: adding 3 to {0, 1} gains" in str(found)
 
 

@@ -8,6 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GroupKFold, KFold, LeaveOneGroupOut
 
 from estimators.data import frame_data, label_data
+from setloss.datasets import make_toy
 from setloss.estimators import BagClassifier, BagClassifierCV, SetClassifier, SetClassifierCV
 
 pytestmark = pytest.mark.xdist_group("kernels")
@@ -171,3 +172,19 @@ def test_groups_that_do_not_fit_are_refused(spoil):
     X, y, groups = frame_data()
     with pytest.raises(ValueError, match=r"groups|inconsistent|NaN"):
         BagClassifierCV(Cs=[1.0], cv=2).fit(X, y, groups=spoil(groups))
+
+
+@pytest.mark.parametrize("cv", [np.int64(3), None])
+def test_folds_never_split_a_bag_however_their_number_is_given(cv):
+    tracks = make_toy(n_bags=20, p=4)
+    order = np.random.default_rng(0).permutation(len(tracks.y))
+    shuffled = tracks.X[order], tracks.y[order], tracks.groups[order]
+    plain = 5 if cv is None else 3
+    losses = [BagClassifierCV(Cs=[1.0], cv=folds).fit(*shuffled).cv_results_["loss"] for folds in (cv, plain)]
+    assert losses[0] == losses[1]
+
+
+def test_a_splitter_that_splits_bags_is_refused():
+    tracks = make_toy(n_bags=20, p=4)
+    with pytest.raises(ValueError, match="of cv splits bag"):
+        BagClassifierCV(Cs=[1.0], cv=KFold(3, shuffle=True, random_state=0)).fit(tracks.X, tracks.y, tracks.groups)

@@ -9,7 +9,7 @@ import typer
 from setloss.cli.data import DataOptions, check_features
 from setloss.cli.documents import print_document
 from setloss.cli.errors import InputError
-from setloss.cli.models import read_model, scores_of
+from setloss.cli.models import check_kind, read_model, scores_of
 from setloss.cli.options import spread
 
 SHOWN = ("dice", "jaccard", "hamming", "curve1", "curve2", "curve3", "curve4")
@@ -47,13 +47,7 @@ def _flat(trained: Any, examples: Any, path: Path, model: Path) -> tuple[Any, An
     """True and predicted labels of all known elements, and the set each belongs to."""
     import numpy as np
 
-    from setloss.datasets import LabelSets
-    from setloss.estimators import SetClassifier
-
-    sets = isinstance(examples, LabelSets)
-    if sets != isinstance(trained, SetClassifier):
-        kinds = ("tracks", "label sets")
-        raise InputError(f"{path} holds {kinds[sets]} and the model {model} was trained on {kinds[not sets]}")
+    sets = check_kind(examples, path, trained, model)
     predicted = scores_of(trained, examples.X) > 0
     if not sets:
         return examples.y == 1, predicted[:, 0], examples.groups

@@ -51,6 +51,18 @@ def read_model(path: Path) -> Any:
         raise InputError(str(error)) from None
 
 
+def check_kind(examples: Any, path: Path, model: Any, model_path: Path) -> bool:
+    """Refuse tracks for a model of label sets, and the other way round; returns whether they are label sets."""
+    from setloss.datasets import LabelSets
+    from setloss.estimators import SetClassifier
+
+    sets = isinstance(examples, LabelSets)
+    if sets != isinstance(model, SetClassifier):
+        kinds = ("tracks", "label sets")
+        raise InputError(f"{path} holds {kinds[sets]} and the model {model_path} was trained on {kinds[not sets]}")
+    return sets
+
+
 def scores_of(model: Any, X: Any) -> Any:
     """Scores (n, p). Names of features have been compared already, and an array has none to compare again."""
     names = vars(model).pop("feature_names_in_", None)

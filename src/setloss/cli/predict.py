@@ -10,7 +10,7 @@ import typer
 
 from setloss.cli.data import DataOptions, check_features
 from setloss.cli.errors import InputError
-from setloss.cli.models import check_writable, read_model, scores_of
+from setloss.cli.models import check_kind, check_writable, read_model, scores_of
 from setloss.cli.options import spread
 
 SUFFIXES = (".csv", ".npy")
@@ -35,6 +35,7 @@ def predict(
         check_writable("--out", out)
     trained = read_model(model)
     examples = data.read_for(trained, truth=False)
+    check_kind(examples, data.data, trained, model)
     check_features(examples, data.data, trained, model)
     values = scores_of(trained, examples.X)
     if not scores:

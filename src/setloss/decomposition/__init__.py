@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from setloss.counts import CountFunction, Split, Sum, Table
 from setloss.decomposition.certificate import (
     EXHAUSTIVE_CELLS,
@@ -27,7 +29,7 @@ from setloss.decomposition.certificate import (
 from setloss.decomposition.closed_forms import split_symmetric
 from setloss.decomposition.lower_bound import pointwise_lower_bound
 from setloss.decomposition.verify import Verification, verify_decomposition
-from setloss.lattice import Array
+from setloss.lattice import Array, rounding_error, second_differences, without_modular_part
 from setloss.setfunction import SetFunction
 
 __all__ = [
@@ -90,13 +92,17 @@ def _closed_form(counts: CountFunction) -> tuple[Split | None, str]:
 
 def _from_table(table: Array) -> tuple[Split, Certificate]:
     """The pointwise lower bound where it is feasible, else the linear program."""
-    bound = pointwise_lower_bound(table)
+    curved = without_modular_part(table)
+    if np.max(second_differences(table), initial=0.0) <= rounding_error(table):
+        split = Split(Table(table), Table(np.zeros_like(table)), "submodular")
+        return split, _certify_pointwise(Table(table), split, "pointwise lower bound")
+    bound = pointwise_lower_bound(curved)
     if infeasibility(table, bound) <= FEASIBILITY_TOLERANCE:
         split = Split(Table(table - bound), Table(bound), "the lower bound on every feasible g is feasible")
         return split, _certify_pointwise(Table(table), split, "pointwise lower bound")
     from setloss.decomposition.program import solve_program
 
-    solution = solve_program(table)
+    solution = solve_program(curved)
     split = Split(Table(table - solution.supermodular), Table(solution.supermodular), "linear program")
     return split, solution.certificate
 

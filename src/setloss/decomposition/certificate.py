@@ -21,7 +21,7 @@ from scipy.special import gammaln
 
 from setloss.counts import AxisCurve, CountFunction, Split, Sum
 from setloss.decomposition.lower_bound import pointwise_lower_bound
-from setloss.lattice import Array, axis_pairs, second_differences
+from setloss.lattice import Array, axis_pairs, rounding_error, second_differences, without_modular_part
 
 FEASIBILITY_TOLERANCE = 1e-9
 COLUMN_TOLERANCE = 1e-6
@@ -93,18 +93,23 @@ class Measured:
     checked: str
 
 
+def curved_scale(loss: Array) -> float:
+    """Max |l(A) - sum_{i in A} l({i})|: D does not see the modular part of l, nor may its tolerances."""
+    return float(np.max(np.abs(without_modular_part(loss)), initial=0.0)) or 1.0
+
+
 def infeasibility(loss: Array, supermodular: Array) -> float:
-    """Largest violation of ``K g >= max(0, K l)`` and ``g >= 0``, relative to max |l|."""
-    scale = float(np.max(np.abs(loss), initial=0.0)) or 1.0
+    """Largest violation of ``K g >= max(0, K l)`` and ``g >= 0`` beyond rounding, relative to `curved_scale`."""
     shortfall = np.maximum(second_differences(loss), 0.0) - second_differences(supermodular)
-    return float(max(np.max(shortfall, initial=0.0), -np.min(supermodular, initial=0.0))) / scale + 0.0
+    worst = max(float(np.max(shortfall, initial=0.0)), -float(np.min(supermodular, initial=0.0)))
+    return max(worst - rounding_error(loss), 0.0) / curved_scale(loss)
 
 
 def measure_table(loss: Array, supermodular: Array) -> Measured:
     """Every cell: feasibility, and the excess of g over the pointwise lower bound."""
-    scale = float(np.max(np.abs(loss), initial=0.0)) or 1.0
-    excess = np.max(np.abs(supermodular - pointwise_lower_bound(loss)), initial=0.0)
-    return Measured(infeasibility(loss, supermodular), float(excess) / scale, "every cell")
+    noise = rounding_error(loss) * sum(loss.shape) ** 2
+    excess = float(np.max(np.abs(supermodular - pointwise_lower_bound(loss)), initial=0.0))
+    return Measured(infeasibility(loss, supermodular), max(excess - noise, 0.0) / curved_scale(loss), "every cell")
 
 
 def measure_curve(loss: CountFunction, split: Split, axis: int) -> Measured:

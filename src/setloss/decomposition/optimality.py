@@ -106,7 +106,7 @@ def measure_optimality(table: Array, supermodular: Array, multipliers: Array) ->
     residuals = _column_residuals(matrix[:, free], weights[free], y)
     excess = max(0.0, float(max(residuals, default=Fraction(0))))
     return Optimality(
-        feasibility=float(max(np.max(-slack, initial=0.0), np.max(np.abs(fixed_cells), initial=0.0))) / scale,
+        feasibility=float(max(np.max(-slack, initial=0.0), np.max(np.abs(fixed_cells), initial=0.0))) / scale + 0.0,
         column_residual=float(max(map(abs, residuals), default=Fraction(0))),
         complementarity=float(np.max(np.abs(slack[y > 0]), initial=0.0)) / scale,
         negative_multiplier=-min(y, default=0) / ONE if min(y, default=0) < 0 else 0.0,

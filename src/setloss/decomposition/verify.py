@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from setloss.decomposition.certificate import FEASIBILITY_TOLERANCE, infeasibility, mean_over_subsets
+from setloss.decomposition.certificate import FEASIBILITY_TOLERANCE, curved_scale, infeasibility, mean_over_subsets
 from setloss.decomposition.lower_bound import pointwise_lower_bound
-from setloss.lattice import Array, cell_levels
+from setloss.lattice import Array, cell_levels, without_modular_part
 from setloss.setfunction import SetFunction, elements_of
 from setloss.verdicts import is_nonnegative, is_submodular, is_supermodular
 
@@ -21,7 +21,8 @@ class Verification:
     """Whether g is feasible and optimal for l (None if undecided, beyond the linear program); truthy if both.
 
     `violation` is the largest breach of feasibility and `excess` the largest distance from optimality, both
-    relative to max |l|; `mean_excess` is how much the mean of g over all subsets exceeds the minimum.
+    relative to the largest |l(A) - sum_{i in A} l({i})|; `mean_excess` is how much the mean of g over all subsets
+    exceeds the minimum.
     """
 
     feasible: bool
@@ -49,11 +50,11 @@ def verify_decomposition(
     """
     g = supermodular if isinstance(supermodular, SetFunction) else SetFunction.from_table(supermodular, loss.groups)
     left, right = loss.aligned(g)
-    l_table, g_table, groups = left.table, right.table, left.groups
-    scale = float(np.max(np.abs(l_table), initial=0.0)) or 1.0
-    violation = infeasibility(l_table, g_table)
+    l_table, g_table, groups = without_modular_part(left.table), right.table, left.groups
+    scale = curved_scale(l_table)
+    violation = infeasibility(left.table, g_table)
     if violation > tolerance:
-        words = f"not feasible, by {violation:.3g} of max |l|: {_why_infeasible(loss, g)}"
+        words = f"not feasible, by {violation:.3g} of the size of l: {_why_infeasible(loss, g)}"
         return Verification(False, False, violation, float("nan"), float("nan"), words)
     bound = pointwise_lower_bound(l_table)
     if infeasibility(l_table, bound) <= tolerance:

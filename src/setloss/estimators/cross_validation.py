@@ -126,6 +126,16 @@ def _indexable(X: Any, y: Any) -> tuple[Any, Any]:
     return X, y.toarray() if issparse(y) else (np.asarray(y) if isinstance(y, list) else y)
 
 
+def _refuse_split_bags(splits: list[tuple[Any, Any]], groups: Any) -> None:
+    for fold, (train, test) in enumerate(splits):
+        shared = np.intersect1d(groups[train], groups[test])
+        if len(shared):
+            raise ValueError(
+                f"fold {fold} of cv splits bag {shared[0]}: frames of a bag in both parts make the loss look small. "
+                "Use a splitter by groups such as GroupKFold, or a number of folds."
+            )
+
+
 class SetClassifierCV(CrossValidatedModel, SetClassifier):
     """`SetClassifier` with C, and the operator if asked, chosen by cross-validation."""
 
@@ -135,9 +145,9 @@ class SetClassifierCV(CrossValidatedModel, SetClassifier):
         """Choose on the folds, then train on all of X (n, d) and y (n, p)."""
         X, y = _indexable(X, y)
         cv = self.cv
-        if isinstance(cv, int) and getattr(y, "ndim", 1) == 2:
+        if isinstance(cv, int | np.integer) and getattr(y, "ndim", 1) == 2:
             seed = self.random_state if self.random_state is not None else 0
-            cv = KFold(cv, shuffle=True, random_state=seed)
+            cv = KFold(int(cv), shuffle=True, random_state=seed)
         self._choose(X, y, None, list(check_cv(cv, y, classifier=True).split(X, y)))
         self._refit(X, y, None)
         return self
@@ -151,8 +161,13 @@ class BagClassifierCV(CrossValidatedModel, BagClassifier):
     def fit(self, X: Any, y: Any, groups: Any = None) -> BagClassifierCV:  # type: ignore[override]
         """Choose on folds that never split a bag, then train on all frames."""
         X, y = _indexable(X, y)
-        by_bag = isinstance(self.cv, int) and groups is not None
-        cv = GroupKFold(self.cv) if by_bag else check_cv(self.cv, y, classifier=True)
-        self._choose(X, y, groups, list(cv.split(X, y, groups)))
+        if groups is None:
+            splits = list(check_cv(self.cv, y, classifier=True).split(X, y))
+        else:
+            folds = 5 if self.cv is None else self.cv
+            cv = GroupKFold(int(folds)) if isinstance(folds, int | np.integer) else check_cv(folds)
+            splits = list(cv.split(X, y, groups))
+            _refuse_split_bags(splits, np.asarray(groups))
+        self._choose(X, y, groups, splits)
         self._refit(X, y, groups)
         return self

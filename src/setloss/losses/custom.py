@@ -26,7 +26,12 @@ class CallableLoss(CountLoss):
     def value(self, false_negatives: Any, false_positives: Any, positives: Any, negatives: Any) -> Any:
         tallies = np.broadcast_arrays(false_negatives, false_positives, positives, negatives)
         function = np.vectorize(self.function, otypes=[float]) if self.elementwise else self.function
-        values = np.asarray(function(*tallies), dtype=np.float64)
+        try:
+            values = np.asarray(function(*tallies), dtype=np.float64)
+        except ValueError as error:
+            if "truth value" not in str(error):
+                raise
+            raise ValueError("the loss compares single numbers; pass elementwise=True") from None
         if values.shape != tallies[0].shape:
             raise ValueError(
                 f"the loss maps counts of shape {tallies[0].shape} to shape {values.shape}; "

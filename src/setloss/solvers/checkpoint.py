@@ -38,6 +38,8 @@ class Checkpoint:
         if path is None:
             return cls(None, "")
         target = Path(path)
+        if target.is_dir():
+            raise CheckpointError(f"the checkpoint {target} is a folder; give the name of a file")
         if not target.parent.is_dir():
             raise CheckpointError(f"the folder of the checkpoint {target} does not exist; create it first")
         return cls(target, f"{method}:{fingerprint(problem)}")
