@@ -353,5 +353,5 @@ class TestPaperCurves:
 
 def test_a_loss_of_single_numbers_is_told_how_to_say_so():
     with pytest.raises(ValueError, match="pass elementwise=True"):
-        from_counts(lambda n, q, m, r: max(n, q)).on_counts(2, 2)
+        from_counts(lambda n, q, m, r: max(n, q)).on_counts(2, 2).table.sum()
     assert from_counts(lambda n, q, m, r: max(n, q), elementwise=True).on_counts(2, 2).at(1, 2) == 2

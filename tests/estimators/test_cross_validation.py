@@ -184,6 +184,7 @@ def test_folds_never_split_a_bag_however_their_number_is_given(cv):
     assert losses[0] == losses[1]
 
 
+@pytest.mark.filterwarnings("ignore:The groups parameter is ignored")
 def test_a_splitter_that_splits_bags_is_refused():
     tracks = make_toy(n_bags=20, p=4)
     with pytest.raises(ValueError, match="of cv splits bag"):

@@ -58,7 +58,7 @@ def _write(values: Any, examples: Any, out: Path | None) -> None:
         header = list(names) if len(names) == values.shape[1] else [str(j) for j in range(values.shape[1])]
         rows: Iterable[Any] = values.tolist()
     else:
-        header = ["group", *(["prediction"] if values.shape[1] == 1 else map(str, range(values.shape[1])))]
+        header = ["group", "prediction"]
         rows = ([group, *row] for group, row in zip(groups.tolist(), values.tolist(), strict=True))
     if out is None:
         csv.writer(sys.stdout, lineterminator="\n").writerows([header, *rows])
