@@ -164,3 +164,8 @@ def test_at_least_one_sample_is_needed():
     function = Dice().on_counts(2, 1)
     with pytest.raises(ValueError, match="at least one sample is needed; got 0"):
         tightness(B_D(function), function, samples=0)
+
+
+def test_an_operator_is_applied_to_the_function_first():
+    function = SetFunction.symmetric([0, 0.3, 1])
+    assert tightness(B_D, function, samples=5).mean == tightness(B_D(function), function, samples=5).mean

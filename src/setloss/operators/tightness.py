@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -84,11 +85,18 @@ class Tightness:
         return f"mean gap {self.mean:.4g}, worst {self.worst:.4g} over {self.samples} points of the unit cube"
 
 
-def tightness(surrogate: Surrogate, function: SetFunction, samples: int = 200, random_state: int = 0) -> Tightness:
-    """Sample the cube s = 1 - m in [0, 1]^p uniformly and compare the surrogate with the convex closure of l.
+def tightness(
+    operator: Surrogate | Callable[[SetFunction], Surrogate],
+    function: SetFunction,
+    samples: int = 200,
+    random_state: int = 0,
+) -> Tightness:
+    """Sample the cube s = 1 - m in [0, 1]^p uniformly and compare a surrogate of l with the convex closure of l.
 
-    A gap is negative where the surrogate exceeds the closure, which an extension of l never does.
+    `operator` is a surrogate, or what makes one of the function, such as `B_D`. A gap is negative where the
+    surrogate exceeds the closure, which an extension of l never does.
     """
+    surrogate = operator if isinstance(operator, Surrogate) else operator(function)
     if samples < 1:
         raise ValueError(f"at least one sample is needed; got {samples}")
     points = np.random.default_rng(random_state).random((samples, function.p))
