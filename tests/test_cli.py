@@ -1,5 +1,6 @@
 """The command line: JSON against the library, words for people, and a sentence for every kind of bad input."""
 
+import csv
 import importlib.util
 import json
 import subprocess
@@ -309,6 +310,18 @@ def test_bad_csv(folder, content):
 def test_csv_that_is_no_text(folder):
     Path("t.csv").write_bytes(b"\xff\xfe0\x00,\x001\x00")
     assert "t.csv is not a text file in UTF-8" in complaint("check", "--table", "t.csv")
+
+
+@pytest.fixture
+def _short_csv_fields():
+    """The default limit of the csv module, which scipy's ARFF reader lifts for the whole process."""
+    before = csv.field_size_limit(131_072)
+    yield
+    csv.field_size_limit(before)
+
+
+@pytest.mark.usefixtures("_short_csv_fields")
+def test_csv_with_an_endless_field(folder):
     Path("t.csv").write_text("0," + "1" * 200_000)
     assert "t.csv is not a table of numbers separated by commas: field larger" in complaint(
         "check", "--table", "t.csv"
