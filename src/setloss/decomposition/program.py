@@ -42,7 +42,7 @@ __all__ = [
 TIE_BREAK_TOLERANCE = 1e-8
 
 MAX_CELLS_TIMES_ROWS_SIMPLEX = 25_000_000
-"""Allows 51 x 51 elements (8 to 20 s); at 61 x 61 the degenerate tables are no longer solved reliably."""
+"""Allows tables of 51 x 51 cells (8 to 20 s); at 61 x 61 the degenerate ones are no longer solved reliably."""
 
 MAX_CELLS_INTERIOR_POINT = 2**13
 """Allows general functions of 13 elements (15 to 30 s, 0.5 GiB)."""
