@@ -45,17 +45,16 @@ class BatchSurrogate:
     which: NDArray[np.intp]
     table: SpecTable = field(repr=False)
 
+    @property
+    def arrays(self) -> tuple[Any, ...]:
+        """What the kernels take: offsets, groups and kinds of the bags, and the specs of the kinds."""
+        return self.bags.offsets, self.groups, self.which, *self.table.arrays
+
     def same_as(self, other: BatchSurrogate | None) -> bool:
         """Whether the other one has the same surrogate for every bag, so that cuts of one are cuts of the other."""
         if other is None or other is self:
             return other is self
-        pairs: list[tuple[Any, Any]] = [
-            (self.bags.offsets, other.bags.offsets),
-            (self.groups, other.groups),
-            (self.which, other.which),
-            *zip(self.table.arrays, other.table.arrays, strict=True),
-        ]
-        return all(np.array_equal(left, right) for left, right in pairs)
+        return all(np.array_equal(left, right) for left, right in zip(self.arrays, other.arrays, strict=True))
 
     def cuts(self, margins: ArrayLike, *, parallel: bool = False) -> BatchCuts:
         """The cuts at flat margins, in the order of the labels; the result does not depend on `parallel`.

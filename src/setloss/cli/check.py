@@ -6,12 +6,13 @@ import typer
 
 from setloss.cli.documents import print_document, verdicts_document
 from setloss.cli.errors import InputError
-from setloss.cli.source import Source, takes_source
+from setloss.cli.source import Source
+from setloss.cli.spread import spread
 from setloss.counts import TableTooLargeError
 from setloss.verdicts import verdicts
 
 
-@takes_source
+@spread
 def check(
     source: Source,
     as_json: Annotated[bool, typer.Option("--json", help="JSON on standard output, nothing else.")] = False,

@@ -10,13 +10,14 @@ import typer
 import setloss
 from setloss.cli.documents import MAX_CELLS, decomposition_document, print_document
 from setloss.cli.errors import InputError
-from setloss.cli.source import Input, Source, takes_source
+from setloss.cli.source import Input, Source
+from setloss.cli.spread import spread
 from setloss.counts import TableTooLargeError
 
 PLOT_SUFFIXES = (".png", ".pdf", ".svg")
 
 
-@takes_source
+@spread
 def decompose(
     source: Source,
     as_json: Annotated[bool, typer.Option("--json", help="JSON on standard output, nothing else.")] = False,

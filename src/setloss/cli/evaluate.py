@@ -10,7 +10,7 @@ from setloss.cli.data import DataOptions, check_features
 from setloss.cli.documents import print_document
 from setloss.cli.errors import InputError
 from setloss.cli.models import check_kind, read_model, scores_of
-from setloss.cli.options import spread
+from setloss.cli.spread import spread
 
 SHOWN = ("dice", "jaccard", "hamming", "curve1", "curve2", "curve3", "curve4")
 

@@ -1,36 +1,23 @@
-"""Options that commands share: a parameter that is a dataclass stands for one option per field."""
+"""What `setloss train` asks for: the loss, and how to train."""
 
-import functools
-import inspect
-from collections.abc import Callable
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from setloss.cli.errors import InputError
-from setloss.cli.source import MAX_WEIGHT, NAMES, NEEDS, WORDS, parse_knots
-
-
-def spread(command: Callable[..., None]) -> Callable[..., None]:
-    """Let a command take dataclasses: their fields become its options, in place."""
-    own = inspect.signature(command, eval_str=True).parameters
-    groups: dict[str, Any] = {name: p.annotation for name, p in own.items() if is_dataclass(p.annotation)}
-
-    @functools.wraps(command)
-    def wrapped(**options: Any) -> None:
-        for name, kind in groups.items():
-            options[name] = kind(**{field.name: options.pop(field.name) for field in fields(kind)})
-        command(**options)
-
-    parameters: list[inspect.Parameter] = []
-    for name, parameter in own.items():
-        parameters += inspect.signature(groups[name]).parameters.values() if name in groups else [parameter]
-    keyword_only = [parameter.replace(kind=parameter.KEYWORD_ONLY) for parameter in parameters]
-    wrapped.__signature__ = inspect.Signature(keyword_only)  # type: ignore[attr-defined]
-    wrapped.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-    return wrapped
+from setloss.cli.source import (
+    NAMES,
+    NEEDS,
+    WORDS,
+    AlphaOption,
+    BetaOption,
+    KnotsOption,
+    check_weight,
+    curve_through,
+    weighted_loss,
+)
 
 
 @dataclass(frozen=True)
@@ -38,33 +25,22 @@ class LossOptions:
     """The loss to train for, as given; `read` checks it."""
 
     loss: Annotated[str | None, typer.Option(help=f"Named loss: {', '.join(NAMES)}.", show_default="dice")] = None
-    alpha: Annotated[float | None, typer.Option(help="Weight of a false positive (tversky).")] = None
-    beta: Annotated[
-        float | None, typer.Option(help="Weight of a false negative (tversky), or the beta of fbeta.")
-    ] = None
-    knots: Annotated[
-        str | None, typer.Option(help='Cost curve through share:cost, as "0:0,1/4:1,1:1".', metavar="KNOTS")
-    ] = None
+    alpha: AlphaOption = None
+    beta: BetaOption = None
+    knots: KnotsOption = None
 
     def read(self) -> Any:
         """The name of the loss, or a `Loss` where it has parameters; or an `InputError`."""
-        from setloss.losses import CostCurve, FBeta, Tversky
-
         if self.knots is not None:
             if self.loss is not None:
                 raise InputError("give --loss or --knots, not both")
             self._require("--knots", ())
-            try:
-                return CostCurve(parse_knots(self.knots))
-            except ValueError as error:
-                raise InputError(f"--knots: {error}") from None
+            return curve_through(self.knots)
         name = (self.loss or "dice").lower()
         if name not in NAMES:
             raise InputError(f"there is no loss {self.loss!r}; the names are {', '.join(NAMES)}")
         self._require(f"--loss {name}", tuple(w for w in NEEDS.get(name, ()) if w in ("alpha", "beta")))
-        if name == "tversky":
-            return Tversky(self.alpha or 0.0, self.beta or 0.0)
-        return FBeta(self.beta or 0.0) if name == "fbeta" else name
+        return weighted_loss(name, self.alpha, self.beta) if name in ("tversky", "fbeta") else name
 
     def _require(self, what: str, needs: tuple[str, ...]) -> None:
         for option in ("alpha", "beta"):
@@ -73,8 +49,8 @@ class LossOptions:
                 raise InputError(f"{what} needs --{option} ({WORDS[option]})")
             if option not in needs and value is not None:
                 raise InputError(f"{what} takes no --{option}")
-            if value is not None and not 0 <= value <= MAX_WEIGHT:
-                raise InputError(f"--{option} is {WORDS[option]}, from 0 to {MAX_WEIGHT:g}; got {value:g}")
+            if value is not None:
+                check_weight(option, value)
 
 
 @dataclass(frozen=True)

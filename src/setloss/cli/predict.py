@@ -11,7 +11,7 @@ import typer
 from setloss.cli.data import DataOptions, check_features
 from setloss.cli.errors import InputError
 from setloss.cli.models import check_kind, check_writable, read_model, scores_of
-from setloss.cli.options import spread
+from setloss.cli.spread import spread
 
 SUFFIXES = (".csv", ".npy")
 

@@ -1,12 +1,9 @@
 """The set function a command speaks of: a named loss, a cost curve, or a table from a file."""
 
-import functools
-import inspect
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -37,6 +34,13 @@ WORDS = {
 }
 
 
+AlphaOption = Annotated[float | None, typer.Option(help="Weight of a false positive (tversky).")]
+BetaOption = Annotated[float | None, typer.Option(help="Weight of a false negative (tversky), or the beta of fbeta.")]
+KnotsOption = Annotated[
+    str | None, typer.Option(help='Cost curve through share:cost, as "0:0,1/4:1,1:1".', metavar="KNOTS")
+]
+
+
 @dataclass(frozen=True)
 class Input:
     """A set function, what to call it, and the shape its values are reported in."""
@@ -54,13 +58,9 @@ class Source:
     loss: Annotated[str | None, typer.Option(help=f"Named loss: {', '.join(NAMES)}.")] = None
     pos: Annotated[int | None, typer.Option(help="Positive elements of the example.")] = None
     neg: Annotated[int | None, typer.Option(help="Negative elements of the example.")] = None
-    alpha: Annotated[float | None, typer.Option(help="Weight of a false positive (tversky).")] = None
-    beta: Annotated[
-        float | None, typer.Option(help="Weight of a false negative (tversky), or the beta of fbeta.")
-    ] = None
-    knots: Annotated[
-        str | None, typer.Option(help='Cost curve through share:cost, as "0:0,1/4:1,1:1".', metavar="KNOTS")
-    ] = None
+    alpha: AlphaOption = None
+    beta: BetaOption = None
+    knots: KnotsOption = None
     size: Annotated[int | None, typer.Option(help="Elements of a cost curve's set.")] = None
     table: Annotated[
         Path | None,
@@ -97,16 +97,11 @@ class Source:
     def _counted(self, name: str) -> CountLoss:
         if name in NAMED_LOSSES:
             return NAMED_LOSSES[name]  # type: ignore[return-value]
-        alpha, beta = self.alpha or 0.0, self.beta or 0.0
-        return Tversky(alpha, beta) if name == "tversky" else FBeta(beta)
+        return weighted_loss(name, self.alpha, self.beta)
 
     def _from_knots(self) -> Input:
         self._require("--knots", CURVE)
-        try:
-            curve = CostCurve(parse_knots(str(self.knots)))
-        except ValueError as error:
-            raise InputError(f"--knots: {error}") from None
-        return self._curve("cost curve", curve)
+        return self._curve("cost curve", curve_through(str(self.knots)))
 
     def _curve(self, name: str, curve: CostCurve) -> Input:
         size = self.size or 0
@@ -149,8 +144,8 @@ class Source:
     def _check_values(self, needs: tuple[str, ...]) -> None:
         for option in needs:
             value = getattr(self, option)
-            if option in ("alpha", "beta") and not 0 <= value <= MAX_WEIGHT:
-                raise InputError(f"--{option} is {WORDS[option]}, from 0 to {MAX_WEIGHT:g}; got {value:g}")
+            if option in ("alpha", "beta"):
+                check_weight(option, value)
             lowest = 1 if option == "size" else 0
             if option not in ("alpha", "beta") and value < lowest:
                 raise InputError(f"--{option} is {WORDS[option]}, at least {lowest}; got {value}")
@@ -159,6 +154,25 @@ class Source:
             raise InputError("--pos and --neg are both 0; a set needs at least one element")
         if elements > MAX_ELEMENTS:
             raise InputError(f"{elements} elements are too many here; the limit is {MAX_ELEMENTS}")
+
+
+def check_weight(option: str, value: float) -> None:
+    """Refuse a weight that makes no sense."""
+    if not 0 <= value <= MAX_WEIGHT:
+        raise InputError(f"--{option} is {WORDS[option]}, from 0 to {MAX_WEIGHT:g}; got {value:g}")
+
+
+def weighted_loss(name: str, alpha: float | None, beta: float | None) -> CountLoss:
+    """The Tversky or F-beta loss of options that have been checked."""
+    return Tversky(alpha or 0.0, beta or 0.0) if name == "tversky" else FBeta(beta or 0.0)
+
+
+def curve_through(knots: str) -> CostCurve:
+    """The cost curve of --knots, or an `InputError`."""
+    try:
+        return CostCurve(parse_knots(knots))
+    except ValueError as error:
+        raise InputError(f"--knots: {error}") from None
 
 
 def parse_knots(text: str) -> tuple[tuple[float, float], ...]:
@@ -187,20 +201,3 @@ def _number(text: str) -> float:
 
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
-def takes_source(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options of `Source`; it receives them as its first argument, a `Source`."""
-    shared = inspect.signature(Source).parameters
-    own = list(inspect.signature(command, eval_str=True).parameters.values())[1:]
-
-    @functools.wraps(command)
-    def wrapped(**options: Any) -> None:
-        source = Source(**{name: options.pop(name) for name in shared})
-        command(source, **options)
-
-    parameters = [*shared.values(), *own]
-    keyword_only = [parameter.replace(kind=parameter.KEYWORD_ONLY) for parameter in parameters]
-    wrapped.__signature__ = inspect.Signature(keyword_only)  # type: ignore[attr-defined]
-    wrapped.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-    return wrapped

@@ -11,7 +11,8 @@ from setloss.cli.data import DataOptions
 from setloss.cli.documents import print_document
 from setloss.cli.errors import InputError
 from setloss.cli.models import check_model_path, write_model
-from setloss.cli.options import LossOptions, TrainingOptions, spread
+from setloss.cli.options import LossOptions, TrainingOptions
+from setloss.cli.spread import spread
 
 INTERRUPTED = 130
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from setloss.counts import CountFunction, Split, Sum, Table
+from setloss.counts import CountFunction, Split, Table
 from setloss.decomposition.certificate import (
     EXHAUSTIVE_CELLS,
     FEASIBILITY_TOLERANCE,
@@ -79,15 +79,17 @@ def decompose(loss: SetFunction) -> Decomposition:
 
 
 def _closed_form(counts: CountFunction) -> tuple[Split | None, str]:
-    populated = [b for b, n in enumerate(counts.sizes) if n > 0]
     known = counts.split()
     if known is not None:
         return known, "closed form"
-    if not populated:
-        return Split(counts, Sum(counts.sizes), "no elements"), "closed form"
-    if len(populated) == 1:
-        return split_symmetric(counts, populated[0]), "symmetric closed form"
-    return None, ""
+    axis = _only_axis(counts)
+    return (None, "") if axis is None else (split_symmetric(counts, axis), "symmetric closed form")
+
+
+def _only_axis(counts: CountFunction) -> int | None:
+    """The axis of the only group that has elements, if there is but one."""
+    populated = [b for b, n in enumerate(counts.sizes) if n > 0]
+    return populated[0] if len(populated) == 1 else None
 
 
 def _from_table(table: Array) -> tuple[Split, Certificate]:
@@ -124,9 +126,9 @@ def _certify_pointwise(counts: CountFunction, split: Split, rule: str) -> Certif
 
 
 def _measure(counts: CountFunction, split: Split) -> Measured:
-    populated = [b for b, n in enumerate(counts.sizes) if n > 0]
-    if len(populated) == 1:
-        return measure_curve(counts, split, populated[0])
+    axis = _only_axis(counts)
+    if axis is not None:
+        return measure_curve(counts, split, axis)
     if isinstance(counts, Table) or counts.cells <= EXHAUSTIVE_CELLS:
         return measure_table(counts.table(), split.supermodular.table())
     return measure_sampled(counts, split)

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from setloss.decomposition.certificate import COLUMN_TOLERANCE, FEASIBILITY_TOLERANCE
 from setloss.decomposition.exact import (
     ONE,
     Exact,
@@ -28,8 +29,6 @@ from setloss.decomposition.exact import (
 )
 from setloss.lattice import Array, Shape, cell_levels, second_difference_matrix, second_differences
 
-FEASIBILITY_TOLERANCE = 1e-9
-COLUMN_TOLERANCE = 1e-6
 COMPLEMENTARITY_TOLERANCE = 1e-7
 
 NEGLIGIBLE_MULTIPLIER = 1e-12

@@ -110,23 +110,9 @@ def _get(state: State, name: str) -> Any:
 def fingerprint(problem: Problem) -> str:
     """A digest of everything the solution depends on."""
     digest = hashlib.sha256()
-    design, table = problem.design, problem.surrogate.table
-    arrays = (
-        design.dense,
-        design.data,
-        design.indices,
-        design.indptr,
-        problem.signs,
-        problem.rows,
-        problem.tasks,
-        problem.costs,
-        problem.surrogate.bags.offsets,
-        problem.surrogate.which,
-        problem.surrogate.groups,
-        table.specs,
-        table.reals,
-        table.buffer,
-    )
+    design = problem.design
+    rows = (design.dense, design.data, design.indices, design.indptr)
+    arrays = (*rows, *problem.maps, problem.costs, *problem.surrogate.arrays)
     digest.update(repr((problem.shape, design.constant)).encode())
     for array in arrays:
         digest.update(str((array.shape, array.dtype)).encode())

@@ -77,18 +77,11 @@ class FrankWolfe:
             state.derived["inner_steps"] = self.inner_steps or _balanced_steps(problem)
         arrays, bags = state.arrays, problem.surrogate.bags
         visits = self._visits(arrays["gaps"], state.iteration)
-        batch = (
-            bags.offsets,
-            problem.surrogate.groups,
-            problem.surrogate.which,
-            *problem.surrogate.table.arrays,
-        )
         dual = tuple(arrays[name] for name in _KERNEL_ORDER)
-        maps = (problem.rows, problem.tasks, problem.signs)
         frank_wolfe_epoch(
             problem.design.arrays,
-            maps,
-            batch,
+            problem.maps,
+            problem.surrogate.arrays,
             problem.costs,
             state.derived["grams"],
             dual,
@@ -185,8 +178,7 @@ class FrankWolfe:
         starts = np.concatenate(([0], np.cumsum(np.where(fits, entries, 0))))
         grams = np.empty(int(starts[-1]))
         scratch = np.zeros(problem.design.features)
-        maps = (problem.rows, problem.tasks, problem.signs)
-        all_grams(problem.design.arrays, bags.offsets, *maps, starts, scratch, grams)
+        all_grams(problem.design.arrays, bags.offsets, *problem.maps, starts, scratch, grams)
         return starts, grams
 
 

@@ -78,6 +78,11 @@ class Problem:
         return len(self.surrogate.bags)
 
     @property
+    def maps(self) -> tuple[NDArray[np.int64], NDArray[np.int64], Array]:
+        """What the kernels take: row, task and sign of every element."""
+        return self.rows, self.tasks, self.signs
+
+    @property
     def shape(self) -> tuple[int, int]:
         """The shape of the parameters: tasks times features and the constant one."""
         return self.n_tasks, self.design.features + 1

@@ -40,13 +40,12 @@ class Subgradient:
     def step(self, problem: Problem, state: State, tol: float) -> None:
         from setloss.solvers.kernels import subgradient_epoch
 
-        arrays, surrogate = state.arrays, problem.surrogate
+        arrays = state.arrays
         generator = np.random.default_rng([self.random_state, state.iteration])
-        batch = (surrogate.bags.offsets, surrogate.groups, surrogate.which, *surrogate.table.arrays)
-        maps = (problem.rows, problem.tasks, problem.signs)
         dual_point = (arrays["parameters"], arrays["slopes"], arrays["offsets"])
         visits = generator.permutation(problem.n_bags)
-        subgradient_epoch(problem.design.arrays, maps, batch, problem.costs, dual_point, visits, state.iteration)
+        data = (problem.design.arrays, problem.maps, problem.surrogate.arrays, problem.costs)
+        subgradient_epoch(*data, dual_point, visits, state.iteration)
         average = problem.parameters(arrays["slopes"])
         values = problem.cuts(problem.margins(average)).values
         state.passes += 4
