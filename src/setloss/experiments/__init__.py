@@ -1,0 +1,1 @@
+"""What experiments share: estimates with standard errors, tables and figures, the protocols that choose C."""
