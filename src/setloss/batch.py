@@ -6,8 +6,9 @@ kernels compute is the cut of the reference operator, to rounding error; `setlos
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -41,7 +42,7 @@ class BatchSurrogate:
     """The surrogates of all bags of a data set, ready for repeated calls of `cuts`."""
 
     bags: Bags
-    groups: NDArray[np.int32]
+    groups: NDArray[np.int16]
     which: NDArray[np.intp]
     table: SpecTable = field(repr=False)
 
@@ -56,22 +57,14 @@ class BatchSurrogate:
             return other is self
         return all(np.array_equal(left, right) for left, right in zip(self.arrays, other.arrays, strict=True))
 
-    def cuts(self, margins: ArrayLike, *, parallel: bool = False) -> BatchCuts:
-        """The cuts at flat margins, in the order of the labels; the result does not depend on `parallel`.
+    def cuts(self, margins: ArrayLike, *, threads: int = 1) -> BatchCuts:
+        """The cuts at flat margins, in the order of the labels; the result does not depend on `threads`.
 
         Slopes have the dtype of the margins, float32 or float64; all sums are float64.
         """
-        from setloss.kernels import cuts_parallel, cuts_serial
-
         flat = self.bags.gather(_flat_margins(margins, self.bags.elements))
-        n, size = len(self.bags), self.bags.elements
-        slopes, worst, totals = np.empty_like(flat), np.empty(size, dtype=bool), np.empty((n, 2))
-        order, ranked = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64)
-        scratch = (order, ranked, np.empty(size + n * self.table.most_groups))
-        data = (flat, self.bags.offsets, self.groups, self.which)
-        run = cuts_parallel if parallel else cuts_serial
-        run(data, self.table.arrays, scratch, (slopes, worst, totals))
-        return BatchCuts(totals[:, 0], self.bags.scatter(slopes), totals[:, 1], self.bags.scatter(worst))
+        found = run_kernel(flat, self, threads)
+        return BatchCuts(found.offsets, self.bags.scatter(found.slopes), found.values, self.bags.scatter(found.worst))
 
 
 def batch_surrogate(
@@ -97,16 +90,51 @@ def batch_surrogate(
     counts = loss.distinct_counts(positives, bags.sizes - positives)
     kinds, which = np.unique(counts, axis=0, return_inverse=True)
     surrogates = [surrogate_on_counts(loss, operator, scale, int(m), int(q)) for m, q in kinds]
-    return BatchSurrogate(bags, loss.element_groups(truth, bags).astype(np.int32), which.ravel(), lower(surrogates))
+    return BatchSurrogate(bags, loss.element_groups(truth, bags).astype(np.int16), which.ravel(), lower(surrogates))
 
 
-@lru_cache(maxsize=65536)
+MANY_ELEMENTS = 2048
+"""Surrogates of larger sets hold arrays of their size; only a few of them are kept."""
+
+
 def surrogate_on_counts(
     loss: Loss, operator: str | Operator, scale: float, positives: int, negatives: int
 ) -> Surrogate:
-    """The reference surrogate of a bag with that many positives and negatives, positives first."""
+    """The reference surrogate of a bag with that many positives and negatives, positives first; cached."""
+    cached = _small_surrogate if positives + negatives <= MANY_ELEMENTS else _large_surrogate
+    return cached(loss, operator, scale, positives, negatives)
+
+
+def _surrogate(loss: Loss, operator: str | Operator, scale: float, positives: int, negatives: int) -> Surrogate:
     build = operator_named(operator, scale) if isinstance(operator, str) else operator
     return build(loss.on_counts(positives, negatives))
+
+
+_small_surrogate = lru_cache(maxsize=65536)(_surrogate)
+_large_surrogate = lru_cache(maxsize=16)(_surrogate)
+
+
+def run_kernel(
+    flat: NDArray[np.floating], batch: BatchSurrogate, threads: int, *, consume: bool = False
+) -> BatchCuts:
+    """The cuts at gathered margins, neighbouring bags shared out among threads; the kernels hold no lock.
+
+    With `consume` the slopes take the place of the margins.
+    """
+    from setloss.kernels import write_cuts
+
+    n, size, specs = len(batch.bags), len(flat), batch.table.arrays
+    slopes = flat if consume else np.empty_like(flat)
+    worst, totals = np.empty(size, dtype=bool), np.empty((n, 2))
+    data = (flat, batch.bags.offsets, batch.groups, batch.which)
+    work = partial(write_cuts, data=data, specs=specs, out=(slopes, worst, totals))
+    shares = np.linspace(0, n, min(threads, n) + 1, dtype=np.intp) if n else np.zeros(1, dtype=np.intp)
+    if len(shares) <= 2:
+        work(0, n)
+    else:
+        with ThreadPoolExecutor(len(shares) - 1) as pool:
+            list(pool.map(work, shares[:-1], shares[1:]))
+    return BatchCuts(totals[:, 0], slopes, totals[:, 1], worst)
 
 
 def _flat_margins(margins: ArrayLike, size: int) -> NDArray[np.floating]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 
 from setloss import tversky
 from setloss.lowering import (
@@ -41,10 +41,12 @@ from setloss.lowering import (
     TABLE,
     TVERSKY,
     TVERSKY_CLOSURE,
+    TVERSKY_SUPERMODULAR,
 )
+from setloss.sorting import sort_elements
 
-SMALL = 24
-"""Bags up to this size are sorted by insertion."""
+ELEMENT = 0xFFFFFFFF
+"""The bits of a ranked element that are its place in the bag; those above are its group."""
 
 _options: dict[str, Any] = {"cache": True, "error_model": "numpy", "nogil": True}
 _denominator = njit(**_options)(tversky.denominator)
@@ -85,54 +87,60 @@ def _tversky_gain(kind, axis, n, q, m, a, b, undefined, cap):
 
 
 @njit(**_options)
-def _sort(margins, order):
-    """Fill `order` with the positions of `margins` in ascending order; ties keep their order."""
-    n = len(margins)
-    if n > SMALL:
-        order[:] = np.argsort(margins, kind="mergesort")
-        return
-    for i in range(n):
-        key = margins[i]
-        j = i
-        while j > 0 and margins[order[j - 1]] > key:
-            order[j] = order[j - 1]
-            j -= 1
-        order[j] = i
+def _rank_elements(margins, group, spec, order, spare, ranked):
+    """Elements by ascending margin at the front of `order`, each as group << 32 | element, their margins in `ranked`.
+
+    Returns how many matter: an element-wise Lovász hinge on its own never looks at margins of 1 and more, and they
+    are not even sorted. From here on memory is read in one direction.
+    """
+    active_only = spec[L_ELEMENTWISE] and spec[R_KIND] == NONE
+    count = 0
+    for i in range(len(margins)):
+        if not active_only or margins[i] < 1:
+            order[count] = i
+            count += 1
+    sort_elements(margins, order[:count], spare[:count])
+    for k in range(count):
+        i = order[k]
+        ranked[k] = margins[i]
+        order[k] = (np.int64(group[i]) << 32) | i
+    return count
 
 
 @njit(**_options)
-def _lovasz(margins, order, group, spec, real, buffer, slope):
-    """Add the Lovász part to `slope`; returns its offset and value."""
+def _lovasz(ranked, order, spec, real, buffer, slope):
+    """Write the slopes of the Lovász part; returns its offset and value."""
     kind, start, elementwise = spec[L_KIND], spec[L_START], spec[L_ELEMENTWISE]
     weight = real[L_WEIGHT]
-    m = spec[SIZES]
+    a, b, undefined, cap = real[L_A], real[L_B], real[L_UNDEFINED], real[L_CAP]
+    m = np.float64(spec[SIZES])
     k = spec[GROUPS]
-    counts = np.zeros(2, np.int64)
+    misses = alarms = 0.0
     cell = start
     offset = value = 0.0
     for rank in range(len(order)):
-        i = order[rank]
-        slack = 1.0 - np.float64(margins[i])
+        slack = 1.0 - np.float64(ranked[rank])
         if elementwise and slack <= 0.0:
             break
-        axis = group[i]
+        axis = order[rank] >> 32
         if kind == CURVE:
             gain = buffer[start + rank]
         elif kind == LINEAR:
             gain = real[L_A + axis]
         elif kind == TABLE:
             stride = 1
-            for b in range(axis + 1, k):
-                stride *= spec[SIZES + b] + 1
+            for c in range(axis + 1, k):
+                stride *= spec[SIZES + c] + 1
             gain = buffer[cell + stride] - buffer[cell]
             cell += stride
         else:
-            gain = _tversky_gain(
-                kind, axis, counts[0], counts[1], m, real[L_A], real[L_B], real[L_UNDEFINED], real[L_CAP]
-            )
-            counts[axis] += 1
+            gain = _tversky_gain(kind, axis, misses, alarms, m, a, b, undefined, cap)
+            if axis == 0:
+                misses += 1.0
+            else:
+                alarms += 1.0
         gain *= weight
-        slope[i] = gain
+        slope[order[rank] & ELEMENT] = gain
         offset += gain
         value += gain * slack
     if not elementwise and not value > 0.0:
@@ -149,52 +157,61 @@ def _objective(is_margin, loss, total, scale):
 
 
 @njit(**_options)
-def _rank(margins, order, group, spec, ranked, sums):
-    """Group after group: its elements by ascending margin, and the sums of its k smallest margins.
+def _sums(ranked, order, spec, grouped, sums):
+    """Group after group: its margins in ascending order, and the sums of its k smallest ones.
 
-    Group b starts at ``s = sizes[0] + ... + sizes[b - 1]`` of `ranked` and at ``s + b`` of `sums`.
+    Group b starts at ``s = sizes[0] + ... + sizes[b - 1]`` of `grouped` and at ``s + b`` of `sums`.
     """
-    start = 0
+    n = 0
     for b in range(spec[GROUPS]):
-        n = start
-        sums[start + b] = 0.0
-        for i in order:
-            if group[i] == b:
-                ranked[n] = i
-                sums[n + b + 1] = sums[n + b] + margins[i]
+        total = 0.0
+        sums[n + b] = total
+        for k in range(len(order)):
+            if order[k] >> 32 == b:
+                grouped[n] = ranked[k]
+                total += ranked[k]
                 n += 1
-        start = n
+                sums[n + b] = total
 
 
 @njit(**_options)
-def _best_of_curve(margins, order, group, spec, real, buffer, chosen):
+def _curve_value(spec, real, buffer, count):
+    """The loss at `count` mistakes of the one group that matters."""
+    if spec[R_KIND] == TVERSKY_SUPERMODULAR:
+        return real[R_WEIGHT] * _supermodular_value(count, spec[SIZES], real[R_B])
+    return real[R_WEIGHT] * buffer[spec[R_START] + count]
+
+
+@njit(**_options)
+def _best_of_curve(ranked, order, spec, real, buffer, chosen):
     """One count matters: every other element is in exactly if its margin is negative."""
-    axis, start, is_margin = spec[R_AXIS], spec[R_START], spec[R_MARGIN]
-    weight, scale = real[R_WEIGHT], real[SCALE]
+    axis, is_margin, scale = spec[R_AXIS], spec[R_MARGIN], real[SCALE]
     total = 0.0
     if spec[GROUPS] > 1:
-        for i in order:
-            if margins[i] >= 0:
+        for k in range(len(order)):
+            if ranked[k] >= 0:
                 break
-            if group[i] != axis:
-                total += margins[i]
+            if order[k] >> 32 != axis:
+                total += ranked[k]
     best, best_count, count = max(_objective(is_margin, 0.0, total, scale), 0.0), 0, 0
-    for i in order:
-        if group[i] == axis:
+    for k in range(len(order)):
+        if order[k] >> 32 == axis:
             count += 1
-            total += margins[i]
-            value = _objective(is_margin, weight * buffer[start + count], total, scale)
+            total += ranked[k]
+            value = _objective(is_margin, _curve_value(spec, real, buffer, count), total, scale)
             if value > best:
                 best, best_count = value, count
     if best > 0.0:
         left = best_count
-        for i in order:
-            if group[i] == axis:
-                chosen[i] = left > 0
+        for k in range(len(order)):
+            if order[k] >> 32 == axis:
+                chosen[order[k] & ELEMENT] = left > 0
                 left -= 1
-            else:
-                chosen[i] = margins[i] < 0
-    return weight * buffer[start + best_count], best
+            elif ranked[k] < 0:
+                chosen[order[k] & ELEMENT] = True
+            elif left <= 0:
+                break
+    return _curve_value(spec, real, buffer, best_count), best
 
 
 @njit(**_options)
@@ -230,35 +247,58 @@ def _best_of_cells(spec, real, buffer, sums, digits):
 
 
 @njit(**_options)
-def _best_of_concave(margins, spec, real, ranked, sums, digits):
-    """Binary search in the false positives for every number of false negatives."""
-    kind, is_margin, m, most = spec[R_KIND], spec[R_MARGIN], spec[SIZES], spec[SIZES + 1]
-    weight, scale, a, b, undefined = real[R_WEIGHT], real[SCALE], real[R_A], real[R_B], real[R_UNDEFINED]
-    negatives, misses, alarms = ranked[m:], sums[: m + 1], sums[m + 1 :]
+def _concave_loss(n, q, spec, real):
+    """The loss at n false negatives and q false positives."""
+    if spec[R_KIND] == LINEAR:
+        return real[R_WEIGHT] * (real[R_A] * n + real[R_B] * q)
+    return real[R_WEIGHT] * _tversky(n, q, spec[SIZES], real[R_A], real[R_B], real[R_UNDEFINED])
+
+
+@njit(**_options)
+def _alarm_helps(n, q, margin, total, spec, real):
+    """Whether the objective rises from q to q + 1 false positives; `total` includes the new one's margin."""
+    if spec[R_KIND] == LINEAR:
+        step = real[R_WEIGHT] * real[R_B]
+    else:
+        step = real[R_WEIGHT] * _tversky_step(1, n, q, spec[SIZES], real[R_A], real[R_B], real[R_UNDEFINED])
+    if spec[R_MARGIN]:
+        return step > real[SCALE] * margin
+    loss = _concave_loss(n, q, spec, real)
+    return step * (1.0 - real[SCALE] * total) > real[SCALE] * loss * margin
+
+
+@njit(**_options)
+def _best_of_concave(spec, real, grouped, sums, digits):
+    """For every number of false negatives, the number of false positives up to which one more helps.
+
+    A binary search; it starts with steps that double from where the last one ended, which is near. Numbers of false
+    negatives for which not even the largest loss would win are passed over.
+    """
+    is_margin, scale, m, most = spec[R_MARGIN], real[SCALE], spec[SIZES], spec[SIZES + 1]
+    negatives, misses, alarms = grouped[m:], sums[: m + 1], sums[m + 1 :]
     fewest = 0
-    while fewest < most and margins[negatives[fewest]] < 0:
+    while fewest < most and negatives[fewest] < 0:
         fewest += 1
     best = best_loss = 0.0
+    near = fewest
     for n in range(m + 1):
-        low, high = fewest, most
+        largest = _concave_loss(n, most, spec, real) if spec[R_KIND] == LINEAR else real[R_WEIGHT]
+        if not _objective(is_margin, largest, misses[n] + alarms[fewest], scale) > best:
+            continue
+        low, high, stride = fewest, most, 1
+        q = min(near, most - 1)
         while low < high:
-            q = (low + high) // 2
-            margin = np.float64(margins[negatives[q]])
-            if kind == LINEAR:
-                step, loss = weight * b, weight * (a * n + b * q)
-            else:
-                step = weight * _tversky_step(1, n, q, m, a, b, undefined)
-                loss = weight * _tversky(n, q, m, a, b, undefined)
-            if is_margin:
-                gain = step - scale * margin
-            else:
-                gain = step * (1.0 - scale * (misses[n] + alarms[q + 1])) - scale * loss * margin
-            if gain > 0.0:
+            if _alarm_helps(n, q, negatives[q], misses[n] + alarms[q + 1], spec, real):
                 low = q + 1
+                q += stride
             else:
                 high = q
-        plain = a * n + b * low if kind == LINEAR else _tversky(n, low, m, a, b, undefined)
-        loss = weight * plain
+                q -= stride
+            stride *= 2
+            if not low <= q < high:
+                q = (low + high) // 2
+        near = low
+        loss = _concave_loss(n, low, spec, real)
         value = _objective(is_margin, loss, misses[n] + alarms[low], scale)
         if value > best:
             best, best_loss = value, loss
@@ -267,77 +307,83 @@ def _best_of_concave(margins, spec, real, ranked, sums, digits):
 
 
 @njit(**_options)
-def _worst_set(margins, order, group, spec, real, buffer, ranked, sums, chosen):
+def _worst_set(ranked, order, spec, real, buffer, grouped, sums, chosen):
     """Mark the set that maximises the rescaled loss in `chosen`; returns its loss and the objective."""
-    if spec[R_KIND] == CURVE:
-        return _best_of_curve(margins, order, group, spec, real, buffer, chosen)
-    _rank(margins, order, group, spec, ranked, sums)
+    if spec[R_KIND] in (CURVE, TVERSKY_SUPERMODULAR):
+        return _best_of_curve(ranked, order, spec, real, buffer, chosen)
+    _sums(ranked, order, spec, grouped, sums)
     digits = np.zeros(spec[GROUPS], np.int64)
     if spec[R_KIND] == TABLE:
         loss, best = _best_of_cells(spec, real, buffer, sums[: len(order) + spec[GROUPS]], digits)
     else:
-        loss, best = _best_of_concave(margins, spec, real, ranked, sums, digits)
-    start = 0
-    for b in range(spec[GROUPS]):
-        for j in range(digits[b]):
-            chosen[ranked[start + j]] = True
-        start += spec[SIZES + b]
+        loss, best = _best_of_concave(spec, real, grouped, sums, digits)
+    missing = digits.sum()
+    for k in range(len(order)):
+        if missing == 0:
+            break
+        axis = order[k] >> 32
+        if digits[axis] > 0:
+            chosen[order[k] & ELEMENT] = True
+            digits[axis] -= 1
+            missing -= 1
     return loss, best
 
 
 @njit(**_options)
-def bag_cut(margins, group, spec, real, buffer, order, ranked, sums, slope, chosen):
-    """The cut of one bag: fills `slope` and `chosen`, returns offset and value."""
-    _sort(margins, order)
+def bag_cut(margins, group, spec, real, buffer, order, spare, sums, slope, chosen):
+    """The cut of one bag: fills `slope` and `chosen`, returns offset and value.
+
+    `slope` may be the memory of `margins`, which are not read any more when it is written. Of scratch, `order` is as
+    long as the bag, `spare` twice (once if margins are float32), and `sums` longer by the number of groups.
+    """
+    p = len(margins)
+    values = spare.view(margins.dtype)
+    count = _rank_elements(margins, group, spec, order, spare, values)
+    ranked, elements = values[:count], order[:count]
     slope[:] = 0.0
     chosen[:] = False
     offset = value = 0.0
     if spec[L_KIND] != NONE:
-        offset, value = _lovasz(margins, order, group, spec, real, buffer, slope)
+        offset, value = _lovasz(ranked, elements, spec, real, buffer, slope)
     if spec[R_KIND] != NONE:
-        loss, best = _worst_set(margins, order, group, spec, real, buffer, ranked, sums, chosen)
+        loss, best = _worst_set(ranked, elements, spec, real, buffer, values[p:], sums, chosen)
         if best > 0.0:
             offset += loss
             value += best
             rate = real[SCALE] if spec[R_MARGIN] else real[SCALE] * loss
-            for i in range(len(slope)):
+            for i in range(p):
                 if chosen[i]:
                     slope[i] += rate
     return offset, value
 
 
 @njit(**_options)
-def _write_cut(i, data, specs, scratch, out):
-    """The cut of bag i, written to its part of the outputs."""
+def write_cuts(first, last, data, specs, out):
+    """The cuts of the bags from `first` up to `last`; `out` receives slopes, worst sets, and offset and value."""
     margins, starts, groups, which = data
     integers, reals, buffer = specs
-    order, ranked, sums = scratch
     slopes, chosen, totals = out
-    room = (sums.size - margins.size) // len(which)
-    lo, hi, kind = starts[i], starts[i + 1], which[i]
-    totals[i, 0], totals[i, 1] = bag_cut(
-        margins[lo:hi],
-        groups[lo:hi],
-        integers[kind],
-        reals[kind],
-        buffer,
-        order[lo:hi],
-        ranked[lo:hi],
-        sums[lo + i * room : hi + (i + 1) * room],
-        slopes[lo:hi],
-        chosen[lo:hi],
-    )
+    widest = 0
+    for i in range(first, last):
+        widest = max(widest, starts[i + 1] - starts[i])
+    order, spare, sums = scratch(widest, integers.shape[1], margins.itemsize)
+    for i in range(first, last):
+        lo, hi, kind = starts[i], starts[i + 1], which[i]
+        totals[i, 0], totals[i, 1] = bag_cut(
+            margins[lo:hi],
+            groups[lo:hi],
+            integers[kind],
+            reals[kind],
+            buffer,
+            order[: hi - lo],
+            spare[: (2 * (hi - lo) * margins.itemsize + 7) // 8],
+            sums,
+            slopes[lo:hi],
+            chosen[lo:hi],
+        )
 
 
 @njit(**_options)
-def cuts_serial(data, specs, scratch, out):
-    """All bags, one after the other; `out` receives slopes, worst sets, and offset and value per bag."""
-    for i in range(len(data[3])):
-        _write_cut(i, data, specs, scratch, out)
-
-
-@njit(parallel=True, **_options)
-def cuts_parallel(data, specs, scratch, out):
-    """The same with the bags shared among threads; every bag is computed as in `cuts_serial`."""
-    for i in prange(len(data[3])):
-        _write_cut(i, data, specs, scratch, out)
+def scratch(widest, groups, itemsize):
+    """Room for the cut of a bag of up to `widest` elements."""
+    return np.empty(widest, np.int64), np.empty((2 * widest * itemsize + 7) // 8, np.int64), np.empty(widest + groups)

@@ -18,7 +18,7 @@ from setloss.operators.rescaling import MarginRescaling, Rescaling
 from setloss.tversky import TverskyClosure, TverskyCounts, TverskySubmodular
 
 # Kinds of gain for the Lovász part and of loss for the rescaled part.
-NONE, CURVE, TABLE, LINEAR, TVERSKY, TVERSKY_SUBMODULAR, TVERSKY_CLOSURE = range(7)
+NONE, CURVE, TABLE, LINEAR, TVERSKY, TVERSKY_SUBMODULAR, TVERSKY_CLOSURE, TVERSKY_SUPERMODULAR = range(8)
 
 # Columns of the integer specs: the Lovász part, the rescaled part, the groups.
 L_KIND, L_START, L_ELEMENTWISE, R_KIND, R_START, R_AXIS, R_MARGIN, GROUPS, SIZES = range(9)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from setloss.kernels import bag_cut
+from setloss.kernels import bag_cut, scratch
 
 _exact: dict[str, Any] = {"cache": True, "error_model": "numpy", "nogil": True}
 _fast: dict[str, Any] = {**_exact, "fastmath": {"reassoc", "contract"}}
@@ -190,8 +190,8 @@ def frank_wolfe_epoch(design, maps, batch, costs, grams, state, visits, inner_st
     widest = 0
     for i in visits:
         widest = max(widest, starts[i + 1] - starts[i])
-    order, ranked = np.empty(widest, np.int64), np.empty(widest, np.int64)
-    sums, slope, chosen = np.empty(widest + integers.shape[1]), np.empty(widest), np.empty(widest, np.bool_)
+    order, spare, sums = scratch(widest, integers.shape[1], 8)
+    slope, chosen = np.empty(widest), np.empty(widest, np.bool_)
     direction, image = np.empty(widest), np.empty(widest)
     capacity = weights.shape[1]
     parameters_step = np.zeros(parameters.shape)
@@ -215,7 +215,7 @@ def frank_wolfe_epoch(design, maps, batch, costs, grams, state, visits, inner_st
                 reals[kind],
                 buffer,
                 order[:p],
-                ranked[:p],
+                spare[: 2 * p],
                 sums,
                 slope[:p],
                 chosen[:p],
@@ -294,8 +294,8 @@ def subgradient_epoch(design, maps, batch, costs, dual_point, visits, epoch):
     parameters, slopes, offsets = dual_point
     n = len(visits)
     widest = np.max(np.diff(starts))
-    order, ranked = np.empty(widest, np.int64), np.empty(widest, np.int64)
-    sums, slope, chosen = np.empty(widest + integers.shape[1]), np.empty(widest), np.empty(widest, np.bool_)
+    order, spare, sums = scratch(widest, integers.shape[1], 8)
+    slope, chosen = np.empty(widest), np.empty(widest, np.bool_)
     margins = np.empty(widest)
     share = 1.0 / (epoch + 1)
     for visit in range(n):
@@ -312,7 +312,7 @@ def subgradient_epoch(design, maps, batch, costs, dual_point, visits, epoch):
             reals[kind],
             buffer,
             order[:p],
-            ranked[:p],
+            spare[: 2 * p],
             sums,
             slope[:p],
             chosen[:p],

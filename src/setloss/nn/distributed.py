@@ -1,0 +1,55 @@
+"""Sets that span the batches of several processes.
+
+Sets over images need nothing: `DistributedDataParallel` averages the gradients of the processes, which is the mean
+over all images where the batches are equally large. A set over the batch is another matter, since its loss is no sum
+over processes. With ``sync=True`` every process gathers the scores of all, computes the one global cut, and keeps the
+gradient of its own scores **times the number of processes**, so that the average that `DistributedDataParallel` takes
+is the gradient of the global loss. All processes have to call the loss, and all get the same value.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch import distributed as dist
+
+from setloss.nn.cuts import cuts
+from setloss.nn.sets import Sets
+
+
+def cuts_of_all_processes(sets: Sets, plan: int, present_only: bool) -> tuple[Tensor, Tensor | None]:
+    """The values of the global sets and whether each counts, one per row of `sets`."""
+    if not (dist.is_available() and dist.is_initialized()):
+        raise RuntimeError("sync=True needs torch.distributed; call torch.distributed.init_process_group() first")
+    valid = torch.ones_like(sets.truth) if sets.valid is None else sets.valid
+    widths = _gather(torch.tensor([sets.scores.shape[1]], device=valid.device))
+    widest = max(int(width) for width in widths)
+    padding = (0, widest - sets.scores.shape[1])
+    labels = torch.nn.functional.pad(sets.truth.to(torch.int8) + 2 * valid.to(torch.int8), padding)
+    everyone = torch.cat(_gather(labels), 1)
+    scores = _GatherScores.apply(torch.nn.functional.pad(sets.scores, padding))  # type: ignore[no-untyped-call]
+    truth, inside = everyone % 2 == 1, everyone >= 2
+    values, _ = cuts(scores, truth, inside, plan)
+    return values, ((truth & inside) if present_only else inside).any(1).view(sets.shape)
+
+
+def _gather(tensor: Tensor) -> list[Tensor]:
+    found = [torch.empty_like(tensor) for _ in range(dist.get_world_size())]
+    dist.all_gather(found, tensor.contiguous())
+    return found
+
+
+class _GatherScores(torch.autograd.Function):
+    """The scores of all processes side by side; backward returns this process's share, times their number."""
+
+    @staticmethod
+    def forward(ctx: Any, scores: Tensor) -> Tensor:
+        ctx.width = scores.shape[1]
+        return torch.cat(_gather(scores), 1)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> Tensor:
+        start = dist.get_rank() * ctx.width
+        return dist.get_world_size() * gradient[:, start : start + ctx.width]
