@@ -12,9 +12,15 @@ from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-from benchmarks import decomposition, imports, operators, solvers
+from benchmarks import decomposition, imports, operators, solvers, torch_losses
 
-BENCHMARKS = {"imports": imports, "decomposition": decomposition, "operators": operators, "solvers": solvers}
+BENCHMARKS = {
+    "imports": imports,
+    "decomposition": decomposition,
+    "operators": operators,
+    "solvers": solvers,
+    "torch": torch_losses,
+}
 
 
 def main() -> None:
@@ -24,7 +30,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path, default=Path("results/bench.json"), help="where the rows are written")
     options = parser.parse_args()
     found = []
-    print(f"{'what':52} {'ours':>10} {'reference':>10} {'ratio':>9} {'target':>9}  ok")
+    print(f"{'what':60} {'ours':>10} {'reference':>10} {'ratio':>9} {'target':>9}  ok")
     for name, module in BENCHMARKS.items():
         if options.only in (None, name):
             for row in module.rows(options.quick):
@@ -32,7 +38,7 @@ def main() -> None:
                 target = "" if row.target is None else f"{'>=' if row.at_least else '<='} {row.target:g}"
                 ok = {True: "yes", False: "NO", None: ""}[row.ok]
                 numbers = f"{row.ours:10.3g} {row.reference:10.3g} {row.ratio:9.3g}"
-                print(f"{row.what:52} {numbers} {target:>9}  {ok:3} {row.note}", flush=True)
+                print(f"{row.what:60} {numbers} {target:>9}  {ok:3} {row.note}", flush=True)
     options.json.parent.mkdir(parents=True, exist_ok=True)
     options.json.write_text(json.dumps(found, indent=1))
 

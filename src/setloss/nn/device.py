@@ -56,11 +56,11 @@ def cuts(scores: Tensor, truth: Tensor, valid: Tensor | None, closed: ClosedForm
     for part in (_hinge, _curve, _search):
         value, slope = part(ranked, closed)
         values, slopes = values + value, slopes + slope
-    broken = torch.isfinite(scores) if valid is None else torch.isfinite(scores) | ~valid
-    nan = torch.where(broken.all(1, keepdim=True), 0.0, torch.nan)
-    gradient = torch.empty_like(scores).scatter_(1, ranked.order, (slopes + nan * ranked.inside).to(scores.dtype))
-    signed = torch.where(truth, -gradient, gradient)
-    return (values + nan).squeeze(1).to(scores.dtype), signed
+    finite = torch.isfinite(scores) if valid is None else torch.isfinite(scores) | ~valid
+    broken = ~finite.all(1, keepdim=True)
+    values, slopes = values.masked_fill(broken, torch.nan), slopes.masked_fill(broken & ranked.inside, torch.nan)
+    gradient = torch.empty_like(slopes).scatter_(1, ranked.order, slopes).to(scores.dtype)
+    return values.squeeze(1).to(scores.dtype), torch.where(truth, -gradient, gradient).contiguous()
 
 
 Part = tuple[Tensor | float, Tensor | float]
@@ -96,7 +96,8 @@ def _last_miss(ranked: Sorted, form: TverskyForm | ModularForm) -> Tensor:
 def _gains(ranked: Sorted, closed: ClosedForm) -> Tensor:
     n, q, m, form = ranked.misses, ranked.alarms, ranked.positives, closed.form
     if isinstance(form, ModularForm):
-        return torch.where(ranked.positive, form.miss, form.alarm).to(n.dtype) / _elements(ranked, form)
+        # Not `torch.where` of two numbers, which are float32 to it.
+        return torch.full_like(n, form.alarm).masked_fill(ranked.positive, form.miss) / _elements(ranked, form)
     miss = _loss_step(n, q, m, form, 0)
     if closed.hinged != "loss":
         miss = torch.where(m > 0, tversky.submodular_false_negative_step(n, q, m, form.a, form.b), miss)

@@ -53,10 +53,7 @@ def cuts(
     values, gradient = np.zeros(len(scores)), np.zeros_like(scores) if valid is not None else None
     if not len(margins):
         return values, np.zeros_like(scores)
-    finite = np.isfinite(margins)
-    broken = None if finite.all() else ~np.logical_and.reduceat(finite, offsets[:-1])
-    if broken is not None:
-        margins[~finite] = 0
+    broken = _without_broken(margins, offsets)
     batch = _batch(plan, positive, Bags.from_offsets(offsets))
     found = run_kernel(margins, batch, threads if len(margins) >= PARALLEL_ELEMENTS else 1, consume=True)
     slopes, worth = _turned(found.slopes, positive), found.values
@@ -68,6 +65,15 @@ def cuts(
         return values, slopes.reshape(scores.shape)
     gradient[valid] = slopes
     return values, gradient
+
+
+def _without_broken(margins: NDArray[np.floating], offsets: Counts) -> Mask | None:
+    """Put 0 for margins that are not finite, and say which sets had one; None if no set did."""
+    finite = np.isfinite(margins)
+    if finite.all():
+        return None
+    margins[~finite] = 0
+    return np.asarray(~np.logical_and.reduceat(finite, offsets[:-1]))
 
 
 def _turned(values: NDArray[np.floating], turn: Mask) -> NDArray[np.floating]:

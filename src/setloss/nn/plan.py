@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
+from threading import Lock
 from typing import Literal
 
 import torch
@@ -58,19 +59,24 @@ class Plan:
 _plans: list[Plan] = []
 """Every plan ever made: graphs hold numbers, as an operator of torch takes tensors and plain numbers only."""
 
+_lock = Lock()
+
 
 @cache
 def make_plan(loss: Loss, operator: str, scale: float) -> Plan:
     """The plan for a loss, an operator by name and the scale c of its rescaled part; refuses what cannot work."""
     operator_named(operator, scale)
     closed = _closed_form(loss, operator, scale)
-    _plans.append(Plan(loss, operator, scale, closed, len(_plans)))
-    return _plans[-1]
+    with _lock:
+        plan = Plan(loss, operator, scale, closed, len(_plans))
+        _plans.append(plan)
+    return plan
 
 
 @torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
-def plan_number(loss: Loss | str, operator: str, scale: float) -> int:
-    """The number of a plan; a constant while `torch.compile` traces."""
+def plan_number(loss: Loss | str, operator: str, scale: float | str) -> int:
+    """The number of a plan, a constant while `torch.compile` traces; the scale may be a text by `float.hex`."""
+    scale = float.fromhex(scale) if isinstance(scale, str) else scale
     if not isinstance(loss, str | Loss):
         raise TypeError(f"a loss is a name or a setloss loss; got {type(loss).__name__}")
     if not isinstance(scale, int | float) or not 0 < scale < float("inf"):

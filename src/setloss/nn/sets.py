@@ -28,7 +28,7 @@ def arrange(
 ) -> Sets:
     """The sets of a batch; see `setloss.nn.functional.set_loss` for what `mode` and `over` mean."""
     _check_tensors(logits, target)
-    scores = logits.float() if logits.dtype in (torch.float16, torch.bfloat16) else logits
+    scores = logits if logits.dtype in (torch.float32, torch.float64) else logits.float()
     if mode == "multiclass":
         target = _class_ids(scores, target)
     elif mode == "binary":
@@ -38,7 +38,7 @@ def arrange(
             "multilabel logits and targets have one shape (N, C, ...); got "
             f"{tuple(logits.shape)} and {tuple(target.shape)}"
         )
-    valid = None if ignore_index is None else target != ignore_index
+    valid = None if ignore_index is None else _labelled(target, ignore_index)
     if mask is not None:
         counted = _mask(mask, target)
         valid = counted if valid is None else valid & counted
@@ -106,12 +106,29 @@ def _class_ids(scores: Tensor, target: Tensor) -> Tensor:
     return target
 
 
+def _labelled(target: Tensor, ignore_index: int) -> Tensor | None:
+    if not isinstance(ignore_index, int):
+        raise TypeError(f"ignore_index is an integer or None; got {ignore_index!r}")
+    low, high = _range(target)
+    return target != ignore_index if low <= ignore_index <= high else None
+
+
+def _range(target: Tensor) -> tuple[float, float]:
+    """What the dtype can hold; torch compares with the lowest bits of a number beyond it."""
+    if target.is_floating_point():
+        return -torch.inf, torch.inf
+    if target.dtype == torch.bool:
+        return 0, 1
+    return torch.iinfo(target.dtype).min, torch.iinfo(target.dtype).max
+
+
 def _mask(mask: Tensor, target: Tensor) -> Tensor:
-    if mask.dtype != torch.bool:
-        raise TypeError(f"the mask is bool, True for elements that count; got {mask.dtype}")
+    if not isinstance(mask, Tensor) or mask.dtype != torch.bool:
+        found = mask.dtype if isinstance(mask, Tensor) else type(mask).__name__
+        raise TypeError(f"the mask is a bool tensor, True for elements that count; got {found}")
     if mask.ndim == target.ndim + 1 and mask.shape[1] == 1:
         mask = mask.squeeze(1)
-    elif mask.ndim == target.ndim - 1 and target.shape[1] == 1:
+    elif target.ndim > 1 and mask.ndim == target.ndim - 1 and target.shape[1] == 1:
         mask = mask.unsqueeze(1)
     try:
         return mask.expand(target.shape)
@@ -123,7 +140,9 @@ def _check_alphabet(target: Tensor, valid: Tensor | None, classes: int | None) -
     """Refuse labels outside the alphabet, where looking costs no wait for a device."""
     if target.dtype == torch.bool or target.device.type != "cpu" or torch.compiler.is_compiling():
         return
-    fits = (target == 0) | (target == 1) if classes is None else (target >= 0) & (target < classes)
+    fits = (target == 0) | (target == 1)
+    if classes is not None:
+        fits = (target >= 0) & (target <= min(classes - 1, _range(target)[1]))
     fits = fits if valid is None else fits | ~valid
     if not bool(fits.all()):
         where = tuple(int(i) for i in torch.nonzero(~fits)[0])

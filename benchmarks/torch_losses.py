@@ -1,0 +1,115 @@
+"""Losses in PyTorch at pixel scale: forward + backward against one `torch.sort` of the same logits."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from math import prod
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from benchmarks.measure import Row, side_by_side
+from setloss.nn import SetLoss
+
+SHAPES = ((8, 256, 256), (2, 1024, 1024))
+HIGH_WATER = Path("/proc/self/clear_refs")
+LOSSES = (("jaccard", "lovasz", 1.3), ("dice", "bd", 1.3), ("dice", "slack", 1.6))
+
+
+def images(shape: tuple[int, ...], active: float = 1.0) -> tuple[Tensor, Tensor]:
+    """Logits and masks with three pixels in ten inside; only the share `active` has a margin below 1."""
+    generator = torch.Generator().manual_seed(0)
+    target = torch.rand(shape, generator=generator) < 0.3
+    margins = torch.randn(shape, generator=generator).clamp(max=0.999)
+    settled = torch.rand(shape, generator=generator) >= active
+    margins = torch.where(settled, 1 + torch.rand(shape, generator=generator), margins)
+    return torch.where(target, margins, -margins).requires_grad_(), target
+
+
+def training_step(loss: Callable[[Tensor, Tensor], Tensor], logits: Tensor, target: Tensor) -> Callable[[], None]:
+    def step() -> None:
+        logits.grad = None
+        loss(logits, target).backward()
+
+    return step
+
+
+def lovasz_image_by_image(logits: Tensor, target: Tensor) -> Tensor:
+    """The Lovász hinge of the Jaccard loss as it is usually written: a loop, a sort and a difference per image."""
+    losses = []
+    for scores, truth in zip(logits.flatten(1), target.flatten(1).float(), strict=True):
+        errors, order = torch.sort(1 - scores * (2 * truth - 1), descending=True)
+        ranked = truth[order]
+        union = ranked.sum() + (1 - ranked).cumsum(0)
+        jaccard = 1 - (ranked.sum() - ranked.cumsum(0)) / union
+        gains = torch.cat([jaccard[:1], jaccard[1:] - jaccard[:-1]])
+        losses.append(torch.relu(errors) @ gains)
+    return torch.stack(losses).mean()
+
+
+def peak_bytes(loss: str, operator: str, threads: int) -> int:
+    """How far one step on the larger shape raises the kernel's high-water mark of resident memory."""
+    torch.set_num_threads(threads)
+    training_step(SetLoss(loss, operator), *images((2, 8, 8)))()
+    logits, target = images(SHAPES[1])
+    step = training_step(SetLoss(loss, operator), logits, target)
+    HIGH_WATER.write_text("5")
+    before = _kilobytes("VmRSS")
+    step()
+    return 1024 * (_kilobytes("VmHWM") - before)
+
+
+def _kilobytes(field: str) -> int:
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith(field))
+
+
+def rows(quick: bool) -> Iterator[Row]:
+    usual = torch.get_num_threads()
+    repeats = 5 if quick else 15
+    try:
+        for threads in (1, 2):
+            torch.set_num_threads(threads)
+            for shape in SHAPES:
+                yield from shape_rows(shape, threads, repeats)
+        torch.set_num_threads(2)
+        logits, target = images(SHAPES[0])
+        ours, reference = side_by_side(
+            training_step(SetLoss("jaccard", "lovasz"), logits, target),
+            training_step(lovasz_image_by_image, logits, target),
+            repeats,
+        )
+        yield Row("L Jaccard 8x256x256, 2 threads: times faster than a loop", ours, reference, 1.5, at_least=True)
+        yield from memory_rows()
+    finally:
+        torch.set_num_threads(usual)
+
+
+def shape_rows(shape: tuple[int, ...], threads: int, repeats: int) -> Iterator[Row]:
+    logits, target = images(shape)
+    values = logits.detach().flatten(1)
+    name = f"{'x'.join(map(str, shape))}, {threads} thread{'s' * (threads > 1)}"
+    for loss, operator, limit in LOSSES:
+        step = training_step(SetLoss(loss, operator), logits, target)
+        ours, reference = side_by_side(step, lambda: torch.sort(values, dim=1, descending=True), repeats)
+        yield Row(f"{operator} {loss} {name} / torch.sort", ours, reference, limit)
+    step = training_step(SetLoss("jaccard", "lovasz"), *images(shape, active=0.16))
+    ours, reference = side_by_side(step, lambda: torch.sort(values, dim=1, descending=True), repeats)
+    yield Row(f"lovasz jaccard {name}, 16 % active / sort", ours, reference, 0.4)
+
+
+def memory_rows() -> Iterator[Row]:
+    """Each in a process of its own: what an earlier step has freed would hide what this one takes."""
+    if not HIGH_WATER.exists():
+        return
+    for loss, operator, _ in LOSSES:
+        call = f"from benchmarks.torch_losses import peak_bytes; print(peak_bytes({loss!r}, {operator!r}, 2))"
+        # With a fixed threshold every array is given back to the system when it is freed.
+        settings = os.environ | {"MALLOC_MMAP_THRESHOLD_": "65536"}
+        found = subprocess.run([sys.executable, "-c", call], env=settings, stdout=subprocess.PIPE, check=True)
+        logits = 4 * prod(SHAPES[1])
+        yield Row(f"{operator} {loss} 2x1024x1024, 2 threads: memory / logits", int(found.stdout), logits, 8)
