@@ -21,20 +21,16 @@ bench: venv  ## the benchmarks; QUICK=1 for the short ones
 	@$(FRESH_KERNELS)
 	$(RUN) -m benchmarks $(if $(QUICK),--quick)
 
-reproduce: venv  ## the decompositions of the paper's Figure 3 and of Dice, into results/
-	@mkdir -p results
-	@set -e; for job in $(JOBS); do \
-	  name=$${job%%:*}; options=$$(echo "$${job#*:}" | tr , ' '); \
-	  $(RUN) -m setloss.cli decompose $$options --json > results/$$name.json; \
-	  $(RUN) -m setloss.cli decompose $$options --plot results/$$name.png; echo; \
-	done
+reproduce: venv  ## the paper's tables and figures and a report on its claims, into results/; FULL=1 for its sizes
+	@$(FRESH_KERNELS)
+	$(RUN) -m setloss.cli reproduce all --out results $(if $(FULL),--full)
+
+readme: venv  ## the tables of README.md made anew from results/
+	$(RUN) -m setloss.paper.readme results README.md
 
 # numba's cache of a kernel looks at the age of its own file only, not of the files its formulas come from.
-FRESH_KERNELS := for source in tversky lowering kernels; do \
+FRESH_KERNELS := for source in tversky lowering sorting kernels; do \
   find src -name '*.nb[ic]' ! -newer src/setloss/$$source.py -delete; done
-
-# name:options, the options separated by commas
-JOBS := $(foreach k,1 2 3 4,loss$(k):--loss,curve$(k),--size,10) dice:--loss,dice,--pos,5,--neg,5
 
 # An environment is good if its Python is, if setloss in it is this directory's, and if it is newer than the pins.
 HEALTHY := import importlib.util, os.path, sys; found = importlib.util.find_spec("setloss"); \
@@ -54,6 +50,7 @@ venv:
 	  $(PYTHON) -m venv --clear .venv; \
 	fi; \
 	echo "installing into .venv"; \
+	$(RUN) -m pip install --quiet --disable-pip-version-check "$$(grep '^torch==' constraints.txt)"; \
 	$(RUN) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test]'; \
 	touch $(STAMP)
 
@@ -61,4 +58,4 @@ clean:  ## remove results and caches, but not .venv
 	rm -rf results build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
-.PHONY: help test lint bench reproduce venv clean
+.PHONY: help test lint bench reproduce readme venv clean

@@ -5,11 +5,14 @@ from typing import Annotated
 import typer
 
 import setloss
+from setloss.cli.benchmark import benchmark
 from setloss.cli.check import check
 from setloss.cli.decompose import decompose
 from setloss.cli.errors import OneSentenceGroup
 from setloss.cli.evaluate import evaluate
 from setloss.cli.predict import predict
+from setloss.cli.reproduce import EPILOG as REPRODUCE_EPILOG
+from setloss.cli.reproduce import reproduce
 from setloss.cli.train import EPILOG as TRAIN_EPILOG
 from setloss.cli.train import train
 
@@ -27,6 +30,8 @@ app.command(epilog=EPILOG)(check)
 app.command(epilog=TRAIN_EPILOG)(train)
 app.command(epilog=EPILOG)(predict)
 app.command(epilog=EPILOG)(evaluate)
+app.command(epilog=REPRODUCE_EPILOG)(reproduce)
+app.add_typer(benchmark, name="benchmark")
 
 
 def _print_version(wanted: bool) -> None:

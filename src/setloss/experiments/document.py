@@ -47,7 +47,8 @@ class Table:
 
     def as_dict(self) -> dict[str, Any]:
         rows = [[cell.as_dict() if isinstance(cell, Estimate) else cell for cell in row] for row in self.rows]
-        return {"title": self.title, "columns": list(self.columns), "rows": rows, "note": self.note}
+        best = [list(place) for place in sorted(self.best)]
+        return {"title": self.title, "columns": list(self.columns), "rows": rows, "note": self.note, "best": best}
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,218 @@
+"""``setloss benchmark``: our operators against what people use now, on data in a folder."""
+
+import importlib.util
+import json
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+
+import typer
+
+from setloss.cli.benchmark_tracks import tracks
+from setloss.cli.errors import InputError, OneSentenceGroup
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+    from setloss.experiments.document import Document
+    from setloss.experiments.label_sets import Outcome, Plan
+
+INTERRUPTED = 130
+EPILOG = (
+    "Exit codes: 0 fine; 2 bad input (one sentence on standard error says what); 130 interrupted: the results of "
+    "the data sets that are done stay."
+)
+QUICK = {"Cs": (1.0, 10.0), "folds": 3, "tol": 1e-2}
+
+benchmark = typer.Typer(cls=OneSentenceGroup, epilog=EPILOG)
+benchmark.command(epilog=EPILOG)(tracks)
+
+
+@benchmark.callback(invoke_without_command=True)
+def _benchmark(context: typer.Context) -> None:
+    """Our operators against what people use now, on data of yours."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+class _Interrupted(BaseException):
+    """Ctrl-C. Not a KeyboardInterrupt, which solvers take as a wish for the best model so far."""
+
+
+@benchmark.command(epilog=EPILOG)
+def multilabel(
+    data: Annotated[
+        Path, typer.Option(help="Folder of data sets, or one: NAME-train.arff, NAME-test.arff, NAME.xml.")
+    ],
+    out: Annotated[Path, typer.Option(help="Folder to write to; it is made if it is not there.")] = Path("results"),
+    folds: Annotated[
+        int | None, typer.Option(help="Cross-validation on so many folds.", min=2, show_default="the standard split")
+    ] = None,
+    datasets: Annotated[
+        str | None, typer.Option(help="Which ones, as emotions,scene.", metavar="NAME,...", show_default="all")
+    ] = None,
+    methods: Annotated[
+        str | None,
+        typer.Option(
+            help="Which ones: LOSS:OPERATOR, with @1 for scale 1, hinge, svm, logistic, chain; each may end in "
+            "+threshold, +top-k or (logistic, chain) +plug-in.",
+            metavar="NAME,...",
+            show_default="all operators and competitors",
+        ),
+    ] = None,
+    criterion: Annotated[str, typer.Option(help="What C and thresholds are chosen by: f1 or jaccard.")] = "f1",
+    quick: Annotated[bool, typer.Option("--quick", help="Two values of C, three inner folds, gap 1e-2.")] = False,
+    jobs: Annotated[int, typer.Option(help="Processes at a time.", min=1)] = 1,
+    seed: Annotated[int, typer.Option(help="Seed of the folds.", min=0)] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="JSON on standard output, nothing else.")] = False,
+) -> None:
+    """Compare operators, one-against-rest models, the plug-in rule, a chain and top-k on label sets.
+
+    Writes multilabel.json, .md and .png after each data set.
+    For example: setloss benchmark multilabel --data data --folds 10 --methods logistic,dice:slack@1
+    """
+    from setloss.datasets import DatasetError
+    from setloss.experiments.label_sets_data import find_data_sets
+
+    plan = _plan(methods, folds, criterion, quick, jobs, seed)
+    if importlib.util.find_spec("matplotlib") is None:
+        raise InputError('the figure needs matplotlib: pip install "setloss[plot]"')
+    try:
+        found = find_data_sets(data, _listed(datasets))
+    except DatasetError as error:
+        raise InputError(f"--data: {error}") from None
+    _make_folder(out)
+    outcomes: list[Outcome] = []
+    try:
+        with _ctrl_c():
+            _run(found, plan, out, outcomes)
+    except DatasetError as error:
+        raise InputError(str(error)) from None
+    except _Interrupted:
+        done = ", ".join(outcome.name for outcome in outcomes) or "none"
+        typer.echo(f"setloss: interrupted; data sets done and written to {out}: {done}", err=True)
+        raise typer.Exit(INTERRUPTED) from None
+    _show(_report(outcomes, plan), out, as_json)
+
+
+# ---------------------------------------------------------------- before any work
+
+
+def _plan(methods: str | None, folds: int | None, criterion: str, quick: bool, jobs: int, seed: int) -> "Plan":
+    from setloss.experiments.criteria import CRITERIA
+    from setloss.experiments.label_sets import Plan
+    from setloss.experiments.label_sets_methods import METHODS, Choice
+
+    if criterion not in CRITERIA:
+        raise InputError(f"--criterion is one of {', '.join(CRITERIA)}; got {criterion!r}")
+    options: dict[str, Any] = {"criterion": criterion, "seed": seed} | (QUICK if quick else {})
+    try:
+        return Plan(tuple(_listed(methods) or METHODS), folds, Choice(**options), jobs)
+    except ValueError as error:
+        raise InputError(f"--methods: {error}") from None
+
+
+def _listed(names: str | None) -> list[str] | None:
+    return None if names is None else [name.strip() for name in names.split(",")]
+
+
+def _make_folder(out: Path) -> None:
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"--out: {out} cannot be made: {error.strerror or error}") from None
+    if not os.access(out, os.W_OK | os.X_OK):
+        raise InputError(f"--out: {out} cannot be written to")
+
+
+# ---------------------------------------------------------------- the work
+
+
+@contextmanager
+def _ctrl_c() -> Iterator[None]:
+    """Ctrl-C ends the work at once, wherever it is."""
+    listening = signal.getsignal(signal.SIGINT) is not signal.SIG_IGN
+    if not listening or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, _interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _interrupt(number: int, frame: Any) -> NoReturn:
+    raise _Interrupted
+
+
+def _run(found: dict[str, tuple[Path, ...]], plan: "Plan", out: Path, outcomes: "list[Outcome]") -> None:
+    """One data set after the other; the files are about all that are done."""
+    from setloss.experiments.label_sets import run_data_set
+    from setloss.experiments.label_sets_data import read_data_set
+
+    with _bar() as bar:
+        task = bar.add_task("starting", total=len(found) * len(plan.methods) * (plan.folds or 1))
+        for name, files in found.items():
+            bar.update(task, description=f"{name}: reading")
+            examples = read_data_set(name, files)
+
+            def hear(method: str, split: int, name: str = name) -> None:
+                bar.update(task, advance=1, description=f"{name}: {method} done")
+
+            outcomes.append(run_data_set(examples, plan, hear))
+            _write(_report(outcomes, plan), out)
+
+
+def _bar() -> "Progress":
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    console = Console(stderr=True, highlight=False, markup=False)
+    return Progress(
+        BarColumn(bar_width=20),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.description}", markup=False),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal or console.is_dumb_terminal,
+    )
+
+
+# ---------------------------------------------------------------- what came out
+
+
+def _report(outcomes: "list[Outcome]", plan: "Plan") -> "Document":
+    from setloss.experiments.label_sets_report import report
+
+    return report(outcomes, plan)
+
+
+def _markdown(document: "Document") -> str:
+    images = [f"![{figure.caption}]({figure.name}.png)\n" for figure in document.figures]
+    return "\n".join([f"# {document.title}\n", *images, *(table.markdown() for table in document.tables)])
+
+
+def _write(document: "Document", out: Path) -> None:
+    texts = {"json": json.dumps(document.as_dict(), indent=1, allow_nan=False), "md": _markdown(document)}
+    try:
+        for suffix, text in texts.items():
+            (out / f"{document.name}.{suffix}").write_text(text, encoding="utf-8")
+        for figure in document.figures:
+            figure.draw().savefig(out / f"{figure.name}.png", dpi=200)
+    except OSError as error:
+        raise InputError(f"--out: {error.filename or out} cannot be written: {error.strerror or error}") from None
+
+
+def _show(document: "Document", out: Path, as_json: bool) -> None:
+    if as_json:
+        typer.echo(json.dumps(document.as_dict(), allow_nan=False))
+        return
+    for table in document.tables:
+        typer.echo(table.markdown())
+    typer.echo(f"written to {out / document.name}.json, .md and .png")

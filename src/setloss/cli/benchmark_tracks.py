@@ -1,0 +1,174 @@
+"""``setloss benchmark tracks``: operators against LinearSVC and logistic regression on real bags of frames."""
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from setloss.cli.errors import InputError
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+    from setloss.experiments.document import Document, Table
+    from setloss.experiments.tracks import Protocol
+
+
+def tracks(
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder with japanese_vowels/ and spoken_arabic_digits/.",
+            show_default="SETLOSS_DATA, or ../shared/data",
+        ),
+    ] = None,
+    out: Annotated[Path, typer.Option(help="Folder to write to; it is made if it is not there.")] = Path("results"),
+    full: Annotated[bool, typer.Option("--full", help="All speakers, digits and utterances, 10 folds.")] = False,
+    datasets: Annotated[
+        str | None, typer.Option(help="Names, separated by commas.", show_default="all that are there")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the folds.", min=0)] = 0,
+    jobs: Annotated[int | None, typer.Option(help="Processes.", min=1, show_default="the cores, at most 4")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="JSON on standard output, nothing else.")] = False,
+) -> None:
+    """Compare every operator with LinearSVC and logistic regression on bags of frames, with and without a vote.
+
+    Losses 1 to 4, Dice and Jaccard on Japanese Vowels and Spoken Arabic Digits. Writes tracks-NAME.json and .md as
+    soon as a data set is done, then tracks.json and tracks.md about all.
+    """
+    folder = _data_folder(data)
+    names = _names(datasets, folder)
+    _make_folder(out)
+    documents = _run(folder, names, _protocol(full, seed, jobs), full, out)
+    ranks = _ranks(documents)
+    everything = _everything(documents, ranks, {"seed": seed, "full": full})
+    _write(out / "tracks.json", json.dumps(everything, indent=1, allow_nan=False))
+    pieces = [table.markdown() for table in ranks] + [_markdown(document) for document in documents.values()]
+    _write(out / "tracks.md", "\n".join(["# Losses of bags of frames\n", *pieces]))
+    if as_json:
+        typer.echo(json.dumps(everything, allow_nan=False))
+        return
+    for piece in pieces:
+        typer.echo(piece)
+    typer.echo(f"tables written to {out / 'tracks.md'}")
+
+
+# ---------------------------------------------------------------- before any work
+
+
+def _data_folder(given: Path | None) -> Path:
+    from setloss.experiments.track_data import data_folder
+
+    folder = data_folder(given)
+    if folder is None:
+        raise InputError(
+            "no data: give --data DIR, a folder with japanese_vowels/ (JapaneseVowels_TRAIN.ts, _TEST.ts) or "
+            "spoken_arabic_digits/ (Train_Arabic_Digit.txt, Test_Arabic_Digit.txt), or set SETLOSS_DATA"
+        )
+    if not folder.is_dir():
+        raise InputError(f"--data: there is no folder {folder}")
+    return folder
+
+
+def _names(asked: str | None, folder: Path) -> list[str]:
+    from setloss.experiments.track_benchmark import FOLDERS
+
+    there = [name for name, part in FOLDERS.items() if (folder / part).is_dir()]
+    names = there if asked is None else [name.strip() for name in asked.split(",")]
+    for name in names:
+        if name not in FOLDERS:
+            raise InputError(f"--datasets: there is no data set {name!r}; the names are {', '.join(FOLDERS)}")
+        if name not in there:
+            raise InputError(f"--datasets: {name} needs the folder {folder / FOLDERS[name]}, which is not there")
+    if not names:
+        parts = " or ".join(sorted(set(FOLDERS.values())))
+        raise InputError(f"--data: {folder} has no folder {parts}; nothing can be compared")
+    return names
+
+
+def _make_folder(out: Path) -> None:
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"--out: {out} cannot be made: {error.strerror or error}") from None
+    if not os.access(out, os.W_OK | os.X_OK):
+        raise InputError(f"--out: {out} cannot be written to")
+
+
+def _protocol(full: bool, seed: int, jobs: int | None) -> "Protocol":
+    from dataclasses import replace
+
+    from joblib import cpu_count
+
+    from setloss.experiments.track_benchmark import FULL, QUICK
+
+    return replace(FULL if full else QUICK, seed=seed, n_jobs=jobs or min(4, int(cpu_count())))
+
+
+# ---------------------------------------------------------------- the work
+
+
+def _run(folder: Path, names: list[str], protocol: "Protocol", full: bool, out: Path) -> "dict[str, Document]":
+    """One data set after the other; what is done is on disk whatever happens to the next."""
+    from functools import partial
+
+    from setloss.datasets import DatasetError
+    from setloss.experiments.track_benchmark import SOURCES, benchmark, follow_each
+
+    documents = {}
+    loaders = [partial(SOURCES[name], folder, full) for name in names]
+    with _bar() as bar:
+        task = bar.add_task("reading", total=1.0)
+
+        def follow(share: float, doing: str) -> None:
+            bar.update(task, completed=share, description=doing)
+
+        try:
+            for problem, followed in follow_each(loaders, protocol, follow):
+                document = benchmark(problem, followed)
+                documents[problem.name] = document
+                _write(out / f"{document.name}.json", json.dumps(document.as_dict(), indent=1, allow_nan=False))
+                _write(out / f"{document.name}.md", _markdown(document))
+        except DatasetError as error:
+            raise InputError(str(error)) from None
+    return documents
+
+
+def _bar() -> "Progress":
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    console = Console(stderr=True, highlight=False, markup=False)
+    return Progress(
+        BarColumn(bar_width=20),
+        TimeElapsedColumn(),
+        TextColumn("{task.description}", markup=False),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal or console.is_dumb_terminal,
+    )
+
+
+def _ranks(documents: "dict[str, Document]") -> "list[Table]":
+    from setloss.experiments.track_benchmark import rank_table
+
+    return [rank_table(documents, vote=vote) for vote in (False, True)]
+
+
+def _everything(documents: "dict[str, Document]", ranks: "list[Table]", settings: dict[str, Any]) -> dict[str, Any]:
+    from setloss.experiments.track_benchmark import as_json
+
+    return as_json(documents, ranks, settings)
+
+
+def _markdown(document: "Document") -> str:
+    return "\n".join([f"## {document.title}\n", *(table.markdown() for table in document.tables)])
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"--out: {path} cannot be written: {error.strerror or error}") from None

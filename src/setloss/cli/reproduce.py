@@ -1,0 +1,237 @@
+"""``setloss reproduce``: the paper's tables and figures into a folder, and one page about all of them."""
+
+import importlib.util
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+
+import typer
+
+from setloss.cli.errors import InputError
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+    from setloss.experiments.document import Document
+    from setloss.paper.artefact import Settings
+    from setloss.paper.claims import Finding
+
+INTERRUPTED = 130
+
+EPILOG = (
+    "Exit codes: 0 fine; 2 bad input (one sentence on standard error says what); 130 interrupted: what was made "
+    "stays, and the report is about that."
+)
+
+
+class _Interrupted(BaseException):
+    """Ctrl-C. Not a KeyboardInterrupt, which solvers take as a wish for the best model so far."""
+
+
+def reproduce(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[all|NAME]",
+            help="figure1 figure2 table1 figure3 table2 figure5 table3.",
+            show_default="all",
+        ),
+    ] = None,
+    out: Annotated[Path, typer.Option(help="Folder to write to; it is made if it is not there.")] = Path("results"),
+    full: Annotated[bool, typer.Option("--full", help="All folds and repeats, and the paper's sizes.")] = False,
+    seed: Annotated[int, typer.Option(help="Seed of everything that is drawn.", min=0)] = 0,
+    data: Annotated[Path | None, typer.Option(help="Folder of the real tracks, for table2 and figure5.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="JSON on standard output, nothing else.")] = False,
+) -> None:
+    """Make the paper's tables and figures again, and say which of its claims hold.
+
+    Writes NAME.json, NAME.md and NAME.png for each, and report.html about all that the folder holds.
+    For example: setloss reproduce table1 figure3 --out results
+    """
+    from setloss.paper.artefact import Settings
+    from setloss.paper.registry import in_order
+
+    try:
+        wanted = in_order(names or ["all"])
+    except ValueError as error:
+        raise InputError(str(error)) from None
+    _check_drawing()
+    _check_data(data)
+    _check_folder(out)
+    made: list[Document] = []
+    try:
+        with _ctrl_c():
+            _make_all(wanted, out, Settings(seed, full, data), made, quiet=as_json)
+    except _Interrupted:
+        _report(out, made, as_json)
+        typer.echo(f"setloss: interrupted after {len(made)} of {len(wanted)} artefacts; these are in {out}", err=True)
+        raise typer.Exit(INTERRUPTED) from None
+    _report(out, made, as_json)
+
+
+# ---------------------------------------------------------------- before any work
+
+
+def _check_drawing() -> None:
+    if importlib.util.find_spec("matplotlib") is None:
+        raise InputError('figures need matplotlib: pip install "setloss[plot]"')
+
+
+def _check_data(data: Path | None) -> None:
+    if data is not None and not data.is_dir():
+        raise InputError(f"--data: there is no folder {data}")
+
+
+def _check_folder(out: Path) -> None:
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"--out: {out} cannot be made: {error.strerror or error}") from None
+    if not os.access(out, os.W_OK | os.X_OK):
+        raise InputError(f"--out: {out} cannot be written to")
+
+
+# ---------------------------------------------------------------- the work
+
+
+@contextmanager
+def _ctrl_c() -> Iterator[None]:
+    """Ctrl-C ends the work at once, wherever it is."""
+    listening = signal.getsignal(signal.SIGINT) is not signal.SIG_IGN
+    if not listening or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, _interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _interrupt(number: int, frame: Any) -> NoReturn:
+    raise _Interrupted
+
+
+def _make_all(
+    wanted: tuple[str, ...], out: Path, settings: "Settings", made: "list[Document]", *, quiet: bool
+) -> None:
+    """One artefact after the other; its files and the report are written as soon as it is there."""
+    with _bar() as bar:
+        task = bar.add_task("starting", total=len(wanted))
+        for number, name in enumerate(wanted):
+
+            def follow(share: float, doing: str, number: int = number, name: str = name) -> None:
+                bar.update(task, completed=number + min(max(share, 0.0), 1.0), description=f"{name}: {doing}")
+
+            follow(0.0, "starting")
+            began = time.perf_counter()
+            document = _make(name, replace(settings, progress=follow))
+            seconds = time.perf_counter() - began
+            _write(document, settings, seconds, out)
+            made.append(document)
+            if not quiet:
+                bar.console.print(f"{name}: {seconds:.1f} s", style="dim")
+
+
+def _make(name: str, settings: "Settings") -> "Document":
+    from setloss.datasets import DatasetError
+    from setloss.paper.registry import artefact_named
+
+    try:
+        return artefact_named(name).make(settings)
+    except DatasetError as error:
+        raise InputError(str(error)) from None
+
+
+def _write(document: "Document", settings: "Settings", seconds: float, out: Path) -> None:
+    from setloss.paper.files import write
+    from setloss.paper.report import write_report
+
+    try:
+        write(document, settings, seconds, out)
+        write_report(out)
+    except OSError as error:
+        raise InputError(f"--out: {error.filename or out} cannot be written: {error.strerror or error}") from None
+
+
+def _bar() -> "Progress":
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    console = Console(stderr=True, highlight=False, markup=False)
+    return Progress(
+        BarColumn(bar_width=20),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.description}", markup=False),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal or console.is_dumb_terminal,
+    )
+
+
+# ---------------------------------------------------------------- what came out
+
+
+def _report(out: Path, made: "list[Document]", as_json: bool) -> None:
+    from setloss.cli.documents import print_document
+    from setloss.paper.files import read
+    from setloss.paper.report import write_report
+
+    path, judged = write_report(out)
+    if as_json:
+        entries = read(out)
+        documents = {document.name: entries[document.name] for document in made}
+        print_document({"report": str(path), "claims": [found.as_dict() for found in judged], "documents": documents})
+        return
+    for document in made:
+        _print_tables(document)
+    _print_claims(judged)
+    typer.echo(f"report written to {path}")
+
+
+def _print_tables(document: "Document") -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    from setloss.experiments.document import cell_text
+
+    console = Console(highlight=False, markup=False)
+    console.print(document.title, style="bold")
+    for table in document.tables:
+        console.print(table.title)
+        grid = Table(box=None, pad_edge=False)
+        for k, column in enumerate(table.columns):
+            grid.add_column(column, justify="right" if k else "left", overflow="fold")
+        for i, row in enumerate(table.rows):
+            cells = enumerate(map(cell_text, row))
+            grid.add_row(*(Text(text, "bold" if (i, j) in table.best else "") for j, text in cells))
+        console.print(grid)
+        if table.note:
+            console.print(table.note, style="dim")
+    console.print()
+
+
+def _print_claims(judged: "tuple[Finding, ...]") -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    from setloss.paper.evidence import Verdict
+
+    colours = {Verdict.HOLDS: "green", Verdict.IN_PART: "yellow", Verdict.FAILS: "red", Verdict.OPEN: "dim"}
+    grid = Table(box=None, pad_edge=False)
+    for name in ("claim", "verdict", "evidence"):
+        grid.add_column(name)
+    for found in judged:
+        grid.add_row(Text(found.claim), Text(str(found.verdict), colours[found.verdict]), Text(found.evidence))
+    console = Console(highlight=False, markup=False)
+    console.print("The paper's claims", style="bold")
+    console.print(grid)

@@ -1,0 +1,215 @@
+"""The bags of frames that experiments on tracks run on, and what folds must keep together."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setloss.datasets import (
+    DatasetError,
+    Tracks,
+    load_japanese_vowels,
+    load_spoken_arabic_digits,
+    make_tracks,
+    read_npz,
+)
+from setloss.datasets.checks import as_zero_one, existing_file, require_finite
+
+DIGITS = 10
+REPETITIONS = 10
+"""Every speaker of the Arabic digits says every digit this many times, one utterance after the other."""
+
+
+@dataclass(frozen=True, eq=False)
+class TrackProblem:
+    """Frames, and one or more questions about their bags; the loss of a fold is the mean over the questions.
+
+    `targets` maps the name of a question to the labels (N,) of the frames. `units` names what must not be split
+    between folds: the bag, or the speaker of several bags. Folds have equal shares of every value of `strata`.
+    `standardise` asks for features of mean 0 and deviation 1 on the training part.
+    """
+
+    name: str
+    title: str
+    X: NDArray[Any] = field(repr=False)
+    targets: dict[str, NDArray[np.bool_]] = field(repr=False)
+    groups: NDArray[Any] = field(repr=False)
+    units: NDArray[Any] = field(repr=False)
+    strata: NDArray[Any] = field(repr=False)
+    standardise: bool = True
+    note: str = ""
+
+    @property
+    def n_bags(self) -> int:
+        return len(np.unique(self.groups))
+
+    @property
+    def shape(self) -> str:
+        """The size in words."""
+        return f"{self.n_bags} bags, {len(self.X)} frames, {self.X.shape[1]} features"
+
+
+@dataclass(frozen=True)
+class TrackParameters:
+    """How overlapping generated tracks are; the names are those of `setloss.datasets.make_tracks`."""
+
+    separation: float
+    identity: float
+    noise: float
+    positive: float
+
+
+def data_folder(given: Path | None) -> Path | None:
+    """The folder of real data: the one given, SETLOSS_DATA, or ../shared/data; None where there is none."""
+    if given is not None:
+        return given
+    for candidate in (os.environ.get("SETLOSS_DATA"), "../shared/data"):
+        if candidate and Path(candidate).is_dir():
+            return Path(candidate)
+    return None
+
+
+def generated_tracks(
+    parameters: TrackParameters, *, n_bags: int = 1437, n_frames: int = 27504, n_features: int = 1937, seed: int = 0
+) -> TrackProblem:
+    """Tracks of the shape of the paper's faces, or smaller ones."""
+    tracks = make_tracks(
+        n_bags,
+        n_frames,
+        n_features,
+        separation=parameters.separation,
+        identity=parameters.identity,
+        noise=parameters.noise,
+        positive=parameters.positive,
+        dtype="float32",
+        random_state=seed,
+    )
+    note = (
+        f"separation {parameters.separation:g}, identity {parameters.identity:g}, noise {parameters.noise:g}, "
+        f"share of positives {parameters.positive:g}"
+    )
+    return of_tracks("generated", "Generated tracks", tracks, standardise=False, note=note)
+
+
+def of_tracks(name: str, title: str, tracks: Tracks, *, standardise: bool = True, note: str = "") -> TrackProblem:
+    """One question, folds by bag."""
+    y = tracks.y == 1
+    return TrackProblem(name, title, tracks.X, {"": y}, tracks.groups, tracks.groups, y, standardise, note)
+
+
+def japanese_vowels(folder: Path, speakers: tuple[int, ...] = (1, 2, 3, 4, 5, 6, 7, 8, 9)) -> TrackProblem:
+    """Each of some speakers against the other eight; all 640 utterances, folds by utterance."""
+    train, test = (load_japanese_vowels(folder, split) for split in ("train", "test"))
+    both = _joined(train, test)
+    targets = {f"speaker {k}": both.y == k for k in speakers}
+    title, note = "Japanese vowels", _questions("speaker", speakers)
+    return TrackProblem("japanese-vowels", title, both.X, targets, both.groups, both.groups, both.y, True, note)
+
+
+def arabic_speakers(folder: Path, utterances: int = REPETITIONS, every: int = 1) -> TrackProblem:
+    """Is the speaker a woman? Folds by speaker.
+
+    `utterances` of the ten of a speaker and digit are taken, and one of `every` so many speakers.
+    """
+    both, speakers, kept = _arabic(folder, "sex", utterances, every)
+    y = both.y[kept] == 1
+    note = f"women against men, folds by speaker, {_sample(speakers[kept], utterances)}"
+    parts = (both.X[kept], {"": y}, both.groups[kept], speakers[kept], y)
+    return TrackProblem("arabic-digits-sex", "Spoken Arabic digits, sex", *parts, True, note)
+
+
+def arabic_digits(
+    folder: Path, digits: tuple[int, ...] = tuple(range(DIGITS)), utterances: int = REPETITIONS, every: int = 1
+) -> TrackProblem:
+    """Each of some digits against the other nine; folds by speaker, the rest as in `arabic_speakers`."""
+    both, speakers, kept = _arabic(folder, "digit", utterances, every)
+    said = both.y[kept]
+    note = f"{_questions('digit', digits)}, folds by speaker, {_sample(speakers[kept], utterances)}"
+    targets = {f"digit {k}": said == k for k in digits}
+    parts = (both.X[kept], targets, both.groups[kept], speakers[kept], np.zeros(int(kept.sum())))
+    return TrackProblem("arabic-digits-digit", "Spoken Arabic digits, digit", *parts, True, note)
+
+
+def buffy(folder: Path) -> TrackProblem | None:
+    """The paper's face tracks, if the user has them.
+
+    They are not public. ``buffy.npz`` (see `setloss.datasets.read_npz`) or ``buffy.mat`` (MATLAB up to version 7, as
+    `scipy.io.loadmat` reads it) holds ``X`` (27504, 1937), ``y`` (27504,) in {0, 1} or {-1, +1}, 1 being Buffy, and
+    ``groups`` (27504,), the number of the track of every frame. Other sizes are taken as well.
+    """
+    title = "Buffy face tracks"
+    if (folder / "buffy.npz").is_file():
+        tracks = read_npz(folder / "buffy.npz")
+        if not isinstance(tracks, Tracks):
+            raise DatasetError(f"{folder / 'buffy.npz'} holds label sets; tracks have the keys X, y and groups")
+        return of_tracks("buffy", title, tracks, standardise=False)
+    if (folder / "buffy.mat").is_file():
+        return of_tracks("buffy", title, _read_mat(folder / "buffy.mat"), standardise=False)
+    return None
+
+
+def _read_mat(path: Path) -> Tracks:
+    from scipy.io import loadmat
+
+    file = existing_file(path)
+    try:
+        found = loadmat(file)
+    except (ValueError, TypeError, OSError, NotImplementedError, KeyError, IndexError) as error:
+        raise DatasetError(
+            f"{path} cannot be read as a MATLAB file ({type(error).__name__}); save it with -v7 or as buffy.npz"
+        ) from None
+    missing = [name for name in ("X", "y", "groups") if name not in found]
+    if missing:
+        raise DatasetError(f"{path} lacks {', '.join(missing)}; tracks are X, y and groups")
+    X, y, groups = found["X"], np.ravel(found["y"]), np.ravel(found["groups"])
+    if X.ndim != 2 or X.dtype.kind not in "fiu" or not len(X) == len(y) == len(groups):
+        raise DatasetError(
+            f"X, y and groups of {path} have shapes {X.shape}, {y.shape}, {groups.shape}; they disagree"
+        )
+    X = np.ascontiguousarray(X, dtype=np.float32 if X.dtype == np.float32 else np.float64)
+    require_finite(X, lambda row, column: f"X({row + 1}, {column + 1}) of {path}")
+    labels = as_zero_one(y.astype(np.float64), lambda row: f"y({row + 1}) of {path}", missing=False)
+    return Tracks(X, labels, groups, None)
+
+
+def _joined(train: Tracks, test: Tracks) -> Tracks:
+    after = train.groups.max() + 1
+    parts = ((train.X, test.X), (train.y, test.y), (train.groups, test.groups + after))
+    X, y, groups = (np.concatenate(part) for part in parts)
+    return Tracks(X, y, groups, None)
+
+
+def _arabic(
+    folder: Path, target: Any, utterances: int, every: int
+) -> tuple[Tracks, NDArray[np.intp], NDArray[np.bool_]]:
+    """Both parts of the data, the speaker of every frame, and which frames belong to the utterances asked for.
+
+    The files do not name the speakers; within a digit their utterances follow each other, ten by ten and in the
+    same order for every digit. (The features jump at every tenth utterance and nowhere else.)
+    """
+    if not 1 <= utterances <= REPETITIONS:
+        raise ValueError(f"every speaker says a digit {REPETITIONS} times; {utterances} cannot be taken")
+    parts = [load_spoken_arabic_digits(folder, split, target) for split in ("train", "test")]
+    speakers, repetition, before = [], [], 0
+    for part in parts:
+        share = (int(part.groups.max()) + 1) // DIGITS
+        speakers.append(before + part.groups % share // REPETITIONS)
+        repetition.append(part.groups % REPETITIONS)
+        before += share // REPETITIONS
+    who = np.concatenate(speakers)
+    return _joined(*parts), who, (np.concatenate(repetition) < utterances) & (who % every == 0)
+
+
+def _questions(what: str, numbers: tuple[int, ...]) -> str:
+    if len(numbers) == 1:
+        return f"{what} {numbers[0]} against the rest"
+    return f"one {what} against the rest, mean over {what}s {', '.join(map(str, numbers))}"
+
+
+def _sample(speakers: NDArray[np.intp], utterances: int) -> str:
+    return f"{len(np.unique(speakers))} of 88 speakers, {utterances} of 10 utterances of every digit"

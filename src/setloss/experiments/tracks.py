@@ -1,0 +1,216 @@
+"""The protocol on bags of frames: what is the loss of a method on bags it has never seen?
+
+Outer folds split units (bags, or the speakers of several bags), every stratum in equal shares. Inside the training
+part of a fold, inner folds choose C by the loss the method is judged by; then the method is trained on the whole
+training part and judged on the bags of the test part. All methods see the same folds and the same grid of C. A test
+bag has no influence on anything but the loss that is reported for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import product
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setloss.experiments.estimate import Estimate
+from setloss.experiments.track_data import TrackProblem
+from setloss.experiments.track_methods import METHODS, Budget, Frames, Method, Rule, decisions, rules_along_path
+from setloss.lattice import Array
+from setloss.losses import loss_named
+
+LOSSES = ("curve1", "curve2", "curve3", "curve4", "dice", "jaccard")
+VOTE = "+vote"
+"""What the key of a method ends with where every bag takes the label of most of its frames."""
+
+
+def _unseen(share: float, doing: str) -> None:
+    pass
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """Folds, the grid of C, and when fits end; `outer_used` of the outer folds are run, the first ones."""
+
+    Cs: tuple[float, ...] = (1e-3, 1e-2, 1e-1, 1.0, 10.0)
+    outer: int = 10
+    inner: int = 3
+    outer_used: int | None = None
+    votes: tuple[bool, ...] = (False,)
+    budget: Budget = field(default_factory=Budget)
+    seed: int = 0
+    n_jobs: int = 1
+    progress: Callable[[float, str], None] = _unseen
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A method judged by a loss: one mean loss over the test bags per fold, and how it came about.
+
+    Every list has one entry per fold. `Cs` and `certified` have one entry per question; `seconds` is all training
+    of the fold, the choice of C included.
+    """
+
+    losses: tuple[float, ...]
+    Cs: tuple[tuple[float, ...], ...]
+    seconds: tuple[float, ...]
+    certified: tuple[tuple[bool, ...], ...]
+
+    @property
+    def estimate(self) -> Estimate:
+        return Estimate.of(self.losses)
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "losses": list(self.losses),
+            "Cs": [list(fold) for fold in self.Cs],
+            "seconds": list(self.seconds),
+            "certified": [list(fold) for fold in self.certified],
+        }
+
+
+Outcomes = dict[tuple[str, str], Outcome]
+"""By loss and key of the method."""
+
+
+def stratified_folds(units: NDArray[Any], strata: NDArray[Any], folds: int, seed: int) -> NDArray[np.intp]:
+    """The fold of every frame: units stay whole, and the units of a stratum are dealt out one by one."""
+    names, first, unit = np.unique(units, return_index=True, return_inverse=True)
+    if len(names) < folds:
+        raise ValueError(f"{folds} folds need at least as many bags or speakers; there are {len(names)}")
+    shuffled = np.random.default_rng(seed).permutation(len(names))
+    dealt = shuffled[np.argsort(strata[first][shuffled], kind="stable")]
+    fold = np.empty(len(names), dtype=np.intp)
+    fold[dealt] = np.arange(len(names)) % folds
+    return fold[unit.ravel()]
+
+
+def run_protocol(
+    problem: TrackProblem, methods: Sequence[str], losses: Sequence[str], protocol: Protocol
+) -> Outcomes:
+    """Every method, judged by every loss it suits."""
+    from joblib import Parallel, delayed
+
+    fold = stratified_folds(problem.units, problem.strata, protocol.outer, protocol.seed)
+    used = range(min(protocol.outer_used or protocol.outer, protocol.outer))
+    tasks = list(_tasks([METHODS[key] for key in methods], losses))
+    jobs = [
+        (method, judged, problem, target, fold, k, protocol)
+        for k, (method, judged), target in product(used, tasks, problem.targets)
+    ]
+    quiet = replace(protocol, progress=_unseen)  # what hears of progress stays in this process
+    calls = (delayed(_judge)(*job[:-1], quiet) for job in jobs)
+    found: dict[tuple[str, str], dict[int, list[_Judged]]] = {}
+    running = Parallel(n_jobs=protocol.n_jobs, return_as="generator")(calls)
+    for done, (job, results) in enumerate(zip(jobs, running, strict=True), 1):
+        for key, judged in results.items():
+            found.setdefault(key, {}).setdefault(job[5], []).append(judged)
+        protocol.progress(done / len(jobs), f"{problem.title}: fold {job[5] + 1}, {job[0].label}")
+    return {key: _outcome([by_fold[k] for k in used]) for key, by_fold in found.items()}
+
+
+def _tasks(methods: Sequence[Method], losses: Sequence[str]) -> Iterator[tuple[Method, tuple[str, ...]]]:
+    """A method and the losses that one training of it serves."""
+    for method in methods:
+        suited = tuple(loss for loss in losses if method.suits(loss))
+        if method.per_loss:
+            yield from ((method, (loss,)) for loss in suited)
+        elif suited:
+            yield method, suited
+
+
+@dataclass(frozen=True)
+class _Judged:
+    loss: float
+    C: float
+    seconds: float
+    certified: bool
+
+
+def _outcome(folds: list[list[_Judged]]) -> Outcome:
+    return Outcome(
+        tuple(float(np.mean([judged.loss for judged in fold])) for fold in folds),
+        tuple(tuple(judged.C for judged in fold) for fold in folds),
+        tuple(float(sum(judged.seconds for judged in fold)) for fold in folds),
+        tuple(tuple(judged.certified for judged in fold) for fold in folds),
+    )
+
+
+def _judge(
+    method: Method,
+    losses: tuple[str, ...],
+    problem: TrackProblem,
+    target: str,
+    fold: NDArray[np.intp],
+    k: int,
+    protocol: Protocol,
+) -> dict[tuple[str, str], _Judged]:
+    """One method on one question and fold, for all losses that one training serves."""
+    frames = Frames(problem.X, problem.targets[target], problem.groups)
+    inside = fold != k
+    training, units, strata = frames.part(inside), problem.units[inside], problem.strata[inside]
+    variants = list(product(losses, protocol.votes))
+    chosen, spent = _choose(method, training, units, strata, variants, problem.standardise, protocol)
+    wanted = sorted(set(chosen.values()))
+    path = rules_along_path(method, losses[0], training, wanted, protocol.budget, standardise=problem.standardise)
+    rules = {rule.C: rule for rule in path}
+    test = frames.part(~inside)
+    seconds = spent + sum(rule.seconds for rule in rules.values())
+    return {
+        (loss, method.key + VOTE * vote): _Judged(
+            float(mean_loss(rules[chosen[loss, vote]], test, loss, vote=vote)),
+            chosen[loss, vote],
+            seconds,
+            rules[chosen[loss, vote]].certified,
+        )
+        for loss, vote in variants
+    }
+
+
+def _choose(
+    method: Method,
+    training: Frames,
+    units: NDArray[Any],
+    strata: NDArray[Any],
+    variants: list[tuple[str, bool]],
+    standardise: bool,
+    protocol: Protocol,
+) -> tuple[dict[tuple[str, bool], float], float]:
+    """The C of least inner loss for every loss and way to decide; the smallest of equally good ones."""
+    grid = sorted(protocol.Cs)
+    if len(grid) == 1:
+        return dict.fromkeys(variants, grid[0]), 0.0
+    inner = stratified_folds(units, strata, protocol.inner, protocol.seed + 1)
+    totals = np.zeros((len(variants), len(grid)))
+    seconds = 0.0
+    for k in range(protocol.inner):
+        part, held_out = training.part(inner != k), training.part(inner == k)
+        path = rules_along_path(method, variants[0][0], part, grid, protocol.budget, standardise=standardise)
+        for j, rule in enumerate(path):
+            seconds += rule.seconds
+            for i, (loss, vote) in enumerate(variants):
+                totals[i, j] += bag_losses(rule, held_out, loss, vote=vote).sum()
+    best = np.argmin(totals, axis=1)
+    return {variant: grid[j] for variant, j in zip(variants, best, strict=True)}, seconds
+
+
+def choose_C(problem: TrackProblem, method: Method, loss: str, protocol: Protocol) -> float:
+    """The C that the inner folds choose for the first question when all bags are training bags."""
+    y = next(iter(problem.targets.values()))
+    frames, variant = Frames(problem.X, y, problem.groups), (loss, False)
+    chosen, _ = _choose(method, frames, problem.units, problem.strata, [variant], problem.standardise, protocol)
+    return chosen[variant]
+
+
+def bag_losses(rule: Rule, frames: Frames, loss: str, *, vote: bool) -> Array:
+    """The loss of every bag."""
+    predicted = decisions(rule.scores(frames.X), frames.groups, vote=vote)
+    return np.asarray(loss_named(loss)(frames.y, predicted, groups=frames.groups))
+
+
+def mean_loss(rule: Rule, frames: Frames, loss: str, *, vote: bool) -> float:
+    """The mean loss over the bags."""
+    return float(bag_losses(rule, frames, loss, vote=vote).mean())

@@ -1,0 +1,96 @@
+"""How the numbers of a table become a verdict: paired comparisons, counted.
+
+Two methods are compared on the same repeats or folds. The difference of their losses decides if its mean is more
+than `CLEAR` standard errors from 0; otherwise the two are on a par.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+
+CLEAR = 2.0
+"""So many standard errors make a difference."""
+
+
+class Verdict(Enum):
+    """What became of a claim."""
+
+    HOLDS = "holds"
+    IN_PART = "holds in part"
+    FAILS = "does not hold"
+    OPEN = "not decided"
+
+    def __str__(self) -> str:
+        return self.value
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The loss of one method less that of another, over paired repeats; negative is better."""
+
+    difference: float
+    error: float
+
+    @classmethod
+    def of(cls, ours: Sequence[float], theirs: Sequence[float]) -> Comparison:
+        """Mean and standard error of the paired differences."""
+        if len(ours) != len(theirs) or len(ours) < 2:
+            raise ValueError(f"a comparison needs two or more pairs; got {len(ours)} and {len(theirs)} losses")
+        differences = np.asarray(ours, dtype=np.float64) - np.asarray(theirs, dtype=np.float64)
+        return cls(float(differences.mean()), float(differences.std(ddof=1) / np.sqrt(len(differences))))
+
+    @property
+    def better(self) -> bool:
+        return self.difference < -CLEAR * self.error
+
+    @property
+    def worse(self) -> bool:
+        return self.difference > CLEAR * self.error
+
+    @property
+    def word(self) -> str:
+        return "better than" if self.better else "worse than" if self.worse else "on a par with"
+
+    def __str__(self) -> str:
+        return f"{self.difference:+.3f} ± {self.error:.3f}"
+
+
+@dataclass(frozen=True)
+class Point:
+    """One test of a claim: where it was made, whether it came out for the claim, and the figures in words."""
+
+    where: str
+    holds: bool
+    words: str
+
+
+def weigh(points: Sequence[Point]) -> Verdict:
+    """All points for the claim: it holds; none: it does not; else in part. Without points nothing is decided."""
+    if not points:
+        return Verdict.OPEN
+    count = sum(point.holds for point in points)
+    return Verdict.HOLDS if count == len(points) else Verdict.FAILS if count == 0 else Verdict.IN_PART
+
+
+def sentence(points: Sequence[Point]) -> str:
+    """How many points are for the claim, in all and place by place."""
+    if not points:
+        return "The tables that decide it have not been made"
+    counts = [f"{where} ({_share(found)})" for where, found in by_place(points).items()]
+    return f"{_share(points)} comparisons are for it: {', '.join(counts)}"
+
+
+def by_place(points: Sequence[Point]) -> dict[str, list[Point]]:
+    """The points of every place, in order of appearance."""
+    places: dict[str, list[Point]] = {}
+    for point in points:
+        places.setdefault(point.where, []).append(point)
+    return places
+
+
+def _share(points: Sequence[Point]) -> str:
+    return f"{sum(point.holds for point in points)} of {len(points)}"
