@@ -7,6 +7,8 @@ from numpy.typing import NDArray
 
 from setloss.bags import Bags
 from setloss.batch import BatchSurrogate, batch_surrogate, run_kernel
+from setloss.counts import TableTooLargeError
+from setloss.decomposition.program import ProgramTooLargeError
 from setloss.lattice import Array
 from setloss.lowering import (
     GROUPS,
@@ -87,7 +89,14 @@ def _turned(values: NDArray[np.floating], turn: Mask) -> NDArray[np.floating]:
 
 def _batch(plan: Plan, positive: Mask, bags: Bags) -> BatchSurrogate:
     if plan.closed is None:
-        return batch_surrogate(plan.loss, positive, bags, plan.operator, plan.scale)
+        try:
+            return batch_surrogate(plan.loss, positive, bags, plan.operator, plan.scale)
+        except (TableTooLargeError, ProgramTooLargeError) as error:
+            raise type(error)(
+                f"{type(plan.loss).__name__} has no closed form for operator={plan.operator!r}, and a set of "
+                f"{bags.sizes.max()} elements is too large without one. Dice, Jaccard, Tversky with beta >= 1/2, "
+                f"Hamming and cost curves work at any size; else make the sets smaller. ({error})"
+            ) from error
     positives = np.add.reduceat(positive, bags.offsets[:-1], dtype=np.intp)
     table = specs(plan.closed, positives, bags.sizes - positives)
     groups = np.subtract(1, positive, dtype=np.int16)

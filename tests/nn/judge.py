@@ -1,0 +1,224 @@
+"""The surrogates by definition, over all 2^p sets: what `setloss.nn` is judged by.
+
+A set function is an array of 2^p values; bit i of the index says whether element i is in the set. Losses are written
+again here, from their definitions; only the decomposition is the core's.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from setloss import CostCurve, Dice, FBeta, Hamming, Jaccard, Loss, Tversky, decompose, from_counts
+from setloss.losses import PAPER_CURVES
+from setloss.nn import device, set_loss
+from setloss.nn.plan import plan_number, plan_of
+
+# ---------------------------------------------------------------- losses by definition
+
+
+@dataclass(frozen=True)
+class Case:
+    """A loss of the library, and its cost for n of m positives missed and q of r negatives taken."""
+
+    loss: Loss
+    cost: Callable[[int, int, int, int], float]
+
+
+def tversky(loss, a, b):
+    def cost(n, q, m, r):
+        total = (m - n) + a * q + b * n
+        return 0.0 if total == 0 else 1 - (m - n) / total
+
+    return Case(loss, cost)
+
+
+def curve(loss):
+    return Case(loss, lambda n, q, m, r: float(np.interp((n + q) / (m + r), *np.transpose(loss.knots))))
+
+
+def shortfall(n, q, m, r):
+    """False positives saturate at two: a user's loss of the counts, submodular."""
+    return 0.5 * n + np.minimum(q, 2)
+
+
+def lucky(n, q, m, r):
+    """A user's loss that is neither submodular nor supermodular: false negatives hurt more and more."""
+    return 0.1 * n**2 + np.sqrt(q)
+
+
+CASES = {
+    "Dice": tversky(Dice(), 0.5, 0.5),
+    "Jaccard": tversky(Jaccard(), 1, 1),
+    "Tversky(0.3, 0.7)": tversky(Tversky(0.3, 0.7), 0.3, 0.7),
+    "Tversky(0.2, 1.5)": tversky(Tversky(0.2, 1.5), 0.2, 1.5),
+    "Tversky(0, 0.6)": tversky(Tversky(0.0, 0.6), 0.0, 0.6),
+    "Tversky(2, 0)": tversky(Tversky(2.0, 0.0), 2.0, 0.0),
+    "FBeta(2)": tversky(FBeta(2.0), 0.2, 0.8),
+    "FBeta(1/2)": tversky(FBeta(0.5), 0.8, 0.2),
+    "Hamming": Case(Hamming(), lambda n, q, m, r: (n + q) / (m + r)),
+    "Hamming(0.3, 0.7)": Case(Hamming(False, 0.3, 0.7), lambda n, q, m, r: 0.3 * n + 0.7 * q),
+    "free start": curve(CostCurve([(0, 0), (0.3, 0), (1, 1)])),
+    "shortfall": Case(from_counts(shortfall), shortfall),
+    "lucky": Case(from_counts(lucky), lucky),
+    **{name: curve(loss) for name, loss in PAPER_CURVES.items()},
+}
+SUBMODULAR = {"Jaccard", "Tversky(0.2, 1.5)", "Hamming", "Hamming(0.3, 0.7)", "shortfall"}
+NEGATIVE_F = {"curve3", "curve4", "free start", "Tversky(2, 0)", "FBeta(1/2)"}
+"""Their f has negative values, so there is no monotone closure."""
+
+OPERATORS = ("bd", "bd-monotone", "slack", "margin", "lovasz", "hinge")
+
+
+def applies(name, operator):
+    if operator == "lovasz":
+        return name in SUBMODULAR
+    return operator != "bd-monotone" or name not in NEGATIVE_F
+
+
+PAIRS = [(name, operator) for name in CASES for operator in OPERATORS if applies(name, operator)]
+CLOSED = [pair for pair in PAIRS if plan_of(plan_number(CASES[pair[0]].loss, pair[1], 2.0)).closed is not None]
+"""What tensor operations can do on a device, at any size."""
+
+
+# ---------------------------------------------------------------- operators by definition
+
+
+def all_sets(p):
+    """(2^p, p), row k the set of index k."""
+    return (np.arange(2**p)[:, None] >> np.arange(p)) & 1 == 1
+
+
+def values_of(case, truth):
+    sets = all_sets(len(truth))
+    n, q = (sets & truth).sum(1), (sets & ~truth).sum(1)
+    m, r = int(truth.sum()), int((~truth).sum())
+    return np.array([float(case.cost(int(i), int(j), m, r)) for i, j in zip(n, q, strict=True)])
+
+
+def slack(values, m, c):
+    sets = all_sets(len(m))
+    terms = values * (1 - c * (sets @ m))
+    best = int(np.argmax(terms))
+    return terms[best], c * values[best] * sets[best]
+
+
+def margin(values, m, c):
+    sets = all_sets(len(m))
+    terms = values - c * (sets @ m)
+    best = int(np.argmax(terms))
+    return terms[best], c * sets[best].astype(float)
+
+
+def largest_chain(values, s):
+    """max over all permutations of sum_j s_j (l(first j) - l(first j - 1)), and the gains of one that attains it.
+
+    A longest path in the lattice of subsets: the best way to a set comes from one with an element less.
+    """
+    p = len(s)
+    best, last = np.full(2**p, -np.inf), np.zeros(2**p, dtype=int)
+    best[0] = 0.0
+    for A in range(1, 2**p):
+        for i in range(p):
+            if A >> i & 1:
+                before = A ^ 1 << i
+                total = best[before] + s[i] * (values[A] - values[before])
+                if total > best[A]:
+                    best[A], last[A] = total, i
+    gains, A = np.zeros(p), 2**p - 1
+    while A:
+        i = last[A]
+        gains[i] = values[A] - values[A ^ 1 << i]
+        A ^= 1 << i
+    return best[-1], gains
+
+
+def increasing(values):
+    p = len(values).bit_length() - 1
+    sets = np.arange(len(values))
+    return all(np.all(values[sets | 1 << i] >= values - 1e-12) for i in range(p))
+
+
+def lovasz(values, m):
+    if increasing(values):
+        value, gains = largest_chain(values, np.maximum(1 - m, 0))
+        return value, np.where(m < 1, gains, 0.0)
+    value, gains = largest_chain(values, 1 - m)
+    return (value, gains) if value > 0 else (0.0, np.zeros_like(gains))
+
+
+def closure(values):
+    """f_up(A), the minimum over all sets that contain A."""
+    sets = np.arange(len(values))
+    return np.array([values[sets & A == A].min() for A in sets])
+
+
+def surrogate(case, operator, truth, m, c):
+    """(value, slope) of B at the margins m: B(m') >= value - <slope, m' - m>."""
+    if len(m) == 0:
+        return 0.0, np.zeros(0)
+    return surrogate_of(values_of(case, truth), lambda: case.loss.set_function(truth), operator, m, c)
+
+
+def surrogate_of(values, function, operator, m, c):
+    """The same for a set function by its values; `function()` is the core's, for its decomposition."""
+    if operator == "hinge":
+        return np.maximum(1 - m, 0).sum(), (m < 1).astype(float)
+    if operator in ("slack", "margin"):
+        return (slack if operator == "slack" else margin)(values, m, c)
+    if operator == "lovasz":
+        return lovasz(values, m)
+    parts = decompose(function())
+    f, g = (part(all_sets(len(m))) for part in (parts.submodular, parts.supermodular))
+    np.testing.assert_allclose(f + g, values, atol=1e-9)
+    hinge, rescaled = lovasz(closure(f) if operator == "bd-monotone" else f, m), slack(g, m, c)
+    return hinge[0] + rescaled[0], hinge[1] + rescaled[1]
+
+
+def gradient_by_definition(case, operator, scores, truth, valid, c):
+    """(values, gradients) of the rows of arrays; elements that are not valid belong to no set."""
+    values, gradients = np.zeros(len(scores)), np.zeros(scores.shape)
+    for row in range(len(scores)):
+        here = valid[row]
+        sign = np.where(truth[row, here], 1.0, -1.0)
+        values[row], slope = surrogate(case, operator, truth[row, here], sign * scores[row, here], c)
+        gradients[row, here] = -slope * sign
+    return values, gradients
+
+
+# ---------------------------------------------------------------- what is judged
+
+
+def by_loss(loss, operator, scores, truth, valid, scale):
+    """(values, gradients) of the public function."""
+    leaf = scores.detach().clone().requires_grad_()
+    mask = None if valid is None else valid
+    values = set_loss(leaf, truth, loss=loss, operator=operator, scale=scale, mask=mask, reduction="none")
+    values.sum().backward()
+    return values.detach(), leaf.grad
+
+
+def by_device(loss, operator, scores, truth, valid, scale):
+    """(values, gradients) of the tensor operations that other devices run."""
+    closed = plan_of(plan_number(loss, operator, scale)).closed
+    return device.cuts(scores, truth, valid, closed)
+
+
+PATHS = {"host": by_loss, "device": by_device}
+
+
+def draw(shape, seed=0, spread=1.0, dtype=torch.float64, share=0.4):
+    """Scores, truth and a mask; the first row is all positive, the second all negative, the third all masked."""
+    generator = np.random.default_rng(seed)
+    scores = torch.as_tensor(spread * generator.normal(size=shape)).to(dtype)
+    truth = torch.as_tensor(generator.random(shape) < share)
+    valid = torch.as_tensor(generator.random(shape) < 0.8)
+    truth[0], truth[1:2], valid[2:3] = True, False, False
+    return scores, truth, valid
+
+
+def assert_close(got, expected, tolerance=1e-12):
+    expected = np.asarray(expected, dtype=np.float64)
+    scale = max(1.0, float(np.max(np.abs(expected), initial=0.0)))
+    np.testing.assert_allclose(np.asarray(got, dtype=np.float64), expected, rtol=tolerance, atol=tolerance * scale)

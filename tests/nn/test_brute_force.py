@@ -1,0 +1,143 @@
+"""Values and gradients against the definitions, by enumeration of all 2^p sets, on both paths."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nn.judge import (
+    CASES,
+    CLOSED,
+    PAIRS,
+    PATHS,
+    all_sets,
+    assert_close,
+    by_loss,
+    draw,
+    gradient_by_definition,
+    surrogate,
+    surrogate_of,
+    values_of,
+)
+from setloss import SetFunction, from_set_function
+from setloss.nn import set_loss
+
+pytestmark = pytest.mark.xdist_group("kernels")
+
+ON_PATHS = [("host", *pair) for pair in PAIRS] + [("device", *pair) for pair in CLOSED]
+every_path = pytest.mark.parametrize(("path", "name", "operator"), ON_PATHS)
+
+
+def check(path, name, operator, scores, truth, valid, scale):
+    case = CASES[name]
+    got = PATHS[path](case.loss, operator, scores, truth, valid, scale)
+    inside = np.ones(truth.shape, dtype=bool) if valid is None else valid.numpy()
+    expected = gradient_by_definition(case, operator, scores.numpy(), truth.numpy(), inside, scale)
+    assert_close(got[0], expected[0])
+    assert_close(got[1], expected[1])
+
+
+@every_path
+@pytest.mark.parametrize("scale", [1.0, 2.0, 0.7])
+def test_values_and_gradients_are_those_of_the_definitions(path, name, operator, scale):
+    for p, spread in ((1, 1.0), (3, 0.2), (5, 1.0), (7, 0.3)):
+        scores, truth, valid = draw((5, p), seed=p, spread=spread)
+        check(path, name, operator, scores, truth, None, scale)
+        check(path, name, operator, scores, truth, valid, scale)
+
+
+@every_path
+def test_eight_elements(path, name, operator):
+    scores, truth, valid = draw((4, 8), seed=8, spread=0.5)
+    check(path, name, operator, scores, truth, valid, 2.0)
+
+
+def numbers():
+    quarters = st.integers(-12, 12).map(lambda k: k / 4)
+    return st.one_of(quarters, st.floats(-3, 3, allow_subnormal=False), st.just(-0.0))
+
+
+@st.composite
+def problems(draw):
+    path, name, operator = draw(st.sampled_from(ON_PATHS))
+    p = draw(st.integers(1, 6))
+    bits = st.lists(st.booleans(), min_size=p, max_size=p)
+    scores, other = (draw(st.lists(numbers(), min_size=p, max_size=p)) for _ in range(2))
+    return path, name, operator, np.array(scores), np.array(other), np.array(draw(bits)), np.array(draw(bits))
+
+
+@settings(max_examples=200)
+@given(problems(), st.sampled_from([0.5, 1.0, 2.0, 3.0]))
+def test_at_ties_the_value_is_the_definition_s_and_the_gradient_a_subgradient(problem, scale):
+    path, name, operator, scores, other, truth, valid = problem
+    rows = [torch.as_tensor(row[None]) for row in (scores, truth, valid)]
+    values, gradients = PATHS[path](CASES[name].loss, operator, *rows, scale)
+    sign = np.where(truth, 1.0, -1.0)
+
+    def at(point):
+        return surrogate(CASES[name], operator, truth[valid], (sign * point)[valid], scale)[0]
+
+    value, gradient = float(values[0]), gradients[0].numpy()
+    assert_close(value, at(scores))
+    assert np.all(gradient[~valid] == 0)
+    for point in (other, np.zeros_like(other), scores + 1e-3 * (other - scores)):
+        assert at(point) >= value + gradient @ (point - scores) - 1e-9
+
+
+@pytest.mark.parametrize("ignored", [255, -100])
+@pytest.mark.parametrize(("name", "operator"), [("Dice", "bd"), ("Jaccard", "lovasz"), ("lucky", "slack")])
+def test_ignored_labels_are_masked_elements(name, operator, ignored):
+    scores, truth, valid = draw((5, 6), seed=4)
+    target = torch.where(valid, truth.to(torch.int64), ignored)
+    leaf = scores.clone().requires_grad_()
+    loss = CASES[name].loss
+    values = set_loss(leaf, target, loss=loss, operator=operator, ignore_index=ignored, reduction="none")
+    values.sum().backward()
+    expected = gradient_by_definition(CASES[name], operator, scores.numpy(), truth.numpy(), valid.numpy(), 2.0)
+    assert_close(values.detach(), expected[0])
+    assert_close(leaf.grad, expected[1])
+
+
+# ---------------------------------------------------------------- set functions of one's own
+
+
+def table_over_two_groups():
+    grid = np.indices((4, 3))
+    return SetFunction.from_table(0.3 * grid[0] ** 2 + np.sqrt(grid[1]), [0, 1, 0, 1, 0])
+
+
+def general():
+    generator = np.random.default_rng(5)
+    steps = generator.random((2,) * 4).reshape(-1)
+    steps[0] = 0.0
+    return SetFunction.from_values(steps)
+
+
+FIXED = {
+    "symmetric": SetFunction.symmetric([0, 1, 1, 2, 5, 5]),
+    "two groups": table_over_two_groups(),
+    "general": general(),
+}
+
+
+@pytest.mark.parametrize("operator", ["bd", "slack", "margin", "hinge"])
+@pytest.mark.parametrize("name", list(FIXED))
+def test_tables_of_a_user(name, operator):
+    function = FIXED[name]
+    loss = from_set_function(function)
+    scores, truth, _ = draw((6, function.p), seed=6, spread=0.6)
+    got = by_loss(loss, operator, scores, truth, None, 2.0)
+
+    values = np.array([function(chosen) for chosen in all_sets(function.p)])
+    for row in range(len(scores)):
+        sign = np.where(truth[row], 1.0, -1.0)
+        expected = surrogate_of(values, lambda: function, operator, sign * scores[row].numpy(), 2.0)
+        assert_close(got[0][row], expected[0])
+        assert_close(got[1][row], -expected[1] * sign)
+
+
+def test_the_judge_knows_dice():
+    """Two positives, one negative: all eight values by hand."""
+    values = values_of(CASES["Dice"], np.array([True, True, False]))
+    np.testing.assert_allclose(values, [0, 1 / 3, 1 / 3, 1, 1 / 5, 1 / 2, 1 / 2, 1])

@@ -1,0 +1,143 @@
+"""`torch.compile(fullgraph=True)`: one graph, the same bits."""
+
+import shutil
+
+import pytest
+import torch
+
+from setloss import CostCurve, Tversky, from_counts
+from setloss.nn import SetLoss, set_loss
+
+pytestmark = pytest.mark.xdist_group("kernels")
+
+
+@pytest.fixture(autouse=True)
+def fresh_compiler():
+    torch._dynamo.reset()
+    yield
+    torch._dynamo.reset()
+
+
+def compiled(function, backend="aot_eager"):
+    return torch.compile(function, fullgraph=True, backend=backend)
+
+
+def run(function, logits, *arguments, **options):
+    leaf = logits.detach().clone().requires_grad_()
+    value = function(leaf, *arguments, **options)
+    value.sum().backward()
+    return value.detach(), leaf.grad
+
+
+def assert_same(function, *arguments, **options):
+    got, expected = (run(f, *arguments, **options) for f in (compiled(function), function))
+    assert torch.equal(got[0], expected[0])
+    assert torch.equal(got[1], expected[1])
+
+
+def binary(shape=(3, 4, 5)):
+    return torch.randn(shape), torch.rand(shape) < 0.4
+
+
+@pytest.mark.parametrize("operator", ["bd", "slack", "hinge"])
+def test_a_module_on_binary_images(operator):
+    logits, target = binary()
+    assert_same(SetLoss("dice", operator), logits, target, mask=torch.rand(3, 4, 5) < 0.7)
+
+
+def test_the_function_with_integer_targets_that_are_ignored():
+    logits, target = binary((3, 1, 4, 5))
+    labels = target.to(torch.int64)
+    labels[0, 0, 0] = 255
+
+    def loss(x, y):
+        return set_loss(x, y, loss="jaccard", operator="lovasz", ignore_index=255, reduction="none")
+
+    assert_same(loss, logits, labels.squeeze(1))
+
+
+@pytest.mark.parametrize("over", ["image", "class"])
+def test_multiclass_with_weights_and_absent_classes(over):
+    logits, target = torch.randn(2, 4, 3, 5), torch.randint(0, 2, (2, 3, 5))
+    module = SetLoss("dice", "bd-monotone", mode="multiclass", over=over, absent="skip", ignore_index=255)
+    assert_same(module, logits, target, weight=torch.rand(2, 4) if over == "image" else torch.rand(4))
+
+
+@pytest.mark.parametrize(
+    "loss", [CostCurve([(0, 0), (0.3, 0), (1, 1)]), from_counts(lambda n, q, m, r: 0.1 * n**2 + q)], ids=type
+)
+def test_losses_of_a_user(loss):
+    assert_same(SetLoss(loss, "bd"), *binary((3, 12)))
+
+
+def test_shapes_that_change():
+    """From the second shape on sizes are symbols; empty batches and single elements included."""
+    function = compiled(SetLoss())
+    for shape in ((2, 6), (3, 7), (5, 9), (1, 1), (0, 4)):
+        logits, target = binary(shape)
+        got, expected = run(function, logits, target), run(set_loss, logits, target)
+        assert torch.equal(got[0], expected[0])
+        assert torch.equal(got[1], expected[1])
+
+
+def test_a_scale_that_changes():
+    """Numbers that change become symbols to the compiler, and the plan must be a constant."""
+    logits, target = binary((3, 6))
+    function = compiled(set_loss)
+    for scale in (2.0, 1.0, 0.3, 2.0):
+        assert torch.equal(function(logits, target, scale=scale), set_loss(logits, target, scale=scale))
+
+
+def test_whole_numbers_as_scales():
+    logits, target = binary((3, 6))
+    function = compiled(set_loss)
+    for scale in (2, 1, 3):
+        assert torch.equal(function(logits, target, scale=scale), set_loss(logits, target, scale=scale))
+
+
+def test_modules_of_different_losses_share_no_graph():
+    logits, target = binary((3, 6))
+    for loss, scale in (
+        ("dice", 2.0),
+        ("jaccard", 2.0),
+        (Tversky(0.2, 0.8), 1.0),
+        (Tversky(0.4, 0.6), 1.5),
+    ):
+        module = SetLoss(loss, "slack", scale=scale)
+        assert torch.equal(compiled(module)(logits, target), module(logits, target))
+
+
+def test_a_changed_module_is_compiled_anew():
+    logits, target = binary((3, 6))
+    module = SetLoss("dice", "slack")
+    function = compiled(module)
+    function(logits, target)
+    for name, value in (("scale", 1.0), ("loss", "jaccard"), ("operator", "margin"), ("over", "batch")):
+        setattr(module, name, value)
+        assert torch.equal(function(logits, target), module(logits, target))
+
+
+def test_what_is_refused_is_refused_in_a_graph_too():
+    logits, target = binary((3, 6))
+    with pytest.raises(Exception, match="needs a submodular loss"):
+        compiled(set_loss)(logits, target, operator="lovasz")
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="inductor needs a C++ compiler")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_training_step_by_inductor():
+    torch.manual_seed(0)
+    net = torch.nn.Sequential(torch.nn.Linear(5, 8), torch.nn.ReLU(), torch.nn.Linear(8, 6))
+    loss, inputs, target = SetLoss("dice", "bd"), torch.randn(4, 5), torch.rand(4, 6) < 0.5
+
+    def step(x, y):
+        return loss(net(x), y)
+
+    step(inputs, target).backward()
+    expected = [parameter.grad.clone() for parameter in net.parameters()]
+    net.zero_grad()
+    value = compiled(step, "inductor")(inputs, target)
+    value.backward()
+    torch.testing.assert_close(value, step(inputs, target))
+    for parameter, gradient in zip(net.parameters(), expected, strict=True):
+        torch.testing.assert_close(parameter.grad, gradient)

@@ -1,0 +1,219 @@
+"""Devices other than the CPU: nothing leaves them, nothing waits for them, and the numbers are the same.
+
+`Elsewhere` is a device made of paper: tensors that say they are on the meta device and hold their numbers all the
+same. `Machine` runs every operation on them, and refuses those that would read numbers back or mix devices.
+"""
+
+import pytest
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_flatten, tree_map
+
+from nn.judge import CASES, CLOSED, draw
+from setloss import Dice, Jaccard
+from setloss.nn import SetLoss, device, set_loss
+from setloss.nn.cuts import cuts
+from setloss.nn.plan import plan_number, plan_of
+
+pytestmark = pytest.mark.xdist_group("kernels")
+
+WAITS = {
+    torch.ops.aten._local_scalar_dense.default,
+    torch.ops.aten.nonzero.default,
+    torch.ops.aten.masked_select.default,
+    torch.ops.aten.equal.default,
+    torch.ops.aten.is_nonzero.default,
+}
+"""Operations that need a number of the device on the host, or a size that depends on one."""
+
+on_device = pytest.mark.parametrize(("name", "operator"), CLOSED)
+
+
+# ---------------------------------------------------------------- the operator as torch wants it
+
+
+@pytest.mark.parametrize("operator", ["bd", "bd-monotone", "slack", "margin", "hinge"])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
+def test_the_operator_passes_torch_s_own_checks(operator, dtype):
+    scores, truth, valid = draw((4, 6), seed=41, dtype=dtype)
+    plan = plan_number("dice", operator, 2.0)
+    torch.library.opcheck(cuts, (scores.requires_grad_(), truth, valid, plan))
+    torch.library.opcheck(cuts, (scores.detach().T.requires_grad_(), truth.T, None, plan))
+
+
+def test_the_operator_passes_torch_s_own_checks_for_a_table():
+    scores, truth, valid = draw((4, 6), seed=42)
+    torch.library.opcheck(cuts, (scores.requires_grad_(), truth, valid, plan_number("curve1", "bd", 2.0)))
+
+
+# ---------------------------------------------------------------- shapes without numbers
+
+
+@pytest.mark.parametrize("over", ["image", "batch", "class"])
+@pytest.mark.parametrize("mode", ["binary", "multilabel", "multiclass"])
+@pytest.mark.parametrize("reduction", ["mean", "none"])
+@pytest.mark.parametrize("loss", ["dice", "curve1"])
+def test_meta_tensors_through_the_module(mode, over, reduction, loss):
+    shape = (2, 3, 4, 5)
+    logits = torch.empty(shape, device="meta", requires_grad=True)
+    target = torch.empty(shape[:1] + shape[2:] if mode == "multiclass" else shape, device="meta", dtype=torch.int64)
+    mask = torch.empty(target.shape, device="meta", dtype=torch.bool)
+    options = {"mode": mode, "over": over, "reduction": reduction, "absent": "skip", "ignore_index": 255}
+    value = SetLoss(loss, **options)(logits, target, mask=mask)
+    here = SetLoss(loss, **options)(torch.randn(shape), torch.ones(target.shape, dtype=torch.int64))
+    assert value.device.type == "meta"
+    assert value.shape == here.shape
+    value.sum().backward()
+    assert logits.grad.shape == shape
+    assert logits.grad.device.type == "meta"
+
+
+@on_device
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
+def test_meta_tensors_through_the_tensor_operations(name, operator, dtype):
+    """No shape depends on data, and no number is asked for."""
+    scores = torch.empty((3, 7), device="meta", dtype=dtype)
+    flags = torch.empty((3, 7), device="meta", dtype=torch.bool)
+    closed = plan_of(plan_number(CASES[name].loss, operator, 2.0)).closed
+    for valid in (None, flags):
+        values, gradients = device.cuts(scores, flags, valid, closed)
+        assert (values.shape, gradients.shape) == ((3,), (3, 7))
+        assert (values.dtype, gradients.dtype) == (dtype, dtype)
+        assert values.device.type == gradients.device.type == "meta"
+
+
+class Recorder(TorchDispatchMode):
+    """Which operations run, and whether one copies to another device."""
+
+    def __init__(self):
+        super().__init__()
+        self.called, self.moved = set(), []
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        self.called.add(func)
+        if func is torch.ops.aten._to_copy.default and kwargs.get("device") not in (None, args[0].device):
+            self.moved.append(kwargs["device"])
+        return func(*args, **kwargs)
+
+
+@on_device
+def test_the_tensor_operations_never_wait(name, operator):
+    scores, truth, valid = draw((4, 30), seed=43)
+    closed = plan_of(plan_number(CASES[name].loss, operator, 2.0)).closed
+    with Recorder() as recorder:
+        device.cuts(scores, truth, valid, closed)
+    assert torch.ops.aten.sort.stable in recorder.called
+    assert not recorder.called & WAITS
+    assert not recorder.moved
+
+
+@pytest.mark.parametrize("shape", [(4, 6), (1, 6), (6, 1)])
+def test_results_are_contiguous_whatever_the_scores_are(shape):
+    """As the operator promises to the compiler."""
+    scores, truth, _ = draw(shape[::-1], seed=44)
+    closed = plan_of(plan_number("dice", "slack", 2.0)).closed
+    values, gradients = device.cuts(scores.T, truth.T, None, closed)
+    assert values.is_contiguous()
+    assert gradients.is_contiguous()
+    expected = device.cuts(scores.T.contiguous(), truth.T.contiguous(), None, closed)
+    assert torch.equal(gradients, expected[1])
+
+
+# ---------------------------------------------------------------- a device made of paper
+
+
+class Elsewhere(torch.Tensor):
+    """A tensor that is not on the CPU, as far as anybody can see."""
+
+    @staticmethod
+    def __new__(cls, inner):
+        return torch.Tensor._make_wrapper_subclass(
+            cls, inner.shape, strides=inner.stride(), dtype=inner.dtype, device="meta"
+        )
+
+    def __init__(self, inner):
+        self.inner = inner
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        raise RuntimeError(f"{func} outside of the machine")
+
+
+class Machine(TorchDispatchMode):
+    """Runs operations on tensors that are elsewhere; what would make a device wait or mixes devices is refused."""
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        kwargs = dict(kwargs or {})
+        if func is torch.ops.setloss.cuts.default:
+            with self:
+                return cuts._init_fn(*args, **kwargs)
+        assert func not in WAITS, f"{func} waits for the device"
+        tensors = [leaf for leaf in tree_flatten((args, kwargs))[0] if isinstance(leaf, torch.Tensor)]
+        away = [tensor for tensor in tensors if isinstance(tensor, Elsewhere)]
+        strangers = [tensor for tensor in tensors if not isinstance(tensor, Elsewhere) and tensor.ndim]
+        assert not (away and strangers), f"{func} mixes devices"
+        wanted = kwargs.get("device")
+        if wanted is not None:
+            assert torch.device(wanted).type == "meta" or not away, f"{func} leaves the device"
+            kwargs["device"] = "cpu"
+        result = func(*tree_map(_opened, args), **tree_map(_opened, kwargs))
+        here = not away and (wanted is None or torch.device(wanted).type == "cpu")
+        return result if here else tree_map(_wrapped, result)
+
+
+def _opened(leaf):
+    return leaf.inner if isinstance(leaf, Elsewhere) else leaf
+
+
+def _wrapped(leaf):
+    return Elsewhere(leaf) if isinstance(leaf, torch.Tensor) else leaf
+
+
+def both(logits, target, mask=None, **options):
+    """(value, gradient) on the CPU and elsewhere."""
+    here = logits.clone().requires_grad_()
+    value = set_loss(here, target, mask=mask, **options)
+    value.sum().backward()
+    with Machine():
+        away = Elsewhere(logits.clone()).requires_grad_()
+        other = set_loss(away, Elsewhere(target), mask=None if mask is None else Elsewhere(mask), **options)
+        assert other.device.type == "meta"
+        other.sum().backward()
+    return (value.detach(), here.grad), (other.inner, away.grad.inner)
+
+
+@pytest.mark.parametrize(
+    ("loss", "operator"),
+    [(Dice(), "bd"), (Dice(), "bd-monotone"), (Dice(), "slack"), (Dice(), "margin"), (Jaccard(), "lovasz")],
+    ids=str,
+)
+@pytest.mark.parametrize("over", ["image", "class"])
+def test_nothing_leaves_the_device_and_the_numbers_are_the_same(loss, operator, over):
+    logits, target = torch.randn(2, 3, 4, 5, dtype=torch.float64), torch.randint(0, 3, (2, 4, 5))
+    target[0, 0] = 255
+    options = {"loss": loss, "operator": operator, "mode": "multiclass", "over": over}
+    for extra in ({"reduction": "none"}, {"absent": "skip"}):
+        options |= extra
+        here, away = both(logits, target, torch.rand(2, 4, 5) < 0.8, ignore_index=255, **options)
+        torch.testing.assert_close(away, here, rtol=1e-12, atol=1e-12)
+
+
+def test_half_precision_elsewhere():
+    logits, target = torch.randn(2, 1, 64, 64), torch.rand(2, 64, 64) < 0.3
+    for dtype in (torch.float16, torch.bfloat16):
+        here, away = both(logits.to(dtype), target)
+        assert away[0].dtype == torch.float32
+        torch.testing.assert_close(away, here, rtol=1e-6, atol=1e-6)
+
+
+def test_the_machine_refuses_what_it_should():
+    """The judge itself: an operation that waits, or one that mixes devices, does not pass."""
+    with Machine():
+        tensor = Elsewhere(torch.ones(3))
+        with pytest.raises(AssertionError, match="waits for the device"):
+            bool(tensor.sum() > 0)
+        with pytest.raises(AssertionError, match="mixes devices"):
+            tensor + torch.ones(3)
+        with pytest.raises(AssertionError, match="leaves the device"):
+            tensor.to("cpu")

@@ -1,0 +1,130 @@
+"""Half precision, autocast, and the same bits every time."""
+
+import pytest
+import torch
+
+from nn.judge import CASES, PATHS, draw
+from setloss import Dice, Jaccard
+from setloss.nn import SetLoss, set_loss
+
+pytestmark = pytest.mark.xdist_group("kernels")
+
+OPERATORS = [
+    (Dice(), "bd"),
+    (Dice(), "bd-monotone"),
+    (Dice(), "slack"),
+    (Dice(), "margin"),
+    (Jaccard(), "lovasz"),
+    (Dice(), "hinge"),
+    (CASES["curve1"].loss, "bd"),
+]
+every_operator = pytest.mark.parametrize(("loss", "operator"), OPERATORS, ids=str)
+half = pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
+
+
+def images(n=2, side=512, spread=3.0):
+    scores, truth, _ = draw((n + 2, side, side), seed=31, spread=spread, dtype=torch.float32)
+    return scores, truth
+
+
+@half
+@every_operator
+def test_half_precision_gives_the_float32_result_of_the_rounded_logits(loss, operator, dtype):
+    scores, truth = images()
+    rounded = scores.to(dtype).requires_grad_()
+    value = set_loss(rounded, truth, loss=loss, operator=operator, reduction="none")
+    value.mean().backward()
+    assert value.dtype == torch.float32
+    assert torch.isfinite(value).all()
+    assert rounded.grad.dtype == dtype
+    assert torch.isfinite(rounded.grad).all()
+    wide = rounded.detach().float().requires_grad_()
+    expected = set_loss(wide, truth, loss=loss, operator=operator, reduction="none")
+    expected.mean().backward()
+    assert torch.equal(value, expected)
+    assert torch.equal(rounded.grad, wide.grad.to(dtype))
+
+
+@every_operator
+def test_a_small_net_under_autocast(loss, operator):
+    """The head computes in bfloat16; the loss is float32, and its gradients reach the weights."""
+    scores, truth = images(n=0, spread=1.0)
+    head = torch.nn.Conv2d(1, 1, 3, padding=1)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        logits = head(scores.unsqueeze(1))
+        assert logits.dtype == torch.bfloat16
+        value = SetLoss(loss, operator)(logits, truth)
+    assert value.dtype == torch.float32
+    value.backward()
+    assert torch.isfinite(value)
+    assert all(torch.isfinite(parameter.grad).all() for parameter in head.parameters())
+    assert head.weight.grad.abs().sum() > 0
+
+
+@half
+def test_scores_that_overflow_half_precision_break_their_own_image_only(dtype):
+    scores, truth = images(side=64)
+    scores[1, 0, 0] = 3.4e38
+    values = set_loss(scores.to(dtype), truth, reduction="none")
+    assert values.isnan().tolist() == [False, True, False, False]
+
+
+@pytest.mark.parametrize("dtype", [torch.float8_e4m3fn, torch.float8_e5m2], ids=str)
+def test_float8_logits_are_scores_too(dtype):
+    scores, truth = images(side=8)
+    values = set_loss(scores.to(dtype), truth, reduction="none")
+    assert torch.equal(values, set_loss(scores.to(dtype).float(), truth, reduction="none"))
+
+
+def test_float64_stays_float64():
+    scores, truth = images(side=8)
+    assert set_loss(scores.double(), truth).dtype == torch.float64
+
+
+# ---------------------------------------------------------------- deterministic
+
+
+@every_operator
+def test_the_same_bits_for_any_number_of_threads(loss, operator):
+    scores, truth = images(n=3, side=160)
+    before = torch.get_num_threads()
+    results = []
+    try:
+        for threads in (1, 2, 3, 2, 1):
+            torch.set_num_threads(threads)
+            results.append(PATHS["host"](loss, operator, scores, truth, None, 2.0))
+    finally:
+        torch.set_num_threads(before)
+    for values, gradients in results[1:]:
+        assert torch.equal(values, results[0][0])
+        assert torch.equal(gradients, results[0][1])
+
+
+def test_the_order_of_images_changes_nothing_but_their_order():
+    scores, truth = images(n=3, side=160)
+    values, gradients = PATHS["host"](Dice(), "bd", scores, truth, None, 2.0)
+    turned = PATHS["host"](Dice(), "bd", scores.flip(0), truth.flip(0), None, 2.0)
+    assert torch.equal(turned[0], values.flip(0))
+    assert torch.equal(turned[1], gradients.flip(0))
+
+
+def test_inputs_are_not_written_to():
+    scores, truth = images(n=0, side=32)
+    copies = scores.clone(), truth.clone()
+    for path in PATHS:
+        PATHS[path](Dice(), "slack", scores.flatten(1), truth.flatten(1), None, 2.0)
+    assert torch.equal(scores, copies[0])
+    assert torch.equal(truth, copies[1])
+
+
+def test_another_default_dtype_changes_nothing():
+    scores, truth = images(n=0, side=16)
+    expected = {path: PATHS[path](Dice(), "bd", scores.flatten(1), truth.flatten(1), None, 2.0) for path in PATHS}
+    try:
+        torch.set_default_dtype(torch.float64)
+        for path, (values, gradients) in expected.items():
+            got = PATHS[path](Dice(), "bd", scores.flatten(1), truth.flatten(1), None, 2.0)
+            assert torch.equal(got[0], values)
+            assert torch.equal(got[1], gradients)
+    finally:
+        torch.set_default_dtype(torch.float32)
