@@ -13,7 +13,7 @@ Images = NDArray[np.float32]
 Masks = NDArray[np.bool_]
 
 
-class BadInput(Exception):
+class InputError(Exception):
     """What is wrong with the input and what to do, in one sentence."""
 
 
@@ -51,13 +51,15 @@ def read_folder(folder: Path, size: int) -> Nuclei:
     """``images/*.png`` with a mask of the same name in ``masks/``, averaged down to ``size x size``."""
     for part in (folder, folder / "images", folder / "masks"):
         if not part.is_dir():
-            raise BadInput(f"{part} is not a folder; --data takes a folder with images/*.png and masks/*.png")
+            raise InputError(f"{part} is not a folder; --data takes a folder with images/*.png and masks/*.png")
     found = sorted((folder / "images").glob("*.png"))
     if len(found) < 10:
-        raise BadInput(f"{folder / 'images'} has {len(found)} PNG files; at least 10 are needed for three parts")
+        raise InputError(f"{folder / 'images'} has {len(found)} PNG files; at least 10 are needed for three parts")
     bare = [path.name for path in found if not (folder / "masks" / path.name).is_file()]
     if bare:
-        raise BadInput(f"{len(bare)} of {len(found)} images have no mask of the same name in masks/, first {bare[0]}")
+        raise InputError(
+            f"{len(bare)} of {len(found)} images have no mask of the same name in masks/, first {bare[0]}"
+        )
     images = np.stack([_read(path, size) for path in found])
     masks = np.stack([_read(folder / "masks" / path.name, size) for path in found]) > 127
     return Nuclei(_standard(images), masks)
@@ -68,7 +70,7 @@ def _read(path: Path, size: int) -> Images:
         with Image.open(path) as image:
             return np.asarray(image.convert("L").resize((size, size), Image.Resampling.BOX), dtype=np.float32)
     except (OSError, UnidentifiedImageError) as error:
-        raise BadInput(f"{path} cannot be read as an image ({error}); replace or remove it") from None
+        raise InputError(f"{path} cannot be read as an image ({error}); replace or remove it") from None
 
 
 def _standard(images: NDArray[np.floating]) -> Images:

@@ -30,7 +30,7 @@ def draw(data: Nuclei, predicted: dict[str, Masks]) -> Figure:
             panel.imshow(_overlay(backdrop, mask[i], data.masks[i]))
             panel.set_xlabel(f"Dice {_dice(mask[i], data.masks[i]):.3f}", fontsize=8)
     for axes, name in zip(grid[0], ("image", "mask", *predicted), strict=True):
-        axes.set_title(fill(name, 15), fontsize=9)
+        axes.set_title("\n".join(fill(part, 14) for part in name.split(", ")), fontsize=9)
     for axes in grid.flat:
         axes.set(xticks=[], yticks=[])
         axes.spines[:].set_visible(False)

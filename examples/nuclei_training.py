@@ -43,9 +43,7 @@ METHODS = {
     "bd-monotone": Method("B_D monotone Dice, c = 2", lambda _: SetLoss("dice", "bd-monotone")),
     "slack": Method("S Dice, c = 2", lambda _: SetLoss("dice", "slack")),
     "bd-pixel": Method("B_D Dice, c = 2/p", lambda p: SetLoss("dice", "bd", scale=2 / p)),
-    "bd-monotone-pixel": Method(
-        "B_D monotone Dice, c = 2/p", lambda p: SetLoss("dice", "bd-monotone", scale=2 / p)
-    ),
+    "bd-monotone-pixel": Method("B_D monotone Dice, c = 2/p", lambda p: SetLoss("dice", "bd-monotone", scale=2 / p)),
     "slack-pixel": Method("S Dice, c = 2/p", lambda p: SetLoss("dice", "slack", scale=2 / p)),
     "slack-1": Method("S Dice, c = 1", lambda _: SetLoss("dice", "slack", scale=1.0)),
     "margin-pixel": Method("M Dice, c = 2/p", lambda p: SetLoss("dice", "margin", scale=2 / p)),

@@ -1,4 +1,4 @@
-"""Which loss should a segmentation network be trained with? Cross-entropy, soft Dice and set losses, at equal budgets.
+"""Which loss to train a segmentation network with? Cross-entropy, soft Dice and set losses at equal budgets.
 
     python examples/segment_nuclei.py --data DIR --out results/nuclei
 
@@ -13,7 +13,7 @@ import argparse
 import json
 import math
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict, dataclass, replace
 from multiprocessing import get_context
@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from nuclei_data import BadInput, Masks, Split, generate, read_folder, split
+from nuclei_data import InputError, Masks, Split, generate, read_folder, split
 from nuclei_figure import draw
 from nuclei_training import COMPARED, METHODS, Run, Settings, Trained, train
 from numpy.typing import NDArray
@@ -52,6 +52,11 @@ def best_threshold(scores: Scores, truth: Masks) -> float:
     return max(grid, key=lambda threshold: float(dice(scores > threshold, truth).mean()))
 
 
+def validation_dice(trained: Trained, data: Split) -> float:
+    """What learning rates are chosen by: the mean over the validation images of the signs' Dice."""
+    return float(dice(trained.validation > 0, data.validation.masks).mean())
+
+
 @dataclass(frozen=True)
 class Row:
     """One line of the table: the test scores of every seed (rows) and image (columns)."""
@@ -63,14 +68,14 @@ class Row:
     milliseconds: float
 
 
-def train_all(runs: Sequence[Run], data: Split, settings: Settings, workers: int, say: Callable[[str], None]) -> Results:
+def train_all(runs: Sequence[Run], data: Split, settings: Settings, workers: int) -> Results:
     """Train every network, `workers` at a time with one thread each."""
     results: Results = {}
 
     def finished(run: Run, trained: Trained) -> None:
         results[run] = trained
-        score = dice(trained.validation > 0, data.validation.masks).mean()
-        say(f"[{len(results)}/{len(runs)}] {run}: validation Dice {score:.3f} ({trained.seconds:.1f} s)")
+        score = validation_dice(trained, data)
+        report(f"[{len(results)}/{len(runs)}] {run}: validation Dice {score:.3f} ({trained.seconds:.1f} s)")
 
     if workers == 1:
         for run in runs:
@@ -85,8 +90,8 @@ def train_all(runs: Sequence[Run], data: Split, settings: Settings, workers: int
 
 def choose_rates(results: Results, data: Split, methods: Sequence[str]) -> dict[str, float]:
     """The learning rate of best validation Dice of each method."""
-    scores = {run: float(dice(trained.validation > 0, data.validation.masks).mean()) for run, trained in results.items()}
-    return {name: max((run for run in results if run.method == name), key=scores.__getitem__).rate for name in methods}
+    scores = {run: validation_dice(trained, data) for run, trained in results.items()}
+    return {name: max((run for run in scores if run.method == name), key=scores.__getitem__).rate for name in methods}
 
 
 def rows_of(results: Results, data: Split, rates: dict[str, float], settings: Settings) -> list[Row]:
@@ -115,17 +120,19 @@ def table_of(rows: Sequence[Row], data: Split, settings: Settings, source: str) 
     columns = ("method", "rate", "Dice", "Jaccard", "Dice less the first row's", "Dice of each seed", "ms a step")
     lines: list[tuple[Cell, ...]] = []
     for row in rows:
-        seeds = " ".join(f"{score:.3f}" for score in row.dice.mean(1))
+        each = " ".join(f"{score:.3f}" for score in row.dice.mean(1))
         gain = Estimate.of(row.dice.mean(0) - rows[0].dice.mean(0)) if row is not rows[0] else None
-        means = (Estimate.of(row.dice.mean(0)), Estimate.of(row.jaccard.mean(0)))
-        lines.append((row.label, row.rate, *means, gain, seeds, round(row.milliseconds)))
-    best = frozenset((max(range(len(rows)), key=lambda i: float(lines[i][j].mean)), j) for j in (2, 3))  # type: ignore[union-attr]
+        scores = Estimate.of(row.dice.mean(0)), Estimate.of(row.jaccard.mean(0))
+        lines.append((row.label, row.rate, *scores, gain, each, round(row.milliseconds)))
+    means = {2: [row.dice.mean() for row in rows], 3: [row.jaccard.mean() for row in rows]}
+    best = frozenset((int(np.argmax(values)), column) for column, values in means.items())
+    grid, seeds, side = ", ".join(f"{rate:g}" for rate in settings.rates), len(settings.seeds), settings.size
     note = (
         f"{source}; {len(data.train)} images to train on, {len(data.validation)} to choose the learning rate with "
-        f"(from {', '.join(f'{rate:g}' for rate in settings.rates)}, seed {settings.seeds[0]}), {len(data.test)} to test. "
-        f"{settings.size} x {settings.size} pixels = p; {settings.steps} steps of {settings.batch} images, Adam, cosine "
-        f"schedule, gradients clipped to norm {settings.clip:g}. Scores per image, averaged over {len(settings.seeds)} "
-        "seeds; ± is the standard error over the test images. Milliseconds are CPU time, network included."
+        f"(from {grid}; seed {settings.seeds[0]}), {len(data.test)} to test; {side} x {side} = p pixels; "
+        f"{settings.steps} steps of {settings.batch} images, Adam, cosine schedule, gradients clipped to norm "
+        f"{settings.clip:g}. Scores per image, averaged over {seeds} seed{'s' * (seeds > 1)}; ± is the standard "
+        "error over the test images. Milliseconds are CPU time on one thread, network included."
     )
     return Table("Segmentation of nuclei", columns, tuple(lines), note, best)
 
@@ -135,7 +142,7 @@ def numbers_of(results: Results, data: Split, rows: Sequence[Row], settings: Set
     runs = [
         {
             **asdict(run),
-            "validation_dice": float(dice(one.validation > 0, data.validation.masks).mean()),
+            "validation_dice": validation_dice(one, data),
             "test_dice": float(dice(one.test > 0, data.test.masks).mean()),
             "gradient_norm": {"first": one.gradient_norms[0], "median": float(np.median(one.gradient_norms))},
         }
@@ -150,26 +157,33 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parse(arguments)
     torch.set_num_threads(1)
     try:
+        check(options)
         data, source = load(options)
         compare(data, source, options)
-    except BadInput as error:
+    except InputError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     return 0
 
 
-def load(options: argparse.Namespace) -> tuple[Split, str]:
-    """The images in three parts, and where they are from."""
+def check(options: argparse.Namespace) -> None:
+    """Refuse settings that cannot work."""
     if options.size < 16 or options.size % 4:
-        raise BadInput(f"--size is a multiple of 4 and at least 16; got {options.size}")
+        raise InputError(f"--size is a multiple of 4 and at least 16; got {options.size}")
     unknown = [name for name in options.methods if name not in METHODS]
     if unknown:
-        raise BadInput(f"there is no method {unknown[0]!r}; --methods takes some of {', '.join(METHODS)}")
+        raise InputError(f"there is no method {unknown[0]!r}; --methods takes some of {', '.join(METHODS)}")
+    if min(options.steps, options.workers, options.clip, *options.rates) <= 0:
+        raise InputError("--steps, --workers, --clip and --rates are positive numbers")
+
+
+def load(options: argparse.Namespace) -> tuple[Split, str]:
+    """The images in three parts, and where they are from."""
     if options.data is not None:
         data, source = read_folder(options.data, options.size), "Nuclei"
     else:
         report("no --data DIR given: training on generated blobs")
-        data, source = generate(334, options.size, seed=0), "Generated blobs"
+        data, source = generate(60 if options.quick else 334, options.size, seed=0), "Generated blobs"
     if options.quick:
         data = data[np.arange(min(len(data), 60))]
     return split(data, seed=0), source
@@ -186,10 +200,10 @@ def compare(data: Split, source: str, options: argparse.Namespace) -> None:
     first, *others = settings.seeds
     trials = [Run(name, rate, first) for name in options.methods for rate in settings.rates]
     report(f"{len(trials)} trials of learning rates, then {len(others) * len(options.methods)} more networks")
-    results = train_all(trials, data, settings, options.workers, report)
+    results = train_all(trials, data, settings, options.workers)
     rates = choose_rates(results, data, options.methods)
     repeats = [Run(name, rates[name], seed) for name in options.methods for seed in others]
-    results |= train_all(repeats, data, settings, options.workers, report)
+    results |= train_all(repeats, data, settings, options.workers)
     rows = rows_of(results, data, rates, settings)
     table = table_of(rows, data, settings, source)
     options.out.mkdir(parents=True, exist_ok=True)

@@ -117,6 +117,25 @@ def test_the_path_ends_beyond_3_after_two_values_in_a_row_that_do_worse(path, tr
     assert sorted(set(Stub.seen)) == path[:tried]
 
 
+class NeverThere(Stub):
+    """A solver that reaches its tolerance at C = 1 only, although scores get better."""
+
+    tol = 0.1
+
+    def decision_function(self, X):
+        return -super().decision_function(X) if self.C == 1 else np.full((X.shape[0], 4), -1.0)
+
+    @property
+    def dual_gap_(self):
+        return 0.0 if self.C == 1 else 0.5
+
+
+def test_a_C_at_which_the_solver_does_not_converge_is_no_candidate():
+    Y = np.zeros((6, 4), dtype=np.int8)
+    model = ChosenLabelSets([NeverThere()], Cs=[1, 10, 100], folds=2).fit(np.zeros((6, 1)), Y)
+    assert model.C_ == 1
+
+
 def test_the_threshold_is_learned_from_scores_out_of_fold():
     data = small()
     model = ChosenLabelSets([OneAgainstRest()], Threshold(), Cs=[1.0], folds=3).fit(data.X, data.Y)

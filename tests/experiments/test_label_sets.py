@@ -143,6 +143,11 @@ def test_unknown_methods_are_refused(name):
         make_method(name, FAST)
 
 
+def test_too_few_examples_for_the_inner_folds_are_refused():
+    with pytest.raises(DatasetError, match="small has 1 training examples; 2 inner folds need more"):
+        run_data_set(replace(small(), n_train=1), Plan(FEW, None, FAST))
+
+
 def test_a_method_twice_is_refused():
     with pytest.raises(ValueError, match="twice"):
         Plan(("hinge", "hinge"))

@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 from setloss.cli.benchmark_tracks import tracks
 from setloss.cli.errors import OneSentenceGroup
+from setloss.cli.interrupt import Interrupted
 from setloss.experiments import track_benchmark
 from setloss.experiments.document import Document
 from setloss.experiments.track_benchmark import benchmark, rank_table
@@ -86,6 +87,22 @@ def test_the_command_writes_tables_and_json(tmp_path, monkeypatch):
         "tracks-japanese-vowels.json",
         "tracks-japanese-vowels.md",
     }
+
+
+def test_ctrl_c_keeps_what_is_done(tmp_path, monkeypatch):
+    def second(folder, full):
+        raise Interrupted
+
+    monkeypatch.setattr(track_benchmark, "QUICK", TINY)
+    monkeypatch.setattr(track_benchmark, "benchmark", lambda problem, protocol: Document("tracks-a", "A"))
+    monkeypatch.setitem(track_benchmark.SOURCES, "japanese-vowels", lambda folder, full: tiny())
+    monkeypatch.setitem(track_benchmark.SOURCES, "arabic-digits-sex", second)
+    for name in ("japanese_vowels", "spoken_arabic_digits"):
+        (tmp_path / name).mkdir()
+    result = CliRunner().invoke(app, ["tracks", "--data", str(tmp_path), "--out", str(tmp_path), "--jobs", "1"])
+    assert result.exit_code == 130
+    assert "data sets that are done: japanese-vowels" in result.stderr
+    assert (tmp_path / "tracks-a.json").exists()
 
 
 @pytest.mark.parametrize(

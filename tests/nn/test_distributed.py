@@ -1,6 +1,6 @@
 """Two processes with gloo on one machine: sets of one process each, and sets that span both.
 
-All of it happens in one start of two processes; the tests compare what they report with one process that has all data.
+Both processes are started once; the tests compare what they report with one process that has all the data.
 """
 
 import pytest
@@ -12,7 +12,7 @@ from torch.nn.parallel import DistributedDataParallel
 from setloss import CostCurve
 from setloss.nn import SetLoss, set_loss
 
-pytestmark = pytest.mark.xdist_group("kernels")
+pytestmark = pytest.mark.xdist_group("torch")
 
 FEATURES, LABELS = 4, 5
 SIZES = {"even": (3, 3), "uneven": (2, 5), "one empty": (0, 4)}

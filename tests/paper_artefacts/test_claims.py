@@ -59,7 +59,7 @@ def test_best_on_dice(homogeneous, mixed, verdict):
 def test_better_than_approximate_slack_by_both_measures(cell, verdict):
     found = judged(toy(cell, cell), "in wrong elements")
     assert str(found.verdict) == verdict
-    assert {point.where for point in found.points} >= {"mixed toy", "mixed toy, wrong elements"}
+    assert {point.words.split(":")[0] for point in found.points} == {"Dice loss", "wrong elements"}
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_approximate_inference(cell, verdict):
     numbers = toy(cell, cell) | tracks(curve1=cell)
     found = judged(numbers, "approximate inference fails")
     assert str(found.verdict) == verdict
-    assert {point.where for point in found.points} == {"homogeneous toy", "mixed toy", "faces, loss 1"}
+    assert {point.where for point in found.points} == {"homogeneous toy", "mixed toy", "faces"}
 
 
 def gaps(**methods):
@@ -134,7 +134,9 @@ def test_a_method_that_was_not_run_is_not_compared():
 def test_evidence_has_the_figures():
     found = judged(toy(BEST, WORST), "least Dice loss")
     assert found.evidence == "4 of 8 comparisons are for it: homogeneous toy (4 of 4), mixed toy (0 of 4)"
-    assert re.fullmatch(r"B_D better than 0-1 \(hinge\), -0\.10\d ± 0\.00\d", found.points[0].words)
+    assert re.fullmatch(
+        r"Dice loss: B_D better than 0-1 \(hinge\), -0\.(09|10)\d\d ± 0\.00\d\d", found.points[0].words
+    )
     assert found.as_dict()["points"][0]["holds"] is True
 
 

@@ -90,7 +90,7 @@ def multilabel(
     try:
         with _ctrl_c():
             _run(found, plan, out, outcomes)
-    except DatasetError as error:
+    except ValueError as error:  # what the readers, the folds and the estimators say of data they cannot use
         raise InputError(str(error)) from None
     except _Interrupted:
         done = ", ".join(outcome.name for outcome in outcomes) or "none"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from setloss.cli.errors import InputError
+from setloss.cli.interrupt import INTERRUPTED, Interrupted, ctrl_c
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -41,7 +42,14 @@ def tracks(
     folder = _data_folder(data)
     names = _names(datasets, folder)
     _make_folder(out)
-    documents = _run(folder, names, _protocol(full, seed, jobs), full, out)
+    documents: dict[str, Document] = {}
+    try:
+        with ctrl_c():
+            _run(folder, names, _protocol(full, seed, jobs), full, out, documents)
+    except Interrupted:
+        done = ", ".join(documents) or "none"
+        typer.echo(f"setloss: interrupted; data sets that are done: {done}, their tables are in {out}", err=True)
+        raise typer.Exit(INTERRUPTED) from None
     ranks = _ranks(documents)
     everything = _everything(documents, ranks, {"seed": seed, "full": full})
     _write(out / "tracks.json", json.dumps(everything, indent=1, allow_nan=False))
@@ -110,14 +118,15 @@ def _protocol(full: bool, seed: int, jobs: int | None) -> "Protocol":
 # ---------------------------------------------------------------- the work
 
 
-def _run(folder: Path, names: list[str], protocol: "Protocol", full: bool, out: Path) -> "dict[str, Document]":
+def _run(
+    folder: Path, names: list[str], protocol: "Protocol", full: bool, out: Path, documents: "dict[str, Document]"
+) -> None:
     """One data set after the other; what is done is on disk whatever happens to the next."""
     from functools import partial
 
     from setloss.datasets import DatasetError
     from setloss.experiments.track_benchmark import SOURCES, benchmark, follow_each
 
-    documents = {}
     loaders = [partial(SOURCES[name], folder, full) for name in names]
     with _bar() as bar:
         task = bar.add_task("reading", total=1.0)
@@ -128,12 +137,11 @@ def _run(folder: Path, names: list[str], protocol: "Protocol", full: bool, out: 
         try:
             for problem, followed in follow_each(loaders, protocol, follow):
                 document = benchmark(problem, followed)
-                documents[problem.name] = document
                 _write(out / f"{document.name}.json", json.dumps(document.as_dict(), indent=1, allow_nan=False))
                 _write(out / f"{document.name}.md", _markdown(document))
+                documents[problem.name] = document
         except DatasetError as error:
             raise InputError(str(error)) from None
-    return documents
 
 
 def _bar() -> "Progress":

@@ -2,18 +2,15 @@
 
 import importlib.util
 import os
-import signal
-import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from setloss.cli.errors import InputError
+from setloss.cli.interrupt import INTERRUPTED, Interrupted, ctrl_c
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -22,16 +19,10 @@ if TYPE_CHECKING:
     from setloss.paper.artefact import Settings
     from setloss.paper.claims import Finding
 
-INTERRUPTED = 130
-
 EPILOG = (
     "Exit codes: 0 fine; 2 bad input (one sentence on standard error says what); 130 interrupted: what was made "
     "stays, and the report is about that."
 )
-
-
-class _Interrupted(BaseException):
-    """Ctrl-C. Not a KeyboardInterrupt, which solvers take as a wish for the best model so far."""
 
 
 def reproduce(
@@ -66,9 +57,9 @@ def reproduce(
     _check_folder(out)
     made: list[Document] = []
     try:
-        with _ctrl_c():
+        with ctrl_c():
             _make_all(wanted, out, Settings(seed, full, data), made, quiet=as_json)
-    except _Interrupted:
+    except Interrupted:
         _report(out, made, as_json)
         typer.echo(f"setloss: interrupted after {len(made)} of {len(wanted)} artefacts; these are in {out}", err=True)
         raise typer.Exit(INTERRUPTED) from None
@@ -98,24 +89,6 @@ def _check_folder(out: Path) -> None:
 
 
 # ---------------------------------------------------------------- the work
-
-
-@contextmanager
-def _ctrl_c() -> Iterator[None]:
-    """Ctrl-C ends the work at once, wherever it is."""
-    listening = signal.getsignal(signal.SIGINT) is not signal.SIG_IGN
-    if not listening or threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGINT, _interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
-def _interrupt(number: int, frame: Any) -> NoReturn:
-    raise _Interrupted
 
 
 def _make_all(

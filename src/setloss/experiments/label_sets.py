@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from sklearn.pipeline import Pipeline, make_pipeline
 
+from setloss.datasets import DatasetError
 from setloss.experiments.estimate import Estimate
 from setloss.experiments.label_sets_data import DataSet, Split
 from setloss.experiments.label_sets_methods import METHODS, Choice, make_method
@@ -98,6 +99,10 @@ class Outcome:
 def run_data_set(data: DataSet, plan: Plan, heard: Callable[[str, int], None] = _unheard) -> Outcome:
     """Every method on every split; `heard` is told of each run that is done. Independent of the number of jobs."""
     splits = data.splits(plan.folds, plan.choice.seed)
+    if len(splits[0][0]) < plan.choice.folds:
+        raise DatasetError(
+            f"{data.name} has {len(splits[0][0])} training examples; {plan.choice.folds} inner folds need more"
+        )
     tasks = [(k, method) for k in range(len(splits)) for method in plan.methods]
     runs = []
     for run in _each(data, splits, tasks, plan):

@@ -30,7 +30,8 @@ RULES: dict[str, tuple[str, Rule]] = {
 METHODS = (
     "dice:bd", "dice:bd@1", "dice:bd-monotone", "dice:bd-monotone@1", "dice:slack", "dice:slack@1", "dice:margin",
     "dice:margin@1", "jaccard:lovasz", "jaccard:slack", "jaccard:slack@1", "jaccard:margin", "jaccard:margin@1",
-    "hinge", "svm", "logistic", "logistic+threshold", "logistic+plug-in", "logistic+top-k", "chain",
+    "dice:slack@1+threshold", "hinge", "svm", "svm+threshold", "logistic", "logistic+threshold", "logistic+plug-in",
+    "logistic+top-k", "chain",
 )  # fmt: skip
 """What a run without `methods` compares."""
 
@@ -44,6 +45,7 @@ class Choice:
     criterion: str = "f1"
     seed: int = 0
     tol: float = 1e-2
+    max_iter: int = 200
     intercept_scaling: float = 1.0
 
 
@@ -119,6 +121,7 @@ def _ours(part: tuple[str, str, int], choice: Choice) -> Any:
         operator,
         scale=float(scale),
         tol=choice.tol,
+        max_iter=choice.max_iter,
         intercept_scaling=choice.intercept_scaling,
         warm_start=True,
         random_state=choice.seed,

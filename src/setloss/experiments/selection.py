@@ -30,7 +30,7 @@ class ChosenLabelSets(ClassifierMixin, BaseEstimator):
         max over scorer, C and the rule's number t of   sum_i  score(y_i, rule_t(h_C^{-fold(i)}(x_i)))
 
     Every fold has one model that goes up the path of C, so that one with ``warm_start`` continues from its last
-    solution; the path ends early as `PATIENCE` says.
+    solution. The path ends early as `PATIENCE` says, and before a C at which a solver does not reach its tolerance.
 
     Parameters
     ----------
@@ -78,15 +78,26 @@ class ChosenLabelSets(ClassifierMixin, BaseEstimator):
             warnings.simplefilter("ignore", ConvergenceWarning)  # the gap or accuracy reached is part of the result
             for scorer in self.scorers:
                 self._follow(scorer, path, X, truth, splits)
-            self.scorer_ = clone(self._chosen).set_params(C=self.C_).fit(X, truth.astype(np.int8))
+            self.scorer_ = self._refitted(path, X, truth)
         return self
+
+    def _refitted(self, path: list[float], X: Any, truth: Sets) -> Any:
+        """The choice on all data, by the same way up the path as on the folds."""
+        model = clone(self._chosen)
+        for C in path if getattr(model, "warm_start", False) else [self.C_]:
+            if C <= self.C_:
+                model.set_params(C=C).fit(X, truth.astype(np.int8))
+        return model
 
     def _follow(self, scorer: Any, path: list[float], X: Any, truth: Sets, splits: list[Any]) -> None:
         """Offer every C of the path to the choice, until it only gets worse."""
         models = [clone(scorer) for _ in splits]
         best, worse = -np.inf, 0
         for C in path:
-            value = self._offer(scorer, C, _out_of_fold(models, C, X, truth, splits), truth)
+            scores = _out_of_fold(models, C, X, truth, splits)
+            if path[0] < C and not all(map(_converged, models)):
+                return
+            value = self._offer(scorer, C, scores, truth)
             worse = worse + 1 if value < best else 0
             best = max(best, value)
             if worse >= PATIENCE and C >= CHEAP:
@@ -117,6 +128,10 @@ def _out_of_fold(models: list[Any], C: float, X: Any, truth: Sets, splits: list[
         model.set_params(C=C).fit(X[train], truth[train].astype(np.int8))
         scores[test] = model.decision_function(X[test])
     return scores
+
+
+def _converged(model: Any) -> bool:
+    return float(getattr(model, "dual_gap_", 0.0)) <= float(getattr(model, "tol", np.inf))
 
 
 class UnitRows(TransformerMixin, BaseEstimator):

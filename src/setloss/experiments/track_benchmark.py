@@ -28,11 +28,13 @@ FULL = Protocol(
 
 SOURCES: dict[str, Callable[[Path, bool], TrackProblem]] = {
     "japanese-vowels": lambda folder, full: japanese_vowels(
-        folder / "japanese_vowels", tuple(range(1, 10)) if full else (1, 2, 3)
+        folder / "japanese_vowels", tuple(range(1, 10)) if full else (1, 2)
     ),
-    "arabic-digits-sex": lambda folder, full: arabic_speakers(folder / "spoken_arabic_digits", 10 if full else 1),
+    "arabic-digits-sex": lambda folder, full: arabic_speakers(
+        folder / "spoken_arabic_digits", *((10, 1) if full else (1, 2))
+    ),
     "arabic-digits-digit": lambda folder, full: arabic_digits(
-        folder / "spoken_arabic_digits", tuple(range(10)) if full else (0, 1), 10 if full else 1
+        folder / "spoken_arabic_digits", tuple(range(10)) if full else (0,), *((10, 1) if full else (1, 2))
     ),
 }
 """The data sets by name; without `full` some of their questions and utterances."""

@@ -97,18 +97,16 @@ def run_protocol(
     fold = stratified_folds(problem.units, problem.strata, protocol.outer, protocol.seed)
     used = range(min(protocol.outer_used or protocol.outer, protocol.outer))
     tasks = list(_tasks([METHODS[key] for key in methods], losses))
-    jobs = [
-        (method, judged, problem, target, fold, k, protocol)
-        for k, (method, judged), target in product(used, tasks, problem.targets)
-    ]
+    jobs = [(k, *task, target) for k, task, target in product(used, tasks, problem.targets)]
     quiet = replace(protocol, progress=_unseen)  # what hears of progress stays in this process
-    calls = (delayed(_judge)(*job[:-1], quiet) for job in jobs)
+    running = Parallel(n_jobs=protocol.n_jobs, return_as="generator")(
+        delayed(_judge)(method, judged, problem, target, fold, k, quiet) for k, method, judged, target in jobs
+    )
     found: dict[tuple[str, str], dict[int, list[_Judged]]] = {}
-    running = Parallel(n_jobs=protocol.n_jobs, return_as="generator")(calls)
-    for done, (job, results) in enumerate(zip(jobs, running, strict=True), 1):
+    for done, ((k, method, *_), results) in enumerate(zip(jobs, running, strict=True), 1):
         for key, judged in results.items():
-            found.setdefault(key, {}).setdefault(job[5], []).append(judged)
-        protocol.progress(done / len(jobs), f"{problem.title}: fold {job[5] + 1}, {job[0].label}")
+            found.setdefault(key, {}).setdefault(k, []).append(judged)
+        protocol.progress(done / len(jobs), f"{problem.title}: fold {k + 1}, {method.label}")
     return {key: _outcome([by_fold[k] for k in used]) for key, by_fold in found.items()}
 
 

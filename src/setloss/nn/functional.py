@@ -68,17 +68,12 @@ def set_loss(
     """
     check_choices(mode, over, absent, reduction, sync)
     sets = arrange(logits, target, mask, mode, over, ignore_index)
-    plan = plan_number(loss, operator, _constant(scale))
+    plan = plan_number(loss, operator, scale)
     if sync:
         values, counted = cuts_of_all_processes(sets, plan, absent == "skip")
     else:
         values, counted = cuts(sets.scores, sets.truth, sets.valid, plan)[0], counted_sets(sets, absent == "skip")
     return _reduced(values.view(sets.shape), counted, weight, reduction)
-
-
-def _constant(scale: float) -> float | str:
-    """The number as text, exactly: `torch.compile` makes a variable of a number that changes from call to call."""
-    return float(scale).hex() if isinstance(scale, int | float) else scale
 
 
 def check_choices(mode: str, over: str, absent: str, reduction: str, sync: bool) -> None:

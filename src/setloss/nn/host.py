@@ -46,13 +46,12 @@ def cuts(
     scores: NDArray[np.floating], truth: Mask, valid: Mask | None, plan: Plan, threads: int
 ) -> tuple[Array, NDArray[np.floating]]:
     """The value of every row's surrogate and its gradient in the scores; NaN where a score is not finite."""
-    flat = _turned(scores, ~truth)
     sizes = np.full(len(scores), scores.shape[1]) if valid is None else valid.sum(1)
     kept = sizes > 0
     inside = slice(None) if valid is None else valid
-    margins, positive = flat[inside].ravel(), truth[inside].ravel()
+    margins, positive = _turned(scores, ~truth)[inside].ravel(), truth[inside].ravel()
     offsets = np.concatenate(([0], np.cumsum(sizes[kept])))
-    values, gradient = np.zeros(len(scores)), np.zeros_like(scores) if valid is not None else None
+    values = np.zeros(len(scores))
     if not len(margins):
         return values, np.zeros_like(scores)
     broken = _without_broken(margins, offsets)
@@ -63,8 +62,9 @@ def cuts(
         worth[broken] = np.nan
         slopes[np.repeat(broken, sizes[kept])] = np.nan
     values[kept] = worth
-    if gradient is None:
+    if valid is None:
         return values, slopes.reshape(scores.shape)
+    gradient = np.zeros_like(scores)
     gradient[valid] = slopes
     return values, gradient
 

@@ -73,15 +73,20 @@ def make_plan(loss: Loss, operator: str, scale: float) -> Plan:
     return plan
 
 
-@torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
-def plan_number(loss: Loss | str, operator: str, scale: float | str) -> int:
-    """The number of a plan, a constant while `torch.compile` traces; the scale may be a text by `float.hex`."""
-    scale = float.fromhex(scale) if isinstance(scale, str) else scale
-    if not isinstance(loss, str | Loss):
-        raise TypeError(f"a loss is a name or a setloss loss; got {type(loss).__name__}")
+def plan_number(loss: Loss | str, operator: str, scale: float) -> int:
+    """The number of a plan; a constant while `torch.compile` traces."""
     if not isinstance(scale, int | float) or not 0 < scale < float("inf"):
         raise ValueError(f"the scale c must be a positive number; got {scale!r}")
-    return make_plan(loss_named(loss) if isinstance(loss, str) else loss, operator, float(scale)).number
+    # As text, since the compiler makes a variable of a number that changes from call to call.
+    number: int = _constant_number(loss, operator, float(scale).hex())
+    return number
+
+
+@torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
+def _constant_number(loss: Loss | str, operator: str, scale: str) -> int:
+    if not isinstance(loss, str | Loss):
+        raise TypeError(f"a loss is a name or a setloss loss; got {type(loss).__name__}")
+    return make_plan(loss_named(loss) if isinstance(loss, str) else loss, operator, float.fromhex(scale)).number
 
 
 def plan_of(number: int) -> Plan:

@@ -22,6 +22,8 @@ RIVALS = ("hinge", "slack-greedy", "slack")
 DICE_RIVALS = (*RIVALS, "lovasz-jaccard")
 """For Dice there is also the Lovász hinge of its submodular relative, the Jaccard loss."""
 
+MEASURES = {"dice": "Dice loss", "wrong": "wrong elements"}
+
 LIKE_AN_SVM = 2.0
 """At most so many times the iterations of the hinge count as "comparable"."""
 
@@ -67,21 +69,21 @@ def findings(numbers: Numbers) -> tuple[Finding, ...]:
 
 # ---------------------------------------------------------------- what the tables say
 
-Cells = Iterable[tuple[str, Mapping[str, list[float]]]]
-"""(place, method -> losses of the repeats or folds)"""
+Cells = Iterable[tuple[str, str, Mapping[str, list[float]]]]
+"""(data set, what was measured, method -> losses of the repeats or folds)"""
 
 
 def _toy(numbers: Numbers, measures: tuple[str, ...] = ("dice",)) -> Cells:
     for variant, losses in numbers.get("table1", {}).get("losses", {}).items():
         for measure in measures:
-            yield f"{variant} toy{', wrong elements' if measure == 'wrong' else ''}", losses[measure]
+            yield f"{variant} toy", MEASURES[measure], losses[measure]
 
 
 def _tracks(numbers: Numbers, curves: tuple[str, ...]) -> Cells:
     for data, losses in numbers.get("table2", {}).get("losses", {}).items():
         for curve in curves:
             if curve in losses:
-                yield f"{data}, loss {curve[-1]}", losses[curve]
+                yield data, f"loss {curve[-1]}", losses[curve]
 
 
 def _label(method: str) -> str:
@@ -94,11 +96,11 @@ def _labels(methods: Iterable[str]) -> str:
 
 def _against(cells: Cells, method: str, rivals: tuple[str, ...], claim: Callable[[Comparison], bool]) -> list[Point]:
     points = []
-    for place, losses in cells:
+    for place, measured, losses in cells:
         for rival in rivals:
             if method in losses and rival in losses:
                 found = Comparison.of(losses[method], losses[rival])
-                words = f"{_label(method)} {found.word} {_label(rival)}, {found}"
+                words = f"{measured}: {_label(method)} {found.word} {_label(rival)}, {found}"
                 points.append(Point(place, claim(found), words))
     return points
 
@@ -136,8 +138,9 @@ def _converges_like_an_svm(numbers: Numbers) -> list[Point]:
             ours, theirs = (methods.get(name, {}).get("1e-2") for name in ("bd", "hinge"))
             if theirs is not None:
                 holds = ours is not None and ours <= LIKE_AN_SVM * theirs
-                words = f"{'never' if ours is None else ours} against {theirs} iterations to a gap of 1 %"
-                points.append(Point(f"{data}, loss {curve[-1]}", holds, words))
+                count = "never" if ours is None else f"{ours} iterations"
+                words = f"loss {curve[-1]}: a gap of 1 % after {count}, hinge {theirs}"
+                points.append(Point(data, holds, words))
     return points
 
 
@@ -153,7 +156,7 @@ def _costs_as_much_as_slack(numbers: Numbers) -> list[Point]:
 def _dice_is_neither(numbers: Numbers) -> list[Point]:
     figure = numbers.get("figure1", {})
     return [
-        Point("figure 1", bool(figure[side]), f"A gains {side} than B at n_A = {figure[side]}")
+        Point("figure 1", bool(figure[side]), f"A gains {side} than B at n_A = {', '.join(map(str, figure[side]))}")
         for side in ("less", "more")
         if side in figure
     ]

@@ -56,7 +56,7 @@ class Comparison:
         return "better than" if self.better else "worse than" if self.worse else "on a par with"
 
     def __str__(self) -> str:
-        return f"{self.difference:+.3f} ± {self.error:.3f}"
+        return f"{self.difference:+.4f} ± {self.error:.4f}"
 
 
 @dataclass(frozen=True)
