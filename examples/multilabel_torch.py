@@ -29,6 +29,8 @@ CRITERIA = {
     "M Dice": SetLoss("dice", "margin", mode="multilabel"),
 }
 
+SEEDS = range(5)
+
 
 def fit(X: Tensor, Y: Tensor, criterion, seed: int) -> torch.nn.Linear:
     """One score per label; a set is all labels of one example."""
@@ -79,9 +81,9 @@ def main(paths: list[str]) -> int:
     except DatasetError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    print("| loss | example F1, ± over 5 seeds |\n| --- | ---: |")
+    print(f"| loss | example F1, ± over {len(SEEDS)} seeds |\n| --- | ---: |")
     for name, criterion in CRITERIA.items():
-        models = [fit(X, Y, criterion, seed) for seed in range(5)]
+        models = [fit(X, Y, criterion, seed) for seed in SEEDS]
         print(f"| {name} | {Estimate.of([example_f1((model(X_test) > 0).float(), Y_test) for model in models])} |")
     return 0
 

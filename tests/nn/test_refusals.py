@@ -1,8 +1,6 @@
 """What is refused, and the words it is refused with."""
 
 import re
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -293,23 +291,3 @@ def test_a_set_function_is_for_sets_of_its_own_size():
         set_loss(scores(2, 4), labels(2, 4), loss=loss)
     with refused(ValueError, "this loss is for sets of 3 elements; got one of 2"):
         set_loss(scores(1, 3), labels(1, 3), loss=loss, mask=torch.tensor([[True, True, False]]))
-
-
-# ---------------------------------------------------------------- with and without torch
-
-
-def python(code):
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False)
-
-
-def test_without_torch_the_message_says_how_to_install_it():
-    result = python("import sys; sys.modules['torch'] = None; import setloss.nn")
-    assert result.returncode == 1
-    message = "ImportError: setloss.nn needs PyTorch; install it with: pip install 'setloss[torch]'"
-    assert result.stderr.strip().splitlines()[-1] == message
-
-
-def test_the_rest_of_the_package_never_imports_torch():
-    modules = "setloss, setloss.estimators, setloss.batch, setloss.kernels, setloss.solvers, setloss.cli"
-    result = python(f"import sys; import {modules}; print('torch' in sys.modules)")
-    assert result.stdout.strip() == "False", result.stderr

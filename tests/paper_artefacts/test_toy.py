@@ -11,6 +11,7 @@ from setloss.datasets import make_toy
 from setloss.experiments.track_methods import Budget, Frames, Rule
 from setloss.paper import figure2, table1, toy
 from setloss.paper.artefact import Settings
+from setloss.paper.evidence import Comparison
 
 pytestmark = pytest.mark.xdist_group("kernels")
 
@@ -88,12 +89,28 @@ def test_table_1_has_the_paper_s_numbers_beside_ours(document):
     assert table.rows[0][:2] == ("B_D", "0.1121 ± 0.0040")
     assert table.rows[1][1::2] == ("0.1497 ± 0.0046", "0.5370 ± 0.0114")
     assert table.rows[4][1] is None
-    assert [len(one.rows) for one in document.tables] == [len(ROWS)] * 2
+    assert [len(one.rows) for one in document.tables] == [len(ROWS)] * 2 + [4] * 2
+
+
+def test_table_1_says_what_the_intercept_does(document):
+    losses = document.numbers["losses"]
+    assert list(losses) == [
+        "homogeneous",
+        "mixed",
+        "homogeneous, regularised intercept",
+        "mixed, regularised intercept",
+    ]
+    scalings = [one["intercept_scaling"] for one in document.numbers["variants"].values()]
+    assert scalings == [10.0, 10.0, 1.0, 1.0]
+    for table, kind in zip(document.tables, ("homogeneous", "mixed") * 2, strict=True):
+        for suffix, scaling in toy.INTERCEPTS.items():
+            cells = losses[kind + suffix]["dice"]
+            assert f"{Comparison.of(cells['bd'], cells['hinge'])} with intercept_scaling {scaling:g}" in table.note
 
 
 def test_table_1_cells_are_means_of_the_numbers(document):
-    for table, variant in zip(document.tables, toy.VARIANTS, strict=True):
-        for row, method in zip(table.rows, ROWS, strict=True):
+    for table, variant in zip(document.tables, document.numbers["losses"], strict=True):
+        for row, method in zip(table.rows, document.numbers["losses"][variant]["dice"], strict=True):
             for column, measure in ((2, "dice"), (4, "wrong")):
                 values = document.numbers["losses"][variant][measure][method]
                 assert len(values) == TINY.repeats

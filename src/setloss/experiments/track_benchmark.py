@@ -18,13 +18,11 @@ from setloss.experiments.estimate import Estimate
 from setloss.experiments.ranks import average_ranks
 from setloss.experiments.track_data import TrackProblem, arabic_digits, arabic_speakers, japanese_vowels
 from setloss.experiments.track_methods import METHODS, Budget
-from setloss.experiments.tracks import LOSSES, VOTE, Outcomes, Protocol, run_protocol
+from setloss.experiments.tracks import FULL_GRID, LOSSES, QUICK_GRID, VOTE, Outcomes, Protocol, run_protocol
 
 COMPETITORS = ("linear-svc", "logistic")
-QUICK = Protocol(Cs=(1e-3, 1e-2, 1e-1, 1.0), outer=5, inner=2, votes=(False, True), budget=Budget(1e-2, 100))
-FULL = Protocol(
-    Cs=(1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0), outer=10, inner=3, votes=(False, True), budget=Budget(1e-2, 300)
-)
+QUICK = Protocol(Cs=QUICK_GRID, outer=5, inner=2, votes=(False, True), budget=Budget(1e-2, 100))
+FULL = Protocol(Cs=FULL_GRID, outer=10, inner=3, votes=(False, True), budget=Budget(1e-2, 300))
 
 SOURCES: dict[str, Callable[[Path, bool], TrackProblem]] = {
     "japanese-vowels": lambda folder, full: japanese_vowels(

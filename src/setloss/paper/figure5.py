@@ -196,4 +196,4 @@ def _panel(axes: Axes, by_method: dict[str, Trace]) -> None:
     clean(axes)
 
 
-FIGURE5 = Artefact("figure5", "Figure 5: the gap by cutting-plane iterations", make)
+FIGURE5 = Artefact("figure5", "Figure 5. The gap by cutting-plane iterations", make)

@@ -2,7 +2,8 @@
 
 The paper gives neither means nor sizes. So a small family of settings is searched for the one where the SVM, our
 hinge, errs as often as the paper's (0.537 of 6); everything else is then reported as it comes. Search and table draw
-different data. The origin of the plane means nothing, so the intercept is all but free of the regulariser.
+different data. The paper does not say either whether the intercept is regularised, and the answer depends on it: a
+small C then moves the line of the hinge, which happens to suit Dice. Both ways are reported (`INTERCEPTS`).
 """
 
 from __future__ import annotations
@@ -28,6 +29,9 @@ VARIANTS = {"homogeneous": True, "mixed": False}
 
 FOLDS = 3
 BUDGET = Budget(tol=1e-3, max_iter=500, intercept_scaling=10.0)
+INTERCEPTS = {"": 10.0, ", regularised intercept": 1.0}
+"""`intercept_scaling` of the two ways: all but free, the origin then means nothing; and the estimators' default."""
+
 SEARCH, TABLE, PICTURE = range(3)
 """Stages draw from streams of their own."""
 

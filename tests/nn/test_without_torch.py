@@ -1,0 +1,21 @@
+"""PyTorch is an extra: the core never imports it, and `setloss.nn` says how to get it."""
+
+import subprocess
+import sys
+
+
+def python(code):
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False)
+
+
+def test_without_torch_the_message_says_how_to_install_it():
+    result = python("import sys; sys.modules['torch'] = None; import setloss.nn")
+    assert result.returncode == 1
+    message = "ImportError: setloss.nn needs PyTorch; install it with: pip install 'setloss[torch]'"
+    assert result.stderr.strip().splitlines()[-1] == message
+
+
+def test_the_rest_of_the_package_never_imports_torch():
+    modules = "setloss, setloss.estimators, setloss.batch, setloss.kernels, setloss.solvers, setloss.cli"
+    result = python(f"import sys; import {modules}; print('torch' in sys.modules)")
+    assert result.stdout.strip() == "False", result.stderr
