@@ -26,7 +26,7 @@ FULL = Protocol(Cs=FULL_GRID, outer=10, inner=3, votes=(False, True), budget=Bud
 
 SOURCES: dict[str, Callable[[Path, bool], TrackProblem]] = {
     "japanese-vowels": lambda folder, full: japanese_vowels(
-        folder / "japanese_vowels", tuple(range(1, 10)) if full else (1, 2)
+        folder / "japanese_vowels", tuple(range(1, 10)) if full else (1,)
     ),
     "arabic-digits-sex": lambda folder, full: arabic_speakers(
         folder / "spoken_arabic_digits", *((10, 1) if full else (1, 2))

@@ -12,7 +12,7 @@ would mean nothing, for the slopes of S are up to 2 p times those of the loss.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -28,8 +28,8 @@ from setloss.experiments.tracks import Protocol, choose_C
 from setloss.losses import loss_named
 from setloss.paper.artefact import Artefact, Settings
 from setloss.paper.drawing import SMALL, clean, panels
-from setloss.paper.table2 import CURVES, FULL, QUICK
 from setloss.paper.track_problems import paper_like, real
+from setloss.paper.track_protocol import CURVES, protocol_for
 from setloss.solvers import Design, Limits, Problem, solve
 
 if TYPE_CHECKING:
@@ -62,8 +62,7 @@ Traces = dict[str, dict[str, Trace]]
 def make(settings: Settings) -> Document:
     """Generated tracks (the paper's own where a user has them), and Spoken Arabic Digits where they are found."""
     problems = [*paper_like(settings), *(p for p in real(settings) if p.name == "arabic-digits-sex")]
-    protocol = replace(FULL if settings.full else QUICK, seed=settings.seed)
-    return compare(settings, problems, protocol, 1000 if settings.full else 300)
+    return compare(settings, problems, protocol_for(settings), 1000 if settings.full else 300)
 
 
 def compare(settings: Settings, problems: Sequence[TrackProblem], protocol: Protocol, max_iter: int) -> Document:
@@ -82,10 +81,10 @@ def compare(settings: Settings, problems: Sequence[TrackProblem], protocol: Prot
 
 def traces(problem: TrackProblem, protocol: Protocol, max_iter: int, progress: Any) -> Traces:
     """Every loss and method."""
-    from joblib import Parallel, cpu_count, delayed
+    from joblib import Parallel, delayed
 
     jobs = [(curve, method) for curve in CURVES for method in DRAWN]
-    running = Parallel(n_jobs=min(4, int(cpu_count())), return_as="generator")(
+    running = Parallel(n_jobs=protocol.n_jobs, return_as="generator")(
         delayed(trace)(problem, loss, method, protocol, max_iter) for loss, method in jobs
     )
     found: Traces = {curve: {} for curve in CURVES}

@@ -13,13 +13,13 @@ from typing import Any
 
 from setloss.experiments.document import Cell, Document, Table
 from setloss.experiments.track_data import TrackProblem
-from setloss.experiments.track_methods import METHODS, Budget
-from setloss.experiments.tracks import FULL_GRID, QUICK_GRID, Outcomes, Protocol, run_protocol
+from setloss.experiments.track_methods import METHODS
+from setloss.experiments.tracks import Outcomes, Protocol, run_protocol
 from setloss.paper.artefact import Artefact, Settings
 from setloss.paper.numbers import printed
 from setloss.paper.track_problems import paper_like, real
+from setloss.paper.track_protocol import CURVES, protocol_for
 
-CURVES = ("curve1", "curve2", "curve3", "curve4")
 PAPER_ROWS = ("bd", "hinge", "slack-greedy")
 ROWS = (
     *PAPER_ROWS,
@@ -34,14 +34,10 @@ ROWS = (
 )
 """The paper's three, then ours."""
 
-QUICK = Protocol(Cs=QUICK_GRID, outer=5, inner=2, budget=Budget(1e-2, 100))
-FULL = Protocol(Cs=FULL_GRID, outer=10, inner=3, budget=Budget(1e-2, 300))
-
 
 def make(settings: Settings) -> Document:
     """All data sets at the sizes the settings ask for."""
-    protocol = replace(FULL if settings.full else QUICK, seed=settings.seed)
-    return compare(settings, paper_like(settings), real(settings), protocol)
+    return compare(settings, paper_like(settings), real(settings), protocol_for(settings))
 
 
 def compare(
@@ -59,7 +55,7 @@ def compare(
         def follow(share: float, doing: str, k: int = k) -> None:
             settings.progress((k + share) / len(problems), doing)
 
-        found = run_protocol(problem, rows, CURVES, replace(protocol, n_jobs=_jobs(), progress=follow))
+        found = run_protocol(problem, rows, CURVES, replace(protocol, progress=follow))
         beside = problem in like_the_paper
         tables.append(_table(problem, found, protocol, rows, beside=beside))
         losses[problem.name] = {
@@ -68,12 +64,6 @@ def compare(
         details[problem.name] = _details(problem, found)
     numbers = {"losses": losses, "details": details, "protocol": _settings(protocol)}
     return Document("table2", TABLE2.title, tuple(tables), numbers=numbers)
-
-
-def _jobs() -> int:
-    from joblib import cpu_count
-
-    return min(4, int(cpu_count()))
 
 
 def _table(problem: TrackProblem, found: Outcomes, protocol: Protocol, rows: Sequence[str], *, beside: bool) -> Table:

@@ -18,6 +18,7 @@ from setloss.experiments.document import Table
 from setloss.experiments.track_data import TrackParameters, generated_tracks
 from setloss.experiments.tracks import Protocol, run_protocol
 from setloss.paper.numbers import paper_table
+from setloss.paper.track_protocol import CURVES
 
 SHAPES = {"quick": (479, 9168, 60), "third": (479, 9168, 646), "full": (1437, 27504, 1937)}
 """Tracks, frames and features: the paper's, a third of each, and a third of the tracks with few features."""
@@ -30,8 +31,6 @@ CHOSEN = {
     "full": TrackParameters(separation=3.0, identity=2.0, noise=1.0, positive=0.5),
 }
 """The closest settings of the family; that of the full shape was searched on a third of every size."""
-
-CURVES = ("curve1", "curve2", "curve3", "curve4")
 
 
 def search(shape: str = "quick", *, seed: int = 0, n_jobs: int = 2) -> Table:

@@ -1,0 +1,20 @@
+"""Folds, grid and losses that Table 2 and Figure 5 share."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from setloss.experiments.track_methods import Budget
+from setloss.experiments.tracks import FULL_GRID, QUICK_GRID, Protocol
+from setloss.paper.artefact import Settings
+
+CURVES = ("curve1", "curve2", "curve3", "curve4")
+QUICK = Protocol(Cs=QUICK_GRID, outer=5, inner=2, budget=Budget(1e-2, 100))
+FULL = Protocol(Cs=FULL_GRID, outer=10, inner=3, budget=Budget(1e-2, 300))
+
+
+def protocol_for(settings: Settings) -> Protocol:
+    """The protocol on all cores up to four; results do not depend on their number."""
+    from joblib import cpu_count
+
+    return replace(FULL if settings.full else QUICK, seed=settings.seed, n_jobs=min(4, int(cpu_count())))
