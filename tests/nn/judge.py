@@ -158,6 +158,7 @@ def surrogate(case, operator, truth, m, c):
     """(value, slope) of B at the margins m: B(m') >= value - <slope, m' - m>."""
     if len(m) == 0:
         return 0.0, np.zeros(0)
+    c = 2 / len(m) if c == "mean" else c
     return surrogate_of(values_of(case, truth), lambda: case.loss.set_function(truth), operator, m, c)
 
 

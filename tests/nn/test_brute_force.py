@@ -42,7 +42,7 @@ def check(path, name, operator, scores, truth, valid, scale):
 def test_values_and_gradients_are_those_of_the_definitions(path, name, operator):
     for p, spread in ((1, 1.0), (3, 0.2), (6, 0.3)):
         scores, truth, valid = draw((5, p), seed=p, spread=spread)
-        for scale in (2.0,) if operator in ("lovasz", "hinge") else (1.0, 2.0, 0.7):
+        for scale in (2.0,) if operator in ("lovasz", "hinge") else (1.0, 2.0, 0.7, "mean"):
             check(path, name, operator, scores, truth, None, scale)
             check(path, name, operator, scores, truth, valid, scale)
 

@@ -203,11 +203,11 @@ def test_weights_are_a_tensor():
             "iou",
             "there is no loss 'iou'; the names are dice, f1, jaccard, hamming, curve1, curve2, curve3, curve4",
         ),
-        ("scale", 0, "the scale c must be a positive number; got 0"),
-        ("scale", -1.0, "the scale c must be a positive number; got -1.0"),
-        ("scale", float("inf"), "the scale c must be a positive number; got inf"),
-        ("scale", float("nan"), "the scale c must be a positive number; got nan"),
-        ("scale", "2", "the scale c must be a positive number; got '2'"),
+        ("scale", 0, "the scale c must be a positive number or \"mean\"; got 0"),
+        ("scale", -1.0, "the scale c must be a positive number or \"mean\"; got -1.0"),
+        ("scale", float("inf"), "the scale c must be a positive number or \"mean\"; got inf"),
+        ("scale", float("nan"), "the scale c must be a positive number or \"mean\"; got nan"),
+        ("scale", "2", "the scale c must be a positive number or \"mean\"; got '2'"),
     ],
 )
 def test_choices_are_checked_when_the_module_is_made_and_when_the_function_is_called(option, value, message):

@@ -129,10 +129,17 @@ def _loss_step(n: Tensor, q: Tensor, m: Tensor, form: TverskyForm, axis: int) ->
     return torch.where(ends[0] & ends[1], step, _loss(*further, m, form) - _loss(n, q, m, form))
 
 
-def _objective(loss: Tensor, total: Tensor, closed: ClosedForm) -> Tensor:
-    if closed.margin:
-        return loss - closed.scale * total
-    return torch.where(loss > 0, loss * (1 - closed.scale * total), 0.0)
+def _scale(ranked: Sorted, closed: ClosedForm) -> Tensor:
+    """The scale c of every set."""
+    if closed.scale == "mean":
+        return 2 / (ranked.positives + ranked.negatives).clamp(min=1)
+    return torch.full_like(ranked.positives, closed.scale)
+
+
+def _objective(loss: Tensor, total: Tensor, scale: Tensor, margin: bool) -> Tensor:
+    if margin:
+        return loss - scale * total
+    return torch.where(loss > 0, loss * (1 - scale * total), 0.0)
 
 
 def _curve(ranked: Sorted, closed: ClosedForm) -> Part:
@@ -145,18 +152,19 @@ def _curve(ranked: Sorted, closed: ClosedForm) -> Part:
     total = torch.where(ranked.positive, ranked.margins, 0.0).cumsum(1)
     total = total + torch.where(others, ranked.margins, 0.0).sum(1, keepdim=True)
     g = tversky.supermodular_value(ranked.misses + 1, m, closed.form.b)
-    values = torch.where(ranked.positive & (m > 0), _objective(g, total, closed), 0.0)
+    scale = _scale(ranked, closed)
+    values = torch.where(ranked.positive & (m > 0), _objective(g, total, scale, margin=False), 0.0)
     best, place = values.max(1, keepdim=True)
     loss = torch.where(best > 0, g.gather(1, place), 0.0)
     chosen = others | (ranked.positive & (ranked.misses <= ranked.misses.gather(1, place)))
-    return best, torch.where(chosen, closed.scale * loss, 0.0)
+    return best, torch.where(chosen, scale * loss, 0.0)
 
 
 def _search(ranked: Sorted, closed: ClosedForm) -> Part:
     """max_A of the rescaled loss: for every number n of false negatives a binary search in the false positives."""
     if closed.rescaled != "loss":
         return 0.0, 0.0
-    m, negatives = ranked.positives, ranked.negatives
+    m, negatives, scale = ranked.positives, ranked.negatives, _scale(ranked, closed)
     sums, alarm_margins = _sums(ranked)
     size = ranked.margins.shape[1]
     n = torch.arange(size + 1, device=m.device, dtype=m.dtype).expand(len(m), -1)
@@ -170,12 +178,14 @@ def _search(ranked: Sorted, closed: ClosedForm) -> Part:
         helps = _helps(n, inside.to(n.dtype), alarm_margins.gather(1, inside), total, ranked, closed) & (low < high)
         low, high = torch.where(helps, middle + 1, low), torch.where(helps, high, torch.minimum(middle, high))
     loss = _loss_at(n, low.to(n.dtype), ranked, closed.form)
-    values = torch.where(reachable, _objective(loss, sums[0] + sums[1].gather(1, low), closed), -torch.inf)
+    values = torch.where(
+        reachable, _objective(loss, sums[0] + sums[1].gather(1, low), scale, closed.margin), -torch.inf
+    )
     best, place = values.max(1, keepdim=True)
     won = best > 0
     worst = torch.where(won, n.gather(1, place), 0), torch.where(won, low.gather(1, place), 0)
     chosen = torch.where(ranked.positive, ranked.misses < worst[0], ranked.inside & (ranked.alarms < worst[1]))
-    rate = torch.full_like(best, closed.scale) if closed.margin else closed.scale * loss.gather(1, place)
+    rate = scale if closed.margin else scale * loss.gather(1, place)
     return torch.where(won, best, 0.0), torch.where(chosen, rate, 0.0)
 
 
@@ -204,6 +214,7 @@ def _helps(n: Tensor, q: Tensor, margin: Tensor, total: Tensor, ranked: Sorted, 
         step = form.alarm / _elements(ranked, form)
     else:
         step = _loss_step(n, q, ranked.positives, form, 1)
+    scale = _scale(ranked, closed)
     if closed.margin:
-        return step > closed.scale * margin
-    return step * (1 - closed.scale * total) > closed.scale * _loss_at(n, q, ranked, form) * margin
+        return step > scale * margin
+    return step * (1 - scale * total) > scale * _loss_at(n, q, ranked, form) * margin

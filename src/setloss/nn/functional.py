@@ -10,7 +10,7 @@ from torch import Tensor
 from setloss.losses import Loss
 from setloss.nn.cuts import cuts
 from setloss.nn.distributed import cuts_of_all_processes
-from setloss.nn.plan import plan_number
+from setloss.nn.plan import Scale, plan_number
 from setloss.nn.sets import Mode, Over, Sets, arrange
 
 Reduction = Literal["mean", "sum", "none"]
@@ -23,7 +23,7 @@ def set_loss(
     *,
     loss: str | Loss = "dice",
     operator: str = "bd",
-    scale: float = 2.0,
+    scale: Scale = 2.0,
     mode: Mode = "binary",
     over: Over = "image",
     ignore_index: int | None = None,
@@ -46,7 +46,8 @@ def set_loss(
     loss
         A name ("dice", "jaccard", "hamming", "curve1", ...) or any loss of `setloss.losses`, your own included.
     operator, scale
-        "bd", "bd-monotone", "slack", "margin", "lovasz" or "hinge", and the scale c of rescaled parts.
+        "bd", "bd-monotone", "slack", "margin", "lovasz" or "hinge", and the scale c of rescaled parts: a number, or
+        "mean" for 2 / |V|, two over the number of elements of each set, which is the one to take for images.
     mode
         "binary", "multilabel" or "multiclass".
     over

@@ -32,7 +32,7 @@ from setloss.lowering import (
     TVERSKY_SUPERMODULAR,
     SpecTable,
 )
-from setloss.nn.plan import ClosedForm, ModularForm, Plan
+from setloss.nn.plan import ClosedForm, MeanScaled, ModularForm, Plan
 from setloss.tversky import submodular_false_negative_step
 
 Counts = NDArray[np.intp]
@@ -90,6 +90,8 @@ def _turned(values: NDArray[np.floating], turn: Mask) -> NDArray[np.floating]:
 def _batch(plan: Plan, positive: Mask, bags: Bags) -> BatchSurrogate:
     if plan.closed is None:
         try:
+            if plan.scale == "mean":
+                return batch_surrogate(plan.loss, positive, bags, MeanScaled(plan.operator))
             return batch_surrogate(plan.loss, positive, bags, plan.operator, plan.scale)
         except (TableTooLargeError, ProgramTooLargeError) as error:
             raise type(error)(
@@ -108,7 +110,8 @@ def specs(closed: ClosedForm, positives: Counts, negatives: Counts) -> SpecTable
     table = np.zeros((len(positives), SIZES + 2), dtype=np.int64)
     reals = np.zeros((len(positives), R_UNDEFINED + 1))
     table[:, GROUPS], table[:, SIZES], table[:, SIZES + 1] = 2, positives, negatives
-    table[:, R_MARGIN], reals[:, SCALE] = closed.margin, closed.scale
+    table[:, R_MARGIN] = closed.margin
+    reals[:, SCALE] = 2 / np.maximum(positives + negatives, 1) if closed.scale == "mean" else closed.scale
     reals[:, L_WEIGHT] = reals[:, R_WEIGHT] = 1.0
     if isinstance(closed.form, ModularForm):
         unit = 1 / np.maximum(positives + negatives, 1) if closed.form.mean else np.ones(len(positives))

@@ -6,7 +6,7 @@ from torch import Tensor, nn
 
 from setloss.losses import Loss
 from setloss.nn.functional import Absent, Reduction, check_choices, set_loss
-from setloss.nn.plan import plan_number
+from setloss.nn.plan import Scale, plan_number
 from setloss.nn.sets import Mode, Over
 
 
@@ -22,7 +22,7 @@ class SetLoss(nn.Module):
         loss: str | Loss = "dice",
         operator: str = "bd",
         *,
-        scale: float = 2.0,
+        scale: Scale = 2.0,
         mode: Mode = "binary",
         over: Over = "image",
         ignore_index: int | None = None,

@@ -10,7 +10,9 @@ from typing import Literal
 import torch
 
 from setloss.losses import Hamming, Loss, TverskyFamily, loss_named
+from setloss.operators.cut import Surrogate
 from setloss.operators.names import operator_named
+from setloss.setfunction import SetFunction
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,9 @@ class ModularForm:
     mean: bool = False
 
 
+Scale = float | Literal["mean"]
+"""The scale c of a rescaled part: a number, or "mean" for 2 / |V|, so that the mean margin of a set counts."""
+
 Hinged = Literal["", "loss", "submodular", "closure"]
 Rescaled = Literal["", "loss", "supermodular"]
 
@@ -42,7 +47,7 @@ class ClosedForm:
     hinged: Hinged = ""
     rescaled: Rescaled = ""
     margin: bool = False
-    scale: float = 2.0
+    scale: Scale = 2.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +56,7 @@ class Plan:
 
     loss: Loss
     operator: str
-    scale: float
+    scale: Scale
     closed: ClosedForm | None
     number: int
 
@@ -63,9 +68,9 @@ _lock = Lock()
 
 
 @cache
-def make_plan(loss: Loss, operator: str, scale: float) -> Plan:
+def make_plan(loss: Loss, operator: str, scale: Scale) -> Plan:
     """The plan for a loss, an operator by name and the scale c of its rescaled part; refuses what cannot work."""
-    operator_named(operator, scale)
+    operator_named(operator)
     closed = _closed_form(loss, operator, scale)
     with _lock:
         plan = Plan(loss, operator, scale, closed, len(_plans))
@@ -73,12 +78,12 @@ def make_plan(loss: Loss, operator: str, scale: float) -> Plan:
     return plan
 
 
-def plan_number(loss: Loss | str, operator: str, scale: float) -> int:
+def plan_number(loss: Loss | str, operator: str, scale: Scale) -> int:
     """The number of a plan; a constant while `torch.compile` traces."""
-    if not isinstance(scale, int | float) or not 0 < scale < float("inf"):
-        raise ValueError(f"the scale c must be a positive number; got {scale!r}")
+    if scale != "mean" and (not isinstance(scale, int | float) or not 0 < scale < float("inf")):
+        raise ValueError(f'the scale c must be a positive number or "mean"; got {scale!r}')
     # As text, since the compiler makes a variable of a number that changes from call to call.
-    number: int = _constant_number(loss, operator, float(scale).hex())
+    number: int = _constant_number(loss, operator, "mean" if scale == "mean" else float(scale).hex())
     return number
 
 
@@ -86,7 +91,18 @@ def plan_number(loss: Loss | str, operator: str, scale: float) -> int:
 def _constant_number(loss: Loss | str, operator: str, scale: str) -> int:
     if not isinstance(loss, str | Loss):
         raise TypeError(f"a loss is a name or a setloss loss; got {type(loss).__name__}")
-    return make_plan(loss_named(loss) if isinstance(loss, str) else loss, operator, float.fromhex(scale)).number
+    c: Scale = "mean" if scale == "mean" else float.fromhex(scale)
+    return make_plan(loss_named(loss) if isinstance(loss, str) else loss, operator, c).number
+
+
+@dataclass(frozen=True)
+class MeanScaled:
+    """The operator of that name with c = 2 / p on a set function over p elements."""
+
+    operator: str
+
+    def __call__(self, function: SetFunction) -> Surrogate:
+        return operator_named(self.operator, 2 / function.p)(function)
 
 
 def plan_of(number: int) -> Plan:
@@ -94,7 +110,7 @@ def plan_of(number: int) -> Plan:
     return _plans[number]
 
 
-def _closed_form(loss: Loss, operator: str, scale: float) -> ClosedForm | None:
+def _closed_form(loss: Loss, operator: str, scale: Scale) -> ClosedForm | None:
     if operator == "hinge":
         return ClosedForm(ModularForm(), hinged="loss")
     if isinstance(loss, Hamming):
@@ -105,7 +121,7 @@ def _closed_form(loss: Loss, operator: str, scale: float) -> ClosedForm | None:
     return None
 
 
-def _tversky(loss: TverskyFamily, operator: str, scale: float) -> ClosedForm | None:
+def _tversky(loss: TverskyFamily, operator: str, scale: Scale) -> ClosedForm | None:
     if loss.zero_division != 1:
         raise ValueError(
             f"{loss} costs {1 - loss.zero_division:g} on a set without positives that is predicted right; a set "
@@ -128,7 +144,7 @@ def _tversky(loss: TverskyFamily, operator: str, scale: float) -> ClosedForm | N
     return ClosedForm(form, hinged, "supermodular", scale=scale)
 
 
-def _rescaling(form: TverskyForm | ModularForm, operator: str, scale: float) -> ClosedForm | None:
+def _rescaling(form: TverskyForm | ModularForm, operator: str, scale: Scale) -> ClosedForm | None:
     if operator in ("slack", "margin"):
         return ClosedForm(form, rescaled="loss", margin=operator == "margin", scale=scale)
     return None
