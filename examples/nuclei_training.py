@@ -29,24 +29,24 @@ def soft_dice(scores: Tensor, truth: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class Method:
-    """A loss to train with; `criterion` takes the number of pixels of an image."""
+    """A loss to train with."""
 
     label: str
-    criterion: Callable[[int], Criterion]
+    criterion: Criterion
 
 
 METHODS = {
-    "bce": Method("cross-entropy", lambda _: binary_cross_entropy_with_logits),
-    "soft-dice": Method("soft Dice", lambda _: soft_dice),
-    "lovasz": Method("L Jaccard", lambda _: SetLoss("jaccard", "lovasz")),
-    "bd": Method("B_D Dice, c = 2", lambda _: SetLoss("dice", "bd")),
-    "bd-monotone": Method("B_D monotone Dice, c = 2", lambda _: SetLoss("dice", "bd-monotone")),
-    "slack": Method("S Dice, c = 2", lambda _: SetLoss("dice", "slack")),
-    "bd-pixel": Method("B_D Dice, c = 2/p", lambda p: SetLoss("dice", "bd", scale=2 / p)),
-    "bd-monotone-pixel": Method("B_D monotone Dice, c = 2/p", lambda p: SetLoss("dice", "bd-monotone", scale=2 / p)),
-    "slack-pixel": Method("S Dice, c = 2/p", lambda p: SetLoss("dice", "slack", scale=2 / p)),
-    "slack-1": Method("S Dice, c = 1", lambda _: SetLoss("dice", "slack", scale=1.0)),
-    "margin-pixel": Method("M Dice, c = 2/p", lambda p: SetLoss("dice", "margin", scale=2 / p)),
+    "bce": Method("cross-entropy", binary_cross_entropy_with_logits),
+    "soft-dice": Method("soft Dice", soft_dice),
+    "lovasz": Method("L Jaccard", SetLoss("jaccard", "lovasz")),
+    "bd": Method("B_D Dice, c = 2", SetLoss("dice", "bd", scale=2.0)),
+    "bd-monotone": Method("B_D monotone Dice, c = 2", SetLoss("dice", "bd-monotone", scale=2.0)),
+    "slack": Method("S Dice, c = 2", SetLoss("dice", "slack", scale=2.0)),
+    "bd-pixel": Method("B_D Dice, c = 2/p", SetLoss("dice", "bd", scale="mean")),
+    "bd-monotone-pixel": Method("B_D monotone Dice, c = 2/p", SetLoss("dice", "bd-monotone", scale="mean")),
+    "slack-pixel": Method("S Dice, c = 2/p", SetLoss("dice", "slack", scale="mean")),
+    "slack-1": Method("S Dice, c = 1", SetLoss("dice", "slack", scale=1.0)),
+    "margin-pixel": Method("M Dice, c = 2/p", SetLoss("dice", "margin", scale="mean")),
 }
 """p is the number of pixels of an image."""
 
@@ -91,7 +91,7 @@ def train(run: Run, data: Split, settings: Settings) -> Trained:
     """Adam with a cosine schedule and clipped gradients, on batches of whole images."""
     torch.manual_seed(run.seed)
     net = UNet().to(memory_format=torch.channels_last)
-    criterion = METHODS[run.method].criterion(settings.size**2)
+    criterion = METHODS[run.method].criterion
     optimiser = torch.optim.Adam(net.parameters(), lr=run.rate)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, settings.steps)
     images, truth = _tensors(data.train)

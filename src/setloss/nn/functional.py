@@ -22,8 +22,8 @@ def set_loss(
     target: Tensor,
     *,
     loss: str | Loss = "dice",
-    operator: str = "bd",
-    scale: Scale = 2.0,
+    operator: str = "bd-monotone",
+    scale: Scale = "mean",
     mode: Mode = "binary",
     over: Over = "image",
     ignore_index: int | None = None,
@@ -46,8 +46,9 @@ def set_loss(
     loss
         A name ("dice", "jaccard", "hamming", "curve1", ...) or any loss of `setloss.losses`, your own included.
     operator, scale
-        "bd", "bd-monotone", "slack", "margin", "lovasz" or "hinge", and the scale c of rescaled parts: a number, or
-        "mean" for 2 / |V|, two over the number of elements of each set, which is the one to take for images.
+        "bd", "bd-monotone", "slack", "margin", "lovasz" or "hinge", and the scale c of rescaled parts: a number (2 as
+        printed in the paper), or "mean" for two over the number of elements of each set. docs/pytorch.md has the
+        results that made the defaults: with c = 2 networks for images train badly.
     mode
         "binary", "multilabel" or "multiclass".
     over

@@ -20,9 +20,9 @@ class SetLoss(nn.Module):
     def __init__(
         self,
         loss: str | Loss = "dice",
-        operator: str = "bd",
+        operator: str = "bd-monotone",
         *,
-        scale: Scale = 2.0,
+        scale: Scale = "mean",
         mode: Mode = "binary",
         over: Over = "image",
         ignore_index: int | None = None,
