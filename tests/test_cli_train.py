@@ -156,7 +156,7 @@ def test_label_sets_from_file_to_model_to_labels_to_losses(folder, file):
     assert (document["primal"], document["dual"]) == (model.solution_.primal, model.solution_.dual)
     assert (document["gap"], document["iterations"]) == (model.dual_gap_, model.n_iter_)
     assert document["training_loss"] == pytest.approx(1 - model.score(data.X, data.Y))
-    assert (document["loss"], document["operator"], document["C"]) == ("dice", "bd", 0.5)
+    assert (document["loss"], document["operator"], document["C"]) == ("dice", "slack", 0.5)
     assert (document["sets"], document["features"], document["model"]) == (40, 4, "m.skops")
     np.testing.assert_array_equal(saved().coef_, model.coef_)
     np.testing.assert_array_equal(saved().intercept_, model.intercept_)
@@ -325,11 +325,11 @@ def test_candidates_that_did_not_converge_are_counted(folder):
 def test_words(folder):
     lines = run("train", "tracks.csv", "--model", "m.skops").stdout.splitlines()
     assert lines[0].startswith("converged: gap ")
-    assert lines[1] == "dice with bd, C = 1"
+    assert lines[1] == "dice with slack, C = 1"
     assert lines[2].startswith("training loss 0.")
     assert lines[3] == "model written to m.skops"
     lines = run("evaluate", "m.skops", "tracks.csv").stdout.splitlines()
-    assert lines[0] == "m.skops: trained for dice with bd, C = 1"
+    assert lines[0] == "m.skops: trained for dice with slack, C = 1"
     assert [line.split()[0] for line in lines[1:]] == SHOWN
     assert lines[1].endswith("(its own)")
 

@@ -26,14 +26,14 @@ def test_it_solves_the_problem_of_the_bags():
     truth, rows = y == 1, np.arange(len(y))
     problem = Problem(
         Design.of(X, 1.0),
-        batch_surrogate(Dice(), truth, offsets, "bd"),
+        batch_surrogate(Dice(), truth, offsets, "slack", 1.0),
         np.where(truth, 1.0, -1.0),
         rows,
         np.zeros_like(rows),
         np.full(len(offsets) - 1, 0.7),
     )
     expected = solve(problem, "cutting_plane", Limits(1e-7))
-    model = BagClassifier(C=0.7, **TIGHT).fit(X, y, groups=groups)
+    model = BagClassifier(C=0.7, intercept_scaling=1.0, **TIGHT).fit(X, y, groups=groups)
     np.testing.assert_array_equal(model.coef_, expected.parameters[:, :-1])
     np.testing.assert_array_equal(model.intercept_, expected.parameters[:, -1])
     assert model.coef_.shape == (1, 5)

@@ -46,7 +46,7 @@ def ragged_problem(X, Y, C=1.0):
     truth = np.array(truth)
     return Problem(
         Design.of(X, 1.0),
-        batch_surrogate(Dice(), truth, np.array(offsets), "bd"),
+        batch_surrogate(Dice(), truth, np.array(offsets), "slack", 1.0),
         np.where(truth, 1.0, -1.0),
         np.array(rows),
         np.array(tasks),
@@ -57,7 +57,7 @@ def ragged_problem(X, Y, C=1.0):
 
 def test_missing_labels_are_left_out_of_the_set():
     X, Y = data_with_gaps()
-    model = SetClassifier(**TIGHT).fit(X, Y)
+    model = SetClassifier(intercept_scaling=1.0, **TIGHT).fit(X, Y)
     expected = solve(ragged_problem(X, Y), "cutting_plane", Limits(1e-7))
     np.testing.assert_array_equal(model.coef_, expected.parameters[:, :-1])
     assert objective(model) == expected.primal
@@ -231,6 +231,7 @@ def test_score_is_one_minus_the_mean_loss(loss):
         ({"C": np.nan}, "C must be a positive number"),
         ({"C": np.inf}, "C must be a positive number"),
         ({"intercept_scaling": 0.0}, "intercept_scaling must be a positive number"),
+        ({"intercept_scaling": "none"}, "intercept_scaling must be a positive number or"),
         ({"loss": "dicee"}, "there is no loss 'dicee'; the names are dice"),
         ({"operator": "db"}, "there is no operator 'db'; the names are bd"),
         ({"solver": "sgd"}, "there is no solver 'sgd'; the names are auto"),
@@ -309,8 +310,24 @@ def test_labels_that_do_not_fit_the_model_are_not_scored(spoil):
         model.score(X, spoil(Y))
 
 
+def test_the_intercept_weighs_as_much_as_the_mean_row_by_default():
+    X, Y = label_data()
+    norm = np.sqrt((X**2).sum() / len(X))
+    expected = SetClassifier(intercept_scaling=norm, **TIGHT).fit(X, Y)
+    for features in (X, csr_array(X)):
+        found = SetClassifier(**TIGHT).fit(features, Y)
+        np.testing.assert_allclose(found.intercept_, expected.intercept_, rtol=1e-6)
+    tenfold = SetClassifier(C=0.01, **TIGHT).fit(10 * X, Y)  # the units of the features do not matter
+    np.testing.assert_allclose(tenfold.predict(10 * X), expected.predict(X))
+
+
+def test_features_that_are_all_zero_still_have_an_intercept():
+    _, Y = label_data()
+    assert SetClassifier().fit(np.zeros((len(Y), 2)), Y).intercept_.shape == (Y.shape[1],)
+
+
 def test_the_costs_of_a_problem_are_C_times_the_weights():
     X, Y = data_with_gaps()
     problem = ragged_problem(X, Y)
     expected = solve(replace(problem, costs=0.3 * problem.costs), "cutting_plane", Limits(1e-7))
-    assert objective(SetClassifier(C=0.3, **TIGHT).fit(X, Y)) == expected.primal
+    assert objective(SetClassifier(C=0.3, intercept_scaling=1.0, **TIGHT).fit(X, Y)) == expected.primal

@@ -93,7 +93,7 @@ def test_the_outcome_is_the_loss_of_a_model_fitted_by_hand():
     found = run_protocol(made, ["bd"], ["dice"], protocol)["dice", "bd"]
     fold, y = stratified_folds(made.units, made.strata, 3, 0), made.targets[""]
     for k in range(3):
-        model = BagClassifier("dice", "bd", C=0.1, tol=1e-2, max_iter=50)
+        model = BagClassifier("dice", "bd", scale=2.0, C=0.1, tol=1e-2, max_iter=50, intercept_scaling=1.0)
         model.fit(made.X[fold != k], y[fold != k], made.groups[fold != k])
         losses = model.losses(made.X[fold == k], y[fold == k], made.groups[fold == k])
         assert found.losses[k] == pytest.approx(losses.mean())
@@ -117,6 +117,16 @@ def test_c_is_the_one_of_least_inner_loss():
             total += loss_named("curve2")(y[inner == k], right, groups=groups[inner == k]).sum()
         totals.append(total)
     assert chosen == ((SMALL.Cs[int(np.argmin(totals))],),)
+
+
+def test_the_smallest_c_within_one_standard_error(monkeypatch):
+    from setloss.experiments import tracks
+
+    steady, noisy = [0.5, 0.5, 0.5, 0.5], [0.1, 0.3, 0.1, 0.3]  # mean 0.2, standard error 0.058
+    for middle, expected in (([0.25] * 4, 0.1), ([0.26] * 4, 1.0)):
+        columns = np.array([[steady, middle, noisy]])
+        monkeypatch.setattr(tracks, "_inner_losses", lambda *given, columns=columns: (columns, 0.0))
+        assert tracks.choose_C(problem(), METHODS["bd"], "curve1", SMALL) == expected
 
 
 # ---------------------------------------------------------------- repeats

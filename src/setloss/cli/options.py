@@ -59,7 +59,7 @@ class TrainingOptions:
 
     operator: Annotated[
         str | None,
-        typer.Option(help="Surrogate: bd, bd-monotone, slack, margin, lovasz or hinge.", show_default="bd"),
+        typer.Option(help="Surrogate: slack, margin, bd, bd-monotone, lovasz or hinge.", show_default="slack"),
     ] = None
     C: Annotated[
         float | None, typer.Option("--C", help="Weight of the risk against the regulariser.", show_default="1")
@@ -76,7 +76,7 @@ class TrainingOptions:
     operators: Annotated[
         str | None, typer.Option(help="With --cv: the operators to try, as bd,slack,hinge.", metavar="NAME,...")
     ] = None
-    scale: Annotated[float, typer.Option(help="The scale c of slack and margin rescaling.")] = 2.0
+    scale: Annotated[float, typer.Option(help="The scale c of slack and margin rescaling.")] = 1.0
     tol: Annotated[float, typer.Option(help="Relative duality gap to reach.")] = 1e-3
     max_iter: Annotated[int, typer.Option(help="Most iterations (of each fit).")] = 1000
     max_time: Annotated[float | None, typer.Option(help="Most seconds (of each fit).")] = None
@@ -127,7 +127,7 @@ class TrainingOptions:
 
     def operator_list(self) -> list[str]:
         """The operators to choose from; usually one."""
-        return [name.strip() for name in (self.operators or self.operator or "bd").split(",")]
+        return [name.strip() for name in (self.operators or self.operator or "slack").split(",")]
 
     def path(self) -> list[float]:
         """The values of C to choose from."""

@@ -31,7 +31,8 @@ class BagClassifier(LinearSetModel):
         """
         if y is None:
             raise ValueError("This BagClassifier estimator requires y to be passed, but the target y is None.")
-        loss, constant = self._loss(), self._constant()
+        loss = self._loss()
+        self._check_parameters()
         X = self._checked_X(X, reset=True)
         y = column_or_1d(y, warn=True)
         check_consistent_length(X, y)
@@ -49,8 +50,10 @@ class BagClassifier(LinearSetModel):
         ordered = Bags(bags.offsets)
         truth = positive[rows]
         bag_weights = ordered.totals(weights[rows]) / ordered.sizes
+        of_frames = np.zeros(len(y))
+        of_frames[rows] = np.repeat(bag_weights, ordered.sizes)
         problem = Problem(
-            Design.of(X, constant),
+            Design.of(X, self._constant(X, of_frames)),
             batch_surrogate(loss, truth, ordered, self.operator, float(self.scale)),
             np.where(truth, 1.0, -1.0),
             rows.astype(np.int64),

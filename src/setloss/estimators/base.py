@@ -5,10 +5,11 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from numbers import Real
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, check_random_state, validate_data
@@ -25,16 +26,16 @@ class LinearSetModel(ClassifierMixin, BaseEstimator):
     def __init__(
         self,
         loss: str | Loss = "dice",
-        operator: str | Operator = "bd",
+        operator: str | Operator = "slack",
         *,
-        scale: float = 2.0,
+        scale: float = 1.0,
         C: float = 1.0,
         tol: float = 1e-3,
         max_iter: int = 1000,
         max_time: float | None = None,
         solver: str = "auto",
         fit_intercept: bool = True,
-        intercept_scaling: float = 1.0,
+        intercept_scaling: float | Literal["auto"] = "auto",
         warm_start: bool = False,
         checkpoint: str | None = None,
         random_state: Any = None,
@@ -66,14 +67,23 @@ class LinearSetModel(ClassifierMixin, BaseEstimator):
             return loss_named(self.loss)
         raise TypeError(f"loss is a name or a Loss such as Dice(); got {type(self.loss).__name__}")
 
-    def _constant(self) -> float:
+    def _check_parameters(self) -> None:
         if not (np.isfinite(self.C) and self.C > 0):
             raise ValueError(f"C must be a positive number; got {self.C}")
         if not (isinstance(self.scale, Real) and np.isfinite(float(self.scale)) and self.scale > 0):
             raise ValueError(f"the scale c must be a positive number; got {self.scale!r}")
-        if not (np.isfinite(self.intercept_scaling) and self.intercept_scaling > 0):
-            raise ValueError(f"intercept_scaling must be a positive number; got {self.intercept_scaling}")
-        return float(self.intercept_scaling) if self.fit_intercept else 0.0
+        constant = self.intercept_scaling
+        if constant != "auto" and not (isinstance(constant, Real) and 0 < float(constant) < np.inf):
+            raise ValueError(f'intercept_scaling must be a positive number or "auto"; got {constant!r}')
+
+    def _constant(self, X: Any, weights: Array) -> float:
+        """The value of the feature that is the intercept's: the root mean squared norm of the rows, or as asked."""
+        if not self.fit_intercept:
+            return 0.0
+        if self.intercept_scaling != "auto":
+            return float(self.intercept_scaling)
+        squares = X.multiply(X).sum(axis=1) if issparse(X) else np.einsum("ij,ij->i", X, X)
+        return float(np.sqrt(np.average(np.ravel(squares).astype(np.float64), weights=weights))) or 1.0
 
     def _limits(self) -> Limits:
         from setloss.estimators.progress import report_to_log

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from scipy.sparse import issparse
@@ -33,18 +33,18 @@ class CrossValidatedModel(LinearSetModel):
     def __init__(
         self,
         loss: str | Loss = "dice",
-        operator: str | Operator = "bd",
+        operator: str | Operator = "slack",
         *,
         Cs: int | Sequence[float] = 7,
         operators: Sequence[str | Operator] | None = None,
         cv: Any = 5,
-        scale: float = 2.0,
+        scale: float = 1.0,
         tol: float = 1e-3,
         max_iter: int = 1000,
         max_time: float | None = None,
         solver: str = "auto",
         fit_intercept: bool = True,
-        intercept_scaling: float = 1.0,
+        intercept_scaling: float | Literal["auto"] = "auto",
         random_state: Any = None,
         verbose: int = 0,
         callbacks: Sequence[Any] = (),

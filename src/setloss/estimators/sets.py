@@ -26,9 +26,10 @@ class SetClassifier(LinearSetModel):
     loss
         A name ("dice", "f1", "jaccard", "hamming", "curve1"...) or a `Loss`.
     operator
-        The surrogate B: "bd", "bd-monotone", "slack", "margin", "lovasz" or "hinge".
+        The surrogate B: "slack", "margin", "bd", "bd-monotone", "lovasz" or "hinge". docs/which-operator.md has the
+        measurements that made the default.
     scale
-        c of slack and margin rescaling; 2 as printed in the paper, 1 is the tightest extension.
+        c of slack and margin rescaling: 1 is the tightest extension, 2 is printed in the paper.
     C
         Weight of the risk against the regulariser.
     tol
@@ -38,7 +39,8 @@ class SetClassifier(LinearSetModel):
     solver
         "auto", "frank_wolfe", "cutting_plane", "n_slack" or "subgradient".
     fit_intercept, intercept_scaling
-        An intercept is one more feature of constant value `intercept_scaling`, regularised like the others.
+        An intercept is one more feature of constant value `intercept_scaling`, regularised like the others; "auto" is
+        the root mean squared norm of the rows of X, so that it weighs as much as all features together.
     warm_start
         Start from the last solution.
     checkpoint
@@ -58,7 +60,8 @@ class SetClassifier(LinearSetModel):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SetClassifier:
         """Train on X (n, d) and labels y (n, p) in {0, 1}; NaN in y is a missing label, left out of its set."""
-        loss, constant = self._loss(), self._constant()
+        loss = self._loss()
+        self._check_parameters()
         X = self._checked_X(X, reset=True)
         truth, known = self._labels(y)
         check_consistent_length(X, truth)
@@ -71,7 +74,7 @@ class SetClassifier(LinearSetModel):
         sizes = known[used].sum(axis=1)
         bags = Bags.from_offsets(np.concatenate(([0], np.cumsum(sizes))))
         problem = Problem(
-            Design.of(X, constant),
+            Design.of(X, self._constant(X, weights * known.any(axis=1))),
             batch_surrogate(loss, flat, bags, self.operator, float(self.scale)),
             np.where(flat, 1.0, -1.0),
             used[rows].astype(np.int64),

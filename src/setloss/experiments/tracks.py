@@ -185,26 +185,48 @@ def _choose(
     grid = sorted(protocol.Cs)
     if len(grid) == 1:
         return dict.fromkeys(variants, grid[0]), 0.0
-    inner = stratified_folds(units, strata, protocol.inner, protocol.seed + 1)
-    totals = np.zeros((len(variants), len(grid)))
-    seconds = 0.0
-    for k in range(protocol.inner):
-        part, held_out = training.part(inner != k), training.part(inner == k)
-        path = rules_along_path(method, variants[0][0], part, grid, protocol.budget, standardise=standardise)
-        for j, rule in enumerate(path):
-            seconds += rule.seconds
-            for i, (loss, vote) in enumerate(variants):
-                totals[i, j] += bag_losses(rule, held_out, loss, vote=vote).sum()
-    best = np.argmin(totals, axis=1)
+    losses, seconds = _inner_losses(method, training, units, strata, variants, standardise, protocol)
+    best = np.argmin(losses.sum(axis=2), axis=1)
     return {variant: grid[j] for variant, j in zip(variants, best, strict=True)}, seconds
 
 
+def _inner_losses(
+    method: Method,
+    training: Frames,
+    units: NDArray[Any],
+    strata: NDArray[Any],
+    variants: list[tuple[str, bool]],
+    standardise: bool,
+    protocol: Protocol,
+) -> tuple[Array, float]:
+    """The loss of every held-out bag, by variant and C, and the seconds of training."""
+    inner = stratified_folds(units, strata, protocol.inner, protocol.seed + 1)
+    folds, seconds = [], 0.0
+    for k in range(protocol.inner):
+        part, held_out = training.part(inner != k), training.part(inner == k)
+        path = rules_along_path(method, variants[0][0], part, protocol.Cs, protocol.budget, standardise=standardise)
+        columns = []
+        for rule in path:
+            seconds += rule.seconds
+            columns.append([bag_losses(rule, held_out, loss, vote=vote) for loss, vote in variants])
+        folds.append(np.swapaxes(columns, 0, 1))
+    return np.concatenate(folds, axis=2), seconds
+
+
 def choose_C(problem: TrackProblem, method: Method, loss: str, protocol: Protocol) -> float:
-    """The C that the inner folds choose for the first question when all bags are training bags."""
+    """The smallest C whose inner loss is within one standard error of the least, all bags being training bags.
+
+    For comparisons of solvers, which take longer the larger C is: where the loss hardly depends on C, chance picks
+    the least one.
+    """
     y = next(iter(problem.targets.values()))
-    frames, variant = Frames(problem.X, y, problem.groups), (loss, False)
-    chosen, _ = _choose(method, frames, problem.units, problem.strata, [variant], problem.standardise, protocol)
-    return chosen[variant]
+    frames = Frames(problem.X, y, problem.groups)
+    parts = (problem.units, problem.strata, [(loss, False)], problem.standardise, protocol)
+    losses = _inner_losses(method, frames, *parts)[0][0]
+    means = losses.mean(axis=1)
+    best = int(np.argmin(means))
+    allowed = means[best] + losses[best].std(ddof=1) / np.sqrt(losses.shape[1])
+    return sorted(protocol.Cs)[int(np.argmax(means <= allowed))]
 
 
 def bag_losses(rule: Rule, frames: Frames, loss: str, *, vote: bool) -> Array:

@@ -5,8 +5,8 @@ add the plane at its solution. Primal is the best objective so far, dual the val
 to the primal. With S greedy there is no primal: what its search sees can lie below the true objective, so that
 its "gap" certifies nothing, and it is drawn dashed.
 
-Every surrogate runs at the C that cross-validation on its own loss chooses from the grid of Table 2: one C for all
-would mean nothing, for the slopes of S are up to 2 p times those of the loss.
+Every surrogate runs at the smallest C of Table 2's grid whose cross-validated loss is within one standard error of
+the least. One C for all would mean nothing, for the slopes of S are up to 2 p times those of the loss.
 """
 
 from __future__ import annotations
@@ -148,9 +148,9 @@ def _table(problem: TrackProblem, found: Traces, max_iter: int) -> Table:
             certified = "yes" if one.certifies else "no"
             rows.append((f"loss {curve[-1]}", STYLES[method].label, f"{one.C:g}", *cells, certified))
     note = (
-        f"{problem.shape}{'; ' if problem.note else ''}{problem.note}. Training on all bags, C chosen by "
-        "cross-validation for each surrogate and loss. S greedy ends when its search finds nothing more, "
-        "which bounds nothing."
+        f"{problem.shape}{'; ' if problem.note else ''}{problem.note}. Training on all bags, C for each "
+        "surrogate and loss the smallest within one standard error of the best in cross-validation. S "
+        "greedy ends when its search finds nothing more, which bounds nothing."
     )
     columns = ("loss", "surrogate", "C", *(f"to gap {level}" for level in LEVELS), "certified")
     return Table(f"{problem.title}: cutting-plane iterations", columns, tuple(rows), note)
@@ -159,7 +159,7 @@ def _table(problem: TrackProblem, found: Traces, max_iter: int) -> Table:
 def _figure(k: int, problem: TrackProblem, found: Traces) -> Figure:
     caption = (
         f"{problem.title} ({problem.shape}): relative primal-dual gap by cutting-plane iterations, each "
-        "surrogate at the C that cross-validation chooses. The gap of S greedy (dashed) is what its "
+        "surrogate at a C that cross-validation chooses. The gap of S greedy (dashed) is what its "
         "approximate search sees and certifies nothing. The table has every C."
     )
     name = "figure5" if k == 0 else f"figure5_{problem.name.replace('-', '_')}"
