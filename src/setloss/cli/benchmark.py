@@ -2,26 +2,19 @@
 
 import importlib.util
 import json
-import os
-import signal
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from setloss.cli.benchmark_tracks import tracks
 from setloss.cli.errors import InputError, OneSentenceGroup
+from setloss.cli.long_work import INTERRUPTED, Interrupted, ctrl_c, make_folder, progress_bar
 
 if TYPE_CHECKING:
-    from rich.progress import Progress
-
     from setloss.experiments.document import Document
     from setloss.experiments.label_sets import Outcome, Plan
 
-INTERRUPTED = 130
 EPILOG = (
     "Exit codes: 0 fine; 2 bad input (one sentence on standard error says what); 130 interrupted: the results of "
     "the data sets that are done stay."
@@ -37,10 +30,6 @@ def _benchmark(context: typer.Context) -> None:
     """Our operators against what people use now, on data of yours."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
-
-
-class _Interrupted(BaseException):
-    """Ctrl-C. Not a KeyboardInterrupt, which solvers take as a wish for the best model so far."""
 
 
 @benchmark.command(epilog=EPILOG)
@@ -85,14 +74,14 @@ def multilabel(
         found = find_data_sets(data, _listed(datasets))
     except DatasetError as error:
         raise InputError(f"--data: {error}") from None
-    _make_folder(out)
+    make_folder(out)
     outcomes: list[Outcome] = []
     try:
-        with _ctrl_c():
+        with ctrl_c():
             _run(found, plan, out, outcomes)
     except ValueError as error:  # what the readers, the folds and the estimators say of data they cannot use
         raise InputError(str(error)) from None
-    except _Interrupted:
+    except Interrupted:
         done = ", ".join(outcome.name for outcome in outcomes) or "none"
         typer.echo(f"setloss: interrupted; data sets done and written to {out}: {done}", err=True)
         raise typer.Exit(INTERRUPTED) from None
@@ -120,34 +109,7 @@ def _listed(names: str | None) -> list[str] | None:
     return None if names is None else [name.strip() for name in names.split(",")]
 
 
-def _make_folder(out: Path) -> None:
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"--out: {out} cannot be made: {error.strerror or error}") from None
-    if not os.access(out, os.W_OK | os.X_OK):
-        raise InputError(f"--out: {out} cannot be written to")
-
-
 # ---------------------------------------------------------------- the work
-
-
-@contextmanager
-def _ctrl_c() -> Iterator[None]:
-    """Ctrl-C ends the work at once, wherever it is."""
-    listening = signal.getsignal(signal.SIGINT) is not signal.SIG_IGN
-    if not listening or threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGINT, _interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
-def _interrupt(number: int, frame: Any) -> NoReturn:
-    raise _Interrupted
 
 
 def _run(found: dict[str, tuple[Path, ...]], plan: "Plan", out: Path, outcomes: "list[Outcome]") -> None:
@@ -155,7 +117,7 @@ def _run(found: dict[str, tuple[Path, ...]], plan: "Plan", out: Path, outcomes: 
     from setloss.experiments.label_sets import run_data_set
     from setloss.experiments.label_sets_data import read_data_set
 
-    with _bar() as bar:
+    with progress_bar(counted=True) as bar:
         task = bar.add_task("starting", total=len(found) * len(plan.methods) * (plan.folds or 1))
         for name, files in found.items():
             bar.update(task, description=f"{name}: reading")
@@ -166,22 +128,6 @@ def _run(found: dict[str, tuple[Path, ...]], plan: "Plan", out: Path, outcomes: 
 
             outcomes.append(run_data_set(examples, plan, hear))
             _write(_report(outcomes, plan), out)
-
-
-def _bar() -> "Progress":
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    console = Console(stderr=True, highlight=False, markup=False)
-    return Progress(
-        BarColumn(bar_width=20),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("{task.description}", markup=False),
-        console=console,
-        transient=True,
-        disable=not console.is_terminal or console.is_dumb_terminal,
-    )
 
 
 # ---------------------------------------------------------------- what came out

@@ -1,18 +1,15 @@
 """``setloss benchmark tracks``: operators against LinearSVC and logistic regression on real bags of frames."""
 
 import json
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from setloss.cli.errors import InputError
-from setloss.cli.interrupt import INTERRUPTED, Interrupted, ctrl_c
+from setloss.cli.long_work import INTERRUPTED, Interrupted, ctrl_c, make_folder, progress_bar
 
 if TYPE_CHECKING:
-    from rich.progress import Progress
-
     from setloss.experiments.document import Document, Table
     from setloss.experiments.tracks import Protocol
 
@@ -41,7 +38,7 @@ def tracks(
     """
     folder = _data_folder(data)
     names = _names(datasets, folder)
-    _make_folder(out)
+    make_folder(out)
     documents: dict[str, Document] = {}
     try:
         with ctrl_c():
@@ -96,15 +93,6 @@ def _names(asked: str | None, folder: Path) -> list[str]:
     return names
 
 
-def _make_folder(out: Path) -> None:
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"--out: {out} cannot be made: {error.strerror or error}") from None
-    if not os.access(out, os.W_OK | os.X_OK):
-        raise InputError(f"--out: {out} cannot be written to")
-
-
 def _protocol(full: bool, seed: int, jobs: int | None) -> "Protocol":
     from dataclasses import replace
 
@@ -128,7 +116,7 @@ def _run(
     from setloss.experiments.track_benchmark import SOURCES, benchmark, follow_each
 
     loaders = [partial(SOURCES[name], folder, full) for name in names]
-    with _bar() as bar:
+    with progress_bar(counted=False) as bar:
         task = bar.add_task("reading", total=1.0)
 
         def follow(share: float, doing: str) -> None:
@@ -142,21 +130,6 @@ def _run(
                 documents[problem.name] = document
         except DatasetError as error:
             raise InputError(str(error)) from None
-
-
-def _bar() -> "Progress":
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-    console = Console(stderr=True, highlight=False, markup=False)
-    return Progress(
-        BarColumn(bar_width=20),
-        TimeElapsedColumn(),
-        TextColumn("{task.description}", markup=False),
-        console=console,
-        transient=True,
-        disable=not console.is_terminal or console.is_dumb_terminal,
-    )
 
 
 def _ranks(documents: "dict[str, Document]") -> "list[Table]":

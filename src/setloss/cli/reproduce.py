@@ -1,7 +1,6 @@
 """``setloss reproduce``: the paper's tables and figures into a folder, and one page about all of them."""
 
 import importlib.util
-import os
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -10,11 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from setloss.cli.errors import InputError
-from setloss.cli.interrupt import INTERRUPTED, Interrupted, ctrl_c
+from setloss.cli.long_work import INTERRUPTED, Interrupted, ctrl_c, make_folder, progress_bar
 
 if TYPE_CHECKING:
-    from rich.progress import Progress
-
     from setloss.experiments.document import Document
     from setloss.paper.artefact import Settings
     from setloss.paper.claims import Finding
@@ -54,7 +51,7 @@ def reproduce(
         raise InputError(str(error)) from None
     _check_drawing()
     _check_data(data)
-    _check_folder(out)
+    make_folder(out)
     made: list[Document] = []
     try:
         with ctrl_c():
@@ -79,15 +76,6 @@ def _check_data(data: Path | None) -> None:
         raise InputError(f"--data: there is no folder {data}")
 
 
-def _check_folder(out: Path) -> None:
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"--out: {out} cannot be made: {error.strerror or error}") from None
-    if not os.access(out, os.W_OK | os.X_OK):
-        raise InputError(f"--out: {out} cannot be written to")
-
-
 # ---------------------------------------------------------------- the work
 
 
@@ -95,7 +83,7 @@ def _make_all(
     wanted: tuple[str, ...], out: Path, settings: "Settings", made: "list[Document]", *, quiet: bool
 ) -> None:
     """One artefact after the other; its files and the report are written as soon as it is there."""
-    with _bar() as bar:
+    with progress_bar(counted=True) as bar:
         task = bar.add_task("starting", total=len(wanted))
         for number, name in enumerate(wanted):
 
@@ -131,22 +119,6 @@ def _write(document: "Document", settings: "Settings", seconds: float, out: Path
         write_report(out)
     except OSError as error:
         raise InputError(f"--out: {error.filename or out} cannot be written: {error.strerror or error}") from None
-
-
-def _bar() -> "Progress":
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    console = Console(stderr=True, highlight=False, markup=False)
-    return Progress(
-        BarColumn(bar_width=20),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("{task.description}", markup=False),
-        console=console,
-        transient=True,
-        disable=not console.is_terminal or console.is_dumb_terminal,
-    )
 
 
 # ---------------------------------------------------------------- what came out
