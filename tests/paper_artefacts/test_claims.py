@@ -53,6 +53,13 @@ def test_best_on_dice(homogeneous, mixed, verdict):
     assert len(found.points) == 8
 
 
+def test_to_be_best_is_to_beat_every_rival():
+    """Better than two of four on one toy, and than none on the other."""
+    some = losses(bd=0.2, hinge=0.3, slack_greedy=0.3, slack=0.2, slack_released=0.4, lovasz_jaccard=0.1)
+    assert str(judged(toy(some, LEVEL), "least Dice loss").verdict) == "does not hold"
+    assert str(judged(toy(some, BEST), "least Dice loss").verdict) == "holds in part"
+
+
 @pytest.mark.parametrize(
     ("cell", "verdict"), [(BEST, "holds"), (losses(bd=0.3, slack_greedy=0.4, slack_released=0.1), "holds in part")]
 )

@@ -94,19 +94,27 @@ def _labels(methods: Iterable[str]) -> str:
     return ", ".join(map(_label, methods))
 
 
-def _against(cells: Cells, method: str, rivals: tuple[str, ...], claim: Callable[[Comparison], bool]) -> list[Point]:
+def _against(
+    cells: Cells,
+    method: str,
+    rivals: tuple[str, ...],
+    claim: Callable[[Comparison], bool],
+    *,
+    all_of_them: bool = False,
+) -> list[Point]:
+    """A point per cell and rival; with `all_of_them` a cell is for the claim only if every rival is."""
     points = []
     for place, measured, losses in cells:
         for rival in rivals:
             if method in losses and rival in losses:
                 found = Comparison.of(losses[method], losses[rival])
                 words = f"{measured}: {_label(method)} {found.word} {_label(rival)}, {found}"
-                points.append(Point(place, claim(found), words))
+                points.append(Point(place, claim(found), words, measured if all_of_them else ""))
     return points
 
 
 def _best_on_dice(numbers: Numbers) -> list[Point]:
-    return _against(_toy(numbers), "bd", DICE_RIVALS, lambda found: found.better)
+    return _against(_toy(numbers), "bd", DICE_RIVALS, lambda found: found.better, all_of_them=True)
 
 
 def _better_than_slack_twice(numbers: Numbers) -> list[Point]:
@@ -115,11 +123,18 @@ def _better_than_slack_twice(numbers: Numbers) -> list[Point]:
 
 
 def _best_on_losses_1_and_2(numbers: Numbers) -> list[Point]:
-    return _against(_tracks(numbers, ("curve1", "curve2")), "bd", RIVALS, lambda found: found.better)
+    cells = _tracks(numbers, ("curve1", "curve2"))
+    return _against(cells, "bd", RIVALS, lambda found: found.better, all_of_them=True)
 
 
 def _no_gain_on_losses_3_and_4(numbers: Numbers) -> list[Point]:
-    return _against(_tracks(numbers, ("curve3", "curve4")), "bd", RIVALS, lambda found: not found.better)
+    points = []
+    for place, measured, losses in _tracks(numbers, ("curve3", "curve4")):
+        rivals = [rival for rival in RIVALS if rival in losses]
+        beaten = [rival for rival in rivals if Comparison.of(losses["bd"], losses[rival]).better]
+        words = f"{measured}: B_D better than {_labels(beaten) or 'none'} of {_labels(rivals)}"
+        points.append(Point(place, len(beaten) < len(rivals), words))
+    return points
 
 
 def _approximate_inference_fails(numbers: Numbers) -> list[Point]:

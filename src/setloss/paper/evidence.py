@@ -61,19 +61,26 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Point:
-    """One test of a claim: where it was made, whether it came out for the claim, and the figures in words."""
+    """One test of a claim: where it was made, whether it came out for the claim, and the figures in words.
+
+    Points of one place and one `case` count together: to be best is to beat every rival.
+    """
 
     where: str
     holds: bool
     words: str
+    case: str = ""
 
 
 def weigh(points: Sequence[Point]) -> Verdict:
-    """All points for the claim: it holds; none: it does not; else in part. Without points nothing is decided."""
-    if not points:
+    """All cases for the claim: it holds; none: it does not; else in part. Without points nothing is decided."""
+    cases: dict[tuple[str, str], bool] = {}
+    for point in points:
+        key = point.where, point.case or point.words
+        cases[key] = cases.get(key, True) and point.holds
+    if not cases:
         return Verdict.OPEN
-    count = sum(point.holds for point in points)
-    return Verdict.HOLDS if count == len(points) else Verdict.FAILS if count == 0 else Verdict.IN_PART
+    return Verdict.HOLDS if all(cases.values()) else Verdict.IN_PART if any(cases.values()) else Verdict.FAILS
 
 
 def sentence(points: Sequence[Point]) -> str:

@@ -58,7 +58,8 @@ for them is said where it is used, and a claim that fails here may hold on the o
 <section id="claims">
 <h2>The paper’s claims</h2>
 <p>Methods are compared on the same repeats or folds; a difference counts if it is more than two standard errors. A
-claim holds if all comparisons are for it, in part if some are. {_count(judged)}</p>
+claim to be best counts where every rival is beaten. A claim holds if all cases are for it, in part if some are.
+{_count(judged)}</p>
 {_claims(judged)}
 </section>
 {sections}
