@@ -6,11 +6,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import typer
-from setloss.cli.interrupt import Interrupted
 from typer.testing import CliRunner
 
 from setloss.cli.benchmark_tracks import tracks
 from setloss.cli.errors import OneSentenceGroup
+from setloss.cli.long_work import Interrupted
 from setloss.experiments import track_benchmark
 from setloss.experiments.document import Document
 from setloss.experiments.track_benchmark import benchmark, rank_table
