@@ -119,12 +119,11 @@ def test_c_is_the_one_of_least_inner_loss():
     assert chosen == ((SMALL.Cs[int(np.argmin(totals))],),)
 
 
-def test_the_smallest_c_within_one_standard_error(monkeypatch):
+def test_c_of_least_loss_when_all_bags_are_for_training(monkeypatch):
     from setloss.experiments import tracks
 
-    steady, noisy = [0.5, 0.5, 0.5, 0.5], [0.1, 0.3, 0.1, 0.3]  # mean 0.2, standard error 0.058
-    for middle, expected in (([0.25] * 4, 0.1), ([0.26] * 4, 1.0)):
-        columns = np.array([[steady, middle, noisy]])
+    for middle, expected in ((0.1, 0.1), (0.3, 1.0), (0.2, 0.1)):  # of equally good ones the smallest
+        columns = np.array([[[0.5] * 4, [middle] * 4, [0.2] * 4]])
         monkeypatch.setattr(tracks, "_inner_losses", lambda *given, columns=columns: (columns, 0.0))
         assert tracks.choose_C(problem(), METHODS["bd"], "curve1", SMALL) == expected
 

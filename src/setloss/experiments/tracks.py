@@ -214,19 +214,11 @@ def _inner_losses(
 
 
 def choose_C(problem: TrackProblem, method: Method, loss: str, protocol: Protocol) -> float:
-    """The smallest C whose inner loss is within one standard error of the least, all bags being training bags.
-
-    For comparisons of solvers, which take longer the larger C is: where the loss hardly depends on C, chance picks
-    the least one.
-    """
+    """The C of least inner loss, all bags being training bags."""
     y = next(iter(problem.targets.values()))
-    frames = Frames(problem.X, y, problem.groups)
-    parts = (problem.units, problem.strata, [(loss, False)], problem.standardise, protocol)
-    losses = _inner_losses(method, frames, *parts)[0][0]
-    means = losses.mean(axis=1)
-    best = int(np.argmin(means))
-    allowed = means[best] + losses[best].std(ddof=1) / np.sqrt(losses.shape[1])
-    return sorted(protocol.Cs)[int(np.argmax(means <= allowed))]
+    frames, variant = Frames(problem.X, y, problem.groups), (loss, False)
+    chosen, _ = _choose(method, frames, problem.units, problem.strata, [variant], problem.standardise, protocol)
+    return chosen[variant]
 
 
 def bag_losses(rule: Rule, frames: Frames, loss: str, *, vote: bool) -> Array:

@@ -5,8 +5,8 @@ add the plane at its solution. Primal is the best objective so far, dual the val
 to the primal. With S greedy there is no primal: what its search sees can lie below the true objective, so that
 its "gap" certifies nothing, and it is drawn dashed.
 
-Every surrogate runs at the smallest C of Table 2's grid whose cross-validated loss is within one standard error of
-the least. One C for all would mean nothing, for the slopes of S are up to 2 p times those of the loss.
+Every surrogate runs at the C of Table 2's grid whose cross-validated loss is least. One C for all would mean nothing,
+for the slopes of S are up to 2 p times those of the loss; yet C decides more than the surrogate does.
 """
 
 from __future__ import annotations
@@ -149,8 +149,9 @@ def _table(problem: TrackProblem, found: Traces, max_iter: int) -> Table:
             rows.append((f"loss {curve[-1]}", STYLES[method].label, f"{one.C:g}", *cells, certified))
     note = (
         f"{problem.shape}{'; ' if problem.note else ''}{problem.note}. Training on all bags, C for each "
-        "surrogate and loss the smallest within one standard error of the best in cross-validation. S "
-        "greedy ends when its search finds nothing more, which bounds nothing."
+        "surrogate and loss by cross-validation, which decides more than the surrogate: with the smallest C within "
+        "one standard error of the best, fewer iterations are needed throughout. S greedy ends when its search finds "
+        "nothing more, which bounds nothing."
     )
     columns = ("loss", "surrogate", "C", *(f"to gap {level}" for level in LEVELS), "certified")
     return Table(f"{problem.title}: cutting-plane iterations", columns, tuple(rows), note)

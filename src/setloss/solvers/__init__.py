@@ -37,7 +37,7 @@ __all__ = [
 
 SOLVER_NAMES = ("auto", "frank_wolfe", "cutting_plane", "n_slack", "subgradient")
 
-FEW_PARAMETERS = 64
+FEW_PARAMETERS = 200
 """Up to this many parameters cutting planes converge in a few iterations, whatever the number of bags."""
 
 
