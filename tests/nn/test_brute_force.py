@@ -92,7 +92,7 @@ def test_ignored_labels_are_masked_elements(name, operator, ignored):
     target = torch.where(valid, truth.to(torch.int64), ignored)
     leaf = scores.clone().requires_grad_()
     loss = CASES[name].loss
-    values = set_loss(leaf, target, loss=loss, operator=operator, ignore_index=ignored, reduction="none")
+    values = set_loss(leaf, target, loss=loss, operator=operator, scale=2.0, ignore_index=ignored, reduction="none")
     values.sum().backward()
     expected = gradient_by_definition(CASES[name], operator, scores.numpy(), truth.numpy(), valid.numpy(), 2.0)
     assert_close(values.detach(), expected[0])

@@ -129,5 +129,5 @@ def test_of_uneven_batches_the_average_of_the_gradients_is_taken(reports):
 def test_a_module_made_in_one_process_works_in_another(reports):
     """Plans are numbered in each process; a module carries the loss, not the number."""
     scores = torch.linspace(-1, 1, 12, dtype=torch.float64).view(2, 6)
-    expected = set_loss(scores, scores > 0.3, loss=CURVE)
+    expected = set_loss(scores, scores > 0.3, loss=CURVE, operator="bd")
     assert all(torch.equal(report["sent"], expected) for report in reports)

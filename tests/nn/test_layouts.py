@@ -100,7 +100,7 @@ def test_sets_are_those_of_the_loops(mode, shape, over, masked):
         expected = factors * values if reduction == "none" else (factors * values).sum()
 
         leaf = logits.clone().requires_grad_()
-        module = SetLoss(mode=mode, over=over, reduction=reduction, absent=absent)
+        module = SetLoss("dice", "bd", scale=2.0, mode=mode, over=over, reduction=reduction, absent=absent)
         got = module(leaf, target, mask=mask, weight=torch.as_tensor(weights) if weighted else None)
         assert got.shape == np.shape(expected)
         np.testing.assert_allclose(got.detach(), expected, rtol=1e-12, atol=1e-12)

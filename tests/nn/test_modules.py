@@ -25,9 +25,9 @@ def quadratic(n, q, m, r):
 MODULES = {
     "named": SetLoss("jaccard", "lovasz"),
     "Tversky": SetLoss(Tversky(0.3, 0.7), "slack", scale=1.5, mode="multilabel", over="class", reduction="none"),
-    "curve": SetLoss(CostCurve([(0, 0), (0.3, 0), (1, 1)])),
+    "curve": SetLoss(CostCurve([(0, 0), (0.3, 0), (1, 1)]), "bd"),
     "callable": SetLoss(from_counts(quadratic), "slack"),
-    "table": SetLoss(from_set_function(SetFunction.symmetric([0, 1, 1, 2, 5, 5, 6]))),
+    "table": SetLoss(from_set_function(SetFunction.symmetric([0, 1, 1, 2, 5, 5, 6])), "bd"),
 }
 every_module = pytest.mark.parametrize("module", MODULES.values(), ids=list(MODULES))
 
@@ -88,9 +88,9 @@ def test_equal_losses_share_a_plan():
     before = plans.plan_number(Tversky(0.31, 0.69), "bd", 2.0)
     count = len(plans._plans)
     for _ in range(1000):
-        SetLoss(Tversky(0.31, 0.69))
-        SetLoss(Tversky(0.31, 0.69), scale=2)
-    set_loss(*batch(), loss=Tversky(0.31, 0.69))
+        SetLoss(Tversky(0.31, 0.69), "bd", scale=2.0)
+        SetLoss(Tversky(0.31, 0.69), "bd", scale=2)
+    set_loss(*batch(), loss=Tversky(0.31, 0.69), operator="bd", scale=2.0)
     assert len(plans._plans) == count
     assert plans.plan_number(Tversky(0.31, 0.69), "bd", 2) == before
 
@@ -102,11 +102,11 @@ def test_names_and_objects_share_a_plan():
 
 def test_one_table_has_one_plan_however_often_it_is_used():
     loss = from_set_function(SetFunction.symmetric([0, 1, 1, 2, 5, 5, 6]))
-    module = SetLoss(loss)
+    module = SetLoss(loss, "bd")
     count = len(plans._plans)
     for _ in range(100):
         module(*batch())
-        SetLoss(loss)(*batch())
+        SetLoss(loss, "bd")(*batch())
     assert len(plans._plans) == count
 
 

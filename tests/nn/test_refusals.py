@@ -282,7 +282,7 @@ def test_a_table_that_is_too_large_names_what_has_none():
 def test_a_decomposition_that_is_too_large_names_what_has_none():
     message = r"FBeta has no closed form for operator='bd', and a set of 400 elements .* make the sets smaller"
     with pytest.raises(DecompositionError, match=message):
-        set_loss(scores(1, 400), (torch.arange(400) % 2)[None], loss=FBeta(0.5))
+        set_loss(scores(1, 400), (torch.arange(400) % 2)[None], loss=FBeta(0.5), operator="bd")
 
 
 def test_a_set_function_is_for_sets_of_its_own_size():

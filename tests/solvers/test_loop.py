@@ -206,7 +206,7 @@ def test_an_unknown_solver_is_refused_by_name(problem):
 
 
 @pytest.mark.parametrize(
-    ("d", "expected"), [(4, CuttingPlane), (63, CuttingPlane), (64, FrankWolfe), (1000, FrankWolfe)]
+    ("d", "expected"), [(4, CuttingPlane), (199, CuttingPlane), (200, FrankWolfe), (1000, FrankWolfe)]
 )
 def test_auto_picks_by_the_number_of_parameters(d, expected):
     assert isinstance(method_named("auto", tracks(d=d).problem), expected)
