@@ -291,3 +291,14 @@ def test_a_set_function_is_for_sets_of_its_own_size():
         set_loss(scores(2, 4), labels(2, 4), loss=loss)
     with refused(ValueError, "this loss is for sets of 3 elements; got one of 2"):
         set_loss(scores(1, 3), labels(1, 3), loss=loss, mask=torch.tensor([[True, True, False]]))
+
+
+@pytest.mark.parametrize("loss", ["curve3", "curve4", FBeta(0.5)])
+def test_a_loss_whose_submodular_part_is_negative_is_refused_before_training(loss):
+    with pytest.raises(ValueError, match="use the operator without the closure, bd, or slack"):
+        SetLoss(loss)
+
+
+def test_the_lovasz_hinge_of_a_curve_that_is_not_submodular_is_refused_before_training():
+    with pytest.raises(ValueError, match="LovaszHinge needs a submodular function"):
+        SetLoss("curve1", "lovasz")

@@ -164,3 +164,17 @@ def test_ctrl_c_keeps_what_was_made(tmp_path):
     assert "Traceback" not in err
     assert (tmp_path / "figure1.png").is_file()
     assert 'id="figure1"' in (tmp_path / "report.html").read_text()
+
+
+@pytest.mark.parametrize("content", ["{", "{}", "[]", "", '{"tables": "x"}', '{"tables": [], "figures": "x"}'])
+def test_a_broken_result_in_the_folder_is_a_sentence(tmp_path, content):
+    (tmp_path / "figure3.json").write_text(content)
+    message = complaint("figure1", "--out", tmp_path)
+    assert "figure3.json is not what `setloss reproduce` wrote" in message
+    assert not (tmp_path / "figure1.json").exists()
+
+
+def test_a_figure_that_is_gone_is_a_sentence(tmp_path):
+    run("figure3", "--out", tmp_path)
+    (tmp_path / "figure3.png").unlink()
+    assert "figure3.json is not what" in complaint("figure1", "--out", tmp_path)

@@ -76,7 +76,7 @@ class TrainingOptions:
     operators: Annotated[
         str | None, typer.Option(help="With --cv: the operators to try, as bd,slack,hinge.", metavar="NAME,...")
     ] = None
-    scale: Annotated[float, typer.Option(help="The scale c of slack and margin rescaling.")] = 1.0
+    scale: Annotated[float, typer.Option(help="The scale c of rescaled parts; the paper has 2.")] = 1.0
     tol: Annotated[float, typer.Option(help="Relative duality gap to reach.")] = 1e-3
     max_iter: Annotated[int, typer.Option(help="Most iterations (of each fit).")] = 1000
     max_time: Annotated[float | None, typer.Option(help="Most seconds (of each fit).")] = None

@@ -52,6 +52,7 @@ def reproduce(
     _check_drawing()
     _check_data(data)
     make_folder(out)
+    _check_results(out)
     made: list[Document] = []
     try:
         with ctrl_c():
@@ -69,6 +70,15 @@ def reproduce(
 def _check_drawing() -> None:
     if importlib.util.find_spec("matplotlib") is None:
         raise InputError('figures need matplotlib: pip install "setloss[plot]"')
+
+
+def _check_results(out: Path) -> None:
+    from setloss.paper.files import read
+
+    try:
+        read(out)
+    except ValueError as error:
+        raise InputError(f"--out: {error}") from None
 
 
 def _check_data(data: Path | None) -> None:

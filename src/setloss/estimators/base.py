@@ -82,7 +82,11 @@ class LinearSetModel(ClassifierMixin, BaseEstimator):
             return 0.0
         if self.intercept_scaling != "auto":
             return float(self.intercept_scaling)
-        squares = X.multiply(X).sum(axis=1) if issparse(X) else np.einsum("ij,ij->i", X, X)
+        squares = (
+            X.astype(np.float64).power(2).sum(axis=1)
+            if issparse(X)
+            else np.einsum("ij,ij->i", X, X, dtype=np.float64)
+        )
         return float(np.sqrt(np.average(np.ravel(squares).astype(np.float64), weights=weights))) or 1.0
 
     def _limits(self) -> Limits:

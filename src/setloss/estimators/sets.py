@@ -29,7 +29,7 @@ class SetClassifier(LinearSetModel):
         The surrogate B: "slack", "margin", "bd", "bd-monotone", "lovasz" or "hinge". docs/which-operator.md has the
         measurements that made the default.
     scale
-        c of slack and margin rescaling: 1 is the tightest extension, 2 is printed in the paper.
+        c of slack and margin rescaling, also inside B_D: 1 is the tightest extension, 2 is printed in the paper.
     C
         Weight of the risk against the regulariser.
     tol

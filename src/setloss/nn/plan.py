@@ -9,7 +9,8 @@ from typing import Literal
 
 import torch
 
-from setloss.losses import Hamming, Loss, TverskyFamily, loss_named
+from setloss.batch import surrogate_on_counts
+from setloss.losses import CountLoss, Hamming, Loss, TverskyFamily, loss_named
 from setloss.operators.cut import Surrogate
 from setloss.operators.names import operator_named
 from setloss.setfunction import SetFunction
@@ -66,12 +67,17 @@ _plans: list[Plan] = []
 
 _lock = Lock()
 
+PROBE = 8
+"""Losses without a closed form are tried on so many positives and negatives before training starts."""
+
 
 @cache
 def make_plan(loss: Loss, operator: str, scale: Scale) -> Plan:
     """The plan for a loss, an operator by name and the scale c of its rescaled part; refuses what cannot work."""
     operator_named(operator)
     closed = _closed_form(loss, operator, scale)
+    if closed is None and operator in ("lovasz", "bd-monotone") and isinstance(loss, CountLoss):
+        surrogate_on_counts(loss, operator, 2.0, PROBE, PROBE)  # raises where the two do not go together
     with _lock:
         plan = Plan(loss, operator, scale, closed, len(_plans))
         _plans.append(plan)

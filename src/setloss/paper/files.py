@@ -71,6 +71,19 @@ def _cell(cell: Any) -> Cell:
 
 
 def read(folder: Path) -> dict[str, Entry]:
-    """The artefacts that a folder holds, in the paper's order."""
-    found = {name: folder / f"{name}.json" for name in ARTEFACTS}
-    return {name: json.loads(path.read_text(encoding="utf-8")) for name, path in found.items() if path.is_file()}
+    """The artefacts that a folder holds, in the paper's order; a `ValueError` names a file that is none."""
+    paths = {name: folder / f"{name}.json" for name in ARTEFACTS}
+    return {name: _read(path) for name, path in paths.items() if path.is_file()}
+
+
+def _read(path: Path) -> Entry:
+    try:
+        entry: Entry = json.loads(path.read_text(encoding="utf-8"))
+        tables(entry)
+        missing = [figure["file"] for figure in entry["figures"] if not (path.parent / figure["file"]).is_file()]
+        complete = not missing and {"numbers", "title", "settings", "versions", "seconds"} <= entry.keys()
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError):
+        complete = False
+    if not complete:
+        raise ValueError(f"{path} is not what `setloss reproduce` wrote, or its figure is gone; delete it and go on")
+    return entry

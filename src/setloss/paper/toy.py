@@ -30,7 +30,7 @@ VARIANTS = {"homogeneous": True, "mixed": False}
 FOLDS = 3
 BUDGET = Budget(tol=1e-3, max_iter=500, intercept_scaling=10.0)
 INTERCEPTS = {"": 10.0, ", regularised intercept": 1.0}
-"""`intercept_scaling` of the two ways: all but free, the origin then means nothing; and the estimators' default."""
+"""`intercept_scaling` of the two ways: all but free, the origin then means nothing; and as LinearSVC has it."""
 
 SEARCH, TABLE, PICTURE = range(3)
 """Stages draw from streams of their own."""
