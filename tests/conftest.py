@@ -1,4 +1,4 @@
-"""Hypothesis profiles, and the helpers of this folder (`reference`, `strategies`) on the import path."""
+"""Hypothesis profiles, and the helpers of this folder (`real_data`, `reference`, `strategies`) on the import path."""
 
 import os
 import sys

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.io import savemat
 
+from real_data import folder
 from setloss.datasets import DatasetError
 from setloss.experiments import track_data
 from setloss.experiments.track_data import (
@@ -18,14 +19,6 @@ from setloss.experiments.track_data import (
     japanese_vowels,
 )
 
-REAL = data_folder(None) or Path(__file__).parents[3] / "shared" / "data"
-
-
-def real(name):
-    if not (REAL / name).is_dir():
-        pytest.skip(f"no folder {name} in SETLOSS_DATA or ../shared/data")
-    return REAL / name
-
 
 def test_generated_tracks_have_one_label_each_and_say_how_they_were_made():
     made = generated_tracks(TrackParameters(3, 2, 1, 0.5), n_bags=30, n_frames=100, n_features=5, seed=1)
@@ -37,7 +30,7 @@ def test_generated_tracks_have_one_label_each_and_say_how_they_were_made():
 
 
 def test_japanese_vowels_are_all_utterances():
-    made = japanese_vowels(real("japanese_vowels"), (3, 5))
+    made = japanese_vowels(folder("japanese_vowels"), (3, 5))
     assert made.shape == "640 bags, 9961 frames, 12 features"
     assert list(made.targets) == ["speaker 3", "speaker 5"]
     bags = {name: len(set(made.groups[y])) for name, y in made.targets.items()}
@@ -45,8 +38,8 @@ def test_japanese_vowels_are_all_utterances():
 
 
 def test_arabic_speakers_have_one_sex_and_say_every_digit():
-    folder = real("spoken_arabic_digits")
-    sex, digit = arabic_speakers(folder, 1, every=2), arabic_digits(folder, (0, 7), 1, every=2)
+    digits = folder("spoken_arabic_digits")
+    sex, digit = arabic_speakers(digits, 1, every=2), arabic_digits(digits, (0, 7), 1, every=2)
     assert sex.n_bags == digit.n_bags == 44 * 10
     assert sex.note == "women against men, folds by speaker, 44 of 88 speakers, 1 of 10 utterances of every digit"
     assert np.array_equal(sex.units, digit.units)
@@ -62,8 +55,8 @@ def test_arabic_speakers_have_one_sex_and_say_every_digit():
 
 def test_utterances_of_a_speaker_follow_each_other():
     """Mean features jump at every tenth utterance of a digit: that is where the speaker changes."""
-    folder = real("spoken_arabic_digits")
-    tracks, _, _ = track_data._arabic(folder, "digit", 10, 1)
+    digits = folder("spoken_arabic_digits")
+    tracks, _, _ = track_data._arabic(digits, "digit", 10, 1)
     kept = tracks.groups < 6600
     groups = tracks.groups[kept]
     sums = np.stack([np.bincount(groups, x) for x in tracks.X[kept].T], axis=1) / np.bincount(groups)[:, None]

@@ -10,7 +10,7 @@ from setloss import loss_named
 from setloss.batch import batch_surrogate
 from setloss.estimators import BagClassifier
 from setloss.operators import SlackRescaling
-from setloss.paper.inexact import InexactSlack, InexactSlackClassifier, PlainCuttingPlane, fit_inexact
+from setloss.paper.inexact import InexactSlack, InexactSlackClassifier, PlainCuttingPlane
 from setloss.solvers import Design, Limits, Problem, Status, solve
 
 pytestmark = pytest.mark.xdist_group("kernels")
@@ -84,19 +84,19 @@ def frames(seed=0, bags=60, d=3, shift=1.0):
 
 def test_training_ends_uncertified_and_predicts():
     X, y, groups = frames()
-    model = fit_inexact(X, y, groups, "dice", "greedy", C=0.1)
+    model = InexactSlackClassifier("dice", "greedy", C=0.1).fit(X, y, groups)
     assert model.solution_.status is Status.UNCERTIFIED
     assert model.predict(X).shape == y.shape
     assert np.array_equal(model.predict(X), (model.decision_function(X) > 0).astype(int))
     assert model.losses(X, y, groups).mean() < 0.5
-    again = fit_inexact(X, y, groups, "dice", "greedy", C=0.1)
+    again = InexactSlackClassifier("dice", "greedy", C=0.1).fit(X, y, groups)
     assert np.array_equal(model.coef_, again.coef_)
 
 
 def test_greedy_on_bags_of_one_is_exact():
     """A single element leaves nothing to approximate: the loop finds the minimum of S that the exact solver finds."""
     X, y, _ = frames()
-    greedy = fit_inexact(X, y, None, "curve1", "greedy", C=0.5, tol=1e-5)
+    greedy = InexactSlackClassifier("curve1", "greedy", C=0.5, tol=1e-5).fit(X, y, None)
     exact = BagClassifier("curve1", "slack", scale=2.0, C=0.5, tol=1e-5, intercept_scaling=1.0).fit(X, y)
     assert greedy.solution_.primal == pytest.approx(exact.solution_.primal, rel=1e-4)
     assert greedy.coef_ == pytest.approx(exact.coef_, abs=1e-2)
@@ -119,7 +119,7 @@ def test_free_mistakes_leave_the_model_at_zero():
     """With loss 3 and bags of at least four, greedy never finds a plane: all is predicted -1."""
     X, y, groups = frames()
     long = np.isin(groups, np.flatnonzero(np.bincount(groups) >= 4))
-    model = fit_inexact(X[long], y[long], groups[long], "curve3", "greedy")
+    model = InexactSlackClassifier("curve3", "greedy").fit(X[long], y[long], groups[long])
     assert not model.coef_.any()
     assert not model.predict(X).any()
 
@@ -127,9 +127,9 @@ def test_free_mistakes_leave_the_model_at_zero():
 def test_unknown_search_and_early_end_are_said():
     X, y, groups = frames()
     with pytest.raises(ValueError, match="search is one of greedy, released; got 'exact'"):
-        fit_inexact(X, y, groups, "dice", "exact")
+        InexactSlackClassifier("dice", "exact").fit(X, y, groups)
     with pytest.warns(ConvergenceWarning, match="still found planes to add"):
-        fit_inexact(X, y, groups, "dice", "greedy", C=100.0, max_iter=2)
+        InexactSlackClassifier("dice", "greedy", C=100.0, max_iter=2).fit(X, y, groups)
 
 
 def test_parameters_are_those_of_an_estimator():

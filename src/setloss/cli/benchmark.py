@@ -139,13 +139,8 @@ def _report(outcomes: "list[Outcome]", plan: "Plan") -> "Document":
     return report(outcomes, plan)
 
 
-def _markdown(document: "Document") -> str:
-    images = [f"![{figure.caption}]({figure.name}.png)\n" for figure in document.figures]
-    return "\n".join([f"# {document.title}\n", *images, *(table.markdown() for table in document.tables)])
-
-
 def _write(document: "Document", out: Path) -> None:
-    texts = {"json": json.dumps(document.as_dict(), indent=1, allow_nan=False), "md": _markdown(document)}
+    texts = {"json": json.dumps(document.as_dict(), indent=1, allow_nan=False), "md": document.markdown()}
     try:
         for suffix, text in texts.items():
             (out / f"{document.name}.{suffix}").write_text(text, encoding="utf-8")

@@ -50,7 +50,7 @@ def tracks(
     ranks = _ranks(documents)
     everything = _everything(documents, ranks, {"seed": seed, "full": full})
     _write(out / "tracks.json", json.dumps(everything, indent=1, allow_nan=False))
-    pieces = [table.markdown() for table in ranks] + [_markdown(document) for document in documents.values()]
+    pieces = [table.markdown() for table in ranks] + [document.markdown(level=2) for document in documents.values()]
     _write(out / "tracks.md", "\n".join(["# Losses of bags of frames\n", *pieces]))
     if as_json:
         typer.echo(json.dumps(everything, allow_nan=False))
@@ -96,11 +96,10 @@ def _names(asked: str | None, folder: Path) -> list[str]:
 def _protocol(full: bool, seed: int, jobs: int | None) -> "Protocol":
     from dataclasses import replace
 
-    from joblib import cpu_count
-
+    from setloss.experiments.progress import usual_jobs
     from setloss.experiments.track_benchmark import FULL, QUICK
 
-    return replace(FULL if full else QUICK, seed=seed, n_jobs=jobs or min(4, int(cpu_count())))
+    return replace(FULL if full else QUICK, seed=seed, n_jobs=jobs or usual_jobs())
 
 
 # ---------------------------------------------------------------- the work
@@ -126,7 +125,7 @@ def _run(
             for problem, followed in follow_each(loaders, protocol, follow):
                 document = benchmark(problem, followed)
                 _write(out / f"{document.name}.json", json.dumps(document.as_dict(), indent=1, allow_nan=False))
-                _write(out / f"{document.name}.md", _markdown(document))
+                _write(out / f"{document.name}.md", document.markdown(level=2))
                 documents[problem.name] = document
         except DatasetError as error:
             raise InputError(str(error)) from None
@@ -142,10 +141,6 @@ def _everything(documents: "dict[str, Document]", ranks: "list[Table]", settings
     from setloss.experiments.track_benchmark import as_json
 
     return as_json(documents, ranks, settings)
-
-
-def _markdown(document: "Document") -> str:
-    return "\n".join([f"## {document.title}\n", *(table.markdown() for table in document.tables)])
 
 
 def _write(path: Path, text: str) -> None:

@@ -103,11 +103,7 @@ class LinearSetModel(ClassifierMixin, BaseEstimator):
         else:
             seed = int(check_random_state(self.random_state or 0).randint(2**31))
         solution = solve(problem, self.solver, self._limits(), warm, seed)
-        self.solution_ = solution
-        self.coef_ = solution.parameters[:, :-1].copy()
-        self.intercept_ = problem.design.constant * solution.parameters[:, -1]
-        self.n_iter_ = solution.iterations
-        self.dual_gap_ = solution.gap
+        self._store(solution, problem)
         if solution.status is not Status.CONVERGED:
             warnings.warn(
                 f"{type(self).__name__} stopped at a relative duality gap of {solution.gap:.2e} instead of "
@@ -117,6 +113,14 @@ class LinearSetModel(ClassifierMixin, BaseEstimator):
                 stacklevel=3,
             )
         return solution
+
+    def _store(self, solution: Solution, problem: Problem) -> None:
+        """The fitted attributes."""
+        self.solution_ = solution
+        self.coef_ = solution.parameters[:, :-1].copy()
+        self.intercept_ = problem.design.constant * solution.parameters[:, -1]
+        self.n_iter_ = solution.iterations
+        self.dual_gap_ = solution.gap
 
     def _checked_X(self, X: Any, *, reset: bool) -> Any:
         return validate_data(self, X, reset=reset, accept_sparse="csr", dtype=(np.float64, np.float32), order="C")

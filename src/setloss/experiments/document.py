@@ -70,6 +70,11 @@ class Document:
     figures: tuple[Figure, ...] = ()
     numbers: dict[str, Any] = field(default_factory=dict)
 
+    def markdown(self, level: int = 1) -> str:
+        """The title as a heading of that level, the figures and the tables."""
+        images = [f"![{figure.caption}]({figure.name}.png)\n" for figure in self.figures]
+        return "\n".join([f"{'#' * level} {self.title}\n", *images, *(table.markdown() for table in self.tables)])
+
     def as_dict(self) -> dict[str, Any]:
         tables = [table.as_dict() for table in self.tables]
         return {"name": self.name, "title": self.title, "tables": tables, "numbers": self.numbers}

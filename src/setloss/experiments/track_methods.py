@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from setloss.experiments.style import STYLES
 from setloss.lattice import Array
 from setloss.losses import loss_named
 
@@ -42,32 +43,32 @@ class Method:
         return self.kind != "lovasz" or not self.per_loss or loss == "jaccard"
 
 
-def _scaled(kind: str, label: str) -> list[Method]:
-    return [Method(kind, label, kind), Method(f"{kind}@1", f"{label}, scale 1", kind, 1.0)]
+def _named(kind: str, trains_on: str | None = None) -> Method:
+    return Method(kind, STYLES[kind].label, kind, trains_on=trains_on)
+
+
+def _scaled(kind: str) -> list[Method]:
+    return [_named(kind), Method(f"{kind}@1", f"{STYLES[kind].label}, scale 1", kind, 1.0)]
 
 
 METHODS = {
     method.key: method
     for method in (
-        *_scaled("bd", "B_D"),
-        *_scaled("bd-monotone", "B_D monotone"),
-        *_scaled("slack", "S exact"),
-        *_scaled("margin", "M exact"),
-        Method("slack-greedy", "S greedy", "slack-greedy"),
-        Method("slack-released", "S as released", "slack-released"),
-        Method("lovasz", "L", "lovasz"),
+        *_scaled("bd"),
+        *_scaled("bd-monotone"),
+        *_scaled("slack"),
+        *_scaled("margin"),
+        _named("slack-greedy"),
+        _named("slack-released"),
+        _named("lovasz"),
         Method("lovasz-jaccard", "L of Jaccard", "lovasz", trains_on="jaccard"),
-        Method("hinge", "0-1 (hinge)", "hinge", trains_on="hamming"),
-        Method("hinge-per-bag", "0-1 (hinge) / bag size", "lovasz", trains_on="hamming"),
+        _named("hinge", trains_on="hamming"),
+        Method("hinge-per-bag", f"{STYLES['hinge'].label} / bag size", "lovasz", trains_on="hamming"),
         Method("linear-svc", "LinearSVC", "linear-svc", trains_on="hamming"),
         Method("logistic", "logistic regression", "logistic", trains_on="hamming"),
     )
 }
 """Scale 2 unless the key ends in @1, as the paper prints it."""
-
-
-FEW_FEATURES = 200
-"""Up to here cutting planes reach the gap sooner than Frank-Wolfe where there are many more frames than features."""
 
 
 @dataclass(frozen=True)
@@ -118,7 +119,7 @@ def rules_along_path(
         mean, deviation = X.mean(axis=0, dtype=np.float64), X.std(axis=0, dtype=np.float64)
         deviation[deviation == 0] = 1.0
         X = np.asarray((X - mean) / deviation, dtype=X.dtype)
-    model = _model(method, method.trains_on or loss, budget, X.shape[1])
+    model = _model(method, method.trains_on or loss, budget)
     data: tuple[Any, ...] = (X, frames.y.astype(np.int8))
     if method.kind not in ("linear-svc", "logistic"):
         data = (*data, frames.groups)
@@ -134,7 +135,7 @@ def rules_along_path(
         yield Rule(weights, intercept, float(C), seconds, _certified(model))
 
 
-def _model(method: Method, loss: str, budget: Budget, features: int) -> Any:
+def _model(method: Method, loss: str, budget: Budget) -> Any:
     if method.kind == "linear-svc":
         from sklearn.svm import LinearSVC
 
@@ -154,8 +155,7 @@ def _model(method: Method, loss: str, budget: Budget, features: int) -> Any:
         return InexactSlackClassifier(loss, INEXACT_METHODS[method.kind], scale=method.scale, **limits)
     from setloss.estimators import BagClassifier
 
-    solver = "cutting_plane" if features <= FEW_FEATURES else "auto"
-    return BagClassifier(loss_named(loss), method.kind, scale=method.scale, solver=solver, warm_start=True, **limits)
+    return BagClassifier(loss_named(loss), method.kind, scale=method.scale, warm_start=True, **limits)
 
 
 def _certified(model: Any) -> bool:

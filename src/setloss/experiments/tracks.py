@@ -8,7 +8,7 @@ bag has no influence on anything but the loss that is reported for it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any
@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setloss.experiments.estimate import Estimate
+from setloss.experiments.progress import Progress, unheard
 from setloss.experiments.track_data import TrackProblem
 from setloss.experiments.track_methods import METHODS, Budget, Frames, Method, Rule, decisions, rules_along_path
 from setloss.lattice import Array
@@ -31,10 +32,6 @@ VOTE = "+vote"
 """What the key of a method ends with where every bag takes the label of most of its frames."""
 
 
-def _unseen(share: float, doing: str) -> None:
-    pass
-
-
 @dataclass(frozen=True)
 class Protocol:
     """Folds, the grid of C, and when fits end; `outer_used` of the outer folds are run, the first ones."""
@@ -47,7 +44,7 @@ class Protocol:
     budget: Budget = field(default_factory=Budget)
     seed: int = 0
     n_jobs: int = 1
-    progress: Callable[[float, str], None] = _unseen
+    progress: Progress = unheard
 
 
 @dataclass(frozen=True)
@@ -102,7 +99,7 @@ def run_protocol(
     used = range(min(protocol.outer_used or protocol.outer, protocol.outer))
     tasks = list(_tasks([METHODS[key] for key in methods], losses))
     jobs = [(k, *task, target) for k, task, target in product(used, tasks, problem.targets)]
-    quiet = replace(protocol, progress=_unseen)  # what hears of progress stays in this process
+    quiet = replace(protocol, progress=unheard)  # what hears of progress stays in this process
     running = Parallel(n_jobs=protocol.n_jobs, return_as="generator")(
         delayed(_judge)(method, judged, problem, target, fold, k, quiet) for k, method, judged, target in jobs
     )
@@ -141,6 +138,27 @@ def _outcome(folds: list[list[_Judged]]) -> Outcome:
     )
 
 
+@dataclass(frozen=True, eq=False)
+class _Training:
+    """Frames to train on, and what their inner folds keep together and share out."""
+
+    frames: Frames
+    units: NDArray[Any]
+    strata: NDArray[Any]
+    standardise: bool
+
+    @classmethod
+    def of(cls, problem: TrackProblem, target: str, kept: NDArray[np.bool_]) -> _Training:
+        frames = Frames(problem.X, problem.targets[target], problem.groups)
+        return cls(frames, problem.units, problem.strata, problem.standardise).part(kept)
+
+    def part(self, kept: NDArray[np.bool_]) -> _Training:
+        return _Training(self.frames.part(kept), self.units[kept], self.strata[kept], self.standardise)
+
+    def rules(self, method: Method, loss: str, Cs: Sequence[float], protocol: Protocol) -> Iterator[Rule]:
+        return rules_along_path(method, loss, self.frames, Cs, protocol.budget, standardise=self.standardise)
+
+
 def _judge(
     method: Method,
     losses: tuple[str, ...],
@@ -151,15 +169,11 @@ def _judge(
     protocol: Protocol,
 ) -> dict[tuple[str, str], _Judged]:
     """One method on one question and fold, for all losses that one training serves."""
-    frames = Frames(problem.X, problem.targets[target], problem.groups)
-    inside = fold != k
-    training, units, strata = frames.part(inside), problem.units[inside], problem.strata[inside]
+    frames, inside = Frames(problem.X, problem.targets[target], problem.groups), fold != k
+    training, test = _Training.of(problem, target, inside), frames.part(~inside)
     variants = list(product(losses, protocol.votes))
-    chosen, spent = _choose(method, training, units, strata, variants, problem.standardise, protocol)
-    wanted = sorted(set(chosen.values()))
-    path = rules_along_path(method, losses[0], training, wanted, protocol.budget, standardise=problem.standardise)
-    rules = {rule.C: rule for rule in path}
-    test = frames.part(~inside)
+    chosen, spent = _choose(method, training, variants, protocol)
+    rules = {rule.C: rule for rule in training.rules(method, losses[0], sorted(set(chosen.values())), protocol)}
     seconds = spent + sum(rule.seconds for rule in rules.values())
     return {
         (loss, method.key + VOTE * vote): _Judged(
@@ -173,40 +187,26 @@ def _judge(
 
 
 def _choose(
-    method: Method,
-    training: Frames,
-    units: NDArray[Any],
-    strata: NDArray[Any],
-    variants: list[tuple[str, bool]],
-    standardise: bool,
-    protocol: Protocol,
+    method: Method, training: _Training, variants: list[tuple[str, bool]], protocol: Protocol
 ) -> tuple[dict[tuple[str, bool], float], float]:
     """The C of least inner loss for every loss and way to decide; the smallest of equally good ones."""
     grid = sorted(protocol.Cs)
     if len(grid) == 1:
         return dict.fromkeys(variants, grid[0]), 0.0
-    losses, seconds = _inner_losses(method, training, units, strata, variants, standardise, protocol)
+    losses, seconds = _inner_losses(method, training, variants, protocol)
     best = np.argmin(losses.sum(axis=2), axis=1)
     return {variant: grid[j] for variant, j in zip(variants, best, strict=True)}, seconds
 
 
 def _inner_losses(
-    method: Method,
-    training: Frames,
-    units: NDArray[Any],
-    strata: NDArray[Any],
-    variants: list[tuple[str, bool]],
-    standardise: bool,
-    protocol: Protocol,
+    method: Method, training: _Training, variants: list[tuple[str, bool]], protocol: Protocol
 ) -> tuple[Array, float]:
     """The loss of every held-out bag, by variant and C, and the seconds of training."""
-    inner = stratified_folds(units, strata, protocol.inner, protocol.seed + 1)
+    inner = stratified_folds(training.units, training.strata, protocol.inner, protocol.seed + 1)
     folds, seconds = [], 0.0
     for k in range(protocol.inner):
-        part, held_out = training.part(inner != k), training.part(inner == k)
-        path = rules_along_path(method, variants[0][0], part, protocol.Cs, protocol.budget, standardise=standardise)
-        columns = []
-        for rule in path:
+        held_out, columns = training.frames.part(inner == k), []
+        for rule in training.part(inner != k).rules(method, variants[0][0], protocol.Cs, protocol):
             seconds += rule.seconds
             columns.append([bag_losses(rule, held_out, loss, vote=vote) for loss, vote in variants])
         folds.append(np.swapaxes(columns, 0, 1))
@@ -215,10 +215,9 @@ def _inner_losses(
 
 def choose_C(problem: TrackProblem, method: Method, loss: str, protocol: Protocol) -> float:
     """The C of least inner loss, all bags being training bags."""
-    y = next(iter(problem.targets.values()))
-    frames, variant = Frames(problem.X, y, problem.groups), (loss, False)
-    chosen, _ = _choose(method, frames, problem.units, problem.strata, [variant], problem.standardise, protocol)
-    return chosen[variant]
+    training = _Training.of(problem, next(iter(problem.targets)), np.ones(len(problem.X), dtype=bool))
+    chosen, _ = _choose(method, training, [(loss, False)], protocol)
+    return chosen[loss, False]
 
 
 def bag_losses(rule: Rule, frames: Frames, loss: str, *, vote: bool) -> Array:

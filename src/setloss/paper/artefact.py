@@ -7,10 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from setloss.experiments.document import Document
-
-
-def _unseen(share: float, doing: str) -> None:
-    pass
+from setloss.experiments.progress import Progress, unheard
 
 
 @dataclass(frozen=True)
@@ -24,7 +21,7 @@ class Settings:
     seed: int = 0
     full: bool = False
     data: Path | None = None
-    progress: Callable[[float, str], None] = _unseen
+    progress: Progress = unheard
 
 
 @dataclass(frozen=True)

@@ -39,14 +39,8 @@ def write(document: Document, settings: Settings, seconds: float, folder: Path) 
         "seconds": round(seconds, 2),
     }
     (folder / f"{document.name}.json").write_text(json.dumps(entry, indent=1, allow_nan=False), encoding="utf-8")
-    (folder / f"{document.name}.md").write_text(markdown(document), encoding="utf-8")
+    (folder / f"{document.name}.md").write_text(document.markdown(), encoding="utf-8")
     return entry
-
-
-def markdown(document: Document) -> str:
-    """The title, the figures and the tables of a document."""
-    images = [f"![{figure.caption}]({figure.name}.png)\n" for figure in document.figures]
-    return "\n".join([f"# {document.title}\n", *images, *(table.markdown() for table in document.tables)])
 
 
 def tables(entry: Entry) -> tuple[Table, ...]:

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -30,6 +30,7 @@ from setloss.estimators import BagClassifier
 from setloss.lattice import Array
 from setloss.losses import Loss
 from setloss.solvers import CuttingPlane, Limits, Problem, Solution, Status, solve
+from setloss.solvers.cutting_plane import no_planes
 from setloss.solvers.loop import State
 
 Approximation = Literal["greedy", "released"]
@@ -94,13 +95,7 @@ class PlainCuttingPlane(CuttingPlane):
     exact: bool = False
 
     def start(self, problem: Problem, warm: Solution | None) -> State:
-        size = int(np.prod(problem.shape))
-        arrays: dict[str, Any] = {
-            "planes": np.empty((0, size)),
-            "plane_offsets": np.empty(0),
-            "idle": np.empty(0, dtype=np.int64),
-        }
-        return State(arrays, best=np.zeros(problem.shape), exact=self.exact)
+        return State(no_planes(problem), best=np.zeros(problem.shape), exact=self.exact)
 
     def step(self, problem: Problem, state: State, tol: float) -> None:
         target = state.best
@@ -160,11 +155,7 @@ class InexactSlackClassifier(BagClassifier):
         inexact = InexactSlack.of(problem.surrogate, self._loss(), problem.signs > 0, self.search, float(self.scale))
         limits = Limits(self.tol, self.max_iter, self.max_time)
         solution = solve(replace(problem, surrogate=inexact), PlainCuttingPlane(), limits)
-        self.solution_ = solution
-        self.coef_ = solution.parameters[:, :-1].copy()
-        self.intercept_ = problem.design.constant * solution.parameters[:, -1]
-        self.n_iter_ = solution.iterations
-        self.dual_gap_ = solution.gap
+        self._store(solution, problem)
         if solution.status is not Status.UNCERTIFIED:
             warnings.warn(
                 f"{type(self).__name__} stopped ({solution.status}, {solution.iterations} iterations) while its "
@@ -173,43 +164,3 @@ class InexactSlackClassifier(BagClassifier):
                 stacklevel=3,
             )
         return solution
-
-
-def fit_inexact(
-    X: Any,
-    y: Any,
-    groups: Any,
-    loss: str | Loss,
-    search: Approximation,
-    C: float = 1.0,
-    *,
-    scale: float = 2.0,
-    tol: float = 1e-3,
-    max_iter: int = 1000,
-    fit_intercept: bool = True,
-) -> InexactSlackClassifier:
-    """Minimise ``1/2 |w|^2 + C sum_i S~ l_i(m_i(w))``, S~ being slack rescaling as an approximate search sees it.
-
-    Parameters
-    ----------
-    X, y, groups
-        Frames (N, d), their labels of two classes, and the bag of each frame; None: every frame is a bag.
-    loss
-        The loss of one bag, or its name.
-    search
-        "greedy" or "released"; see the module's docstring.
-    C, scale, tol, max_iter, fit_intercept
-        As those of `setloss.BagClassifier`; the loop ends when the new plane is less than `tol`, relative to the
-        objective, above those found before.
-
-    Returns
-    -------
-    InexactSlackClassifier
-        With `decision_function`, `predict`, `losses`, `coef_`, `intercept_`, and `solution_`, whose history is
-        the gap by iterations as the search sees it.
-    """
-    model = InexactSlackClassifier(
-        loss, search, scale=scale, C=C, tol=tol, max_iter=max_iter, fit_intercept=fit_intercept
-    )
-    model.fit(X, y, groups)
-    return model

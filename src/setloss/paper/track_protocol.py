@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from setloss.experiments.progress import usual_jobs
 from setloss.experiments.track_methods import Budget
 from setloss.experiments.tracks import FULL_GRID, QUICK_GRID, Protocol
 from setloss.paper.artefact import Settings
@@ -14,7 +15,5 @@ FULL = Protocol(Cs=FULL_GRID, outer=10, inner=3, budget=Budget(1e-2, 300))
 
 
 def protocol_for(settings: Settings) -> Protocol:
-    """The protocol on all cores up to four; results do not depend on their number."""
-    from joblib import cpu_count
-
-    return replace(FULL if settings.full else QUICK, seed=settings.seed, n_jobs=min(4, int(cpu_count())))
+    """The protocol at the sizes the settings ask for."""
+    return replace(FULL if settings.full else QUICK, seed=settings.seed, n_jobs=usual_jobs())

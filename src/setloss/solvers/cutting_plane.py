@@ -36,16 +36,10 @@ class CuttingPlane:
         return "cutting_plane"
 
     def start(self, problem: Problem, warm: Solution | None) -> State:
-        size = int(np.prod(problem.shape))
-        arrays: dict[str, Any] = {
-            "planes": np.empty((0, size)),
-            "plane_offsets": np.empty(0),
-            "idle": np.empty(0, dtype=np.int64),
-        }
         best = np.zeros(problem.shape)
         if warm is not None and warm.parameters.shape == problem.shape:
             best = warm.parameters.copy()
-        state = State(arrays, best=best)
+        state = State(no_planes(problem), best=best)
         self._evaluate(problem, state)
         state.passes += 1
         return state
@@ -130,3 +124,13 @@ class CuttingPlane:
             length = 0.5 * (low + high)
         state.derived["best_margins"] = from_margins + best_length * margin_way
         return np.asarray(from_margins + (best_length + self.overshoot * (1 - best_length)) * margin_way)
+
+
+def no_planes(problem: Problem) -> dict[str, Any]:
+    """The arrays of a state without any plane."""
+    size = int(np.prod(problem.shape))
+    return {
+        "planes": np.empty((0, size)),
+        "plane_offsets": np.empty(0),
+        "idle": np.empty(0, dtype=np.int64),
+    }

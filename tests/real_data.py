@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-FOLDER = Path(os.environ.get("SETLOSS_DATA") or Path(__file__).parents[3] / "shared" / "data")
+FOLDER = Path(os.environ.get("SETLOSS_DATA") or Path(__file__).parents[2] / "shared" / "data")
 
 
 def folder(name):
