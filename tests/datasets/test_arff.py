@@ -4,9 +4,9 @@ import io
 
 import numpy as np
 import pytest
-from real_data import folder
 from scipy.io import arff as scipy_arff
 
+from real_data import folder
 from setloss.datasets import DatasetError, load, read_arff
 
 XML = '<?xml version="1.0"?><labels xmlns="http://mulan.sourceforge.net/labels">{}</labels>'

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from real_data import folder
 from sklearn.datasets import dump_svmlight_file
 
+from real_data import folder
 from setloss.datasets import DatasetError, load, read_svmlight
 
 

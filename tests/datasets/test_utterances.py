@@ -4,8 +4,8 @@ import gzip
 
 import numpy as np
 import pytest
-from real_data import folder
 
+from real_data import folder
 from setloss.datasets import DatasetError, load_japanese_vowels, load_spoken_arabic_digits
 
 
