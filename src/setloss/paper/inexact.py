@@ -30,7 +30,7 @@ from setloss.estimators import BagClassifier
 from setloss.lattice import Array
 from setloss.losses import Loss
 from setloss.solvers import CuttingPlane, Limits, Problem, Solution, Status, solve
-from setloss.solvers.cutting_plane import no_planes
+from setloss.solvers.cutting_plane import Reachable, no_planes, objective_at
 from setloss.solvers.loop import State
 
 Approximation = Literal["greedy", "released"]
@@ -94,10 +94,10 @@ class PlainCuttingPlane(CuttingPlane):
 
     exact: bool = False
 
-    def start(self, problem: Problem, warm: Solution | None) -> State:
+    def start(self, problem: Reachable, warm: Solution | None) -> State:
         return State(no_planes(problem), best=np.zeros(problem.shape), exact=self.exact)
 
-    def step(self, problem: Problem, state: State, tol: float) -> None:
+    def step(self, problem: Reachable, state: State, tol: float) -> None:
         target = state.best
         if not self.exact:
             state.dual = -np.inf
@@ -105,14 +105,14 @@ class PlainCuttingPlane(CuttingPlane):
             target = self._solve(problem, state)
         else:
             state.offer_dual(0.0)
-        margins = problem.margins(target)
-        cuts = problem.cuts(margins)
-        seen = problem.primal(target, np.asarray(cuts.values))
+        place = problem.place(target)
+        seen = objective_at(target, place.risk())
         if self.exact:
             state.offer_primal(target, seen)
         else:
             state.best, state.primal = target, max(seen, state.dual)
-        self._add(state, problem.parameters(np.asarray(cuts.slopes)).ravel(), float(problem.costs @ cuts.offsets))
+        offset, plane = place.cut()
+        self._add(state, plane, offset)
         state.passes += 2
 
 

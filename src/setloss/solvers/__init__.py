@@ -41,12 +41,12 @@ FEW_PARAMETERS = 200
 """Up to this many parameters cutting planes converge in a few iterations, whatever the number of bags."""
 
 
-def method_named(name: str, problem: Problem, random_state: int = 0) -> Method:
+def method_named(name: str, problem: Problem, random_state: int = 0) -> Method[Problem]:
     """The method of that name; "auto" picks by the number of parameters."""
     if name == "auto":
         few = problem.shape[0] * problem.shape[1] <= FEW_PARAMETERS
         name = "cutting_plane" if few else "frank_wolfe"
-    methods: dict[str, Method] = {
+    methods: dict[str, Method[Problem]] = {
         "frank_wolfe": FrankWolfe(random_state=random_state),
         "cutting_plane": CuttingPlane(),
         "n_slack": NSlack(),
@@ -59,7 +59,7 @@ def method_named(name: str, problem: Problem, random_state: int = 0) -> Method:
 
 def solve(
     problem: Problem,
-    solver: str | Method = "auto",
+    solver: str | Method[Problem] = "auto",
     limits: Limits | None = None,
     warm: Solution | None = None,
     random_state: int = 0,
@@ -70,7 +70,7 @@ def solve(
 
 
 def regularization_path(
-    problem: Problem, Cs: Sequence[float], solver: str | Method = "auto", limits: Limits | None = None
+    problem: Problem, Cs: Sequence[float], solver: str | Method[Problem] = "auto", limits: Limits | None = None
 ) -> Iterator[tuple[float, Solution]]:
     """Solutions for several C, in the order given, each started from the one before.
 

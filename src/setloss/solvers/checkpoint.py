@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
-import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
+
+from setloss.archives import DAMAGE, ArchiveError, array_header, open_archive, read_array
 
 if TYPE_CHECKING:
-    from setloss.solvers.loop import State
-    from setloss.solvers.problem import Problem
+    from setloss.solvers.loop import State, Trainable
 
 FORMAT = "setloss-checkpoint-1"
 _NUMBERS = ("primal", "dual", "iteration", "passes", "exact")
@@ -33,7 +33,7 @@ class Checkpoint:
     fingerprint: str
 
     @classmethod
-    def at(cls, path: str | Path | None, problem: Problem, method: str) -> Checkpoint:
+    def at(cls, path: str | Path | None, problem: Trainable, method: str) -> Checkpoint:
         """The checkpoint of this problem and method at `path`."""
         if path is None:
             return cls(None, "")
@@ -42,7 +42,7 @@ class Checkpoint:
             raise CheckpointError(f"the checkpoint {target} is a folder; give the name of a file")
         if not target.parent.is_dir():
             raise CheckpointError(f"the folder of the checkpoint {target} does not exist; create it first")
-        return cls(target, f"{method}:{fingerprint(problem)}")
+        return cls(target, f"{method}:{problem.fingerprint()}")
 
     def restore(self, state: State) -> float:
         """Bring `state` to where the file says, if there is one; returns the seconds spent before."""
@@ -54,15 +54,7 @@ class Checkpoint:
                 f"the checkpoint {self.path} belongs to another problem or solver (data, labels, loss, operator, "
                 "C or solver differ). Delete it, or give another path."
             )
-        names = {"best", *state.arrays}
-        grown = {len(arrays[name]) for name in _GROWING & set(arrays)}
-        fixed = {name for name in names & set(arrays) if name not in _GROWING}
-        if (
-            set(arrays) != names
-            or len(grown) > 1
-            or any(arrays[name].shape != _get(state, name).shape for name in fixed)
-            or any(arrays[name].shape[1:] != _get(state, name).shape[1:] for name in names - fixed)
-        ):
+        if not _fit(arrays, {"best": state.best, **state.arrays}):
             raise CheckpointError(f"the checkpoint {self.path} does not fit this problem; delete it to start anew")
         state.best = arrays["best"]
         state.derived.clear()
@@ -91,30 +83,45 @@ class Checkpoint:
 
     def _read(self, path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
         try:
-            with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
-                header = json.loads(str(file["header"]))
-                if header.get("format") != FORMAT or not {"seconds", *_NUMBERS} <= set(header):
-                    raise KeyError("format")
-                return header, {name: file[name] for name in file.files if name != "header"}
-        except (zipfile.BadZipFile, OSError, EOFError, ValueError, TypeError, KeyError, AttributeError) as error:
+            with open_archive(path) as archive:
+                members = archive.namelist()
+                for member in members:
+                    array_header(archive, member)
+                arrays = {member.removesuffix(".npy"): read_array(archive, member) for member in members}
+            header = json.loads(str(arrays.pop("header")))
+            if header["format"] != FORMAT or not all(_is_number(header[name]) for name in ("seconds", *_NUMBERS)):
+                raise ValueError("format")
+            return header, arrays
+        except ArchiveError as error:
+            raise CheckpointError(
+                f"{path} is not a checkpoint of setloss, or it is damaged: it {error}. Delete it to start anew."
+            ) from None
+        except DAMAGE as error:
             raise CheckpointError(
                 f"{path} is not a checkpoint of setloss, or it is damaged ({type(error).__name__}). "
                 "Delete it to start anew, or give another path."
             ) from None
 
 
-def _get(state: State, name: str) -> Any:
-    return state.best if name == "best" else state.arrays[name]
+def _is_number(value: object) -> bool:
+    """Whether a field of the header is a number; the values of both objectives may be infinite, but not NaN."""
+    return isinstance(value, int | float) and value == value
 
 
-def fingerprint(problem: Problem) -> str:
-    """A digest of everything the solution depends on."""
-    digest = hashlib.sha256()
-    design = problem.design
-    rows = (design.dense, design.data, design.indices, design.indptr)
-    arrays = (*rows, *problem.maps, problem.costs, *problem.surrogate.arrays)
-    digest.update(repr((problem.shape, design.constant)).encode())
-    for array in arrays:
-        digest.update(str((array.shape, array.dtype)).encode())
-        digest.update(np.ascontiguousarray(array).view(np.uint8).data if array.size else b"")
-    return digest.hexdigest()
+def _fit(found: dict[str, Any], expected: dict[str, Any]) -> bool:
+    """Whether arrays can take the place of those of a state; some of them grow, all by the same number of rows."""
+    grown = {found[name].shape[:1] for name in _GROWING & set(found)}
+    return (
+        set(found) == set(expected)
+        and len(grown) <= 1
+        and all(_like(found[name], expected[name], name in _GROWING) for name in expected)
+    )
+
+
+def _like(found: NDArray[Any], expected: NDArray[Any], grows: bool) -> bool:
+    return (
+        found.dtype == expected.dtype
+        and found.ndim == expected.ndim
+        and found.shape[grows:] == expected.shape[grows:]
+        and not (found.dtype.kind == "f" and np.isnan(found).any())
+    )

@@ -10,18 +10,35 @@ that costs no pass over X), and adds the plane at a point between the two. Two p
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from setloss.lattice import Array
+from setloss.solvers.line import Line, Place
 from setloss.solvers.loop import State
 from setloss.solvers.master import solve_master
-from setloss.solvers.problem import Problem
 from setloss.solvers.solution import Solution
 
 IDLE_LIMIT = 30
 """A plane without weight for this many iterations is dropped."""
+
+
+class Reachable(Protocol):
+    """What the method asks of a problem, in memory or not: the risk at a point and along a line."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The shape of the parameters."""
+        ...
+
+    def place(self, parameters: Array) -> Place:
+        """A point, one pass over X."""
+        ...
+
+    def line(self, start: Any, target: Array) -> Line:
+        """The way from a place of this problem to other parameters, one pass over X."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -35,7 +52,7 @@ class CuttingPlane:
     def name(self) -> str:
         return "cutting_plane"
 
-    def start(self, problem: Problem, warm: Solution | None) -> State:
+    def start(self, problem: Reachable, warm: Solution | None) -> State:
         best = np.zeros(problem.shape)
         if warm is not None and warm.parameters.shape == problem.shape:
             best = warm.parameters.copy()
@@ -44,27 +61,24 @@ class CuttingPlane:
         state.passes += 1
         return state
 
-    def step(self, problem: Problem, state: State, tol: float) -> None:
-        if "best_margins" not in state.derived:
+    def step(self, problem: Reachable, state: State, tol: float) -> None:
+        if "place" not in state.derived:
             self._evaluate(problem, state)
+        where: Place = state.derived["place"]
         if len(state.arrays["planes"]):
-            target = self._solve(problem, state)
-            margins = problem.margins(target)
+            line = problem.line(where, self._solve(problem, state))
             state.passes += 1
-            cut_at = self._search(problem, state, target, margins)
-        else:
-            cut_at = state.derived["best_margins"]
-        cuts = problem.cuts(cut_at)
-        self._add(state, problem.parameters(np.asarray(cuts.slopes)).ravel(), float(problem.costs @ cuts.offsets))
+            where = self._search(state, line)
+        offset, plane = where.cut()
+        self._add(state, plane, offset)
         state.passes += 1
 
-    def finish(self, problem: Problem, state: State) -> None:
+    def finish(self, problem: Reachable, state: State) -> None:
         """Nothing is pending between two iterations."""
 
-    def _evaluate(self, problem: Problem, state: State) -> None:
-        margins = problem.margins(state.best)
-        state.derived["best_margins"] = margins
-        state.offer_primal(state.best, problem.primal(state.best, problem.cuts(margins).values))
+    def _evaluate(self, problem: Reachable, state: State) -> None:
+        place = state.derived["place"] = problem.place(state.best)
+        state.offer_primal(state.best, objective_at(state.best, place.risk()))
 
     def _add(self, state: State, plane: Array, offset: float) -> None:
         arrays = state.arrays
@@ -81,7 +95,7 @@ class CuttingPlane:
         }
         arrays.update(grown)
 
-    def _solve(self, problem: Problem, state: State) -> Array:
+    def _solve(self, problem: Reachable, state: State) -> Array:
         """The program over the planes: offers its dual value and returns its W."""
         arrays = state.arrays
         if "gram" not in state.derived:
@@ -97,36 +111,39 @@ class CuttingPlane:
             arrays.update({name: arrays[name][kept] for name in ("planes", "plane_offsets", "idle")})
         return np.asarray(target.reshape(problem.shape))
 
-    def _search(self, problem: Problem, state: State, target: Array, margins: Array) -> Array:
-        """Move the best point along the line to `target`; returns the margins to cut at.
+    def _search(self, state: State, line: Line) -> Place:
+        """Move the best point along the line to the solution of the program; returns where to cut.
 
         P along the line is convex: bisection on the sign of its slope, which the cuts give.
         """
-        start, from_margins = state.best, state.derived["best_margins"]
-        way, margin_way = target - start, margins - from_margins
+        start, end = line.place(0.0).parameters, line.place(1.0).parameters
+        way = end - start
         low, high, length = 0.0, 1.0, 1.0
         best_length = 0.0
         for _ in range(self.line_steps):
-            point, at = start + length * way, from_margins + length * margin_way
-            cuts = problem.cuts(at)
-            value = problem.primal(point, cuts.values)
+            point = start + length * way
+            risk, slope = line.at(length)
+            value = objective_at(point, risk)
             if value < state.primal:
                 state.offer_primal(point, value)
                 best_length = length
-            weights = problem.element_costs * cuts.slopes
-            slope = float(np.vdot(point, way)) - float(weights @ margin_way)
-            if slope <= 0:
+            if float(np.vdot(point, way)) + slope <= 0:
                 low = length
             else:
                 high = length
             if low >= 1.0:
                 break
             length = 0.5 * (low + high)
-        state.derived["best_margins"] = from_margins + best_length * margin_way
-        return np.asarray(from_margins + (best_length + self.overshoot * (1 - best_length)) * margin_way)
+        state.derived["place"] = line.place(best_length)
+        return line.place(best_length + self.overshoot * (1 - best_length))
 
 
-def no_planes(problem: Problem) -> dict[str, Any]:
+def objective_at(parameters: Array, risk: float) -> float:
+    """P(W) from R(W)."""
+    return 0.5 * float(np.vdot(parameters, parameters)) + risk
+
+
+def no_planes(problem: Reachable) -> dict[str, Any]:
     """The arrays of a state without any plane."""
     size = int(np.prod(problem.shape))
     return {

@@ -10,13 +10,13 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
+from setloss.batch import BatchSurrogate
 from setloss.lattice import Array
 from setloss.solvers.checkpoint import Checkpoint
-from setloss.solvers.problem import Problem
 from setloss.solvers.solution import Record, Solution, Status, relative_gap
 
 Callback = Callable[[Record], object]
@@ -50,7 +50,27 @@ class State:
         self.dual = max(self.dual, value)
 
 
-class Method(Protocol):
+class Trainable(Protocol):
+    """What the loop needs to know of a problem."""
+
+    def fingerprint(self) -> str:
+        """A digest of everything the solution depends on."""
+        ...
+
+    @property
+    def surrogate(self) -> BatchSurrogate | None:
+        """The surrogates of all bags, where they are at hand."""
+        ...
+
+
+P = TypeVar("P", bound=Trainable, contravariant=True)
+
+
+class OutOfReachError(RuntimeError):
+    """The data cannot be reached any more; the state is that of the last whole iteration."""
+
+
+class Method(Protocol[P]):
     """A solver: how to begin, and one iteration."""
 
     @property
@@ -58,15 +78,15 @@ class Method(Protocol):
         """How checkpoints and messages call it."""
         ...
 
-    def start(self, problem: Problem, warm: Solution | None) -> State:
+    def start(self, problem: P, warm: Solution | None) -> State:
         """The state before the first iteration, near an earlier solution if there is one."""
         ...
 
-    def step(self, problem: Problem, state: State, tol: float) -> None:
+    def step(self, problem: P, state: State, tol: float) -> None:
         """One iteration, in place."""
         ...
 
-    def finish(self, problem: Problem, state: State) -> None:
+    def finish(self, problem: P, state: State) -> None:
         """Bring the best primal point and dual value up to date when the loop stops before convergence."""
         ...
 
@@ -91,7 +111,7 @@ class Limits:
             raise ValueError(f"max_time is in seconds and positive; got {self.max_time}")
 
 
-def run(problem: Problem, method: Method, limits: Limits, warm: Solution | None = None) -> Solution:
+def run(problem: P, method: Method[P], limits: Limits, warm: Solution | None = None) -> Solution:
     """Iterate until a limit is reached; Ctrl-C returns the best solution so far."""
     clock = time.perf_counter
     saved = Checkpoint.at(limits.checkpoint, problem, method.name)
@@ -122,6 +142,9 @@ def run(problem: Problem, method: Method, limits: Limits, warm: Solution | None 
                 last_save = clock()
     except KeyboardInterrupt:
         status = Status.INTERRUPTED
+    except OutOfReachError:
+        saved.write(state, spent + clock() - began)
+        raise
     if relative_gap(state.primal, state.dual) > limits.tol:
         method.finish(problem, state)
     if relative_gap(state.primal, state.dual) <= limits.tol and status is not Status.INTERRUPTED:

@@ -16,6 +16,7 @@ bags times features.
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -26,6 +27,7 @@ from scipy.sparse import csr_array, issparse
 
 from setloss.batch import BatchCuts, BatchSurrogate
 from setloss.lattice import Array
+from setloss.solvers.line import KnownMargins, Segment
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,6 +115,14 @@ class Problem:
         """The cut of every bag at the given margins."""
         return self.surrogate.cuts(margins)
 
+    def place(self, parameters: Array) -> KnownMargins:
+        """A point whose margins are known, one pass over X."""
+        return KnownMargins(self, parameters, self.margins(parameters))
+
+    def line(self, start: KnownMargins, target: Array) -> Segment:
+        """The way from a place to other parameters, one pass over X."""
+        return Segment(start, self.place(target))
+
     def primal(self, parameters: Array, values: Array) -> float:
         """P(W) from the values B_i(m_i(W))."""
         return 0.5 * float(np.vdot(parameters, parameters)) + float(self.costs @ values)
@@ -120,3 +130,19 @@ class Problem:
     def dual(self, parameters: Array, offsets: Array) -> float:
         """D(o, sigma) from W(sigma)."""
         return float(self.costs @ offsets) - 0.5 * float(np.vdot(parameters, parameters))
+
+    def fingerprint(self) -> str:
+        """A digest of everything the solution depends on."""
+        design = self.design
+        rows = (design.dense, design.data, design.indices, design.indptr)
+        arrays = (*rows, *self.maps, self.costs, *self.surrogate.arrays)
+        return digest_of(repr((self.shape, design.constant)), *arrays)
+
+
+def digest_of(words: str, *arrays: NDArray[Any]) -> str:
+    """A digest of words and of the contents, shapes and types of arrays."""
+    digest = hashlib.sha256(words.encode())
+    for array in arrays:
+        digest.update(str((array.shape, array.dtype)).encode())
+        digest.update(np.ascontiguousarray(array).view(np.uint8).data if array.size else b"")
+    return digest.hexdigest()
