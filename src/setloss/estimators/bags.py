@@ -8,11 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length, column_or_1d
 
-from setloss.bags import Bags
-from setloss.batch import batch_surrogate
 from setloss.estimators.base import LinearSetModel, two_classes
+from setloss.estimators.elements import elements_of_frames
 from setloss.lattice import Array
-from setloss.solvers import Design, Problem
 
 
 class BagClassifier(LinearSetModel):
@@ -42,25 +40,12 @@ class BagClassifier(LinearSetModel):
             raise ValueError("y has missing labels; leave those frames out")
         self.classes_, positive = two_classes(y)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        kept = np.flatnonzero(weights > 0)
-        if len(kept) and len(np.unique(positive[kept])) < 2:
+        used = weights > 0
+        if not used.any():
+            raise ValueError("every sample weight is zero; there is nothing to train on")
+        if len(np.unique(positive[used])) < 2:
             raise ValueError("the frames of positive weight have only one class; training needs both")
-        bags = _bags(groups, len(y), kept)
-        rows = kept if bags.order is None else kept[bags.order]
-        ordered = Bags(bags.offsets)
-        truth = positive[rows]
-        bag_weights = ordered.totals(weights[rows]) / ordered.sizes
-        of_frames = np.zeros(len(y))
-        of_frames[rows] = np.repeat(bag_weights, ordered.sizes)
-        problem = Problem(
-            Design.of(X, self._constant(X, of_frames)),
-            batch_surrogate(loss, truth, ordered, self.operator, float(self.scale)),
-            np.where(truth, 1.0, -1.0),
-            rows.astype(np.int64),
-            np.zeros(len(rows), dtype=np.int64),
-            self.C * bag_weights,
-        )
-        self._solve(problem)
+        self._fit(X, elements_of_frames(positive, _names(groups, len(y)), weights), loss)
         return self
 
     def decision_function(self, X: Any) -> Array:
@@ -90,12 +75,8 @@ class BagClassifier(LinearSetModel):
         return np.asarray(self._loss()(y == second, predicted == second, groups=bags))
 
 
-def _bags(groups: Any, size: int, kept: NDArray[np.intp]) -> Bags:
-    if len(kept) == 0:
-        raise ValueError("every sample weight is zero; there is nothing to train on")
-    if groups is None:
-        return Bags.from_offsets(np.arange(len(kept) + 1))
-    names = np.asarray(groups)
-    if names.shape != (size,):
+def _names(groups: Any, size: int) -> NDArray[Any] | None:
+    names = None if groups is None else np.asarray(groups)
+    if names is not None and names.shape != (size,):
         raise ValueError(f"groups must name the bag of each of {size} frames; got shape {names.shape}")
-    return Bags.from_groups(names[kept])
+    return names

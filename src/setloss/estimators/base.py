@@ -9,11 +9,11 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, check_random_state, validate_data
 
+from setloss.estimators.elements import Elements, squared_norms
 from setloss.lattice import Array
 from setloss.losses import Loss, loss_named
 from setloss.operators.names import Operator
@@ -82,12 +82,7 @@ class LinearSetModel(ClassifierMixin, BaseEstimator):
             return 0.0
         if self.intercept_scaling != "auto":
             return float(self.intercept_scaling)
-        squares = (
-            X.astype(np.float64).power(2).sum(axis=1)
-            if issparse(X)
-            else np.einsum("ij,ij->i", X, X, dtype=np.float64)
-        )
-        return float(np.sqrt(np.average(np.ravel(squares).astype(np.float64), weights=weights))) or 1.0
+        return float(np.sqrt(np.average(squared_norms(X), weights=weights))) or 1.0
 
     def _limits(self) -> Limits:
         from setloss.estimators.progress import report_to_log
@@ -95,32 +90,43 @@ class LinearSetModel(ClassifierMixin, BaseEstimator):
         callbacks = [*self.callbacks, *([report_to_log] if self.verbose else [])]
         return Limits(self.tol, self.max_iter, self.max_time, tuple(callbacks), self.checkpoint)
 
-    def _solve(self, problem: Problem) -> Solution:
+    def _fit(self, X: Any, elements: Elements, loss: Loss) -> None:
+        """Train on checked data."""
+        constant = self._constant(X, elements.row_weights(X.shape[0]))
+        self._solve(elements.problem(X, constant, loss, self.operator, float(self.scale), self.C))
+
+    def _solve(self, problem: Problem) -> None:
         """Run the solver and store what it found."""
-        warm = getattr(self, "solution_", None) if self.warm_start else None
+        solution = solve(problem, self.solver, self._limits(), self._warm(), self._seed())
+        self._store(solution, problem.design.constant)
+        self._warn(solution)
+
+    def _warm(self) -> Solution | None:
+        return getattr(self, "solution_", None) if self.warm_start else None
+
+    def _seed(self) -> int:
         if isinstance(self.random_state, np.random.RandomState):
-            seed = int(self.random_state.randint(2**31))
-        else:
-            seed = int(check_random_state(self.random_state or 0).randint(2**31))
-        solution = solve(problem, self.solver, self._limits(), warm, seed)
-        self._store(solution, problem)
+            return int(self.random_state.randint(2**31))
+        return int(check_random_state(self.random_state or 0).randint(2**31))
+
+    def _store(self, solution: Solution, constant: float) -> None:
+        """The fitted attributes."""
+        self.solution_ = solution
+        self.coef_ = solution.parameters[:, :-1].copy()
+        self.intercept_ = constant * solution.parameters[:, -1]
+        self.n_iter_ = solution.iterations
+        self.dual_gap_ = solution.gap
+
+    def _warn(self, solution: Solution) -> None:
+        """Say so where the gap is not what was asked for."""
         if solution.status is not Status.CONVERGED:
             warnings.warn(
                 f"{type(self).__name__} stopped at a relative duality gap of {solution.gap:.2e} instead of "
                 f"{self.tol:.2e} ({solution.status} after {solution.iterations} iterations). Increase max_iter or "
                 "max_time, scale the features, or decrease C.",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=5,
             )
-        return solution
-
-    def _store(self, solution: Solution, problem: Problem) -> None:
-        """The fitted attributes."""
-        self.solution_ = solution
-        self.coef_ = solution.parameters[:, :-1].copy()
-        self.intercept_ = problem.design.constant * solution.parameters[:, -1]
-        self.n_iter_ = solution.iterations
-        self.dual_gap_ = solution.gap
 
     def _checked_X(self, X: Any, *, reset: bool) -> Any:
         return validate_data(self, X, reset=reset, accept_sparse="csr", dtype=(np.float64, np.float32), order="C")

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import zipfile
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -17,14 +16,20 @@ import numpy as np
 
 import setloss
 from setloss import losses
+from setloss.archives import DAMAGE, ArchiveError, array_header, open_archive
 from setloss.estimators.bags import BagClassifier
 from setloss.estimators.base import LinearSetModel
 from setloss.estimators.sets import SetClassifier
+from setloss.operators.names import OPERATOR_NAMES
 
 FORMAT = "setloss-model-1"
 _MODELS: dict[str, type[LinearSetModel]] = {"SetClassifier": SetClassifier, "BagClassifier": BagClassifier}
 _LOSSES = ("Dice", "Jaccard", "Tversky", "FBeta", "Hamming", "CostCurve")
 _FORGOTTEN = ("callbacks", "checkpoint", "random_state", "warm_start")
+
+
+_NODES = ("DictNode", "JsonNode", "ListNode", "NdArrayNode", "TupleNode", "TypeNode")
+_FOREIGN = "holds types that are not part of a setloss model; it is not loaded"
 
 
 class ModelFileError(ValueError):
@@ -79,8 +84,9 @@ def load(path: str | Path) -> Any:
     if not source.is_file():
         raise ModelFileError(f"there is no model file {source}")
     try:
+        _judge(source)
         if get_untrusted_types(file=source):
-            raise ModelFileError(f"{source} holds types that are not part of a setloss model; it is not loaded")
+            raise ModelFileError(f"{source} {_FOREIGN}")
         content = read(source, trusted=[])
         header = json.loads(content["header"])
         if header["format"] != FORMAT:
@@ -91,14 +97,38 @@ def load(path: str | Path) -> Any:
         return _rebuild(header, content)
     except ModelFileError:
         raise
-    except (zipfile.BadZipFile, KeyError, TypeError, ValueError, OSError, EOFError, AttributeError) as error:
+    except ArchiveError as error:
+        raise ModelFileError(
+            f"{source} is not a setloss model, or it is damaged: it {error}. Train and save it again."
+        ) from None
+    except DAMAGE as error:
         raise ModelFileError(
             f"{source} is not a setloss model, or it is damaged ({type(error).__name__}). Train and save it again."
         ) from None
 
 
+def _judge(path: Path) -> None:
+    """Refuse what unpacks to too much, and every node but those of dictionaries, texts and arrays.
+
+    skops imports the module that a node names, and importing runs code; here nothing has been imported yet.
+    """
+    with open_archive(path) as archive:
+        for member in archive.namelist():
+            if member.endswith(".npy"):
+                array_header(archive, member)
+        schema = json.loads(archive.read("schema.json"))
+    nodes = [schema]
+    while nodes:
+        node = nodes.pop()
+        if isinstance(node, dict):
+            loader, module = node.get("__loader__", "DictNode"), node.get("__module__", "builtins")
+            if loader not in _NODES or module not in ("builtins", "numpy"):
+                raise ModelFileError(f"{path} {_FOREIGN}")
+        nodes.extend(node.values() if isinstance(node, dict) else node if isinstance(node, list) else ())
+
+
 def _rebuild(header: dict[str, Any], content: dict[str, Any]) -> Any:
-    model = _MODELS[header["kind"]](**header["parameters"])
+    model = _MODELS[header["kind"]](**_checked_parameters(header["parameters"]))
     model.loss = _restore(header["loss"])
     coef, intercept = np.asarray(content["coef"]), np.asarray(content["intercept"])
     classes = np.asarray(content["classes"])
@@ -108,14 +138,38 @@ def _rebuild(header: dict[str, Any], content: dict[str, Any]) -> Any:
         raise ValueError("types")
     if not (np.all(np.isfinite(coef)) and np.all(np.isfinite(intercept))):
         raise ValueError("not finite")
+    if type(header["n_iter"]) is not int or type(header["dual_gap"]) not in (int, float):
+        raise ValueError("types")
     if header["kind"] == "BagClassifier" and len(coef) != 1:
         raise ValueError("shapes")
     model.coef_, model.intercept_, model.classes_ = coef, intercept, classes
     model.n_features_in_, model.n_iter_, model.dual_gap_ = coef.shape[1], header["n_iter"], header["dual_gap"]
-    model._flat = header["flat"]
+    model._flat = bool(header["flat"])
     if "feature_names" in content:
-        model.feature_names_in_ = np.asarray(content["feature_names"], dtype=object)
+        names = np.asarray(content["feature_names"])
+        if names.shape != coef.shape[1:] or names.dtype.kind != "U":
+            raise ValueError("feature names")
+        model.feature_names_in_ = names.astype(object)
     return model
+
+
+def _checked_parameters(parameters: dict[str, Any]) -> dict[str, Any]:
+    """Parameters of the types that `save` writes, with C and the operator as `fit` wants them."""
+    kinds: dict[str, Any] = {
+        "fit_intercept": bool,
+        "intercept_scaling": int | float | str,
+        "max_iter": int,
+        "max_time": int | float | None,
+        "operator": str,
+        "solver": str,
+        "verbose": int,
+    }
+    for name, value in parameters.items():
+        if not isinstance(value, kinds.get(name, int | float)):
+            raise ValueError(name)
+    if not parameters.get("C", 1.0) > 0 or parameters.get("operator", OPERATOR_NAMES[0]) not in OPERATOR_NAMES:
+        raise ValueError("parameters")
+    return parameters
 
 
 def _plain(name: str, value: Any) -> Any:

@@ -9,11 +9,9 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.utils.validation import _check_sample_weight, check_array, check_consistent_length
 
-from setloss.bags import Bags
-from setloss.batch import batch_surrogate
 from setloss.estimators.base import LinearSetModel, two_classes
+from setloss.estimators.elements import elements_of_labels
 from setloss.lattice import Array
-from setloss.solvers import Design, Problem
 
 
 class SetClassifier(LinearSetModel):
@@ -66,23 +64,9 @@ class SetClassifier(LinearSetModel):
         truth, known = self._labels(y)
         check_consistent_length(X, truth)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        used = np.flatnonzero(known.any(axis=1) & (weights > 0))
-        if len(used) == 0:
+        if not np.any(known.any(axis=1) & (weights > 0)):
             raise ValueError("no example has a known label and a positive weight; there is nothing to train on")
-        rows, tasks = np.nonzero(known[used])
-        flat = truth[used][rows, tasks]
-        sizes = known[used].sum(axis=1)
-        bags = Bags.from_offsets(np.concatenate(([0], np.cumsum(sizes))))
-        problem = Problem(
-            Design.of(X, self._constant(X, weights * known.any(axis=1))),
-            batch_surrogate(loss, flat, bags, self.operator, float(self.scale)),
-            np.where(flat, 1.0, -1.0),
-            used[rows].astype(np.int64),
-            tasks.astype(np.int64),
-            self.C * weights[used],
-            truth.shape[1],
-        )
-        self._solve(problem)
+        self._fit(X, elements_of_labels(truth, known, weights), loss)
         return self
 
     def _labels(self, y: Any) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:

@@ -149,18 +149,17 @@ class InexactSlackClassifier(BagClassifier):
         )
         self.search = search
 
-    def _solve(self, problem: Problem) -> Solution:
+    def _solve(self, problem: Problem) -> None:
         if self.search not in APPROXIMATIONS:
             raise ValueError(f"search is one of {', '.join(APPROXIMATIONS)}; got {self.search!r}")
         inexact = InexactSlack.of(problem.surrogate, self._loss(), problem.signs > 0, self.search, float(self.scale))
         limits = Limits(self.tol, self.max_iter, self.max_time)
         solution = solve(replace(problem, surrogate=inexact), PlainCuttingPlane(), limits)
-        self._store(solution, problem)
+        self._store(solution, problem.design.constant)
         if solution.status is not Status.UNCERTIFIED:
             warnings.warn(
                 f"{type(self).__name__} stopped ({solution.status}, {solution.iterations} iterations) while its "
                 "search still found planes to add. Increase max_iter or max_time, or decrease C.",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
-        return solution

@@ -31,6 +31,7 @@ class Checkpoint:
 
     path: Path | None
     fingerprint: str
+    bags: int = 0
 
     @classmethod
     def at(cls, path: str | Path | None, problem: Trainable, method: str) -> Checkpoint:
@@ -42,7 +43,8 @@ class Checkpoint:
             raise CheckpointError(f"the checkpoint {target} is a folder; give the name of a file")
         if not target.parent.is_dir():
             raise CheckpointError(f"the folder of the checkpoint {target} does not exist; create it first")
-        return cls(target, f"{method}:{problem.fingerprint()}")
+        bags = 0 if problem.surrogate is None else len(problem.surrogate.bags)
+        return cls(target, f"{method}:{problem.fingerprint()}", bags)
 
     def restore(self, state: State) -> float:
         """Bring `state` to where the file says, if there is one; returns the seconds spent before."""
@@ -54,7 +56,7 @@ class Checkpoint:
                 f"the checkpoint {self.path} belongs to another problem or solver (data, labels, loss, operator, "
                 "C or solver differ). Delete it, or give another path."
             )
-        if not _fit(arrays, {"best": state.best, **state.arrays}):
+        if not _fit(arrays, {"best": state.best, **state.arrays}, self.bags):
             raise CheckpointError(f"the checkpoint {self.path} does not fit this problem; delete it to start anew")
         state.best = arrays["best"]
         state.derived.clear()
@@ -108,20 +110,28 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and value == value
 
 
-def _fit(found: dict[str, Any], expected: dict[str, Any]) -> bool:
-    """Whether arrays can take the place of those of a state; some of them grow, all by the same number of rows."""
-    grown = {found[name].shape[:1] for name in _GROWING & set(found)}
-    return (
-        set(found) == set(expected)
-        and len(grown) <= 1
-        and all(_like(found[name], expected[name], name in _GROWING) for name in expected)
+def _fit(found: dict[str, Any], expected: dict[str, Any], bags: int) -> bool:
+    """Whether arrays can take the place of those of a state; some of them grow, all by the same number of rows.
+
+    Solvers look up by `counts` and `bags`, kernels without a check, so their range is checked here.
+    """
+    if set(found) != set(expected) or len({found[name].shape[:1] for name in _GROWING & set(found)}) > 1:
+        return False
+    limits = {"bags": (0, bags - 1)}
+    if "weights" in expected:
+        limits["counts"] = (1, expected["weights"].shape[-1])
+    return all(
+        _like(found[name], expected[name], name in _GROWING)
+        and (name == "gaps" or bool(np.isfinite(found[name]).all()))
+        and _between(found[name], *limits.get(name, (None, None)))
+        for name in expected
     )
 
 
 def _like(found: NDArray[Any], expected: NDArray[Any], grows: bool) -> bool:
-    return (
-        found.dtype == expected.dtype
-        and found.ndim == expected.ndim
-        and found.shape[grows:] == expected.shape[grows:]
-        and not (found.dtype.kind == "f" and np.isnan(found).any())
-    )
+    same = found.dtype == expected.dtype and found.ndim == expected.ndim
+    return same and found.shape[grows:] == expected.shape[grows:]
+
+
+def _between(found: NDArray[Any], low: int | None, high: int | None) -> bool:
+    return low is None or high is None or bool(np.all((low <= found) & (found <= high)))

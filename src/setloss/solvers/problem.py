@@ -49,7 +49,7 @@ class Design:
             rows = csr_array(X)
             data = rows.data if rows.dtype in (np.float32, np.float64) else rows.data.astype(np.float64)
             empty = np.empty((0, 0), dtype=data.dtype)
-            indices, indptr = rows.indices.astype(np.int64), rows.indptr.astype(np.int64)
+            indices, indptr = rows.indices.astype(np.int64, copy=False), rows.indptr.astype(np.int64, copy=False)
             return cls(empty, data, indices, indptr, True, rows.shape[1], constant)
         dense = np.ascontiguousarray(X)
         if dense.dtype not in (np.float32, np.float64):
