@@ -19,7 +19,7 @@ from setloss.labels import as_labels
 from setloss.lattice import Array
 from setloss.losses import Loss
 from setloss.lowering import SpecTable, lower
-from setloss.operators.cut import Surrogate
+from setloss.operators.cut import MAX_MARGIN, Surrogate
 from setloss.operators.names import Operator, operator_named
 
 
@@ -143,7 +143,8 @@ def _flat_margins(margins: ArrayLike, size: int) -> NDArray[np.floating]:
         flat = flat.astype(np.float64)
     if flat.shape != (size,):
         raise ValueError(f"the bags hold {size} elements; margins have shape {flat.shape}")
-    if not np.all(np.isfinite(flat)):
-        i = int(np.argmin(np.isfinite(flat)))
+    # The least and the largest, NaN included, take no memory of the size of the data.
+    if not (float(flat.min(initial=0.0)) >= -MAX_MARGIN and float(flat.max(initial=0.0)) <= MAX_MARGIN):
+        i = int(np.argmin(np.abs(flat.astype(np.float64)) <= MAX_MARGIN))
         raise ValueError(f"margins must be finite; element {i} has margin {flat[i]}")
     return flat

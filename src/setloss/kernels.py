@@ -9,12 +9,10 @@ Arithmetic is in float64 whatever the margins are; nothing is allocated but scra
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numba import njit
 
 from setloss import tversky
+from setloss.compilation import kernel
 from setloss.lowering import (
     CURVE,
     GROUPS,
@@ -48,23 +46,22 @@ from setloss.sorting import sort_elements
 ELEMENT = 0xFFFFFFFF
 """The bits of a ranked element that are its place in the bag; those above are its group."""
 
-_options: dict[str, Any] = {"cache": True, "error_model": "numpy", "nogil": True}
-_denominator = njit(**_options)(tversky.denominator)
-_loss_value = njit(**_options)(tversky.loss_value)
-_miss_step = njit(**_options)(tversky.false_negative_step)
-_alarm_step = njit(**_options)(tversky.false_positive_step)
-_submodular_miss_step = njit(**_options)(tversky.submodular_false_negative_step)
-_supermodular_value = njit(**_options)(tversky.supermodular_value)
+_denominator = kernel()(tversky.denominator)
+_loss_value = kernel()(tversky.loss_value)
+_miss_step = kernel()(tversky.false_negative_step)
+_alarm_step = kernel()(tversky.false_positive_step)
+_submodular_miss_step = kernel()(tversky.submodular_false_negative_step)
+_supermodular_value = kernel()(tversky.supermodular_value)
 
 
-@njit(**_options)
+@kernel()
 def _tversky(n, q, m, a, b, undefined):
     if _denominator(n, q, m, a, b) > 0:
         return _loss_value(n, q, m, a, b)
     return undefined
 
 
-@njit(**_options)
+@kernel()
 def _tversky_step(axis, n, q, m, a, b, undefined):
     here = _denominator(n, q, m, a, b)
     there = _denominator(n + (axis == 0), q + (axis == 1), m, a, b)
@@ -73,7 +70,7 @@ def _tversky_step(axis, n, q, m, a, b, undefined):
     return _tversky(n + (axis == 0), q + (axis == 1), m, a, b, undefined) - _tversky(n, q, m, a, b, undefined)
 
 
-@njit(**_options)
+@kernel()
 def _tversky_gain(kind, axis, n, q, m, a, b, undefined, cap):
     """The increment of l, of its submodular part f, or of f capped at f(V)."""
     if kind == TVERSKY or axis == 1:
@@ -86,7 +83,7 @@ def _tversky_gain(kind, axis, n, q, m, a, b, undefined, cap):
     return gain
 
 
-@njit(**_options)
+@kernel()
 def _rank_elements(margins, group, spec, order, spare, ranked):
     """Elements by ascending margin at the front of `order`, each as group << 32 | element, their margins in `ranked`.
 
@@ -107,7 +104,7 @@ def _rank_elements(margins, group, spec, order, spare, ranked):
     return count
 
 
-@njit(**_options)
+@kernel()
 def _lovasz(ranked, order, spec, real, buffer, slope):
     """Write the slopes of the Lovász part; returns its offset and value."""
     kind, start, elementwise = spec[L_KIND], spec[L_START], spec[L_ELEMENTWISE]
@@ -149,14 +146,14 @@ def _lovasz(ranked, order, spec, real, buffer, slope):
     return offset, value
 
 
-@njit(**_options)
+@kernel()
 def _objective(is_margin, loss, total, scale):
     if is_margin:
         return loss - scale * total
     return loss * (1.0 - scale * total) if loss > 0.0 else 0.0
 
 
-@njit(**_options)
+@kernel()
 def _sums(ranked, order, spec, grouped, sums):
     """Group after group: its margins in ascending order, and the sums of its k smallest ones.
 
@@ -174,7 +171,7 @@ def _sums(ranked, order, spec, grouped, sums):
                 sums[n + b] = total
 
 
-@njit(**_options)
+@kernel()
 def _curve_value(spec, real, buffer, count):
     """The loss at `count` mistakes of the one group that matters."""
     if spec[R_KIND] == TVERSKY_SUPERMODULAR:
@@ -182,7 +179,7 @@ def _curve_value(spec, real, buffer, count):
     return real[R_WEIGHT] * buffer[spec[R_START] + count]
 
 
-@njit(**_options)
+@kernel()
 def _best_of_curve(ranked, order, spec, real, buffer, chosen):
     """One count matters: every other element is in exactly if its margin is negative."""
     axis, is_margin, scale = spec[R_AXIS], spec[R_MARGIN], real[SCALE]
@@ -214,7 +211,7 @@ def _best_of_curve(ranked, order, spec, real, buffer, chosen):
     return _curve_value(spec, real, buffer, best_count), best
 
 
-@njit(**_options)
+@kernel()
 def _best_of_cells(spec, real, buffer, sums, digits):
     """Every cell of a table: the last count runs fastest, the others turn like an odometer."""
     k, cell, is_margin = spec[GROUPS], spec[R_START], spec[R_MARGIN]
@@ -246,7 +243,7 @@ def _best_of_cells(spec, real, buffer, sums, digits):
         turning[b] += 1
 
 
-@njit(**_options)
+@kernel()
 def _concave_loss(n, q, spec, real):
     """The loss at n false negatives and q false positives."""
     if spec[R_KIND] == LINEAR:
@@ -254,7 +251,7 @@ def _concave_loss(n, q, spec, real):
     return real[R_WEIGHT] * _tversky(n, q, spec[SIZES], real[R_A], real[R_B], real[R_UNDEFINED])
 
 
-@njit(**_options)
+@kernel()
 def _alarm_helps(n, q, margin, total, spec, real):
     """Whether the objective rises from q to q + 1 false positives; `total` includes the new one's margin."""
     if spec[R_KIND] == LINEAR:
@@ -267,7 +264,7 @@ def _alarm_helps(n, q, margin, total, spec, real):
     return step * (1.0 - real[SCALE] * total) > real[SCALE] * loss * margin
 
 
-@njit(**_options)
+@kernel()
 def _best_of_concave(spec, real, grouped, sums, digits):
     """For every number of false negatives, the number of false positives up to which one more helps.
 
@@ -306,7 +303,7 @@ def _best_of_concave(spec, real, grouped, sums, digits):
     return best_loss, best
 
 
-@njit(**_options)
+@kernel()
 def _worst_set(ranked, order, spec, real, buffer, grouped, sums, chosen):
     """Mark the set that maximises the rescaled loss in `chosen`; returns its loss and the objective."""
     if spec[R_KIND] in (CURVE, TVERSKY_SUPERMODULAR):
@@ -329,7 +326,7 @@ def _worst_set(ranked, order, spec, real, buffer, grouped, sums, chosen):
     return loss, best
 
 
-@njit(**_options)
+@kernel()
 def bag_cut(margins, group, spec, real, buffer, order, spare, sums, slope, chosen):
     """The cut of one bag: fills `slope` and `chosen`, returns offset and value.
 
@@ -357,7 +354,7 @@ def bag_cut(margins, group, spec, real, buffer, order, spare, sums, slope, chose
     return offset, value
 
 
-@njit(**_options)
+@kernel()
 def write_cuts(first, last, data, specs, out):
     """The cuts of the bags from `first` up to `last`; `out` receives slopes, worst sets, and offset and value."""
     margins, starts, groups, which = data
@@ -383,7 +380,7 @@ def write_cuts(first, last, data, specs, out):
         )
 
 
-@njit(**_options)
+@kernel()
 def scratch(widest, groups, itemsize):
     """Room for the cut of a bag of up to `widest` elements."""
     return np.empty(widest, np.int64), np.empty((2 * widest * itemsize + 7) // 8, np.int64), np.empty(widest + groups)

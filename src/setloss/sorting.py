@@ -6,10 +6,9 @@ a float32 do not. All three keep the order of ties, so the size of a bag never s
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numba import njit
+
+from setloss.compilation import kernel
 
 SMALL = 24
 """Up to this many elements are sorted by insertion."""
@@ -17,14 +16,13 @@ SMALL = 24
 LARGE = 1024
 """From here on clearing and summing the radix counters no longer shows."""
 
-_options: dict[str, Any] = {"cache": True, "error_model": "numpy", "nogil": True}
 
 _BITS, _BUCKETS = np.uint64(11), 2048
 _WORD, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
 _SIGN, _ALL = np.uint32(0x80000000), np.uint32(0xFFFFFFFF)
 
 
-@njit(**_options)
+@kernel()
 def sort_elements(margins, order, spare):
     """Sort the elements in `order`, given in ascending order, by their margins; `spare` is as long as `order`."""
     n = len(order)
@@ -39,7 +37,7 @@ def sort_elements(margins, order, spare):
         _radix(margins, order, spare)
 
 
-@njit(**_options)
+@kernel()
 def _insertion(margins, order):
     for k in range(1, len(order)):
         element = order[k]
@@ -51,7 +49,7 @@ def _insertion(margins, order):
         order[j] = element
 
 
-@njit(**_options)
+@kernel()
 def _radix(margins, order, spare):
     """Stable, word by word: the lower half of a float64 first, then the upper half, or the one word of a float32."""
     words = margins.view(np.uint32)
@@ -73,7 +71,7 @@ def _radix(margins, order, spare):
             pairs[k] &= _LOW
 
 
-@njit(**_options)
+@kernel()
 def _sort_pairs(pairs, spare):
     """Sort by the upper 32 bits, least significant digit first; digits that are all the same cost nothing."""
     n = len(pairs)

@@ -10,6 +10,7 @@ from setloss.cli.check import check
 from setloss.cli.decompose import decompose
 from setloss.cli.errors import OneSentenceGroup
 from setloss.cli.evaluate import evaluate
+from setloss.cli.explore import explore
 from setloss.cli.predict import predict
 from setloss.cli.reproduce import EPILOG as REPRODUCE_EPILOG
 from setloss.cli.reproduce import reproduce
@@ -27,6 +28,7 @@ app = typer.Typer(
 )
 app.command(epilog=EPILOG)(decompose)
 app.command(epilog=EPILOG)(check)
+app.command(epilog=EPILOG)(explore)
 app.command(epilog=TRAIN_EPILOG)(train)
 app.command(epilog=EPILOG)(predict)
 app.command(epilog=EPILOG)(evaluate)

@@ -5,14 +5,15 @@ from __future__ import annotations
 import csv
 import math
 from pathlib import Path
-from tokenize import TokenError
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from setloss.archives import DAMAGE
 from setloss.cli.errors import InputError
 from setloss.counts import MAX_CELLS
+from setloss.datasets.checks import reason, shown
 from setloss.lattice import Array
 
 
@@ -55,7 +56,7 @@ def _refuse_header(path: Path, row: list[str]) -> None:
     if not any(_is_number(text) for text in row):
         names = ", ".join(row[:4]) + (", ..." if len(row) > 4 else "")
         raise InputError(
-            f"row 1 of {path} is not numbers but {names!r}; cells are numbers separated by commas, "
+            f"row 1 of {path} is not numbers but {shown(names)}; cells are numbers separated by commas, "
             "and there is no header"
         )
 
@@ -65,12 +66,12 @@ def _is_number(text: str) -> bool:
         float(text)
     except ValueError:
         return False
-    return True
+    return "_" not in text
 
 
 def _cell(path: Path, row: int, column: int, text: str) -> float:
     if not _is_number(text):
-        what = f"{text!r}, not a number" if text.strip() else "empty"
+        what = f"{shown(text)}, not a number" if text.strip() else "empty"
         raise InputError(f"row {row}, column {column} of {path} is {what}")
     value = float(text)
     if not math.isfinite(value):
@@ -82,10 +83,10 @@ def _read_npy(path: Path) -> Array:
     # A memory map compares the promised size with the file's and refuses Python objects before it reads any.
     try:
         array: NDArray[Any] = np.lib.format.open_memmap(path, mode="r")
-    except (ValueError, TypeError, OverflowError, EOFError, SyntaxError, TokenError) as error:
-        raise InputError(
-            f"{path} is not a complete .npy file of numbers: {str(error).splitlines()[0].rstrip('.')}"
-        ) from None
+    except OSError:
+        raise
+    except DAMAGE as error:
+        raise InputError(f"{path} is not a complete .npy file of numbers: {reason(error)}") from None
     if array.dtype.kind not in "biuf":
         raise InputError(f"{path} holds {array.dtype} values; a table holds real numbers")
     if array.ndim == 0 or array.size == 0:

@@ -9,6 +9,7 @@ import typer
 
 from setloss.cli.errors import InputError
 from setloss.cli.files import read_table
+from setloss.datasets.checks import shown
 from setloss.lattice import Shape
 from setloss.losses import NAMED_LOSSES, PAPER_CURVES, CostCurve, CountLoss, FBeta, Tversky
 from setloss.setfunction import SetFunction
@@ -186,12 +187,14 @@ def parse_knots(text: str) -> tuple[tuple[float, float], ...]:
             knots.append((_number(share), _number(cost)))
         except (ValueError, ZeroDivisionError):
             raise ValueError(
-                f"{knot.strip()!r} is not share:cost, two finite numbers; write them as 0:0,1/4:1,1:1"
+                f"{shown(knot.strip())} is not share:cost, two finite numbers; write them as 0:0,1/4:1,1:1"
             ) from None
     return tuple(knots)
 
 
 def _number(text: str) -> float:
+    if "_" in text:
+        raise ValueError
     top, slash, bottom = text.partition("/")
     value = float(top) / float(bottom) if slash else float(text)
     if not math.isfinite(value):

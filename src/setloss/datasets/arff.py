@@ -22,7 +22,6 @@ import numpy as np
 
 from setloss.datasets.arff_table import Attribute, Table, read_header, read_rows
 from setloss.datasets.checks import (
-    MAX_CELLS,
     as_zero_one,
     existing_file,
     listed,
@@ -33,6 +32,9 @@ from setloss.datasets.checks import (
 )
 from setloss.datasets.data import DatasetError, LabelSets
 from setloss.datasets.label_xml import beside, read_label_names
+
+MAX_EXPANDED = 2**27
+"""Most cells of the 0/1 columns that nominal features become."""
 
 
 def read_arff(path: str | os.PathLike[str], *, labels: str | os.PathLike[str] | int | None = None) -> LabelSets:
@@ -52,7 +54,7 @@ def read_arff(path: str | os.PathLike[str], *, labels: str | os.PathLike[str] | 
     chosen = _label_columns(file, attributes, labels)
     table = read_rows(file, lines, attributes, chosen)
     names = [attributes[j].name for j in chosen]
-    require_room(file, len(table.lines), len(names))
+    require_room(file, len(table.lines), len(names), itemsize=8)
     codes = table.dense_columns(chosen)
     Y = np.column_stack([attributes[j].numbers(codes[:, k]) for k, j in enumerate(chosen)])
     Y = as_zero_one(Y, lambda row, j: table.place(row, names[j]), missing=True)
@@ -96,6 +98,7 @@ def _label_columns(
 
 def _features(table: Table, labels: frozenset[int]) -> tuple[Any, tuple[str, ...]]:
     kept = [j for j in range(len(table.attributes)) if j not in labels]
+    _require_room_for_values(table, [table.attributes[j] for j in kept])
     names = tuple(name for j in kept for name in _feature_names(table.attributes[j]))
     if all(table.attributes[j].is_number for j in kept):
         X = table.columns(kept)
@@ -115,18 +118,25 @@ def _feature_names(attribute: Attribute) -> tuple[str, ...]:
 
 
 def _feature_columns(table: Table, j: int) -> Any:
-    attribute, rows = table.attributes[j], len(table.lines)
+    attribute = table.attributes[j]
     if attribute.values is None or attribute.is_number:
         return table.columns([j])
     codes = table.dense_columns([j])
     if set(attribute.values) <= {"0", "1"}:
         return attribute.numbers(codes)
-    if rows * len(attribute.values) > MAX_CELLS:
-        raise DatasetError(
-            f"{table.path} declares {shown(attribute.name)} with {len(attribute.values)} values, too many for one "
-            "feature each; remove it"
-        )
     return codes == np.arange(len(attribute.values))
+
+
+def _require_room_for_values(table: Table, features: Sequence[Attribute]) -> None:
+    """Refuse nominal attributes whose 0/1 columns, one per declared value, would not fit beside each other."""
+    nominal = [a for a in features if a.values is not None and not set(a.values) <= {"0", "1"}]
+    columns = sum(len(a.values or ()) for a in nominal)
+    if len(table.lines) * columns > MAX_EXPANDED:
+        widest = max(nominal, key=lambda a: len(a.values or ()))
+        raise DatasetError(
+            f"{table.path} declares nominal features with {columns} values in all, too many for one column each in "
+            f"{len(table.lines)} rows; remove {shown(widest.name)}, which has {len(widest.values or ())}"
+        )
 
 
 def _stacked(blocks: Sequence[Any], sparse: bool) -> Any:

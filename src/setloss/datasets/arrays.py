@@ -15,38 +15,18 @@ from __future__ import annotations
 
 import os
 import zipfile
-import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from tokenize import TokenError
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from setloss.datasets.checks import as_zero_one, existing_file, listed, reason, require_finite
+from setloss.archives import DAMAGE, ArchiveError, Header, array_header, open_archive, read_array
+from setloss.datasets.checks import MAX_INDEX, as_zero_one, existing_file, listed, reason, require_finite
 from setloss.datasets.data import DatasetError, LabelSets, Tracks
 
 SPARSE = ("data", "indices", "indptr", "shape")
 KEYS = ("X", *SPARSE, "format", "Y", "y", "groups", "feature_names", "label_names")
-
-_DAMAGE = (
-    zipfile.BadZipFile,
-    zlib.error,
-    EOFError,
-    OSError,
-    ValueError,
-    TypeError,
-    KeyError,
-    OverflowError,
-    SyntaxError,
-    TokenError,
-    NotImplementedError,
-    RuntimeError,
-    MemoryError,
-)
 
 
 def read_npz(path: str | os.PathLike[str]) -> LabelSets | Tracks:
@@ -61,8 +41,8 @@ def read_npz(path: str | os.PathLike[str]) -> LabelSets | Tracks:
         labels = {name: _read(file, archive, name) for name in ("Y", "y", "groups") if name in headers}
         names = {name: _names(file, archive, name) for name in ("feature_names", "label_names") if name in headers}
         X = _csr(file, archive, (rows, width)) if sparse else _read(file, archive, "X")
-    X = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
-    X = X if sparse else np.ascontiguousarray(X)
+    if not sparse:
+        X = np.ascontiguousarray(X if X.dtype in (np.float32, np.float64) else X.astype(np.float64))
     require_finite(X, lambda row, column: f"X[{row}, {column}] of {file}")
     features = names.get("feature_names")
     if "Y" in labels:
@@ -73,71 +53,44 @@ def read_npz(path: str | os.PathLike[str]) -> LabelSets | Tracks:
     return Tracks(X, y, _groups(file, labels["groups"]), features)
 
 
-@dataclass(frozen=True)
-class _Header:
-    shape: tuple[int, ...]
-    dtype: np.dtype[Any]
-
-    @property
-    def kind(self) -> str:
-        return self.dtype.kind
-
-
-@contextmanager
-def _opened(path: Path) -> Iterator[zipfile.ZipFile]:
+def _opened(path: Path) -> zipfile.ZipFile:
     try:
-        archive = zipfile.ZipFile(path)
+        return open_archive(path)
+    except ArchiveError as error:
+        raise DatasetError(f"{path} {error}; write it anew, without compression") from None
     except OSError as error:
         raise DatasetError(f"{path} cannot be read: {error.strerror or reason(error)}") from None
-    except _DAMAGE:
+    except DAMAGE:
         raise DatasetError(
             f"{path} is not a complete .npz file; it may be truncated, write it with numpy.savez"
         ) from None
-    with archive:
-        yield archive
 
 
-def _header(path: Path, archive: zipfile.ZipFile, name: str) -> _Header:
+def _header(path: Path, archive: zipfile.ZipFile, name: str) -> Header:
     """Shape and dtype of a member, which must be as long as they say."""
-    member = archive.getinfo(f"{name}.npy")
     try:
-        with archive.open(member) as stream:
-            shape, _, dtype = _array_header(stream)
-            start = stream.tell()
-    except _DAMAGE as error:
-        raise DatasetError(f"{name} in {path} is not a complete NumPy array: {reason(error)}") from None
-    if dtype.hasobject:
+        return array_header(archive, f"{name}.npy")
+    except ArchiveError as error:
         raise DatasetError(
-            f"{name} in {path} holds Python objects; save arrays of numbers, or of text with dtype str"
-        )
-    size = start + int(np.prod(shape, dtype=object)) * dtype.itemsize
-    # Deflate packs at most 1032 to 1, so a larger promise is false whatever the archive says.
-    if size != member.file_size or size > 1100 * path.stat().st_size + 1100:
-        raise DatasetError(f"{name} in {path} has another length than its shape {shape} says; write the file anew")
-    return _Header(shape, dtype)
-
-
-def _array_header(stream: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    version = np.lib.format.read_magic(stream)
-    if version == (1, 0):
-        return np.lib.format.read_array_header_1_0(stream)
-    if version == (2, 0):
-        return np.lib.format.read_array_header_2_0(stream)
-    raise ValueError(f"format version {version} is not known")
+            f"{name} in {path} {error}; write it anew, with numbers, or with text of dtype str"
+        ) from None
+    except DAMAGE as error:
+        raise DatasetError(f"{name} in {path} is not a complete NumPy array: {reason(error)}") from None
 
 
 def _read(path: Path, archive: zipfile.ZipFile, name: str) -> NDArray[Any]:
     try:
-        with archive.open(f"{name}.npy") as stream:
-            return np.asarray(np.lib.format.read_array(stream, allow_pickle=False))
-    except _DAMAGE as error:
+        return read_array(archive, f"{name}.npy")
+    except ArchiveError as error:
+        raise DatasetError(f"{name} in {path} {error}; write it anew") from None
+    except DAMAGE as error:
         raise DatasetError(f"{name} in {path} is damaged or does not fit into memory: {reason(error)}") from None
 
 
 # ------------------------------------------------------------------ checks before reading
 
 
-def _check_keys(path: Path, headers: dict[str, _Header], found: list[str]) -> bool:
+def _check_keys(path: Path, headers: dict[str, Header], found: list[str]) -> bool:
     """Whether X is sparse; every combination of keys but the documented ones is refused."""
     sparse = "X" not in headers
     absent = [name for name in SPARSE if name not in headers]
@@ -157,7 +110,7 @@ def _check_keys(path: Path, headers: dict[str, _Header], found: list[str]) -> bo
 
 
 def _check_features(
-    path: Path, archive: zipfile.ZipFile, headers: dict[str, _Header], sparse: bool
+    path: Path, archive: zipfile.ZipFile, headers: dict[str, Header], sparse: bool
 ) -> tuple[int, int]:
     if not sparse:
         _require(path, headers, "X", "biuf", 2)
@@ -175,12 +128,14 @@ def _check_features(
             raise DatasetError(
                 f"the lengths of data, indices and indptr in {path} do not fit a CSR matrix of {rows} rows"
             )
+    if width > MAX_INDEX:
+        raise DatasetError(f"shape in {path} says {width} features; the largest number is {MAX_INDEX}")
     if rows < 1 or width < 1:
         raise DatasetError(f"X in {path} has shape {(rows, width)}; it needs at least one row and one feature")
     return rows, width
 
 
-def _check_shapes(path: Path, headers: dict[str, _Header], rows: int, width: int) -> None:
+def _check_shapes(path: Path, headers: dict[str, Header], rows: int, width: int) -> None:
     if "Y" in headers:
         _require(path, headers, "Y", "biuf", 2)
         if headers["Y"].shape[1] < 1:
@@ -203,11 +158,13 @@ def _check_shapes(path: Path, headers: dict[str, _Header], rows: int, width: int
             _require(path, headers, name, "U", 1)
 
 
-def _require(path: Path, headers: dict[str, _Header], name: str, kinds: str, ndim: int) -> None:
+def _require(path: Path, headers: dict[str, Header], name: str, kinds: str, ndim: int) -> None:
     header = headers[name]
     if header.kind not in kinds:
         wanted = "text" if kinds == "U" else "integers" if kinds == "iu" else "real numbers"
         raise DatasetError(f"{name} in {path} has dtype {header.dtype}; it must hold {wanted}")
+    if header.dtype.itemsize == 0:
+        raise DatasetError(f"{name} in {path} holds texts of no length; leave it out, or write what it is to hold")
     if len(header.shape) != ndim:
         raise DatasetError(
             f"{name} in {path} has shape {header.shape}; it must have {'one axis' if ndim == 1 else 'two axes'}"
@@ -230,6 +187,7 @@ def _csr(path: Path, archive: zipfile.ZipFile, shape: tuple[int, int]) -> Any:
         entry = int(np.argmax(outside))
         raise DatasetError(f"indices[{entry}] in {path} is {indices[entry]}, out of range for {shape[1]} features")
     small = np.int32 if max(len(indices), *shape) < 2**31 else np.int64
+    data = data if data.dtype in (np.float32, np.float64) else data.astype(np.float64)
     X = csr_array((data, indices.astype(small), indptr.astype(small)), shape=shape)
     X.sort_indices()
     repeated = np.diff(X.indices) == 0

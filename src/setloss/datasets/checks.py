@@ -13,8 +13,14 @@ from numpy.typing import NDArray
 
 from setloss.datasets.data import DatasetError
 
-MAX_CELLS = 2**30
-"""Largest dense label matrix; ids beyond it are a mistake in the file, or need a sparse design we do not have."""
+MAX_BYTES = 2**30
+"""Largest dense matrix of labels; ids beyond it are a mistake in the file, or need a sparse design we do not have."""
+
+MAX_LABELS = 2**22
+"""Most labels; every one has a name."""
+
+MAX_INDEX = 2**31 - 1
+"""Largest feature index."""
 
 Place = Callable[..., str]
 """Turns the indices of an entry into words: ``place(row)`` or ``place(row, column)``."""
@@ -97,12 +103,12 @@ def as_zero_one(values: NDArray[Any], place: Place, *, missing: bool) -> NDArray
     return labels
 
 
-def require_room(path: Path, rows: int, labels: int) -> None:
-    """Refuse a label matrix beyond `MAX_CELLS` before it is allocated."""
-    if rows * labels > MAX_CELLS:
+def require_room(path: Path, rows: int, labels: int, itemsize: int) -> None:
+    """Refuse a matrix of labels beyond `MAX_BYTES`, or more of them than `MAX_LABELS`, before it is allocated."""
+    if labels > MAX_LABELS or rows * labels * itemsize > MAX_BYTES:
         raise DatasetError(
-            f"{path} has {rows} rows and {labels} labels, more than {MAX_CELLS} label cells; "
-            "check the largest label id, or keep fewer labels"
+            f"{path} has {rows} rows and {labels} labels; the limits are {MAX_LABELS} labels and "
+            f"{MAX_BYTES // itemsize} label cells, check the largest label id, or keep fewer labels"
         )
 
 

@@ -16,11 +16,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from setloss.archives import DAMAGE, unpacked_limit
 from setloss.datasets.checks import as_zero_one, existing_file, is_number, reason, require_finite, shown
 from setloss.datasets.columns import CsvPlaces, Places, Roles, csv_records, roles_of
 from setloss.datasets.data import DatasetError, LabelSets, Tracks
 
 MISSING_LABEL = ("", "nan", "NaN", "NA", "?")
+
+MAX_ID = 200
+"""Most characters of a bag id: an array of text has room for the longest in every row."""
 
 
 def read_csv(
@@ -57,19 +61,32 @@ def read_parquet(
     """Tracks from a Parquet file, or, with `labels`, label sets; the parameters are those of `read_csv`."""
     file = existing_file(path)
     _pandas(file)
-    parquet = _pyarrow_parquet(file)
+    parquet, arrow_error = _pyarrow(file)
     try:
         with file.open("rb") as stream:
             table = parquet.ParquetFile(stream)
             # A named index is a column like the others; pandas numbers those without a name.
             names = [name for name in table.schema_arrow.names if not name.startswith("__index_level_")]
             roles = roles_of(file, names, labels, group, label)
-            frame = table.read(columns=names).to_pandas(ignore_metadata=True)
+            _require_room(file, table.metadata.num_rows, len(names))
+            content = table.read(columns=names)
+            content.validate(full=True)  # offsets and text that is not UTF-8, which pandas would stumble over
+            frame = content.to_pandas(ignore_metadata=True)
     except DatasetError:
         raise
-    except (OSError, ValueError, NotImplementedError, MemoryError, KeyError, TypeError) as error:
+    except (*DAMAGE, arrow_error) as error:
         raise DatasetError(f"{file} is not a complete Parquet file: {reason(error)}") from None
     return _convert(frame, roles, Places(file, roles))
+
+
+def _require_room(path: Path, rows: int, columns: int) -> None:
+    """Refuse a table that is far larger than its file: a column of one value packs to nothing."""
+    limit = unpacked_limit(path.stat().st_size) // 8
+    if rows * columns > limit:
+        raise DatasetError(
+            f"{path} promises {rows} rows of {columns} columns and the limit for a file of its size is {limit} "
+            "cells; it is damaged, or write it without compression"
+        )
 
 
 def _pandas(path: Path) -> Any:
@@ -80,12 +97,13 @@ def _pandas(path: Path) -> Any:
     return pandas
 
 
-def _pyarrow_parquet(path: Path) -> Any:
+def _pyarrow(path: Path) -> tuple[Any, type[Exception]]:
+    """The reader of Parquet, and the parent of all errors of pyarrow."""
     try:
         import pyarrow.parquet
     except ImportError:
         raise DatasetError(f"reading {path} needs pyarrow; install it with pip install 'setloss[io]'") from None
-    return pyarrow.parquet
+    return pyarrow.parquet, pyarrow.ArrowException
 
 
 def _csv_header(path: Path) -> list[str]:
@@ -189,7 +207,13 @@ def _groups(column: Any, name: str, places: Places) -> NDArray[Any]:
         raise DatasetError(f"{places.of([name])(row)} is missing; every frame needs a bag id, remove the others")
     if column.dtype.kind in "biu":
         return np.asarray(column)
-    ids, inverse = np.unique(np.asarray(column.astype(str), dtype=str), return_inverse=True)
+    texts = column.astype(str)
+    long = (texts.str.len() > MAX_ID).to_numpy(dtype=bool)
+    if long.any():
+        raise DatasetError(
+            f"{places.of([name])(int(np.argmax(long)))} has a bag id of more than {MAX_ID} characters; shorten it"
+        )
+    ids, inverse = np.unique(np.asarray(texts, dtype=str), return_inverse=True)
     if all(_is_plain_integer(text) for text in ids):
         ids = ids.astype(np.int64)
     groups: NDArray[Any] = ids[inverse]

@@ -14,6 +14,7 @@ for itself (files of the LIBSVM site have labels from 0 and features from 1):
 from __future__ import annotations
 
 import os
+from codecs import BOM_UTF8
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setloss.datasets.checks import (
+    MAX_INDEX,
     existing_file,
     is_number,
     numbered_lines,
@@ -32,8 +34,6 @@ from setloss.datasets.checks import (
     whole,
 )
 from setloss.datasets.data import DatasetError, LabelSets
-
-MAX_INDEX = 2**31 - 1
 
 
 def read_svmlight(
@@ -80,7 +80,9 @@ def read_svmlight(
         raise DatasetError(f"{file} has no labels at all; give their number with labels= if that is meant")
     if d == 0:
         raise DatasetError(f"{file} has no features at all; give their number with features= if that is meant")
-    require_room(file, len(sets), p)
+    require_room(file, len(sets), p, itemsize=1)
+    if d > MAX_INDEX:
+        raise DatasetError(f"{file} promises {d} features; the largest number is {MAX_INDEX}")
     X = _shifted(matrix, shift, d)
     require_finite(X, lambda row, column: f"feature {column + shift} in {lines.place(row)}")
     return LabelSets(X, _indicator(sets, ids, base, p), None, tuple(str(j + base) for j in range(p)))
@@ -90,8 +92,11 @@ def _header(path: Path) -> Sequence[int] | None:
     """The three numbers of a first line without labels and features, if there is one."""
     for _, line in numbered_lines(path):
         numbers = [whole(word) for word in line.split()]
-        if len(numbers) == 3 and None not in numbers:
-            return [number for number in numbers if number is not None]
+        known = [number for number in numbers if number is not None]
+        if len(numbers) == len(known) == 3:
+            if min(known) < 0:
+                raise DatasetError(f"line 1 of {path} promises {min(known)} examples, features or labels; correct it")
+            return known
         break
     return None
 
@@ -102,6 +107,8 @@ def _parse(path: Path, skip_first: bool) -> tuple[Any, list[tuple[float, ...]]]:
 
     try:
         with path.open("rb") as file:
+            if file.read(len(BOM_UTF8)) != BOM_UTF8:
+                file.seek(0)
             if skip_first:
                 file.readline()
             matrix, sets = load_svmlight_file(file, multilabel=True, zero_based=True)
@@ -215,8 +222,6 @@ def _numbering(
 def _shifted(matrix: Any, shift: int, d: int) -> Any:
     from scipy.sparse import csr_array
 
-    if d > MAX_INDEX:
-        raise DatasetError(f"{d} features are too many; the largest index is {MAX_INDEX}")
     small = np.int32 if matrix.nnz <= MAX_INDEX else np.int64
     parts = (matrix.data, (matrix.indices - shift).astype(small), matrix.indptr.astype(small))
     return csr_array(parts, shape=(matrix.shape[0], d))

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, check_random_state, validate_data
 
-from setloss.estimators.elements import Elements, squared_norms
+from setloss.estimators.elements import Elements, check_features, squared_norms
 from setloss.lattice import Array
 from setloss.losses import Loss, loss_named
 from setloss.operators.names import Operator
@@ -92,6 +92,7 @@ class LinearSetModel(ClassifierMixin, BaseEstimator):
 
     def _fit(self, X: Any, elements: Elements, loss: Loss) -> None:
         """Train on checked data."""
+        check_features(X)
         constant = self._constant(X, elements.row_weights(X.shape[0]))
         self._solve(elements.problem(X, constant, loss, self.operator, float(self.scale), self.C))
 

@@ -16,6 +16,9 @@ from setloss.losses import Loss
 from setloss.operators.names import Operator
 from setloss.solvers import Design, Problem
 
+MAX_FEATURE = 1e100
+"""Larger features are refused: the squares of their sums are no longer finite."""
+
 
 @dataclass(frozen=True, eq=False)
 class Elements:
@@ -76,3 +79,15 @@ def squared_norms(X: Any) -> Array:
     if issparse(X):
         return np.ravel(X.astype(np.float64).power(2).sum(axis=1)).astype(np.float64)
     return np.asarray(np.einsum("ij,ij->i", X, X, dtype=np.float64))
+
+
+def check_features(X: Any) -> None:
+    """Refuse features whose inner products overflow."""
+    values = X.data if issparse(X) else X
+    least, most = float(values.min(initial=0.0)), float(values.max(initial=0.0))
+    largest = most if most >= -least else least
+    if abs(largest) > MAX_FEATURE:
+        raise ValueError(
+            f"X has the value {largest:.3e}; features are taken up to {MAX_FEATURE:g}, beyond which their squares "
+            "overflow, so scale the features first"
+        )

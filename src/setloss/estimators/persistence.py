@@ -16,7 +16,7 @@ import numpy as np
 
 import setloss
 from setloss import losses
-from setloss.archives import DAMAGE, ArchiveError, array_header, open_archive
+from setloss.archives import DAMAGE, ArchiveError, array_header, open_archive, read_array
 from setloss.estimators.bags import BagClassifier
 from setloss.estimators.base import LinearSetModel
 from setloss.estimators.sets import SetClassifier
@@ -98,13 +98,10 @@ def load(path: str | Path) -> Any:
     except ModelFileError:
         raise
     except ArchiveError as error:
-        raise ModelFileError(
-            f"{source} is not a setloss model, or it is damaged: it {error}. Train and save it again."
-        ) from None
+        what = f": it {error}"
     except DAMAGE as error:
-        raise ModelFileError(
-            f"{source} is not a setloss model, or it is damaged ({type(error).__name__}). Train and save it again."
-        ) from None
+        what = f" ({type(error).__name__})"
+    raise ModelFileError(f"{source} is not a setloss model, or it is damaged{what}; train and save it again")
 
 
 def _judge(path: Path) -> None:
@@ -114,8 +111,8 @@ def _judge(path: Path) -> None:
     """
     with open_archive(path) as archive:
         for member in archive.namelist():
-            if member.endswith(".npy"):
-                array_header(archive, member)
+            if member.endswith(".npy") and array_header(archive, member).kind == "U":
+                read_array(archive, member)
         schema = json.loads(archive.read("schema.json"))
     nodes = [schema]
     while nodes:
@@ -128,27 +125,34 @@ def _judge(path: Path) -> None:
 
 
 def _rebuild(header: dict[str, Any], content: dict[str, Any]) -> Any:
+    if header["kind"] not in _MODELS:
+        raise ArchiveError(f"is of the kind {_shortened(header['kind'])}, which is not known")
     model = _MODELS[header["kind"]](**_checked_parameters(header["parameters"]))
     model.loss = _restore(header["loss"])
     coef, intercept = np.asarray(content["coef"]), np.asarray(content["intercept"])
     classes = np.asarray(content["classes"])
     if coef.ndim != 2 or intercept.shape != coef.shape[:1] or coef.shape[1] != header["n_features_in"]:
-        raise ValueError("shapes")
+        raise ArchiveError(
+            f"has coef of shape {coef.shape} and intercept of shape {intercept.shape} for "
+            f"{str(header['n_features_in'])[:20]} features"
+        )
     if coef.dtype.kind != "f" or intercept.dtype.kind != "f" or classes.shape != (2,):
-        raise ValueError("types")
+        raise ArchiveError(
+            f"has coef of type {coef.dtype}, intercept of type {intercept.dtype} and {classes.size} classes"
+        )
     if not (np.all(np.isfinite(coef)) and np.all(np.isfinite(intercept))):
-        raise ValueError("not finite")
+        raise ArchiveError("has a coef or intercept that is not finite")
     if type(header["n_iter"]) is not int or type(header["dual_gap"]) not in (int, float):
-        raise ValueError("types")
+        raise ArchiveError("has no numbers for n_iter and dual_gap")
     if header["kind"] == "BagClassifier" and len(coef) != 1:
-        raise ValueError("shapes")
+        raise ArchiveError(f"has {len(coef)} rows of coef, and a BagClassifier has one")
     model.coef_, model.intercept_, model.classes_ = coef, intercept, classes
     model.n_features_in_, model.n_iter_, model.dual_gap_ = coef.shape[1], header["n_iter"], header["dual_gap"]
     model._flat = bool(header["flat"])
     if "feature_names" in content:
         names = np.asarray(content["feature_names"])
         if names.shape != coef.shape[1:] or names.dtype.kind != "U":
-            raise ValueError("feature names")
+            raise ArchiveError(f"has feature_names of shape {names.shape} for {coef.shape[1]} features")
         model.feature_names_in_ = names.astype(object)
     return model
 
@@ -166,10 +170,18 @@ def _checked_parameters(parameters: dict[str, Any]) -> dict[str, Any]:
     }
     for name, value in parameters.items():
         if not isinstance(value, kinds.get(name, int | float)):
-            raise ValueError(name)
-    if not parameters.get("C", 1.0) > 0 or parameters.get("operator", OPERATOR_NAMES[0]) not in OPERATOR_NAMES:
-        raise ValueError("parameters")
+            raise ArchiveError(f"has {_shortened(value)} for the parameter {name[:40]!r}")
+    if not parameters.get("C", 1.0) > 0:
+        raise ArchiveError(f"has {_shortened(parameters['C'])} for C, which is positive")
+    if parameters.get("operator", OPERATOR_NAMES[0]) not in OPERATOR_NAMES:
+        raise ArchiveError(f"has the operator {_shortened(parameters['operator'])}, which is not known")
     return parameters
+
+
+def _shortened(value: object) -> str:
+    """A value from a file, for messages."""
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:60]}..."
 
 
 def _plain(name: str, value: Any) -> Any:
@@ -194,8 +206,12 @@ def _describe(loss: Any) -> Any:
 
 def _restore(described: Any) -> Any:
     if isinstance(described, str):
-        losses.loss_named(described)
+        if described.lower() not in losses.NAMED_LOSSES:
+            raise ArchiveError(f"has the loss {_shortened(described)}, which is not known")
         return described
     if described["type"] not in _LOSSES:
-        raise ValueError("loss")
-    return getattr(losses, described["type"])(**described["fields"])
+        raise ArchiveError(f"has the loss {_shortened(described['type'])}, which is not known")
+    try:
+        return getattr(losses, described["type"])(**described["fields"])
+    except (TypeError, ValueError) as error:
+        raise ArchiveError(f"has a loss that is not possible: {str(error)[:200]}") from None

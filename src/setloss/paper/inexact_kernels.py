@@ -6,22 +6,18 @@ symmetric losses have group 0 only.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numba import njit
 
+from setloss.compilation import kernel
 from setloss.sorting import sort_elements
 
-_options: dict[str, Any] = {"cache": True, "error_model": "numpy", "nogil": True}
 
-
-@njit(**_options)
+@kernel()
 def _objective(loss, total, scale):
     return loss * (1.0 - scale * total) if loss > 0.0 else 0.0
 
 
-@njit(**_options)
+@kernel()
 def _next_of(group, order, position, wanted):
     """The first position in `order`, from `position` on, of an element of the wanted group."""
     while position < len(order) and group[order[position]] != wanted:
@@ -29,7 +25,7 @@ def _next_of(group, order, position, wanted):
     return position
 
 
-@njit(**_options)
+@kernel()
 def _best_first(margins, group, table, width, scale, order, chosen):
     """Of the next positive and the next negative take the better one, as long as it raises the objective."""
     n = len(margins)
@@ -62,7 +58,7 @@ def _best_first(margins, group, table, width, scale, order, chosen):
     return loss
 
 
-@njit(**_options)
+@kernel()
 def _one_pass(margins, group, table, width, scale, chosen):
     """Every element once, in the order of the data; it stays if it raises the objective."""
     total = value = loss = 0.0
@@ -77,7 +73,7 @@ def _one_pass(margins, group, table, width, scale, chosen):
     return loss
 
 
-@njit(**_options)
+@kernel()
 def inexact_cuts(margins, offsets, groups, starts, widths, buffer, scale, released, order, slopes, chosen, totals):
     """Fill slopes, chosen sets, and offset and height per bag.
 

@@ -54,10 +54,13 @@ class Checkpoint:
         if header.get("fingerprint") != self.fingerprint:
             raise CheckpointError(
                 f"the checkpoint {self.path} belongs to another problem or solver (data, labels, loss, operator, "
-                "C or solver differ). Delete it, or give another path."
+                "C or solver differ); delete it, or give another path"
             )
-        if not _fit(arrays, {"best": state.best, **state.arrays}, self.bags):
-            raise CheckpointError(f"the checkpoint {self.path} does not fit this problem; delete it to start anew")
+        misfit = _misfit(arrays, {"best": state.best, **state.arrays}, self.bags)
+        if misfit:
+            raise CheckpointError(
+                f"the checkpoint {self.path} does not fit this problem: {misfit}; delete it to start anew"
+            )
         state.best = arrays["best"]
         state.derived.clear()
         for name in state.arrays:
@@ -91,18 +94,20 @@ class Checkpoint:
                     array_header(archive, member)
                 arrays = {member.removesuffix(".npy"): read_array(archive, member) for member in members}
             header = json.loads(str(arrays.pop("header")))
-            if header["format"] != FORMAT or not all(_is_number(header[name]) for name in ("seconds", *_NUMBERS)):
-                raise ValueError("format")
+            if header.get("format") != FORMAT:
+                raise ArchiveError(f"has the format {str(header.get('format'))[:40]!r} and not {FORMAT!r}")
+            for name in ("seconds", *_NUMBERS):
+                if not _is_number(header.get(name)):
+                    raise ArchiveError(f"has {str(header.get(name))[:40]!r} for {name} in its header")
             return header, arrays
         except ArchiveError as error:
-            raise CheckpointError(
-                f"{path} is not a checkpoint of setloss, or it is damaged: it {error}. Delete it to start anew."
-            ) from None
+            what = f": it {error}"
         except DAMAGE as error:
-            raise CheckpointError(
-                f"{path} is not a checkpoint of setloss, or it is damaged ({type(error).__name__}). "
-                "Delete it to start anew, or give another path."
-            ) from None
+            what = f" ({type(error).__name__})"
+        raise CheckpointError(
+            f"{path} is not a checkpoint of setloss, or it is damaged{what}; delete it to start anew, or give "
+            "another path"
+        )
 
 
 def _is_number(value: object) -> bool:
@@ -110,28 +115,29 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and value == value
 
 
-def _fit(found: dict[str, Any], expected: dict[str, Any], bags: int) -> bool:
-    """Whether arrays can take the place of those of a state; some of them grow, all by the same number of rows.
+def _misfit(found: dict[str, Any], expected: dict[str, Any], bags: int) -> str:
+    """Why arrays cannot take the place of those of a state, or nothing; some of them grow, all by as many rows.
 
     Solvers look up by `counts` and `bags`, kernels without a check, so their range is checked here.
     """
-    if set(found) != set(expected) or len({found[name].shape[:1] for name in _GROWING & set(found)}) > 1:
-        return False
-    limits = {"bags": (0, bags - 1)}
+    if set(found) != set(expected):
+        return f"it holds {', '.join(sorted(found))[:200]}"
+    if len({found[name].shape[:1] for name in _GROWING & set(found)}) > 1:
+        return "its planes are of unequal number"
+    ranges = {"bags": (0, bags - 1)}
     if "weights" in expected:
-        limits["counts"] = (1, expected["weights"].shape[-1])
-    return all(
-        _like(found[name], expected[name], name in _GROWING)
-        and (name == "gaps" or bool(np.isfinite(found[name]).all()))
-        and _between(found[name], *limits.get(name, (None, None)))
-        for name in expected
-    )
+        ranges["counts"] = (1, expected["weights"].shape[-1])
+    for name in expected:
+        if not _like(found[name], expected[name], name in _GROWING):
+            return f"{name} is {found[name].dtype} of shape {found[name].shape}"
+        if name != "gaps" and not np.isfinite(found[name]).all():
+            return f"{name} is not finite"
+        low, high = ranges.get(name, (-np.inf, np.inf))
+        if not np.all((low <= found[name]) & (found[name] <= high)):
+            return f"{name} is out of range"
+    return ""
 
 
 def _like(found: NDArray[Any], expected: NDArray[Any], grows: bool) -> bool:
     same = found.dtype == expected.dtype and found.ndim == expected.ndim
     return same and found.shape[grows:] == expected.shape[grows:]
-
-
-def _between(found: NDArray[Any], low: int | None, high: int | None) -> bool:
-    return low is None or high is None or bool(np.all((low <= found) & (found <= high)))

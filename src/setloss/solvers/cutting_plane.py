@@ -69,6 +69,10 @@ class CuttingPlane:
             line = problem.line(where, self._solve(problem, state))
             state.passes += 1
             where = self._search(state, line)
+        self._extend(problem, state, where)
+
+    def _extend(self, problem: Any, state: State, where: Place) -> None:
+        """Add the plane that touches the risk there."""
         offset, plane = where.cut()
         self._add(state, plane, offset)
         state.passes += 1
@@ -104,11 +108,13 @@ class CuttingPlane:
         weights = solve_master(state.derived["gram"], arrays["plane_offsets"], blocks)
         target = weights @ arrays["planes"]
         state.offer_dual(float(weights @ arrays["plane_offsets"]) - 0.5 * float(target @ target))
+        state.derived["weights"] = weights
         arrays["idle"] = np.where(weights > 1e-10, 0, arrays["idle"] + 1)
         kept = arrays["idle"] <= IDLE_LIMIT
         if not np.all(kept):
             state.derived["gram"] = state.derived["gram"][np.ix_(kept, kept)]
-            arrays.update({name: arrays[name][kept] for name in ("planes", "plane_offsets", "idle")})
+            state.derived["weights"] = weights[kept]
+            arrays.update({name: values[kept] for name, values in arrays.items()})
         return np.asarray(target.reshape(problem.shape))
 
     def _search(self, state: State, line: Line) -> Place:

@@ -70,13 +70,25 @@ class FrankWolfe:
         return State(arrays, best=arrays["parameters"].copy())
 
     def step(self, problem: Problem, state: State, tol: float) -> None:
+        self.epoch(problem, state, state.iteration)
+        if self.memory:
+            self._extrapolate(problem, state)
+        arrays = state.arrays
+        estimate = float(problem.costs @ arrays["gaps"])
+        reference = max(problem.dual(arrays["parameters"], arrays["offsets"]), 0.0)
+        due = (state.iteration + 1) % self.check_every == 0
+        if due or estimate <= 2 * tol * (reference + estimate):
+            self._measure(problem, state, tol)
+
+    def epoch(self, problem: Problem, state: State, number: int) -> None:
+        """Visit the bags once, in an order drawn for the epoch of that number."""
         from setloss.solvers.kernels import frank_wolfe_epoch
 
         if "grams" not in state.derived:
             state.derived["grams"] = self._grams(problem)
             state.derived["inner_steps"] = self.inner_steps or _balanced_steps(problem)
         arrays, bags = state.arrays, problem.surrogate.bags
-        visits = self._visits(arrays["gaps"], state.iteration)
+        visits = self._visits(arrays["gaps"], number)
         dual = tuple(arrays[name] for name in _KERNEL_ORDER)
         frank_wolfe_epoch(
             problem.design.arrays,
@@ -90,13 +102,6 @@ class FrankWolfe:
             self.shrink,
         )
         state.passes += 2 * float(bags.sizes[visits].sum()) / bags.elements
-        if self.memory:
-            self._extrapolate(problem, state)
-        estimate = float(problem.costs @ arrays["gaps"])
-        reference = max(problem.dual(arrays["parameters"], arrays["offsets"]), 0.0)
-        due = (state.iteration + 1) % self.check_every == 0
-        if due or estimate <= 2 * tol * (reference + estimate):
-            self._measure(problem, state, tol)
 
     def finish(self, problem: Problem, state: State) -> None:
         """Before any other exit than convergence: what the last epochs were worth."""

@@ -9,15 +9,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from setloss.compilation import kernel
 from setloss.kernels import bag_cut, scratch
 
-_exact: dict[str, Any] = {"cache": True, "error_model": "numpy", "nogil": True}
-_fast: dict[str, Any] = {**_exact, "fastmath": {"reassoc", "contract"}}
+_fast: dict[str, Any] = {"fastmath": {"reassoc", "contract"}}
 
 
-@njit(**_fast)
+@kernel(**_fast)
 def row_dot(design, row, vector):
     """<x_row, vector>, the constant feature included."""
     dense, data, indices, indptr, sparse, constant = design
@@ -32,7 +31,7 @@ def row_dot(design, row, vector):
     return total + constant * vector[-1]
 
 
-@njit(**_fast)
+@kernel(**_fast)
 def row_add(design, row, factor, vector):
     """Vector += factor x_row."""
     dense, data, indices, indptr, sparse, constant = design
@@ -46,14 +45,14 @@ def row_add(design, row, factor, vector):
     vector[-1] += factor * constant
 
 
-@njit(**_exact)
+@kernel()
 def all_margins(design, rows, tasks, signs, parameters, out):
     """out[e] = y_e <x_row(e), W_task(e)>."""
     for e in range(len(out)):
         out[e] = signs[e] * row_dot(design, rows[e], parameters[tasks[e]])
 
 
-@njit(**_exact)
+@kernel()
 def accumulate_rows(design, rows, tasks, weights, out):
     """out[task(e)] += weights[e] x_row(e)."""
     for e in range(len(weights)):
@@ -61,7 +60,7 @@ def accumulate_rows(design, rows, tasks, weights, out):
             row_add(design, rows[e], weights[e], out[tasks[e]])
 
 
-@njit(**_fast)
+@kernel(**_fast)
 def _inner_products(design, first, second, scratch):
     """<x_first, x_second>; for CSR `scratch` holds x_first already."""
     dense, data, indices, indptr, sparse, constant = design
@@ -76,7 +75,7 @@ def _inner_products(design, first, second, scratch):
     return total
 
 
-@njit(**_exact)
+@kernel()
 def block_gram(design, rows, tasks, signs, scratch, gram):
     """gram[e, e'] = y_e y_e' <x_row(e), x_row(e')> for elements of the same task, 0 otherwise."""
     dense, data, indices, indptr, sparse, constant = design
@@ -102,7 +101,7 @@ def block_gram(design, rows, tasks, signs, scratch, gram):
                 scratch[indices[k]] = 0.0
 
 
-@njit(**_exact)
+@kernel()
 def all_grams(design, starts, rows, tasks, signs, gram_starts, scratch, grams):
     """The Gram matrices of all bags that have a place in `grams`."""
     for i in range(len(starts) - 1):
@@ -112,7 +111,7 @@ def all_grams(design, starts, rows, tasks, signs, gram_starts, scratch, grams):
             block_gram(design, rows[lo:hi], tasks[lo:hi], signs[lo:hi], scratch, block)
 
 
-@njit(**_fast)
+@kernel(**_fast)
 def _score(offset, slope, margins):
     """O - <sigma, m>, the height of a cut at the margins."""
     total = 0.0
@@ -121,7 +120,7 @@ def _score(offset, slope, margins):
     return offset - total
 
 
-@njit(**_exact)
+@kernel()
 def _lowest_atom(count, weights, offsets, atoms, margins):
     """The active cut of least height: the one a pairwise step takes weight from."""
     worst, least = 0, np.inf
@@ -133,7 +132,7 @@ def _lowest_atom(count, weights, offsets, atoms, margins):
     return worst, least
 
 
-@njit(**_exact)
+@kernel()
 def _find_atom(count, offsets, atoms, offset, slope):
     """The slot of a cut that is stored already, or -1."""
     for k in range(count):
@@ -142,7 +141,7 @@ def _find_atom(count, offsets, atoms, offset, slope):
     return -1
 
 
-@njit(**_exact)
+@kernel()
 def _free_slot(count, weights, offsets, atoms):
     """A slot without weight; if there is none, the two lightest cuts become one, a point of the same polytope."""
     order = np.argsort(weights[:count])
@@ -157,7 +156,7 @@ def _free_slot(count, weights, offsets, atoms):
     return a
 
 
-@njit(**_exact)
+@kernel()
 def _direction_image(design, rows, tasks, signs, gram, direction, parameters_step, image):
     """Image = K direction, from the Gram matrix if there is one, else by two passes over the rows."""
     p = len(rows)
@@ -175,7 +174,7 @@ def _direction_image(design, rows, tasks, signs, gram, direction, parameters_ste
         image[a] = signs[a] * row_dot(design, rows[a], parameters_step[tasks[a]])
 
 
-@njit(**_exact)
+@kernel()
 def frank_wolfe_epoch(design, maps, batch, costs, grams, state, visits, inner_steps, shrink):
     """Visit the given bags in turn; each gets up to `inner_steps` pairwise Frank-Wolfe steps.
 
@@ -268,7 +267,7 @@ def frank_wolfe_epoch(design, maps, batch, costs, grams, state, visits, inner_st
     return steps
 
 
-@njit(**_exact)
+@kernel()
 def recombine(starts, atoms, atom_offsets, weights, slopes, offsets):
     """The dual point afresh from the active cuts and their weights, which are normalised to sum to one."""
     capacity = weights.shape[1]
@@ -286,7 +285,7 @@ def recombine(starts, atoms, atom_offsets, weights, slopes, offsets):
                     slopes[lo + j] += weights[i, k] * block[k, j]
 
 
-@njit(**_exact)
+@kernel()
 def subgradient_epoch(design, maps, batch, costs, dual_point, visits, epoch):
     """One epoch of W <- (1 - 1/t) W + (1/t) n c_i W(cut of bag i); the average cut of every bag is kept."""
     rows, tasks, signs = maps

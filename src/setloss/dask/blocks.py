@@ -1,0 +1,95 @@
+"""The dual variables of one partition, and the steps made on them between two rounds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from setloss.dask.tasks import Point, Share, Source, Spec, share_of
+from setloss.lattice import Array
+from setloss.solvers import FrankWolfe
+from setloss.solvers.loop import State
+
+FEWER_CUTS = 8
+"""Active cuts per bag: half of what a fit in one process keeps."""
+
+_DUAL_POINT = ("atoms", "atom_offsets", "weights", "slopes", "offsets")
+
+
+@dataclass(frozen=True, eq=False)
+class Order:
+    """Round `number` from W, which is the sum of planes in these proportions; its own planes get the last two ids."""
+
+    number: int
+    parameters: Array
+    proportions: dict[int, float]
+    epochs: int
+
+    @property
+    def new_ids(self) -> tuple[int, int]:
+        """The plane that touches the risk, and the one of the blocks."""
+        return 2 * self.number, 2 * self.number + 1
+
+
+@dataclass(eq=False)
+class Block:
+    """The dual variables of a partition, their W(sigma), and its shares of the planes so far, by id."""
+
+    state: State
+    image: Array
+    shares: dict[int, Array] = field(default_factory=dict)
+
+    def view(self, order: Order) -> Array:
+        """W with the block in place of what the partition is worth in it.
+
+        What its share of a plane was, a new worker does not know; the block itself stands in for it.
+        """
+        self.shares = {id: share for id, share in self.shares.items() if id in order.proportions}
+        known = sum(order.proportions[id] for id in self.shares)
+        unknown = sum(order.proportions.values()) - known
+        worth = unknown * self.image
+        for id, share in self.shares.items():
+            worth = worth + order.proportions[id] * share
+        return np.asarray(order.parameters + self.image - worth)
+
+
+def cut_and_step(source: Source, index: int, spec: Spec, point: Point, order: Order) -> tuple[Array, ...]:
+    """The shares of offset and slope of the plane that touches R at a point, and of the plane of the blocks."""
+    from setloss.solvers.kernels import recombine
+
+    share = share_of(source, index, spec)
+    with share.notes.lock:
+        problem = share.problem
+        cuts = problem.cuts(share.margins(point))
+        plane = problem.parameters(np.asarray(cuts.slopes))
+        block: Block = share.notes.get("block") or _empty_block(share, index)
+        _improve(share, block, order, index)
+        arrays = block.state.arrays
+        recombine(problem.surrogate.bags.offsets, *(arrays[name] for name in _DUAL_POINT))
+        block.image = problem.parameters(arrays["slopes"])
+        block.shares |= dict(zip(order.new_ids, (plane, block.image), strict=True))
+        share.notes["block"] = block
+        offsets = (problem.costs @ cuts.offsets, problem.costs @ arrays["offsets"])
+        return np.asarray(offsets[0]), plane, np.asarray(offsets[1]), block.image
+
+
+def _empty_block(share: Share, index: int) -> Block:
+    return Block(_method(share.spec, index).start(share.problem, None), np.zeros(share.problem.shape))
+
+
+def _method(spec: Spec, index: int) -> FrankWolfe:
+    seed = int(np.random.default_rng([spec.seed, index]).integers(2**31))
+    return FrankWolfe(capacity=FEWER_CUTS, random_state=seed)
+
+
+def _improve(share: Share, block: Block, order: Order, index: int) -> None:
+    """Epochs of Frank-Wolfe on the block, beginning with its gaps at the view of W."""
+    problem, arrays = share.problem, block.state.arrays
+    arrays["parameters"] = block.view(order)
+    margins = problem.margins(arrays["parameters"])
+    heights = arrays["offsets"] - problem.surrogate.bags.totals(arrays["slopes"] * margins)
+    arrays["gaps"][:] = np.maximum(problem.cuts(margins).values - heights, 0.0)
+    method = _method(share.spec, index)
+    for epoch in range(order.epochs):
+        method.epoch(problem, block.state, order.number * order.epochs + epoch)

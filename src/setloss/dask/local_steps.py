@@ -1,0 +1,58 @@
+"""Cutting planes with dual steps where the data lie: fewer rounds, each with more work between them.
+
+    max over (o, sigma) of   D = sum_i c_i o_i - 1/2 |W(sigma)|^2,      one block of (o, sigma) per partition
+
+Every dual point is a plane below the risk, R(W) >= o - <W(sigma), W>. So beside the plane that touches the risk, each
+round brings a second one: every partition k improves its own block by some epochs of Frank-Wolfe, for
+
+    max over its block of   sum_i c_i o_i - 1/2 |W - w_k + W(sigma of the block)|^2,      w_k its part of W,
+
+as if the other partitions stood still, and the sum of what they arrive at is the plane. This is the local work of
+CoCoA (Jaggi et al. 2014); how far to go along the sum of the changes is not a fixed factor here but part of the small
+program over all planes, whose value is the dual bound. Nothing rests on the blocks being good: a partition that comes
+to a new worker begins with an empty one, and the planes stay true.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from setloss.dask.blocks import Order
+from setloss.dask.problem import PartedProblem
+from setloss.solvers import CuttingPlane
+from setloss.solvers.loop import State
+from setloss.solvers.solution import Solution
+
+
+@dataclass(frozen=True)
+class LocalSteps(CuttingPlane):
+    """`epochs` epochs of local steps a round."""
+
+    epochs: int = 5
+
+    @property
+    def name(self) -> str:
+        return "local_steps"
+
+    def start(self, problem: Any, warm: Solution | None) -> State:
+        state = super().start(problem, warm)
+        state.arrays["ids"] = np.empty(0, dtype=np.int64)
+        return state
+
+    def _extend(self, problem: PartedProblem, state: State, where: Any) -> None:
+        """Add the plane that touches the risk there, and that of the blocks, in one round."""
+        arrays = state.arrays
+        weights = state.derived.get("weights", np.empty(0))
+        planes = len(arrays["planes"])
+        target = (weights @ arrays["planes"]).reshape(problem.shape) if planes else state.best
+        order = Order(
+            state.iteration, target, dict(zip(arrays["ids"].tolist(), weights.tolist(), strict=True)), self.epochs
+        )
+        offset, plane, dual_offset, dual_plane = problem.cut_and_step(where, order)
+        for identity, (b, A) in zip(order.new_ids, ((offset, plane), (dual_offset, dual_plane)), strict=True):
+            self._add(state, A, b)
+            arrays["ids"] = np.append(arrays["ids"], identity)
+        state.passes += 3 + 2 * self.epochs

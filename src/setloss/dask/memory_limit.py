@@ -1,0 +1,52 @@
+"""A bound on the memory of a fit in one process: what it needs is known before it begins."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from setloss.dask.survey import Survey
+
+COPIES = 3
+"""A partition as it is read, as rows of numbers, and one more for what reads it."""
+
+LINE_BYTES = 120
+"""Per element, for cutting planes: truth, row, task, sign, group, three sets of margins, slopes and their sums."""
+
+BLOCK_BYTES = 300
+"""Per element, for dual steps: the same, and the active cuts of its bag."""
+
+VECTORS = 400
+"""Of the size of the parameters: planes, their copies while they grow, and shares of the partitions."""
+
+INTERPRETER = 350_000_000
+"""Python with NumPy, numba, Dask and PyArrow, before any data."""
+
+
+def in_bytes(memory: Any) -> int:
+    """A number of bytes, also as text with a unit."""
+    from dask.utils import parse_bytes
+
+    try:
+        amount = int(parse_bytes(memory))
+    except (ValueError, TypeError):
+        amount = 0
+    if amount <= 0:
+        raise ValueError(f'memory is a number of bytes or text as "2GB"; got {memory!r}')
+    return amount
+
+
+def check_memory(memory: int, shape: tuple[int, int], found: Survey, *, steps: bool, asked: bool) -> bool:
+    """Refuse what cannot fit; returns whether dual steps do, which `asked` makes a must."""
+    fixed = INTERPRETER + COPIES * found.largest + VECTORS * 8 * shape[0] * shape[1]
+    needs = {True: fixed + BLOCK_BYTES * found.elements, False: fixed + LINE_BYTES * found.elements}
+    if steps and needs[True] <= memory:
+        return True
+    needed = needs[True] if asked else needs[False]
+    if needed <= memory:
+        return False
+    raise ValueError(
+        f"memory={memory / 1e9:.3g} GB is too little; this fit needs about {needed / 1e9:.3g} GB: "
+        f"{COPIES} times the largest partition ({found.largest / 1e9:.3g} GB), {needed - fixed} bytes for "
+        f"{found.elements} elements, and the rest. Make smaller partitions, or allow more"
+        + (', or take solver="cutting_plane"' if asked and needs[False] <= memory else "")
+    )

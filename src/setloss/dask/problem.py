@@ -1,0 +1,110 @@
+"""The training problem of all partitions together, seen from the driver.
+
+    min over W of   P(W) = 1/2 |W|^2 + sum_k R_k(W),      R_k the risk of the bags of partition k
+
+The driver holds W and a few vectors of its size, never a row of X. One round asks every partition for its share of
+a risk, or of a plane below it, and gets the sum.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from setloss.dask.blocks import Order, cut_and_step
+from setloss.dask.engines import Engine
+from setloss.dask.tasks import Point, Spec, cut_at, risk_along, risk_at
+from setloss.lattice import Array
+
+
+@dataclass(eq=False)
+class PartedProblem:
+    """Partitions behind an engine, what they share, and the number of rounds so far."""
+
+    engine: Engine = field(repr=False)
+    spec: Spec = field(repr=False)
+    shape: tuple[int, int]
+    digest: str
+    rounds: int = 0
+    surrogate: None = None
+
+    def fingerprint(self) -> str:
+        """A digest of everything the solution depends on."""
+        return self.digest
+
+    def place(self, parameters: Array) -> RemotePlace:
+        """A point; nothing is asked for yet."""
+        return RemotePlace(self, Point(parameters))
+
+    def line(self, start: RemotePlace, target: Array) -> RemoteLine:
+        """The way from a place to other parameters; nothing is asked for yet."""
+        return RemoteLine(self, start.point, Point(target))
+
+    def cut_and_step(self, where: RemotePlace, order: Order) -> tuple[float, Array, float, Array]:
+        """The plane that touches the risk there, and the one of dual steps where the data lie; one round."""
+        self.rounds += 1
+        offset, plane, dual_offset, dual_plane = self.engine.total(cut_and_step, self.spec, where.point, order)
+        return float(offset), plane.ravel(), float(dual_offset), dual_plane.ravel()
+
+
+@dataclass(frozen=True, eq=False)
+class RemotePlace:
+    """A point where the risk can be asked for."""
+
+    problem: PartedProblem
+    point: Point
+
+    @property
+    def parameters(self) -> Array:
+        return self.point.parameters
+
+    def risk(self) -> float:
+        self.problem.rounds += 1
+        return float(self.problem.engine.total(risk_at, self.problem.spec, self.point)[0])
+
+    def cut(self) -> tuple[float, Array]:
+        self.problem.rounds += 1
+        offset, plane = self.problem.engine.total(cut_at, self.problem.spec, self.point)
+        return float(offset), plane.ravel()
+
+
+@dataclass(frozen=True, eq=False)
+class RemoteLine:
+    """A line whose points are asked for in one round with those that bisection may want next."""
+
+    problem: PartedProblem
+    start: Point
+    end: Point
+    known: dict[float, tuple[float, float]] = field(default_factory=dict)
+
+    def at(self, length: float) -> tuple[float, float]:
+        if length not in self.known:
+            lengths = with_successors(length)
+            self.problem.rounds += 1
+            (found,) = self.problem.engine.total(risk_along, self.problem.spec, self.start, self.end, lengths)
+            for each, risk, slope in zip(lengths, *found.tolist(), strict=True):
+                self.known[each] = (risk, slope)
+        return self.known[length]
+
+    def place(self, length: float) -> RemotePlace:
+        if length in (0.0, 1.0):
+            return RemotePlace(self.problem, self.end if length else self.start)
+        start, end = self.start.parameters, self.end.parameters
+        point = Point(start + length * (end - start), (self.start.name, self.end.name, length))
+        return RemotePlace(self.problem, point)
+
+
+LINE_STEPS = 4
+"""Steps of a line search: as many as one round can answer."""
+
+
+def with_successors(length: float) -> tuple[float, ...]:
+    """A length that bisection of [0, 1] asks for, with those it may ask for next.
+
+    Bisection that starts at 1 halves its step each time, so a length is an odd multiple of its step.
+    """
+    if length == 1.0:
+        return tuple(k / 2 ** (LINE_STEPS - 1) for k in range(2 ** (LINE_STEPS - 1), 0, -1))
+    step = 1.0
+    while length % step:
+        step /= 2
+    return (length, length - step / 2, length + step / 2)

@@ -1,0 +1,139 @@
+"""What is done where a partition lies: its share of the risk, of a cutting plane, of a dual point.
+
+Every task is a pure function of its arguments. What a process remembers of a partition saves time, never changes
+an answer; so a task may run twice, elsewhere, or on a worker that has just come.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setloss.dask.memory import Notes, notes_on
+from setloss.dask.part import Kind, Part
+from setloss.lattice import Array
+from setloss.losses import Loss
+from setloss.operators.names import Operator
+from setloss.solvers import Design, Problem
+from setloss.solvers.problem import digest_of
+
+MARGINS_KEPT = 3
+"""Both ends of a line, and the point that was cut at."""
+
+
+@dataclass(frozen=True, eq=False)
+class Spec:
+    """What all partitions of a fit share."""
+
+    fit: str
+    kind: Kind
+    positive: Any
+    loss: Loss
+    operator: str | Operator
+    scale: float
+    C: float
+    constant: float
+    seed: int
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """Parameters W, and of which two other points it is the mixture (1 - share) a + share b, if of any."""
+
+    parameters: Array
+    mixture: tuple[str, str, float] | None = field(default=None)
+
+    @cached_property
+    def name(self) -> str:
+        """A digest: points of the same parameters have the same name."""
+        return digest_of("point", self.parameters)
+
+
+class Source(Protocol):
+    """A partition that may have to be read first."""
+
+    def read(self) -> Part:
+        """The data, kept by whoever asks."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Share:
+    """The part of a fit that is one partition: its problem without the rows of X, and what was noted of it."""
+
+    source: Source
+    spec: Spec
+    notes: Notes
+    bare: Problem
+
+    @cached_property
+    def problem(self) -> Problem:
+        """The training problem of the partition alone; reads it."""
+        return replace(self.bare, design=Design.of(self.source.read().X, self.spec.constant))
+
+    def margins(self, point: Point) -> Array:
+        """Those noted, or mixed from noted ones, or one pass over X."""
+        with self.notes.lock:
+            known: dict[str, Array] = self.notes.setdefault("margins", {})
+            margins = known.pop(point.name, None)
+            if margins is None and point.mixture is not None and {*point.mixture[:2]} <= set(known):
+                start, end, share = known[point.mixture[0]], known[point.mixture[1]], point.mixture[2]
+                margins = start + share * (end - start)
+            known[point.name] = self.problem.margins(point.parameters) if margins is None else margins
+            while len(known) > MARGINS_KEPT:
+                del known[next(iter(known))]
+            return known[point.name]
+
+
+def share_of(source: Source, index: int, spec: Spec) -> Share:
+    """The share of a partition; its surrogates are made once in a process."""
+    notes = notes_on(spec.fit, index)
+    with notes.lock:
+        if "problem" not in notes:
+            part = source.read()
+            nothing = np.empty((0, part.X.shape[1]), dtype=part.X.dtype)
+            arguments = (spec.constant, spec.loss, spec.operator, spec.scale, spec.C)
+            notes["problem"] = part.elements(spec.kind, spec.positive).problem(nothing, *arguments)
+    return Share(source, spec, notes, notes["problem"])
+
+
+def risk_at(source: Source, index: int, spec: Spec, point: Point) -> tuple[Array]:
+    """The share of R(W)."""
+    share = share_of(source, index, spec)
+    return (np.asarray(share.bare.costs @ share.bare.cuts(share.margins(point)).values),)
+
+
+def risk_along(
+    source: Source, index: int, spec: Spec, start: Point, end: Point, lengths: tuple[float, ...]
+) -> tuple[Array]:
+    """The shares of R and of its slope at points of a line; the slopes come second."""
+    share = share_of(source, index, spec)
+    bare, first, way = share.bare, share.margins(start), share.margins(end) - share.margins(start)
+    found = np.empty((2, len(lengths)))
+    for k, length in enumerate(lengths):
+        cuts = bare.cuts(first + length * way)
+        found[:, k] = bare.costs @ cuts.values, -((bare.element_costs * cuts.slopes) @ way)
+    return (found,)
+
+
+def cut_at(source: Source, index: int, spec: Spec, point: Point) -> tuple[Array, Array]:
+    """The shares of offset and slope of the plane that touches R at a point."""
+    share = share_of(source, index, spec)
+    cuts = share.bare.cuts(share.margins(point))
+    return np.asarray(share.bare.costs @ cuts.offsets), share.problem.parameters(np.asarray(cuts.slopes))
+
+
+def losses_of(source: Source, index: int, spec: Spec, parameters: Array) -> NDArray[np.float64]:
+    """The loss of every bag under the scores of the parameters, and below it the weight of the bag."""
+    part = source.read()
+    elements = replace(part, weights=np.ones_like(part.weights)).elements(spec.kind, spec.positive)
+    scores = np.asarray(part.X @ parameters[:, :-1].T, dtype=np.float64) + spec.constant * parameters[:, -1]
+    predicted = scores[elements.rows, elements.tasks] > 0
+    groups = np.repeat(np.arange(len(elements.bags)), elements.bags.sizes)
+    losses = spec.loss(elements.truth, predicted, groups=groups)
+    weights = elements.bags.totals(part.weights[elements.rows]) / elements.bags.sizes
+    return np.vstack([losses, weights])
