@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from setloss.dask.kinds import is_array, is_frame
 from setloss.dask.part import make_part
+from setloss.dask.repartition import ROWS_BYTES, repartition_by_group
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,24 +28,14 @@ def parts_of(X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> P
     """
     if is_frame(X):
         return _of_frame(X, y, groups, sample_weight)
+    if isinstance(X, np.memmap):
+        X, y, groups, sample_weight = _of_memmap(X, y, groups, sample_weight)
     if is_array(X):
         return _of_array(X, y, groups, sample_weight)
     raise TypeError(
         f"X is a {type(X).__name__}; setloss.dask takes dask arrays and DataFrames. What is in memory already is for "
         "the estimators of setloss; dask.array.from_array(X, chunks=...) makes a dask array."
     )
-
-
-def is_frame(data: Any) -> bool:
-    """Whether something is a dask DataFrame."""
-    return hasattr(data, "to_delayed") and hasattr(data, "columns") and hasattr(data, "npartitions")
-
-
-def is_array(data: Any) -> bool:
-    """Whether something is a dask array."""
-    import dask.array as da
-
-    return isinstance(data, da.Array)
 
 
 def row_blocks(X: Any) -> list[Any]:
@@ -59,6 +51,18 @@ def _of_array(X: Any, y: Any, groups: Any, sample_weight: Any) -> Parts:
     named = {"y": y, "groups": groups, "sample_weight": sample_weight}
     columns = [_aligned(name, values, X) for name, values in named.items()]
     return Parts(_delayed_parts(blocks, columns))
+
+
+def _of_memmap(X: Any, y: Any, groups: Any, sample_weight: Any) -> tuple[Any, ...]:
+    """Dask arrays over a file that is mapped, cut between bags."""
+    import dask.array as da
+
+    lazy = da.from_array(X, chunks=(max(ROWS_BYTES // max(X[:1].nbytes, 1), 1), -1), name=False)
+    if groups is None:
+        return lazy, y, None, sample_weight
+    columns = [y] if sample_weight is None else [y, sample_weight]
+    lazy, *cut, names = repartition_by_group(lazy, *columns, groups=groups)
+    return lazy, cut[0], names, cut[1] if len(cut) > 1 else None
 
 
 def _aligned(name: str, values: Any, X: Any) -> list[Any] | None:

@@ -9,8 +9,9 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 import setloss.estimators as local
-from setloss.dask.collections import Parts, is_array, is_frame, parts_of, row_blocks
+from setloss.dask.collections import Parts, parts_of, row_blocks
 from setloss.dask.engines import Engine, OnCluster, OneByOne
+from setloss.dask.kinds import is_array, is_frame
 from setloss.dask.local_steps import LocalSteps
 from setloss.dask.memory_limit import check_memory, in_bytes
 from setloss.dask.part import Kind

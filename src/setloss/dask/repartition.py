@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from setloss.dask.collections import is_array, is_frame
+from setloss.dask.kinds import is_array, is_frame
 
 ROWS_BYTES = 128_000_000
 """Partitions of arrays aim at so many bytes of X."""
@@ -51,11 +51,14 @@ def repartition_by_group(X: Any, *columns: Any, groups: Any, npartitions: int | 
 
 def whole_bag_chunks(names: NDArray[Any], npartitions: int) -> tuple[int, ...]:
     """Lengths of about equal partitions that end where bags end; frames of a bag must follow each other."""
-    ends = bag_ends(names)
-    size = len(names)
-    targets = np.linspace(0, size, max(int(npartitions), 1) + 1)[1:]
-    cuts = np.unique(ends[np.minimum(np.searchsorted(ends, targets), len(ends) - 1)])
+    cuts = ends_of_partitions(bag_ends(names), npartitions)
     return tuple(int(length) for length in np.diff(np.concatenate(([0], cuts))))
+
+
+def ends_of_partitions(ends: NDArray[np.intp], npartitions: int) -> NDArray[np.intp]:
+    """Some of the ends of bags, that many of them if possible, at about equal distances."""
+    targets = np.linspace(0, ends[-1], max(int(npartitions), 1) + 1)[1:]
+    return np.unique(ends[np.minimum(np.searchsorted(ends, targets), len(ends) - 1)])
 
 
 def bag_ends(names: NDArray[Any]) -> NDArray[np.intp]:
@@ -65,14 +68,19 @@ def bag_ends(names: NDArray[Any]) -> NDArray[np.intp]:
     changes = np.flatnonzero(names[1:] != names[:-1]) + 1
     starts = np.concatenate(([0], changes))
     runs = names[starts]
-    distinct, first = np.unique(runs, return_index=True)
-    if len(distinct) < len(runs):
-        again = np.setdiff1d(np.arange(len(runs)), first)[0]
+    again = first_repeat(runs)
+    if again is not None:
         raise ValueError(
             f"the frames of bag {runs[again]!r} do not follow each other (it comes back at row {starts[again]}); "
             "sort the rows by bag, or use a DataFrame, which is shuffled"
         )
     return np.append(changes, len(names))
+
+
+def first_repeat(names: NDArray[Any]) -> int | None:
+    """The place of a name that was there before, or None."""
+    _, first = np.unique(names, return_index=True)
+    return None if len(first) == len(names) else int(np.setdiff1d(np.arange(len(names)), first)[0])
 
 
 def _cut(array: Any, chunks: tuple[int, ...]) -> Any:

@@ -1,0 +1,160 @@
+"""Parquet files as a Dask DataFrame in partitions of whole bags, which may cross row groups and files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setloss.archives import DAMAGE
+from setloss.dask.collection import Collection
+from setloss.dask.repartition import ends_of_partitions, first_repeat
+from setloss.datasets.checks import reason
+from setloss.datasets.columns import Roles, roles_of
+from setloss.datasets.data import DatasetError
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Rows of one row group of a file."""
+
+    file: Path
+    row_group: int
+    start: int
+    stop: int
+
+
+def open_parquet(
+    place: Path,
+    files: list[Path],
+    labels: str | Sequence[str] | None,
+    group: str | None,
+    label: str | None,
+    partition_bytes: int,
+) -> Collection:
+    """A DataFrame over Parquet files, in partitions of whole bags."""
+    import dask.dataframe as dd
+
+    pieces, roles, widest = _row_groups(place, files, labels, group, label)
+    single = widest == 4
+    rows = max(partition_bytes // (len(roles.features) * widest), 1)
+    total = sum(piece.stop for piece in pieces)
+    if total == 0:
+        raise DatasetError(f"{place} has no rows")
+    ends = np.arange(1, total + 1) if roles.group is None else _bag_ends(place, pieces, roles.group)
+    cuts = ends_of_partitions(ends, -(-total // rows))
+    ranges = [_between(pieces, lo, hi) for lo, hi in zip([0, *cuts[:-1].tolist()], cuts.tolist(), strict=True)]
+    meta = _read_rows(ranges[0], roles, single).iloc[:0]
+    frame = dd.from_map(_read_rows, ranges, roles=roles, single=single, meta=meta, enforce_metadata=False)
+    if roles.group is None:
+        return Collection(frame[list(roles.features)], frame[list(roles.labels)], None, roles.features, roles.labels)
+    return Collection(
+        frame[list(roles.features)], frame[roles.labels[0]], frame[roles.group], roles.features, roles.labels
+    )
+
+
+def _row_groups(
+    place: Path, files: list[Path], labels: str | Sequence[str] | None, group: str | None, label: str | None
+) -> tuple[list[Piece], Roles, int]:
+    """All row groups in order, the roles of the columns, and the bytes of the widest feature, 4 or 8."""
+    parquet, arrow_error = _pyarrow()
+    pieces: list[Piece] = []
+    first: Roles | None = None
+    widest = 4
+    for file in files:
+        try:
+            opened = parquet.ParquetFile(file)
+        except (*DAMAGE, arrow_error) as error:
+            raise DatasetError(f"{file} is not a complete Parquet file: {reason(error)}") from None
+        with opened:
+            schema = opened.schema_arrow
+            names = [name for name in schema.names if not name.startswith("__index_level_")]
+            roles = roles_of(file, names, labels, group, label)
+            first = first or roles
+            if set(roles.names) != set(first.names):
+                strange = sorted(set(roles.names) ^ set(first.names))[0]
+                raise DatasetError(f"{file} and {files[0]} differ in the column {strange!r}; give all files the same")
+            if any(str(schema.field(name).type) != "float" for name in roles.features):
+                widest = 8
+            counts = [opened.metadata.row_group(k).num_rows for k in range(opened.num_row_groups)]
+            pieces += [Piece(file, k, 0, count) for k, count in enumerate(counts) if count]
+    if first is None:
+        raise DatasetError(f"{place} has no Parquet files")
+    return pieces, first, widest
+
+
+def _bag_ends(place: Path, pieces: Sequence[Piece], group: str) -> NDArray[np.intp]:
+    """Where bags end, in rows of all files one after the other; one row group of one column at a time."""
+    names: list[NDArray[Any]] = []
+    starts: list[NDArray[np.intp]] = []
+    row = 0
+    for piece in pieces:
+        column = _table(piece, [group]).column(group).to_numpy()
+        changes = np.flatnonzero(np.concatenate(([True], column[1:] != column[:-1])))
+        if names and names[-1][-1] == column[0]:
+            changes = changes[1:]
+        if len(changes):
+            names.append(column[changes])
+            starts.append(changes + row)
+        row += piece.stop
+    runs, at = np.concatenate(names), np.concatenate(starts)
+    again = first_repeat(runs)
+    if again is not None:
+        raise DatasetError(
+            f"the frames of bag {runs[again]!r} do not follow each other: it comes back at row {at[again] + 1} of "
+            f"{place}. Sort the rows by bag, for instance with repartition_by_group of setloss.dask"
+        )
+    return np.append(at[1:], row)
+
+
+def _between(pieces: Sequence[Piece], start: int, stop: int) -> list[Piece]:
+    """The pieces of the rows from `start` up to `stop`."""
+    found, row = [], 0
+    for piece in pieces:
+        lo, hi = max(start - row, 0), min(stop - row, piece.stop)
+        if lo < hi:
+            found.append(Piece(piece.file, piece.row_group, lo, hi))
+        row += piece.stop
+    return found
+
+
+def _read_rows(pieces: list[Piece], roles: Roles, single: bool) -> Any:
+    """The rows as a DataFrame, features in one block of float32 or float64."""
+    import pandas as pd
+
+    tables = [_table(piece, list(roles.names)).slice(piece.start, piece.stop - piece.start) for piece in pieces]
+    size = sum(len(table) for table in tables)
+    X = np.empty((size, len(roles.features)), dtype=np.float32 if single else np.float64)
+    kept: dict[str, list[NDArray[Any]]] = {name: [] for name in roles.names if name not in roles.features}
+    row = 0
+    for table in tables:
+        for j, name in enumerate(roles.features):
+            X[row : row + len(table), j] = table.column(name).to_numpy()
+        for name, columns in kept.items():
+            columns.append(table.column(name).to_numpy())
+        row += len(table)
+    frame = pd.DataFrame(X, columns=list(roles.features))
+    others = pd.DataFrame({name: np.concatenate(columns) for name, columns in kept.items()})
+    return pd.concat([frame, others], axis=1)
+
+
+def _table(piece: Piece, columns: list[str]) -> Any:
+    parquet, arrow_error = _pyarrow()
+    try:
+        with parquet.ParquetFile(piece.file) as opened:
+            return opened.read_row_group(piece.row_group, columns=columns, use_threads=False)
+    except (*DAMAGE, arrow_error) as error:
+        raise DatasetError(f"{piece.file} cannot be read: {reason(error)}") from None
+
+
+def _pyarrow() -> tuple[Any, type[Exception]]:
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise DatasetError("reading Parquet needs pyarrow; install it with pip install 'setloss[io]'") from None
+    return pyarrow.parquet, pyarrow.ArrowException

@@ -1,0 +1,120 @@
+"""Data on disk as Dask collections in partitions of whole bags: Parquet, .npy arrays, zarr.
+
+Only the column with the bags is read to find where partitions may end; the rest is read when a partition is worked
+on, from front to back.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from setloss.archives import DAMAGE
+from setloss.dask.collection import Collection
+from setloss.dask.parquet import open_parquet
+from setloss.dask.repartition import repartition_by_group
+from setloss.datasets.checks import reason
+from setloss.datasets.data import DatasetError
+
+PARTITION_BYTES = 64_000_000
+"""Bytes of X in a partition, about."""
+
+
+def open_data(
+    path: str | os.PathLike[str],
+    *,
+    labels: str | Sequence[str] | None = None,
+    group: str | None = None,
+    label: str | None = None,
+    partition_bytes: int = PARTITION_BYTES,
+) -> Collection:
+    """Tracks or label sets on disk, not read yet.
+
+    Parameters
+    ----------
+    path
+        A Parquet file, or a folder of them; a folder with X.npy, y.npy and, for tracks, groups.npy; a zarr group with
+        arrays of these names.
+    labels, group, label
+        Parquet: as for `setloss.datasets.read_parquet`.
+    partition_bytes
+        How many bytes of X a partition should take.
+    """
+    place = Path(path)
+    if not place.exists():
+        raise DatasetError(f"there is no file or folder {place}")
+    if place.is_file() and place.suffix.lower() != ".parquet":
+        raise DatasetError(
+            f"{place} is not read in partitions; what is are Parquet files and folders of them, folders of X.npy, "
+            "y.npy and groups.npy, and zarr groups"
+        )
+    tables = [place] if place.is_file() else sorted(place.glob("*.parquet"))
+    if tables:
+        return open_parquet(place, tables, labels, group, label, partition_bytes)
+    if labels is not None or group is not None or label is not None:
+        raise DatasetError(f"{place} holds no Parquet files; labels=, group= and label= name columns of those")
+    arrays = _npy_arrays(place) if (place / "X.npy").exists() else _zarr_arrays(place)
+    return _open_arrays(place, arrays, partition_bytes)
+
+
+def _npy_arrays(folder: Path) -> dict[str, Any]:
+    found = {}
+    for name in ("X", "y", "groups"):
+        file = folder / f"{name}.npy"
+        if file.exists():
+            try:
+                found[name] = np.load(file, mmap_mode="r", allow_pickle=False)
+            except (*DAMAGE, ValueError) as error:
+                raise DatasetError(f"{file} is not a complete .npy file: {reason(error)}") from None
+    return found
+
+
+def _zarr_arrays(folder: Path) -> dict[str, Any]:
+    try:
+        import zarr
+    except ImportError:
+        raise DatasetError(f"reading {folder} needs zarr; install it with pip install 'setloss[dask]'") from None
+    try:
+        group = zarr.open_group(str(folder), mode="r")
+        found = {name: group[name] for name in ("X", "y", "groups") if name in group}
+    except (*DAMAGE, ValueError, KeyError, TypeError) as error:
+        raise DatasetError(
+            f"{folder} is no folder of Parquet files, has no X.npy, and is no zarr group ({reason(error)})"
+        ) from None
+    return found
+
+
+def _open_arrays(folder: Path, arrays: dict[str, Any], partition_bytes: int) -> Collection:
+    import dask.array as da
+
+    for name in ("X", "y"):
+        if name not in arrays:
+            raise DatasetError(f"{folder} has no array {name}; it needs X, y and, for tracks, groups")
+    X = arrays["X"]
+    if X.ndim != 2 or X.dtype.kind not in "fiub":
+        raise DatasetError(f"X of {folder} has shape {X.shape} and type {X.dtype}; it must be a matrix of numbers")
+    for name, array in arrays.items():
+        if len(array.shape) == 0 or array.shape[0] != X.shape[0]:
+            raise DatasetError(f"{name} of {folder} has shape {array.shape} and X {X.shape}; give both the same rows")
+    width = max(X.shape[1] * X.dtype.itemsize, 1)
+    rows = max(partition_bytes // width, 1)
+    if hasattr(X, "chunks") and X.chunks[0] * width > 4 * partition_bytes:
+        raise DatasetError(
+            f"the chunks of X of {folder} are {X.chunks[0] * width} bytes and are read whole; rewrite it with chunks "
+            f"of at most {rows} rows"
+        )
+    lazy = da.from_zarr(X) if hasattr(X, "chunks") else da.from_array(X, chunks=(rows, -1), name=False)
+    y = np.asarray(arrays["y"][:])
+    if "groups" not in arrays:
+        return Collection(lazy.rechunk((rows, -1)), da.from_array(y, chunks=(rows, *y.shape[1:])))
+    npartitions = -(-X.shape[0] // rows)
+    try:
+        return Collection(
+            *repartition_by_group(lazy, y, groups=np.asarray(arrays["groups"][:]), npartitions=npartitions)
+        )
+    except ValueError as error:
+        raise DatasetError(f"{folder}: {error}") from None
