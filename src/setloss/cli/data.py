@@ -25,7 +25,8 @@ class DataOptions:
         Path,
         typer.Argument(
             metavar="DATA",
-            help="Label sets or tracks: .svm (.svmlight, .libsvm, .txt), .arff, .npz, .csv or .parquet.",
+            help="Label sets or tracks: .svm (.svmlight, .libsvm, .txt), .arff, .npz, .csv or .parquet; with --dask, "
+            "--workers or --memory also folders.",
         ),
     ]
     labels: Annotated[
@@ -85,7 +86,7 @@ class DataOptions:
         try:
             return load(self.data, **options)
         except DatasetError as error:
-            raise InputError(self._in_options(str(error))) from None
+            raise InputError(self.in_options(str(error))) from None
 
     def _labels(self) -> Any:
         """A number, a path, a prefix or names, as the kind of file takes it."""
@@ -100,7 +101,7 @@ class DataOptions:
             raise InputError(f"--labels is the number of labels for a {suffix} file; got {text!r}")
         return text
 
-    def _in_options(self, sentence: str) -> str:
+    def in_options(self, sentence: str) -> str:
         """The readers speak of ``first_label=``, the command line of --first-label; paths stay as they are."""
 
         def option(match: re.Match[str]) -> str:
@@ -115,7 +116,8 @@ class DataOptions:
 def check_features(data: "LabelSets | Tracks", path: Path, model: Any, model_path: Path) -> None:
     """Refuse data whose features are not those the model was trained on, by number or, where known, by name."""
     names = vars(model).get("feature_names_in_")
-    found, wanted = data.X.shape[1], model.n_features_in_
+    found = data.X.shape[1] if data.feature_names is None else len(data.feature_names)
+    wanted = model.n_features_in_
     if found != wanted:
         raise InputError(f"{path} has {found} features and the model {model_path} was trained on {wanted}")
     if names is None or data.feature_names is None:

@@ -8,8 +8,10 @@ import typer
 
 from setloss.cli.data import DataOptions, check_features
 from setloss.cli.documents import print_document
+from setloss.cli.engine import EngineOptions
 from setloss.cli.errors import InputError
 from setloss.cli.models import check_kind, read_model, scores_of
+from setloss.cli.partitions import answers, losses_of_part, open_partitions
 from setloss.cli.spread import spread
 
 SHOWN = ("dice", "jaccard", "hamming", "curve1", "curve2", "curve3", "curve4")
@@ -19,18 +21,23 @@ SHOWN = ("dice", "jaccard", "hamming", "curve1", "curve2", "curve3", "curve4")
 def evaluate(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="File written by setloss train.")],
     data: DataOptions,
+    engine: EngineOptions,
     as_json: Annotated[bool, typer.Option("--json", help="JSON on standard output, nothing else.")] = False,
 ) -> None:
     """All losses at once: the mean over examples or bags, and its standard error.
 
     For example: setloss evaluate scene.skops scene-test.arff
     """
+    engine.check()
     trained = read_model(model)
-    examples = data.read_for(trained, truth=True)
-    check_features(examples, data.data, trained, model)
-    truth, predicted, groups = _flat(trained, examples, data.data, model)
     own, losses = _losses(trained)
-    values = {name: loss(truth, predicted, groups=groups) for name, loss in losses.items()}
+    if engine.asked:
+        values = _in_partitions(trained, open_partitions(data, engine), losses, engine, data.data, model)
+    else:
+        examples = data.read_for(trained, truth=True)
+        check_features(examples, data.data, trained, model)
+        truth, predicted, groups = _flat(trained, examples, data.data, model)
+        values = {name: loss(truth, predicted, groups=groups) for name, loss in losses.items()}
     table = {name: _mean(per_set) for name, per_set in values.items()}
     if as_json:
         facts = {"loss": own, "operator": trained.operator, "C": float(trained.C), "sets": len(values[own])}
@@ -41,6 +48,19 @@ def evaluate(
     for name, row in table.items():
         error = "" if row["error"] is None else f" +- {row['error']:.4f}"
         typer.echo(f"{name:<{width}}  {row['mean']:.4f}{error}{'  (its own)' if name == own else ''}")
+
+
+def _in_partitions(
+    trained: Any, examples: Any, losses: dict[str, Any], engine: EngineOptions, path: Path, model: Path
+) -> dict[str, Any]:
+    """The losses of all sets, by name, one partition after the other."""
+    import numpy as np
+
+    check_kind(examples, path, trained, model)
+    check_features(examples, path, trained, model)
+    with engine.client() as client:
+        pieces = list(answers(examples, client, losses_of_part, trained, losses))
+    return {name: np.concatenate([piece[name] for piece in pieces]) for name in losses}
 
 
 def _flat(trained: Any, examples: Any, path: Path, model: Path) -> tuple[Any, Any, Any]:

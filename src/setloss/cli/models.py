@@ -53,10 +53,9 @@ def read_model(path: Path) -> Any:
 
 def check_kind(examples: Any, path: Path, model: Any, model_path: Path) -> bool:
     """Refuse tracks for a model of label sets, and the other way round; returns whether they are label sets."""
-    from setloss.datasets import LabelSets
     from setloss.estimators import SetClassifier
 
-    sets = isinstance(examples, LabelSets)
+    sets = getattr(examples, "groups", None) is None
     if sets != isinstance(model, SetClassifier):
         kinds = ("tracks", "label sets")
         raise InputError(f"{path} holds {kinds[sets]} and the model {model_path} was trained on {kinds[not sets]}")

@@ -143,6 +143,11 @@ class TrainingOptions:
         """How many times the solver runs."""
         return 1 if self.cv is None else self.cv * len(self.path()) * len(self.operator_list()) + 1
 
+    def single(self) -> dict[str, Any]:
+        """The parameters of an estimator that is trained once."""
+        checkpoint = None if self.checkpoint is None else str(self.checkpoint)
+        return {"C": 1.0 if self.C is None else self.C, "checkpoint": checkpoint}
+
     def shared(self) -> dict[str, Any]:
         """The parameters that all estimators take."""
         return {

@@ -76,7 +76,8 @@ class Watch:
             raise KeyboardInterrupt
         which = f"fit {self.fit} of {self.fits}, " if self.fits > 1 else ""
         gap = f"{record.gap:.1e}" if math.isfinite(record.gap) else "?"
-        words = f"{which}iteration {record.iteration}, gap {gap} (asked: {self.tol:.1e})"
+        so_far = f"iteration {record.iteration}, {record.passes:.0f} passes"
+        words = f"{which}{so_far}, gap {gap} (asked: {self.tol:.1e})"
         words = STOPPING if self.asked else words
         self._bar.update(self._task, description=words, completed=self._share(record.gap))
 

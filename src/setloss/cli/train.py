@@ -2,6 +2,7 @@
 
 import math
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,17 +10,21 @@ import typer
 
 from setloss.cli.data import DataOptions
 from setloss.cli.documents import print_document
+from setloss.cli.engine import EngineOptions
 from setloss.cli.errors import InputError
 from setloss.cli.models import check_model_path, write_model
 from setloss.cli.options import LossOptions, TrainingOptions
+from setloss.cli.partitions import estimator_for, open_partitions, standardized
 from setloss.cli.spread import spread
 
 INTERRUPTED = 130
+LOST = 3
 
 EPILOG = (
     "Exit codes: 0 fine, also where a limit came before the gap asked for (a sentence on standard error and the "
-    "status say so); 2 bad input (one sentence on standard error says what); 130 interrupted: the first Ctrl-C "
-    "stops after the iteration under way and writes the best model so far (none while --cv still compares)."
+    "status say so); 2 bad input (one sentence on standard error says what); 3 the Dask cluster is gone; 130 "
+    "interrupted: the first Ctrl-C stops after the iteration under way and writes the best model so far (none while "
+    "--cv still compares)."
 )
 
 
@@ -28,6 +33,7 @@ def train(
     data: DataOptions,
     loss: LossOptions,
     training: TrainingOptions,
+    engine: EngineOptions,
     model: Annotated[Path, typer.Option(help="File to write, .skops.")],
     as_json: Annotated[bool, typer.Option("--json", help="JSON on standard output, nothing else.")] = False,
 ) -> None:
@@ -38,10 +44,17 @@ def train(
     """
     objective = loss.read()
     training.check()
+    engine.check()
     check_model_path(model)
-    examples = data.read()
-    fitted = _fit(examples, objective, training)
-    document = _summary(fitted, examples, training)
+    if engine.asked:
+        examples = open_partitions(data, engine)
+        with engine.client() as client:
+            fitted, values = _fit_partitions(examples, objective, training, engine, client)
+    else:
+        examples = data.read()
+        fitted = _fit(examples, objective, training)
+        values = fitted.losses(examples.X, *_targets(examples))
+    document = _summary(fitted, values, training)
     if examples.feature_names is not None:
         import numpy as np
 
@@ -58,17 +71,52 @@ def train(
 
 
 def _fit(examples: Any, objective: Any, training: TrainingOptions) -> Any:
+    """The fitted estimator of data in memory."""
+
+    def fit(watch: Any) -> Any:
+        estimator = _estimator(examples, objective, training, watch)
+        _fit_to_features(estimator, examples, training.standardize)
+        return estimator
+
+    return _watched(fit, training)
+
+
+def _fit_partitions(
+    examples: Any, objective: Any, training: TrainingOptions, engine: EngineOptions, client: Any
+) -> tuple[Any, Any]:
+    """The fitted estimator of data in partitions, and the losses of all bags."""
+    if training.cv is not None:
+        raise InputError("--cv is for data in memory; choose C on a sample that fits, then train on all data")
+
+    def fit(watch: Any) -> Any:
+        parameters = training.shared() | training.single() | {"loss": objective, "callbacks": (watch,)}
+        estimator = estimator_for(examples, client, engine, **parameters)
+        if not training.standardize:
+            return estimator.fit(examples.X, *examples.targets)
+        scaled, features = standardized(examples, client)
+        estimator.fit(scaled.X, *scaled.targets)
+        features.fold(estimator)
+        return estimator
+
+    fitted = _watched(fit, training)
+    return fitted.to_local(), fitted.losses(examples.X, *examples.targets)
+
+
+def _watched(fit: Callable[[Any], Any], training: TrainingOptions) -> Any:
     """The fitted estimator; its objective is known, so there is a model to write."""
     from sklearn.exceptions import ConvergenceWarning
 
     from setloss.cli.progress import NoModelYetError, Watch, say
     from setloss.decomposition import DecompositionError
+    from setloss.solvers.loop import OutOfReachError
 
     try:
         with Watch(training.tol, training.fits()) as watch, warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # said in our own words
-            estimator = _estimator(examples, objective, training, watch)
-            _fit_to_features(estimator, examples, training.standardize)
+            estimator = fit(watch)
+    except OutOfReachError as error:
+        say(str(error))
+        raise typer.Exit(LOST) from None
     except (ValueError, DecompositionError) as error:
         raise InputError(str(error)) from None
     except (NoModelYetError, KeyboardInterrupt):
@@ -106,9 +154,8 @@ def _estimator(examples: Any, objective: Any, training: TrainingOptions, watch: 
     if training.cv is not None:
         choose = estimators.SetClassifierCV if sets else estimators.BagClassifierCV
         return choose(Cs=training.path(), operators=training.operator_list(), cv=training.cv, **shared)
-    checkpoint = None if training.checkpoint is None else str(training.checkpoint)
     simple = estimators.SetClassifier if sets else estimators.BagClassifier
-    return simple(C=1.0 if training.C is None else training.C, checkpoint=checkpoint, **shared)
+    return simple(**shared, **training.single())
 
 
 def _targets(examples: Any) -> tuple[Any, ...]:
@@ -117,11 +164,10 @@ def _targets(examples: Any) -> tuple[Any, ...]:
     return (examples.Y,) if isinstance(examples, LabelSets) else (examples.y, examples.groups)
 
 
-def _summary(fitted: Any, examples: Any, training: TrainingOptions) -> dict[str, Any]:
+def _summary(fitted: Any, values: Any, training: TrainingOptions) -> dict[str, Any]:
     """How the training ended; numbers that are not known (a subgradient has no dual) are None."""
     solution = fitted.solution_
     last = solution.history[-1] if solution.history else None
-    values = fitted.losses(examples.X, *_targets(examples))
     document: dict[str, Any] = {
         "status": str(solution.status),
         "gap": _known(solution.gap),
@@ -135,7 +181,7 @@ def _summary(fitted: Any, examples: Any, training: TrainingOptions) -> dict[str,
         "C": float(getattr(fitted, "C_", None) or fitted.C),
         "training_loss": float(values.mean()),
         "sets": len(values),
-        "features": int(examples.X.shape[1]),
+        "features": int(fitted.n_features_in_),
         "standardized": training.standardize,
     }
     if training.cv is not None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from setloss.dask.kinds import is_array, is_frame
-from setloss.dask.part import make_part
+from setloss.dask.part import Part, make_part
 from setloss.dask.repartition import ROWS_BYTES, repartition_by_group
 
 
@@ -93,26 +93,43 @@ def _aligned(name: str, values: Any, X: Any) -> list[Any] | None:
 
 
 def _of_frame(X: Any, y: Any, groups: Any, sample_weight: Any) -> Parts:
+    from dask import delayed
+
     given = {"y": y, "groups": groups, "sample_weight": sample_weight}
-    taken: list[str] = []
-    columns: list[list[Any] | None] = []
-    for name, values in given.items():
-        if isinstance(values, str) or (isinstance(values, list) and all(isinstance(v, str) for v in values)):
-            wanted = [values] if isinstance(values, str) else values
-            missing = [column for column in wanted if column not in X.columns]
-            if missing:
-                raise ValueError(f"{name}: there is no column {missing[0]!r}; the columns are {_some(X.columns)}")
-            taken += wanted
-            values = X[values]
-        columns.append(None if values is None else _column_blocks(name, values, X.npartitions))
-    features = X.drop(columns=taken) if taken else X
-    if len(features.columns) == 0:
+    taken = [column for name, values in given.items() for column in _named(name, values, X)]
+    features = [column for column in X.columns if column not in taken]
+    if not features:
         raise ValueError("no column is left for the features")
-    frames = list(features.to_delayed())
-    return Parts(_delayed_parts(frames, columns), [str(column) for column in features.columns])
+    frames = list(X.to_delayed())
+    columns = [_column_blocks(name, values, len(frames)) for name, values in given.items()]
+    build = delayed(part_of_frame, pure=True)
+    parts = [
+        build(index, frame, features, *rest)
+        for index, (frame, *rest) in enumerate(zip(frames, *columns, strict=True))
+    ]
+    return Parts(parts, [str(column) for column in features])
+
+
+def part_of_frame(index: int, frame: Any, features: list[Any], y: Any, groups: Any, weights: Any) -> Part:
+    """A partition from a DataFrame, whose columns may be named in place of the rest."""
+    rest = [frame[column] if isinstance(column, str | list) else column for column in (y, groups, weights)]
+    return make_part(index, frame[features], *rest)
+
+
+def _named(name: str, values: Any, X: Any) -> list[str]:
+    """The columns that are meant where names are given instead of data."""
+    if not isinstance(values, str | list):
+        return []
+    wanted = [values] if isinstance(values, str) else list(values)
+    missing = [column for column in wanted if column not in X.columns]
+    if missing:
+        raise ValueError(f"{name}: there is no column {missing[0]!r}; the columns are {_some(X.columns)}")
+    return wanted
 
 
 def _column_blocks(name: str, values: Any, npartitions: int) -> list[Any]:
+    if values is None or isinstance(values, str | list):
+        return [values] * npartitions
     if not hasattr(values, "to_delayed"):
         raise TypeError(f"{name} is a {type(values).__name__}; give the name of a column, or a dask Series or array")
     blocks = list(np.ravel(np.asarray(values.to_delayed(), dtype=object)))

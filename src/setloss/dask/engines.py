@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import reduce
+from itertools import islice
 from typing import Any, Protocol, TypeVar
+from uuid import uuid4
+
+from dask import annotate
 
 from setloss.dask.errors import ClusterLostError
+from setloss.dask.homes import Homes
 from setloss.dask.memory import forget
 from setloss.dask.part import Part
 from setloss.lattice import Array
@@ -17,6 +22,9 @@ T = TypeVar("T")
 FAN_IN = 8
 """So many partial sums are added by one task of the reduction."""
 
+LOOK_SECONDS = 2.0
+"""How often a round that takes longer looks whether its workers are still there."""
+
 Shares = tuple[Array, ...]
 
 
@@ -24,6 +32,10 @@ class Engine(Protocol):
     """Runs ``task(source, index, *shared)`` for every partition."""
 
     def __len__(self) -> int: ...
+
+    def stream(self, task: Callable[..., T], *shared: Any) -> Iterator[T]:
+        """The answers one by one, in the order of the partitions."""
+        ...
 
     def each(self, task: Callable[..., T], *shared: Any) -> list[T]:
         """All answers, in the order of the partitions."""
@@ -74,11 +86,17 @@ class OneByOne:
     def __len__(self) -> int:
         return len(self._parts)
 
+    def stream(self, task: Callable[..., T], *shared: Any) -> Iterator[T]:
+        return (task(OnDisk(part), index, *shared) for index, part in enumerate(self._parts))
+
     def each(self, task: Callable[..., T], *shared: Any) -> list[T]:
-        return list(self._answers(task, shared))
+        return list(self.stream(task, *shared))
 
     def total(self, task: Callable[..., Shares], *shared: Any) -> Shares:
-        return reduce(add_shares, self._answers(task, shared))
+        answers, count = self.stream(task, *shared), len(self)
+        while count > 1:
+            answers, count = in_eights(answers), -(-count // FAN_IN)
+        return next(answers)
 
     def keep(self, indices: Sequence[int]) -> None:
         self._parts = [self._parts[index] for index in indices]
@@ -86,15 +104,16 @@ class OneByOne:
     def close(self, fit: str) -> None:
         forget(fit)
 
-    def _answers(self, task: Callable[..., T], shared: tuple[Any, ...]) -> Iterator[T]:
-        return (task(OnDisk(part), index, *shared) for index, part in enumerate(self._parts))
-
 
 class OnCluster:
-    """On the workers of a Dask client, where the partitions stay; lost ones are read again by Dask."""
+    """On the workers of a Dask client, where the partitions stay; lost ones are read again by Dask.
+
+    A round is one graph: what the tasks share, a task per partition at its home, and the tree of sums.
+    """
 
     def __init__(self, client: Any, delayed_parts: Sequence[Any]) -> None:
         self.client = client
+        self._homes = Homes(client)
         self._address = client.scheduler.address if client.scheduler is not None else "?"
         with self._reaching():
             self._parts = client.compute(list(delayed_parts))
@@ -102,17 +121,26 @@ class OnCluster:
     def __len__(self) -> int:
         return len(self._parts)
 
+    def stream(self, task: Callable[..., T], *shared: Any) -> Iterator[T]:
+        return iter(self.each(task, *shared))
+
     def each(self, task: Callable[..., T], *shared: Any) -> list[T]:
         with self._reaching():
-            return list(self.client.gather(self._submit(task, shared)))
+            graph, keys = self._tasks(task, shared)
+            return list(self.client.gather(self.client.get(graph, keys, sync=False)))
 
     def total(self, task: Callable[..., Shares], *shared: Any) -> Shares:
         with self._reaching():
-            answers = self._submit(task, shared)
-            while len(answers) > 1:
-                groups = [answers[k : k + FAN_IN] for k in range(0, len(answers), FAN_IN)]
-                answers = [self.client.submit(_sum, group, pure=False) for group in groups]
-            return tuple(self.client.gather(answers[0]))
+            while True:
+                graph, keys = self._tasks(task, shared)
+                homes = dict(zip(keys, self._homes.of(self._parts), strict=True))
+                top = _add_sums(graph, keys)
+                places = {key: [homes[key]] if key in homes else [] for key in graph}
+                with annotate(workers=places.__getitem__):
+                    future = self.client.get(graph, top, sync=False)
+                if self._finished(future):
+                    return tuple(future.result())
+                future.cancel()
 
     def keep(self, indices: Sequence[int]) -> None:
         self._parts = [self._parts[index] for index in indices]
@@ -121,12 +149,28 @@ class OnCluster:
         if self.client.status == "running":
             self.client.run(forget, fit, on_error="ignore")
 
-    def _submit(self, task: Callable[..., Any], shared: tuple[Any, ...]) -> list[Any]:
-        """One future per partition; what they share is a task of its own, so that it is sent, and kept, once."""
-        common = self.client.submit(_same, shared, pure=False)
-        count = len(self._parts)
-        arguments = ([task] * count, self._parts, range(count), [common] * count)
-        return list(self.client.map(_apply, *arguments, key=task.__name__, pure=False))
+    def _tasks(self, task: Callable[..., Any], shared: tuple[Any, ...]) -> tuple[dict[str, Any], list[str]]:
+        """One task per partition; what they share is a task of its own, so that it is sent, and kept, once."""
+        token = uuid4().hex
+        common = f"shared-{token}"
+        keys = [f"{task.__name__}-{token}-{index}" for index in range(len(self._parts))]
+        graph: dict[str, Any] = {common: (_same, shared)}
+        for index, (key, part) in enumerate(zip(keys, self._parts, strict=True)):
+            graph[key] = (_apply, task, part, index, common)
+        return graph, keys
+
+    def _finished(self, future: Any) -> bool:
+        """Wait for an answer; false if a worker went away on which it depends."""
+        from distributed import wait
+
+        while True:
+            try:
+                wait(future, timeout=LOOK_SECONDS)
+            except TimeoutError:
+                if not self._homes.complete():
+                    return False
+            else:
+                return True
 
     @contextmanager
     def _reaching(self) -> Iterator[None]:
@@ -151,6 +195,23 @@ class OnCluster:
 def add_shares(left: Shares, right: Shares) -> Shares:
     """Term by term."""
     return tuple(a + b for a, b in zip(left, right, strict=True))
+
+
+def in_eights(answers: Iterable[Shares]) -> Iterator[Shares]:
+    """Sums of `FAN_IN` answers each: one level of the tree."""
+    following = iter(answers)
+    return (reduce(add_shares, islice(following, FAN_IN - 1), first) for first in following)
+
+
+def _add_sums(graph: dict[str, Any], keys: list[str]) -> str:
+    """Add the tree of sums over these tasks to a graph; returns its root."""
+    token, level = uuid4().hex, 0
+    while len(keys) > 1:
+        groups = [keys[k : k + FAN_IN] for k in range(0, len(keys), FAN_IN)]
+        keys = [f"sum-{token}-{level}-{number}" for number in range(len(groups))]
+        graph.update({key: (_sum, group) for key, group in zip(keys, groups, strict=True)})
+        level += 1
+    return keys[0]
 
 
 def _sum(shares: Sequence[Shares]) -> Shares:

@@ -50,11 +50,8 @@ def open_parquet(
     ranges = [_between(pieces, lo, hi) for lo, hi in zip([0, *cuts[:-1].tolist()], cuts.tolist(), strict=True)]
     meta = _read_rows(ranges[0], roles, single).iloc[:0]
     frame = dd.from_map(_read_rows, ranges, roles=roles, single=single, meta=meta, enforce_metadata=False)
-    if roles.group is None:
-        return Collection(frame[list(roles.features)], frame[list(roles.labels)], None, roles.features, roles.labels)
-    return Collection(
-        frame[list(roles.features)], frame[roles.labels[0]], frame[roles.group], roles.features, roles.labels
-    )
+    y: Any = roles.labels[0] if roles.group is not None else list(roles.labels)
+    return Collection(frame, y, roles.group, roles.features, roles.labels)
 
 
 def _row_groups(

@@ -1,0 +1,106 @@
+"""Training, predicting and evaluating on data in partitions: the commands, on `setloss.dask`."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from setloss.cli.data import DataOptions
+from setloss.cli.engine import EngineOptions
+from setloss.cli.errors import InputError
+
+
+def open_partitions(data: DataOptions, engine: EngineOptions) -> Any:
+    """The data, not read yet, or an `InputError`."""
+    from setloss.dask import open_data
+    from setloss.datasets import DatasetError
+
+    for option, value in (
+        ("--features", data.features),
+        ("--first-label", data.first_label),
+        ("--first-feature", data.first_feature),
+    ):
+        if value is not None:
+            raise InputError(f"{option} is for svmlight files, which are not read in partitions")
+    labels: Any = data.labels.split(",") if data.labels and "," in data.labels else data.labels
+    try:
+        return open_data(
+            data.data, labels=labels, group=data.group, label=data.label, partition_bytes=engine.partition_bytes()
+        )
+    except DatasetError as error:
+        raise InputError(data.in_options(str(error))) from None
+
+
+def estimator_for(collection: Any, client: Any, engine: EngineOptions, **parameters: Any) -> Any:
+    """The estimator of `setloss.dask` for bags or for label sets."""
+    from setloss.dask import BagClassifier, SetClassifier
+
+    kind = SetClassifier if collection.groups is None else BagClassifier
+    return kind(client=client, memory=engine.bytes() if client is None else None, **parameters)
+
+
+def standardized(collection: Any, client: Any) -> tuple[Any, Any]:
+    """The collection with standardised features, and what they were standardised by; one pass over the data."""
+    from dataclasses import replace
+
+    import dask
+    import numpy as np
+
+    from setloss.cli.standardize import Standardizer
+
+    names = None if collection.feature_names is None else list(collection.feature_names)
+    X = collection.X if names is None else collection.X[names]
+    lazy = [X.mean(axis=0), X.std(axis=0)]
+    computed = dask.compute(*lazy, scheduler="synchronous") if client is None else client.gather(client.compute(lazy))
+    mean, deviation = (np.asarray(values, dtype=np.float64) for values in computed)
+    if not (np.all(np.isfinite(mean)) and np.all(np.isfinite(deviation))):
+        raise InputError("--standardize: some features are NaN or infinite; fill them or leave the rows out")
+    found = Standardizer(mean, np.where(deviation > 0, deviation, 1.0))
+    if names is None:
+        return replace(collection, X=X.map_blocks(found.apply, dtype=X.dtype)), found
+    whole = collection.X
+    return replace(collection, X=whole.map_partitions(_scaled_frame, names, found, meta=whole._meta)), found
+
+
+def _scaled_frame(frame: Any, names: list[str], features: Any) -> Any:
+    scaled = frame.copy()
+    scaled[names] = features.apply(frame[names].to_numpy())
+    return scaled
+
+
+def answers(collection: Any, client: Any, task: Any, *shared: Any) -> Iterator[Any]:
+    """What a task makes of each partition, in order."""
+    from setloss.dask.collections import parts_of
+    from setloss.dask.engines import OnCluster, OneByOne
+
+    parts = parts_of(collection.X, *collection.targets).delayed
+    engine = OneByOne(parts) if client is None else OnCluster(client, parts)
+    try:
+        yield from engine.stream(task, *shared)
+    except ValueError as error:
+        raise InputError(str(error)) from None
+
+
+def scores_of_part(source: Any, index: int, model: Any) -> tuple[Any, Any]:
+    """Names of the bags, if any, and scores (n, p)."""
+    from setloss.cli.models import scores_of
+
+    part = source.read()
+    return part.groups, scores_of(model, part.X)
+
+
+def losses_of_part(source: Any, index: int, model: Any, losses: dict[str, Any]) -> dict[str, Any]:
+    """The losses of every bag, by name."""
+    import numpy as np
+
+    from setloss.cli.models import scores_of
+    from setloss.dask.part import Kind, inspect_part
+
+    part = source.read()
+    kind: Kind = "sets" if part.groups is None else "bags"
+    known = model.classes_.tolist()
+    strange = set(inspect_part(source, index, kind, False).classes.tolist()) - set(known)
+    if strange:
+        raise ValueError(f"partition {index} has the label {strange.pop()!r}; the model knows {known}")
+    elements = part.elements(kind, model.classes_[1])
+    predicted = (scores_of(model, part.X) > 0)[elements.rows, elements.tasks]
+    groups = np.repeat(np.arange(len(elements.bags)), elements.bags.sizes)
+    return {name: loss(elements.truth, predicted, groups=groups) for name, loss in losses.items()}
