@@ -21,9 +21,35 @@ bench: venv  ## the benchmarks; QUICK=1 for the short ones
 	@$(FRESH_KERNELS)
 	$(RUN) -m benchmarks $(if $(QUICK),--quick)
 
+soak: venv  ## random problems judged from their definitions; MINUTES=10
+	@$(FRESH_KERNELS)
+	$(RUN) -m benchmarks.soak --minutes $(or $(MINUTES),10) --json results/soak.json
+
+fuzz: venv  ## coverage-guided fuzzing of every reader of files, MINUTES=2 each; READER=npz for one
+	@$(RUN) -c 'import atheris' 2> /dev/null || \
+	  $(RUN) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[fuzz]'
+	@for target in fuzz/fuzz_$(or $(READER),*).py; do \
+	  echo "$$target"; $(RUN) $$target -max_total_time=$$((60 * $(or $(MINUTES),2))) -verbosity=0 || exit 1; done
+
+package: venv  ## wheel and sdist, and the core tests in fresh environments: no extras, each extra, oldest versions
+	$(RUN) packaging/check.py
+
+coverage: venv  ## branch coverage of the package by the whole test suite
+	@$(FRESH_KERNELS)
+	@$(RUN) -c 'import pytest_cov' 2> /dev/null || \
+	  $(RUN) -m pip install --quiet --disable-pip-version-check pytest-cov
+	$(RUN) -m pytest --cov --cov-report=term-missing:skip-covered
+
 reproduce: venv  ## the paper's tables and figures and a report on its claims, into results/; FULL=1 for its sizes
 	@$(FRESH_KERNELS)
 	$(RUN) -m setloss.cli reproduce all --out results $(if $(FULL),--full)
+
+docs: venv  ## the documentation with its tutorials, into docs/_build/html; warnings are errors
+	@$(RUN) -c 'import sphinx, pydata_sphinx_theme, sphinx_gallery, numpydoc, myst_parser' 2> /dev/null || \
+	  $(RUN) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test,docs]'
+	@$(FRESH_KERNELS)
+	OMP_NUM_THREADS=1 $(RUN) -m sphinx -W --keep-going -q docs docs/_build/html
+	@echo "open docs/_build/html/index.html"
 
 readme: venv  ## the tables of README.md made anew from results/
 	$(RUN) -m setloss.paper.readme results README.md
@@ -55,7 +81,7 @@ venv:
 	touch $(STAMP)
 
 clean:  ## remove results and caches, but not .venv
-	rm -rf results build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks
+	rm -rf results build dist docs/_build docs/gallery .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
-.PHONY: help test lint bench reproduce readme venv clean
+.PHONY: help test lint bench soak fuzz package coverage reproduce docs readme venv clean

@@ -433,6 +433,7 @@ def test_unexpected_errors_are_not_swallowed(monkeypatch):
 
 @pytest.mark.parametrize("suffix", ["png", "pdf", "svg"])
 def test_plot_writes_a_figure_beside_the_json(folder, suffix):
+    pytest.importorskip("matplotlib")
     arguments = ["decompose", "--loss", "curve2", "--size", "10", "--plot", f"out.{suffix}"]
     assert parsed([*arguments, "--json"])["loss"][0] == 0
     magic = {"png": b"\x89PNG", "pdf": b"%PDF", "svg": b"<?xml"}[suffix]
@@ -457,6 +458,7 @@ def test_plot_without_matplotlib(folder, monkeypatch):
 
 
 def test_plots_that_cannot_be_drawn_are_refused_before_the_work(folder, monkeypatch):
+    pytest.importorskip("matplotlib")
     monkeypatch.setattr(setloss, "decompose", pytest.fail)
     np.save("t.npy", np.zeros(2**13))
     sentence = complaint("decompose", "--table", "t.npy", "--general", "--plot", "out.png")

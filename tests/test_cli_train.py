@@ -21,6 +21,9 @@ from setloss.datasets import load, make_toy
 from setloss.estimators import BagClassifier, BagClassifierCV, SetClassifier, SetClassifierCV
 from setloss.estimators import load as load_model
 
+for library in ("pandas", "pyarrow", "skops"):
+    pytest.importorskip(library)
+
 pytestmark = pytest.mark.xdist_group("kernels")
 
 SET_FILES = {

@@ -1,6 +1,10 @@
-"""The snippets of README and of the pages in docs run as they stand, from top to bottom of each page."""
+"""The snippets of README and of the pages in docs run as they stand, from top to bottom of each page.
+
+So do the tutorials, but for the one that trains networks; `make docs` runs that too.
+"""
 
 import re
+import runpy
 from pathlib import Path
 
 import pytest
@@ -9,6 +13,8 @@ pytestmark = pytest.mark.xdist_group("kernels")
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+TUTORIALS = sorted((ROOT / "docs" / "tutorials").glob("plot_*.py"))
+SLOW = ("plot_3_segmentation",)
 
 
 def snippets(page: Path) -> list[str]:
@@ -33,3 +39,63 @@ def test_links_between_pages_lead_somewhere(page):
     targets = re.findall(r"\]\((?!https?://|#)([^)#\s]+)", page.read_text(encoding="utf-8"))
     missing = [target for target in targets if not (page.parent / target).exists()]
     assert not missing
+
+
+def anchors(page: Path) -> set[str]:
+    """The headings of a page as links name them."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_to_headings_lead_to_headings(page):
+    targets = re.findall(r"\]\((?!https?://)([^)#\s]*)#([^)\s]+)\)", page.read_text(encoding="utf-8"))
+    missing = [(to, place) for to, place in targets if place not in anchors(page.parent / to if to else page)]
+    assert not missing
+
+
+@pytest.mark.parametrize("tutorial", [t for t in TUTORIALS if t.stem not in SLOW], ids=lambda page: page.stem)
+def test_tutorials_run_without_data_of_others(tutorial, tmp_path, monkeypatch, capsys):
+    pyplot = pytest.importorskip("matplotlib.pyplot", reason="tutorials draw with matplotlib")
+    monkeypatch.setenv("SETLOSS_DATA", str(tmp_path))
+    monkeypatch.setattr(pyplot, "show", lambda: None)
+    with pyplot.rc_context({"backend": "Agg"}):
+        runpy.run_path(str(tutorial))
+    pyplot.close("all")
+    assert capsys.readouterr().out
+
+
+def test_the_page_on_citing_says_what_the_citation_file_says():
+    page = (ROOT / "docs" / "citing.md").read_text(encoding="utf-8")
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    paper = citation.partition("preferred-citation:")[2]
+    for key in ("title", "year", "volume", "start", "end", "collection-title", "family-names"):
+        for value in re.findall(rf"^\s*(?:- )?{key}: (.+)$", paper, flags=re.MULTILINE):
+            assert value in page, key
+    version = re.search(r"^version: (.+)$", citation, flags=re.MULTILINE)
+    assert version
+    assert f"version = {{{version[1]}}}" in page
+
+
+def numbers_after(kind: str, text: str) -> set[int]:
+    """What follows the word in "Eq. 4, 5", "Eq. 8–10" or "Table 2"."""
+    named: set[int] = set()
+    for listed in re.findall(rf"{kind}\.? (\d+(?:(?:, |–)\d+)*)", text):
+        for part in listed.split(", "):
+            first, _, last = part.partition("–")
+            named |= set(range(int(first), int(last or first) + 1))
+    return named
+
+
+def test_reading_the_paper_names_everything_in_it():
+    page = (ROOT / "docs" / "reading-the-paper.md").read_text(encoding="utf-8").partition("## The slips")[0]
+    statements = {"Proposition": 6, "Lemma": 3, "Theorem": 5, "Algorithm": 1}
+    for kind, count in {"Eq": 36, "Def": 11, "Figure": 5, "Table": 3, **statements}.items():
+        assert numbers_after(kind, page) == set(range(1, count + 1)), kind
+
+
+def test_reading_the_paper_names_tests_that_exist():
+    page = (ROOT / "docs" / "reading-the-paper.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`([\w/]*test_\w+\.py)`", page))
+    folders = (ROOT / "tests", ROOT / "tests" / "paper")
+    assert not [test for test in named if not any((folder / test).exists() for folder in folders)]

@@ -1,7 +1,6 @@
 """`BagClassifier`: groups of every kind, degenerate bags, weights, scores, and errors in words."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy.sparse import csr_array
 
@@ -14,6 +13,11 @@ from setloss.solvers import Design, Limits, Problem, solve
 pytestmark = pytest.mark.xdist_group("kernels")
 
 TIGHT = {"tol": 1e-7, "solver": "cutting_plane"}
+
+
+def pandas():
+    """The library, for the cases that need it."""
+    return pytest.importorskip("pandas")
 
 
 def objective(model):
@@ -58,8 +62,8 @@ def test_interleaved_groups_equal_sorted_ones(storage):
     [
         lambda g: np.array([f"track {k:02d}" for k in g]),
         lambda g: np.array([f"track {k:02d}" for k in g], dtype=object),
-        lambda g: pd.Series([f"track {k:02d}" for k in g]),
-        lambda g: pd.Categorical([f"track {k:02d}" for k in g]),
+        lambda g: pandas().Series([f"track {k:02d}" for k in g]),
+        lambda g: pandas().Categorical([f"track {k:02d}" for k in g]),
         lambda g: g - 1000,
         lambda g: g / 8,
         np.ndarray.tolist,
@@ -180,7 +184,9 @@ def gap_in(groups, what, dtype):
         pytest.param(lambda g: gap_in(g, np.nan, float), "NaN", id="NaN"),
         pytest.param(lambda g: gap_in(g, np.nan, object), "groups", id="NaN among objects"),
         pytest.param(lambda g: gap_in(g.astype(str), None, object), "groups", id="None among strings"),
-        pytest.param(lambda g: pd.Series(gap_in(g.astype(str), None, object)), "groups", id="missing in a Series"),
+        pytest.param(
+            lambda g: pandas().Series(gap_in(g.astype(str), None, object)), "groups", id="missing in a Series"
+        ),
         pytest.param(lambda g: gap_in(g, np.datetime64("NaT"), "datetime64[s]"), "groups", id="NaT"),
     ],
 )

@@ -5,8 +5,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from skops.io import dump
-from skops.io import load as skops_load
 
 import setloss
 from estimators.data import frame_data, label_data
@@ -21,6 +19,9 @@ from setloss.estimators import (
     save,
 )
 from setloss.losses import NAMED_LOSSES
+
+skops_io = pytest.importorskip("skops.io")
+dump, skops_load = skops_io.dump, skops_io.load
 
 pytestmark = pytest.mark.xdist_group("kernels")
 
@@ -82,8 +83,7 @@ def test_a_single_label_stays_one_dimensional(path):
 
 
 def test_column_names_come_back(path):
-    import pandas as pd
-
+    pd = pytest.importorskip("pandas")
     X, Y = label_data()
     table = pd.DataFrame(X, columns=list("abcde"))
     save(SetClassifier().fit(table, Y), path)

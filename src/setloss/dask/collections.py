@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from setloss.dask.kinds import is_array, is_frame
+from setloss.dask.mapped import RowsOnDisk
 from setloss.dask.part import Part, make_part
-from setloss.dask.repartition import ROWS_BYTES, repartition_by_group
+from setloss.dask.repartition import ROWS_BYTES, whole_bag_chunks
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,8 +24,8 @@ class Parts:
 def parts_of(X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> Parts:
     """The partitions of X with what belongs to them.
 
-    X is a dask array, or a dask DataFrame; for the latter `y`, `groups` and `sample_weight` may be names of columns,
-    which are then no features.
+    X is a dask array, a `numpy.memmap` of a file, or a dask DataFrame; for the last `y`, `groups` and
+    `sample_weight` may be names of columns, which are then no features.
     """
     if is_frame(X):
         return _of_frame(X, y, groups, sample_weight)
@@ -55,14 +56,15 @@ def _of_array(X: Any, y: Any, groups: Any, sample_weight: Any) -> Parts:
 
 def _of_memmap(X: Any, y: Any, groups: Any, sample_weight: Any) -> tuple[Any, ...]:
     """Dask arrays over a file that is mapped, cut between bags."""
-    import dask.array as da
-
-    lazy = da.from_array(X, chunks=(max(ROWS_BYTES // max(X[:1].nbytes, 1), 1), -1), name=False)
+    rows = RowsOnDisk.of(X)
+    npartitions = max(-(-X.nbytes // ROWS_BYTES), 1)
     if groups is None:
-        return lazy, y, None, sample_weight
-    columns = [y] if sample_weight is None else [y, sample_weight]
-    lazy, *cut, names = repartition_by_group(lazy, *columns, groups=groups)
-    return lazy, cut[0], names, cut[1] if len(cut) > 1 else None
+        bounds = np.linspace(0, X.shape[0], npartitions + 1).astype(int)
+        return rows.array(np.diff(bounds).tolist()), y, None, sample_weight
+    names = np.asarray(groups)
+    if names.shape != X.shape[:1]:
+        raise ValueError(f"groups must name the bag of each of {X.shape[0]} frames; got shape {names.shape}")
+    return rows.array(whole_bag_chunks(names, npartitions)), y, names, sample_weight
 
 
 def _aligned(name: str, values: Any, X: Any) -> list[Any] | None:

@@ -106,10 +106,7 @@ class OneByOne:
 
 
 class OnCluster:
-    """On the workers of a Dask client, where the partitions stay; lost ones are read again by Dask.
-
-    A round is one graph: what the tasks share, a task per partition at its home, and the tree of sums.
-    """
+    """On the workers of a Dask client, where the partitions stay; lost ones are read again by Dask."""
 
     def __init__(self, client: Any, delayed_parts: Sequence[Any]) -> None:
         self.client = client
@@ -126,21 +123,18 @@ class OnCluster:
 
     def each(self, task: Callable[..., T], *shared: Any) -> list[T]:
         with self._reaching():
-            graph, keys = self._tasks(task, shared)
-            return list(self.client.gather(self.client.get(graph, keys, sync=False)))
+            return list(self.client.gather(self._submit(task, shared, None)))
 
     def total(self, task: Callable[..., Shares], *shared: Any) -> Shares:
         with self._reaching():
             while True:
-                graph, keys = self._tasks(task, shared)
-                homes = dict(zip(keys, self._homes.of(self._parts), strict=True))
-                top = _add_sums(graph, keys)
-                places = {key: [homes[key]] if key in homes else [] for key in graph}
-                with annotate(workers=places.__getitem__):
-                    future = self.client.get(graph, top, sync=False)
-                if self._finished(future):
-                    return tuple(future.result())
-                future.cancel()
+                answers = self._submit(task, shared, self._homes.of(self._parts))
+                while len(answers) > 1:
+                    groups = [answers[k : k + FAN_IN] for k in range(0, len(answers), FAN_IN)]
+                    answers = [self.client.submit(_sum, group, pure=False) for group in groups]
+                found = self._answer(answers[0])
+                if found is not None:
+                    return found
 
     def keep(self, indices: Sequence[int]) -> None:
         self._parts = [self._parts[index] for index in indices]
@@ -149,28 +143,26 @@ class OnCluster:
         if self.client.status == "running":
             self.client.run(forget, fit, on_error="ignore")
 
-    def _tasks(self, task: Callable[..., Any], shared: tuple[Any, ...]) -> tuple[dict[str, Any], list[str]]:
-        """One task per partition; what they share is a task of its own, so that it is sent, and kept, once."""
-        token = uuid4().hex
-        common = f"shared-{token}"
-        keys = [f"{task.__name__}-{token}-{index}" for index in range(len(self._parts))]
-        graph: dict[str, Any] = {common: (_same, shared)}
-        for index, (key, part) in enumerate(zip(keys, self._parts, strict=True)):
-            graph[key] = (_apply, task, part, index, common)
-        return graph, keys
+    def _submit(self, task: Callable[..., Any], shared: tuple[Any, ...], homes: Sequence[str] | None) -> list[Any]:
+        """One future per partition; what they share is a task of its own, so that it is sent, and kept, once."""
+        common = self.client.submit(_same, shared, pure=False)
+        count, token = len(self._parts), uuid4().hex
+        keys = [f"{task.__name__}-{token}-{index}" for index in range(count)]
+        arguments = ([task] * count, self._parts, range(count), [common] * count)
+        places = {} if homes is None else {"workers": dict(zip(keys, homes, strict=True)).__getitem__}
+        with annotate(**places):
+            return list(self.client.map(_apply, *arguments, key=keys, pure=False))
 
-    def _finished(self, future: Any) -> bool:
-        """Wait for an answer; false if a worker went away on which it depends."""
-        from distributed import wait
-
+    def _answer(self, future: Any) -> Shares | None:
+        """What comes of a round; None if a worker went away on which it depends."""
         while True:
             try:
-                wait(future, timeout=LOOK_SECONDS)
+                return tuple(future.result(timeout=LOOK_SECONDS))
             except TimeoutError:
+                if future.done():
+                    raise
                 if not self._homes.complete():
-                    return False
-            else:
-                return True
+                    return None
 
     @contextmanager
     def _reaching(self) -> Iterator[None]:
@@ -201,17 +193,6 @@ def in_eights(answers: Iterable[Shares]) -> Iterator[Shares]:
     """Sums of `FAN_IN` answers each: one level of the tree."""
     following = iter(answers)
     return (reduce(add_shares, islice(following, FAN_IN - 1), first) for first in following)
-
-
-def _add_sums(graph: dict[str, Any], keys: list[str]) -> str:
-    """Add the tree of sums over these tasks to a graph; returns its root."""
-    token, level = uuid4().hex, 0
-    while len(keys) > 1:
-        groups = [keys[k : k + FAN_IN] for k in range(0, len(keys), FAN_IN)]
-        keys = [f"sum-{token}-{level}-{number}" for number in range(len(groups))]
-        graph.update({key: (_sum, group) for key, group in zip(keys, groups, strict=True)})
-        level += 1
-    return keys[0]
 
 
 def _sum(shares: Sequence[Shares]) -> Shares:

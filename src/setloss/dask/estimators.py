@@ -125,11 +125,7 @@ class DaskModel(LinearSetModel):
     def _blockwise(self, X: Any, method: str, dtype: Any) -> Any:
         model = self.to_local()
         if is_frame(X):
-            names = self.feature_names_in_.tolist() if hasattr(self, "feature_names_in_") else list(X.columns)
-            missing = [name for name in names if name not in X.columns]
-            if missing:
-                raise ValueError(f"X has no column {missing[0]!r}, which the model was trained with")
-            return _of_frame(model, method, X[names], dtype)
+            return _of_frame(model, method, self._own_columns(X), dtype)
         if not is_array(X):
             return getattr(model, method)(X)
         vars(model).pop("feature_names_in_", None)
@@ -140,6 +136,18 @@ class DaskModel(LinearSetModel):
         chunks = (whole.chunks[0], (len(self.coef_),))
         meta = np.empty((0, 0), dtype)
         return whole.map_blocks(_apply_to_block, model, method, dtype=dtype, chunks=chunks, meta=meta)
+
+    def _own_columns(self, X: Any, *named: Any) -> Any:
+        """A DataFrame without columns that are neither features of the model nor named."""
+        if not is_frame(X) or not hasattr(self, "feature_names_in_"):
+            return X
+        features = self.feature_names_in_.tolist()
+        missing = [name for name in features if name not in X.columns]
+        if missing:
+            raise ValueError(f"X has no column {missing[0]!r}, which the model was trained with")
+        asked = [name for name in named if isinstance(name, str)]
+        asked += [name for names in named if isinstance(names, list) for name in names]
+        return X[[*features, *asked]]
 
     def _evaluate(self, parts: Parts) -> tuple[Array, Array]:
         """The losses of all bags, and their weights."""
@@ -192,7 +200,7 @@ class BagClassifier(DaskModel, local.BagClassifier):
 
     def losses(self, X: Any, y: Any, groups: Any = None) -> Array:
         """The loss of every bag: partition by partition, inside one in sorted order of the groups."""
-        losses, _ = self._evaluate(parts_of(X, y, groups))
+        losses, _ = self._evaluate(parts_of(self._own_columns(X, y, groups), y, groups))
         return losses
 
     def score(self, X: Any, y: Any, groups: Any = None) -> float:
@@ -217,12 +225,12 @@ class SetClassifier(DaskModel, local.SetClassifier):
 
     def losses(self, X: Any, y: Any) -> Array:
         """The loss of every example with a known label."""
-        losses, _ = self._evaluate(parts_of(X, y))
+        losses, _ = self._evaluate(parts_of(self._own_columns(X, y), y))
         return losses
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """1 - the mean loss over the examples."""
-        losses, weights = self._evaluate(parts_of(X, y, None, sample_weight))
+        losses, weights = self._evaluate(parts_of(self._own_columns(X, y, sample_weight), y, None, sample_weight))
         return 1.0 - float(np.average(losses, weights=weights))
 
 

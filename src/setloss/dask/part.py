@@ -74,7 +74,7 @@ def make_part(index: int, X: Any, y: Any, groups: Any = None, weights: Any = Non
     rows = _features(index, X)
     size = rows.shape[0]
     labels = _column(index, "y", y, size, columns=True)
-    names = None if groups is None else _column(index, "groups", groups, size)
+    names = None if groups is None else _names(index, _column(index, "groups", groups, size))
     given = np.ones(size) if weights is None else _column(index, "sample_weight", weights, size)
     try:
         weight = given.astype(np.float64)
@@ -91,7 +91,7 @@ def inspect_part(source: Any, index: int, kind: Kind, hashed: bool) -> Report:
     """One pass over a partition before any training; `hashed` asks for a digest of its contents."""
     part: Part = source.read()
     classes = _classes(index, part.y, kind)
-    elements = part.elements(kind, classes[-1])
+    elements = part.elements(kind, classes[-1] if classes.size else None)
     ids = np.empty(0, dtype=np.uint64)
     if kind == "bags" and part.groups is not None:
         ids = _name_hashes(index, part.groups)
@@ -156,14 +156,28 @@ def _column(index: int, name: str, values: Any, size: int, columns: bool = False
     return array
 
 
+def _names(index: int, groups: NDArray[Any]) -> NDArray[Any]:
+    nameless = _missing(groups)
+    if nameless.any():
+        row = int(np.argmax(nameless))
+        raise PartitionError(f"partition {index}, row {row}: the bag has no name; groups must name one for every row")
+    return groups
+
+
+def _missing(values: NDArray[Any]) -> NDArray[np.bool_]:
+    """Which values are None or NaN."""
+    from pandas import isna
+
+    return np.asarray(isna(values), dtype=bool)
+
+
 def _classes(index: int, y: NDArray[Any], kind: Kind) -> NDArray[Any]:
     """The distinct labels, NaN left out of label sets."""
     flat = y.ravel()
-    if flat.dtype.kind in "fO":
-        missing = np.array([label is None or label != label for label in flat.tolist()], dtype=bool)
-        if missing.any() and (kind == "bags" or y.ndim == 1):
-            raise PartitionError(f"partition {index}, row {int(np.argmax(missing))}: the label is missing")
-        flat = flat[~missing]
+    missing = _missing(flat)
+    if missing.any() and (kind == "bags" or y.ndim == 1):
+        raise PartitionError(f"partition {index}, row {int(np.argmax(missing))}: the label is missing")
+    flat = flat[~missing]
     try:
         classes = np.unique(flat)
     except TypeError:

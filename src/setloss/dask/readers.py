@@ -6,6 +6,7 @@ on, from front to back.
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,8 +16,9 @@ import numpy as np
 
 from setloss.archives import DAMAGE
 from setloss.dask.collection import Collection
+from setloss.dask.mapped import RowsOnDisk
 from setloss.dask.parquet import open_parquet
-from setloss.dask.repartition import repartition_by_group
+from setloss.dask.repartition import bag_ends, ends_of_partitions
 from setloss.datasets.checks import reason
 from setloss.datasets.data import DatasetError
 
@@ -67,7 +69,7 @@ def _npy_arrays(folder: Path) -> dict[str, Any]:
         file = folder / f"{name}.npy"
         if file.exists():
             try:
-                found[name] = np.load(file, mmap_mode="r", allow_pickle=False)
+                found[name] = RowsOnDisk.of_npy(file) if name == "X" else np.load(file, allow_pickle=False)
             except (*DAMAGE, ValueError) as error:
                 raise DatasetError(f"{file} is not a complete .npy file: {reason(error)}") from None
     return found
@@ -100,21 +102,29 @@ def _open_arrays(folder: Path, arrays: dict[str, Any], partition_bytes: int) -> 
     for name, array in arrays.items():
         if len(array.shape) == 0 or array.shape[0] != X.shape[0]:
             raise DatasetError(f"{name} of {folder} has shape {array.shape} and X {X.shape}; give both the same rows")
+    groups = np.asarray(arrays["groups"][:]) if "groups" in arrays else None
     width = max(X.shape[1] * X.dtype.itemsize, 1)
-    rows = max(partition_bytes // width, 1)
-    if hasattr(X, "chunks") and X.chunks[0] * width > 4 * partition_bytes:
-        raise DatasetError(
-            f"the chunks of X of {folder} are {X.chunks[0] * width} bytes and are read whole; rewrite it with chunks "
-            f"of at most {rows} rows"
-        )
-    lazy = da.from_zarr(X) if hasattr(X, "chunks") else da.from_array(X, chunks=(rows, -1), name=False)
-    y = np.asarray(arrays["y"][:])
-    if "groups" not in arrays:
-        return Collection(lazy.rechunk((rows, -1)), da.from_array(y, chunks=(rows, *y.shape[1:])))
-    npartitions = -(-X.shape[0] // rows)
+    npartitions = max(-(-X.shape[0] * width // partition_bytes), 1)
     try:
-        return Collection(
-            *repartition_by_group(lazy, y, groups=np.asarray(arrays["groups"][:]), npartitions=npartitions)
-        )
+        ends = np.arange(1, X.shape[0] + 1) if groups is None else bag_ends(groups)
     except ValueError as error:
         raise DatasetError(f"{folder}: {error}") from None
+    cuts = ends_of_partitions(ends, npartitions)
+    chunks = tuple(np.diff(np.concatenate(([0], cuts))).tolist())
+    rows = X.array(chunks) if isinstance(X, RowsOnDisk) else _chunked(folder, X, chunks, partition_bytes)
+    y = np.asarray(arrays["y"][:])
+    lazy = [da.from_array(column, chunks=(chunks, *column.shape[1:])) for column in (y, groups) if column is not None]
+    return Collection(rows, *lazy)
+
+
+def _chunked(folder: Path, X: Any, chunks: tuple[int, ...], partition_bytes: int) -> Any:
+    """A zarr array, whose own chunks are read whole."""
+    import dask.array as da
+
+    size = math.prod(X.chunks) * X.dtype.itemsize
+    if size > 4 * partition_bytes:
+        raise DatasetError(
+            f"the chunks of X of {folder} take {size} bytes and are read whole; rewrite it with chunks of at most "
+            f"{4 * partition_bytes} bytes, or allow more memory"
+        )
+    return da.from_zarr(X).rechunk((chunks, -1))

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 FORMAT = "setloss-checkpoint-1"
 _NUMBERS = ("primal", "dual", "iteration", "passes", "exact")
-_GROWING = frozenset(("planes", "plane_offsets", "idle", "bags"))
+_GROWING = frozenset(("planes", "plane_offsets", "idle", "bags", "ids"))
 
 
 class CheckpointError(ValueError):

@@ -86,14 +86,8 @@ class CuttingPlane:
 
     def _add(self, state: State, plane: Array, offset: float) -> None:
         arrays = state.arrays
-        gram = state.derived.get("gram")
-        planes = arrays["planes"]
-        if gram is None:
-            gram = planes @ planes.T
-        row = planes @ plane
-        state.derived["gram"] = np.block([[gram, row[:, None]], [row[None, :], np.array([[plane @ plane]])]])
         grown = {
-            "planes": np.vstack([planes, plane]),
+            "planes": np.vstack([arrays["planes"], plane]),
             "plane_offsets": np.append(arrays["plane_offsets"], offset),
             "idle": np.append(arrays["idle"], 0),
         }
@@ -102,17 +96,14 @@ class CuttingPlane:
     def _solve(self, problem: Reachable, state: State) -> Array:
         """The program over the planes: offers its dual value and returns its W."""
         arrays = state.arrays
-        if "gram" not in state.derived:
-            state.derived["gram"] = arrays["planes"] @ arrays["planes"].T
         blocks = np.zeros(len(arrays["planes"]), dtype=np.intp)
-        weights = solve_master(state.derived["gram"], arrays["plane_offsets"], blocks)
-        target = weights @ arrays["planes"]
-        state.offer_dual(float(weights @ arrays["plane_offsets"]) - 0.5 * float(target @ target))
+        weights, target = solve_master(arrays["planes"], arrays["plane_offsets"], blocks)
+        image = weights @ arrays["planes"]
+        state.offer_dual(float(weights @ arrays["plane_offsets"]) - 0.5 * float(image @ image))
         state.derived["weights"] = weights
         arrays["idle"] = np.where(weights > 1e-10, 0, arrays["idle"] + 1)
         kept = arrays["idle"] <= IDLE_LIMIT
         if not np.all(kept):
-            state.derived["gram"] = state.derived["gram"][np.ix_(kept, kept)]
             state.derived["weights"] = weights[kept]
             arrays.update({name: values[kept] for name, values in arrays.items()})
         return np.asarray(target.reshape(problem.shape))

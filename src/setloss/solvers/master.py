@@ -1,61 +1,120 @@
 """The small quadratic programs of the cutting-plane methods, by Clarabel.
 
+    min over W of        1/2 |W|^2 + sum over blocks of max(0, max over its planes k of  b_k - <a_k, W>)
     max over lambda of   <b, lambda> - 1/2 |A^T lambda|^2     subject to   lambda >= 0,  sum of each block <= 1
 
 One block for the one-slack method, one per bag for Algorithm 1. Planes are often nearly parallel, so ``A A^T`` is
-singular as a rule; an interior-point method does not mind. It does mind units: where features are large, lambda is
-of the order of 1e-6 and less. So the multipliers are measured in units of the power of their planes' norms that
-the solver copes with. What comes back is made exactly feasible, so that the dual value computed from it is a true
-lower bound however well the program was solved.
+singular as a rule; an interior-point method does not mind. It does mind units: features of 1e6 make planes of 1e9
+that nearly cancel, and where the data are separable lambda is of the order of 1e-12. So W is asked for first, in
+units in which planes are of length one, then lambda, in units of the lengths of its planes, until both values agree.
+What comes back is exactly feasible, so that the dual value computed from it is a true lower bound however well the
+program was solved.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csc_array, triu, vstack
+from scipy.sparse import block_array, csc_array, diags_array, eye_array, triu, vstack
 
 from setloss.lattice import Array
 
-POWERS = (0.5, 1.0, 0.0)
-"""Units to try, the first that works first: multipliers times norms, times squared norms, or as they are."""
+ENOUGH = 1e-8
+"""Values of the two programs that are this close, relative to the larger, are equal."""
+
+TINY = float(np.finfo(np.float64).tiny)
+
+Attempt = Callable[[Array, Array, NDArray[np.intp]], tuple[Array, Array]]
 
 
-def solve_master(gram: Array, offsets: Array, blocks: NDArray[np.intp]) -> Array:
-    """The multipliers lambda, one per plane; `blocks[k]` is the block of plane k."""
-    highest = max(float(np.max(np.abs(offsets))), 1e-300)
-    ratios = np.maximum(np.diagonal(gram) / highest, 1.0)
-    best, value = np.zeros(len(offsets)), 0.0
-    for power in POWERS:
-        weights, solved = _attempt(gram, offsets, blocks, ratios**-power)
-        reached = float(weights @ offsets - 0.5 * weights @ gram @ weights)
-        if reached > value:
-            best, value = weights, reached
-        if solved:
+def solve_master(planes: Array, offsets: Array, blocks: NDArray[np.intp]) -> tuple[Array, Array]:
+    """The multipliers lambda, one per row of planes, and W; `blocks[k]` is the block of plane k."""
+    multipliers, parameters = np.zeros(len(offsets)), np.zeros(planes.shape[1])
+    lower, upper = 0.0, _height(planes, offsets, blocks, parameters)
+    for attempt in _ATTEMPTS:
+        if upper - lower <= ENOUGH * upper:
             break
-    return best
+        weights, target = attempt(planes, offsets, blocks)
+        image = weights @ planes
+        value = float(weights @ offsets - 0.5 * image @ image)
+        if value > lower:
+            multipliers, lower = weights, value
+        for point in (target, image):
+            height = _height(planes, offsets, blocks, point)
+            if height < upper:
+                parameters, upper = point, height
+    return multipliers, parameters
 
 
-def _attempt(gram: Array, offsets: Array, blocks: NDArray[np.intp], units: Array) -> tuple[Array, bool]:
-    """The program in the given units of the multipliers: a feasible point, and whether it is known to be the best."""
-    import clarabel
+def _height(planes: Array, offsets: Array, blocks: NDArray[np.intp], parameters: Array) -> float:
+    """The value of the first program at W."""
+    slack = np.zeros(int(blocks.max()) + 1)
+    np.maximum.at(slack, blocks, offsets - planes @ parameters)
+    return 0.5 * float(parameters @ parameters) + float(slack.sum())
 
-    size = len(offsets)
-    height = max(float(np.max(np.abs(offsets * units))), 1e-300)
-    quadratic = csc_array(triu(csc_array(gram * units[:, None] * units / height)))
-    rows = int(blocks.max()) + 1
-    widest = np.full(rows, np.finfo(np.float64).tiny)
+
+def _by_parameters(planes: Array, offsets: Array, blocks: NDArray[np.intp]) -> tuple[Array, Array]:
+    """The first program over (W, slack), W in the span of the planes; lambda are its multipliers."""
+    size, n_blocks = len(offsets), int(blocks.max()) + 1
+    few = planes.shape[1] <= size
+    basis, rows = (None, planes) if few else _span(planes)
+    length = float(np.sqrt(np.max(np.einsum("kj,kj->k", rows, rows)))) or 1.0
+    height = float(np.max(np.abs(offsets))) or 1.0
+    quadratic = np.concatenate([np.full(rows.shape[1], height / length / length), np.zeros(n_blocks)])
+    linear = np.concatenate([np.zeros(rows.shape[1]), np.ones(n_blocks)])
+    slack = csc_array((-np.ones(size), (np.arange(size), blocks)), shape=(size, n_blocks))
+    constraints = csc_array(block_array([[csc_array(-rows / length), slack], [None, -eye_array(n_blocks)]]))
+    bounds = np.concatenate([-offsets / height, np.zeros(n_blocks)])
+    answer = _clarabel(csc_array(diags_array(quadratic)), linear, constraints, bounds)
+    reduced = np.nan_to_num(np.asarray(answer.x)[: rows.shape[1]]) * (height / length)
+    parameters = reduced if basis is None else basis @ reduced
+    return _feasible(np.asarray(answer.z)[:size], blocks), parameters
+
+
+def _span(planes: Array) -> tuple[Array, Array]:
+    """An orthonormal basis of the span of the planes as columns, and the planes in it."""
+    basis, triangle = np.linalg.qr(planes.T)
+    return basis, triangle.T
+
+
+def _by_multipliers(planes: Array, offsets: Array, blocks: NDArray[np.intp], power: float) -> tuple[Array, Array]:
+    """The second program over lambda, in units of a power of the squared lengths of the planes; W is its image."""
+    size, n_blocks = len(offsets), int(blocks.max()) + 1
+    gram = planes @ planes.T
+    highest = max(float(np.max(np.abs(offsets))), TINY)
+    units = np.maximum(np.diagonal(gram) / highest, 1.0) ** -power
+    height = max(float(np.max(np.abs(offsets * units))), TINY)
+    widest = np.full(n_blocks, TINY)
     np.maximum.at(widest, blocks, units)
-    sums = csc_array((units / widest[blocks], (blocks, np.arange(size))), shape=(rows, size))
+    sums = csc_array((units / widest[blocks], (blocks, np.arange(size))), shape=(n_blocks, size))
     constraints = csc_array(vstack([csc_array(-np.eye(size)), sums]))
     bounds = np.concatenate([np.zeros(size), 1 / widest])
+    quadratic = csc_array(triu(csc_array(gram * units[:, None] * units / height)))
+    answer = _clarabel(quadratic, -offsets * units / height, constraints, bounds)
+    weights = _feasible(np.asarray(answer.x) * units, blocks)
+    return weights, weights @ planes
+
+
+_ATTEMPTS: tuple[Attempt, ...] = (_by_parameters, *(partial(_by_multipliers, power=power) for power in (0.5, 1.0)))
+
+
+def _clarabel(quadratic: csc_array, linear: Array, constraints: csc_array, bounds: Array) -> Any:
+    """Minimise 1/2 <x, Q x> + <q, x> subject to A x <= bounds."""
+    import clarabel
+
     settings = clarabel.DefaultSettings()
     settings.verbose = False
     settings.max_threads = 1
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-10
     cones = [clarabel.NonnegativeConeT(len(bounds))]
-    linear = -offsets * units / height
-    answer = clarabel.DefaultSolver(quadratic, linear, constraints, bounds, cones, settings).solve()
-    weights = np.maximum(np.nan_to_num(np.asarray(answer.x)), 0.0) * units
-    totals = np.bincount(blocks, weights, minlength=rows)
-    return weights / np.maximum(totals, 1.0)[blocks], answer.status == clarabel.SolverStatus.Solved
+    return clarabel.DefaultSolver(quadratic, linear, constraints, bounds, cones, settings).solve()
+
+
+def _feasible(weights: Array, blocks: NDArray[np.intp]) -> Array:
+    """The multipliers clipped to be non-negative, each block shrunk to a sum of at most one."""
+    clipped = np.maximum(np.nan_to_num(weights), 0.0)
+    return np.asarray(clipped / np.maximum(np.bincount(blocks, clipped), 1.0)[blocks])

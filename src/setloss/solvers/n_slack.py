@@ -103,7 +103,8 @@ class NSlack:
             return
         costs = problem.costs[arrays["bags"]]
         planes = costs[:, None] * arrays["planes"]
-        weights = solve_master(planes @ planes.T, costs * arrays["plane_offsets"], arrays["bags"].astype(np.intp))
-        parameters = weights @ planes
-        state.offer_dual(float(weights @ (costs * arrays["plane_offsets"])) - 0.5 * float(parameters @ parameters))
+        offsets = costs * arrays["plane_offsets"]
+        weights, parameters = solve_master(planes, offsets, arrays["bags"].astype(np.intp))
+        image = weights @ planes
+        state.offer_dual(float(weights @ offsets) - 0.5 * float(image @ image))
         arrays["parameters"] = parameters.reshape(problem.shape)

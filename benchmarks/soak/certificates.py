@@ -1,0 +1,125 @@
+"""Certificates computed again: P(W) by definition, the dual point from the cuts that each method keeps."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from benchmarks.soak.draws import Generator
+from benchmarks.soak.judge import ROUNDING, require
+from benchmarks.soak.training import Training
+from setloss.solvers import Solution
+from setloss.solvers.master import solve_master
+
+KEEPS_NO_BEST = "subgradient"
+"""Its last averages need not be the best dual point it reported."""
+
+
+def certificate(generator: Generator, training: Training, solution: Solution, solver: str) -> dict[str, float]:
+    """The primal value is P(W); the dual value is that of a combination of cuts, each of them below B everywhere."""
+    image, costs = training.image(), training.costs
+    points = _around(generator, solution.parameters.ravel())
+    values = training.surrogates(points @ image.T)
+    objective = 0.5 * np.sum(points**2, axis=1) + values @ costs
+    unit = max(abs(solution.primal), 1e-300)
+    error = abs(objective[0] - solution.primal) / unit
+    require(error <= ROUNDING, f"P(W) is {objective[0]}, said to be {solution.primal}: {training}")
+    require(solution.dual <= solution.primal + ROUNDING * unit, f"dual {solution.dual}, primal {solution.primal}")
+    above = float(np.max((solution.dual - objective) / np.maximum(objective, unit)))
+    require(above <= ROUNDING, f"the dual value {solution.dual} exceeds P elsewhere by {above}: {training}")
+    again, excess = DUALS[solver](training, solution, points, values)
+    require(excess <= ROUNDING, f"a cut of the dual point exceeds B by {excess} of its size: {training}")
+    require(again <= objective.min() + ROUNDING * unit, f"the dual point, {again}, is above P, {objective.min()}")
+    figures = {"P error": error, "cut above B": excess}
+    if solver != KEEPS_NO_BEST:
+        # The program over the planes is solved to 1e-10 of its largest offset, however small its value is.
+        lost = max((solution.dual - again) / max(unit, 1e-2 * float(costs @ values[1])), 0.0)
+        require(lost <= 1e-7, f"the dual point is worth {again}, said to be {solution.dual}: {training}")
+        figures["dual not found again"] = lost
+    return figures
+
+
+def _around(generator: Generator, center: np.ndarray) -> np.ndarray:
+    """The solution, zero, and points near and far."""
+    size = np.linalg.norm(center) / np.sqrt(len(center)) or 1.0
+    away = [center + step * size * generator.normal(size=len(center)) for step in (1e-3, 0.1, 1.0, 10.0)]
+    return np.stack([center, np.zeros_like(center), *away])
+
+
+def _excess(offsets, slopes, points, values, slack=1.0) -> float:
+    """How far cuts (rows of slopes) exceed a surrogate at points, relative to the numbers that they are made of.
+
+    Cuts in margins are made of slacks 1 - m, those in parameters are not.
+    """
+    heights = offsets - points @ slopes.T
+    unit = np.abs(offsets) + (slack + np.abs(points)) @ np.abs(slopes.T) + np.abs(values) + 1e-300
+    return float(np.max((heights - values) / unit))
+
+
+def _value(training: Training, slopes: np.ndarray, offsets: np.ndarray) -> float:
+    """D(o, sigma) in long double."""
+    weights = np.repeat(training.costs, np.diff(training.data.offsets)) * slopes
+    parameters = weights.astype(np.longdouble) @ training.image().astype(np.longdouble)
+    return float(training.costs.astype(np.longdouble) @ offsets - parameters @ parameters / 2)
+
+
+# ---------------------------------------------------------------- by method: (value of the dual point, cuts above B)
+
+
+def _of_atoms(training, solution, points, values):
+    """Frank-Wolfe: per bag a convex combination of at most 16 cuts."""
+    arrays, margins = solution.arrays, points @ training.image().T
+    capacity = arrays["weights"].shape[1]
+    slopes, offsets, excess = np.zeros(len(training.data.truth)), np.zeros(len(training.costs)), 0.0
+    for i, here in enumerate(training.data.bags()):
+        block = arrays["atoms"][here.start * capacity : here.stop * capacity].reshape(capacity, -1)
+        weights, heights = arrays["weights"][i] / arrays["weights"][i].sum(), arrays["atom_offsets"][i]
+        require(weights.min() >= 0, f"a negative weight, {weights.min()}")
+        slopes[here], offsets[i] = weights @ block, weights @ heights
+        active = weights > 0
+        excess = max(excess, _excess(heights[active], block[active], margins[:, here], values[:, [i]]))
+    return _value(training, slopes, offsets), excess
+
+
+def _of_planes(training, solution, points, values):
+    """One-slack planes are cuts of the whole risk."""
+    planes, offsets = solution.arrays["planes"], solution.arrays["plane_offsets"]
+    if not len(planes):
+        return 0.0, 0.0
+    excess = _excess(offsets, planes, points, (values @ training.costs)[:, None], slack=0.0)
+    return _combined(planes, offsets, np.zeros(len(planes), dtype=np.intp)), excess
+
+
+def _of_slacks(training, solution, points, values):
+    """Algorithm 1: every plane is a cut of one bag."""
+    planes, offsets = solution.arrays["planes"], solution.arrays["plane_offsets"]
+    bags = solution.arrays["bags"].astype(np.intp)
+    if not len(bags):
+        return 0.0, 0.0
+    costs = training.costs[bags]
+    excess = _excess(offsets, planes, points, values[:, bags], slack=0.0)
+    return _combined(costs[:, None] * planes, costs * offsets, bags), excess
+
+
+def _combined(planes: np.ndarray, offsets: np.ndarray, blocks: np.ndarray) -> float:
+    """The value of one feasible combination of planes; however it was found, it is a bound."""
+    weights, _ = solve_master(planes, offsets, blocks)
+    require(weights.min() >= 0 and np.bincount(blocks, weights).max() <= 1 + 1e-12, "infeasible multipliers")
+    exact = weights.astype(np.longdouble)
+    parameters = exact @ planes
+    return float(exact @ offsets - parameters @ parameters / 2)
+
+
+def _of_averages(training, solution, points, values):
+    """The baseline's averages of cuts."""
+    slopes, offsets, margins = solution.arrays["slopes"], solution.arrays["offsets"], points @ training.image().T
+    bags = enumerate(training.data.bags())
+    found = [_excess(offsets[[i]], slopes[here][None], margins[:, here], values[:, [i]]) for i, here in bags]
+    return _value(training, slopes, offsets), max(found)
+
+
+DUALS = {
+    "frank_wolfe": _of_atoms,
+    "cutting_plane": _of_planes,
+    "n_slack": _of_slacks,
+    "subgradient": _of_averages,
+}

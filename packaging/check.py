@@ -1,0 +1,158 @@
+"""Build the wheel and the sdist, install them into fresh environments, and run the core tests in each.
+
+``python packaging/check.py`` runs every job, ``python packaging/check.py core oldest`` some of them; `--python` is
+the interpreter of the environments. Nothing is written outside of a temporary folder. Jobs:
+
+sdist   the source distribution installs and its command runs
+core    no extras, wheels only (so no compiler), and no licence of the GPL among what is installed
+oldest  the oldest versions that pyproject.toml allows, with the extras plot and io
+others  one for each extra of `EXTRAS`, alone
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import time
+import tomllib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+EXTRAS = tuple(
+    extra for extra in ("plot", "io", "torch", "dask", "explore") if extra in PROJECT["optional-dependencies"]
+)
+JOBS = ("sdist", "core", *EXTRAS, "oldest")
+
+TEST_TOOLS = ("pytest>=8", "pytest-xdist>=3.6", "hypothesis>=6.100", "mpmath>=1.3")
+FIXED = ("torch==2.13.0",)
+"""What an extra takes in place of its lower bound or newest version."""
+
+CORE_TESTS = (
+    "test_lattice.py", "test_setfunction.py", "test_losses.py", "test_closure.py", "test_batch.py", "test_cli.py",
+    "test_cli_train.py", "test_broken_files.py", "test_damaged_files.py", "test_plots.py", "datasets",
+    "decomposition/test_closed_forms.py", "operators/test_cut.py", "operators/test_bd.py",
+    "solvers/test_checkpoint.py", "estimators", "nn/test_modules.py", "nn/test_without_torch.py", "dask",
+)  # fmt: skip
+
+LICENCES = """
+import sys
+from importlib.metadata import distributions
+for found in distributions():
+    about = found.metadata
+    names = [about.get("License-Expression") or "", *(c for c in about.get_all("Classifier") or () if "License" in c)]
+    text = "; ".join(name for name in names if name) or (about.get("License") or "unknown").splitlines()[0]
+    print(f"{about['Name']} {found.version}: {text}")
+"""
+
+
+@dataclass(frozen=True)
+class Environment:
+    """A virtual environment of its own."""
+
+    folder: Path
+
+    @classmethod
+    def new(cls, folder: Path, python: str) -> Environment:
+        run(python, "-m", "venv", folder)
+        return cls(folder)
+
+    @property
+    def python(self) -> Path:
+        return self.folder / "bin" / "python"
+
+    def install(self, *requirements: object) -> None:
+        """Wheels only: what needs a compiler fails here."""
+        run(self.python, "-m", "pip", "install", "--quiet", "--only-binary", ":all:", *requirements)
+
+
+def main() -> None:
+    """Run the jobs of the command line and say how each of them ended."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("jobs", nargs="*", default=[], metavar=f"{{{','.join(JOBS)}}}")
+    parser.add_argument("--python", default=sys.executable)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        wheel, sdist = build(folder, options.python)
+        with tarfile.open(sdist) as archive:
+            archive.extractall(folder, filter="data")
+        tests = shutil.move(next(folder.glob("setloss-*/")), folder / "tests-of-sdist")
+        shutil.rmtree(Path(tests) / "src")
+        for job in options.jobs or JOBS:
+            began = time.monotonic()
+            said = check(job, Environment.new(folder / job, options.python), wheel, sdist, Path(tests))
+            say(f"{job}: {said} ({time.monotonic() - began:.0f} s)")
+
+
+def build(folder: Path, python: str) -> tuple[Path, Path]:
+    """The wheel and the sdist."""
+    tools = Environment.new(folder / "build", python)
+    tools.install("build")
+    run(tools.python, "-m", "build", "--outdir", folder / "dist", ROOT, cwd=folder)
+    return next((folder / "dist").glob("*.whl")), next((folder / "dist").glob("*.tar.gz"))
+
+
+def check(job: str, environment: Environment, wheel: Path, sdist: Path, tests: Path) -> str:
+    """One job; returns the last line of its tests."""
+    if job == "sdist":
+        run(environment.python, "-m", "pip", "install", "--quiet", sdist)
+        return run(environment.folder / "bin" / "setloss", "--version")
+    if job == "oldest":
+        bounds = environment.folder / "lower-bounds.txt"
+        bounds.write_text("\n".join(lower_bounds()) + "\n", encoding="utf-8")
+        environment.install(f"{wheel}[plot,io]", "-c", bounds)
+    elif job == "core":
+        environment.install(wheel)
+        refuse_gpl(environment)
+    else:
+        fixed = [line for line in FIXED if line.startswith(job)]
+        environment.install(*fixed, f"{wheel}[{job}]")
+    environment.install(*TEST_TOOLS)
+    chosen = [tests / "tests" / name for name in CORE_TESTS if (tests / "tests" / name).exists()]
+    # Old packages use what new ones of others have deprecated meanwhile.
+    lenient = ["-W", "default::DeprecationWarning", "-W", "default::FutureWarning"] if job == "oldest" else []
+    return run(environment.python, "-m", "pytest", "-n", "2", *lenient, *chosen, cwd=tests).splitlines()[-1]
+
+
+def lower_bounds() -> Iterable[str]:
+    """The oldest version of everything that pyproject.toml names, but for torch and the tools."""
+    extras = PROJECT["optional-dependencies"]
+    for requirement in (*PROJECT["dependencies"], *extras["plot"], *extras["io"]):
+        yield re.sub(r">=", "==", requirement)
+
+
+def refuse_gpl(environment: Environment) -> None:
+    """Fail where the metadata of an installed package name the GPL."""
+    lines = run(environment.python, "-c", LICENCES).splitlines()
+    say("\n".join(f"  {line}" for line in sorted(lines)))
+    bad = [line for line in lines if re.search(r"\bA?GPL|GNU (Affero )?General Public", line)]
+    if bad:
+        raise SystemExit(f"licences of the GPL: {'; '.join(bad)}")
+
+
+def run(*command: object, cwd: Path | None = None) -> str:
+    """What a command prints; the end of the check with its output where it fails."""
+    done = subprocess.run(
+        list(map(str, command)), cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+    )
+    if done.returncode:
+        raise SystemExit(f"{' '.join(map(str, command))}\n{done.stdout[-8000:]}\nended with code {done.returncode}")
+    return done.stdout.strip()
+
+
+def say(text: str) -> None:
+    """Print at once."""
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,61 @@
+"""One HTML file to play with a cost curve: drag its knots, see l = f + g, the verdicts and the surrogates.
+
+The page needs no server and no network. Its mathematics is a port of the library's to plain JavaScript, which the
+tests compare with the library; what the two must share (curves by name, tolerances, the version) is written into
+the page here.
+"""
+
+from __future__ import annotations
+
+import json
+from importlib.resources import files
+from os import PathLike
+from pathlib import Path
+
+import setloss
+from setloss.losses import PAPER_CURVES, CostCurve
+from setloss.setfunction import RELATIVE_TOLERANCE
+from setloss.verdicts import ROUNDING
+
+__all__ = ["mathematics", "page", "write_page"]
+
+MATHEMATICS = ("numbers.js", "curve.js", "verdicts.js", "surrogates.js")
+FIGURES = ("drawing.js", "knots.js", "editor.js", "map.js", "page.js")
+
+
+def write_page(path: str | PathLike[str]) -> Path:
+    """Write the page to `path` and return it."""
+    target = Path(path)
+    target.write_text(page(), encoding="utf-8")
+    return target
+
+
+def page() -> str:
+    """The whole page: markup, style and scripts in one."""
+    script = mathematics() + _joined(FIGURES)
+    parts = {"/*STYLE*/": _read("page.css"), "/*SCRIPT*/": script, "/*VERSION*/": setloss.__version__}
+    text = _read("page.html")
+    for place, part in parts.items():
+        text = text.replace(place, part.rstrip())
+    return text
+
+
+def mathematics() -> str:
+    """The part of the script that knows nothing of the page: curves, parts, verdicts, surrogates."""
+    return f"const SETTINGS = {json.dumps(_settings())};\n" + _joined(MATHEMATICS)
+
+
+def _settings() -> dict[str, object]:
+    named = {f"loss {name[-1]}": curve for name, curve in PAPER_CURVES.items()}
+    named["a third is free"] = CostCurve(((0, 0), (1 / 3, 0), (1, 1)))
+    named["Hamming"] = CostCurve(((0, 0), (1, 1)))
+    presets = [{"name": name, "title": name, "knots": curve.knots} for name, curve in named.items()]
+    return {"presets": presets, "relativeTolerance": RELATIVE_TOLERANCE, "rounding": ROUNDING}
+
+
+def _joined(names: tuple[str, ...]) -> str:
+    return "\n".join(_read(name) for name in names)
+
+
+def _read(name: str) -> str:
+    return files(__package__).joinpath(name).read_text(encoding="utf-8")

@@ -1,0 +1,95 @@
+// A cost curve through knots [share, cost], sampled at k wrong of p, and its two parts.
+
+/** The curve at k / p for k = 0..p, and its p steps; a straight piece has equal steps, to the last digit. */
+function sample(knots, p) {
+  const place = Array.from({ length: p + 1 }, (_, k) => k / p);
+  const values = place.map((share) => interpolate(knots, share));
+  const steps = place.slice(0, -1).map((share, k) => {
+    const piece = pieceOf(knots, share);
+    const [[r0, c0], [r1, c1]] = [knots[piece], knots[piece + 1]];
+    return place[k + 1] > r1 ? exactStep(knots, k, p) : (c1 - c0) / (r1 - r0) / p;
+  });
+  return { values, steps };
+}
+
+/** The piece a share lies on; a knot belongs to the piece on its right. */
+function pieceOf(knots, share) {
+  let piece = 0;
+  while (piece < knots.length - 2 && knots[piece + 1][0] <= share) piece++;
+  return piece;
+}
+
+function interpolate(knots, share) {
+  const piece = pieceOf(knots, share);
+  const [[r0, c0], [r1, c1]] = [knots[piece], knots[piece + 1]];
+  if (share === r0) return c0;
+  if (share >= r1) return c1;
+  return ((c1 - c0) / (r1 - r0)) * (share - r0) + c0;
+}
+
+/** l = f + g: g(0) = g(1) = 0 and g'' = max(0, l''), where curvature below rounding error is none. */
+function split({ values, steps }) {
+  const noise = 4 * Number.EPSILON * largest(values);
+  const climb = [0];
+  for (let k = 1; k < steps.length; k++) {
+    const bend = steps[k] - steps[k - 1];
+    climb.push(climb[k - 1] + (bend <= noise ? 0 : bend));
+  }
+  const g = [0];
+  climb.forEach((step, k) => g.push(g[k] + step));
+  const f = values.map((value, k) => value - g[k]).map((rest) => (Math.abs(rest) <= 2 * noise ? 0 : rest));
+  return {
+    submodular: { values: f, steps: steps.map((step, k) => step - climb[k]) },
+    supermodular: { values: g, steps: climb },
+  };
+}
+
+function largest(values) {
+  return values.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
+}
+
+// ---------------------------------------------------------------- steps across a knot, in rational arithmetic
+
+/** l(k + 1) - l(k), rounded once; subtracting two floats would leave a curvature that is not there. */
+function exactStep(knots, k, p) {
+  const after = exactCost(knots, [BigInt(k + 1), BigInt(p)]);
+  const before = exactCost(knots, [BigInt(k), BigInt(p)]);
+  return toNumber(minus(after, before));
+}
+
+function exactCost(knots, share) {
+  const right = knots.findIndex(([r], i) => i > 0 && !below(toRatio(r), share));
+  const [[r0, c0], [r1, c1]] = [knots[right - 1], knots[right]].map((knot) => knot.map(toRatio));
+  const part = over(minus(share, r0), minus(r1, r0));
+  const climb = minus(c1, c0);
+  return minus(c0, [-climb[0] * part[0], climb[1] * part[1]]);
+}
+
+function minus([a, b], [c, d]) {
+  return [a * d - c * b, b * d];
+}
+
+function over([a, b], [c, d]) {
+  return c < 0n ? [-a * d, -b * c] : [a * d, b * c];
+}
+
+function below([a, b], [c, d]) {
+  return a * d < c * b;
+}
+
+/** A float as the fraction of whole numbers that it is. */
+function toRatio(value) {
+  let bottom = 1n;
+  while (!Number.isInteger(value)) [value, bottom] = [value * 2, bottom * 2n];
+  return [BigInt(value), bottom];
+}
+
+/** The nearest float: 64 digits or more of the quotient, and one that says whether anything is left. */
+function toNumber([above, under]) {
+  const size = above < 0n ? -above : above;
+  const shift = Math.max(0, 64 + under.toString(2).length - size.toString(2).length);
+  const quotient = (size << BigInt(shift)) / under;
+  const left = (size << BigInt(shift)) % under === 0n ? 0n : 1n;
+  const value = Number(quotient | left) / 2 ** shift;
+  return above < 0n ? -value : value;
+}

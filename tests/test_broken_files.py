@@ -1,0 +1,187 @@
+"""Every way a file can be broken ends in the reader's own error: one sentence with file, place and remedy."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import broken_files
+from broken import checkpoints, models
+from broken.arff import XML
+from broken_files import CASES
+from setloss.cli import app
+from setloss.datasets import DatasetError, load, load_japanese_vowels, load_spoken_arabic_digits
+
+pytestmark = pytest.mark.xdist_group("kernels")
+
+NEEDS = {"CSV": ("pandas",), "Parquet": ("pandas", "pyarrow"), "model": ("skops",)}
+PAGE = Path(__file__).parents[1] / "docs" / "broken-files.md"
+WITHOUT_A_NAME = ("must be 0 or 1", "must be at least", "other.xml", "one or the other")
+
+DATA = [case for case in CASES if case.reader not in ("series", "digits", "table", "model", "checkpoint")]
+TABLES = [case for case in CASES if case.reader == "table"]
+MODELS = [case for case in CASES if case.reader == "model"]
+CHECKPOINTS = [case for case in CASES if case.reader == "checkpoint" and case.says == (checkpoints.DAMAGED,)]
+
+
+def broken(which):
+    return pytest.mark.parametrize("case", which, ids=[f"{k}-{case.id}" for k, case in enumerate(which)])
+
+
+def needed(case):
+    for module in NEEDS.get(case.reader, ()):
+        pytest.importorskip(module)
+
+
+def one_sentence(text):
+    assert "\n" not in text
+    assert len(text) < 800, text
+    return text
+
+
+# ---------------------------------------------------------------- the readers
+
+
+@broken(CASES)
+def test_the_reader_refuses_in_one_sentence(tmp_path, case):
+    needed(case)
+    said = one_sentence(broken_files.message(case, tmp_path))
+    for part in case.says:
+        assert part in said
+    if not any(words in said for words in WITHOUT_A_NAME):
+        assert case.name in said
+
+
+def test_the_files_are_many_and_distinct():
+    distinct = {(case.name, case.words(), str(case.options), case.says) for case in CASES if case.reader != "Parquet"}
+    assert len(distinct) > 300
+
+
+def test_the_page_lists_them_as_they_are():
+    for modules in NEEDS.values():
+        for module in modules:
+            pytest.importorskip(module)
+    assert PAGE.read_text(encoding="utf-8") == broken_files.page()
+
+
+def test_a_wrong_split_or_target(tmp_path):
+    for loader in (load_japanese_vowels, load_spoken_arabic_digits):
+        with pytest.raises(DatasetError, match=r"^split is 'train' or 'test', not 'valid'$"):
+            loader(tmp_path, "valid")
+    with pytest.raises(DatasetError, match="target is"):
+        load_spoken_arabic_digits(tmp_path, "train", "age")
+
+
+def test_messages_stay_short(tmp_path):
+    (tmp_path / "a.xml").write_text(XML)
+    text = f"@relation r\n@attribute {'a' * 10**5} {{{'v' * 10**5}}}\n@attribute p {{0,1}}\n@data\n{'w' * 10**5},0\n"
+    (tmp_path / "a.arff").write_text(text)
+    with pytest.raises(DatasetError) as caught:
+        load(tmp_path / "a.arff")
+    assert len(one_sentence(str(caught.value))) < 600
+
+
+def test_a_folder_is_not_a_file(tmp_path):
+    (tmp_path / "a.npz").mkdir()
+    with pytest.raises(DatasetError, match="is not a file"):
+        load(tmp_path / "a.npz")
+
+
+# ---------------------------------------------------------------- the command line
+
+
+def complaint(*arguments):
+    """What a command says of bad input, which is one sentence on standard error and exit code 2."""
+    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    assert isinstance(result.exception, SystemExit), result.exception
+    assert result.exit_code == 2, result.output
+    assert result.stdout == ""
+    assert result.stderr.startswith("setloss: ")
+    assert result.stderr.count("\n") == 1
+    return result.stderr
+
+
+def given(case):
+    """The options of a data file as the command line takes them."""
+    words = []
+    for name, value in case.options.items():
+        words += [f"--{name.replace('_', '-')}", ",".join(value) if isinstance(value, list) else str(value)]
+    return words
+
+
+@pytest.fixture
+def model(tmp_path):
+    pytest.importorskip("skops")
+    path = tmp_path / "good.skops"
+    path.write_bytes(models.good())
+    return path
+
+
+@broken(DATA[::4])
+@pytest.mark.parametrize("command", ["train", "predict", "evaluate"])
+def test_commands_refuse_broken_data(tmp_path, monkeypatch, model, case, command):
+    needed(case)
+    monkeypatch.chdir(tmp_path)
+    data = case.put(Path()) if case.reader != "XML" else case.put(Path()).with_suffix(".arff")
+    arguments = [data, *given(case), "--model", "new.skops"] if command == "train" else [model, data, *given(case)]
+    said = complaint(command, *arguments)
+    assert data.stem in said or "--" in said
+    assert not Path("new.skops").exists()
+
+
+@broken(TABLES)
+def test_decompose_refuses_broken_tables(tmp_path, monkeypatch, case):
+    monkeypatch.chdir(tmp_path)
+    options = ["--general"] if case.options else []
+    assert case.says[-1] in complaint("decompose", "--table", case.put(Path()), *options)
+
+
+@broken(MODELS)
+def test_predict_refuses_broken_models(tmp_path, monkeypatch, case):
+    needed(case)
+    monkeypatch.chdir(tmp_path)
+    np.savez("data.npz", X=np.ones((3, 2)), Y=np.eye(3))
+    assert case.says[-1] in complaint("predict", case.put(Path()), "data.npz")
+
+
+@broken(CHECKPOINTS)
+def test_train_refuses_broken_checkpoints(tmp_path, monkeypatch, case):
+    pytest.importorskip("skops")
+    monkeypatch.chdir(tmp_path)
+    np.savez("data.npz", X=np.eye(3, 2), Y=np.eye(3))
+    said = complaint("train", "data.npz", "--model", "new.skops", "--checkpoint", case.put(Path()))
+    assert case.says[-1] in said
+
+
+@pytest.mark.parametrize(
+    "knots", ["", "0", "0:0", "0:0,1:x", "0:0,1:nan", "0:0,1/0:1", "0:1,1:1", "1:0,0:1", "0:0,1:1_0", "0:0," * 9000]
+)
+def test_broken_knots(knots):
+    assert len(complaint("decompose", "--size", 5, "--knots", knots)) < 800
+
+
+def test_a_process_of_its_own_ends_with_code_2_and_without_traceback(tmp_path, model):
+    (tmp_path / "a.svm").write_text("1 1:1\n1 1:x\n")
+    (tmp_path / "m.skops").write_bytes(models.good()[:-40])
+    for arguments in (["train", "a.svm", "--model", "new.skops"], ["predict", "m.skops", "a.svm"]):
+        done = subprocess.run(
+            [sys.executable, "-m", "setloss.cli", *arguments],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr.startswith("setloss: ")
+        assert done.stderr.count("\n") == 1
+
+
+def test_a_model_as_it_should_be_is_read(tmp_path, monkeypatch, model):
+    monkeypatch.chdir(tmp_path)
+    np.savez("data.npz", X=np.ones((3, 2)), Y=np.eye(3))
+    result = CliRunner().invoke(app, ["evaluate", str(model), "data.npz", "--json"])
+    assert json.loads(result.stdout)["sets"] == 3

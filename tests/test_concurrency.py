@@ -1,0 +1,215 @@
+"""Threads and processes: the same numbers however many there are, and kernels that work without a place on disk."""
+
+import multiprocessing
+import os
+import subprocess
+import sys
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import joblib
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_limits
+
+import setloss
+from setloss import Dice, Jaccard, Tversky
+from setloss.batch import batch_surrogate
+from setloss.estimators import BagClassifier, SetClassifier
+from setloss.solvers import Limits, solve
+from solvers.problems import tracks
+
+pytestmark = pytest.mark.xdist_group("kernels")
+
+SOLVERS = ("frank_wolfe", "cutting_plane", "n_slack", "subgradient")
+MODELS = [
+    ("dice", "slack"), ("jaccard", "lovasz"), ("dice", "bd"), ("curve1", "bd"), ("hamming", "hinge"),
+    ("dice", "margin"), ("jaccard", "slack"), ("curve2", "slack"),
+]  # fmt: skip
+
+
+def data(n=80, d=6, p=4):
+    generator = np.random.default_rng(0)
+    X = generator.normal(size=(n, d))
+    return X, (X @ generator.normal(size=(d, p)) + generator.normal(size=(n, p)) > 0).astype(int)
+
+
+def coefficients(loss, operator):
+    """One fit, of sets and of bags; at the top of the module, where every process finds it."""
+    X, Y = data()
+    sets = SetClassifier(loss, operator, C=0.1, tol=1e-2).fit(X, Y)
+    bags = BagClassifier(loss, operator, C=0.1, tol=1e-2).fit(X, Y[:, 0], groups=np.arange(len(X)) // 5)
+    return np.vstack([sets.coef_, bags.coef_])
+
+
+@pytest.fixture(scope="module")
+def serial():
+    return [coefficients(*model) for model in MODELS]
+
+
+def assert_the_same(found, expected):
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+# ---------------------------------------------------------------- the number of threads
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(("loss", "operator"), [(Dice(), "bd"), (Jaccard(), "lovasz"), (Tversky(0.3, 0.7), "slack")])
+def test_cuts_do_not_depend_on_threads(loss, operator, dtype):
+    generator = np.random.default_rng(1)
+    offsets = np.concatenate(([0], np.cumsum(generator.integers(1, 30, size=301))))
+    labels, margins = generator.integers(0, 2, offsets[-1]), generator.normal(size=offsets[-1]).astype(dtype)
+    batch = batch_surrogate(loss, labels, offsets, operator)
+    expected = batch.cuts(margins)
+    for threads in (2, 3, 16, 1000):
+        found = batch.cuts(margins, threads=threads)
+        for name in ("offsets", "slopes", "values", "worst"):
+            np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_fits_do_not_depend_on_the_threads_of_blas(solver):
+    """To the last bit, but for n_slack: its program is of a size that BLAS shares out, and sums in another order."""
+    X, Y = data(150, 60)
+    found = []
+    for threads in (1, 2):
+        with threadpool_limits(threads), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found.append(SetClassifier(solver=solver, max_iter=5, tol=1e-9, C=0.05).fit(X, Y).coef_)
+    np.testing.assert_allclose(found[0], found[1], rtol=0, atol=1e-9 if solver == "n_slack" else 0)
+
+
+# ---------------------------------------------------------------- fits side by side
+
+
+def test_fits_in_threads_are_those_in_a_row(serial):
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda model: coefficients(*model), MODELS * 3))
+    assert_the_same(found, serial * 3)
+
+
+@pytest.mark.parametrize("backend", ["threading", "loky"])
+def test_fits_under_joblib_are_those_in_a_row(serial, backend):
+    jobs = joblib.Parallel(n_jobs=2, backend=backend)
+    assert_the_same(jobs(joblib.delayed(coefficients)(*model) for model in MODELS), serial)
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_fits_in_processes_are_those_in_a_row(serial, method):
+    """With fork the children come after the parent has used its kernels and threads."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of fork, where threads exist
+        with multiprocessing.get_context(method).Pool(2) as pool:
+            found = pool.starmap(coefficients, MODELS[:4])
+    assert_the_same(found, serial[:4])
+
+
+def test_one_estimator_predicts_in_many_threads():
+    X, Y = data()
+    model = SetClassifier(C=0.1, tol=1e-2).fit(X, Y)
+    with ThreadPoolExecutor(8) as pool:
+        assert_the_same(pool.map(model.decision_function, [X] * 32), [model.decision_function(X)] * 32)
+
+
+# ---------------------------------------------------------------- compiled kernels without a place on disk
+
+
+PACKAGE = Path(setloss.__file__).parent
+DENOMINATOR = """
+from setloss.kernels import _denominator
+print(_denominator(1.0, 2.0, 3.0, 0.5, 0.5))
+"""
+
+
+def printed_by_a_child(script=DENOMINATOR, **environment):
+    """What a fresh process prints; it compiles one small kernel anew where it finds no cache."""
+    done = subprocess.run(
+        [sys.executable, "-c", script], env=os.environ | environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+@pytest.fixture
+def package(tmp_path):
+    """A copy of the package without compiled kernels, whose folders for them cannot be made."""
+    for source in PACKAGE.rglob("*.py"):
+        target = tmp_path / "setloss" / source.relative_to(PACKAGE)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(source.read_bytes())
+    for folder in (tmp_path / "setloss", *(tmp_path / "setloss").rglob("*/")):
+        (folder / "__pycache__").write_text("a file, so no folder")
+    return tmp_path
+
+
+def test_kernels_work_where_nothing_can_be_cached(package):
+    nowhere = str(package / "setloss" / "__pycache__")
+    places = {"NUMBA_CACHE_DIR": nowhere, "HOME": nowhere, "XDG_CACHE_HOME": nowhere, "PYTHONPATH": str(package)}
+    script = f"import setloss; assert setloss.__file__.startswith({str(package)!r}), setloss.__file__{DENOMINATOR}"
+    assert printed_by_a_child(script, **places, PYTHONDONTWRITEBYTECODE="1") == "3.5"
+
+
+def test_kernels_work_where_the_cache_cannot_be_written(tmp_path):
+    limit = "import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))"
+    assert printed_by_a_child(limit + DENOMINATOR, NUMBA_CACHE_DIR=str(tmp_path)) == "3.5"
+    assert not list(tmp_path.rglob("*.nbc"))
+
+
+def test_a_cache_shared_by_processes_that_start_together(tmp_path):
+    with ThreadPoolExecutor(2) as pool:
+        found = list(pool.map(lambda _: printed_by_a_child(NUMBA_CACHE_DIR=str(tmp_path)), range(2)))
+    assert found == ["3.5"] * 2
+    assert list(tmp_path.rglob("*.nbc"))
+    assert printed_by_a_child(NUMBA_CACHE_DIR=str(tmp_path)) == "3.5"
+
+
+# ---------------------------------------------------------------- checkpoints on a full disk, and under Ctrl-C
+
+
+FULL_DISK = """
+import resource, sys
+sys.path.insert(0, {tests!r})
+from setloss.solvers import Limits, solve
+from solvers.problems import tracks
+problem = tracks("dice", "slack").problem
+solve(problem, "cutting_plane", Limits(1e-12, 3, checkpoint={path!r}))
+resource.setrlimit(resource.RLIMIT_FSIZE, (700, 700))
+try:
+    solve(problem, "cutting_plane", Limits(1e-12, 6, checkpoint={path!r}, checkpoint_seconds=0.0))
+except OSError as error:
+    print(type(error).__name__)
+"""
+
+
+def test_a_disk_that_is_full_leaves_the_checkpoint_before(tmp_path):
+    path = tmp_path / "c.npz"
+    problem = tracks("dice", "slack").problem
+    first = solve(problem, "cutting_plane", Limits(1e-12, 3, checkpoint=path))
+    path.unlink()
+    script = FULL_DISK.format(tests=str(Path(__file__).parent), path=str(path))
+    assert printed_by_a_child(script) == "OSError"
+    assert [found.name for found in tmp_path.iterdir()] == ["c.npz"]
+    again = solve(problem, "cutting_plane", Limits(1e-12, 3, checkpoint=path))
+    assert (again.primal, again.dual, again.iterations) == (first.primal, first.dual, 3)
+
+
+@pytest.mark.parametrize("step", ["fsync", "replace"])
+def test_ctrl_c_while_a_checkpoint_is_written_leaves_the_one_before(tmp_path, monkeypatch, step):
+    path = tmp_path / "c.npz"
+    problem = tracks("dice", "slack").problem
+    solve(problem, "cutting_plane", Limits(1e-12, 3, checkpoint=path))
+    before = path.read_bytes()
+
+    def interrupted(*arguments):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(*((os, "fsync") if step == "fsync" else (Path, "replace")), interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            solve(problem, "cutting_plane", Limits(1e-12, 6, checkpoint=path, checkpoint_seconds=0.0))
+    assert path.read_bytes() == before
+    assert [found.name for found in tmp_path.iterdir()] == ["c.npz"]
+    assert solve(problem, "cutting_plane", Limits(1e-12, 6, checkpoint=path)).history[0].iteration == 4

@@ -1,0 +1,114 @@
+"""docs/limits.md names the constants of the code with their values, and says what happens on either side of them."""
+
+import importlib
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from setloss import SetFunction, decompose, from_counts, is_submodular, is_supermodular, verify_decomposition
+from setloss.counts import TableTooLargeError
+from setloss.decomposition.program import ProgramTooLargeError, refuse_if_too_large
+from setloss.operators import B_D, SlackRescaling, convex_closure
+from setloss.testing import check_set_function
+
+PAGE = (Path(__file__).parent.parent / "docs" / "limits.md").read_text(encoding="utf-8")
+STATED = re.findall(r"`(setloss(?:\.\w+)+)\.([A-Z_]+)` = ([\d_e^]+)", PAGE)
+
+
+def number(text: str) -> float:
+    base, _, exponent = text.partition("^")
+    return int(base) ** int(exponent) if exponent else float(text)
+
+
+def test_the_page_states_limits():
+    assert len(STATED) >= 25
+
+
+@pytest.mark.parametrize(("module", "name", "value"), STATED, ids=[f"{module}.{name}" for module, name, _ in STATED])
+def test_a_stated_limit_is_that_of_the_code(module, name, value):
+    if module.startswith("setloss.nn"):
+        pytest.importorskip("torch")
+    assert getattr(importlib.import_module(module), name) == number(value)
+
+
+@pytest.mark.parametrize("shape", [(51, 51), (2,) * 13, (401,)], ids=str)
+def test_the_linear_program_takes_tables_at_its_limit(shape):
+    refuse_if_too_large(shape)
+
+
+@pytest.mark.parametrize("shape", [(55, 55), (2,) * 14, (402,)], ids=str)
+def test_the_linear_program_refuses_tables_beyond_it(shape):
+    with pytest.raises(ProgramTooLargeError, match="linear program"):
+        refuse_if_too_large(shape)
+
+
+def test_refusals_come_from_decompose_before_the_work():
+    table = np.random.default_rng(0).random((70, 70))
+    table[0, 0] = 0
+    with pytest.raises(ProgramTooLargeError, match="verify_decomposition"):
+        decompose(SetFunction.from_table(table))
+
+
+def test_a_table_beyond_the_program_has_its_decomposition_where_the_lower_bound_is_feasible():
+    function = from_counts(lambda fn, fp, positives, negatives: np.sqrt(fn + fp)).on_counts(80, 80)
+    assert decompose(function).certificate.rule == "pointwise lower bound"
+
+
+def test_optimality_is_left_open_beyond_the_program():
+    table = np.random.default_rng(0).random((70, 70))
+    table[0, 0] = 0
+    loss = SetFunction.from_table(table)
+    size = np.add.outer(np.arange(70.0), np.arange(70.0))
+    assert verify_decomposition(loss, 4 * size * (size - 1)).optimal is None
+
+
+def test_a_formula_over_counts_is_tabulated_up_to_4095_and_4095():
+    own = from_counts(lambda fn, fp, positives, negatives: (fn > 0) + 0.1 * fp)
+    assert own.on_counts(4095, 4095).counts.cells == 2**24
+    with pytest.raises(TableTooLargeError, match="too large"):
+        SlackRescaling(own.on_counts(4096, 4095))
+
+
+def test_a_callable_is_tabulated_up_to_16_elements():
+    assert SetFunction.from_callable(lambda masks: masks.sum(1), 16, vectorized=True).counts.cells == 2**16
+    with pytest.raises(ValueError, match="1 <= p <= 16"):
+        SetFunction.from_callable(len, 17)
+
+
+def test_an_oracle_is_searched_exactly_up_to_20_elements_and_by_name_beyond():
+    def concave(masks):
+        return np.sqrt(masks.sum(1))
+
+    small, large = (SetFunction.oracle(concave, p, vectorized=True) for p in (10, 21))
+    assert SlackRescaling(small).cut(np.zeros(10)).exact
+    with pytest.raises(TableTooLargeError, match="greedy"):
+        SlackRescaling(large)(np.zeros(21))
+    assert not SlackRescaling(large, search="greedy").cut(np.zeros(21)).exact
+
+
+def test_the_convex_closure_goes_up_to_127_and_127():
+    with pytest.raises(TableTooLargeError, match=r"p = 14 in general, 127 \+ 127"):
+        convex_closure(SetFunction.from_table(np.zeros((129, 128))), np.zeros(255))
+
+
+def test_margins_end_at_1e300():
+    surrogate = B_D(SetFunction.symmetric([0, 1, 3]))
+    assert np.isfinite(surrogate([1e300, 1.0]))
+    with pytest.raises(ValueError, match="margins must be finite"):
+        surrogate([1.1e300, 1.0])
+
+
+def test_the_checkers_end_at_12_elements():
+    check_set_function(SetFunction.symmetric(np.arange(13.0)))
+    with pytest.raises(ValueError, match="p <= 12"):
+        check_set_function(SetFunction.symmetric(np.arange(14.0)))
+
+
+def test_verdicts_beyond_the_table_rest_on_the_corners():
+    function = from_counts(lambda fn, fp, positives, negatives: np.sqrt(fn) * (fp + 1.0)).on_counts(5000, 5000)
+    assert not is_submodular(function)
+    assert not is_supermodular(function)
+    with pytest.raises(TableTooLargeError):
+        is_submodular(from_counts(lambda fn, fp, positives, negatives: fn + fp).on_counts(5000, 5000))

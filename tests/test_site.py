@@ -1,0 +1,132 @@
+"""The site of the documentation: it builds without a warning, every page is reached, every public name is in it.
+
+Tutorials are laid out but not run here; `test_docs.py` runs the quick ones, `make docs` all of them.
+"""
+
+import importlib
+import pkgutil
+import re
+import shutil
+import subprocess
+import sys
+from html.parser import HTMLParser
+from importlib.util import find_spec
+from pathlib import Path
+from types import ModuleType
+from urllib.parse import unquote, urlsplit
+
+import pytest
+
+import setloss
+
+NEEDED = ("sphinx", "pydata_sphinx_theme", "sphinx_gallery", "numpydoc", "myst_parser", "matplotlib", "torch", "dask")
+MISSING = [name for name in NEEDED if find_spec(name) is None]
+
+pytestmark = [
+    pytest.mark.xdist_group("site"),
+    pytest.mark.skipif(bool(MISSING), reason=f"not installed: {', '.join(MISSING)}; try pip install '.[docs]'"),
+]
+
+ROOT = Path(__file__).parent.parent
+GENERATED = shutil.ignore_patterns("_build", "gallery", "__pycache__")
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """The site, made from a copy of the pages, so that nothing is written beside them."""
+    folder = tmp_path_factory.mktemp("site")
+    shutil.copytree(ROOT / "docs", folder / "docs", ignore=GENERATED)
+    for file in ("CHANGELOG.md", "CITATION.cff"):
+        shutil.copy(ROOT / file, folder)
+    command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-D", "plot_gallery=0", "docs", "html"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return folder / "html"
+
+
+class _References(HTMLParser):
+    """What a page refers to, and the places in it that can be referred to."""
+
+    def __init__(self, page: Path) -> None:
+        super().__init__()
+        self.targets: list[str] = []
+        self.places: set[str] = set()
+        self.feed(page.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag, attrs):
+        for key, value in attrs:
+            if key in ("href", "src") and value:
+                self.targets.append(value)
+            elif key == "id" and value:
+                self.places.add(value)
+
+
+@pytest.fixture(scope="module")
+def pages(site):
+    return {page: _References(page) for page in site.rglob("*.html") if "_static" not in page.parts}
+
+
+def resolved(page: Path, target: str) -> tuple[Path, str] | None:
+    """The file and the place a reference leads to; None where it leaves the site."""
+    parts = urlsplit(target)
+    if parts.scheme or parts.netloc or target == "#":
+        return None
+    path = (page.parent / unquote(parts.path)).resolve() if parts.path else page
+    return path, unquote(parts.fragment)
+
+
+def test_every_reference_within_the_site_leads_somewhere(pages):
+    broken = []
+    for page, references in pages.items():
+        for target in references.targets:
+            found = resolved(page, target)
+            if found is None:
+                continue
+            path, place = found
+            if not path.exists() or (place and path in pages and place not in pages[path].places):
+                broken.append(f"{page.name}: {target}")
+    assert not broken
+
+
+def test_every_page_is_reached_from_the_front_page(site, pages):
+    reached, waiting = set(), [site / "index.html"]
+    while waiting:
+        page = waiting.pop()
+        if page in reached or page not in pages:
+            continue
+        reached.add(page)
+        found = (resolved(page, target) for target in pages[page].targets)
+        waiting += [path for path, _ in filter(None, found)]
+    sources = [*(ROOT / "docs").glob("*.md"), *(ROOT / "docs").glob("api/*.rst")]
+    expected = {site / source.relative_to(ROOT / "docs").with_suffix(".html") for source in sources}
+    expected |= {
+        site / "gallery" / f"{tutorial.stem}.html" for tutorial in (ROOT / "docs/tutorials").glob("plot_*.py")
+    }
+    assert expected <= reached
+
+
+def public_modules() -> list[ModuleType]:
+    """`setloss` and every module of it that says what is public, but for the command line and the paper's tables."""
+    names = [found.name for found in pkgutil.walk_packages(setloss.__path__, "setloss.")]
+    kept = [name for name in names if not re.match(r"setloss\.(cli|paper|experiments)\b|.*__main__", name)]
+    return [module for module in [setloss, *map(importlib.import_module, kept)] if hasattr(module, "__all__")]
+
+
+def documented_names(site: Path) -> set[str]:
+    """The Python names that the site has an entry for."""
+    from sphinx.util.inventory import InventoryFile
+
+    inventory = InventoryFile.loads((site / "objects.inv").read_bytes(), uri="")
+    return {name for kind in inventory.data if kind.startswith("py:") for name in inventory.data[kind]}
+
+
+def test_every_public_name_is_in_the_reference(site):
+    modules, documented, missing = public_modules(), documented_names(site), []
+    for module in modules:
+        for name in module.__all__:
+            # A name that several modules share is documented once, in any of them.
+            homes = [other.__name__ for other in modules if getattr(other, name, None) is getattr(module, name)]
+            if not any(f"{home}.{name}" in documented for home in homes):
+                missing.append(f"{module.__name__}.{name}")
+    assert len(modules) >= 10
+    assert not missing
