@@ -12,7 +12,7 @@ from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-from benchmarks import decomposition, imports, operators, solvers, torch_losses
+from benchmarks import decomposition, imports, operators, partitions, solvers, torch_losses
 
 BENCHMARKS = {
     "imports": imports,
@@ -20,6 +20,7 @@ BENCHMARKS = {
     "operators": operators,
     "solvers": solvers,
     "torch": torch_losses,
+    "dask": partitions,
 }
 
 

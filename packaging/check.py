@@ -39,8 +39,9 @@ CORE_TESTS = (
     "test_lattice.py", "test_setfunction.py", "test_losses.py", "test_closure.py", "test_batch.py", "test_cli.py",
     "test_cli_train.py", "test_broken_files.py", "test_damaged_files.py", "test_plots.py", "datasets",
     "decomposition/test_closed_forms.py", "operators/test_cut.py", "operators/test_bd.py",
-    "solvers/test_checkpoint.py", "estimators", "nn/test_modules.py", "nn/test_without_torch.py", "dask",
+    "solvers/test_checkpoint.py", "estimators", "nn/test_without_torch.py",
 )  # fmt: skip
+TESTS_OF_EXTRAS = {"torch": ("nn/test_modules.py",), "dask": ("partitions/test_equivalence.py",)}
 
 LICENCES = """
 import sys
@@ -116,7 +117,7 @@ def check(job: str, environment: Environment, wheel: Path, sdist: Path, tests: P
         fixed = [line for line in FIXED if line.startswith(job)]
         environment.install(*fixed, f"{wheel}[{job}]")
     environment.install(*TEST_TOOLS)
-    chosen = [tests / "tests" / name for name in CORE_TESTS if (tests / "tests" / name).exists()]
+    chosen = [tests / "tests" / name for name in (*CORE_TESTS, *TESTS_OF_EXTRAS.get(job, ()))]
     # Old packages use what new ones of others have deprecated meanwhile.
     lenient = ["-W", "default::DeprecationWarning", "-W", "default::FutureWarning"] if job == "oldest" else []
     return run(environment.python, "-m", "pytest", "-n", "2", *lenient, *chosen, cwd=tests).splitlines()[-1]

@@ -38,7 +38,7 @@ SET_FILES = {
 TRACK_FILES = {"tracks.npz": {}, "tracks.csv": {}, "tracks.parquet": {"group": "bag", "label": "face"}}
 SHOWN = ["dice", "jaccard", "hamming", "curve1", "curve2", "curve3", "curve4"]
 SUMMARY = [
-    "status", "gap", "tol", "primal", "dual", "iterations", "seconds", "loss", "operator", "C", "training_loss",
+    "status", "gap", "tol", "primal", "dual", "iterations", "passes", "seconds", "loss", "operator", "C", "training_loss",
     "sets", "features", "standardized", "model",
 ]  # fmt: skip
 
@@ -232,7 +232,7 @@ def test_f1_is_dice(folder):
 
 def test_options_of_the_solver_arrive(folder):
     document = train(
-        "sets.npz", "--solver", "frank_wolfe", "--tol", 0.05, "--no-intercept", "--seed", 7, "--max-time", 50
+        "sets.npz", "--solver", "frank_wolfe", "--tol", 0.05, "--no-intercept", "--seed", 7, "--max-time", 5000
     )
     data = load("sets.npz")
     expected = SetClassifier(solver="frank_wolfe", tol=0.05, fit_intercept=False, random_state=7).fit(data.X, data.Y)

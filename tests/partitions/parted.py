@@ -1,5 +1,7 @@
 """Small data in partitions, and the objective of a fit from its definition."""
 
+from itertools import pairwise
+
 import dask.array as da
 import numpy as np
 from scipy.sparse import csr_array, issparse
@@ -9,7 +11,7 @@ from setloss.operators import operator_named
 
 
 def frames(bags=24, d=5, seed=0):
-    """X (N, d), y (N,) in {0, 1} and groups (N,): bags of one to five frames one after the other, some of one class."""
+    """X (N, d), y (N,) in {0, 1}, groups (N,): bags of one to five frames one after the other, some of one class."""
     generator = np.random.default_rng(seed)
     groups = np.repeat(np.arange(bags), generator.integers(1, 6, size=bags))
     X = generator.normal(size=(len(groups), d))
@@ -44,10 +46,7 @@ def _cut(array, sizes):
         return da.from_array(np.asarray(array), chunks=(sizes, *array.shape[1:]))
     meta = csr_array((0, 0), dtype=array.dtype)
     edges = np.concatenate(([0], np.cumsum(sizes)))
-    blocks = [
-        da.from_array(array[lo:hi], chunks=-1, asarray=False, meta=meta)
-        for lo, hi in zip(edges[:-1], edges[1:], strict=True)
-    ]
+    blocks = [da.from_array(array[lo:hi], chunks=-1, asarray=False, meta=meta) for lo, hi in pairwise(edges)]
     return da.concatenate(blocks, axis=0)
 
 

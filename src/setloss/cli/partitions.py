@@ -48,7 +48,7 @@ def standardized(collection: Any, client: Any) -> tuple[Any, Any]:
 
     names = None if collection.feature_names is None else list(collection.feature_names)
     X = collection.X if names is None else collection.X[names]
-    lazy = [X.mean(axis=0), X.std(axis=0)]
+    lazy = [X.mean(axis=0), X.std(axis=0, ddof=0)]
     computed = dask.compute(*lazy, scheduler="synchronous") if client is None else client.gather(client.compute(lazy))
     mean, deviation = (np.asarray(values, dtype=np.float64) for values in computed)
     if not (np.all(np.isfinite(mean)) and np.all(np.isfinite(deviation))):

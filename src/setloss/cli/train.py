@@ -175,6 +175,7 @@ def _summary(fitted: Any, values: Any, training: TrainingOptions) -> dict[str, A
         "primal": _known(solution.primal),
         "dual": _known(solution.dual),
         "iterations": int(solution.iterations),
+        "passes": None if last is None else float(last.passes),
         "seconds": None if last is None else float(last.seconds),
         "loss": fitted.loss if isinstance(fitted.loss, str) else repr(fitted.loss),
         "operator": str(getattr(fitted, "operator_", fitted.operator)),

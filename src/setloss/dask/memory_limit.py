@@ -27,7 +27,7 @@ def in_bytes(memory: Any) -> int:
     from dask.utils import parse_bytes
 
     try:
-        amount = int(parse_bytes(memory))
+        amount = int(parse_bytes(memory)) if memory else 0
     except (ValueError, TypeError):
         amount = 0
     if amount <= 0:

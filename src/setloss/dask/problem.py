@@ -93,7 +93,7 @@ class RemoteLine:
         return RemotePlace(self.problem, point)
 
 
-LINE_STEPS = 4
+LINE_STEPS = 5
 """Steps of a line search: as many as one round can answer."""
 
 

@@ -20,6 +20,9 @@ from setloss.solvers.loop import State
 from setloss.solvers.master import solve_master
 from setloss.solvers.solution import Solution
 
+STALL = 1e-3
+"""An iteration that closes less of the gap than this share is followed by a cut at the solution of the program."""
+
 IDLE_LIMIT = 30
 """A plane without weight for this many iterations is dropped."""
 
@@ -66,9 +69,12 @@ class CuttingPlane:
             self._evaluate(problem, state)
         where: Place = state.derived["place"]
         if len(state.arrays["planes"]):
+            before = state.primal - state.dual
             line = problem.line(where, self._solve(problem, state))
             state.passes += 1
             where = self._search(state, line)
+            if np.isfinite(before) and state.primal - state.dual > (1 - STALL) * before:
+                where = line.place(1.0)  # cut off the solution itself, or nothing may ever move again
         self._extend(problem, state, where)
 
     def _extend(self, problem: Any, state: State, where: Place) -> None:

@@ -72,7 +72,8 @@ def _by_parameters(planes: Array, offsets: Array, blocks: NDArray[np.intp]) -> t
     answer = _clarabel(csc_array(diags_array(quadratic)), linear, constraints, bounds)
     reduced = np.nan_to_num(np.asarray(answer.x)[: rows.shape[1]]) * (height / length)
     parameters = reduced if basis is None else basis @ reduced
-    return _feasible(np.asarray(answer.z)[:size], blocks), parameters
+    # A feature that no plane has is none of W either, not even by rounding.
+    return _feasible(np.asarray(answer.z)[:size], blocks), np.where(planes.any(axis=0), parameters, 0.0)
 
 
 def _span(planes: Array) -> tuple[Array, Array]:

@@ -1,0 +1,139 @@
+"""A fit on many machines, simulated on constants measured here: ``python -m benchmarks.cluster_model``.
+
+Measured on this machine: the speed of a pass over X, what a round costs the scheduler, and the program over the
+planes. Assumed, as options: machines, their cores and network, stragglers, rounds. The simulation goes through a
+round task by task: the scheduler hands out one after the other, a core that is free takes the next, some cores are
+slow at random, and the answers are added eight at a time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import heapq
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import numpy as np
+
+from benchmarks.measure import best_time
+from benchmarks.partitions import cluster_of, round_seconds
+from benchmarks.solvers import track_problem
+from setloss.dask.engines import FAN_IN
+from setloss.dask.local_steps import LocalSteps
+from setloss.datasets import make_tracks
+from setloss.solvers.master import solve_master
+
+PLANES = 100
+"""The program over the planes is measured at this size."""
+
+
+@dataclass(frozen=True)
+class Constants:
+    """Seconds, measured: per byte of X and pass, per round, per task of a round, per program over the planes."""
+
+    per_byte: float
+    per_round: float
+    per_task: float
+    program: float
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """What is assumed of the machines; a task is `slowdown` times as slow with a chance of `stragglers`."""
+
+    machines: int = 100
+    cores: int = 16
+    bandwidth: float = 1e9
+    stragglers: float = 0.01
+    slowdown: float = 3.0
+
+
+def measure(frames: int = 10_000, features: int = 2000) -> Constants:
+    """The constants of this machine, one core."""
+    tracks = make_tracks(frames // 20, frames, features, dtype="float32")
+    problem = track_problem(tracks.X, tracks.y, tracks.groups, 0.3)
+    W, slopes = np.zeros(problem.shape), np.ones(frames)
+    both = best_time(lambda: (problem.margins(W), problem.parameters(slopes)), repeats=3)
+    planes = np.random.default_rng(0).normal(size=(PLANES, features))
+    offsets = np.random.default_rng(1).random(PLANES)
+    gram, blocks = planes @ planes.T / features, np.zeros(PLANES, dtype=np.intp)
+    program = best_time(lambda: solve_master(gram, offsets, blocks), repeats=3)
+    few, many = 1, 33
+    with cluster_of(1) as client:
+        short, long = (round_seconds(client, parts, features + 1) for parts in (few, many))
+    per_task = max(long - short, 0.0) / (many - few)
+    return Constants(both / 2 / tracks.X.nbytes, max(short - per_task, 0.0), per_task, program)
+
+
+def simulate_round(
+    constants: Constants,
+    cluster: Cluster,
+    partition_bytes: float,
+    passes: float,
+    vector_bytes: float,
+    generator: np.random.Generator,
+) -> float:
+    """Seconds of one round in which every core of every machine works on its partition."""
+    tasks = cluster.machines * cluster.cores
+    handed_out = constants.per_round + constants.per_task * np.arange(1, tasks + 1)
+    slow = np.where(generator.random(tasks) < cluster.stragglers, cluster.slowdown, 1.0)
+    work = passes * partition_bytes * constants.per_byte * slow * generator.lognormal(0.0, 0.05, tasks)
+    free = [[0.0] * cluster.cores for _ in range(cluster.machines)]
+    finished = []
+    for task, (start, seconds) in enumerate(zip(handed_out, work, strict=True)):
+        cores = free[task % cluster.machines]
+        end = max(start, heapq.heappop(cores)) + seconds
+        heapq.heappush(cores, end)
+        finished.append(end)
+    return _added(finished, FAN_IN * vector_bytes / cluster.bandwidth + constants.per_task)
+
+
+def _added(finished: Sequence[float], hop: float) -> float:
+    """When the sum is there: a sum of eight starts when the last of them has come, and takes a hop."""
+    times = np.asarray(finished)
+    while len(times) > 1:
+        groups = np.array_split(times, range(FAN_IN, len(times), FAN_IN))
+        times = np.array([group.max() + hop for group in groups])
+    return float(times[0])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--frames", type=float, default=1e9)
+    parser.add_argument("--features", type=int, default=2000)
+    parser.add_argument("--machines", type=int, default=100)
+    parser.add_argument("--cores", type=int, default=16)
+    parser.add_argument("--iterations", type=int, nargs=2, default=(100, 25), help="without and with local steps")
+    options = parser.parse_args()
+    cluster = Cluster(options.machines, options.cores)
+    constants = measure(features=options.features)
+    total = 4.0 * options.frames * options.features
+    part = total / (cluster.machines * cluster.cores)
+    vector = 8.0 * (options.features + 1)
+    print(f"measured: pass {1e-9 / constants.per_byte:.2f} GB/s a core, round {1e3 * constants.per_round:.1f} ms +")
+    print(f"  {1e3 * constants.per_task:.2f} ms a task, program of {PLANES} planes {1e3 * constants.program:.1f} ms")
+    print(
+        f"assumed: {cluster.machines} machines of {cluster.cores} cores, {1e-9 * cluster.bandwidth:g} GB/s, 1 task in"
+    )
+    print(f"  {1 / cluster.stragglers:.0f} is {cluster.slowdown:g} times as slow; cores do not slow each other down")
+    print(f"X: {total / 1e12:g} TB, {total / cluster.machines / 1e9:g} GB a machine, {part / 1e9:.3g} GB a partition")
+    print(f"\n{'':14} {'rounds':>7} {'s / line':>9} {'s / cut':>9} {'compute':>8} {'minutes':>8}")
+    generator = np.random.default_rng(0)
+    for name, iterations, passes in zip(
+        ("cutting plane", "local steps"), options.iterations, (1.0, 3.0 + 2 * LocalSteps().epochs), strict=True
+    ):
+        line, cut = (
+            np.mean([simulate_round(constants, cluster, part, each, vector, generator) for _ in range(20)])
+            for each in (1.0, passes)
+        )
+        seconds = iterations * (line + cut + constants.program)
+        computed = iterations * (1 + passes) * part * constants.per_byte
+        numbers = f"{2 * iterations:7d} {line:9.2f} {cut:9.2f} {computed / seconds:8.0%} {seconds / 60:8.1f}"
+        print(f"{name:14} {numbers}")
+
+
+if __name__ == "__main__":
+    main()
