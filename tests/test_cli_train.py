@@ -38,8 +38,8 @@ SET_FILES = {
 TRACK_FILES = {"tracks.npz": {}, "tracks.csv": {}, "tracks.parquet": {"group": "bag", "label": "face"}}
 SHOWN = ["dice", "jaccard", "hamming", "curve1", "curve2", "curve3", "curve4"]
 SUMMARY = [
-    "status", "gap", "tol", "primal", "dual", "iterations", "passes", "seconds", "loss", "operator", "C", "training_loss",
-    "sets", "features", "standardized", "model",
+    "status", "gap", "tol", "primal", "dual", "iterations", "passes", "seconds", "loss", "operator", "C",
+    "training_loss", "sets", "features", "standardized", "model",
 ]  # fmt: skip
 
 

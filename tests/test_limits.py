@@ -112,3 +112,10 @@ def test_verdicts_beyond_the_table_rest_on_the_corners():
     assert not is_supermodular(function)
     with pytest.raises(TableTooLargeError):
         is_submodular(from_counts(lambda fn, fp, positives, negatives: fn + fp).on_counts(5000, 5000))
+
+
+def test_a_table_too_large_to_decompose_is_refused_before_memory_is_spent():
+    values = np.zeros((2,) * 21)
+    values.flat[-1] = 1.0
+    with pytest.raises(TableTooLargeError, match=r"GiB, and the limit is 2; use fewer elements"):
+        decompose(SetFunction.from_values(values))

@@ -178,6 +178,12 @@ class OnCluster:
                 "a partition: make smaller ones, or give the workers more"
             ) from error
         except (CancelledError, CommClosedError, TimeoutError, OSError) as error:
+            if isinstance(error, CancelledError) and self.client.status == "running":
+                raise ClusterLostError(
+                    "a worker is gone, and with it data that lay nowhere else. Give arrays that can be read again from "
+                    "their source (files, functions) rather than scattered ones; with checkpoint= the work goes on "
+                    "where it stopped"
+                ) from error
             raise ClusterLostError(
                 f"the scheduler at {self._address} is gone ({type(error).__name__}). Start a cluster and fit again; "
                 "with checkpoint= the work goes on where it stopped"

@@ -27,7 +27,7 @@ from setloss.decomposition.certificate import (
     measure_table,
 )
 from setloss.decomposition.closed_forms import split_symmetric
-from setloss.decomposition.lower_bound import pointwise_lower_bound
+from setloss.decomposition.lower_bound import pointwise_lower_bound, require_room
 from setloss.decomposition.verify import Verification, verify_decomposition
 from setloss.lattice import Array, rounding_error, second_differences, without_modular_part
 from setloss.setfunction import SetFunction
@@ -94,6 +94,7 @@ def _only_axis(counts: CountFunction) -> int | None:
 
 def _from_table(table: Array) -> tuple[Split, Certificate]:
     """The pointwise lower bound where it is feasible, else the linear program."""
+    require_room(table)
     curved = without_modular_part(table)
     if np.max(second_differences(table), initial=0.0) <= rounding_error(table):
         split = Split(Table(table), Table(np.zeros_like(table)), "submodular")

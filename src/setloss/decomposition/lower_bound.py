@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from setloss.counts import TableTooLargeError
 from setloss.lattice import Array, axis_pairs, cell_levels, second_difference
 
 
@@ -24,6 +25,22 @@ def required_curvature(table: Array) -> dict[tuple[int, int], Array]:
         padded = np.pad(block, [(0, n - s) for n, s in zip(table.shape, block.shape, strict=True)])
         required[b, c] = required[c, b] = padded.ravel()
     return required
+
+
+MAX_CELLS_TIMES_PAIRS = 2**29
+"""Cells times squared number of groups: 2 GiB; p = 20 if every element is a group of its own."""
+
+
+def require_room(table: Array) -> None:
+    """Refuse a table whose second differences would not fit, before any of them is made."""
+    groups = table.ndim
+    if table.size * groups**2 > MAX_CELLS_TIMES_PAIRS:
+        raise TableTooLargeError(
+            f"D of a table with {table.size} cells over {groups} groups takes {table.size * groups**2 / 2**28:.0f} "
+            f"GiB, and the limit is {MAX_CELLS_TIMES_PAIRS / 2**28:.0f}; "
+            "use fewer elements, or describe the function by fewer groups (one if it is symmetric, two for false "
+            "negatives and false positives)"
+        )
 
 
 def pointwise_lower_bound(table: Array) -> Array:
