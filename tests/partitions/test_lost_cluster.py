@@ -31,7 +31,7 @@ def dask_command(*words):
 
 @contextmanager
 def processes_of_a_cluster(folder, workers):
-    """(file that says where it is, scheduler, workers) of a cluster started by the commands of Dask, without nannies."""
+    """(file that says where, scheduler, workers) of a cluster started by the commands of Dask, without nannies."""
     file = folder / f"scheduler-{time.monotonic_ns()}.json"
     here = ("--host", "127.0.0.1", "--no-dashboard", "--scheduler-file", str(file))
     started = [dask_command("scheduler", "--port", "0", "--no-jupyter", *here)]

@@ -41,6 +41,7 @@ class Watch:
         )
         self._task = self._bar.add_task("starting", total=1.0 if tol > 0 else None)
         self._previous: Any = None
+        self._words = "starting"
 
     def __enter__(self) -> "Watch":
         listening = signal.getsignal(signal.SIGINT) is not signal.SIG_IGN
@@ -78,8 +79,13 @@ class Watch:
         gap = f"{record.gap:.1e}" if math.isfinite(record.gap) else "?"
         so_far = f"iteration {record.iteration}, {record.passes:.0f} passes"
         words = f"{which}{so_far}, gap {gap} (asked: {self.tol:.1e})"
-        words = STOPPING if self.asked else words
+        words = self._words = STOPPING if self.asked else words
         self._bar.update(self._task, description=words, completed=self._share(record.gap))
+
+    def on_partition(self, number: int, count: int) -> None:
+        """Say which partition is being read, for a pass over them can take minutes."""
+        if not self.asked:
+            self._bar.update(self._task, description=f"{self._words}; partition {number} of {count}")
 
     def _share(self, gap: float) -> float:
         """How much of the way from the first gap to the one asked for is behind us, in orders of magnitude."""

@@ -80,14 +80,18 @@ class OnDisk:
 class OneByOne:
     """In this process: each partition is read when its turn comes, if it is needed at all, and dropped after it."""
 
-    def __init__(self, delayed_parts: Sequence[Any]) -> None:
+    def __init__(self, delayed_parts: Sequence[Any], watch: Callable[[int, int], object] | None = None) -> None:
         self._parts = list(delayed_parts)
+        self._watch = watch
 
     def __len__(self) -> int:
         return len(self._parts)
 
     def stream(self, task: Callable[..., T], *shared: Any) -> Iterator[T]:
-        return (task(OnDisk(part), index, *shared) for index, part in enumerate(self._parts))
+        for index, part in enumerate(self._parts):
+            if self._watch is not None:
+                self._watch(index + 1, len(self._parts))
+            yield task(OnDisk(part), index, *shared)
 
     def each(self, task: Callable[..., T], *shared: Any) -> list[T]:
         return list(self.stream(task, *shared))
@@ -180,9 +184,9 @@ class OnCluster:
         except (CancelledError, CommClosedError, TimeoutError, OSError) as error:
             if isinstance(error, CancelledError) and self.client.status == "running":
                 raise ClusterLostError(
-                    "a worker is gone, and with it data that lay nowhere else. Give arrays that can be read again from "
-                    "their source (files, functions) rather than scattered ones; with checkpoint= the work goes on "
-                    "where it stopped"
+                    "a worker is gone, and with it data that lay nowhere else. Give arrays that can be read again "
+                    "from their source (files, functions) rather than scattered ones; with checkpoint= the work goes "
+                    "on where it stopped"
                 ) from error
             raise ClusterLostError(
                 f"the scheduler at {self._address} is gone ({type(error).__name__}). Start a cluster and fit again; "

@@ -13,7 +13,7 @@ from setloss.dask.collections import Parts, parts_of, row_blocks
 from setloss.dask.engines import Engine, OnCluster, OneByOne
 from setloss.dask.kinds import is_array, is_frame
 from setloss.dask.local_steps import LocalSteps
-from setloss.dask.memory_limit import check_memory, in_bytes
+from setloss.dask.memory_limit import SMALL_PARTITION, check_memory, in_bytes, share_bytes
 from setloss.dask.part import Kind
 from setloss.dask.problem import LINE_STEPS, PartedProblem
 from setloss.dask.survey import Survey, survey
@@ -91,7 +91,8 @@ class DaskModel(LinearSetModel):
     def _engine(self, parts: Parts) -> Engine:
         client = current_client(self.client)
         if client is None:
-            return OneByOne(parts.delayed)
+            watching = [callback.on_partition for callback in self.callbacks if hasattr(callback, "on_partition")]
+            return OneByOne(parts.delayed, watching[0] if watching else None)
         if self.memory is not None:
             raise ValueError("memory= is a bound for this process; the workers of a cluster have their own limits")
         return OnCluster(client, parts.delayed)
@@ -102,8 +103,9 @@ class DaskModel(LinearSetModel):
         return found.norm if self.intercept_scaling == "auto" else float(self.intercept_scaling)
 
     def _method(self, shape: tuple[int, int], found: Survey, engine: Engine) -> CuttingPlane:
-        few = shape[0] * shape[1] <= FEW_PARAMETERS
-        steps = self.solver == "frank_wolfe" or (self.solver == "auto" and not few)
+        size = shape[0] * shape[1]
+        light = share_bytes(size) <= max(found.largest, SMALL_PARTITION)
+        steps = self.solver == "frank_wolfe" or (self.solver == "auto" and size > FEW_PARAMETERS and light)
         if self.memory is not None and isinstance(engine, OneByOne):
             steps = check_memory(in_bytes(self.memory), shape, found, steps=steps, asked=self.solver == "frank_wolfe")
         return LocalSteps(line_steps=LINE_STEPS) if steps else CuttingPlane(line_steps=LINE_STEPS)

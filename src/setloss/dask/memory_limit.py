@@ -16,7 +16,13 @@ BLOCK_BYTES = 300
 """Per element, for dual steps: the same, and the active cuts of its bag."""
 
 VECTORS = 400
-"""Of the size of the parameters: planes, their copies while they grow, and shares of the partitions."""
+"""Of the size of the parameters, on the driver: planes, and their copies while they grow."""
+
+SHARES = 150
+"""Of the size of the parameters, for dual steps: what a partition remembers of its shares of the planes."""
+
+SMALL_PARTITION = 64_000_000
+"""Bytes; a partition may remember as much as it is large, or so much."""
 
 INTERPRETER = 350_000_000
 """Python with NumPy, numba, Dask and PyArrow, before any data."""
@@ -35,10 +41,16 @@ def in_bytes(memory: Any) -> int:
     return amount
 
 
+def share_bytes(parameters: int) -> int:
+    """What dual steps make a partition remember of planes."""
+    return 8 * SHARES * parameters
+
+
 def check_memory(memory: int, shape: tuple[int, int], found: Survey, *, steps: bool, asked: bool) -> bool:
     """Refuse what cannot fit; returns whether dual steps do, which `asked` makes a must."""
     fixed = INTERPRETER + COPIES * found.largest + VECTORS * 8 * shape[0] * shape[1]
-    needs = {True: fixed + BLOCK_BYTES * found.elements, False: fixed + LINE_BYTES * found.elements}
+    shares = len(found.digests) * share_bytes(shape[0] * shape[1])
+    needs = {True: fixed + BLOCK_BYTES * found.elements + shares, False: fixed + LINE_BYTES * found.elements}
     if steps and needs[True] <= memory:
         return True
     needed = needs[True] if asked else needs[False]
@@ -46,7 +58,7 @@ def check_memory(memory: int, shape: tuple[int, int], found: Survey, *, steps: b
         return False
     raise ValueError(
         f"memory={memory / 1e9:.3g} GB is too little; this fit needs about {needed / 1e9:.3g} GB: "
-        f"{COPIES} times the largest partition ({found.largest / 1e9:.3g} GB), {needed - fixed} bytes for "
+        f"{COPIES} times the largest partition ({found.largest / 1e9:.3g} GB), {(needed - fixed) / 1e9:.3g} GB for "
         f"{found.elements} elements, and the rest. Make smaller partitions, or allow more"
         + (', or take solver="cutting_plane"' if asked and needs[False] <= memory else "")
     )
