@@ -22,12 +22,18 @@ from benchmarks.measure import best_time
 from benchmarks.partitions import cluster_of, round_seconds
 from benchmarks.solvers import track_problem
 from setloss.dask.engines import FAN_IN
-from setloss.dask.local_steps import LocalSteps
 from setloss.datasets import make_tracks
 from setloss.solvers.master import solve_master
 
 PLANES = 100
 """The program over the planes is measured at this size."""
+
+LOCAL_PASSES = 11.0
+"""Passes of a round of local steps: three, and 1.6 for each of five epochs, counted on 400 bags of 2000 features."""
+
+
+REPEATS = 20
+"""So many rounds of each kind are simulated."""
 
 
 @dataclass(frozen=True)
@@ -42,13 +48,24 @@ class Constants:
 
 @dataclass(frozen=True)
 class Cluster:
-    """What is assumed of the machines; a task is `slowdown` times as slow with a chance of `stragglers`."""
+    """What is assumed of the machines; a task is `slowdown` times as slow with a chance of `stragglers`.
+
+    `memory` is the bytes per second that the cores of a machine share; `disk` those at which every round reads its
+    partitions, None if they are in memory.
+    """
 
     machines: int = 100
     cores: int = 16
+    disk: float | None = None
+    memory: float = 100e9
     bandwidth: float = 1e9
     stragglers: float = 0.01
     slowdown: float = 3.0
+
+    def seconds_per_byte(self, passes: float, per_byte: float) -> float:
+        """Of a core that reads its partition, if it is on disk, and passes over it so often."""
+        reading = 0.0 if self.disk is None else self.cores / self.disk
+        return passes * max(per_byte, self.cores / self.memory) + reading
 
 
 def measure(frames: int = 10_000, features: int = 2000) -> Constants:
@@ -80,7 +97,12 @@ def simulate_round(
     tasks = cluster.machines * cluster.cores
     handed_out = constants.per_round + constants.per_task * np.arange(1, tasks + 1)
     slow = np.where(generator.random(tasks) < cluster.stragglers, cluster.slowdown, 1.0)
-    work = passes * partition_bytes * constants.per_byte * slow * generator.lognormal(0.0, 0.05, tasks)
+    work = (
+        partition_bytes
+        * cluster.seconds_per_byte(passes, constants.per_byte)
+        * slow
+        * generator.lognormal(0.0, 0.05, tasks)
+    )
     free = [[0.0] * cluster.cores for _ in range(cluster.machines)]
     finished = []
     for task, (start, seconds) in enumerate(zip(handed_out, work, strict=True)):
@@ -106,33 +128,40 @@ def main() -> None:
     parser.add_argument("--features", type=int, default=2000)
     parser.add_argument("--machines", type=int, default=100)
     parser.add_argument("--cores", type=int, default=16)
-    parser.add_argument("--iterations", type=int, nargs=2, default=(100, 25), help="without and with local steps")
+    parser.add_argument("--disk", type=float, help="bytes a second that a machine reads; by default X is in memory")
+    parser.add_argument("--iterations", type=int, nargs=2, default=(54, 26), help="without and with local steps")
     options = parser.parse_args()
-    cluster = Cluster(options.machines, options.cores)
+    cluster = Cluster(options.machines, options.cores, options.disk)
     constants = measure(features=options.features)
     total = 4.0 * options.frames * options.features
     part = total / (cluster.machines * cluster.cores)
-    vector = 8.0 * (options.features + 1)
-    print(f"measured: pass {1e-9 / constants.per_byte:.2f} GB/s a core, round {1e3 * constants.per_round:.1f} ms +")
-    print(f"  {1e3 * constants.per_task:.2f} ms a task, program of {PLANES} planes {1e3 * constants.program:.1f} ms")
-    print(
-        f"assumed: {cluster.machines} machines of {cluster.cores} cores, {1e-9 * cluster.bandwidth:g} GB/s, 1 task in"
-    )
-    print(f"  {1 / cluster.stragglers:.0f} is {cluster.slowdown:g} times as slow; cores do not slow each other down")
+    _print_constants(constants, cluster)
     print(f"X: {total / 1e12:g} TB, {total / cluster.machines / 1e9:g} GB a machine, {part / 1e9:.3g} GB a partition")
-    print(f"\n{'':14} {'rounds':>7} {'s / line':>9} {'s / cut':>9} {'compute':>8} {'minutes':>8}")
+    print(f"\n{'':14} {'rounds':>7} {'s / line':>9} {'s / cut':>9} {'waiting':>8} {'minutes':>8}")
     generator = np.random.default_rng(0)
-    for name, iterations, passes in zip(
-        ("cutting plane", "local steps"), options.iterations, (1.0, 3.0 + 2 * LocalSteps().epochs), strict=True
-    ):
+    names = ("cutting plane", "local steps")
+    for name, iterations, passes in zip(names, options.iterations, (1.0, LOCAL_PASSES), strict=True):
+        one = (part, 1.0, 8.0 * (options.features + 1), generator)
+        other = (part, passes, 8.0 * (options.features + 1), generator)
         line, cut = (
-            np.mean([simulate_round(constants, cluster, part, each, vector, generator) for _ in range(20)])
-            for each in (1.0, passes)
+            np.mean([simulate_round(constants, cluster, *each) for _ in range(REPEATS)]) for each in (one, other)
         )
         seconds = iterations * (line + cut + constants.program)
-        computed = iterations * (1 + passes) * part * constants.per_byte
-        numbers = f"{2 * iterations:7d} {line:9.2f} {cut:9.2f} {computed / seconds:8.0%} {seconds / 60:8.1f}"
+        busy = iterations * part * sum(cluster.seconds_per_byte(n, constants.per_byte) for n in (1.0, passes))
+        numbers = f"{2 * iterations:7d} {line:9.2f} {cut:9.2f} {1 - busy / seconds:8.0%} {seconds / 60:8.1f}"
         print(f"{name:14} {numbers}")
+
+
+def _print_constants(constants: Constants, cluster: Cluster) -> None:
+    speed, rate = 1e-9 / constants.per_byte, 1e-9 * cluster.bandwidth
+    print(f"measured: a pass {speed:.2f} GB/s a core, a round {1e3 * constants.per_round:.1f} ms and")
+    print(
+        f"  {1e3 * constants.per_task:.2f} ms a task, a program of {PLANES} planes {1e3 * constants.program:.1f} ms"
+    )
+    where = "X in memory" if cluster.disk is None else f"X read at {1e-9 * cluster.disk:g} GB/s a machine"
+    print(f"assumed: {cluster.machines} machines of {cluster.cores} cores, {where}, network {rate:g} GB/s, one task")
+    slow, memory = f"{cluster.slowdown:g} times as slow", 1e-9 * cluster.memory
+    print(f"  in {1 / cluster.stragglers:.0f} is {slow}, memory {memory:g} GB/s a machine")
 
 
 if __name__ == "__main__":

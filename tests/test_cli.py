@@ -2,18 +2,16 @@
 
 import csv
 import importlib.util
-import json
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 import setloss
+from command_line import complaint, parsed, run
 from setloss import CostCurve, Dice, FBeta, Hamming, Jaccard, SetFunction, Tversky, verdicts
-from setloss.cli import app
 from setloss.losses import PAPER_CURVES
 
 HEAVY = ("numba", "torch", "dask", "matplotlib", "sklearn", "scipy.optimize")
@@ -30,31 +28,6 @@ SOURCES = {
     "--knots 0:0,0.25:1,1:1 --size 12": CostCurve(((0, 0), (0.25, 1), (1, 1))).on_counts(12, 0),
     "--knots 0:0,1/3:1/2,1:1 --size 6": CostCurve(((0, 0), (1 / 3, 0.5), (1, 1))).on_counts(6, 0),
 }
-
-
-def run(arguments, code=0):
-    result = CliRunner().invoke(app, arguments.split() if isinstance(arguments, str) else arguments)
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    assert result.exit_code == code, result.output
-    return result
-
-
-def complaint(*arguments):
-    """The one sentence on standard error of a command that must fail."""
-    result = run([str(a) for a in arguments], code=2)
-    assert result.stdout == ""
-    assert "Traceback" not in result.stderr
-    assert result.stderr.startswith("setloss: ")
-    assert result.stderr.count("\n") == 1
-    return result.stderr
-
-
-def parsed(arguments):
-    """The document of a command with --json, which is all that it may print."""
-    result = run(arguments)
-    assert result.stderr == ""
-    return json.loads(result.stdout)
 
 
 # ------------------------------------------------------------------ JSON
@@ -435,10 +408,10 @@ def test_unexpected_errors_are_not_swallowed(monkeypatch):
 def test_plot_writes_a_figure_beside_the_json(folder, suffix):
     pytest.importorskip("matplotlib")
     arguments = ["decompose", "--loss", "curve2", "--size", "10", "--plot", f"out.{suffix}"]
-    assert parsed([*arguments, "--json"])["loss"][0] == 0
+    assert parsed(*arguments, "--json")["loss"][0] == 0
     magic = {"png": b"\x89PNG", "pdf": b"%PDF", "svg": b"<?xml"}[suffix]
     assert Path(f"out.{suffix}").read_bytes().startswith(magic)
-    assert f"figure written to out.{suffix}" in run(arguments).stdout
+    assert f"figure written to out.{suffix}" in run(*arguments).stdout
 
 
 def test_bad_plot_paths(folder):

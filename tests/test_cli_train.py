@@ -13,10 +13,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
-from typer.testing import CliRunner
 
+from command_line import complaint, parsed, run
 from setloss import CostCurve, FBeta, Tversky, loss_named
-from setloss.cli import app
 from setloss.datasets import load, make_toy
 from setloss.estimators import BagClassifier, BagClassifierCV, SetClassifier, SetClassifierCV
 from setloss.estimators import load as load_model
@@ -97,33 +96,8 @@ def folder(tmp_path, monkeypatch, files):
     return tmp_path
 
 
-def run(*arguments, code=0):
-    result = CliRunner().invoke(app, [str(a) for a in arguments])
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    assert result.exit_code == code, result.output
-    return result
-
-
-def complaint(*arguments):
-    """The one sentence on standard error of a command that must fail."""
-    result = run(*arguments, code=2)
-    assert result.stdout == ""
-    assert "Traceback" not in result.stderr
-    assert result.stderr.startswith("setloss: ")
-    assert result.stderr.count("\n") == 1
-    return result.stderr
-
-
-def parsed(*arguments):
-    """The document of a command with --json, which is all that it may print."""
-    result = run(*arguments, "--json")
-    assert result.stderr == ""
-    return json.loads(result.stdout)
-
-
 def train(*arguments):
-    return parsed("train", *arguments, "--model", "m.skops")
+    return parsed("train", *arguments, "--model", "m.skops", "--json")
 
 
 def options(reading):
@@ -170,7 +144,7 @@ def test_label_sets_from_file_to_model_to_labels_to_losses(folder, file):
     run("predict", "m.skops", file, *reading, "--scores", "--out", "s.npy")
     np.testing.assert_array_equal(np.load("s.npy"), model.decision_function(data.X))
 
-    found = parsed("evaluate", "m.skops", file, *reading)
+    found = parsed("evaluate", "m.skops", file, *reading, "--json")
     assert list(found["losses"]) == SHOWN
     for name, row in found["losses"].items():
         values = loss_named(name)(data.Y, model.predict(data.X))
@@ -198,7 +172,7 @@ def test_tracks_from_file_to_model_to_labels_to_losses(folder, file):
     _, rows = table(Path("s.csv").read_text())
     np.testing.assert_array_equal(np.array(rows, dtype=float)[:, 1], model.decision_function(data.X))
 
-    found = parsed("evaluate", "m.skops", file, *reading)
+    found = parsed("evaluate", "m.skops", file, *reading, "--json")
     assert (found["loss"], found["operator"], found["C"], found["sets"]) == ("curve1", "slack", 0.1, 25)
     for name, row in found["losses"].items():
         values = loss_named(name)(data.y, model.predict(data.X), groups=data.groups)
@@ -219,7 +193,7 @@ def test_losses_with_parameters_are_kept_and_evaluated(folder, arguments, loss):
     document = train("sets.npz", *arguments)
     assert document["loss"] == repr(loss)
     assert saved().loss == loss
-    found = parsed("evaluate", "m.skops", "sets.npz")
+    found = parsed("evaluate", "m.skops", "sets.npz", "--json")
     assert list(found["losses"]) == [*SHOWN, repr(loss)]
     assert found["losses"][found["loss"]]["mean"] == pytest.approx(document["training_loss"])
     assert found["losses"][found["loss"]]["mean"] == pytest.approx(loss(data.Y, saved().predict(data.X)).mean())
@@ -227,7 +201,7 @@ def test_losses_with_parameters_are_kept_and_evaluated(folder, arguments, loss):
 
 def test_f1_is_dice(folder):
     train("sets.npz", "--loss", "F1")
-    assert list(parsed("evaluate", "m.skops", "sets.npz")["losses"]) == SHOWN
+    assert list(parsed("evaluate", "m.skops", "sets.npz", "--json")["losses"]) == SHOWN
 
 
 def test_options_of_the_solver_arrive(folder):
@@ -257,7 +231,7 @@ def test_standardised_features_are_folded_into_the_model(folder, intercept):
     assert document["standardized"] is True
     assert document["primal"] == pytest.approx(model.solution_.primal)
     np.testing.assert_allclose(saved().decision_function(X), expected.decision_function(X), atol=1e-9)
-    found = parsed("evaluate", "m.skops", "units.npz")["losses"]["dice"]["mean"]
+    found = parsed("evaluate", "m.skops", "units.npz", "--json")["losses"]["dice"]["mean"]
     assert found == pytest.approx(document["training_loss"])
     sentence = complaint("train", "sparse.npz", "--standardize", "--model", "m.skops")
     assert "--standardize is for dense features, and those of this file are sparse" in sentence
@@ -279,7 +253,7 @@ def test_missing_labels_are_left_out(folder):
     document = train("holes.npz")
     assert document["sets"] == 39
     assert document["training_loss"] == pytest.approx(1 - model.score(data.X, Y))
-    found = parsed("evaluate", "m.skops", "holes.npz")
+    found = parsed("evaluate", "m.skops", "holes.npz", "--json")
     assert found["sets"] == 39
     assert found["losses"]["dice"]["mean"] == pytest.approx(document["training_loss"])
 
@@ -288,7 +262,7 @@ def test_one_set_has_no_standard_error(folder):
     data = load("sets.npz")
     train("sets.npz")
     np.savez("one.npz", X=data.X[:1], Y=data.Y[:1])
-    assert parsed("evaluate", "m.skops", "one.npz")["losses"]["dice"]["error"] is None
+    assert parsed("evaluate", "m.skops", "one.npz", "--json")["losses"]["dice"]["error"] is None
     assert "+-" not in run("evaluate", "m.skops", "one.npz").stdout
 
 
@@ -367,7 +341,7 @@ def test_svmlight_files_take_their_numbers_from_the_model(folder):
     X = np.array([[0, 0.5, 1, 0], [1, 0, 0, 0]])
     _, rows = table(run("predict", "m.skops", "few.svm").stdout)
     np.testing.assert_array_equal(np.array(rows, dtype=int), saved().predict(X))
-    assert parsed("evaluate", "m.skops", "few.svm")["sets"] == 2
+    assert parsed("evaluate", "m.skops", "few.svm", "--json")["sets"] == 2
     Path("bare.svm").write_text("0:1\n1:1\n")
     header, rows = table(run("predict", "m.skops", "bare.svm").stdout)
     assert header == ["0", "1", "2"]
@@ -605,7 +579,7 @@ def test_ctrl_c_leaves_the_best_model_so_far(endless):
     assert document["iterations"] >= 7
     assert "interrupted after" in shown
     assert "the best model so far has a relative gap of" in shown
-    found = parsed("evaluate", "m.skops", "hard.npz")
+    found = parsed("evaluate", "m.skops", "hard.npz", "--json")
     assert found["losses"]["dice"]["mean"] == pytest.approx(document["training_loss"])
 
 

@@ -115,6 +115,7 @@ ROWS = [
     ("a.npz", member(archive(Y=Y), archive(X=X), words="X.npy that is itself an .npz file"), {}, "X in"),
     ("a.npz", member(archive(Y=Y), shaped("(3, 2)", "'<f8'", bytes(47))), {}, "X in", "has another length"),
     ("a.npz", member(archive(Y=Y), bytes(40), words="X of zeros, by LZMA", method=zipfile.ZIP_LZMA), {}, "X in"),
+    ("a.npz", member(archive(Y=Y), b"\x93NUMPY\x09\x00" + bytes(99)), {}, "X in", "is not a complete NumPy array"),
     ("a.npz", bomb, {}, "unpacks to 268435", "the limit for a file of its size is 268435456"),
     ("a.npz", twice, {}, "has two members named 'X.npy'"),
     ("a.npz", encrypted, {}, "X in", "is not a complete NumPy array"),

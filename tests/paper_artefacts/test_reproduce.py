@@ -9,27 +9,19 @@ import sys
 import time
 
 import pytest
-from typer.testing import CliRunner
 
-from setloss.cli import app
+import command_line
 from setloss.paper import registry
 from setloss.paper.artefact import Artefact
 from setloss.paper.registry import ARTEFACTS
 
 
 def run(*arguments, code=0):
-    result = CliRunner().invoke(app, ["reproduce", *map(str, arguments)])
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    assert result.exit_code == code, result.output
-    return result
+    return command_line.run("reproduce", *arguments, code=code)
 
 
 def complaint(*arguments):
-    result = run(*arguments, code=2)
-    assert result.stdout == ""
-    assert result.stderr.count("\n") == 1
-    return result.stderr
+    return command_line.complaint("reproduce", *arguments)
 
 
 def test_figures_tables_and_report_are_written(tmp_path):

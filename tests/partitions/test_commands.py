@@ -8,10 +8,9 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
+from command_line import complaint, parsed, run
 from partitions.parted import frames, label_sets
-from setloss.cli import app
 from setloss.dask.memory_limit import INTERPRETER, in_bytes
 from setloss.estimators import BagClassifier, SetClassifier
 from setloss.estimators import load as load_model
@@ -49,23 +48,8 @@ def here(tmp_path, monkeypatch):
     return tmp_path
 
 
-def run(*arguments, code=0):
-    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    assert result.exit_code == code, result.output
-    return result
-
-
-def complaint(*arguments):
-    result = run(*arguments, code=2)
-    assert result.stderr.startswith("setloss: ")
-    assert result.stderr.count("\n") == 1
-    return result.stderr
-
-
 def document(*arguments):
-    return json.loads(run(*arguments, "--json").stdout)
+    return parsed(*arguments, "--json")
 
 
 def test_tracks_within_memory(data, here):

@@ -129,10 +129,14 @@ def cut_at(source: Source, index: int, spec: Spec, point: Point) -> tuple[Array,
 
 def losses_of(source: Source, index: int, spec: Spec, parameters: Array) -> NDArray[np.float64]:
     """The loss of every bag under the scores of the parameters, and below it the weight of the bag."""
+    from setloss.solvers.kernels import all_margins
+
     part = source.read()
     elements = replace(part, weights=np.ones_like(part.weights)).elements(spec.kind, spec.positive)
-    scores = np.asarray(part.X @ parameters[:, :-1].T, dtype=np.float64) + spec.constant * parameters[:, -1]
-    predicted = scores[elements.rows, elements.tasks] > 0
+    scores = np.empty(len(elements.rows))
+    places = (elements.rows, elements.tasks, np.ones(len(scores)))
+    all_margins(Design.of(part.X, spec.constant).arrays, *places, parameters, scores)
+    predicted = scores > 0
     groups = np.repeat(np.arange(len(elements.bags)), elements.bags.sizes)
     losses = spec.loss(elements.truth, predicted, groups=groups)
     weights = elements.bags.totals(part.weights[elements.rows]) / elements.bags.sizes

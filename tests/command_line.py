@@ -1,0 +1,34 @@
+"""The command line as a function: what it prints, and the one sentence of a command that must fail."""
+
+import json
+
+from typer.testing import CliRunner
+
+from setloss.cli import app
+
+
+def run(*arguments, code=0):
+    """The result of a command that ends with that code; a text is split into words."""
+    words = arguments[0].split() if len(arguments) == 1 and isinstance(arguments[0], str) else map(str, arguments)
+    result = CliRunner().invoke(app, list(words))
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    assert result.exit_code == code, result.output
+    return result
+
+
+def complaint(*arguments):
+    """The one sentence on standard error of a command that must fail."""
+    result = run(*arguments, code=2)
+    assert result.stdout == ""
+    assert "Traceback" not in result.stderr
+    assert result.stderr.startswith("setloss: ")
+    assert result.stderr.count("\n") == 1
+    return result.stderr
+
+
+def parsed(*arguments):
+    """The document of a command with --json, which is all that it may print."""
+    result = run(*arguments)
+    assert result.stderr == ""
+    return json.loads(result.stdout)
