@@ -45,8 +45,6 @@ reproduce: venv  ## the paper's tables and figures and a report on its claims, i
 	$(RUN) -m setloss.cli reproduce all --out results $(if $(FULL),--full)
 
 docs: venv  ## the documentation with its tutorials, into docs/_build/html; warnings are errors
-	@$(RUN) -c 'import sphinx, pydata_sphinx_theme, sphinx_gallery, numpydoc, myst_parser' 2> /dev/null || \
-	  $(RUN) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test,docs]'
 	@$(FRESH_KERNELS)
 	OMP_NUM_THREADS=1 $(RUN) -m sphinx -W --keep-going -q docs docs/_build/html
 	@echo "open docs/_build/html/index.html"
@@ -77,7 +75,7 @@ venv:
 	fi; \
 	echo "installing into .venv"; \
 	$(RUN) -m pip install --quiet --disable-pip-version-check "$$(grep '^torch==' constraints.txt)"; \
-	$(RUN) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test]'; \
+	$(RUN) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test,docs]'; \
 	touch $(STAMP)
 
 clean:  ## remove results and caches, but not .venv

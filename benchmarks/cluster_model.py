@@ -92,8 +92,12 @@ def simulate_round(
     passes: float,
     vector_bytes: float,
     generator: np.random.Generator,
+    spread: float = 0.05,
 ) -> float:
-    """Seconds of one round in which every core of every machine works on its partition."""
+    """Seconds of one round in which every core of every machine works on its partition.
+
+    Times of tasks that are not slow differ by about `spread`, relatively.
+    """
     tasks = cluster.machines * cluster.cores
     handed_out = constants.per_round + constants.per_task * np.arange(1, tasks + 1)
     slow = np.where(generator.random(tasks) < cluster.stragglers, cluster.slowdown, 1.0)
@@ -101,7 +105,7 @@ def simulate_round(
         partition_bytes
         * cluster.seconds_per_byte(passes, constants.per_byte)
         * slow
-        * generator.lognormal(0.0, 0.05, tasks)
+        * generator.lognormal(0.0, spread, tasks)
     )
     free = [[0.0] * cluster.cores for _ in range(cluster.machines)]
     finished = []

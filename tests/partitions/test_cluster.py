@@ -83,9 +83,14 @@ class Once:
             self.done = True
 
 
-def processes(client):
-    """The process of every worker, by address."""
-    return client.run(os.getpid)
+def holders_of_parts(client):
+    """The workers that have partitions."""
+    return {holder for key, holders in client.who_has().items() if "make_part" in str(key) for holder in holders}
+
+
+def process_with_parts(client):
+    """The process of a worker that has partitions."""
+    return client.run(os.getpid)[min(holders_of_parts(client))]
 
 
 # ---------------------------------------------------------------- without faults
@@ -176,7 +181,7 @@ def test_a_client_must_be_one():
 
 @pytest.mark.parametrize("solver", ["cutting_plane", "frank_wolfe"])
 def test_a_worker_killed_in_mid_fit_is_replaced(client, solver):
-    kill = Once(lambda: os.kill(min(processes(client).values()), signal.SIGKILL))
+    kill = Once(lambda: os.kill(process_with_parts(client), signal.SIGKILL))
     assert_trained(BagClassifier(solver=solver, client=client, callbacks=[kill]).fit(*readable()))
     assert kill.done
     client.wait_for_workers(2, timeout=30)
@@ -188,7 +193,7 @@ def test_data_that_lay_on_a_killed_worker_only_are_lost_in_words(client):
     blocks = zip(np.split(X, [lengths(len(y), 2, groups)[0]]), sorted(client.nthreads())[:2], strict=True)
     futures = [(client.scatter(block, workers=[worker]), block.shape) for block, worker in blocks]
     rows = da.concatenate([da.from_delayed(future, shape, float) for future, shape in futures])
-    kill = Once(lambda: os.kill(processes(client)[min(client.nthreads())], signal.SIGKILL))
+    kill = Once(lambda: os.kill(client.run(os.getpid)[min(client.nthreads())], signal.SIGKILL))
     with pytest.raises(ClusterLostError, match="data that lay nowhere else"):
         BagClassifier(client=client, callbacks=[kill]).fit(rows, *parted(lengths(len(y), 2, groups), y, groups))
     client.wait_for_workers(2, timeout=60)
@@ -196,7 +201,7 @@ def test_data_that_lay_on_a_killed_worker_only_are_lost_in_words(client):
 
 def test_a_worker_paused_for_seconds_is_waited_for(client):
     def pause():
-        process = min(processes(client).values())
+        process = process_with_parts(client)
         os.kill(process, signal.SIGSTOP)
         client.loop.call_later(3, os.kill, process, signal.SIGCONT)
 
@@ -219,10 +224,6 @@ def test_a_worker_that_comes_in_mid_fit_gets_partitions(cluster, client):
     look = [more, lambda record: seen.update(holders_of_parts(client))]
     assert_trained(BagClassifier(solver="frank_wolfe", client=client, callbacks=look).fit(*readable(6)))
     assert seen - workers
-
-
-def holders_of_parts(client):
-    return {holder for key, holders in client.who_has().items() if "make_part" in str(key) for holder in holders}
 
 
 def test_a_worker_that_leaves_hands_its_partitions_over(cluster, client):
