@@ -22,6 +22,7 @@ from benchmarks.measure import best_time
 from benchmarks.partitions import cluster_of, round_seconds
 from benchmarks.solvers import track_problem
 from setloss.dask.engines import FAN_IN
+from setloss.dask.problem import with_successors
 from setloss.datasets import make_tracks
 from setloss.solvers.master import solve_master
 
@@ -38,9 +39,12 @@ REPEATS = 20
 
 @dataclass(frozen=True)
 class Constants:
-    """Seconds, measured: per byte of X and pass, per round, per task of a round, per program over the planes."""
+    """Seconds, measured: per byte of X and pass, per frame and evaluation of surrogates, per round, per task of a
+    round, per program over the planes.
+    """
 
     per_byte: float
+    per_frame: float
     per_round: float
     per_task: float
     program: float
@@ -74,6 +78,8 @@ def measure(frames: int = 10_000, features: int = 2000) -> Constants:
     problem = track_problem(tracks.X, tracks.y, tracks.groups, 0.3)
     W, slopes = np.zeros(problem.shape), np.ones(frames)
     both = best_time(lambda: (problem.margins(W), problem.parameters(slopes)), repeats=3)
+    margins = np.random.default_rng(2).normal(size=frames)
+    evaluation = best_time(lambda: problem.cuts(margins), repeats=3)
     planes = np.random.default_rng(0).normal(size=(PLANES, features))
     offsets = np.random.default_rng(1).random(PLANES)
     gram, blocks = planes @ planes.T / features, np.zeros(PLANES, dtype=np.intp)
@@ -82,17 +88,27 @@ def measure(frames: int = 10_000, features: int = 2000) -> Constants:
     with cluster_of(1) as client:
         short, long = (round_seconds(client, parts, features + 1) for parts in (few, many))
     per_task = max(long - short, 0.0) / (many - few)
-    return Constants(both / 2 / tracks.X.nbytes, max(short - per_task, 0.0), per_task, program)
+    per_byte, per_frame = both / 2 / tracks.X.nbytes, evaluation / frames
+    return Constants(per_byte, per_frame, max(short - per_task, 0.0), per_task, program)
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a task does in a round: passes over its partition, and evaluations of the surrogates of its frames."""
+
+    frames: float
+    features: int
+    passes: float = 1.0
+    evaluations: int = 1
+
+    def seconds(self, constants: Constants, cluster: Cluster) -> float:
+        """Of a core that is not slow."""
+        per_frame = 4 * self.features * cluster.seconds_per_byte(self.passes, constants.per_byte)
+        return self.frames * (per_frame + self.evaluations * constants.per_frame)
 
 
 def simulate_round(
-    constants: Constants,
-    cluster: Cluster,
-    partition_bytes: float,
-    passes: float,
-    vector_bytes: float,
-    generator: np.random.Generator,
-    spread: float = 0.05,
+    constants: Constants, cluster: Cluster, work: Work, generator: np.random.Generator, spread: float = 0.05
 ) -> float:
     """Seconds of one round in which every core of every machine works on its partition.
 
@@ -101,20 +117,16 @@ def simulate_round(
     tasks = cluster.machines * cluster.cores
     handed_out = constants.per_round + constants.per_task * np.arange(1, tasks + 1)
     slow = np.where(generator.random(tasks) < cluster.stragglers, cluster.slowdown, 1.0)
-    work = (
-        partition_bytes
-        * cluster.seconds_per_byte(passes, constants.per_byte)
-        * slow
-        * generator.lognormal(0.0, spread, tasks)
-    )
+    times = work.seconds(constants, cluster) * slow * generator.lognormal(0.0, spread, tasks)
     free = [[0.0] * cluster.cores for _ in range(cluster.machines)]
     finished = []
-    for task, (start, seconds) in enumerate(zip(handed_out, work, strict=True)):
+    for task, (start, seconds) in enumerate(zip(handed_out, times, strict=True)):
         cores = free[task % cluster.machines]
         end = max(start, heapq.heappop(cores)) + seconds
         heapq.heappush(cores, end)
         finished.append(end)
-    return _added(finished, FAN_IN * vector_bytes / cluster.bandwidth + constants.per_task)
+    vectors = FAN_IN * 8 * (work.features + 1)
+    return _added(finished, vectors / cluster.bandwidth + constants.per_task)
 
 
 def _added(finished: Sequence[float], hop: float) -> float:
@@ -144,24 +156,24 @@ def main() -> None:
     print(f"\n{'':14} {'rounds':>7} {'s / line':>9} {'s / cut':>9} {'waiting':>8} {'minutes':>8}")
     generator = np.random.default_rng(0)
     names = ("cutting plane", "local steps")
+    frames = options.frames / (cluster.machines * cluster.cores)
+    search = Work(frames, options.features, evaluations=len(with_successors(1.0)))
     for name, iterations, passes in zip(names, options.iterations, (1.0, LOCAL_PASSES), strict=True):
-        one = (part, 1.0, 8.0 * (options.features + 1), generator)
-        other = (part, passes, 8.0 * (options.features + 1), generator)
+        works = (search, Work(frames, options.features, passes))
         line, cut = (
-            np.mean([simulate_round(constants, cluster, *each) for _ in range(REPEATS)]) for each in (one, other)
+            np.mean([simulate_round(constants, cluster, work, generator) for _ in range(REPEATS)]) for work in works
         )
         seconds = iterations * (line + cut + constants.program)
-        busy = iterations * part * sum(cluster.seconds_per_byte(n, constants.per_byte) for n in (1.0, passes))
+        busy = iterations * sum(work.seconds(constants, cluster) for work in works)
         numbers = f"{2 * iterations:7d} {line:9.2f} {cut:9.2f} {1 - busy / seconds:8.0%} {seconds / 60:8.1f}"
         print(f"{name:14} {numbers}")
 
 
 def _print_constants(constants: Constants, cluster: Cluster) -> None:
     speed, rate = 1e-9 / constants.per_byte, 1e-9 * cluster.bandwidth
-    print(f"measured: a pass {speed:.2f} GB/s a core, a round {1e3 * constants.per_round:.1f} ms and")
-    print(
-        f"  {1e3 * constants.per_task:.2f} ms a task, a program of {PLANES} planes {1e3 * constants.program:.1f} ms"
-    )
+    print(f"measured: a pass {speed:.2f} GB/s a core, surrogates {1e9 * constants.per_frame:.0f} ns a frame, a round")
+    print(f"  {1e3 * constants.per_round:.1f} ms and {1e3 * constants.per_task:.2f} ms a task,", end=" ")
+    print(f"a program of {PLANES} planes {1e3 * constants.program:.1f} ms")
     where = "X in memory" if cluster.disk is None else f"X read at {1e-9 * cluster.disk:g} GB/s a machine"
     print(f"assumed: {cluster.machines} machines of {cluster.cores} cores, {where}, network {rate:g} GB/s, one task")
     slow, memory = f"{cluster.slowdown:g} times as slow", 1e-9 * cluster.memory

@@ -45,13 +45,13 @@ def _around(generator: Generator, center: np.ndarray) -> np.ndarray:
     return np.stack([center, np.zeros_like(center), *away])
 
 
-def _excess(offsets, slopes, points, values, slack=1.0) -> float:
+def _excess(offsets, slopes, points, values, size) -> float:
     """How far cuts (rows of slopes) exceed a surrogate at points, relative to the numbers that they are made of.
 
-    Cuts in margins are made of slacks 1 - m, those in parameters are not.
+    The surrogate is made of slacks times gains of the loss, of the given size, also where it is zero.
     """
     heights = offsets - points @ slopes.T
-    unit = np.abs(offsets) + (slack + np.abs(points)) @ np.abs(slopes.T) + np.abs(values) + 1e-300
+    unit = np.abs(offsets) + np.abs(points) @ np.abs(slopes.T) + np.abs(values) + size
     return float(np.max((heights - values) / unit))
 
 
@@ -68,7 +68,7 @@ def _value(training: Training, slopes: np.ndarray, offsets: np.ndarray) -> float
 def _of_atoms(training, solution, points, values):
     """Frank-Wolfe: per bag a convex combination of at most 16 cuts."""
     arrays, margins = solution.arrays, points @ training.image().T
-    capacity = arrays["weights"].shape[1]
+    capacity, sizes = arrays["weights"].shape[1], training.sizes()
     slopes, offsets, excess = np.zeros(len(training.data.truth)), np.zeros(len(training.costs)), 0.0
     for i, here in enumerate(training.data.bags()):
         block = arrays["atoms"][here.start * capacity : here.stop * capacity].reshape(capacity, -1)
@@ -76,7 +76,8 @@ def _of_atoms(training, solution, points, values):
         require(weights.min() >= 0, f"a negative weight, {weights.min()}")
         slopes[here], offsets[i] = weights @ block, weights @ heights
         active = weights > 0
-        excess = max(excess, _excess(heights[active], block[active], margins[:, here], values[:, [i]]))
+        above = _excess(heights[active], block[active], margins[:, here], values[:, [i]], sizes[i])
+        excess = max(excess, above)
     return _value(training, slopes, offsets), excess
 
 
@@ -85,7 +86,8 @@ def _of_planes(training, solution, points, values):
     planes, offsets = solution.arrays["planes"], solution.arrays["plane_offsets"]
     if not len(planes):
         return 0.0, 0.0
-    excess = _excess(offsets, planes, points, (values @ training.costs)[:, None], slack=0.0)
+    risk = (values @ training.costs)[:, None]
+    excess = _excess(offsets, planes, points, risk, training.costs @ training.sizes())
     return _combined(planes, offsets, np.zeros(len(planes), dtype=np.intp)), excess
 
 
@@ -96,7 +98,7 @@ def _of_slacks(training, solution, points, values):
     if not len(bags):
         return 0.0, 0.0
     costs = training.costs[bags]
-    excess = _excess(offsets, planes, points, values[:, bags], slack=0.0)
+    excess = _excess(offsets, planes, points, values[:, bags], training.sizes()[bags])
     return _combined(costs[:, None] * planes, costs * offsets, bags), excess
 
 
@@ -112,8 +114,11 @@ def _combined(planes: np.ndarray, offsets: np.ndarray, blocks: np.ndarray) -> fl
 def _of_averages(training, solution, points, values):
     """The baseline's averages of cuts."""
     slopes, offsets, margins = solution.arrays["slopes"], solution.arrays["offsets"], points @ training.image().T
-    bags = enumerate(training.data.bags())
-    found = [_excess(offsets[[i]], slopes[here][None], margins[:, here], values[:, [i]]) for i, here in bags]
+    sizes = training.sizes()
+    found = [
+        _excess(offsets[[i]], slopes[here][None], margins[:, here], values[:, [i]], sizes[i])
+        for i, here in enumerate(training.data.bags())
+    ]
     return _value(training, slopes, offsets), max(found)
 
 

@@ -72,6 +72,10 @@ class Training:
             columns.append(self.judges[truth.tobytes()](margins[:, here]))
         return np.stack(columns, axis=1)
 
+    def sizes(self) -> np.ndarray:
+        """The largest value of every bag's loss and its parts, once `surrogates` has been asked."""
+        return np.array([self.judges[self.data.truth[here].tobytes()].size for here in self.data.bags()])
+
 
 def random_training(generator: Generator) -> Training:
     """Frames or label sets, with a loss and an operator that takes it."""

@@ -126,19 +126,10 @@ class OnCluster:
         return iter(self.each(task, *shared))
 
     def each(self, task: Callable[..., T], *shared: Any) -> list[T]:
-        with self._reaching():
-            return list(self.client.gather(self._submit(task, shared, None)))
+        return self._round(task, shared, lambda answers: answers)
 
     def total(self, task: Callable[..., Shares], *shared: Any) -> Shares:
-        with self._reaching():
-            while True:
-                answers = self._submit(task, shared, self._homes.of(self._parts))
-                while len(answers) > 1:
-                    groups = [answers[k : k + FAN_IN] for k in range(0, len(answers), FAN_IN)]
-                    answers = [self.client.submit(_sum, group, pure=False) for group in groups]
-                found = self._answer(answers[0])
-                if found is not None:
-                    return found
+        return tuple(self._round(task, shared, self._summed)[0])
 
     def keep(self, indices: Sequence[int]) -> None:
         self._parts = [self._parts[index] for index in indices]
@@ -147,26 +138,49 @@ class OnCluster:
         if self.client.status == "running":
             self.client.run(forget, fit, on_error="ignore")
 
-    def _submit(self, task: Callable[..., Any], shared: tuple[Any, ...], homes: Sequence[str] | None) -> list[Any]:
+    def _round(
+        self, task: Callable[..., Any], shared: tuple[Any, ...], combined: Callable[[list[Any]], list[Any]]
+    ) -> list[Any]:
+        """The results of a task on all partitions, combined on the workers; again if one of those goes away."""
+        from distributed import wait
+
+        with self._reaching(), self.client.as_current():
+            while True:
+                wait(self._parts)
+                results = self._results(combined(self._submit(task, shared)))
+                if results is not None:
+                    return results
+
+    def _results(self, futures: list[Any]) -> list[Any] | None:
+        """What comes of futures; None if a worker is gone that was to compute one."""
+        results: list[Any] = []
+        while len(results) < len(futures):
+            future = futures[len(results)]
+            try:
+                results.append(future.result(timeout=LOOK_SECONDS))
+            except TimeoutError:
+                if future.status == "error":
+                    raise
+                if not self._homes.complete():
+                    return None
+        return results
+
+    def _submit(self, task: Callable[..., Any], shared: tuple[Any, ...]) -> list[Any]:
         """One future per partition; what they share is a task of its own, so that it is sent, and kept, once."""
         common = self.client.submit(_same, shared, pure=False)
         count, token = len(self._parts), uuid4().hex
         keys = [f"{task.__name__}-{token}-{index}" for index in range(count)]
         arguments = ([task] * count, self._parts, range(count), [common] * count)
-        places = {} if homes is None else {"workers": dict(zip(keys, homes, strict=True)).__getitem__}
-        with annotate(**places):
+        homes = dict(zip(keys, self._homes.of(self._parts), strict=True))
+        with annotate(workers=homes.__getitem__):
             return list(self.client.map(_apply, *arguments, key=keys, pure=False))
 
-    def _answer(self, future: Any) -> Shares | None:
-        """What comes of a round; None if a worker went away on which it depends."""
-        while True:
-            try:
-                return tuple(future.result(timeout=LOOK_SECONDS))
-            except TimeoutError:
-                if future.done():
-                    raise
-                if not self._homes.complete():
-                    return None
+    def _summed(self, answers: list[Any]) -> list[Any]:
+        """The root of the tree of sums."""
+        while len(answers) > 1:
+            groups = [answers[k : k + FAN_IN] for k in range(0, len(answers), FAN_IN)]
+            answers = [self.client.submit(_sum, group, pure=False) for group in groups]
+        return answers
 
     @contextmanager
     def _reaching(self) -> Iterator[None]:
