@@ -13,7 +13,13 @@ from scipy.sparse import csr_array, issparse
 
 from setloss.bags import Bags
 from setloss.dask.errors import PartitionError
-from setloss.estimators.elements import Elements, elements_of_frames, elements_of_labels, squared_norms
+from setloss.estimators.elements import (
+    Elements,
+    check_features,
+    elements_of_frames,
+    elements_of_labels,
+    squared_norms,
+)
 from setloss.lattice import Array
 from setloss.solvers.problem import digest_of
 
@@ -72,6 +78,10 @@ class Report:
 def make_part(index: int, X: Any, y: Any, groups: Any = None, weights: Any = None) -> Part:
     """The arrays of a partition, refused with its number where they do not fit together or hold bad values."""
     rows = _features(index, X)
+    try:
+        check_features(rows)
+    except ValueError as error:
+        raise PartitionError(f"partition {index}: {error}") from None
     size = rows.shape[0]
     labels = _column(index, "y", y, size, columns=True)
     names = None if groups is None else _names(index, _column(index, "groups", groups, size))
