@@ -1,5 +1,6 @@
 """Figures: what is drawn where, in which colours, and what is refused."""
 
+import subprocess
 import sys
 
 import numpy as np
@@ -100,5 +101,9 @@ def test_what_cannot_be_drawn_is_refused():
 
 
 def test_figures_do_not_touch_pyplot():
-    plot_decomposition(decompose(Dice().on_counts(2, 2)))
-    assert "matplotlib.pyplot" not in sys.modules
+    script = (
+        "import sys; from setloss import Dice, decompose; from setloss.plots import plot_decomposition\n"
+        "plot_decomposition(decompose(Dice().on_counts(2, 2)))\n"
+        "assert 'matplotlib.pyplot' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)

@@ -205,3 +205,15 @@ def test_too_large_chunks_of_zarr(tmp_path, tracks):
         group.create_array(name, data=array, chunks=array.shape)
     with pytest.raises(DatasetError, match="are read whole"):
         open_data(tmp_path, partition_bytes=100)
+    assert open_data(tmp_path).X.numblocks == (1, 1)
+
+
+def test_too_large_row_groups_and_features_that_are_text(tmp_path, tracks):
+    X, y, groups = tracks
+    frame = pd.DataFrame(X, columns=list("abcde")).assign(label=y, group=groups)
+    frame.to_parquet(tmp_path / "one.parquet")
+    with pytest.raises(DatasetError, match=r"row groups of .* are read whole"):
+        open_data(tmp_path / "one.parquet", partition_bytes=100)
+    frame.assign(c="text").to_parquet(tmp_path / "two.parquet")
+    with pytest.raises(DatasetError, match=r"column 'c' of .* has type .*string; features are numbers"):
+        open_data(tmp_path / "two.parquet")

@@ -65,14 +65,14 @@ class EngineOptions:
         except ValueError as error:
             raise InputError(f"--memory: {error}") from None
 
-    def partition_bytes(self) -> int:
-        """How large partitions of X should be."""
+    def partition_bytes(self) -> int | None:
+        """How large partitions of X should be; None without a bound."""
+        from setloss.dask.collection import PARTITION_BYTES
         from setloss.dask.memory_limit import INTERPRETER
-        from setloss.dask.readers import PARTITION_BYTES
 
         bound = self.bytes()
         if bound is None:
-            return PARTITION_BYTES
+            return None
         share = bound // (self.workers or 1)
         return max(min(PARTITION_BYTES, (share - INTERPRETER) // 12), 1_000_000)
 

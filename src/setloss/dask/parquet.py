@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setloss.archives import DAMAGE
-from setloss.dask.collection import Collection
+from setloss.dask.collection import Collection, bytes_of_partitions
 from setloss.dask.repartition import ends_of_partitions, first_repeat
 from setloss.datasets.checks import reason
 from setloss.datasets.columns import Roles, roles_of
@@ -34,14 +34,16 @@ def open_parquet(
     labels: str | Sequence[str] | None,
     group: str | None,
     label: str | None,
-    partition_bytes: int,
+    partition_bytes: int | None,
 ) -> Collection:
     """A DataFrame over Parquet files, in partitions of whole bags."""
     import dask.dataframe as dd
 
     pieces, roles, widest = _row_groups(place, files, labels, group, label)
     single = widest == 4
-    rows = max(partition_bytes // (len(roles.features) * widest), 1)
+    width = len(roles.features) * widest
+    largest = max((piece.stop for piece in pieces), default=0) * width
+    rows = max(bytes_of_partitions(f"the row groups of {place}", largest, partition_bytes) // width, 1)
     total = sum(piece.stop for piece in pieces)
     if total == 0:
         raise DatasetError(f"{place} has no rows")
@@ -59,6 +61,8 @@ def _row_groups(
 ) -> tuple[list[Piece], Roles, int]:
     """All row groups in order, the roles of the columns, and the bytes of the widest feature, 4 or 8."""
     parquet, arrow_error = _pyarrow()
+    from pyarrow import types as arrow_types
+
     pieces: list[Piece] = []
     first: Roles | None = None
     widest = 4
@@ -75,7 +79,15 @@ def _row_groups(
             if set(roles.names) != set(first.names):
                 strange = sorted(set(roles.names) ^ set(first.names))[0]
                 raise DatasetError(f"{file} and {files[0]} differ in the column {strange!r}; give all files the same")
-            if any(str(schema.field(name).type) != "float" for name in roles.features):
+            types = {name: schema.field(name).type for name in roles.features}
+            for name, kind in types.items():
+                if not (
+                    arrow_types.is_floating(kind) or arrow_types.is_integer(kind) or arrow_types.is_boolean(kind)
+                ):
+                    raise DatasetError(
+                        f"column {name!r} of {file} has type {kind}; features are numbers, encode or remove it"
+                    )
+            if not all(arrow_types.is_float32(kind) for kind in types.values()):
                 widest = 8
             counts = [opened.metadata.row_group(k).num_rows for k in range(opened.num_row_groups)]
             pieces += [Piece(file, k, 0, count) for k, count in enumerate(counts) if count]

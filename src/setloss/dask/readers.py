@@ -15,15 +15,12 @@ from typing import Any
 import numpy as np
 
 from setloss.archives import DAMAGE
-from setloss.dask.collection import Collection
+from setloss.dask.collection import Collection, bytes_of_partitions
 from setloss.dask.mapped import RowsOnDisk
 from setloss.dask.parquet import open_parquet
 from setloss.dask.repartition import bag_ends, ends_of_partitions
 from setloss.datasets.checks import reason
 from setloss.datasets.data import DatasetError
-
-PARTITION_BYTES = 64_000_000
-"""Bytes of X in a partition, about."""
 
 
 def open_data(
@@ -32,7 +29,7 @@ def open_data(
     labels: str | Sequence[str] | None = None,
     group: str | None = None,
     label: str | None = None,
-    partition_bytes: int = PARTITION_BYTES,
+    partition_bytes: int | None = None,
 ) -> Collection:
     """Tracks or label sets on disk, not read yet.
 
@@ -44,7 +41,8 @@ def open_data(
     labels, group, label
         Parquet: as for `setloss.datasets.read_parquet`.
     partition_bytes
-        How many bytes of X a partition should take.
+        How many bytes of X a partition should take; by default 64 MB, or as much as is read at once anyway (a row
+        group of Parquet, a chunk of zarr).
     """
     place = Path(path)
     if not place.exists():
@@ -90,7 +88,7 @@ def _zarr_arrays(folder: Path) -> dict[str, Any]:
     return found
 
 
-def _open_arrays(folder: Path, arrays: dict[str, Any], partition_bytes: int) -> Collection:
+def _open_arrays(folder: Path, arrays: dict[str, Any], partition_bytes: int | None) -> Collection:
     import dask.array as da
 
     for name in ("X", "y"):
@@ -104,27 +102,16 @@ def _open_arrays(folder: Path, arrays: dict[str, Any], partition_bytes: int) -> 
             raise DatasetError(f"{name} of {folder} has shape {array.shape} and X {X.shape}; give both the same rows")
     groups = np.asarray(arrays["groups"][:]) if "groups" in arrays else None
     width = max(X.shape[1] * X.dtype.itemsize, 1)
-    npartitions = max(-(-X.shape[0] * width // partition_bytes), 1)
+    chunk = 0 if isinstance(X, RowsOnDisk) else math.prod(X.chunks) * X.dtype.itemsize
+    size = bytes_of_partitions(f"the chunks of X of {folder}", chunk, partition_bytes)
+    npartitions = max(-(-X.shape[0] * width // size), 1)
     try:
         ends = np.arange(1, X.shape[0] + 1) if groups is None else bag_ends(groups)
     except ValueError as error:
         raise DatasetError(f"{folder}: {error}") from None
     cuts = ends_of_partitions(ends, npartitions)
     chunks = tuple(np.diff(np.concatenate(([0], cuts))).tolist())
-    rows = X.array(chunks) if isinstance(X, RowsOnDisk) else _chunked(folder, X, chunks, partition_bytes)
+    rows = X.array(chunks) if isinstance(X, RowsOnDisk) else da.from_zarr(X).rechunk((chunks, -1))
     y = np.asarray(arrays["y"][:])
     lazy = [da.from_array(column, chunks=(chunks, *column.shape[1:])) for column in (y, groups) if column is not None]
     return Collection(rows, *lazy)
-
-
-def _chunked(folder: Path, X: Any, chunks: tuple[int, ...], partition_bytes: int) -> Any:
-    """A zarr array, whose own chunks are read whole."""
-    import dask.array as da
-
-    size = math.prod(X.chunks) * X.dtype.itemsize
-    if size > 4 * partition_bytes:
-        raise DatasetError(
-            f"the chunks of X of {folder} take {size} bytes and are read whole; rewrite it with chunks of at most "
-            f"{4 * partition_bytes} bytes, or allow more memory"
-        )
-    return da.from_zarr(X).rechunk((chunks, -1))
