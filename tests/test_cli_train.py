@@ -7,14 +7,13 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from command_line import complaint, parsed, run
+from command_line import complaint, interrupted, parsed, run
 from setloss import CostCurve, FBeta, Tversky, loss_named
 from setloss.datasets import load, make_toy
 from setloss.estimators import BagClassifier, BagClassifierCV, SetClassifier, SetClassifierCV
@@ -530,36 +529,6 @@ def test_training_resumes_from_a_checkpoint(folder):
 
 
 # ------------------------------------------------------------------ the bar, and Ctrl-C
-
-
-def interrupted(sign, *arguments):
-    """Run in a terminal of 80 columns, press Ctrl-C once it shows `sign`; standard output, and what it showed."""
-    pty = pytest.importorskip("pty")
-    master, slave = pty.openpty()
-    program = subprocess.Popen(
-        [sys.executable, "-m", "setloss.cli", *map(str, arguments)],
-        stdout=subprocess.PIPE, stderr=slave, text=True, env=os.environ | {"TERM": "xterm", "COLUMNS": "80"},
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),  # ignored in the background
-    )  # fmt: skip
-    os.close(slave)
-    shown, pressed, deadline = "", False, time.monotonic() + 50
-    with os.fdopen(master, "rb", buffering=0) as terminal, program:
-        while time.monotonic() < deadline:
-            try:
-                chunk = terminal.read(65536)
-            except OSError:  # the program has closed its end
-                break
-            shown += chunk.decode(errors="replace")
-            if sign in shown and not pressed:
-                program.send_signal(signal.SIGINT)
-                pressed = True
-        else:
-            program.kill()
-        out = program.stdout.read()
-    assert pressed, shown
-    assert program.returncode == 130, shown
-    assert "Traceback" not in shown
-    return out, shown
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from command_line import complaint, parsed, run
+from command_line import complaint, interrupted, parsed, run
 from partitions.parted import frames, label_sets
 from setloss.dask.memory_limit import INTERPRETER, in_bytes
 from setloss.estimators import BagClassifier, SetClassifier
@@ -116,15 +116,37 @@ def test_workers_of_this_machine(data, here):
     assert evaluated["losses"]["dice"]["mean"] == pytest.approx(found["training_loss"])
 
 
+def test_ctrl_c_in_a_terminal_does_not_kill_the_workers(data, here):
+    words = (
+        "train",
+        data / "arrays",
+        "--workers",
+        2,
+        "--C",
+        1000,
+        "--tol",
+        0,
+        "--max-iter",
+        10**8,
+        "--model",
+        "m.skops",
+    )
+    _, shown = interrupted("iteration 3", *words, everyone=True)
+    assert "interrupted after" in shown
+    assert load_model("m.skops").coef_.shape == (1, 5)
+
+
 def test_what_does_not_go_together(data, here):
     train = ("train", data / "arrays", "--model", "m.skops")
     assert "not both" in complaint(*train, "--dask", "tcp://127.0.0.1:1", "--workers", "2")
     assert "their own limits" in complaint(*train, "--dask", "tcp://127.0.0.1:1", "--memory", "1GB")
     assert "--memory" in complaint(*train, "--memory", "much")
     assert "is too little" in complaint(*train, "--memory", "100MB")
+    assert "each takes at least 700 MB" in complaint(*train, "--memory", "1GB", "--workers", "2")
     assert "--cv" in complaint(*train, "--memory", "1GB", "--cv", "3")
     assert "svmlight" in complaint(*train, "--memory", "1GB", "--features", "3")
     assert "no solver 'n_slack'" in complaint(*train, "--memory", "1GB", "--solver", "n_slack")
+    assert "is a folder; folders are read in partitions, with --memory" in complaint(*train)
     assert "there is no file or folder" in complaint("train", "gone", "--memory", "1GB", "--model", "m.skops")
     assert "--group" in complaint("train", data / "tracks", "--memory", "1GB", "--model", "m.skops")
     run("train", data / "sets", "--memory", "1GB", *QUICK, "--model", "sets.skops")

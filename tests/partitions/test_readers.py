@@ -6,7 +6,7 @@ import pytest
 
 from partitions.parted import frames, label_sets
 from setloss import estimators
-from setloss.dask import BagClassifier, SetClassifier, open_data, repartition_by_group
+from setloss.dask import BagClassifier, PartitionError, SetClassifier, open_data, repartition_by_group
 from setloss.dask.mapped import RowsOnDisk
 from setloss.dask.repartition import ends_of_partitions, whole_bag_chunks
 from setloss.datasets import DatasetError
@@ -158,6 +158,7 @@ def test_broken_folders_of_arrays(tmp_path, tracks):
     X, y, groups = tracks
     assert "no array y" in broken(_new(tmp_path), tracks, {"y": None})
     assert "same rows" in broken(_new(tmp_path), tracks, {"y": y[:-1]})
+    assert "no groups; add groups" in broken(_new(tmp_path), tracks, {"groups": None})
     assert "do not follow each other" in broken(_new(tmp_path), tracks, {"groups": back_again(groups)})
     assert "matrix" in broken(_new(tmp_path), tracks, {"X": X[:, 0]})
     assert "matrix" in broken(_new(tmp_path), tracks, {"X": np.asfortranarray(X)})
@@ -193,8 +194,21 @@ def test_other_broken_data(tmp_path, tracks):
     with pytest.raises(DatasetError, match="differ in the column"):
         open_data(folder)
     folder = write(_new(tmp_path), "npy", X, y, groups)
-    with pytest.raises(DatasetError, match="no Parquet"):
+    with pytest.raises(DatasetError, match="name columns of Parquet files"):
         open_data(folder, group="bag")
+
+
+def test_files_in_folders_of_a_folder_and_a_chunk_that_is_broken(tmp_path, tracks):
+    X, y, groups = tracks
+    (tmp_path / "day=0").mkdir()
+    write(tmp_path / "day=0", "parquet", X, y, groups)
+    assert len(open_data(tmp_path).X) == len(y)
+    folder = write(_new(tmp_path), "zarr", X, y, groups)
+    chunk = next(file for file in (folder / "X" / "c").rglob("*") if file.is_file())
+    chunk.write_bytes(b"nothing of the kind")
+    found = open_data(folder)
+    with pytest.raises(PartitionError, match="partition 0 cannot be read"):
+        BagClassifier().fit(found.X, *found.targets)
 
 
 def test_too_large_chunks_of_zarr(tmp_path, tracks):

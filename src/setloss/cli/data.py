@@ -74,6 +74,10 @@ class DataOptions:
     def _load(self, known: dict[str, Any]) -> "LabelSets | Tracks":
         from setloss.datasets import DatasetError, load
 
+        if self.data.is_dir():
+            raise InputError(
+                f"{self.data} is a folder; folders are read in partitions, with --memory, --workers or --dask"
+            )
         given = {
             "labels": self._labels(),
             "group": self.group,

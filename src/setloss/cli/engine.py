@@ -1,5 +1,7 @@
 """Where the work is done: in this process by default, on Dask workers, or from disk within a bound on memory."""
 
+import logging
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,6 +13,8 @@ from setloss.cli.errors import InputError
 
 PANEL = "Beyond memory and one machine (DATA: Parquet, a folder of X.npy, y.npy, groups.npy, or zarr)"
 CONNECT_SECONDS = 20
+WORKER_BYTES = 700_000_000
+"""Least memory of a worker: Python and its libraries, and room below the share at which Dask pauses it."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +58,12 @@ class EngineOptions:
             raise InputError("give --dask, for workers that are there, or --workers, to start some; not both")
         if self.dask is not None and self.memory is not None:
             raise InputError("--memory is for this machine; the workers of --dask have their own limits")
-        self.bytes()
+        bound = self.bytes()
+        if bound is not None and self.workers is not None and bound // self.workers < WORKER_BYTES:
+            raise InputError(
+                f"--memory {self.memory} is too little for {self.workers} workers; each takes at least "
+                f"{WORKER_BYTES // 10**6} MB"
+            )
 
     def bytes(self) -> int | None:
         """The bound on memory."""
@@ -84,6 +93,7 @@ class EngineOptions:
             return
         from distributed import Client, LocalCluster
 
+        logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what is lost is said in a sentence of ours
         if self.dask is not None:
             try:
                 client = Client(self.dask, timeout=CONNECT_SECONDS, set_as_default=False)
@@ -96,7 +106,21 @@ class EngineOptions:
         limit = "auto" if bound is None else bound // (self.workers or 1)
         sizes = {"n_workers": self.workers, "threads_per_worker": 1, "memory_limit": limit}
         with (
-            LocalCluster(**sizes, dashboard_address=":0", silence_logs=40) as cluster,
+            LocalCluster(**sizes, dashboard_address=":0", silence_logs=logging.CRITICAL) as cluster,
             Client(cluster, set_as_default=False) as client,
         ):
+            client.register_plugin(deaf_workers())
             yield client
+
+
+def deaf_workers() -> Any:
+    """Ctrl-C in a terminal goes to all processes; ours decides what becomes of the workers."""
+    from distributed import WorkerPlugin
+
+    class IgnoreInterrupts(WorkerPlugin):  # type: ignore[misc]
+        name = "ignore-interrupts"
+
+        def setup(self, worker: Any) -> None:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    return IgnoreInterrupts()

@@ -1,11 +1,16 @@
 """Training, predicting and evaluating on data in partitions: the commands, on `setloss.dask`."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NoReturn
+
+import typer
 
 from setloss.cli.data import DataOptions
 from setloss.cli.engine import EngineOptions
 from setloss.cli.errors import InputError
+
+LOST = 3
+"""Exit code of a command whose cluster is gone."""
 
 
 def open_partitions(data: DataOptions, engine: EngineOptions) -> Any:
@@ -66,10 +71,19 @@ def _scaled_frame(frame: Any, names: list[str], features: Any) -> Any:
     return scaled
 
 
+def raise_lost(error: Exception) -> NoReturn:
+    """End a command whose cluster is gone."""
+    from setloss.cli.progress import say
+
+    say(str(error).replace("checkpoint=", "--checkpoint"))
+    raise typer.Exit(LOST) from None
+
+
 def answers(collection: Any, client: Any, task: Any, *shared: Any) -> Iterator[Any]:
     """What a task makes of each partition, in order."""
     from setloss.dask.collections import parts_of
     from setloss.dask.engines import OnCluster, OneByOne
+    from setloss.solvers.loop import OutOfReachError
 
     parts = parts_of(collection.X, *collection.targets).delayed
     engine = OneByOne(parts) if client is None else OnCluster(client, parts)
@@ -77,6 +91,8 @@ def answers(collection: Any, client: Any, task: Any, *shared: Any) -> Iterator[A
         yield from engine.stream(task, *shared)
     except ValueError as error:
         raise InputError(str(error)) from None
+    except OutOfReachError as error:
+        raise_lost(error)
 
 
 def scores_of_part(source: Any, index: int, model: Any) -> tuple[Any, Any]:

@@ -14,11 +14,10 @@ from setloss.cli.engine import EngineOptions
 from setloss.cli.errors import InputError
 from setloss.cli.models import check_model_path, write_model
 from setloss.cli.options import LossOptions, TrainingOptions
-from setloss.cli.partitions import estimator_for, open_partitions, standardized
+from setloss.cli.partitions import estimator_for, open_partitions, raise_lost, standardized
 from setloss.cli.spread import spread
 
 INTERRUPTED = 130
-LOST = 3
 
 EPILOG = (
     "Exit codes: 0 fine, also where a limit came before the gap asked for (a sentence on standard error and the "
@@ -91,15 +90,17 @@ def _fit_partitions(
     def fit(watch: Any) -> Any:
         parameters = training.shared() | training.single() | {"loss": objective, "callbacks": (watch,)}
         estimator = estimator_for(examples, client, engine, **parameters)
-        if not training.standardize:
-            return estimator.fit(examples.X, *examples.targets)
-        scaled, features = standardized(examples, client)
-        estimator.fit(scaled.X, *scaled.targets)
-        features.fold(estimator)
+        if training.standardize:
+            scaled, features = standardized(examples, client)
+            estimator.fit(scaled.X, *scaled.targets)
+            features.fold(estimator)
+        else:
+            estimator.fit(examples.X, *examples.targets)
+        values.append(estimator.losses(examples.X, *examples.targets))
         return estimator
 
-    fitted = _watched(fit, training)
-    return fitted.to_local(), fitted.losses(examples.X, *examples.targets)
+    values: list[Any] = []
+    return _watched(fit, training).to_local(), values[0]
 
 
 def _watched(fit: Callable[[Any], Any], training: TrainingOptions) -> Any:
@@ -115,8 +116,7 @@ def _watched(fit: Callable[[Any], Any], training: TrainingOptions) -> Any:
             warnings.simplefilter("ignore", ConvergenceWarning)  # said in our own words
             estimator = fit(watch)
     except OutOfReachError as error:
-        say(str(error))
-        raise typer.Exit(LOST) from None
+        raise_lost(error)
     except (ValueError, DecompositionError) as error:
         raise InputError(str(error)) from None
     except (NoModelYetError, KeyboardInterrupt):

@@ -12,7 +12,7 @@ from uuid import uuid4
 
 from dask import annotate
 
-from setloss.dask.errors import ClusterLostError
+from setloss.dask.errors import ClusterLostError, PartitionError
 from setloss.dask.homes import Homes
 from setloss.dask.memory import forget
 from setloss.dask.part import Part
@@ -69,11 +69,15 @@ class OnDisk:
     """A partition that is read when it is asked for, once."""
 
     delayed: Any
+    index: int
     part: Part | None = None
 
     def read(self) -> Part:
         if self.part is None:
-            self.part = self.delayed.compute(scheduler="synchronous")
+            try:
+                self.part = self.delayed.compute(scheduler="synchronous")
+            except (OSError, RuntimeError) as error:
+                raise PartitionError(f"partition {self.index} cannot be read: {error}") from error
         return self.part
 
 
@@ -91,7 +95,7 @@ class OneByOne:
         for index, part in enumerate(self._parts):
             if self._watch is not None:
                 self._watch(index + 1, len(self._parts))
-            yield task(OnDisk(part), index, *shared)
+            yield task(OnDisk(part, index), index, *shared)
 
     def each(self, task: Callable[..., T], *shared: Any) -> list[T]:
         return list(self.stream(task, *shared))
@@ -163,6 +167,10 @@ class OnCluster:
                     raise
                 if not self._homes.complete():
                     return None
+            except (OSError, RuntimeError) as error:
+                if future.status == "error":  # of the task, not of the way to it
+                    raise PartitionError(f"a partition cannot be read where its worker is: {error}") from error
+                raise
         return results
 
     def _submit(self, task: Callable[..., Any], shared: tuple[Any, ...]) -> list[Any]:

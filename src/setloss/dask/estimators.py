@@ -45,6 +45,13 @@ class DaskModel(LinearSetModel):
         self.client = client
         self.memory = memory
 
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        """The parameters that differ from their defaults, as scikit-learn shows them."""
+        usual = type(self)().get_params(deep=False)
+        changed = {name: value for name, value in self.get_params(deep=False).items() if value is not usual[name]}
+        given = ", ".join(f"{name}={value!r}" for name, value in changed.items() if value != usual[name])
+        return f"{type(self).__name__}({given})"
+
     @classmethod
     def _get_param_names(cls) -> list[str]:
         return sorted([*LinearSetModel._get_param_names(), "client", "memory"])

@@ -57,8 +57,12 @@ def check_memory(memory: int, shape: tuple[int, int], found: Survey, *, steps: b
     if needed <= memory:
         return False
     raise ValueError(
-        f"memory={memory / 1e9:.3g} GB is too little; this fit needs about {needed / 1e9:.3g} GB: "
-        f"{COPIES} times the largest partition ({found.largest / 1e9:.3g} GB), {(needed - fixed) / 1e9:.3g} GB for "
-        f"{found.elements} elements, and the rest. Make smaller partitions, or allow more"
+        f"memory={_words(memory)} is too little; this fit needs about {_words(needed)}: {_words(INTERPRETER)} for "
+        f"Python and its libraries, {COPIES} times the largest partition of {_words(found.largest)}, "
+        f"{_words(needed - fixed)} for {found.elements} elements, and some vectors. Allow more, make smaller parts"
         + (', or take solver="cutting_plane"' if asked and needs[False] <= memory else "")
     )
+
+
+def _words(amount: int) -> str:
+    return f"{amount / 1e9:.2f} GB" if amount >= 10**9 else f"{amount / 1e6:.1f} MB"

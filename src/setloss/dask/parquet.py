@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from setloss.archives import DAMAGE
 from setloss.dask.collection import Collection, bytes_of_partitions
-from setloss.dask.repartition import ends_of_partitions, first_repeat
+from setloss.dask.repartition import ends_of_partitions, first_repeat, plain
 from setloss.datasets.checks import reason
 from setloss.datasets.columns import Roles, roles_of
 from setloss.datasets.data import DatasetError
@@ -114,8 +114,8 @@ def _bag_ends(place: Path, pieces: Sequence[Piece], group: str) -> NDArray[np.in
     again = first_repeat(runs)
     if again is not None:
         raise DatasetError(
-            f"the frames of bag {runs[again]!r} do not follow each other: it comes back at row {at[again] + 1} of "
-            f"{place}. Sort the rows by bag, for instance with repartition_by_group of setloss.dask"
+            f"the frames of bag {plain(runs[again])!r} do not follow each other: it comes back at row "
+            f"{at[again] + 1} of {place}. Sort the rows by bag, for instance by setloss.dask.repartition_by_group"
         )
     return np.append(at[1:], row)
 

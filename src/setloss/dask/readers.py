@@ -52,12 +52,12 @@ def open_data(
             f"{place} is not read in partitions; what is are Parquet files and folders of them, folders of X.npy, "
             "y.npy and groups.npy, and zarr groups"
         )
-    tables = [place] if place.is_file() else sorted(place.glob("*.parquet"))
+    tables = [place] if place.is_file() else sorted(place.rglob("*.parquet"))
     if tables:
         return open_parquet(place, tables, labels, group, label, partition_bytes)
-    if labels is not None or group is not None or label is not None:
-        raise DatasetError(f"{place} holds no Parquet files; labels=, group= and label= name columns of those")
     arrays = _npy_arrays(place) if (place / "X.npy").exists() else _zarr_arrays(place)
+    if labels is not None or group is not None or label is not None:
+        raise DatasetError(f"{place} holds arrays; labels=, group= and label= name columns of Parquet files")
     return _open_arrays(place, arrays, partition_bytes)
 
 
@@ -69,7 +69,9 @@ def _npy_arrays(folder: Path) -> dict[str, Any]:
             try:
                 found[name] = RowsOnDisk.of_npy(file) if name == "X" else np.load(file, allow_pickle=False)
             except (*DAMAGE, ValueError) as error:
-                raise DatasetError(f"{file} is not a complete .npy file: {reason(error)}") from None
+                raise DatasetError(
+                    f"{file} cannot be used: {getattr(error, 'strerror', None) or reason(error)}"
+                ) from None
     return found
 
 
@@ -83,7 +85,7 @@ def _zarr_arrays(folder: Path) -> dict[str, Any]:
         found = {name: group[name] for name in ("X", "y", "groups") if name in group}
     except (*DAMAGE, ValueError, KeyError, TypeError) as error:
         raise DatasetError(
-            f"{folder} is no folder of Parquet files, has no X.npy, and is no zarr group ({reason(error)})"
+            f"{folder} holds no Parquet files and no X.npy, and is no zarr group ({reason(error)})"
         ) from None
     return found
 
@@ -101,6 +103,11 @@ def _open_arrays(folder: Path, arrays: dict[str, Any], partition_bytes: int | No
         if len(array.shape) == 0 or array.shape[0] != X.shape[0]:
             raise DatasetError(f"{name} of {folder} has shape {array.shape} and X {X.shape}; give both the same rows")
     groups = np.asarray(arrays["groups"][:]) if "groups" in arrays else None
+    if groups is None and len(arrays["y"].shape) == 1:
+        raise DatasetError(
+            f"{folder} has one label a row and no groups; add groups with the bag of each row, or numpy.arange if "
+            "every row is one"
+        )
     width = max(X.shape[1] * X.dtype.itemsize, 1)
     chunk = 0 if isinstance(X, RowsOnDisk) else math.prod(X.chunks) * X.dtype.itemsize
     size = bytes_of_partitions(f"the chunks of X of {folder}", chunk, partition_bytes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,8 @@ def repartition_by_group(X: Any, *columns: Any, groups: Any, npartitions: int | 
     -------
     The DataFrame; or the arrays X, columns... and groups, as a tuple.
     """
+    if npartitions is not None and (not isinstance(npartitions, Integral) or npartitions < 1):
+        raise ValueError(f"npartitions is a whole number, at least 1; got {npartitions!r}")
     if is_frame(X):
         if columns or not isinstance(groups, str) or groups not in X.columns:
             raise ValueError(
@@ -71,10 +74,15 @@ def bag_ends(names: NDArray[Any]) -> NDArray[np.intp]:
     again = first_repeat(runs)
     if again is not None:
         raise ValueError(
-            f"the frames of bag {runs[again]!r} do not follow each other (it comes back at row {starts[again]}); "
-            "sort the rows by bag, or use a DataFrame, which is shuffled"
+            f"the frames of bag {plain(runs[again])!r} do not follow each other (it comes back at row "
+            f"{starts[again]}); sort the rows by bag, or use a DataFrame, which is shuffled"
         )
     return np.append(changes, len(names))
+
+
+def plain(name: Any) -> Any:
+    """A name as Python writes it."""
+    return name.item() if isinstance(name, np.generic) else name
 
 
 def first_repeat(names: NDArray[Any]) -> int | None:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from setloss.dask.engines import Engine
 from setloss.dask.errors import PartitionError
 from setloss.dask.part import Kind, Report, inspect_part, name_of_hash
+from setloss.dask.repartition import plain
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +93,7 @@ def _two_classes(reports: Sequence[Report]) -> NDArray[Any]:
             )
         seen = together
     if seen is None or len(seen) < 2:
-        only = "none" if seen is None else repr(seen[0])
+        only = "none" if seen is None else repr(plain(seen[0]))
         raise ValueError(f"y has only one class, {only}, in all partitions together; training needs both")
     return seen
 
@@ -117,6 +118,6 @@ def _whole_bags(engine: Engine, reports: Sequence[Report]) -> None:
     first, second = sorted(owners[order[twice[0] : twice[0] + 2]].tolist())
     name = next(name for name in engine.each(name_of_hash, ids[order[twice[0]]]) if name is not None)
     raise PartitionError(
-        f"the bag {name!r} has frames in partitions {first} and {second} ({len(twice)} bags are split like this); "
-        "a bag must lie in one partition. setloss.dask.repartition_by_group sees to that."
+        f"the bag {plain(name)!r} has frames in partitions {first} and {second} ({len(twice)} bags are split like "
+        "this); a bag must lie in one partition. setloss.dask.repartition_by_group sees to that."
     )

@@ -10,6 +10,9 @@ from pathlib import Path
 from setloss.datasets.checks import Place, listed, not_utf8, reason, refuse_repeats, shown
 from setloss.datasets.data import DatasetError
 
+MAX_CELL = 131_072
+"""Most characters of a cell of a CSV file."""
+
 
 @dataclass(frozen=True)
 class Roles:
@@ -113,6 +116,7 @@ class CsvPlaces(Places):
 
 def csv_records(path: Path) -> Iterator[tuple[int, list[str]]]:
     """The line and the cells of every row of a CSV file but blank ones."""
+    csv.field_size_limit(MAX_CELL)  # one for the whole process, which other readers change
     try:
         with path.open(encoding="utf-8-sig", newline="") as lines:
             reader = csv.reader(lines, strict=True)
