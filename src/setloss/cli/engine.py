@@ -11,7 +11,7 @@ import typer
 
 from setloss.cli.errors import InputError
 
-PANEL = "Beyond memory and one machine (DATA: Parquet, a folder of X.npy, y.npy, groups.npy, or zarr)"
+PANEL = "Beyond memory and one machine (DATA: Parquet, .npy, zarr)"
 CONNECT_SECONDS = 20
 WORKER_BYTES = 700_000_000
 """Least memory of a worker: Python and its libraries, and room below the share at which Dask pauses it."""

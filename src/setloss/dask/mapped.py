@@ -41,7 +41,8 @@ class RowsOnDisk:
             offset = stream.tell()
         if len(shape) != 2 or dtype.hasobject or (columns_first and min(shape) > 1):
             raise ValueError(
-                f"it holds an array of shape {shape} and type {dtype}, not a matrix of numbers in row order"
+                f"it holds an array of shape {shape} and type {dtype}, not a matrix of numbers in row order; save "
+                "numpy.ascontiguousarray of it"
             )
         found = cls(file, offset, dtype, shape)
         if file.stat().st_size < offset + shape[0] * found.row_bytes:

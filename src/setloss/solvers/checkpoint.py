@@ -44,7 +44,9 @@ class Checkpoint:
         if not target.parent.is_dir():
             raise CheckpointError(f"the folder of the checkpoint {target} does not exist; create it first")
         if not os.access(target.parent, os.W_OK | os.X_OK):
-            raise CheckpointError(f"the checkpoint {target} cannot be written: its folder is not ours; give another")
+            raise CheckpointError(
+                f"the checkpoint {target} cannot be written: its folder does not let us; give another"
+            )
         bags = 0 if problem.surrogate is None else len(problem.surrogate.bags)
         return cls(target, f"{method}:{problem.fingerprint()}", bags)
 
