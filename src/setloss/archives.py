@@ -92,7 +92,7 @@ def _judge(archive: zipfile.ZipFile, limit: int) -> None:
 def array_header(archive: zipfile.ZipFile, name: str) -> Header:
     """Shape and dtype of a member that holds an array of plain values and is as long as they say."""
     with archive.open(name) as stream:
-        shape, _, dtype = _parsed_header(stream)
+        shape, _, dtype = npy_header(stream)
         start = stream.tell()
     if dtype.hasobject:
         raise ArchiveError("holds Python objects")
@@ -102,7 +102,8 @@ def array_header(archive: zipfile.ZipFile, name: str) -> Header:
     return Header(shape, dtype)
 
 
-def _parsed_header(stream: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+def npy_header(stream: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Shape, whether columns come first, and dtype, from where an array begins."""
     version = np.lib.format.read_magic(stream)
     if version == (1, 0):
         return np.lib.format.read_array_header_1_0(stream)

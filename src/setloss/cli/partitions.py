@@ -107,8 +107,8 @@ def losses_of_part(source: Any, index: int, model: Any, losses: dict[str, Any]) 
     """The losses of every bag, by name."""
     import numpy as np
 
-    from setloss.cli.models import scores_of
     from setloss.dask.part import Kind, inspect_part
+    from setloss.dask.tasks import judged_elements
 
     part = source.read()
     kind: Kind = "sets" if part.groups is None else "bags"
@@ -116,7 +116,6 @@ def losses_of_part(source: Any, index: int, model: Any, losses: dict[str, Any]) 
     strange = set(inspect_part(source, index, kind, False).classes.tolist()) - set(known)
     if strange:
         raise ValueError(f"partition {index} has the label {strange.pop()!r}; the model knows {known}")
-    elements = part.elements(kind, model.classes_[1])
-    predicted = (scores_of(model, part.X) > 0)[elements.rows, elements.tasks]
-    groups = np.repeat(np.arange(len(elements.bags)), elements.bags.sizes)
+    W = np.hstack([model.coef_, model.intercept_[:, None]])
+    elements, predicted, groups = judged_elements(part, kind, model.classes_[1], W, 1.0)
     return {name: loss(elements.truth, predicted, groups=groups) for name, loss in losses.items()}

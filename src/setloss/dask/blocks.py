@@ -9,12 +9,11 @@ import numpy as np
 from setloss.dask.tasks import Point, Share, Source, Spec, share_of
 from setloss.lattice import Array
 from setloss.solvers import FrankWolfe
+from setloss.solvers.frank_wolfe import measure_gaps, recombined_parameters
 from setloss.solvers.loop import State
 
 FEWER_CUTS = 8
 """Active cuts per bag: half of what a fit in one process keeps."""
-
-_DUAL_POINT = ("atoms", "atom_offsets", "weights", "slopes", "offsets")
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,8 +55,6 @@ class Block:
 
 def cut_and_step(source: Source, index: int, spec: Spec, point: Point, order: Order) -> tuple[Array, ...]:
     """The shares of offset and slope of the plane that touches R at a point, and of the plane of the blocks."""
-    from setloss.solvers.kernels import recombine
-
     share = share_of(source, index, spec)
     with share.notes.lock:
         problem = share.problem
@@ -66,8 +63,7 @@ def cut_and_step(source: Source, index: int, spec: Spec, point: Point, order: Or
         block: Block = share.notes.get("block") or _empty_block(share, index)
         _improve(share, block, order, index)
         arrays = block.state.arrays
-        recombine(problem.surrogate.bags.offsets, *(arrays[name] for name in _DUAL_POINT))
-        block.image = problem.parameters(arrays["slopes"])
+        block.image = recombined_parameters(problem, arrays)
         block.shares |= dict(zip(order.new_ids, (plane, block.image), strict=True))
         share.notes["block"] = block
         offsets = (problem.costs @ cuts.offsets, problem.costs @ arrays["offsets"])
@@ -87,9 +83,7 @@ def _improve(share: Share, block: Block, order: Order, index: int) -> None:
     """Epochs of Frank-Wolfe on the block, beginning with its gaps at the view of W."""
     problem, arrays = share.problem, block.state.arrays
     arrays["parameters"] = block.view(order)
-    margins = problem.margins(arrays["parameters"])
-    heights = arrays["offsets"] - problem.surrogate.bags.totals(arrays["slopes"] * margins)
-    arrays["gaps"][:] = np.maximum(problem.cuts(margins).values - heights, 0.0)
+    measure_gaps(problem, arrays)
     method = _method(share.spec, index)
     for epoch in range(order.epochs):
         method.epoch(problem, block.state, order.number * order.epochs + epoch)

@@ -39,16 +39,15 @@ def parts_of(X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> P
     )
 
 
-def row_blocks(X: Any) -> list[Any]:
-    """The blocks of rows of a two-dimensional dask array, all columns together."""
+def whole_rows(X: Any) -> Any:
+    """A two-dimensional dask array with all columns of a row in one block."""
     if X.ndim != 2:
         raise ValueError(f"X must have two axes, rows and features; got {X.ndim}")
-    whole = X if X.numblocks[1] == 1 else X.rechunk({1: -1})
-    return list(whole.to_delayed()[:, 0])
+    return X if X.numblocks[1] == 1 else X.rechunk({1: -1})
 
 
 def _of_array(X: Any, y: Any, groups: Any, sample_weight: Any) -> Parts:
-    blocks = row_blocks(X)
+    blocks = list(whole_rows(X).to_delayed()[:, 0])
     named = {"y": y, "groups": groups, "sample_weight": sample_weight}
     columns = [_aligned(name, values, X) for name, values in named.items()]
     return Parts(_delayed_parts(blocks, columns))

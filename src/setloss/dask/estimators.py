@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 import setloss.estimators as local
-from setloss.dask.collections import Parts, parts_of, row_blocks
+from setloss.dask.collections import Parts, parts_of, whole_rows
 from setloss.dask.engines import Engine, OnCluster, OneByOne
 from setloss.dask.kinds import is_array, is_frame
 from setloss.dask.local_steps import LocalSteps
@@ -138,8 +138,7 @@ class DaskModel(LinearSetModel):
         if not is_array(X):
             return getattr(model, method)(X)
         vars(model).pop("feature_names_in_", None)
-        row_blocks(X)
-        whole = X if X.numblocks[1] == 1 else X.rechunk({1: -1})
+        whole = whole_rows(X)
         if self._kind == "bags" or self._flat:
             return whole.map_blocks(_apply_to_block, model, method, dtype=dtype, drop_axis=1, meta=np.empty(0, dtype))
         chunks = (whole.chunks[0], (len(self.coef_),))

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from setloss.archives import npy_header
+
 
 @dataclass(frozen=True)
 class RowsOnDisk:
@@ -35,9 +37,7 @@ class RowsOnDisk:
     def of_npy(cls, file: Path) -> RowsOnDisk:
         """The matrix of a .npy file, whose length must be what its header promises."""
         with file.open("rb") as stream:
-            version = np.lib.format.read_magic(stream)
-            read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-            shape, columns_first, dtype = read(stream)
+            shape, columns_first, dtype = npy_header(stream)
             offset = stream.tell()
         if len(shape) != 2 or dtype.hasobject or (columns_first and min(shape) > 1):
             raise ValueError(

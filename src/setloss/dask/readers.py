@@ -18,7 +18,7 @@ from setloss.archives import DAMAGE
 from setloss.dask.collection import Collection, bytes_of_partitions
 from setloss.dask.mapped import RowsOnDisk
 from setloss.dask.parquet import open_parquet
-from setloss.dask.repartition import bag_ends, ends_of_partitions
+from setloss.dask.repartition import bag_ends, chunks_between
 from setloss.datasets.checks import reason
 from setloss.datasets.data import DatasetError
 
@@ -116,8 +116,7 @@ def _open_arrays(folder: Path, arrays: dict[str, Any], partition_bytes: int | No
         ends = np.arange(1, X.shape[0] + 1) if groups is None else bag_ends(groups)
     except ValueError as error:
         raise DatasetError(f"{folder}: {error}") from None
-    cuts = ends_of_partitions(ends, npartitions)
-    chunks = tuple(np.diff(np.concatenate(([0], cuts))).tolist())
+    chunks = chunks_between(ends, npartitions)
     rows = X.array(chunks) if isinstance(X, RowsOnDisk) else da.from_zarr(X).rechunk((chunks, -1))
     y = np.asarray(arrays["y"][:])
     lazy = [da.from_array(column, chunks=(chunks, *column.shape[1:])) for column in (y, groups) if column is not None]

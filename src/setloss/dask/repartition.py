@@ -54,8 +54,12 @@ def repartition_by_group(X: Any, *columns: Any, groups: Any, npartitions: int | 
 
 def whole_bag_chunks(names: NDArray[Any], npartitions: int) -> tuple[int, ...]:
     """Lengths of about equal partitions that end where bags end; frames of a bag must follow each other."""
-    cuts = ends_of_partitions(bag_ends(names), npartitions)
-    return tuple(int(length) for length in np.diff(np.concatenate(([0], cuts))))
+    return chunks_between(bag_ends(names), npartitions)
+
+
+def chunks_between(ends: NDArray[np.intp], npartitions: int) -> tuple[int, ...]:
+    """Lengths of partitions that end at some of the ends."""
+    return tuple(int(length) for length in np.diff(ends_of_partitions(ends, npartitions), prepend=0))
 
 
 def ends_of_partitions(ends: NDArray[np.intp], npartitions: int) -> NDArray[np.intp]:

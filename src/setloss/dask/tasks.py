@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from setloss.dask.memory import Notes, notes_on
 from setloss.dask.part import Kind, Part
+from setloss.estimators.elements import Elements
 from setloss.lattice import Array
 from setloss.losses import Loss
 from setloss.operators.names import Operator
@@ -129,15 +130,21 @@ def cut_at(source: Source, index: int, spec: Spec, point: Point) -> tuple[Array,
 
 def losses_of(source: Source, index: int, spec: Spec, parameters: Array) -> NDArray[np.float64]:
     """The loss of every bag under the scores of the parameters, and below it the weight of the bag."""
-    from setloss.solvers.kernels import all_margins
-
     part = source.read()
-    elements = replace(part, weights=np.ones_like(part.weights)).elements(spec.kind, spec.positive)
-    scores = np.empty(len(elements.rows))
-    places = (elements.rows, elements.tasks, np.ones(len(scores)))
-    all_margins(Design.of(part.X, spec.constant).arrays, *places, parameters, scores)
-    predicted = scores > 0
-    groups = np.repeat(np.arange(len(elements.bags)), elements.bags.sizes)
+    elements, predicted, groups = judged_elements(part, spec.kind, spec.positive, parameters, spec.constant)
     losses = spec.loss(elements.truth, predicted, groups=groups)
     weights = elements.bags.totals(part.weights[elements.rows]) / elements.bags.sizes
     return np.vstack([losses, weights])
+
+
+def judged_elements(
+    part: Part, kind: Kind, positive: Any, parameters: Array, constant: float
+) -> tuple[Elements, NDArray[np.bool_], NDArray[np.intp]]:
+    """The elements of all bags whatever their weight, whether each is predicted positive, and the bag it is in."""
+    from setloss.solvers.kernels import all_margins
+
+    elements = replace(part, weights=np.ones_like(part.weights)).elements(kind, positive)
+    scores = np.empty(len(elements.rows))
+    places = (elements.rows, elements.tasks, np.ones(len(scores)))
+    all_margins(Design.of(part.X, constant).arrays, *places, parameters, scores)
+    return elements, scores > 0, np.repeat(np.arange(len(elements.bags)), elements.bags.sizes)

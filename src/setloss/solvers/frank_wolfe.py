@@ -151,21 +151,14 @@ class FrankWolfe:
 
     def _measure(self, problem: Problem, state: State, tol: float) -> None:
         """True primal and dual values, and the gap of every bag at one and the same W."""
-        from setloss.solvers.kernels import recombine
-
         arrays = state.arrays
-        margins = problem.margins(arrays["parameters"])
-        cuts = problem.cuts(margins)
+        values = measure_gaps(problem, arrays)
         state.passes += 1
-        state.offer_primal(arrays["parameters"], problem.primal(arrays["parameters"], cuts.values))
-        heights = arrays["offsets"] - problem.surrogate.bags.totals(arrays["slopes"] * margins)
-        arrays["gaps"][:] = np.maximum(cuts.values - heights, 0.0)
+        state.offer_primal(arrays["parameters"], problem.primal(arrays["parameters"], values))
         dual = problem.dual(arrays["parameters"], arrays["offsets"])
         if relative_gap(state.primal, dual) <= tol:
             # Certify the answer: the dual point afresh from its cuts, and W afresh from the dual point.
-            names = ("atoms", "atom_offsets", "weights", "slopes", "offsets")
-            recombine(problem.surrogate.bags.offsets, *(arrays[name] for name in names))
-            arrays["parameters"][:] = problem.parameters(arrays["slopes"])
+            arrays["parameters"][:] = recombined_parameters(problem, arrays)
             state.passes += 1
             dual = problem.dual(arrays["parameters"], arrays["offsets"])
         state.offer_dual(dual)
@@ -185,6 +178,24 @@ class FrankWolfe:
         scratch = np.zeros(problem.design.features)
         all_grams(problem.design.arrays, bags.offsets, *problem.maps, starts, scratch, grams)
         return starts, grams
+
+
+def measure_gaps(problem: Problem, arrays: dict[str, Any]) -> Array:
+    """The gap of every bag at the parameters, in place; returns the values B_i there."""
+    margins = problem.margins(arrays["parameters"])
+    values = problem.cuts(margins).values
+    heights = arrays["offsets"] - problem.surrogate.bags.totals(arrays["slopes"] * margins)
+    arrays["gaps"][:] = np.maximum(values - heights, 0.0)
+    return values
+
+
+def recombined_parameters(problem: Problem, arrays: dict[str, Any]) -> Array:
+    """The dual point afresh from its cuts, in place, and W afresh from the dual point."""
+    from setloss.solvers.kernels import recombine
+
+    names = ("atoms", "atom_offsets", "weights", "slopes", "offsets")
+    recombine(problem.surrogate.bags.offsets, *(arrays[name] for name in names))
+    return problem.parameters(arrays["slopes"])
 
 
 def _balanced_steps(problem: Problem) -> int:
