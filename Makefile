@@ -50,10 +50,10 @@ docs: venv  ## the documentation with its tutorials, into docs/_build/html; warn
 	@echo "open docs/_build/html/index.html"
 
 readme: venv  ## the tables of README.md made anew from results/
-	$(RUN) -m setloss.paper.readme results README.md
+	$(RUN) -m setloss.reproduction.paper.readme results README.md
 
 # numba's cache of a kernel looks at the age of its own file only, not of the files its formulas come from.
-FRESH_KERNELS := for source in tversky lowering sorting kernels; do \
+FRESH_KERNELS := for source in setfunctions/tversky plans/lowering plans/sorting plans/kernels; do \
   find src -name '*.nb[ic]' ! -newer src/setloss/$$source.py -delete; done
 
 # An environment is good if its Python is, if setloss in it is this directory's, and if it is newer than the pins.

@@ -9,7 +9,7 @@ from scipy.optimize import linprog
 
 from benchmarks.measure import Row, best_time, side_by_side
 from setloss import SetFunction, decompose
-from setloss.lattice import cell_levels, cell_weights, second_difference_matrix
+from setloss.setfunctions.differences import cell_levels, cell_weights, second_difference_matrix
 
 
 def plain_linear_program(table: np.ndarray) -> object:

@@ -8,8 +8,8 @@ import numpy as np
 from numba import njit
 
 from benchmarks.measure import Row, best_time, side_by_side
-from setloss.batch import batch_surrogate
 from setloss.losses import PAPER_CURVES
+from setloss.plans.batch import batch_surrogate
 
 PAPER_SECONDS = 0.060
 """Table 3 of the paper: one loss-augmented inference of B_D with loss 1 at p = 100."""

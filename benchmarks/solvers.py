@@ -14,11 +14,11 @@ from sklearn.preprocessing import MaxAbsScaler
 from sklearn.svm import LinearSVC
 
 from benchmarks.measure import Row, best_time, side_by_side
-from setloss.batch import batch_surrogate
 from setloss.datasets import load, make_tracks
 from setloss.estimators import SetClassifier
 from setloss.losses import PAPER_CURVES
 from setloss.operators.names import OPERATOR_NAMES
+from setloss.plans.batch import batch_surrogate
 from setloss.solvers import CuttingPlane, Design, Limits, Problem, solve
 
 DATA = Path(os.environ.get("SETLOSS_DATA", Path(__file__).parents[2] / "shared" / "data"))

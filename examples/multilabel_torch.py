@@ -17,8 +17,8 @@ from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits
 
 from setloss.datasets import DatasetError, LabelSets, load
-from setloss.experiments.estimate import Estimate
 from setloss.nn import SetLoss
+from setloss.reproduction.estimate import Estimate
 
 CRITERIA = {
     "cross-entropy": binary_cross_entropy_with_logits,

@@ -27,8 +27,8 @@ from nuclei_figure import draw
 from nuclei_training import COMPARED, METHODS, Run, Settings, Trained, train
 from numpy.typing import NDArray
 
-from setloss.experiments.document import Cell, Table
-from setloss.experiments.estimate import Estimate
+from setloss.reproduction.document import Cell, Table
+from setloss.reproduction.estimate import Estimate
 
 Scores = NDArray[np.floating]
 Results = dict[Run, Trained]

@@ -15,8 +15,8 @@ from threadpoolctl import threadpool_limits
 
 import setloss
 from setloss import Dice, Jaccard, Tversky
-from setloss.batch import batch_surrogate
 from setloss.estimators import BagClassifier, SetClassifier
+from setloss.plans.batch import batch_surrogate
 from setloss.solvers import Limits, solve
 from solvers.problems import tracks
 
@@ -119,7 +119,7 @@ def test_one_estimator_predicts_in_many_threads():
 
 PACKAGE = Path(setloss.__file__).parent
 DENOMINATOR = """
-from setloss.kernels import _denominator
+from setloss.plans.kernels import _denominator
 print(_denominator(1.0, 2.0, 3.0, 0.5, 0.5))
 """
 

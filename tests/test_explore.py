@@ -14,8 +14,8 @@ from setloss.cli.source import parse_knots
 from setloss.explore import mathematics, page, write_page
 from setloss.losses import PAPER_CURVES
 from setloss.operators import operator_named
-from setloss.verdicts import LAWS as VERDICTS
-from setloss.verdicts import is_increasing, is_nonnegative, is_submodular
+from setloss.setfunctions.properties import LAWS as VERDICTS
+from setloss.setfunctions.properties import is_increasing, is_nonnegative, is_submodular
 
 NODE = shutil.which("node")
 needs_node = pytest.mark.skipif(NODE is None, reason="node runs the page's mathematics; there is none on the path")

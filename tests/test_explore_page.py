@@ -11,8 +11,8 @@ from setloss import CostCurve
 from setloss.explore import write_page
 from setloss.losses import PAPER_CURVES
 from setloss.operators import LovaszHinge, operator_named
-from setloss.verdicts import LAWS as VERDICTS
-from setloss.verdicts import is_increasing, is_nonnegative
+from setloss.setfunctions.properties import LAWS as VERDICTS
+from setloss.setfunctions.properties import is_increasing, is_nonnegative
 
 pytestmark = [
     pytest.mark.xdist_group("browser"),

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from setloss import SetFunction, decompose, from_counts, is_submodular, is_supermodular, verify_decomposition
-from setloss.counts import TableTooLargeError
 from setloss.decomposition.program import ProgramTooLargeError, refuse_if_too_large
 from setloss.operators import B_D, SlackRescaling, convex_closure
+from setloss.setfunctions.counts import TableTooLargeError
 from setloss.testing import check_set_function
 
 PAGE = (Path(__file__).parent.parent / "docs" / "limits.md").read_text(encoding="utf-8")

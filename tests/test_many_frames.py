@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from setloss import Dice, Hamming, Jaccard
-from setloss.batch import batch_surrogate
+from setloss.plans.batch import batch_surrogate
 from setloss.solvers import Design
 from setloss.solvers.kernels import accumulate_rows, all_margins
 

@@ -12,14 +12,14 @@ from scipy.sparse import csr_array
 from sklearn.exceptions import ConvergenceWarning
 
 from setloss import CostCurve, Dice, Hamming, Jaccard, SetFunction, decompose
-from setloss.batch import batch_surrogate
 from setloss.decomposition import verify_decomposition
 from setloss.estimators import BagClassifier, SetClassifier
 from setloss.losses import PAPER_CURVES
 from setloss.operators import operator_named
+from setloss.plans.batch import batch_surrogate
+from setloss.setfunctions.properties import verdicts
 from setloss.solvers import Limits, Status, solve
 from setloss.solvers.master import solve_master
-from setloss.verdicts import verdicts
 from solvers.problems import label_sets, tracks
 
 pytestmark = pytest.mark.xdist_group("kernels")

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from setloss import CostCurve, Dice, Hamming, Jaccard, SetFunction, decompose
-from setloss.counts import Table
 from setloss.losses import PAPER_CURVES
 from setloss.operators import B_D, Cut, Hinge, LovaszHinge, MarginRescaling, SlackRescaling, Surrogate, search
-from setloss.setfunction import all_masks
+from setloss.setfunctions.counts import Table
+from setloss.setfunctions.set_function import all_masks
 from setloss.testing import (
     LawViolationError,
     check_convex,
@@ -148,7 +148,7 @@ def test_a_wrong_chain_is_found():
 
 def test_a_lying_closed_form_is_found():
     """A law that is claimed, not true: the checker enumerates instead of trusting it."""
-    from setloss.counts import AxisCurve
+    from setloss.setfunctions.counts import AxisCurve
 
     steps = np.array([0.0, 1.0])
     function = SetFunction(AxisCurve.from_steps((2,), 0, steps, "submodular"), np.zeros(2, dtype=int))

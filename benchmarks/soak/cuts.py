@@ -7,7 +7,7 @@ import numpy as np
 from benchmarks.soak.draws import Generator, pick, random_loss, random_margins, usable_operator
 from benchmarks.soak.judge import MAX_ELEMENTS, ROUNDING, Judge, Outcome, require
 from setloss.bags import Bags
-from setloss.batch import batch_surrogate
+from setloss.plans.batch import batch_surrogate
 
 FLOAT32 = 2e-7
 """The rounding error of slopes in float32; what is reported is scaled to that of float64."""

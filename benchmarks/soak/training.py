@@ -19,9 +19,9 @@ from benchmarks.soak.draws import (
     usable_operator,
 )
 from benchmarks.soak.judge import Judge
-from setloss.batch import batch_surrogate
 from setloss.estimators import BagClassifier, SetClassifier
 from setloss.losses import Loss
+from setloss.plans.batch import batch_surrogate
 from setloss.solvers import Design, Problem, Solution
 
 

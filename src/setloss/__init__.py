@@ -2,11 +2,10 @@
 
 The tree follows the paper, "A Convex Surrogate Operator for General Non-Modular Loss Functions" (Yu and
 Blaschko, AISTATS 2016): set functions (`SetFunction`, verdicts), losses (`Dice`, `CostCurve`, ...), the
-decomposition D (`decompose`); then `setloss.operators` (S, M, L, B_D), `setloss.batch`, `setloss.solvers`,
+decomposition D (`decompose`); then `setloss.operators` (S, M, L, B_D), `setloss.plans.batch`, `setloss.solvers`,
 `setloss.estimators`, and the laws in `setloss.testing`.
 """
 
-from setloss.closure import monotone_closure
 from setloss.decomposition import (
     Certificate,
     Decomposition,
@@ -27,8 +26,8 @@ from setloss.losses import (
     from_set_function,
     loss_named,
 )
-from setloss.setfunction import SetFunction
-from setloss.verdicts import (
+from setloss.setfunctions.closure import monotone_closure
+from setloss.setfunctions.properties import (
     Verdict,
     is_increasing,
     is_modular,
@@ -38,6 +37,7 @@ from setloss.verdicts import (
     is_symmetric,
     verdicts,
 )
+from setloss.setfunctions.set_function import SetFunction
 
 __version__ = "0.1.0"
 

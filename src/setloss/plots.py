@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from setloss.decomposition import Decomposition
-from setloss.lattice import cell_levels
-from setloss.setfunction import SetFunction
+from setloss.setfunctions.differences import cell_levels
+from setloss.setfunctions.set_function import SetFunction
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

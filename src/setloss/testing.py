@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from setloss.decomposition import Decomposition
-from setloss.lattice import Array
 from setloss.operators.cut import Surrogate
 from setloss.operators.rescaling import MarginRescaling, Rescaling, SlackRescaling
-from setloss.setfunction import SetFunction, all_masks
-from setloss.verdicts import LAWS
+from setloss.setfunctions.properties import LAWS
+from setloss.setfunctions.set_function import SetFunction, all_masks
+from setloss.typing import Array
 
 MAX_ELEMENTS = 12
 

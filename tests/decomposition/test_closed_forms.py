@@ -20,7 +20,6 @@ from setloss import (
     is_submodular,
     is_supermodular,
 )
-from setloss.counts import AxisCurve, Linear, Split, Sum
 from setloss.decomposition.certificate import (
     Certificate,
     infeasibility,
@@ -31,6 +30,7 @@ from setloss.decomposition.certificate import (
 )
 from setloss.decomposition.lower_bound import pointwise_lower_bound
 from setloss.losses import PAPER_CURVES
+from setloss.setfunctions.counts import AxisCurve, Linear, Split, Sum
 from strategies import (
     any_functions,
     block_mixtures,

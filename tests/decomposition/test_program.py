@@ -11,7 +11,7 @@ from scipy.optimize import linprog
 from setloss.decomposition.exact import exact_product, exact_weights, from_stack, integers, telescope, to_stack
 from setloss.decomposition.optimality import free_cells, measure_optimality
 from setloss.decomposition.program import DecompositionError, ProgramTooLargeError, solve_program
-from setloss.lattice import cell_levels, cell_weights, second_difference_matrix, second_differences
+from setloss.setfunctions.differences import cell_levels, cell_weights, second_difference_matrix, second_differences
 
 # ---------------------------------------------------------------- tables
 

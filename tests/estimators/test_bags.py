@@ -6,8 +6,8 @@ from scipy.sparse import csr_array
 
 from estimators.data import frame_data
 from setloss import CostCurve, Dice, Hamming
-from setloss.batch import batch_surrogate
 from setloss.estimators import BagClassifier
+from setloss.plans.batch import batch_surrogate
 from setloss.solvers import Design, Limits, Problem, solve
 
 pytestmark = pytest.mark.xdist_group("kernels")

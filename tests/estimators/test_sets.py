@@ -8,8 +8,8 @@ from scipy.sparse import csr_array, csr_matrix
 
 from estimators.data import label_data
 from setloss import Dice, Hamming, Jaccard
-from setloss.batch import batch_surrogate
 from setloss.estimators import SetClassifier
+from setloss.plans.batch import batch_surrogate
 from setloss.solvers import Design, Limits, Problem, solve
 
 pytestmark = pytest.mark.xdist_group("kernels")

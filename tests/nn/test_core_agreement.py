@@ -6,7 +6,7 @@ import torch
 
 from nn.judge import CASES, CLOSED, PAIRS, PATHS, assert_close, by_loss, draw
 from setloss import CostCurve, Dice, FBeta, Hamming, Jaccard, SetFunction, Tversky, from_set_function
-from setloss.batch import batch_surrogate
+from setloss.plans.batch import batch_surrogate
 
 pytestmark = pytest.mark.xdist_group("kernels")
 

@@ -7,9 +7,9 @@ import pytest
 import torch
 
 from setloss import Dice, FBeta, SetFunction, from_counts, from_set_function
-from setloss.counts import TableTooLargeError
 from setloss.decomposition import DecompositionError
 from setloss.nn import SetLoss, set_loss
+from setloss.setfunctions.counts import TableTooLargeError
 
 pytestmark = pytest.mark.xdist_group("torch")
 

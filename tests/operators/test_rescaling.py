@@ -13,8 +13,8 @@ from operators.definitions import (
 )
 from reference import tversky_values, values_of
 from setloss import CostCurve, Dice, FBeta, Hamming, Jaccard, SetFunction, Tversky, from_counts
-from setloss.counts import TableTooLargeError
 from setloss.operators import MarginRescaling, SlackRescaling, search
+from setloss.setfunctions.counts import TableTooLargeError
 from setloss.testing import check_extension, check_oracle
 
 SCALES = (1.0, 2.0, 0.7)
@@ -147,7 +147,7 @@ def test_a_multiple_of_a_loss_is_searched_like_the_loss(rescaling):
 @both
 @pytest.mark.parametrize("axis", [0, 1])
 def test_a_function_of_one_group_only_takes_the_negative_margins_of_the_other(rescaling, axis):
-    from setloss.counts import AxisCurve
+    from setloss.setfunctions.counts import AxisCurve
 
     curve = AxisCurve.from_steps((3, 3), axis, np.array([0.0, 1.0, 0.5]))
     function = SetFunction(curve, np.array([0, 1, 1, 0, 1, 0]))

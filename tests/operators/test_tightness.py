@@ -9,9 +9,9 @@ from scipy.optimize import linprog
 from operators.definitions import chain_sum
 from reference import mask_of, subsets, values_of
 from setloss import Dice, Hamming, Jaccard, SetFunction
-from setloss.counts import TableTooLargeError
 from setloss.losses import PAPER_CURVES
 from setloss.operators import B_D, Hinge, LovaszHinge, SlackRescaling, convex_closure, tightness
+from setloss.setfunctions.counts import TableTooLargeError
 from strategies import any_functions, submodular_functions
 
 

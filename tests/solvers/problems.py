@@ -7,8 +7,8 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from setloss import Hamming, Loss, loss_named
-from setloss.batch import batch_surrogate
 from setloss.operators import operator_named
+from setloss.plans.batch import batch_surrogate
 from setloss.solvers import Design, Problem
 
 LOSSES = ("dice", "jaccard", "curve1", "curve2", "curve3", "curve4", "hamming")

@@ -12,8 +12,8 @@ from setloss.cli.errors import InputError, OneSentenceGroup
 from setloss.cli.long_work import INTERRUPTED, Interrupted, ctrl_c, make_folder, progress_bar
 
 if TYPE_CHECKING:
-    from setloss.experiments.document import Document
-    from setloss.experiments.label_sets import Outcome, Plan
+    from setloss.reproduction.document import Document
+    from setloss.reproduction.label_sets.protocol import Outcome, Plan
 
 EPILOG = (
     "Exit codes: 0 fine; 2 bad input (one sentence on standard error says what); 130 interrupted: the results of "
@@ -65,7 +65,7 @@ def multilabel(
     For example: setloss benchmark multilabel --data data --folds 10 --methods logistic,dice:slack@1
     """
     from setloss.datasets import DatasetError
-    from setloss.experiments.label_sets_data import find_data_sets
+    from setloss.reproduction.label_sets.data import find_data_sets
 
     plan = _plan(methods, folds, criterion, quick, jobs, seed)
     if importlib.util.find_spec("matplotlib") is None:
@@ -92,9 +92,9 @@ def multilabel(
 
 
 def _plan(methods: str | None, folds: int | None, criterion: str, quick: bool, jobs: int, seed: int) -> "Plan":
-    from setloss.experiments.criteria import CRITERIA
-    from setloss.experiments.label_sets import Plan
-    from setloss.experiments.label_sets_methods import METHODS, Choice
+    from setloss.reproduction.criteria import CRITERIA
+    from setloss.reproduction.label_sets.methods import METHODS, Choice
+    from setloss.reproduction.label_sets.protocol import Plan
 
     if criterion not in CRITERIA:
         raise InputError(f"--criterion is one of {', '.join(CRITERIA)}; got {criterion!r}")
@@ -114,8 +114,8 @@ def _listed(names: str | None) -> list[str] | None:
 
 def _run(found: dict[str, tuple[Path, ...]], plan: "Plan", out: Path, outcomes: "list[Outcome]") -> None:
     """One data set after the other; the files are about all that are done."""
-    from setloss.experiments.label_sets import run_data_set
-    from setloss.experiments.label_sets_data import read_data_set
+    from setloss.reproduction.label_sets.data import read_data_set
+    from setloss.reproduction.label_sets.protocol import run_data_set
 
     with progress_bar(counted=True) as bar:
         task = bar.add_task("starting", total=len(found) * len(plan.methods) * (plan.folds or 1))
@@ -134,7 +134,7 @@ def _run(found: dict[str, tuple[Path, ...]], plan: "Plan", out: Path, outcomes: 
 
 
 def _report(outcomes: "list[Outcome]", plan: "Plan") -> "Document":
-    from setloss.experiments.label_sets_report import report
+    from setloss.reproduction.label_sets.report import report
 
     return report(outcomes, plan)
 

@@ -10,8 +10,8 @@ from setloss.cli.errors import InputError
 from setloss.cli.long_work import INTERRUPTED, Interrupted, ctrl_c, make_folder, progress_bar
 
 if TYPE_CHECKING:
-    from setloss.experiments.document import Document, Table
-    from setloss.experiments.tracks import Protocol
+    from setloss.reproduction.document import Document, Table
+    from setloss.reproduction.tracks.protocol import Protocol
 
 
 def tracks(
@@ -64,7 +64,7 @@ def tracks(
 
 
 def _data_folder(given: Path | None) -> Path:
-    from setloss.experiments.track_data import data_folder
+    from setloss.reproduction.tracks.data import data_folder
 
     folder = data_folder(given)
     if folder is None:
@@ -78,7 +78,7 @@ def _data_folder(given: Path | None) -> Path:
 
 
 def _names(asked: str | None, folder: Path) -> list[str]:
-    from setloss.experiments.track_benchmark import FOLDERS
+    from setloss.reproduction.tracks.benchmark import FOLDERS
 
     there = [name for name, part in FOLDERS.items() if (folder / part).is_dir()]
     names = there if asked is None else [name.strip() for name in asked.split(",")]
@@ -96,8 +96,8 @@ def _names(asked: str | None, folder: Path) -> list[str]:
 def _protocol(full: bool, seed: int, jobs: int | None) -> "Protocol":
     from dataclasses import replace
 
-    from setloss.experiments.progress import usual_jobs
-    from setloss.experiments.track_benchmark import FULL, QUICK
+    from setloss.reproduction.progress import usual_jobs
+    from setloss.reproduction.tracks.benchmark import FULL, QUICK
 
     return replace(FULL if full else QUICK, seed=seed, n_jobs=jobs or usual_jobs())
 
@@ -112,7 +112,7 @@ def _run(
     from functools import partial
 
     from setloss.datasets import DatasetError
-    from setloss.experiments.track_benchmark import SOURCES, benchmark, follow_each
+    from setloss.reproduction.tracks.benchmark import SOURCES, benchmark, follow_each
 
     loaders = [partial(SOURCES[name], folder, full) for name in names]
     with progress_bar(counted=False) as bar:
@@ -132,13 +132,13 @@ def _run(
 
 
 def _ranks(documents: "dict[str, Document]") -> "list[Table]":
-    from setloss.experiments.track_benchmark import rank_table
+    from setloss.reproduction.tracks.benchmark import rank_table
 
     return [rank_table(documents, vote=vote) for vote in (False, True)]
 
 
 def _everything(documents: "dict[str, Document]", ranks: "list[Table]", settings: dict[str, Any]) -> dict[str, Any]:
-    from setloss.experiments.track_benchmark import as_json
+    from setloss.reproduction.tracks.benchmark import as_json
 
     return as_json(documents, ranks, settings)
 

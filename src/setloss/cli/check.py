@@ -8,8 +8,8 @@ from setloss.cli.documents import print_document, verdicts_document
 from setloss.cli.errors import InputError
 from setloss.cli.source import Source
 from setloss.cli.spread import spread
-from setloss.counts import TableTooLargeError
-from setloss.verdicts import verdicts
+from setloss.setfunctions.counts import TableTooLargeError
+from setloss.setfunctions.properties import verdicts
 
 
 @spread

@@ -12,7 +12,7 @@ from setloss.cli.documents import MAX_CELLS, decomposition_document, print_docum
 from setloss.cli.errors import InputError
 from setloss.cli.source import Input, Source
 from setloss.cli.spread import spread
-from setloss.counts import TableTooLargeError
+from setloss.setfunctions.counts import TableTooLargeError
 
 PLOT_SUFFIXES = (".png", ".pdf", ".svg")
 

@@ -10,8 +10,8 @@ import typer
 
 from setloss.cli.source import Input
 from setloss.decomposition import Certificate, Decomposition
-from setloss.setfunction import SetFunction
-from setloss.verdicts import Verdict
+from setloss.setfunctions.properties import Verdict
+from setloss.setfunctions.set_function import SetFunction
 
 MAX_CELLS = 2**20
 """A document lists every cell, up to this many."""

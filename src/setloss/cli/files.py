@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from setloss.archives import DAMAGE
 from setloss.cli.errors import InputError
-from setloss.counts import MAX_CELLS
 from setloss.datasets.checks import reason, shown
-from setloss.lattice import Array
+from setloss.setfunctions.counts import MAX_CELLS
+from setloss.typing import Array
 
 
 def read_table(path: Path) -> Array:

@@ -12,9 +12,9 @@ from setloss.cli.errors import InputError
 from setloss.cli.long_work import INTERRUPTED, Interrupted, ctrl_c, make_folder, progress_bar
 
 if TYPE_CHECKING:
-    from setloss.experiments.document import Document
-    from setloss.paper.artefact import Settings
-    from setloss.paper.claims import Finding
+    from setloss.reproduction.document import Document
+    from setloss.reproduction.paper.artefact import Settings
+    from setloss.reproduction.paper.claims import Finding
 
 EPILOG = (
     "Exit codes: 0 fine; 2 bad input (one sentence on standard error says what); 130 interrupted: what was made "
@@ -42,8 +42,8 @@ def reproduce(
     Writes NAME.json, NAME.md and NAME.png for each, and report.html about all that the folder holds.
     For example: setloss reproduce table1 figure3 --out results
     """
-    from setloss.paper.artefact import Settings
-    from setloss.paper.registry import in_order
+    from setloss.reproduction.paper.artefact import Settings
+    from setloss.reproduction.paper.registry import in_order
 
     try:
         wanted = in_order(names or ["all"])
@@ -73,7 +73,7 @@ def _check_drawing() -> None:
 
 
 def _check_results(out: Path) -> None:
-    from setloss.paper.files import read
+    from setloss.reproduction.paper.files import read
 
     try:
         read(out)
@@ -112,7 +112,7 @@ def _make_all(
 
 def _make(name: str, settings: "Settings") -> "Document":
     from setloss.datasets import DatasetError
-    from setloss.paper.registry import artefact_named
+    from setloss.reproduction.paper.registry import artefact_named
 
     try:
         return artefact_named(name).make(settings)
@@ -121,8 +121,8 @@ def _make(name: str, settings: "Settings") -> "Document":
 
 
 def _write(document: "Document", settings: "Settings", seconds: float, out: Path) -> None:
-    from setloss.paper.files import write
-    from setloss.paper.report import write_report
+    from setloss.reproduction.paper.files import write
+    from setloss.reproduction.paper.report import write_report
 
     try:
         write(document, settings, seconds, out)
@@ -136,8 +136,8 @@ def _write(document: "Document", settings: "Settings", seconds: float, out: Path
 
 def _report(out: Path, made: "list[Document]", as_json: bool) -> None:
     from setloss.cli.documents import print_document
-    from setloss.paper.files import read
-    from setloss.paper.report import write_report
+    from setloss.reproduction.paper.files import read
+    from setloss.reproduction.paper.report import write_report
 
     path, judged = write_report(out)
     if as_json:
@@ -156,7 +156,7 @@ def _print_tables(document: "Document") -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from setloss.experiments.document import cell_text
+    from setloss.reproduction.document import cell_text
 
     console = Console(highlight=False, markup=False)
     console.print(document.title, style="bold")
@@ -179,7 +179,7 @@ def _print_claims(judged: "tuple[Finding, ...]") -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from setloss.paper.evidence import Verdict
+    from setloss.reproduction.paper.evidence import Verdict
 
     colours = {Verdict.HOLDS: "green", Verdict.IN_PART: "yellow", Verdict.FAILS: "red", Verdict.OPEN: "dim"}
     grid = Table(box=None, pad_edge=False)

@@ -10,9 +10,9 @@ import typer
 from setloss.cli.errors import InputError
 from setloss.cli.files import read_table
 from setloss.datasets.checks import shown
-from setloss.lattice import Shape
 from setloss.losses import NAMED_LOSSES, PAPER_CURVES, CostCurve, CountLoss, FBeta, Tversky
-from setloss.setfunction import SetFunction
+from setloss.setfunctions.set_function import SetFunction
+from setloss.typing import Shape
 
 MAX_ELEMENTS = 10**7
 """Largest set; what works without a table works up to here in seconds."""

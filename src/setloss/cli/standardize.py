@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from setloss.cli.errors import InputError
-from setloss.lattice import Array
+from setloss.typing import Array
 
 
 @dataclass(frozen=True)

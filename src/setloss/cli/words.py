@@ -13,8 +13,8 @@ from rich.text import Text
 
 from setloss.cli.source import Input
 from setloss.decomposition import Certificate, Decomposition
-from setloss.setfunction import SetFunction
-from setloss.verdicts import Verdict
+from setloss.setfunctions.properties import Verdict
+from setloss.setfunctions.set_function import SetFunction
 
 SHOWN_ROWS = 20
 SHOWN_CELLS = 8

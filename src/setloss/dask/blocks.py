@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from setloss.dask.tasks import Point, Share, Source, Spec, share_of
-from setloss.lattice import Array
 from setloss.solvers import FrankWolfe
 from setloss.solvers.frank_wolfe import measure_gaps, recombined_parameters
 from setloss.solvers.loop import State
+from setloss.typing import Array
 
 FEWER_CUTS = 8
 """Active cuts per bag: half of what a fit in one process keeps."""

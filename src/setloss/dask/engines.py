@@ -16,7 +16,7 @@ from setloss.dask.errors import ClusterLostError, PartitionError
 from setloss.dask.homes import Homes
 from setloss.dask.memory import forget
 from setloss.dask.part import Part
-from setloss.lattice import Array
+from setloss.typing import Array
 
 T = TypeVar("T")
 FAN_IN = 8

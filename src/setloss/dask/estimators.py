@@ -19,10 +19,10 @@ from setloss.dask.problem import LINE_STEPS, PartedProblem
 from setloss.dask.survey import Survey, survey
 from setloss.dask.tasks import Spec, losses_of
 from setloss.estimators.base import LinearSetModel
-from setloss.lattice import Array
 from setloss.solvers import FEW_PARAMETERS, CuttingPlane
 from setloss.solvers.loop import run
 from setloss.solvers.problem import digest_of
+from setloss.typing import Array
 
 SOLVER_NAMES = ("auto", "frank_wolfe", "cutting_plane")
 

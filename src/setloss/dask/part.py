@@ -20,8 +20,8 @@ from setloss.estimators.elements import (
     elements_of_labels,
     squared_norms,
 )
-from setloss.lattice import Array
 from setloss.solvers.problem import digest_of
+from setloss.typing import Array
 
 Kind = Literal["bags", "sets"]
 """Bags of frames that share their weights, or label sets."""

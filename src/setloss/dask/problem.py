@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from setloss.dask.blocks import Order, cut_and_step
 from setloss.dask.engines import Engine
 from setloss.dask.tasks import Point, Spec, cut_at, risk_along, risk_at
-from setloss.lattice import Array
+from setloss.typing import Array
 
 
 @dataclass(eq=False)

@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 from setloss.dask.memory import Notes, notes_on
 from setloss.dask.part import Kind, Part
 from setloss.estimators.elements import Elements
-from setloss.lattice import Array
 from setloss.losses import Loss
 from setloss.operators.names import Operator
 from setloss.solvers import Design, Problem
 from setloss.solvers.problem import digest_of
+from setloss.typing import Array
 
 MARGINS_KEPT = 3
 """Both ends of a line, and the point that was cut at."""

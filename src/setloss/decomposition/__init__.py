@@ -13,7 +13,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from setloss.counts import CountFunction, Split, Table
 from setloss.decomposition.certificate import (
     EXHAUSTIVE_CELLS,
     FEASIBILITY_TOLERANCE,
@@ -29,8 +28,10 @@ from setloss.decomposition.certificate import (
 from setloss.decomposition.closed_forms import split_symmetric
 from setloss.decomposition.lower_bound import pointwise_lower_bound, require_room
 from setloss.decomposition.verify import Verification, verify_decomposition
-from setloss.lattice import Array, rounding_error, second_differences, without_modular_part
-from setloss.setfunction import SetFunction
+from setloss.setfunctions.counts import CountFunction, Split, Table
+from setloss.setfunctions.differences import rounding_error, second_differences, without_modular_part
+from setloss.setfunctions.set_function import SetFunction
+from setloss.typing import Array
 
 __all__ = [
     "Certificate",

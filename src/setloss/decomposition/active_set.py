@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from setloss.decomposition.certificate import DecompositionError
-from setloss.lattice import Array
+from setloss.typing import Array
 
 Numbers = NDArray[Any]
 """An array of floats or of `Decimal`."""

@@ -19,9 +19,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import gammaln
 
-from setloss.counts import AxisCurve, CountFunction, Split, Sum
 from setloss.decomposition.lower_bound import pointwise_lower_bound
-from setloss.lattice import Array, axis_pairs, rounding_error, second_differences, without_modular_part
+from setloss.setfunctions.counts import AxisCurve, CountFunction, Split, Sum
+from setloss.setfunctions.differences import axis_pairs, rounding_error, second_differences, without_modular_part
+from setloss.typing import Array
 
 FEASIBILITY_TOLERANCE = 1e-9
 COLUMN_TOLERANCE = 1e-6

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from setloss.counts import AxisCurve, CountFunction, Split
+from setloss.setfunctions.counts import AxisCurve, CountFunction, Split
 
 
 def split_symmetric(loss: CountFunction, axis: int) -> Split:

@@ -13,8 +13,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from setloss.counts import TableTooLargeError
-from setloss.lattice import Array, axis_pairs, cell_levels, second_difference
+from setloss.setfunctions.counts import TableTooLargeError
+from setloss.setfunctions.differences import axis_pairs, cell_levels, second_difference
+from setloss.typing import Array
 
 
 def required_curvature(table: Array) -> dict[tuple[int, int], Array]:

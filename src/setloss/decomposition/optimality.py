@@ -27,7 +27,8 @@ from setloss.decomposition.exact import (
     from_stack,
     to_fixed,
 )
-from setloss.lattice import Array, Shape, cell_levels, second_difference_matrix, second_differences
+from setloss.setfunctions.differences import cell_levels, second_difference_matrix, second_differences
+from setloss.typing import Array, Shape
 
 COMPLEMENTARITY_TOLERANCE = 1e-7
 
@@ -83,7 +84,7 @@ class Optimality:
 def measure_optimality(table: Array, supermodular: Array, multipliers: Array) -> Optimality:
     """Measure a candidate ``g`` and multipliers ``y`` of the program of ``table`` (l, zero at zero counts).
 
-    ``multipliers`` has the row order of `setloss.lattice.second_differences`; shape ``(rows,)``, or
+    ``multipliers`` has the row order of `setloss.setfunctions.differences.second_differences`; shape ``(rows,)``, or
     ``(k, rows)`` for k layers whose exact sum is y, which is what large weights need (see `exact`).
     """
     shape = table.shape

@@ -2,7 +2,7 @@
 
     D l = argmin_g  sum_a w(a) g(a)   s.t.   K g >= max(0, K l),  g(0) = 0,  g(e_b) = 0 for every group b
 
-K are the second differences of `setloss.lattice`, w the numbers of subsets in the cells. (g(e_b) = 0 loses
+K are second differences (`setloss.setfunctions.differences`), w the numbers of subsets in the cells. (g(e_b) = 0 loses
 nothing: a modular part of g can be moved to f. Then g >= 0 and increasing follow from K g >= 0.) Among several
 optima the one of least ``sum_a w(a) g(a)^2``, so that the grouped and the general table of one function have the
 same D, and D keeps the symmetries of l.
@@ -29,7 +29,8 @@ from setloss.decomposition.refinement import (
     suits_interior_point,
 )
 from setloss.decomposition.tie_break import choose_optimum
-from setloss.lattice import Array, Shape, axis_pairs, second_difference_matrix, second_differences
+from setloss.setfunctions.differences import axis_pairs, second_difference_matrix, second_differences
+from setloss.typing import Array, Shape
 
 __all__ = [
     "DecompositionError",
@@ -62,7 +63,7 @@ class ProgramSolution:
     supermodular: Array
     """g, of the table's shape."""
     multipliers: Array
-    """The dual y >= 0, rounded to float64, in the row order of `setloss.lattice.second_differences`."""
+    """The dual y >= 0, rounded to float64, in the row order of `second_differences`."""
     multiplier_layers: Array
     """float64 vectors whose exact sum is y: what proves optimality where weights exceed 1e10."""
     unique: bool | None

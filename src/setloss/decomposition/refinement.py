@@ -26,7 +26,7 @@ from scipy.sparse.linalg import splu
 
 from setloss.decomposition.certificate import DecompositionError
 from setloss.decomposition.exact import ONE, Exact, exact_product, integers, to_fixed, to_float
-from setloss.lattice import Array
+from setloss.typing import Array
 
 NEGLIGIBLE_MULTIPLIER = 1e-18
 """Weights are at least 1, multipliers rational; below this they are what the solve left of a zero."""

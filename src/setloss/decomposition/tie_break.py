@@ -31,7 +31,7 @@ from setloss.decomposition.active_set import (
 )
 from setloss.decomposition.exact import ONE, integers, to_float
 from setloss.decomposition.refinement import NEGLIGIBLE_MULTIPLIER, Indices, Program, Vertex, solve_exactly
-from setloss.lattice import Array
+from setloss.typing import Array
 
 TIGHT = 1e-9
 """A row with less slack than this share of max|l| is tight."""

@@ -9,9 +9,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from setloss.decomposition.certificate import FEASIBILITY_TOLERANCE, curved_scale, infeasibility, mean_over_subsets
 from setloss.decomposition.lower_bound import pointwise_lower_bound
-from setloss.lattice import Array, cell_levels, rounding_error, without_modular_part
-from setloss.setfunction import SetFunction, elements_of
-from setloss.verdicts import is_nonnegative, is_submodular, is_supermodular
+from setloss.setfunctions.differences import cell_levels, rounding_error, without_modular_part
+from setloss.setfunctions.properties import is_nonnegative, is_submodular, is_supermodular
+from setloss.setfunctions.set_function import SetFunction, elements_of
+from setloss.typing import Array
 
 OPTIMALITY_TOLERANCE = 1e-7
 

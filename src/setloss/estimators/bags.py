@@ -10,7 +10,7 @@ from sklearn.utils.validation import _check_sample_weight, check_consistent_leng
 
 from setloss.estimators.base import LinearSetModel, two_classes
 from setloss.estimators.elements import elements_of_frames
-from setloss.lattice import Array
+from setloss.typing import Array
 
 
 class BagClassifier(LinearSetModel):

@@ -14,10 +14,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, check_random_state, validate_data
 
 from setloss.estimators.elements import Elements, check_features, squared_norms
-from setloss.lattice import Array
 from setloss.losses import Loss, loss_named
 from setloss.operators.names import Operator
 from setloss.solvers import Limits, Problem, Solution, Status, solve
+from setloss.typing import Array
 
 
 class LinearSetModel(ClassifierMixin, BaseEstimator):

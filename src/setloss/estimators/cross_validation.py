@@ -15,9 +15,9 @@ from sklearn.utils import _safe_indexing, indexable
 from setloss.estimators.bags import BagClassifier
 from setloss.estimators.base import LinearSetModel
 from setloss.estimators.sets import SetClassifier
-from setloss.lattice import Array
 from setloss.losses import Loss
 from setloss.operators.names import Operator
+from setloss.typing import Array
 
 
 class CrossValidatedModel(LinearSetModel):

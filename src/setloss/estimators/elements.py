@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from setloss.bags import Bags
-from setloss.batch import batch_surrogate
-from setloss.lattice import Array
 from setloss.losses import Loss
 from setloss.operators.names import Operator
+from setloss.plans.batch import batch_surrogate
 from setloss.solvers import Design, Problem
+from setloss.typing import Array
 
 MAX_FEATURE = 1e100
 """Larger features are refused: the squares of their sums are no longer finite."""

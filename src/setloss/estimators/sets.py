@@ -11,7 +11,7 @@ from sklearn.utils.validation import _check_sample_weight, check_array, check_co
 
 from setloss.estimators.base import LinearSetModel, two_classes
 from setloss.estimators.elements import elements_of_labels
-from setloss.lattice import Array
+from setloss.typing import Array
 
 
 class SetClassifier(LinearSetModel):

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import setloss
 from setloss.losses import PAPER_CURVES, CostCurve
-from setloss.setfunction import RELATIVE_TOLERANCE
-from setloss.verdicts import ROUNDING
+from setloss.setfunctions.properties import ROUNDING
+from setloss.setfunctions.set_function import RELATIVE_TOLERANCE
 
 __all__ = ["mathematics", "page", "write_page"]
 

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from setloss.bags import Bags
-from setloss.counts import CountFunction, Formula
 from setloss.labels import as_labels
-from setloss.lattice import Array
-from setloss.setfunction import SetFunction
+from setloss.setfunctions.counts import CountFunction, Formula
+from setloss.setfunctions.set_function import SetFunction
+from setloss.typing import Array
 
 
 class Loss(ABC):

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from setloss.counts import CountFunction, Linear
 from setloss.losses.base import CountLoss
-from setloss.tversky import TverskyCounts, defined_loss
+from setloss.setfunctions.counts import CountFunction, Linear
+from setloss.setfunctions.tversky import TverskyCounts, defined_loss
 
 
 class TverskyFamily(CountLoss):

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from setloss.bags import Bags
-from setloss.counts import AxisCurve, CountFunction
 from setloss.labels import as_labels
 from setloss.losses.base import CountLoss, sizes_only
-from setloss.setfunction import SetFunction
+from setloss.setfunctions.counts import AxisCurve, CountFunction
+from setloss.setfunctions.set_function import SetFunction
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from setloss.bags import Bags
 from setloss.labels import as_labels
-from setloss.lattice import Array
 from setloss.losses.base import CountLoss, Loss, sizes_only
-from setloss.setfunction import SetFunction
+from setloss.setfunctions.set_function import SetFunction
+from setloss.typing import Array
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Cuts by tensor operations: every set at once, one sort per set, nothing leaves the device.
 
-Counts and sums are float64 where the device has it. What the formulas say is in `setloss.tversky`; they are plain
-arithmetic and run on tensors as they do on arrays and inside the kernels.
+Counts and sums are float64 where the device has it. The formulas are those of `setloss.setfunctions.tversky`: plain
+arithmetic, which runs on tensors as it does on arrays and inside the kernels.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from setloss import tversky
 from setloss.nn.plan import ClosedForm, ModularForm, TverskyForm
+from setloss.setfunctions import tversky
 
 
 @dataclass(frozen=True)

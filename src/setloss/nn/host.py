@@ -6,11 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setloss.bags import Bags
-from setloss.batch import BatchSurrogate, batch_surrogate, run_kernel
-from setloss.counts import TableTooLargeError
 from setloss.decomposition.program import ProgramTooLargeError
-from setloss.lattice import Array
-from setloss.lowering import (
+from setloss.nn.plan import ClosedForm, MeanScaled, ModularForm, Plan
+from setloss.plans.batch import BatchSurrogate, batch_surrogate, run_kernel
+from setloss.plans.lowering import (
     GROUPS,
     L_A,
     L_CAP,
@@ -32,8 +31,9 @@ from setloss.lowering import (
     TVERSKY_SUPERMODULAR,
     SpecTable,
 )
-from setloss.nn.plan import ClosedForm, MeanScaled, ModularForm, Plan
-from setloss.tversky import submodular_false_negative_step
+from setloss.setfunctions.counts import TableTooLargeError
+from setloss.setfunctions.tversky import submodular_false_negative_step
+from setloss.typing import Array
 
 Counts = NDArray[np.intp]
 Mask = NDArray[np.bool_]

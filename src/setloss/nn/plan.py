@@ -9,16 +9,16 @@ from typing import Literal
 
 import torch
 
-from setloss.batch import surrogate_on_counts
 from setloss.losses import CountLoss, Hamming, Loss, TverskyFamily, loss_named
 from setloss.operators.cut import Surrogate
 from setloss.operators.names import operator_named
-from setloss.setfunction import SetFunction
+from setloss.plans.batch import surrogate_on_counts
+from setloss.setfunctions.set_function import SetFunction
 
 
 @dataclass(frozen=True)
 class TverskyForm:
-    """l = (b n + a q) / (m - (1 - b) n + a q), n false negatives and q false positives; see `setloss.tversky`."""
+    """l = (b n + a q) / (m - (1 - b) n + a q), see `setloss.setfunctions.tversky`."""
 
     a: float
     b: float

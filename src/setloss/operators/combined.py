@@ -6,7 +6,7 @@ from setloss.decomposition import decompose
 from setloss.operators.cut import Surrogate
 from setloss.operators.lovasz import LovaszHinge
 from setloss.operators.rescaling import SlackRescaling
-from setloss.setfunction import SetFunction
+from setloss.setfunctions.set_function import SetFunction
 
 
 def B_D(function: SetFunction, *, monotone: bool = False, scale: float = 2.0) -> Surrogate:

@@ -10,7 +10,7 @@ from numbers import Real
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from setloss.lattice import Array
+from setloss.typing import Array
 
 MAX_MARGIN = 1e300
 """Larger margins are refused: their sums are no longer finite."""

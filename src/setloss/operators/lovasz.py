@@ -8,11 +8,11 @@ from typing import Literal
 
 import numpy as np
 
-from setloss.closure import monotone_closure
 from setloss.losses import Hamming
 from setloss.operators.cut import Cut, OrderedMargins, Surrogate
-from setloss.setfunction import SetFunction
-from setloss.verdicts import is_increasing, is_submodular
+from setloss.setfunctions.closure import monotone_closure
+from setloss.setfunctions.properties import is_increasing, is_submodular
+from setloss.setfunctions.set_function import SetFunction
 
 PositivePart = Literal["elementwise", "outer"]
 

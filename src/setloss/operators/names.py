@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from setloss.counts import Linear
 from setloss.operators.combined import B_D
 from setloss.operators.cut import Surrogate
 from setloss.operators.lovasz import LovaszHinge
 from setloss.operators.rescaling import MarginRescaling, SlackRescaling
-from setloss.setfunction import SetFunction
+from setloss.setfunctions.counts import Linear
+from setloss.setfunctions.set_function import SetFunction
 
 Operator = Callable[[SetFunction], Surrogate]
 

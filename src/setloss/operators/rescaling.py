@@ -16,8 +16,8 @@ from setloss.operators.search import (
     margin_objective,
     slack_objective,
 )
-from setloss.setfunction import SetFunction
-from setloss.verdicts import is_nonnegative
+from setloss.setfunctions.properties import is_nonnegative
+from setloss.setfunctions.set_function import SetFunction
 
 
 @dataclass(frozen=True)

@@ -24,10 +24,18 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from setloss.counts import MAX_CELLS, AxisCurve, CountFunction, Sum, TableTooLargeError, cells_in_words, unscaled
-from setloss.lattice import Array
 from setloss.operators.cut import OrderedMargins
-from setloss.setfunction import RELATIVE_TOLERANCE, SetFunction, all_masks
+from setloss.setfunctions.counts import (
+    MAX_CELLS,
+    AxisCurve,
+    CountFunction,
+    Sum,
+    TableTooLargeError,
+    cells_in_words,
+    unscaled,
+)
+from setloss.setfunctions.set_function import RELATIVE_TOLERANCE, SetFunction, all_masks
+from setloss.typing import Array
 
 Search = Literal["exact", "enumerate", "greedy", "one-pass"]
 Mask = NDArray[np.bool_]

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import block_diag, csr_array, hstack, vstack
 
-from setloss.counts import TableTooLargeError, cells_in_words
-from setloss.lattice import Array
 from setloss.operators.cut import Surrogate
-from setloss.setfunction import SetFunction
+from setloss.setfunctions.counts import TableTooLargeError, cells_in_words
+from setloss.setfunctions.set_function import SetFunction
+from setloss.typing import Array
 
 MAX_CLOSURE_CELLS = 2**14
 """Largest table whose convex closure is computed; one row of the linear program per cell."""

@@ -14,11 +14,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from setloss.lattice import Array
 from setloss.solvers.line import Line, Place
 from setloss.solvers.loop import State
 from setloss.solvers.master import solve_master
 from setloss.solvers.solution import Solution
+from setloss.typing import Array
 
 STALL = 1e-3
 """An iteration that closes less of the gap than this share is followed by a cut at the solution of the program."""

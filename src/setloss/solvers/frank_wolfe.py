@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from setloss.lattice import Array
 from setloss.solvers.loop import State
 from setloss.solvers.problem import Problem
 from setloss.solvers.solution import Solution, relative_gap
+from setloss.typing import Array
 
 MIN_GRAM_ENTRIES = 2**22
 """Gram matrices may take this many numbers (32 MiB) however small X is."""

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from setloss.compilation import kernel
-from setloss.kernels import bag_cut, scratch
+from setloss.plans.kernels import bag_cut, scratch
 
 _fast: dict[str, Any] = {"fastmath": {"reassoc", "contract"}}
 

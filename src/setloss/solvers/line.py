@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from setloss.batch import BatchCuts
-from setloss.lattice import Array
+from setloss.plans.batch import BatchCuts
+from setloss.typing import Array
 
 if TYPE_CHECKING:
     from setloss.solvers.problem import Problem

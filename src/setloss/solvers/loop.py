@@ -14,10 +14,10 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from setloss.batch import BatchSurrogate
-from setloss.lattice import Array
+from setloss.plans.batch import BatchSurrogate
 from setloss.solvers.checkpoint import Checkpoint
 from setloss.solvers.solution import Record, Solution, Status, relative_gap
+from setloss.typing import Array
 
 Callback = Callable[[Record], object]
 

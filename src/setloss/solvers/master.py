@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import block_array, csc_array, diags_array, eye_array, triu, vstack
 
-from setloss.lattice import Array
+from setloss.typing import Array
 
 ENOUGH = 1e-8
 """Values of the two programs that are this close, relative to the larger, are equal."""

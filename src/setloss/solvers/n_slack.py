@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from setloss.lattice import Array
 from setloss.solvers.loop import State
 from setloss.solvers.master import solve_master
 from setloss.solvers.problem import Problem
 from setloss.solvers.solution import Solution
+from setloss.typing import Array
 
 
 @dataclass(frozen=True)

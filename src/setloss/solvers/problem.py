@@ -25,9 +25,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
-from setloss.batch import BatchCuts, BatchSurrogate
-from setloss.lattice import Array
+from setloss.plans.batch import BatchCuts, BatchSurrogate
 from setloss.solvers.line import KnownMargins, Segment
+from setloss.typing import Array
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,8 +8,8 @@ from enum import Enum
 
 import numpy as np
 
-from setloss.batch import BatchSurrogate
-from setloss.lattice import Array
+from setloss.plans.batch import BatchSurrogate
+from setloss.typing import Array
 
 
 class Status(Enum):

@@ -1,0 +1,80 @@
+"""Tables and figures as data: what an experiment returns, and what markdown, JSON and a report are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from setloss.reproduction.estimate import Estimate
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
+
+Cell = str | int | float | Estimate | None
+
+
+def cell_text(cell: Cell) -> str:
+    """A cell as people read it: nothing for None, four digits for a float."""
+    if cell is None:
+        return ""
+    return f"{cell:.4g}" if isinstance(cell, float) else str(cell)
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows under column names; `note` says what a reader needs to trust it, `best` which cells to set in bold."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    note: str = ""
+    best: frozenset[tuple[int, int]] = frozenset()
+
+    def __post_init__(self) -> None:
+        wrong = [row for row in self.rows if len(row) != len(self.columns)]
+        if wrong:
+            raise ValueError(f"{self.title}: {len(self.columns)} columns, but a row has {len(wrong[0])} cells")
+
+    def markdown(self) -> str:
+        """A GitHub-flavoured table, the title above and the note below it."""
+        lines = [" | ".join(self.columns), " | ".join(["---"] + ["---:"] * (len(self.columns) - 1))]
+        for i, row in enumerate(self.rows):
+            texts = [cell_text(cell) for cell in row]
+            lines.append(" | ".join(f"**{t}**" if (i, j) in self.best else t for j, t in enumerate(texts)))
+        body = "\n".join(f"| {line} |" for line in lines)
+        return f"**{self.title}**\n\n{body}\n" + (f"\n{self.note}\n" if self.note else "")
+
+    def as_dict(self) -> dict[str, Any]:
+        rows = [[cell.as_dict() if isinstance(cell, Estimate) else cell for cell in row] for row in self.rows]
+        best = [list(place) for place in sorted(self.best)]
+        return {"title": self.title, "columns": list(self.columns), "rows": rows, "note": self.note, "best": best}
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A drawing that is made when it is asked for; `name` is the stem of its file."""
+
+    name: str
+    caption: str
+    draw: Callable[[], Drawing] = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Document:
+    """What one experiment found: tables, figures, and the numbers behind them (JSON values only)."""
+
+    name: str
+    title: str
+    tables: tuple[Table, ...] = ()
+    figures: tuple[Figure, ...] = ()
+    numbers: dict[str, Any] = field(default_factory=dict)
+
+    def markdown(self, level: int = 1) -> str:
+        """The title as a heading of that level, the figures and the tables."""
+        images = [f"![{figure.caption}]({figure.name}.png)\n" for figure in self.figures]
+        return "\n".join([f"{'#' * level} {self.title}\n", *images, *(table.markdown() for table in self.tables)])
+
+    def as_dict(self) -> dict[str, Any]:
+        tables = [table.as_dict() for table in self.tables]
+        return {"name": self.name, "title": self.title, "tables": tables, "numbers": self.numbers}

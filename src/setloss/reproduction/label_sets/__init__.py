@@ -1,0 +1,1 @@
+"""Multi-label data: one protocol, the methods and competitors it compares, and its report."""

@@ -1,0 +1,134 @@
+"""The methods of the label-set benchmark by name: every operator of ours, and what people use instead.
+
+``loss:operator`` is ours, with ``@1`` for scale 1 where the operator has a scale (2, as printed, without it); the
+Lovász hinge of Jaccard is its B_D, printed and monotone, since Jaccard is submodular and increasing. A name may end
+in ``+threshold`` (a validated global threshold), ``+top-k`` or ``+plug-in``; with ``/`` between operators
+cross-validation chooses among them: ``dice:slack/bd@1``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from setloss.losses import NAMED_LOSSES
+from setloss.operators.names import OPERATOR_NAMES
+from setloss.reproduction.label_sets.rules import PlugIn, Rule, Sign, Threshold, TopK
+from setloss.reproduction.selection import GRID, ChosenLabelSets
+from setloss.reproduction.style import STYLES, Style
+
+COMPETITORS = {
+    "svm": Style("LinearSVC", "#000000", "<"),
+    "logistic": Style("logistic", "#555555", ">"),
+    "chain": Style("classifier chain", "#555555", "*"),
+}
+RULES: dict[str, tuple[str, Rule]] = {
+    "threshold": ("threshold", Threshold()),
+    "top-k": ("top k", TopK()),
+    "plug-in": ("plug-in", PlugIn()),
+}
+METHODS = (
+    "dice:bd", "dice:bd@1", "dice:bd-monotone", "dice:bd-monotone@1", "dice:slack", "dice:slack@1", "dice:margin",
+    "dice:margin@1", "jaccard:lovasz", "jaccard:slack", "jaccard:slack@1", "jaccard:margin", "jaccard:margin@1",
+    "dice:slack@1+threshold", "hinge", "svm", "svm+threshold", "logistic", "logistic+threshold", "logistic+plug-in",
+    "logistic+top-k", "chain",
+)  # fmt: skip
+"""What a run without `methods` compares."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """How every method chooses: the grid of C, inner folds and their seed, the criterion; and the gap to stop at."""
+
+    Cs: tuple[float, ...] = GRID
+    folds: int = 5
+    criterion: str = "f1"
+    seed: int = 0
+    tol: float = 1e-2
+    max_iter: int = 200
+    intercept_scaling: float = 1.0
+
+
+def is_ours(name: str) -> bool:
+    """Whether the scores are trained for a set-level loss, or by the hinge as its limit case."""
+    return _parts(name)[0] not in COMPETITORS
+
+
+def make_method(name: str, choice: Choice) -> ChosenLabelSets:
+    """The unfitted estimator; a `ValueError` says which names there are."""
+    scorer, rule = _parts(name)
+    found = RULES[rule][1] if rule else Sign()
+    scorers = [_competitor(scorer)] if scorer in COMPETITORS else [_ours(part, choice) for part in _named(scorer)]
+    folds, seed = choice.folds, choice.seed
+    return ChosenLabelSets(scorers, found, Cs=choice.Cs, folds=folds, criterion=choice.criterion, random_state=seed)
+
+
+def style_of(name: str) -> Style:
+    """How a method is drawn and called: ours in the colour of the operator, the first one of several."""
+    scorer, rule = _parts(name)
+    ending = f" + {RULES[rule][0]}" if rule else ""
+    if scorer in COMPETITORS:
+        style = COMPETITORS[scorer]
+        return Style(style.label + ending, style.colour, style.marker)
+    parts = _named(scorer)
+    first = STYLES[parts[0][1]]
+    labels = " or ".join(STYLES[o].label + (f", c = {c}" if _has_scale(o) else "") for _, o, c in parts)
+    loss = "" if scorer == "hinge" else f" ({parts[0][0].capitalize()})"
+    return Style(f"{labels}{loss}{ending}", first.colour, first.marker)
+
+
+def _parts(name: str) -> tuple[str, str]:
+    scorer, plus, rule = name.partition("+")
+    if plus and rule not in RULES:
+        raise ValueError(f"{name!r} ends in +{rule}; the endings are {', '.join(f'+{known}' for known in RULES)}")
+    if scorer not in COMPETITORS:
+        _named(scorer)
+        if rule == "plug-in":
+            raise ValueError(f"{name!r}: the plug-in rule needs probabilities; it goes with logistic and chain only")
+    elif rule == "plug-in" and scorer == "svm":
+        raise ValueError(f"{name!r}: the plug-in rule needs probabilities; it goes with logistic and chain only")
+    return scorer, rule
+
+
+def _named(scorer: str) -> list[tuple[str, str, int]]:
+    """(loss, operator, scale) of every operator in ``loss:operator[@1]/operator...``; hinge needs no loss."""
+    loss, colon, operators = scorer.partition(":")
+    if not colon:
+        loss, operators = "dice", scorer
+    found = []
+    for text in operators.split("/"):
+        operator, _, scale = text.partition("@")
+        known = operator in OPERATOR_NAMES and scale in ("", "1", "2") and loss in NAMED_LOSSES
+        if not known or not (colon or operator == "hinge") or (scale and not _has_scale(operator)):
+            raise ValueError(
+                f"there is no method {scorer!r}; they are {', '.join(METHODS)}, or LOSS:OPERATOR[@1] with the "
+                f"operators {', '.join(OPERATOR_NAMES)}"
+            )
+        found.append((loss, operator, int(scale or 2)))
+    return found
+
+
+def _has_scale(operator: str) -> bool:
+    return operator not in ("lovasz", "hinge")
+
+
+def _ours(part: tuple[str, str, int], choice: Choice) -> Any:
+    from setloss.estimators import SetClassifier
+
+    loss, operator, scale = part
+    return SetClassifier(
+        loss,
+        operator,
+        scale=float(scale),
+        tol=choice.tol,
+        max_iter=choice.max_iter,
+        intercept_scaling=choice.intercept_scaling,
+        warm_start=True,
+        random_state=choice.seed,
+    )
+
+
+def _competitor(scorer: str) -> Any:
+    from setloss.reproduction.label_sets.competitors import Chain, OneAgainstRest
+
+    return Chain() if scorer == "chain" else OneAgainstRest("svm" if scorer == "svm" else "logistic")

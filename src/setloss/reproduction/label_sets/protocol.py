@@ -1,0 +1,163 @@
+"""The benchmark on label sets: who predicts the best sets, when all choose C and thresholds on training data only?
+
+For every data set and split the features are scaled on the training part, every method chooses on the same inner
+folds of the training part (`ChosenLabelSets`), trains on all of it, and is judged on the test part once.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from sklearn.pipeline import Pipeline, make_pipeline
+
+from setloss.datasets import DatasetError
+from setloss.reproduction.estimate import Estimate
+from setloss.reproduction.label_sets.data import DataSet, Split
+from setloss.reproduction.label_sets.methods import METHODS, Choice, make_method
+from setloss.reproduction.metrics import METRICS, Judgement, judge
+from setloss.typing import Array
+
+
+def _unheard(method: str, split: int) -> None:
+    pass
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to run: the methods, folds (None: the standard split), how all methods choose, and processes at a time."""
+
+    methods: tuple[str, ...] = METHODS
+    folds: int | None = None
+    choice: Choice = field(default_factory=Choice)
+    jobs: int = 1
+
+    def __post_init__(self) -> None:
+        for name in self.methods:
+            make_method(name, self.choice)
+        if len(set(self.methods)) < len(self.methods):
+            raise ValueError("a method is named twice; name each of them once")
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """One method on one split: how it was judged, what it chose, and how long choosing and training took."""
+
+    method: str
+    split: int
+    judgement: Judgement
+    seconds: float
+    chosen: dict[str, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """All runs on one data set."""
+
+    name: str
+    shape: dict[str, float]
+    runs: tuple[Run, ...]
+
+    def of(self, method: str) -> list[Run]:
+        """The runs of a method, in the order of the splits."""
+        return sorted((run for run in self.runs if run.method == method), key=lambda run: run.split)
+
+    def estimate(self, method: str, metric: str) -> Estimate:
+        """Mean and standard error: over folds, or over the examples of a single test set where it is their mean."""
+        runs = self.of(method)
+        if metric == "seconds":
+            return Estimate.of([run.seconds for run in runs])
+        if len(runs) == 1 and metric in runs[0].judgement.examples:
+            return Estimate.of(runs[0].judgement.examples[metric])
+        return Estimate.of([run.judgement.means[metric] for run in runs])
+
+    def difference(self, method: str, reference: str, metric: str) -> Estimate:
+        """Mean of method - reference, and the standard error of the paired differences."""
+        return Estimate.of(self._paired(method, metric) - self._paired(reference, metric))
+
+    def _paired(self, method: str, metric: str) -> Array:
+        runs = self.of(method)
+        if len(runs) == 1 and metric in runs[0].judgement.examples:
+            return runs[0].judgement.examples[metric]
+        return np.array([run.judgement.means[metric] for run in runs])
+
+    def as_dict(self) -> dict[str, Any]:
+        """JSON values: for every method the metrics, seconds and choices of every split, and the estimates."""
+        methods: dict[str, Any] = {}
+        for name in dict.fromkeys(run.method for run in self.runs):
+            runs = self.of(name)
+            methods[name] = {metric: self.estimate(name, metric).as_dict() for metric in (*METRICS, "seconds")}
+            methods[name]["splits"] = [
+                run.judgement.means | {"seconds": run.seconds, "chosen": run.chosen} for run in runs
+            ]
+        return {"shape": self.shape, "methods": methods}
+
+
+def run_data_set(data: DataSet, plan: Plan, heard: Callable[[str, int], None] = _unheard) -> Outcome:
+    """Every method on every split; `heard` is told of each run that is done. Independent of the number of jobs."""
+    splits = data.splits(plan.folds, plan.choice.seed)
+    if len(splits[0][0]) < plan.choice.folds:
+        raise DatasetError(
+            f"{data.name} has {len(splits[0][0])} training examples; {plan.choice.folds} inner folds need more"
+        )
+    tasks = [(k, method) for k in range(len(splits)) for method in plan.methods]
+    runs = []
+    for run in _each(data, splits, tasks, plan):
+        runs.append(run)
+        heard(run.method, run.split)
+    sizes = data.Y.sum(axis=1)
+    shape = {
+        "examples": len(data.Y),
+        "features": int(data.X.shape[1]),
+        "labels": int(data.Y.shape[1]),
+        "labels_per_example": float(sizes.mean()),
+        "without_labels": int((sizes == 0).sum()),
+    }
+    return Outcome(data.name, shape, tuple(sorted(runs, key=lambda run: (run.split, plan.methods.index(run.method)))))
+
+
+def _each(data: DataSet, splits: list[Split], tasks: Sequence[tuple[int, str]], plan: Plan) -> Iterator[Run]:
+    if plan.jobs == 1:
+        for k, method in tasks:
+            yield run_method(data, splits[k], k, method, plan.choice)
+        return
+    from joblib import Parallel, delayed
+
+    parallel = Parallel(n_jobs=plan.jobs, return_as="generator_unordered")
+    yield from parallel(delayed(run_method)(data, splits[k], k, method, plan.choice) for k, method in tasks)
+
+
+def run_method(data: DataSet, split: Split, number: int, method: str, choice: Choice) -> Run:
+    """Scale, choose and train on the training rows; judge on the test rows."""
+    from threadpoolctl import threadpool_limits
+
+    train, test = split
+    began = time.perf_counter()
+    # Threads of BLAS round differently, and that is enough to choose another C.
+    with threadpool_limits(1):
+        model = make_pipeline(*scaling(data.X), make_method(method, choice)).fit(data.X[train], data.Y[train])
+    seconds = time.perf_counter() - began
+    return Run(method, number, judge(data.Y[test], model.predict(data.X[test])), seconds, _chosen(model))
+
+
+def scaling(X: Any) -> tuple[Any, Any]:
+    """Mean 0 and deviation 1 for dense features, largest absolute value 1 for sparse ones; then rows of unit size."""
+    from scipy.sparse import issparse
+    from sklearn.preprocessing import MaxAbsScaler, StandardScaler
+
+    from setloss.reproduction.selection import UnitRows
+
+    return MaxAbsScaler() if issparse(X) else StandardScaler(), UnitRows()
+
+
+def _chosen(model: Pipeline) -> dict[str, Any]:
+    """C, the rule's number, the operator and the gap reached, where there are any."""
+    last = model[-1]
+    facts = {"C": float(last.C_), "cv_score": float(last.cv_score_)}
+    rule = {name: getattr(last.rule_, name) for name in ("value", "k") if hasattr(last.rule_, name)}
+    operator = {"operator": last.scorer_.operator, "scale": last.scorer_.scale} if len(last.scorers) > 1 else {}
+    gap = {"gap": float(last.scorer_.dual_gap_)} if hasattr(last.scorer_, "dual_gap_") else {}
+    return facts | rule | operator | gap

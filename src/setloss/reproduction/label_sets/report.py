@@ -1,0 +1,152 @@
+"""Tables and a figure of the label-set benchmark: one table per metric, average ranks, paired differences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from setloss.reproduction.document import Cell, Document, Figure, Table
+from setloss.reproduction.estimate import Estimate
+from setloss.reproduction.label_sets.methods import is_ours, style_of
+from setloss.reproduction.label_sets.protocol import Outcome, Plan
+from setloss.reproduction.metrics import LOWER_IS_BETTER, METRICS
+from setloss.reproduction.ranks import average_ranks
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
+
+MAIN = "example_f1"
+NAME = "multilabel"
+
+
+def report(outcomes: Sequence[Outcome], plan: Plan) -> Document:
+    """What the outcomes so far say."""
+    order = by_rank(outcomes, plan.methods, MAIN)
+    tables = [metric_table(outcomes, order, metric, plan) for metric in METRICS]
+    tables.append(difference_table(outcomes, order))
+    tables.append(metric_table(outcomes, order, "seconds", plan))
+    figure = Figure(
+        NAME,
+        "Example F1 of every method, with standard errors, and average ranks; 1 is best.",
+        partial(dot_plot, tuple(outcomes), tuple(order)),
+    )
+    numbers = {
+        "plan": asdict(plan),
+        "datasets": {outcome.name: outcome.as_dict() for outcome in outcomes},
+        "ranks": {metric: _ranks(outcomes, plan.methods, metric) for metric in METRICS},
+    }
+    return Document(NAME, "Label sets: who predicts the best ones", tuple(tables), (figure,), numbers)
+
+
+def by_rank(outcomes: Sequence[Outcome], methods: Sequence[str], metric: str) -> list[str]:
+    """The methods from the best average rank to the worst."""
+    ranks = _ranks(outcomes, methods, metric)
+    return sorted(methods, key=lambda method: (ranks[method], -_mean(outcomes, method, metric)))
+
+
+def metric_table(outcomes: Sequence[Outcome], methods: Sequence[str], metric: str, plan: Plan) -> Table:
+    """A row per method: the metric on every data set, its mean over them, and the average rank."""
+    ranks = _ranks(outcomes, methods, metric)
+    rows: list[tuple[Cell, ...]] = []
+    for method in methods:
+        cells = [outcome.estimate(method, metric) for outcome in outcomes]
+        rows.append(
+            (style_of(method).label, *cells, f"{_mean(outcomes, method, metric):.3f}", f"{ranks[method]:.1f}")
+        )
+    columns = ("method", *(outcome.name for outcome in outcomes), "mean", "average rank")
+    title = f"{METRICS.get(metric, 'seconds to choose and train')}, {_split_words(plan)}"
+    return Table(title, columns, tuple(rows), _note(metric, plan), _best(rows, metric))
+
+
+def difference_table(outcomes: Sequence[Outcome], methods: Sequence[str]) -> Table:
+    """Every method against the competitor of largest mean example F1: mean and error of the paired differences."""
+    others = [method for method in methods if not is_ours(method)] or list(methods)
+    reference = max(others, key=lambda method: _mean(outcomes, method, MAIN))
+    rows: list[tuple[Cell, ...]] = []
+    for method in methods:
+        if method != reference:
+            found = [outcome.difference(method, reference, MAIN) for outcome in outcomes]
+            mean = sum(difference.mean for difference in found) / len(found)
+            rows.append((style_of(method).label, *found, f"{mean:+.3f}"))
+    return Table(
+        f"example F1 minus that of {style_of(reference).label}, the best competitor by mean",
+        ("method", *(outcome.name for outcome in outcomes), "mean"),
+        tuple(rows),
+        "Standard errors are of the paired differences.",
+    )
+
+
+def _split_words(plan: Plan) -> str:
+    return "standard split" if plan.folds is None else f"{plan.folds}-fold cross-validation"
+
+
+def _note(metric: str, plan: Plan) -> str:
+    over = "folds" if plan.folds is not None else "test examples"
+    chosen = {"f1": "example F1", "jaccard": "example Jaccard"}[plan.choice.criterion]
+    better = "less is better" if metric in LOWER_IS_BETTER else "more is better"
+    return (
+        f"Mean and standard error over {over}; {better}. C, thresholds and k are chosen by {chosen} on "
+        f"{plan.choice.folds} folds of the training part. An empty set predicted empty counts 1."
+    )
+
+
+def _best(rows: Sequence[tuple[Cell, ...]], metric: str) -> frozenset[tuple[int, int]]:
+    """The best cells of every column of numbers, as they are shown."""
+    choose: Callable[..., str] = min if metric in LOWER_IS_BETTER else max
+    best = set()
+    for j in range(1, len(rows[0])):
+        shown = [f"{c.mean:.3f}" if isinstance(c, Estimate) else str(c) for c in (row[j] for row in rows)]
+        top = (min if j == len(rows[0]) - 1 else choose)(shown, key=float)
+        best |= {(i, j) for i, text in enumerate(shown) if text == top}
+    return frozenset(best)
+
+
+def _ranks(outcomes: Sequence[Outcome], methods: Sequence[str], metric: str) -> dict[str, float]:
+    means = {o.name: {method: o.estimate(method, metric).mean for method in methods} for o in outcomes}
+    return average_ranks(means, lower_is_better=metric in LOWER_IS_BETTER)
+
+
+def _mean(outcomes: Sequence[Outcome], method: str, metric: str) -> float:
+    return sum(outcome.estimate(method, metric).mean for outcome in outcomes) / len(outcomes)
+
+
+def dot_plot(outcomes: Sequence[Outcome], methods: Sequence[str]) -> Drawing:
+    """A panel per data set with a dot and an error bar per method, best rank on top, and a panel of average ranks."""
+    from matplotlib.figure import Figure as Canvas
+
+    canvas = Canvas(figsize=(2.2 + 2.0 * (len(outcomes) + 1), 0.7 + 0.24 * len(methods)), layout="constrained")
+    panels = canvas.subplots(1, len(outcomes) + 1, sharey=True, squeeze=False)[0]
+    ranks = _ranks(outcomes, methods, MAIN)
+    for panel, outcome in zip(panels, outcomes, strict=False):
+        for y, method in enumerate(methods):
+            _dot(panel, outcome.estimate(method, MAIN), y, method)
+        panel.set_title(outcome.name, fontsize=10)
+        panel.set_xlabel("example F1", fontsize=9)
+    for y, method in enumerate(methods):
+        _dot(panels[-1], Estimate(ranks[method], None, len(outcomes)), y, method)
+    panels[-1].set_title("all", fontsize=10)
+    panels[-1].set_xlabel("average rank", fontsize=9)
+    panels[0].set_yticks(range(len(methods)), [style_of(method).label for method in methods], fontsize=8)
+    panels[0].set_ylim(len(methods) - 0.5, -0.5)
+    for panel in panels:
+        _tidy(panel, methods)
+    return canvas
+
+
+def _dot(panel: Any, found: Estimate, y: int, method: str) -> None:
+    style = style_of(method)
+    panel.errorbar(found.mean, y, xerr=found.error, fmt=style.marker, color=style.colour, ms=5, lw=1, capsize=0)
+
+
+def _tidy(panel: Any, methods: Sequence[str]) -> None:
+    for y, method in enumerate(methods):
+        if not is_ours(method):  # a band behind the competitors tells them from ours without colour
+            panel.axhspan(y - 0.5, y + 0.5, color="#000000", alpha=0.05, lw=0)
+    panel.grid(axis="x", color="#dddddd", lw=0.6)
+    panel.set_axisbelow(True)
+    panel.tick_params(axis="x", labelsize=8)
+    panel.tick_params(axis="y", length=0)
+    for side in ("top", "right", "left"):
+        panel.spines[side].set_visible(False)

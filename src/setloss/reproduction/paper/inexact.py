@@ -1,0 +1,165 @@
+"""Slack rescaling trained with approximate inference: baselines of the reproduction, which certify nothing.
+
+The paper maximises ``l(A) (1 - c sum_{i in A} m_i)`` greedily. Two readings of that are here, under names of their
+own, because neither is the operator S, which `setloss.operators` maximises exactly:
+
+``greedy``
+    Best first: add the element that raises the objective most, until none does. The cut is one of those S is the
+    maximum of, so its plane is a minorant of S, but it need not touch S.
+``released``
+    As the authors' released code does: one pass over the elements in the order of the data, keeping what raises the
+    objective, and a cut of offset l(A) and slope c on A, without the factor l(A). Its planes are no minorants of
+    anything that was asked for.
+
+Training is the one-slack cutting-plane loop, which ends when the search finds no plane above those it has. With an
+exact search that is a certificate; here it is not, and the status of the solution says so.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.exceptions import ConvergenceWarning
+
+from setloss.estimators import BagClassifier
+from setloss.losses import Loss
+from setloss.plans.batch import BatchCuts, BatchSurrogate
+from setloss.solvers import CuttingPlane, Limits, Problem, Solution, Status, solve
+from setloss.solvers.cutting_plane import Reachable, no_planes, objective_at
+from setloss.solvers.loop import State
+from setloss.typing import Array
+
+Approximation = Literal["greedy", "released"]
+APPROXIMATIONS: tuple[Approximation, ...] = ("greedy", "released")
+INEXACT_METHODS: dict[str, Approximation] = {"slack-greedy": "greedy", "slack-released": "released"}
+"""What the approximations are called beside the operators."""
+
+
+@dataclass(frozen=True, eq=False)
+class InexactSlack(BatchSurrogate):
+    """Slack rescaling of every bag, its worst sets sought by an approximation; `values` are what that sees."""
+
+    starts: NDArray[np.int64] = field(repr=False)
+    widths: NDArray[np.int64] = field(repr=False)
+    buffer: Array = field(repr=False)
+    scale: float = 2.0
+    search: Approximation = "greedy"
+
+    @classmethod
+    def of(
+        cls, exact: BatchSurrogate, loss: Loss, truth: NDArray[np.bool_], search: Approximation, scale: float
+    ) -> InexactSlack:
+        """The approximation of an exact batch whose bags lie one after the other, `truth` in their order."""
+        bags = exact.bags
+        positives = bags.totals(truth.astype(np.intp))
+        counts = loss.distinct_counts(positives, bags.sizes - positives)
+        kinds, which = np.unique(counts, axis=0, return_inverse=True)
+        tables = [_two_group_table(loss, int(m), int(q)) for m, q in kinds]
+        starts = np.cumsum([0] + [table.size for table in tables])[:-1]
+        widths = np.array([table.shape[1] for table in tables], dtype=np.int64)
+        which = which.ravel()
+        buffer = np.concatenate([table.ravel() for table in tables])
+        copied = (bags, exact.groups, exact.which, exact.table)
+        return cls(*copied, starts[which].astype(np.int64), widths[which], buffer, scale, search)
+
+    def cuts(self, margins: ArrayLike, *, threads: int = 1) -> BatchCuts:
+        from setloss.reproduction.paper.inexact_kernels import inexact_cuts
+
+        flat = np.ascontiguousarray(margins, dtype=np.float64)
+        slopes, worst = np.empty_like(flat), np.empty(len(flat), dtype=bool)
+        order, totals = np.empty(len(flat), dtype=np.int64), np.empty((len(self.bags), 2))
+        losses = (self.starts, self.widths, self.buffer, self.scale, self.search == "released")
+        inexact_cuts(flat, self.bags.offsets, self.groups, *losses, order, slopes, worst, totals)
+        return BatchCuts(totals[:, 0], slopes, totals[:, 1], worst)
+
+
+def _two_group_table(loss: Loss, positives: int, negatives: int) -> Array:
+    table = loss.on_counts(positives, negatives).table
+    if table.ndim > 2:
+        raise ValueError(f"{loss} tells more than positives from negatives apart; approximate slack rescaling cannot")
+    return np.asarray(table if table.ndim == 2 else table[:, None], dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class PlainCuttingPlane(CuttingPlane):
+    """One-slack cutting planes without line search: the plane is taken where the program's solution is.
+
+    W is always the last solution, for an objective known only through an approximate search is no guide to a better
+    one. Where the search sees less than the planes already found, the two objectives are reported as equal.
+    """
+
+    exact: bool = False
+
+    def start(self, problem: Reachable, warm: Solution | None) -> State:
+        return State(no_planes(problem), best=np.zeros(problem.shape), exact=self.exact)
+
+    def step(self, problem: Reachable, state: State, tol: float) -> None:
+        target = state.best
+        if not self.exact:
+            state.dual = -np.inf
+        if len(state.arrays["planes"]):
+            target = self._solve(problem, state)
+        else:
+            state.offer_dual(0.0)
+        place = problem.place(target)
+        seen = objective_at(target, place.risk())
+        if self.exact:
+            state.offer_primal(target, seen)
+        else:
+            state.best, state.primal = target, max(seen, state.dual)
+        offset, plane = place.cut()
+        self._add(state, plane, offset)
+        state.passes += 2
+
+
+class InexactSlackClassifier(BagClassifier):
+    """A `BagClassifier` trained with slack rescaling and one of the `APPROXIMATIONS` of its inference.
+
+    `solution_` has the status "uncertified" where the search found nothing more to add; `dual_gap_` is the difference
+    between what the search sees and the planes, relative to the former. It bounds nothing.
+    """
+
+    def __init__(
+        self,
+        loss: str | Loss = "dice",
+        search: Approximation = "greedy",
+        *,
+        scale: float = 2.0,
+        C: float = 1.0,
+        tol: float = 1e-3,
+        max_iter: int = 1000,
+        max_time: float | None = None,
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
+    ) -> None:
+        super().__init__(
+            loss,
+            "slack",
+            scale=scale,
+            C=C,
+            tol=tol,
+            max_iter=max_iter,
+            max_time=max_time,
+            fit_intercept=fit_intercept,
+            intercept_scaling=intercept_scaling,
+        )
+        self.search = search
+
+    def _solve(self, problem: Problem) -> None:
+        if self.search not in APPROXIMATIONS:
+            raise ValueError(f"search is one of {', '.join(APPROXIMATIONS)}; got {self.search!r}")
+        inexact = InexactSlack.of(problem.surrogate, self._loss(), problem.signs > 0, self.search, float(self.scale))
+        limits = Limits(self.tol, self.max_iter, self.max_time)
+        solution = solve(replace(problem, surrogate=inexact), PlainCuttingPlane(), limits)
+        self._store(solution, problem.design.constant)
+        if solution.status is not Status.UNCERTIFIED:
+            warnings.warn(
+                f"{type(self).__name__} stopped ({solution.status}, {solution.iterations} iterations) while its "
+                "search still found planes to add. Increase max_iter or max_time, or decrease C.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )

@@ -1,0 +1,131 @@
+"""Table 2: tracks of frames trained with every surrogate of losses 1 to 4, judged by the same loss.
+
+The paper's face tracks are not public. In their place stand generated tracks of the same shape, whose parameters
+were chosen by the 0-1 row alone (`reproduction.paper.track_tuning`), and two sets of real utterances. A user who has the
+face tracks puts them in the data folder (`setloss.reproduction.tracks.data.buffy`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from setloss.reproduction.document import Cell, Document, Table
+from setloss.reproduction.paper.artefact import Artefact, Settings
+from setloss.reproduction.paper.numbers import printed
+from setloss.reproduction.paper.track_problems import paper_like, real
+from setloss.reproduction.paper.track_protocol import CURVES, protocol_for
+from setloss.reproduction.tracks.data import TrackProblem
+from setloss.reproduction.tracks.methods import METHODS
+from setloss.reproduction.tracks.protocol import Outcomes, Protocol, run_protocol
+
+PAPER_ROWS = ("bd", "hinge", "slack-greedy")
+ROWS = (
+    *PAPER_ROWS,
+    "slack-released",
+    "slack",
+    "slack@1",
+    "bd@1",
+    "bd-monotone",
+    "bd-monotone@1",
+    "hinge-per-bag",
+    "lovasz-jaccard",
+)
+"""The paper's three, then ours."""
+
+
+def make(settings: Settings) -> Document:
+    """All data sets at the sizes the settings ask for."""
+    return compare(settings, paper_like(settings), real(settings), protocol_for(settings))
+
+
+def compare(
+    settings: Settings,
+    like_the_paper: Sequence[TrackProblem],
+    others: Sequence[TrackProblem],
+    protocol: Protocol,
+    rows: Sequence[str] = ROWS,
+) -> Document:
+    """Run the protocol on every data set; the paper's numbers stand beside those of the first kind."""
+    problems = [*like_the_paper, *others]
+    tables, losses, details = [], {}, {}
+    for k, problem in enumerate(problems):
+
+        def follow(share: float, doing: str, k: int = k) -> None:
+            settings.progress((k + share) / len(problems), doing)
+
+        found = run_protocol(problem, rows, CURVES, replace(protocol, progress=follow))
+        beside = problem in like_the_paper
+        tables.append(_table(problem, found, protocol, rows, beside=beside))
+        losses[problem.name] = {
+            curve: {row: list(found[curve, row].losses) for row in rows if (curve, row) in found} for curve in CURVES
+        }
+        details[problem.name] = _details(problem, found)
+    numbers = {"losses": losses, "details": details, "protocol": _settings(protocol)}
+    return Document("table2", TABLE2.title, tuple(tables), numbers=numbers)
+
+
+def _table(problem: TrackProblem, found: Outcomes, protocol: Protocol, rows: Sequence[str], *, beside: bool) -> Table:
+    cells: list[tuple[Cell, ...]] = []
+    for row in rows:
+        ours = [found[curve, row].estimate if (curve, row) in found else None for curve in CURVES]
+        theirs = [printed("table2", row, curve) for curve in CURVES] if beside else []
+        cells.append((METHODS[row].label, *ours, *theirs))
+    names = tuple(f"loss {k}" for k in range(1, 5))
+    columns = ("trained with", *names, *(tuple(f"{name}, paper" for name in names) if beside else ()))
+    title = f"{problem.title}: test loss by training surrogate"
+    return Table(title, columns, tuple(cells), _note(problem, found, protocol), _best(found, rows))
+
+
+def _best(found: Outcomes, rows: Sequence[str]) -> frozenset[tuple[int, int]]:
+    best = set()
+    for j, curve in enumerate(CURVES, 1):
+        means = {i: found[curve, row].estimate.mean for i, row in enumerate(rows) if (curve, row) in found}
+        best |= {(i, j) for i, mean in means.items() if mean == min(means.values())}
+    return frozenset(best)
+
+
+def _note(problem: TrackProblem, found: Outcomes, protocol: Protocol) -> str:
+    fits = [ok for (_, row), outcome in found.items() if _exact(row) for fold in outcome.certified for ok in fold]
+    used = protocol.outer_used or protocol.outer
+    return (
+        f"{problem.shape}{'; ' if problem.note else ''}{problem.note}. Mean and standard error over {used} folds "
+        f"of {protocol.outer}; C from {_grid(protocol)} by {protocol.inner} inner folds. Bold: the lowest mean of a "
+        f"column, whether or not it is lower by more than its error. {fits.count(False)} of {len(fits)} exact fits "
+        f"ended after {protocol.budget.max_iter} iterations, before a relative gap of {protocol.budget.tol:g}; S "
+        f"greedy and S as released have no certificate at all. {_edges(found, protocol)}"
+    )
+
+
+def _edges(found: Outcomes, protocol: Protocol) -> str:
+    chosen = [C for outcome in found.values() for fold in outcome.Cs for C in fold]
+    low, high = (chosen.count(edge) for edge in (min(protocol.Cs), max(protocol.Cs)))
+    return f"Of {len(chosen)} choices of C {low} are the smallest and {high} the largest of the grid."
+
+
+def _exact(row: str) -> bool:
+    return METHODS[row].kind not in ("slack-greedy", "slack-released")
+
+
+def _grid(protocol: Protocol) -> str:
+    return ", ".join(f"{C:g}" for C in protocol.Cs)
+
+
+def _details(problem: TrackProblem, found: Outcomes) -> dict[str, Any]:
+    outcomes = {curve: {row: found[c, row].as_dict() for c, row in found if c == curve} for curve in CURVES}
+    return {"shape": problem.shape, "note": problem.note, "outcomes": outcomes}
+
+
+def _settings(protocol: Protocol) -> dict[str, Any]:
+    return {
+        "Cs": list(protocol.Cs),
+        "outer": protocol.outer,
+        "inner": protocol.inner,
+        "tol": protocol.budget.tol,
+        "max_iter": protocol.budget.max_iter,
+        "seed": protocol.seed,
+    }
+
+
+TABLE2 = Artefact("table2", "Table 2. Losses 1 to 4 on tracks of frames", make)

@@ -1,0 +1,1 @@
+"""Bags of frames: one protocol, the methods it compares, and its report."""

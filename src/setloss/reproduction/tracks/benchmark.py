@@ -1,0 +1,153 @@
+"""Operators against what people use now, on real bags of frames: tables of losses, ranks and seconds.
+
+Every method is judged twice: frame by frame, and with a majority vote over the bag, which is open to anybody who
+knows that the frames of a bag share one label. C is chosen for each way of judging on its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from setloss.reproduction.document import Cell, Document, Table
+from setloss.reproduction.estimate import Estimate
+from setloss.reproduction.ranks import average_ranks
+from setloss.reproduction.tracks.data import TrackProblem, arabic_digits, arabic_speakers, japanese_vowels
+from setloss.reproduction.tracks.methods import METHODS, Budget
+from setloss.reproduction.tracks.protocol import FULL_GRID, LOSSES, QUICK_GRID, VOTE, Outcomes, Protocol, run_protocol
+
+COMPETITORS = ("linear-svc", "logistic")
+QUICK = Protocol(Cs=QUICK_GRID, outer=5, inner=2, votes=(False, True), budget=Budget(1e-2, 100))
+FULL = Protocol(Cs=FULL_GRID, outer=10, inner=3, votes=(False, True), budget=Budget(1e-2, 300))
+
+SOURCES: dict[str, Callable[[Path, bool], TrackProblem]] = {
+    "japanese-vowels": lambda folder, full: japanese_vowels(
+        folder / "japanese_vowels", tuple(range(1, 10)) if full else (1,)
+    ),
+    "arabic-digits-sex": lambda folder, full: arabic_speakers(
+        folder / "spoken_arabic_digits", *((10, 1) if full else (1, 2))
+    ),
+    "arabic-digits-digit": lambda folder, full: arabic_digits(
+        folder / "spoken_arabic_digits", tuple(range(10)) if full else (0,), *((10, 1) if full else (1, 2))
+    ),
+}
+"""The data sets by name; without `full` some of their questions and utterances."""
+
+FOLDERS = {
+    "japanese-vowels": "japanese_vowels",
+    "arabic-digits-sex": "spoken_arabic_digits",
+    "arabic-digits-digit": "spoken_arabic_digits",
+}
+
+
+def benchmark(
+    problem: TrackProblem,
+    protocol: Protocol,
+    methods: Sequence[str] = tuple(METHODS),
+    losses: Sequence[str] = LOSSES,
+) -> Document:
+    """One data set: a table without the vote, one with it, and B_D and S against the competitors."""
+    found = run_protocol(problem, methods, losses, protocol)
+    tables = [_losses_table(problem, found, methods, losses, protocol, vote=vote) for vote in protocol.votes]
+    tables.append(_differences(problem, found, losses, protocol))
+    outcomes = {loss: {key: found[at, key].as_dict() for at, key in found if at == loss} for loss in losses}
+    numbers = {"shape": problem.shape, "note": problem.note, "outcomes": outcomes}
+    return Document(f"tracks-{problem.name}", f"{problem.title}: losses of bags", tuple(tables), numbers=numbers)
+
+
+def rank_table(documents: Mapping[str, Document], *, vote: bool) -> Table:
+    """The mean rank of every method over data sets and losses; those that do not suit every loss are left out."""
+    cells = {
+        f"{name} {loss}": {
+            key: float(np.mean(outcome["losses"])) for key, outcome in by_key.items() if key.endswith(VOTE) == vote
+        }
+        for name, document in documents.items()
+        for loss, by_key in document.numbers["outcomes"].items()
+    }
+    everywhere = set.intersection(*(set(by_key) for by_key in cells.values()))
+    ranks = average_ranks(
+        {cell: {key: by_key[key] for key in by_key if key in everywhere} for cell, by_key in cells.items()},
+        lower_is_better=True,
+    )
+    rows = tuple((_label(key), round(rank, 2)) for key, rank in sorted(ranks.items(), key=lambda item: item[1]))
+    how = "majority vote" if vote else "frame by frame"
+    note = f"1 is best; {len(cells)} pairs of data set and loss, {len(ranks)} methods."
+    return Table(f"Mean rank, {how}", ("method", "mean rank"), rows, note)
+
+
+def follow_each(
+    problems: Sequence[Callable[[], TrackProblem]], protocol: Protocol, progress: Callable[[float, str], None]
+) -> Iterator[tuple[TrackProblem, Protocol]]:
+    """Each problem with a protocol whose progress is the share of the whole."""
+    for k, load in enumerate(problems):
+
+        def follow(share: float, doing: str, k: int = k) -> None:
+            progress((k + share) / len(problems), doing)
+
+        yield load(), replace(protocol, progress=follow)
+
+
+def _label(key: str) -> str:
+    plain = key.removesuffix(VOTE)
+    return METHODS[plain].label + (" + vote" if key.endswith(VOTE) else "")
+
+
+def _losses_table(
+    problem: TrackProblem,
+    found: Outcomes,
+    methods: Sequence[str],
+    losses: Sequence[str],
+    protocol: Protocol,
+    *,
+    vote: bool,
+) -> Table:
+    keys = [method + VOTE * vote for method in methods]
+    keys = [key for key in keys if any((loss, key) in found for loss in losses)]
+    rows: list[tuple[Cell, ...]] = []
+    best: set[tuple[int, int]] = set()
+    for key in keys:
+        mine = [found.get((loss, key)) for loss in losses]
+        seconds = float(np.mean([np.mean(outcome.seconds) for outcome in mine if outcome is not None]))
+        rows.append((_label(key), *(None if one is None else one.estimate for one in mine), round(seconds, 2)))
+    for j, loss in enumerate(losses, 1):
+        means = {i: found[loss, key].estimate.mean for i, key in enumerate(keys) if (loss, key) in found}
+        best |= {(i, j) for i, mean in means.items() if mean == min(means.values())}
+    how = "majority vote over the bag" if vote else "frame by frame"
+    note = (
+        f"{problem.shape}; {problem.note}. Mean loss of a bag and its standard error over {protocol.outer} folds; C "
+        f"from {', '.join(f'{C:g}' for C in protocol.Cs)} by {protocol.inner} inner folds. Seconds per fold and "
+        "loss, the choice of C included, all questions together. Bold: the lowest mean."
+    )
+    return Table(f"{problem.title}, {how}", ("method", *losses, "seconds"), tuple(rows), note, frozenset(best))
+
+
+def _differences(problem: TrackProblem, found: Outcomes, losses: Sequence[str], protocol: Protocol) -> Table:
+    """Paired differences by fold of B_D and S to each competitor."""
+    rows: list[tuple[Cell, ...]] = []
+    for vote in protocol.votes:
+        for ours in ("bd", "slack"):
+            for theirs in COMPETITORS:
+                keys = [method + VOTE * vote for method in (ours, theirs)]
+                if not all((loss, key) in found for loss in losses for key in keys):
+                    continue
+                cells = [_paired(found, loss, *keys) for loss in losses]
+                rows.append((f"{_label(keys[0])} - {_label(keys[1])}", *cells))
+    note = "Negative: ours has the lower loss. Mean and standard error of the differences fold by fold."
+    return Table(f"{problem.title}, differences", ("difference", *losses), tuple(rows), note)
+
+
+def _paired(found: Outcomes, loss: str, ours: str, theirs: str) -> Estimate:
+    return Estimate.of(np.subtract(found[loss, ours].losses, found[loss, theirs].losses))
+
+
+def as_json(documents: Mapping[str, Document], ranks: Sequence[Table], settings: Mapping[str, Any]) -> dict[str, Any]:
+    """What programs read: settings, ranks and one document per data set."""
+    return {
+        "settings": dict(settings),
+        "ranks": [table.as_dict() for table in ranks],
+        "data_sets": {name: document.as_dict() for name, document in documents.items()},
+    }

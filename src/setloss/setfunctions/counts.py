@@ -1,0 +1,352 @@
+"""Functions of counts: what a set function says once the groups of V are known.
+
+With V split into groups ``V_1, ..., V_k`` of sizes ``n_1, ..., n_k``, a `CountFunction` is the ``c`` in
+
+    l(A) = c(|A n V_1|, ..., |A n V_k|).
+
+Its kinds differ in how they are stored, never in what they mean: `Table` (every cell), `AxisCurve` (one group
+only), `Formula` and `Oracle` (a callable), `Sum` (a linear combination), `Refined` (a coarser function read on
+finer groups) and, in `setloss.setfunctions.tversky`, the closed forms of the Dice family, which never need a table.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import log10, prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setloss.typing import Array, Shape
+
+MAX_CELLS = 2**24
+"""Largest table that is ever built (128 MiB); beyond it only closed forms work."""
+
+
+def cells_in_words(cells: int) -> str:
+    """A number of cells that may exceed any float."""
+    return f"{cells:.3g}" if cells < 10**15 else f"about 10^{log10(cells):.0f}"
+
+
+class TableTooLargeError(ValueError):
+    """A table was needed that has more cells than `MAX_CELLS`."""
+
+
+@dataclass(frozen=True)
+class Split:
+    """A decomposition known in closed form: ``c = submodular + supermodular``, and why it is D's."""
+
+    submodular: CountFunction
+    supermodular: CountFunction
+    reason: str
+
+
+class CountFunction(ABC):
+    """c : {0..n_1} x ... x {0..n_k} -> R, with c(0, ..., 0) = 0."""
+
+    sizes: Shape
+
+    @abstractmethod
+    def __call__(self, *counts: Any) -> Array:
+        """Value at the given counts, one array per group, broadcast together."""
+
+    def step(self, axis: int, *counts: Any) -> Array:
+        """``c(a + e_axis) - c(a)``; closed forms override this, since differencing loses digits."""
+        upper = [np.asarray(count) + (axis == b) for b, count in enumerate(counts)]
+        return self(*upper) - self(*counts)
+
+    def border(self, axis: int) -> tuple[Array, Array]:
+        """The n + 1 values and n steps along one axis, all other counts zero."""
+        counts = np.arange(self.sizes[axis] + 1)
+        at = [counts * (b == axis) for b in range(len(self.sizes))]
+        return self(*at), self.step(axis, *(count[:-1] for count in at))
+
+    @property
+    def shape(self) -> Shape:
+        return tuple(n + 1 for n in self.sizes)
+
+    @property
+    def cells(self) -> int:
+        return prod(self.shape)
+
+    @property
+    def laws(self) -> Mapping[str, bool]:
+        """Properties proved on paper for this kind; the verdicts trust them where no table fits."""
+        return {}
+
+    @property
+    def by_calls(self) -> bool:
+        """Whether values come from a user's callable only, so that no law can be checked."""
+        return False
+
+    @property
+    def concave_axis(self) -> int | None:
+        """An axis along which c is concave and increasing whatever the other counts are, where proved."""
+        return None
+
+    def split(self) -> Split | None:
+        """The decomposition D in closed form, where one is proved."""
+        return None
+
+    def closure(self) -> CountFunction | None:
+        """The monotone closure ``min over a' >= a of c(a')`` without a table, where it is known."""
+        return self if self.laws.get("increasing") else None
+
+    def table(self) -> Array:
+        """All cells at once."""
+        return self.block(self.shape)
+
+    def block(self, shape: Shape, base: Shape | None = None) -> Array:
+        """The cells ``base <= a < base + shape``; without a base, those of the smallest counts."""
+        if prod(shape) > MAX_CELLS:
+            sizes = tuple(n - 1 for n in shape) if len(shape) <= 4 else f"of {len(shape)} groups"
+            raise TableTooLargeError(
+                f"a table over counts {sizes} has {cells_in_words(prod(shape))} cells, the limit is "
+                f"{MAX_CELLS}. Use a loss with a closed form (Dice, Jaccard, Tversky with beta >= 1/2, "
+                "cost curves), or fewer elements per set."
+            )
+        grid = np.indices(shape, sparse=True)
+        if base is not None:
+            grid = tuple(axis + start for axis, start in zip(grid, base, strict=True))
+        values = np.broadcast_to(self(*grid), shape)
+        return np.ascontiguousarray(values, dtype=np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class Table(CountFunction):
+    """Every cell stored."""
+
+    values: Array
+
+    def __post_init__(self) -> None:
+        self.values.flags.writeable = False
+
+    @property
+    def sizes(self) -> Shape:  # type: ignore[override]
+        return tuple(n - 1 for n in self.values.shape)
+
+    def __call__(self, *counts: Any) -> Array:
+        return np.asarray(self.values[tuple(np.asarray(count) for count in counts)])
+
+    def border(self, axis: int) -> tuple[Array, Array]:
+        values = self.values[tuple(slice(None) if b == axis else 0 for b in range(self.values.ndim))]
+        return values, np.diff(values)
+
+    def table(self) -> Array:
+        return self.values
+
+
+@dataclass(frozen=True, eq=False)
+class Linear(CountFunction):
+    """c(a) = sum_b rates[b] a_b with rates >= 0: modular, nothing to decompose."""
+
+    sizes: Shape
+    rates: tuple[float, ...]
+
+    @property
+    def laws(self) -> Mapping[str, bool]:
+        known = ("submodular", "supermodular", "modular", "increasing", "non-negative")
+        return dict.fromkeys(known + ("symmetric",) * (len(set(self.rates)) == 1), True)
+
+    def __call__(self, *counts: Any) -> Array:
+        terms = (rate * np.asarray(count) for rate, count in zip(self.rates, counts, strict=True))
+        return np.asarray(sum(terms), dtype=np.float64)
+
+    def step(self, axis: int, *counts: Any) -> Array:
+        return np.full(np.broadcast_shapes(*(np.shape(count) for count in counts)), self.rates[axis])
+
+    @property
+    def concave_axis(self) -> int:
+        return len(self.sizes) - 1
+
+    def split(self) -> Split:
+        return Split(self, Sum(self.sizes), "modular")
+
+
+@dataclass(frozen=True, eq=False)
+class AxisCurve(CountFunction):
+    """c(a) = values[a_axis]: depends on the count of one group only; `steps` are its exact increments."""
+
+    sizes: Shape
+    axis: int
+    values: Array
+    steps: Array
+    proved: Mapping[str, bool] = field(default_factory=dict)
+
+    @property
+    def laws(self) -> Mapping[str, bool]:
+        return self.proved
+
+    @classmethod
+    def from_steps(cls, sizes: Shape, axis: int, steps: Array, *laws: str) -> AxisCurve:
+        """The curve that starts at 0 and climbs by `steps`; `laws` are those proved of it."""
+        values = np.concatenate(([0.0], np.cumsum(steps)))
+        return cls(sizes, axis, values, steps, dict.fromkeys(laws, True))
+
+    def border(self, axis: int) -> tuple[Array, Array]:
+        return (self.values, self.steps) if axis == self.axis else super().border(axis)
+
+    def __call__(self, *counts: Any) -> Array:
+        shape = np.broadcast_shapes(*(np.shape(count) for count in counts))
+        return np.broadcast_to(self.values[counts[self.axis]], shape)
+
+    def step(self, axis: int, *counts: Any) -> Array:
+        shape = np.broadcast_shapes(*(np.shape(count) for count in counts))
+        if axis != self.axis:
+            return np.zeros(shape)
+        return np.broadcast_to(self.steps[counts[axis]], shape)
+
+
+@dataclass(frozen=True, eq=False)
+class Formula(CountFunction):
+    """A vectorised callable of the counts."""
+
+    sizes: Shape
+    formula: Callable[..., Any]
+
+    def __call__(self, *counts: Any) -> Array:
+        return np.asarray(self.formula(*counts), dtype=np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class Oracle(CountFunction):
+    """A callable on boolean masks ``(n, p)``; every element is a group of its own."""
+
+    sizes: Shape
+    evaluate: Callable[[NDArray[np.bool_]], Array]
+    by_calls = True
+
+    def __call__(self, *counts: Any) -> Array:
+        columns = np.broadcast_arrays(*counts)
+        masks = np.stack([column.ravel() for column in columns], axis=-1).astype(bool)
+        return self.evaluate(masks).reshape(columns[0].shape)
+
+
+@dataclass(frozen=True, eq=False)
+class Sum(CountFunction):
+    """A linear combination ``sum_t weight_t c_t``; no terms at all is the zero function."""
+
+    sizes: Shape
+    terms: tuple[tuple[float, CountFunction], ...] = ()
+
+    @property
+    def by_calls(self) -> bool:
+        return any(term.by_calls for _, term in self.terms)
+
+    def __call__(self, *counts: Any) -> Array:
+        shape = np.broadcast_shapes(*(np.shape(count) for count in counts))
+        return sum((weight * term(*counts) for weight, term in self.terms), start=np.zeros(shape))
+
+    def step(self, axis: int, *counts: Any) -> Array:
+        shape = np.broadcast_shapes(*(np.shape(count) for count in counts))
+        return sum((weight * term.step(axis, *counts) for weight, term in self.terms), start=np.zeros(shape))
+
+    @property
+    def laws(self) -> Mapping[str, bool]:
+        """A law is inherited if it holds for every term of positive weight and mirrored for the others."""
+        return {
+            law: True
+            for law in _MIRRORED
+            if all(term.laws.get(law if weight >= 0 else _MIRRORED[law]) for weight, term in self.terms)
+        }
+
+    def split(self) -> Split | None:
+        if self.laws.get("submodular"):
+            return Split(self, Sum(self.sizes), "submodular term by term")
+        curved = [pair for pair in self.terms if not pair[1].laws.get("modular")]
+        if len(curved) != 1 or curved[0][0] <= 0:
+            return None
+        weight, term = curved[0]
+        inner = term.split()
+        if inner is None:
+            return None
+        # A modular term goes to f as it is: second differences do not see it.
+        modular = Sum(self.sizes, tuple(pair for pair in self.terms if pair is not curved[0]))
+        submodular = scaled(weight, inner.submodular)
+        return Split(
+            added(submodular, modular) if modular.terms else submodular,
+            scaled(weight, inner.supermodular),
+            inner.reason,
+        )
+
+    def closure(self) -> CountFunction | None:
+        weight, term = unscaled(self)
+        inner = term.closure() if term is not self else super().closure()
+        return inner and scaled(weight, inner)
+
+
+_MIRRORED = {
+    "submodular": "supermodular",
+    "supermodular": "submodular",
+    "modular": "modular",
+    "symmetric": "symmetric",
+    "increasing": "decreasing",
+    "non-negative": "non-positive",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Refined(CountFunction):
+    """A function of coarse groups read on finer ones: coarse group ``coarse[b]`` contains fine group ``b``."""
+
+    sizes: Shape
+    base: CountFunction
+    coarse: tuple[int, ...]
+
+    @property
+    def by_calls(self) -> bool:
+        return self.base.by_calls
+
+    @property
+    def laws(self) -> Mapping[str, bool]:
+        return self.base.laws
+
+    def split(self) -> Split | None:
+        """D commutes with refinement: the parts of the coarse function, read on the finer groups."""
+        inner = self.base.split()
+        return inner and Split(
+            Refined(self.sizes, inner.submodular, self.coarse),
+            Refined(self.sizes, inner.supermodular, self.coarse),
+            inner.reason,
+        )
+
+    def _coarse_counts(self, counts: Sequence[Any]) -> list[Any]:
+        totals: list[Any] = [np.intp(0)] * len(self.base.sizes)
+        for b, count in zip(self.coarse, counts, strict=True):
+            totals[b] = totals[b] + np.asarray(count)
+        return totals
+
+    def __call__(self, *counts: Any) -> Array:
+        return self.base(*self._coarse_counts(counts))
+
+    def step(self, axis: int, *counts: Any) -> Array:
+        return self.base.step(self.coarse[axis], *self._coarse_counts(counts))
+
+
+def scaled(factor: float, function: CountFunction) -> CountFunction:
+    """``factor * function``, as a table where it is one."""
+    if factor == 0:
+        return Sum(function.sizes)
+    if isinstance(function, Table):
+        return Table(factor * function.values)
+    if isinstance(function, Sum):
+        return Sum(function.sizes, tuple((factor * weight, term) for weight, term in function.terms))
+    return Sum(function.sizes, ((factor, function),))
+
+
+def unscaled(function: CountFunction) -> tuple[float, CountFunction]:
+    """``(w, c)`` with ``function = w c``: a single term is taken out of its sum."""
+    if isinstance(function, Sum) and len(function.terms) == 1 and function.terms[0][0] > 0:
+        return function.terms[0]
+    return 1.0, function
+
+
+def added(left: CountFunction, right: CountFunction) -> CountFunction:
+    """``left + right``, as a table where both are tables."""
+    if isinstance(left, Table) and isinstance(right, Table):
+        return Table(left.values + right.values)
+    terms = [t for side in (left, right) for t in (side.terms if isinstance(side, Sum) else ((1.0, side),))]
+    return Sum(left.sizes, tuple(terms))

@@ -1,0 +1,94 @@
+"""The lattice of counts: weights, first and second differences of tables.
+
+A table over counts has one axis per group of V; cell ``a = (a_1, ..., a_k)`` stands for the
+``prod_b C(n_b, a_b)`` subsets with ``a_b`` elements in group ``b``. Submodularity, supermodularity and the
+linear program of D all speak of the same numbers, the second differences
+
+    l(a + e_b + e_c) - l(a + e_b) - l(a + e_c) + l(a),        b <= c,
+
+along one axis (``b = c``, in groups of two or more elements) and across two (``b < c``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import reduce
+from math import comb
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from setloss.typing import Array, Shape
+
+
+def axis_pairs(shape: Shape) -> Iterator[tuple[int, int]]:
+    """Pairs ``b <= c`` of axes that have a second difference; ``b = c`` needs a group of two elements."""
+    for b, length in enumerate(shape):
+        if length >= 3:
+            yield b, b
+        for c in range(b + 1, len(shape)):
+            if length >= 2 and shape[c] >= 2:
+                yield b, c
+
+
+def second_difference(table: Array, b: int, c: int) -> Array:
+    """All second differences of ``table`` along ``b`` and ``c``."""
+    return np.diff(np.diff(table, axis=b), axis=c)
+
+
+def second_differences(table: Array) -> Array:
+    """Every second difference as one vector, in the row order of `second_difference_matrix`."""
+    parts = [second_difference(table, b, c).ravel() for b, c in axis_pairs(table.shape)]
+    return np.concatenate(parts) if parts else np.empty(0)
+
+
+def second_difference_matrix(shape: Shape) -> csr_array:
+    """The sparse ``K`` with ``K @ table.ravel() == second_differences(table)``; at most four entries a row."""
+    cells = np.arange(np.prod(shape, dtype=np.intp)).reshape(shape)
+    strides = [int(np.prod(shape[b + 1 :], dtype=np.intp)) for b in range(len(shape))]
+    corners = [np.empty((0, 4), dtype=np.intp)]
+    for b, c in axis_pairs(shape):
+        base = _origins(cells, b, c)
+        corners.append(base[:, None] + np.array([0, strides[b], strides[c], strides[b] + strides[c]]))
+    columns = np.concatenate(corners)
+    rows = np.repeat(np.arange(len(columns)), 4)
+    signs = np.tile([1.0, -1.0, -1.0, 1.0], len(columns))
+    matrix = csr_array((signs, (rows, columns.ravel())), shape=(len(columns), cells.size))
+    matrix.sum_duplicates()
+    return matrix
+
+
+def _origins(cells: NDArray[np.intp], b: int, c: int) -> NDArray[np.intp]:
+    """Flat index of the lowest corner of every second difference along ``b`` and ``c``."""
+    stop = list(cells.shape)
+    stop[b] -= 1
+    stop[c] -= 1
+    return cells[tuple(slice(s) for s in stop)].ravel()
+
+
+def cell_weights(shape: Shape) -> Array:
+    """How many subsets each cell stands for, ``prod_b C(n_b, a_b)``, as floats."""
+    rows = [np.array([comb(n - 1, a) for a in range(n)], dtype=np.float64) for n in shape]
+    return reduce(np.multiply.outer, rows)
+
+
+def without_modular_part(table: Array) -> Array:
+    """``l(A) - sum_{i in A} l({i})``: what second differences see of a table, and D decomposes."""
+    rest = table.copy()
+    for b, length in enumerate(table.shape):
+        if length > 1:
+            rate = table[tuple(int(axis == b) for axis in range(table.ndim))]
+            ramp = rate * np.arange(length)
+            rest -= ramp.reshape([-1 if axis == b else 1 for axis in range(table.ndim)])
+    return rest
+
+
+def rounding_error(table: Array) -> float:
+    """How far a second difference of the table may be from zero by rounding alone."""
+    return 8 * float(np.finfo(np.float64).eps) * float(np.max(np.abs(table), initial=0.0))
+
+
+def cell_levels(shape: Shape) -> NDArray[np.intp]:
+    """``|A|`` of the subsets in each cell: the sum of its counts."""
+    return np.asarray(np.indices(shape).sum(axis=0), dtype=np.intp)

@@ -1,0 +1,328 @@
+"""Set functions l : P(V) -> R with l(empty) = 0, V = {0, ..., p - 1} (the paper's Definitions 1 and 2).
+
+A `SetFunction` is a function of counts together with the group that each element of V belongs to. One group
+is the paper's symmetric case, two groups (the positives and the negatives of a label vector) cover every loss
+of false negatives and false positives, and p groups of one element are the general case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from setloss.setfunctions.counts import MAX_CELLS, CountFunction, Oracle, Refined, Table, added, scaled
+from setloss.typing import Array, Shape
+
+MAX_CALLABLE_ELEMENTS = 16
+"""Largest p for which a callable is evaluated on all 2^p subsets."""
+
+RELATIVE_TOLERANCE = 1e-9
+"""Numbers are compared up to this fraction of the largest |l(A)|; verdicts and equality use it by default."""
+
+
+@dataclass(frozen=True, eq=False)
+class SetFunction:
+    """l(A) = counts(|A n V_1|, ..., |A n V_k|), with ``groups[i]`` the group of element i.
+
+    Use one of the constructors: `symmetric`, `from_table`, `from_values`, `from_callable`, `from_knots`,
+    `oracle`; or ask a loss for the set function of a label vector.
+    """
+
+    counts: CountFunction
+    groups: NDArray[np.intp]
+
+    def __post_init__(self) -> None:
+        groups = np.array(self.groups, dtype=np.intp)
+        if groups.size == 0:
+            raise ValueError("a set function needs at least one element; leave empty sets out")
+        sizes = np.bincount(groups, minlength=len(self.counts.sizes))
+        if groups.ndim != 1 or tuple(sizes) != self.counts.sizes:
+            raise ValueError(
+                f"the groups have sizes {tuple(int(s) for s in sizes)}, the table over counts expects "
+                f"{self.counts.sizes}: axis b of the table must have length |V_b| + 1"
+            )
+        if isinstance(self.counts, Table) and not np.all(np.isfinite(self.counts.values)):
+            raise ValueError("the values of a set function must be finite; scaling or adding has overflowed")
+        at_empty = float(self.counts(*[np.intp(0)] * len(self.counts.sizes)))
+        if at_empty != 0:
+            raise ValueError(
+                f"l(empty) must be 0, this function has l(empty) = {at_empty:g}. "
+                "Subtract the constant: a set without mistakes costs nothing."
+            )
+        groups.flags.writeable = False
+        object.__setattr__(self, "groups", groups)
+
+    # ---------------------------------------------------------------- constructors
+
+    @classmethod
+    def symmetric(cls, curve: ArrayLike) -> SetFunction:
+        """l(A) = curve[|A|], from the p + 1 values of the curve."""
+        return cls.from_table(_real_array(curve, "the curve", ndim=1))
+
+    @classmethod
+    def from_table(cls, table: ArrayLike, groups: ArrayLike | None = None) -> SetFunction:
+        """From a table over counts; axis b has length |V_b| + 1.
+
+        Without `groups` the elements of the first axis come first, then those of the second, and so on.
+        """
+        values = _real_array(table, "the table")
+        if values.ndim == 0:
+            raise ValueError("the table needs at least one axis; got a single number")
+        if groups is None:
+            groups = np.repeat(np.arange(values.ndim), [n - 1 for n in values.shape])
+        return cls(Table(values), _group_array(groups))
+
+    @classmethod
+    def from_values(cls, values: ArrayLike) -> SetFunction:
+        """From all 2^p values: an array of shape ``(2,) * p``, or that array flattened in C order.
+
+        In the flat form A has index ``sum(2**(p - 1 - i) for i in A)``: element 0 is the leading bit.
+        """
+        array = _real_array(values, "the values")
+        p = int(array.size).bit_length() - 1
+        if array.size != 2**p or array.shape not in ((2**p,), (2,) * p):
+            raise ValueError(
+                f"a general set function needs 2^p values, flat or of shape (2,) * p; got shape {array.shape}"
+            )
+        return cls.from_table(array.reshape((2,) * p), np.arange(p))
+
+    @classmethod
+    def from_callable(cls, function: Callable[[Any], Any], p: int, *, vectorized: bool = False) -> SetFunction:
+        """Tabulate a callable on all 2^p subsets, p <= 16.
+
+        The callable takes a frozenset of elements; with ``vectorized=True`` it takes a boolean array
+        ``(2^p, p)``, one row per subset, and returns 2^p values.
+        """
+        if not isinstance(p, Integral) or not 0 < p <= MAX_CALLABLE_ELEMENTS:
+            raise ValueError(
+                f"from_callable evaluates all 2^p subsets and takes 1 <= p <= {MAX_CALLABLE_ELEMENTS}; got "
+                f"p = {p}. Describe the function by counts (from_table), or use SetFunction.oracle and name "
+                "a heuristic for its maximisation."
+            )
+        return cls.from_values(_Calls(function, vectorized)(all_masks(p)))
+
+    @classmethod
+    def oracle(cls, function: Callable[[Any], Any], p: int, *, vectorized: bool = False) -> SetFunction:
+        """A function known only through calls, at any p: nothing is tabulated.
+
+        `along` works; verdicts, D and exact maximisation need a table and say so beyond their limits.
+        """
+        return cls(Oracle((1,) * p, _Calls(function, vectorized)), np.arange(p))
+
+    @classmethod
+    def from_knots(cls, knots: Iterable[tuple[float, float]], p: int) -> SetFunction:
+        """l(A) = the piecewise linear curve through the knots ``(share, cost)``, at share |A| / p."""
+        from setloss.losses import CostCurve
+
+        return CostCurve(tuple(knots)).on_counts(p, 0)
+
+    # ---------------------------------------------------------------- values
+
+    @property
+    def p(self) -> int:
+        """|V|, the number of elements."""
+        return len(self.groups)
+
+    @property
+    def sizes(self) -> Shape:
+        """The number of elements of each group."""
+        return self.counts.sizes
+
+    @cached_property
+    def table(self) -> Array:
+        """The values of all cells, one axis per group."""
+        return self.counts.table()
+
+    @cached_property
+    def scale(self) -> float:
+        """Max |l(A)|, what tolerances are relative to."""
+        return float(np.max(np.abs(self.table), initial=0.0))
+
+    def __call__(self, mask: ArrayLike) -> Any:
+        """l(A) of a boolean mask ``(p,)``, or of each row of masks ``(n, p)``."""
+        masks = np.asarray(mask)
+        if masks.dtype != bool or masks.ndim not in (1, 2) or masks.shape[-1] != self.p:
+            raise ValueError(
+                f"a set is a boolean mask of shape ({self.p},) or (n, {self.p}); got {masks.dtype} "
+                f"of shape {masks.shape}"
+            )
+        member = self.groups == np.arange(len(self.sizes))[:, None]
+        values = self.counts(*(masks @ member.T.astype(np.intp)).T)
+        return float(values) if masks.ndim == 1 else values
+
+    def at(self, *counts: Any) -> Any:
+        """The value for ``counts[b]`` elements in group b, broadcast over arrays."""
+        if len(counts) != len(self.sizes):
+            raise ValueError(f"expected {len(self.sizes)} counts, one per group; got {len(counts)}")
+        for b, (count, size) in enumerate(zip(counts, self.sizes, strict=True)):
+            whole = np.issubdtype(np.asarray(count).dtype, np.integer)
+            if not whole or np.any(np.asarray(count) < 0) or np.any(np.asarray(count) > size):
+                raise ValueError(f"a count of group {b} must be an integer between 0 and {size}")
+        return self.counts(*counts)
+
+    def along(self, order: ArrayLike) -> Array:
+        """Values on the chain of prefixes of `order`: l(empty), l({pi_1}), ..., l(V), p + 1 numbers."""
+        prefixes = self._prefix_counts(_permutation(order, self.p))
+        return self.counts(*prefixes)
+
+    def gains(self, order: ArrayLike) -> Array:
+        """Increments along the chain of `along`, exact to the last digits where a closed form is known."""
+        permutation = _permutation(order, self.p)
+        prefixes = [count[:-1] for count in self._prefix_counts(permutation)]
+        gains = np.empty(self.p)
+        for b in range(len(self.sizes)):
+            here = self.groups[permutation] == b
+            gains[here] = self.counts.step(b, *(count[here] for count in prefixes))
+        return gains
+
+    def _prefix_counts(self, permutation: NDArray[np.intp]) -> list[NDArray[np.intp]]:
+        ordered = self.groups[permutation]
+        return [np.concatenate(([0], np.cumsum(ordered == b))) for b in range(len(self.sizes))]
+
+    # ---------------------------------------------------------------- algebra
+
+    def refine(self, groups: ArrayLike) -> SetFunction:
+        """The same function described on finer groups; ``np.arange(p)`` gives the general table."""
+        fine = _group_array(groups)
+        if fine.shape != self.groups.shape:
+            raise ValueError(f"expected one group per element, {self.p}; got shape {fine.shape}")
+        k = int(fine.max(initial=-1)) + 1
+        coarse = np.zeros(k, dtype=np.intp)
+        coarse[fine] = self.groups
+        if np.any(coarse[fine] != self.groups):
+            i = int(np.flatnonzero(coarse[fine] != self.groups)[0])
+            raise ValueError(
+                f"group {fine[i]} is not finer: it holds element {i} together with elements "
+                "that belong to another group of this function"
+            )
+        sizes = tuple(int(n) for n in np.bincount(fine, minlength=k))
+        refined = Refined(sizes, self.counts, tuple(int(b) for b in coarse))
+        counts = Table(refined.table()) if isinstance(self.counts, Table) else refined
+        return SetFunction(counts, fine)
+
+    def aligned(self, other: SetFunction) -> tuple[SetFunction, SetFunction]:
+        """Both functions on their common refinement."""
+        if self.p != other.p:
+            raise ValueError(f"set functions over {self.p} and {other.p} elements cannot be combined")
+        if np.array_equal(self.groups, other.groups) and self.sizes == other.sizes:
+            return self, other
+        pairs = self.groups * (len(other.sizes) or 1) + other.groups
+        common = np.unique(pairs, return_inverse=True)[1]
+        return self.refine(common), other.refine(common)
+
+    def __add__(self, other: SetFunction) -> SetFunction:
+        if not isinstance(other, SetFunction):
+            return NotImplemented
+        left, right = self.aligned(other)
+        return SetFunction(added(left.counts, right.counts), left.groups)
+
+    def __mul__(self, factor: float | Real) -> SetFunction:
+        if not isinstance(factor, Real):
+            return NotImplemented
+        if not np.isfinite(float(factor)):
+            raise ValueError(f"a set function can be scaled by a finite number only; got {factor}")
+        return SetFunction(scaled(float(factor), self.counts), self.groups)
+
+    __rmul__ = __mul__
+
+    def __neg__(self) -> SetFunction:
+        return self * -1.0
+
+    def __sub__(self, other: SetFunction) -> SetFunction:
+        return self + -other
+
+    def allclose(self, other: SetFunction, rtol: float = RELATIVE_TOLERANCE) -> bool:
+        """Whether the two functions agree on every set, up to `rtol` times the larger of their scales."""
+        if self.p != other.p:
+            return False
+        left, right = self.aligned(other)
+        tolerance = rtol * max(left.scale, right.scale)
+        return bool(np.all(np.abs(left.table - right.table) <= tolerance))
+
+    def __eq__(self, other: object) -> bool:
+        return self.allclose(other) if isinstance(other, SetFunction) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        kind = {1: "symmetric", 2: f"two groups {self.sizes}"}.get(len(self.sizes))
+        if kind is None or self.p == 1:
+            kind = "general" if max(self.sizes, default=0) <= 1 else f"groups {self.sizes}"
+        values = f"{type(self.counts).__name__}, no table"
+        if self.counts.cells <= MAX_CELLS and not isinstance(self.counts, Oracle):
+            values = np.array2string(self.table.ravel(), precision=4, threshold=8, edgeitems=4)
+        return f"SetFunction(p={self.p}, {kind}: {' '.join(values.split())})"
+
+
+def all_masks(p: int) -> NDArray[np.bool_]:
+    """All 2^p subsets as boolean rows, in the C order of a ``(2,) * p`` array."""
+    index = np.arange(2**p)[:, None]
+    return ((index >> np.arange(p - 1, -1, -1)) & 1).astype(bool)
+
+
+@dataclass(frozen=True)
+class _Calls:
+    """A user's callable on boolean rows: called with each set, or once with all rows if vectorized."""
+
+    function: Callable[[Any], Any]
+    vectorized: bool
+
+    def __call__(self, masks: NDArray[np.bool_]) -> Array:
+        if not self.vectorized:
+            sets = (frozenset(np.flatnonzero(mask).tolist()) for mask in masks)
+            return _real_array([self.function(A) for A in sets], "the function's values")
+        values = _real_array(self.function(masks), "the function's values")
+        if values.shape != (len(masks),):
+            raise ValueError(
+                f"a vectorized set function maps masks of shape {masks.shape} to {len(masks)} values; "
+                f"this one returned shape {values.shape}"
+            )
+        return values
+
+
+def _real_array(values: ArrayLike, name: str, ndim: int | None = None) -> Array:
+    try:
+        if np.iscomplexobj(values):
+            raise TypeError("complex numbers")
+        array = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(f"{name} must be an array of real numbers: {error}") from None
+    if ndim is not None and array.ndim != ndim:
+        raise ValueError(f"{name} must have {ndim} axis; got shape {array.shape}")
+    if array.size == 0:
+        raise ValueError(f"{name} is empty; the value of the empty set, 0, comes first")
+    if not np.all(np.isfinite(array)):
+        where = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
+        raise ValueError(f"{name} must be finite; entry {where} is {array[where]}")
+    return array
+
+
+def _group_array(groups: ArrayLike) -> NDArray[np.intp]:
+    array = np.asarray(groups)
+    if array.size == 0:
+        return np.zeros(0, dtype=np.intp)
+    if array.ndim != 1 or not np.issubdtype(array.dtype, np.integer) or array.min() < 0:
+        raise ValueError("groups must be a 1-D array of non-negative integers, one per element")
+    if array.max() > MAX_CELLS:
+        raise ValueError(f"groups are numbered from 0 without large gaps; there is a group {array.max()}")
+    return array.astype(np.intp)
+
+
+def _permutation(order: ArrayLike, p: int) -> NDArray[np.intp]:
+    array = np.asarray(order)
+    valid = array.shape == (p,) and (p == 0 or np.issubdtype(array.dtype, np.integer))
+    if not valid or array.min() < 0 or array.max() >= p or np.bincount(array, minlength=p).max() > 1:
+        raise ValueError(f"the order must be a permutation of 0..{p - 1}")
+    return array.astype(np.intp)
+
+
+def elements_of(function: SetFunction, counts: Sequence[int]) -> tuple[int, ...]:
+    """One set with the given counts: the first elements of each group."""
+    members = [np.flatnonzero(function.groups == b)[:count] for b, count in enumerate(counts)]
+    return tuple(sorted(int(i) for part in members for i in part))

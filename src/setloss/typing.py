@@ -1,0 +1,9 @@
+"""Types that every layer uses."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Shape = tuple[int, ...]

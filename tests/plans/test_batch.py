@@ -1,0 +1,468 @@
+"""Batched kernels against the reference operators, bag by bag, and against enumeration.
+
+All tests that compile kernels live in this file, in one xdist group, so that `pytest --dist loadgroup` compiles
+them in one worker only.
+"""
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+import reference
+from operators.definitions import margin_terms, slack_terms
+from setloss import CostCurve, Dice, FBeta, Hamming, Jaccard, SetFunction, Tversky, from_counts, from_set_function
+from setloss.bags import Bags
+from setloss.losses import PAPER_CURVES
+from setloss.operators import LovaszHinge, SlackRescaling, operator_named
+from setloss.operators.names import OPERATOR_NAMES
+from setloss.plans.batch import BatchSurrogate, batch_surrogate, surrogate_on_counts
+from setloss.plans.lowering import lower
+
+pytestmark = pytest.mark.xdist_group("kernels")
+
+
+# ---------------------------------------------------------------- data
+
+SIZES = (1, 1, 2, 3, 1, 5, 8, 24, 25, 40, 40, 60, 25)
+
+
+@dataclass(frozen=True)
+class Data:
+    """A ragged data set."""
+
+    truth: np.ndarray
+    offsets: np.ndarray
+    margins: np.ndarray
+
+    def bags(self):
+        """(labels, margins, slice) of every bag."""
+        for lo, hi in pairwise(self.offsets):
+            yield self.truth[lo:hi], self.margins[lo:hi], slice(lo, hi)
+
+
+def draw(sizes, seed=0, spread=1.0, ties=False):
+    """Bags of these sizes, some all positive and some all negative; ties are multiples of 1/4."""
+    generator = np.random.default_rng(seed)
+    offsets = np.concatenate(([0], np.cumsum(sizes)))
+    truth = generator.random(offsets[-1]) < 0.4
+    for i, (lo, hi) in enumerate(pairwise(offsets)):
+        if i % 4 < 2:
+            truth[lo:hi] = i % 4 == 0
+    margins = generator.normal(0.3, 1.0, offsets[-1]) * spread
+    return Data(truth, offsets, np.round(4 * margins) / 4 if ties else margins)
+
+
+def ragged(**options):
+    return draw(SIZES, **options)
+
+
+def equal(p, **options):
+    return draw([p] * 12, **options)
+
+
+def random_table(shape, seed):
+    """A table that D handles by its pointwise lower bound: submodular plus supermodular in separate counts."""
+    generator = np.random.default_rng(seed)
+    total = np.zeros(shape)
+    for axis, length in enumerate(shape):
+        steps = np.sort(generator.random(length - 1))[:: 1 if axis % 2 else -1]
+        curve = np.concatenate(([0.0], np.cumsum(steps)))
+        total = total + curve.reshape([-1 if b == axis else 1 for b in range(len(shape))])
+    return total
+
+
+GENERAL = SetFunction.from_values(random_table((2,) * 6, 0) + 0.1 * np.indices((2,) * 6).sum(axis=0) ** 1.5)
+THREE_GROUPS = SetFunction.from_table(random_table((3, 4, 2), 1), [0, 1, 2, 1, 0, 1])
+CONCAVE_GROUPS = SetFunction.from_table(
+    np.sqrt(np.add.outer(np.add.outer(np.arange(3), 2 * np.arange(4)), 3 * np.arange(2))), [1, 1, 0, 2, 0, 1]
+)
+
+
+def shortfall(n, q, m, r):
+    """Half a point for every false negative, false positives saturate: a callable of the counts."""
+    return 0.5 * n + np.minimum(q, 2)
+
+
+RAGGED_LOSSES = {
+    "Dice": Dice(),
+    "Jaccard": Jaccard(),
+    "Tversky(0.3, 0.7)": Tversky(0.3, 0.7),
+    "Tversky(0.2, 1.5)": Tversky(0.2, 1.5),
+    "FBeta(2)": FBeta(2.0),
+    "Hamming": Hamming(),
+    "Hamming weighted": Hamming(False, 2.0, 0.5),
+    "Hamming, false positives free": Hamming(False, 1.0, 0.0),
+    "callable": from_counts(shortfall),
+    "free start": CostCurve([(0, 0), (0.3, 0), (1, 1)]),
+    **PAPER_CURVES,
+}
+FIXED_LOSSES = {
+    "general": from_set_function(GENERAL),
+    "three groups": from_set_function(THREE_GROUPS),
+    "concave in three groups": from_set_function(CONCAVE_GROUPS),
+    "symmetric": from_set_function(SetFunction.symmetric([0, 1, 1, 2, 5, 5, 6])),
+}
+SUBMODULAR = {
+    "Jaccard",
+    "Tversky(0.2, 1.5)",
+    "Hamming",
+    "Hamming weighted",
+    "Hamming, false positives free",
+    "callable",
+    "concave in three groups",
+}
+NEGATIVE_F = {"curve3", "curve4", "symmetric"}
+# f of Tversky with beta < 1/2 needs the linear program; its S and M do not.
+RESCALED_ONLY = {"FBeta(1/2)": FBeta(0.5), "Tversky(2, 0)": Tversky(2.0, 0.0)}
+
+
+def cases():
+    for name in (*RAGGED_LOSSES, *FIXED_LOSSES):
+        for operator in OPERATOR_NAMES:
+            if operator == "lovasz" and name not in SUBMODULAR:
+                continue
+            if operator == "bd-monotone" and name in NEGATIVE_F:
+                continue
+            yield name, operator
+    for name in RESCALED_ONLY:
+        yield from ((name, operator) for operator in ("slack", "margin", "hinge"))
+
+
+every_case = pytest.mark.parametrize(("name", "operator"), list(cases()))
+
+
+def loss_and_data(name, **options):
+    if name in FIXED_LOSSES:
+        return FIXED_LOSSES[name], equal(6, **options)
+    return {**RAGGED_LOSSES, **RESCALED_ONLY}[name], ragged(**options)
+
+
+def prepared(name, operator, scale=2.0, **options):
+    loss, data = loss_and_data(name, **options)
+    return loss, data, batch_surrogate(loss, data.truth, data.offsets, operator, scale)
+
+
+def assert_close(got, expected, tolerance=1e-12):
+    np.testing.assert_allclose(got, expected, rtol=tolerance, atol=tolerance * max(1.0, np.max(np.abs(expected))))
+
+
+# ---------------------------------------------------------------- identical to the reference
+
+
+@every_case
+@pytest.mark.parametrize("scale", [1.0, 2.0, 0.7])
+def test_cuts_are_those_of_the_reference_operator(name, operator, scale):
+    loss, data, batch = prepared(name, operator, scale)
+    cuts = batch.cuts(data.margins)
+    for i, (truth, margins, here) in enumerate(data.bags()):
+        expected = operator_named(operator, scale)(loss.set_function(truth)).cut(margins)
+        assert_close(cuts.offsets[i], expected.offset)
+        assert_close(cuts.slopes[here], expected.slope)
+        assert_close(cuts.values[i], expected(margins))
+
+
+@every_case
+@pytest.mark.parametrize("spread", [1.0, 0.05])
+def test_with_ties_the_values_are_those_of_the_reference_and_the_cuts_touch(name, operator, spread):
+    """Among equal margins the order is free, and so is the cut; its value is not."""
+    loss, data, batch = prepared(name, operator, ties=True, spread=spread)
+    cuts = batch.cuts(data.margins)
+    for i, (truth, margins, here) in enumerate(data.bags()):
+        expected = operator_named(operator)(loss.set_function(truth))(margins)
+        assert_close(cuts.values[i], expected)
+        assert_close(cuts.offsets[i] - cuts.slopes[here] @ margins, expected)
+
+
+@every_case
+def test_every_cut_is_a_global_minorant(name, operator):
+    _, data, batch = prepared(name, operator, ties=True)
+    cuts = batch.cuts(data.margins)
+    generator = np.random.default_rng(1)
+    for spread in (0.1, 1.0, 10.0):
+        other = generator.normal(size=len(data.margins)) * spread
+        bounds = cuts.offsets - np.add.reduceat(cuts.slopes * other, data.offsets[:-1])
+        values = batch.cuts(other).values
+        assert np.all(bounds <= values + 1e-9 * np.maximum(1.0, np.abs(values)))
+
+
+@every_case
+def test_small_margins_where_many_sets_compete(name, operator):
+    loss, data, batch = prepared(name, operator, seed=2, spread=0.02)
+    cuts = batch.cuts(data.margins)
+    for i, (truth, margins, _) in enumerate(data.bags()):
+        assert_close(cuts.values[i], operator_named(operator)(loss.set_function(truth))(margins))
+
+
+@every_case
+def test_float32_margins_give_float32_slopes(name, operator):
+    """Against the float64 reference at the same, rounded, margins."""
+    _, data, batch = prepared(name, operator)
+    single = data.margins.astype(np.float32)
+    got, expected = batch.cuts(single), batch.cuts(single.astype(np.float64))
+    assert got.slopes.dtype == np.float32
+    assert got.offsets.dtype == got.values.dtype == np.float64
+    assert_close(got.offsets, expected.offsets)
+    assert_close(got.values, expected.values)
+    # Where the slopes of the two parts of B_D cancel, rounding is relative to the larger one.
+    unit = 1e-8 if operator.startswith("bd") else 0
+    np.testing.assert_allclose(got.slopes, expected.slopes, rtol=1e-6, atol=unit * np.max(np.abs(expected.slopes)))
+    np.testing.assert_array_equal(got.worst, expected.worst)
+
+
+@every_case
+def test_any_number_of_threads_gives_the_same_bits(name, operator):
+    _, data, batch = prepared(name, operator)
+    for dtype in (np.float64, np.float32):
+        serial, parallel = (batch.cuts(data.margins.astype(dtype), threads=threads) for threads in (1, 3))
+        for field in ("offsets", "slopes", "values", "worst"):
+            np.testing.assert_array_equal(getattr(serial, field), getattr(parallel, field))
+
+
+def test_a_large_bag_in_float32_keeps_six_digits():
+    """Differencing two values of the Jaccard loss would lose 24 % here."""
+    p = 2**20
+    data = draw([p], seed=3)
+    truth = np.random.default_rng(0).random(p) < 0.5
+    batch = batch_surrogate(Jaccard(), truth, data.offsets, "lovasz")
+    got, expected = batch.cuts(data.margins.astype(np.float32)), LovaszHinge(Jaccard().set_function(truth))
+    order = np.argsort(data.margins.astype(np.float32), kind="stable")
+    gains = expected.function.gains(order)
+    inside = data.margins[order] < 0.99
+    np.testing.assert_allclose(got.slopes[order[inside]], gains[inside], rtol=1e-6)
+
+
+# ---------------------------------------------------------------- the worst sets
+
+
+def enumerable(name):
+    loss = {**RAGGED_LOSSES, **FIXED_LOSSES, **RESCALED_ONLY}[name]
+    sizes = (6,) * 10 if name in FIXED_LOSSES else (1, 2, 3, 5, 7, 7, 6)
+    return loss, draw(sizes, spread=0.4)
+
+
+@pytest.mark.parametrize(("operator", "terms"), [("slack", slack_terms), ("margin", margin_terms)])
+@pytest.mark.parametrize("name", [*RAGGED_LOSSES, *FIXED_LOSSES, *RESCALED_ONLY])
+def test_worst_sets_maximise_the_rescaled_loss(name, operator, terms):
+    loss, data = enumerable(name)
+    for scale in (1.0, 2.0):
+        cuts = batch_surrogate(loss, data.truth, data.offsets, operator, scale).cuts(data.margins)
+        for i, (truth, margins, here) in enumerate(data.bags()):
+            values = reference.values_of(loss.set_function(truth))
+            objectives = terms(values, margins, scale)
+            A = frozenset(np.flatnonzero(cuts.worst[here]).tolist())
+            assert objectives[A] == pytest.approx(max(objectives.values()), rel=1e-12, abs=1e-12)
+            assert cuts.values[i] == pytest.approx(objectives[A], rel=1e-12, abs=1e-12)
+            assert cuts.offsets[i] == pytest.approx(values[A], rel=1e-12)
+
+
+@pytest.mark.parametrize("operator", ["lovasz", "hinge"])
+def test_there_is_no_worst_set_without_a_rescaled_part(operator):
+    _, data, batch = prepared("Jaccard", operator)
+    assert not batch.cuts(data.margins).worst.any()
+
+
+def test_there_is_no_worst_set_where_nothing_is_lost():
+    _, data, batch = prepared("Dice", "slack")
+    cuts = batch.cuts(np.full(len(data.margins), 10.0))
+    assert not cuts.worst.any()
+    np.testing.assert_array_equal(cuts.values, 0)
+    np.testing.assert_array_equal(cuts.slopes, 0)
+
+
+# ---------------------------------------------------------------- one spec per kind of bag
+
+
+@pytest.mark.parametrize("name", ["Dice", "curve1"])
+def test_bags_of_equal_counts_share_one_spec(name):
+    _, data, batch = prepared(name, "bd")
+    by_size_only = name == "curve1"
+    kinds = {(0 if by_size_only else int(truth.sum()), len(truth)) for truth, _, _ in data.bags()}
+    assert len(kinds) < len(SIZES)
+    assert len(batch.table.specs) == len(kinds)
+    for i, (truth, _, _) in enumerate(data.bags()):
+        for j, (other, _, _) in enumerate(data.bags()):
+            same = len(truth) == len(other) and (by_size_only or truth.sum() == other.sum())
+            assert (batch.which[i] == batch.which[j]) == same
+
+
+def test_a_thousand_equal_bags_have_one_spec():
+    truth = np.tile([True, False, True], 1000)
+    batch = batch_surrogate(Dice(), truth, np.arange(0, 3001, 3))
+    assert len(batch.table.specs) == 1
+    cuts = batch.cuts(np.tile([0.5, -0.25, 2.0], 1000))
+    assert len(np.unique(cuts.values)) == 1
+
+
+def test_the_decomposition_of_a_kind_of_bag_is_cached():
+    assert surrogate_on_counts(Dice(), "bd", 2.0, 3, 4) is surrogate_on_counts(Dice(), "bd", 2.0, 3, 4)
+    assert surrogate_on_counts(Dice(), "bd", 2.0, 3, 4) is not surrogate_on_counts(Dice(), "bd", 1.0, 3, 4)
+
+
+# ---------------------------------------------------------------- what a batch accepts
+
+
+def test_the_position_of_the_bags_does_not_matter():
+    loss, data, batch = prepared("Dice", "bd")
+    cuts = batch.cuts(data.margins)
+    for i, (truth, margins, here) in enumerate(data.bags()):
+        alone = batch_surrogate(loss, truth, [0, len(truth)]).cuts(margins)
+        assert alone.values[0] == cuts.values[i]
+        np.testing.assert_array_equal(alone.slopes, cuts.slopes[here])
+
+
+def test_margins_may_be_lists_integers_and_strided():
+    batch = batch_surrogate(Dice(), [1, 0, 1], [0, 2, 3])
+    expected = batch.cuts(np.array([1.0, -1.0, 0.0]))
+    for margins in ([1, -1, 0], np.array([1, -1, 0], dtype=np.int8), np.array([1.0, 9, -1, 9, 0])[::2]):
+        cuts = batch.cuts(margins)
+        assert cuts.slopes.dtype == np.float64
+        np.testing.assert_array_equal(cuts.slopes, expected.slopes)
+
+
+def test_the_margins_are_not_written_to():
+    _, data, batch = prepared("Dice", "bd")
+    margins = data.margins.copy()
+    margins.flags.writeable = False
+    batch.cuts(margins)
+    np.testing.assert_array_equal(margins, data.margins)
+
+
+def test_labels_may_be_written_in_every_alphabet():
+    data = ragged()
+    expected = batch_surrogate(Dice(), data.truth, data.offsets).cuts(data.margins)
+    for labels in (data.truth.astype(int), np.where(data.truth, 1, -1), np.where(data.truth, 1.0, 0.0)):
+        cuts = batch_surrogate(Dice(), labels, data.offsets).cuts(data.margins)
+        np.testing.assert_array_equal(cuts.slopes, expected.slopes)
+
+
+def test_bags_by_contiguous_ids_are_bags_by_offsets():
+    data = ragged()
+    ids = np.repeat(np.arange(len(SIZES)), SIZES)
+    by_ids = batch_surrogate(Dice(), data.truth, Bags.from_groups(ids)).cuts(data.margins)
+    by_offsets = batch_surrogate(Dice(), data.truth, data.offsets).cuts(data.margins)
+    np.testing.assert_array_equal(by_ids.slopes, by_offsets.slopes)
+
+
+def test_bags_by_ids_in_any_order_give_the_cuts_of_their_elements():
+    ids = np.array([1, 0, 1, 0, 1])
+    truth = np.array([1, 1, 0, 0, 0], dtype=bool)
+    margins = np.array([0.3, -0.2, 0.5, 0.1, -0.7])
+    cuts = batch_surrogate(Dice(), truth, Bags.from_groups(ids)).cuts(margins)
+    for i in (0, 1):
+        expected = operator_named("bd")(Dice().set_function(truth[ids == i])).cut(margins[ids == i])
+        assert cuts.values[i] == pytest.approx(expected(margins[ids == i]))
+        np.testing.assert_allclose(cuts.slopes[ids == i], expected.slope)
+
+
+def test_no_bags_at_all():
+    cuts = batch_surrogate(Dice(), np.zeros(0, dtype=bool), [0]).cuts(np.zeros(0))
+    assert cuts.values.shape == cuts.slopes.shape == (0,)
+
+
+@pytest.mark.parametrize("size", [1e300, 1e-300, 5e-324])
+@pytest.mark.parametrize("operator", ["bd", "bd-monotone", "slack", "margin", "hinge"])
+def test_margins_of_any_size(size, operator):
+    truth = np.array([1, 0, 1, 0], dtype=bool)
+    margins = size * np.array([1.0, 1.0, -1.0, -1.0])
+    cuts = batch_surrogate(Dice(), truth, [0, 4], operator).cuts(margins)
+    expected = operator_named(operator)(Dice().set_function(truth))(margins)
+    assert cuts.values[0] == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("operator", ["slack", "margin", "bd", "hinge"])
+def test_the_zero_loss(operator):
+    loss = from_set_function(0 * Dice().on_counts(2, 2))
+    margins = np.array([-1.0, 2.0, -0.5, 0.25])
+    cuts = batch_surrogate(loss, [1, 1, 0, 0], [0, 4], operator).cuts(margins)
+    expected = operator_named(operator)(loss.function).cut(margins)
+    assert_close(cuts.values[0], expected(margins))
+    assert_close(cuts.slopes, expected.slope)
+
+
+def lowered_cut(surrogate, groups, margins):
+    """The cut of one bag whose surrogate was built by hand."""
+    p = len(margins)
+    batch = BatchSurrogate(
+        Bags.from_offsets([0, p]), np.asarray(groups, dtype=np.int32), np.zeros(1, dtype=int), lower([surrogate])
+    )
+    return batch.cuts(margins)
+
+
+@pytest.mark.parametrize("weight", [0.0, 0.5, 3.0])
+def test_weights_of_both_parts_are_lowered(weight):
+    function = Dice().set_function([1, 0, 1, 0, 1])
+    margins = np.array([0.3, -0.2, 0.5, 0.1, -0.7])
+    for inner in (1.0, 2.0):
+        for operator in ("slack", "margin", "bd", "bd-monotone"):
+            surrogate = weight * operator_named(operator)(inner * function)
+            cuts = lowered_cut(surrogate, function.groups, margins)
+            expected = surrogate.cut(margins)
+            assert_close(cuts.values[0], expected(margins))
+            assert_close(cuts.slopes, expected.slope)
+
+
+# ---------------------------------------------------------------- errors
+
+
+@pytest.mark.parametrize("shape", [(2,), (4,), (3, 1), (1, 3)])
+def test_margins_of_another_shape_are_refused(shape):
+    batch = batch_surrogate(Dice(), [1, 0, 1], [0, 2, 3])
+    with pytest.raises(ValueError, match="the bags hold 3 elements; margins have shape"):
+        batch.cuts(np.zeros(shape))
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_margins_that_are_not_finite_are_refused_with_their_place(bad):
+    batch = batch_surrogate(Dice(), [1, 0, 1], [0, 2, 3])
+    with pytest.raises(ValueError, match=f"margins must be finite; element 1 has margin {bad}"):
+        batch.cuts([0.0, bad, 1.0])
+
+
+def test_an_empty_bag_is_refused():
+    with pytest.raises(ValueError, match="bag 1 is empty"):
+        batch_surrogate(Dice(), [1, 0], [0, 1, 1, 2])
+
+
+def test_an_unknown_operator_is_refused_with_the_names():
+    with pytest.raises(ValueError) as caught:
+        batch_surrogate(Dice(), [1, 0], [0, 2], "best")
+    assert str(caught.value) == f"there is no operator 'best'; the names are {', '.join(OPERATOR_NAMES)}"
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        ([1, 2], "it contains the value 2"),
+        ([1, 0, 1], "the bags hold 2 elements, the array has 3"),
+        ([[1, 0]], "labels must have 1 axes"),
+        (["a", "b"], "labels must hold labels in"),
+    ],
+)
+def test_wrong_labels_are_refused(labels, message):
+    with pytest.raises(ValueError, match=message):
+        batch_surrogate(Dice(), labels, [0, 2])
+
+
+def test_a_bad_scale_is_refused():
+    with pytest.raises(ValueError, match="the scale c must be a positive number; got 0"):
+        batch_surrogate(Dice(), [1, 0], [0, 2], "slack", 0)
+
+
+def test_a_loss_that_is_not_submodular_has_no_lovasz_hinge():
+    with pytest.raises(ValueError, match="LovaszHinge needs a submodular function"):
+        batch_surrogate(PAPER_CURVES["curve1"], np.ones(6), [0, 6], "lovasz")
+
+
+def test_a_fixed_loss_is_for_bags_of_its_own_size():
+    with pytest.raises(ValueError, match="this loss is for sets of 6 elements; got one of"):
+        batch_surrogate(FIXED_LOSSES["general"], [1, 0], [0, 2])
+
+
+def test_only_one_hinge_and_one_exact_rescaling_can_be_lowered():
+    function = Jaccard().on_counts(2, 1)
+    with pytest.raises(TypeError, match="at most one Lovász hinge and one rescaling"):
+        lower([LovaszHinge(function) + LovaszHinge(function)])
+    with pytest.raises(TypeError, match="a batch is exact; it does not take search='greedy'"):
+        lower([SlackRescaling(function, search="greedy")])

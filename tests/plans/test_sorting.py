@@ -1,0 +1,139 @@
+"""The compiled sorts against `numpy.argsort(kind="stable")`."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from setloss.plans.sorting import LARGE, SMALL, sort_elements
+
+pytestmark = pytest.mark.xdist_group("kernels")
+
+SIZES = [0, 1, 2, 3, SMALL - 1, SMALL, SMALL + 1, 100, LARGE - 1, LARGE, LARGE + 1, 2 * LARGE, 5000]
+every_size = pytest.mark.parametrize("size", SIZES)
+every_dtype = pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=["float32", "float64"])
+
+
+def ordered(margins, elements=None):
+    """What `sort_elements` makes of the elements, all by default."""
+    order = np.arange(len(margins)) if elements is None else elements.copy()
+    before = margins.copy()
+    sort_elements(margins, order, np.full(len(order), -1))
+    np.testing.assert_array_equal(margins.view(np.uint8), before.view(np.uint8))
+    return order
+
+
+def assert_sorted(margins, elements=None):
+    """Equal to a stable sort, ties by their place; -0 and 0 are a tie."""
+    elements = np.arange(len(margins)) if elements is None else elements
+    expected = elements[np.argsort(margins[elements], kind="stable")]
+    np.testing.assert_array_equal(ordered(margins, elements), expected)
+
+
+def numbers(size, dtype, seed=0):
+    return np.random.default_rng(seed).normal(size=size).astype(dtype)
+
+
+@every_size
+@every_dtype
+def test_numbers_of_either_sign(size, dtype):
+    assert_sorted(numbers(size, dtype))
+
+
+@every_size
+@every_dtype
+@pytest.mark.parametrize("values", [2, 3, 50])
+def test_ties_keep_their_order(size, dtype, values):
+    assert_sorted(np.random.default_rng(1).integers(-values // 2, values // 2, size).astype(dtype))
+
+
+@every_size
+@every_dtype
+def test_one_value_everywhere(size, dtype):
+    for value in (0.0, -0.0, 1.0, -1.5, np.inf, -np.inf):
+        assert_sorted(np.full(size, value, dtype=dtype))
+
+
+@every_size
+@every_dtype
+def test_sorted_and_reversed(size, dtype):
+    ascending = np.sort(numbers(size, dtype))
+    assert_sorted(ascending)
+    assert_sorted(ascending[::-1].copy())
+
+
+def extremes(dtype):
+    """Zeros of both signs, the smallest and largest numbers, infinities, and neighbours of one and of each word."""
+    info = np.finfo(dtype)
+    one = dtype(1)
+    positive = [
+        dtype(0),
+        info.smallest_subnormal,
+        3 * info.smallest_subnormal,
+        info.tiny,
+        np.nextafter(info.tiny, dtype(0)),
+        np.nextafter(one, dtype(0)),
+        one,
+        np.nextafter(one, dtype(2)),
+        one + dtype(2) ** -10,
+        dtype(2) ** 11,
+        info.max,
+        dtype(np.inf),
+    ]
+    return np.array([sign * x for x in positive for sign in (dtype(1), dtype(-1))], dtype=dtype)
+
+
+@every_size
+@every_dtype
+def test_zeros_of_both_signs_subnormals_and_infinities(size, dtype):
+    margins = np.random.default_rng(2).choice(extremes(dtype), size)
+    assert_sorted(margins)
+
+
+@every_dtype
+def test_zeros_of_both_signs_are_ties_at_every_size(dtype):
+    for size in (SMALL, LARGE - 1, 3 * LARGE):
+        margins = np.where(np.arange(size) % 2 == 0, dtype(0.0), dtype(-0.0))
+        np.testing.assert_array_equal(ordered(margins), np.arange(size))
+
+
+@every_dtype
+def test_numbers_that_differ_in_one_bit_only(dtype):
+    """Each bit of the word alone decides the order, whatever digit it falls into."""
+    word = np.dtype(f"u{np.dtype(dtype).itemsize}")
+    generator = np.random.default_rng(3)
+    for bit in range(8 * word.itemsize):
+        base = np.array(dtype(1.7)).view(word)
+        bits = np.where(generator.random(LARGE + 7) < 0.5, base, base ^ word.type(1 << bit)).astype(word)
+        margins = bits.view(dtype)
+        if np.isfinite(margins).all():
+            assert_sorted(margins)
+
+
+@every_dtype
+def test_any_bits_but_nan(dtype):
+    word = np.dtype(f"u{np.dtype(dtype).itemsize}")
+    bits = np.random.default_rng(4).integers(0, np.iinfo(word).max, 4 * LARGE, dtype=word, endpoint=True)
+    margins = bits.view(dtype)
+    assert_sorted(margins[~np.isnan(margins)].copy())
+
+
+@every_dtype
+@pytest.mark.parametrize("kept", [0, 1, SMALL, SMALL + 1, LARGE - 1, LARGE, 2000])
+def test_subsets_are_sorted_and_nothing_else_is_touched(kept, dtype):
+    generator = np.random.default_rng(5)
+    margins = np.round(numbers(4000, dtype, seed=6), 1)
+    assert_sorted(margins, np.sort(generator.choice(4000, kept, replace=False)))
+
+
+@given(
+    hnp.arrays(
+        st.sampled_from([np.float32, np.float64]),
+        st.integers(0, 60) | st.integers(LARGE - 2, LARGE + 2),
+        elements=st.floats(allow_nan=False, width=32),
+        fill=st.floats(allow_nan=False, width=32),
+    )
+)
+def test_anything_hypothesis_thinks_of(margins):
+    assert_sorted(margins)

@@ -1,0 +1,121 @@
+"""The monotone closure against the minimum over all supersets."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+import reference
+from reference import values_of
+from setloss import (
+    Dice,
+    Hamming,
+    SetFunction,
+    Tversky,
+    decompose,
+    is_increasing,
+    is_submodular,
+    monotone_closure,
+)
+from setloss.setfunctions.tversky import TverskyClosure
+from strategies import any_functions, submodular_functions
+
+
+def nonnegative(drawn):
+    """|l|, whose closure is a set function again."""
+    table = np.abs(drawn.function.table)
+    return SetFunction.from_table(table, drawn.function.groups)
+
+
+@given(any_functions())
+def test_the_closure_is_the_minimum_over_supersets(drawn):
+    function = nonnegative(drawn)
+    assert values_of(monotone_closure(function)) == reference.monotone_closure(values_of(function))
+
+
+@given(any_functions())
+def test_the_closure_is_increasing_below_f_and_closed(drawn):
+    function = nonnegative(drawn)
+    closure = monotone_closure(function)
+    assert is_increasing(closure)
+    assert np.all(closure.table <= function.table)
+    assert monotone_closure(closure) == closure
+
+
+@given(any_functions())
+def test_an_increasing_function_is_its_own_closure(drawn):
+    table = drawn.function.table
+    for axis in range(table.ndim):
+        table = np.maximum.accumulate(table, axis)
+    increasing = SetFunction.from_table(table, drawn.function.groups)
+    assert is_increasing(increasing)
+    assert monotone_closure(increasing) == increasing
+
+
+@given(submodular_functions())
+def test_the_closure_of_a_submodular_function_is_submodular(drawn):
+    closure = monotone_closure(drawn.function)
+    assert is_submodular(closure)
+    assert values_of(closure) == reference.monotone_closure(drawn.values)
+
+
+def test_the_function_itself_is_left_alone():
+    function = SetFunction.from_table([[0.0, 3, 1], [2, 2, 0]])
+    before = function.table.copy()
+    monotone_closure(function)
+    np.testing.assert_array_equal(function.table, before)
+
+
+def test_a_negative_function_has_no_closure_and_is_told_where():
+    message = "is -2 at the empty set instead of 0, because the value of {0, 1} is -2. Only a non-negative function"
+    with pytest.raises(ValueError, match=message):
+        monotone_closure(SetFunction.symmetric([0, 1, -2]))
+
+
+# ---------------------------------------------------------------- the closed form for the Tversky family
+
+WEIGHTS = [(0.5, 0.5), (2.0, 0.5), (0.1, 0.6), (1.0, 0.8), (5.0, 0.95)]
+
+
+def submodular_part(m, q, a, b):
+    return decompose(Tversky(a, b).on_counts(m, q)).submodular
+
+
+@pytest.mark.parametrize(("a", "b"), WEIGHTS)
+def test_the_closed_form_is_the_minimum_over_larger_counts(a, b):
+    for m in range(1, 8):
+        for q in range(8):
+            part = submodular_part(m, q, a, b)
+            closure, table = monotone_closure(part).table, part.table
+            lowest = [[table[n:, k:].min() for k in range(q + 1)] for n in range(m + 1)]
+            np.testing.assert_allclose(closure, lowest, rtol=0, atol=1e-14)
+
+
+@pytest.mark.parametrize(("a", "b"), WEIGHTS)
+def test_the_closed_form_steps_are_the_differences_of_its_values(a, b):
+    closure = monotone_closure(submodular_part(30, 40, a, b))
+    rng = np.random.default_rng(1)
+    for _ in range(5):
+        order = rng.permutation(70)
+        np.testing.assert_allclose(closure.gains(order), np.diff(closure.along(order)), rtol=0, atol=1e-14)
+
+
+def test_the_closed_form_is_taken_where_f_is_not_increasing_and_only_there():
+    assert isinstance(monotone_closure(submodular_part(3, 30, 0.5, 0.5)).counts, TverskyClosure)
+    homogeneous = decompose(Dice().on_counts(30, 0)).submodular
+    assert monotone_closure(homogeneous).counts is homogeneous.counts
+
+
+def test_the_closure_of_a_million_by_a_million_needs_no_table():
+    closure = monotone_closure(submodular_part(10**6, 10**6, 0.5, 0.5))
+    n, q = np.array([0, 10**6, 10**6, 5]), np.array([0, 0, 10**6, 10**6])
+    values = closure.at(n, q)
+    assert values[0] == 0
+    np.testing.assert_allclose(values[1:3], 10**6 / (2 * 10**6 - 1), rtol=1e-12)
+    assert values[3] <= values[2] * (1 + 1e-12)
+    assert is_submodular(closure).proved
+
+
+def test_closures_scale_with_the_function():
+    part = submodular_part(4, 6, 0.5, 0.5)
+    np.testing.assert_allclose(monotone_closure(3 * part).table, 3 * monotone_closure(part).table, rtol=1e-15)
+    assert monotone_closure(Hamming().on_counts(2, 3)) == Hamming().on_counts(2, 3)

@@ -1,0 +1,83 @@
+"""The lattice of counts against loops in plain Python."""
+
+from itertools import product
+from math import comb
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reference import subsets
+from setloss.setfunctions.differences import (
+    axis_pairs,
+    cell_levels,
+    cell_weights,
+    second_difference_matrix,
+    second_differences,
+)
+from strategies import integer_array
+
+shapes = st.lists(st.integers(1, 4), min_size=1, max_size=4).map(tuple)
+tables = shapes.flatmap(integer_array)
+
+
+def shifted(cell, *axes):
+    return tuple(a + sum(axis == b for axis in axes) for b, a in enumerate(cell))
+
+
+def listed_second_differences(table):
+    """In the order pair of axes by pair, cell by cell."""
+    inside = set(np.ndindex(table.shape))
+    return [
+        table[shifted(cell, b, c)] - table[shifted(cell, b)] - table[shifted(cell, c)] + table[cell]
+        for b, c in axis_pairs(table.shape)
+        for cell in np.ndindex(table.shape)
+        if shifted(cell, b, c) in inside
+    ]
+
+
+def test_a_pair_of_axes_needs_room_for_two_elements():
+    assert list(axis_pairs((3, 2, 1, 4))) == [(0, 0), (0, 1), (0, 3), (1, 3), (3, 3)]
+
+
+@given(tables)
+def test_second_differences_are_four_term_sums(table):
+    np.testing.assert_array_equal(second_differences(table), listed_second_differences(table))
+
+
+@given(tables)
+def test_the_sparse_matrix_takes_the_same_second_differences(table):
+    matrix = second_difference_matrix(table.shape)
+    np.testing.assert_array_equal(matrix @ table.ravel(), second_differences(table))
+    assert matrix.shape == (second_differences(table).size, table.size)
+    assert np.diff(matrix.indptr).max(initial=0) <= 4
+
+
+@given(shapes)
+def test_there_are_second_differences_exactly_where_there_are_two_elements(shape):
+    assert (second_differences(np.zeros(shape)).size > 0) == (sum(n - 1 for n in shape) >= 2)
+
+
+@pytest.mark.parametrize("shape", [(1,), (2,), (1, 2), (1, 1)])
+def test_fewer_than_two_elements_have_no_second_differences(shape):
+    assert second_differences(np.zeros(shape)).shape == (0,)
+    assert second_difference_matrix(shape).shape == (0, int(np.prod(shape)))
+
+
+@pytest.mark.parametrize("sizes", [(5,), (2, 3), (1, 0, 3), (1, 1, 1, 1)])
+def test_weights_and_levels_count_the_subsets_of_a_cell(sizes):
+    groups = np.repeat(np.arange(len(sizes)), sizes)
+    shape = tuple(n + 1 for n in sizes)
+    tally = np.zeros(shape)
+    for A in subsets(len(groups)):
+        cell = tuple(sum(groups[i] == b for i in A) for b in range(len(sizes)))
+        tally[cell] += 1
+        assert cell_levels(shape)[cell] == len(A)
+    np.testing.assert_array_equal(cell_weights(shape), tally)
+
+
+def test_large_weights_are_the_nearest_floats():
+    weights = cell_weights((41, 41))
+    for a, b in product((0, 7, 20), repeat=2):
+        assert weights[a, b] == pytest.approx(comb(40, a) * comb(40, b), rel=1e-15)

@@ -1,0 +1,328 @@
+"""The six verdicts against the definitions, enumerated; witnesses that really break the law."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import reference
+from reference import EXCESS
+from setloss import (
+    Dice,
+    FBeta,
+    Hamming,
+    Jaccard,
+    SetFunction,
+    Tversky,
+    decompose,
+    from_counts,
+    is_increasing,
+    is_modular,
+    is_nonnegative,
+    is_submodular,
+    is_supermodular,
+    is_symmetric,
+    loss_named,
+    monotone_closure,
+    verdicts,
+)
+from setloss.setfunctions.counts import TableTooLargeError
+from setloss.setfunctions.properties import LAWS
+from strategies import (
+    any_functions,
+    block_mixtures,
+    submodular_functions,
+    supermodular_functions,
+    symmetric_functions,
+)
+
+laws = pytest.mark.parametrize("law", LAWS)
+
+# ---------------------------------------------------------------- against the definitions
+
+
+@laws
+@given(drawn=any_functions())
+def test_a_verdict_holds_iff_the_law_does_on_all_sets(law, drawn):
+    verdict = LAWS[law](drawn.function)
+    assert bool(verdict) == verdict.holds == (EXCESS[law](drawn.values) <= 0)
+
+
+@laws
+@given(drawn=any_functions())
+def test_the_excess_is_the_largest_violation(law, drawn):
+    verdict, largest = LAWS[law](drawn.function), EXCESS[law](drawn.values)
+    if law == "symmetric" and len(drawn.function.sizes) == 1:
+        assert verdict.excess == 0
+    elif law == "symmetric" or drawn.function.p >= 2:
+        assert max(verdict.excess, 0) == max(largest, 0)
+
+
+@laws
+@given(drawn=any_functions())
+def test_the_witness_breaks_the_law_by_the_excess(law, drawn):
+    verdict = LAWS[law](drawn.function)
+    assert (verdict.witness is None) == verdict.holds
+    if verdict.witness is not None:
+        A, i, j = verdict.witness.A, verdict.witness.i, verdict.witness.j
+        assert {i, j}.isdisjoint(A)
+        assert reference.violation_at(law, drawn.values, A, i, j) == verdict.excess > 0
+
+
+@given(any_functions())
+def test_gains_shrink_iff_unions_and_intersections_cost_no_more(drawn):
+    assert bool(is_submodular(drawn.function)) == reference.union_intersection_submodular(drawn.values)
+
+
+@given(any_functions())
+def test_grouped_and_general_descriptions_get_the_same_verdicts(drawn):
+    general = drawn.function.refine(np.arange(drawn.function.p))
+    for law, verdict in verdicts(drawn.function).items():
+        other = LAWS[law](general)
+        assert (verdict.holds, max(verdict.excess, 0)) == (other.holds, max(other.excess, 0))
+
+
+@given(st.one_of(submodular_functions(), supermodular_functions(), symmetric_functions(), block_mixtures()))
+def test_functions_built_to_obey_a_law_are_told_so(drawn):
+    for law, known in drawn.laws.items():
+        assert bool(LAWS[law](drawn.function)) == known, law
+
+
+@given(submodular_functions())
+def test_the_negative_of_a_submodular_function_is_supermodular(drawn):
+    assert is_supermodular(-drawn.function)
+
+
+@given(symmetric_functions(min_p=2))
+def test_a_symmetric_function_is_submodular_iff_its_curve_is_concave(drawn):
+    assert bool(is_submodular(drawn.function)) == bool(np.all(np.diff(drawn.function.table, 2) <= 0))
+
+
+# ---------------------------------------------------------------- words and tolerance
+
+
+@pytest.mark.parametrize(
+    ("verdict", "words"),
+    [
+        (
+            is_submodular(SetFunction.symmetric([0, 0, 1])),
+            "submodular: no, by 1: adding 1 to {} gains 0, to {0} gains 1",
+        ),
+        (
+            is_supermodular(SetFunction.from_table([[0, 2], [1, 1]], [1, 0])),
+            "supermodular: no, by 2: adding 1 to {} gains 1, to {0} gains -1",
+        ),
+        (is_symmetric(SetFunction.from_table([[0, 2], [1, 3]])), "adding 0 to {} gives 1, adding 1 gives 2"),
+        (is_increasing(SetFunction.symmetric([0, 3, 1])), "adding 1 to {0} lowers the value from 3 to 1"),
+        (is_nonnegative(SetFunction.symmetric([0, -2])), "the value of {0} is -2"),
+        (
+            is_modular(SetFunction.symmetric([0, 1, 3])),
+            "modular: no, by 1: adding 1 to {} gains 1, to {0} gains 2",
+        ),
+        (
+            is_submodular(SetFunction.symmetric([0, 1, 1])),
+            "submodular: yes (largest excess -1, tolerance 1e-09)",
+        ),
+        (is_submodular(Jaccard().on_counts(3, 3)), "submodular: yes, proved for this closed form"),
+    ],
+)
+def test_a_verdict_speaks_in_words(verdict, words):
+    assert words in str(verdict)
+
+
+def test_a_large_witness_is_abridged():
+    verdict = is_increasing(SetFunction.symmetric([*range(40), 0]))
+    assert "{0, 1, 2, 3, 4, 5, ... 39 elements}" in str(verdict)
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-6, 1.0, 1e6, 1e300])
+def test_tolerances_are_relative(scale):
+    assert is_modular(SetFunction.symmetric(np.array([0, 1, 2 + 1e-12]) * scale))
+    assert not is_modular(SetFunction.symmetric(np.array([0, 1, 2 + 1e-6]) * scale))
+    assert is_modular(SetFunction.symmetric(np.array([0, 1, 2 + 1e-6]) * scale), rtol=1e-5)
+
+
+def test_rtol_zero_is_exact():
+    curve = SetFunction.symmetric([0, 1, np.nextafter(2, 3)])
+    assert is_submodular(curve)
+    assert not is_submodular(curve, rtol=0)
+
+
+@pytest.mark.parametrize("rtol", [-1e-9, float("nan"), float("inf")])
+def test_a_senseless_tolerance_is_refused(rtol):
+    with pytest.raises(ValueError, match="rtol must be a non-negative number"):
+        is_submodular(SetFunction.symmetric([0, 1]), rtol)
+
+
+@pytest.mark.parametrize("value", [-1.0, 0.0, 1.0])
+def test_one_element_is_modular_and_symmetric(value):
+    answers = {law: bool(verdict) for law, verdict in verdicts(SetFunction.symmetric([0, value])).items()}
+    modular = dict.fromkeys(("submodular", "supermodular", "modular", "symmetric"), True)
+    assert answers == modular | dict.fromkeys(("increasing", "non-negative"), value >= 0)
+
+
+# ---------------------------------------------------------------- closed forms: what is proved is true
+
+WEIGHTS = [
+    (0.5, 0.5),
+    (1.0, 1.0),
+    (0.0, 0.7),
+    (2.0, 0.5),
+    (0.3, 0.999),
+    (0.2, 1.5),
+    (3.0, 0.2),
+    (0.5, 0.0),
+    (0.0, 0.0),
+]
+
+
+def exact_table(m, q, a, b):
+    """The Tversky loss in exact arithmetic."""
+    a, b = Fraction(a), Fraction(b)
+    cells = {(n, k): (b * n + a * k, m - n + b * n + a * k) for n in range(m + 1) for k in range(q + 1)}
+    table = np.zeros((m + 1, q + 1), dtype=object)
+    for cell, (top, bottom) in cells.items():
+        table[cell] = top / bottom if bottom else Fraction(0)
+    return table
+
+
+def assert_proved_laws_hold(function, rtol=1e-12):
+    """Every law that is tagged as proved holds on the table of the same function."""
+    tabulated = SetFunction.from_table(function.table, function.groups)
+    for law, proved in function.counts.laws.items():
+        if proved and law in LAWS:
+            assert LAWS[law](function).proved
+            assert LAWS[law](tabulated, rtol), f"{law} is not true of {function}"
+
+
+@pytest.mark.parametrize(("a", "b"), WEIGHTS)
+def test_what_is_proved_of_a_tversky_loss_holds_on_its_table(a, b):
+    for m in range(6):
+        for q in range(5):
+            function = Tversky(a, b).on_counts(m, q) if m + q else Hamming().on_counts(1, 0)
+            assert_proved_laws_hold(function)
+
+
+@pytest.mark.parametrize(("a", "b"), [(a, b) for a, b in WEIGHTS if b >= 0.5])
+def test_what_is_proved_of_a_split_and_of_its_closure_holds_on_the_table(a, b):
+    for m in range(1, 7):
+        for q in range(6):
+            split = decompose(Tversky(a, b).on_counts(m, q))
+            for part in (split.submodular, split.supermodular, monotone_closure(split.submodular)):
+                assert_proved_laws_hold(part)
+
+
+def test_the_submodular_part_of_dice_is_increasing_exactly_where_it_is_tagged_so():
+    for m in range(1, 9):
+        for q in range(9):
+            part = decompose(Dice().on_counts(m, q)).submodular
+            tabulated = SetFunction.from_table(part.table)
+            assert bool(part.counts.laws["increasing"]) == bool(is_increasing(tabulated))
+
+
+@pytest.mark.parametrize(("a", "b"), [(0.5, 1.0), (1.0, 1.0), (4.0, 1.25)])
+def test_a_tversky_loss_with_beta_at_least_one_is_submodular_in_exact_arithmetic(a, b):
+    for m in range(1, 7):
+        table = exact_table(m, 5, a, b)
+        bends = (np.diff(table, 2, axis=0), np.diff(table, 2, axis=1), np.diff(np.diff(table, axis=0), axis=1))
+        assert all(np.all(bend <= 0) for bend in bends)
+
+
+@pytest.mark.parametrize("loss", [Hamming(), Hamming(normalize=False, false_negative_weight=3.0)])
+def test_what_is_proved_of_hamming_holds_on_its_table(loss):
+    assert_proved_laws_hold(loss.on_counts(3, 4))
+    assert is_modular(loss.on_counts(3, 4)).proved
+
+
+def test_sums_inherit_what_all_their_terms_obey():
+    jaccard, hamming, dice = Jaccard().on_counts(3, 4), Hamming().on_counts(3, 4), Dice().on_counts(3, 4)
+    for total in (
+        jaccard + hamming,
+        2 * jaccard,
+        jaccard - hamming,
+        -1 * hamming,
+        dice + jaccard,
+        hamming - jaccard,
+    ):
+        assert_proved_laws_hold(total)
+    assert is_submodular(jaccard + 0.5 * hamming).proved
+    assert is_supermodular(hamming - jaccard).proved
+    assert not is_supermodular(jaccard + hamming)
+
+
+def test_a_refined_closed_form_keeps_what_is_proved():
+    refined = Jaccard().on_counts(3, 3).refine([0, 1, 1, 2, 2, 3])
+    assert is_submodular(refined).proved
+    assert_proved_laws_hold(refined)
+
+
+# ---------------------------------------------------------------- beyond any table
+
+
+def test_proved_laws_need_no_table():
+    assert is_submodular(Jaccard().on_counts(10**6, 10**6)).proved
+    assert is_increasing(FBeta(0.5).on_counts(10**6, 10**6)).proved
+    assert is_modular(Hamming().on_counts(10**6, 10**6)).proved
+
+
+@pytest.mark.parametrize("law", ["submodular", "supermodular", "modular", "symmetric"])
+def test_a_violation_among_the_small_counts_is_found_without_the_table(law):
+    function = Dice().on_counts(10**5, 10**5)
+    verdict = LAWS[law](function)
+    assert not verdict
+    A, i, j = verdict.witness.A, verdict.witness.i, verdict.witness.j
+
+    def value(*extra):
+        n, q = (sum((e < 10**5) == missed for e in (*A, *extra)) for missed in (True, False))
+        return Fraction(n + q, 2 * 10**5 - n + q)
+
+    bend = value(i, j) - value(i) - value(j) + value()
+    excess = {
+        "submodular": bend,
+        "supermodular": -bend,
+        "modular": abs(bend),
+        "symmetric": abs(value(i) - value(j)),
+    }
+    assert excess[law] > 0
+    assert verdict.excess == pytest.approx(float(excess[law]), rel=1e-2)
+
+
+def test_a_law_that_cannot_be_decided_without_the_table_is_refused():
+    capped = from_counts(lambda n, q, m, r: np.minimum(n + q, m)).on_counts(10**5, 10**5)
+    message = "over 200000 elements is submodular cannot be read off a closed form and its table of 1e[+]10 cells"
+    with pytest.raises(TableTooLargeError, match=message):
+        is_submodular(capped)
+
+
+def test_a_general_function_beyond_any_table_is_refused():
+    with pytest.raises(TableTooLargeError, match="30 groups"):
+        is_submodular(SetFunction.oracle(lambda A: float(len(A)), 30))
+
+
+def test_thousand_by_thousand_and_general_sixteen_are_decided():
+    assert not is_supermodular(SetFunction.from_table(Jaccard().on_counts(999, 999).table))
+    general = SetFunction.from_callable(lambda masks: np.sqrt(masks.sum(1)), 16, vectorized=True)
+    assert is_submodular(general)
+    assert is_symmetric(general)
+
+
+@pytest.mark.parametrize("name", ["curve1", "curve2", "curve3", "curve4"])
+def test_cost_curves_of_a_million_elements_are_judged_on_their_curve(name):
+    function = loss_named(name).on_counts(10**6, 0)
+    assert is_symmetric(function)
+    assert bool(is_increasing(function)) == (name != "curve4")
+
+
+@pytest.mark.parametrize("p", [10**5, 10**6])
+def test_a_long_parabola_is_not_submodular(p):
+    parabola = SetFunction.symmetric((np.arange(p + 1) / p) ** 2)
+    assert is_supermodular(parabola)
+    assert not is_submodular(parabola)
+    assert not is_modular(parabola)
+
+
+def test_a_general_function_of_thousands_of_elements_is_refused():
+    with pytest.raises(TableTooLargeError, match="2000"):
+        is_submodular(SetFunction.oracle(lambda A: float(len(A)), 2000))

@@ -1,0 +1,410 @@
+"""`SetFunction`: constructors, values, chains, algebra and error messages, against plain enumeration."""
+
+import copy
+import pickle
+from math import sqrt
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reference import mask_of, subsets, values_of, values_of_table
+from setloss import CostCurve, Dice, Hamming, Jaccard, SetFunction
+from setloss.setfunctions.counts import Table, TableTooLargeError
+from strategies import any_functions, general_functions, grouped_functions, integer_array, symmetric_functions
+
+
+def prefixes(order):
+    return [frozenset(order[:k]) for k in range(len(order) + 1)]
+
+
+@st.composite
+def functions_and_orders(draw):
+    drawn = draw(any_functions())
+    return drawn, draw(st.permutations(range(drawn.function.p)))
+
+
+# ---------------------------------------------------------------- values
+
+
+@given(any_functions())
+def test_values_on_masks_are_those_of_the_table(drawn):
+    assert values_of(drawn.function) == drawn.values
+
+
+@given(any_functions())
+def test_many_masks_at_once_give_one_value_a_row(drawn):
+    masks = np.array([mask_of(A, drawn.function.p) for A in subsets(drawn.function.p)])
+    assert drawn.function(masks).tolist() == list(drawn.values.values())
+    assert drawn.function(masks[:0]).shape == (0,)
+
+
+@given(grouped_functions(k=3))
+def test_at_reads_the_table_by_counts(drawn):
+    function = drawn.function
+    np.testing.assert_array_equal(function.at(*np.indices(function.table.shape)), function.table)
+
+
+@given(functions_and_orders())
+def test_along_is_the_value_of_every_prefix(case):
+    drawn, order = case
+    assert drawn.function.along(order).tolist() == [drawn.values[A] for A in prefixes(order)]
+
+
+@given(functions_and_orders())
+def test_gains_are_the_differences_of_along(case):
+    drawn, order = case
+    np.testing.assert_array_equal(drawn.function.gains(order), np.diff(drawn.function.along(order)))
+
+
+@pytest.mark.parametrize("loss", [Dice(), Jaccard(), Hamming(), CostCurve([(0, 0), (0.3, 0.5), (1, 0.2)])])
+def test_gains_of_closed_forms_are_the_differences_of_along(loss):
+    rng = np.random.default_rng(0)
+    function = loss.set_function(rng.random(30) < 0.5)
+    for _ in range(5):
+        order = rng.permutation(30)
+        np.testing.assert_allclose(function.gains(order), np.diff(function.along(order)), atol=1e-14)
+
+
+@given(any_functions())
+def test_scale_is_the_largest_absolute_value(drawn):
+    assert drawn.function.scale == max(map(abs, drawn.values.values()))
+    assert drawn.function.p == max(map(len, drawn.values))
+
+
+# ---------------------------------------------------------------- constructors
+
+
+def test_symmetric_takes_the_curve_of_cardinalities():
+    function = SetFunction.symmetric([0, 1, 4])
+    assert values_of(function) == {A: len(A) ** 2 for A in subsets(2)}
+    assert function.sizes == (2,)
+
+
+def test_without_groups_the_elements_of_the_first_axis_come_first():
+    function = SetFunction.from_table([[0, 1, 2], [3, 4, 5]])
+    assert function.groups.tolist() == [0, 1, 1]
+    assert function([True, False, False]) == 3
+    assert function([False, True, True]) == 2
+
+
+def test_groups_may_have_gaps():
+    table = np.array([0.0, 2, 3, 7]).reshape(2, 1, 2)
+    function = SetFunction.from_table(table, [2, 0])
+    assert values_of(function) == values_of_table(table, [2, 0])
+
+
+def test_from_values_reads_element_0_as_the_leading_bit():
+    flat = [0, 1, 2, 3, 4, 5, 6, 7]
+    for values in (flat, np.reshape(flat, (2, 2, 2)), np.float32(flat)):
+        function = SetFunction.from_values(values)
+        assert values_of(function) == {A: sum(4 >> i for i in A) for A in subsets(3)}
+
+
+def test_from_callable_calls_on_frozensets():
+    function = SetFunction.from_callable(lambda A: sqrt(sum(A)), 4)
+    assert values_of(function) == {A: sqrt(sum(A)) for A in subsets(4)}
+
+
+def test_a_vectorized_callable_sees_all_masks_at_once():
+    function = SetFunction.from_callable(lambda masks: masks @ np.arange(1.0, 6), 5, vectorized=True)
+    assert values_of(function) == {A: sum(i + 1 for i in A) for A in subsets(5)}
+
+
+def test_an_oracle_is_called_and_never_tabulated():
+    calls = []
+
+    def function(A):
+        calls.append(A)
+        return float(len(A) ** 2)
+
+    oracle = SetFunction.oracle(function, 60)
+    calls.clear()
+    order = np.random.default_rng(0).permutation(60)
+    assert oracle.along(order).tolist() == [k**2 for k in range(61)]
+    assert calls == prefixes(order.tolist())
+    assert oracle(np.ones(60, dtype=bool)) == 3600
+    np.testing.assert_array_equal(oracle.gains(order), 2 * np.arange(60) + 1)
+
+
+def test_from_knots_samples_the_curve_at_shares():
+    function = SetFunction.from_knots([(0, 0), (0.25, 1), (1, 1)], 8)
+    np.testing.assert_allclose(function.table, [0, 0.5, 1, 1, 1, 1, 1, 1, 1])
+
+
+@given(integer_array((3, 2)))
+def test_the_users_array_is_neither_kept_nor_frozen(table):
+    before = table.copy()
+    function = SetFunction.from_table(table)
+    table += 1.0
+    np.testing.assert_array_equal(function.table, before)
+
+
+def test_tables_and_groups_are_read_only():
+    function = SetFunction.symmetric([0, 1, 4])
+    with pytest.raises(ValueError, match="read-only"):
+        function.table[1] = 5
+    with pytest.raises(ValueError, match="read-only"):
+        function.groups[0] = 5
+
+
+# ---------------------------------------------------------------- one function, several descriptions
+
+
+@given(any_functions())
+def test_the_general_description_is_the_same_function(drawn):
+    general = drawn.function.refine(np.arange(drawn.function.p))
+    assert general.sizes == (1,) * drawn.function.p
+    assert values_of(general) == drawn.values
+    assert general == drawn.function
+
+
+@given(symmetric_functions(), st.data())
+def test_any_finer_groups_describe_the_same_function(drawn, data):
+    groups = data.draw(st.lists(st.integers(0, 3), min_size=drawn.function.p, max_size=drawn.function.p))
+    assert values_of(drawn.function.refine(groups)) == drawn.values
+
+
+def test_a_refined_closed_form_keeps_its_values_and_steps():
+    function = Dice().set_function([1, 0, 1, 1, 0, 0])
+    refined, order = function.refine([0, 1, 2, 0, 1, 3]), [3, 1, 0, 5, 2, 4]
+    np.testing.assert_array_equal(refined.along(order), function.along(order))
+    np.testing.assert_array_equal(refined.gains(order), function.gains(order))
+
+
+# ---------------------------------------------------------------- algebra
+
+
+@st.composite
+def pairs_over_one_ground_set(draw):
+    left = draw(any_functions())
+    p = left.function.p
+    return left, draw(st.one_of(symmetric_functions(p, p), general_functions(p, p) if p <= 5 else st.nothing()))
+
+
+@given(pairs_over_one_ground_set())
+def test_sums_and_differences_are_taken_set_by_set(pair):
+    left, right = pair
+    total, difference = left.function + right.function, left.function - right.function
+    assert values_of(total) == {A: left.values[A] + right.values[A] for A in left.values}
+    assert values_of(difference) == {A: left.values[A] - right.values[A] for A in left.values}
+
+
+@given(any_functions(), st.sampled_from([0, -1, 2.5, np.float32(2), np.int64(3)]))
+def test_scaling_multiplies_every_value(drawn, factor):
+    expected = {A: float(factor) * value for A, value in drawn.values.items()}
+    assert values_of(drawn.function * factor) == values_of(factor * drawn.function) == expected
+
+
+@given(any_functions())
+def test_negation_is_scaling_by_minus_one(drawn):
+    assert values_of(-drawn.function) == {A: -value for A, value in drawn.values.items()}
+
+
+def test_closed_forms_combine_on_their_common_groups():
+    y = np.array([1, 0, 1, 0, 0])
+    dice, curve = Dice().set_function(y), CostCurve([(0, 0), (1, 1)]).set_function(y)
+    total = dice + 2 * curve - 0.5 * dice
+    expected = {A: 0.5 * dice(mask_of(A, 5)) + 2 * len(A) / 5 for A in subsets(5)}
+    assert values_of(total) == pytest.approx(expected, abs=1e-15)
+    order = [4, 2, 0, 1, 3]
+    np.testing.assert_allclose(total.gains(order), np.diff(total.along(order)), atol=1e-14)
+
+
+@given(pairs_over_one_ground_set())
+def test_equality_means_equal_on_every_set(pair):
+    left, right = pair
+    assert (left.function == right.function) == (left.values == right.values)
+
+
+def test_equality_is_relative_to_the_scale():
+    for scale in (1e-300, 1.0, 1e300):
+        curve = np.array([0.0, 1, 3]) * scale
+        assert SetFunction.symmetric(curve) == SetFunction.symmetric(curve * (1 + 1e-12))
+        assert SetFunction.symmetric(curve) != SetFunction.symmetric(curve * (1 + 1e-6))
+        assert SetFunction.symmetric(curve).allclose(SetFunction.symmetric(curve * (1 + 1e-6)), rtol=1e-5)
+
+
+def test_functions_over_different_ground_sets_and_other_objects_are_unequal():
+    function = SetFunction.symmetric([0, 1])
+    assert function != SetFunction.symmetric([0, 1, 1])
+    assert function != 3
+
+
+def test_set_functions_are_unhashable_since_equality_has_a_tolerance():
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(SetFunction.symmetric([0, 1]))
+
+
+@pytest.mark.parametrize("function", [SetFunction.symmetric([0, 1, 4]), Dice().on_counts(2, 3)])
+def test_copies_and_pickles_are_the_same_function(function):
+    for other in (copy.copy(function), copy.deepcopy(function), pickle.loads(pickle.dumps(function))):
+        assert other == function
+
+
+# ---------------------------------------------------------------- repr
+
+
+@pytest.mark.parametrize(
+    ("function", "text"),
+    [
+        (SetFunction.symmetric([0, 1, 4]), "SetFunction(p=2, symmetric: [0. 1. 4.])"),
+        (
+            SetFunction.from_table([[0, 1], [2, 3], [4, 5]]),
+            "SetFunction(p=3, two groups (2, 1): [0. 1. 2. 3. 4. 5.])",
+        ),
+        (SetFunction.from_values(np.arange(8)), "SetFunction(p=3, general: [0. 1. 2. 3. 4. 5. 6. 7.])"),
+        (
+            SetFunction.from_table(np.zeros((3, 2, 2))),
+            "SetFunction(p=4, groups (2, 1, 1): [0. 0. 0. 0. ... 0. 0. 0. 0.])",
+        ),
+    ],
+)
+def test_repr_says_size_kind_and_values(function, text):
+    assert repr(function) == text
+
+
+def test_repr_of_a_closed_form_builds_no_huge_table():
+    text = repr(Dice().on_counts(10**6, 10**6))
+    assert text == "SetFunction(p=2000000, two groups (1000000, 1000000): TverskyCounts, no table)"
+
+
+# ---------------------------------------------------------------- errors
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (
+            lambda: SetFunction.symmetric([1, 2]),
+            r"l\(empty\) must be 0, this function has l\(empty\) = 1\. Subtract",
+        ),
+        (lambda: SetFunction.symmetric([]), "the curve is empty; the value of the empty set, 0, comes first"),
+        (lambda: SetFunction.symmetric([0, np.nan]), r"the curve must be finite; entry \(1,\) is nan"),
+        (
+            lambda: SetFunction.from_table([[0, 1], [np.inf, 1]]),
+            r"the table must be finite; entry \(1, 0\) is inf",
+        ),
+        (lambda: SetFunction.symmetric([[0, 1]]), r"the curve must have 1 axis; got shape \(1, 2\)"),
+        (lambda: SetFunction.symmetric(["a"]), "the curve must be an array of real numbers"),
+        (lambda: SetFunction.from_table([[0, 1], [2]]), "the table must be an array of real numbers"),
+        (lambda: SetFunction.from_table(0.0), "the table needs at least one axis; got a single number"),
+        (
+            lambda: SetFunction.from_table(np.zeros((2, 2)), [0, 0]),
+            r"the groups have sizes \(2, 0\), the table over counts expects \(1, 1\): axis b .* \|V_b\| \+ 1",
+        ),
+        (lambda: SetFunction.from_table(np.zeros((2, 2)), [0, 2]), r"the groups have sizes \(1, 0, 1\)"),
+        (
+            lambda: SetFunction.from_table(np.zeros((2, 2)), [0.0, 1.0]),
+            "groups must be a 1-D array of non-negative",
+        ),
+        (
+            lambda: SetFunction.from_table(np.zeros((2, 2)), [0, -1]),
+            "groups must be a 1-D array of non-negative",
+        ),
+        (
+            lambda: SetFunction.from_table(np.zeros((2, 2)), [[0, 1]]),
+            "groups must be a 1-D array of non-negative",
+        ),
+        (
+            lambda: SetFunction.from_values([0, 1, 2]),
+            r"needs 2\^p values, flat or of shape \(2,\) \* p; got shape \(3,\)",
+        ),
+        (lambda: SetFunction.from_values(np.zeros((4, 2))), r"got shape \(4, 2\)"),
+        (
+            lambda: SetFunction.from_callable(len, 17),
+            r"takes 1 <= p <= 16; got p = 17\. Describe .* SetFunction\.oracle",
+        ),
+        (lambda: SetFunction.from_callable(lambda A: 1 / 0 if A else 1, 0), "takes 1 <= p <= 16; got p = 0"),
+        (
+            lambda: SetFunction.from_callable(lambda masks: 0.0, 2, vectorized=True),
+            r"maps masks of shape \(4, 2\) to 4 values; this one returned shape \(\)",
+        ),
+        (lambda: SetFunction.from_callable(lambda A: float("nan") if A else 0.0, 2), r"entry \(1,\) is nan"),
+    ],
+)
+def test_a_constructor_says_what_is_wrong(build, message):
+    with pytest.raises(ValueError, match=message):
+        build()
+
+
+FUNCTION = SetFunction.from_table([[0, 1, 2], [3, 4, 5]])
+
+
+@pytest.mark.parametrize(
+    ("use", "message"),
+    [
+        (lambda: FUNCTION([0, 1, 0]), r"boolean mask of shape \(3,\) or \(n, 3\); got int64 of shape \(3,\)"),
+        (lambda: FUNCTION([True]), r"boolean mask of shape \(3,\) or \(n, 3\); got bool of shape \(1,\)"),
+        (lambda: FUNCTION({0, 1}), r"boolean mask of shape \(3,\) or \(n, 3\); got object of shape \(\)"),
+        (lambda: FUNCTION.at(1), "expected 2 counts, one per group; got 1"),
+        (lambda: FUNCTION.at(2, 0), "a count of group 0 must be an integer between 0 and 1"),
+        (lambda: FUNCTION.at(0, -1), "a count of group 1 must be an integer between 0 and 2"),
+        (lambda: FUNCTION.along([0, 1]), r"the order must be a permutation of 0\.\.2"),
+        (lambda: FUNCTION.along([0, 1, 1]), r"the order must be a permutation of 0\.\.2"),
+        (lambda: FUNCTION.gains([0.0, 1.0, 2.0]), r"the order must be a permutation of 0\.\.2"),
+        (lambda: FUNCTION.refine([0, 0, 1]), "group 0 is not finer: it holds element 0 together with"),
+        (lambda: FUNCTION.refine([0, 1]), r"expected one group per element, 3; got shape \(2,\)"),
+        (lambda: FUNCTION + SetFunction.symmetric([0, 1]), "over 3 and 1 elements cannot be combined"),
+        (lambda: FUNCTION * np.inf, "scaled by a finite number only; got inf"),
+    ],
+)
+def test_a_method_says_what_is_wrong(use, message):
+    with pytest.raises(ValueError, match=message):
+        use()
+
+
+def test_only_set_functions_add_and_only_numbers_scale():
+    for use in (
+        lambda: FUNCTION + 1,
+        lambda: FUNCTION - 1,
+        lambda: FUNCTION * "2",
+        lambda: FUNCTION * FUNCTION,
+    ):
+        with pytest.raises(TypeError):
+            use()
+
+
+def test_a_table_that_does_not_fit_is_refused_with_its_size_and_a_remedy():
+    message = r"a table over counts \(100000, 100000\) has 1e\+10 cells, the limit is 16777216\. Use a loss with"
+    with pytest.raises(TableTooLargeError, match=message):
+        _ = Dice().on_counts(10**5, 10**5).table
+
+
+def test_a_function_may_be_built_from_counts_directly():
+    function = SetFunction(Table(np.array([0.0, 1, 4])), np.array([0, 0]))
+    assert function == SetFunction.symmetric([0, 1, 4])
+
+
+# ---------------------------------------------------------------- no elements, overflow, fractions
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda: SetFunction.symmetric([0.0]),
+        lambda: SetFunction.from_table([[0.0]]),
+        lambda: SetFunction.oracle(len, 0),
+        lambda: SetFunction.from_knots([(0, 0), (1, 1)], 0),
+        lambda: Dice().set_function([]),
+        lambda: Hamming().on_counts(0, 0),
+    ],
+)
+def test_a_set_without_elements_is_refused(build):
+    with pytest.raises(ValueError, match="a set function needs at least one element; leave empty sets out"):
+        build()
+
+
+@pytest.mark.filterwarnings("ignore:overflow")
+def test_values_stay_finite_under_scaling_and_addition():
+    huge = SetFunction.symmetric([0, 1e300])
+    with pytest.raises(ValueError, match="finite"):
+        _ = huge * 1e300
+    with pytest.raises(ValueError, match="finite"):
+        _ = huge * 1e8 + huge * 1e8
+
+
+def test_counts_are_integers():
+    with pytest.raises(ValueError, match="count"):
+        FUNCTION.at(0.5, 0)
