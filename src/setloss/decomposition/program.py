@@ -2,7 +2,7 @@
 
     D l = argmin_g  sum_a w(a) g(a)   s.t.   K g >= max(0, K l),  g(0) = 0,  g(e_b) = 0 for every group b
 
-K are second differences (`setloss.setfunctions.differences`), w the numbers of subsets in the cells. (g(e_b) = 0 loses
+K are second differences (`setfunctions.differences`), w the numbers of subsets in the cells. (g(e_b) = 0 loses
 nothing: a modular part of g can be moved to f. Then g >= 0 and increasing follow from K g >= 0.) Among several
 optima the one of least ``sum_a w(a) g(a)^2``, so that the grouped and the general table of one function have the
 same D, and D keeps the symmetries of l.

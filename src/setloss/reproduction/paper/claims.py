@@ -1,6 +1,6 @@
 """The paper's claims, each with a verdict: computed from tables where experiments decide, by tests where proofs do.
 
-An empirical claim is a list of comparisons (`reproduction.paper.evidence`); it holds if all of them come out for it, in
+An empirical claim is a list of comparisons (`paper.evidence`); it holds if all of them come out for it, in
 part if some do. Nothing about data is written here as a fact.
 """
 

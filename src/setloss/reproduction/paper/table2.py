@@ -1,7 +1,7 @@
 """Table 2: tracks of frames trained with every surrogate of losses 1 to 4, judged by the same loss.
 
 The paper's face tracks are not public. In their place stand generated tracks of the same shape, whose parameters
-were chosen by the 0-1 row alone (`reproduction.paper.track_tuning`), and two sets of real utterances. A user who has the
+were chosen by the 0-1 row alone (`paper.track_tuning`), and two sets of real utterances. A user who has the
 face tracks puts them in the data folder (`setloss.reproduction.tracks.data.buffy`).
 """
 
