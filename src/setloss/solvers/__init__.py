@@ -14,6 +14,7 @@ from setloss.solvers.cutting_plane import CuttingPlane
 from setloss.solvers.frank_wolfe import FrankWolfe
 from setloss.solvers.loop import Limits, Method, run
 from setloss.solvers.n_slack import NSlack
+from setloss.solvers.newton import Newton
 from setloss.solvers.problem import Design, Problem
 from setloss.solvers.solution import Record, Solution, Status
 from setloss.solvers.subgradient import Subgradient
@@ -25,6 +26,7 @@ __all__ = [
     "FrankWolfe",
     "Limits",
     "NSlack",
+    "Newton",
     "Problem",
     "Record",
     "Solution",
@@ -35,7 +37,7 @@ __all__ = [
     "solve",
 ]
 
-SOLVER_NAMES = ("auto", "frank_wolfe", "cutting_plane", "n_slack", "subgradient")
+SOLVER_NAMES = ("auto", "frank_wolfe", "cutting_plane", "n_slack", "newton", "subgradient")
 
 FEW_PARAMETERS = 200
 """Up to this many parameters cutting planes converge in a few iterations, whatever the number of bags."""
@@ -50,6 +52,7 @@ def method_named(name: str, problem: Problem, random_state: int = 0) -> Method[P
         "frank_wolfe": FrankWolfe(random_state=random_state),
         "cutting_plane": CuttingPlane(),
         "n_slack": NSlack(),
+        "newton": Newton(),
         "subgradient": Subgradient(random_state),
     }
     if name not in methods:
