@@ -63,7 +63,8 @@ def test_sums_of_equal_chances_are_binomial():
 
 
 def test_a_label_below_one_half_can_be_worth_predicting():
-    # empty: 0.4 * 0.55; first: 0.6 (0.55 + 0.45 * 2/3); both: 0.6 * 0.55 * 2/3 + 0.4 * 0.45 * 2/3 + 0.6 * 0.45
+    # Nothing predicted scores 0.4 * 0.55, the first label alone 0.6 (0.55 + 0.45 * 2/3), and both together
+    # 0.6 * 0.55 * 2/3 + 0.4 * 0.45 * 2/3 + 0.6 * 0.45 in the mean.
     np.testing.assert_allclose(expected_scores(np.array([[0.6, 0.45]])), [[0.22, 0.51, 0.61]])
     np.testing.assert_array_equal(best_expected_sets(np.array([[0.6, 0.45]])), [[True, True]])
 
