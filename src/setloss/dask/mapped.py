@@ -71,6 +71,7 @@ class RowsOnDisk:
     def array(self, chunks: Sequence[int]) -> Any:
         """A dask array with blocks of so many rows."""
         import dask.array as da
+
         from dask import delayed
 
         read = delayed(self.read, pure=True, traverse=False)

@@ -42,8 +42,8 @@ class SetClassifier(LinearSetModel):
     warm_start
         Start from the last solution.
     checkpoint, checkpoint_seconds
-        A file to write the state of the solver to, and to resume from, and how often at most; it is written at the end
-        in any case. A write that fails is a `CheckpointWarning`.
+        A file to write the state of the solver to, and to resume from, and how often at most; the end is written in
+        any case. A write that fails is a `CheckpointWarning`.
     random_state, verbose, callbacks
         Seed of the visiting order; ``verbose=1`` logs every iteration; callbacks get a `Record` each.
 
