@@ -7,9 +7,9 @@ from typing import Any
 
 from helpers.broken import checkpoints
 from helpers.broken.arff import XML
+from setloss.cli.cost_tables import read_table
 from setloss.cli.errors import InputError
-from setloss.cli.files import read_table
-from setloss.cli.source import Source, curve_through
+from setloss.cli.set_function_options import Source, curve_through
 from setloss.datasets import DatasetError, LabelSets, load
 from setloss.datasets.label_xml import read_label_names
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from setloss.cli.errors import InputError
-from setloss.cli.source import (
+from setloss.cli.set_function_options import (
     NAMES,
     NEEDS,
     WORDS,
