@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setloss.datasets.data import DatasetError
+from setloss.files import not_a_file
 
 MAX_BYTES = 2**30
 """Largest dense matrix of labels; ids beyond it are a mistake in the file, or need a sparse design we do not have."""
@@ -29,14 +30,13 @@ Place = Callable[..., str]
 def existing_file(path: str | os.PathLike[str]) -> Path:
     """The path of a file that is there and not empty."""
     file = Path(path)
+    wrong = not_a_file(file)
+    if wrong is not None:
+        raise DatasetError(f"{file} is {wrong}; give the path of the data file itself")
     try:
         size = file.stat().st_size
     except FileNotFoundError:
         raise DatasetError(f"there is no file {file}; check the path") from None
-    except (OSError, ValueError) as error:
-        raise DatasetError(f"{file} cannot be read: {getattr(error, 'strerror', None) or error}") from None
-    if not file.is_file():
-        raise DatasetError(f"{file} is not a file; give the path of the data file itself")
     if size == 0:
         raise DatasetError(f"{file} is empty; it may be an unfinished download")
     return file
