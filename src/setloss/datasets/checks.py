@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from setloss.archives import unpacked_limit
 from setloss.datasets.data import DatasetError
 from setloss.files import not_a_file
 
@@ -109,6 +110,16 @@ def require_room(path: Path, rows: int, labels: int, itemsize: int) -> None:
         raise DatasetError(
             f"{path} has {rows} rows and {labels} labels; the limits are {MAX_LABELS} labels and "
             f"{MAX_BYTES // itemsize} label cells, check the largest label id, or keep fewer labels"
+        )
+
+
+def require_width(path: Path, features: int) -> None:
+    """Refuse features so many that one row of weights, 8 bytes each, is far larger than the file that names them."""
+    limit = unpacked_limit(path.stat().st_size) // 8
+    if features > limit:
+        raise DatasetError(
+            f"{path} has {features} features and the limit for a file of its size is {limit}; check its largest "
+            "index, or number the features anew"
         )
 
 
