@@ -104,7 +104,7 @@ def test_of_equal_sets_the_smallest_and_of_equal_scores_the_first():
 
 
 def test_a_label_below_one_half_can_be_worth_predicting():
-    # empty: 0.4 * 0.55; first: 0.6 (0.55 + 0.45 * 2/3); both: 0.6 * 0.55 * 2/3 + 0.4 * 0.45 * 2/3 + 0.6 * 0.45
+    # Nothing scores 0.4 * 0.55, the first label 0.6 (0.55 + 0.45 * 2 / 3), both labels 0.61.
     scores = np.log(np.array([[0.6, 0.45]]) / (1 - np.array([[0.6, 0.45]])))
     np.testing.assert_allclose(1 - expected_losses(scores, "f1"), [[0.22, 0.51, 0.61]])
     np.testing.assert_array_equal(decide(scores, "f1").sets, [[True, True]])
