@@ -32,7 +32,7 @@ class OneSentenceGroup(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         """Run the command; here, since click has answers of its own to a closed pipe."""
         plain = sys.stdout
-        sys.stdout = _Output(plain)  # type: ignore[assignment]
+        sys.stdout = _Output(plain)
         try:
             result = super().invoke(ctx)
             sys.stdout.flush()

@@ -162,7 +162,7 @@ def _rebuild(header: dict[str, Any], content: dict[str, Any]) -> Any:
         raise ArchiveError(
             f"has coef of type {coef.dtype}, intercept of type {intercept.dtype} and {classes.size} classes"
         )
-    if classes.dtype.kind not in "biufU" or not classes[0] < classes[1]:
+    if not _are_rising(classes.tolist()):
         raise ArchiveError(f"has the classes {_shortened(classes.tolist())}; they are two, in rising order")
     if not (np.all(np.isfinite(coef)) and np.all(np.isfinite(intercept))):
         raise ArchiveError("has a coef or intercept that is not finite")
@@ -179,6 +179,14 @@ def _rebuild(header: dict[str, Any], content: dict[str, Any]) -> Any:
             raise ArchiveError(f"has feature_names of shape {names.shape} for {coef.shape[1]} features")
         model.feature_names_in_ = names.astype(object)
     return model
+
+
+def _are_rising(classes: list[Any]) -> bool:
+    """Whether two classes differ, in the order that `numpy.unique` gives them; NaN is below and above nothing."""
+    try:
+        return bool(classes[0] < classes[1])
+    except TypeError:
+        return False
 
 
 def _checked_parameters(parameters: Any) -> dict[str, Any]:
