@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csc_array, vstack
+from solvers.problems import LAYOUTS, pairs
 
 from setloss.solvers.faces import ProximalPoints
-from solvers.problems import LAYOUTS, pairs
 from solvers.test_agreement import terms
 
 pytestmark = pytest.mark.xdist_group("kernels")

@@ -3,9 +3,10 @@
     max over (o, sigma) of   D(o, sigma) - mu/2 sum_i c_i |sigma_i - centre_i|^2
 
 The dual of this, a smooth function of W (`setloss.solvers.faces`), is minimised by a few Newton steps with line
-search; then the maximiser becomes the new centre and mu shrinks. The quadratic term is measured in margins, so features
-may have any correlation and any unit; only the linear systems see them. Where the answer sits at kinks, as it does when
-the risk outweighs the regulariser, this takes some dozen iterations where going from bag to bag takes thousands.
+search; then the maximiser becomes the new centre and mu shrinks. The quadratic term is measured in margins, so
+features may have any correlation and any unit; only the linear systems see them. Where the answer sits at kinks, as
+it does when the risk outweighs the regulariser, this takes some dozen iterations where going from bag to bag takes
+thousands.
 
 Every iteration has a dual point made of true cuts, and the best point on the segment between it and the best one so
 far is a dual point too. (Li, Sun and Toh, 2018, do this for the Lasso.)

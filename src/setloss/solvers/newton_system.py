@@ -85,31 +85,29 @@ class Spectrum:
 
 def newton_direction(points: ProximalPoints, right: Array, spectrum: Spectrum, damping: float = 0.0) -> Array:
     """The solution of (H + damping) x = right."""
-    ways = [(_by_gradients_cost(points), _by_gradients)]
-    size, rank = right.size, points.rank
-    if size * size <= MOST_ENTRIES:
-        ways.append((_rows_cost(points) + rank * size**2 + size**3 / 3, _by_parameters))
-    if rank * max(rank, size) <= MOST_ENTRIES:
-        ways.append((_rows_cost(points) + rank**2 * size + rank**3 / 3, _by_directions))
-    _, solve = min(ways, key=lambda way: way[0])
+    sizes = points.problem.surrogate.bags.sizes
+    costs = _costs(points.problem, right.size, points.rank, float(sizes[points.active].sum()))
+    solve = (_by_gradients, _by_parameters, _by_directions)[int(np.argmin(costs))]
     return solve(points, right, spectrum, 1.0 + damping * spectrum.bound(points.mu))
 
 
-def _rows_cost(points: ProximalPoints) -> float:
-    """Operations to write the rows of U."""
-    problem = points.problem
-    lengths = problem.surrogate.bags.sizes[points.active]
-    entries = _row_entries(problem)
-    return SLOWER_THAN_BLAS * float(points.ranks[points.active] @ lengths) * entries
+def system_cost(problem: Problem, size: int, rank: float, elements: float) -> float:
+    """Operations that a system takes, with so many parameters, curved directions and elements of curved bags."""
+    return min(_costs(problem, size, rank, elements))
 
 
-def _by_gradients_cost(points: ProximalPoints) -> float:
-    problem = points.problem
-    lengths = float(problem.surrogate.bags.sizes[points.active].sum())
-    return EXPECTED_STEPS * SLOWER_THAN_BLAS * 2 * lengths * _row_entries(problem)
+def _costs(problem: Problem, size: int, rank: float, elements: float) -> tuple[float, float, float]:
+    """Operations by conjugate gradients, by a factor of H, and by one of I + U U^T."""
+    entries = row_entries(problem)
+    length = len(problem.signs) / problem.n_bags
+    rows = SLOWER_THAN_BLAS * rank * length * entries
+    gradients = EXPECTED_STEPS * SLOWER_THAN_BLAS * 2 * elements * entries
+    parameters = rows + rank * size**2 + size**3 / 3 if size * size <= MOST_ENTRIES else np.inf
+    directions = rows + rank**2 * size + rank**3 / 3 if rank * max(rank, size) <= MOST_ENTRIES else np.inf
+    return gradients, parameters, directions
 
 
-def _row_entries(problem: Problem) -> float:
+def row_entries(problem: Problem) -> float:
     """How many numbers a row of X holds, on average."""
     design = problem.design
     return design.data.size / max(len(design.indptr) - 1, 1) if design.sparse else design.features
