@@ -280,7 +280,7 @@ def test_bags_of_equal_counts_share_one_spec(name):
     by_size_only = name == "curve1"
     kinds = {(0 if by_size_only else int(truth.sum()), len(truth)) for truth, _, _ in data.bags()}
     assert len(kinds) < len(SIZES)
-    assert len(batch.table.specs) == len(kinds)
+    assert len(batch.plans) == len(kinds)
     for i, (truth, _, _) in enumerate(data.bags()):
         for j, (other, _, _) in enumerate(data.bags()):
             same = len(truth) == len(other) and (by_size_only or truth.sum() == other.sum())
@@ -290,7 +290,7 @@ def test_bags_of_equal_counts_share_one_spec(name):
 def test_a_thousand_equal_bags_have_one_spec():
     truth = np.tile([True, False, True], 1000)
     batch = batch_surrogate(Dice(), truth, np.arange(0, 3001, 3))
-    assert len(batch.table.specs) == 1
+    assert len(batch.plans) == 1
     cuts = batch.cuts(np.tile([0.5, -0.25, 2.0], 1000))
     assert len(np.unique(cuts.values)) == 1
 

@@ -93,7 +93,7 @@ class FrankWolfe:
         frank_wolfe_epoch(
             problem.design.arrays,
             problem.maps,
-            problem.surrogate.arrays,
+            problem.surrogate.kernel_data,
             problem.costs,
             state.derived["grams"],
             dual,

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from setloss.compilation import kernel
-from setloss.plans.kernels import bag_cut, scratch
+from setloss.plans.kernels import bag_cut
 
 _fast: dict[str, Any] = {"fastmath": {"reassoc", "contract"}}
 
 
-@kernel(**_fast)
+@kernel(inner=True, **_fast)
 def row_dot(design, row, vector):
     """<x_row, vector>, the constant feature included."""
     dense, data, indices, indptr, sparse, constant = design
@@ -31,7 +31,7 @@ def row_dot(design, row, vector):
     return total + constant * vector[-1]
 
 
-@kernel(**_fast)
+@kernel(inner=True, **_fast)
 def row_add(design, row, factor, vector):
     """Vector += factor x_row."""
     dense, data, indices, indptr, sparse, constant = design
@@ -60,7 +60,7 @@ def accumulate_rows(design, rows, tasks, weights, out):
             row_add(design, rows[e], weights[e], out[tasks[e]])
 
 
-@kernel(**_fast)
+@kernel(inner=True, **_fast)
 def _inner_products(design, first, second, scratch):
     """<x_first, x_second>; for CSR `scratch` holds x_first already."""
     dense, data, indices, indptr, sparse, constant = design
@@ -75,7 +75,7 @@ def _inner_products(design, first, second, scratch):
     return total
 
 
-@kernel()
+@kernel(inner=True)
 def block_gram(design, rows, tasks, signs, scratch, gram):
     """gram[e, e'] = y_e y_e' <x_row(e), x_row(e')> for elements of the same task, 0 otherwise."""
     dense, data, indices, indptr, sparse, constant = design
@@ -111,7 +111,7 @@ def all_grams(design, starts, rows, tasks, signs, gram_starts, scratch, grams):
             block_gram(design, rows[lo:hi], tasks[lo:hi], signs[lo:hi], scratch, block)
 
 
-@kernel(**_fast)
+@kernel(inner=True, **_fast)
 def _score(offset, slope, margins):
     """O - <sigma, m>, the height of a cut at the margins."""
     total = 0.0
@@ -120,7 +120,7 @@ def _score(offset, slope, margins):
     return offset - total
 
 
-@kernel()
+@kernel(inner=True)
 def _lowest_atom(count, weights, offsets, atoms, margins):
     """The active cut of least height: the one a pairwise step takes weight from."""
     worst, least = 0, np.inf
@@ -132,7 +132,7 @@ def _lowest_atom(count, weights, offsets, atoms, margins):
     return worst, least
 
 
-@kernel()
+@kernel(inner=True)
 def _find_atom(count, offsets, atoms, offset, slope):
     """The slot of a cut that is stored already, or -1."""
     for k in range(count):
@@ -141,7 +141,7 @@ def _find_atom(count, offsets, atoms, offset, slope):
     return -1
 
 
-@kernel()
+@kernel(inner=True)
 def _free_slot(count, weights, offsets, atoms):
     """A slot without weight; if there is none, the two lightest cuts become one, a point of the same polytope."""
     order = np.argsort(weights[:count])
@@ -156,7 +156,7 @@ def _free_slot(count, weights, offsets, atoms):
     return a
 
 
-@kernel()
+@kernel(inner=True)
 def _direction_image(design, rows, tasks, signs, gram, direction, parameters_step, image):
     """Image = K direction, from the Gram matrix if there is one, else by two passes over the rows."""
     p = len(rows)
@@ -183,13 +183,12 @@ def frank_wolfe_epoch(design, maps, batch, costs, grams, state, visits, inner_st
     the bag is down to `shrink` times what it was. The step length is the exact maximiser of the dual.
     """
     rows, tasks, signs = maps
-    starts, groups, which, integers, reals, buffer = batch
+    starts, groups, which, records, sizes, values, room = batch
     gram_starts, gram_values = grams
     parameters, slopes, offsets, atoms, atom_offsets, weights, counts, versions, gaps = state
     widest = 0
     for i in visits:
         widest = max(widest, starts[i + 1] - starts[i])
-    order, spare, sums = scratch(widest, integers.shape[1], 8)
     slope, chosen = np.empty(widest), np.empty(widest, np.bool_)
     direction, image = np.empty(widest), np.empty(widest)
     capacity = weights.shape[1]
@@ -207,18 +206,8 @@ def frank_wolfe_epoch(design, maps, batch, costs, grams, state, visits, inner_st
             margins[e] = y[e] * row_dot(design, r[e], parameters[t[e]])
         first = 0.0
         for step in range(inner_steps if gram.size > 0 else 1):
-            offset, value = bag_cut(
-                margins,
-                groups[lo:hi],
-                integers[kind],
-                reals[kind],
-                buffer,
-                order[:p],
-                spare[: 2 * p],
-                sums,
-                slope[:p],
-                chosen[:p],
-            )
+            tables = (sizes[kind], values)
+            offset, value = bag_cut(margins, groups[lo:hi], records[kind], tables, room, slope[:p], chosen[:p])
             gap = value - _score(offsets[i], sigma, margins)
             if step == 0:
                 first = gap
@@ -289,11 +278,10 @@ def recombine(starts, atoms, atom_offsets, weights, slopes, offsets):
 def subgradient_epoch(design, maps, batch, costs, dual_point, visits, epoch):
     """One epoch of W <- (1 - 1/t) W + (1/t) n c_i W(cut of bag i); the average cut of every bag is kept."""
     rows, tasks, signs = maps
-    starts, groups, which, integers, reals, buffer = batch
+    starts, groups, which, records, sizes, values, room = batch
     parameters, slopes, offsets = dual_point
     n = len(visits)
     widest = np.max(np.diff(starts))
-    order, spare, sums = scratch(widest, integers.shape[1], 8)
     slope, chosen = np.empty(widest), np.empty(widest, np.bool_)
     margins = np.empty(widest)
     share = 1.0 / (epoch + 1)
@@ -304,18 +292,8 @@ def subgradient_epoch(design, maps, batch, costs, dual_point, visits, epoch):
         rate = 1.0 / (epoch * n + visit + 1)
         for e in range(p):
             margins[e] = signs[lo + e] * row_dot(design, rows[lo + e], parameters[tasks[lo + e]])
-        offset, _ = bag_cut(
-            margins[:p],
-            groups[lo:hi],
-            integers[kind],
-            reals[kind],
-            buffer,
-            order[:p],
-            spare[: 2 * p],
-            sums,
-            slope[:p],
-            chosen[:p],
-        )
+        tables = (sizes[kind], values)
+        offset, _ = bag_cut(margins[:p], groups[lo:hi], records[kind], tables, room, slope[:p], chosen[:p])
         parameters *= 1.0 - rate
         offsets[i] += share * (offset - offsets[i])
         for e in range(p):

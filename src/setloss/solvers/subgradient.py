@@ -44,7 +44,7 @@ class Subgradient:
         generator = np.random.default_rng([self.random_state, state.iteration])
         dual_point = (arrays["parameters"], arrays["slopes"], arrays["offsets"])
         visits = generator.permutation(problem.n_bags)
-        data = (problem.design.arrays, problem.maps, problem.surrogate.arrays, problem.costs)
+        data = (problem.design.arrays, problem.maps, problem.surrogate.kernel_data, problem.costs)
         subgradient_epoch(*data, dual_point, visits, state.iteration)
         average = problem.parameters(arrays["slopes"])
         values = problem.cuts(problem.margins(average)).values
