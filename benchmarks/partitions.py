@@ -14,11 +14,11 @@ from unittest import mock
 
 import dask.array as da
 import numpy as np
-from dask import delayed
 from distributed import Client, LocalCluster
 
 import setloss.estimators as local
 from benchmarks.measure import Row
+from dask import delayed
 from setloss.dask import BagClassifier, SetClassifier
 from setloss.dask.collections import parts_of
 from setloss.dask.engines import OnCluster

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import setloss
-from estimators.data import frame_data, label_data
+from helpers.estimator_data import frame_data, label_data
 from setloss import CostCurve, Dice, FBeta, Hamming, Jaccard, SetFunction, Tversky, from_counts, from_set_function
 from setloss.estimators import (
     BagClassifier,

@@ -7,14 +7,14 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 
+from helpers.children import ENVIRONMENT
+from helpers.problems import tracks
 from setloss import Hamming
 from setloss.solvers import CheckpointError, FrankWolfe, Limits, Status, solve
-from solvers.problems import tracks
 
 pytestmark = pytest.mark.xdist_group("kernels")
 
@@ -115,21 +115,18 @@ def test_a_finished_run_resumes_as_finished(problem, path):
 
 
 CHILD = """
-import sys, time
-sys.path.insert(0, {tests!r})
+import time
 from setloss.solvers import Limits, solve
-from solvers.problems import tracks
-from solvers.test_checkpoint import LONG
+from helpers.problems import tracks
 slow = lambda record: time.sleep(0.02)
-solve(tracks("dice", "bd", **LONG).problem, {solver!r}, Limits(1e-15, 10**6, None, (slow,), {path!r}, 0.0))
+solve(tracks("dice", "bd", **{sizes!r}).problem, {solver!r}, Limits(1e-15, 10**6, None, (slow,), {path!r}, 0.0))
 """
 
 
 @pytest.mark.parametrize("solver", ["frank_wolfe", "cutting_plane"])
 def test_a_run_killed_by_signal_9_is_resumed(case, path, minimum, solver):
-    tests = str(Path(__file__).parents[1])
-    script = CHILD.format(tests=tests, solver=solver, path=str(path))
-    with subprocess.Popen([sys.executable, "-c", script], stderr=subprocess.PIPE) as child:
+    script = CHILD.format(sizes=LONG, solver=solver, path=str(path))
+    with subprocess.Popen([sys.executable, "-c", script], stderr=subprocess.PIPE, env=ENVIRONMENT) as child:
         deadline = time.monotonic() + 60
         while not path.exists() and child.poll() is None and time.monotonic() < deadline:
             time.sleep(0.01)

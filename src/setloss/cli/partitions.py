@@ -46,9 +46,9 @@ def standardized(collection: Any, client: Any) -> tuple[Any, Any]:
     """The collection with standardised features, and what they were standardised by; one pass over the data."""
     from dataclasses import replace
 
-    import dask
     import numpy as np
 
+    import dask
     from setloss.cli.standardize import Standardizer
 
     names = None if collection.feature_names is None else list(collection.feature_names)

@@ -11,7 +11,6 @@ from typing import Any, Protocol, TypeVar
 from uuid import uuid4
 
 from dask import annotate
-
 from setloss.dask.errors import ClusterLostError, PartitionError
 from setloss.dask.homes import Homes
 from setloss.dask.memory import forget

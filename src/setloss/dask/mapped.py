@@ -26,7 +26,8 @@ class RowsOnDisk:
     @classmethod
     def of(cls, X: np.memmap[Any, Any]) -> RowsOnDisk:
         """What a memmap shows; it must be all of a map, in row order."""
-        if X.ndim != 2 or not X.flags.c_contiguous or not isinstance(X.base, mmap.mmap) or X.filename is None:
+        base: object = X.base
+        if X.ndim != 2 or not X.flags.c_contiguous or not isinstance(base, mmap.mmap) or X.filename is None:
             raise ValueError(
                 "a memmap must be a matrix in row order and not part of another; map the file again with the offset "
                 "and shape that are meant"
@@ -70,6 +71,7 @@ class RowsOnDisk:
     def array(self, chunks: Sequence[int]) -> Any:
         """A dask array with blocks of so many rows."""
         import dask.array as da
+
         from dask import delayed
 
         read = delayed(self.read, pure=True, traverse=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -116,7 +117,7 @@ class Checkpoint:
 
 def _is_number(value: object) -> bool:
     """Whether a field of the header is a number; the values of both objectives may be infinite, but not NaN."""
-    return isinstance(value, int | float) and value == value
+    return isinstance(value, int | float) and not math.isnan(value)
 
 
 def _misfit(found: dict[str, Any], expected: dict[str, Any], bags: int) -> str:

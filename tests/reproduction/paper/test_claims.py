@@ -9,7 +9,7 @@ import pytest
 from setloss.reproduction.paper.claims import EMPIRICAL, THEORY, findings
 from setloss.reproduction.paper.evidence import Comparison, Point, Verdict, sentence, weigh
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 FOLDS = np.array([0.00, 0.01, -0.01, 0.02, -0.02])
 """Differences between folds, common to all methods."""
 

@@ -138,7 +138,7 @@ def test_an_empty_folder_has_a_report_too(tmp_path):
 
 @pytest.mark.parametrize(("name", "number"), [("table1", "0.1121 ± 0.0040"), ("table2", "0.194 ± 0.006")])
 def test_the_readme_has_the_two_tables_that_matter_most(name, number):
-    text = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    text = (Path(__file__).parents[3] / "README.md").read_text(encoding="utf-8")
     table = text.split(f"<!-- {name} -->")[1].split(f"<!-- end of {name} -->")[0]
     assert number in table
     assert f"setloss reproduce {name}" in text or "setloss reproduce all" in text
