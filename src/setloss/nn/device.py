@@ -7,7 +7,7 @@ arithmetic, which runs on tensors as it does on arrays and inside the kernels.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import torch
@@ -81,7 +81,7 @@ class SetPlans:
         """l(n, q); `undefined` where it reads 0/0."""
         b, a = self.fields.false_negative, self.fields.false_positive
         if self.kinds.rescaled == LINEAR:
-            return b * n + a * q
+            return torch.as_tensor(b * n + a * q)
         m = ranked.positives
         defined = tversky.denominator(n, q, m, a, b) > 0
         return torch.where(defined, tversky.loss_value(n, q, m, a, b), self.kinds.undefined)
@@ -90,7 +90,7 @@ class SetPlans:
         """One more false negative or false positive; a plain difference only where l reads 0/0 at either end."""
         b, a = self.fields.false_negative, self.fields.false_positive
         if self.kinds.rescaled == LINEAR:
-            return torch.zeros_like(n) + (b if axis == 0 else a)
+            return torch.zeros_like(n).add(b if axis == 0 else a)
         m = ranked.positives
         further = (n + 1, q) if axis == 0 else (n, q + 1)
         rule = tversky.false_negative_step if axis == 0 else tversky.false_positive_step
@@ -123,12 +123,12 @@ class SetPlans:
         return torch.where(self.fields.cap < torch.inf, capped, gains)
 
 
-def _parts(closed: ClosedForm) -> list[Callable[[Sorted, SetPlans], Part]]:
+def _parts(closed: ClosedForm) -> Iterator[Callable[[Sorted, SetPlans], Part]]:
     """The computations that the kinds of a plan ask for."""
-    hinge = [_hinge] if closed.lovasz != NONE else []
-    if closed.rescaled == NONE:
-        return hinge
-    return [*hinge, _curve if closed.rescaled == TVERSKY_SUPERMODULAR else _search]
+    if closed.lovasz != NONE:
+        yield _hinge
+    if closed.rescaled != NONE:
+        yield _curve if closed.rescaled == TVERSKY_SUPERMODULAR else _search
 
 
 def _hinge(ranked: Sorted, plan: SetPlans) -> Part:
@@ -189,7 +189,8 @@ def _search(ranked: Sorted, plan: SetPlans) -> Part:
 
 def _helps(n: Tensor, q: Tensor, margin: Tensor, total: Tensor, ranked: Sorted, plan: SetPlans) -> Tensor:
     """Whether the objective rises from q to q + 1 false positives; `total` includes the new one's margin."""
-    step, scale = plan.step(1, n, q, ranked), plan.fields.scale
+    step = plan.step(1, n, q, ranked)
+    scale: Tensor = plan.fields.scale
     if plan.kinds.margin:
         return step > scale * margin
     return step * (1 - scale * total) > scale * plan.loss(n, q, ranked) * margin

@@ -15,6 +15,7 @@ the counts are.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from types import ModuleType
 from typing import Any, Literal, NamedTuple
 
@@ -22,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setloss.losses import CountLoss, Hamming, Loss, TverskyFamily
+from setloss.operators.names import operator_named
 from setloss.plans.records import (
     LINEAR,
     NONE,
@@ -36,6 +38,9 @@ from setloss.setfunctions.tversky import submodular_false_negative_step
 
 Scale = float | Literal["mean"]
 """The scale c of a rescaled part: a number, or "mean" for 2 / |V|, so that the mean margin of a set counts."""
+
+
+RESCALINGS = ("slack", "margin")
 
 
 class Fields(NamedTuple):
@@ -93,11 +98,13 @@ def closed_form(loss: Loss, operator: object, scale: Scale) -> ClosedForm | None
     """The closed form of an operator, by its name, on a loss; None where there is none for all counts."""
     if not isinstance(operator, str):
         return None
+    operator_named(operator)  # raises where there is none of that name
     if operator == "hinge" and isinstance(loss, CountLoss):
         return ClosedForm(LINEAR, NONE, 1.0, 1.0)
     if isinstance(loss, Hamming):
-        weights = (float(loss.false_negative_weight), float(loss.false_positive_weight), loss.normalize)
-        return _rescaling(LINEAR, weights, operator, scale) or ClosedForm(LINEAR, NONE, *weights)
+        b, a = float(loss.false_negative_weight), float(loss.false_positive_weight)
+        kinds = (NONE, LINEAR) if operator in RESCALINGS else (LINEAR, NONE)
+        return ClosedForm(*kinds, b, a, mean=loss.normalize, margin=operator == "margin", scale=scale)
     if isinstance(loss, TverskyFamily):
         return _tversky(loss, operator, scale)
     return None
@@ -105,23 +112,13 @@ def closed_form(loss: Loss, operator: object, scale: Scale) -> ClosedForm | None
 
 def _tversky(loss: TverskyFamily, operator: str, scale: Scale) -> ClosedForm | None:
     a, b = map(float, loss.weights)
-    undefined = 1 - float(loss.zero_division)
-    rescaling = _rescaling(TVERSKY, (b, a), operator, scale, undefined)
-    if rescaling is not None:
-        return rescaling
+    form = partial(
+        ClosedForm, false_negative=b, false_positive=a, scale=scale, undefined=1 - float(loss.zero_division)
+    )
+    if operator in RESCALINGS:
+        return form(NONE, TVERSKY, margin=operator == "margin")
     if b >= 1:
-        return ClosedForm(TVERSKY, NONE, b, a, undefined=undefined)
+        return form(TVERSKY, NONE)
     if operator == "lovasz" or b < 0.5:
         return None  # submodular for few counts only; D is a linear program
-    closure = operator == "bd-monotone"
-    return ClosedForm(
-        TVERSKY_SUBMODULAR, TVERSKY_SUPERMODULAR, b, a, closure=closure, scale=scale, undefined=undefined
-    )
-
-
-def _rescaling(
-    kind: int, weights: tuple[Any, ...], operator: str, scale: Scale, undefined: float = 0.0
-) -> ClosedForm | None:
-    if operator in ("slack", "margin"):
-        return ClosedForm(NONE, kind, *weights, margin=operator == "margin", scale=scale, undefined=undefined)
-    return None
+    return form(TVERSKY_SUBMODULAR, TVERSKY_SUPERMODULAR, closure=operator == "bd-monotone")

@@ -77,7 +77,7 @@ def concave_step(n, q, m, part):
 def value_at(counts, plan, sizes, values):
     """The weighted loss of the rescaled part at any counts, one per group."""
     part = plan.rescaled
-    if part.kind == CURVE or part.kind == TVERSKY_SUPERMODULAR:
+    if part.kind in (CURVE, TVERSKY_SUPERMODULAR):
         return curve_value(counts[part.axis], float(sizes[0]), part, values)
     if part.kind == TABLE:
         cell = 0

@@ -5,8 +5,8 @@ float64 whatever the margins are, and nothing is allocated here: `setloss.plans.
 
 Half a minute of compilation would greet the first user of a machine, so the kernels are written for short
 compilation, too: plain loops in place of array expressions, which numba compiles with all their error messages;
-`inner` kernels, which get no entry from Python; and room that is None where no bag of the batch needs it, so that what
-would use it is not compiled.
+`inner` kernels, which get no entry from Python; and room that is None where no bag of the batch needs it, so that
+what would use it is not compiled.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """From surrogate objects to plans: the kind of every set function picks how its part is read.
 
-    sum_t weight_t B_t,   at most one B_t a `LovaszHinge`, at most one a `SlackRescaling` or `MarginRescaling`
+sum_t weight_t B_t,   at most one B_t a `LovaszHinge`, at most one a `SlackRescaling` or `MarginRescaling`
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
 """The one place where a loss and an operator become plans: closed forms for all counts at once, else one surrogate
-per kind of bag, read as a record where it can be and evaluated by its own `cut` where it cannot."""
+per kind of bag, read as a record where it can be and evaluated by its own `cut` where it cannot.
+"""
 
 from __future__ import annotations
 
@@ -22,9 +23,7 @@ MANY_ELEMENTS = 2048
 """Surrogates of larger sets hold arrays of their size; only a few of them are kept."""
 
 
-def make_plans(
-    loss: Loss, operator: str | Operator, scale: Scale, positives: Counts, negatives: Counts
-) -> Plans:
+def make_plans(loss: Loss, operator: str | Operator, scale: Scale, positives: Counts, negatives: Counts) -> Plans:
     """The plans of bags with these numbers of positives and negatives."""
     closed = closed_form(loss, operator, scale)
     if closed is None:
@@ -39,8 +38,12 @@ def make_plans(
 
 def check_scale(scale: Scale) -> None:
     """Raise a `ValueError` unless the scale c is a positive number or "mean"."""
-    if scale != "mean" and not (isinstance(scale, Real) and 0 < float(scale) < np.inf):
+    if scale != "mean" and not _is_positive(scale):
         raise ValueError(f'the scale c must be a positive number or "mean"; got {scale!r}')
+
+
+def _is_positive(scale: object) -> bool:
+    return isinstance(scale, Real) and 0 < float(scale) < np.inf
 
 
 def surrogate_on_counts(

@@ -27,7 +27,7 @@ def worst_set(ranked, order, plan, tables, grouped, sums, counts, turning, chose
     kind = plan.rescaled.kind
     if kind == NONE:
         return 0.0, 0.0
-    if kind == CURVE or kind == TVERSKY_SUPERMODULAR:
+    if kind in (CURVE, TVERSKY_SUPERMODULAR):
         return _best_of_curve(ranked, order, plan, sizes, values, chosen)
     _sums(ranked, order, plan.groups, grouped, sums)
     for b in range(plan.groups):
@@ -84,16 +84,21 @@ def _best_of_curve(ranked, order, plan, sizes, values, chosen):
             if value > best:
                 best, best_count, best_loss = value, count, loss
     if best > 0.0:
-        left = best_count
-        for k in range(len(order)):
-            if order[k] >> 32 == axis:
-                chosen[order[k] & ELEMENT] = left > 0
-                left -= 1
-            elif ranked[k] < 0:
-                chosen[order[k] & ELEMENT] = True
-            elif left <= 0:
-                break
+        _mark(ranked, order, axis, best_count, chosen)
     return best_loss, best
+
+
+@kernel(inner=True)
+def _mark(ranked, order, axis, left, chosen):
+    """Choose the `left` smallest margins of one group, and all negative ones of the others."""
+    for k in range(len(order)):
+        if order[k] >> 32 == axis:
+            chosen[order[k] & ELEMENT] = left > 0
+            left -= 1
+        elif ranked[k] < 0:
+            chosen[order[k] & ELEMENT] = True
+        elif left <= 0:
+            break
 
 
 @kernel(inner=True)

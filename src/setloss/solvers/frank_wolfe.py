@@ -88,7 +88,7 @@ class FrankWolfe:
             state.derived["grams"] = self._grams(problem)
             state.derived["inner_steps"] = self.inner_steps or _balanced_steps(problem)
         arrays, bags = state.arrays, problem.surrogate.bags
-        visits = self._visits(arrays["gaps"], number)
+        visits, widest = self._visits(arrays["gaps"], number), int(bags.sizes.max())
         dual = tuple(arrays[name] for name in _KERNEL_ORDER)
         frank_wolfe_epoch(
             problem.design.arrays,
@@ -100,6 +100,11 @@ class FrankWolfe:
             visits,
             state.derived["inner_steps"],
             self.shrink,
+            (
+                *np.empty((5, int(bags.sizes.max()))),
+                np.empty(int(bags.sizes.max()), dtype=bool),
+                np.empty(problem.shape),
+            ),
         )
         state.passes += 2 * float(bags.sizes[visits].sum()) / bags.elements
 
