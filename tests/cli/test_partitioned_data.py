@@ -155,7 +155,7 @@ def test_what_does_not_go_together(data, here):
 
 
 def test_no_scheduler_answers(data, here, monkeypatch):
-    monkeypatch.setattr("setloss.cli.engine.CONNECT_SECONDS", 1)
+    monkeypatch.setattr("setloss.cli.cluster_options.CONNECT_SECONDS", 1)
     said = complaint("train", data / "arrays", "--dask", "tcp://127.0.0.1:9", "--model", "m.skops")
     assert "no scheduler answers at tcp://127.0.0.1:9" in said
 
@@ -184,9 +184,9 @@ def test_amounts_that_are_none(given):
 
 def test_the_bound_counts_partitions_and_elements():
     from setloss.dask.memory_limit import check_memory
-    from setloss.dask.survey import Survey
+    from setloss.dask.summary import Summary
 
-    found = Survey(1000, None, np.array([0, 1]), 10, 10**6, 1.0, 10**7, ("",))
+    found = Summary(1000, None, np.array([0, 1]), 10, 10**6, 1.0, 10**7, ("",))
     assert check_memory(2 * 10**9, (1, 1001), found, steps=True, asked=False)
     assert not check_memory(INTERPRETER + 2 * 10**8, (1, 1001), found, steps=True, asked=False)
     with pytest.raises(ValueError, match='solver="cutting_plane"'):

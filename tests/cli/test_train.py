@@ -397,7 +397,7 @@ def test_the_model_path_is_checked_before_the_data(folder, monkeypatch):
     assert "--model writes a .skops file; got m.pkl" in complaint("train", "none.npz", "--model", "m.pkl")
     assert "--model: there is no directory none" in complaint("train", "none.npz", "--model", "none/m.skops")
     Path("dir.skops").mkdir()
-    assert "--model: dir.skops cannot be written" in complaint("train", "none.npz", "--model", "dir.skops")
+    assert "--model: dir.skops is a folder" in complaint("train", "none.npz", "--model", "dir.skops")
     find = importlib.util.find_spec
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "skops" else find(name))
     sentence = complaint("train", "none.npz", "--model", "m.skops")
@@ -560,11 +560,11 @@ def test_ctrl_c_while_candidates_are_compared_writes_nothing(endless):
 
 
 def test_the_first_ctrl_c_waits_for_a_model_and_the_second_does_not():
-    from setloss.cli.progress import NoModelYetError, Watch
+    from setloss.cli.progress import NoModelYetError, TrainingProgress
     from setloss.solvers import Record
 
     before = signal.getsignal(signal.SIGINT)
-    with Watch(1e-3) as watch:
+    with TrainingProgress(1e-3) as watch:
         watch(Record(1, 0.1, 1, np.inf, -np.inf))
         signal.raise_signal(signal.SIGINT)
         watch(Record(2, 0.2, 2, np.inf, -np.inf))
@@ -574,7 +574,7 @@ def test_the_first_ctrl_c_waits_for_a_model_and_the_second_does_not():
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(signal.SIGINT)
     assert signal.getsignal(signal.SIGINT) is before
-    with Watch(1e-3, fits=2) as watch:
+    with TrainingProgress(1e-3, fits=2) as watch:
         watch(Record(1, 0.1, 1, 2.0, 1.0))
         signal.raise_signal(signal.SIGINT)
         with pytest.raises(NoModelYetError):

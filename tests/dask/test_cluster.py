@@ -85,7 +85,7 @@ class Once:
 
 def holders_of_parts(client):
     """The workers that have partitions."""
-    return {holder for key, holders in client.who_has().items() if "make_part" in str(key) for holder in holders}
+    return {holder for key, holders in client.who_has().items() if "make_partition" in str(key) for holder in holders}
 
 
 def process_with_parts(client):
@@ -124,7 +124,7 @@ def test_nothing_of_a_fit_stays_on_the_workers(client):
     BagClassifier(tol=1e-2, client=client).fit(*readable())
 
     def remembered():
-        from setloss.dask.memory import _NOTES
+        from setloss.dask.notes import _NOTES
 
         return len(_NOTES)
 
@@ -135,7 +135,9 @@ def test_partitions_stay_on_the_worker_that_has_them(client):
     where = []
 
     def look():
-        where.append({key: sorted(holders) for key, holders in client.who_has().items() if "make_part" in str(key)})
+        where.append(
+            {key: sorted(holders) for key, holders in client.who_has().items() if "make_partition" in str(key)}
+        )
 
     BagClassifier(tol=1e-3, client=client, callbacks=[lambda record: look()]).fit(*readable())
     assert len(where[0]) == 4

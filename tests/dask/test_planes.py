@@ -6,12 +6,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from setloss import loss_named
-from setloss.dask.blocks import Order, cut_and_step
+from setloss.dask.dual_blocks import LocalRound, cut_and_step
 from setloss.dask.engines import FAN_IN, InMemory, add_shares, in_eights
-from setloss.dask.memory import forget
-from setloss.dask.part import make_part
+from setloss.dask.notes import forget
+from setloss.dask.partition import make_partition
 from setloss.dask.problem import with_successors
-from setloss.dask.tasks import Point, Spec, cut_at, risk_along, risk_at
+from setloss.dask.tasks import FitDescription, ParameterPoint, cut_at, risk_along, risk_at
 from setloss.operators import operator_named
 
 pytestmark = pytest.mark.xdist_group("kernels")
@@ -25,7 +25,9 @@ class Data:
     def __init__(self, seed, parts, kind, model, scale):
         generator = np.random.default_rng(seed)
         self.loss, self.operator, self.scale, self.kind = *model, scale, kind
-        self.spec = Spec(f"fit {seed}", kind, 1, loss_named(self.loss), self.operator, scale, 0.7, 1.5, seed)
+        self.spec = FitDescription(
+            f"fit {seed}", kind, 1, loss_named(self.loss), self.operator, scale, 0.7, 1.5, seed
+        )
         self.shape = (1, 4) if kind == "bags" else (3, 4)
         self.parts = [self._part(index, generator) for index in range(parts)]
         forget(self.spec.fit)
@@ -35,10 +37,10 @@ class Data:
         X = generator.normal(size=(rows, 3))
         weights = generator.uniform(0.5, 2.0, size=rows)
         if self.kind == "bags":
-            return make_part(index, X, generator.integers(0, 2, rows), generator.integers(0, 3, rows), weights)
+            return make_partition(index, X, generator.integers(0, 2, rows), generator.integers(0, 3, rows), weights)
         Y = generator.integers(0, 2, (rows, 3)).astype(float)
         Y[generator.random(Y.shape) < 0.2] = np.nan
-        return make_part(index, X, Y, None, weights)
+        return make_partition(index, X, Y, None, weights)
 
     def total(self, task, *shared):
         answers = [task(InMemory(part), index, self.spec, *shared) for index, part in enumerate(self.parts)]
@@ -92,7 +94,7 @@ def assert_below(data, offset, plane, generator, touching=None):
 @given(data=parted_data(), seed=st.integers(0, 99))
 def test_risks_and_planes_are_those_of_all_bags(data, seed):
     generator = np.random.default_rng(seed)
-    point = Point(generator.normal(size=data.shape))
+    point = ParameterPoint(generator.normal(size=data.shape))
     assert float(data.total(risk_at, point)[0]) == pytest.approx(data.risk(point.parameters), abs=1e-9)
     assert_below(data, *data.total(cut_at, point), generator, touching=point.parameters)
 
@@ -101,7 +103,7 @@ def test_risks_and_planes_are_those_of_all_bags(data, seed):
 @given(data=parted_data(), seed=st.integers(0, 99))
 def test_risks_along_a_line_come_with_slopes_of_it(data, seed):
     generator = np.random.default_rng(seed)
-    start, end = (Point(generator.normal(size=data.shape)) for _ in range(2))
+    start, end = (ParameterPoint(generator.normal(size=data.shape)) for _ in range(2))
     lengths = with_successors(1.0)
     ((risks, slopes),) = data.total(risk_along, start, end, lengths)
     values = [data.risk((1 - t) * start.parameters + t * end.parameters) for t in lengths]
@@ -109,7 +111,7 @@ def test_risks_along_a_line_come_with_slopes_of_it(data, seed):
     for t, risk, slope in zip(lengths, values, slopes, strict=True):
         for other, value in zip(lengths, values, strict=True):
             assert value >= risk + slope * (other - t) - 1e-9
-    between = Point(
+    between = ParameterPoint(
         start.parameters + 0.25 * (end.parameters - start.parameters), (start.name, end.name, 0.25)
     )  # margins are mixed from those at both ends
     assert_below(data, *data.total(cut_at, between), generator, touching=between.parameters)
@@ -121,10 +123,10 @@ def test_both_planes_of_a_round_with_local_steps_are_below_the_risk(data, seed, 
     """Whatever W and proportions the driver sends, and also where a worker has forgotten its block."""
     generator = np.random.default_rng(seed)
     for number in range(3):
-        point = Point(generator.normal(size=data.shape))
+        point = ParameterPoint(generator.normal(size=data.shape))
         ids = [id for id in range(2 * number) if generator.random() < 0.7]
         proportions = dict(zip(ids, generator.dirichlet(np.ones(max(len(ids), 1))).tolist(), strict=False))
-        order = Order(number, generator.normal(size=data.shape), proportions, epochs)
+        order = LocalRound(number, generator.normal(size=data.shape), proportions, epochs)
         offset, plane, dual_offset, dual_plane = data.total(cut_and_step, point, order)
         assert_below(data, offset, plane, generator, touching=point.parameters)
         assert_below(data, dual_offset, dual_plane, generator)
@@ -136,7 +138,7 @@ def test_local_steps_raise_the_dual_of_one_partition():
     data = Data(3, 1, "bags", ("dice", "slack"), 1.0)
     values, W, proportions = [], np.zeros(data.shape), {}
     for number in range(4):
-        _, _, offset, plane = data.total(cut_and_step, Point(W), Order(number, W, proportions, 3))
+        _, _, offset, plane = data.total(cut_and_step, ParameterPoint(W), LocalRound(number, W, proportions, 3))
         values.append(float(offset) - 0.5 * float(np.vdot(plane, plane)))
         W, proportions = plane, {2 * number + 1: 1.0}
     assert 0 < values[0] <= values[1] + 1e-12

@@ -7,8 +7,8 @@ import pytest
 from helpers.partitioned import frames, label_sets
 from setloss import estimators
 from setloss.dask import BagClassifier, PartitionError, SetClassifier, open_data, repartition_by_group
-from setloss.dask.mapped import RowsOnDisk
 from setloss.dask.repartition import ends_of_partitions, whole_bag_chunks
+from setloss.dask.rows_on_disk import RowsOnDisk
 from setloss.datasets import DatasetError
 
 pytestmark = pytest.mark.xdist_group("kernels")

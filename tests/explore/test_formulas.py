@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from helpers.explore_cases import LAWS, cases, library_says
 from setloss.cli import app
-from setloss.cli.source import parse_knots
+from setloss.cli.set_function_options import parse_knots
 from setloss.explore import mathematics, page, write_page
 from setloss.losses import PAPER_CURVES
 from setloss.operators import operator_named

@@ -70,9 +70,9 @@ def _digits(path):
 
 
 def _table(path, **options):
-    from setloss.cli.source import Source
+    from setloss.cli.set_function_options import SetFunctionOptions
 
-    return Source(table=path, **options).read()
+    return SetFunctionOptions(table=path, **options).read()
 
 
 def _model(path):

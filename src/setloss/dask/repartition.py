@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setloss.arguments import is_whole_number
-from setloss.dask.kinds import is_array, is_frame
+from setloss.dask.array_or_frame import is_array, is_frame
 
 ROWS_BYTES = 128_000_000
 """Partitions of arrays aim at so many bytes of X."""

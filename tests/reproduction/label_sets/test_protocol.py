@@ -13,13 +13,13 @@ from helpers.label_set_data import small, write_arff
 from setloss.cli import app
 from setloss.datasets import DatasetError
 from setloss.reproduction.label_sets.data import DataSet, find_data_sets, read_data_set
-from setloss.reproduction.label_sets.methods import METHODS, Choice, is_ours, make_method, style_of
-from setloss.reproduction.label_sets.protocol import Plan, run_data_set, run_method
+from setloss.reproduction.label_sets.methods import METHODS, SelectionSettings, is_ours, make_method, style_of
+from setloss.reproduction.label_sets.protocol import BenchmarkPlan, run_data_set, run_method
 from setloss.reproduction.label_sets.report import by_rank, report
 
 pytestmark = pytest.mark.xdist_group("kernels")
 
-FAST = Choice(Cs=(0.3, 3.0), folds=2, tol=1e-2)
+FAST = SelectionSettings(Cs=(0.3, 3.0), folds=2, tol=1e-2)
 FEW = ("dice:slack@1", "logistic", "logistic+plug-in", "logistic+threshold")
 
 
@@ -99,7 +99,7 @@ def test_what_is_no_data_set_of_label_sets_is_refused(tmp_path):
 
 
 def test_every_method_runs_with_constant_labels_and_empty_sets():
-    outcome = run_data_set(small(sparse=True), Plan(METHODS, None, FAST))
+    outcome = run_data_set(small(sparse=True), BenchmarkPlan(METHODS, None, FAST))
     assert {run.method for run in outcome.runs} == set(METHODS)
     for method in METHODS:
         assert 0.2 < outcome.estimate(method, "example_f1").mean <= 1
@@ -145,12 +145,12 @@ def test_unknown_methods_are_refused(name):
 
 def test_too_few_examples_for_the_inner_folds_are_refused():
     with pytest.raises(DatasetError, match="small has 1 training examples; 2 inner folds need more"):
-        run_data_set(replace(small(), n_train=1), Plan(FEW, None, FAST))
+        run_data_set(replace(small(), n_train=1), BenchmarkPlan(FEW, None, FAST))
 
 
 def test_a_method_twice_is_refused():
     with pytest.raises(ValueError, match="twice"):
-        Plan(("hinge", "hinge"))
+        BenchmarkPlan(("hinge", "hinge"))
 
 
 def test_operators_can_be_chosen_by_cross_validation():
@@ -163,7 +163,7 @@ def test_operators_can_be_chosen_by_cross_validation():
 
 
 def test_results_do_not_depend_on_the_number_of_processes():
-    plan = Plan(FEW[1:], 2, FAST)
+    plan = BenchmarkPlan(FEW[1:], 2, FAST)
     with joblib.parallel_config(backend="threading"):  # the same code path as processes, without starting any
         one, two = (run_data_set(small(), replace(plan, jobs=jobs)) for jobs in (1, 2))
     for left, right in zip(one.runs, two.runs, strict=True):
@@ -175,7 +175,7 @@ def test_results_do_not_depend_on_the_number_of_processes():
 
 @pytest.fixture(scope="module")
 def outcomes():
-    plan = Plan(FEW, None, FAST)
+    plan = BenchmarkPlan(FEW, None, FAST)
     return [run_data_set(replace(small(seed=seed), name=f"set{seed}"), plan) for seed in (0, 1)], plan
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from setloss.reproduction.document import Document, Figure, Table
+from setloss.reproduction.document import Document, Figure, ResultTable
 from setloss.reproduction.estimate import Estimate
 from setloss.reproduction.paper import files
 from setloss.reproduction.paper.artefact import Settings
@@ -50,7 +50,9 @@ def draw():
 
 def document(name="table1", text="plain"):
     rows = ((f"B_D {text}", Estimate(0.25, 0.01, 4), None, 3), (f"S {text}", Estimate(0.5, None, 1), "x", 0.123456))
-    table = Table(f"title {text}", ("method", "ours", f"head {text}", "n"), rows, f"note {text}", frozenset({(0, 1)}))
+    table = ResultTable(
+        f"title {text}", ("method", "ours", f"head {text}", "n"), rows, f"note {text}", frozenset({(0, 1)})
+    )
     figures = (Figure(f"{name}_part", f"caption {text}", draw),)
     return Document(name, f"Table 1. {text}", (table,), figures, {"losses": {}})
 

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from setloss.cli.benchmark_tracks import tracks
 from setloss.cli.errors import OneSentenceGroup
-from setloss.cli.long_work import Interrupted
+from setloss.cli.progress import Interrupted
 from setloss.reproduction.document import Document
 from setloss.reproduction.tracks import benchmark as track_benchmark
 from setloss.reproduction.tracks.benchmark import benchmark, rank_table

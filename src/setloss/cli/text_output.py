@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from setloss.cli.source import Input
+from setloss.cli.set_function_options import DescribedFunction
 from setloss.decomposition import Certificate, Decomposition
 from setloss.setfunctions.properties import Verdict
 from setloss.setfunctions.set_function import SetFunction
@@ -38,7 +38,7 @@ def _why(verdict: Verdict) -> str:
     return f"by {verdict.excess:.3g}: {verdict.witness}"
 
 
-def print_decomposition(answer: Decomposition, given: Input) -> None:
+def print_decomposition(answer: Decomposition, given: DescribedFunction) -> None:
     """The values of l, f and g, at evenly chosen places where there are many, and the certificate in words."""
     parts = {"loss l": answer.loss, "submodular f": answer.submodular, "supermodular g": answer.supermodular}
     if given.general:

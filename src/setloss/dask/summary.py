@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from setloss.dask.engines import Engine
 from setloss.dask.errors import PartitionError
-from setloss.dask.part import Kind, Report, inspect_part, name_of_hash
+from setloss.dask.partition import Kind, PartitionReport, inspect_partition, name_of_hash
 from setloss.dask.repartition import plain
 
 
 @dataclass(frozen=True, eq=False)
-class Survey:
+class Summary:
     """All partitions together; `norm` is the root mean squared norm of the rows, weighted by their bags."""
 
     features: int
@@ -29,12 +29,12 @@ class Survey:
     digests: tuple[str, ...]
 
 
-def survey(engine: Engine, kind: Kind, *, hashed: bool, classes: NDArray[Any] | None = None) -> Survey:
+def summarize(engine: Engine, kind: Kind, *, hashed: bool, classes: NDArray[Any] | None = None) -> Summary:
     """Look at every partition; those without a bag of positive weight are left out from here on.
 
     With `classes` of a model the labels must be among them; without, there must be two.
     """
-    reports = engine.each(inspect_part, kind, hashed)
+    reports = engine.each(inspect_partition, kind, hashed)
     used = [index for index, report in enumerate(reports) if report.bags]
     if not used:
         raise ValueError("no bag has a positive weight and a known label; there is nothing to train on")
@@ -51,7 +51,7 @@ def survey(engine: Engine, kind: Kind, *, hashed: bool, classes: NDArray[Any] | 
         engine.keep(used)
     kept = [reports[index] for index in used]
     norm = float(np.sqrt(sum(report.squares for report in kept) / sum(report.weight for report in kept)))
-    return Survey(
+    return Summary(
         kept[0].features,
         kept[0].labels,
         classes,
@@ -63,7 +63,7 @@ def survey(engine: Engine, kind: Kind, *, hashed: bool, classes: NDArray[Any] | 
     )
 
 
-def _same_widths(reports: Sequence[Report]) -> None:
+def _same_widths(reports: Sequence[PartitionReport]) -> None:
     first = reports[0]
     for index, report in enumerate(reports):
         if report.features != first.features:
@@ -78,7 +78,7 @@ def _same_widths(reports: Sequence[Report]) -> None:
             )
 
 
-def _two_classes(reports: Sequence[Report]) -> NDArray[Any]:
+def _two_classes(reports: Sequence[PartitionReport]) -> NDArray[Any]:
     seen: NDArray[Any] | None = None
     for index, report in enumerate(reports):
         if report.classes.size == 0:
@@ -98,7 +98,7 @@ def _two_classes(reports: Sequence[Report]) -> NDArray[Any]:
     return seen
 
 
-def _among(classes: NDArray[Any], reports: Sequence[Report]) -> None:
+def _among(classes: NDArray[Any], reports: Sequence[PartitionReport]) -> None:
     for index, report in enumerate(reports):
         for label in report.classes.tolist():
             if label not in classes.tolist():
@@ -107,7 +107,7 @@ def _among(classes: NDArray[Any], reports: Sequence[Report]) -> None:
                 )
 
 
-def _whole_bags(engine: Engine, reports: Sequence[Report]) -> None:
+def _whole_bags(engine: Engine, reports: Sequence[PartitionReport]) -> None:
     """Refuse a bag with frames in two partitions."""
     ids = np.concatenate([report.bag_ids for report in reports])
     owners = np.repeat(np.arange(len(reports)), [len(report.bag_ids) for report in reports])

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
+from setloss.cli.cost_tables import read_table
 from setloss.cli.errors import InputError
-from setloss.cli.files import read_table
 from setloss.datasets.checks import shown
 from setloss.losses import NAMED_LOSSES, PAPER_CURVES, CostCurve, CountLoss, FBeta, Tversky
 from setloss.setfunctions.set_function import SetFunction
@@ -22,7 +22,7 @@ MAX_WEIGHT = 1e6
 
 NAMES = (*(name for name in NAMED_LOSSES if name not in PAPER_CURVES), "tversky", "fbeta", *PAPER_CURVES)
 
-# What each kind of set function needs; every other option of `Source` would be ignored and is refused.
+# What each kind of set function needs; every other option of `SetFunctionOptions` would be ignored and is refused.
 COUNTS, CURVE = ("pos", "neg"), ("size",)
 NEEDS = {"tversky": (*COUNTS, "alpha", "beta"), "fbeta": (*COUNTS, "beta")} | dict.fromkeys(PAPER_CURVES, CURVE)
 
@@ -43,7 +43,7 @@ KnotsOption = Annotated[
 
 
 @dataclass(frozen=True)
-class Input:
+class DescribedFunction:
     """A set function, what to call it, and the shape its values are reported in."""
 
     function: SetFunction
@@ -53,7 +53,7 @@ class Input:
 
 
 @dataclass(frozen=True)
-class Source:
+class SetFunctionOptions:
     """The options that describe a set function, as given; `read` checks them and builds it."""
 
     loss: Annotated[str | None, typer.Option(help=f"Named loss: {', '.join(NAMES)}.")] = None
@@ -74,7 +74,7 @@ class Source:
         ),
     ] = False
 
-    def read(self) -> Input:
+    def read(self) -> DescribedFunction:
         """The set function, or an `InputError`."""
         kinds = [kind for kind in ("loss", "knots", "table") if getattr(self, kind) is not None]
         if len(kinds) != 1:
@@ -82,7 +82,7 @@ class Source:
             raise InputError(f"give exactly one of --loss, --knots and --table; got {given}")
         return {"loss": self._from_loss, "knots": self._from_knots, "table": self._from_table}[kinds[0]]()
 
-    def _from_loss(self) -> Input:
+    def _from_loss(self) -> DescribedFunction:
         name = str(self.loss).lower()
         if name not in NAMES:
             raise InputError(f"there is no loss {self.loss!r}; the names are {', '.join(NAMES)}")
@@ -93,22 +93,22 @@ class Source:
         pos, neg = self.pos or 0, self.neg or 0
         with_weights = "".join(f", {option} {getattr(self, option):g}" for option in needs[2:])
         title = f"{name}{with_weights}, {_count(pos, 'positive')} and {_count(neg, 'negative')}"
-        return Input(self._counted(name).on_counts(pos, neg), title, (pos + 1, neg + 1))
+        return DescribedFunction(self._counted(name).on_counts(pos, neg), title, (pos + 1, neg + 1))
 
     def _counted(self, name: str) -> CountLoss:
         if name in NAMED_LOSSES:
             return NAMED_LOSSES[name]  # type: ignore[return-value]
         return weighted_loss(name, self.alpha, self.beta)
 
-    def _from_knots(self) -> Input:
+    def _from_knots(self) -> DescribedFunction:
         self._require("--knots", CURVE)
         return self._curve("cost curve", curve_through(str(self.knots)))
 
-    def _curve(self, name: str, curve: CostCurve) -> Input:
+    def _curve(self, name: str, curve: CostCurve) -> DescribedFunction:
         size = self.size or 0
-        return Input(curve.on_counts(size, 0), f"{name}, {_count(size, 'element')}", (size + 1,))
+        return DescribedFunction(curve.on_counts(size, 0), f"{name}, {_count(size, 'element')}", (size + 1,))
 
-    def _from_table(self) -> Input:
+    def _from_table(self) -> DescribedFunction:
         self._require("--table", ())
         path = Path(str(self.table))
         values = read_table(path)
@@ -126,7 +126,7 @@ class Source:
             raise InputError(f"{path}: {error}") from None
         kind = "all subsets of " if self.general else ""
         title = f"{path.name}, {kind}{_count(function.p, 'element')}"
-        return Input(function, title, values.shape, self.general)
+        return DescribedFunction(function, title, values.shape, self.general)
 
     def _require(self, what: str, needs: tuple[str, ...]) -> None:
         """All of the options this kind needs, none of the others, and each with a value that makes sense."""

@@ -12,7 +12,7 @@ PARTITION_BYTES = 64_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class Collection:
+class PartitionedData:
     """What an estimator of `setloss.dask` takes: ``fit(X, y, groups)`` for bags, ``fit(X, y)`` for label sets."""
 
     X: Any

@@ -16,7 +16,7 @@ NO_WORKER_SECONDS = 300.0
 """So long a fit waits while there is no worker at all."""
 
 
-class Homes:
+class Placement:
     """The address of one worker per partition, kept up to date with who is there."""
 
     def __init__(self, client: Any) -> None:

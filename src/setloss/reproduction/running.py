@@ -1,15 +1,15 @@
-"""How long work is heard of, and on how many cores it runs."""
+"""How long computations report their progress, and on how many cores they run."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 Progress = Callable[[float, str], None]
-"""Hears the share of the work that is done, in [0, 1], and what is under way."""
+"""Called with the share of the work that is done, in [0, 1], and with what is under way."""
 
 
-def unheard(share: float, doing: str) -> None:
-    """Nobody listens."""
+def no_progress(share: float, doing: str) -> None:
+    """Report nothing."""
 
 
 def usual_jobs() -> int:

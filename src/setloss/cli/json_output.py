@@ -8,7 +8,7 @@ from typing import Any
 
 import typer
 
-from setloss.cli.source import Input
+from setloss.cli.set_function_options import DescribedFunction
 from setloss.decomposition import Certificate, Decomposition
 from setloss.setfunctions.properties import Verdict
 from setloss.setfunctions.set_function import SetFunction
@@ -22,7 +22,7 @@ def print_document(document: Mapping[str, Any]) -> None:
     typer.echo(json.dumps(document, allow_nan=False))
 
 
-def decomposition_document(answer: Decomposition, given: Input) -> dict[str, Any]:
+def decomposition_document(answer: Decomposition, given: DescribedFunction) -> dict[str, Any]:
     """l, f and g as nested lists in the shape of the input, and the certificate."""
 
     def cells(function: SetFunction) -> Any:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from setloss.dask.tasks import Point, Share, Source, Spec, share_of
+from setloss.dask.tasks import FitDescription, ParameterPoint, PartitionProblem, PartitionSource, problem_of
 from setloss.solvers import FrankWolfe
 from setloss.solvers.frank_wolfe import measure_gaps, recombined_parameters
 from setloss.solvers.loop import State
@@ -17,7 +17,7 @@ FEWER_CUTS = 8
 
 
 @dataclass(frozen=True, eq=False)
-class Order:
+class LocalRound:
     """Round `number` from W, which is the sum of planes in these proportions; its own planes get the last two ids."""
 
     number: int
@@ -39,7 +39,7 @@ class Block:
     image: Array
     shares: dict[int, Array] = field(default_factory=dict)
 
-    def view(self, order: Order) -> Array:
+    def view(self, order: LocalRound) -> Array:
         """W with the block in place of what the partition is worth in it.
 
         What its share of a plane was, a new worker does not know; the block itself stands in for it.
@@ -53,9 +53,11 @@ class Block:
         return np.asarray(order.parameters + self.image - worth)
 
 
-def cut_and_step(source: Source, index: int, spec: Spec, point: Point, order: Order) -> tuple[Array, ...]:
+def cut_and_step(
+    source: PartitionSource, index: int, spec: FitDescription, point: ParameterPoint, order: LocalRound
+) -> tuple[Array, ...]:
     """The shares of offset and slope of the plane that touches R at a point, and of the plane of the blocks."""
-    share = share_of(source, index, spec)
+    share = problem_of(source, index, spec)
     with share.notes.lock:
         problem = share.problem
         cuts = problem.cuts(share.margins(point))
@@ -70,16 +72,16 @@ def cut_and_step(source: Source, index: int, spec: Spec, point: Point, order: Or
         return np.asarray(offsets[0]), plane, np.asarray(offsets[1]), block.image
 
 
-def _empty_block(share: Share, index: int) -> Block:
+def _empty_block(share: PartitionProblem, index: int) -> Block:
     return Block(_method(share.spec, index).start(share.problem, None), np.zeros(share.problem.shape))
 
 
-def _method(spec: Spec, index: int) -> FrankWolfe:
+def _method(spec: FitDescription, index: int) -> FrankWolfe:
     seed = int(np.random.default_rng([spec.seed, index]).integers(2**31))
     return FrankWolfe(capacity=FEWER_CUTS, random_state=seed)
 
 
-def _improve(share: Share, block: Block, order: Order, index: int) -> None:
+def _improve(share: PartitionProblem, block: Block, order: LocalRound, index: int) -> None:
     """Epochs of Frank-Wolfe on the block, beginning with its gaps at the view of W."""
     problem, arrays = share.problem, block.state.arrays
     arrays["parameters"] = block.view(order)

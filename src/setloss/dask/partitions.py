@@ -7,21 +7,21 @@ from typing import Any
 
 import numpy as np
 
-from setloss.dask.kinds import is_array, is_frame
-from setloss.dask.mapped import RowsOnDisk
-from setloss.dask.part import Part, make_part
+from setloss.dask.array_or_frame import is_array, is_frame
+from setloss.dask.partition import Partition, make_partition
 from setloss.dask.repartition import ROWS_BYTES, whole_bag_chunks
+from setloss.dask.rows_on_disk import RowsOnDisk
 
 
 @dataclass(frozen=True, eq=False)
-class Parts:
+class Partitions:
     """Partitions that are not read yet, and the names of the features where they have any."""
 
     delayed: list[Any]
     feature_names: list[str] | None = None
 
 
-def parts_of(X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> Parts:
+def partitions_of(X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> Partitions:
     """The partitions of X with what belongs to them.
 
     X is a dask array, a `numpy.memmap` of a file, or a dask DataFrame; for the last `y`, `groups` and
@@ -46,11 +46,11 @@ def whole_rows(X: Any) -> Any:
     return X if X.numblocks[1] == 1 else X.rechunk({1: -1})
 
 
-def _of_array(X: Any, y: Any, groups: Any, sample_weight: Any) -> Parts:
+def _of_array(X: Any, y: Any, groups: Any, sample_weight: Any) -> Partitions:
     blocks = list(whole_rows(X).to_delayed()[:, 0])
     named = {"y": y, "groups": groups, "sample_weight": sample_weight}
     columns = [_aligned(name, values, X) for name, values in named.items()]
-    return Parts(_delayed_parts(blocks, columns))
+    return Partitions(_delayed_partitions(blocks, columns))
 
 
 def _of_memmap(X: Any, y: Any, groups: Any, sample_weight: Any) -> tuple[Any, ...]:
@@ -93,7 +93,7 @@ def _aligned(name: str, values: Any, X: Any) -> list[Any] | None:
     return list(whole.to_delayed().ravel())
 
 
-def _of_frame(X: Any, y: Any, groups: Any, sample_weight: Any) -> Parts:
+def _of_frame(X: Any, y: Any, groups: Any, sample_weight: Any) -> Partitions:
     from dask import delayed
 
     given = {"y": y, "groups": groups, "sample_weight": sample_weight}
@@ -103,18 +103,18 @@ def _of_frame(X: Any, y: Any, groups: Any, sample_weight: Any) -> Parts:
         raise ValueError("no column is left for the features")
     frames = list(X.to_delayed())
     columns = [_column_blocks(name, values, len(frames)) for name, values in given.items()]
-    build = delayed(part_of_frame, pure=True)
+    build = delayed(partition_of_frame, pure=True)
     parts = [
         build(index, frame, features, *rest)
         for index, (frame, *rest) in enumerate(zip(frames, *columns, strict=True))
     ]
-    return Parts(parts, [str(column) for column in features])
+    return Partitions(parts, [str(column) for column in features])
 
 
-def part_of_frame(index: int, frame: Any, features: list[Any], y: Any, groups: Any, weights: Any) -> Part:
+def partition_of_frame(index: int, frame: Any, features: list[Any], y: Any, groups: Any, weights: Any) -> Partition:
     """A partition from a DataFrame, whose columns may be named in place of the rest."""
     rest = [frame[column] if isinstance(column, str | list) else column for column in (y, groups, weights)]
-    return make_part(index, frame[features], *rest)
+    return make_partition(index, frame[features], *rest)
 
 
 def _named(name: str, values: Any, X: Any) -> list[str]:
@@ -139,10 +139,10 @@ def _column_blocks(name: str, values: Any, npartitions: int) -> list[Any]:
     return blocks
 
 
-def _delayed_parts(blocks: list[Any], columns: list[list[Any] | None]) -> list[Any]:
+def _delayed_partitions(blocks: list[Any], columns: list[list[Any] | None]) -> list[Any]:
     from dask import delayed
 
-    build = delayed(make_part, pure=True)
+    build = delayed(make_partition, pure=True)
     nothing: list[Any] = [None] * len(blocks)
     together = zip(blocks, *(nothing if column is None else column for column in columns), strict=True)
     return [build(index, *arrays) for index, arrays in enumerate(together)]

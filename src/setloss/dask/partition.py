@@ -28,7 +28,7 @@ Kind = Literal["bags", "sets"]
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class Partition:
     """Rows, labels, names of the bags (None: every row is one) and weights of one partition."""
 
     X: Any
@@ -53,13 +53,13 @@ class Part:
         return int(rows + self.y.nbytes + self.weights.nbytes + (0 if self.groups is None else self.groups.nbytes))
 
 
-@sizeof.register(Part)  # type: ignore[untyped-decorator]
-def _size_of_part(part: Part) -> int:
+@sizeof.register(Partition)  # type: ignore[untyped-decorator]
+def _size_of_partition(part: Partition) -> int:
     return part.nbytes
 
 
 @dataclass(frozen=True, eq=False)
-class Report:
+class PartitionReport:
     """What the driver learns of a partition; `squares` and `weight` are sums of weight |x|^2 and of weight."""
 
     rows: int
@@ -75,7 +75,7 @@ class Report:
     digest: str
 
 
-def make_part(index: int, X: Any, y: Any, groups: Any = None, weights: Any = None) -> Part:
+def make_partition(index: int, X: Any, y: Any, groups: Any = None, weights: Any = None) -> Partition:
     """The arrays of a partition, refused with its number where they do not fit together or hold bad values."""
     rows = _features(index, X)
     try:
@@ -94,19 +94,19 @@ def make_part(index: int, X: Any, y: Any, groups: Any = None, weights: Any = Non
     if bad.any():
         row = int(np.argmax(bad))
         raise PartitionError(f"partition {index}, row {row}: sample_weight is {weight[row]}; give numbers >= 0")
-    return Part(rows, labels, names, weight)
+    return Partition(rows, labels, names, weight)
 
 
-def inspect_part(source: Any, index: int, kind: Kind, hashed: bool) -> Report:
+def inspect_partition(source: Any, index: int, kind: Kind, hashed: bool) -> PartitionReport:
     """One pass over a partition before any training; `hashed` asks for a digest of its contents."""
-    part: Part = source.read()
+    part: Partition = source.read()
     classes = _classes(index, part.y, kind)
     elements = part.elements(kind, classes[-1] if classes.size else None)
     ids = np.empty(0, dtype=np.uint64)
     if kind == "bags" and part.groups is not None:
         ids = _name_hashes(index, part.groups)
     weights = elements.row_weights(part.X.shape[0])
-    return Report(
+    return PartitionReport(
         part.X.shape[0],
         part.X.shape[1],
         None if part.y.ndim == 1 else part.y.shape[1],
@@ -123,7 +123,7 @@ def inspect_part(source: Any, index: int, kind: Kind, hashed: bool) -> Report:
 
 def name_of_hash(source: Any, index: int, wanted: np.uint64) -> Any:
     """The name of the bag with that hash, or None."""
-    part: Part = source.read()
+    part: Partition = source.read()
     if part.groups is None:
         return None
     names = np.unique(part.groups)
@@ -211,7 +211,7 @@ def _name_hashes(index: int, groups: NDArray[Any], distinct: bool = False) -> ND
     return np.asarray(hash_array(plain), dtype=np.uint64)
 
 
-def _digest(part: Part) -> str:
+def _digest(part: Partition) -> str:
     stored = (part.X.data, part.X.indices, part.X.indptr) if issparse(part.X) else (part.X,)
     named = [array for array in (part.y, part.groups) if array is not None]
     plain = [array.astype(str) if array.dtype == object else array for array in named]

@@ -18,7 +18,7 @@ WORKER_BYTES = 700_000_000
 
 
 @dataclass(frozen=True)
-class EngineOptions:
+class ClusterOptions:
     """What `--dask`, `--workers` and `--memory` say."""
 
     dask: Annotated[
@@ -76,8 +76,8 @@ class EngineOptions:
 
     def partition_bytes(self) -> int | None:
         """How large partitions of X should be; None without a bound."""
-        from setloss.dask.collection import PARTITION_BYTES
         from setloss.dask.memory_limit import INTERPRETER
+        from setloss.dask.partitioned_data import PARTITION_BYTES
 
         bound = self.bytes()
         if bound is None:
@@ -109,12 +109,12 @@ class EngineOptions:
             LocalCluster(**sizes, dashboard_address=":0", silence_logs=logging.CRITICAL) as cluster,
             Client(cluster, set_as_default=False) as client,
         ):
-            client.register_plugin(deaf_workers())
+            client.register_plugin(ignore_interrupts())
             yield client
 
 
-def deaf_workers() -> Any:
-    """Ctrl-C in a terminal goes to all processes; ours decides what becomes of the workers."""
+def ignore_interrupts() -> Any:
+    """A plugin that lets workers ignore Ctrl-C, which a terminal sends to all processes: this one ends them."""
     from distributed import WorkerPlugin
 
     class IgnoreInterrupts(WorkerPlugin):  # type: ignore[misc]

@@ -1,11 +1,12 @@
 """Model files of the commands: a path that can be written, checked before the work, and a model to predict with."""
 
 import importlib.util
-import os
 from pathlib import Path
 from typing import Any
 
 from setloss.cli.errors import InputError
+from setloss.cli.output_files import check_writable
+from setloss.files import not_a_file
 
 SUFFIX = ".skops"
 
@@ -16,14 +17,6 @@ def check_model_path(path: Path) -> None:
         raise InputError(f"--model writes a {SUFFIX} file; got {path}")
     check_writable("--model", path)
     _require_skops()
-
-
-def check_writable(option: str, path: Path) -> None:
-    """Refuse a path in a folder that is not there, or that is not ours to write to."""
-    if not path.parent.is_dir():
-        raise InputError(f"{option}: there is no directory {path.parent}")
-    if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
-        raise InputError(f"{option}: {path} cannot be written")
 
 
 def write_model(model: Any, path: Path) -> None:
@@ -40,7 +33,7 @@ def write_model(model: Any, path: Path) -> None:
 
 def read_model(path: Path) -> Any:
     """The estimator in a file, or an `InputError`."""
-    if not path.is_file():
+    if not_a_file(path) is None and not path.exists():
         raise InputError(f"there is no model file {path}")
     _require_skops()
     from setloss.estimators import ModelFileError, load
