@@ -100,11 +100,7 @@ class FrankWolfe:
             visits,
             state.derived["inner_steps"],
             self.shrink,
-            (
-                *np.empty((5, int(bags.sizes.max()))),
-                np.empty(int(bags.sizes.max()), dtype=bool),
-                np.empty(problem.shape),
-            ),
+            (*np.empty((5, widest)), np.empty(widest, dtype=bool), np.empty(problem.shape)),
         )
         state.passes += 2 * float(bags.sizes[visits].sum()) / bags.elements
 
