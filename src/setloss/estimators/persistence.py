@@ -26,6 +26,8 @@ FORMAT = "setloss-model-1"
 _MODELS: dict[str, type[LinearSetModel]] = {"SetClassifier": SetClassifier, "BagClassifier": BagClassifier}
 _LOSSES = ("Dice", "Jaccard", "Tversky", "FBeta", "Hamming", "CostCurve")
 _FORGOTTEN = ("callbacks", "checkpoint", "random_state", "warm_start")
+_COLUMNS = {"label_names": list, "group_column": str, "label_column": str}
+"""Columns of the training file that are no features, as the command line notes them on the model."""
 
 
 _NODES = ("DictNode", "JsonNode", "ListNode", "NdArrayNode", "TupleNode", "TypeNode")
@@ -64,6 +66,7 @@ def save(model: LinearSetModel, path: str | Path) -> None:
         "n_iter": int(model.n_iter_),
         "dual_gap": float(model.dual_gap_),
     }
+    header |= {name: getattr(model, f"{name}_") for name in _COLUMNS if hasattr(model, f"{name}_")}
     arrays = {"coef": model.coef_, "intercept": model.intercept_, "classes": np.asarray(model.classes_)}
     if hasattr(model, "feature_names_in_"):
         arrays["feature_names"] = np.asarray(model.feature_names_in_, dtype=str)
@@ -154,7 +157,19 @@ def _rebuild(header: dict[str, Any], content: dict[str, Any]) -> Any:
         if names.shape != coef.shape[1:] or names.dtype.kind != "U":
             raise ArchiveError(f"has feature_names of shape {names.shape} for {coef.shape[1]} features")
         model.feature_names_in_ = names.astype(object)
+    for name, kind in _COLUMNS.items():
+        if name in header:
+            _check_columns(name, header[name], kind, len(coef))
+            setattr(model, f"{name}_", header[name])
     return model
+
+
+def _check_columns(name: str, value: Any, kind: type, labels: int) -> None:
+    texts = value if isinstance(value, list) else [value]
+    if not isinstance(value, kind) or not all(isinstance(text, str) for text in texts):
+        raise ArchiveError(f"has {_shortened(value)} for {name}")
+    if kind is list and len(texts) != labels:
+        raise ArchiveError(f"has {len(texts)} {name} for {labels} labels")
 
 
 def _checked_parameters(parameters: dict[str, Any]) -> dict[str, Any]:
