@@ -195,7 +195,7 @@ def altered(path, model, **changes):
 def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(ModelFileError, match="there is no model file"):
         load(tmp_path / "model.skops")
-    with pytest.raises(ModelFileError, match="there is no model file"):
+    with pytest.raises(ModelFileError, match="is a folder; give the name of a model file"):
         load(tmp_path)
 
 

@@ -94,6 +94,9 @@ class TrainingOptions:
     checkpoint: Annotated[
         Path | None, typer.Option(help="File to save the solver's state to, and to resume from.")
     ] = None
+    checkpoint_seconds: Annotated[
+        float, typer.Option(help="How often the state is saved, at most; and at the end.", min=0)
+    ] = 30.0
 
     def check(self) -> None:
         """Refuse unknown names, impossible numbers and options that exclude each other."""
@@ -146,7 +149,8 @@ class TrainingOptions:
     def single(self) -> dict[str, Any]:
         """The parameters of an estimator that is trained once."""
         checkpoint = None if self.checkpoint is None else str(self.checkpoint)
-        return {"C": 1.0 if self.C is None else self.C, "checkpoint": checkpoint}
+        saving = {"checkpoint": checkpoint, "checkpoint_seconds": self.checkpoint_seconds}
+        return {"C": 1.0 if self.C is None else self.C, **saving}
 
     def shared(self) -> dict[str, Any]:
         """The parameters that all estimators take."""

@@ -38,6 +38,7 @@ class LinearSetModel(ClassifierMixin, BaseEstimator):
         intercept_scaling: float | Literal["auto"] = "auto",
         warm_start: bool = False,
         checkpoint: str | None = None,
+        checkpoint_seconds: float = 30.0,
         random_state: Any = None,
         verbose: int = 0,
         callbacks: Sequence[Any] = (),
@@ -54,6 +55,7 @@ class LinearSetModel(ClassifierMixin, BaseEstimator):
         self.intercept_scaling = intercept_scaling
         self.warm_start = warm_start
         self.checkpoint = checkpoint
+        self.checkpoint_seconds = checkpoint_seconds
         self.random_state = random_state
         self.verbose = verbose
         self.callbacks = callbacks
@@ -88,7 +90,8 @@ class LinearSetModel(ClassifierMixin, BaseEstimator):
         from setloss.estimators.progress import report_to_log
 
         callbacks = [*self.callbacks, *([report_to_log] if self.verbose else [])]
-        return Limits(self.tol, self.max_iter, self.max_time, tuple(callbacks), self.checkpoint)
+        limits = (self.tol, self.max_iter, self.max_time, tuple(callbacks))
+        return Limits(*limits, self.checkpoint, self.checkpoint_seconds)
 
     def _fit(self, X: Any, elements: Elements, loss: Loss) -> None:
         """Train on checked data."""
