@@ -33,7 +33,7 @@ RolesFor = Callable[[Path, list[str]], Roles]
 
 
 @dataclass(frozen=True)
-class Layout:
+class ParquetLayout:
     """All row groups of some files in order, what their columns are, and whether all features are float32."""
 
     row_groups: list[Piece]
@@ -69,7 +69,7 @@ def open_parquet(place: Path, files: list[Path], roles_for: RolesFor, partition_
     return PartitionedData(frame, y, roles.group, roles.features, roles.labels)
 
 
-def _layout(place: Path, files: list[Path], roles_for: RolesFor) -> Layout:
+def _layout(place: Path, files: list[Path], roles_for: RolesFor) -> ParquetLayout:
     """What the footers of the files say; no row is read."""
     if not files:
         raise DatasetError(f"{place} has no Parquet files")
@@ -88,10 +88,10 @@ def _layout(place: Path, files: list[Path], roles_for: RolesFor) -> Layout:
         if strange:
             raise DatasetError(f"{file} and {files[0]} differ in the column {strange[0]!r}; give all files the same")
     pieces = [piece for layout in layouts for piece in layout.row_groups]
-    return Layout(pieces, first, all(layout.single for layout in layouts))
+    return ParquetLayout(pieces, first, all(layout.single for layout in layouts))
 
 
-def _layout_of_file(file: Path, opened: Any, roles_for: RolesFor) -> Layout:
+def _layout_of_file(file: Path, opened: Any, roles_for: RolesFor) -> ParquetLayout:
     from pyarrow import types
 
     schema = opened.schema_arrow
@@ -104,7 +104,7 @@ def _layout_of_file(file: Path, opened: Any, roles_for: RolesFor) -> Layout:
             )
     counts = [opened.metadata.row_group(k).num_rows for k in range(opened.num_row_groups)]
     pieces = [Piece(file, k, 0, count) for k, count in enumerate(counts) if count]
-    return Layout(pieces, roles, all(types.is_float32(kind) for kind in kinds.values()))
+    return ParquetLayout(pieces, roles, all(types.is_float32(kind) for kind in kinds.values()))
 
 
 def _bag_ends(place: Path, pieces: Sequence[Piece], group: str) -> NDArray[np.intp]:
