@@ -135,6 +135,9 @@ class DataOptions:
     def _load_features(self, file: Path, model: ModelColumns) -> "Features":
         from setloss.datasets import DatasetError, load_features
 
+        for option in ("labels", "group", "label", "ignore"):
+            if self._suffix == ".npz" and getattr(self, option) is not None:
+                raise InputError(f"--{option} has no meaning for a .npz file ({self.data}); leave it out")
         try:
             return load_features(
                 file,

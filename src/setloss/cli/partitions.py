@@ -46,6 +46,7 @@ def open_partitioned_features(data: DataOptions, engine: ClusterOptions, model: 
         return open_features(
             data.data,
             columns.features,
+            tracks=not columns.of_label_sets,
             group=data.group,
             not_features=data.not_features(columns),
             partition_bytes=engine.partition_bytes(),

@@ -63,6 +63,7 @@ def open_features(
     path: str | os.PathLike[str],
     names: Sequence[str] | None = None,
     *,
+    tracks: bool = False,
     group: str | None = None,
     not_features: Sequence[str] = (),
     partition_bytes: int | None = None,
@@ -71,13 +72,15 @@ def open_features(
 
     def roles_for(file: Path, columns: list[str]) -> Roles:
         known = [name for name in columns if name not in (group or "group", *not_features)]
-        return feature_roles(file, columns, known if names is None else names, group)
+        return feature_roles(file, columns, known if names is None else names, group, tracks=tracks)
 
     place = Path(path)
     tables = _parquet_files(place)
     if tables:
         return open_parquet(place, tables, roles_for, partition_bytes)
     arrays = {name: array for name, array in _arrays(place).items() if name != "y"}
+    if "groups" in arrays and not tracks:
+        raise DatasetError(f"{place} holds tracks and the model was trained on label sets; give it data of its kind")
     return _open_arrays(place, arrays, partition_bytes, labelled=False)
 
 

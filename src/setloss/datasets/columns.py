@@ -63,8 +63,10 @@ def _without(path: Path, names: Sequence[str], ignore: Sequence[str]) -> list[st
     return [name for name in names if name not in ignore]
 
 
-def feature_roles(path: Path, names: Sequence[str], features: Sequence[str], group: str | None) -> Roles:
-    """The features of a model, and the bag where there is a column for it; nothing else has a role."""
+def feature_roles(
+    path: Path, names: Sequence[str], features: Sequence[str], group: str | None, *, tracks: bool
+) -> Roles:
+    """The features of a model, and for tracks the bag where there is a column for it; nothing else has a role."""
     refuse_repeats(path, names, "columns")
     absent = [name for name in features if name not in names]
     if absent:
@@ -74,8 +76,9 @@ def feature_roles(path: Path, names: Sequence[str], features: Sequence[str], gro
         )
     if group is not None and group not in names:
         raise DatasetError(f"{path} has no column {shown(group)} for the bag; its columns are {listed(names)}")
-    bag = group if group is not None else "group" if "group" in names and "group" not in features else None
-    return Roles(tuple(names), tuple(features), (), bag)
+    if group is None and tracks and "group" in names and "group" not in features:
+        group = "group"
+    return Roles(tuple(names), tuple(features), (), group)
 
 
 def _track_roles(path: Path, names: Sequence[str], group: str, label: str) -> Roles:

@@ -48,7 +48,7 @@ def load_features(
     file = existing_file(path)
     suffix = file.suffix.lower()
     if suffix in TABLES:
-        return _of_table(file, names, group, not_features)
+        return _of_table(file, names, group, not_features, tracks=tracks)
     if suffix == ".arff":
         return read_arff_features(file, names, not_features)
     if suffix == ".npz":
@@ -62,12 +62,14 @@ def load_features(
     raise DatasetError(f"{file} is not a file with named columns or arrays")
 
 
-def _of_table(file: Path, names: Sequence[str] | None, group: str | None, not_features: Sequence[str]) -> Features:
+def _of_table(
+    file: Path, names: Sequence[str] | None, group: str | None, not_features: Sequence[str], *, tracks: bool
+) -> Features:
     def roles_for(columns: list[str]) -> Roles:
         known = names
         if known is None:
             known = [name for name in columns if name not in (group or "group", *not_features)]
-        return feature_roles(file, columns, known, group)
+        return feature_roles(file, columns, known, group, tracks=tracks)
 
     frame, places = TABLES[file.suffix.lower()](file, roles_for)
     if len(frame) == 0:

@@ -146,7 +146,9 @@ def _csv_header(path: Path) -> list[str]:
             f"column {place} of {path} has no name; name it, or leave out the index when writing the file"
         )
     if len(names) == 1:
-        raise DatasetError(f"{path} has one column, {shown(names[0])}; cells are separated by commas")
+        raise DatasetError(
+            f"{path} has one column, {shown(names[0])}; cells are separated by commas, semicolons or tabs"
+        )
     return names
 
 
