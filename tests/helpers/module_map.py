@@ -30,6 +30,9 @@ LAYERS = (
 )
 """From the top to the bottom: a package knows those in the lines below its own, and nothing else."""
 
+FOUNDATIONS = 2
+"""The lowest layers, which anybody may use; the map does not list who does."""
+
 BEGIN, END = "<!-- module map: begin -->", "<!-- module map: end -->"
 
 
@@ -89,8 +92,9 @@ def drawn() -> str:
     lines = ["| package | holds | imports |", "|---|---|---|"]
     for layer in LAYERS:
         for package in layer:
-            below = sorted(known.get(package, ()), key=lambda name: (-height(name), name))
-            lines.append(f"| `{package}` | {first_sentence(package)} | {', '.join(below) or 'nothing'} |")
+            below = [name for name in known.get(package, ()) if height(name) >= FOUNDATIONS]
+            below.sort(key=lambda name: (-height(name), name))
+            lines.append(f"| `{package}` | {first_sentence(package)} | {', '.join(below) or '-'} |")
     return "\n".join(lines)
 
 

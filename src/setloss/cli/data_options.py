@@ -15,6 +15,7 @@ import typer
 from setloss.cli.errors import InputError
 from setloss.cli.model_columns import ModelColumns, check_feature_count, say_what_differs, with_features_of
 from setloss.cli.model_files import check_kind
+from setloss.files import not_a_file
 
 if TYPE_CHECKING:
     from setloss.datasets import Features, LabelSets, Tracks
@@ -178,7 +179,7 @@ class DataOptions:
     def _load(self, file: Path, known: dict[str, Any]) -> "LabelSets | Tracks":
         from setloss.datasets import DatasetError, load
 
-        if file.is_dir():
+        if not_a_file(file) == "a folder":
             raise InputError(
                 f"{file} is a folder; folders are read in partitions, with --memory, --workers or --dask"
             )

@@ -33,9 +33,8 @@ class ModelColumns:
         features, labels = (vars(model).get(name) for name in ("feature_names_in_", "label_names_"))
         return cls(
             None if features is None else tuple(map(str, features)),
-            None if labels is None else tuple(labels),
-            vars(model).get("group_column_"),
-            vars(model).get("label_column_"),
+            None if labels is None else tuple(map(str, labels)),
+            *vars(model).get("target_columns_", (None, None)),
             isinstance(model, SetClassifier),
         )
 
@@ -72,9 +71,9 @@ def note_columns(model: Any, examples: Any, group: str | None, label: str | None
         model.feature_names_in_ = np.array(examples.feature_names, dtype=object)
     labels = getattr(examples, "label_names", None)
     if getattr(examples, "groups", None) is None and labels:
-        model.label_names_ = [str(name) for name in labels]
+        model.label_names_ = np.array(labels, dtype=object)
     elif examples.feature_names is not None:
-        model.group_column_, model.label_column_ = group or "group", label or "label"
+        model.target_columns_ = np.array([group or "group", label or "label"], dtype=object)
 
 
 def with_features_of(model: Any, model_path: Path, examples: LabelSets | Tracks, path: Path) -> LabelSets | Tracks:
