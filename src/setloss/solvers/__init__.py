@@ -39,11 +39,19 @@ __all__ = [
     "solve",
 ]
 
-SOLVER_NAMES = ("auto", "frank_wolfe", "cutting_plane", "n_slack", "newton", "subgradient")
+SOLVER_NAMES = ("auto", "frank_wolfe", "newton", "cutting_plane", "n_slack", "subgradient")
+
+VISITS_BAGS = ("auto", "frank_wolfe", "newton", "subgradient")
 
 
 def method_named(name: str, problem: Problem, random_state: int = 0) -> Method[Problem]:
-    """The method of that name; "auto" is the one that a run would stay with from beginning to end."""
+    """The method of that name; "auto" is the one that a run would stay with from beginning to end.
+
+    Methods whose kernels visit single bags need a compiled surrogate; for others, such as one that a user wrote,
+    cutting planes stand in for them.
+    """
+    if name in VISITS_BAGS and not problem.surrogate.compiled:
+        name = "cutting_plane"
     if name == "auto":
         return fixed_method(problem, random_state)
     methods: dict[str, Method[Problem]] = {

@@ -40,16 +40,18 @@ class ProximalPoints:
     @classmethod
     def at(cls, problem: Problem, margins: Array, centre: Array, mu: float) -> ProximalPoints:
         """The proximal points at the margins."""
-        from setloss.solvers.projection_kernels import proximal_points
+        from setloss.solvers.projection_kernels import LARGEST_CORRAL, Corral, Room, proximal_points
 
-        n = problem.n_bags
+        n, widest = problem.n_bags, int(problem.surrogate.bags.sizes.max())
         out = np.empty(len(margins)), np.empty(n), np.empty(n), np.zeros(n, dtype=np.int64)
-        longest = int(problem.surrogate.bags.sizes.max())
-        basis = np.empty(2 * len(margins) + (longest + 2) * longest)
+        most = min(widest + 2, LARGEST_CORRAL) + 1
+        corral = Corral(np.empty((most, widest)), *np.empty((2, most)), *np.empty((2, most, most)), *np.empty((2, most)))
+        room = Room(*np.empty((2, widest)), np.empty(widest, dtype=bool), np.empty(widest))
+        basis = np.empty(2 * len(margins) + most * widest)
         bag = used = 0
+        data, batch = (margins, centre, mu), problem.surrogate.kernel_data
         while True:
-            data = (margins, centre, mu)
-            bag, used = proximal_points(bag, n, data, problem.surrogate.arrays, out, basis, used)
+            bag, used = proximal_points(bag, data, batch, out, basis, used, corral, room)
             if bag == n:
                 return cls(problem, mu, *out, basis[:used])
             basis = np.concatenate([basis, np.empty_like(basis)])

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from setloss.compilation import kernel
-from setloss.plans.kernels import bag_cut, scratch
+from setloss.plans.kernels import bag_cut
 
 LARGEST_CORRAL = 64
 """A corral of p + 2 cuts is enough for any point of a bag of p elements; larger ones than this stop early."""
@@ -41,27 +41,23 @@ class Corral(NamedTuple):
 
 
 class Room(NamedTuple):
-    """Scratch for the oracle and the point."""
+    """Shifted margins, the slope of a cut, the set it chooses, and the point."""
 
     shifted: Any
     slope: Any
     chosen: Any
-    order: Any
-    spare: Any
-    sums: Any
     point: Any
 
 
-@kernel()
+@kernel(inner=True)
 def _cut(margins, group, kind, room):
     """The cut at the margins, its slope in `room.slope`; returns offset and value."""
-    integers, reals, buffer = kind
+    record, tables, scratch = kind
     p = len(margins)
-    order, spare = room.order[:p], room.spare[: 2 * p]
-    return bag_cut(margins, group, integers, reals, buffer, order, spare, room.sums, room.slope[:p], room.chosen[:p])
+    return bag_cut(margins, group, record, tables, scratch, room.slope[:p], room.chosen[:p])
 
 
-@kernel(fastmath={"reassoc", "contract"})
+@kernel(inner=True, fastmath={"reassoc", "contract"})
 def _dot(left, right):
     total = 0.0
     for e in range(len(left)):
@@ -69,7 +65,7 @@ def _dot(left, right):
     return total
 
 
-@kernel()
+@kernel(inner=True)
 def _factorise(corral, first, count):
     """The rows of the Cholesky factor from `first` on."""
     for k in range(first, count):
@@ -81,7 +77,7 @@ def _factorise(corral, first, count):
                 corral.factor[k, k] = np.sqrt(max(total, DEPENDENT * corral.products[k, k]))
 
 
-@kernel()
+@kernel(inner=True)
 def _solve(factor, count, x):
     """In place: x <- (factor factor^T)^-1 x."""
     for k in range(count):
@@ -93,7 +89,7 @@ def _solve(factor, count, x):
         x[k] = total / factor[k, k]
 
 
-@kernel()
+@kernel(inner=True)
 def _append(corral, count, slope, offset, unit):
     """Write the cut behind the others; returns how far it is from their affine hull, squared and relative."""
     p = len(slope)
@@ -109,7 +105,7 @@ def _append(corral, count, slope, offset, unit):
     return (own - _dot(row, row)) / own
 
 
-@kernel()
+@kernel(inner=True)
 def _drop(corral, count, k, p):
     """Take cut k out; returns how many are left."""
     for j in range(k, count - 1):
@@ -123,7 +119,7 @@ def _drop(corral, count, k, p):
     return count - 1
 
 
-@kernel()
+@kernel(inner=True)
 def _exchange(corral, count, slope, offset, unit):
     """A cut in the affine hull of the corral takes the place of the first to lose its weight; 0 if none does."""
     p = len(slope)
@@ -144,7 +140,7 @@ def _exchange(corral, count, slope, offset, unit):
     return count + 1
 
 
-@kernel()
+@kernel(inner=True)
 def _enter(corral, count, slope, offset):
     """Take a new cut into the corral; returns the number of cuts, 0 if it is there already."""
     p = len(slope)
@@ -162,7 +158,7 @@ def _enter(corral, count, slope, offset):
     return count + 1
 
 
-@kernel()
+@kernel(inner=True)
 def _affine_weights(corral, count, margins, centre, mu):
     """Into `targets`: the weights of the best point of the affine hull of the corral."""
     targets, ones = corral.targets, corral.ones
@@ -179,7 +175,7 @@ def _affine_weights(corral, count, margins, centre, mu):
         targets[k] += missing * ones[k]
 
 
-@kernel()
+@kernel(inner=True)
 def _correct(corral, count, margins, centre, mu):
     """Move to the best point of the hull of the corral, dropping the cuts that lose their weight on the way."""
     weights, targets = corral.weights, corral.targets
@@ -201,7 +197,7 @@ def _correct(corral, count, margins, centre, mu):
     return count
 
 
-@kernel()
+@kernel(inner=True)
 def _combine(corral, count, point):
     """The point of the corral; returns its offset."""
     offset = 0.0
@@ -213,7 +209,7 @@ def _combine(corral, count, point):
     return offset
 
 
-@kernel()
+@kernel(inner=True)
 def proximal_point(margins, centre, mu, group, kind, corral, room):
     """The proximal point of a bag, in `room.point`; returns its offset, the value B(m) and the size of the corral."""
     p = len(margins)
@@ -225,7 +221,7 @@ def proximal_point(margins, centre, mu, group, kind, corral, room):
     point[:] = slope
     if np.all(point == centre):
         return offset, value, 1
-    count, largest = 1, len(corral.offsets)
+    count, largest = 1, len(corral.offsets) - 1
     for _ in range(4 * largest):
         for e in range(p):
             shifted[e] = margins[e] + mu * (point[e] - centre[e])
@@ -241,7 +237,7 @@ def proximal_point(margins, centre, mu, group, kind, corral, room):
     return offset, value, count
 
 
-@kernel()
+@kernel(inner=True)
 def _face(corral, count, p, basis, used):
     """Append an orthonormal basis of the differences of the cuts of the corral; returns its rank."""
     rank = 0
@@ -265,41 +261,27 @@ def _face(corral, count, p, basis, used):
 
 
 @kernel()
-def proximal_points(first, last, data, batch, out, basis, used):
-    """The proximal points of the bags from `first` up to `last`, and a basis of the face of each.
+def proximal_points(first, data, batch, out, basis, used, corral, room):
+    """The proximal points of the bags from `first` on, and a basis of the face of each.
 
     `out` receives slopes, offsets, the values B_i(m_i) and the ranks of the faces. Returns the bag to go on with,
-    which is `last` unless `basis` is full, and how much of `basis` is used.
+    one beyond the last unless `basis` is full, and how much of `basis` is used.
     """
     margins, centre, mu = data
-    starts, groups, which, integers, reals, buffer = batch
-    slopes, offsets, values, ranks = out
-    widest = 0
-    for i in range(first, last):
-        widest = max(widest, starts[i + 1] - starts[i])
-    largest = min(widest + 2, LARGEST_CORRAL)
-    square = (largest + 1, largest + 1)
-    corral = Corral(
-        np.empty((largest + 1, widest)),
-        np.empty(largest + 1),
-        np.empty(largest + 1),
-        np.empty(square),
-        np.empty(square),
-        np.empty(largest + 1),
-        np.empty(largest + 1),
-    )
-    order, spare, sums = scratch(widest, integers.shape[1], 8)
-    room = Room(np.empty(widest), np.empty(widest), np.empty(widest, np.bool_), order, spare, sums, np.empty(widest))
-    for i in range(first, last):
-        lo, hi = starts[i], starts[i + 1]
+    starts, groups, which, records, sizes, values, scratch = batch
+    slopes, offsets, heights, ranks = out
+    largest = len(corral.offsets) - 1
+    for i in range(first, len(which)):
+        lo, hi, kind = starts[i], starts[i + 1], which[i]
         p = hi - lo
         if used + largest * p > len(basis):
             return i, used
-        kind = (integers[which[i]], reals[which[i]], buffer)
-        offsets[i], values[i], count = proximal_point(
-            margins[lo:hi], centre[lo:hi], mu, groups[lo:hi], kind, corral, room
+        tables = (sizes[kind], values)
+        offsets[i], heights[i], count = proximal_point(
+            margins[lo:hi], centre[lo:hi], mu, groups[lo:hi], (records[kind], tables, scratch), corral, room
         )
-        slopes[lo:hi] = room.point[:p]
+        for e in range(p):
+            slopes[lo + e] = room.point[e]
         ranks[i] = _face(corral, count, p, basis, used)
         used += ranks[i] * p
-    return last, used
+    return len(which), used
