@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import reference
+from helpers import reference
+from helpers.strategies import any_functions
 from setloss import SetFunction, Tversky, decompose, verify_decomposition
 from setloss.operators import B_D, LovaszHinge
 from setloss.setfunctions.tolerance import ROUNDING
 from setloss.testing import check_decomposition
-from strategies import any_functions
 
 SHAPES = st.one_of(
     st.integers(2, 8).map(lambda p: (p + 1,)),

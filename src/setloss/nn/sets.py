@@ -122,7 +122,7 @@ def _range(target: Tensor) -> tuple[float, float]:
     return torch.iinfo(target.dtype).min, torch.iinfo(target.dtype).max
 
 
-def _mask(mask: Tensor, target: Tensor) -> Tensor:
+def _mask(mask: object, target: Tensor) -> Tensor:
     if not isinstance(mask, Tensor) or mask.dtype != torch.bool:
         found = mask.dtype if isinstance(mask, Tensor) else type(mask).__name__
         raise TypeError(f"the mask is a bool tensor, True for elements that count; got {found}")

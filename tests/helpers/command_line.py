@@ -1,0 +1,77 @@
+"""The command line as a function: what it prints, and the one sentence of a command that must fail."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from typer.testing import CliRunner
+
+from setloss.cli import app
+
+PATIENCE = 900.0
+"""Seconds after which a program is taken to hang, however busy the machine is."""
+
+
+def run(*arguments, code=0):
+    """The result of a command that ends with that code; a text is split into words."""
+    words = arguments[0].split() if len(arguments) == 1 and isinstance(arguments[0], str) else map(str, arguments)
+    result = CliRunner().invoke(app, list(words))
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    assert result.exit_code == code, result.output
+    return result
+
+
+def complaint(*arguments):
+    """The one sentence on standard error of a command that must fail."""
+    result = run(*arguments, code=2)
+    assert result.stdout == ""
+    assert "Traceback" not in result.stderr
+    assert result.stderr.startswith("setloss: ")
+    assert result.stderr.count("\n") == 1
+    return result.stderr
+
+
+def parsed(*arguments):
+    """The document of a command with --json, which is all that it may print."""
+    result = run(*arguments)
+    assert result.stderr == ""
+    return json.loads(result.stdout)
+
+
+def interrupted(sign, *arguments, everyone=False):
+    """Run in a terminal of 80 columns, press Ctrl-C once it shows `sign`; standard output, and what it showed.
+
+    `everyone`: the processes that the program has started hear it too, as in a real terminal.
+    """
+    pty = pytest.importorskip("pty")
+    master, slave = pty.openpty()
+    program = subprocess.Popen(
+        [sys.executable, "-m", "setloss.cli", *map(str, arguments)],
+        stdout=subprocess.PIPE, stderr=slave, text=True, env=os.environ | {"TERM": "xterm", "COLUMNS": "80"},
+        start_new_session=everyone,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),  # ignored in the background
+    )  # fmt: skip
+    os.close(slave)
+    shown, pressed, deadline = "", False, time.monotonic() + PATIENCE
+    with os.fdopen(master, "rb", buffering=0) as terminal, program:
+        while time.monotonic() < deadline:
+            try:
+                chunk = terminal.read(65536)
+            except OSError:  # the program has closed its end
+                break
+            shown += chunk.decode(errors="replace")
+            if sign in shown and not pressed:
+                (os.killpg if everyone else os.kill)(program.pid, signal.SIGINT)
+                pressed = True
+        else:
+            program.kill()
+        out = program.stdout.read()
+    assert pressed, shown
+    assert program.returncode == 130, shown
+    assert "Traceback" not in shown
+    return out, shown
