@@ -1,6 +1,7 @@
 """``setloss predict``: the labels, or the scores, that a model gives to the rows of a data file."""
 
 import csv
+import io
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,14 +10,18 @@ from typing import Annotated, Any, TextIO
 import typer
 
 from setloss.cli.cluster_options import ClusterOptions
-from setloss.cli.data_options import DataOptions, check_features
+from setloss.cli.data_options import DataOptions
 from setloss.cli.errors import InputError
-from setloss.cli.model_files import check_kind, read_model, scores_of
+from setloss.cli.model_columns import ModelColumns, check_feature_count
+from setloss.cli.model_files import read_model, scores_of
 from setloss.cli.option_groups import with_option_groups
 from setloss.cli.output_files import check_writable
-from setloss.cli.partitions import answers, open_partitions, scores_of_partition
+from setloss.cli.partitions import answers, open_partitioned_features, scores_of_partition
+from setloss.datasets.checks import is_number
+from setloss.files import replacing
 
 SUFFIXES = (".csv", ".npy")
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 @with_option_groups
@@ -29,9 +34,10 @@ def predict(
     ] = None,
     scores: Annotated[bool, typer.Option("--scores", help="Scores instead of labels.")] = False,
 ) -> None:
-    """Predict: one row per example or frame, in the order of DATA, whose own labels are ignored.
+    """Predict: one row per example or frame, in the order of DATA, which needs no labels.
 
-    For example: setloss predict scene.skops new.arff --out labels.csv
+    Columns are found by the names that the model was trained with; others are ignored.
+    For example: setloss predict scene.skops new.csv --out labels.csv
     """
     if out is not None:
         if out.suffix.lower() not in SUFFIXES:
@@ -39,52 +45,71 @@ def predict(
         check_writable("--out", out)
     engine.check()
     trained = read_model(model)
-    examples = open_partitions(data, engine) if engine.asked else data.read_for(trained, truth=False)
-    check_kind(examples, data.data, trained, model)
-    check_features(examples, data.data, trained, model)
+    if engine.asked:
+        examples = open_partitioned_features(data, engine, trained)
+        check_feature_count(examples, data.data, trained, model)
+    else:
+        rows = data.read_features(trained, model)
     with engine.client() as client:
         if engine.asked:
             found = answers(examples, client, scores_of_partition, trained)
         else:
-            found = iter([(getattr(examples, "groups", None), scores_of(trained, examples.X))])
+            found = iter([(rows.groups, scores_of(trained, rows.X))])
         pieces = (
             (groups, values if scores else trained.classes_[(values > 0).astype(int)]) for groups, values in found
         )
-        _write(pieces, examples, len(trained.coef_), out)
+        _write(pieces, _header(trained), out)
 
 
-def _write(pieces: Iterator[tuple[Any, Any]], examples: Any, labels: int, out: Path | None) -> None:
+def _write(pieces: Iterator[tuple[Any, Any]], header: list[str], out: Path | None) -> None:
     if out is None:
-        _write_csv(pieces, examples, labels, sys.stdout)
+        _write_csv(pieces, header, sys.stdout)
         return
     try:
-        _write_file(pieces, examples, labels, out)
+        _write_file(pieces, header, out)
     except OSError as error:
         raise InputError(f"--out: {out} cannot be written: {error.strerror or error}") from None
 
 
-def _write_file(pieces: Iterator[tuple[Any, Any]], examples: Any, labels: int, out: Path) -> None:
+def _write_file(pieces: Iterator[tuple[Any, Any]], header: list[str], out: Path) -> None:
     """Piece by piece as CSV; an .npy file needs all of them at once."""
     if out.suffix.lower() == ".npy":
         import numpy as np
 
-        np.save(out, np.concatenate([values for _, values in pieces]))
+        values = np.concatenate([values for _, values in pieces])
+        with replacing(out) as file:
+            np.save(file, values, allow_pickle=False)
         return
-    with out.open("w", encoding="utf-8", newline="") as file:
-        _write_csv(pieces, examples, labels, file)
+    with replacing(out) as file:
+        text = io.TextIOWrapper(file, encoding="utf-8", newline="")
+        _write_csv(pieces, header, text)
+        text.detach()
 
 
-def _write_csv(pieces: Iterator[tuple[Any, Any]], examples: Any, labels: int, file: TextIO) -> None:
+def _write_csv(pieces: Iterator[tuple[Any, Any]], header: list[str], file: TextIO) -> None:
+    """The bags, where there are any, come first."""
     writer = csv.writer(file, lineterminator="\n")
     for number, (groups, values) in enumerate(pieces):
         if number == 0:
-            writer.writerow(["group", "prediction"] if groups is not None else _label_names(examples, labels))
+            writer.writerow(map(no_formula, header if groups is None else ["group", *header]))
         rows = values.tolist()
-        writer.writerows(
-            rows if groups is None else ([g, *row] for g, row in zip(groups.tolist(), rows, strict=True))
-        )
+        if groups is None:
+            writer.writerows(rows)
+        else:
+            ids = map(no_formula, groups.tolist())
+            writer.writerows([name, *row] for name, row in zip(ids, rows, strict=True))
 
 
-def _label_names(examples: Any, labels: int) -> list[str]:
-    names = examples.label_names or ()
-    return list(names) if len(names) == labels else [str(label) for label in range(labels)]
+def no_formula(cell: Any) -> Any:
+    """A text that a spreadsheet would take for a formula gets an apostrophe in front; numbers stay as they are."""
+    if isinstance(cell, str) and cell.startswith(FORMULA) and not is_number(cell):
+        return f"'{cell}"
+    return cell
+
+
+def _header(trained: Any) -> list[str]:
+    """The names of the labels, or their numbers; a model of tracks has one label."""
+    columns = ModelColumns.of(trained)
+    if not columns.of_label_sets:
+        return ["prediction"]
+    return list(columns.labels or map(str, range(len(trained.coef_))))

@@ -12,6 +12,7 @@ from setloss.cli.cluster_options import ClusterOptions
 from setloss.cli.data_options import DataOptions
 from setloss.cli.errors import InputError
 from setloss.cli.json_output import print_document
+from setloss.cli.model_columns import note_columns
 from setloss.cli.model_files import check_model_path, write_model
 from setloss.cli.option_groups import with_option_groups
 from setloss.cli.partitions import estimator_for, open_partitions, raise_lost, standardized
@@ -21,8 +22,8 @@ from setloss.cli.training_options import LossOptions, TrainingOptions
 EPILOG = (
     "Exit codes: 0 fine, also where a limit came before the gap asked for (a sentence on standard error and the "
     "status say so); 2 bad input (one sentence on standard error says what); 3 the Dask cluster is gone; 130 "
-    "interrupted: the first Ctrl-C stops after the iteration under way and writes the best model so far (none while "
-    "--cv still compares)."
+    "interrupted: the first Ctrl-C or SIGTERM stops after the iteration under way and writes the best model so far "
+    "(none while --cv still compares)."
 )
 
 
@@ -53,10 +54,7 @@ def train(
         fitted = _fit(examples, objective, training)
         values = fitted.losses(examples.X, *_targets(examples))
     document = _summary(fitted, values, training)
-    if examples.feature_names is not None:
-        import numpy as np
-
-        fitted.feature_names_in_ = np.array(examples.feature_names, dtype=object)
+    note_columns(fitted, examples, data.group, data.label)
     write_model(fitted, model)
     _say_what_is_missing(document, training)
     if as_json:
@@ -107,11 +105,14 @@ def _watched(fit: Callable[[Any], Any], training: TrainingOptions) -> Any:
     from sklearn.exceptions import ConvergenceWarning
 
     from setloss.decomposition import DecompositionError
+    from setloss.solvers import CheckpointWarning
     from setloss.solvers.loop import OutOfReachError
 
     try:
         with TrainingProgress(training.tol, training.fits()) as watch, warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # said in our own words
+            warnings.simplefilter("always", CheckpointWarning)
+            warnings.showwarning = lambda message, *place: say(str(message))
             estimator = fit(watch)
     except OutOfReachError as error:
         raise_lost(error)
