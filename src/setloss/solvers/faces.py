@@ -45,7 +45,9 @@ class ProximalPoints:
         n, widest = problem.n_bags, int(problem.surrogate.bags.sizes.max())
         out = np.empty(len(margins)), np.empty(n), np.empty(n), np.zeros(n, dtype=np.int64)
         most = min(widest + 2, LARGEST_CORRAL) + 1
-        corral = Corral(np.empty((most, widest)), *np.empty((2, most)), *np.empty((2, most, most)), *np.empty((2, most)))
+        corral = Corral(
+            np.empty((most, widest)), *np.empty((2, most)), *np.empty((2, most, most)), *np.empty((2, most))
+        )
         room = Room(*np.empty((2, widest)), np.empty(widest, dtype=bool), np.empty(widest))
         basis = np.empty(2 * len(margins) + most * widest)
         bag = used = 0
