@@ -38,7 +38,9 @@ BINARY = (
     + "For several channels, set mode."
 )
 MULTILABEL = "multilabel logits and targets have one shape (N, C, ...); got {} and {}"
-MULTICLASS = "multiclass logits are (N, C, ...) and targets (N, ...); got {} and {}"
+MULTICLASS = (
+    "multiclass logits are (N, C, ...) and targets class ids (N, ...) or one-hot (N, C, ...); got {} and {}"
+)
 
 
 @pytest.mark.parametrize(
@@ -51,7 +53,7 @@ MULTICLASS = "multiclass logits are (N, C, ...) and targets (N, ...); got {} and
         ("multilabel", (3, 4), (3,), MULTILABEL),
         ("multilabel", (3,), (3,), MULTILABEL),
         ("multilabel", (3, 1, 4), (3, 4), MULTILABEL),
-        ("multiclass", (3, 4), (3, 4), MULTICLASS),
+        ("multiclass", (3, 4), (3, 5), MULTICLASS),
         ("multiclass", (3,), (3,), MULTICLASS),
         ("multiclass", (3, 4, 5, 5), (3, 5), MULTICLASS),
         ("multiclass", (3, 4, 5, 6), (3, 6, 5), MULTICLASS),
@@ -89,7 +91,7 @@ def test_tensors_on_different_devices():
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bool], ids=str)
 def test_class_ids_are_integers(dtype):
-    with refused(TypeError, f"multiclass targets are class ids of an integer dtype; got {dtype}"):
+    with refused(TypeError, f"multiclass targets are class ids of an integer dtype, or one-hot; got {dtype}"):
         set_loss(scores(2, 3, 4), labels(2, 4).to(dtype), mode="multiclass")
 
 
@@ -189,7 +191,7 @@ def test_weights_are_a_tensor():
     ("option", "value", "message"),
     [
         ("mode", "multi", "mode is one of 'binary', 'multilabel', 'multiclass'; got 'multi'"),
-        ("over", "pixel", "over is one of 'image', 'batch', 'class'; got 'pixel'"),
+        ("over", "pixel", "over is one of 'image', 'batch', 'class', 'groups'; got 'pixel'"),
         ("absent", "drop", "absent is one of 'keep', 'skip'; got 'drop'"),
         ("reduction", "average", "reduction is one of 'mean', 'sum', 'none'; got 'average'"),
         ("reduction", None, "reduction is one of 'mean', 'sum', 'none'; got None"),

@@ -1,0 +1,63 @@
+"""What `SetLoss` does when it is not told: one place for the recommended loss, operator, margins and cross-entropy.
+
+Naming no operator asks for what trains networks best (docs/pytorch.md has the comparison): the surrogate of
+probabilities, plus cross-entropy. Naming an operator asks for exactly that operator, of the logits, and nothing else.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from setloss.losses import Loss
+from setloss.nn.margins import margins_named
+from setloss.nn.plan import Scale
+from setloss.nn.soft import takes_weights
+
+LOSS = "jaccard"
+OPERATORS = {"jaccard": "lovasz", "other": "bd-monotone"}
+"""B_D of a submodular loss is its Lovász hinge, so the two are one rule."""
+
+MARGINS = "probabilities"
+CROSS_ENTROPY = 1.0
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Every choice made."""
+
+    loss: str | Loss
+    operator: str
+    scale: Scale
+    margins: str
+    with_cross_entropy: float
+
+
+def recipe_of(
+    loss: str | Loss,
+    operator: str | None,
+    scale: Scale,
+    margins: str | None,
+    with_cross_entropy: float | None,
+    mode: str,
+    reduction: str,
+) -> Recipe:
+    """The choices that were made, and the recommended ones for None."""
+    named = operator is not None
+    kind = margins_named(("logits" if named else MARGINS) if margins is None else margins, mode)
+    if with_cross_entropy is None:
+        with_cross_entropy = 0.0 if named or reduction != "mean" else CROSS_ENTROPY
+    check_cross_entropy(with_cross_entropy, reduction)
+    if operator is None:
+        operator = OPERATORS["jaccard" if takes_weights(loss, "lovasz") else "other"]
+    return Recipe(loss, operator, scale, kind, with_cross_entropy)
+
+
+def check_cross_entropy(factor: float, reduction: str) -> None:
+    """A factor of at least 0, and only for means."""
+    if isinstance(factor, bool) or not isinstance(factor, int | float) or not 0 <= factor < float("inf"):
+        raise ValueError(f"with_cross_entropy is the factor of cross-entropy, a number from 0 on; got {factor!r}")
+    if factor and reduction != "mean":
+        raise ValueError(
+            f"cross-entropy is a mean over elements and reduction={reduction!r} is over sets; take "
+            "with_cross_entropy=0, or reduction='mean'"
+        )
