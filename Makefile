@@ -12,6 +12,11 @@ test: venv  ## ruff, mypy and pytest, as the continuous integration runs them
 	@$(FRESH_KERNELS)
 	$(RUN) -m pytest
 
+check: venv  ## the inner loop: ruff, mypy and the tests that are not marked slow, in about a minute
+	@$(MAKE) --no-print-directory lint
+	@$(FRESH_KERNELS)
+	$(RUN) -m pytest -m "not slow"
+
 lint: venv  ## ruff and mypy only
 	$(RUN) -m ruff check .
 	$(RUN) -m ruff format --check .
@@ -27,7 +32,7 @@ soak: venv  ## random problems judged from their definitions; MINUTES=10
 
 fuzz: venv  ## coverage-guided fuzzing of every reader of files, MINUTES=2 each; READER=npz for one
 	@$(RUN) -c 'import atheris' 2> /dev/null || \
-	  $(RUN) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[fuzz]'
+	  $(RUN) -m pip install --quiet --disable-pip-version-check -c constraints.txt --group fuzz
 	@for target in fuzz/fuzz_$(or $(READER),*).py; do \
 	  echo "$$target"; $(RUN) $$target -max_total_time=$$((60 * $(or $(MINUTES),2))) -verbosity=0 || exit 1; done
 
@@ -36,8 +41,6 @@ package: venv  ## wheel and sdist, and the core tests in fresh environments: no 
 
 coverage: venv  ## branch coverage of the package by the whole test suite
 	@$(FRESH_KERNELS)
-	@$(RUN) -c 'import pytest_cov' 2> /dev/null || \
-	  $(RUN) -m pip install --quiet --disable-pip-version-check pytest-cov
 	$(RUN) -m pytest --cov --cov-report=term-missing:skip-covered
 
 reproduce: venv  ## the paper's tables and figures and a report on its claims, into results/; FULL=1 for its sizes
@@ -74,12 +77,12 @@ venv:
 	  $(PYTHON) -m venv --clear .venv; \
 	fi; \
 	echo "installing into .venv"; \
-	$(RUN) -m pip install --quiet --disable-pip-version-check "$$(grep '^torch==' constraints.txt)"; \
-	$(RUN) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test,docs]'; \
+	$(RUN) -m pip install --quiet --disable-pip-version-check 'pip>=25.1' "$$(grep '^torch==' constraints.txt)"; \
+	$(RUN) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[all]' --group dev; \
 	touch $(STAMP)
 
 clean:  ## remove results and caches, but not .venv
 	rm -rf results build dist docs/_build docs/gallery .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
-.PHONY: help test lint bench soak fuzz package coverage reproduce docs readme venv clean
+.PHONY: help test check lint bench soak fuzz package coverage reproduce docs readme venv clean

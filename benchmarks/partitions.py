@@ -14,15 +14,15 @@ from unittest import mock
 
 import dask.array as da
 import numpy as np
-from dask import delayed
 from distributed import Client, LocalCluster
 
 import setloss.estimators as local
 from benchmarks.measure import Row
+from dask import delayed
 from setloss.dask import BagClassifier, SetClassifier
-from setloss.dask.collections import parts_of
 from setloss.dask.engines import OnCluster
 from setloss.dask.local_steps import LocalSteps
+from setloss.dask.partitions import partitions_of
 from setloss.dask.repartition import whole_bag_chunks
 from setloss.datasets import make_tracks
 from setloss.solvers import FrankWolfe, Problem
@@ -57,7 +57,7 @@ def empty_round(source: Any, index: int, vector: np.ndarray) -> tuple[np.ndarray
 def round_seconds(client: Client, parts: int, size: int = 2001, repeats: int = 30) -> float:
     """The shortest time of a round in which nothing is computed and a vector goes there and back."""
     X = da.zeros((5 * parts, 2), chunks=(5, 2))
-    engine = OnCluster(client, parts_of(X, X[:, 0].astype(int)).delayed)
+    engine = OnCluster(client, partitions_of(X, X[:, 0].astype(int)).delayed)
     engine.total(empty_round, np.zeros(size))
     times = []
     for _ in range(repeats):

@@ -22,7 +22,7 @@ sys.path.insert(0, str(ROOT / "tests"))
 READERS = ("datasets", "archives", "cli", "estimators.persistence", "solvers.checkpoint")
 
 with atheris.instrument_imports(include=[*(f"setloss.{name}" for name in READERS), "skops", "json", "csv"]):
-    from broken import good, reading
+    from helpers.broken import good, reading
 
     reading.errors()  # imports the readers of models and checkpoints
 

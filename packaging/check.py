@@ -36,12 +36,11 @@ FIXED = ("torch==2.13.0",)
 """What an extra takes in place of its lower bound or newest version."""
 
 CORE_TESTS = (
-    "test_lattice.py", "test_setfunction.py", "test_losses.py", "test_closure.py", "test_batch.py", "test_cli.py",
-    "test_cli_train.py", "test_broken_files.py", "test_damaged_files.py", "test_plots.py", "datasets",
-    "decomposition/test_closed_forms.py", "operators/test_cut.py", "operators/test_bd.py",
-    "solvers/test_checkpoint.py", "estimators", "nn/test_without_torch.py",
+    "setfunctions", "losses", "plans/test_batch.py", "cli", "datasets", "test_broken_files.py",
+    "test_damaged_files.py", "test_plots.py", "decomposition/test_closed_forms.py", "operators/test_cut.py",
+    "operators/test_bd.py", "solvers/test_checkpoint.py", "estimators", "nn/test_without_torch.py",
 )  # fmt: skip
-TESTS_OF_EXTRAS = {"torch": ("nn/test_modules.py",), "dask": ("partitions/test_equivalence.py",)}
+TESTS_OF_EXTRAS = {"torch": ("nn/test_modules.py",), "dask": ("dask/test_equivalence.py",)}
 
 LICENCES = """
 import sys

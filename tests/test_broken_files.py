@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-import broken_files
-from broken import checkpoints, models
-from broken.arff import XML
-from broken_files import CASES
-from command_line import complaint
+from helpers import broken_files
+from helpers.broken import checkpoints, models
+from helpers.broken.arff import XML
+from helpers.broken_files import CASES
+from helpers.command_line import complaint
 from setloss.cli import app
 from setloss.datasets import DatasetError, load, load_japanese_vowels, load_spoken_arabic_digits
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from broken import good, reading
-from broken.damage import damaged
+from helpers.broken import good, reading
+from helpers.broken.damage import damaged
 
 pytestmark = pytest.mark.xdist_group("kernels")
 

@@ -11,6 +11,7 @@ import pytest
 from scipy.sparse import csr_array
 from sklearn.exceptions import ConvergenceWarning
 
+from helpers.problems import label_sets, tracks
 from setloss import CostCurve, Dice, Hamming, Jaccard, SetFunction, decompose
 from setloss.decomposition import verify_decomposition
 from setloss.estimators import BagClassifier, SetClassifier
@@ -20,7 +21,6 @@ from setloss.plans.batch import batch_surrogate
 from setloss.setfunctions.properties import verdicts
 from setloss.solvers import Limits, Status, solve
 from setloss.solvers.master import solve_master
-from solvers.problems import label_sets, tracks
 
 pytestmark = pytest.mark.xdist_group("kernels")
 

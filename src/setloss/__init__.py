@@ -39,7 +39,7 @@ from setloss.setfunctions.properties import (
 )
 from setloss.setfunctions.set_function import SetFunction
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "Certificate",

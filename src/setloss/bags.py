@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from setloss.arguments import is_missing
+
 
 @dataclass(frozen=True, eq=False)
 class Bags:
@@ -40,7 +42,7 @@ class Bags:
         if array.dtype.kind == "f" and np.any(np.isnan(array)):
             raise ValueError(f"groups must name a bag for every element; element {np.argmax(np.isnan(array))} is NaN")
         missing = array.dtype.kind == "M" and np.any(np.isnat(array))
-        if missing or (array.dtype == object and any(name is None or name != name for name in array.tolist())):
+        if missing or (array.dtype == object and any(is_missing(name) for name in array.tolist())):
             raise ValueError("groups must name a bag for every element; some are missing")
         try:
             ids, inverse, sizes = np.unique(array, return_inverse=True, return_counts=True)

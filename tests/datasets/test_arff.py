@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.io import arff as scipy_arff
 
-from real_data import folder
+from helpers.real_data import folder
 from setloss.datasets import DatasetError, load, read_arff
 
 XML = '<?xml version="1.0"?><labels xmlns="http://mulan.sourceforge.net/labels">{}</labels>'

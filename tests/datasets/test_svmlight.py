@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import dump_svmlight_file
 
-from real_data import folder
+from helpers.real_data import folder
 from setloss.datasets import DatasetError, load, read_svmlight
 
 

@@ -5,7 +5,7 @@ import gzip
 import numpy as np
 import pytest
 
-from real_data import folder
+from helpers.real_data import folder
 from setloss.datasets import DatasetError, load_japanese_vowels, load_spoken_arabic_digits
 
 

@@ -7,7 +7,15 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-import reference
+from helpers import reference
+from helpers.strategies import (
+    any_functions,
+    block_mixtures,
+    general_functions,
+    submodular_functions,
+    supermodular_functions,
+    symmetric_functions,
+)
 from setloss import (
     Dice,
     FBeta,
@@ -31,14 +39,6 @@ from setloss.decomposition.certificate import (
 from setloss.decomposition.lower_bound import pointwise_lower_bound
 from setloss.losses import PAPER_CURVES
 from setloss.setfunctions.counts import AxisCurve, Linear, Split, Sum
-from strategies import (
-    any_functions,
-    block_mixtures,
-    general_functions,
-    submodular_functions,
-    supermodular_functions,
-    symmetric_functions,
-)
 
 
 def certificate_of(measured, primal=1.0):

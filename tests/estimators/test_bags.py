@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from estimators.data import frame_data
+from helpers.estimator_data import frame_data
 from setloss import CostCurve, Dice, Hamming
 from setloss.estimators import BagClassifier
 from setloss.plans.batch import batch_surrogate

@@ -6,7 +6,7 @@ from scipy.sparse import csr_array
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GroupKFold, KFold, LeaveOneGroupOut
 
-from estimators.data import frame_data, label_data
+from helpers.estimator_data import frame_data, label_data
 from setloss.datasets import make_toy
 from setloss.estimators import BagClassifier, BagClassifierCV, SetClassifier, SetClassifierCV
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import setloss
-from estimators.data import frame_data, label_data
+from helpers.estimator_data import frame_data, label_data
 from setloss import CostCurve, Dice, FBeta, Hamming, Jaccard, SetFunction, Tversky, from_counts, from_set_function
 from setloss.estimators import (
     BagClassifier,
@@ -195,7 +195,7 @@ def altered(path, model, **changes):
 def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(ModelFileError, match="there is no model file"):
         load(tmp_path / "model.skops")
-    with pytest.raises(ModelFileError, match="there is no model file"):
+    with pytest.raises(ModelFileError, match="is a folder; give the name of a model file"):
         load(tmp_path)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array, csr_matrix
 
-from estimators.data import label_data
+from helpers.estimator_data import label_data
 from setloss import Dice, Hamming, Jaccard
 from setloss.estimators import SetClassifier
 from setloss.plans.batch import batch_surrogate

@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from estimators.data import frame_data, label_data
+from helpers.estimator_data import frame_data, label_data
 from setloss import Dice, Hamming
 from setloss.estimators import BagClassifier, BagClassifierCV, SetClassifier, SetClassifierCV
 

@@ -6,7 +6,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nn.judge import (
+from helpers.torch_judge import (
     CASES,
     CLOSED,
     PAIRS,

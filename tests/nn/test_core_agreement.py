@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from nn.judge import CASES, CLOSED, PAIRS, PATHS, assert_close, by_loss, draw
+from helpers.torch_judge import CASES, CLOSED, PAIRS, PATHS, assert_close, by_loss, draw
 from setloss import CostCurve, Dice, FBeta, Hamming, Jaccard, SetFunction, Tversky, from_set_function
 from setloss.plans.batch import batch_surrogate
 

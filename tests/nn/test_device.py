@@ -9,7 +9,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten, tree_map
 
-from nn.judge import CASES, CLOSED, draw
+from helpers.torch_judge import CASES, CLOSED, draw
 from setloss import Dice, Jaccard
 from setloss.nn import SetLoss, device, set_loss
 from setloss.nn.cuts import cuts

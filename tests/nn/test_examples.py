@@ -23,10 +23,8 @@ PAGE = ROOT / "docs" / "pytorch.md"
 def example():
     """The modules of the examples' folder by name; they import one another as a script's neighbours do."""
     before, threads = set(sys.modules), torch.get_num_threads()
-    sys.path.insert(0, str(EXAMPLES))
     yield importlib.import_module
     torch.set_num_threads(threads)
-    sys.path.remove(str(EXAMPLES))
     for name in set(sys.modules) - before:
         if Path(str(getattr(sys.modules[name], "__file__", None))).parent == EXAMPLES:
             del sys.modules[name]

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from nn.judge import CASES, PATHS, draw
+from helpers.torch_judge import CASES, PATHS, draw
 from setloss import Dice, Jaccard
 from setloss.nn import SetLoss, set_loss
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from nn.judge import PATHS
+from helpers.torch_judge import PATHS
 from setloss import Dice, Jaccard
 from setloss.operators import SlackRescaling
 

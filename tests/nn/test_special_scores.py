@@ -6,7 +6,17 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nn.judge import CASES, CLOSED, OPERATORS, PAIRS, PATHS, assert_close, by_loss, draw, gradient_by_definition
+from helpers.torch_judge import (
+    CASES,
+    CLOSED,
+    OPERATORS,
+    PAIRS,
+    PATHS,
+    assert_close,
+    by_loss,
+    draw,
+    gradient_by_definition,
+)
 from setloss.nn import SetLoss, set_loss
 
 pytestmark = pytest.mark.xdist_group("kernels")

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import reference
-from operators.definitions import (
+from helpers import reference
+from helpers.definitions import (
     lovasz_elementwise,
     lovasz_outer,
     margin_vectors,
@@ -16,12 +16,12 @@ from operators.definitions import (
     random_margins,
     slack,
 )
-from reference import increasing_excess, subsets
+from helpers.reference import increasing_excess, subsets
+from helpers.strategies import block_mixtures, submodular_functions
 from setloss import CostCurve, Dice, FBeta, Hamming, Jaccard, SetFunction, Tversky
 from setloss.losses import PAPER_CURVES
 from setloss.operators import B_D, LovaszHinge, SlackRescaling
 from setloss.testing import check_convex, check_cut, check_extension, check_upper_bound
-from strategies import block_mixtures, submodular_functions
 
 
 def by_definition(f, g, m, scale, monotone=False):

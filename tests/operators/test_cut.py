@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from operators.definitions import margin_vectors
+from helpers.definitions import margin_vectors
 from setloss import Dice, Jaccard, SetFunction
 from setloss.operators import B_D, Cut, Hinge, LovaszHinge, MarginRescaling, SlackRescaling, SurrogateSum
 from setloss.operators.cut import OrderedMargins

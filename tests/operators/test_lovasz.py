@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import reference
-from operators.definitions import (
+from helpers import reference
+from helpers.definitions import (
     chain_sum,
     lovasz_elementwise,
     lovasz_outer,
@@ -16,12 +16,12 @@ from operators.definitions import (
     mistakes,
     random_margins,
 )
-from reference import increasing_excess, values_of
+from helpers.reference import increasing_excess, values_of
+from helpers.strategies import coverage_functions, cut_functions, submodular_functions
 from setloss import Dice, Hamming, Jaccard, SetFunction, decompose
 from setloss.operators import Hinge, LovaszHinge
 from setloss.operators.names import hinge_like
 from setloss.testing import check_convex, check_cut, check_extension, check_upper_bound
-from strategies import coverage_functions, cut_functions, submodular_functions
 
 # A cut function: submodular, zero on V, so not increasing.
 EDGE = SetFunction.from_values([0, 0, 1, 0])

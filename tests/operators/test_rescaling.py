@@ -5,13 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from operators.definitions import (
+from helpers.definitions import (
     RESCALINGS,
     margin_vectors,
     nonnegative_functions,
     random_margins,
 )
-from reference import tversky_values, values_of
+from helpers.reference import tversky_values, values_of
 from setloss import CostCurve, Dice, FBeta, Hamming, Jaccard, SetFunction, Tversky, from_counts
 from setloss.operators import MarginRescaling, SlackRescaling, search
 from setloss.setfunctions.counts import TableTooLargeError

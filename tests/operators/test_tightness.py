@@ -6,13 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from operators.definitions import chain_sum
-from reference import mask_of, subsets, values_of
+from helpers.definitions import chain_sum
+from helpers.reference import mask_of, subsets, values_of
+from helpers.strategies import any_functions, submodular_functions
 from setloss import Dice, Hamming, Jaccard, SetFunction
 from setloss.losses import PAPER_CURVES
 from setloss.operators import B_D, Hinge, LovaszHinge, SlackRescaling, convex_closure, tightness
 from setloss.setfunctions.counts import TableTooLargeError
-from strategies import any_functions, submodular_functions
 
 
 def cheapest_mixture(values, u):

@@ -9,11 +9,11 @@ D(l + m) = D l, and D(t l) = t D l for t >= 0. D is not linear: D l + D(-l) is n
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from judges import function_of, modular, optimal_face_width, plus, singletons
 
-import reference
+from helpers import reference
+from helpers.paper_judges import function_of, modular, optimal_face_width, plus, singletons
+from helpers.strategies import any_functions, general_functions, grouped_functions
 from setloss import SetFunction, decompose
-from strategies import any_functions, general_functions, grouped_functions
 
 
 @given(any_functions())

@@ -14,13 +14,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from judges import elementwise_lovasz_hinge, margin_vectors, printed_lovasz_hinge
 
-import reference
+from helpers import reference
+from helpers.paper_judges import elementwise_lovasz_hinge, margin_vectors, printed_lovasz_hinge
+from helpers.strategies import submodular_functions
 from setloss import Dice, Hamming, decompose, is_increasing, monotone_closure
 from setloss.operators import B_D, Hinge, LovaszHinge
 from setloss.testing import LawViolationError, check_upper_bound
-from strategies import submodular_functions
 
 cases = submodular_functions(1, 5).flatmap(lambda drawn: st.tuples(st.just(drawn), margin_vectors(drawn.function.p)))
 

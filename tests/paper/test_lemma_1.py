@@ -4,11 +4,11 @@ Holds, and D is unique there.
 """
 
 from hypothesis import given
-from judges import difference, function_of, modular, optimal_face_width, singletons
 
-import reference
+from helpers import reference
+from helpers.paper_judges import difference, function_of, modular, optimal_face_width, singletons
+from helpers.strategies import supermodular_functions
 from setloss import decompose
-from strategies import supermodular_functions
 
 
 @given(supermodular_functions(1, 4))

@@ -8,12 +8,12 @@ both 3/5. What is true, and all that Theorem 1 needs, is S l <= S f + S g.
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from judges import function_of, margin_vectors, plus, slack_rescaling
 
-import reference
+from helpers import reference
+from helpers.paper_judges import function_of, margin_vectors, plus, slack_rescaling
+from helpers.strategies import submodular_functions, supermodular_functions
 from setloss import SetFunction, decompose, is_increasing
 from setloss.operators import SlackRescaling
-from strategies import submodular_functions, supermodular_functions
 
 
 def test_counter_example():

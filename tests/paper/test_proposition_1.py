@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from reference import subsets
+from helpers.reference import subsets
+from helpers.strategies import symmetric_functions
 from setloss import SetFunction, is_submodular
-from strategies import symmetric_functions
 
 
 def submodular_by_definition_3(values, p):

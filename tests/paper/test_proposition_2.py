@@ -5,11 +5,11 @@ leaves of l is submodular.
 """
 
 from hypothesis import given
-from judges import difference
 
-import reference
+from helpers import reference
+from helpers.paper_judges import difference
+from helpers.strategies import any_functions
 from setloss import decompose
-from strategies import any_functions
 
 
 @given(any_functions())

@@ -10,22 +10,12 @@ The remark before it, that the increasing supermodular functions are the non-neg
 
 from hypothesis import given
 from hypothesis import strategies as st
-from judges import difference, modular, plus, singletons
 
-import reference
-from strategies import submodular_functions, supermodular_functions
+from helpers import reference
+from helpers.paper_judges import difference, modular, plus, printed_weights, singletons, weights_without_j
+from helpers.strategies import submodular_functions, supermodular_functions
 
 pairs = st.integers(1, 4).flatmap(lambda p: st.tuples(submodular_functions(p, p), supermodular_functions(p, p)))
-
-
-def printed_weights(g):
-    """Equation 10 to the letter, A over all subsets of V."""
-    return [-min(g[A | {j}] - g[A] for A in g) for j in sorted(reference.ground(g))]
-
-
-def weights_without_j(g):
-    """Equation 10 with A over the subsets that do not contain j."""
-    return [-min(g[A | {j}] - g[A] for A in g if j not in A) for j in sorted(reference.ground(g))]
 
 
 @given(pairs)

@@ -8,11 +8,10 @@ differ by a modular function only (see Proposition 3 for the two readings).
 
 from hypothesis import given
 from hypothesis import strategies as st
-from judges import difference, modular, plus, singletons
-from test_proposition_3 import printed_weights, weights_without_j
 
-import reference
-from strategies import general_functions
+from helpers import reference
+from helpers.paper_judges import difference, modular, plus, printed_weights, singletons, weights_without_j
+from helpers.strategies import general_functions
 
 
 def a_decomposition(values, extra=0.0):

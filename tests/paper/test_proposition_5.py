@@ -13,11 +13,11 @@ squares.
 import numpy as np
 import pytest
 from hypothesis import given
-from judges import difference, function_of, optimal_face_width
 
-import reference
+from helpers import reference
+from helpers.paper_judges import difference, function_of, optimal_face_width
+from helpers.strategies import any_functions, general_functions, symmetric_functions
 from setloss import Dice, SetFunction, decompose
-from strategies import any_functions, general_functions, symmetric_functions
 
 SETS = reference.subsets(4)
 LOSS = {A: float(bool(A) and {2, 3} >= A) for A in SETS}

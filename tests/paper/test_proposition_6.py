@@ -12,7 +12,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-import reference
+from helpers import reference
 from setloss import Dice, is_submodular, is_supermodular
 
 M, P_A, P_B = 10, 8, 5

@@ -12,12 +12,20 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from judges import convex_closure, cube_points, function_of, lovasz_hinge, modular, plus, slack_rescaling
 
-import reference
+from helpers import reference
+from helpers.paper_judges import (
+    convex_closure,
+    cube_points,
+    function_of,
+    lovasz_hinge,
+    modular,
+    plus,
+    slack_rescaling,
+)
+from helpers.strategies import general_functions, supermodular_functions
 from setloss import Hamming, decompose, loss_named
 from setloss.operators import B_D, SlackRescaling
-from strategies import general_functions, supermodular_functions
 
 
 def raised(values):

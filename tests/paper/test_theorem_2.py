@@ -6,11 +6,11 @@ Holds everywhere, not only on the cube: g = 0 is feasible, and nothing is smalle
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from judges import lovasz_hinge, margin_vectors
 
+from helpers.paper_judges import lovasz_hinge, margin_vectors
+from helpers.strategies import submodular_functions
 from setloss import Jaccard, decompose
 from setloss.operators import B_D, LovaszHinge
-from strategies import submodular_functions
 
 cases = submodular_functions(1, 5).flatmap(lambda drawn: st.tuples(st.just(drawn), margin_vectors(drawn.function.p)))
 

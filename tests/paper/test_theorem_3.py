@@ -7,13 +7,13 @@ beginning of a permutation) and one per set.
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from judges import lovasz_hinge, margin_vectors, slack_rescaling
 
-import reference
+from helpers import reference
+from helpers.paper_judges import lovasz_hinge, margin_vectors, slack_rescaling
+from helpers.strategies import any_functions, general_functions
 from setloss import decompose
 from setloss.operators import B_D
 from setloss.testing import check_convex, check_cut
-from strategies import any_functions, general_functions
 
 
 @given(general_functions(1, 4).flatmap(lambda d: st.tuples(st.just(d), margin_vectors(d.function.p))))

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-import reference
+from helpers import reference
+from helpers.strategies import any_functions, submodular_functions, supermodular_functions
 from setloss import Dice, SetFunction, decompose, loss_named
 from setloss.operators import B_D, SlackRescaling
 from setloss.testing import LawViolationError, check_extension
-from strategies import any_functions, submodular_functions, supermodular_functions
 
 
 def vertex(A, p):

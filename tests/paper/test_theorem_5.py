@@ -22,9 +22,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from judges import function_of, slack_rescaling
 
-import reference
+from helpers import reference
+from helpers.paper_judges import function_of, slack_rescaling
 from setloss import SetFunction, decompose, from_counts, loss_named, verdicts
 from setloss.operators import B_D, LovaszHinge, SlackRescaling
 

@@ -10,8 +10,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-import reference
-from operators.definitions import margin_terms, slack_terms
+from helpers import reference
+from helpers.definitions import margin_terms, slack_terms
 from setloss import CostCurve, Dice, FBeta, Hamming, Jaccard, SetFunction, Tversky, from_counts, from_set_function
 from setloss.bags import Bags
 from setloss.losses import PAPER_CURVES

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-import reference
-from reference import values_of
+from helpers import reference
+from helpers.reference import values_of
+from helpers.strategies import any_functions, submodular_functions
 from setloss import (
     Dice,
     Hamming,
@@ -17,7 +18,6 @@ from setloss import (
     monotone_closure,
 )
 from setloss.setfunctions.tversky import TverskyClosure
-from strategies import any_functions, submodular_functions
 
 
 def nonnegative(drawn):

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reference import subsets
+from helpers.reference import subsets
+from helpers.strategies import integer_array
 from setloss.setfunctions.differences import (
     axis_pairs,
     cell_levels,
@@ -16,7 +17,6 @@ from setloss.setfunctions.differences import (
     second_difference_matrix,
     second_differences,
 )
-from strategies import integer_array
 
 shapes = st.lists(st.integers(1, 4), min_size=1, max_size=4).map(tuple)
 tables = shapes.flatmap(integer_array)

@@ -7,8 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import reference
-from reference import EXCESS
+from helpers import reference
+from helpers.reference import EXCESS
+from helpers.strategies import (
+    any_functions,
+    block_mixtures,
+    submodular_functions,
+    supermodular_functions,
+    symmetric_functions,
+)
 from setloss import (
     Dice,
     FBeta,
@@ -30,13 +37,6 @@ from setloss import (
 )
 from setloss.setfunctions.counts import TableTooLargeError
 from setloss.setfunctions.properties import LAWS
-from strategies import (
-    any_functions,
-    block_mixtures,
-    submodular_functions,
-    supermodular_functions,
-    symmetric_functions,
-)
 
 laws = pytest.mark.parametrize("law", LAWS)
 

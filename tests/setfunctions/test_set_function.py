@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reference import mask_of, subsets, values_of, values_of_table
+from helpers.reference import mask_of, subsets, values_of, values_of_table
+from helpers.strategies import any_functions, general_functions, grouped_functions, integer_array, symmetric_functions
 from setloss import CostCurve, Dice, Hamming, Jaccard, SetFunction
 from setloss.setfunctions.counts import Table, TableTooLargeError
-from strategies import any_functions, general_functions, grouped_functions, integer_array, symmetric_functions
 
 
 def prefixes(order):

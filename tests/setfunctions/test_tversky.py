@@ -6,7 +6,7 @@ import mpmath
 import numpy as np
 import pytest
 
-import reference
+from helpers import reference
 from setloss import Dice, FBeta, Jaccard, SetFunction, Tversky, decompose, is_submodular, is_supermodular
 from setloss.setfunctions.tversky import TverskyCounts, TverskySubmodular, supermodular_value
 

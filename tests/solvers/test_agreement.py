@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from scipy.sparse import csc_array, csr_array
 
-import reference
+from helpers import reference
+from helpers.problems import LAYOUTS, label_sets, pairs, tracks
 from setloss.solvers import Design, Limits, NSlack, Problem, Status, solve
-from solvers.problems import LAYOUTS, label_sets, pairs, tracks
 
 pytestmark = pytest.mark.xdist_group("kernels")
 

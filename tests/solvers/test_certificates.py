@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 from sklearn.svm import LinearSVC
 
+from helpers.problems import LAYOUTS, loss_of, pairs, tracks
 from setloss import Hamming
 from setloss.solvers import Design, Limits, Status, regularization_path, solve
-from solvers.problems import LAYOUTS, loss_of, pairs, tracks
 
 pytestmark = pytest.mark.xdist_group("kernels")
 

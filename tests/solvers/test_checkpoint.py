@@ -7,14 +7,14 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 
+from helpers.children import ENVIRONMENT
+from helpers.problems import tracks
 from setloss import Hamming
-from setloss.solvers import CheckpointError, FrankWolfe, Limits, Status, solve
-from solvers.problems import tracks
+from setloss.solvers import CheckpointError, CheckpointWarning, FrankWolfe, Limits, Status, solve
 
 pytestmark = pytest.mark.xdist_group("kernels")
 
@@ -115,21 +115,18 @@ def test_a_finished_run_resumes_as_finished(problem, path):
 
 
 CHILD = """
-import sys, time
-sys.path.insert(0, {tests!r})
+import time
 from setloss.solvers import Limits, solve
-from solvers.problems import tracks
-from solvers.test_checkpoint import LONG
+from helpers.problems import tracks
 slow = lambda record: time.sleep(0.02)
-solve(tracks("dice", "bd", **LONG).problem, {solver!r}, Limits(1e-15, 10**6, None, (slow,), {path!r}, 0.0))
+solve(tracks("dice", "bd", **{sizes!r}).problem, {solver!r}, Limits(1e-15, 10**6, None, (slow,), {path!r}, 0.0))
 """
 
 
 @pytest.mark.parametrize("solver", ["frank_wolfe", "cutting_plane"])
 def test_a_run_killed_by_signal_9_is_resumed(case, path, minimum, solver):
-    tests = str(Path(__file__).parents[1])
-    script = CHILD.format(tests=tests, solver=solver, path=str(path))
-    with subprocess.Popen([sys.executable, "-c", script], stderr=subprocess.PIPE) as child:
+    script = CHILD.format(sizes=LONG, solver=solver, path=str(path))
+    with subprocess.Popen([sys.executable, "-c", script], stderr=subprocess.PIPE, env=ENVIRONMENT) as child:
         deadline = time.monotonic() + 60
         while not path.exists() and child.poll() is None and time.monotonic() < deadline:
             time.sleep(0.01)
@@ -299,19 +296,74 @@ def test_a_path_may_be_a_string(problem, path):
     assert path.exists()
 
 
-@pytest.mark.parametrize("error", [OSError("no space left on device"), KeyboardInterrupt()])
-def test_a_write_that_fails_leaves_the_old_file_intact(problem, path, monkeypatch, error):
-    before = written(problem, path).read_bytes()
-
+def savez_that_raises(error):
     def half(file, **arrays):
         file.write(b"half")
         raise error
 
-    monkeypatch.setattr(np, "savez", half)
-    with pytest.raises(type(error)):
+    return half
+
+
+def test_a_write_that_is_interrupted_leaves_the_old_file_intact(problem, path, monkeypatch):
+    before = written(problem, path).read_bytes()
+    monkeypatch.setattr(np, "savez", savez_that_raises(KeyboardInterrupt()))
+    with pytest.raises(KeyboardInterrupt):
         solve(problem, "cutting_plane", Limits(1e-12, 6, checkpoint=path))
     assert path.read_bytes() == before
     assert list(path.parent.iterdir()) == [path]
+
+
+def test_a_write_that_fails_is_a_warning_and_the_work_goes_on(problem, path, monkeypatch):
+    through = solve(problem, "cutting_plane", Limits(1e-12, 6))
+    before = written(problem, path).read_bytes()
+    monkeypatch.setattr(np, "savez", savez_that_raises(OSError(28, "No space left on device")))
+    with pytest.warns(CheckpointWarning, match=r"state\.npz cannot be written \(No space left on device\)") as said:
+        found = solve(problem, "cutting_plane", Limits(1e-12, 6, checkpoint=path, checkpoint_seconds=0.0))
+    assert len(said) == 1
+    assert found.primal == pytest.approx(through.primal, rel=1e-9)
+    assert path.read_bytes() == before
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_a_second_run_on_the_same_checkpoint_is_told_so(problem, path):
+    def second(record):
+        with pytest.raises(CheckpointError, match="another run is writing the checkpoint"):
+            solve(problem, "cutting_plane", Limits(1e-12, 2, checkpoint=path))
+
+    first = solve(problem, "cutting_plane", Limits(1e-12, 2, callbacks=(second,), checkpoint=path))
+    assert first.iterations == 2
+    assert list(path.parent.iterdir()) == [path]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("iteration", float("inf")),
+        ("iteration", -7),
+        ("iteration", 2.5),
+        ("iteration", True),
+        ("iteration", 2**70),
+        ("passes", -1.0),
+        ("seconds", float("inf")),
+        ("seconds", -3.0),
+        ("exact", 1),
+        ("primal", float("nan")),
+        ("dual", "0"),
+    ],
+)
+def test_a_header_that_no_run_can_have_is_refused(problem, path, name, value):
+    with np.load(written(problem, path)) as file:
+        arrays = dict(file)
+    arrays["header"] = np.array(json.dumps(json.loads(str(arrays["header"])) | {name: value}))
+    np.savez(path, **arrays)
+    with pytest.raises(CheckpointError, match=f"for {name} in its header"):
+        solve(problem, "cutting_plane", Limits(checkpoint=path))
+
+
+def test_a_pipe_in_place_of_a_checkpoint_is_refused_at_once(problem, path):
+    os.mkfifo(path)
+    with pytest.raises(CheckpointError, match="is a pipe; give the name of a file"):
+        solve(problem, "cutting_plane", Limits(checkpoint=path))
 
 
 def test_intervals_are_kept(problem, path, monkeypatch):

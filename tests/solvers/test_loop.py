@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from helpers.problems import label_sets, tracks
 from setloss.solvers import (
     CuttingPlane,
     FrankWolfe,
@@ -21,7 +22,6 @@ from setloss.solvers import (
 )
 from setloss.solvers.loop import State, run
 from setloss.solvers.solution import relative_gap
-from solvers.problems import label_sets, tracks
 
 pytestmark = pytest.mark.xdist_group("kernels")
 

@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,11 +10,12 @@ import typer
 
 from setloss.cli.benchmark_tracks import tracks
 from setloss.cli.errors import InputError, OneSentenceGroup
-from setloss.cli.long_work import INTERRUPTED, Interrupted, ctrl_c, make_folder, progress_bar
+from setloss.cli.output_files import make_folder, write_text
+from setloss.cli.progress import INTERRUPTED, Interrupted, WorkProgress, say
 
 if TYPE_CHECKING:
     from setloss.reproduction.document import Document
-    from setloss.reproduction.label_sets.protocol import Outcome, Plan
+    from setloss.reproduction.label_sets.protocol import BenchmarkPlan, DataSetOutcome
 
 EPILOG = (
     "Exit codes: 0 fine; 2 bad input (one sentence on standard error says what); 130 interrupted: the results of "
@@ -75,15 +77,14 @@ def multilabel(
     except DatasetError as error:
         raise InputError(f"--data: {error}") from None
     make_folder(out)
-    outcomes: list[Outcome] = []
+    outcomes: list[DataSetOutcome] = []
     try:
-        with ctrl_c():
-            _run(found, plan, out, outcomes)
+        _run(found, plan, out, outcomes)
     except ValueError as error:  # what the readers, the folds and the estimators say of data they cannot use
         raise InputError(str(error)) from None
     except Interrupted:
         done = ", ".join(outcome.name for outcome in outcomes) or "none"
-        typer.echo(f"setloss: interrupted; data sets done and written to {out}: {done}", err=True)
+        say(f"interrupted; data sets done and written to {out}: {done}")
         raise typer.Exit(INTERRUPTED) from None
     _show(_report(outcomes, plan), out, as_json)
 
@@ -91,16 +92,18 @@ def multilabel(
 # ---------------------------------------------------------------- before any work
 
 
-def _plan(methods: str | None, folds: int | None, criterion: str, quick: bool, jobs: int, seed: int) -> "Plan":
+def _plan(
+    methods: str | None, folds: int | None, criterion: str, quick: bool, jobs: int, seed: int
+) -> "BenchmarkPlan":
     from setloss.reproduction.criteria import CRITERIA
-    from setloss.reproduction.label_sets.methods import METHODS, Choice
-    from setloss.reproduction.label_sets.protocol import Plan
+    from setloss.reproduction.label_sets.methods import METHODS, SelectionSettings
+    from setloss.reproduction.label_sets.protocol import BenchmarkPlan
 
     if criterion not in CRITERIA:
         raise InputError(f"--criterion is one of {', '.join(CRITERIA)}; got {criterion!r}")
     options: dict[str, Any] = {"criterion": criterion, "seed": seed} | (QUICK if quick else {})
     try:
-        return Plan(tuple(_listed(methods) or METHODS), folds, Choice(**options), jobs)
+        return BenchmarkPlan(tuple(_listed(methods) or METHODS), folds, SelectionSettings(**options), jobs)
     except ValueError as error:
         raise InputError(f"--methods: {error}") from None
 
@@ -112,28 +115,33 @@ def _listed(names: str | None) -> list[str] | None:
 # ---------------------------------------------------------------- the work
 
 
-def _run(found: dict[str, tuple[Path, ...]], plan: "Plan", out: Path, outcomes: "list[Outcome]") -> None:
+def _run(
+    found: dict[str, tuple[Path, ...]], plan: "BenchmarkPlan", out: Path, outcomes: "list[DataSetOutcome]"
+) -> None:
     """One data set after the other; the files are about all that are done."""
     from setloss.reproduction.label_sets.data import read_data_set
     from setloss.reproduction.label_sets.protocol import run_data_set
 
-    with progress_bar(counted=True) as bar:
-        task = bar.add_task("starting", total=len(found) * len(plan.methods) * (plan.folds or 1))
-        for name, files in found.items():
-            bar.update(task, description=f"{name}: reading")
+    runs = len(plan.methods) * (plan.folds or 1)
+    with WorkProgress() as progress:
+        for number, (name, files) in enumerate(found.items()):
+            progress.update(number / len(found), f"{name}: reading")
             examples = read_data_set(name, files)
+            done = count()
 
-            def hear(method: str, split: int, name: str = name) -> None:
-                bar.update(task, advance=1, description=f"{name}: {method} done")
+            def on_run(
+                method: str, split: int, name: str = name, before: int = number * runs, done: Any = done
+            ) -> None:
+                progress.update((before + next(done) + 1) / (runs * len(found)), f"{name}: {method} done")
 
-            outcomes.append(run_data_set(examples, plan, hear))
+            outcomes.append(run_data_set(examples, plan, on_run))
             _write(_report(outcomes, plan), out)
 
 
 # ---------------------------------------------------------------- what came out
 
 
-def _report(outcomes: "list[Outcome]", plan: "Plan") -> "Document":
+def _report(outcomes: "list[DataSetOutcome]", plan: "BenchmarkPlan") -> "Document":
     from setloss.reproduction.label_sets.report import report
 
     return report(outcomes, plan)
@@ -141,9 +149,9 @@ def _report(outcomes: "list[Outcome]", plan: "Plan") -> "Document":
 
 def _write(document: "Document", out: Path) -> None:
     texts = {"json": json.dumps(document.as_dict(), indent=1, allow_nan=False), "md": document.markdown()}
+    for suffix, text in texts.items():
+        write_text(out / f"{document.name}.{suffix}", text)
     try:
-        for suffix, text in texts.items():
-            (out / f"{document.name}.{suffix}").write_text(text, encoding="utf-8")
         for figure in document.figures:
             figure.draw().savefig(out / f"{figure.name}.png", dpi=200)
     except OSError as error:

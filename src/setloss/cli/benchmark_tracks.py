@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from setloss.cli.errors import InputError
-from setloss.cli.long_work import INTERRUPTED, Interrupted, ctrl_c, make_folder, progress_bar
+from setloss.cli.output_files import make_folder, write_text
+from setloss.cli.progress import INTERRUPTED, Interrupted, WorkProgress, say
 
 if TYPE_CHECKING:
-    from setloss.reproduction.document import Document, Table
+    from setloss.reproduction.document import Document, ResultTable
     from setloss.reproduction.tracks.protocol import Protocol
 
 
@@ -41,17 +42,16 @@ def tracks(
     make_folder(out)
     documents: dict[str, Document] = {}
     try:
-        with ctrl_c():
-            _run(folder, names, _protocol(full, seed, jobs), full, out, documents)
+        _run(folder, names, _protocol(full, seed, jobs), full, out, documents)
     except Interrupted:
         done = ", ".join(documents) or "none"
-        typer.echo(f"setloss: interrupted; data sets that are done: {done}, their tables are in {out}", err=True)
+        say(f"interrupted; data sets that are done: {done}, their tables are in {out}")
         raise typer.Exit(INTERRUPTED) from None
     ranks = _ranks(documents)
     everything = _everything(documents, ranks, {"seed": seed, "full": full})
-    _write(out / "tracks.json", json.dumps(everything, indent=1, allow_nan=False))
+    write_text(out / "tracks.json", json.dumps(everything, indent=1, allow_nan=False))
     pieces = [table.markdown() for table in ranks] + [document.markdown(level=2) for document in documents.values()]
-    _write(out / "tracks.md", "\n".join(["# Losses of bags of frames\n", *pieces]))
+    write_text(out / "tracks.md", "\n".join(["# Losses of bags of frames\n", *pieces]))
     if as_json:
         typer.echo(json.dumps(everything, allow_nan=False))
         return
@@ -96,7 +96,7 @@ def _names(asked: str | None, folder: Path) -> list[str]:
 def _protocol(full: bool, seed: int, jobs: int | None) -> "Protocol":
     from dataclasses import replace
 
-    from setloss.reproduction.progress import usual_jobs
+    from setloss.reproduction.running import usual_jobs
     from setloss.reproduction.tracks.benchmark import FULL, QUICK
 
     return replace(FULL if full else QUICK, seed=seed, n_jobs=jobs or usual_jobs())
@@ -115,36 +115,26 @@ def _run(
     from setloss.reproduction.tracks.benchmark import SOURCES, benchmark, follow_each
 
     loaders = [partial(SOURCES[name], folder, full) for name in names]
-    with progress_bar(counted=False) as bar:
-        task = bar.add_task("reading", total=1.0)
-
-        def follow(share: float, doing: str) -> None:
-            bar.update(task, completed=share, description=doing)
-
+    with WorkProgress() as progress:
         try:
-            for problem, followed in follow_each(loaders, protocol, follow):
+            for problem, followed in follow_each(loaders, protocol, progress.update):
                 document = benchmark(problem, followed)
-                _write(out / f"{document.name}.json", json.dumps(document.as_dict(), indent=1, allow_nan=False))
-                _write(out / f"{document.name}.md", document.markdown(level=2))
+                write_text(out / f"{document.name}.json", json.dumps(document.as_dict(), indent=1, allow_nan=False))
+                write_text(out / f"{document.name}.md", document.markdown(level=2))
                 documents[problem.name] = document
         except DatasetError as error:
             raise InputError(str(error)) from None
 
 
-def _ranks(documents: "dict[str, Document]") -> "list[Table]":
+def _ranks(documents: "dict[str, Document]") -> "list[ResultTable]":
     from setloss.reproduction.tracks.benchmark import rank_table
 
     return [rank_table(documents, vote=vote) for vote in (False, True)]
 
 
-def _everything(documents: "dict[str, Document]", ranks: "list[Table]", settings: dict[str, Any]) -> dict[str, Any]:
+def _everything(
+    documents: "dict[str, Document]", ranks: "list[ResultTable]", settings: dict[str, Any]
+) -> dict[str, Any]:
     from setloss.reproduction.tracks.benchmark import as_json
 
     return as_json(documents, ranks, settings)
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"--out: {path} cannot be written: {error.strerror or error}") from None

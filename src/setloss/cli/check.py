@@ -4,24 +4,24 @@ from typing import Annotated
 
 import typer
 
-from setloss.cli.documents import print_document, verdicts_document
 from setloss.cli.errors import InputError
-from setloss.cli.source import Source
-from setloss.cli.spread import spread
+from setloss.cli.json_output import print_document, verdicts_document
+from setloss.cli.option_groups import with_option_groups
+from setloss.cli.set_function_options import SetFunctionOptions
 from setloss.setfunctions.counts import TableTooLargeError
 from setloss.setfunctions.properties import verdicts
 
 
-@spread
+@with_option_groups
 def check(
-    source: Source,
+    function: SetFunctionOptions,
     as_json: Annotated[bool, typer.Option("--json", help="JSON on standard output, nothing else.")] = False,
 ) -> None:
     """Is a loss submodular, supermodular, modular, symmetric, increasing, non-negative?
 
     Every no comes with a witness: a set A and elements i, j for which the law fails most.
     """
-    given = source.read()
+    given = function.read()
     try:
         found = verdicts(given.function)
     except TableTooLargeError as error:
@@ -29,6 +29,6 @@ def check(
     if as_json:
         print_document(verdicts_document(found))
         return
-    from setloss.cli.words import print_verdicts
+    from setloss.cli.text_output import print_verdicts
 
     print_verdicts(found, given.title)

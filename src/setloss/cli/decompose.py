@@ -8,18 +8,18 @@ from typing import Annotated
 import typer
 
 import setloss
-from setloss.cli.documents import MAX_CELLS, decomposition_document, print_document
 from setloss.cli.errors import InputError
-from setloss.cli.source import Input, Source
-from setloss.cli.spread import spread
+from setloss.cli.json_output import MAX_CELLS, decomposition_document, print_document
+from setloss.cli.option_groups import with_option_groups
+from setloss.cli.set_function_options import DescribedFunction, SetFunctionOptions
 from setloss.setfunctions.counts import TableTooLargeError
 
 PLOT_SUFFIXES = (".png", ".pdf", ".svg")
 
 
-@spread
+@with_option_groups
 def decompose(
-    source: Source,
+    function: SetFunctionOptions,
     as_json: Annotated[bool, typer.Option("--json", help="JSON on standard output, nothing else.")] = False,
     plot: Annotated[Path | None, typer.Option(help="Write a figure of l, f and g (png, pdf, svg).")] = None,
 ) -> None:
@@ -27,7 +27,7 @@ def decompose(
 
     For example: setloss decompose --loss dice --pos 5 --neg 7 --plot dice.png
     """
-    given = source.read()
+    given = function.read()
     if as_json:
         _check_printable(given)
     if plot is not None:
@@ -41,14 +41,14 @@ def decompose(
     if as_json:
         print_document(decomposition_document(answer, given))
         return
-    from setloss.cli.words import print_decomposition
+    from setloss.cli.text_output import print_decomposition
 
     print_decomposition(answer, given)
     if plot is not None:
         typer.echo(f"figure written to {plot}")
 
 
-def _check_printable(given: Input) -> None:
+def _check_printable(given: DescribedFunction) -> None:
     cells = given.function.counts.cells
     if cells > MAX_CELLS:
         raise InputError(
@@ -57,7 +57,7 @@ def _check_printable(given: Input) -> None:
         )
 
 
-def _check_plottable(given: Input, path: Path) -> None:
+def _check_plottable(given: DescribedFunction, path: Path) -> None:
     if path.suffix.lower() not in PLOT_SUFFIXES:
         raise InputError(f"--plot writes {', '.join(PLOT_SUFFIXES)} files; got {path}")
     if not path.parent.is_dir():

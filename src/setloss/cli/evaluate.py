@@ -6,22 +6,22 @@ from typing import Annotated, Any
 
 import typer
 
-from setloss.cli.data import DataOptions, check_features
-from setloss.cli.documents import print_document
-from setloss.cli.engine import EngineOptions
+from setloss.cli.cluster_options import ClusterOptions
+from setloss.cli.data_options import DataOptions, check_features
 from setloss.cli.errors import InputError
-from setloss.cli.models import check_kind, read_model, scores_of
-from setloss.cli.partitions import answers, losses_of_part, open_partitions
-from setloss.cli.spread import spread
+from setloss.cli.json_output import print_document
+from setloss.cli.model_files import check_kind, read_model, scores_of
+from setloss.cli.option_groups import with_option_groups
+from setloss.cli.partitions import answers, losses_of_partition, open_partitions
 
 SHOWN = ("dice", "jaccard", "hamming", "curve1", "curve2", "curve3", "curve4")
 
 
-@spread
+@with_option_groups
 def evaluate(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="File written by setloss train.")],
     data: DataOptions,
-    engine: EngineOptions,
+    engine: ClusterOptions,
     as_json: Annotated[bool, typer.Option("--json", help="JSON on standard output, nothing else.")] = False,
 ) -> None:
     """All losses at once: the mean over examples or bags, and its standard error.
@@ -51,7 +51,7 @@ def evaluate(
 
 
 def _in_partitions(
-    trained: Any, examples: Any, losses: dict[str, Any], engine: EngineOptions, path: Path, model: Path
+    trained: Any, examples: Any, losses: dict[str, Any], engine: ClusterOptions, path: Path, model: Path
 ) -> dict[str, Any]:
     """The losses of all sets, by name, one partition after the other."""
     import numpy as np
@@ -59,7 +59,7 @@ def _in_partitions(
     check_kind(examples, path, trained, model)
     check_features(examples, path, trained, model)
     with engine.client() as client:
-        pieces = list(answers(examples, client, losses_of_part, trained, losses))
+        pieces = list(answers(examples, client, losses_of_partition, trained, losses))
     return {name: np.concatenate([piece[name] for piece in pieces]) for name in losses}
 
 

@@ -5,15 +5,16 @@ from typing import Any, NoReturn
 
 import typer
 
-from setloss.cli.data import DataOptions
-from setloss.cli.engine import EngineOptions
+from setloss.cli.cluster_options import ClusterOptions
+from setloss.cli.data_options import DataOptions
 from setloss.cli.errors import InputError
+from setloss.cli.progress import say
 
 LOST = 3
 """Exit code of a command whose cluster is gone."""
 
 
-def open_partitions(data: DataOptions, engine: EngineOptions) -> Any:
+def open_partitions(data: DataOptions, engine: ClusterOptions) -> Any:
     """The data, not read yet, or an `InputError`."""
     from setloss.dask import open_data
     from setloss.datasets import DatasetError
@@ -34,11 +35,11 @@ def open_partitions(data: DataOptions, engine: EngineOptions) -> Any:
         raise InputError(data.in_options(str(error))) from None
 
 
-def estimator_for(collection: Any, client: Any, engine: EngineOptions, **parameters: Any) -> Any:
+def estimator_for(collection: Any, client: Any, engine: ClusterOptions, **parameters: Any) -> Any:
     """The estimator of `setloss.dask` for bags or for label sets."""
-    from setloss.dask import BagClassifier, SetClassifier
+    from setloss.dask import DaskBagClassifier, DaskSetClassifier
 
-    kind = SetClassifier if collection.groups is None else BagClassifier
+    kind = DaskSetClassifier if collection.groups is None else DaskBagClassifier
     return kind(client=client, memory=engine.bytes() if client is None else None, **parameters)
 
 
@@ -46,9 +47,9 @@ def standardized(collection: Any, client: Any) -> tuple[Any, Any]:
     """The collection with standardised features, and what they were standardised by; one pass over the data."""
     from dataclasses import replace
 
-    import dask
     import numpy as np
 
+    import dask
     from setloss.cli.standardize import Standardizer
 
     names = None if collection.feature_names is None else list(collection.feature_names)
@@ -73,19 +74,17 @@ def _scaled_frame(frame: Any, names: list[str], features: Any) -> Any:
 
 def raise_lost(error: Exception) -> NoReturn:
     """End a command whose cluster is gone."""
-    from setloss.cli.progress import say
-
     say(str(error).replace("checkpoint=", "--checkpoint"))
     raise typer.Exit(LOST) from None
 
 
 def answers(collection: Any, client: Any, task: Any, *shared: Any) -> Iterator[Any]:
     """What a task makes of each partition, in order."""
-    from setloss.dask.collections import parts_of
     from setloss.dask.engines import OnCluster, OneByOne
+    from setloss.dask.partitions import partitions_of
     from setloss.solvers.loop import OutOfReachError
 
-    parts = parts_of(collection.X, *collection.targets).delayed
+    parts = partitions_of(collection.X, *collection.targets).delayed
     engine = OneByOne(parts) if client is None else OnCluster(client, parts)
     try:
         yield from engine.stream(task, *shared)
@@ -95,25 +94,25 @@ def answers(collection: Any, client: Any, task: Any, *shared: Any) -> Iterator[A
         raise_lost(error)
 
 
-def scores_of_part(source: Any, index: int, model: Any) -> tuple[Any, Any]:
+def scores_of_partition(source: Any, index: int, model: Any) -> tuple[Any, Any]:
     """Names of the bags, if any, and scores (n, p)."""
-    from setloss.cli.models import scores_of
+    from setloss.cli.model_files import scores_of
 
     part = source.read()
     return part.groups, scores_of(model, part.X)
 
 
-def losses_of_part(source: Any, index: int, model: Any, losses: dict[str, Any]) -> dict[str, Any]:
+def losses_of_partition(source: Any, index: int, model: Any, losses: dict[str, Any]) -> dict[str, Any]:
     """The losses of every bag, by name."""
     import numpy as np
 
-    from setloss.dask.part import Kind, inspect_part
+    from setloss.dask.partition import Kind, inspect_partition
     from setloss.dask.tasks import judged_elements
 
     part = source.read()
     kind: Kind = "sets" if part.groups is None else "bags"
     known = model.classes_.tolist()
-    strange = set(inspect_part(source, index, kind, False).classes.tolist()) - set(known)
+    strange = set(inspect_partition(source, index, kind, False).classes.tolist()) - set(known)
     if strange:
         raise ValueError(f"partition {index} has the label {strange.pop()!r}; the model knows {known}")
     W = np.hstack([model.coef_, model.intercept_[:, None]])

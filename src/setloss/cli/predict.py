@@ -8,21 +8,22 @@ from typing import Annotated, Any, TextIO
 
 import typer
 
-from setloss.cli.data import DataOptions, check_features
-from setloss.cli.engine import EngineOptions
+from setloss.cli.cluster_options import ClusterOptions
+from setloss.cli.data_options import DataOptions, check_features
 from setloss.cli.errors import InputError
-from setloss.cli.models import check_kind, check_writable, read_model, scores_of
-from setloss.cli.partitions import answers, open_partitions, scores_of_part
-from setloss.cli.spread import spread
+from setloss.cli.model_files import check_kind, read_model, scores_of
+from setloss.cli.option_groups import with_option_groups
+from setloss.cli.output_files import check_writable
+from setloss.cli.partitions import answers, open_partitions, scores_of_partition
 
 SUFFIXES = (".csv", ".npy")
 
 
-@spread
+@with_option_groups
 def predict(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="File written by setloss train.")],
     data: DataOptions,
-    engine: EngineOptions,
+    engine: ClusterOptions,
     out: Annotated[
         Path | None, typer.Option(help="File to write, .csv or .npy.", show_default="CSV on standard output")
     ] = None,
@@ -43,7 +44,7 @@ def predict(
     check_features(examples, data.data, trained, model)
     with engine.client() as client:
         if engine.asked:
-            found = answers(examples, client, scores_of_part, trained)
+            found = answers(examples, client, scores_of_partition, trained)
         else:
             found = iter([(getattr(examples, "groups", None), scores_of(trained, examples.X))])
         pieces = (

@@ -1,25 +1,138 @@
-"""A training run on the terminal: how far the gap is, and Ctrl-C, which stops after the iteration under way."""
+"""Progress of long commands on standard error, and what Ctrl-C does to them.
+
+`WorkProgress` is for commands of many fits, which Ctrl-C ends at once; `TrainingProgress` is for one training run,
+which the first Ctrl-C ends after the iteration under way.
+"""
 
 import math
 import signal
 import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from setloss.solvers import Record
+if TYPE_CHECKING:
+    from setloss.solvers import Record
+
+INTERRUPTED = 130
+"""Exit code after Ctrl-C."""
+
+SECONDS_BETWEEN_LINES = 20.0
+"""Without a terminal, a line is written about so often."""
 
 STOPPING = "stopping after this iteration (Ctrl-C again: at once)"
+
+
+def say(sentence: str) -> None:
+    """One sentence on standard error."""
+    typer.echo(f"setloss: {sentence}", err=True)
+
+
+# ---------------------------------------------------------------- Ctrl-C
+
+
+class Interrupted(BaseException):
+    """Ctrl-C. Not a KeyboardInterrupt, which solvers take as a wish for the best model so far."""
 
 
 class NoModelYetError(Exception):
     """Ctrl-C while candidates are compared: none of them is trained on all the data."""
 
 
-class Watch:
+@contextmanager
+def on_ctrl_c(handler: Callable[[int, FrameType | None], Any]) -> Iterator[None]:
+    """Let Ctrl-C call a handler, unless the process was told to ignore it."""
+    ignored = signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    if ignored or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def raise_interrupted(number: int, frame: FrameType | None) -> NoReturn:
+    """A handler of signals that ends the work at once."""
+    raise Interrupted
+
+
+# ---------------------------------------------------------------- commands of many fits
+
+
+class WorkProgress:
+    """The share of the work that is done, what is under way, and about how long it will take.
+
+    On a terminal this is a bar; elsewhere it is a line every `SECONDS_BETWEEN_LINES` seconds. Ctrl-C raises
+    `Interrupted`.
+    """
+
+    def __init__(self, *, seconds_between_lines: float = SECONDS_BETWEEN_LINES) -> None:
+        self._bar = _bar(BarColumn(bar_width=20), TextColumn("{task.description}", markup=False))
+        self._task = self._bar.add_task("starting", total=1.0)
+        self._seconds_between_lines = seconds_between_lines
+        self._share, self._doing, self._began = 0.0, "starting", time.monotonic()
+        self._finished = threading.Event()
+        self._writer = threading.Thread(target=self._write_lines, daemon=True)
+        self._ctrl_c = on_ctrl_c(raise_interrupted)
+
+    def __enter__(self) -> "WorkProgress":
+        self._began = time.monotonic()
+        self._ctrl_c.__enter__()
+        self._bar.start()
+        self._writer.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._finished.set()
+        self._bar.stop()
+        self._ctrl_c.__exit__(None, None, None)
+
+    def update(self, share: float, doing: str) -> None:
+        """Show a share in [0, 1] and what is under way."""
+        self._share, self._doing = min(max(share, 0.0), 1.0), doing
+        self._bar.update(self._task, completed=self._share, description=self.sentence())
+
+    def announce(self, line: str) -> None:
+        """A line that stays, above the bar."""
+        self._bar.console.print(line, style="dim")
+
+    def sentence(self) -> str:
+        """The state in words, as "42 %, 1:10 gone, about 1:40 left, table1: fold 3"."""
+        gone = time.monotonic() - self._began
+        left = f", about {_clock(gone * (1 - self._share) / self._share)} left" if self._share >= 0.02 else ""
+        return f"{self._share:.0%}, {_clock(gone)} gone{left}, {self._doing}"
+
+    def _write_lines(self) -> None:
+        while not self._finished.wait(self._seconds_between_lines if self._bar.disable else 1.0):
+            if self._bar.disable:
+                say(self.sentence())
+            else:
+                self._bar.update(self._task, description=self.sentence())
+
+
+def _clock(seconds: float) -> str:
+    return f"{int(seconds) // 60}:{int(seconds) % 60:02d}"
+
+
+def _bar(*columns: Any) -> Progress:
+    """A bar on standard error, drawn where that is a terminal."""
+    console = Console(stderr=True, highlight=False, markup=False)
+    silent = not console.is_terminal or console.is_dumb_terminal
+    return Progress(*columns, console=console, transient=True, disable=silent)
+
+
+# ---------------------------------------------------------------- one training run
+
+
+class TrainingProgress:
     """A callback for the solver that draws a bar on a terminal and turns Ctrl-C into an orderly end.
 
     The first Ctrl-C waits for the end of an iteration, where the state of the solver is whole, after which there is
@@ -30,41 +143,32 @@ class Watch:
         self.tol, self.fits = tol, fits
         self.fit, self.asked = 0, False
         self._last, self._first_gap = math.inf, math.nan
-        console = Console(stderr=True, highlight=False)
-        self._bar = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(bar_width=10),
-            TimeElapsedColumn(),
-            console=console,
-            transient=True,
-            disable=not console.is_terminal or console.is_dumb_terminal,
-        )
+        self._bar = _bar(TextColumn("{task.description}"), BarColumn(bar_width=10), TimeElapsedColumn())
         self._task = self._bar.add_task("starting", total=1.0 if tol > 0 else None)
-        self._previous: Any = None
+        self._ctrl_c = on_ctrl_c(self._ask_to_stop)
         self._words = "starting"
 
-    def __enter__(self) -> "Watch":
-        listening = signal.getsignal(signal.SIGINT) is not signal.SIG_IGN
-        if listening and threading.current_thread() is threading.main_thread():
-            self._previous = signal.signal(signal.SIGINT, self._ask)
+    def __enter__(self) -> "TrainingProgress":
+        self._ctrl_c.__enter__()
         self._bar.start()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._bar.stop()
-        if self._previous is not None:
-            signal.signal(signal.SIGINT, self._previous)
+        self._ctrl_c.__exit__(None, None, None)
 
-    def _ask(self, number: int, frame: FrameType | None) -> None:
+    def _ask_to_stop(self, number: int, frame: FrameType | None) -> None:
         if self.asked:
             raise KeyboardInterrupt
         self.asked = True
         self._bar.update(self._task, description=STOPPING)
+        if self._bar.disable:
+            say(STOPPING)
 
-    def __deepcopy__(self, memo: object) -> "Watch":
+    def __deepcopy__(self, memo: object) -> "TrainingProgress":
         return self  # scikit-learn clones estimators with their callbacks, and there is one terminal
 
-    def __call__(self, record: Record) -> None:
+    def __call__(self, record: "Record") -> None:
         """Follow one iteration of one fit."""
         if record.iteration <= self._last:
             self.fit, self._first_gap = self.fit + 1, math.inf
@@ -80,22 +184,17 @@ class Watch:
         so_far = f"iteration {record.iteration}, {record.passes:.0f} passes"
         words = f"{which}{so_far}, gap {gap} (asked: {self.tol:.1e})"
         words = self._words = STOPPING if self.asked else words
-        self._bar.update(self._task, description=words, completed=self._share(record.gap))
+        self._bar.update(self._task, description=words, completed=self._share_of_the_way(record.gap))
 
     def on_partition(self, number: int, count: int) -> None:
         """Say which partition is being read, for a pass over them can take minutes."""
         if not self.asked:
             self._bar.update(self._task, description=f"{self._words}; partition {number} of {count}")
 
-    def _share(self, gap: float) -> float:
+    def _share_of_the_way(self, gap: float) -> float:
         """How much of the way from the first gap to the one asked for is behind us, in orders of magnitude."""
         if not (0 < self.tol < self._first_gap < math.inf):
             return float(gap <= self.tol)
         if gap <= self.tol:
             return 1.0
         return math.log(self._first_gap / gap) / math.log(self._first_gap / self.tol)
-
-
-def say(sentence: str) -> None:
-    """One sentence on standard error."""
-    typer.echo(f"setloss: {sentence}", err=True)

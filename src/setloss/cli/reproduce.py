@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from setloss.cli.errors import InputError
-from setloss.cli.long_work import INTERRUPTED, Interrupted, ctrl_c, make_folder, progress_bar
+from setloss.cli.output_files import make_folder
+from setloss.cli.progress import INTERRUPTED, Interrupted, WorkProgress, say
 
 if TYPE_CHECKING:
     from setloss.reproduction.document import Document
@@ -55,11 +56,10 @@ def reproduce(
     _check_results(out)
     made: list[Document] = []
     try:
-        with ctrl_c():
-            _make_all(wanted, out, Settings(seed, full, data), made, quiet=as_json)
+        _make_all(wanted, out, Settings(seed, full, data), made, quiet=as_json)
     except Interrupted:
         _report(out, made, as_json)
-        typer.echo(f"setloss: interrupted after {len(made)} of {len(wanted)} artefacts; these are in {out}", err=True)
+        say(f"interrupted after {len(made)} of {len(wanted)} artefacts; these are in {out}")
         raise typer.Exit(INTERRUPTED) from None
     _report(out, made, as_json)
 
@@ -93,12 +93,14 @@ def _make_all(
     wanted: tuple[str, ...], out: Path, settings: "Settings", made: "list[Document]", *, quiet: bool
 ) -> None:
     """One artefact after the other; its files and the report are written as soon as it is there."""
-    with progress_bar(counted=True) as bar:
-        task = bar.add_task("starting", total=len(wanted))
-        for number, name in enumerate(wanted):
+    from setloss.reproduction.paper.registry import shares_of_time
 
-            def follow(share: float, doing: str, number: int = number, name: str = name) -> None:
-                bar.update(task, completed=number + min(max(share, 0.0), 1.0), description=f"{name}: {doing}")
+    parts = shares_of_time(wanted, full=settings.full)
+    with WorkProgress() as progress:
+        for name, (start, length) in zip(wanted, parts, strict=True):
+
+            def follow(share: float, doing: str, name: str = name, start: float = start, of: float = length) -> None:
+                progress.update(start + of * min(max(share, 0.0), 1.0), f"{name}: {doing}")
 
             follow(0.0, "starting")
             began = time.perf_counter()
@@ -107,7 +109,7 @@ def _make_all(
             _write(document, settings, seconds, out)
             made.append(document)
             if not quiet:
-                bar.console.print(f"{name}: {seconds:.1f} s", style="dim")
+                progress.announce(f"{name}: {seconds:.1f} s")
 
 
 def _make(name: str, settings: "Settings") -> "Document":
@@ -135,7 +137,7 @@ def _write(document: "Document", settings: "Settings", seconds: float, out: Path
 
 
 def _report(out: Path, made: "list[Document]", as_json: bool) -> None:
-    from setloss.cli.documents import print_document
+    from setloss.cli.json_output import print_document
     from setloss.reproduction.paper.files import read
     from setloss.reproduction.paper.report import write_report
 
@@ -179,9 +181,14 @@ def _print_claims(judged: "tuple[Finding, ...]") -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from setloss.reproduction.paper.evidence import Verdict
+    from setloss.reproduction.paper.evidence import ClaimVerdict
 
-    colours = {Verdict.HOLDS: "green", Verdict.IN_PART: "yellow", Verdict.FAILS: "red", Verdict.OPEN: "dim"}
+    colours = {
+        ClaimVerdict.HOLDS: "green",
+        ClaimVerdict.IN_PART: "yellow",
+        ClaimVerdict.FAILS: "red",
+        ClaimVerdict.OPEN: "dim",
+    }
     grid = Table(box=None, pad_edge=False)
     for name in ("claim", "verdict", "evidence"):
         grid.add_column(name)

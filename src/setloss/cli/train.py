@@ -8,16 +8,15 @@ from typing import Annotated, Any
 
 import typer
 
-from setloss.cli.data import DataOptions
-from setloss.cli.documents import print_document
-from setloss.cli.engine import EngineOptions
+from setloss.cli.cluster_options import ClusterOptions
+from setloss.cli.data_options import DataOptions
 from setloss.cli.errors import InputError
-from setloss.cli.models import check_model_path, write_model
-from setloss.cli.options import LossOptions, TrainingOptions
+from setloss.cli.json_output import print_document
+from setloss.cli.model_files import check_model_path, write_model
+from setloss.cli.option_groups import with_option_groups
 from setloss.cli.partitions import estimator_for, open_partitions, raise_lost, standardized
-from setloss.cli.spread import spread
-
-INTERRUPTED = 130
+from setloss.cli.progress import INTERRUPTED, NoModelYetError, TrainingProgress, say
+from setloss.cli.training_options import LossOptions, TrainingOptions
 
 EPILOG = (
     "Exit codes: 0 fine, also where a limit came before the gap asked for (a sentence on standard error and the "
@@ -27,12 +26,12 @@ EPILOG = (
 )
 
 
-@spread
+@with_option_groups
 def train(
     data: DataOptions,
     loss: LossOptions,
     training: TrainingOptions,
-    engine: EngineOptions,
+    engine: ClusterOptions,
     model: Annotated[Path, typer.Option(help="File to write, .skops.")],
     as_json: Annotated[bool, typer.Option("--json", help="JSON on standard output, nothing else.")] = False,
 ) -> None:
@@ -81,7 +80,7 @@ def _fit(examples: Any, objective: Any, training: TrainingOptions) -> Any:
 
 
 def _fit_partitions(
-    examples: Any, objective: Any, training: TrainingOptions, engine: EngineOptions, client: Any
+    examples: Any, objective: Any, training: TrainingOptions, engine: ClusterOptions, client: Any
 ) -> tuple[Any, Any]:
     """The fitted estimator of data in partitions, and the losses of all bags."""
     if training.cv is not None:
@@ -107,12 +106,11 @@ def _watched(fit: Callable[[Any], Any], training: TrainingOptions) -> Any:
     """The fitted estimator; its objective is known, so there is a model to write."""
     from sklearn.exceptions import ConvergenceWarning
 
-    from setloss.cli.progress import NoModelYetError, Watch, say
     from setloss.decomposition import DecompositionError
     from setloss.solvers.loop import OutOfReachError
 
     try:
-        with Watch(training.tol, training.fits()) as watch, warnings.catch_warnings():
+        with TrainingProgress(training.tol, training.fits()) as watch, warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # said in our own words
             estimator = fit(watch)
     except OutOfReachError as error:
@@ -198,8 +196,6 @@ def _known(value: float) -> float | None:
 
 
 def _say_what_is_missing(document: dict[str, Any], training: TrainingOptions) -> None:
-    from setloss.cli.progress import say
-
     reached = "no certified gap" if document["gap"] is None else f"a relative gap of {document['gap']:.1e}"
     if document["status"] == "interrupted":
         say(f"interrupted after {document['iterations']} iterations; the best model so far has {reached}")

@@ -1,19 +1,26 @@
-"""Past one process: the estimators of setloss on Dask arrays and DataFrames, on a cluster or from disk.
+"""The estimators of setloss on Dask arrays and DataFrames: on a cluster, or partition by partition from disk.
 
-Partitions stay where they are; W goes to them and sums come back. The gap is that of all data together.
+The data stay where they are: the weights W are sent to every partition, and sums come back. The duality gap is that
+of all data together.
 """
 
-from setloss.dask.collection import Collection
 from setloss.dask.errors import ClusterLostError, PartitionError
-from setloss.dask.estimators import BagClassifier, SetClassifier
+from setloss.dask.estimators import DaskBagClassifier, DaskSetClassifier
+from setloss.dask.partitioned_data import PartitionedData
 from setloss.dask.readers import open_data
 from setloss.dask.repartition import repartition_by_group
+
+BagClassifier = DaskBagClassifier
+SetClassifier = DaskSetClassifier
+"""Shorter names, for code that imports the module and not the classes."""
 
 __all__ = [
     "BagClassifier",
     "ClusterLostError",
-    "Collection",
+    "DaskBagClassifier",
+    "DaskSetClassifier",
     "PartitionError",
+    "PartitionedData",
     "SetClassifier",
     "open_data",
     "repartition_by_group",

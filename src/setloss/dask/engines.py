@@ -11,11 +11,10 @@ from typing import Any, Protocol, TypeVar
 from uuid import uuid4
 
 from dask import annotate
-
 from setloss.dask.errors import ClusterLostError, PartitionError
-from setloss.dask.homes import Homes
-from setloss.dask.memory import forget
-from setloss.dask.part import Part
+from setloss.dask.notes import forget
+from setloss.dask.partition import Partition
+from setloss.dask.placement import Placement
 from setloss.typing import Array
 
 T = TypeVar("T")
@@ -58,9 +57,9 @@ class Engine(Protocol):
 class InMemory:
     """A partition that is here."""
 
-    part: Part
+    part: Partition
 
-    def read(self) -> Part:
+    def read(self) -> Partition:
         return self.part
 
 
@@ -70,9 +69,9 @@ class OnDisk:
 
     delayed: Any
     index: int
-    part: Part | None = None
+    part: Partition | None = None
 
-    def read(self) -> Part:
+    def read(self) -> Partition:
         if self.part is None:
             try:
                 self.part = self.delayed.compute(scheduler="synchronous")
@@ -84,8 +83,8 @@ class OnDisk:
 class OneByOne:
     """In this process: each partition is read when its turn comes, if it is needed at all, and dropped after it."""
 
-    def __init__(self, delayed_parts: Sequence[Any], watch: Callable[[int, int], object] | None = None) -> None:
-        self._parts = list(delayed_parts)
+    def __init__(self, delayed_partitions: Sequence[Any], watch: Callable[[int, int], object] | None = None) -> None:
+        self._parts = list(delayed_partitions)
         self._watch = watch
 
     def __len__(self) -> int:
@@ -116,12 +115,12 @@ class OneByOne:
 class OnCluster:
     """On the workers of a Dask client, where the partitions stay; lost ones are read again by Dask."""
 
-    def __init__(self, client: Any, delayed_parts: Sequence[Any]) -> None:
+    def __init__(self, client: Any, delayed_partitions: Sequence[Any]) -> None:
         self.client = client
-        self._homes = Homes(client)
+        self._placement = Placement(client)
         self._address = client.scheduler.address if client.scheduler is not None else "?"
         with self._reaching():
-            self._parts = client.compute(list(delayed_parts))
+            self._parts = client.compute(list(delayed_partitions))
 
     def __len__(self) -> int:
         return len(self._parts)
@@ -165,7 +164,7 @@ class OnCluster:
             except TimeoutError:
                 if future.status == "error":
                     raise
-                if not self._homes.complete():
+                if not self._placement.complete():
                     return None
             except (OSError, RuntimeError) as error:
                 if future.status == "error":  # of the task, not of the way to it
@@ -179,7 +178,7 @@ class OnCluster:
         count, token = len(self._parts), uuid4().hex
         keys = [f"{task.__name__}-{token}-{index}" for index in range(count)]
         arguments = ([task] * count, self._parts, range(count), [common] * count)
-        homes = dict(zip(keys, self._homes.of(self._parts), strict=True))
+        homes = dict(zip(keys, self._placement.of(self._parts), strict=True))
         with annotate(workers=homes.__getitem__):
             return list(self.client.map(_apply, *arguments, key=keys, pure=False))
 
@@ -235,5 +234,5 @@ def _same(shared: Any) -> Any:
     return shared
 
 
-def _apply(task: Callable[..., T], part: Part, index: int, shared: tuple[Any, ...]) -> T:
+def _apply(task: Callable[..., T], part: Partition, index: int, shared: tuple[Any, ...]) -> T:
     return task(InMemory(part), index, *shared)

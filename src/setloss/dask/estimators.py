@@ -9,15 +9,15 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 import setloss.estimators as local
-from setloss.dask.collections import Parts, parts_of, whole_rows
+from setloss.dask.array_or_frame import is_array, is_frame
 from setloss.dask.engines import Engine, OnCluster, OneByOne
-from setloss.dask.kinds import is_array, is_frame
 from setloss.dask.local_steps import LocalSteps
 from setloss.dask.memory_limit import SMALL_PARTITION, check_memory, in_bytes, share_bytes
-from setloss.dask.part import Kind
-from setloss.dask.problem import LINE_STEPS, PartedProblem
-from setloss.dask.survey import Survey, survey
-from setloss.dask.tasks import Spec, losses_of
+from setloss.dask.partition import Kind
+from setloss.dask.partitions import Partitions, partitions_of, whole_rows
+from setloss.dask.problem import LINE_STEPS, PartitionedProblem
+from setloss.dask.summary import Summary, summarize
+from setloss.dask.tasks import FitDescription, losses_of
 from setloss.estimators.base import LinearSetModel
 from setloss.solvers import FEW_PARAMETERS, CuttingPlane
 from setloss.solvers.loop import run
@@ -66,22 +66,22 @@ class DaskModel(LinearSetModel):
 
     # ---------------------------------------------------------------- fitting
 
-    def _fit_parts(self, parts: Parts) -> None:
+    def _fit_partitions(self, partitions: Partitions) -> None:
         loss = self._loss()
         self._check_parameters()
         limits = self._limits()
         if self.solver not in SOLVER_NAMES:
             raise ValueError(f"there is no solver {self.solver!r} on Dask; the names are {', '.join(SOLVER_NAMES)}")
-        engine, fit = self._engine(parts), uuid4().hex
+        engine, fit = self._engine(partitions), uuid4().hex
         try:
-            found = survey(engine, self._kind, hashed=self.checkpoint is not None)
+            found = summarize(engine, self._kind, hashed=self.checkpoint is not None)
             tasks = found.labels or 1 if self._kind == "sets" else 1
             constant = self._constant_of(found)
             described = (fit, self._kind, found.classes[1], loss, self.operator, float(self.scale), float(self.C))
-            spec = Spec(*described, constant, self._seed())
+            spec = FitDescription(*described, constant, self._seed())
             words = repr((self._kind, found.classes.tolist(), loss, self.operator, self.scale, self.C, constant))
             shape = (tasks, found.features + 1)
-            problem = PartedProblem(engine, spec, shape, digest_of(words + "".join(found.digests)))
+            problem = PartitionedProblem(engine, spec, shape, digest_of(words + "".join(found.digests)))
             method = self._method(shape, found, engine)
             solution = run(problem, method, limits, self._warm())
         finally:
@@ -89,27 +89,27 @@ class DaskModel(LinearSetModel):
         self.classes_ = found.classes
         self._flat = found.labels is None
         self.n_features_in_ = found.features
-        if parts.feature_names is not None:
-            self.feature_names_in_ = np.asarray(parts.feature_names, dtype=object)
+        if partitions.feature_names is not None:
+            self.feature_names_in_ = np.asarray(partitions.feature_names, dtype=object)
         self.n_rounds_ = problem.rounds
         self._store(solution, constant)
         self._warn(solution)
 
-    def _engine(self, parts: Parts) -> Engine:
+    def _engine(self, partitions: Partitions) -> Engine:
         client = current_client(self.client)
         if client is None:
             watching = [callback.on_partition for callback in self.callbacks if hasattr(callback, "on_partition")]
-            return OneByOne(parts.delayed, watching[0] if watching else None)
+            return OneByOne(partitions.delayed, watching[0] if watching else None)
         if self.memory is not None:
             raise ValueError("memory= is a bound for this process; the workers of a cluster have their own limits")
-        return OnCluster(client, parts.delayed)
+        return OnCluster(client, partitions.delayed)
 
-    def _constant_of(self, found: Survey) -> float:
+    def _constant_of(self, found: Summary) -> float:
         if not self.fit_intercept:
             return 0.0
         return found.norm if self.intercept_scaling == "auto" else float(self.intercept_scaling)
 
-    def _method(self, shape: tuple[int, int], found: Survey, engine: Engine) -> CuttingPlane:
+    def _method(self, shape: tuple[int, int], found: Summary, engine: Engine) -> CuttingPlane:
         size = shape[0] * shape[1]
         light = share_bytes(size) <= max(found.largest, SMALL_PARTITION)
         steps = self.solver == "frank_wolfe" or (self.solver == "auto" and size > FEW_PARAMETERS and light)
@@ -157,30 +157,30 @@ class DaskModel(LinearSetModel):
         asked += [name for names in named if isinstance(names, list) for name in names]
         return X[[*features, *asked]]
 
-    def _evaluate(self, parts: Parts) -> tuple[Array, Array]:
+    def _evaluate(self, partitions: Partitions) -> tuple[Array, Array]:
         """The losses of all bags, and their weights."""
         check_is_fitted(self)
-        engine = self._engine(parts)
+        engine = self._engine(partitions)
         described = (self._kind, self.classes_[1], self._loss(), self.operator, float(self.scale), float(self.C))
-        spec = Spec("evaluation", *described, 1.0, 0)
+        spec = FitDescription("evaluation", *described, 1.0, 0)
         W = np.hstack([self.coef_, self.intercept_[:, None]])
-        found = survey(engine, self._kind, hashed=False, classes=self.classes_)
+        found = summarize(engine, self._kind, hashed=False, classes=self.classes_)
         if found.features != self.n_features_in_:
             raise ValueError(f"X has {found.features} features and the model was trained on {self.n_features_in_}")
         losses, weights = np.hstack(engine.each(losses_of, spec, W))
         return losses, weights
 
 
-class BagClassifier(DaskModel, local.BagClassifier):
-    """`setloss.BagClassifier` on partitions of whole bags: linear frame classifier for a loss of bags.
+class DaskBagClassifier(DaskModel, local.BagClassifier):
+    """`setloss.estimators.BagClassifier` on partitions of whole bags: linear frame classifier for a loss of bags.
 
         min over w   1/2 |w|^2 + C sum_i weight_i B(y_i1 <w, x_i1>, ..., y_ip <w, x_ip>)
 
     Parameters
     ----------
     loss, operator, scale, C, tol, max_iter, ...
-        Those of `setloss.BagClassifier`. `solver` is "cutting_plane", "frank_wolfe" (cutting planes with dual steps
-        where the data lie, between rounds) or "auto".
+        Those of `setloss.estimators.BagClassifier`. `solver` is "cutting_plane", "frank_wolfe" (cutting planes, with
+        dual steps on every partition between two rounds) or "auto".
     client
         A `distributed.Client`; by default the current one. Without any, the partitions are read one after the other
         in this process: for data beyond memory on one machine.
@@ -190,25 +190,25 @@ class BagClassifier(DaskModel, local.BagClassifier):
     Attributes
     ----------
     coef_, intercept_, classes_, n_iter_, dual_gap_, solution_
-        Those of `setloss.BagClassifier`; the gap is that of all partitions together.
+        Those of `setloss.estimators.BagClassifier`; the gap is that of all partitions together.
     n_rounds_
         How often all partitions were asked for something.
     """
 
     _kind: Kind = "bags"
 
-    def fit(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> BagClassifier:
+    def fit(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> DaskBagClassifier:
         """Train on a dask array or DataFrame of frames.
 
         `y`, `groups` and `sample_weight` are dask arrays or Series with the partitions of X; for a DataFrame also
         names of its columns, which are then no features. A bag lies in one partition; see `repartition_by_group`.
         """
-        self._fit_parts(parts_of(X, y, groups, sample_weight))
+        self._fit_partitions(partitions_of(X, y, groups, sample_weight))
         return self
 
     def losses(self, X: Any, y: Any, groups: Any = None) -> Array:
         """The loss of every bag: partition by partition, inside one in sorted order of the groups."""
-        losses, _ = self._evaluate(parts_of(self._own_columns(X, y, groups), y, groups))
+        losses, _ = self._evaluate(partitions_of(self._own_columns(X, y, groups), y, groups))
         return losses
 
     def score(self, X: Any, y: Any, groups: Any = None) -> float:
@@ -216,29 +216,31 @@ class BagClassifier(DaskModel, local.BagClassifier):
         return 1.0 - float(np.mean(self.losses(X, y, groups)))
 
 
-class SetClassifier(DaskModel, local.SetClassifier):
-    """`setloss.SetClassifier` on partitions of examples: linear multi-label classifier for a loss of label sets.
+class DaskSetClassifier(DaskModel, local.SetClassifier):
+    """`setloss.estimators.SetClassifier` on partitions: a linear multi-label classifier for a loss of label sets.
 
         min over (w^1, ..., w^p)   1/2 sum_j |w^j|^2 + C sum_i weight_i B(y_i1 <w^1, x_i>, ..., y_ip <w^p, x_i>)
 
-    Parameters and attributes are those of `setloss.dask.BagClassifier`.
+    Parameters and attributes are those of `setloss.dask.DaskBagClassifier`.
     """
 
     _kind: Kind = "sets"
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SetClassifier:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> DaskSetClassifier:
         """Train on a dask array or DataFrame of examples; for a DataFrame `y` may be a list of columns."""
-        self._fit_parts(parts_of(X, y, None, sample_weight))
+        self._fit_partitions(partitions_of(X, y, None, sample_weight))
         return self
 
     def losses(self, X: Any, y: Any) -> Array:
         """The loss of every example with a known label."""
-        losses, _ = self._evaluate(parts_of(self._own_columns(X, y), y))
+        losses, _ = self._evaluate(partitions_of(self._own_columns(X, y), y))
         return losses
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """1 - the mean loss over the examples."""
-        losses, weights = self._evaluate(parts_of(self._own_columns(X, y, sample_weight), y, None, sample_weight))
+        losses, weights = self._evaluate(
+            partitions_of(self._own_columns(X, y, sample_weight), y, None, sample_weight)
+        )
         return 1.0 - float(np.average(losses, weights=weights))
 
 

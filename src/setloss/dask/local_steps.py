@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from setloss.dask.blocks import Order
-from setloss.dask.problem import PartedProblem
+from setloss.dask.dual_blocks import LocalRound
+from setloss.dask.problem import PartitionedProblem
 from setloss.solvers import CuttingPlane
 from setloss.solvers.loop import State
 from setloss.solvers.solution import Solution
@@ -42,13 +42,13 @@ class LocalSteps(CuttingPlane):
         state.arrays["ids"] = np.empty(0, dtype=np.int64)
         return state
 
-    def _extend(self, problem: PartedProblem, state: State, where: Any) -> None:
+    def _extend(self, problem: PartitionedProblem, state: State, where: Any) -> None:
         """Add the plane that touches the risk there, and that of the blocks, in one round."""
         arrays = state.arrays
         weights = state.derived.get("weights", np.empty(0))
         planes = len(arrays["planes"])
         target = (weights @ arrays["planes"]).reshape(problem.shape) if planes else state.best
-        order = Order(
+        order = LocalRound(
             state.iteration, target, dict(zip(arrays["ids"].tolist(), weights.tolist(), strict=True)), self.epochs
         )
         offset, plane, dual_offset, dual_plane = problem.cut_and_step(where, order)

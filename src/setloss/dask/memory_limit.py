@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from setloss.dask.survey import Survey
+from setloss.dask.summary import Summary
 
 COPIES = 3
 """A partition as it is read, as rows of numbers, and one more for what reads it."""
@@ -46,7 +46,7 @@ def share_bytes(parameters: int) -> int:
     return 8 * SHARES * parameters
 
 
-def check_memory(memory: int, shape: tuple[int, int], found: Survey, *, steps: bool, asked: bool) -> bool:
+def check_memory(memory: int, shape: tuple[int, int], found: Summary, *, steps: bool, asked: bool) -> bool:
     """Refuse what cannot fit; returns whether dual steps do, which `asked` makes a must."""
     fixed = INTERPRETER + COPIES * found.largest + VECTORS * 8 * shape[0] * shape[1]
     shares = len(found.digests) * share_bytes(shape[0] * shape[1])

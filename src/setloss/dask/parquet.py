@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setloss.archives import DAMAGE
-from setloss.dask.collection import Collection, bytes_of_partitions
+from setloss.dask.partitioned_data import PartitionedData, bytes_of_partitions
 from setloss.dask.repartition import ends_of_partitions, first_repeat, plain
 from setloss.datasets.checks import reason
 from setloss.datasets.columns import Roles, roles_of
@@ -35,7 +35,7 @@ def open_parquet(
     group: str | None,
     label: str | None,
     partition_bytes: int | None,
-) -> Collection:
+) -> PartitionedData:
     """A DataFrame over Parquet files, in partitions of whole bags."""
     import dask.dataframe as dd
 
@@ -53,7 +53,7 @@ def open_parquet(
     meta = _read_rows(ranges[0], roles, single).iloc[:0]
     frame = dd.from_map(_read_rows, ranges, roles=roles, single=single, meta=meta, enforce_metadata=False)
     y: Any = roles.labels[0] if roles.group is not None else list(roles.labels)
-    return Collection(frame, y, roles.group, roles.features, roles.labels)
+    return PartitionedData(frame, y, roles.group, roles.features, roles.labels)
 
 
 def _row_groups(

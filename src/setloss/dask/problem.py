@@ -10,18 +10,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from setloss.dask.blocks import Order, cut_and_step
+from setloss.dask.dual_blocks import LocalRound, cut_and_step
 from setloss.dask.engines import Engine
-from setloss.dask.tasks import Point, Spec, cut_at, risk_along, risk_at
+from setloss.dask.tasks import FitDescription, ParameterPoint, cut_at, risk_along, risk_at
 from setloss.typing import Array
 
 
 @dataclass(eq=False)
-class PartedProblem:
+class PartitionedProblem:
     """Partitions behind an engine, what they share, and the number of rounds so far."""
 
     engine: Engine = field(repr=False)
-    spec: Spec = field(repr=False)
+    spec: FitDescription = field(repr=False)
     shape: tuple[int, int]
     digest: str
     rounds: int = 0
@@ -33,13 +33,13 @@ class PartedProblem:
 
     def place(self, parameters: Array) -> RemotePlace:
         """A point; nothing is asked for yet."""
-        return RemotePlace(self, Point(parameters))
+        return RemotePlace(self, ParameterPoint(parameters))
 
     def line(self, start: RemotePlace, target: Array) -> RemoteLine:
         """The way from a place to other parameters; nothing is asked for yet."""
-        return RemoteLine(self, start.point, Point(target))
+        return RemoteLine(self, start.point, ParameterPoint(target))
 
-    def cut_and_step(self, where: RemotePlace, order: Order) -> tuple[float, Array, float, Array]:
+    def cut_and_step(self, where: RemotePlace, order: LocalRound) -> tuple[float, Array, float, Array]:
         """The plane that touches the risk there, and the one of dual steps where the data lie; one round."""
         self.rounds += 1
         offset, plane, dual_offset, dual_plane = self.engine.total(cut_and_step, self.spec, where.point, order)
@@ -50,8 +50,8 @@ class PartedProblem:
 class RemotePlace:
     """A point where the risk can be asked for."""
 
-    problem: PartedProblem
-    point: Point
+    problem: PartitionedProblem
+    point: ParameterPoint
 
     @property
     def parameters(self) -> Array:
@@ -71,9 +71,9 @@ class RemotePlace:
 class RemoteLine:
     """A line whose points are asked for in one round with those that bisection may want next."""
 
-    problem: PartedProblem
-    start: Point
-    end: Point
+    problem: PartitionedProblem
+    start: ParameterPoint
+    end: ParameterPoint
     known: dict[float, tuple[float, float]] = field(default_factory=dict)
 
     def at(self, length: float) -> tuple[float, float]:
@@ -89,7 +89,7 @@ class RemoteLine:
         if length in (0.0, 1.0):
             return RemotePlace(self.problem, self.end if length else self.start)
         start, end = self.start.parameters, self.end.parameters
-        point = Point(start + length * (end - start), (self.start.name, self.end.name, length))
+        point = ParameterPoint(start + length * (end - start), (self.start.name, self.end.name, length))
         return RemotePlace(self.problem, point)
 
 

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from setloss.archives import DAMAGE
-from setloss.dask.collection import Collection, bytes_of_partitions
-from setloss.dask.mapped import RowsOnDisk
 from setloss.dask.parquet import open_parquet
+from setloss.dask.partitioned_data import PartitionedData, bytes_of_partitions
 from setloss.dask.repartition import bag_ends, chunks_between
+from setloss.dask.rows_on_disk import RowsOnDisk
 from setloss.datasets.checks import reason
 from setloss.datasets.data import DatasetError
 
@@ -30,7 +30,7 @@ def open_data(
     group: str | None = None,
     label: str | None = None,
     partition_bytes: int | None = None,
-) -> Collection:
+) -> PartitionedData:
     """Tracks or label sets on disk, not read yet.
 
     Parameters
@@ -90,7 +90,7 @@ def _zarr_arrays(folder: Path) -> dict[str, Any]:
     return found
 
 
-def _open_arrays(folder: Path, arrays: dict[str, Any], partition_bytes: int | None) -> Collection:
+def _open_arrays(folder: Path, arrays: dict[str, Any], partition_bytes: int | None) -> PartitionedData:
     import dask.array as da
 
     for name in ("X", "y"):
@@ -120,4 +120,4 @@ def _open_arrays(folder: Path, arrays: dict[str, Any], partition_bytes: int | No
     rows = X.array(chunks) if isinstance(X, RowsOnDisk) else da.from_zarr(X).rechunk((chunks, -1))
     y = np.asarray(arrays["y"][:])
     lazy = [da.from_array(column, chunks=(chunks, *column.shape[1:])) for column in (y, groups) if column is not None]
-    return Collection(rows, *lazy)
+    return PartitionedData(rows, *lazy)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from setloss.dask.kinds import is_array, is_frame
+from setloss.arguments import is_whole_number
+from setloss.dask.array_or_frame import is_array, is_frame
 
 ROWS_BYTES = 128_000_000
 """Partitions of arrays aim at so many bytes of X."""
@@ -33,10 +33,10 @@ def repartition_by_group(X: Any, *columns: Any, groups: Any, npartitions: int | 
     -------
     The DataFrame; or the arrays X, columns... and groups, as a tuple.
     """
-    if npartitions is not None and (not isinstance(npartitions, Integral) or npartitions < 1):
+    if npartitions is not None and not is_whole_number(npartitions, 1):
         raise ValueError(f"npartitions is a whole number, at least 1; got {npartitions!r}")
     if is_frame(X):
-        if columns or not isinstance(groups, str) or groups not in X.columns:
+        if columns or not _names_column(groups, X):
             raise ValueError(
                 "a DataFrame brings its own columns: give groups= as the name of one of them, nothing else"
             )
@@ -50,6 +50,10 @@ def repartition_by_group(X: Any, *columns: Any, groups: Any, npartitions: int | 
         npartitions = -(-X.nbytes // ROWS_BYTES)
     chunks = whole_bag_chunks(names, npartitions)
     return tuple(_cut(array, chunks) for array in (X, *columns, names))
+
+
+def _names_column(groups: object, X: Any) -> bool:
+    return isinstance(groups, str) and groups in X.columns
 
 
 def whole_bag_chunks(names: NDArray[Any], npartitions: int) -> tuple[int, ...]:

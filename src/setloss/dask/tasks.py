@@ -13,8 +13,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from setloss.dask.memory import Notes, notes_on
-from setloss.dask.part import Kind, Part
+from setloss.dask.notes import Notes, notes_on
+from setloss.dask.partition import Kind, Partition
 from setloss.estimators.elements import Elements
 from setloss.losses import Loss
 from setloss.operators.names import Operator
@@ -27,7 +27,7 @@ MARGINS_KEPT = 3
 
 
 @dataclass(frozen=True, eq=False)
-class Spec:
+class FitDescription:
     """What all partitions of a fit share."""
 
     fit: str
@@ -42,7 +42,7 @@ class Spec:
 
 
 @dataclass(frozen=True, eq=False)
-class Point:
+class ParameterPoint:
     """Parameters W, and of which two other points it is the mixture (1 - share) a + share b, if of any."""
 
     parameters: Array
@@ -54,20 +54,20 @@ class Point:
         return digest_of("point", self.parameters)
 
 
-class Source(Protocol):
+class PartitionSource(Protocol):
     """A partition that may have to be read first."""
 
-    def read(self) -> Part:
+    def read(self) -> Partition:
         """The data, kept by whoever asks."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
-class Share:
+class PartitionProblem:
     """The part of a fit that is one partition: its problem without the rows of X, and what was noted of it."""
 
-    source: Source
-    spec: Spec
+    source: PartitionSource
+    spec: FitDescription
     notes: Notes
     bare: Problem
 
@@ -76,7 +76,7 @@ class Share:
         """The training problem of the partition alone; reads it."""
         return replace(self.bare, design=Design.of(self.source.read().X, self.spec.constant))
 
-    def margins(self, point: Point) -> Array:
+    def margins(self, point: ParameterPoint) -> Array:
         """Those noted, or mixed from noted ones, or one pass over X."""
         with self.notes.lock:
             known: dict[str, Array] = self.notes.setdefault("margins", {})
@@ -90,7 +90,7 @@ class Share:
             return known[point.name]
 
 
-def share_of(source: Source, index: int, spec: Spec) -> Share:
+def problem_of(source: PartitionSource, index: int, spec: FitDescription) -> PartitionProblem:
     """The share of a partition; its surrogates are made once in a process."""
     notes = notes_on(spec.fit, index)
     with notes.lock:
@@ -99,20 +99,25 @@ def share_of(source: Source, index: int, spec: Spec) -> Share:
             nothing = np.empty((0, part.X.shape[1]), dtype=part.X.dtype)
             arguments = (spec.constant, spec.loss, spec.operator, spec.scale, spec.C)
             notes["problem"] = part.elements(spec.kind, spec.positive).problem(nothing, *arguments)
-    return Share(source, spec, notes, notes["problem"])
+    return PartitionProblem(source, spec, notes, notes["problem"])
 
 
-def risk_at(source: Source, index: int, spec: Spec, point: Point) -> tuple[Array]:
+def risk_at(source: PartitionSource, index: int, spec: FitDescription, point: ParameterPoint) -> tuple[Array]:
     """The share of R(W)."""
-    share = share_of(source, index, spec)
+    share = problem_of(source, index, spec)
     return (np.asarray(share.bare.costs @ share.bare.cuts(share.margins(point)).values),)
 
 
 def risk_along(
-    source: Source, index: int, spec: Spec, start: Point, end: Point, lengths: tuple[float, ...]
+    source: PartitionSource,
+    index: int,
+    spec: FitDescription,
+    start: ParameterPoint,
+    end: ParameterPoint,
+    lengths: tuple[float, ...],
 ) -> tuple[Array]:
     """The shares of R and of its slope at points of a line; the slopes come second."""
-    share = share_of(source, index, spec)
+    share = problem_of(source, index, spec)
     bare, first, way = share.bare, share.margins(start), share.margins(end) - share.margins(start)
     found = np.empty((2, len(lengths)))
     for k, length in enumerate(lengths):
@@ -121,14 +126,14 @@ def risk_along(
     return (found,)
 
 
-def cut_at(source: Source, index: int, spec: Spec, point: Point) -> tuple[Array, Array]:
+def cut_at(source: PartitionSource, index: int, spec: FitDescription, point: ParameterPoint) -> tuple[Array, Array]:
     """The shares of offset and slope of the plane that touches R at a point."""
-    share = share_of(source, index, spec)
+    share = problem_of(source, index, spec)
     cuts = share.bare.cuts(share.margins(point))
     return np.asarray(share.bare.costs @ cuts.offsets), share.problem.parameters(np.asarray(cuts.slopes))
 
 
-def losses_of(source: Source, index: int, spec: Spec, parameters: Array) -> NDArray[np.float64]:
+def losses_of(source: PartitionSource, index: int, spec: FitDescription, parameters: Array) -> NDArray[np.float64]:
     """The loss of every bag under the scores of the parameters, and below it the weight of the bag."""
     part = source.read()
     elements, predicted, groups = judged_elements(part, spec.kind, spec.positive, parameters, spec.constant)
@@ -138,7 +143,7 @@ def losses_of(source: Source, index: int, spec: Spec, parameters: Array) -> NDAr
 
 
 def judged_elements(
-    part: Part, kind: Kind, positive: Any, parameters: Array, constant: float
+    part: Partition, kind: Kind, positive: Any, parameters: Array, constant: float
 ) -> tuple[Elements, NDArray[np.bool_], NDArray[np.intp]]:
     """The elements of all bags whatever their weight, whether each is predicted positive, and the bag it is in."""
     from setloss.solvers.kernels import all_margins

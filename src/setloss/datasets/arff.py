@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from setloss.datasets.arff_table import Attribute, Table, read_header, read_rows
+from setloss.datasets.arff_table import ArffTable, Attribute, read_header, read_rows
 from setloss.datasets.checks import (
     as_zero_one,
     existing_file,
@@ -96,7 +96,7 @@ def _label_columns(
     return chosen
 
 
-def _features(table: Table, labels: frozenset[int]) -> tuple[Any, tuple[str, ...]]:
+def _features(table: ArffTable, labels: frozenset[int]) -> tuple[Any, tuple[str, ...]]:
     kept = [j for j in range(len(table.attributes)) if j not in labels]
     _require_room_for_values(table, [table.attributes[j] for j in kept])
     names = tuple(name for j in kept for name in _feature_names(table.attributes[j]))
@@ -117,7 +117,7 @@ def _feature_names(attribute: Attribute) -> tuple[str, ...]:
     return tuple(f"{attribute.name}={value}" for value in attribute.values)
 
 
-def _feature_columns(table: Table, j: int) -> Any:
+def _feature_columns(table: ArffTable, j: int) -> Any:
     attribute = table.attributes[j]
     if attribute.values is None or attribute.is_number:
         return table.columns([j])
@@ -127,7 +127,7 @@ def _feature_columns(table: Table, j: int) -> Any:
     return codes == np.arange(len(attribute.values))
 
 
-def _require_room_for_values(table: Table, features: Sequence[Attribute]) -> None:
+def _require_room_for_values(table: ArffTable, features: Sequence[Attribute]) -> None:
     """Refuse nominal attributes whose 0/1 columns, one per declared value, would not fit beside each other."""
     nominal = [a for a in features if a.values is not None and not set(a.values) <= {"0", "1"}]
     columns = sum(len(a.values or ()) for a in nominal)

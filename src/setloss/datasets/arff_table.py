@@ -54,7 +54,7 @@ class Attribute:
 
 
 @dataclass(frozen=True)
-class Table:
+class ArffTable:
     """The rows of a file as codes, dense or CSC, and the line of every row."""
 
     path: Path
@@ -125,7 +125,7 @@ def _declared(place: str, line: str) -> Attribute:
 
 def read_rows(
     path: Path, lines: Iterator[tuple[int, str]], attributes: tuple[Attribute, ...], labels: Sequence[int]
-) -> Table:
+) -> ArffTable:
     """The rows after @data; a missing value is allowed in the columns `labels` only."""
     rows = _Rows(path, attributes, frozenset(labels))
     for number, line in lines:
@@ -134,7 +134,7 @@ def read_rows(
             rows.add(number, text)
     if not rows.lines:
         raise DatasetError(f"{path} has no rows after @data; the file may be truncated")
-    return Table(path, attributes, rows.matrix(), rows.lines)
+    return ArffTable(path, attributes, rows.matrix(), rows.lines)
 
 
 class _Rows:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length, column_or_1d
 
+from setloss.arguments import is_missing
 from setloss.estimators.base import LinearSetModel, two_classes
 from setloss.estimators.elements import elements_of_frames
 from setloss.typing import Array
@@ -36,7 +37,7 @@ class BagClassifier(LinearSetModel):
         check_consistent_length(X, y)
         if y.dtype.kind == "f" and not np.all(np.isfinite(y)):
             raise ValueError(f"y contains NaN or inf at frame {int(np.argmin(np.isfinite(y)))}")
-        if y.dtype == object and any(label is None or label != label for label in y.tolist()):
+        if y.dtype == object and any(is_missing(label) for label in y.tolist()):
             raise ValueError("y has missing labels; leave those frames out")
         self.classes_, positive = two_classes(y)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)

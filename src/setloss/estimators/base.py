@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
@@ -13,6 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, check_random_state, validate_data
 
+from setloss.arguments import is_positive_number
 from setloss.estimators.elements import Elements, check_features, squared_norms
 from setloss.losses import Loss, loss_named
 from setloss.operators.names import Operator
@@ -38,6 +38,7 @@ class LinearSetModel(ClassifierMixin, BaseEstimator):
         intercept_scaling: float | Literal["auto"] = "auto",
         warm_start: bool = False,
         checkpoint: str | None = None,
+        checkpoint_seconds: float = 30.0,
         random_state: Any = None,
         verbose: int = 0,
         callbacks: Sequence[Any] = (),
@@ -54,6 +55,7 @@ class LinearSetModel(ClassifierMixin, BaseEstimator):
         self.intercept_scaling = intercept_scaling
         self.warm_start = warm_start
         self.checkpoint = checkpoint
+        self.checkpoint_seconds = checkpoint_seconds
         self.random_state = random_state
         self.verbose = verbose
         self.callbacks = callbacks
@@ -70,10 +72,10 @@ class LinearSetModel(ClassifierMixin, BaseEstimator):
     def _check_parameters(self) -> None:
         if not (np.isfinite(self.C) and self.C > 0):
             raise ValueError(f"C must be a positive number; got {self.C}")
-        if not (isinstance(self.scale, Real) and np.isfinite(float(self.scale)) and self.scale > 0):
+        if not is_positive_number(self.scale):
             raise ValueError(f"the scale c must be a positive number; got {self.scale!r}")
         constant = self.intercept_scaling
-        if constant != "auto" and not (isinstance(constant, Real) and 0 < float(constant) < np.inf):
+        if constant != "auto" and not is_positive_number(constant):
             raise ValueError(f'intercept_scaling must be a positive number or "auto"; got {constant!r}')
 
     def _constant(self, X: Any, weights: Array) -> float:
@@ -88,7 +90,8 @@ class LinearSetModel(ClassifierMixin, BaseEstimator):
         from setloss.estimators.progress import report_to_log
 
         callbacks = [*self.callbacks, *([report_to_log] if self.verbose else [])]
-        return Limits(self.tol, self.max_iter, self.max_time, tuple(callbacks), self.checkpoint)
+        limits = (self.tol, self.max_iter, self.max_time, tuple(callbacks))
+        return Limits(*limits, self.checkpoint, self.checkpoint_seconds)
 
     def _fit(self, X: Any, elements: Elements, loss: Loss) -> None:
         """Train on checked data."""

@@ -7,7 +7,6 @@ not know, it refuses.
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -20,12 +19,13 @@ from setloss.archives import DAMAGE, ArchiveError, array_header, open_archive, r
 from setloss.estimators.bags import BagClassifier
 from setloss.estimators.base import LinearSetModel
 from setloss.estimators.sets import SetClassifier
+from setloss.files import not_a_file, replacing
 from setloss.operators.names import OPERATOR_NAMES
 
 FORMAT = "setloss-model-1"
 _MODELS: dict[str, type[LinearSetModel]] = {"SetClassifier": SetClassifier, "BagClassifier": BagClassifier}
 _LOSSES = ("Dice", "Jaccard", "Tversky", "FBeta", "Hamming", "CostCurve")
-_FORGOTTEN = ("callbacks", "checkpoint", "random_state", "warm_start")
+_FORGOTTEN = ("callbacks", "checkpoint", "checkpoint_seconds", "random_state", "warm_start")
 
 
 _NODES = ("DictNode", "JsonNode", "ListNode", "NdArrayNode", "TupleNode", "TypeNode")
@@ -48,8 +48,9 @@ def save(model: LinearSetModel, path: str | Path) -> None:
     target = Path(path)
     if not target.parent.is_dir():
         raise ModelFileError(f"the folder of {target} does not exist; create it first")
-    if target.is_dir():
-        raise ModelFileError(f"{target} is a folder; give the name of a file")
+    wrong = not_a_file(target)
+    if wrong is not None:
+        raise ModelFileError(f"{target} is {wrong}; give the name of a file")
     known = {name: getattr(model, name) for name in _MODELS[kind]().get_params() if hasattr(model, name)}
     known |= {"C": getattr(model, "C_", known.get("C")), "operator": getattr(model, "operator_", model.operator)}
     parameters = {name: _plain(name, value) for name, value in known.items() if name not in (*_FORGOTTEN, "loss")}
@@ -67,12 +68,8 @@ def save(model: LinearSetModel, path: str | Path) -> None:
     arrays = {"coef": model.coef_, "intercept": model.intercept_, "classes": np.asarray(model.classes_)}
     if hasattr(model, "feature_names_in_"):
         arrays["feature_names"] = np.asarray(model.feature_names_in_, dtype=str)
-    temporary = target.with_name(f"{target.name}.{os.getpid()}.tmp")
-    try:
-        dump({"header": json.dumps(header), **arrays}, temporary)
-        temporary.replace(target)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with replacing(target) as file:
+        dump({"header": json.dumps(header), **arrays}, file)
 
 
 def load(path: str | Path) -> Any:
@@ -81,7 +78,10 @@ def load(path: str | Path) -> Any:
     from skops.io import load as read
 
     source = Path(path)
-    if not source.is_file():
+    wrong = not_a_file(source)
+    if wrong is not None:
+        raise ModelFileError(f"{source} is {wrong}; give the name of a model file")
+    if not source.exists():
         raise ModelFileError(f"there is no model file {source}")
     try:
         _judge(source)

@@ -41,8 +41,9 @@ class SetClassifier(LinearSetModel):
         the root mean squared norm of the rows of X, so that it weighs as much as all features together.
     warm_start
         Start from the last solution.
-    checkpoint
-        A file to write the state of the solver to, and to resume from.
+    checkpoint, checkpoint_seconds
+        A file to write the state of the solver to, and to resume from, and how often at most; the end is written in
+        any case. A write that fails is a `CheckpointWarning`.
     random_state, verbose, callbacks
         Seed of the visiting order; ``verbose=1`` logs every iteration; callbacks get a `Record` each.
 

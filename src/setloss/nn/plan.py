@@ -84,9 +84,13 @@ def make_plan(loss: Loss, operator: str, scale: Scale) -> Plan:
     return plan
 
 
+def _is_scale(scale: object) -> bool:
+    return isinstance(scale, int | float) and 0 < scale < float("inf")
+
+
 def plan_number(loss: Loss | str, operator: str, scale: Scale) -> int:
     """The number of a plan; a constant while `torch.compile` traces."""
-    if scale != "mean" and (not isinstance(scale, int | float) or not 0 < scale < float("inf")):
+    if scale != "mean" and not _is_scale(scale):
         raise ValueError(f'the scale c must be a positive number or "mean"; got {scale!r}')
     # As text, since the compiler makes a variable of a number that changes from call to call.
     number: int = _constant_number(loss, operator, "mean" if scale == "mean" else float(scale).hex())

@@ -131,7 +131,7 @@ def _labelled(target: Tensor, ignore_index: int) -> Tensor | None:
     return target != ignore_index if low <= ignore_index <= high else None
 
 
-def _mask(mask: Tensor, target: Tensor, channels: bool) -> Tensor:
+def _mask(mask: object, target: Tensor, channels: bool) -> Tensor:
     """The mask for every entry of the target; one with a dimension less has no channels and is for all of them."""
     if not isinstance(mask, Tensor) or mask.dtype != torch.bool:
         found = mask.dtype if isinstance(mask, Tensor) else type(mask).__name__

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Real
 
 import numpy as np
 
+from setloss.arguments import is_positive_number
 from setloss.operators.cut import Cut, OrderedMargins, Surrogate
 from setloss.operators.search import (
     Found,
@@ -30,7 +30,7 @@ class Rescaling(Surrogate):
 
     def __post_init__(self) -> None:
         name = type(self).__name__
-        if not (isinstance(self.scale, Real) and np.isfinite(float(self.scale)) and self.scale > 0):
+        if not is_positive_number(self.scale):
             raise ValueError(f"{name}: the scale c must be a positive number; got {self.scale}")
         if self.search not in ("exact", "enumerate", "greedy", "one-pass"):
             raise ValueError(f'{name}: search is "exact", "enumerate", "greedy" or "one-pass"; got {self.search!r}')

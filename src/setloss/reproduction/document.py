@@ -22,7 +22,7 @@ def cell_text(cell: Cell) -> str:
 
 
 @dataclass(frozen=True)
-class Table:
+class ResultTable:
     """Rows under column names; `note` says what a reader needs to trust it, `best` which cells to set in bold."""
 
     title: str
@@ -66,7 +66,7 @@ class Document:
 
     name: str
     title: str
-    tables: tuple[Table, ...] = ()
+    tables: tuple[ResultTable, ...] = ()
     figures: tuple[Figure, ...] = ()
     numbers: dict[str, Any] = field(default_factory=dict)
 

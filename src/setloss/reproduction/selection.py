@@ -14,7 +14,7 @@ from sklearn.model_selection import KFold
 from sklearn.utils.validation import check_is_fitted
 
 from setloss.reproduction.criteria import of_examples
-from setloss.reproduction.label_sets.rules import Rule, Sets, Sign
+from setloss.reproduction.label_sets.rules import DecisionRule, Sets, Sign
 from setloss.typing import Array
 
 GRID = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1e3, 3e3, 1e4)
@@ -54,7 +54,7 @@ class ChosenLabelSets(ClassifierMixin, BaseEstimator):
     def __init__(
         self,
         scorers: Sequence[Any],
-        rule: Rule = Sign(),  # noqa: B008 (frozen)
+        rule: DecisionRule = Sign(),  # noqa: B008 (frozen)
         *,
         Cs: Sequence[float] = GRID,
         folds: int = 5,

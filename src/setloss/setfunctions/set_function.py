@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from setloss.arguments import is_whole_number
 from setloss.setfunctions.counts import MAX_CELLS, CountFunction, Oracle, Refined, Table, added, scaled
 from setloss.typing import Array, Shape
 
@@ -99,7 +100,7 @@ class SetFunction:
         The callable takes a frozenset of elements; with ``vectorized=True`` it takes a boolean array
         ``(2^p, p)``, one row per subset, and returns 2^p values.
         """
-        if not isinstance(p, Integral) or not 0 < p <= MAX_CALLABLE_ELEMENTS:
+        if not is_whole_number(p, 1, MAX_CALLABLE_ELEMENTS):
             raise ValueError(
                 f"from_callable evaluates all 2^p subsets and takes 1 <= p <= {MAX_CALLABLE_ELEMENTS}; got "
                 f"p = {p}. Describe the function by counts (from_table), or use SetFunction.oracle and name "

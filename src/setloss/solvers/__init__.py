@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from setloss.solvers.checkpoint import CheckpointError
+from setloss.solvers.checkpoint import CheckpointError, CheckpointWarning
 from setloss.solvers.cutting_plane import CuttingPlane
 from setloss.solvers.frank_wolfe import FrankWolfe
 from setloss.solvers.loop import Limits, Method, run
@@ -20,6 +20,7 @@ from setloss.solvers.subgradient import Subgradient
 
 __all__ = [
     "CheckpointError",
+    "CheckpointWarning",
     "CuttingPlane",
     "Design",
     "FrankWolfe",

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 import os
-from dataclasses import dataclass
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setloss.archives import DAMAGE, ArchiveError, array_header, open_archive, read_array
+from setloss.files import BusyFileError, not_a_file, only_writer, replacing
 
 if TYPE_CHECKING:
     from setloss.solvers.loop import State, Trainable
@@ -25,13 +30,18 @@ class CheckpointError(ValueError):
     """A checkpoint file that cannot be used; the message says why and what to do."""
 
 
-@dataclass(frozen=True)
+class CheckpointWarning(UserWarning):
+    """A checkpoint could not be written; training goes on, and the one before stays."""
+
+
+@dataclass
 class Checkpoint:
     """A file and the fingerprint of the problem and method it belongs to; without a path it does nothing."""
 
     path: Path | None
     fingerprint: str
     bags: int = 0
+    failed: bool = field(default=False, init=False)
 
     @classmethod
     def at(cls, path: str | Path | None, problem: Trainable, method: str) -> Checkpoint:
@@ -39,8 +49,9 @@ class Checkpoint:
         if path is None:
             return cls(None, "")
         target = Path(path)
-        if target.is_dir():
-            raise CheckpointError(f"the checkpoint {target} is a folder; give the name of a file")
+        wrong = not_a_file(target)
+        if wrong is not None:
+            raise CheckpointError(f"the checkpoint {target} is {wrong}; give the name of a file")
         if not target.parent.is_dir():
             raise CheckpointError(f"the folder of the checkpoint {target} does not exist; create it first")
         if not os.access(target.parent, os.W_OK | os.X_OK):
@@ -49,6 +60,20 @@ class Checkpoint:
             )
         bags = 0 if problem.surrogate is None else len(problem.surrogate.bags)
         return cls(target, f"{method}:{problem.fingerprint()}", bags)
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Keep other runs away from the file, or say that one of them is already writing it."""
+        if self.path is None:
+            yield
+            return
+        try:
+            with only_writer(self.path):
+                yield
+        except BusyFileError:
+            raise CheckpointError(
+                f"another run is writing the checkpoint {self.path}; wait for its end, or give each a path of its own"
+            ) from None
 
     def restore(self, state: State) -> float:
         """Bring `state` to where the file says, if there is one; returns the seconds spent before."""
@@ -74,21 +99,27 @@ class Checkpoint:
         return float(header["seconds"])
 
     def write(self, state: State, seconds: float) -> None:
-        """Replace the file in one step: a crash leaves the old one or the new one, never half of either."""
+        """Replace the file in one step; where that fails, warn once and leave the old one: the work is worth more."""
         if self.path is None:
             return
         header: dict[str, Any] = {"format": FORMAT, "fingerprint": self.fingerprint, "seconds": seconds}
         header |= {name: getattr(state, name) for name in _NUMBERS}
         arrays: dict[str, Any] = {"header": np.array(json.dumps(header)), "best": state.best, **state.arrays}
-        temporary = self.path.with_name(f"{self.path.name}.{os.getpid()}.tmp")
         try:
-            with temporary.open("wb") as file:
+            with replacing(self.path) as file:
                 np.savez(file, **arrays)
-                file.flush()
-                os.fsync(file.fileno())
-            temporary.replace(self.path)
-        finally:
-            temporary.unlink(missing_ok=True)
+        except OSError as error:
+            self._warn_once(error)
+
+    def _warn_once(self, error: OSError) -> None:
+        if not self.failed:
+            self.failed = True
+            warnings.warn(
+                f"the checkpoint {self.path} cannot be written ({error.strerror or error}); training goes on and the "
+                "file of before is kept. This is said once; later checkpoints are tried all the same.",
+                CheckpointWarning,
+                stacklevel=4,
+            )
 
     def _read(self, path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
         try:
@@ -101,7 +132,7 @@ class Checkpoint:
             if header.get("format") != FORMAT:
                 raise ArchiveError(f"has the format {str(header.get('format'))[:40]!r} and not {FORMAT!r}")
             for name in ("seconds", *_NUMBERS):
-                if not _is_number(header.get(name)):
+                if not _is_possible(name, header.get(name)):
                     raise ArchiveError(f"has {str(header.get(name))[:40]!r} for {name} in its header")
             return header, arrays
         except ArchiveError as error:
@@ -114,9 +145,15 @@ class Checkpoint:
         )
 
 
-def _is_number(value: object) -> bool:
-    """Whether a field of the header is a number; the values of both objectives may be infinite, but not NaN."""
-    return isinstance(value, int | float) and value == value
+def _is_possible(name: str, value: object) -> bool:
+    """Whether a field of the header is one that a run can have: objectives may be infinite, counts are not."""
+    if name == "exact":
+        return isinstance(value, bool)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    if name == "iteration":
+        return isinstance(value, int) and 0 <= value < 2**63
+    return not math.isnan(value) if name in ("primal", "dual") else 0 <= value < math.inf
 
 
 def _misfit(found: dict[str, Any], expected: dict[str, Any], bags: int) -> str:

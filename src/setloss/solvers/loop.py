@@ -109,12 +109,19 @@ class Limits:
             raise ValueError(f"max_iter must be at least 1; got {self.max_iter}")
         if self.max_time is not None and not self.max_time > 0:
             raise ValueError(f"max_time is in seconds and positive; got {self.max_time}")
+        if not self.checkpoint_seconds >= 0:
+            raise ValueError(f"checkpoint_seconds is in seconds, at least 0; got {self.checkpoint_seconds}")
 
 
 def run(problem: P, method: Method[P], limits: Limits, warm: Solution | None = None) -> Solution:
     """Iterate until a limit is reached; Ctrl-C returns the best solution so far."""
-    clock = time.perf_counter
     saved = Checkpoint.at(limits.checkpoint, problem, method.name)
+    with saved.alone():
+        return _run(problem, method, limits, warm, saved)
+
+
+def _run(problem: P, method: Method[P], limits: Limits, warm: Solution | None, saved: Checkpoint) -> Solution:
+    clock = time.perf_counter
     state = method.start(problem, warm)
     spent = saved.restore(state)
     history: list[Record] = []

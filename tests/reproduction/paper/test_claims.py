@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from setloss.reproduction.paper.claims import EMPIRICAL, THEORY, findings
-from setloss.reproduction.paper.evidence import Comparison, Point, Verdict, sentence, weigh
+from setloss.reproduction.paper.evidence import ClaimTest, ClaimVerdict, Comparison, sentence, weigh
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 FOLDS = np.array([0.00, 0.01, -0.01, 0.02, -0.02])
 """Differences between folds, common to all methods."""
 
@@ -109,7 +109,7 @@ def test_convergence(first, second, verdict):
 
 def test_convergence_is_open_where_the_hinge_never_gets_there():
     iterations = {"faces": {"curve1": gaps(bd=3, hinge=None)}}
-    assert judged({"figure5": {"iterations": iterations}}, "converge").verdict is Verdict.OPEN
+    assert judged({"figure5": {"iterations": iterations}}, "converge").verdict is ClaimVerdict.OPEN
 
 
 @pytest.mark.parametrize(
@@ -129,8 +129,8 @@ def test_dice_is_neither(less, more, verdict):
 
 def test_without_tables_nothing_empirical_is_decided():
     found = findings({})
-    assert {one.verdict for one in found[: len(EMPIRICAL)]} == {Verdict.OPEN}
-    assert all(one.verdict is not Verdict.OPEN for one in found[len(EMPIRICAL) :])
+    assert {one.verdict for one in found[: len(EMPIRICAL)]} == {ClaimVerdict.OPEN}
+    assert all(one.verdict is not ClaimVerdict.OPEN for one in found[len(EMPIRICAL) :])
 
 
 def test_a_method_that_was_not_run_is_not_compared():
@@ -173,9 +173,9 @@ def test_unpaired_losses_are_refused():
 
 
 def test_points_are_weighed():
-    yes, no = Point("here", True, ""), Point("there", False, "")
+    yes, no = ClaimTest("here", True, ""), ClaimTest("there", False, "")
     assert [weigh(points) for points in ([], [yes], [yes, no], [no])] == [
-        Verdict.OPEN, Verdict.HOLDS, Verdict.IN_PART, Verdict.FAILS,
+        ClaimVerdict.OPEN, ClaimVerdict.HOLDS, ClaimVerdict.IN_PART, ClaimVerdict.FAILS,
     ]  # fmt: skip
     assert sentence([yes, no]) == "1 of 2 comparisons are for it: here (1 of 1), there (0 of 1)"
 
@@ -195,4 +195,4 @@ def test_theory_agrees_with_the_page_on_the_paper(found):
     kind, *numbers = re.findall(r"\w+", found.where.replace("Theorems", "Theorem"))
     for number in (n for n in numbers if n.isdigit()):
         row = re.search(rf"^\| {kind} {number} \|(.*)\|$", page, flags=re.MULTILINE).group(1)
-        assert ("**false**" in row) == (found.verdict is Verdict.FAILS)
+        assert ("**false**" in row) == (found.verdict is ClaimVerdict.FAILS)

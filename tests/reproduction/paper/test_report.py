@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from setloss.reproduction.document import Document, Figure, Table
+from setloss.reproduction.document import Document, Figure, ResultTable
 from setloss.reproduction.estimate import Estimate
 from setloss.reproduction.paper import files
 from setloss.reproduction.paper.artefact import Settings
@@ -50,7 +50,9 @@ def draw():
 
 def document(name="table1", text="plain"):
     rows = ((f"B_D {text}", Estimate(0.25, 0.01, 4), None, 3), (f"S {text}", Estimate(0.5, None, 1), "x", 0.123456))
-    table = Table(f"title {text}", ("method", "ours", f"head {text}", "n"), rows, f"note {text}", frozenset({(0, 1)}))
+    table = ResultTable(
+        f"title {text}", ("method", "ours", f"head {text}", "n"), rows, f"note {text}", frozenset({(0, 1)})
+    )
     figures = (Figure(f"{name}_part", f"caption {text}", draw),)
     return Document(name, f"Table 1. {text}", (table,), figures, {"losses": {}})
 
@@ -138,7 +140,7 @@ def test_an_empty_folder_has_a_report_too(tmp_path):
 
 @pytest.mark.parametrize(("name", "number"), [("table1", "0.1121 ± 0.0040"), ("table2", "0.194 ± 0.006")])
 def test_the_readme_has_the_two_tables_that_matter_most(name, number):
-    text = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    text = (Path(__file__).parents[3] / "README.md").read_text(encoding="utf-8")
     table = text.split(f"<!-- {name} -->")[1].split(f"<!-- end of {name} -->")[0]
     assert number in table
     assert f"setloss reproduce {name}" in text or "setloss reproduce all" in text

@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-import command_line
+from helpers import command_line
 from setloss.reproduction.paper import registry
 from setloss.reproduction.paper.artefact import Artefact
 from setloss.reproduction.paper.registry import ARTEFACTS

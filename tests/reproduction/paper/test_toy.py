@@ -11,7 +11,7 @@ from setloss.datasets import make_toy
 from setloss.reproduction.paper import figure2, table1, toy
 from setloss.reproduction.paper.artefact import Settings
 from setloss.reproduction.paper.evidence import Comparison
-from setloss.reproduction.tracks.methods import Budget, Frames, Rule
+from setloss.reproduction.tracks.methods import Budget, Frames, LinearRule
 
 pytestmark = pytest.mark.xdist_group("kernels")
 
@@ -47,7 +47,7 @@ def test_wrong_elements_are_counted_by_bag():
     frames = Frames(
         np.array([[1.0], [-1.0], [1.0], [2.0]]), np.array([True, True, False, False]), np.array([0, 0, 1, 1])
     )
-    np.testing.assert_array_equal(toy.wrong_per_bag(Rule(np.ones(1), 0.0, 1.0, 0.0, True), frames), [1, 2])
+    np.testing.assert_array_equal(toy.wrong_per_bag(LinearRule(np.ones(1), 0.0, 1.0, 0.0, True), frames), [1, 2])
 
 
 def test_a_stream_gives_the_same_bags_and_another_others():
@@ -58,7 +58,9 @@ def test_a_stream_gives_the_same_bags_and_another_others():
 
 
 def test_the_search_takes_the_setting_nearest_to_the_paper_s_row():
-    found = toy.Found((toy.Setting(1, 1), toy.Setting(2, 2), toy.Setting(3, 3)), (0.4, 0.55, 0.6), (0.1, 0.2, 0.3))
+    found = toy.ToySearch(
+        (toy.Setting(1, 1), toy.Setting(2, 2), toy.Setting(3, 3)), (0.4, 0.55, 0.6), (0.1, 0.2, 0.3)
+    )
     assert found.setting == toy.Setting(2, 2)
 
 
@@ -150,7 +152,7 @@ def test_a_line_of_figure_2_is_where_the_score_is_zero():
     from setloss.reproduction.paper.drawing import panels
 
     for weights in ((1.0, 0.01), (0.01, -1.0), (1.0, 1.0)):
-        rule = Rule(np.array(weights), 0.5, 1.0, 0.0, True)
+        rule = LinearRule(np.array(weights), 0.5, 1.0, 0.0, True)
         _, (axes,) = panels(1, (2, 2))
         figure2._line(axes, rule, "bd", (-1.0, 1.0))
         points = np.column_stack(axes.lines[0].get_data())

@@ -13,7 +13,7 @@ from typing import Any
 
 from setloss.losses import NAMED_LOSSES
 from setloss.operators.names import OPERATOR_NAMES
-from setloss.reproduction.label_sets.rules import PlugIn, Rule, Sign, Threshold, TopK
+from setloss.reproduction.label_sets.rules import DecisionRule, PlugIn, Sign, Threshold, TopK
 from setloss.reproduction.selection import GRID, ChosenLabelSets
 from setloss.reproduction.style import STYLES, Style
 
@@ -22,7 +22,7 @@ COMPETITORS = {
     "logistic": Style("logistic", "#555555", ">"),
     "chain": Style("classifier chain", "#555555", "*"),
 }
-RULES: dict[str, tuple[str, Rule]] = {
+RULES: dict[str, tuple[str, DecisionRule]] = {
     "threshold": ("threshold", Threshold()),
     "top-k": ("top k", TopK()),
     "plug-in": ("plug-in", PlugIn()),
@@ -37,7 +37,7 @@ METHODS = (
 
 
 @dataclass(frozen=True)
-class Choice:
+class SelectionSettings:
     """How every method chooses: the grid of C, inner folds and their seed, the criterion; and the gap to stop at."""
 
     Cs: tuple[float, ...] = GRID
@@ -54,7 +54,7 @@ def is_ours(name: str) -> bool:
     return _parts(name)[0] not in COMPETITORS
 
 
-def make_method(name: str, choice: Choice) -> ChosenLabelSets:
+def make_method(name: str, choice: SelectionSettings) -> ChosenLabelSets:
     """The unfitted estimator; a `ValueError` says which names there are."""
     scorer, rule = _parts(name)
     found = RULES[rule][1] if rule else Sign()
@@ -112,7 +112,7 @@ def _has_scale(operator: str) -> bool:
     return operator not in ("lovasz", "hinge")
 
 
-def _ours(part: tuple[str, str, int], choice: Choice) -> Any:
+def _ours(part: tuple[str, str, int], choice: SelectionSettings) -> Any:
     from setloss.estimators import SetClassifier
 
     loss, operator, scale = part

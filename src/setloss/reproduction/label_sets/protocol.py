@@ -17,22 +17,22 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from setloss.datasets import DatasetError
 from setloss.reproduction.estimate import Estimate
 from setloss.reproduction.label_sets.data import DataSet, Split
-from setloss.reproduction.label_sets.methods import METHODS, Choice, make_method
+from setloss.reproduction.label_sets.methods import METHODS, SelectionSettings, make_method
 from setloss.reproduction.metrics import METRICS, Judgement, judge
 from setloss.typing import Array
 
 
-def _unheard(method: str, split: int) -> None:
+def _no_progress(method: str, split: int) -> None:
     pass
 
 
 @dataclass(frozen=True)
-class Plan:
+class BenchmarkPlan:
     """What to run: the methods, folds (None: the standard split), how all methods choose, and processes at a time."""
 
     methods: tuple[str, ...] = METHODS
     folds: int | None = None
-    choice: Choice = field(default_factory=Choice)
+    choice: SelectionSettings = field(default_factory=SelectionSettings)
     jobs: int = 1
 
     def __post_init__(self) -> None:
@@ -54,7 +54,7 @@ class Run:
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
+class DataSetOutcome:
     """All runs on one data set."""
 
     name: str
@@ -96,8 +96,10 @@ class Outcome:
         return {"shape": self.shape, "methods": methods}
 
 
-def run_data_set(data: DataSet, plan: Plan, heard: Callable[[str, int], None] = _unheard) -> Outcome:
-    """Every method on every split; `heard` is told of each run that is done. Independent of the number of jobs."""
+def run_data_set(
+    data: DataSet, plan: BenchmarkPlan, on_run: Callable[[str, int], None] = _no_progress
+) -> DataSetOutcome:
+    """Every method on every split; `on_run` is called after each run. Independent of the number of jobs."""
     splits = data.splits(plan.folds, plan.choice.seed)
     if len(splits[0][0]) < plan.choice.folds:
         raise DatasetError(
@@ -107,7 +109,7 @@ def run_data_set(data: DataSet, plan: Plan, heard: Callable[[str, int], None] = 
     runs = []
     for run in _each(data, splits, tasks, plan):
         runs.append(run)
-        heard(run.method, run.split)
+        on_run(run.method, run.split)
     sizes = data.Y.sum(axis=1)
     shape = {
         "examples": len(data.Y),
@@ -116,10 +118,12 @@ def run_data_set(data: DataSet, plan: Plan, heard: Callable[[str, int], None] = 
         "labels_per_example": float(sizes.mean()),
         "without_labels": int((sizes == 0).sum()),
     }
-    return Outcome(data.name, shape, tuple(sorted(runs, key=lambda run: (run.split, plan.methods.index(run.method)))))
+    return DataSetOutcome(
+        data.name, shape, tuple(sorted(runs, key=lambda run: (run.split, plan.methods.index(run.method))))
+    )
 
 
-def _each(data: DataSet, splits: list[Split], tasks: Sequence[tuple[int, str]], plan: Plan) -> Iterator[Run]:
+def _each(data: DataSet, splits: list[Split], tasks: Sequence[tuple[int, str]], plan: BenchmarkPlan) -> Iterator[Run]:
     if plan.jobs == 1:
         for k, method in tasks:
             yield run_method(data, splits[k], k, method, plan.choice)
@@ -130,7 +134,7 @@ def _each(data: DataSet, splits: list[Split], tasks: Sequence[tuple[int, str]], 
     yield from parallel(delayed(run_method)(data, splits[k], k, method, plan.choice) for k, method in tasks)
 
 
-def run_method(data: DataSet, split: Split, number: int, method: str, choice: Choice) -> Run:
+def run_method(data: DataSet, split: Split, number: int, method: str, choice: SelectionSettings) -> Run:
     """Scale, choose and train on the training rows; judge on the test rows."""
     from threadpoolctl import threadpool_limits
 

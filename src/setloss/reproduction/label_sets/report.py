@@ -7,10 +7,10 @@ from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from setloss.reproduction.document import Cell, Document, Figure, Table
+from setloss.reproduction.document import Cell, Document, Figure, ResultTable
 from setloss.reproduction.estimate import Estimate
 from setloss.reproduction.label_sets.methods import is_ours, style_of
-from setloss.reproduction.label_sets.protocol import Outcome, Plan
+from setloss.reproduction.label_sets.protocol import BenchmarkPlan, DataSetOutcome
 from setloss.reproduction.metrics import LOWER_IS_BETTER, METRICS
 from setloss.reproduction.ranks import average_ranks
 
@@ -21,7 +21,7 @@ MAIN = "example_f1"
 NAME = "multilabel"
 
 
-def report(outcomes: Sequence[Outcome], plan: Plan) -> Document:
+def report(outcomes: Sequence[DataSetOutcome], plan: BenchmarkPlan) -> Document:
     """What the outcomes so far say."""
     order = by_rank(outcomes, plan.methods, MAIN)
     tables = [metric_table(outcomes, order, metric, plan) for metric in METRICS]
@@ -40,13 +40,15 @@ def report(outcomes: Sequence[Outcome], plan: Plan) -> Document:
     return Document(NAME, "Label sets: who predicts the best ones", tuple(tables), (figure,), numbers)
 
 
-def by_rank(outcomes: Sequence[Outcome], methods: Sequence[str], metric: str) -> list[str]:
+def by_rank(outcomes: Sequence[DataSetOutcome], methods: Sequence[str], metric: str) -> list[str]:
     """The methods from the best average rank to the worst."""
     ranks = _ranks(outcomes, methods, metric)
     return sorted(methods, key=lambda method: (ranks[method], -_mean(outcomes, method, metric)))
 
 
-def metric_table(outcomes: Sequence[Outcome], methods: Sequence[str], metric: str, plan: Plan) -> Table:
+def metric_table(
+    outcomes: Sequence[DataSetOutcome], methods: Sequence[str], metric: str, plan: BenchmarkPlan
+) -> ResultTable:
     """A row per method: the metric on every data set, its mean over them, and the average rank."""
     ranks = _ranks(outcomes, methods, metric)
     rows: list[tuple[Cell, ...]] = []
@@ -57,10 +59,10 @@ def metric_table(outcomes: Sequence[Outcome], methods: Sequence[str], metric: st
         )
     columns = ("method", *(outcome.name for outcome in outcomes), "mean", "average rank")
     title = f"{METRICS.get(metric, 'seconds to choose and train')}, {_split_words(plan)}"
-    return Table(title, columns, tuple(rows), _note(metric, plan), _best(rows, metric))
+    return ResultTable(title, columns, tuple(rows), _note(metric, plan), _best(rows, metric))
 
 
-def difference_table(outcomes: Sequence[Outcome], methods: Sequence[str]) -> Table:
+def difference_table(outcomes: Sequence[DataSetOutcome], methods: Sequence[str]) -> ResultTable:
     """Every method against the competitor of largest mean example F1: mean and error of the paired differences."""
     others = [method for method in methods if not is_ours(method)] or list(methods)
     reference = max(others, key=lambda method: _mean(outcomes, method, MAIN))
@@ -70,7 +72,7 @@ def difference_table(outcomes: Sequence[Outcome], methods: Sequence[str]) -> Tab
             found = [outcome.difference(method, reference, MAIN) for outcome in outcomes]
             mean = sum(difference.mean for difference in found) / len(found)
             rows.append((style_of(method).label, *found, f"{mean:+.3f}"))
-    return Table(
+    return ResultTable(
         f"example F1 minus that of {style_of(reference).label}, the best competitor by mean",
         ("method", *(outcome.name for outcome in outcomes), "mean"),
         tuple(rows),
@@ -78,11 +80,11 @@ def difference_table(outcomes: Sequence[Outcome], methods: Sequence[str]) -> Tab
     )
 
 
-def _split_words(plan: Plan) -> str:
+def _split_words(plan: BenchmarkPlan) -> str:
     return "standard split" if plan.folds is None else f"{plan.folds}-fold cross-validation"
 
 
-def _note(metric: str, plan: Plan) -> str:
+def _note(metric: str, plan: BenchmarkPlan) -> str:
     over = "folds" if plan.folds is not None else "test examples"
     chosen = {"f1": "example F1", "jaccard": "example Jaccard"}[plan.choice.criterion]
     better = "less is better" if metric in LOWER_IS_BETTER else "more is better"
@@ -103,16 +105,16 @@ def _best(rows: Sequence[tuple[Cell, ...]], metric: str) -> frozenset[tuple[int,
     return frozenset(best)
 
 
-def _ranks(outcomes: Sequence[Outcome], methods: Sequence[str], metric: str) -> dict[str, float]:
+def _ranks(outcomes: Sequence[DataSetOutcome], methods: Sequence[str], metric: str) -> dict[str, float]:
     means = {o.name: {method: o.estimate(method, metric).mean for method in methods} for o in outcomes}
     return average_ranks(means, lower_is_better=metric in LOWER_IS_BETTER)
 
 
-def _mean(outcomes: Sequence[Outcome], method: str, metric: str) -> float:
+def _mean(outcomes: Sequence[DataSetOutcome], method: str, metric: str) -> float:
     return sum(outcome.estimate(method, metric).mean for outcome in outcomes) / len(outcomes)
 
 
-def dot_plot(outcomes: Sequence[Outcome], methods: Sequence[str]) -> Drawing:
+def dot_plot(outcomes: Sequence[DataSetOutcome], methods: Sequence[str]) -> Drawing:
     """A panel per data set with a dot and an error bar per method, best rank on top, and a panel of average ranks."""
     from matplotlib.figure import Figure as Canvas
 

@@ -18,10 +18,10 @@ from setloss.typing import Array
 Sets = NDArray[np.bool_]
 
 
-class Rule(Protocol):
+class DecisionRule(Protocol):
     """A frozen rule; `learned` gives the one with its number filled in."""
 
-    def learned(self, scores: Array, truth: Sets, criterion: str) -> Rule:
+    def learned(self, scores: Array, truth: Sets, criterion: str) -> DecisionRule:
         """The rule of largest mean score on these examples."""
         ...
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from setloss.reproduction.document import Document
-from setloss.reproduction.progress import Progress, unheard
+from setloss.reproduction.running import Progress, no_progress
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Settings:
     seed: int = 0
     full: bool = False
     data: Path | None = None
-    progress: Progress = unheard
+    progress: Progress = no_progress
 
 
 @dataclass(frozen=True)

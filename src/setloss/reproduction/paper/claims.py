@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from setloss.reproduction.paper.evidence import Comparison, Point, Verdict, sentence, weigh
+from setloss.reproduction.paper.evidence import ClaimTest, ClaimVerdict, Comparison, sentence, weigh
 from setloss.reproduction.tracks.methods import METHODS
 
 Numbers = Mapping[str, Mapping[str, Any]]
@@ -37,10 +37,10 @@ class Finding:
 
     claim: str
     where: str
-    verdict: Verdict
+    verdict: ClaimVerdict
     evidence: str
     decided_by: str
-    points: tuple[Point, ...] = ()
+    points: tuple[ClaimTest, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         fields = ("claim", "where", "evidence", "decided_by")
@@ -55,7 +55,7 @@ class Claim:
     claim: str
     where: str
     decided_by: str
-    points: Callable[[Numbers], Iterable[Point]]
+    points: Callable[[Numbers], Iterable[ClaimTest]]
 
     def judge(self, numbers: Numbers) -> Finding:
         found = tuple(self.points(numbers))
@@ -101,7 +101,7 @@ def _against(
     claim: Callable[[Comparison], bool],
     *,
     all_of_them: bool = False,
-) -> list[Point]:
+) -> list[ClaimTest]:
     """A point per cell and rival; with `all_of_them` a cell is for the claim only if every rival is."""
     points = []
     for place, measured, losses in cells:
@@ -109,35 +109,35 @@ def _against(
             if method in losses and rival in losses:
                 found = Comparison.of(losses[method], losses[rival])
                 words = f"{measured}: {_label(method)} {found.word} {_label(rival)}, {found}"
-                points.append(Point(place, claim(found), words, measured if all_of_them else ""))
+                points.append(ClaimTest(place, claim(found), words, measured if all_of_them else ""))
     return points
 
 
-def _best_on_dice(numbers: Numbers) -> list[Point]:
+def _best_on_dice(numbers: Numbers) -> list[ClaimTest]:
     return _against(_toy(numbers), "bd", DICE_RIVALS, lambda found: found.better, all_of_them=True)
 
 
-def _better_than_slack_twice(numbers: Numbers) -> list[Point]:
+def _better_than_slack_twice(numbers: Numbers) -> list[ClaimTest]:
     cells = _toy(numbers, ("dice", "wrong"))
     return _against(cells, "bd", ("slack-greedy", "slack-released"), lambda found: found.better)
 
 
-def _best_on_losses_1_and_2(numbers: Numbers) -> list[Point]:
+def _best_on_losses_1_and_2(numbers: Numbers) -> list[ClaimTest]:
     cells = _tracks(numbers, ("curve1", "curve2"))
     return _against(cells, "bd", RIVALS, lambda found: found.better, all_of_them=True)
 
 
-def _no_gain_on_losses_3_and_4(numbers: Numbers) -> list[Point]:
+def _no_gain_on_losses_3_and_4(numbers: Numbers) -> list[ClaimTest]:
     points = []
     for place, measured, losses in _tracks(numbers, ("curve3", "curve4")):
         rivals = [rival for rival in RIVALS if rival in losses]
         beaten = [rival for rival in rivals if Comparison.of(losses["bd"], losses[rival]).better]
         words = f"{measured}: B_D better than {_labels(beaten) or 'none'} of {_labels(rivals)}"
-        points.append(Point(place, len(beaten) < len(rivals), words))
+        points.append(ClaimTest(place, len(beaten) < len(rivals), words))
     return points
 
 
-def _approximate_inference_fails(numbers: Numbers) -> list[Point]:
+def _approximate_inference_fails(numbers: Numbers) -> list[ClaimTest]:
     cells = [*_toy(numbers), *_tracks(numbers, ("curve1", "curve2", "curve3", "curve4"))]
     return [
         point
@@ -146,7 +146,7 @@ def _approximate_inference_fails(numbers: Numbers) -> list[Point]:
     ]
 
 
-def _converges_like_an_svm(numbers: Numbers) -> list[Point]:
+def _converges_like_an_svm(numbers: Numbers) -> list[ClaimTest]:
     points = []
     for data, losses in numbers.get("figure5", {}).get("iterations", {}).items():
         for curve, methods in losses.items():
@@ -155,23 +155,25 @@ def _converges_like_an_svm(numbers: Numbers) -> list[Point]:
                 holds = ours is not None and ours <= LIKE_AN_SVM * theirs
                 count = "never" if ours is None else f"{ours} iterations"
                 words = f"loss {curve[-1]}: a gap of 1 % after {count}, hinge {theirs}"
-                points.append(Point(data, holds, words))
+                points.append(ClaimTest(data, holds, words))
     return points
 
 
-def _costs_as_much_as_slack(numbers: Numbers) -> list[Point]:
+def _costs_as_much_as_slack(numbers: Numbers) -> list[ClaimTest]:
     points = []
     for way, sizes in numbers.get("table3", {}).get("seconds", {}).items():
         for size, times in sizes.items():
             ratio = times["bd"] / times["slack"]
-            points.append(Point(way, ratio <= LIKE_SLACK, f"p = {size}: {ratio:.2f} times the seconds of S"))
+            points.append(ClaimTest(way, ratio <= LIKE_SLACK, f"p = {size}: {ratio:.2f} times the seconds of S"))
     return points
 
 
-def _dice_is_neither(numbers: Numbers) -> list[Point]:
+def _dice_is_neither(numbers: Numbers) -> list[ClaimTest]:
     figure = numbers.get("figure1", {})
     return [
-        Point("figure 1", bool(figure[side]), f"A gains {side} than B at n_A = {', '.join(map(str, figure[side]))}")
+        ClaimTest(
+            "figure 1", bool(figure[side]), f"A gains {side} than B at n_A = {', '.join(map(str, figure[side]))}"
+        )
         for side in ("less", "more")
         if side in figure
     ]
@@ -232,7 +234,7 @@ THEORY = (
     Finding(
         "The decomposition D l is unique",
         "Proposition 5",
-        Verdict.FAILS,
+        ClaimVerdict.FAILS,
         "Unique up to three elements, for symmetric losses and for Dice. On four elements a loss has two optimal "
         "decompositions, and about one random table in ten is like that",
         f"tests/paper/test_proposition_5.py, {READING}",
@@ -240,28 +242,28 @@ THEORY = (
     Finding(
         "For supermodular l, B_D is at least as tight as slack rescaling on the unit cube",
         "Theorem 1",
-        Verdict.HOLDS,
+        ClaimVerdict.HOLDS,
         "Holds for every increasing f as well, although the lemma used in the proof (Lemma 2) is false",
         f"tests/paper/test_theorem_1.py, tests/paper/test_lemma_2.py, {READING}",
     ),
     Finding(
         "B_D is convex and generalises the Lovász hinge",
         "Theorems 2 and 3",
-        Verdict.HOLDS,
+        ClaimVerdict.HOLDS,
         "By enumeration, and on random segments",
         f"tests/paper/test_theorem_2.py, tests/paper/test_theorem_3.py, {READING}",
     ),
     Finding(
         "B_D is an extension of l if and only if f is non-negative",
         "Theorem 4",
-        Verdict.HOLDS,
+        ClaimVerdict.HOLDS,
         "On all vertices of the cube: losses 1 and 2 and Dice are extended, losses 3 and 4 are not",
         f"tests/paper/test_theorem_4.py, {READING}",
     ),
     Finding(
         "A subgradient takes polynomial time, given oracles for f and g",
         "Theorem 5",
-        Verdict.FAILS,
+        ClaimVerdict.FAILS,
         "Slack rescaling of a supermodular oracle decides subset sum. For losses of counts, all of the paper's among "
         "them, it is exact and takes a sort",
         f"tests/paper/test_theorem_5.py, {READING}",

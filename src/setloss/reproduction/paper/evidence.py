@@ -16,7 +16,7 @@ CLEAR = 2.0
 """So many standard errors make a difference."""
 
 
-class Verdict(Enum):
+class ClaimVerdict(Enum):
     """What became of a claim."""
 
     HOLDS = "holds"
@@ -60,7 +60,7 @@ class Comparison:
 
 
 @dataclass(frozen=True)
-class Point:
+class ClaimTest:
     """One test of a claim: where it was made, whether it came out for the claim, and the figures in words.
 
     Points of one place and one `case` count together: to be best is to beat every rival.
@@ -72,18 +72,24 @@ class Point:
     case: str = ""
 
 
-def weigh(points: Sequence[Point]) -> Verdict:
+def weigh(points: Sequence[ClaimTest]) -> ClaimVerdict:
     """All cases for the claim: it holds; none: it does not; else in part. Without points nothing is decided."""
     cases: dict[tuple[str, str], bool] = {}
     for point in points:
         key = point.where, point.case or point.words
         cases[key] = cases.get(key, True) and point.holds
     if not cases:
-        return Verdict.OPEN
-    return Verdict.HOLDS if all(cases.values()) else Verdict.IN_PART if any(cases.values()) else Verdict.FAILS
+        return ClaimVerdict.OPEN
+    return (
+        ClaimVerdict.HOLDS
+        if all(cases.values())
+        else ClaimVerdict.IN_PART
+        if any(cases.values())
+        else ClaimVerdict.FAILS
+    )
 
 
-def sentence(points: Sequence[Point]) -> str:
+def sentence(points: Sequence[ClaimTest]) -> str:
     """How many points are for the claim, in all and place by place."""
     if not points:
         return "The tables that decide it have not been made"
@@ -91,13 +97,13 @@ def sentence(points: Sequence[Point]) -> str:
     return f"{_share(points)} comparisons are for it: {', '.join(counts)}"
 
 
-def by_place(points: Sequence[Point]) -> dict[str, list[Point]]:
+def by_place(points: Sequence[ClaimTest]) -> dict[str, list[ClaimTest]]:
     """The points of every place, in order of appearance."""
-    places: dict[str, list[Point]] = {}
+    places: dict[str, list[ClaimTest]] = {}
     for point in points:
         places.setdefault(point.where, []).append(point)
     return places
 
 
-def _share(points: Sequence[Point]) -> str:
+def _share(points: Sequence[ClaimTest]) -> str:
     return f"{sum(point.holds for point in points)} of {len(points)}"

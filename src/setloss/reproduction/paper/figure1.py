@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setloss.losses import Dice
-from setloss.reproduction.document import Document, Figure, Table
+from setloss.reproduction.document import Document, Figure, ResultTable
 from setloss.reproduction.paper.artefact import Artefact, Settings
 from setloss.reproduction.paper.drawing import SMALL, clean, panels
 from setloss.typing import Array
@@ -52,7 +52,7 @@ def make(settings: Settings) -> Document:
         f"positives, B has {FALSE_POSITIVES['B']} and one false negative less than A."
     )
     rows = [(int(n), f"{a:.4f}", f"{b:.4f}") for n, a, b in zip(FALSE_NEGATIVES, both["A"], both["B"], strict=True)]
-    table = Table("Gain of one more false negative", ("n_A", "gain of A", "gain of B"), tuple(rows), note)
+    table = ResultTable("Gain of one more false negative", ("n_A", "gain of A", "gain of B"), tuple(rows), note)
     caption = "Loss that one more false negative adds to A and to its subset B: the curves cross."
     numbers = {
         "n_A": FALSE_NEGATIVES.tolist(),

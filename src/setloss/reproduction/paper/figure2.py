@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from setloss.reproduction.document import Cell, Document, Figure, Table
+from setloss.reproduction.document import Cell, Document, Figure, ResultTable
 from setloss.reproduction.paper import toy
 from setloss.reproduction.paper.artefact import Artefact, Settings
 from setloss.reproduction.paper.drawing import SMALL, clean, in_figures, panels
 from setloss.reproduction.style import STYLES
-from setloss.reproduction.tracks.methods import Frames, Rule
+from setloss.reproduction.tracks.methods import Frames, LinearRule
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -53,7 +53,7 @@ def picture(settings: Settings, sizes: toy.Sizes, family: tuple[toy.Setting, ...
     return Document("figure2", FIGURE2.title, tuple(tables), (figure,), numbers)
 
 
-def _family(variant: str, found: toy.Found) -> Table:
+def _family(variant: str, found: toy.ToySearch) -> ResultTable:
     """Wrong elements of the hinge, distances downwards, angles to the right."""
     angles = list(dict.fromkeys(setting.angle for setting in found.settings))
     distances = list(dict.fromkeys(setting.distance for setting in found.settings))
@@ -63,7 +63,7 @@ def _family(variant: str, found: toy.Found) -> Table:
         for distance in distances
     ]
     place = (distances.index(found.setting.distance), 1 + angles.index(found.setting.angle))
-    return Table(
+    return ResultTable(
         f"Wrong elements of 6 with the hinge, {variant} bags",
         ("distance of the negatives", *(f"{angle:g} degrees apart" for angle in angles)),
         tuple(rows),
@@ -72,7 +72,7 @@ def _family(variant: str, found: toy.Found) -> Table:
     )
 
 
-def draw(drawn: dict[str, tuple[Frames, dict[str, Rule]]]) -> Drawing:
+def draw(drawn: dict[str, tuple[Frames, dict[str, LinearRule]]]) -> Drawing:
     """A panel per variant: points in grey, the trained lines in the colours of their methods."""
     figure, axes = panels(len(drawn), (7.2, 3.5), sharex=True, sharey=True)
     for panel, (variant, (frames, rules)) in zip(axes, drawn.items(), strict=True):
@@ -98,7 +98,7 @@ def _points(panel: Axes, frames: Frames) -> None:
         panel.scatter(*frames.X[chosen].T, label=label, **style)
 
 
-def _line(panel: Axes, rule: Rule, method: str, limits: tuple[float, float]) -> None:
+def _line(panel: Axes, rule: LinearRule, method: str, limits: tuple[float, float]) -> None:
     """Where the score is 0."""
     style = STYLES[method]
     along = np.linspace(*limits, 2)

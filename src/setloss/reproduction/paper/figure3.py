@@ -10,7 +10,7 @@ from setloss import decompose, is_increasing, is_nonnegative
 from setloss.decomposition import Decomposition
 from setloss.losses import PAPER_CURVES
 from setloss.plots import COLOURS, LABELS, MARKERS
-from setloss.reproduction.document import Document, Figure, Table
+from setloss.reproduction.document import Document, Figure, ResultTable
 from setloss.reproduction.paper.artefact import Artefact, Settings
 from setloss.reproduction.paper.drawing import SMALL, clean, panels
 from setloss.setfunctions.set_function import SetFunction
@@ -43,13 +43,15 @@ def _parts(answer: Decomposition) -> dict[str, SetFunction]:
     return {"l": answer.loss, "f": answer.submodular, "g": answer.supermodular}
 
 
-def _properties(found: dict[str, Decomposition]) -> Table:
+def _properties(found: dict[str, Decomposition]) -> ResultTable:
     rows = [
         (f"loss {name[-1]}", _way(it.loss), _sign(it.submodular), _way(it.submodular), it.certificate.rule)
         for name, it in found.items()
     ]
     note = "B_D extends a loss exactly where its f is never negative (Theorem 4)."
-    return Table("What the parts are like", ("loss", "l", "sign of f", "f", "g certified by"), tuple(rows), note)
+    return ResultTable(
+        "What the parts are like", ("loss", "l", "sign of f", "f", "g certified by"), tuple(rows), note
+    )
 
 
 def _way(function: SetFunction) -> str:

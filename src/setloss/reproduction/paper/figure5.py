@@ -21,7 +21,7 @@ import numpy as np
 from setloss.bags import Bags
 from setloss.losses import loss_named
 from setloss.plans.batch import batch_surrogate
-from setloss.reproduction.document import Cell, Document, Figure, Table
+from setloss.reproduction.document import Cell, Document, Figure, ResultTable
 from setloss.reproduction.paper.artefact import Artefact, Settings
 from setloss.reproduction.paper.drawing import SMALL, clean, panels
 from setloss.reproduction.paper.track_problems import paper_like, real
@@ -139,7 +139,7 @@ def _numbers(found: dict[str, Traces], max_iter: int) -> dict[str, Any]:
     return {"iterations": iterations, "gaps": gaps, "C": chosen, "max_iter": max_iter}
 
 
-def _table(problem: TrackProblem, found: Traces, max_iter: int) -> Table:
+def _table(problem: TrackProblem, found: Traces, max_iter: int) -> ResultTable:
     rows: list[tuple[Cell, ...]] = []
     for curve, by_method in found.items():
         for method, one in by_method.items():
@@ -154,7 +154,7 @@ def _table(problem: TrackProblem, found: Traces, max_iter: int) -> Table:
         "nothing more, which bounds nothing."
     )
     columns = ("loss", "surrogate", "C", *(f"to gap {level}" for level in LEVELS), "certified")
-    return Table(f"{problem.title}: cutting-plane iterations", columns, tuple(rows), note)
+    return ResultTable(f"{problem.title}: cutting-plane iterations", columns, tuple(rows), note)
 
 
 def _figure(k: int, problem: TrackProblem, found: Traces) -> Figure:

@@ -13,7 +13,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from setloss.reproduction.document import Cell, Document, Table
+from setloss.reproduction.document import Cell, Document, ResultTable
 from setloss.reproduction.estimate import Estimate
 from setloss.reproduction.paper.artefact import Settings
 from setloss.reproduction.paper.registry import ARTEFACTS
@@ -43,10 +43,10 @@ def write(document: Document, settings: Settings, seconds: float, folder: Path) 
     return entry
 
 
-def tables(entry: Entry) -> tuple[Table, ...]:
+def tables(entry: Entry) -> tuple[ResultTable, ...]:
     """The tables of an artefact, as its document had them."""
     return tuple(
-        Table(
+        ResultTable(
             table["title"],
             tuple(table["columns"]),
             tuple(tuple(_cell(cell) for cell in row) for row in table["rows"]),

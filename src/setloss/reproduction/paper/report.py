@@ -9,9 +9,9 @@ from importlib.resources import files as package_files
 from pathlib import Path
 from typing import Any
 
-from setloss.reproduction.document import Cell, Table, cell_text
+from setloss.reproduction.document import Cell, ResultTable, cell_text
 from setloss.reproduction.paper.claims import Finding, findings
-from setloss.reproduction.paper.evidence import Verdict, by_place
+from setloss.reproduction.paper.evidence import ClaimVerdict, by_place
 from setloss.reproduction.paper.files import Entry, read
 from setloss.reproduction.paper.files import tables as tables_of
 
@@ -20,7 +20,12 @@ PAPER = (
     "Jiaqian Yu and Matthew B. Blaschko, “A Convex Surrogate Operator for General Non-Modular Loss Functions”, "
     "AISTATS 2016"
 )
-CLASSES = {Verdict.HOLDS: "holds", Verdict.IN_PART: "part", Verdict.FAILS: "fails", Verdict.OPEN: "open"}
+CLASSES = {
+    ClaimVerdict.HOLDS: "holds",
+    ClaimVerdict.IN_PART: "part",
+    ClaimVerdict.FAILS: "fails",
+    ClaimVerdict.OPEN: "open",
+}
 
 
 def write_report(folder: Path) -> tuple[Path, tuple[Finding, ...]]:
@@ -71,7 +76,7 @@ claim to be best counts where every rival is beaten. A claim holds if all cases 
 
 
 def _short(name: str) -> str:
-    """table1 -> Table 1"""
+    """table1 -> ResultTable 1"""
     return f"{name[:-1].capitalize()} {name[-1]}"
 
 
@@ -79,7 +84,7 @@ def _short(name: str) -> str:
 
 
 def _count(judged: Sequence[Finding]) -> str:
-    counts = [(verdict, sum(found.verdict is verdict for found in judged)) for verdict in Verdict]
+    counts = [(verdict, sum(found.verdict is verdict for found in judged)) for verdict in ClaimVerdict]
     told = ", ".join(f"{count} “{verdict}”" for verdict, count in counts if count)
     return f"{len(judged)} claims: {told}."
 
@@ -91,7 +96,7 @@ def _claims(judged: Sequence[Finding]) -> str:
         f"<td>{_words(found.evidence)}.{_points(found)}</td><td>{_decided_by(found)}</td></tr>"
         for found in judged
     )
-    heads = "".join(f'<th scope="col">{name}</th>' for name in ("Claim", "Verdict", "Evidence", "Decided by"))
+    heads = "".join(f'<th scope="col">{name}</th>' for name in ("Claim", "ClaimVerdict", "Evidence", "Decided by"))
     return _scrolling(
         "Claims", f'<table class="claims"><thead><tr>{heads}</tr></thead>\n<tbody>\n{rows}\n</tbody></table>'
     )
@@ -140,7 +145,7 @@ def _figure(figure: Mapping[str, Any], folder: Path) -> str:
     return f"<figure>{shown}<figcaption>{_words(caption)}</figcaption></figure>"
 
 
-def _table(table: Table) -> str:
+def _table(table: ResultTable) -> str:
     heads = "".join(f'<th scope="col">{_words(name)}</th>' for name in table.columns)
     rows = "\n".join(_row(i, row, table.best) for i, row in enumerate(table.rows))
     inner = f"<table><thead><tr>{heads}</tr></thead>\n<tbody>\n{rows}\n</tbody></table>"

@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import product
 from typing import Any
 
-from setloss.reproduction.document import Cell, Document, Table
+from setloss.reproduction.document import Cell, Document, ResultTable
 from setloss.reproduction.estimate import Estimate
 from setloss.reproduction.paper import toy
 from setloss.reproduction.paper.artefact import Artefact, Settings
@@ -94,8 +94,8 @@ def _run(
 
 
 def _table(
-    variant: str, losses: dict[str, dict[str, list[float]]], found: toy.Found, sizes: toy.Sizes, contrast: str
-) -> Table:
+    variant: str, losses: dict[str, dict[str, list[float]]], found: toy.ToySearch, sizes: toy.Sizes, contrast: str
+) -> ResultTable:
     rows: list[tuple[Cell, ...]] = []
     for row in losses["dice"]:
         cells: list[Cell] = [METHODS[row].label]
@@ -106,7 +106,7 @@ def _table(
     best = {(_least(rows, column), column) for column in (2, 4)}
     kind, _, suffix = variant.partition(",")
     title = f"Toy problem, {kind} bags{',' + suffix if suffix else ''}: test loss by training surrogate"
-    return Table(title, columns, tuple(rows), f"{_note(found, sizes)} {contrast}".strip(), frozenset(best))
+    return ResultTable(title, columns, tuple(rows), f"{_note(found, sizes)} {contrast}".strip(), frozenset(best))
 
 
 def _contrast(losses: dict[str, dict[str, dict[str, list[float]]]], kind: str) -> str:
@@ -125,7 +125,7 @@ def _least(rows: Sequence[tuple[Cell, ...]], column: int) -> int:
     return means.index(min(means))
 
 
-def _note(found: toy.Found, sizes: toy.Sizes) -> str:
+def _note(found: toy.ToySearch, sizes: toy.Sizes) -> str:
     setting = found.setting
     return (
         f"Mean and standard error over {sizes.repeats} draws of {sizes.train} bags to train on and {sizes.test} to "

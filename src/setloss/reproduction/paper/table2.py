@@ -11,14 +11,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from setloss.reproduction.document import Cell, Document, Table
+from setloss.reproduction.document import Cell, Document, ResultTable
 from setloss.reproduction.paper.artefact import Artefact, Settings
 from setloss.reproduction.paper.numbers import printed
 from setloss.reproduction.paper.track_problems import paper_like, real
 from setloss.reproduction.paper.track_protocol import CURVES, protocol_for
 from setloss.reproduction.tracks.data import TrackProblem
 from setloss.reproduction.tracks.methods import METHODS
-from setloss.reproduction.tracks.protocol import Outcomes, Protocol, run_protocol
+from setloss.reproduction.tracks.protocol import Protocol, TrackOutcomes, run_protocol
 
 PAPER_ROWS = ("bd", "hinge", "slack-greedy")
 ROWS = (
@@ -66,7 +66,9 @@ def compare(
     return Document("table2", TABLE2.title, tuple(tables), numbers=numbers)
 
 
-def _table(problem: TrackProblem, found: Outcomes, protocol: Protocol, rows: Sequence[str], *, beside: bool) -> Table:
+def _table(
+    problem: TrackProblem, found: TrackOutcomes, protocol: Protocol, rows: Sequence[str], *, beside: bool
+) -> ResultTable:
     cells: list[tuple[Cell, ...]] = []
     for row in rows:
         ours = [found[curve, row].estimate if (curve, row) in found else None for curve in CURVES]
@@ -75,10 +77,10 @@ def _table(problem: TrackProblem, found: Outcomes, protocol: Protocol, rows: Seq
     names = tuple(f"loss {k}" for k in range(1, 5))
     columns = ("trained with", *names, *(tuple(f"{name}, paper" for name in names) if beside else ()))
     title = f"{problem.title}: test loss by training surrogate"
-    return Table(title, columns, tuple(cells), _note(problem, found, protocol), _best(found, rows))
+    return ResultTable(title, columns, tuple(cells), _note(problem, found, protocol), _best(found, rows))
 
 
-def _best(found: Outcomes, rows: Sequence[str]) -> frozenset[tuple[int, int]]:
+def _best(found: TrackOutcomes, rows: Sequence[str]) -> frozenset[tuple[int, int]]:
     best = set()
     for j, curve in enumerate(CURVES, 1):
         means = {i: found[curve, row].estimate.mean for i, row in enumerate(rows) if (curve, row) in found}
@@ -86,7 +88,7 @@ def _best(found: Outcomes, rows: Sequence[str]) -> frozenset[tuple[int, int]]:
     return frozenset(best)
 
 
-def _note(problem: TrackProblem, found: Outcomes, protocol: Protocol) -> str:
+def _note(problem: TrackProblem, found: TrackOutcomes, protocol: Protocol) -> str:
     fits = [ok for (_, row), outcome in found.items() if _exact(row) for fold in outcome.certified for ok in fold]
     used = protocol.outer_used or protocol.outer
     return (
@@ -98,7 +100,7 @@ def _note(problem: TrackProblem, found: Outcomes, protocol: Protocol) -> str:
     )
 
 
-def _edges(found: Outcomes, protocol: Protocol) -> str:
+def _edges(found: TrackOutcomes, protocol: Protocol) -> str:
     chosen = [C for outcome in found.values() for fold in outcome.Cs for C in fold]
     low, high = (chosen.count(edge) for edge in (min(protocol.Cs), max(protocol.Cs)))
     return f"Of {len(chosen)} choices of C {low} are the smallest and {high} the largest of the grid."
@@ -112,7 +114,7 @@ def _grid(protocol: Protocol) -> str:
     return ", ".join(f"{C:g}" for C in protocol.Cs)
 
 
-def _details(problem: TrackProblem, found: Outcomes) -> dict[str, Any]:
+def _details(problem: TrackProblem, found: TrackOutcomes) -> dict[str, Any]:
     outcomes = {curve: {row: found[c, row].as_dict() for c, row in found if c == curve} for curve in CURVES}
     return {"shape": problem.shape, "note": problem.note, "outcomes": outcomes}
 

@@ -16,7 +16,7 @@ import numpy as np
 from setloss.losses import PAPER_CURVES
 from setloss.operators import B_D, SlackRescaling
 from setloss.plans.batch import batch_surrogate
-from setloss.reproduction.document import Cell, Document, Table
+from setloss.reproduction.document import Cell, Document, ResultTable
 from setloss.reproduction.estimate import Estimate
 from setloss.reproduction.paper.artefact import Artefact, Settings
 from setloss.reproduction.paper.numbers import Printed, paper_table
@@ -94,7 +94,7 @@ def _interleaved(calls: Mapping[str, Sequence[Callable[[], object]]], runs: int)
     return times
 
 
-def _seconds(estimates: dict[tuple[str, str, int], Estimate], sizes: Sequence[int], effort: Effort) -> Table:
+def _seconds(estimates: dict[tuple[str, str, int], Estimate], sizes: Sequence[int], effort: Effort) -> ResultTable:
     rows: list[tuple[Cell, ...]] = []
     for method, label in (("bd", "B_D"), ("slack-greedy", "S")):
         rows.append((f"{label}, paper", *(_micro(cell.mean, cell.error) for cell in _paper(method, sizes))))
@@ -108,7 +108,7 @@ def _seconds(estimates: dict[tuple[str, str, int], Estimate], sizes: Sequence[in
         f"thread, batches of {effort.bags} bags. The paper's hardware is not known, and its times are those of a "
         "search for a general set function."
     )
-    return Table("Microseconds of one inference, loss 1", ("", *(f"p = {p}" for p in sizes)), tuple(rows), note)
+    return ResultTable("Microseconds of one inference, loss 1", ("", *(f"p = {p}" for p in sizes)), tuple(rows), note)
 
 
 def _paper(method: str, sizes: Sequence[int]) -> list[Printed]:
@@ -121,13 +121,13 @@ def _micro(mean: float, error: float) -> str:
     return f"{mean * 1e6:,.{digits}f} ± {error * 1e6:,.{digits}f}"
 
 
-def _ratios(seconds: dict[str, dict[str, dict[str, float]]], sizes: Sequence[int]) -> Table:
+def _ratios(seconds: dict[str, dict[str, dict[str, float]]], sizes: Sequence[int]) -> ResultTable:
     pairs = zip(_paper("bd", sizes), _paper("slack-greedy", sizes), strict=True)
     rows: list[tuple[Cell, ...]] = [("paper", *(f"{ours.mean / theirs.mean:.2f}" for ours, theirs in pairs))]
     for way, times in seconds.items():
         rows.append((way, *(f"{times[str(p)]['bd'] / times[str(p)]['slack']:.2f}" for p in sizes)))
     note = "Medians over the draws; our S is the exact one."
-    return Table("B_D as a multiple of S", ("", *(f"p = {p}" for p in sizes)), tuple(rows), note)
+    return ResultTable("B_D as a multiple of S", ("", *(f"p = {p}" for p in sizes)), tuple(rows), note)
 
 
 TABLE3 = Artefact("table3", "Table 3. Seconds of one loss-augmented inference", make)

@@ -19,7 +19,7 @@ import numpy as np
 from setloss.datasets import make_toy
 from setloss.reproduction.paper.artefact import Settings
 from setloss.reproduction.paper.numbers import paper_table
-from setloss.reproduction.tracks.methods import METHODS, Budget, Frames, Rule, rules_along_path
+from setloss.reproduction.tracks.methods import METHODS, Budget, Frames, LinearRule, rules_along_path
 from setloss.reproduction.tracks.protocol import bag_losses
 from setloss.typing import Array
 
@@ -92,7 +92,7 @@ def draw(setting: Setting, homogeneous: bool, bags: int, *stream: int) -> Frames
     return Frames(toy.X, toy.y == 1, toy.groups)
 
 
-def train(method: str, frames: Frames, sizes: Sizes = QUICK) -> Rule:
+def train(method: str, frames: Frames, sizes: Sizes = QUICK) -> LinearRule:
     """The rule of a method, its C chosen by the Dice loss on folds of the training bags."""
     fold = frames.groups % FOLDS  # bags are drawn in random order
     totals = np.zeros(len(sizes.Cs))
@@ -103,11 +103,11 @@ def train(method: str, frames: Frames, sizes: Sizes = QUICK) -> Rule:
     return next(_path(method, frames, [sorted(sizes.Cs)[int(np.argmin(totals))]], sizes.budget))
 
 
-def _path(method: str, frames: Frames, Cs: Sequence[float], budget: Budget) -> Iterator[Rule]:
+def _path(method: str, frames: Frames, Cs: Sequence[float], budget: Budget) -> Iterator[LinearRule]:
     return rules_along_path(METHODS[method], "dice", frames, Cs, budget, standardise=False)
 
 
-def wrong_per_bag(rule: Rule, frames: Frames) -> Array:
+def wrong_per_bag(rule: LinearRule, frames: Frames) -> Array:
     """The number of wrong elements of every bag: the paper's "0-1"."""
     return np.asarray(np.bincount(frames.groups, weights=(rule.scores(frames.X) > 0) != frames.y))
 
@@ -124,7 +124,7 @@ def trial(method: str, setting: Setting, homogeneous: bool, sizes: Sizes, *strea
 
 
 @dataclass(frozen=True)
-class Found:
+class ToySearch:
     """What the SVM does in every setting of the family, and the setting that was taken."""
 
     settings: tuple[Setting, ...]
@@ -142,7 +142,7 @@ class Found:
 
 
 @lru_cache(maxsize=8)
-def search(homogeneous: bool, sizes: Sizes, seed: int, family: tuple[Setting, ...] = FAMILY) -> Found:
+def search(homogeneous: bool, sizes: Sizes, seed: int, family: tuple[Setting, ...] = FAMILY) -> ToySearch:
     """Train the hinge alone in every setting."""
     from joblib import Parallel, delayed
 
@@ -157,7 +157,7 @@ def search(homogeneous: bool, sizes: Sizes, seed: int, family: tuple[Setting, ..
         np.array([getattr(one, name) for one in trials]).reshape(len(family), -1).mean(axis=1).tolist()
         for name in ("wrong", "dice")
     )
-    return Found(family, tuple(wrong), tuple(dice))
+    return ToySearch(family, tuple(wrong), tuple(dice))
 
 
 JOBS = 2

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from setloss.reproduction.paper.artefact import Settings
-from setloss.reproduction.progress import usual_jobs
+from setloss.reproduction.running import usual_jobs
 from setloss.reproduction.tracks.methods import Budget
 from setloss.reproduction.tracks.protocol import FULL_GRID, QUICK_GRID, Protocol
 

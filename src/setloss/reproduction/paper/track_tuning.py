@@ -14,7 +14,7 @@ from itertools import product
 
 import numpy as np
 
-from setloss.reproduction.document import Table
+from setloss.reproduction.document import ResultTable
 from setloss.reproduction.paper.numbers import paper_table
 from setloss.reproduction.paper.track_protocol import CURVES
 from setloss.reproduction.tracks.data import TrackParameters, generated_tracks
@@ -33,7 +33,7 @@ CHOSEN = {
 """The closest settings of the family; that of the full shape was searched on a third of every size."""
 
 
-def search(shape: str = "quick", *, seed: int = 0, n_jobs: int = 2) -> Table:
+def search(shape: str = "quick", *, seed: int = 0, n_jobs: int = 2) -> ResultTable:
     """The hinge row of every setting of the family, the closest first."""
     rows = []
     for positive, identity, separation in product(*FAMILY.values()):
@@ -42,7 +42,9 @@ def search(shape: str = "quick", *, seed: int = 0, n_jobs: int = 2) -> Table:
         rows.append((positive, identity, separation, *losses, distance(losses), useful(losses, positive)))
     rows.sort(key=lambda row: (not row[-1], row[-2]))
     columns = ("positive", "identity", "separation", *(f"loss {k}" for k in range(1, 5)), "distance", "useful")
-    return Table(f"0-1 row on generated tracks, {shape}", columns, tuple((*row[:-1], str(row[-1])) for row in rows))
+    return ResultTable(
+        f"0-1 row on generated tracks, {shape}", columns, tuple((*row[:-1], str(row[-1])) for row in rows)
+    )
 
 
 def hinge_row(parameters: TrackParameters, shape: str, *, seed: int = 0, n_jobs: int = 1) -> tuple[float, ...]:

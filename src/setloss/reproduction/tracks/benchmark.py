@@ -13,12 +13,20 @@ from typing import Any
 
 import numpy as np
 
-from setloss.reproduction.document import Cell, Document, Table
+from setloss.reproduction.document import Cell, Document, ResultTable
 from setloss.reproduction.estimate import Estimate
 from setloss.reproduction.ranks import average_ranks
 from setloss.reproduction.tracks.data import TrackProblem, arabic_digits, arabic_speakers, japanese_vowels
 from setloss.reproduction.tracks.methods import METHODS, Budget
-from setloss.reproduction.tracks.protocol import FULL_GRID, LOSSES, QUICK_GRID, VOTE, Outcomes, Protocol, run_protocol
+from setloss.reproduction.tracks.protocol import (
+    FULL_GRID,
+    LOSSES,
+    QUICK_GRID,
+    VOTE,
+    Protocol,
+    TrackOutcomes,
+    run_protocol,
+)
 
 COMPETITORS = ("linear-svc", "logistic")
 QUICK = Protocol(Cs=QUICK_GRID, outer=5, inner=2, votes=(False, True), budget=Budget(1e-2, 100))
@@ -59,7 +67,7 @@ def benchmark(
     return Document(f"tracks-{problem.name}", f"{problem.title}: losses of bags", tuple(tables), numbers=numbers)
 
 
-def rank_table(documents: Mapping[str, Document], *, vote: bool) -> Table:
+def rank_table(documents: Mapping[str, Document], *, vote: bool) -> ResultTable:
     """The mean rank of every method over data sets and losses; those that do not suit every loss are left out."""
     cells = {
         f"{name} {loss}": {
@@ -76,7 +84,7 @@ def rank_table(documents: Mapping[str, Document], *, vote: bool) -> Table:
     rows = tuple((_label(key), round(rank, 2)) for key, rank in sorted(ranks.items(), key=lambda item: item[1]))
     how = "majority vote" if vote else "frame by frame"
     note = f"1 is best; {len(cells)} pairs of data set and loss, {len(ranks)} methods."
-    return Table(f"Mean rank, {how}", ("method", "mean rank"), rows, note)
+    return ResultTable(f"Mean rank, {how}", ("method", "mean rank"), rows, note)
 
 
 def follow_each(
@@ -98,13 +106,13 @@ def _label(key: str) -> str:
 
 def _losses_table(
     problem: TrackProblem,
-    found: Outcomes,
+    found: TrackOutcomes,
     methods: Sequence[str],
     losses: Sequence[str],
     protocol: Protocol,
     *,
     vote: bool,
-) -> Table:
+) -> ResultTable:
     keys = [method + VOTE * vote for method in methods]
     keys = [key for key in keys if any((loss, key) in found for loss in losses)]
     rows: list[tuple[Cell, ...]] = []
@@ -122,10 +130,12 @@ def _losses_table(
         f"from {', '.join(f'{C:g}' for C in protocol.Cs)} by {protocol.inner} inner folds. Seconds per fold and "
         "loss, the choice of C included, all questions together. Bold: the lowest mean."
     )
-    return Table(f"{problem.title}, {how}", ("method", *losses, "seconds"), tuple(rows), note, frozenset(best))
+    return ResultTable(f"{problem.title}, {how}", ("method", *losses, "seconds"), tuple(rows), note, frozenset(best))
 
 
-def _differences(problem: TrackProblem, found: Outcomes, losses: Sequence[str], protocol: Protocol) -> Table:
+def _differences(
+    problem: TrackProblem, found: TrackOutcomes, losses: Sequence[str], protocol: Protocol
+) -> ResultTable:
     """Paired differences by fold of B_D and S to each competitor."""
     rows: list[tuple[Cell, ...]] = []
     for vote in protocol.votes:
@@ -137,14 +147,16 @@ def _differences(problem: TrackProblem, found: Outcomes, losses: Sequence[str], 
                 cells = [_paired(found, loss, *keys) for loss in losses]
                 rows.append((f"{_label(keys[0])} - {_label(keys[1])}", *cells))
     note = "Negative: ours has the lower loss. Mean and standard error of the differences fold by fold."
-    return Table(f"{problem.title}, differences", ("difference", *losses), tuple(rows), note)
+    return ResultTable(f"{problem.title}, differences", ("difference", *losses), tuple(rows), note)
 
 
-def _paired(found: Outcomes, loss: str, ours: str, theirs: str) -> Estimate:
+def _paired(found: TrackOutcomes, loss: str, ours: str, theirs: str) -> Estimate:
     return Estimate.of(np.subtract(found[loss, ours].losses, found[loss, theirs].losses))
 
 
-def as_json(documents: Mapping[str, Document], ranks: Sequence[Table], settings: Mapping[str, Any]) -> dict[str, Any]:
+def as_json(
+    documents: Mapping[str, Document], ranks: Sequence[ResultTable], settings: Mapping[str, Any]
+) -> dict[str, Any]:
     """What programs read: settings, ranks and one document per data set."""
     return {
         "settings": dict(settings),

@@ -17,7 +17,7 @@ from setloss.typing import Array
 
 
 @dataclass(frozen=True)
-class Method:
+class TrackMethod:
     """How a linear frame scorer is trained.
 
     `kind` is an operator, an approximation of slack rescaling ("slack-greedy", "slack-released"), "linear-svc" or
@@ -43,12 +43,12 @@ class Method:
         return self.kind != "lovasz" or not self.per_loss or loss == "jaccard"
 
 
-def _named(kind: str, trains_on: str | None = None) -> Method:
-    return Method(kind, STYLES[kind].label, kind, trains_on=trains_on)
+def _named(kind: str, trains_on: str | None = None) -> TrackMethod:
+    return TrackMethod(kind, STYLES[kind].label, kind, trains_on=trains_on)
 
 
-def _scaled(kind: str) -> list[Method]:
-    return [_named(kind), Method(f"{kind}@1", f"{STYLES[kind].label}, scale 1", kind, 1.0)]
+def _scaled(kind: str) -> list[TrackMethod]:
+    return [_named(kind), TrackMethod(f"{kind}@1", f"{STYLES[kind].label}, scale 1", kind, 1.0)]
 
 
 METHODS = {
@@ -61,11 +61,11 @@ METHODS = {
         _named("slack-greedy"),
         _named("slack-released"),
         _named("lovasz"),
-        Method("lovasz-jaccard", "L of Jaccard", "lovasz", trains_on="jaccard"),
+        TrackMethod("lovasz-jaccard", "L of Jaccard", "lovasz", trains_on="jaccard"),
         _named("hinge", trains_on="hamming"),
-        Method("hinge-per-bag", f"{STYLES['hinge'].label} / bag size", "lovasz", trains_on="hamming"),
-        Method("linear-svc", "LinearSVC", "linear-svc", trains_on="hamming"),
-        Method("logistic", "logistic regression", "logistic", trains_on="hamming"),
+        TrackMethod("hinge-per-bag", f"{STYLES['hinge'].label} / bag size", "lovasz", trains_on="hamming"),
+        TrackMethod("linear-svc", "LinearSVC", "linear-svc", trains_on="hamming"),
+        TrackMethod("logistic", "logistic regression", "logistic", trains_on="hamming"),
     )
 }
 """Scale 2 unless the key ends in @1, as the paper prints it."""
@@ -84,7 +84,7 @@ class Budget:
 
 
 @dataclass(frozen=True)
-class Rule:
+class LinearRule:
     """A trained linear scorer; `certified` says whether its gap was reached and is a certificate."""
 
     weights: Array = field(repr=False)
@@ -110,8 +110,8 @@ class Frames:
 
 
 def rules_along_path(
-    method: Method, loss: str, frames: Frames, Cs: Sequence[float], budget: Budget, *, standardise: bool
-) -> Iterator[Rule]:
+    method: TrackMethod, loss: str, frames: Frames, Cs: Sequence[float], budget: Budget, *, standardise: bool
+) -> Iterator[LinearRule]:
     """Train for every C, ascending, each fit starting from the one before where the method can."""
     mean, deviation = np.zeros(frames.X.shape[1]), np.ones(frames.X.shape[1])
     X = frames.X
@@ -132,10 +132,10 @@ def rules_along_path(
         seconds = time.perf_counter() - began
         weights = np.ravel(model.coef_) / deviation
         intercept = float(np.ravel(model.intercept_)[0] - weights @ mean)
-        yield Rule(weights, intercept, float(C), seconds, _certified(model))
+        yield LinearRule(weights, intercept, float(C), seconds, _certified(model))
 
 
-def _model(method: Method, loss: str, budget: Budget) -> Any:
+def _model(method: TrackMethod, loss: str, budget: Budget) -> Any:
     if method.kind == "linear-svc":
         from sklearn.svm import LinearSVC
 

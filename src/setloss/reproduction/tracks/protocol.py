@@ -18,9 +18,17 @@ from numpy.typing import NDArray
 
 from setloss.losses import loss_named
 from setloss.reproduction.estimate import Estimate
-from setloss.reproduction.progress import Progress, unheard
+from setloss.reproduction.running import Progress, no_progress
 from setloss.reproduction.tracks.data import TrackProblem
-from setloss.reproduction.tracks.methods import METHODS, Budget, Frames, Method, Rule, decisions, rules_along_path
+from setloss.reproduction.tracks.methods import (
+    METHODS,
+    Budget,
+    Frames,
+    LinearRule,
+    TrackMethod,
+    decisions,
+    rules_along_path,
+)
 from setloss.typing import Array
 
 QUICK_GRID = tuple(float(C) for C in np.logspace(-4, 1, 5))
@@ -44,11 +52,11 @@ class Protocol:
     budget: Budget = field(default_factory=Budget)
     seed: int = 0
     n_jobs: int = 1
-    progress: Progress = unheard
+    progress: Progress = no_progress
 
 
 @dataclass(frozen=True)
-class Outcome:
+class TrackOutcome:
     """A method judged by a loss: one mean loss over the test bags per fold, and how it came about.
 
     Every list has one entry per fold. `Cs` and `certified` have one entry per question; `seconds` is all training
@@ -73,7 +81,7 @@ class Outcome:
         }
 
 
-Outcomes = dict[tuple[str, str], Outcome]
+TrackOutcomes = dict[tuple[str, str], TrackOutcome]
 """By loss and key of the method."""
 
 
@@ -91,7 +99,7 @@ def stratified_folds(units: NDArray[Any], strata: NDArray[Any], folds: int, seed
 
 def run_protocol(
     problem: TrackProblem, methods: Sequence[str], losses: Sequence[str], protocol: Protocol
-) -> Outcomes:
+) -> TrackOutcomes:
     """Every method, judged by every loss it suits."""
     from joblib import Parallel, delayed
 
@@ -99,7 +107,7 @@ def run_protocol(
     used = range(min(protocol.outer_used or protocol.outer, protocol.outer))
     tasks = list(_tasks([METHODS[key] for key in methods], losses))
     jobs = [(k, *task, target) for k, task, target in product(used, tasks, problem.targets)]
-    quiet = replace(protocol, progress=unheard)  # what hears of progress stays in this process
+    quiet = replace(protocol, progress=no_progress)  # what hears of progress stays in this process
     running = Parallel(n_jobs=protocol.n_jobs, return_as="generator")(
         delayed(_judge)(method, judged, problem, target, fold, k, quiet) for k, method, judged, target in jobs
     )
@@ -111,7 +119,7 @@ def run_protocol(
     return {key: _outcome([by_fold[k] for k in used]) for key, by_fold in found.items()}
 
 
-def _tasks(methods: Sequence[Method], losses: Sequence[str]) -> Iterator[tuple[Method, tuple[str, ...]]]:
+def _tasks(methods: Sequence[TrackMethod], losses: Sequence[str]) -> Iterator[tuple[TrackMethod, tuple[str, ...]]]:
     """A method and the losses that one training of it serves."""
     for method in methods:
         suited = tuple(loss for loss in losses if method.suits(loss))
@@ -129,8 +137,8 @@ class _Judged:
     certified: bool
 
 
-def _outcome(folds: list[list[_Judged]]) -> Outcome:
-    return Outcome(
+def _outcome(folds: list[list[_Judged]]) -> TrackOutcome:
+    return TrackOutcome(
         tuple(float(np.mean([judged.loss for judged in fold])) for fold in folds),
         tuple(tuple(judged.C for judged in fold) for fold in folds),
         tuple(float(sum(judged.seconds for judged in fold)) for fold in folds),
@@ -155,12 +163,12 @@ class _Training:
     def part(self, kept: NDArray[np.bool_]) -> _Training:
         return _Training(self.frames.part(kept), self.units[kept], self.strata[kept], self.standardise)
 
-    def rules(self, method: Method, loss: str, Cs: Sequence[float], protocol: Protocol) -> Iterator[Rule]:
+    def rules(self, method: TrackMethod, loss: str, Cs: Sequence[float], protocol: Protocol) -> Iterator[LinearRule]:
         return rules_along_path(method, loss, self.frames, Cs, protocol.budget, standardise=self.standardise)
 
 
 def _judge(
-    method: Method,
+    method: TrackMethod,
     losses: tuple[str, ...],
     problem: TrackProblem,
     target: str,
@@ -187,7 +195,7 @@ def _judge(
 
 
 def _choose(
-    method: Method, training: _Training, variants: list[tuple[str, bool]], protocol: Protocol
+    method: TrackMethod, training: _Training, variants: list[tuple[str, bool]], protocol: Protocol
 ) -> tuple[dict[tuple[str, bool], float], float]:
     """The C of least inner loss for every loss and way to decide; the smallest of equally good ones."""
     grid = sorted(protocol.Cs)
@@ -199,7 +207,7 @@ def _choose(
 
 
 def _inner_losses(
-    method: Method, training: _Training, variants: list[tuple[str, bool]], protocol: Protocol
+    method: TrackMethod, training: _Training, variants: list[tuple[str, bool]], protocol: Protocol
 ) -> tuple[Array, float]:
     """The loss of every held-out bag, by variant and C, and the seconds of training."""
     inner = stratified_folds(training.units, training.strata, protocol.inner, protocol.seed + 1)
@@ -213,19 +221,19 @@ def _inner_losses(
     return np.concatenate(folds, axis=2), seconds
 
 
-def choose_C(problem: TrackProblem, method: Method, loss: str, protocol: Protocol) -> float:
+def choose_C(problem: TrackProblem, method: TrackMethod, loss: str, protocol: Protocol) -> float:
     """The C of least inner loss, all bags being training bags."""
     training = _Training.of(problem, next(iter(problem.targets)), np.ones(len(problem.X), dtype=bool))
     chosen, _ = _choose(method, training, [(loss, False)], protocol)
     return chosen[loss, False]
 
 
-def bag_losses(rule: Rule, frames: Frames, loss: str, *, vote: bool) -> Array:
+def bag_losses(rule: LinearRule, frames: Frames, loss: str, *, vote: bool) -> Array:
     """The loss of every bag."""
     predicted = decisions(rule.scores(frames.X), frames.groups, vote=vote)
     return np.asarray(loss_named(loss)(frames.y, predicted, groups=frames.groups))
 
 
-def mean_loss(rule: Rule, frames: Frames, loss: str, *, vote: bool) -> float:
+def mean_loss(rule: LinearRule, frames: Frames, loss: str, *, vote: bool) -> float:
     """The mean loss over the bags."""
     return float(bag_losses(rule, frames, loss, vote=vote).mean())

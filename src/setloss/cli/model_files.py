@@ -1,0 +1,68 @@
+"""Model files of the commands: a path that can be written, checked before the work, and a model to predict with."""
+
+import importlib.util
+from pathlib import Path
+from typing import Any
+
+from setloss.cli.errors import InputError
+from setloss.cli.output_files import check_writable
+
+SUFFIX = ".skops"
+
+
+def check_model_path(path: Path) -> None:
+    """Refuse a path that a model cannot be written to."""
+    if path.suffix.lower() != SUFFIX:
+        raise InputError(f"--model writes a {SUFFIX} file; got {path}")
+    check_writable("--model", path)
+    _require_skops()
+
+
+def write_model(model: Any, path: Path) -> None:
+    """Save a fitted estimator."""
+    from setloss.estimators import ModelFileError, save
+
+    try:
+        save(model, path)
+    except ModelFileError as error:
+        raise InputError(str(error)) from None
+    except OSError as error:
+        raise InputError(f"--model: {path} cannot be written: {error.strerror or error}") from None
+
+
+def read_model(path: Path) -> Any:
+    """The estimator in a file, or an `InputError`."""
+    if not path.is_file():
+        raise InputError(f"there is no model file {path}")
+    _require_skops()
+    from setloss.estimators import ModelFileError, load
+
+    try:
+        return load(path)
+    except ModelFileError as error:
+        raise InputError(str(error)) from None
+
+
+def check_kind(examples: Any, path: Path, model: Any, model_path: Path) -> bool:
+    """Refuse tracks for a model of label sets, and the other way round; returns whether they are label sets."""
+    from setloss.estimators import SetClassifier
+
+    sets = getattr(examples, "groups", None) is None
+    if sets != isinstance(model, SetClassifier):
+        kinds = ("tracks", "label sets")
+        raise InputError(f"{path} holds {kinds[sets]} and the model {model_path} was trained on {kinds[not sets]}")
+    return sets
+
+
+def scores_of(model: Any, X: Any) -> Any:
+    """Scores (n, p). Names of features have been compared already, and an array has none to compare again."""
+    names = vars(model).pop("feature_names_in_", None)
+    scores = model.decision_function(X)
+    if names is not None:
+        model.feature_names_in_ = names
+    return scores.reshape(len(scores), -1)
+
+
+def _require_skops() -> None:
+    if importlib.util.find_spec("skops") is None:
+        raise InputError("model files need skops: pip install 'setloss[io]'")

@@ -1,0 +1,166 @@
+"""What `setloss train` asks for: the loss, and how to train."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from setloss.cli.errors import InputError
+from setloss.cli.set_function_options import (
+    NAMES,
+    NEEDS,
+    WORDS,
+    AlphaOption,
+    BetaOption,
+    KnotsOption,
+    check_weight,
+    curve_through,
+    weighted_loss,
+)
+
+
+@dataclass(frozen=True)
+class LossOptions:
+    """The loss to train for, as given; `read` checks it."""
+
+    loss: Annotated[str | None, typer.Option(help=f"Named loss: {', '.join(NAMES)}.", show_default="dice")] = None
+    alpha: AlphaOption = None
+    beta: BetaOption = None
+    knots: KnotsOption = None
+
+    def read(self) -> Any:
+        """The name of the loss, or a `Loss` where it has parameters; or an `InputError`."""
+        if self.knots is not None:
+            if self.loss is not None:
+                raise InputError("give --loss or --knots, not both")
+            self._require("--knots", ())
+            return curve_through(self.knots)
+        name = (self.loss or "dice").lower()
+        if name not in NAMES:
+            raise InputError(f"there is no loss {self.loss!r}; the names are {', '.join(NAMES)}")
+        self._require(f"--loss {name}", tuple(w for w in NEEDS.get(name, ()) if w in ("alpha", "beta")))
+        return weighted_loss(name, self.alpha, self.beta) if name in ("tversky", "fbeta") else name
+
+    def _require(self, what: str, needs: tuple[str, ...]) -> None:
+        for option in ("alpha", "beta"):
+            value = getattr(self, option)
+            if option in needs and value is None:
+                raise InputError(f"{what} needs --{option} ({WORDS[option]})")
+            if option not in needs and value is not None:
+                raise InputError(f"{what} takes no --{option}")
+            if value is not None:
+                check_weight(option, value)
+
+
+@dataclass(frozen=True)
+class TrainingOptions:
+    """How to train, as given; `check` refuses what cannot work before any data are read."""
+
+    operator: Annotated[
+        str | None,
+        typer.Option(help="Surrogate: slack, margin, bd, bd-monotone, lovasz or hinge.", show_default="slack"),
+    ] = None
+    C: Annotated[
+        float | None, typer.Option("--C", help="Weight of the risk against the regulariser.", show_default="1")
+    ] = None
+    cv: Annotated[
+        int | None, typer.Option(help="Choose C (and operator) by cross-validation on so many folds.", min=2)
+    ] = None
+    Cs: Annotated[
+        str | None,
+        typer.Option(
+            "--Cs", help="With --cv: the values of C to try.", metavar="C,C,...", show_default="0.01,0.1,1,10"
+        ),
+    ] = None
+    operators: Annotated[
+        str | None, typer.Option(help="With --cv: the operators to try, as bd,slack,hinge.", metavar="NAME,...")
+    ] = None
+    scale: Annotated[float, typer.Option(help="The scale c of rescaled parts; the paper has 2.")] = 1.0
+    tol: Annotated[float, typer.Option(help="Relative duality gap to reach.")] = 1e-3
+    max_iter: Annotated[int, typer.Option(help="Most iterations (of each fit).")] = 1000
+    max_time: Annotated[float | None, typer.Option(help="Most seconds (of each fit).")] = None
+    solver: Annotated[str, typer.Option(help="auto, frank_wolfe, cutting_plane, n_slack or subgradient.")] = "auto"
+    no_intercept: Annotated[bool, typer.Option("--no-intercept", help="Scores without a constant.")] = False
+    standardize: Annotated[
+        bool,
+        typer.Option(
+            "--standardize",
+            help="Train on features of mean 0 and deviation 1 (over all of DATA, also with --cv), which converges "
+            "faster where their units differ. The model written takes features as they are; dense DATA only.",
+        ),
+    ] = False
+    seed: Annotated[int, typer.Option(help="Seed of the visiting order and of the folds.", min=0)] = 0
+    checkpoint: Annotated[
+        Path | None, typer.Option(help="File to save the solver's state to, and to resume from.")
+    ] = None
+    checkpoint_seconds: Annotated[
+        float, typer.Option(help="How often the state is saved, at most; and at the end.", min=0)
+    ] = 30.0
+
+    def check(self) -> None:
+        """Refuse unknown names, impossible numbers and options that exclude each other."""
+        from setloss.operators.names import operator_named
+        from setloss.solvers import SOLVER_NAMES, Limits
+
+        self._check_exclusions()
+        if self.solver not in SOLVER_NAMES:
+            raise InputError(f"there is no solver {self.solver!r}; the names are {', '.join(SOLVER_NAMES)}")
+        if self.C is not None and not 0 < self.C < float("inf"):
+            raise InputError(f"--C must be a positive number; got {self.C:g}")
+        self.path()
+        try:
+            for name in self.operator_list():
+                operator_named(name, self.scale)
+            Limits(self.tol, self.max_iter, self.max_time)
+        except ValueError as error:
+            raise InputError(str(error)) from None
+        if self.checkpoint is not None and not self.checkpoint.parent.is_dir():
+            raise InputError(f"--checkpoint: there is no directory {self.checkpoint.parent}")
+
+    def _check_exclusions(self) -> None:
+        for option, value in (("--Cs", self.Cs), ("--operators", self.operators)):
+            if self.cv is None and value is not None:
+                raise InputError(f"{option} goes with --cv only")
+        for option, given in (("--C", self.C is not None), ("--checkpoint", self.checkpoint is not None)):
+            if self.cv is not None and given:
+                raise InputError(f"{option} goes without --cv only; --cv tries every value of --Cs")
+        if self.operators is not None and self.operator is not None:
+            raise InputError("give --operator or --operators, not both")
+
+    def operator_list(self) -> list[str]:
+        """The operators to choose from; usually one."""
+        return [name.strip() for name in (self.operators or self.operator or "slack").split(",")]
+
+    def path(self) -> list[float]:
+        """The values of C to choose from."""
+        try:
+            values = [float(text) for text in (self.Cs or "0.01,0.1,1,10").split(",")]
+        except ValueError:
+            values = []
+        if not values or not all(0 < value < float("inf") for value in values):
+            raise InputError(f"--Cs is a list of positive numbers, as 0.01,0.1,1,10; got {self.Cs!r}")
+        return values
+
+    def fits(self) -> int:
+        """How many times the solver runs."""
+        return 1 if self.cv is None else self.cv * len(self.path()) * len(self.operator_list()) + 1
+
+    def single(self) -> dict[str, Any]:
+        """The parameters of an estimator that is trained once."""
+        checkpoint = None if self.checkpoint is None else str(self.checkpoint)
+        saving = {"checkpoint": checkpoint, "checkpoint_seconds": self.checkpoint_seconds}
+        return {"C": 1.0 if self.C is None else self.C, **saving}
+
+    def shared(self) -> dict[str, Any]:
+        """The parameters that all estimators take."""
+        return {
+            "operator": self.operator_list()[0],
+            "scale": self.scale,
+            "tol": self.tol,
+            "max_iter": self.max_iter,
+            "max_time": self.max_time,
+            "solver": self.solver,
+            "fit_intercept": not self.no_intercept,
+            "random_state": self.seed,
+        }

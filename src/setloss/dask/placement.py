@@ -1,0 +1,70 @@
+"""Which worker a partition belongs to: its tasks run there, and nowhere else while that worker lives.
+
+Dask alone would send a task to whoever is idle, with a copy of the partition. Notes on a partition would then be
+spread over workers, and what comes out of a fit would depend on who was faster.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from setloss.dask.errors import ClusterLostError
+
+NO_WORKER_SECONDS = 300.0
+"""So long a fit waits while there is no worker at all."""
+
+
+class Placement:
+    """The address of one worker per partition, kept up to date with who is there."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+        self._addresses: list[str] = []
+        self._workers: frozenset[str] = frozenset()
+
+    def of(self, parts: Sequence[Any]) -> list[str]:
+        """The homes of all partitions; only those move whose worker is gone, or gives some to one that has come."""
+        workers = frozenset(self._client.nthreads()) or self._awaited()
+        if workers != self._workers or len(parts) != len(self._addresses):
+            self._addresses = self._settle(parts, workers)
+            self._workers = workers
+        return self._addresses
+
+    def complete(self) -> bool:
+        """Whether every home is still there."""
+        return set(self._addresses) <= set(self._client.nthreads())
+
+    def _awaited(self) -> frozenset[str]:
+        try:
+            self._client.wait_for_workers(1, timeout=NO_WORKER_SECONDS)
+        except TimeoutError:
+            raise ClusterLostError(
+                f"the cluster had no worker for {NO_WORKER_SECONDS:g} seconds. Start some and fit again; with "
+                "checkpoint= the work goes on where it stopped"
+            ) from None
+        return frozenset(self._client.nthreads())
+
+    def _settle(self, parts: Sequence[Any], workers: frozenset[str]) -> list[str]:
+        known = self._addresses if len(self._addresses) == len(parts) else [""] * len(parts)
+        homes = [home if home in workers else "" for home in known]
+        counts = Counter({worker: homes.count(worker) for worker in sorted(workers)})
+        holders = self._client.who_has(list(parts)) if "" in homes else {}
+        for index, part in enumerate(parts):
+            if not homes[index]:
+                near = [worker for worker in holders.get(part.key, ()) if worker in workers]
+                homes[index] = min(near or counts, key=lambda worker: (counts[worker], worker))
+                counts[homes[index]] += 1
+        if self._workers:
+            _share_with(sorted(workers - self._workers), homes, counts)
+        return homes
+
+
+def _share_with(newcomers: Sequence[str], homes: list[str], counts: Counter[str]) -> None:
+    """Give every newcomer partitions of the worker that has most, while that one keeps more."""
+    for newcomer in newcomers:
+        while counts[busiest := max(counts, key=lambda worker: (counts[worker], worker))] > counts[newcomer] + 1:
+            homes[homes.index(busiest)] = newcomer
+            counts[busiest] -= 1
+            counts[newcomer] += 1

@@ -1,0 +1,155 @@
+"""Bad data is named, partition and row, before any training."""
+
+import dask.array as da
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from dask import delayed
+from helpers.partitioned import frames, label_sets, lengths, parted
+from setloss.dask import BagClassifier, PartitionError, SetClassifier
+
+pytestmark = pytest.mark.xdist_group("kernels")
+
+
+def fit(X, y, groups, weights=None):
+    """Three partitions, and a callback that fails the test if training begins."""
+    model = BagClassifier(callbacks=[lambda record: pytest.fail("training has begun")])
+    return model.fit(*parted(lengths(len(y), 3, groups), X, y, groups, weights))
+
+
+def second(groups):
+    """The first row of the second of three partitions."""
+    return lengths(len(groups), 3, groups)[0]
+
+
+@pytest.mark.parametrize("storage", [np.asarray, csr_array])
+@pytest.mark.parametrize(("value", "word"), [(np.nan, "NaN"), (np.inf, "infinite"), (-np.inf, "infinite")])
+def test_a_feature_that_is_no_number(storage, value, word):
+    X, y, groups = frames()
+    X[second(groups) + 2, 3] = value
+    with pytest.raises(PartitionError, match=rf"partition 1, row 2: feature 3 is {word}"):
+        fit(storage(X), y, groups)
+
+
+def test_features_that_are_text():
+    X, y, groups = frames()
+    with pytest.raises(PartitionError, match=r"partition 0: the features are not a numeric matrix.*object"):
+        fit(X.astype(object), y, groups)
+
+
+def test_a_partition_of_another_width():
+    X, y, groups = frames()
+    sizes = lengths(len(y), 2, groups)
+    blocks = [delayed(X[: sizes[0]]), delayed(X[sizes[0] :, :4])]
+    declared = [da.from_delayed(block, (size, 5), float) for block, size in zip(blocks, sizes, strict=True)]
+    with pytest.raises(PartitionError, match="partition 1 has 4 features and partition 0 has 5"):
+        BagClassifier().fit(da.concatenate(declared), *parted(sizes, y, groups))
+
+
+def test_a_partition_of_other_length_than_its_labels():
+    X, y, groups = frames()
+    sizes = lengths(len(y), 2, groups)
+    blocks = [delayed(X[: sizes[0]]), delayed(X[sizes[0] : -1])]
+    declared = [da.from_delayed(block, (size, 5), float) for block, size in zip(blocks, sizes, strict=True)]
+    with pytest.raises(PartitionError, match=r"partition 1: y has shape .* give both the same partitions"):
+        BagClassifier().fit(da.concatenate(declared), *parted(sizes, y, groups))
+
+
+def test_a_third_label_in_one_partition():
+    X, y, groups = frames()
+    y = y.copy()
+    y[second(groups)] = 7
+    with pytest.raises(PartitionError, match=r"partition 1: the labels 0, 1, 7 are more than two"):
+        fit(X, y, groups)
+
+
+def test_a_third_label_that_only_all_partitions_together_have():
+    X, y, groups = frames()
+    y = y.copy()
+    start = second(groups)
+    y[start : start + lengths(len(y), 3, groups)[1]] = 7
+    with pytest.raises(PartitionError, match="partition 1 has the label 7, and those before it"):
+        fit(X, y, groups)
+
+
+@pytest.mark.parametrize("missing", [np.nan, None])
+def test_a_missing_label(missing):
+    X, y, groups = frames()
+    y = y.astype(object if missing is None else float)
+    y[second(groups) + 1] = missing
+    with pytest.raises(PartitionError, match="partition 1, row 1: the label is missing"):
+        fit(X, y, groups)
+
+
+def test_labels_of_sets_other_than_zero_and_one():
+    X, Y = label_sets()
+    Y[-1, 1] = 3
+    with pytest.raises(ValueError, match=r"partition 1.*3|0 and 1"):
+        SetClassifier().fit(*parted((20, 20), X, Y))
+
+
+@pytest.mark.parametrize("weight", [-1.0, np.nan, np.inf])
+def test_a_weight_that_is_none(weight):
+    X, y, groups = frames()
+    weights = np.ones(len(y))
+    weights[second(groups) + 3] = weight
+    with pytest.raises(PartitionError, match="partition 1, row 3: sample_weight is"):
+        fit(X, y, groups, weights)
+
+
+def test_a_bag_without_a_name():
+    X, y, groups = frames()
+    names = groups.astype(float)
+    names[second(groups)] = np.nan
+    with pytest.raises(PartitionError, match="partition 1, row 0: the bag has no name"):
+        BagClassifier().fit(*parted(lengths(len(y), 3, groups), X, y, names))
+
+
+@pytest.mark.parametrize("rename", [np.asarray, lambda g: np.array([f"track {k}" for k in g])])
+def test_a_bag_in_two_partitions(rename):
+    X, y, groups = frames()
+    cut = int(np.flatnonzero(np.bincount(groups) > 1)[5])
+    inside = int(np.flatnonzero(groups == cut)[1])
+    names = rename(groups)
+    message = rf"the bag .*{cut}.* has frames in partitions 0 and 1 .*repartition_by_group"
+    with pytest.raises(PartitionError, match=message):
+        BagClassifier().fit(*parted((inside, len(y) - inside), X, y, names))
+
+
+def test_labels_of_one_class():
+    X, y, groups = frames()
+    with pytest.raises(ValueError, match=r"only one class, .*1.*, in all partitions together"):
+        fit(X, np.ones_like(y), groups)
+
+
+def test_nothing_of_positive_weight():
+    X, y, groups = frames()
+    with pytest.raises(ValueError, match="nothing to train on"):
+        fit(X, y, groups, np.zeros(len(y)))
+
+
+def test_labels_in_partitions_of_unknown_length_and_another_number():
+    X, y, groups = frames()
+    sizes = lengths(len(y), 2, groups)
+    rows, labels, names = parted(sizes, X, y, groups)
+    unknown = rows[da.from_array(np.ones(len(y), dtype=bool), chunks=(sizes,))]
+    with pytest.raises(ValueError, match=r"y has 1 partitions and X 2.*compute_chunk_sizes"):
+        BagClassifier().fit(unknown, labels.rechunk(-1), names)
+
+
+def test_labels_cut_elsewhere_are_cut_like_X():
+    X, y, groups = frames()
+    rows, labels, names = parted(lengths(len(y), 2, groups), X, y, groups)
+    expected = BagClassifier().fit(rows, labels, names)
+    model = BagClassifier().fit(rows, labels.rechunk(7), names.rechunk(-1))
+    np.testing.assert_array_equal(model.coef_, expected.coef_)
+
+
+@pytest.mark.parametrize(
+    ("X", "message"),
+    [(np.zeros((3, 2)), "takes dask arrays and DataFrames"), (da.zeros(3), "two axes")],
+)
+def test_what_is_no_dask_matrix(X, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        BagClassifier().fit(X, da.zeros(3))

@@ -1,0 +1,235 @@
+"""Partitions change nothing: as many as there are, in whatever order, the minimum is that of one process."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from sklearn.base import clone
+
+import setloss.estimators as local
+from helpers.partitioned import (
+    assert_certified,
+    assert_same_problem,
+    bag_objective,
+    frames,
+    label_sets,
+    lengths,
+    parted,
+    set_objective,
+)
+from setloss.dask import BagClassifier, SetClassifier
+
+pytestmark = pytest.mark.xdist_group("kernels")
+
+SOLVERS = ("cutting_plane", "frank_wolfe")
+every_solver = pytest.mark.parametrize("solver", SOLVERS)
+MODELS = [
+    ("dice", "slack"), ("dice", "bd"), ("dice", "bd-monotone"), ("dice", "margin"), ("jaccard", "lovasz"),
+    ("curve3", "bd"), ("curve1", "slack"), ("hamming", "hinge"),
+]  # fmt: skip
+
+
+def fit_bags(X, y, groups, parts, weights=None, **options):
+    arrays = parted(lengths(len(y), parts, groups), X, y, groups, weights)
+    return BagClassifier(**{"C": 0.5, **options}).fit(*arrays)
+
+
+def fit_sets(X, Y, parts, weights=None, **options):
+    return SetClassifier(**{"C": 0.5, **options}).fit(*parted(lengths(len(Y), parts), X, Y, weights))
+
+
+# ---------------------------------------------------------------- the same minimum
+
+
+@every_solver
+@pytest.mark.parametrize("parts", [1, 2, 3, 7])
+def test_bags_in_any_number_of_partitions_have_one_minimum(parts, solver):
+    X, y, groups = frames()
+    exact = local.BagClassifier(C=0.5, tol=1e-8, solver="cutting_plane").fit(X, y, groups)
+    model = fit_bags(X, y, groups, parts, solver=solver)
+    assert_certified(model, bag_objective(model, X, y, groups))
+    assert_same_problem(model, exact)
+    assert model.solution_.dual <= exact.solution_.primal * (1 + 1e-7)
+
+
+@every_solver
+@pytest.mark.parametrize("parts", [1, 3])
+def test_label_sets_in_any_number_of_partitions_have_one_minimum(parts, solver):
+    X, Y = label_sets()
+    exact = local.SetClassifier(C=0.5, tol=1e-6).fit(X, Y)
+    model = fit_sets(X, Y, parts, solver=solver)
+    assert_certified(model, set_objective(model, X, Y))
+    assert_same_problem(model, exact)
+    assert model.coef_.shape == exact.coef_.shape
+    assert model.intercept_.shape == exact.intercept_.shape
+
+
+@every_solver
+@pytest.mark.parametrize(("loss", "operator"), MODELS)
+def test_every_loss_and_operator_is_certified(loss, operator, solver):
+    X, y, groups = frames(12)
+    options = {"loss": loss, "operator": operator, "C": 0.5, "tol": 1e-2}
+    model = fit_bags(X, y, groups, 2, solver=solver, **options)
+    assert_certified(model, bag_objective(model, X, y, groups))
+    assert_same_problem(model, local.BagClassifier(**options).fit(X, y, groups))
+
+
+@every_solver
+@pytest.mark.parametrize("storage", [np.float32, np.float64, csr_array, lambda X: csr_array(X.astype(np.float32))])
+def test_rows_may_be_of_any_kind(storage, solver):
+    X, y, groups = frames(12)
+    X = storage(np.where(np.abs(X) > 0.5, X, 0.0))
+    model = fit_bags(X, y, groups, 3, solver=solver)
+    assert_certified(model, bag_objective(model, X, y, groups))
+    assert_same_problem(model, local.BagClassifier(C=0.5).fit(X, y, groups))
+
+
+@every_solver
+def test_weights_count_and_zeros_leave_frames_out(solver):
+    X, y, groups = frames()
+    weights = np.random.default_rng(0).choice([0.0, 0.5, 2.0], size=len(y))
+    weights[groups < 4] = 0.0
+    model = fit_bags(X, y, groups, 7, weights, solver=solver)
+    assert_certified(model, bag_objective(model, X, y, groups, weights))
+    assert_same_problem(model, local.BagClassifier(C=0.5).fit(X, y, groups, weights))
+
+
+@every_solver
+def test_missing_labels_are_left_out_of_their_sets(solver):
+    X, Y = label_sets()
+    Y = np.where(np.random.default_rng(0).random(Y.shape) < 0.3, np.nan, Y)
+    Y[:9] = np.nan
+    weights = np.tile([1.0, 0.0, 3.0, 0.5], 10)
+    model = fit_sets(X, Y, 4, weights, solver=solver)
+    assert_certified(model, set_objective(model, X, Y, weights))
+    assert_same_problem(model, local.SetClassifier(C=0.5).fit(X, Y, weights))
+
+
+def test_the_order_of_rows_in_a_partition_and_the_names_of_bags_do_not_matter():
+    X, y, groups = frames()
+    sizes = lengths(len(y), 3, groups)
+    edges = np.concatenate(([0], np.cumsum(sizes)))
+    generator = np.random.default_rng(1)
+    mixed = np.concatenate([generator.permutation(np.arange(*ends)) for ends in np.stack([edges[:-1], edges[1:]]).T])
+    names = np.array([f"track {group:03d}" for group in groups], dtype=object)
+    shuffled = BagClassifier(C=0.5).fit(*parted(sizes, X[mixed], y[mixed], names[mixed]))
+    assert_certified(shuffled, bag_objective(shuffled, X, y, groups))
+    assert_same_problem(shuffled, fit_bags(X, y, groups, 3))
+
+
+def test_empty_partitions_do_no_harm():
+    X, y, groups = frames()
+    (first, *rest) = lengths(len(y), 2, groups)
+    model = BagClassifier(C=0.5).fit(*parted((0, first, 0, *rest, 0), X, y, groups))
+    np.testing.assert_array_equal(model.coef_, fit_bags(X, y, groups, 2).coef_)
+
+
+def test_without_groups_every_frame_is_a_bag():
+    X, y, _ = frames()
+    model = BagClassifier(C=0.5).fit(*parted(lengths(len(y), 3), X, y))
+    assert_certified(model, bag_objective(model, X, y, np.arange(len(y))))
+
+
+# ---------------------------------------------------------------- the same numbers
+
+
+@every_solver
+def test_the_same_partitions_and_seed_give_the_same_numbers(solver):
+    X, y, groups = frames(bags=30)
+    one, other = (fit_bags(X, y, groups, 10, solver=solver, random_state=3) for _ in range(2))
+    np.testing.assert_array_equal(one.solution_.parameters, other.solution_.parameters)
+    assert (one.solution_.primal, one.solution_.dual) == (other.solution_.primal, other.solution_.dual)
+    assert one.n_rounds_ == other.n_rounds_
+
+
+def test_local_steps_save_rounds_where_there_are_many_features():
+    generator = np.random.default_rng(0)
+    groups = np.repeat(np.arange(60), 5)
+    X = generator.normal(size=(300, 60)) / 8
+    y = (X @ generator.normal(size=60) + 0.3 * generator.normal(size=300) > 0).astype(int)
+    rounds = [fit_bags(X, y, groups, 2, C=1.0, solver=solver).n_rounds_ for solver in SOLVERS]
+    assert rounds[1] < rounds[0]
+
+
+def test_fitted_attributes_are_those_of_one_process():
+    X, y, groups = frames()
+    here = local.BagClassifier().fit(X, y, groups)
+    model = fit_bags(X, y, groups, 2)
+    assert {name for name in vars(here) if name.endswith("_")} <= set(vars(model))
+    np.testing.assert_array_equal(model.classes_, here.classes_)
+    assert model.n_features_in_ == here.n_features_in_
+    assert model.n_rounds_ >= model.n_iter_
+
+
+# ---------------------------------------------------------------- an estimator like others
+
+
+def test_predictions_and_losses_are_those_of_the_local_model(tmp_path):
+    X, y, groups = frames()
+    arrays = parted(lengths(len(y), 3, groups), X, np.where(y == 1, "yes", "no"), groups)
+    model = BagClassifier().fit(*arrays)
+    plain = model.to_local()
+    assert type(plain) is local.BagClassifier
+    labels = np.where(y == 1, "yes", "no")
+    np.testing.assert_array_equal(model.predict(arrays[0]).compute(), plain.predict(X))
+    np.testing.assert_array_equal(model.decision_function(arrays[0]).compute(), plain.decision_function(X))
+    np.testing.assert_array_equal(model.predict(X), plain.predict(X))
+    np.testing.assert_allclose(model.losses(*arrays), plain.losses(X, labels, groups))
+    assert model.score(*arrays) == pytest.approx(plain.score(X, labels, groups))
+
+
+def test_label_sets_predict_like_the_local_model():
+    X, Y = label_sets()
+    weights = np.arange(1.0, 41.0)
+    arrays = parted(lengths(40, 3), X, Y, weights)
+    model = SetClassifier().fit(*arrays[:2])
+    plain = model.to_local()
+    predicted = model.predict(arrays[0])
+    assert predicted.shape == Y.shape
+    np.testing.assert_array_equal(predicted.compute(), plain.predict(X))
+    np.testing.assert_allclose(model.losses(*arrays[:2]), plain.losses(X, Y))
+    assert model.score(*arrays) == pytest.approx(plain.score(X, Y, weights))
+
+
+def test_data_frames_give_what_arrays_give():
+    dd, pd = pytest.importorskip("dask.dataframe"), pytest.importorskip("pandas")
+    X, y, groups = frames()
+    frame = pd.DataFrame(X, columns=list("abcde")).assign(label=y, track=groups, weight=1.0)
+    whole = dd.from_pandas(frame, npartitions=1)
+    model = BagClassifier().fit(whole, "label", "track", "weight")
+    np.testing.assert_array_equal(model.coef_, BagClassifier().fit(*parted((len(y),), X, y, groups)).coef_)
+    np.testing.assert_array_equal(model.feature_names_in_, list("abcde"))
+    np.testing.assert_array_equal(model.predict(whole).compute(), model.to_local().predict(frame[list("abcde")]))
+    assert model.score(whole.drop(columns="weight"), "label", "track") == pytest.approx(
+        model.to_local().score(frame[list("abcde")], y, groups)
+    )
+
+
+def test_models_are_saved_like_others(tmp_path):
+    pytest.importorskip("skops")
+    X, y, groups = frames()
+    model = fit_bags(X, y, groups, 2)
+    local.save(model.to_local(), tmp_path / "model.skops")
+    np.testing.assert_array_equal(local.load(tmp_path / "model.skops").predict(X), model.predict(X))
+
+
+@pytest.mark.parametrize("estimator", [BagClassifier, SetClassifier])
+def test_parameters_can_be_read_set_and_cloned(estimator):
+    model = estimator("jaccard", "lovasz", C=3.0, memory="2GB", solver="cutting_plane")
+    copy = clone(model)
+    assert copy.get_params() == model.get_params()
+    assert copy.set_params(C=4.0, memory=None).get_params()["C"] == 4.0
+    assert set(model.get_params()) == {*local.BagClassifier().get_params(), "client", "memory"}
+
+
+@every_solver
+def test_a_fit_that_was_cut_short_goes_on_from_its_checkpoint(solver, tmp_path):
+    X, y, groups = frames()
+    file = str(tmp_path / "fit.npz")
+    with pytest.warns(match="iteration limit"):
+        short = fit_bags(X, y, groups, 3, solver=solver, max_iter=4, checkpoint=file)
+    model = fit_bags(X, y, groups, 3, solver=solver, checkpoint=file)
+    assert model.solution_.history[0].iteration == 5
+    assert model.solution_.primal <= short.solution_.primal
+    assert_certified(model, bag_objective(model, X, y, groups))
+    with pytest.raises(ValueError, match="another problem"):
+        fit_bags(2 * X, y, groups, 3, solver=solver, checkpoint=file)

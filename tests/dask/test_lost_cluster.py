@@ -1,0 +1,103 @@
+"""The scheduler is lost, or speaks TLS: `dask scheduler` and `dask worker` as processes of their own."""
+
+import signal
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+
+import dask
+from helpers.partitioned import assert_certified, bag_objective, frames, lengths, parted
+
+pytest.importorskip("distributed")
+
+from distributed import Client, LocalCluster
+
+from setloss.dask import BagClassifier, ClusterLostError
+
+pytestmark = pytest.mark.xdist_group("dask")
+
+SHORT_TIMEOUTS = {"distributed.comm.timeouts.connect": "3s", "distributed.comm.retry.count": 0}
+
+
+def dask_command(*words):
+    return subprocess.Popen(
+        [sys.executable, "-m", "dask", *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+
+
+@contextmanager
+def processes_of_a_cluster(folder, workers):
+    """(file that says where, scheduler, workers) of a cluster started by the commands of Dask, without nannies."""
+    file = folder / f"scheduler-{time.monotonic_ns()}.json"
+    here = ("--host", "127.0.0.1", "--no-dashboard", "--scheduler-file", str(file))
+    started = [dask_command("scheduler", "--port", "0", "--no-jupyter", *here)]
+    try:
+        deadline = time.monotonic() + 60
+        while not (file.exists() and file.stat().st_size) and time.monotonic() < deadline:
+            time.sleep(0.1)
+        alone = ("--no-nanny", "--nthreads", "1", "--death-timeout", "20")
+        started += [dask_command("worker", *alone, *here) for _ in range(workers)]
+        yield str(file), started[0], started[1:]
+    finally:
+        for process in started:
+            process.kill()
+            process.wait()
+
+
+def killed_after(iteration, process):
+    """A callback that kills a process."""
+
+    def callback(record):
+        if record.iteration == iteration:
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+
+    return callback
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+def test_a_lost_scheduler_is_an_error_and_its_checkpoint_resumes_on_another_cluster(tmp_path):
+    X, y, groups = frames(40)
+    arrays = parted(lengths(len(y), 2, groups), X, y, groups)
+    options = {"solver": "cutting_plane", "checkpoint": str(tmp_path / "fit.npz")}
+    reach = {"set_as_default": False, "timeout": 10}
+    with dask.config.set(SHORT_TIMEOUTS):
+        with (
+            processes_of_a_cluster(tmp_path, 1) as (file, scheduler, _),
+            Client(scheduler_file=file, **reach) as client,
+        ):
+            model = BagClassifier(client=client, callbacks=[killed_after(3, scheduler)], **options)
+            with pytest.raises(ClusterLostError, match=r"the scheduler at tcp://.* is gone .*checkpoint="):
+                model.fit(*arrays)
+        with (
+            processes_of_a_cluster(tmp_path, 2) as (file, _, workers),
+            Client(scheduler_file=file, **reach) as client,
+        ):
+            client.wait_for_workers(2, timeout=60)
+            model = BagClassifier(client=client, callbacks=[killed_after(6, workers[0])], **options).fit(*arrays)
+            assert len(client.nthreads()) == 1
+    assert model.solution_.history[0].iteration == 4
+    assert_certified(model, bag_objective(model, X, y, groups))
+    whole = BagClassifier(solver="cutting_plane").fit(*arrays)
+    np.testing.assert_allclose(model.solution_.primal, whole.solution_.primal, rtol=2e-3)
+
+
+def test_a_cluster_that_speaks_tls_trains_too():
+    pytest.importorskip("cryptography")
+    from distributed.security import Security
+
+    X, y, groups = frames(12)
+    arrays = parted(lengths(len(y), 2, groups), X, y, groups)
+    security = Security.temporary()
+    options = {"n_workers": 1, "threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": 50}
+    with (
+        LocalCluster(security=security, protocol="tls://", **options) as cluster,
+        Client(cluster, security=security, set_as_default=False) as client,
+    ):
+        assert client.scheduler.address.startswith("tls://")
+        model = BagClassifier(client=client, tol=1e-2).fit(*arrays)
+    np.testing.assert_array_equal(model.coef_, BagClassifier(tol=1e-2).fit(*arrays).coef_)

@@ -1,0 +1,163 @@
+"""What partitions answer, judged from the definition: risks, slopes along lines, and planes below the risk of all."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from setloss import loss_named
+from setloss.dask.dual_blocks import LocalRound, cut_and_step
+from setloss.dask.engines import FAN_IN, InMemory, add_shares, in_eights
+from setloss.dask.notes import forget
+from setloss.dask.partition import make_partition
+from setloss.dask.problem import with_successors
+from setloss.dask.tasks import FitDescription, ParameterPoint, cut_at, risk_along, risk_at
+from setloss.operators import operator_named
+
+pytestmark = pytest.mark.xdist_group("kernels")
+
+MODELS = [("dice", "slack"), ("dice", "bd"), ("jaccard", "lovasz"), ("curve4", "margin"), ("hamming", "hinge")]
+
+
+class Data:
+    """Bags or label sets in partitions, and the risk of all of them by the reference operators."""
+
+    def __init__(self, seed, parts, kind, model, scale):
+        generator = np.random.default_rng(seed)
+        self.loss, self.operator, self.scale, self.kind = *model, scale, kind
+        self.spec = FitDescription(
+            f"fit {seed}", kind, 1, loss_named(self.loss), self.operator, scale, 0.7, 1.5, seed
+        )
+        self.shape = (1, 4) if kind == "bags" else (3, 4)
+        self.parts = [self._part(index, generator) for index in range(parts)]
+        forget(self.spec.fit)
+
+    def _part(self, index, generator):
+        rows = int(generator.integers(3, 9))
+        X = generator.normal(size=(rows, 3))
+        weights = generator.uniform(0.5, 2.0, size=rows)
+        if self.kind == "bags":
+            return make_partition(index, X, generator.integers(0, 2, rows), generator.integers(0, 3, rows), weights)
+        Y = generator.integers(0, 2, (rows, 3)).astype(float)
+        Y[generator.random(Y.shape) < 0.2] = np.nan
+        return make_partition(index, X, Y, None, weights)
+
+    def total(self, task, *shared):
+        answers = [task(InMemory(part), index, self.spec, *shared) for index, part in enumerate(self.parts)]
+        while len(answers) > 1:
+            answers = list(in_eights(answers))
+        return answers[0]
+
+    def risk(self, W):
+        """R(W) from the definition."""
+        return self.spec.C * sum(self._risk_of(part, W) for part in self.parts)
+
+    def _risk_of(self, part, W):
+        scores = np.hstack([part.X, np.full((len(part.X), 1), self.spec.constant)]) @ W.T
+        if self.kind == "bags":
+            bags = [np.flatnonzero(part.groups == group) for group in np.unique(part.groups)]
+            return sum(part.weights[bag].mean() * self._value(part.y[bag] == 1, scores[bag, 0]) for bag in bags)
+        known = ~np.isnan(part.y)
+        return sum(
+            part.weights[row] * self._value(part.y[row, here] == 1, scores[row, here])
+            for row, here in enumerate(known)
+            if here.any()
+        )
+
+    def _value(self, truth, scores):
+        surrogate = operator_named(self.operator, self.scale)(loss_named(self.loss).set_function(truth))
+        return surrogate(np.where(truth, 1.0, -1.0) * scores)
+
+
+@st.composite
+def parted_data(draw):
+    return Data(
+        draw(st.integers(0, 2**20)),
+        draw(st.integers(1, 4)),
+        draw(st.sampled_from(["bags", "sets"])),
+        draw(st.sampled_from(MODELS)),
+        draw(st.sampled_from([1.0, 2.0])),
+    )
+
+
+def assert_below(data, offset, plane, generator, touching=None):
+    """R(W) >= offset - <plane, W> at random W, with equality at the point where it was asked for."""
+    for size in (0.0, 0.1, 1.0, 10.0):
+        W = size * generator.normal(size=data.shape)
+        risk = data.risk(W)
+        assert float(offset) - float(np.vdot(plane, W)) <= risk + 1e-9 * (1 + risk)
+    if touching is not None:
+        assert float(offset) - float(np.vdot(plane, touching)) == pytest.approx(data.risk(touching), abs=1e-9)
+
+
+@settings(max_examples=40)
+@given(data=parted_data(), seed=st.integers(0, 99))
+def test_risks_and_planes_are_those_of_all_bags(data, seed):
+    generator = np.random.default_rng(seed)
+    point = ParameterPoint(generator.normal(size=data.shape))
+    assert float(data.total(risk_at, point)[0]) == pytest.approx(data.risk(point.parameters), abs=1e-9)
+    assert_below(data, *data.total(cut_at, point), generator, touching=point.parameters)
+
+
+@settings(max_examples=40)
+@given(data=parted_data(), seed=st.integers(0, 99))
+def test_risks_along_a_line_come_with_slopes_of_it(data, seed):
+    generator = np.random.default_rng(seed)
+    start, end = (ParameterPoint(generator.normal(size=data.shape)) for _ in range(2))
+    lengths = with_successors(1.0)
+    ((risks, slopes),) = data.total(risk_along, start, end, lengths)
+    values = [data.risk((1 - t) * start.parameters + t * end.parameters) for t in lengths]
+    np.testing.assert_allclose(risks, values, atol=1e-9)
+    for t, risk, slope in zip(lengths, values, slopes, strict=True):
+        for other, value in zip(lengths, values, strict=True):
+            assert value >= risk + slope * (other - t) - 1e-9
+    between = ParameterPoint(
+        start.parameters + 0.25 * (end.parameters - start.parameters), (start.name, end.name, 0.25)
+    )  # margins are mixed from those at both ends
+    assert_below(data, *data.total(cut_at, between), generator, touching=between.parameters)
+
+
+@settings(max_examples=25)
+@given(data=parted_data(), seed=st.integers(0, 99), epochs=st.integers(1, 4), lost=st.booleans())
+def test_both_planes_of_a_round_with_local_steps_are_below_the_risk(data, seed, epochs, lost):
+    """Whatever W and proportions the driver sends, and also where a worker has forgotten its block."""
+    generator = np.random.default_rng(seed)
+    for number in range(3):
+        point = ParameterPoint(generator.normal(size=data.shape))
+        ids = [id for id in range(2 * number) if generator.random() < 0.7]
+        proportions = dict(zip(ids, generator.dirichlet(np.ones(max(len(ids), 1))).tolist(), strict=False))
+        order = LocalRound(number, generator.normal(size=data.shape), proportions, epochs)
+        offset, plane, dual_offset, dual_plane = data.total(cut_and_step, point, order)
+        assert_below(data, offset, plane, generator, touching=point.parameters)
+        assert_below(data, dual_offset, dual_plane, generator)
+        if lost:
+            forget(data.spec.fit)
+
+
+def test_local_steps_raise_the_dual_of_one_partition():
+    data = Data(3, 1, "bags", ("dice", "slack"), 1.0)
+    values, W, proportions = [], np.zeros(data.shape), {}
+    for number in range(4):
+        _, _, offset, plane = data.total(cut_and_step, ParameterPoint(W), LocalRound(number, W, proportions, 3))
+        values.append(float(offset) - 0.5 * float(np.vdot(plane, plane)))
+        W, proportions = plane, {2 * number + 1: 1.0}
+    assert 0 < values[0] <= values[1] + 1e-12
+    assert values[1] <= values[3] + 1e-12
+
+
+@pytest.mark.parametrize("length", [1.0, 0.5, 0.25, 0.75, 0.375, 0.0625])
+def test_the_next_lengths_of_a_bisection_are_asked_for_with_this_one(length):
+    asked = with_successors(length)
+    assert length in asked
+    if length == 1.0:
+        assert {0.5, 0.25, 0.75, 0.125, 0.375} <= set(asked)
+
+
+@pytest.mark.parametrize("count", [1, 7, 8, 9, 64, 65])
+def test_sums_in_eights_are_sums(count):
+    answers = [(np.float64(k), np.full(2, float(k))) for k in range(count)]
+    assert len(list(in_eights(answers))) == -(-count // FAN_IN)
+    while len(answers) > 1:
+        answers = list(in_eights(answers))
+    assert answers[0][0] == count * (count - 1) / 2
+    np.testing.assert_array_equal(add_shares(answers[0], answers[0])[1], np.full(2, count * (count - 1.0)))

@@ -1,0 +1,150 @@
+"""The page of ``setloss explore``: its mathematics against the library, and the command that writes it."""
+
+import json
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from helpers.explore_cases import LAWS, cases, library_says
+from setloss.cli import app
+from setloss.cli.set_function_options import parse_knots
+from setloss.explore import mathematics, page, write_page
+from setloss.losses import PAPER_CURVES
+from setloss.operators import operator_named
+from setloss.setfunctions.properties import LAWS as VERDICTS
+from setloss.setfunctions.properties import is_increasing, is_nonnegative, is_submodular
+
+NODE = shutil.which("node")
+needs_node = pytest.mark.skipif(NODE is None, reason="node runs the page's mathematics; there is none on the path")
+
+
+ANSWER = """
+({ knots, p, margins, scale }) => {
+  const loss = sample(knots, p);
+  const parts = split(loss);
+  const allowed = ["bd", "slack", "margin", "lovasz"].filter((name) => obstacle(name, knots, p) === "");
+  return {
+    loss, parts,
+    verdicts: Object.fromEntries(LAWS.map((law) => [law, verdict(law, loss.values)])),
+    part: { increasing: verdict("increasing", parts.submodular.values),
+            "non-negative": verdict("non-negative", parts.submodular.values) },
+    surrogates: Object.fromEntries(allowed.map((name) => [name, surrogate(name, knots, p, scale)(margins)])),
+  };
+}
+"""
+
+
+def assert_same(case, answer):
+    """Everything the page computes of a curve, against the library."""
+    function, parts = library_says(case)
+    for mine, theirs in (
+        (answer["loss"], function),
+        (answer["parts"]["submodular"], parts.submodular),
+        (answer["parts"]["supermodular"], parts.supermodular),
+    ):
+        values, steps = theirs.counts.border(0)
+        np.testing.assert_array_equal(mine["values"], values)
+        np.testing.assert_array_equal(mine["steps"], steps)
+    for law in LAWS:
+        assert_same_verdict(answer["verdicts"][law], VERDICTS[law](function))
+    assert_same_verdict(answer["part"]["increasing"], is_increasing(parts.submodular))
+    assert_same_verdict(answer["part"]["non-negative"], is_nonnegative(parts.submodular))
+    assert ("lovasz" in answer["surrogates"]) == bool(is_submodular(function))
+    for name, cut in answer["surrogates"].items():
+        assert_same_cut(case, cut, operator_named(name, case["scale"])(function))
+
+
+def assert_same_verdict(mine, theirs):
+    assert (mine["holds"], mine["excess"], mine["tolerance"]) == (theirs.holds, theirs.excess, theirs.tolerance)
+    assert mine["words"] == ("" if theirs.witness is None else theirs.witness.words)
+
+
+def assert_same_cut(case, cut, surrogate):
+    margins = np.array(case["margins"])
+    unit = max(1.0, np.abs(margins).sum()) * max(cost for _, cost in case["knots"])
+    assert cut["value"] == pytest.approx(surrogate(margins), rel=1e-12, abs=1e-13 * unit)
+    elsewhere = margins + np.cos(np.arange(len(margins)))
+    assert cut["offset"] - np.dot(cut["slope"], elsewhere) <= surrogate(elsewhere) + 1e-12 * unit
+
+
+def in_node(expression):
+    script = f'"use strict";\n{mathematics()}\nprocess.stdout.write(JSON.stringify({expression}));'
+    done = subprocess.run([NODE, "-"], input=script, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+# ------------------------------------------------------------------ mathematics
+
+
+@needs_node
+def test_curves_parts_verdicts_and_surrogates_are_the_librarys():
+    drawn = cases(seed=0, count=600)
+    for case, answer in zip(drawn, in_node(f"{json.dumps(drawn)}.map({ANSWER})"), strict=True):
+        assert_same(case, answer)
+
+
+@needs_node
+def test_numbers_are_spelled_as_python_spells_them():
+    generator = np.random.default_rng(1)
+    numbers = np.concatenate(
+        [
+            generator.normal(size=300) * 10.0 ** generator.integers(-12, 12, 300),
+            generator.integers(-4096, 4096, 300) / 2.0 ** generator.integers(0, 14, 300),
+            [0.0, -0.0, 1.953125, 999999.5, 1e-5, 123456.5, 0.1 + 0.2, 1e22, 5e-324],
+        ]
+    ).tolist()
+    for digits in (3, 6, 9, 17):
+        spelled = in_node(f"{json.dumps(numbers)}.map((x) => general(x, {digits}))")
+        assert spelled == [f"{x:.{digits}g}" for x in numbers]
+
+
+@needs_node
+def test_copied_knots_read_back_as_the_same_curve():
+    drawn = [case["knots"] for case in cases(seed=2, count=200)] + [c.knots for c in PAPER_CURVES.values()]
+    texts = in_node(f"{json.dumps(drawn)}.map((knots) => knots.map((knot) => knot.map(spelled).join(':')).join(','))")
+    for knots, text in zip(drawn, texts, strict=True):
+        assert parse_knots(text) == tuple((float(share), float(cost)) for share, cost in knots)
+    assert texts[-4] == "0:0,1/3:1/3,2/3:1/3,1:2/3"
+
+
+# ------------------------------------------------------------------ the command
+
+
+def test_the_page_asks_for_nothing_outside_itself():
+    text = page()
+    assert "/*" + "SCRIPT" not in text
+    assert "https://" not in text
+    assert text.count("http://") == text.count("http://www.w3.org/2000/svg")
+    assert "<link" not in text.replace('<link rel="icon" href="data:,">', "")
+
+
+def test_the_command_writes_the_page(tmp_path, monkeypatch):
+    opened = []
+    monkeypatch.setattr("webbrowser.open", lambda address: bool(opened.append(address)) or True)
+    out = tmp_path / "curve.html"
+    done = CliRunner().invoke(app, ["explore", "--out", str(out), "--open"])
+    assert (done.exit_code, done.stdout.strip()) == (0, f"page written to {out}")
+    assert out.read_text(encoding="utf-8") == page()
+    assert write_page(tmp_path / "again.html").read_text(encoding="utf-8") == page()
+    assert opened == [out.as_uri()]
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"), [("curve.pdf", "writes an .html file"), ("no/where.html", "cannot be written")]
+)
+def test_bad_paths_get_one_sentence(tmp_path, name, sentence):
+    done = CliRunner().invoke(app, ["explore", "--out", str(tmp_path / name)])
+    assert done.exit_code == 2
+    assert sentence in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_open_says_so_where_there_is_no_browser(tmp_path, monkeypatch):
+    monkeypatch.setattr("webbrowser.open", lambda _: False)
+    done = CliRunner().invoke(app, ["explore", "--out", str(tmp_path / "curve.html"), "--open"])
+    assert done.exit_code == 2
+    assert "found no browser" in done.stderr

@@ -1,0 +1,206 @@
+"""The page of ``setloss explore`` in a headless Chromium: mouse, keys, screen sizes, and what it shows."""
+
+import json
+
+import numpy as np
+import pytest
+
+from helpers import chromium
+from helpers.explore_cases import LAWS, cases, library_says
+from setloss import CostCurve
+from setloss.explore import write_page
+from setloss.losses import PAPER_CURVES
+from setloss.operators import LovaszHinge, operator_named
+from setloss.setfunctions.properties import LAWS as VERDICTS
+from setloss.setfunctions.properties import is_increasing, is_nonnegative
+
+pytestmark = [
+    pytest.mark.xdist_group("browser"),
+    pytest.mark.skipif(chromium.executable() is None, reason=f"none of {', '.join(chromium.NAMES)} is on the path"),
+]
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    return write_page(tmp_path_factory.mktemp("explore") / "page.html")
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with chromium.Browser() as opened:
+        yield opened
+
+
+def state(browser):
+    return browser.run("({ ...setloss.state, text: setloss.knotsText() })")
+
+
+def knot(place):
+    return f"#curve .knot:nth-child({place})"
+
+
+def answers(browser):
+    """What the page shows of its curve, as plain text."""
+    rows = browser.run(
+        "[...document.querySelectorAll('#verdicts dt:not(.heading)')].map((dt) => "
+        "[dt.firstChild.textContent.trim(), dt.querySelector('.answer').textContent, dt.nextSibling.textContent])"
+    )
+    return {law: (answer, words) for law, answer, words in rows}
+
+
+def assert_shows_the_library(browser):
+    """Numbers, verdicts and the surrogate on the screen, against the library on the same knots."""
+    now = state(browser)
+    function, parts = library_says(now)
+    shown = browser.run("[...document.querySelectorAll('#numbers tr')].map((r) => r.innerText.trim().split(/\\s+/))")
+    tables = [function.table, parts.submodular.table, parts.supermodular.table]
+    assert [row[1:] for row in shown] == [[f"{x:.6g}" for x in row] for row in zip(*tables, strict=True)]
+    verdicts = answers(browser)
+    for law in LAWS:
+        judged = VERDICTS[law](function)
+        expected = "" if judged.holds else f"by {judged.excess:.3g}: {judged.witness}"
+        assert verdicts[law] == ("yes" if judged.holds else "no", expected)
+    assert verdicts["f increasing"][0] == ("yes" if is_increasing(parts.submodular) else "no")
+    assert verdicts["f non-negative"][0] == ("yes" if is_nonnegative(parts.submodular) else "no")
+    pair = CostCurve(now["knots"]).on_counts(2, 0)
+    value = operator_named(now["operator"], now["scale"])(pair)(now["point"])
+    assert browser.run("document.getElementById('value').textContent") == f"{value:.6g}"
+
+
+class TestInTheBrowser:
+    @pytest.fixture(autouse=True)
+    def opened(self, browser, page):
+        browser.open(page)
+        browser.run("document.querySelector('details').open = true")
+        yield
+        assert browser.complaints() == []
+
+    def test_it_starts_with_a_curve_of_the_paper(self, browser):
+        assert state(browser)["knots"] == [list(knot) for knot in PAPER_CURVES["curve1"].knots]
+        assert_shows_the_library(browser)
+
+    def test_its_mathematics_is_the_librarys_here_too(self, browser):
+        drawn = cases(seed=3, count=60)
+        for case in drawn:
+            change = json.dumps({"knots": case["knots"], "p": case["p"], "scale": case["scale"], "operator": "bd"})
+            browser.run(f"setloss.show({change})")
+            assert_shows_the_library(browser)
+
+    def test_a_knot_follows_the_mouse(self, browser):
+        browser.drag(knot(1), 0, -60)
+        (share, cost), after = state(browser)["knots"][1], state(browser)["knots"]
+        assert share == 1 / 3
+        assert 0.4 < cost < 0.6
+        assert after[2:] == [list(knot) for knot in PAPER_CURVES["curve1"].knots[2:]]
+        assert_shows_the_library(browser)
+
+    def test_a_knot_stops_at_whole_mistakes_between_its_neighbours(self, browser):
+        browser.drag(knot(1), 63, 0)
+        assert state(browser)["knots"][1] == [5 / 12, 1 / 3]
+        browser.drag(knot(1), 900, 0)
+        assert state(browser)["knots"][1] == [7 / 12, 1 / 3]
+        browser.drag(knot(1), 0, 2000)
+        assert state(browser)["knots"][1][1] == 0
+        assert_shows_the_library(browser)
+
+    def test_the_ends_keep_their_shares(self, browser):
+        browser.drag(knot(3), -200, 30)
+        share, cost = state(browser)["knots"][-1]
+        assert share == 1
+        assert cost < 2 / 3
+
+    def test_keys_move_a_knot(self, browser):
+        browser.run("document.querySelector('#curve .knot').focus()")
+        for key, held in (("ArrowRight", ()), ("ArrowUp", ()), ("ArrowUp", ("Shift",)), ("ArrowDown", ())):
+            browser.press(key, *held)
+        assert state(browser)["knots"][1] == pytest.approx([5 / 12, 1 / 3 + 0.1], abs=1e-6)
+        assert_shows_the_library(browser)
+
+    def test_tab_reaches_every_knot_and_names_it(self, browser):
+        browser.run("document.querySelector('#presets button:last-child').focus()")
+        heard = []
+        for _ in range(3):
+            browser.press("Tab")
+            heard.append(
+                browser.run("['aria-label', 'aria-valuetext'].map((a) => document.activeElement.getAttribute(a))")
+            )
+        assert [name for name, _ in heard] == ["Knot 1 of 3", "Knot 2 of 3", "Knot 3 of 3"]
+        assert heard[0][1] == "cost 0.3333 at share 1/3, 4 of 12 wrong"
+
+    def test_enter_plus_and_delete(self, browser):
+        browser.run("document.querySelector('#curve .knot').focus()")
+        browser.press("Enter")
+        assert len(state(browser)["knots"]) == 5
+        browser.press("+")
+        assert len(state(browser)["knots"]) == 6
+        assert browser.run("document.activeElement.getAttribute('role')") == "slider"
+        assert_shows_the_library(browser)
+        for _ in range(6):
+            browser.press("Delete")
+            CostCurve(state(browser)["knots"])
+        assert browser.run("document.activeElement.getAttribute('role')") == "slider"
+        browser.press("z", "Control")
+        assert_shows_the_library(browser)
+
+    def test_a_double_click_adds_a_knot_on_the_curve(self, browser):
+        browser.click("#curve svg", times=2)
+        knots = state(browser)["knots"]
+        assert len(knots) == 5
+        assert knots[2] == pytest.approx([0.5, 1 / 3], abs=1e-6)
+
+    def test_undo_takes_back_a_whole_drag(self, browser):
+        browser.drag(knot(2), 40, 40)
+        browser.click("#undo")
+        assert state(browser)["knots"] == [list(knot) for knot in PAPER_CURVES["curve1"].knots]
+
+    def test_every_preset(self, browser):
+        titles = browser.run("[...document.querySelectorAll('#presets button')].map((button) => button.textContent)")
+        assert titles == [*(f"loss {k}" for k in range(1, 5)), "a third is free", "Hamming", "0/1: any mistake"]
+        for place in range(1, len(titles) + 1):
+            browser.click(f"#presets button:nth-child({place})")
+            assert_shows_the_library(browser)
+        assert state(browser)["text"] == "0:0,1/12:1,1:1"
+        browser.run("(s => { s.value = 20; s.dispatchEvent(new Event('input')); })(document.getElementById('size'))")
+        assert state(browser)["text"] == "0:0,0.05:1,1:1"
+
+    @pytest.mark.parametrize("place", [1, 2, 3, 4])
+    def test_every_operator_at_a_point_that_moves(self, browser, place):
+        browser.click(f"#operators button:nth-child({place})")
+        browser.drag("#map .point", 37, -52)
+        browser.press("ArrowLeft", "Shift")
+        assert state(browser)["point"] != [0.4, -0.3]
+        assert_shows_the_library(browser)
+
+    def test_lovasz_is_refused_where_the_loss_is_not_submodular(self, browser):
+        browser.click("#presets button:nth-child(5)")
+        refused = browser.run(
+            "(b => [b.disabled, b.title])(document.querySelector('#operators button:nth-child(4)'))"
+        )
+        with pytest.raises(ValueError, match="submodular") as error:
+            LovaszHinge(CostCurve(((0, 0), (1 / 3, 0), (1, 1))).on_counts(2, 0))
+        assert refused[0]
+        assert refused[1].split("here ")[1] in str(error.value)
+
+    def test_halves_of_the_set(self, browser):
+        browser.click("[value=halves]")
+        now = state(browser)
+        function, _ = library_says(now)
+        value = operator_named("bd", 2.0)(function)(np.repeat(now["point"], 6))
+        assert browser.run("document.getElementById('value').textContent") == f"{value:.6g}"
+
+    def test_verdicts_are_spoken_once_the_curve_rests(self, browser):
+        browser.click("#presets button:nth-child(4)")
+        browser.run("new Promise((done) => setTimeout(done, 600))")
+        spoken = browser.run("document.getElementById('spoken').textContent")
+        assert "increasing: no, adding 8 to {0, 1, 2, 3, 4, 5, 6, 7} lowers the value" in spoken
+
+    @pytest.mark.parametrize("dark", [False, True])
+    def test_a_phone_shows_it_all_without_scrolling_sideways(self, browser, page, dark):
+        browser.open(page, width=390, height=800, dark=dark)
+        assert browser.run("document.documentElement.scrollWidth") == 390
+        assert browser.run("document.documentElement.dataset.theme") == ("dark" if dark else "light")
+        cut_off = browser.run(
+            "[...document.querySelectorAll('button, label, h2')].filter((e) => "
+            "e.getBoundingClientRect().right > 390).length"
+        )
+        assert cut_off == 0

@@ -1,0 +1,1 @@
+"""Files that are broken in every way, by reader."""

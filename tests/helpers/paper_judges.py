@@ -1,0 +1,129 @@
+"""Surrogates, D's optimal face and the convex closure by enumeration, straight from the paper's definitions.
+
+Set functions are dictionaries {frozenset: value} as in `reference`; nothing here calls the library.
+"""
+
+from itertools import permutations
+
+import numpy as np
+from hypothesis import strategies as st
+from scipy.optimize import linprog
+
+from helpers import reference
+from setloss import SetFunction
+
+
+def function_of(values):
+    """The same values as a general `SetFunction`."""
+    return SetFunction.from_values([values[A] for A in reference.subsets(len(reference.ground(values)))])
+
+
+def difference(left, right):
+    return {A: left[A] - right[A] for A in left}
+
+
+def modular(rates):
+    return {A: float(sum(rates[i] for i in A)) for A in reference.subsets(len(rates))}
+
+
+def plus(left, right):
+    return {A: left[A] + right[A] for A in left}
+
+
+def singletons(values):
+    return [values[frozenset({i})] for i in range(len(reference.ground(values)))]
+
+
+# ---------------------------------------------------------------- Definitions 7 and 8
+
+
+def slack_rescaling(values, margins, scale=2.0):
+    """max over A of l(A) (1 - c sum of the margins of A)."""
+    return max(value * (1 - scale * sum(margins[i] for i in A)) for A, value in values.items())
+
+
+def chain_sums(values, margins):
+    """For every permutation, the partial sums of s_{pi_j} (gain of pi_j): one list of p + 1 numbers each."""
+    for order in permutations(range(len(margins))):
+        sums, chain = [0.0], frozenset()
+        for i in order:
+            sums.append(sums[-1] + (1 - margins[i]) * (values[chain | {i}] - values[chain]))
+            chain = chain | {i}
+        yield sums
+
+
+def printed_lovasz_hinge(values, margins):
+    """Definition 8 to the letter: the positive part of the best full permutation."""
+    return max(0.0, max(sums[-1] for sums in chain_sums(values, margins)))
+
+
+def elementwise_lovasz_hinge(values, margins):
+    """For increasing f: sum_j max(0, s_j) gain_j is the best sum over the beginnings of the permutations."""
+    return max(max(sums) for sums in chain_sums(values, margins))
+
+
+def lovasz_hinge(values, margins):
+    increasing = reference.increasing_excess(values) <= 1e-9
+    return (elementwise_lovasz_hinge if increasing else printed_lovasz_hinge)(values, margins)
+
+
+def convex_closure(values, u):
+    """min of sum_A t_A l(A) over the ways to write u as a mixture of the vertices 1_A."""
+    sets = list(values)
+    rows = np.array([[1.0] * len(sets), *([float(i in A) for A in sets] for i in range(len(u)))])
+    answer = linprog([values[A] for A in sets], A_eq=rows, b_eq=[1.0, *u], bounds=(0, None), method="highs")
+    assert answer.status == 0, answer.message
+    return answer.fun
+
+
+# ---------------------------------------------------------------- Definition 6
+
+
+def optimal_face_width(values, directions=2):
+    """How far two minimisers of D's program can be apart in one cell; 0 says that D is unique.
+
+    Random objectives over the optimal face, first in one direction and then in the other.
+    """
+    sets = list(values)
+    bends = reference.second_differences(values)
+    place = {A: k for k, A in enumerate(sets)}
+    matrix, required = np.zeros((len(bends), len(sets))), np.zeros(len(bends))
+    for row, ((A, i, j), bend) in enumerate(bends.items()):
+        matrix[row, [place[A | {i, j}], place[A]]] = 1
+        matrix[row, [place[A | {i}], place[A | {j}]]] = -1
+        required[row] = max(0.0, bend)
+    _, minimum = reference.brute_force_program(values)
+    rows = np.vstack([-matrix, np.ones(len(sets))])
+    limits = np.append(-required, minimum + 1e-10 * max(1.0, minimum))
+    bounds = [(0, 0) if not A else (0, None) for A in sets]
+    generator = np.random.default_rng(0)
+    width = 0.0
+    for _ in range(directions):
+        objective = generator.normal(size=len(sets))
+        ends = [linprog(s * objective, A_ub=rows, b_ub=limits, bounds=bounds, method="highs") for s in (1, -1)]
+        assert all(end.status == 0 for end in ends)
+        width = max(width, float(np.abs(ends[0].x - ends[1].x).max()))
+    return width
+
+
+def printed_weights(g):
+    """Equation 10 to the letter, A over all subsets of V."""
+    return [-min(g[A | {j}] - g[A] for A in g) for j in sorted(reference.ground(g))]
+
+
+def weights_without_j(g):
+    """Equation 10 with A over the subsets that do not contain j."""
+    return [-min(g[A | {j}] - g[A] for A in g if j not in A) for j in sorted(reference.ground(g))]
+
+
+# ---------------------------------------------------------------- strategies
+
+
+def margin_vectors(p):
+    """Multiples of 1/8 in [-3, 3], so that ties and zeros are common."""
+    return st.lists(st.integers(-24, 24), min_size=p, max_size=p).map(lambda k: np.array(k) / 8)
+
+
+def cube_points(p):
+    """Margins of the unit cube: multiples of 1/8 in [0, 1]."""
+    return st.lists(st.integers(0, 8), min_size=p, max_size=p).map(lambda k: np.array(k) / 8)

@@ -1,0 +1,189 @@
+"""Hypothesis strategies that draw set functions together with what is known of them.
+
+All values are small integers (as floats), so that verdicts are exact and never a matter of tolerance.
+"""
+
+from dataclasses import dataclass, field
+from itertools import combinations
+
+import numpy as np
+from hypothesis import strategies as st
+
+from helpers import reference
+from helpers.reference import Values
+from setloss import SetFunction
+
+INTEGERS = st.integers(-6, 6)
+
+
+@dataclass
+class Drawn:
+    """A set function, its values by enumeration, and the laws it is known to obey or to break."""
+
+    function: SetFunction
+    values: Values
+    laws: dict[str, bool] = field(default_factory=dict)
+
+
+def integer_array(shape, elements=INTEGERS):
+    """Float arrays of whole numbers with 0 in the first place."""
+
+    def build(numbers):
+        array = np.array(numbers, dtype=np.float64).reshape(shape)
+        array.flat[0] = 0.0
+        return array
+
+    size = int(np.prod(shape))
+    return st.lists(elements, min_size=size, max_size=size).map(build)
+
+
+# ---------------------------------------------------------------- by representation
+
+
+@st.composite
+def symmetric_functions(draw, min_p=1, max_p=6):
+    curve = draw(st.integers(min_p, max_p).flatmap(lambda p: integer_array((p + 1,))))
+    p = len(curve) - 1
+    values = {A: float(curve[len(A)]) for A in reference.subsets(p)}
+    return Drawn(SetFunction.symmetric(curve), values, {"symmetric": True})
+
+
+@st.composite
+def grouped_functions(draw, k=2, max_size=3, max_p=6):
+    """A random table over k groups, some of them perhaps empty, whose elements are interleaved at random."""
+    sizes = draw(st.lists(st.integers(0, max_size), min_size=k, max_size=k).filter(lambda s: 1 <= sum(s) <= max_p))
+    table = draw(integer_array(tuple(n + 1 for n in sizes)))
+    groups = draw(st.permutations(np.repeat(np.arange(k), sizes).tolist()))
+    return Drawn(SetFunction.from_table(table, groups), reference.values_of_table(table, groups))
+
+
+@st.composite
+def general_functions(draw, min_p=1, max_p=5):
+    p = draw(st.integers(min_p, max_p))
+    array = draw(integer_array((2**p,)))
+    values = dict(zip(reference.subsets(p), array.tolist(), strict=True))
+    return Drawn(SetFunction.from_values(array), values)
+
+
+def any_functions():
+    return st.one_of(
+        symmetric_functions(), grouped_functions(k=2), grouped_functions(k=3, max_size=2), general_functions()
+    )
+
+
+# ---------------------------------------------------------------- by law
+
+
+def _drawn(values: Values, **laws):
+    p = len(reference.ground(values))
+    flat = [values[A] for A in reference.subsets(p)]
+    return Drawn(SetFunction.from_values(flat), values, {k.replace("_", "-"): v for k, v in laws.items()})
+
+
+@st.composite
+def coverage_functions(draw, p):
+    """|union of S_i over A|: submodular, increasing, non-negative."""
+    covers = draw(st.lists(st.frozensets(st.integers(0, 5)), min_size=p, max_size=p))
+    values = {A: float(len(frozenset().union(*(covers[i] for i in A)))) for A in reference.subsets(p)}
+    return _drawn(values, submodular=True, increasing=True, non_negative=True)
+
+
+@st.composite
+def cut_functions(draw, p):
+    """Weight of the edges that leave A in a random directed graph: submodular, non-negative, zero on V."""
+    arcs = [(i, j) for i in range(p) for j in range(p) if i != j]
+    weights = draw(st.lists(st.integers(0, 3), min_size=len(arcs), max_size=len(arcs)))
+    values = {
+        A: float(sum(w for w, (i, j) in zip(weights, arcs, strict=True) if i in A and j not in A))
+        for A in reference.subsets(p)
+    }
+    return _drawn(values, submodular=True, non_negative=True)
+
+
+@st.composite
+def concave_of_cardinality_sums(draw, p):
+    """sum_S min(|A n S|, cap_S): a sum of concave functions of how many elements of S are in A."""
+    parts = draw(st.lists(st.tuples(st.frozensets(st.integers(0, p - 1)), st.integers(0, 3)), max_size=4))
+    values = {A: float(sum(min(len(A & S), cap) for S, cap in parts)) for A in reference.subsets(p)}
+    return _drawn(values, submodular=True, increasing=True, non_negative=True)
+
+
+def submodular_functions(min_p=1, max_p=5):
+    kinds = (coverage_functions, cut_functions, concave_of_cardinality_sums)
+    return st.integers(min_p, max_p).flatmap(lambda p: st.one_of(*(kind(p) for kind in kinds)))
+
+
+@st.composite
+def supermodular_functions(draw, min_p=1, max_p=5):
+    """Non-negative weights on pairs and triples, plus any modular function: all second differences are >= 0."""
+    p = draw(st.integers(min_p, max_p))
+    blocks = [frozenset(c) for size in (2, 3) for c in combinations(range(p), size)]
+    weights = draw(st.lists(st.integers(0, 3), min_size=len(blocks), max_size=len(blocks)))
+    rates = draw(st.lists(INTEGERS, min_size=p, max_size=p))
+    values = {
+        A: float(sum(rates[i] for i in A) + sum(w for w, S in zip(weights, blocks, strict=True) if S <= A))
+        for A in reference.subsets(p)
+    }
+    return _drawn(values, supermodular=True)
+
+
+@dataclass
+class Mixture(Drawn):
+    """l = f + g with D's answer known: g without its modular part, `supermodular`."""
+
+    supermodular: Values = field(default_factory=dict)
+
+
+@st.composite
+def block_mixtures(draw, max_p=6):
+    """Submodular on the first elements, supermodular on the others, no interaction: D l is read off."""
+    left = draw(submodular_functions(1, max_p - 2))
+    p_left = left.function.p
+    right = draw(supermodular_functions(2, max_p - p_left))
+    p = p_left + right.function.p
+    excess = _without_modular_part(right.values)
+    values, known = {}, {}
+    for A in reference.subsets(p):
+        low, high = frozenset(i for i in A if i < p_left), frozenset(i - p_left for i in A if i >= p_left)
+        values[A], known[A] = left.values[low] + right.values[high], excess[high]
+    drawn = _drawn(
+        values,
+        submodular=reference.submodular_excess(right.values) <= 0,
+        supermodular=reference.supermodular_excess(left.values) <= 0,
+    )
+    return Mixture(drawn.function, values, drawn.laws, known)
+
+
+def _without_modular_part(values: Values) -> Values:
+    return {A: value - sum(values[frozenset({i})] for i in A) for A, value in values.items()}
+
+
+# ---------------------------------------------------------------- labels
+
+
+@st.composite
+def label_vectors(draw, min_p=1, max_p=8, size=None):
+    """(boolean truth, the same labels written in one of the three alphabets)."""
+    length = size if size is not None else draw(st.integers(min_p, max_p))
+    truth = np.array(draw(st.lists(st.booleans(), min_size=length, max_size=length)), dtype=bool)
+    return truth, spelled(truth, draw(st.sampled_from(ALPHABETS)))
+
+
+ALPHABETS = ("bool", "0/1 int", "0/1 float32", "-1/+1 int", "-1/+1 float")
+
+
+def spelled(truth, alphabet):
+    """A boolean label vector in the given alphabet."""
+    return {
+        "bool": truth,
+        "0/1 int": truth.astype(np.int64),
+        "0/1 float32": truth.astype(np.float32),
+        "-1/+1 int": np.where(truth, 1, -1),
+        "-1/+1 float": np.where(truth, 1.0, -1.0),
+    }[alphabet]
+
+
+@st.composite
+def truths_and_predictions(draw, max_p=8):
+    p = draw(st.integers(1, max_p))
+    return draw(label_vectors(size=p)), draw(label_vectors(size=p))

@@ -1,0 +1,357 @@
+"""Losses against scikit-learn's metrics, against sets, and against loops over bags."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.sparse import csr_array
+from sklearn.metrics import f1_score, fbeta_score, hamming_loss, jaccard_score
+
+from helpers import reference
+from helpers.reference import mask_of, subsets
+from helpers.strategies import ALPHABETS, label_vectors, spelled, truths_and_predictions
+from setloss import (
+    CostCurve,
+    Dice,
+    FBeta,
+    Hamming,
+    Jaccard,
+    SetFunction,
+    Tversky,
+    decompose,
+    from_counts,
+    from_set_function,
+    is_increasing,
+    is_modular,
+    is_nonnegative,
+    loss_named,
+)
+from setloss.losses import PAPER_CURVES
+
+LOSSES = [
+    Dice(),
+    Jaccard(),
+    Tversky(0.3, 1.7),
+    FBeta(2.0),
+    FBeta(0.5),
+    Hamming(),
+    Hamming(normalize=False, false_negative_weight=2.0, false_positive_weight=0.5),
+    CostCurve([(0, 0), (0.5, 1), (1, 0.25)]),
+    from_counts(lambda n, q, m, r: n * q + n / (m + 1)),
+    from_counts(lambda n, q, m, r: max(n, q) ** 2, elementwise=True),
+]
+losses = pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: type(loss).__name__)
+
+
+# ---------------------------------------------------------------- scikit-learn
+
+
+@given(truths_and_predictions())
+def test_dice_is_one_minus_f1(case):
+    (truth, y), (predicted, y_pred) = case
+    assert Dice()(y, y_pred) == pytest.approx(1 - f1_score(truth, predicted, zero_division=1.0), abs=1e-15)
+
+
+@given(truths_and_predictions())
+def test_jaccard_is_one_minus_the_jaccard_score(case):
+    (truth, y), (predicted, y_pred) = case
+    assert Jaccard()(y, y_pred) == pytest.approx(1 - jaccard_score(truth, predicted, zero_division=1.0), abs=1e-15)
+
+
+@given(truths_and_predictions(), st.sampled_from([0.25, 0.5, 1.0, 2.0, 3.0]))
+def test_fbeta_is_one_minus_the_fbeta_score(case, beta):
+    (truth, y), (predicted, y_pred) = case
+    score = fbeta_score(truth, predicted, beta=beta, zero_division=1.0)
+    assert FBeta(beta)(y, y_pred) == pytest.approx(1 - score, abs=1e-15)
+
+
+@given(truths_and_predictions())
+def test_hamming_is_the_hamming_loss(case):
+    (truth, y), (predicted, y_pred) = case
+    assert Hamming()(y, y_pred) == pytest.approx(hamming_loss(truth, predicted), abs=1e-15)
+
+
+@pytest.mark.parametrize("zero_division", [0.0, 1.0])
+def test_zero_division_is_the_score_where_it_reads_zero_over_zero(zero_division):
+    nothing = np.zeros(3, dtype=int)
+    assert Dice(zero_division)(nothing, nothing) == 1 - f1_score(nothing, nothing, zero_division=zero_division)
+    assert Jaccard(zero_division)(nothing, nothing) == 1 - jaccard_score(
+        nothing, nothing, zero_division=zero_division
+    )
+    score = fbeta_score(nothing, nothing, beta=2.0, zero_division=zero_division)
+    assert FBeta(2.0, zero_division)(nothing, nothing) == 1 - score
+
+
+def test_zero_division_matters_only_where_it_reads_zero_over_zero():
+    assert Dice(zero_division=0)([1, 0], [0, 0]) == Dice()([1, 0], [0, 0]) == 1
+    assert Dice(zero_division=0)([0, 0], [0, 1]) == Dice()([0, 0], [0, 1]) == 1
+    assert Dice(zero_division=0.25)([0, 0], [0, 0]) == 0.75
+
+
+# ---------------------------------------------------------------- sets
+
+
+@given(
+    truths_and_predictions(),
+    st.sampled_from([(0.5, 0.5), (1.0, 1.0), (0.25, 2.0), (0.0, 0.5), (1.0, 0.0), (0.0, 0.0)]),
+)
+def test_tversky_compares_two_sets_of_positives(case, weights):
+    (truth, y), (predicted, y_pred) = case
+    positives, guessed = set(np.flatnonzero(truth)), set(np.flatnonzero(predicted))
+    exact = reference.tversky_loss(positives, guessed, *weights)
+    assert Tversky(*weights)(y, y_pred) == pytest.approx(float(exact), abs=1e-15)
+
+
+def test_named_members_of_the_tversky_family():
+    y, y_pred = np.array([1, 1, 1, 0, 0, 0, 0]), np.array([1, 0, 0, 1, 1, 0, 1])
+    assert Tversky(0.5, 0.5)(y, y_pred) == Dice()(y, y_pred) == FBeta(1.0)(y, y_pred)
+    assert Tversky(1, 1)(y, y_pred) == Jaccard()(y, y_pred)
+    assert Tversky(0.2, 0.8)(y, y_pred) == pytest.approx(FBeta(2)(y, y_pred), rel=1e-15)
+
+
+@losses
+@given(case=label_vectors(max_p=6))
+def test_the_set_function_is_the_loss_of_a_flipped_label_vector(loss, case):
+    truth, y = case
+    function = loss.set_function(y)
+    for A in subsets(len(truth)):
+        mask = mask_of(A, len(truth))
+        assert function(mask) == pytest.approx(loss(truth, truth ^ mask), rel=1e-14, abs=1e-15)
+
+
+@losses
+def test_on_counts_puts_the_positives_first(loss):
+    expected = loss.set_function([1, 1, 1, 0, 0])
+    assert loss.on_counts(3, 2) == expected
+
+
+@losses
+def test_on_a_large_example_gains_are_differences(loss):
+    y = np.random.default_rng(0).random(50) < 0.4
+    function, order = loss.set_function(y), np.random.default_rng(1).permutation(50)
+    values = function.along(order)
+    np.testing.assert_allclose(function.gains(order), np.diff(values), atol=1e-13 * max(values))
+
+
+# ---------------------------------------------------------------- arrays and bags
+
+
+def random_labels(*shape, seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.random(shape) < 0.5, rng.random(shape) < 0.5
+
+
+@losses
+def test_rows_are_examples(loss):
+    truth, predicted = random_labels(12, 5)
+    values = loss(truth, predicted)
+    assert values.shape == (12,)
+    assert values.tolist() == [loss(t, g) for t, g in zip(truth, predicted, strict=True)]
+    assert isinstance(loss(truth[0], predicted[0]), float)
+
+
+@losses
+@given(ids=st.lists(st.sampled_from("dacb"), min_size=1, max_size=12))
+def test_bags_are_examples_in_sorted_order_of_their_ids(loss, ids):
+    truth, predicted = random_labels(len(ids), seed=len(ids))
+    ids = np.array(ids)
+    expected = [loss(truth[ids == name], predicted[ids == name]) for name in sorted(set(ids))]
+    assert loss(truth, predicted, groups=ids).tolist() == pytest.approx(expected, rel=1e-15)
+
+
+def test_no_bags_have_no_values():
+    assert Dice()([], [], groups=[]).shape == (0,)
+
+
+def test_a_fixed_set_function_is_a_loss_of_sets_of_its_size():
+    loss = from_set_function(SetFunction.from_table([[0, 1, 2], [3, 4, 7]], [1, 0, 1]))
+    assert loss([1, 0, 1], [0, 1, 1]) == 4
+    assert loss([[1, 0, 1], [0, 0, 0]], [[0, 1, 0], [0, 0, 0]]).tolist() == [7, 0]
+    bags = loss([1, 0, 0, 0, 1, 0], [0, 0, 0, 0, 1, 1], groups=[0, 1, 0, 1, 0, 1])
+    assert bags.tolist() == [1, 1]
+    assert loss.set_function([1, 0, 0]) is loss.function
+
+
+# ---------------------------------------------------------------- label alphabets
+
+
+@pytest.mark.parametrize("left", ALPHABETS)
+@pytest.mark.parametrize("right", ALPHABETS)
+def test_every_alphabet_says_the_same(left, right):
+    truth, predicted = random_labels(9)
+    assert Dice()(spelled(truth, left), spelled(predicted, right)) == Dice()(truth, predicted)
+    assert Dice().set_function(spelled(truth, left)) == Dice().set_function(truth)
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        ([0, 1, 2], r"y_true must hold labels in \{0, 1\}, \{-1, \+1\} or bool; it contains the value 2"),
+        ([0, 1, -1], "it contains both 0 and -1"),
+        ([0.0, 1.0, np.nan], "it contains the value nan"),
+        ([0.5, 1.0, 0.0], "it contains the value 0.5"),
+        (["a", "b", "c"], "or bool; got dtype <U1"),
+        (np.array([0, 1, None]), "or bool; got dtype object"),
+        (np.zeros((1, 1, 3)), r"y_true must have 1 or 2 axes; got shape \(1, 1, 3\)"),
+        (1, r"y_true must have 1 or 2 axes; got shape \(\)"),
+    ],
+)
+def test_strange_labels_are_refused(y, message):
+    with pytest.raises(ValueError, match=message):
+        Dice()(y, [0, 1, 1])
+
+
+def test_sparse_labels_are_refused_by_name():
+    y = csr_array(np.eye(3, dtype=int))
+    with pytest.raises(ValueError, match=r"sparse.*toarray"):
+        Dice()(y, y)
+
+
+def test_labels_are_not_changed():
+    y, y_pred = np.array([1.0, -1.0, 1.0]), np.array([True, False, False])
+    Dice()(y, y_pred, groups=[1, 0, 1])
+    Dice().set_function(y)
+    assert y.tolist() == [1, -1, 1]
+    assert y_pred.tolist() == [True, False, False]
+
+
+# ---------------------------------------------------------------- errors
+
+
+FIXED = from_set_function(SetFunction.symmetric([0, 1, 2]))
+
+
+@pytest.mark.parametrize(
+    ("use", "message"),
+    [
+        (lambda: Dice()([0, 1], [0, 1, 1]), r"y_true has shape \(2,\), y_pred has shape \(3,\)"),
+        (
+            lambda: Dice()([[0, 1]], [[0, 1]], groups=[0, 0]),
+            r"the labels are flat, one per element; got shape \(1, 2\)",
+        ),
+        (lambda: Dice()([0, 1], [0, 1], groups=[0]), "the bags hold 1 elements, the array has 2"),
+        (lambda: Dice()([0, 1], [0, 1], groups=[[0, 0]]), r"one bag id per element; got shape \(1, 2\)"),
+        (lambda: Dice()([0, 1], [0, 1], groups=[0, np.nan]), "element 1 is NaN"),
+        (lambda: Dice().set_function([[0, 1]]), r"y_true must have 1 axes; got shape \(1, 2\)"),
+        (
+            lambda: Dice(zero_division=0).set_function([0, 0]),
+            r"Dice\(zero_division=0\) costs 1 .* needs l\(empty\) = 0",
+        ),
+        (lambda: Dice(zero_division=2), "zero_division is a score and lies between 0 and 1; got 2"),
+        (lambda: Dice(zero_division=np.nan), "zero_division is a score and lies between 0 and 1; got nan"),
+        (lambda: Tversky(alpha=-1), "the weight of a false positive must be a number >= 0; got -1"),
+        (lambda: Tversky(beta=np.inf), "the weight of a false negative must be a number >= 0; got inf"),
+        (lambda: FBeta(np.nan), "beta of F-beta must lie between 0 and 1e6; got nan"),
+        (lambda: FBeta(-1.0), "beta of F-beta must lie between 0 and 1e6; got -1"),
+        (lambda: FBeta(1e200), "beta of F-beta must lie between 0 and 1e6; got 1e"),
+        (lambda: Hamming(false_negative_weight=-2), "the class weights must be numbers >= 0; got -2"),
+        (lambda: FIXED.set_function([0, 1, 1]), "this loss is for sets of 2 elements; .* 3"),
+        (lambda: FIXED([0, 1, 1], [0, 0, 0], groups=[0, 0, 0]), "for sets of 2 elements; bag 0 has 3"),
+        (lambda: loss_named("dyce"), "there is no loss 'dyce'; the names are dice, f1, jaccard"),
+        (
+            lambda: from_counts(lambda n, q, m, r: 0.0)([0], [1]),
+            r"counts of shape \(1,\) to shape \(\); pass elementwise",
+        ),
+        (
+            lambda: from_counts(lambda n, q, m, r: -n).on_counts(2, 3).table,
+            "with 1 false negatives of 2 positives and 0 false positives of 3 negatives this one is -1",
+        ),
+        (
+            lambda: from_counts(lambda n, q, m, r: np.full(n.shape, np.nan))([1], [0]),
+            "finite and non-negative",
+        ),
+        (lambda: from_counts(lambda n, q, m, r: n + 1).on_counts(1, 1), r"l\(empty\) must be 0"),
+    ],
+)
+def test_a_loss_says_what_is_wrong(use, message):
+    with pytest.raises(ValueError, match=message):
+        use()
+
+
+@pytest.mark.parametrize(
+    ("knots", "message"),
+    [
+        ([(0, 0), (0.5, 1)], r"must climb from 0 to 1; got \[0\.0, 0\.5\]"),
+        ([(0.1, 0), (1, 1)], "must climb from 0 to 1"),
+        ([(0, 0), (0.5, 1), (0.5, 2), (1, 1)], "must climb from 0 to 1"),
+        ([(0, 0)], "must climb from 0 to 1"),
+        ([], "must climb from 0 to 1"),
+        ([(0, 1), (1, 1)], r"l\(empty\) must be 0: the curve starts at cost 1"),
+        ([(0, 0), (np.nan, 1), (1, 1)], "must climb from 0 to 1"),
+        ([(0, 0), (1, -1)], "the cost at share 1 is -1.0; costs are finite and non-negative"),
+        ([(0, 0), (1, np.nan)], "the cost at share 1 is nan"),
+        ([(0, 0, 0), (1, 1, 1)], "knots are pairs"),
+        ("abc", "knots are pairs"),
+        (3, "knots are pairs"),
+    ],
+)
+def test_senseless_knots_are_refused(knots, message):
+    with pytest.raises(ValueError, match=message):
+        CostCurve(knots)
+
+
+# ---------------------------------------------------------------- cost curves
+
+
+def test_a_cost_curve_interpolates_between_its_knots():
+    curve = CostCurve([(0, 0), (0.2, 0), (1, 1)])
+    np.testing.assert_allclose(curve.on_counts(10, 0).table, np.maximum(0, np.arange(11) - 2) / 8, atol=1e-16)
+    assert curve([1, 0, 0, 0, 1], [0, 0, 1, 0, 1]) == pytest.approx(0.25)
+
+
+@pytest.mark.parametrize("p", [1, 7, 10, 12, 1000])
+@pytest.mark.parametrize("name", PAPER_CURVES)
+def test_the_steps_of_a_cost_curve_are_the_differences_of_its_values(name, p):
+    function = PAPER_CURVES[name].on_counts(p, 0)
+    order = np.arange(p)
+    np.testing.assert_allclose(function.gains(order), np.diff(function.along(order)), rtol=0, atol=1e-15)
+
+
+def test_straight_pieces_have_no_curvature_at_all():
+    steps = PAPER_CURVES["curve1"].on_counts(3000, 0).gains(np.arange(3000))
+    assert np.count_nonzero(np.diff(steps)) <= 4
+
+
+def test_losses_are_hashable_values():
+    assert CostCurve([[0, 0], [1, 1]]) == CostCurve(((0, 0), (1, 1)))
+    assert len({Dice(), Dice(), Jaccard(), Tversky(), FBeta(2), CostCurve([(0, 0), (1, 1)])}) == 5
+    assert loss_named("F1") == Dice()
+
+
+@pytest.mark.parametrize("p", [10, 12])
+class TestPaperCurves:
+    """Section 4.2 of the paper: the text's statements on losses 1 to 4 and their submodular parts."""
+
+    def test_curves_1_to_3_are_increasing_and_4_is_not(self, p):
+        answers = [bool(is_increasing(PAPER_CURVES[f"curve{k}"].on_counts(p, 0))) for k in (1, 2, 3, 4)]
+        assert answers == [True, True, True, False]
+
+    def test_f1_is_non_negative_and_increasing(self, p):
+        part = decompose(PAPER_CURVES["curve1"].on_counts(p, 0)).submodular.table
+        assert part.min() >= 0
+        assert np.diff(part).min() >= -1e-15
+
+    def test_f2_is_non_negative_and_not_increasing(self, p):
+        part = decompose(PAPER_CURVES["curve2"].on_counts(p, 0)).submodular.table
+        assert part.min() >= -1e-15
+        assert np.diff(part).min() < -0.01
+
+    @pytest.mark.parametrize("name", ["curve3", "curve4"])
+    def test_f3_and_f4_are_non_positive_and_decreasing(self, p, name):
+        part = decompose(PAPER_CURVES[name].on_counts(p, 0)).submodular
+        assert np.all(part.table <= 1e-15)
+        assert np.all(np.diff(part.table) <= 1e-15)
+        assert not is_nonnegative(part)
+
+    def test_the_values_at_the_top_are_those_of_the_text(self, p):
+        tops = [PAPER_CURVES[f"curve{k}"].on_counts(p, 0).table[-1] for k in (1, 2, 3, 4)]
+        assert tops == pytest.approx([2 / 3, 2, 1 / 3, 1 / 2])
+
+    def test_none_of_them_is_modular(self, p):
+        assert not any(is_modular(curve.on_counts(p, 0)) for curve in PAPER_CURVES.values())
+
+
+def test_a_loss_of_single_numbers_is_told_how_to_say_so():
+    with pytest.raises(ValueError, match="pass elementwise=True"):
+        from_counts(lambda n, q, m, r: max(n, q)).on_counts(2, 2).table.sum()
+    assert from_counts(lambda n, q, m, r: max(n, q), elementwise=True).on_counts(2, 2).at(1, 2) == 2

@@ -1,0 +1,39 @@
+"""What several files say of the project is the same in each of them."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import setloss
+
+ROOT = Path(__file__).parent.parent
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+RECIPE = (ROOT / "packaging" / "conda" / "recipe.yaml").read_text(encoding="utf-8")
+
+
+def test_the_version_is_one_version():
+    citation = re.search(r"^version: (.+)$", (ROOT / "CITATION.cff").read_text(encoding="utf-8"), re.MULTILINE)
+    recipe = re.search(r'^  version: "(.+)"$', RECIPE, re.MULTILINE)
+    newest = re.search(r"^## \[(.+?)\]", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert citation
+    assert recipe
+    assert newest
+    assert {citation[1], recipe[1], newest[1]} == {setloss.__version__}
+
+
+def test_the_conda_recipe_has_the_bounds_of_the_project():
+    run = RECIPE.partition("  run:\n")[2].partition("  run_constraints:")[0]
+    found = {line.strip("- ").replace(" ", "") for line in run.splitlines() if line.strip().startswith("-")}
+    assert found - {"python>=${{python_min}}"} == set(PROJECT["dependencies"])
+    assert f'python_min: "{PROJECT["requires-python"].removeprefix(">=")}"' in RECIPE
+
+
+def test_every_workflow_pins_its_actions_to_commits():
+    for workflow in sorted((ROOT / ".github" / "workflows").glob("*.yml")):
+        for action in re.findall(r"uses: (\S+)", workflow.read_text(encoding="utf-8")):
+            assert re.fullmatch(r"[\w/-]+@[0-9a-f]{40}", action), f"{workflow.name}: {action}"
+
+
+def test_the_extra_all_has_every_extra():
+    extras = PROJECT["optional-dependencies"]
+    assert extras["all"] == [f"setloss[{','.join(name for name in extras if name != 'all')}]"]
