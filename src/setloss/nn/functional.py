@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, get_args
+from typing import Literal, cast, get_args
 
 import torch
 from torch import Tensor
@@ -35,11 +35,11 @@ def set_loss(
     margins: Margins | None = None,
     with_cross_entropy: float | None = None,
     mode: Mode = "binary",
-    over: Over = "image",
+    over: Over | None = None,
     classes: Sequence[int] | Literal["present"] | None = None,
     include_background: bool = True,
     ignore_index: int | None = None,
-    absent: Absent = "keep",
+    absent: Absent | None = None,
     reduction: Reduction = "mean",
     sync: bool = False,
     mask: Tensor | None = None,
@@ -76,7 +76,8 @@ def set_loss(
     over
         What one set is. "image": all decisions on one image (in multiclass mode, one set per image and class).
         "batch": all decisions of the batch (multiclass: per class). "class": per class or label over the batch.
-        "groups" (binary): the pixels of one image with one number in `groups`, 0 for pixels in no set.
+        "groups" (binary): the pixels of one image with one number in `groups`, 0 for pixels in no set. None: the batch in
+        multiclass mode where no operator is named, else the image.
     classes, include_background
         Which classes have sets: their numbers, or "present" for those that occur (as ``absent="skip"``); background
         is class 0. Cross-entropy is of all classes.
@@ -84,7 +85,8 @@ def set_loss(
         Elements with this target, or where the bool `mask` is False, belong to no set. A set without elements costs 0
         and is not counted by "mean".
     absent
-        What to do with sets that have no positive: "keep" them (any alarm is then a full loss of Dice) or "skip".
+        What to do with sets that have no positive: "keep" them (any alarm is then a full loss of Dice) or "skip". None:
+        skip them in multiclass mode where no operator is named, else keep them.
     reduction
         "mean" over the sets that count (weighted by `weight`), "sum", or "none" for one number per set: ``(N,)``,
         ``(N, C)`` in multiclass mode over images, ``(C,)`` over classes, ``(1,)`` over the batch.
@@ -97,7 +99,8 @@ def set_loss(
         A factor from 0 on per pixel, in the shape of the target; for L of Jaccard and cross-entropy only.
     """
     check_choices(mode, over, absent, reduction, sync)
-    recipe = recipe_of(loss, operator, scale, margins, with_cross_entropy, mode, reduction)
+    recipe = recipe_of(loss, operator, scale, margins, with_cross_entropy, absent, over, mode, reduction)
+    over = cast(Over, recipe.over)
     plan = plan_number(recipe.loss, recipe.operator, recipe.scale)
     weighs = takes_weights(recipe.loss, recipe.operator) and recipe.margins != "argmax" and over != "groups"
     given = decisions(logits, target, mask, mode, ignore_index, soft=weighs and not sync)
@@ -109,7 +112,7 @@ def set_loss(
     else:
         sets = _sets(given, mode, over, recipe.margins, chosen, groups)
         values = None
-    skip = absent == "skip" or classes == "present"
+    skip = recipe.absent == "skip" or classes == "present"
     if sync:
         values, counted = cuts_of_all_processes(sets, plan, skip)
     else:
@@ -122,7 +125,7 @@ def set_loss(
     return total + recipe.with_cross_entropy * mean_cross_entropy(given, mode, element_weight)
 
 
-def check_choices(mode: str, over: str, absent: str, reduction: str, sync: bool) -> None:
+def check_choices(mode: str, over: str | None, absent: str | None, reduction: str, sync: bool) -> None:
     """Raise a `ValueError` that names the alternatives where a choice is none of them."""
     checks = (
         ("mode", mode, Mode),
@@ -131,9 +134,9 @@ def check_choices(mode: str, over: str, absent: str, reduction: str, sync: bool)
         ("reduction", reduction, Reduction),
     )
     for name, value, allowed in checks:
-        if value not in get_args(allowed):
+        if value not in get_args(allowed) and not (name in ("over", "absent") and value is None):
             raise ValueError(f"{name} is one of {', '.join(map(repr, get_args(allowed)))}; got {value!r}")
-    if sync and over in ("image", "groups"):
+    if sync and over in (None, "image", "groups"):
         raise ValueError("sets over an image lie in one process; sync is for over='batch' and over='class'")
     if over == "groups" and mode != "binary":
         raise ValueError("over='groups' is for mode='binary': a group is a set of pixels of one mask")

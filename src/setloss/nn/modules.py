@@ -45,23 +45,23 @@ class SetLoss(nn.Module):
         margins: Margins | None = None,
         with_cross_entropy: float | None = None,
         mode: Mode = "binary",
-        over: Over = "image",
+        over: Over | None = None,
         classes: Sequence[int] | Literal["present"] | None = None,
         include_background: bool = True,
         class_weight: Tensor | Sequence[float] | None = None,
         ignore_index: int | None = None,
-        absent: Absent = "keep",
+        absent: Absent | None = None,
         reduction: Reduction = "mean",
         sync: bool = False,
     ) -> None:
         super().__init__()
         check_choices(mode, over, absent, reduction, sync)
-        recipe = recipe_of(loss, operator, scale, margins, with_cross_entropy, mode, reduction)
+        recipe = recipe_of(loss, operator, scale, margins, with_cross_entropy, absent, over, mode, reduction)
         plan_number(recipe.loss, recipe.operator, recipe.scale)
         self.loss, self.operator, self.scale = recipe.loss, recipe.operator, recipe.scale
         self.margins, self.with_cross_entropy = recipe.margins, recipe.with_cross_entropy
-        self.mode, self.over, self.classes, self.include_background = mode, over, classes, include_background
-        self.ignore_index, self.absent, self.reduction, self.sync = ignore_index, absent, reduction, sync
+        self.mode, self.over, self.classes, self.include_background = mode, recipe.over, classes, include_background
+        self.ignore_index, self.absent, self.reduction, self.sync = ignore_index, recipe.absent, reduction, sync
         factors = class_weight if class_weight is None else torch.as_tensor(class_weight, dtype=torch.float32)
         self.register_buffer("class_weight", factors, persistent=False)
 
@@ -85,11 +85,11 @@ class SetLoss(nn.Module):
             margins=self.margins,  # type: ignore[arg-type]
             with_cross_entropy=self.with_cross_entropy,
             mode=self.mode,
-            over=self.over,
+            over=self.over,  # type: ignore[arg-type]
             classes=self.classes,
             include_background=self.include_background,
             ignore_index=self.ignore_index,
-            absent=self.absent,
+            absent=self.absent,  # type: ignore[arg-type]
             reduction=self.reduction,
             sync=self.sync,
             mask=mask,

@@ -1,7 +1,7 @@
 """What `SetLoss` does when it is not told: one place for the recommended loss, operator, margins and cross-entropy.
 
 Naming no operator asks for what trains networks best (docs/pytorch.md has the comparison): the surrogate of
-probabilities, plus cross-entropy. Naming an operator asks for exactly that operator, of the logits, and nothing else.
+probabilities, plus cross-entropy; for classes, a set for every class that occurs in the batch. Naming an operator asks for exactly that operator, of the logits, and nothing else.
 """
 
 from __future__ import annotations
@@ -30,6 +30,8 @@ class Recipe:
     scale: Scale
     margins: str
     with_cross_entropy: float
+    absent: str
+    over: str
 
 
 def recipe_of(
@@ -38,6 +40,8 @@ def recipe_of(
     scale: Scale,
     margins: str | None,
     with_cross_entropy: float | None,
+    absent: str | None,
+    over: str | None,
     mode: str,
     reduction: str,
 ) -> Recipe:
@@ -47,9 +51,12 @@ def recipe_of(
     if with_cross_entropy is None:
         with_cross_entropy = 0.0 if named or reduction != "mean" else CROSS_ENTROPY
     check_cross_entropy(with_cross_entropy, reduction)
+    classes = mode == "multiclass" and not named
+    absent = absent or ("skip" if classes else "keep")
+    over = over or ("batch" if classes else "image")
     if operator is None:
         operator = OPERATORS["jaccard" if takes_weights(loss, "lovasz") else "other"]
-    return Recipe(loss, operator, scale, kind, with_cross_entropy)
+    return Recipe(loss, operator, scale, kind, with_cross_entropy, absent, over)
 
 
 def check_cross_entropy(factor: float, reduction: str) -> None:

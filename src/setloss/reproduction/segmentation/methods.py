@@ -1,63 +1,114 @@
-"""temporary"""
-import torch
-from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy, softmax
-from setloss.nn import set_loss
+"""The losses that are compared, by name; each takes logits ``(N, C, H, W)`` and labels ``(N, H, W)``, -1 for none."""
 
-def ours(loss, operator, margins, w=0.0, over="image", absent="keep", scale="mean", T=1.0):
-    def binary(h, y):
-        h = h.squeeze(1); t = y == 1
-        s = h.sigmoid() - (~t).float() if margins == "prob" else h
-        v = set_loss(s, t, loss=loss, operator=operator, scale=scale, over=over, absent=absent)
-        return v + w * binary_cross_entropy_with_logits(h, t.float()) if w else v
-    def multi(h, y):
-        C = h.shape[1]; ok = y >= 0; yy = y.clamp(min=0)
-        t = torch.nn.functional.one_hot(yy, C).movedim(-1, 1).bool()
-        if margins == "prob": s = softmax(h, 1) - (~t).float()
-        elif margins == "logits": s = h
-        else:
-            rival = h.masked_fill(t, -1e9).amax(1, keepdim=True); own = h.gather(1, yy.unsqueeze(1))
-            s = T * (h - torch.where(t, rival, own))
-        okk = ok.unsqueeze(1).expand_as(t)
-        if over == "image":
-            r = lambda a: a.flatten(0, 1).flatten(1)
-        else:
-            r = lambda a: a.movedim(1, 0).flatten(1)
-        v = set_loss(r(s), r(t), loss=loss, operator=operator, scale=scale, mask=r(okk), absent=absent)
-        return v + w * cross_entropy(h, y, ignore_index=-1) if w else v
-    return binary, multi
+from __future__ import annotations
 
-def soft_dice(h, y):
-    p, t = h.squeeze(1).sigmoid().flatten(1), (y == 1).float().flatten(1)
-    return (1 - 2 * (p * t).sum(1) / (p.sum(1) + t.sum(1)).clamp(min=1e-6)).mean()
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
-def soft_dice_batch(h, y):
-    p, t = h.sigmoid().flatten(), (y == 1).float().flatten()
-    return 1 - 2 * (p * t).sum() / (p.sum() + t.sum()).clamp(min=1e-6)
+from torch import Tensor
+from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy, one_hot
 
-def soft_dice_multi(h, y, over="batch"):
-    ok = (y >= 0).unsqueeze(1); t = torch.nn.functional.one_hot(y.clamp(min=0), h.shape[1]).movedim(-1, 1) * ok
-    p = softmax(h, 1) * ok
-    dims = (0, 2, 3) if over == "batch" else (2, 3)
-    d = (1 - (2 * (p * t).sum(dims) + 1e-5) / (p.sum(dims) + t.sum(dims) + 1e-5))
-    return d.mean()
+from setloss.nn import SetLoss
+from setloss.reproduction.segmentation.data import NO_LABEL
 
-def bce(h, y): return binary_cross_entropy_with_logits(h.squeeze(1), (y == 1).float())
-def ce(h, y): return cross_entropy(h, y, ignore_index=-1)
-L = ("jaccard", "lovasz"); BM = ("dice", "bd-monotone"); S = ("dice", "slack")
-M = {
- "ce": (bce, ce),
- "softdice": (soft_dice, soft_dice_multi),
- "ce+softdice": (lambda h, y: bce(h, y) + soft_dice(h, y), lambda h, y: ce(h, y) + soft_dice_multi(h, y)),
- "ce+softdice-image": (None, lambda h, y: ce(h, y) + soft_dice_multi(h, y, "image")),
- "ce+softdice-batch": (lambda h, y: bce(h, y) + soft_dice_batch(h, y), None),
- "L": ours(*L, "logits"), "Lp": ours(*L, "prob"), "Lp-batch": ours(*L, "prob", over="batch", absent="skip"),
- "ce+L": ours(*L, "logits", 1.), "ce+Lp": ours(*L, "prob", 1.), "ce+Lp.5": ours(*L, "prob", .5),"ce+Lp2": ours(*L, "prob", 2.),
- "ce+Lp-skip": ours(*L, "prob", 1., absent="skip"),
- "ce+Lp-batch": ours(*L, "prob", 1., over="batch"),
- "ce+Lp-batch-skip": ours(*L, "prob", 1., over="batch", absent="skip"),
- "BM": ours(*BM, "logits"), "ce+BM": ours(*BM, "logits", 1.), "ce+BMp": ours(*BM, "prob", 1.), "ce+BMp.5": ours(*BM, "prob", .5),
- "S": ours(*S, "logits"), "ce+Sp": ours(*S, "prob", 1.),
- "Largmax": ours(*L, "argmax"), "ce+Largmax": ours(*L, "argmax", 1.), "ce+Largmax-batch-skip": ours(*L, "argmax", 1., over="batch", absent="skip"),
- "ce+Largmax-T.3-batch-skip": ours(*L, "argmax", 1., over="batch", absent="skip", T=.3),
+Criterion = Callable[[Tensor, Tensor], Tensor]
+
+
+@dataclass(frozen=True)
+class Method:
+    """A loss to train with: its name in tables, for masks and for classes; None where there is no such thing."""
+
+    label: str
+    binary: Criterion | None
+    classes: Criterion | None
+
+
+def pixelwise(logits: Tensor, labels: Tensor) -> Tensor:
+    """Cross-entropy, every pixel for itself."""
+    if logits.shape[1] == 1:
+        return binary_cross_entropy_with_logits(logits.squeeze(1), labels.to(logits.dtype))
+    return cross_entropy(logits, labels, ignore_index=NO_LABEL)
+
+
+def soft_dice(logits: Tensor, labels: Tensor) -> Tensor:
+    """1 - 2 <p, y> / (|p| + |y|): per image for masks, per class over the batch for classes, as people run it."""
+    if logits.shape[1] == 1:
+        p, y = logits.sigmoid().flatten(1), labels.to(logits.dtype).flatten(1)
+        overlap, total = 2 * (p * y).sum(1), p.sum(1) + y.sum(1)
+        return (1 - overlap / total.clamp(min=1e-6)).mean()
+    counted = (labels != NO_LABEL).unsqueeze(1)
+    y = one_hot(labels.clamp(min=0), logits.shape[1]).movedim(-1, 1) * counted
+    p = logits.softmax(1) * counted
+    overlap, total = 2 * (p * y).sum((0, 2, 3)), (p + y).sum((0, 2, 3))
+    return (1 - (overlap + 1e-5) / (total + 1e-5)).mean()
+
+
+def soft_dice_with_cross_entropy(logits: Tensor, labels: Tensor) -> Tensor:
+    """The sum of the two, which nnU-Net trains with."""
+    return pixelwise(logits, labels) + soft_dice(logits, labels)
+
+
+def _ours(label: str, loss: str = "jaccard", operator: str | None = None, **options: Any) -> Method:
+    """`SetLoss` for masks and, where the options allow, for classes."""
+    shared: dict[str, Any] = {"mode": "multiclass", "ignore_index": NO_LABEL, "classes": "present"}
+    both = options.pop("over_classes", {})
+    binary = None if options.get("margins") == "argmax" else partial(_call, SetLoss(loss, operator, **options))
+    return Method(label, binary, partial(_call, SetLoss(loss, operator, **options, **shared, **both)))
+
+
+def _call(loss: SetLoss, logits: Tensor, labels: Tensor) -> Tensor:
+    value: Tensor = loss(logits, labels)
+    return value
+
+
+BATCH = {"over": "batch"}
+
+METHODS = {
+    "ce": Method("cross-entropy", pixelwise, pixelwise),
+    "soft-dice": Method("soft Dice", soft_dice, soft_dice),
+    "ce+soft-dice": Method("cross-entropy + soft Dice", *[soft_dice_with_cross_entropy] * 2),
+    "lovasz": _ours("L Jaccard, logits (published hinge)", operator="lovasz"),
+    "lovasz-p": _ours(
+        "L Jaccard, probabilities (published LovaszSoftmax)",
+        operator="lovasz",
+        margins="probabilities",
+        over_classes=BATCH,
+    ),
+    "bd-monotone": _ours("B_D monotone Dice, logits", "dice", "bd-monotone"),
+    "slack": _ours("S Dice, logits", "dice", "slack"),
+    "ce+lovasz": _ours("L Jaccard, logits + cross-entropy", operator="lovasz", with_cross_entropy=1.0),
+    "ce+bd-monotone-p": _ours('B_D monotone Dice, probabilities + cross-entropy: SetLoss("dice")', "dice"),
+    "default": Method(
+        "L Jaccard, probabilities + cross-entropy: SetLoss()",
+        partial(_call, SetLoss()),
+        partial(_call, SetLoss(mode="multiclass", ignore_index=NO_LABEL)),
+    ),
+    "argmax": _ours("L Jaccard, argmax", operator="lovasz", margins="argmax", over_classes=BATCH),
+    "ce+argmax": _ours(
+        "L Jaccard, argmax + cross-entropy",
+        operator="lovasz",
+        margins="argmax",
+        with_cross_entropy=1.0,
+        over_classes=BATCH,
+    ),
 }
-def criterion(name, classes): return M[name][0 if classes == 1 else 1]
+
+FIRST = "ce+soft-dice"
+"""What differences in the tables are taken from."""
+
+
+def names(classes: int) -> list[str]:
+    """The methods for masks (1), or for so many classes."""
+    return [name for name, method in METHODS.items() if (method.binary if classes == 1 else method.classes)]
+
+
+def criterion(name: str, classes: int) -> Criterion:
+    """The loss of that name."""
+    method = METHODS[name]
+    found = method.binary if classes == 1 else method.classes
+    if found is None:
+        raise ValueError(f"{name} is not for {'masks' if classes == 1 else 'classes'}")
+    return found
+
