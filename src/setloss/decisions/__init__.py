@@ -1,0 +1,13 @@
+"""Decisions that know the set: count models, and the exact set of least expected loss for any loss of counts.
+
+    P(y | x)  ~  exp( sum_i y_i s_i(x) + u_{|y|}(x) )        scores say which, potentials say how many
+    A*  =  argmin_A  E l(y, A)                               decided for the loss, at prediction only
+
+`decide` takes log-odds and log-potentials and returns the best sets with their expected losses; `CountModel` has the
+partition function, marginals, count probabilities, likelihood with gradients, and samples.
+"""
+
+from setloss.decisions.count_model import CountModel, Likelihood
+from setloss.decisions.decision import Decision, decide, expected_losses
+
+__all__ = ["CountModel", "Decision", "Likelihood", "decide", "expected_losses"]

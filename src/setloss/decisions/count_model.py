@@ -1,0 +1,268 @@
+"""The count model: scores say which elements are positive, potentials say how many.
+
+    P(y) = exp( sum_i y_i s_i + u_{|y|} ) / Z,        Z = sum_k e^{u_k} e_k(e^{s_1}, ..., e^{s_p}),
+
+with e_k the elementary symmetric polynomials. With u = 0 the elements are independent, P(y_i = 1) = sigma(s_i). The
+logarithm is concave in (s, u); its gradient is what was seen minus what was expected, y_i - P(y_i = 1) and
+[|y| = k] - P(|y| = k). All sums take O(p K) for each example.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from setloss.bags import Bags
+from setloss.decisions.layout import Counts, Layout, as_scores, potentials_of
+from setloss.decisions.mixtures import Mixture, balanced, mixture_over_sizes
+from setloss.labels import as_labels
+from setloss.typing import Array
+
+
+@dataclass(frozen=True, eq=False)
+class Likelihood:
+    """log P of the labels of each example, and its gradients.
+
+    `scores` has the shape of the scores. `counts` is (n, K + 1); with bags it is flat, p_i + 1 numbers for each bag.
+    """
+
+    values: Array
+    scores: Array
+    counts: Array
+
+
+class CountModel:
+    """P(y) ~ exp(sum_i y_i s_i + u_|y|) for every example of a batch.
+
+    Parameters
+    ----------
+    scores
+        Log-odds (n, p), or flat with `bags`.
+    counts
+        Log-potentials of the number of positives; see `setloss.decisions.layout` for their shapes.
+    bags
+        `Bags`, or the n + 1 offsets of the bags in the flat scores.
+    """
+
+    def __init__(self, scores: ArrayLike, counts: Counts = None, bags: Bags | ArrayLike | None = None) -> None:
+        self._flat = as_scores(scores)
+        self.layout = Layout.of(self._flat.shape, bags)
+        self.parts = [
+            SetsOfOneSize(part, potentials)
+            for part, potentials in zip(
+                self.layout.split(self._flat), potentials_of(counts, self.layout), strict=True
+            )
+        ]
+        self._width = 0 if counts is None or bags is not None else int(np.asarray(counts).shape[-1])
+
+    @cached_property
+    def log_partition(self) -> Array:
+        """The logarithm of Z for each example."""
+        return self.layout.join_rows([part.sums.log_partition for part in self.parts])
+
+    @cached_property
+    def marginals(self) -> Array:
+        """P(y_i = 1), in the shape of the scores."""
+        return self.layout.join([part.sums.marginals for part in self.parts])
+
+    @cached_property
+    def count_probabilities(self) -> Array:
+        """P(|y| = k): (n, K + 1), with bags flat, p_i + 1 numbers for each bag."""
+        return self._join_sizes([part.sums.sizes for part in self.parts])
+
+    def joint(self) -> list[Array]:
+        """P(y_i = 1, |y| = k) of each example, arrays (p, K + 1); this one takes O(p K^2)."""
+        found: list[Array] = [np.empty(0)] * len(self.layout)
+        for rows, part in zip(self.layout.rows, self.parts, strict=True):
+            for i, table in zip(rows, part.joint(), strict=True):
+                found[i] = table
+        return found
+
+    def log_likelihood(self, y: ArrayLike, known: ArrayLike | None = None) -> Array:
+        """The log-likelihood of each example; labels that are not `known` are summed out."""
+        return self._seen(y, known).values - self.log_partition
+
+    def likelihood(self, y: ArrayLike, known: ArrayLike | None = None) -> Likelihood:
+        """The log-likelihood of each example with its gradients in the scores and in the potentials."""
+        seen = self._seen(y, known)
+        impossible = np.flatnonzero(seen.values == -np.inf)
+        if impossible.size:
+            raise ValueError(
+                f"the labels of example {impossible[0]} have a number of positives that counts makes impossible; "
+                "give it a potential above -inf"
+            )
+        return Likelihood(
+            seen.values - self.log_partition, seen.scores - self.marginals, seen.counts - self.count_probabilities
+        )
+
+    def sample(self, random_state: int | np.random.Generator | None = None) -> NDArray[np.bool_]:
+        """One label set for each example, in the shape of the scores."""
+        generator = np.random.default_rng(random_state)
+        return self.layout.join([part.sample(generator) for part in self.parts])
+
+    def _seen(self, y: ArrayLike, known: ArrayLike | None) -> Likelihood:
+        """The log of the sum of exp(sum y_i s_i + u_|y|) over the unknown labels, and its gradients."""
+        shape = self.layout.shape
+        sure = np.ones(shape, dtype=bool) if known is None else np.asarray(known, dtype=bool)
+        truth = as_labels(np.where(sure, np.asarray(y), -1 if np.any(np.asarray(y) == -1) else 0), "y")
+        for name, array in (("y", truth), ("known", sure)):
+            if array.shape != shape:
+                raise ValueError(f"{name} has shape {array.shape}, the scores have shape {shape}")
+        parts = [
+            part.seen(*arrays)
+            for part, *arrays in zip(self.parts, self.layout.split(truth), self.layout.split(sure), strict=True)
+        ]
+        return Likelihood(
+            self.layout.join_rows([part.values for part in parts]),
+            self.layout.join([part.scores for part in parts]),
+            self._join_sizes([part.counts for part in parts]),
+        )
+
+    def _join_sizes(self, parts: list[Array]) -> Array:
+        if self.layout.whole_rows:
+            missing = max(self._width - parts[0].shape[1], 0)
+            return np.pad(parts[0], ((0, 0), (0, missing)))
+        ends = np.cumsum(self.layout.sizes + 1)
+        found = np.zeros(ends[-1] if len(ends) else 0)
+        for rows, part in zip(self.layout.rows, parts, strict=True):
+            starts = ends[rows] - self.layout.sizes[rows] - 1
+            found[starts[:, None] + np.arange(part.shape[1])] = part
+        return found
+
+
+class Sums(NamedTuple):
+    """log Z (n,), P(|y| = k) (n, L) and P(y_i = 1) (n, p)."""
+
+    log_partition: Array
+    sizes: Array
+    marginals: Array
+
+
+@dataclass(frozen=True, eq=False)
+class SetsOfOneSize:
+    """Count models of examples with p elements each: scores (n, p), potentials (1, L) or (n, L)."""
+
+    scores: Array
+    potentials: Array
+
+    @cached_property
+    def _found(self) -> tuple[Sums, SetsOfOneSize, dict[int, Mixture]]:
+        found, safe = self._run()
+        if np.all(safe):
+            return found, self, {}
+        rows = np.flatnonzero(~safe)
+        scores, potentials = self.scores.copy(), np.array(self._all_potentials)
+        scores[rows], potentials[rows] = balanced(scores[rows], potentials[rows])
+        again, safe = SetsOfOneSize(scores[rows], potentials[rows])._run()
+        for array, other in zip(found, again, strict=True):
+            array[rows] = other
+        mixtures = {int(i): mixture_over_sizes(self.scores[i], self.potentials_of(i)) for i in rows[~safe]}
+        for i, mixture in mixtures.items():
+            found.log_partition[i] = mixture.log_partition
+            found.sizes[i] = 0.0
+            found.sizes[i, mixture.sizes] = mixture.chances
+            found.marginals[i] = mixture.chances @ self.of_mixture(mixture).sums.marginals
+        return found, SetsOfOneSize(scores, potentials), mixtures
+
+    def _run(self) -> tuple[Sums, NDArray[np.bool_]]:
+        from setloss.decisions.kernels import sums
+
+        n, p = self.scores.shape
+        found = Sums(np.empty(n), np.zeros((n, self.potentials.shape[1])), np.empty((n, p)))
+        safe = np.empty(n, dtype=np.bool_)
+        sums(self.scores, self.potentials, *found, safe)
+        return found, safe
+
+    @property
+    def sums(self) -> Sums:
+        return self._found[0]
+
+    @property
+    def in_scale(self) -> SetsOfOneSize:
+        """The same models, shifted where a sum would underflow; all but the `mixtures` are then safe."""
+        return self._found[1]
+
+    @property
+    def mixtures(self) -> dict[int, Mixture]:
+        """The rows that no single scale can hold."""
+        return self._found[2]
+
+    @property
+    def _all_potentials(self) -> Array:
+        return np.broadcast_to(self.potentials, (len(self.scores), self.potentials.shape[1]))
+
+    def potentials_of(self, row: int) -> Array:
+        return np.asarray(self.potentials[row % len(self.potentials)])
+
+    def of_mixture(self, mixture: Mixture) -> SetsOfOneSize:
+        """The parts of a mixture as examples of their own."""
+        return SetsOfOneSize(mixture.scores, mixture.potentials(self.potentials.shape[1]))
+
+    def joint(self) -> Array:
+        from setloss.decisions.kernels import joint_sums
+
+        found = np.empty((*self.scores.shape, self.potentials.shape[1]))
+        joint_sums(self.in_scale.scores, self.in_scale.potentials, found)
+        for i, mixture in self.mixtures.items():
+            found[i] = np.tensordot(mixture.chances, self.of_mixture(mixture).joint(), 1)
+        return found
+
+    def sample(self, generator: np.random.Generator) -> NDArray[np.bool_]:
+        from setloss.decisions.kernels import draw
+
+        n, p = self.scores.shape
+        if n == 0:
+            return np.zeros((0, p), dtype=bool)
+        steps = np.cumsum(self.sums.sizes, axis=1)
+        sizes = (generator.random((n, 1)) * steps[:, -1:] >= steps).sum(axis=1)
+        scores = self.in_scale.scores.copy()
+        for i, mixture in self.mixtures.items():
+            scores[i] = mixture.scores[np.searchsorted(mixture.sizes, sizes[i])]
+        sets = np.empty((n, p), dtype=np.bool_)
+        draw(scores, sizes, generator.random((n, p)), sets)
+        return sets
+
+    def seen(self, truth: NDArray[np.bool_], known: NDArray[np.bool_]) -> Likelihood:
+        """What `CountModel` calls seen, for these examples."""
+        n, width = len(self.scores), self.potentials.shape[1]
+        truth = truth & known
+        positives = truth.sum(axis=1)
+        inside = positives < width
+        at = np.minimum(positives, width - 1)
+        rows = np.arange(n)
+        values = np.where(inside, self._all_potentials[rows, at], -np.inf) + (self.scores * truth).sum(axis=1)
+        counts = np.zeros((n, width))
+        counts[rows, at] = inside
+        found = Likelihood(values, truth.astype(np.float64), counts)
+        missing = (~known).sum(axis=1)
+        for m in np.unique(missing[missing > 0]):
+            some = np.flatnonzero(missing == m)
+            self._sum_out(some, known[some], positives[some], found)
+        return found
+
+    def _sum_out(
+        self, rows: NDArray[np.intp], known: NDArray[np.bool_], positives: NDArray[np.intp], found: Likelihood
+    ) -> None:
+        """Examples with m unknown labels: count models of those, their potentials shifted by the known positives."""
+        unknown = np.nonzero(~known)[1].reshape(len(rows), -1)
+        sizes = positives[:, None] + np.arange(unknown.shape[1] + 1)
+        width = self.potentials.shape[1]
+        shifted = np.where(
+            sizes < width,
+            self._all_potentials[rows[:, None], np.minimum(sizes, width - 1)],
+            -np.inf,
+        )
+        found.counts[rows] = 0.0
+        found.values[rows] = -np.inf
+        possible = (shifted > -np.inf).any(axis=1)
+        rows, unknown, sizes = rows[possible], unknown[possible], sizes[possible]
+        rest = SetsOfOneSize(self.scores[rows[:, None], unknown], np.ascontiguousarray(shifted[possible])).sums
+        found.values[rows] = (self.scores[rows] * found.scores[rows]).sum(axis=1) + rest.log_partition
+        found.scores[rows[:, None], unknown] = rest.marginals
+        padded = np.zeros((len(rows), max(width, int(sizes.max(initial=0)) + 1)))
+        padded[np.arange(len(rows))[:, None], sizes] = rest.sizes
+        found.counts[rows] = padded[:, :width]

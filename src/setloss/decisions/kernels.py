@@ -1,0 +1,148 @@
+"""Sums over all label sets by forward and backward recursions over the elements.
+
+With q_i = sigma(s_i) and w_k = exp(u_k - max u) the count model is a chain of Bernoulli variables, weighted at the
+end:
+
+    P(y) ~ prod_i q_i^{y_i} (1 - q_i)^{1 - y_i} w_{|y|},      Z = sum_k w_k F_k,   F_k = P(k of them are 1).
+
+Every term is positive, so nothing cancels: each number is right to about p rounding errors. What underflows is below
+1e-300 and weighs at most 1, so it is lost without harm unless Z itself is tiny; rows with Z below `SMALLEST` are
+marked, and `setloss.decisions.mixtures` takes them one size at a time.
+"""
+
+# mypy: disable-error-code="no-untyped-def"
+
+from __future__ import annotations
+
+import numpy as np
+
+from setloss.compilation import kernel
+
+SMALLEST = 1e-250
+
+
+@kernel()
+def weigh(scores, potentials, q, r, w):
+    """Chances q, their complements r and weights w; returns the logarithm of what was divided out."""
+    scale = 0.0
+    for j in range(len(scores)):
+        small = np.exp(-abs(scores[j]))
+        scale += np.log1p(small)
+        if scores[j] >= 0:
+            scale += scores[j]
+            q[j], r[j] = 1 / (1 + small), small / (1 + small)
+        else:
+            q[j], r[j] = small / (1 + small), 1 / (1 + small)
+    top = potentials.max()
+    for k in range(len(potentials)):
+        w[k] = np.exp(potentials[k] - top)
+    return scale + top
+
+
+@kernel()
+def prefixes(q, r, table):
+    """table[i, a] = the chance of a positives among the first i elements, a below the width of the table."""
+    table[0, :] = 0.0
+    table[0, 0] = 1.0
+    for i in range(len(q)):
+        before, after = table[i], table[i + 1]
+        after[0] = before[0] * r[i]
+        for a in range(1, table.shape[1]):
+            after[a] = before[a] * r[i] + before[a - 1] * q[i]
+
+
+@kernel()
+def suffixes(q, r, table):
+    """table[i, b] = the chance of b positives among the elements from i on."""
+    p = len(q)
+    table[p, :] = 0.0
+    table[p, 0] = 1.0
+    for i in range(p - 1, -1, -1):
+        before, after = table[i + 1], table[i]
+        after[0] = before[0] * r[i]
+        for b in range(1, table.shape[1]):
+            after[b] = before[b] * r[i] + before[b - 1] * q[i]
+
+
+@kernel()
+def sums(scores, potentials, log_partition, sizes, marginals, safe):
+    """The logarithm of Z, P(|y| = k) and P(y_i = 1) of every row; `safe` is False where Z is too small to trust."""
+    n, p = scores.shape
+    width = potentials.shape[1]
+    q, r, w, ahead = np.empty(p), np.empty(p), np.empty(width), np.empty(width + 1)
+    table = np.empty((p + 1, width))
+    for i in range(n):
+        scale = weigh(scores[i], potentials[i % len(potentials)], q, r, w)
+        prefixes(q, r, table)
+        total = 0.0
+        for k in range(width):
+            sizes[i, k] = w[k] * table[p, k]
+            total += sizes[i, k]
+        safe[i] = total > SMALLEST
+        if not safe[i]:
+            continue
+        log_partition[i] = scale + np.log(total)
+        for k in range(width):
+            sizes[i, k] /= total
+            ahead[k] = w[k] / total
+        ahead[width] = 0.0
+        for j in range(p - 1, -1, -1):
+            with_it = 0.0
+            for a in range(width):
+                with_it += table[j, a] * ahead[a + 1]
+            marginals[i, j] = min(q[j] * with_it, 1.0)
+            for a in range(width):
+                ahead[a] = ahead[a] * r[j] + ahead[a + 1] * q[j]
+
+
+@kernel()
+def joint_sums(scores, potentials, joint):
+    """P(y_i = 1, |y| = k) of every row and element; the rows must be safe."""
+    n, p = scores.shape
+    width = potentials.shape[1]
+    q, r, w = np.empty(p), np.empty(p), np.empty(width)
+    first, others = np.empty((p + 1, width)), np.empty((p + 1, width))
+    for i in range(n):
+        weigh(scores[i], potentials[i % len(potentials)], q, r, w)
+        prefixes(q, r, first)
+        suffixes(q, r, others)
+        total = np.dot(w, first[p])
+        for j in range(p):
+            joint[i, j, 0] = 0.0
+            for k in range(1, width):
+                ways = 0.0
+                for a in range(k):
+                    ways += first[j, a] * others[j + 1, k - 1 - a]
+                joint[i, j, k] = ways * q[j] * w[k] / total
+
+
+@kernel()
+def draw(scores, sizes, uniform, sets):
+    """Label sets of the given sizes, element by element from the last; the rows must be safe at their size."""
+    n, p = scores.shape
+    q, r, w = np.empty(p), np.empty(p), np.empty(1)
+    table = np.empty((p + 1, sizes.max() + 1))
+    for i in range(n):
+        weigh(scores[i], np.zeros(1), q, r, w)
+        prefixes(q, r, table)
+        left = sizes[i]
+        for j in range(p - 1, -1, -1):
+            taken = q[j] * table[j, left - 1] if left > 0 else 0.0
+            sets[i, j] = uniform[i, j] * table[j + 1, left] < taken
+            left -= sets[i, j]
+
+
+@kernel()
+def chances_of_sizes(scores, sizes, chances):
+    """The chance of sizes[i] positives among independent elements with the scores of row i."""
+    n, p = scores.shape
+    q, r, w = np.empty(p), np.empty(p), np.empty(1)
+    for i in range(n):
+        weigh(scores[i], np.zeros(1), q, r, w)
+        table = np.zeros(sizes[i] + 1)
+        table[0] = 1.0
+        for j in range(p):
+            for a in range(sizes[i], 0, -1):
+                table[a] = table[a] * r[j] + table[a - 1] * q[j]
+            table[0] *= r[j]
+        chances[i] = table[sizes[i]]

@@ -1,0 +1,174 @@
+"""The best of the sets of the k largest scores, k = 0, ..., p, by prefix and suffix sums.
+
+    E l(top k) = 1/Z sum_{a, b} A_k(a) B_k(b) w_{a+b} l(b, k - a | a + b),
+
+A_k and B_k being the chances of a positives among the first k elements and of b among the others. Two things keep
+this short.
+
+1. For a loss that never falls with more mistakes, no set of k elements or more is expected to cost less than
+   ``sum_t P(|y| = t) l(0, max(k - t, 0) | t)``, and this bound climbs with k. The search ends where it passes the
+   best cost so far.
+2. Chances below `floor` are dropped. Each weighs at most its own size, and at most 2 p (K + 1) of them are dropped,
+   so no expected loss changes by more than ``2 p (K + 1) floor / Z`` times the largest loss: far below a rounding
+   error.
+"""
+
+# mypy: disable-error-code="no-untyped-def"
+
+from __future__ import annotations
+
+import numpy as np
+
+from setloss.compilation import kernel
+from setloss.decisions.kernels import SMALLEST, weigh
+
+TIE = 1e-12
+"""Expected losses closer than this, relative to their size, are equal; the smaller set wins."""
+
+
+@kernel()
+def write_losses(kind, numbers, table, p, k, a, width, out):
+    """out[b] = the loss of k chosen elements, a of them positive, with b positives not chosen, b < width."""
+    wrong = k - a
+    if kind == 0:
+        extra = numbers[0] * wrong
+        for b in range(width):
+            missed = numbers[1] * b + extra
+            out[b] = missed / (a + missed)
+        if width and a + extra == 0.0:
+            out[0] = numbers[2]
+            for b in range(1, width):
+                if numbers[1] * b == 0.0:
+                    out[b] = numbers[2]
+    elif kind == 1:
+        for b in range(width):
+            out[b] = numbers[0] * b + numbers[1] * wrong
+    elif kind == 2:
+        for b in range(width):
+            out[b] = numbers[b + wrong]
+    else:
+        for b in range(width):
+            out[b] = table[k, a, b]
+
+
+@kernel()
+def add_element(before, after, low, high, q, r, floor):
+    """One more element: ``after = r before + q before shifted``, trimmed to the chances above `floor`."""
+    last = min(high + 1, len(after) - 1)
+    after[low] = before[low] * r
+    for a in range(low + 1, high + 1):
+        after[a] = before[a] * r + before[a - 1] * q
+    if last > high:
+        after[last] = before[high] * q
+    while last > low and after[last] < floor:
+        last -= 1
+    while low < last and after[low] < floor:
+        low += 1
+    return low, last
+
+
+@kernel()
+def store_suffixes(q, r, stored, ranges, floor, kept):
+    """The chances of b positives among the elements from k on, for k < kept; returns those of all elements."""
+    p, width = len(q), stored.shape[1]
+    now, then = np.empty(width), np.empty(width)
+    now[0] = 1.0
+    low, high = 0, 0
+    for k in range(p, -1, -1):
+        if k < p:
+            low, high = add_element(now, then, low, high, q[k], r[k], floor)
+            now, then = then, now
+        if k < kept:
+            stored[k, low : high + 1] = now[low : high + 1]
+            ranges[k, 0], ranges[k, 1] = low, high
+
+
+@kernel(fastmath={"reassoc", "contract"})
+def expected_loss(k, p, first, low, high, others, b_low, b_high, w, spec, row):
+    """Z E l(top k)."""
+    kind, numbers, table = spec
+    total = 0.0
+    for a in range(low, high + 1):
+        end = min(b_high + 1, len(w) - a)
+        if end <= b_low:
+            break
+        write_losses(kind, numbers, table, p, k, a, end, row)
+        inner = 0.0
+        for b in range(b_low, end):
+            inner += others[b] * w[a + b] * row[b]
+        total += first[a] * inner
+    return total
+
+
+@kernel()
+def least_loss(k, p, sizes, spec, row):
+    """No set of k elements or more is expected to cost less."""
+    kind, numbers, table = spec
+    total = 0.0
+    for t in range(len(sizes)):
+        write_losses(kind, numbers, table, p, max(k, t), t, 1, row)
+        total += sizes[t] * row[0]
+    return total
+
+
+@kernel()
+def best_prefixes(scores, potentials, spec, floor, order, expected, best, safe):
+    """The order of falling scores, the best k and its expected loss; `safe` is False where Z is too small."""
+    n, p = scores.shape
+    width = potentials.shape[1]
+    q, r, w, sizes, row = np.empty(p), np.empty(p), np.empty(width), np.empty(width), np.empty(width)
+    first, then = np.empty(width), np.empty(width)
+    kept = min(p + 1, 2 * width + 32)
+    stored, ranges = np.empty((kept, width)), np.empty((kept, 2), np.int64)
+    for i in range(n):
+        order[i] = np.argsort(-scores[i], kind="mergesort")
+        weigh(scores[i][order[i]], potentials[i % len(potentials)], q, r, w)
+        store_suffixes(q, r, stored, ranges, floor, kept)
+        total = 0.0
+        for t in range(width):
+            inside = ranges[0, 0] <= t <= ranges[0, 1]
+            sizes[t] = w[t] * stored[0, t] if inside else 0.0
+            total += sizes[t]
+        safe[i] = total > SMALLEST
+        if not safe[i]:
+            continue
+        sizes /= total
+        first[0] = 1.0
+        low, high = 0, 0
+        for k in range(p + 1):
+            if k > 0 and least_loss(k, p, sizes, spec, row) >= expected[i] * (1 - TIE):
+                break
+            if k == kept:
+                kept = min(p + 1, 2 * kept)
+                stored, ranges = np.empty((kept, width)), np.empty((kept, 2), np.int64)
+                store_suffixes(q, r, stored, ranges, floor, kept)
+            cost = expected_loss(k, p, first, low, high, stored[k], ranges[k, 0], ranges[k, 1], w, spec, row) / total
+            if k == 0 or cost < expected[i] - TIE * abs(expected[i]):
+                best[i], expected[i] = k, cost
+            if k < p:
+                low, high = add_element(first, then, low, high, q[k], r[k], floor)
+                first, then = then, first
+
+
+@kernel()
+def all_prefixes(scores, potentials, spec, floor, expected):
+    """The expected losses of k = 0, ..., p for rows of falling scores; the rows must be safe."""
+    n, p = scores.shape
+    width = potentials.shape[1]
+    q, r, w, row = np.empty(p), np.empty(p), np.empty(width), np.empty(width)
+    first, then = np.empty(width), np.empty(width)
+    stored, ranges = np.empty((p + 1, width)), np.empty((p + 1, 2), np.int64)
+    for i in range(n):
+        weigh(scores[i], potentials[i % len(potentials)], q, r, w)
+        store_suffixes(q, r, stored, ranges, floor, p + 1)
+        total = 0.0
+        for t in range(ranges[0, 0], ranges[0, 1] + 1):
+            total += w[t] * stored[0, t]
+        first[0] = 1.0
+        low, high = 0, 0
+        for k in range(p + 1):
+            cost = expected_loss(k, p, first, low, high, stored[k], ranges[k, 0], ranges[k, 1], w, spec, row)
+            expected[i, k] = cost / total
+            if k < p:
+                low, high = add_element(first, then, low, high, q[k], r[k], floor)
+                first, then = then, first

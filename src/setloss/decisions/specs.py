@@ -1,0 +1,103 @@
+"""A loss of counts in the form that the kernels read, and whether it grows with every mistake.
+
+With k chosen of p elements, a of the chosen ones positive and b positives not chosen, the loss is
+``value(b, k - a, a + b, p - a - b)``: b false negatives and k - a false positives.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from setloss.losses import CostCurve, CountLoss, FixedSetLoss, Hamming, Loss, TverskyFamily
+from setloss.setfunctions.counts import MAX_CELLS, cells_in_words
+from setloss.typing import Array
+
+TVERSKY, LINEAR, CURVE, TABLE = range(4)
+
+
+@dataclass(frozen=True, eq=False)
+class LossSpec:
+    """How a kernel evaluates a loss.
+
+    TVERSKY: `numbers` are the weights of false positives and false negatives and the value of 0/0. LINEAR: the costs
+    of a false negative and of a false positive. CURVE: the cost of 0, ..., p mistakes. TABLE: the cells (k, a, b).
+    """
+
+    kind: int
+    numbers: Array
+    table: Array
+
+    @property
+    def arguments(self) -> tuple[int, Array, Array]:
+        return self.kind, self.numbers, self.table
+
+
+def loss_spec(loss: Loss, p: int, width: int) -> LossSpec | None:
+    """The spec for p elements, fewer than `width` of them positive; None if the loss needs more than counts."""
+    none = np.zeros((0, 0, 0))
+    if isinstance(loss, TverskyFamily):
+        return LossSpec(TVERSKY, np.array([*loss.weights, 1 - loss.zero_division]), none)
+    if isinstance(loss, Hamming):
+        unit = 1 / p if loss.normalize else 1.0
+        return LossSpec(LINEAR, unit * np.array([loss.false_negative_weight, loss.false_positive_weight]), none)
+    if isinstance(loss, CostCurve):
+        return LossSpec(CURVE, np.asarray(loss.value(np.arange(p + 1), 0, p, 0)), none)
+    if isinstance(loss, FixedSetLoss):
+        sizes = loss.on_counts(p, 0).sizes
+        return LossSpec(CURVE, loss.function.table.astype(np.float64), none) if len(sizes) == 1 else None
+    if isinstance(loss, CountLoss):
+        return LossSpec(TABLE, np.zeros(0), _cells(loss, p, width))
+    raise TypeError(f"decide knows losses of counts and set functions; {type(loss).__name__} is neither")
+
+
+def _cells(loss: CountLoss, p: int, width: int) -> Array:
+    if (p + 1) * width**2 > MAX_CELLS:
+        raise ValueError(
+            f"the table of this loss for {p} elements and up to {width - 1} positives has "
+            f"{cells_in_words((p + 1) * width**2)} cells, the limit is {MAX_CELLS}. Use a loss with a closed form "
+            "(Dice, Jaccard, Tversky, F-beta, Hamming, cost curves), or counts that bound the number of positives."
+        )
+    k, a, b = np.indices((p + 1, width, width), sparse=True)
+    cells = np.zeros((p + 1, width, width))
+    real = np.nonzero((a <= k) & (b <= p - k) & (a + b < width))
+    k, a, b = real
+    cells[real] = loss.value(b, k - a, a + b, p - a - b)
+    return cells
+
+
+@lru_cache(maxsize=256)
+def descent(loss: Loss, p: int, width: int) -> str | None:
+    """Where one more mistake costs less, in words; None if the loss never falls."""
+    if isinstance(loss, TverskyFamily | Hamming):
+        return None
+    if isinstance(loss, CostCurve):
+        return _descent_of_curve(np.asarray(loss.value(np.arange(p + 1), 0, p, 0)))
+    if isinstance(loss, FixedSetLoss):
+        if len(loss.on_counts(p, 0).sizes) == 1:
+            return _descent_of_curve(loss.function.table)
+        return "it depends on which elements are wrong, not only on how many"
+    assert isinstance(loss, CountLoss)
+    for positives in range(width):
+        n, q = np.indices((positives + 1, p - positives + 1), sparse=True)
+        values = np.broadcast_to(loss.value(n, q, positives, p - positives), (positives + 1, p - positives + 1))
+        for axis, name in enumerate(("false negatives", "false positives")):
+            falls = np.argwhere(np.diff(values, axis=axis) < -1e-12 * np.abs(values).max())
+            if len(falls):
+                at = tuple(int(x) for x in falls[0])
+                after = tuple(x + (axis == b) for b, x in enumerate(at))
+                return (
+                    f"with {positives} positives among {p} elements, {at[0]} false negatives and {at[1]} false "
+                    f"positives cost {values[at]:.6g}, one more of the {name} {values[after]:.6g}"
+                )
+    return None
+
+
+def _descent_of_curve(values: Array) -> str | None:
+    falls = np.flatnonzero(np.diff(values) < -1e-12 * np.abs(values).max())
+    if not falls.size:
+        return None
+    k = int(falls[0])
+    return f"{k} mistakes cost {values[k]:.6g}, {k + 1} cost {values[k + 1]:.6g}"

@@ -1,0 +1,176 @@
+"""The count model against the list of all label sets, against mpmath, and at sizes where neither is possible."""
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from decisions.judge import AllSets
+from setloss.bags import Bags
+from setloss.decisions import CountModel
+
+moderate = st.floats(-6, 6)
+extreme = st.sampled_from([-1e4, -700.0, -30.0, 0.0, 1.0, 30.0, 700.0, 1e4])
+
+
+def models(values=moderate, potentials=moderate, largest=6):
+    """Scores of one example and potentials of 0, ..., K positives, some of them impossible."""
+    potential = potentials | st.just(-np.inf)
+    return st.integers(1, largest).flatmap(
+        lambda p: st.tuples(
+            st.lists(values, min_size=p, max_size=p),
+            st.lists(potential, min_size=1, max_size=p + 1).filter(lambda u: max(u) > -np.inf),
+        )
+    )
+
+
+def judged(scores, counts):
+    model, truth = CountModel([scores], counts), AllSets(scores, counts)
+    assert model.log_partition[0] == pytest.approx(truth.log_partition, rel=1e-13, abs=1e-12)
+    np.testing.assert_allclose(model.marginals[0], truth.marginals, atol=1e-11)
+    np.testing.assert_allclose(model.count_probabilities[0], truth.size_chances(len(counts)), atol=1e-11)
+    joint = model.joint()[0]
+    np.testing.assert_allclose(joint, truth.joint(joint.shape[1]), atol=1e-11)
+
+
+@given(models())
+def test_sums_agree_with_the_list_of_all_sets(model):
+    judged(*model)
+
+
+@given(models(moderate | extreme, moderate | extreme))
+@settings(max_examples=200)
+def test_scores_and_potentials_of_any_size(model):
+    judged(*model)
+
+
+@given(models(moderate | extreme, moderate | extreme, largest=5), st.data())
+def test_the_likelihood_sums_unknown_labels_out(model, data):
+    scores, counts = model
+    p = len(scores)
+    y = data.draw(st.lists(st.integers(0, 1), min_size=p, max_size=p))
+    known = data.draw(st.lists(st.booleans(), min_size=p, max_size=p))
+    seen = np.where(known, np.array(y, dtype=float), np.nan)
+    found = CountModel([scores], counts).log_likelihood([seen], [known])[0]
+    expected = AllSets(scores, counts).log_chance(y, known)
+    assert found == pytest.approx(expected, rel=1e-12, abs=1e-9)
+
+
+@given(models(largest=5), st.data())
+def test_gradients_are_those_of_finite_differences(model, data):
+    scores, counts = np.array(model[0]), np.where(np.isinf(model[1]), -3.0, model[1])
+    p = len(scores)
+    known = np.array(data.draw(st.lists(st.booleans(), min_size=p, max_size=p)))
+    y = np.arange(p) < data.draw(st.integers(0, min(p, len(counts) - 1)))
+    found = CountModel([scores], counts).likelihood([y], [known])
+
+    def value(s, u):
+        return CountModel([s], u).log_likelihood([y], [known])[0]
+
+    step = 1e-5
+    for i, unit in enumerate(np.eye(p) * step):
+        slope = (value(scores + unit, counts) - value(scores - unit, counts)) / (2 * step)
+        assert found.scores[0, i] == pytest.approx(slope, abs=1e-8)
+    for k, unit in enumerate(np.eye(len(counts)) * step):
+        slope = (value(scores, counts + unit) - value(scores, counts - unit)) / (2 * step)
+        assert found.counts[0, k] == pytest.approx(slope, abs=1e-8)
+
+
+def test_a_batch_is_its_examples_and_potentials_may_differ():
+    generator = np.random.default_rng(0)
+    scores, counts = generator.normal(size=(7, 4)), generator.normal(size=(7, 3))
+    y = np.arange(4) < generator.integers(0, 3, size=(7, 1))
+    known = generator.random((7, 4)) < 0.6
+    together = CountModel(scores, counts).likelihood(y, known)
+    for i in range(7):
+        alone = CountModel(scores[[i]], counts[i]).likelihood(y[[i]], known[[i]])
+        for name in ("values", "scores", "counts"):
+            np.testing.assert_allclose(getattr(together, name)[i], getattr(alone, name)[0], atol=1e-14)
+
+
+def test_bags_of_different_sizes_in_any_order():
+    generator = np.random.default_rng(1)
+    groups = generator.permutation(np.repeat([0, 1, 2, 3], [3, 1, 3, 5]))
+    bags = Bags.from_groups(groups)
+    scores, y = generator.normal(size=12), generator.random(12) < 0.5
+    each = [generator.normal(size=p + 1) for p in bags.sizes]
+    model = CountModel(scores, each, bags)
+    found = model.likelihood(y)
+    ends = np.concatenate(([0], np.cumsum(bags.sizes + 1)))
+    for i, u in enumerate(each):
+        alone = CountModel([scores[groups == i]], u)
+        expected = alone.likelihood([y[groups == i]])
+        assert found.values[i] == pytest.approx(expected.values[0])
+        np.testing.assert_allclose(found.scores[groups == i], expected.scores[0], atol=1e-14)
+        np.testing.assert_allclose(found.counts[ends[i] : ends[i + 1]], expected.counts[0], atol=1e-14)
+        np.testing.assert_allclose(model.joint()[i], alone.joint()[0], atol=1e-14)
+    flat = CountModel(scores, np.concatenate(each), bags)
+    np.testing.assert_array_equal(flat.log_partition, model.log_partition)
+    by_size = CountModel(scores, lambda p: np.arange(p + 1.0), bags)
+    assert by_size.log_partition[1] == pytest.approx(np.log1p(np.exp(1 + scores[groups == 1][0])))
+
+
+def test_elementary_symmetric_polynomials_to_fifty_digits():
+    generator = np.random.default_rng(2)
+    scores, counts = generator.normal(0, 40, size=60), generator.normal(0, 200, size=13)
+    with mpmath.workdps(60):
+        e = [mpmath.mpf(1)] + [mpmath.mpf(0)] * 12
+        for s in scores:
+            x = mpmath.exp(mpmath.mpf(float(s)))
+            e = [e[0]] + [e[k] + x * e[k - 1] for k in range(1, 13)]
+        weights = [mpmath.exp(mpmath.mpf(float(u))) * value for u, value in zip(counts, e, strict=True)]
+        total = sum(weights)
+        log_partition, chances = float(mpmath.log(total)), [float(w / total) for w in weights]
+    model = CountModel([scores], counts)
+    assert model.log_partition[0] == pytest.approx(log_partition, rel=1e-14)
+    np.testing.assert_allclose(model.count_probabilities[0], chances, rtol=1e-10, atol=1e-29)
+
+
+@pytest.mark.parametrize("size", [1.0, 1e4])
+def test_ten_thousand_elements_and_large_scores(size):
+    scores = size * np.random.default_rng(3).normal(size=10_000)
+    model = CountModel([scores], np.zeros(51))
+    assert np.isfinite(model.log_partition).all()
+    assert model.count_probabilities.sum() == pytest.approx(1)
+    assert model.marginals.sum() == pytest.approx(model.count_probabilities[0] @ np.arange(51))
+
+
+def test_samples_have_the_frequencies_of_the_model():
+    scores, counts = np.array([1.0, -0.5, 0.3, 900.0]), np.array([-np.inf, 0.0, 0.7, 0.2, -1.0])
+    truth = AllSets(scores, counts)
+    drawn = CountModel(np.tile(scores, (20_000, 1)), counts).sample(0)
+    codes = drawn @ [8, 4, 2, 1]
+    np.testing.assert_allclose(np.bincount(codes, minlength=16) / len(drawn), truth.chances, atol=0.01)
+
+
+def test_samples_of_an_example_that_no_single_scale_holds():
+    scores, counts = [700.0, -700.0, -700.0, 0.0], [1400.0, -np.inf, -np.inf, 1400.0]
+    drawn = CountModel(np.tile(scores, (400, 1)), counts).sample(0)
+    np.testing.assert_allclose(drawn.mean(axis=0), AllSets(scores, counts).marginals, atol=0.1)
+
+
+def test_refusals():
+    for scores, counts, words in [
+        ([[np.nan, 0.0]], None, r"the one at \(0, 0\) is NaN"),
+        ([0.0, 1.0], None, r"must be \(examples, elements\)"),
+        ([[0.0, 1.0]], [0.0] * 4, "K at most 2"),
+        ([[0.0, 1.0]], [0.0, np.inf], "the potential of 1 positives in row 0 of counts is inf"),
+        ([[0.0, 1.0]], [-np.inf] * 2, "row 0 of counts makes every number of positives impossible"),
+    ]:
+        with pytest.raises(ValueError, match=words):
+            CountModel(scores, counts)
+    with pytest.raises(ValueError, match="flat counts hold p \\+ 1 potentials for each bag, 7 in all; got 3"):
+        CountModel(np.zeros(5), np.zeros(3), [0, 2, 5])
+    with pytest.raises(ValueError, match="given for 1 bags; there are 2"):
+        CountModel(np.zeros(5), [np.zeros(3)], [0, 2, 5])
+    with pytest.raises(ValueError, match="counts of bag 0 have shape"):
+        CountModel(np.zeros(5), [np.zeros(4), np.zeros(3)], [0, 2, 5])
+    with pytest.raises(ValueError, match="the bags hold 5 elements"):
+        CountModel(np.zeros(4), None, [0, 2, 5])
+    model = CountModel([[0.0, 1.0]], [0.0, 0.0])
+    assert model.log_likelihood([[1, 1]])[0] == -np.inf
+    with pytest.raises(ValueError, match="the labels of example 0 have a number of positives"):
+        model.likelihood([[1, 1]])
+    with pytest.raises(ValueError, match="y has shape"):
+        model.log_likelihood([[1, 1, 0]], [[True, True, True]])

@@ -1,0 +1,149 @@
+"""Decisions against the comparison of all sets under all label sets."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from decisions.judge import AllSets
+from setloss.decisions import decide, expected_losses
+from setloss.losses import (
+    CostCurve,
+    Dice,
+    FBeta,
+    Hamming,
+    Jaccard,
+    Tversky,
+    from_counts,
+    from_set_function,
+    loss_named,
+)
+from setloss.setfunctions.set_function import SetFunction
+
+RISING = {
+    "dice": Dice(),
+    "dice that scores 0/0 as 0": Dice(zero_division=0.0),
+    "jaccard": Jaccard(zero_division=0.5),
+    "tversky": Tversky(0.3, 0.9),
+    "f2": FBeta(2.0),
+    "precision": FBeta(0.0, zero_division=0.0),
+    "recall": Tversky(0.0, 1.0),
+    "hamming": Hamming(false_negative_weight=2.0),
+    "curve": CostCurve(((0, 0), (0.3, 0), (1, 1))),
+    "0/1": from_counts(lambda fn, fp, m, n: (fn + fp > 0) * 1.0),
+    "cells": from_counts(lambda fn, fp, m, n: fn**2 + 0.5 * fp),
+}
+FALLING = {
+    "curve 4": loss_named("curve4"),
+    "falling cells": from_counts(lambda fn, fp, m, n: np.abs(fn - fp) * 1.0 + (fn == 0) * fp),
+}
+values = st.floats(-4, 4) | st.sampled_from([-1e4, -800.0, 0.0, 800.0, 1e4])
+models = st.integers(1, 5).flatmap(
+    lambda p: st.tuples(
+        st.lists(values, min_size=p, max_size=p),
+        st.none()
+        | st.lists(values | st.just(-np.inf), min_size=1, max_size=p + 1).filter(lambda u: max(u) > -np.inf),
+    )
+)
+
+
+def judged(scores, counts, loss):
+    found = decide([scores], loss, counts=counts)
+    truth = AllSets(scores, counts)
+    costs = truth.all_expected(loss)
+    assert found.expected[0] == pytest.approx(costs.min(), rel=1e-9, abs=1e-12)
+    assert truth.expected(loss, found.sets[0]) == pytest.approx(costs.min(), rel=1e-9, abs=1e-12)
+    assert found.sizes[0] == found.sets[0].sum()
+    return found, truth, costs
+
+
+@pytest.mark.parametrize("name", [*RISING, *FALLING])
+@given(model=models)
+@settings(max_examples=40)
+def test_no_set_is_expected_to_cost_less(name, model):
+    judged(*model, (RISING | FALLING)[name])
+
+
+@pytest.mark.parametrize("name", ["dice", "0/1", "curve 4", "cells"])
+def test_eight_elements(name):
+    generator = np.random.default_rng(0)
+    judged(generator.normal(-1, 1.5, size=8), generator.normal(size=6), (RISING | FALLING)[name])
+
+
+@pytest.mark.parametrize("curve", [[0, 1, 1, 2.5, 3], [0, 2, 1, 2, 0.5]])
+def test_set_functions_of_the_number_of_mistakes(curve):
+    loss = from_set_function(SetFunction.symmetric(curve))
+    judged([0.3, -0.2, 1.0, 0.1], [0.1, 0.5, -0.3, 0.0, 1.0], loss)
+
+
+def test_set_functions_that_tell_elements_apart_compare_all_sets():
+    generator = np.random.default_rng(1)
+    table = generator.random(16)
+    table[0] = 0
+    judged(generator.normal(size=4), generator.normal(size=4), from_set_function(SetFunction.from_values(table)))
+
+
+@given(models)
+@settings(max_examples=40)
+def test_expected_losses_of_the_largest_scores(model):
+    scores, counts = np.sort(model[0])[::-1], model[1]
+    truth = AllSets(scores, counts)
+    expected = [truth.expected(Jaccard(), np.arange(len(scores)) < k) for k in range(len(scores) + 1)]
+    np.testing.assert_allclose(expected_losses([scores], Jaccard(), counts=counts)[0], expected, atol=1e-11)
+
+
+def test_of_equal_sets_the_smallest_and_of_equal_scores_the_first():
+    assert decide([[0.0, 0.0, 0.0]], Hamming()).sizes[0] == 0
+    assert decide([[0.0, 0.0]], loss_named("curve4")).sizes[0] == 0
+    found = decide([[0.0, 0.0, 0.0]], Dice(), counts=[-np.inf, 0.0, -np.inf, -np.inf])
+    np.testing.assert_array_equal(found.sets, [[True, True, True]])
+    one = decide([[0.0, 0.0, 0.0]], RISING["0/1"], counts=[-np.inf, 0.0])
+    np.testing.assert_array_equal(one.sets, [[True, False, False]])
+
+
+def test_a_label_below_one_half_can_be_worth_predicting():
+    # Nothing scores 0.4 * 0.55, the first label 0.6 (0.55 + 0.45 * 2 / 3), both labels 0.61.
+    scores = np.log(np.array([[0.6, 0.45]]) / (1 - np.array([[0.6, 0.45]])))
+    np.testing.assert_allclose(1 - expected_losses(scores, "f1"), [[0.22, 0.51, 0.61]])
+    np.testing.assert_array_equal(decide(scores, "f1").sets, [[True, True]])
+
+
+def test_infinite_log_odds_are_certain():
+    found = decide([[np.inf, -np.inf, 0.1]], Hamming())
+    np.testing.assert_array_equal(found.sets, [[True, False, True]])
+    assert found.expected[0] == pytest.approx(1 / (1 + np.exp(0.1)) / 3)
+
+
+def test_bags_are_decided_each_on_its_own():
+    generator = np.random.default_rng(2)
+    sizes = np.array([3, 1, 4, 3])
+    offsets = np.concatenate(([0], np.cumsum(sizes)))
+    scores, each = generator.normal(size=11), [generator.normal(size=p + 1) for p in sizes]
+    for counts in (None, each):
+        found = decide(scores, "jaccard", counts=counts, bags=offsets)
+        for i, (start, end) in enumerate(itertools.pairwise(offsets)):
+            alone = decide([scores[start:end]], "jaccard", counts=None if counts is None else each[i])
+            np.testing.assert_array_equal(found.sets[start:end], alone.sets[0])
+            assert (found.expected[i], found.sizes[i]) == (alone.expected[0], alone.sizes[0])
+
+
+def test_no_examples():
+    found = decide(np.zeros((0, 3)), "f1")
+    assert found.sets.shape == (0, 3)
+    assert found.expected.shape == found.sizes.shape == (0,)
+
+
+def test_refusals():
+    with pytest.raises(ValueError, match=r"12 mistakes cost 0\.72.*comparing all sets, for up to 16"):
+        decide(np.zeros((1, 17)), loss_named("curve4"))
+    with pytest.raises(ValueError, match="with 0 positives among 17 elements, 0 false negatives and 1 false"):
+        decide(np.zeros((1, 17)), from_counts(lambda fn, fp, m, n: (fp == 1) * 1.0))
+    groups = from_set_function(SetFunction.from_table(np.add.outer(range(9), range(10))))
+    with pytest.raises(ValueError, match="depends on which elements are wrong"):
+        decide(np.zeros((1, 17)), groups)
+    with pytest.raises(ValueError, match="the limit is"):
+        decide(np.zeros((1, 1000)), RISING["cells"])
+    with pytest.raises(ValueError, match="there is no loss"):
+        decide(np.zeros((1, 2)), "f7")
