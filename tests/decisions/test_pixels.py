@@ -4,10 +4,10 @@ import itertools
 
 import numpy as np
 import pytest
-from helpers.torch_judge import CASES
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from helpers.torch_judge import CASES
 from setloss import CostCurve, Dice, FBeta, Hamming, Jaccard, Tversky
 from setloss.decisions.pixels import decide_pixels, expected_scores, poisson_binomial
 from setloss.losses import PAPER_CURVES
@@ -116,7 +116,10 @@ def test_counts_of_independent_trials():
         (lambda: decide_pixels([0.2, 1.4]), "probabilities lie in \\[0, 1\\]"),
         (lambda: decide_pixels([0.2], mask=[True, False]), "a mask of shape \\(2,\\) does not fit"),
         (lambda: decide_pixels([0.2], method="fast"), "method is 'auto', 'exact' or 'moments'; got 'fast'"),
-        (lambda: decide_pixels([0.2], Tversky(0.3, 0.9), method="exact"), "exact decisions are for Jaccard and F-beta"),
+        (
+            lambda: decide_pixels([0.2], Tversky(0.3, 0.9), method="exact"),
+            "exact decisions are for Jaccard and F-beta",
+        ),
         (lambda: decide_pixels([0.2], PAPER_CURVES["curve4"]), "CostCurve has no decision for pixels"),
     ],
 )

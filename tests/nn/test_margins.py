@@ -5,8 +5,8 @@ import itertools
 import numpy as np
 import pytest
 import torch
-from helpers.torch_judge import CASES, all_sets, assert_close, surrogate, values_of
 
+from helpers.torch_judge import CASES, all_sets, assert_close, surrogate, values_of
 from setloss.nn import set_loss
 from setloss.nn.margins import margins_named, scores_of
 
@@ -106,7 +106,6 @@ def test_argmax_margins_are_the_definition_and_bound_the_loss_of_the_argmax(name
 @pytest.mark.parametrize("seed", range(4))
 def test_bd_monotone_of_argmax_margins_bounds_closure_plus_supermodular(seed):
     from helpers.torch_judge import closure
-
     from setloss import decompose
 
     logits, target = classes_problem(10 + seed, n=1, classes=3, pixels=5)
@@ -154,7 +153,7 @@ def test_names_of_margins():
     assert margins_named("one-vs-rest", "multilabel") == "logits"
     with pytest.raises(ValueError, match="margins='argmax' is for mode='multiclass'; mode='binary' takes logits or"):
         margins_named("argmax", "binary")
-    with pytest.raises(ValueError, match="margins is one of 'logits', 'sigmoid', .*; got 'relu'"):
+    with pytest.raises(ValueError, match=r"margins is one of 'logits', 'sigmoid', .*; got 'relu'"):
         margins_named("relu", "multiclass")
     with pytest.raises(ValueError, match="compares classes; the logits have one only"):
         set_loss(torch.zeros(1, 1, 3), torch.zeros(1, 3, dtype=torch.int64), operator="slack", mode="multiclass",

@@ -38,9 +38,7 @@ BINARY = (
     + "For several channels, set mode."
 )
 MULTILABEL = "multilabel logits and targets have one shape (N, C, ...); got {} and {}"
-MULTICLASS = (
-    "multiclass logits are (N, C, ...) and targets class ids (N, ...) or one-hot (N, C, ...); got {} and {}"
-)
+MULTICLASS = "multiclass logits are (N, C, ...) and targets class ids (N, ...) or one-hot (N, C, ...); got {} and {}"
 
 
 @pytest.mark.parametrize(
@@ -109,12 +107,27 @@ def test_labels_are_zero_and_one(mode, value):
         set_loss(scores(2, 3), target, mode=mode)
 
 
+SOFT = (
+    "Soft labels need a loss that knows weights of elements: the Lovász hinge of Jaccard, "
+    'SetLoss("jaccard", "lovasz"), takes them; other losses count elements.'
+)
+
+
 @pytest.mark.parametrize("value", [0.5, 1e-3, -1.0, float("nan")])
-def test_soft_labels_are_refused(value):
+def test_soft_labels_are_refused_where_elements_are_counted(value):
     target = scores(2, 3)
     target[0, 1] = value
-    with refused(ValueError, f"targets are 0 and 1; the one at (0, 1) is {target[0, 1].item()}. {REMEDY}"):
-        set_loss(scores(2, 3), target)
+    hint = SOFT if 0 < value < 1 else REMEDY
+    with refused(ValueError, f"targets are 0 and 1; the one at (0, 1) is {target[0, 1].item()}. {hint}"):
+        set_loss(scores(2, 3), target, loss="dice", operator="bd")
+
+
+@pytest.mark.parametrize("value", [-0.1, 1.5, float("nan")])
+def test_soft_labels_lie_between_0_and_1(value):
+    target = scores(2, 3)
+    target[0, 1] = value
+    with refused(ValueError, f"targets are labels in [0, 1]; the one at (0, 1) is {target[0, 1].item()}. {REMEDY}"):
+        set_loss(scores(2, 3), target, operator="lovasz")
 
 
 @pytest.mark.parametrize("value", [-1, 3, 255])
@@ -202,8 +215,8 @@ def test_weights_are_a_tensor():
         ),
         (
             "loss",
-            "iou",
-            "there is no loss 'iou'; the names are dice, f1, jaccard, hamming, curve1, curve2, curve3, curve4",
+            "lou",
+            "there is no loss 'lou'; the names are dice, f1, jaccard, iou, hamming, curve1, curve2, curve3, curve4",
         ),
         ("scale", 0, 'the scale c must be a positive number or "mean"; got 0'),
         ("scale", -1.0, 'the scale c must be a positive number or "mean"; got -1.0'),

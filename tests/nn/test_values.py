@@ -13,6 +13,9 @@ OPTIONS = [
     {"loss": "dice", "operator": "slack", "over": "batch"},
     {},
 ]
+WORDS_OF_TORCH = pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated:DeprecationWarning")
+"""Torch compiles its own formulas of forward mode with it."""
+
 every_option = pytest.mark.parametrize("options", OPTIONS, ids=str)
 
 
@@ -21,6 +24,7 @@ def problem(*shape):
     return torch.randn(shape, generator=generator, dtype=torch.float64), torch.rand(shape, generator=generator) < 0.4
 
 
+@WORDS_OF_TORCH
 @every_option
 def test_forward_mode_is_the_gradient_times_the_direction(options):
     logits, target = problem(3, 5)
@@ -60,6 +64,7 @@ def test_gradients_per_example():
         torch.testing.assert_close(gradient, leaf.grad)
 
 
+@WORDS_OF_TORCH
 def test_second_derivatives_are_zero_for_logits_and_those_of_the_sigmoid_for_probabilities():
     logits, target = problem(1, 4)
     piecewise = torch.func.hessian(lambda h: set_loss(h, target, operator="lovasz"))(logits)

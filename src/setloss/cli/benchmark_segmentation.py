@@ -2,18 +2,20 @@
 
 import importlib.util
 import json
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from setloss.cli.errors import InputError
-from setloss.cli.long_work import INTERRUPTED, Interrupted, ctrl_c, make_folder, progress_bar
+from setloss.cli.output_files import make_folder, write_text
+from setloss.cli.progress import INTERRUPTED, Interrupted, WorkProgress, say
 
 if TYPE_CHECKING:
-    from setloss.reproduction.segmentation.data import Problem
+    from setloss.reproduction.segmentation.data import ImageProblem
     from setloss.reproduction.segmentation.protocol import Outcome
-    from setloss.reproduction.segmentation.training import Settings
+    from setloss.reproduction.segmentation.training import TrainingSettings
 
 SIZES = {"nuclei": 48, "chasedb1": 64, "camvid": 80}
 """The sides that docs/pytorch.md reports; others have 64."""
@@ -38,7 +40,9 @@ def segmentation(
         int | None, typer.Option(help="Side of images or crops.", min=8, show_default="48, 64 or 80")
     ] = None,
     steps: Annotated[int, typer.Option(help="Training steps of 8 images.", min=1)] = 150,
-    rates: Annotated[str, typer.Option(help="Learning rates to choose from.", metavar="RATE,...")] = "0.003,0.01,0.03",
+    rates: Annotated[
+        str, typer.Option(help="Learning rates to choose from.", metavar="RATE,...")
+    ] = "0.003,0.01,0.03",
     seeds: Annotated[int, typer.Option(help="Networks per loss; the first chooses the rate.", min=1)] = 3,
     as_json: Annotated[bool, typer.Option("--json", help="JSON on standard output, nothing else.")] = False,
 ) -> None:
@@ -54,17 +58,16 @@ def segmentation(
     make_folder(out)
     outcomes: list[Outcome] = []
     try:
-        with ctrl_c():
-            _run(found, chosen, settings, size, out, outcomes)
+        _run(found, chosen, settings, size, out, outcomes)
     except Interrupted:
         done = ", ".join(outcome.problem.name for outcome in outcomes) or "none"
-        typer.echo(f"setloss: interrupted; networks are kept in {out / 'networks'}; data sets done: {done}", err=True)
+        say(f"interrupted; networks are kept in {out / 'networks'}; data sets done: {done}")
         raise typer.Exit(INTERRUPTED) from None
     _show(outcomes, out, as_json)
 
 
-def _settings(steps: int, rates: str, seeds: int) -> "Settings":
-    from setloss.reproduction.segmentation.training import Settings
+def _settings(steps: int, rates: str, seeds: int) -> "TrainingSettings":
+    from setloss.reproduction.segmentation.training import TrainingSettings
 
     try:
         grid = tuple(float(rate) for rate in rates.split(","))
@@ -72,7 +75,7 @@ def _settings(steps: int, rates: str, seeds: int) -> "Settings":
         raise InputError(f"--rates are numbers separated by commas; got {rates!r}") from None
     if min(grid) <= 0:
         raise InputError(f"--rates are positive; got {rates!r}")
-    return Settings(steps=steps, rates=grid, seeds=tuple(range(seeds)))
+    return TrainingSettings(steps=steps, rates=grid, seeds=tuple(range(seeds)))
 
 
 def _found(data: Path, datasets: str | None, size: int | None) -> dict[str, Path]:
@@ -92,7 +95,7 @@ def _found(data: Path, datasets: str | None, size: int | None) -> dict[str, Path
 def _run(
     found: dict[str, Path],
     chosen: list[str] | None,
-    settings: "Settings",
+    settings: "TrainingSettings",
     size: int | None,
     out: Path,
     outcomes: "list[Outcome]",
@@ -100,25 +103,25 @@ def _run(
     from setloss.reproduction.segmentation.data import ImageError, read_problem
     from setloss.reproduction.segmentation.protocol import compare
 
-    with progress_bar(counted=True) as bar:
-        task = bar.add_task("reading", total=None)
-        for name, place in found.items():
+    with WorkProgress() as progress:
+        for number, (name, place) in enumerate(found.items()):
+            progress.update(number / len(found), f"{name}: reading")
             try:
                 problem = read_problem(name, place, SIZES.get(name, 64) if size is None else size)
             except ImageError as error:
                 raise InputError(f"--data: {error}") from None
             methods = _methods(problem, chosen)
             runs = len(methods) * (len(settings.rates) + len(settings.seeds) - 1)
-            bar.update(task, total=runs, completed=0, description=name)
+            done = count(1)
 
-            def hear(done: str) -> None:
-                bar.update(task, advance=1, description=done)
+            def hear(what: str, before: int = number, runs: int = runs, done: Any = done) -> None:
+                progress.update((before + next(done) / runs) / len(found), what)
 
             outcomes.append(compare(problem, methods, settings, out / "networks", hear))
             _write(outcomes, out)
 
 
-def _methods(problem: "Problem", chosen: list[str] | None) -> list[str]:
+def _methods(problem: "ImageProblem", chosen: list[str] | None) -> list[str]:
     from setloss.reproduction.segmentation.methods import METHODS, names
 
     known = names(problem.classes)
@@ -132,12 +135,8 @@ def _write(outcomes: "list[Outcome]", out: Path) -> None:
     from setloss.reproduction.segmentation.report import report
 
     document = report(outcomes)
-    texts = {"json": json.dumps(document.as_dict(), indent=1, allow_nan=False), "md": document.markdown()}
-    try:
-        for suffix, text in texts.items():
-            (out / f"segmentation.{suffix}").write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"--out: {error.filename or out} cannot be written: {error.strerror or error}") from None
+    write_text(out / "segmentation.json", json.dumps(document.as_dict(), indent=1, allow_nan=False))
+    write_text(out / "segmentation.md", document.markdown())
 
 
 def _show(outcomes: "list[Outcome]", out: Path, as_json: bool) -> None:

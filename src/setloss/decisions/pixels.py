@@ -1,7 +1,7 @@
 """The best set of pixels, argmax_A E score(A, y), for independent pixels with known probabilities.
 
-For a loss that grows with false negatives and false positives the best set of k pixels is the k most probable ones, so
-p + 1 sets compete. With S the positives among the k taken, R those among the others (independent of each other),
+For a loss that grows with false negatives and false positives the best set of k pixels is the k most probable ones,
+so p + 1 sets compete. With S the positives among the k taken, R those among the others (independent of each other),
 
     score = S / D,   D = (1 - a) S + a k + b R,         a, b the weights of false positives and false negatives
 
@@ -99,7 +99,8 @@ def decide_pixels(
         chosen[counted], expected, error = _each_pixel(inside, family)
         return PixelDecision(chosen, expected, error, 0.0, "each pixel")
     order = np.argsort(-inside, kind="stable")
-    bounds, rule = expected_scores(inside[order], *map(float, family.weights), method=method)
+    a, b = family.weights
+    bounds, rule = expected_scores(inside[order], float(a), float(b), method)
     best = int(np.argmax(bounds.low))
     taken = np.zeros(len(inside), dtype=bool)
     taken[order[:best]] = True

@@ -36,7 +36,7 @@ def check_alphabet(target: Tensor, valid: Tensor | None, classes: int | None, so
     elif target.device.type != "mps":
         fits = _fits(target, classes, shares)
         fits = fits if valid is None else fits | ~valid
-        torch._assert_async(fits.all(), f"targets are {_wanted(classes, shares)}. {REMEDY}")  # type: ignore[no-untyped-call]
+        torch._assert_async(fits.all(), f"targets are {_wanted(classes, shares)}. {REMEDY}")
     return shares
 
 
@@ -48,7 +48,7 @@ def check_one_hot(target: Tensor, valid: Tensor | None) -> None:
     message = "one-hot targets have one 1 among the classes of a pixel"
     if not _readable(target):
         if target.device.type != "mps":
-            torch._assert_async(fits.all(), message)  # type: ignore[no-untyped-call]
+            torch._assert_async(fits.all(), message)
     elif not bool(fits.all()):
         where = tuple(int(i) for i in torch.nonzero(~fits)[0])
         found = total[where].item()

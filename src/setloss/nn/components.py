@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 
@@ -24,7 +25,7 @@ def component_groups(mask: Tensor) -> Tensor:
     Tensor
         Integers of the shape of the mask, none of them 0.
     """
-    if not isinstance(mask, Tensor) or mask.ndim < 2:
+    if mask.ndim < 2:
         raise ValueError("masks are a tensor (N, ...) with at least one spatial dimension")
     pictures = mask.squeeze(1) if mask.ndim > 2 and mask.shape[1] == 1 else mask
     groups = [_regions(picture) for picture in pictures.cpu().bool().numpy()]
@@ -32,12 +33,11 @@ def component_groups(mask: Tensor) -> Tensor:
     return torch.as_tensor(stacked, device=mask.device).view(mask.shape)
 
 
-def _regions(picture: np.ndarray) -> np.ndarray:  # type: ignore[type-arg]
+def _regions(picture: NDArray[np.bool_]) -> NDArray[np.int64]:
     from scipy.ndimage import distance_transform_edt, label
 
     numbers, count = label(picture)
     if not count:
         return np.ones(picture.shape, dtype=np.int64)
     nearest = distance_transform_edt(numbers == 0, return_distances=False, return_indices=True)
-    regions: np.ndarray = numbers[tuple(nearest)].astype(np.int64)  # type: ignore[type-arg]
-    return regions
+    return np.asarray(numbers[tuple(nearest)], dtype=np.int64)

@@ -25,7 +25,7 @@ from setloss.nn.targets import Decisions, Mode, decisions
 from setloss.nn.values import values_of_sets
 
 
-def set_loss(
+def set_loss(  # noqa: PLR0913 (the choices of `SetLoss` and the tensors of a call, all by name)
     logits: Tensor,
     target: Tensor,
     *,
@@ -50,8 +50,8 @@ def set_loss(
 ) -> Tensor:
     """B(m) of every set, m_i the margin of decision i, plus a factor times cross-entropy.
 
-    With the margins of logits convex and piecewise linear in them. The gradient is that of the cut at the logits, exact
-    in value and slope. **Name no operator for what trains networks best**: the surrogate of probabilities, plus
+    With the margins of logits it is convex and piecewise linear in them. The gradient is that of the cut, exact in
+    value and slope. **Name no operator for what trains networks best**: the surrogate of probabilities, plus
     cross-entropy. Name one for exactly that operator of the logits.
 
     Parameters
@@ -76,8 +76,8 @@ def set_loss(
     over
         What one set is. "image": all decisions on one image (in multiclass mode, one set per image and class).
         "batch": all decisions of the batch (multiclass: per class). "class": per class or label over the batch.
-        "groups" (binary): the pixels of one image with one number in `groups`, 0 for pixels in no set. None: the batch in
-        multiclass mode where no operator is named, else the image.
+        "groups" (binary): the pixels of one image with one number in `groups`, 0 for pixels in no set. None: the
+        batch in multiclass mode where no operator is named, else the image.
     classes, include_background
         Which classes have sets: their numbers, or "present" for those that occur (as ``absent="skip"``); background
         is class 0. Cross-entropy is of all classes.
@@ -85,8 +85,8 @@ def set_loss(
         Elements with this target, or where the bool `mask` is False, belong to no set. A set without elements costs 0
         and is not counted by "mean".
     absent
-        What to do with sets that have no positive: "keep" them (any alarm is then a full loss of Dice) or "skip". None:
-        skip them in multiclass mode where no operator is named, else keep them.
+        What to do with sets that have no positive: "keep" them (any alarm is then a full loss of Dice) or "skip".
+        None: skip them in multiclass mode where no operator is named, else keep them.
     reduction
         "mean" over the sets that count (weighted by `weight`), "sum", or "none" for one number per set: ``(N,)``,
         ``(N, C)`` in multiclass mode over images, ``(C,)`` over classes, ``(1,)`` over the batch.
@@ -166,7 +166,7 @@ def _check_weights(recipe: Recipe, weighs: bool) -> None:
     if not weighs:
         raise ValueError(
             "soft labels and element_weight are for L of Jaccard, which is submodular at real counts "
-            '(loss="jaccard", operator="lovasz", margins other than "argmax", sets over images, the batch or classes, '
+            '(loss="jaccard", operator="lovasz", margins other than "argmax", over other than "groups", '
             f"sync=False); other losses are tables over whole counts. Got loss={recipe.loss!r}, "
             f"operator={recipe.operator!r}, margins={recipe.margins!r}."
         )

@@ -31,7 +31,7 @@ def arrange_groups(given: Decisions, groups: Tensor, margins: str) -> Sets:
     return Sets(scores.flatten()[where], given.truth.flatten()[where], valid, (len(sizes),))
 
 
-def _check(given: Decisions, groups: Tensor) -> None:
+def _check(given: Decisions, groups: object) -> None:
     if torch.compiler.is_compiling():
         raise RuntimeError("over='groups' makes as many sets as there are groups, which cannot be compiled")
     if not isinstance(groups, Tensor) or groups.is_floating_point() or groups.dtype == torch.bool:

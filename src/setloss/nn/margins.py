@@ -4,12 +4,13 @@ The operators are functions of margins, m_i > 0 where decision i is right, and o
 returns y_i m_i, y_i = 1 where the truth holds and -1 elsewhere, which is what the cuts take.
 
 - ``"logits"`` (multiclass: ``"one-vs-rest"``): m_i = y_i h_i. Convex; bounds the loss of sign(h).
-- ``"sigmoid"``, ``"softmax"`` (both also ``"probabilities"``): m_i is the probability of the true answer, so the slack
-  s_i is the probability of the mistake. L of Jaccard is then the loss known as LovaszSoftmax, to the last digit. Not
-  convex and no bound, but bounded and smooth in h: what trains networks best (docs/pytorch.md).
-- ``"argmax"``: for class c, m_i = h_ic - max_{k != c} h_ik on pixels of class c, m_i = h_iy - h_ic on pixels of another
-  class y. Margins are concave in h, and at most 0 wherever the argmax prediction is a mistake for c: L of an increasing
-  submodular loss and S and M of any loss stay convex in h and bound the class's loss of the argmax prediction.
+- ``"sigmoid"``, ``"softmax"`` (both also ``"probabilities"``): m_i is the probability of the true answer, so the
+  slack s_i is the probability of the mistake. L of Jaccard is then the loss known as LovaszSoftmax, to the last
+  digit. Not convex and no bound, but bounded and smooth in h: what trains networks best (docs/pytorch.md).
+- ``"argmax"``: for class c, m_i = h_ic - max_{k != c} h_ik on pixels of class c, m_i = h_iy - h_ic on pixels of
+  another class y. Margins are concave in h, and at most 0 wherever the argmax prediction is a mistake for c: L of an
+  increasing submodular loss and S and M of any loss stay convex in h and bound the class's loss of the argmax
+  prediction.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ def margins_named(name: str, mode: str) -> str:
 
 
 def scores_of(logits: Tensor, truth: Tensor, margins: str) -> Tensor:
-    """y m of every decision, of the shape of `truth`: ``(N, ...)``, or ``(N, C, ...)`` of classes."""
+    """The product y m of every decision, of the shape of `truth`: ``(N, ...)``, or ``(N, C, ...)`` of classes."""
     if margins in ("logits", "one-vs-rest"):
         return logits
     if margins == "argmax":

@@ -30,8 +30,8 @@ class SetLoss(nn.Module):
     ``SetLoss()`` is what trains networks best: L of Jaccard of probabilities, plus cross-entropy. ``SetLoss("dice",
     "bd")`` is exactly that operator, of logits.
 
-    Parameters are those of the function; `mask`, `weight`, `element_weight` and `groups` are given with each call. The
-    plan is made here, so that a loss and an operator that do not go together are refused before training starts.
+    Parameters are those of the function; `mask`, `weight`, `element_weight` and `groups` are given with each call.
+    The plan is made here, so that a loss and an operator that do not go together are refused before training starts.
     """
 
     class_weight: Tensor | None

@@ -1,8 +1,8 @@
 """Decisions for pixels on tensors: the set of pixels of least expected loss, instead of a cut at one half.
 
-The mathematics and its error bounds are those of `setloss.decisions.pixels`: pixels are taken as independent, the most
-probable ones compete, expectations are exact for small sets and bounded by moments beyond, O(p log p), on the device of
-the logits.
+The mathematics and its error bounds are those of `setloss.decisions.pixels`: pixels are taken as independent, the
+most probable ones compete, expectations are exact for small sets and bounded by moments beyond, O(p log p), on the
+device of the logits.
 """
 
 from __future__ import annotations
@@ -67,10 +67,8 @@ def decide_pixels(
     if not 0 < temperature < float("inf"):
         raise ValueError(f"the temperature is a positive number; got {temperature!r}")
     scores = logits.to(torch.float32 if logits.device.type == "mps" else torch.float64) / temperature
-    if mode == "binary":
-        p = scores.sigmoid().reshape(len(scores), 1, -1)
-    else:
-        p = scores.softmax(1).flatten(2)
+    single = mode == "binary"
+    p = scores.sigmoid().reshape(len(scores), 1, -1) if single else scores.softmax(1).flatten(2)
     if mask is not None:
         p = p * mask.reshape(len(p), 1, -1)
     found = [_decide_rows(rows, *map(float, family.weights)) for rows in p]

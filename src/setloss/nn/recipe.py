@@ -1,7 +1,8 @@
 """What `SetLoss` does when it is not told: one place for the recommended loss, operator, margins and cross-entropy.
 
 Naming no operator asks for what trains networks best (docs/pytorch.md has the comparison): the surrogate of
-probabilities, plus cross-entropy; for classes, a set for every class that occurs in the batch. Naming an operator asks for exactly that operator, of the logits, and nothing else.
+probabilities, plus cross-entropy; for classes, a set for every class that occurs in the batch. Naming an operator
+asks for exactly that operator, of the logits, and nothing else.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from setloss.losses import Loss
-from setloss.nn.margins import margins_named
+from setloss.nn.margins import KINDS, margins_named
 from setloss.nn.plan import Scale
 from setloss.nn.soft import takes_weights
 
@@ -46,6 +47,7 @@ def recipe_of(
     reduction: str,
 ) -> Recipe:
     """The choices that were made, and the recommended ones for None."""
+    _check(loss, scale)
     named = operator is not None
     kind = margins_named(("logits" if named else MARGINS) if margins is None else margins, mode)
     if with_cross_entropy is None:
@@ -59,7 +61,15 @@ def recipe_of(
     return Recipe(loss, operator, scale, kind, with_cross_entropy, absent, over)
 
 
-def check_cross_entropy(factor: float, reduction: str) -> None:
+def _check(loss: str | Loss, scale: Scale) -> None:
+    """Slips that would otherwise be taken for something else."""
+    if isinstance(loss, str) and loss in KINDS:
+        raise ValueError(f"{loss!r} is a mode, and the first argument is the loss: write mode={loss!r}")
+    if isinstance(scale, bool):
+        raise ValueError(f'the scale c must be a positive number or "mean"; got {scale!r}')
+
+
+def check_cross_entropy(factor: object, reduction: str) -> None:
     """A factor of at least 0, and only for means."""
     if isinstance(factor, bool) or not isinstance(factor, int | float) or not 0 <= factor < float("inf"):
         raise ValueError(f"with_cross_entropy is the factor of cross-entropy, a number from 0 on; got {factor!r}")

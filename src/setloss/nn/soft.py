@@ -1,9 +1,9 @@
 """L of Jaccard with soft labels and weights of elements, exactly.
 
-An element of weight e with label t is two elements: a positive one of weight e t and a negative one of weight
-e (1 - t), each with the margin that its label gives. For weights w the loss w(A) / (w(P) + w(A n N)) is a function
-(a + b) / (M + b) of the weight a of missed positives and b of false alarms. All its second derivatives are <= 0, so it
-is submodular, and its Lovász hinge is sum_j s_j (gain of j) in the order of descending slack s, with the gains below.
+An element of weight e with label t is two elements: a positive one of weight e t and a negative one of weight e (1 -
+t), each with the margin that its label gives. For weights w the loss w(A) / (w(P) + w(A n N)) is a function (a + b) /
+(M + b) of the weight a of missed positives and b of false alarms. All its second derivatives are <= 0, so it is
+submodular, and its Lovász hinge is sum_j s_j (gain of j) in the order of descending slack s, with the gains below.
 With labels 0 and 1 and weights 1 this is L of Jaccard as everywhere else.
 
 Losses that are not submodular have no such gains, and their decomposition is a table over whole counts: refused.
@@ -50,7 +50,7 @@ def weighted_jaccard(as_positive: Tensor, as_negative: Tensor, shares: Tensor, w
 
 
 def _gains(positive: Tensor, negative: Tensor) -> Tensor:
-    """l after each element less l before it, from (a + b) / (M + b) without a difference of near numbers.
+    """L after each element less l before it, from (a + b) / (M + b) without a difference of near numbers.
 
     A positive element of weight w gains w / (M + b), a negative one w (M - a) / ((M + b)(M + b + w)). Without
     positives l is 1 from the first false alarm on.

@@ -32,7 +32,7 @@ def values_of_soft_sets(
     return Sets(positive, t > 0, inside, shape), weighted_jaccard(positive, negative, t, e)
 
 
-def element_weights(given: Decisions, weight: Tensor | None) -> Tensor | None:
+def element_weights(given: Decisions, weight: object) -> Tensor | None:
     """The weight of every decision, from one per pixel."""
     if weight is None:
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -17,8 +18,8 @@ Mode = Literal["binary", "multilabel", "multiclass"]
 class Decisions:
     """One decision per entry of `logits` and `truth`; `labels` and `valid` have an entry per pixel.
 
-    In multiclass mode a pixel has C decisions and `labels` are class ids; otherwise pixels and decisions are the same.
-    `shares` are soft labels in [0, 1] of the shape of the logits, None where every label is 0 or 1.
+    In multiclass mode a pixel has C decisions and `labels` are class ids; otherwise pixels and decisions are the
+    same. `shares` are soft labels in [0, 1] of the shape of the logits, None where every label is 0 or 1.
     """
 
     logits: Tensor
@@ -59,16 +60,19 @@ def decisions(
 def _of_classes(
     scores: Tensor, target: Tensor, mask: Tensor | None, ignore_index: int | None, soft: bool
 ) -> Decisions:
-    if scores.ndim < 2 or target.shape not in (scores.shape, _pixels(scores), _pixels(scores, 1)):
+    pixels = [*scores.shape[:1], *scores.shape[2:]]
+    hot = scores.ndim > 1 and _equal(target.shape, scores.shape) and scores.shape[1] > 1
+    with_channel = scores.ndim > 1 and target.ndim == scores.ndim and target.shape[1] == 1
+    if scores.ndim < 2 or not (hot or _equal(target.squeeze(1).shape if with_channel else target.shape, pixels)):
         raise ValueError(
             "multiclass logits are (N, C, ...) and targets class ids (N, ...) or one-hot (N, C, ...); got "
             f"{tuple(scores.shape)} and {tuple(target.shape)}"
         )
-    if target.shape == scores.shape and scores.shape[1] > 1:
+    if hot:
         return _of_shares(scores, target, mask, soft)
     if target.is_floating_point() or target.dtype == torch.bool:
         raise TypeError(f"multiclass targets are class ids of an integer dtype, or one-hot; got {target.dtype}")
-    target = target.reshape(_pixels(scores))
+    target = target.squeeze(1) if with_channel else target
     valid = _valid(target, mask, ignore_index, channels=False)
     check_alphabet(target, valid, scores.shape[1], soft=False)
     classes = torch.arange(scores.shape[1], device=target.device)
@@ -86,8 +90,9 @@ def _of_shares(scores: Tensor, target: Tensor, mask: Tensor | None, soft: bool) 
     return Decisions(scores, truth, labels, valid, target.to(scores.dtype) if partial else None)
 
 
-def _pixels(scores: Tensor, *channels: int) -> torch.Size:
-    return torch.Size([*scores.shape[:1], *channels, *scores.shape[2:]])
+def _equal(first: Sequence[int], second: Sequence[int]) -> bool:
+    """Number by number: a compiled graph has symbols for them, which tuples do not compare."""
+    return len(first) == len(second) and all(n == m for n, m in zip(first, second, strict=True))
 
 
 def _check_tensors(logits: Tensor, target: Tensor) -> None:

@@ -18,8 +18,9 @@ from setloss.nn.cuts import compute, cuts
 def values_of_sets(scores: Tensor, truth: Tensor, valid: Tensor | None, plan: int) -> Tensor:
     """One number per row of `scores`; see `setloss.nn.cuts.cuts`."""
     if torch.compiler.is_compiling() or scores.is_meta or type(scores) not in (Tensor, torch.nn.Parameter):
-        return cuts(scores, truth, valid, plan)[0]
-    found: Tensor = Values.apply(scores, truth, valid, plan)[0]  # type: ignore[no-untyped-call]
+        found: Tensor = cuts(scores, truth, valid, plan)[0]
+    else:
+        found = Values.apply(scores, truth, valid, plan)[0]  # type: ignore[no-untyped-call]
     return found
 
 

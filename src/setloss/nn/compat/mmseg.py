@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from setloss.nn.functional import set_loss
 
 
-class SetLoss(nn.Module):
+class MMSegSetLoss(nn.Module):
     """A set loss with MMSegmentation's calls: ``forward(cls_score, label, weight, ignore_index=255)``.
 
     Parameters
@@ -74,5 +74,5 @@ class SetLoss(nn.Module):
 
 
 def register(registry: Any) -> None:
-    """Add `SetLoss` to a registry, as ``mmseg.registry.MODELS``."""
-    registry.register_module(name="SetLoss", module=SetLoss)
+    """Add `MMSegSetLoss` as ``SetLoss`` to a registry, as ``mmseg.registry.MODELS``."""
+    registry.register_module(name="SetLoss", module=MMSegSetLoss)

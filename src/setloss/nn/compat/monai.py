@@ -17,8 +17,8 @@ USUAL = {"other_act": None, "squared_pred": False, "smooth_nr": 1e-5, "smooth_dr
 class DiceLoss(nn.Module):
     """``DiceLoss(include_background, to_onehot_y, sigmoid, softmax, jaccard, reduction, batch, weight, ...)``.
 
-    Inputs are logits ``(B, C, ...)``, so one of `sigmoid` and `softmax` is True; targets one-hot, or class ids ``(B, 1,
-    ...)`` with `to_onehot_y`.
+    Inputs are logits ``(B, C, ...)``, so one of `sigmoid` and `softmax` is True; targets are one-hot, or class ids
+    ``(B, 1, ...)`` with `to_onehot_y`.
     """
 
     def __init__(
@@ -49,8 +49,8 @@ class DiceLoss(nn.Module):
             options |= {"mode": "multiclass", "include_background": include_background, "class_weight": weight}
         elif weight is not None:
             raise ValueError("DiceLoss: weight is for softmax=True")
-        over = "batch" if batch else "image"
-        self.set_loss = SetLoss("jaccard" if jaccard else "dice", over=over, **options)
+        options["over"] = "batch" if batch and softmax else "image"
+        self.set_loss = SetLoss("jaccard" if jaccard else "dice", **options)
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         """Their order of arguments."""

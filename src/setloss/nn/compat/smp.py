@@ -110,7 +110,7 @@ class JaccardLoss(_Overlap):
 
 
 class TverskyLoss(_Overlap):
-    """``segmentation_models_pytorch.losses.TverskyLoss(mode, ..., alpha, beta, gamma)``; alpha weighs false alarms."""
+    """``segmentation_models_pytorch.losses.TverskyLoss(mode, ..., alpha, beta)``; alpha weighs false alarms."""
 
     def __init__(
         self,

@@ -36,7 +36,7 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Problem:
+class ImageProblem:
     """Three parts of one data set; `classes` is 1 for masks of 0 and 1. Training is on squares of side `crop`."""
 
     name: str
@@ -67,7 +67,7 @@ def check_size(size: int) -> None:
         raise ImageError(f"the side of images is a multiple of 4 from 8 on; got {size}")
 
 
-def read_problem(name: str, folder: Path, size: int) -> Problem:
+def read_problem(name: str, folder: Path, size: int) -> ImageProblem:
     """A data set, ready for training.
 
     PNG files are averaged down to ``size x size`` and split at random; an .npz with its own parts is averaged down by
@@ -96,7 +96,7 @@ def _archive(folder: Path) -> Path:
     return next(folder.glob("*.npz"))
 
 
-def _from_files(name: str, folder: Path, size: int) -> Problem:
+def _from_files(name: str, folder: Path, size: int) -> ImageProblem:
     found = sorted((folder / "images").glob("*.png"))
     _check_number(len(found), folder / "images")
     bare = [path.name for path in found if not (folder / "masks" / path.name).is_file()]
@@ -119,7 +119,7 @@ def _read(path: Path, size: int) -> Images:
         raise ImageError(f"{path} cannot be read as an image ({error}); replace or remove it") from None
 
 
-def _from_parts(name: str, arrays: Any, size: int) -> Problem:
+def _from_parts(name: str, arrays: Any, size: int) -> ImageProblem:
     """Labels from 0 on; the largest number is "no label" if the file has 11 classes and one more, as CamVid does."""
     parts, classes = [], int(arrays["train_labels"].max())
     for part in ("train", "val", "test"):
@@ -127,10 +127,11 @@ def _from_parts(name: str, arrays: Any, size: int) -> Problem:
         factor = -(-max(labels.shape[1:]) // size)
         images, labels = _shrunk(images, factor), labels[:, ::factor, ::factor]
         parts.append(Part(standard(images), np.where(labels == classes, NO_LABEL, labels)))
-    return Problem(name, classes, *parts)
+    train, validation, test = parts
+    return ImageProblem(name, classes, train, validation, test)
 
 
-def _from_groups(name: str, arrays: Any, size: int) -> Problem:
+def _from_groups(name: str, arrays: Any, size: int) -> ImageProblem:
     images, masks = _channels_first(arrays["images"]), arrays["masks"].astype(np.int64)
     _check_number(len(images), Path(name))
     names = arrays["names"] if "names" in arrays else np.arange(len(images)).astype(str)
@@ -139,9 +140,9 @@ def _from_groups(name: str, arrays: Any, size: int) -> Problem:
     return _split(name, standard(images), masks, [str(one).rstrip("LR") for one in names], min(size, height, width))
 
 
-def _check_number(n: int, place: Path) -> None:
-    if n < FEWEST_IMAGES:
-        raise ImageError(f"{place} has {n} images; at least {FEWEST_IMAGES} are needed for three parts")
+def _check_number(n: int, place: Path, what: str = "images", fewest: int = FEWEST_IMAGES) -> None:
+    if n < fewest:
+        raise ImageError(f"{place} has {n} {what}; at least {fewest} are needed for three parts")
 
 
 def _channels_first(images: NDArray[Any]) -> Images:
@@ -160,16 +161,19 @@ def standard(images: Images) -> Images:
     return np.asarray(centred / (images.std((2, 3), keepdims=True) + 1e-6), dtype=np.float32)
 
 
-def _split(name: str, images: Images, labels: Labels, groups: Sequence[str], crop: int | None = None) -> Problem:
+def _split(name: str, images: Images, labels: Labels, groups: Sequence[str], crop: int | None = None) -> ImageProblem:
     """60 % of the groups to train on, 15 % to choose with, the rest to report on."""
+    _check_number(len(set(groups)), Path(name), "groups of images", 4)
     names, place = np.unique(np.array(groups), return_inverse=True)
     order = np.random.default_rng(0).permutation(len(names))
-    first, second = round(0.6 * len(names)), round(0.75 * len(names))
+    first = round(0.6 * len(names))
+    second = max(round(0.75 * len(names)), first + 1)
     chosen = [np.isin(place, part) for part in (order[:first], order[first:second], order[second:])]
-    return Problem(name, 1, *(Part(images[part], labels[part]) for part in chosen), crop=crop)
+    train, validation, test = (Part(images[part], labels[part]) for part in chosen)
+    return ImageProblem(name, 1, train, validation, test, crop)
 
 
-def generated(n: int = 60, size: int = 48, seed: int = 0) -> Problem:
+def generated(n: int = 60, size: int = 48, seed: int = 0) -> ImageProblem:
     """Bright ellipses of many sizes under uneven light, dim ones among them, with noise."""
     rng = np.random.default_rng(seed)
     made = [_generated_image(size, rng) for _ in range(n)]

@@ -17,7 +17,7 @@ Criterion = Callable[[Tensor, Tensor], Tensor]
 
 
 @dataclass(frozen=True)
-class Method:
+class SegmentationLoss:
     """A loss to train with: its name in tables, for masks and for classes; None where there is no such thing."""
 
     label: str
@@ -50,12 +50,12 @@ def soft_dice_with_cross_entropy(logits: Tensor, labels: Tensor) -> Tensor:
     return pixelwise(logits, labels) + soft_dice(logits, labels)
 
 
-def _ours(label: str, loss: str = "jaccard", operator: str | None = None, **options: Any) -> Method:
+def _ours(label: str, loss: str = "jaccard", operator: str | None = None, **options: Any) -> SegmentationLoss:
     """`SetLoss` for masks and, where the options allow, for classes."""
     shared: dict[str, Any] = {"mode": "multiclass", "ignore_index": NO_LABEL, "classes": "present"}
     both = options.pop("over_classes", {})
     binary = None if options.get("margins") == "argmax" else partial(_call, SetLoss(loss, operator, **options))
-    return Method(label, binary, partial(_call, SetLoss(loss, operator, **options, **shared, **both)))
+    return SegmentationLoss(label, binary, partial(_call, SetLoss(loss, operator, **options, **shared, **both)))
 
 
 def _call(loss: SetLoss, logits: Tensor, labels: Tensor) -> Tensor:
@@ -66,9 +66,9 @@ def _call(loss: SetLoss, logits: Tensor, labels: Tensor) -> Tensor:
 BATCH = {"over": "batch"}
 
 METHODS = {
-    "ce": Method("cross-entropy", pixelwise, pixelwise),
-    "soft-dice": Method("soft Dice", soft_dice, soft_dice),
-    "ce+soft-dice": Method("cross-entropy + soft Dice", *[soft_dice_with_cross_entropy] * 2),
+    "ce": SegmentationLoss("cross-entropy", pixelwise, pixelwise),
+    "soft-dice": SegmentationLoss("soft Dice", soft_dice, soft_dice),
+    "ce+soft-dice": SegmentationLoss("cross-entropy + soft Dice", *[soft_dice_with_cross_entropy] * 2),
     "lovasz": _ours("L Jaccard, logits (published hinge)", operator="lovasz"),
     "lovasz-p": _ours(
         "L Jaccard, probabilities (published LovaszSoftmax)",
@@ -80,7 +80,7 @@ METHODS = {
     "slack": _ours("S Dice, logits", "dice", "slack"),
     "ce+lovasz": _ours("L Jaccard, logits + cross-entropy", operator="lovasz", with_cross_entropy=1.0),
     "ce+bd-monotone-p": _ours('B_D monotone Dice, probabilities + cross-entropy: SetLoss("dice")', "dice"),
-    "default": Method(
+    "default": SegmentationLoss(
         "L Jaccard, probabilities + cross-entropy: SetLoss()",
         partial(_call, SetLoss()),
         partial(_call, SetLoss(mode="multiclass", ignore_index=NO_LABEL)),
@@ -111,4 +111,3 @@ def criterion(name: str, classes: int) -> Criterion:
     if found is None:
         raise ValueError(f"{name} is not for {'masks' if classes == 1 else 'classes'}")
     return found
-

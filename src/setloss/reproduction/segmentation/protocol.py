@@ -8,11 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
-from setloss.reproduction.segmentation.data import Problem
+from setloss.reproduction.segmentation.data import ImageProblem
 from setloss.reproduction.segmentation.methods import FIRST
 from setloss.reproduction.segmentation.rules import Tuning, cut, rules
 from setloss.reproduction.segmentation.scores import Scores, score
-from setloss.reproduction.segmentation.training import Run, Settings, Trained, predict, train_once
+from setloss.reproduction.segmentation.training import NetworkRun, Trained, TrainingSettings, predict, train_once
 
 DECIDED = ("ce", FIRST, "default")
 """The methods on top of which decisions are compared."""
@@ -37,23 +37,29 @@ class MethodOutcome:
 class Outcome:
     """All losses on one data set."""
 
-    problem: Problem
-    settings: Settings
+    problem: ImageProblem
+    settings: TrainingSettings
     methods: tuple[MethodOutcome, ...]
 
 
 def compare(
-    problem: Problem, methods: Sequence[str], settings: Settings, folder: Path | None, hear: Hear = lambda done: None
+    problem: ImageProblem,
+    methods: Sequence[str],
+    settings: TrainingSettings,
+    folder: Path | None,
+    hear: Hear = lambda done: None,
 ) -> Outcome:
     """Train every method at every rate, then the other seeds at the rate of best validation score."""
     return Outcome(problem, settings, tuple(_one(problem, name, settings, folder, hear) for name in methods))
 
 
-def _one(problem: Problem, name: str, settings: Settings, folder: Path | None, hear: Hear) -> MethodOutcome:
+def _one(
+    problem: ImageProblem, name: str, settings: TrainingSettings, folder: Path | None, hear: Hear
+) -> MethodOutcome:
     first, *others = settings.seeds
 
     def trained(rate: float, seed: int) -> Trained:
-        run = Run(name, rate, seed)
+        run = NetworkRun(name, rate, seed)
         found = train_once(run, problem, settings, folder)
         hear(f"{problem.name}: {run}")
         return found
@@ -74,14 +80,14 @@ def _one(problem: Problem, name: str, settings: Settings, folder: Path | None, h
     )  # fmt: skip
 
 
-def validation_score(problem: Problem, trained: Trained) -> float:
+def validation_score(problem: ImageProblem, trained: Trained) -> float:
     """Mean Dice of the masks, or the mean Jaccard of the classes, on the validation part."""
     part = problem.validation
     scores = score(cut(predict(trained.network, part)), part.labels, problem.classes)
     return float(scores.dice.mean()) if problem.classes == 1 else scores.overall
 
 
-def _test_scores(problem: Problem, trained: Trained, decide: bool) -> dict[str, Scores]:
+def _test_scores(problem: ImageProblem, trained: Trained, decide: bool) -> dict[str, Scores]:
     part, logits = problem.test, predict(trained.network, problem.test)
     if not decide:
         return {"": score(cut(logits), part.labels, problem.classes)}

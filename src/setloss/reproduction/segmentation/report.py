@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from setloss.reproduction.document import Cell, Document, Table
+from setloss.reproduction.document import Cell, Document, ResultTable
 from setloss.reproduction.estimate import Estimate
 from setloss.reproduction.segmentation.methods import FIRST, METHODS
 from setloss.reproduction.segmentation.protocol import MethodOutcome, Outcome
@@ -20,7 +20,7 @@ def report(outcomes: Sequence[Outcome]) -> Document:
     return Document("segmentation", "Losses for segmentation", tuple(tables), (), _numbers(outcomes))
 
 
-def losses_table(outcome: Outcome) -> Table:
+def losses_table(outcome: Outcome) -> ResultTable:
     """A row per loss; differences are taken image by image from the row of `FIRST`, averaged over seeds."""
     masks = outcome.problem.classes == 1
     rates = [f"validation at {rate:g}" for rate in outcome.settings.rates]
@@ -30,18 +30,23 @@ def losses_table(outcome: Outcome) -> Table:
     for one in outcome.methods:
         dice, jaccard = (_per_image(one.test, kind) for kind in ("dice", "jaccard"))
         kind = "dice" if masks else "jaccard"
-        gain = None if base is None or one is base else Estimate.of(_per_image(one.test, kind) - _per_image(base.test, kind))
+        gain = None
+        if base is not None and one is not base:
+            gain = Estimate.of(_per_image(one.test, kind) - _per_image(base.test, kind))
         tried = [round(score, 3) for score in one.by_rate.values()]
         overall = round(float(np.mean([scores.overall for scores in one.test])), 3)
         cells = (METHODS[one.name].label, one.rate, Estimate.of(dice), Estimate.of(jaccard), overall, gain, *tried)
         rows.append((*cells, round(one.milliseconds)))
     column = 2 if masks else 4
-    means = [_per_image(one.test, "dice").mean() if masks else rows[i][4] for i, one in enumerate(outcome.methods)]
+    means = [
+        float(_per_image(one.test, "dice").mean() if masks else np.mean([scores.overall for scores in one.test]))
+        for one in outcome.methods
+    ]
     best = frozenset({(int(np.argmax(means)), column)})
-    return Table(f"{outcome.problem.name}: losses", columns, tuple(rows), _note(outcome), best)
+    return ResultTable(f"{outcome.problem.name}: losses", columns, tuple(rows), _note(outcome), best)
 
 
-def decisions_table(outcome: Outcome) -> Table:
+def decisions_table(outcome: Outcome) -> ResultTable:
     """What else could be predicted from the same networks."""
     masks = outcome.problem.classes == 1
     columns = ("loss", "decision", "Dice", "Jaccard", "mIoU", "less the first")
@@ -57,7 +62,7 @@ def decisions_table(outcome: Outcome) -> Table:
             overall = round(float(np.mean([scores.overall for scores in found])), 3)
             rows.append((METHODS[one.name].label, rule, *estimates, overall, gain))
     note = "Temperatures and thresholds are chosen on the validation images; the networks are those above."
-    return Table(f"{outcome.problem.name}: decisions", columns, tuple(rows), note)
+    return ResultTable(f"{outcome.problem.name}: decisions", columns, tuple(rows), note)
 
 
 def _per_image(found: Sequence[Scores], kind: str) -> Any:
@@ -71,10 +76,11 @@ def _note(outcome: Outcome) -> str:
     grid, seeds = ", ".join(f"{rate:g}" for rate in settings.rates), len(settings.seeds)
     kind = "Dice" if problem.classes == 1 else "Jaccard of the classes on the image"
     return (
-        f"{len(problem.train)} images to train on, {len(problem.validation)} to choose the rate with (of {grid}; first "
-        f"seed), {len(problem.test)} to test; {side} pixels{crops}; {settings.steps} steps of {settings.batch} images, "
-        f"Adam, cosine schedule, gradients clipped to norm {settings.clip:g}. {seeds} seed{'s' * (seeds > 1)}; Dice and "
-        f"Jaccard per image, ± over test images; differences of {kind}, image by image. Milliseconds are CPU time."
+        f"{len(problem.train)} images to train on, {len(problem.validation)} to choose the rate with (of {grid}; "
+        f"first seed), {len(problem.test)} to test; {side} pixels{crops}; {settings.steps} steps of "
+        f"{settings.batch} images, Adam, cosine schedule, gradients clipped to norm {settings.clip:g}. {seeds} "
+        f"seed{'s' * (seeds > 1)}; Dice and Jaccard per image, ± over test images; differences of {kind}, image by "
+        "image. Milliseconds are CPU time."
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from importlib.util import find_spec
 
 import numpy as np
 import torch
@@ -58,12 +59,29 @@ def best_sets(temperature: float, loss: str, logits: Logits) -> Predicted:
     return chosen[:, 0] if mode == "binary" else chosen
 
 
+def rankseg_sets(temperature: float, metric: str, logits: Logits) -> Predicted:
+    """The peer's answer by reciprocal moments; for masks without its pruning, which empties unlikely ones."""
+    from rankseg import RankSEG
+
+    scores = torch.as_tensor(logits) / temperature
+    if logits.shape[1] == 1:
+        solver = RankSEG(metric, output_mode="multilabel", solver="RMA", pruning_prob=0.0)
+        masks: Predicted = solver.predict(scores.sigmoid()).numpy()[:, 0]
+        return masks
+    solver = RankSEG("iou", output_mode="multiclass", solver="RMA")
+    classes: Predicted = solver.predict(scores.softmax(1)).numpy()
+    return classes
+
+
 def rules(tuning: Tuning) -> dict[str, Rule]:
-    """By name; what is chosen is chosen on the validation images."""
+    """By name; what is chosen is chosen on the validation images. `rankseg` is among them where it is installed."""
     loss = "dice" if tuning.classes == 1 else "jaccard"
     made: dict[str, Rule] = {"cut at 1/2" if tuning.classes == 1 else "argmax": cut}
     if tuning.classes == 1:
         made["threshold chosen on validation images"] = chosen_threshold(tuning)
     made["least expected loss"] = partial(best_sets, 1.0, loss)
     made["least expected loss, temperature"] = partial(best_sets, tuning.temperature, loss)
+    if find_spec("rankseg") is not None:
+        made["rankseg (RMA)"] = partial(rankseg_sets, 1.0, loss)
+        made["rankseg (RMA), temperature"] = partial(rankseg_sets, tuning.temperature, loss)
     return made

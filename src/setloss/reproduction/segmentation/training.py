@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.utils import clip_grad_norm_
 
-from setloss.reproduction.segmentation.data import Part, Problem
+from setloss.reproduction.segmentation.data import ImageProblem, Part
 from setloss.reproduction.segmentation.methods import criterion
 from setloss.reproduction.segmentation.network import UNet
 
 
 @dataclass(frozen=True)
-class Settings:
+class TrainingSettings:
     """What all methods share; `rates` is the grid from which the validation part chooses, with the first seed."""
 
     steps: int = 150
@@ -31,7 +31,7 @@ class Settings:
 
 
 @dataclass(frozen=True)
-class Run:
+class NetworkRun:
     """One network to train; the seed sets its first weights and the order of the images."""
 
     method: str
@@ -51,7 +51,7 @@ class Trained:
     seconds: float
 
 
-def train(run: Run, problem: Problem, settings: Settings) -> Trained:
+def train(run: NetworkRun, problem: ImageProblem, settings: TrainingSettings) -> Trained:
     """Adam with a cosine schedule and clipped gradients."""
     torch.manual_seed(run.seed)
     net = _network(problem, settings)
@@ -62,7 +62,7 @@ def train(run: Run, problem: Problem, settings: Settings) -> Trained:
     for images, labels in _batches(problem, settings, run.seed):
         optimiser.zero_grad()
         value = loss(net(images), labels)
-        value.backward()
+        value.backward()  # type: ignore[no-untyped-call]
         clip_grad_norm_(net.parameters(), settings.clip)
         optimiser.step()
         schedule.step()
@@ -70,7 +70,7 @@ def train(run: Run, problem: Problem, settings: Settings) -> Trained:
     return Trained(net.eval(), np.array(values), time.process_time() - started)
 
 
-def train_once(run: Run, problem: Problem, settings: Settings, folder: Path | None) -> Trained:
+def train_once(run: NetworkRun, problem: ImageProblem, settings: TrainingSettings, folder: Path | None) -> Trained:
     """As `train`; with a folder the weights are kept there, and a network that is there is not trained again."""
     if folder is None:
         return train(run, problem, settings)
@@ -84,7 +84,7 @@ def train_once(run: Run, problem: Problem, settings: Settings, folder: Path | No
     return trained
 
 
-def _restored(file: Path, problem: Problem, settings: Settings) -> Trained:
+def _restored(file: Path, problem: ImageProblem, settings: TrainingSettings) -> Trained:
     net = _network(problem, settings)
     with np.load(file) as arrays:
         weights = {name[8:]: torch.as_tensor(arrays[name]) for name in arrays if name.startswith("weights.")}
@@ -92,12 +92,12 @@ def _restored(file: Path, problem: Problem, settings: Settings) -> Trained:
         return Trained(net.eval(), arrays["values"], float(arrays["seconds"]))
 
 
-def _network(problem: Problem, settings: Settings) -> UNet:
+def _network(problem: ImageProblem, settings: TrainingSettings) -> UNet:
     net = UNet(problem.train.images.shape[1], problem.classes, settings.width)
     return net.to(memory_format=torch.channels_last)  # type: ignore[call-overload, no-any-return]
 
 
-def _batches(problem: Problem, settings: Settings, seed: int) -> Iterator[tuple[Tensor, Tensor]]:
+def _batches(problem: ImageProblem, settings: TrainingSettings, seed: int) -> Iterator[tuple[Tensor, Tensor]]:
     """Shuffled passes over the images, whole or a random square of each."""
     rng = np.random.default_rng(seed)
     part, visits = problem.train, settings.steps * settings.batch
@@ -122,5 +122,7 @@ def _cropped(
 @torch.no_grad()
 def predict(net: UNet, part: Part) -> NDArray[np.float32]:
     """The scores of all pixels of all images, ``(n, classes, height, width)``."""
-    scores: NDArray[np.float32] = torch.cat([net(one) for one in torch.as_tensor(part.images).split(8)]).numpy()
+    scores: NDArray[np.float32] = torch.cat(
+        [net(one) for one in torch.split(torch.as_tensor(part.images), 8)]
+    ).numpy()
     return scores
