@@ -89,7 +89,7 @@ def test_messages_stay_short(tmp_path):
 
 def test_a_folder_is_not_a_file(tmp_path):
     (tmp_path / "a.npz").mkdir()
-    with pytest.raises(DatasetError, match="is not a file"):
+    with pytest.raises(DatasetError, match="is a folder"):
         load(tmp_path / "a.npz")
 
 

@@ -397,7 +397,7 @@ def test_the_model_path_is_checked_before_the_data(folder, monkeypatch):
     assert "--model writes a .skops file; got m.pkl" in complaint("train", "none.npz", "--model", "m.pkl")
     assert "--model: there is no directory none" in complaint("train", "none.npz", "--model", "none/m.skops")
     Path("dir.skops").mkdir()
-    assert "--model: dir.skops cannot be written" in complaint("train", "none.npz", "--model", "dir.skops")
+    assert "--model: dir.skops is a folder" in complaint("train", "none.npz", "--model", "dir.skops")
     find = importlib.util.find_spec
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "skops" else find(name))
     sentence = complaint("train", "none.npz", "--model", "m.skops")

@@ -12,6 +12,9 @@ from typer.testing import CliRunner
 
 from setloss.cli import app
 
+PATIENCE = 900.0
+"""Seconds after which a program is taken to hang, however busy the machine is."""
+
 
 def run(*arguments, code=0):
     """The result of a command that ends with that code; a text is split into words."""
@@ -54,7 +57,7 @@ def interrupted(sign, *arguments, everyone=False):
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),  # ignored in the background
     )  # fmt: skip
     os.close(slave)
-    shown, pressed, deadline = "", False, time.monotonic() + (150 if everyone else 50)
+    shown, pressed, deadline = "", False, time.monotonic() + PATIENCE
     with os.fdopen(master, "rb", buffering=0) as terminal, program:
         while time.monotonic() < deadline:
             try:

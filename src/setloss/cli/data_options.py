@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from setloss.cli.errors import InputError
+from setloss.files import not_a_file
 
 if TYPE_CHECKING:
     from setloss.datasets import LabelSets, Tracks
@@ -74,7 +75,7 @@ class DataOptions:
     def _load(self, known: dict[str, Any]) -> "LabelSets | Tracks":
         from setloss.datasets import DatasetError, load
 
-        if self.data.is_dir():
+        if not_a_file(self.data) == "a folder":
             raise InputError(
                 f"{self.data} is a folder; folders are read in partitions, with --memory, --workers or --dask"
             )

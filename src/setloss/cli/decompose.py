@@ -1,7 +1,6 @@
 """``setloss decompose``: l = f + g on the command line."""
 
 import importlib.util
-import os
 from pathlib import Path
 from typing import Annotated
 
@@ -11,6 +10,7 @@ import setloss
 from setloss.cli.errors import InputError
 from setloss.cli.json_output import MAX_CELLS, decomposition_document, print_document
 from setloss.cli.option_groups import with_option_groups
+from setloss.cli.output_files import check_writable
 from setloss.cli.set_function_options import DescribedFunction, SetFunctionOptions
 from setloss.setfunctions.counts import TableTooLargeError
 
@@ -60,10 +60,7 @@ def _check_printable(given: DescribedFunction) -> None:
 def _check_plottable(given: DescribedFunction, path: Path) -> None:
     if path.suffix.lower() not in PLOT_SUFFIXES:
         raise InputError(f"--plot writes {', '.join(PLOT_SUFFIXES)} files; got {path}")
-    if not path.parent.is_dir():
-        raise InputError(f"--plot: there is no directory {path.parent}")
-    if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
-        raise InputError(f"--plot: {path} cannot be written")
+    check_writable("--plot", path)
     if importlib.util.find_spec("matplotlib") is None:
         raise InputError('--plot needs matplotlib: pip install "setloss[plot]"')
     from setloss.plots import check_plottable

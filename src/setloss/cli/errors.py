@@ -1,15 +1,22 @@
-"""Bad input ends in exit code 2 and one sentence on standard error; anything else keeps its traceback."""
+"""Bad input ends in exit code 2 and one sentence on standard error; anything else keeps its traceback.
+
+A reader that has seen enough (``setloss predict ... | head -1``) is no error, and ends in 0. Standard output that
+cannot be written, on a disk that is full, ends in 1 and a sentence.
+"""
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, NoReturn
 
 import typer
 from typer.core import TyperGroup
 
 BAD_INPUT = 2
+NOT_WRITTEN = 1
 
 # The parent of BadParameter is click's UsageError, which lives in different packages from release to release.
 _UsageError: type[Exception] = typer.BadParameter.mro()[1]
@@ -21,6 +28,19 @@ class InputError(Exception):
 
 class OneSentenceGroup(TyperGroup):
     """A command group whose complaints are one sentence instead of a usage page in a box."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command; here, since click has answers of its own to a closed pipe."""
+        plain = sys.stdout
+        sys.stdout = _Output(plain)
+        try:
+            result = super().invoke(ctx)
+            sys.stdout.flush()
+        except _OutputError as error:
+            _end_output(error.__cause__)  # type: ignore[arg-type]
+        finally:
+            sys.stdout = plain
+        return result
 
     def main(  # type: ignore[override]
         self, args: Sequence[str] | None = None, standalone_mode: bool = True, **extra: Any
@@ -38,6 +58,41 @@ class OneSentenceGroup(TyperGroup):
         sys.exit(code if isinstance(code, int) else 0)
 
 
-def _complain(sentence: str) -> NoReturn:
+def _complain(sentence: str, code: int = BAD_INPUT) -> NoReturn:
     typer.echo(f"setloss: {' '.join(sentence.split())}", err=True)
-    sys.exit(BAD_INPUT)
+    sys.exit(code)
+
+
+def _end_output(error: OSError) -> NoReturn:
+    """End where standard output takes no more."""
+    with suppress(OSError, ValueError):  # the interpreter flushes once more at its end, and would complain
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if isinstance(error, BrokenPipeError):
+        sys.exit(0)
+    _complain(f"standard output cannot be written: {error.strerror or error}", NOT_WRITTEN)
+
+
+class _OutputError(Exception):
+    """Standard output cannot be written; the cause is the system's own error."""
+
+
+class _Output:
+    """Standard output, whose failures are told apart from all other errors of the system."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def write(self, text: Any) -> Any:
+        return self._tried(self._stream.write, text)
+
+    def flush(self) -> None:
+        self._tried(self._stream.flush)
+
+    def _tried(self, call: Any, *arguments: Any) -> Any:
+        try:
+            return call(*arguments)
+        except OSError as error:
+            raise _OutputError from error
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)

@@ -6,6 +6,7 @@ from typing import Any
 
 from setloss.cli.errors import InputError
 from setloss.cli.output_files import check_writable
+from setloss.files import not_a_file
 
 SUFFIX = ".skops"
 
@@ -32,7 +33,7 @@ def write_model(model: Any, path: Path) -> None:
 
 def read_model(path: Path) -> Any:
     """The estimator in a file, or an `InputError`."""
-    if not path.is_file():
+    if not_a_file(path) is None and not path.exists():
         raise InputError(f"there is no model file {path}")
     _require_skops()
     from setloss.estimators import ModelFileError, load

@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 
 from setloss.cli.errors import InputError
+from setloss.files import not_a_file
 
 
 def make_folder(out: Path) -> None:
@@ -20,7 +21,10 @@ def check_writable(option: str, path: Path) -> None:
     """Refuse a path in a folder that is not there, or that is not ours to write to."""
     if not path.parent.is_dir():
         raise InputError(f"{option}: there is no directory {path.parent}")
-    if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
+    wrong = not_a_file(path)
+    if wrong is not None:
+        raise InputError(f"{option}: {path} is {wrong}; give the name of a file")
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
         raise InputError(f"{option}: {path} cannot be written")
 
 

@@ -1,6 +1,7 @@
 """``setloss predict``: the labels, or the scores, that a model gives to the rows of a data file."""
 
 import csv
+import io
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,8 +16,11 @@ from setloss.cli.model_files import check_kind, read_model, scores_of
 from setloss.cli.option_groups import with_option_groups
 from setloss.cli.output_files import check_writable
 from setloss.cli.partitions import answers, open_partitions, scores_of_partition
+from setloss.datasets.checks import is_number
+from setloss.files import replacing
 
 SUFFIXES = (".csv", ".npy")
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 @with_option_groups
@@ -68,21 +72,35 @@ def _write_file(pieces: Iterator[tuple[Any, Any]], examples: Any, labels: int, o
     if out.suffix.lower() == ".npy":
         import numpy as np
 
-        np.save(out, np.concatenate([values for _, values in pieces]))
+        values = np.concatenate([values for _, values in pieces])
+        with replacing(out) as file:
+            np.save(file, values, allow_pickle=False)
         return
-    with out.open("w", encoding="utf-8", newline="") as file:
-        _write_csv(pieces, examples, labels, file)
+    with replacing(out) as file:
+        text = io.TextIOWrapper(file, encoding="utf-8", newline="")
+        _write_csv(pieces, examples, labels, text)
+        text.detach()
 
 
 def _write_csv(pieces: Iterator[tuple[Any, Any]], examples: Any, labels: int, file: TextIO) -> None:
     writer = csv.writer(file, lineterminator="\n")
     for number, (groups, values) in enumerate(pieces):
         if number == 0:
-            writer.writerow(["group", "prediction"] if groups is not None else _label_names(examples, labels))
+            names = ["group", "prediction"] if groups is not None else _label_names(examples, labels)
+            writer.writerow(map(no_formula, names))
         rows = values.tolist()
-        writer.writerows(
-            rows if groups is None else ([g, *row] for g, row in zip(groups.tolist(), rows, strict=True))
-        )
+        if groups is None:
+            writer.writerows(rows)
+        else:
+            ids = map(no_formula, groups.tolist())
+            writer.writerows([name, *row] for name, row in zip(ids, rows, strict=True))
+
+
+def no_formula(cell: Any) -> Any:
+    """A text that a spreadsheet would take for a formula gets an apostrophe in front; numbers stay as they are."""
+    if isinstance(cell, str) and cell.startswith(FORMULA) and not is_number(cell):
+        return f"'{cell}"
+    return cell
 
 
 def _label_names(examples: Any, labels: int) -> list[str]:

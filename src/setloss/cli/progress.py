@@ -46,17 +46,17 @@ class NoModelYetError(Exception):
 
 
 @contextmanager
-def on_ctrl_c(handler: Callable[[int, FrameType | None], Any]) -> Iterator[None]:
-    """Let Ctrl-C call a handler, unless the process was told to ignore it."""
-    ignored = signal.getsignal(signal.SIGINT) is signal.SIG_IGN
-    if ignored or threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGINT, handler)
+def on_ctrl_c(handler: Callable[[int, FrameType | None], Any], *others: signal.Signals) -> Iterator[None]:
+    """Let Ctrl-C, and other signals, call a handler, unless the process was told to ignore them."""
+    heard = [number for number in (signal.SIGINT, *others) if signal.getsignal(number) is not signal.SIG_IGN]
+    if threading.current_thread() is not threading.main_thread():
+        heard = []
+    before = {number: signal.signal(number, handler) for number in heard}
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, previous in before.items():
+            signal.signal(number, previous)
 
 
 def raise_interrupted(number: int, frame: FrameType | None) -> NoReturn:
@@ -135,8 +135,8 @@ def _bar(*columns: Any) -> Progress:
 class TrainingProgress:
     """A callback for the solver that draws a bar on a terminal and turns Ctrl-C into an orderly end.
 
-    The first Ctrl-C waits for the end of an iteration, where the state of the solver is whole, after which there is
-    a model whose objective is known; the second does not wait.
+    The first Ctrl-C, or SIGTERM, waits for the end of an iteration, where the state of the solver is whole, after
+    which there is a model whose objective is known; the second does not wait.
     """
 
     def __init__(self, tol: float, fits: int = 1) -> None:
@@ -145,7 +145,7 @@ class TrainingProgress:
         self._last, self._first_gap = math.inf, math.nan
         self._bar = _bar(TextColumn("{task.description}"), BarColumn(bar_width=10), TimeElapsedColumn())
         self._task = self._bar.add_task("starting", total=1.0 if tol > 0 else None)
-        self._ctrl_c = on_ctrl_c(self._ask_to_stop)
+        self._ctrl_c = on_ctrl_c(self._ask_to_stop, signal.SIGTERM)
         self._words = "starting"
 
     def __enter__(self) -> "TrainingProgress":

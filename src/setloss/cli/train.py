@@ -21,8 +21,8 @@ from setloss.cli.training_options import LossOptions, TrainingOptions
 EPILOG = (
     "Exit codes: 0 fine, also where a limit came before the gap asked for (a sentence on standard error and the "
     "status say so); 2 bad input (one sentence on standard error says what); 3 the Dask cluster is gone; 130 "
-    "interrupted: the first Ctrl-C stops after the iteration under way and writes the best model so far (none while "
-    "--cv still compares)."
+    "interrupted: the first Ctrl-C or SIGTERM stops after the iteration under way and writes the best model so far "
+    "(none while --cv still compares)."
 )
 
 
@@ -107,11 +107,14 @@ def _watched(fit: Callable[[Any], Any], training: TrainingOptions) -> Any:
     from sklearn.exceptions import ConvergenceWarning
 
     from setloss.decomposition import DecompositionError
+    from setloss.solvers import CheckpointWarning
     from setloss.solvers.loop import OutOfReachError
 
     try:
         with TrainingProgress(training.tol, training.fits()) as watch, warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # said in our own words
+            warnings.simplefilter("always", CheckpointWarning)
+            warnings.showwarning = lambda message, *place: say(str(message))
             estimator = fit(watch)
     except OutOfReachError as error:
         raise_lost(error)

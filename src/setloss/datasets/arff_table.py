@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from array import array
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
@@ -209,7 +211,7 @@ class _Rows:
             cells.append(rest[0])
         mine = self.indices[self.ends[-1] :]
         if len(set(mine)) < len(mine):
-            twice = next(j for k, j in enumerate(mine) if j in mine[:k])
+            twice = Counter(mine).most_common(1)[0][0]
             raise DatasetError(
                 f"{place} has column {twice} ({shown(self.attributes[twice].name)}) twice; keep one of them"
             )
@@ -221,8 +223,9 @@ class _Rows:
             return float("nan")
         if attribute.values is None and is_number(value):
             return float(value)
-        if attribute.values is not None and value in attribute.values:
-            return attribute.code(value)
+        if attribute.values is not None:
+            with suppress(KeyError):
+                return self.codes[j](value)
         self._refuse(f"line {line}, column {shown(attribute.name)} of {self.path}", cell, attribute)
 
     def _refuse(self, place: str, cell: str, attribute: Attribute) -> NoReturn:

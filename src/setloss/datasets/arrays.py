@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setloss.archives import DAMAGE, ArchiveError, Header, array_header, open_archive, read_array
-from setloss.datasets.checks import MAX_INDEX, as_zero_one, existing_file, listed, reason, require_finite
+from setloss.datasets.checks import as_zero_one, existing_file, listed, reason, require_finite, require_width
 from setloss.datasets.data import DatasetError, LabelSets, Tracks
 
 SPARSE = ("data", "indices", "indptr", "shape")
@@ -128,8 +128,8 @@ def _check_features(
             raise DatasetError(
                 f"the lengths of data, indices and indptr in {path} do not fit a CSR matrix of {rows} rows"
             )
-    if width > MAX_INDEX:
-        raise DatasetError(f"shape in {path} says {width} features; the largest number is {MAX_INDEX}")
+    if sparse:
+        require_width(path, width)
     if rows < 1 or width < 1:
         raise DatasetError(f"X in {path} has shape {(rows, width)}; it needs at least one row and one feature")
     return rows, width

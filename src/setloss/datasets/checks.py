@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from setloss.archives import unpacked_limit
 from setloss.datasets.data import DatasetError
+from setloss.files import not_a_file
 
 MAX_BYTES = 2**30
 """Largest dense matrix of labels; ids beyond it are a mistake in the file, or need a sparse design we do not have."""
@@ -29,14 +31,13 @@ Place = Callable[..., str]
 def existing_file(path: str | os.PathLike[str]) -> Path:
     """The path of a file that is there and not empty."""
     file = Path(path)
+    wrong = not_a_file(file)
+    if wrong is not None:
+        raise DatasetError(f"{file} is {wrong}; give the path of the data file itself")
     try:
         size = file.stat().st_size
     except FileNotFoundError:
         raise DatasetError(f"there is no file {file}; check the path") from None
-    except (OSError, ValueError) as error:
-        raise DatasetError(f"{file} cannot be read: {getattr(error, 'strerror', None) or error}") from None
-    if not file.is_file():
-        raise DatasetError(f"{file} is not a file; give the path of the data file itself")
     if size == 0:
         raise DatasetError(f"{file} is empty; it may be an unfinished download")
     return file
@@ -109,6 +110,16 @@ def require_room(path: Path, rows: int, labels: int, itemsize: int) -> None:
         raise DatasetError(
             f"{path} has {rows} rows and {labels} labels; the limits are {MAX_LABELS} labels and "
             f"{MAX_BYTES // itemsize} label cells, check the largest label id, or keep fewer labels"
+        )
+
+
+def require_width(path: Path, features: int) -> None:
+    """Refuse features so many that one row of weights, 8 bytes each, is far larger than the file that names them."""
+    limit = unpacked_limit(path.stat().st_size) // 8
+    if features > limit:
+        raise DatasetError(
+            f"{path} has {features} features and the limit for a file of its size is {limit}; check its largest "
+            "index, or number the features anew"
         )
 
 

@@ -35,7 +35,8 @@ def roles_of(
         raise DatasetError("labels= is for label sets, group= and label= are for tracks; give one or the other")
     else:
         chosen = _label_columns(path, names, labels)
-        roles = Roles(tuple(names), tuple(n for n in names if n not in chosen), chosen, None)
+        taken = set(chosen)
+        roles = Roles(tuple(names), tuple(name for name in names if name not in taken), chosen, None)
     if not roles.features:
         raise DatasetError(f"{path} has no columns of features; its columns are {listed(names)}")
     return roles
@@ -61,7 +62,8 @@ def _label_columns(path: Path, names: Sequence[str], labels: str | Sequence[str]
         return chosen
     if isinstance(labels, int):
         raise DatasetError(f"labels={labels} does not name columns of {path}; give their prefix or their names")
-    absent = [name for name in labels if name not in names]
+    there = set(names)
+    absent = [name for name in labels if name not in there]
     if absent or not labels:
         raise DatasetError(f"{path} has no columns {listed(absent)} for labels; its columns are {listed(names)}")
     refuse_repeats(path, labels, "labels in labels=")

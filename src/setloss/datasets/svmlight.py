@@ -30,6 +30,7 @@ from setloss.datasets.checks import (
     reason,
     require_finite,
     require_room,
+    require_width,
     shown,
     whole,
 )
@@ -81,8 +82,10 @@ def read_svmlight(
     if d == 0:
         raise DatasetError(f"{file} has no features at all; give their number with features= if that is meant")
     require_room(file, len(sets), p, itemsize=1)
-    if d > MAX_INDEX:
-        raise DatasetError(f"{file} promises {d} features; the largest number is {MAX_INDEX}")
+    if features is None:
+        require_width(file, d)
+    elif d > MAX_INDEX:
+        raise DatasetError(f"features={d} is too many; the largest number is {MAX_INDEX}")
     X = _shifted(matrix, shift, d)
     require_finite(X, lambda row, column: f"feature {column + shift} in {lines.place(row)}")
     return LabelSets(X, _indicator(sets, ids, base, p), None, tuple(str(j + base) for j in range(p)))

@@ -28,6 +28,10 @@ _LOSSES = ("Dice", "Jaccard", "Tversky", "FBeta", "Hamming", "CostCurve")
 _FORGOTTEN = ("callbacks", "checkpoint", "checkpoint_seconds", "random_state", "warm_start")
 
 
+MAX_SCHEMA = 2**20
+"""Most bytes of the description of a model: names and numbers, while arrays are members of their own."""
+
+MAX_MEMBERS = 100
 _NODES = ("DictNode", "JsonNode", "ListNode", "NdArrayNode", "TupleNode", "TypeNode")
 _FOREIGN = "holds types that are not part of a setloss model; it is not loaded"
 
@@ -74,9 +78,6 @@ def save(model: LinearSetModel, path: str | Path) -> None:
 
 def load(path: str | Path) -> Any:
     """The estimator saved at `path`, ready to predict."""
-    from skops.io import get_untrusted_types
-    from skops.io import load as read
-
     source = Path(path)
     wrong = not_a_file(source)
     if wrong is not None:
@@ -85,10 +86,10 @@ def load(path: str | Path) -> Any:
         raise ModelFileError(f"there is no model file {source}")
     try:
         _judge(source)
-        if get_untrusted_types(file=source):
-            raise ModelFileError(f"{source} {_FOREIGN}")
-        content = read(source, trusted=[])
-        header = json.loads(content["header"])
+        content = _content(source)
+        header = json.loads(str(content["header"]))
+        if not isinstance(header, dict):
+            raise ArchiveError("has a header that is no dictionary")
         if header["format"] != FORMAT:
             raise ModelFileError(
                 f"{source} has the format {header['format']!r}, written by setloss {header.get('version')}; "
@@ -104,13 +105,34 @@ def load(path: str | Path) -> Any:
     raise ModelFileError(f"{source} is not a setloss model, or it is damaged{what}; train and save it again")
 
 
+def _content(path: Path) -> dict[str, Any]:
+    """The dictionary in a file whose nodes have been judged; skops stumbles over nodes that lack a part."""
+    from skops.io import get_untrusted_types, load
+
+    try:
+        foreign = get_untrusted_types(file=path)
+        content = None if foreign else load(path, trusted=[])
+    except (AttributeError, TypeError) as error:
+        raise ArchiveError(f"is not what skops writes ({type(error).__name__})") from None
+    if foreign:
+        raise ModelFileError(f"{path} {_FOREIGN}")
+    if not isinstance(content, dict):
+        raise ArchiveError("holds no dictionary")
+    return content
+
+
 def _judge(path: Path) -> None:
     """Refuse what unpacks to too much, and every node but those of dictionaries, texts and arrays.
 
     skops imports the module that a node names, and importing runs code; here nothing has been imported yet.
     """
     with open_archive(path) as archive:
-        for member in archive.namelist():
+        members = archive.namelist()
+        if len(members) > MAX_MEMBERS or archive.getinfo("schema.json").file_size > MAX_SCHEMA:
+            raise ArchiveError(
+                f"has more than {MAX_MEMBERS} members, or a schema.json of more than {MAX_SCHEMA} bytes"
+            )
+        for member in members:
             if member.endswith(".npy") and array_header(archive, member).kind == "U":
                 read_array(archive, member)
         schema = json.loads(archive.read("schema.json"))
@@ -125,7 +147,7 @@ def _judge(path: Path) -> None:
 
 
 def _rebuild(header: dict[str, Any], content: dict[str, Any]) -> Any:
-    if header["kind"] not in _MODELS:
+    if str(header["kind"]) not in _MODELS:
         raise ArchiveError(f"is of the kind {_shortened(header['kind'])}, which is not known")
     model = _MODELS[header["kind"]](**_checked_parameters(header["parameters"]))
     model.loss = _restore(header["loss"])
@@ -140,6 +162,8 @@ def _rebuild(header: dict[str, Any], content: dict[str, Any]) -> Any:
         raise ArchiveError(
             f"has coef of type {coef.dtype}, intercept of type {intercept.dtype} and {classes.size} classes"
         )
+    if not _are_rising(classes.tolist()):
+        raise ArchiveError(f"has the classes {_shortened(classes.tolist())}; they are two, in rising order")
     if not (np.all(np.isfinite(coef)) and np.all(np.isfinite(intercept))):
         raise ArchiveError("has a coef or intercept that is not finite")
     if type(header["n_iter"]) is not int or type(header["dual_gap"]) not in (int, float):
@@ -157,7 +181,15 @@ def _rebuild(header: dict[str, Any], content: dict[str, Any]) -> Any:
     return model
 
 
-def _checked_parameters(parameters: dict[str, Any]) -> dict[str, Any]:
+def _are_rising(classes: list[Any]) -> bool:
+    """Whether two classes differ, in the order that `numpy.unique` gives them; NaN is below and above nothing."""
+    try:
+        return bool(classes[0] < classes[1])
+    except TypeError:
+        return False
+
+
+def _checked_parameters(parameters: Any) -> dict[str, Any]:
     """Parameters of the types that `save` writes, with C and the operator as `fit` wants them."""
     kinds: dict[str, Any] = {
         "fit_intercept": bool,
@@ -168,7 +200,11 @@ def _checked_parameters(parameters: dict[str, Any]) -> dict[str, Any]:
         "solver": str,
         "verbose": int,
     }
+    if not isinstance(parameters, dict):
+        raise ArchiveError("has parameters that are no dictionary")
     for name, value in parameters.items():
+        if name not in SetClassifier().get_params():
+            raise ArchiveError(f"has the parameter {name[:40]!r}, which is not known")
         if not isinstance(value, kinds.get(name, int | float)):
             raise ArchiveError(f"has {_shortened(value)} for the parameter {name[:40]!r}")
     if not parameters.get("C", 1.0) > 0:
@@ -209,6 +245,8 @@ def _restore(described: Any) -> Any:
         if described.lower() not in losses.NAMED_LOSSES:
             raise ArchiveError(f"has the loss {_shortened(described)}, which is not known")
         return described
+    if not isinstance(described, dict) or not isinstance(described["fields"], dict):
+        raise ArchiveError(f"has the loss {_shortened(described)}, which is not known")
     if described["type"] not in _LOSSES:
         raise ArchiveError(f"has the loss {_shortened(described['type'])}, which is not known")
     try:

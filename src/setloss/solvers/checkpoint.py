@@ -129,6 +129,8 @@ class Checkpoint:
                     array_header(archive, member)
                 arrays = {member.removesuffix(".npy"): read_array(archive, member) for member in members}
             header = json.loads(str(arrays.pop("header")))
+            if not isinstance(header, dict):
+                raise ArchiveError("has a header that is no dictionary")
             if header.get("format") != FORMAT:
                 raise ArchiveError(f"has the format {str(header.get('format'))[:40]!r} and not {FORMAT!r}")
             for name in ("seconds", *_NUMBERS):

@@ -133,13 +133,23 @@ ROWS = [
     (altered(coef=None), NOT_OURS),
     (altered(intercept=np.zeros(4)), NOT_OURS),
     (altered(classes=np.array([0, 1, 2])), NOT_OURS),
+    (altered(classes=np.array([1, 1])), "has the classes [1, 1]; they are two, in rising order"),
+    (altered(classes=np.array([1, 0])), "has the classes [1, 0]; they are two, in rising order"),
+    (altered(classes=np.array([0, np.nan])), "has the classes [0.0, nan]; they are two, in rising order"),
+    (altered(parameters=[1, 2]), "has parameters that are no dictionary"),
+    (altered(loss=7), "has the loss 7, which is not known"),
+    (altered(kind=["SetClassifier"]), NOT_OURS),
+    (
+        schema(lambda text: "[" + "[]," * 500_000 + "[]]", "schema.json of 500001 empty lists"),
+        "a schema.json of more than",
+    ),
     (altered(feature_names=np.array(["a"])), NOT_OURS),
     (altered(feature_names=np.array([1, 2])), NOT_OURS),
     (parameters(C="large"), NOT_OURS),
     (parameters(C=-1.0), NOT_OURS),
     (parameters(operator="no such operator"), NOT_OURS),
     (parameters(operator=["bd"]), NOT_OURS),
-    (parameters(unknown=1), NOT_OURS),
+    (parameters(unknown=1), "has the parameter 'unknown', which is not known"),
 ]
 
 CASES = [Case("model", "m.skops", content, (says,)) for content, says in ROWS]

@@ -9,7 +9,7 @@ from helpers.broken import checkpoints
 from helpers.broken.arff import XML
 from setloss.cli.cost_tables import read_table
 from setloss.cli.errors import InputError
-from setloss.cli.set_function_options import Source, curve_through
+from setloss.cli.set_function_options import SetFunctionOptions, curve_through
 from setloss.datasets import DatasetError, LabelSets, load
 from setloss.datasets.label_xml import read_label_names
 
@@ -74,8 +74,8 @@ READERS: dict[str, Callable[[Path], Any]] = {
     "npz": _data,
     "csv": _data,
     "parquet": _data,
-    "table.csv": lambda path: Source(table=path).read() and read_table(path),
-    "table.npy": lambda path: Source(table=path, general=True).read(),
+    "table.csv": lambda path: SetFunctionOptions(table=path).read() and read_table(path),
+    "table.npy": lambda path: SetFunctionOptions(table=path, general=True).read(),
     "knots": _knots,
     "skops": _model,
     "checkpoint.npz": _checkpoint,

@@ -63,7 +63,7 @@ class InexactSlack(BatchSurrogate):
         widths = np.array([table.shape[1] for table in tables], dtype=np.int64)
         which = which.ravel()
         buffer = np.concatenate([table.ravel() for table in tables])
-        copied = (bags, exact.groups, exact.which, exact.table)
+        copied = (bags, exact.groups, exact.which, exact.plans)
         return cls(*copied, starts[which].astype(np.int64), widths[which], buffer, scale, search)
 
     def cuts(self, margins: ArrayLike, *, threads: int = 1) -> BatchCuts:

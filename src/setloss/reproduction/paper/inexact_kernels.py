@@ -30,7 +30,7 @@ def _best_first(margins, group, table, width, scale, order, chosen):
     """Of the next positive and the next negative take the better one, as long as it raises the objective."""
     n = len(margins)
     order[:] = np.arange(n)
-    sort_elements(margins, order, np.empty_like(order))
+    sort_elements(margins, order, np.empty_like(order), None)
     count0 = count1 = 0
     total = value = loss = 0.0
     place0, place1 = _next_of(group, order, 0, 0), _next_of(group, order, 0, 1)

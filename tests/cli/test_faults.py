@@ -1,0 +1,125 @@
+"""Full disks, closed pipes, signals, and paths that are no files: what the commands make of them."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from helpers.children import ENVIRONMENT
+from helpers.command_line import complaint, run
+from setloss.datasets import make_toy
+
+pytest.importorskip("skops")
+
+pytestmark = pytest.mark.xdist_group("kernels")
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder to work in, with label sets and tracks."""
+    monkeypatch.chdir(tmp_path)
+    generator = np.random.default_rng(3)
+    X = generator.standard_normal((40, 4))
+    np.savez("sets.npz", X=X, Y=(X[:, :3] > 0).astype(np.int8))
+    toy = make_toy(25, 4, random_state=1)
+    np.savez("tracks.npz", X=toy.X, y=toy.y, groups=toy.groups)
+    return tmp_path
+
+
+def test_sigterm_writes_the_best_model_as_ctrl_c_does():
+    from setloss.cli.progress import TrainingProgress
+    from setloss.solvers import Record
+
+    before = signal.getsignal(signal.SIGTERM)
+    with TrainingProgress(1e-3) as watch:
+        signal.raise_signal(signal.SIGTERM)
+        with pytest.raises(KeyboardInterrupt):
+            watch(Record(1, 0.1, 1, 2.0, 1.0))
+    assert signal.getsignal(signal.SIGTERM) is before
+
+
+def test_a_checkpoint_that_cannot_be_written_is_said_and_the_model_is_written(folder, monkeypatch):
+    def full(file, **arrays):
+        raise OSError(28, "No space left on device")
+
+    options = ("--checkpoint", "c.npz", "--checkpoint-seconds", 0, "--model", "m.skops")
+    with monkeypatch.context() as patch:
+        patch.setattr(np, "savez", full)
+        result = run("train", "sets.npz", *options)
+    assert result.stderr.count("the checkpoint c.npz cannot be written (No space left on device)") == 1
+    assert Path("m.skops").exists()
+
+
+# ---------------------------------------------------------------- where output goes
+
+
+def test_predictions_replace_their_file_in_one_step(folder, monkeypatch):
+    run("train", "tracks.npz", "--model", "m.skops")
+    Path("p.csv").write_text("old")
+    with monkeypatch.context() as patch:
+        patch.setattr(sys.modules["setloss.cli.predict"], "no_formula", lambda cell: 1 // 0)
+        with pytest.raises(ZeroDivisionError):
+            run("predict", "m.skops", "tracks.npz", "--out", "p.csv")
+    assert Path("p.csv").read_text() == "old"
+    run("predict", "m.skops", "tracks.npz", "--out", "p.csv")
+    assert Path("p.csv").read_text().startswith("group,prediction\n")
+    assert not list(Path().glob(".setloss-*"))
+
+
+def test_ids_that_a_spreadsheet_would_run_get_an_apostrophe():
+    from setloss.cli.predict import no_formula
+
+    for text in ("=1+1", "@SUM(A1)", "+cmd|' /C calc'!A0", "-x", "\t=1"):
+        assert no_formula(text) == f"'{text}"
+    for kept in ("a=1", "-5", "+0.5", "-1e3", "", 7, -7, "x"):
+        assert no_formula(kept) == kept
+
+
+CHECK = [sys.executable, "-m", "setloss.cli", "decompose", "--loss", "dice", "--pos", "40", "--neg", "40", "--json"]
+
+
+def test_standard_output_on_a_full_disk_is_one_sentence_and_code_1():
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(CHECK, stdout=full, stderr=subprocess.PIPE, text=True, check=False, env=ENVIRONMENT)
+    assert done.returncode == 1
+    assert done.stderr == "setloss: standard output cannot be written: No space left on device\n"
+
+
+def test_a_reader_that_has_seen_enough_is_no_error():
+    read, write = os.pipe()
+    os.close(read)
+    done = subprocess.run(CHECK, stdout=write, stderr=subprocess.PIPE, text=True, check=False, env=ENVIRONMENT)
+    os.close(write)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(("option", "name"), [("--out", "p.csv"), ("--model", "n.skops")])
+def test_a_pipe_is_no_place_for_output(folder, option, name):
+    run("train", "sets.npz", "--model", "m.skops")
+    os.mkfifo(name)
+    command = ("predict", "m.skops", "sets.npz") if option == "--out" else ("train", "sets.npz")
+    assert f"{option}: {name} is a pipe; give the name of a file" in complaint(*command, option, name)
+
+
+@pytest.mark.parametrize("command", ["train", "predict", "model"])
+def test_pipes_and_long_names_as_input_are_refused_at_once(folder, command):
+    os.mkfifo("pipe.npz")
+    os.mkfifo("pipe.skops")
+    long = "x" * 300
+    if command == "train":
+        assert "pipe.npz is a pipe" in complaint("train", "pipe.npz", "--model", "m.skops")
+        assert "File name too long" in complaint("train", f"{long}.npz", "--model", "m.skops")
+        assert "File name too long" in complaint("train", "sets.npz", "--model", f"{long}.skops")
+        assert "File name too long" in complaint(
+            "train", "sets.npz", "--checkpoint", f"{long}.npz", "--model", "m.skops"
+        )
+    elif command == "predict":
+        run("train", "sets.npz", "--model", "m.skops")
+        assert "pipe.npz is a pipe" in complaint("predict", "m.skops", "pipe.npz")
+    else:
+        assert "pipe.skops is a pipe" in complaint("predict", "pipe.skops", "sets.npz")
+        assert "File name too long" in complaint("predict", f"{long}.skops", "sets.npz")
