@@ -1,8 +1,8 @@
 """What `SetLoss` does when it is not told: one place for the recommended loss, operator, margins and cross-entropy.
 
-Naming no operator asks for what trains networks best (docs/pytorch.md has the comparison): the surrogate of
-probabilities, plus cross-entropy; for classes, a set for every class that occurs in the batch. Naming an operator
-asks for exactly that operator, of the logits, and nothing else.
+Naming no operator asks for what trains networks best (docs/pytorch.md has the comparisons). For pixels that is the
+surrogate of probabilities plus cross-entropy, for classes with a set for every class that occurs in the batch; for
+label sets the surrogate of the logits alone. Naming an operator asks for exactly that operator, of the logits.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ LOSS = "jaccard"
 OPERATORS = {"jaccard": "lovasz", "other": "bd-monotone"}
 """B_D of a submodular loss is its Lovász hinge, so the two are one rule."""
 
-MARGINS = "probabilities"
-CROSS_ENTROPY = 1.0
+MARGINS = {"binary": "sigmoid", "multilabel": "logits", "multiclass": "softmax"}
+CROSS_ENTROPY = {"binary": 1.0, "multilabel": 0.0, "multiclass": 1.0}
 
 
 @dataclass(frozen=True)
@@ -49,9 +49,9 @@ def recipe_of(
     """The choices that were made, and the recommended ones for None."""
     _check(loss, scale)
     named = operator is not None
-    kind = margins_named(("logits" if named else MARGINS) if margins is None else margins, mode)
+    kind = margins_named(("logits" if named else MARGINS[mode]) if margins is None else margins, mode)
     if with_cross_entropy is None:
-        with_cross_entropy = 0.0 if named or reduction != "mean" else CROSS_ENTROPY
+        with_cross_entropy = 0.0 if named or reduction != "mean" else CROSS_ENTROPY[mode]
     check_cross_entropy(with_cross_entropy, reduction)
     classes = mode == "multiclass" and not named
     absent = absent or ("skip" if classes else "keep")
