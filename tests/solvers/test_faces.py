@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csc_array, vstack
-from solvers.problems import LAYOUTS, pairs
 
+from helpers.explicit import terms
+from helpers.problems import LAYOUTS, pairs
 from setloss.solvers.faces import ProximalPoints
-from solvers.test_agreement import terms
 
 pytestmark = pytest.mark.xdist_group("kernels")
 
