@@ -82,6 +82,33 @@ def expected_losses(scores: ArrayLike, loss: Loss | str, *, counts: Counts = Non
     return _losses_of_prefixes(SetsOfOneSize(-np.sort(-array, axis=1), potentials), spec)
 
 
+def expected_losses_of(
+    sets: ArrayLike,
+    scores: ArrayLike,
+    loss: Loss | str,
+    *,
+    counts: Counts = None,
+    bags: Bags | ArrayLike | None = None,
+) -> Array:
+    """The expected loss of given sets, in the shape of the scores; the rest is as in `decide`."""
+    loss = loss_named(loss) if isinstance(loss, str) else loss
+    array, chosen = as_scores(scores), np.asarray(sets, dtype=bool)
+    if chosen.shape != array.shape:
+        raise ValueError(f"sets have shape {chosen.shape}, the scores have shape {array.shape}")
+    layout = Layout.of(array.shape, bags)
+    parts = []
+    for part, potentials, said in zip(
+        layout.split(array), potentials_of(counts, layout), layout.split(chosen), strict=True
+    ):
+        spec = loss_spec(loss, part.shape[1], potentials.shape[1])
+        if spec is None:
+            raise ValueError(_why_not(loss, part.shape[1], potentials.shape[1]))
+        chosen_first = np.take_along_axis(part, np.argsort(~said, axis=1, kind="stable"), axis=1)
+        losses = _losses_of_prefixes(SetsOfOneSize(chosen_first, potentials), spec)
+        parts.append(np.take_along_axis(losses, said.sum(axis=1, keepdims=True), axis=1)[:, 0])
+    return layout.join_rows(parts)
+
+
 def _decide_sets_of_one_size(scores: Array, potentials: Array, loss: Loss, independent: bool) -> Decision:
     p, width = scores.shape[1], potentials.shape[1]
     if descent(loss, p, width) is not None:
@@ -123,7 +150,7 @@ def _search_in_scale(rows: SetsOfOneSize, spec: LossSpec) -> tuple[Array, NDArra
 
 
 def _losses_of_prefixes(rows: SetsOfOneSize, spec: LossSpec) -> Array:
-    """Expected losses (n, p + 1) for falling scores."""
+    """Expected losses (n, p + 1) of the first k elements, in the order given."""
     from setloss.decisions.search import all_prefixes
 
     n, p = rows.scores.shape

@@ -2,6 +2,7 @@
 
 from setloss.estimators.bags import BagClassifier
 from setloss.estimators.cross_validation import BagClassifierCV, SetClassifierCV
+from setloss.estimators.decision import SetDecisionCV
 from setloss.estimators.persistence import ModelFileError, load, save
 from setloss.estimators.sets import SetClassifier
 
@@ -11,6 +12,7 @@ __all__ = [
     "ModelFileError",
     "SetClassifier",
     "SetClassifierCV",
+    "SetDecisionCV",
     "load",
     "save",
 ]

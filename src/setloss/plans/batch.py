@@ -7,7 +7,7 @@ rounding error; `setloss.plans.kernels` says how.
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -19,23 +19,12 @@ from setloss.losses import Loss
 from setloss.operators.cut import MAX_MARGIN
 from setloss.operators.names import Operator
 from setloss.plans.closed_forms import Scale
+from setloss.plans.cuts import BatchCuts
 from setloss.plans.making import make_plans
+from setloss.plans.plain import PlainPlans
 from setloss.plans.records import NONE, TABLE, Plans
-from setloss.typing import Array
 
-
-@dataclass(frozen=True)
-class BatchCuts:
-    """One cut per bag: ``B_i(m') >= offsets[i] - <slopes of bag i, m'>``, equal to ``values[i]`` at m.
-
-    `worst` marks the set that slack or margin rescaling found worst in each bag; it is empty where the operator
-    has no such part or nothing is lost.
-    """
-
-    offsets: Array
-    slopes: NDArray[np.floating]
-    values: Array
-    worst: NDArray[np.bool_]
+__all__ = ["BatchCuts", "BatchSurrogate", "batch_surrogate", "run_kernel", "scratch"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,12 +34,22 @@ class BatchSurrogate:
     bags: Bags
     groups: NDArray[np.int16]
     which: NDArray[np.intp]
-    plans: Plans = field(repr=False)
+    plans: Plans | PlainPlans = field(repr=False)
 
     @property
     def arrays(self) -> tuple[Any, ...]:
         """Offsets, groups and kinds of the bags, and the plans of the kinds: all that the cuts depend on."""
         return self.bags.offsets, self.groups, self.which, *self.plans.arrays
+
+    @property
+    def exact(self) -> bool:
+        """Whether all cuts so far touch their surrogates; those of a heuristic do not, and certify nothing."""
+        return self.plans.exact
+
+    @property
+    def compiled(self) -> bool:
+        """Whether the kernels of solvers can ask for the cut of any one bag."""
+        return isinstance(self.plans, Plans) and self.plans.exact
 
     @property
     def kernel_data(self) -> tuple[Any, ...]:
@@ -70,7 +69,7 @@ class BatchSurrogate:
         """
         flat = self.bags.gather(_flat_margins(margins, self.bags.elements))
         found = run_kernel(flat, self, threads)
-        return BatchCuts(found.offsets, self.bags.scatter(found.slopes), found.values, self.bags.scatter(found.worst))
+        return replace(found, slopes=self.bags.scatter(found.slopes), worst=self.bags.scatter(found.worst))
 
 
 def batch_surrogate(
@@ -113,16 +112,20 @@ def run_kernel(
 
     With `consume` the slopes take the place of the margins.
     """
+    if isinstance(batch.plans, PlainPlans):
+        return batch.plans.cuts(flat, batch.bags, batch.groups, batch.which)
+    if not batch.plans.exact:
+        return _inexact_cuts(flat, batch, batch.plans)
     from setloss.plans.kernels import write_cuts
 
     n, size = len(batch.bags), len(flat)
     slopes = flat if consume else np.empty_like(flat)
     worst, totals = np.empty(size, dtype=bool), np.empty((n, 2))
     data = (flat, batch.bags.offsets, batch.groups, batch.which)
-    out = (slopes, worst, totals)
+    plans, out = batch.plans.arrays, (slopes, worst, totals)
 
     def work(first: int, last: int) -> None:
-        write_cuts(first, last, data, batch.plans.arrays, scratch(batch, flat.dtype, first, last), out)
+        write_cuts(first, last, data, plans, scratch(batch, flat.dtype, first, last), out)
 
     shares = np.linspace(0, n, min(threads, n) + 1, dtype=np.intp) if n else np.zeros(1, dtype=np.intp)
     if len(shares) <= 2:
@@ -131,6 +134,17 @@ def run_kernel(
         with ThreadPoolExecutor(len(shares) - 1) as pool:
             list(pool.map(work, shares[:-1], shares[1:]))
     return BatchCuts(totals[:, 0], slopes, totals[:, 1], worst)
+
+
+def _inexact_cuts(flat: NDArray[np.floating], batch: BatchSurrogate, plans: Plans) -> BatchCuts:
+    from setloss.plans.inexact_kernels import write_inexact_cuts
+
+    widest, groups = int(batch.bags.sizes.max(initial=0)), plans.sizes.shape[1]
+    room = (*np.empty((2, widest), dtype=np.int64), *np.empty((2, groups), dtype=np.int64))
+    slopes, worst, totals = np.empty_like(flat), np.empty(len(flat), dtype=bool), np.empty((len(batch.bags), 2))
+    data = (flat, batch.bags.offsets, batch.groups, batch.which)
+    write_inexact_cuts(data, plans.arrays, room, (slopes, worst, totals))
+    return BatchCuts(totals[:, 0], slopes, totals[:, 1], worst, exact=False)
 
 
 def scratch(batch: BatchSurrogate, dtype: Any, first: int = 0, last: int | None = None) -> tuple[Any, ...]:
@@ -142,17 +156,18 @@ def scratch(batch: BatchSurrogate, dtype: Any, first: int = 0, last: int | None 
     """
     from setloss.plans.sorting import LARGE, TALLIES
 
+    records, group_sizes, _ = batch.plans.arrays
     sizes = batch.bags.sizes[first:last]
-    widest, groups = int(sizes.max(initial=0)), batch.plans.sizes.shape[1]
+    widest, groups = int(sizes.max(initial=0)), group_sizes.shape[1]
     spare = np.empty(-(-2 * widest * np.dtype(dtype).itemsize // 8), dtype=np.int64)
-    kinds = batch.plans.records["rescaled"]["kind"]
+    kinds = records["rescaled"]["kind"]
     rescaled, cells = bool(np.any(kinds != NONE)), bool(np.any(kinds == TABLE))
     return (
         np.empty(widest, dtype=np.int64),
         spare,
         spare.view(dtype),
         np.empty(TALLIES, dtype=np.int64) if widest >= LARGE else None,
-        1 if np.any(batch.plans.records["lovasz"]["kind"] != NONE) else None,
+        1 if np.any(records["lovasz"]["kind"] != NONE) else None,
         np.empty(widest + groups) if rescaled else None,
         np.empty(groups, dtype=np.int64) if rescaled else None,
         np.empty(groups, dtype=np.int64) if cells else None,

@@ -14,7 +14,8 @@ from setloss.losses import Loss
 from setloss.operators.cut import Surrogate
 from setloss.operators.names import Operator, operator_named
 from setloss.plans.closed_forms import Scale, closed_form
-from setloss.plans.lowering import lower
+from setloss.plans.lowering import NoPlanError, lower
+from setloss.plans.plain import PlainPlans
 from setloss.plans.records import NONE, Plans
 
 Counts = NDArray[np.intp]
@@ -23,12 +24,18 @@ MANY_ELEMENTS = 2048
 """Surrogates of larger sets hold arrays of their size; only a few of them are kept."""
 
 
-def make_plans(loss: Loss, operator: str | Operator, scale: Scale, positives: Counts, negatives: Counts) -> Plans:
+def make_plans(
+    loss: Loss, operator: str | Operator, scale: Scale, positives: Counts, negatives: Counts
+) -> Plans | PlainPlans:
     """The plans of bags with these numbers of positives and negatives."""
     closed = closed_form(loss, operator, scale)
     if closed is None:
-        pairs = zip(positives.tolist(), negatives.tolist(), strict=True)
-        return lower([surrogate_on_counts(loss, operator, scale, m, q) for m, q in pairs])
+        pairs = list(zip(positives.tolist(), negatives.tolist(), strict=True))
+        surrogates = [surrogate_on_counts(loss, operator, scale, m, q) for m, q in pairs]
+        try:
+            return lower(surrogates)
+        except NoPlanError:
+            return PlainPlans(surrogates, [loss.on_counts(m, q).groups for m, q in pairs])
     if closed.rescaled != NONE:
         check_scale(scale)
     if np.any(positives == 0):

@@ -10,6 +10,7 @@ symmetric functions have group 0 only.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -62,7 +63,7 @@ class Plans:
         """What the kernels take."""
         return self.records, self.sizes, self.values
 
-    @property
+    @cached_property
     def exact(self) -> bool:
         """Whether every cut touches its surrogate."""
         return not np.any(self.records["search"] != EXACT)
