@@ -75,7 +75,8 @@ def feature_roles(
     if absent:
         count = f"{len(absent)} columns" if len(absent) > 1 else "a column"
         raise DatasetError(
-            f"{path} lacks {count} that the model was trained on: {listed(absent)}; its columns are {listed(names, like=absent[0])}"
+            f"{path} lacks {count} that the model was trained on: {listed(absent)}; its columns are "
+            f"{listed(names, like=absent[0])}"
         )
     if group is not None and group not in names:
         raise DatasetError(
@@ -110,7 +111,8 @@ def _label_columns(path: Path, names: Sequence[str], labels: str | Sequence[str]
     absent = [name for name in labels if name not in there]
     if absent or not labels:
         raise DatasetError(
-            f"{path} has no columns {listed(absent)} for labels; its columns are {listed(names, like=absent[0] if absent else '')}"
+            f"{path} has no columns {listed(absent)} for labels; its columns are "
+            f"{listed(names, like=absent[0] if absent else '')}"
         )
     refuse_repeats(path, labels, "labels in labels=")
     return tuple(labels)
