@@ -64,7 +64,7 @@ for them is said where it is used, and a claim that fails here may hold on the o
 <h2>The paper’s claims</h2>
 <p>Methods are compared on the same repeats or folds; a difference counts if it is more than two standard errors. A
 claim to be best counts where every rival is beaten. A claim holds if all cases are for it, in part if some are.
-{_count(judged)}</p>
+{_count(judged)}{_trial(entries)}</p>
 <p>In the tables below a number in bold is the lowest mean of its column, whether or not the difference counts;
 “paper” is the number that the paper prints for the column to its left. Runs are shorter than the paper’s unless they
 say so; <code>setloss reproduce all --full</code> makes them as long.</p>
@@ -90,6 +90,11 @@ def _count(judged: Sequence[Finding]) -> str:
     counts = [(verdict, sum(found.verdict is verdict for found in judged)) for verdict in ClaimVerdict]
     told = ", ".join(f"{count} “{verdict}”" for verdict, count in counts if count)
     return f"{len(judged)} claims: {told}."
+
+
+def _trial(entries: Mapping[str, Entry]) -> str:
+    quick = any(entry["settings"].get("quick") for entry in entries.values())
+    return " <strong>Some tables are of a trial run: do not read verdicts off them.</strong>" if quick else ""
 
 
 def _claims(judged: Sequence[Finding]) -> str:
