@@ -11,12 +11,10 @@ help:  ## this list
 
 test: venv  ## ruff, mypy and pytest, as the continuous integration runs them
 	@$(MAKE) --no-print-directory lint
-	@$(FRESH_KERNELS)
 	$(RUN) -m pytest
 
 check: venv  ## the inner loop: ruff, mypy and the tests that are not marked slow, in about a minute
 	@$(MAKE) --no-print-directory lint
-	@$(FRESH_KERNELS)
 	$(RUN) -m pytest -m "not slow"
 
 lint: venv  ## ruff and mypy only
@@ -25,11 +23,9 @@ lint: venv  ## ruff and mypy only
 	$(RUN) -m mypy
 
 bench: venv  ## the benchmarks; QUICK=1 for the short ones
-	@$(FRESH_KERNELS)
 	$(RUN) -m benchmarks $(if $(QUICK),--quick)
 
 soak: venv  ## random problems judged from their definitions; MINUTES=10
-	@$(FRESH_KERNELS)
 	$(RUN) -m benchmarks.soak --minutes $(or $(MINUTES),10) --json results/soak.json
 
 fuzz: venv  ## coverage-guided fuzzing of every reader of files, MINUTES=2 each; READER=npz for one
@@ -42,24 +38,17 @@ package: venv  ## wheel and sdist, and the core tests in fresh environments: no 
 	$(RUN) packaging/check.py
 
 coverage: venv  ## branch coverage of the package by the whole test suite
-	@$(FRESH_KERNELS)
 	$(RUN) -m pytest --cov --cov-report=term-missing:skip-covered
 
 reproduce: slim  ## the paper's tables and figures and a report on its claims, into results/; FULL=1 for its sizes, QUICK=1
-	@$(FRESH_KERNELS)
 	$(RUN) -m setloss.cli reproduce all --out results $(if $(FULL),--full) $(if $(QUICK),--quick)
 
 docs: venv  ## the documentation with its tutorials, into docs/_build/html; warnings are errors
-	@$(FRESH_KERNELS)
 	OMP_NUM_THREADS=1 $(RUN) -m sphinx -W --keep-going -q docs docs/_build/html
 	@echo "open docs/_build/html/index.html"
 
 readme: slim  ## the tables of README.md and docs/ made anew from results/ and docs/results/; CHECK=1 only compares
 	$(RUN) -m setloss.reproduction.page_tables results README.md docs/reproducing.md $(if $(CHECK),--check)
-
-# numba's cache of a kernel looks at the age of its own file only, not of the files its formulas come from.
-FRESH_KERNELS := for source in setfunctions/tversky plans/lowering plans/sorting plans/kernels; do \
-  find src -name '*.nb[ic]' ! -newer src/setloss/$$source.py -delete; done
 
 # An environment is good if its Python is, if setloss in it is this directory's, and if it is newer than the pins.
 HEALTHY := import importlib.util, os.path, sys; found = importlib.util.find_spec("setloss"); \

@@ -1,5 +1,7 @@
 """The command line, ``setloss COMMAND``: one file per command, each a thin reading of the library."""
 
+import logging
+import sys
 import warnings
 from typing import Annotated
 
@@ -52,6 +54,15 @@ def _setloss(
     """Losses of whole sets of mistakes: look at one, split it into submodular + supermodular, train for it."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
+    if sys.stderr.isatty():
+        _show_compilation()
+
+
+def _show_compilation() -> None:
+    """One line on the terminal while the first run on a machine compiles its kernels."""
+    logger = logging.getLogger("setloss.compilation")
+    logger.setLevel(logging.INFO)
+    logger.addHandler(logging.StreamHandler())
 
 
 def main() -> None:

@@ -37,7 +37,8 @@ def test_no_k_does_better_than_the_learned_one(scores, seed):
 
 
 def test_top_k_takes_k_labels_of_every_example_even_among_equals():
-    np.testing.assert_array_equal(TopKRule(2).predict(np.array([[1.0, 1.0, 1.0], [0.0, 2.0, 1.0]])).sum(axis=1), [2, 2])
+    scores = np.array([[1.0, 1.0, 1.0], [0.0, 2.0, 1.0]])
+    np.testing.assert_array_equal(TopKRule(2).predict(scores).sum(axis=1), [2, 2])
 
 
 def test_a_score_of_zero_predicts_no():
