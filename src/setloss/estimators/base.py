@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -13,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, check_random_state, validate_data
 
 from setloss.arguments import is_positive_number
-from setloss.estimators.elements import Elements, check_features, squared_norms
+from setloss.estimators.elements import Elements, check_features, squared_norms, warn_of_scales
 from setloss.losses import Loss, loss_named
 from setloss.operators.names import Operator
 from setloss.solvers import Limits, Problem, Solution, Status, solve
@@ -96,6 +97,7 @@ class LinearSetModel(ClassifierMixin, BaseEstimator):
     def _fit(self, X: Any, elements: Elements, loss: Loss) -> None:
         """Train on checked data."""
         check_features(X)
+        warn_of_scales(X, type(self).__name__)
         constant = self._constant(X, elements.row_weights(X.shape[0]))
         self._solve(elements.problem(X, constant, loss, self.operator, float(self.scale), self.C))
 
@@ -115,7 +117,8 @@ class LinearSetModel(ClassifierMixin, BaseEstimator):
 
     def _store(self, solution: Solution, constant: float) -> None:
         """The fitted attributes."""
-        self.solution_ = solution
+        # The dual variables are large; only a warm start needs them.
+        self.solution_ = solution if self.warm_start else replace(solution, arrays={})
         self.coef_ = solution.parameters[:, :-1].copy()
         self.intercept_ = constant * solution.parameters[:, -1]
         self.n_iter_ = solution.iterations
