@@ -2,6 +2,7 @@
 
 from setloss.estimators.bag_decision import BagDecisionCV
 from setloss.estimators.bags import BagClassifier
+from setloss.estimators.count_classifier import CountClassifier, CountClassifierCV
 from setloss.estimators.cross_validation import BagClassifierCV, SetClassifierCV
 from setloss.estimators.decision import SetDecisionCV
 from setloss.estimators.persistence import ModelFileError, load, save
@@ -11,6 +12,8 @@ __all__ = [
     "BagClassifier",
     "BagClassifierCV",
     "BagDecisionCV",
+    "CountClassifier",
+    "CountClassifierCV",
     "ModelFileError",
     "SetClassifier",
     "SetClassifierCV",
