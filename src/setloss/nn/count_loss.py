@@ -2,7 +2,7 @@
 
     L(s, u) = -log P(y) = log sum_k e^{u_k} e_k(e^{s_1}, ..., e^{s_p}) - sum_i y_i s_i - u_{|y|}.
 
-Scores s say which labels are positive, potentials u how many; with u = 0 this is the sum of the binary cross-entropies.
+Scores s say which labels are positive, potentials u how many; with u = 0 this is the sum of binary cross-entropies.
 It is convex in (s, u). The elementary symmetric polynomials e_k are products of factors (1 + e^{s_i} z), multiplied
 two by two in the log domain: O(p K) numbers and log2(p) steps, and autograd's gradients are the exact ones,
 P(y_i = 1) - y_i and P(|y| = k) - [|y| = k]. `setloss.decisions.CountModel` is the same model on arrays.
@@ -14,8 +14,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import pad
 
-from setloss.nn.functional import Reduction, check_choices
-from setloss.nn.reduction import reduced
+from setloss.nn.functional import check_choices
+from setloss.nn.reduction import Reduction, reduced
 
 
 def count_loss(
@@ -66,8 +66,8 @@ class CountLoss(nn.Module):
     Parameters
     ----------
     counts
-        The largest number K of positives: the K + 1 log-potentials are then parameters of this module, `potentials`, to
-        be given to the optimiser. None: they are an output of the network, given with each call.
+        The largest number K of positives: the K + 1 log-potentials are then parameters of this module, `potentials`,
+        to be given to the optimiser. None: they are an output of the network, given with each call.
     mode
         "multilabel": one set for each example.
     ignore_index, reduction
@@ -87,7 +87,7 @@ class CountLoss(nn.Module):
         super().__init__()
         if mode != "multilabel":
             raise ValueError(f"CountLoss is for label sets, mode='multilabel'; got {mode!r}")
-        if counts is not None and (not isinstance(counts, int) or counts < 0):
+        if counts is not None and counts < 0:
             raise ValueError(f"counts is the largest number of positives, or None; got {counts!r}")
         check_choices("multilabel", "image", "keep", reduction, False)
         self.ignore_index, self.reduction = ignore_index, reduction
@@ -159,7 +159,7 @@ def _log_sum(terms: Tensor) -> Tensor:
 
 def _in_one_precision(logits: Tensor, counts: Tensor) -> tuple[Tensor, Tensor]:
     """Scores and potentials (1, L) or (N, L) in float32 at least."""
-    if not isinstance(counts, Tensor) or not counts.is_floating_point():
+    if not counts.is_floating_point():
         raise TypeError("counts are log-potentials, a tensor of real numbers (K + 1,) or (N, K + 1)")
     potentials = counts if counts.ndim == 2 else counts.unsqueeze(0)
     if potentials.ndim != 2 or potentials.shape[0] not in (1, len(logits)) or potentials.shape[1] == 0:
