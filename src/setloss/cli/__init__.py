@@ -67,5 +67,5 @@ def _show_compilation() -> None:
 
 def main() -> None:
     """Entry point of the ``setloss`` command."""
-    warnings.showwarning = say_warning  # type: ignore[assignment]  # which takes the rest and ignores it
+    warnings.showwarning = say_warning
     app(prog_name="setloss")
