@@ -95,7 +95,7 @@ class CountProblem:
         if self.width > LARGEST_ROOT:
             squares = self.X.multiply(self.X) if issparse(self.X) else np.square(self.X)
             diagonal = np.append(np.ravel(squares.T @ weights), self.constant**2 * weights.sum())
-            return np.sqrt(1 + diagonal)
+            return np.asarray(np.sqrt(1 + diagonal), dtype=np.float64)
         X = np.asarray(self.X.toarray() if issparse(self.X) else self.X, dtype=np.float64)
         X = np.hstack([X, np.full((len(X), 1), self.constant)])
         return np.asarray(cholesky(np.eye(self.width) + (X * weights[:, None]).T @ X))
