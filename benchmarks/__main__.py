@@ -12,7 +12,7 @@ from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-from benchmarks import decisions, decomposition, imports, operators, partitions, solvers, torch_losses
+from benchmarks import convergence, decisions, decomposition, imports, operators, partitions, solvers, torch_losses
 
 BENCHMARKS = {
     "imports": imports,
@@ -20,6 +20,7 @@ BENCHMARKS = {
     "operators": operators,
     "decisions": decisions,
     "solvers": solvers,
+    "convergence": convergence,
     "torch": torch_losses,
     "dask": partitions,
 }
