@@ -1,6 +1,6 @@
 """scikit-learn estimators for label sets and for bags of frames, and safe files for them."""
 
-from setloss.estimators.bags import BagClassifier
+from setloss.estimators.bags import BagClassifier, UngroupedWarning
 from setloss.estimators.cross_validation import BagClassifierCV, SetClassifierCV
 from setloss.estimators.decision import SetDecisionCV
 from setloss.estimators.persistence import ModelFileError, load, save
@@ -13,6 +13,7 @@ __all__ = [
     "SetClassifier",
     "SetClassifierCV",
     "SetDecisionCV",
+    "UngroupedWarning",
     "load",
     "save",
 ]
