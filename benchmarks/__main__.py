@@ -12,13 +12,14 @@ from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-from benchmarks import cold_start, decomposition, imports, operators, partitions, solvers, torch_losses
+from benchmarks import cold_start, decisions, decomposition, imports, operators, partitions, solvers, torch_losses
 
 BENCHMARKS = {
     "imports": imports,
     "cold": cold_start,
     "decomposition": decomposition,
     "operators": operators,
+    "decisions": decisions,
     "solvers": solvers,
     "torch": torch_losses,
     "dask": partitions,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from setloss.cli.benchmark_segmentation import segmentation
 from setloss.cli.benchmark_tracks import tracks
 from setloss.cli.errors import InputError, OneSentenceGroup
 from setloss.cli.output_files import make_folder, write_text
@@ -25,6 +26,7 @@ QUICK = {"Cs": (1.0, 10.0), "folds": 3, "tol": 1e-2}
 
 benchmark = typer.Typer(cls=OneSentenceGroup, epilog=EPILOG)
 benchmark.command(epilog=EPILOG)(tracks)
+benchmark.command(epilog=EPILOG)(segmentation)
 
 
 @benchmark.callback(invoke_without_command=True)

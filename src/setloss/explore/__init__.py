@@ -14,8 +14,7 @@ from pathlib import Path
 
 import setloss
 from setloss.losses import PAPER_CURVES, CostCurve
-from setloss.setfunctions.properties import ROUNDING
-from setloss.setfunctions.set_function import RELATIVE_TOLERANCE
+from setloss.setfunctions.tolerance import RELATIVE_TOLERANCE, ROUNDING
 
 __all__ = ["mathematics", "page", "write_page"]
 

@@ -41,6 +41,7 @@ NAMED_LOSSES: dict[str, Loss] = {
     "dice": Dice(),
     "f1": Dice(),
     "jaccard": Jaccard(),
+    "iou": Jaccard(),
     "hamming": Hamming(),
     **PAPER_CURVES,
 }

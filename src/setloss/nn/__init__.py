@@ -5,7 +5,18 @@ try:
 except ImportError as error:
     raise ImportError("setloss.nn needs PyTorch; install it with: pip install 'setloss[torch]'") from error
 
+from setloss.nn.components import component_groups
 from setloss.nn.functional import set_loss
+from setloss.nn.hints import SetLossWarning
 from setloss.nn.modules import SetLoss
+from setloss.nn.pixels import ImageDecisions, decide_pixels, fit_temperature
 
-__all__ = ["SetLoss", "set_loss"]
+__all__ = [
+    "ImageDecisions",
+    "SetLoss",
+    "SetLossWarning",
+    "component_groups",
+    "decide_pixels",
+    "fit_temperature",
+    "set_loss",
+]

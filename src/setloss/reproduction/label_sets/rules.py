@@ -11,8 +11,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from setloss.decisions import decide
 from setloss.reproduction.criteria import of_top_labels
-from setloss.reproduction.label_sets.plug_in import best_expected_sets
 from setloss.typing import Array
 
 Sets = NDArray[np.bool_]
@@ -91,6 +91,4 @@ class PlugIn:
         return PlugIn(criterion)
 
     def predict(self, scores: Array) -> Sets:
-        from scipy.special import expit
-
-        return best_expected_sets(expit(scores), self.criterion)
+        return decide(scores, self.criterion).sets
