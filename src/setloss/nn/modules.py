@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from operator import attrgetter
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
@@ -25,6 +26,11 @@ CHOICES = (
 )
 
 
+def _choice(name: str) -> Any:
+    """A choice that is made once: the plan depends on it."""
+    return property(attrgetter(f"recipe.{name}"))
+
+
 class SetLoss(nn.Module):
     """B(m) of every set of decisions, plus cross-entropy: `setloss.nn.functional.set_loss`, called as ``(logits,
     target)``.
@@ -38,6 +44,8 @@ class SetLoss(nn.Module):
     """
 
     class_weight: Tensor | None
+    loss, operator, scale, margins = (_choice(name) for name in ("loss", "operator", "scale", "margins"))
+    with_cross_entropy, absent, over = (_choice(name) for name in ("with_cross_entropy", "absent", "over"))
 
     def __init__(
         self,
@@ -61,10 +69,8 @@ class SetLoss(nn.Module):
         check_choices(mode, over, absent, reduction, sync)
         recipe = recipe_of(loss, operator, scale, margins, with_cross_entropy, absent, over, mode, reduction)
         self.recipe, self.plan = recipe, make_plan(recipe.loss, recipe.operator, recipe.scale)
-        self.loss, self.operator, self.scale = recipe.loss, recipe.operator, recipe.scale
-        self.margins, self.with_cross_entropy = recipe.margins, recipe.with_cross_entropy
-        self.mode, self.over, self.classes, self.include_background = mode, recipe.over, classes, include_background
-        self.ignore_index, self.absent, self.reduction, self.sync = ignore_index, recipe.absent, reduction, sync
+        self.mode, self.classes, self.include_background = mode, classes, include_background
+        self.ignore_index, self.reduction, self.sync = ignore_index, reduction, sync
         factors = class_weight if class_weight is None else torch.as_tensor(class_weight, dtype=torch.float32)
         self.register_buffer("class_weight", factors, persistent=False)
 
