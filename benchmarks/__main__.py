@@ -12,7 +12,17 @@ from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-from benchmarks import cold_start, decisions, decomposition, imports, operators, partitions, solvers, torch_losses
+from benchmarks import (
+    cold_start,
+    convergence,
+    decisions,
+    decomposition,
+    imports,
+    operators,
+    partitions,
+    solvers,
+    torch_losses,
+)
 
 BENCHMARKS = {
     "imports": imports,
@@ -21,6 +31,7 @@ BENCHMARKS = {
     "operators": operators,
     "decisions": decisions,
     "solvers": solvers,
+    "convergence": convergence,
     "torch": torch_losses,
     "dask": partitions,
 }

@@ -10,7 +10,7 @@ import typer
 
 from setloss.cli.benchmark_segmentation import segmentation
 from setloss.cli.benchmark_tracks import tracks
-from setloss.cli.errors import InputError, OneSentenceGroup
+from setloss.cli.errors import InputError, OneSentenceGroup, PlainHelpCommand
 from setloss.cli.output_files import make_folder, write_text
 from setloss.cli.progress import INTERRUPTED, Interrupted, WorkProgress, say
 
@@ -25,8 +25,8 @@ EPILOG = (
 QUICK = {"Cs": (1.0, 10.0), "folds": 3, "tol": 1e-2}
 
 benchmark = typer.Typer(cls=OneSentenceGroup, epilog=EPILOG)
-benchmark.command(epilog=EPILOG)(tracks)
-benchmark.command(epilog=EPILOG)(segmentation)
+benchmark.command(cls=PlainHelpCommand, epilog=EPILOG)(tracks)
+benchmark.command(cls=PlainHelpCommand, epilog=EPILOG)(segmentation)
 
 
 @benchmark.callback(invoke_without_command=True)
@@ -36,7 +36,7 @@ def _benchmark(context: typer.Context) -> None:
         typer.echo(context.get_help())
 
 
-@benchmark.command(epilog=EPILOG)
+@benchmark.command(cls=PlainHelpCommand, epilog=EPILOG)
 def multilabel(
     data: Annotated[
         Path, typer.Option(help="Folder of data sets, or one: NAME-train.arff, NAME-test.arff, NAME.xml.")

@@ -13,7 +13,7 @@ from typing import Any
 
 from setloss.losses import NAMED_LOSSES
 from setloss.operators.names import OPERATOR_NAMES
-from setloss.reproduction.label_sets.rules import DecisionRule, PlugIn, Sign, Threshold, TopK
+from setloss.reproduction.label_sets.rules import DecisionRule, PlugIn, Sign, ThresholdRule, TopKRule
 from setloss.reproduction.selection import GRID, ChosenLabelSets
 from setloss.reproduction.style import STYLES, Style
 
@@ -23,8 +23,8 @@ COMPETITORS = {
     "chain": Style("classifier chain", "#555555", "*"),
 }
 RULES: dict[str, tuple[str, DecisionRule]] = {
-    "threshold": ("threshold", Threshold()),
-    "top-k": ("top k", TopK()),
+    "threshold": ("threshold", ThresholdRule()),
+    "top-k": ("top k", TopKRule()),
     "plug-in": ("plug-in", PlugIn()),
 }
 METHODS = (
