@@ -2,6 +2,7 @@
 
 import logging
 import sys
+import warnings
 from typing import Annotated
 
 import typer
@@ -10,7 +11,7 @@ import setloss
 from setloss.cli.benchmark import benchmark
 from setloss.cli.check import check
 from setloss.cli.decompose import decompose
-from setloss.cli.errors import OneSentenceGroup
+from setloss.cli.errors import OneSentenceGroup, PlainHelpCommand, say_warning
 from setloss.cli.evaluate import evaluate
 from setloss.cli.explore import explore
 from setloss.cli.predict import predict
@@ -23,18 +24,17 @@ EPILOG = "Exit codes: 0 fine, 2 bad input (one sentence on standard error says w
 
 app = typer.Typer(
     cls=OneSentenceGroup,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog=EPILOG,
 )
-app.command(epilog=EPILOG)(decompose)
-app.command(epilog=EPILOG)(check)
-app.command(epilog=EPILOG)(explore)
-app.command(epilog=TRAIN_EPILOG)(train)
-app.command(epilog=EPILOG)(predict)
-app.command(epilog=EPILOG)(evaluate)
-app.command(epilog=REPRODUCE_EPILOG)(reproduce)
+app.command(cls=PlainHelpCommand, epilog=EPILOG)(decompose)
+app.command(cls=PlainHelpCommand, epilog=EPILOG)(check)
+app.command(cls=PlainHelpCommand, epilog=EPILOG)(explore)
+app.command(cls=PlainHelpCommand, epilog=TRAIN_EPILOG)(train)
+app.command(cls=PlainHelpCommand, epilog=EPILOG)(predict)
+app.command(cls=PlainHelpCommand, epilog=EPILOG)(evaluate)
+app.command(cls=PlainHelpCommand, epilog=REPRODUCE_EPILOG)(reproduce)
 app.add_typer(benchmark, name="benchmark")
 
 
@@ -67,4 +67,5 @@ def _show_compilation() -> None:
 
 def main() -> None:
     """Entry point of the ``setloss`` command."""
+    warnings.showwarning = say_warning
     app(prog_name="setloss")

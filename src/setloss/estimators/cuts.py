@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from setloss.bags import Bags
 from setloss.estimators.calibration import HeldOut
 from setloss.losses import CountLoss, Loss
 from setloss.typing import Array
@@ -91,8 +90,3 @@ def _of_bags(data: HeldOut, loss: CountLoss) -> tuple[Array, Array]:
         table[place] = array
     scores, truth, known = padded
     return losses_of_prefixes(HeldOut(scores, truth, known, data.weights, data.folds), loss)
-
-
-def whole_bags(groups: Any, size: int) -> Bags:
-    """The bags that `groups` names; every element its own bag without groups."""
-    return Bags.from_offsets(np.arange(size + 1)) if groups is None else Bags.from_groups(groups)

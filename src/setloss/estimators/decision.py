@@ -9,17 +9,16 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.model_selection import KFold, check_cv
 from sklearn.utils import indexable
-from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import _check_sample_weight, check_array, check_consistent_length
 
 from setloss.decisions import expected_losses_of
-from setloss.estimators.base import two_classes
 from setloss.estimators.calibration import HeldOut
 from setloss.estimators.cuts import count_loss, threshold_of_column
 from setloss.estimators.decision_cv import DecisionCV, Split
 from setloss.estimators.decision_rules import LABEL_RULES, RuleLearner, check_rule
 from setloss.estimators.label_scores import log_odds
 from setloss.estimators.potentials import LabelPotentials
+from setloss.estimators.targets import Targets
 from setloss.losses import Loss
 from setloss.typing import Array
 
@@ -89,7 +88,8 @@ class SetDecisionCV(DecisionCV):
         loss = count_loss(self._loss())
         if self.average not in AVERAGES:
             raise ValueError(f"average is one of {', '.join(AVERAGES)}; got {self.average!r}")
-        X, Y, truth, known = self._checked(X, y)
+        X, targets = self._checked(X, y)
+        Y, known = targets.labels, targets.known
         weights = _weights(sample_weight, known)
         estimator = self._estimator(X)
         to_fit, to_split = self._routed(sample_weight, params)
@@ -97,7 +97,7 @@ class SetDecisionCV(DecisionCV):
         scores = self._fit_scores(estimator, X, Y, splits, to_fit)
         folds = _numbered(splits, len(Y))
         used = (folds >= 0) & known.any(axis=1) & (weights > 0)
-        data = HeldOut(scores, truth, known, weights, folds).part(used)
+        data = HeldOut(scores, targets.truth, known, weights, folds).part(used)
         self.learner_ = RuleLearner(data, LabelPotentials.seen(data.truth.sum(axis=1), Y.shape[1]))
         self._learn(loss)
         return self
@@ -117,33 +117,14 @@ class SetDecisionCV(DecisionCV):
     def _estimator(self, X: Any = None) -> Any:
         return self.estimator if self.estimator is not None else default_estimator(X)
 
-    def _checked(self, X: Any, y: Any) -> tuple[Any, NDArray[Any], NDArray[np.bool_], NDArray[np.bool_]]:
-        """X as it is, and labels (n, p): as the estimator sees them, which are positive, which are known."""
-        if y is None:
-            raise ValueError("This SetDecisionCV estimator requires y to be passed, but the target y is None.")
+    def _checked(self, X: Any, y: Any) -> tuple[Any, Targets]:
+        """X as it is, and the labels."""
         if not issparse(X) and not hasattr(X, "iloc"):
             X = check_array(X, accept_sparse=True, dtype=None, ensure_all_finite=False, allow_nd=True)
-        X, y = indexable(X, y)
-        array = y.toarray() if issparse(y) else np.asarray(y)
-        check_consistent_length(X, array)
-        self._flat = array.ndim == 1
-        if self._flat or (array.shape[1:] == (1,) and array.dtype.kind != "f"):
-            column = check_array(array, ensure_2d=False, dtype=None, input_name="y").ravel()
-            if type_of_target(column).startswith("continuous"):
-                raise ValueError(f"Unknown label type: {type_of_target(column)}; labels are two classes")
-            self.classes_, positive = two_classes(column)
-            truth = positive[:, None]
-            return X, truth.astype(np.int8), truth, np.ones_like(truth)
-        array = check_array(array, dtype="numeric", ensure_all_finite="allow-nan", input_name="y")
-        known = ~np.isnan(array.astype(np.float64))
-        if not np.all(np.isin(array[known], (0, 1))):
-            strange = array[known][~np.isin(array[known], (0, 1))][0]
-            raise ValueError(
-                f"Unknown label type: y must hold 0 and 1 (NaN where a label is missing); it contains {strange}"
-            )
-        self.classes_ = np.array([0, 1])
-        labels = array.astype(np.int8) if known.all() else array.astype(np.float64)
-        return X, labels, known & (array == 1), known
+        targets = Targets.of(y, type(self).__name__)
+        check_consistent_length(X, targets.truth)
+        self.classes_, self._flat = targets.classes, targets.flat
+        return indexable(X)[0], targets
 
     def _splits(self, X: Any, Y: NDArray[Any], to_split: dict[str, Any]) -> list[Split]:
         cv = self.cv

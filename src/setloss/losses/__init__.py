@@ -16,9 +16,10 @@ from typing import Any
 
 from setloss.losses.base import CountLoss, Loss
 from setloss.losses.counts_of_errors import Dice, FBeta, Hamming, Jaccard, Tversky, TverskyFamily
-from setloss.losses.curves import PAPER_CURVES, CostCurve, checked_knots
+from setloss.losses.curves import PAPER_CURVES, CostCurve
 from setloss.losses.custom import CallableLoss, FixedSetLoss, from_counts, from_set_function
 from setloss.losses.metrics import MetricLoss, from_metric, remembered
+from setloss.setfunctions.knots import checked_knots
 
 __all__ = [
     "NAMED_LOSSES",
@@ -47,6 +48,7 @@ NAMED_LOSSES: dict[str, Loss] = {
     "dice": Dice(),
     "f1": Dice(),
     "jaccard": Jaccard(),
+    "iou": Jaccard(),
     "hamming": Hamming(),
     **PAPER_CURVES,
 }
