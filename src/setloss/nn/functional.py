@@ -59,8 +59,9 @@ def set_loss(  # noqa: PLR0913 (the choices of `SetLoss` and the tensors of a ca
     logits, target
         Binary: ``(N, ...)`` or ``(N, 1, ...)``, targets 0 and 1 or bool of that shape. Multilabel: both ``(N, C,
         ...)``. Multiclass: ``(N, C, ...)`` and class ids ``(N, ...)`` or one-hot ``(N, C, ...)``, a set per class.
-        L of Jaccard takes labels between 0 and 1 as well. Logits are scores before any sigmoid or softmax; a set with
-        a logit that is infinite or not a number has the value NaN.
+        L of Jaccard takes labels between 0 and 1 as well. Logits are scores before any sigmoid or softmax. With
+        margins of logits, a set with a logit that is infinite or not a number has the value NaN; a sigmoid takes
+        infinite logits as certain.
     loss
         A name ("jaccard", "dice", "hamming", "curve1", ...) or any loss of `setloss.losses`, your own included.
     operator, scale
