@@ -28,14 +28,12 @@ class ModelColumns:
 
     @classmethod
     def of(cls, model: Any) -> ModelColumns:
-        from setloss.estimators import SetClassifier
-
         features, labels = (vars(model).get(name) for name in ("feature_names_in_", "label_names_"))
         return cls(
             None if features is None else tuple(map(str, features)),
             None if labels is None else tuple(map(str, labels)),
             *vars(model).get("target_columns_", (None, None)),
-            isinstance(model, SetClassifier),
+            is_of_label_sets(model),
         )
 
     @property
@@ -61,6 +59,13 @@ class ModelColumns:
             looks = f"{path} looks like tracks, and the" if {group, label} <= set(columns) else "the"
             lacks = f", and {path} does not have its labels {_some(self.labels)}" if self.labels else ""
             raise InputError(f"{looks} model was trained on label sets{lacks}; name the label columns with --labels")
+
+
+def is_of_label_sets(model: Any) -> bool:
+    """Whether a model predicts label sets, and not the frames of tracks."""
+    from setloss.estimators import CountClassifier, SetClassifier
+
+    return isinstance(model, SetClassifier | CountClassifier)
 
 
 def note_columns(model: Any, examples: Any, group: str | None, label: str | None) -> None:
