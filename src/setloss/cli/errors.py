@@ -75,7 +75,7 @@ def _flags_without_type(parameters: Any) -> Any:
     return parameters
 
 
-def say_warning(message: Warning | str, *_: Any) -> None:
+def say_warning(message: Warning | str, *_: Any, **__: Any) -> None:
     """Warnings of the library on standard error: the sentence alone, without file and line."""
     typer.echo(f"setloss: {' '.join(str(message).split())}", err=True)
 

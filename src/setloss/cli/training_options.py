@@ -18,6 +18,7 @@ from setloss.cli.set_function_options import (
     curve_through,
     weighted_loss,
 )
+from setloss.defaults import LINEAR_MODELS
 
 
 @dataclass(frozen=True)
@@ -62,12 +63,14 @@ class TrainingOptions:
         typer.Option(
             help="counts: learn which labels and how many together, and decide for the set; or the name of an "
             "operator, as --operator.",
-            show_default="slack",
+            show_default=LINEAR_MODELS.operator,
         ),
     ] = None
     operator: Annotated[
         str | None,
-        typer.Option(help="Surrogate: slack, margin, bd, bd-monotone, lovasz or hinge.", show_default="slack"),
+        typer.Option(
+            help="Surrogate: slack, margin, bd, bd-monotone, lovasz or hinge.", show_default=LINEAR_MODELS.operator
+        ),
     ] = None
     C: Annotated[
         float | None, typer.Option("--C", help="Weight of the risk against the regulariser.", show_default="1")
@@ -84,7 +87,9 @@ class TrainingOptions:
     operators: Annotated[
         str | None, typer.Option(help="With --cv: the operators to try, as bd,slack,hinge.", metavar="NAME,...")
     ] = None
-    scale: Annotated[float, typer.Option(help="The scale c of rescaled parts; the paper has 2.")] = 1.0
+    scale: Annotated[float, typer.Option(help="The scale c of rescaled parts; the paper has 2.")] = (
+        LINEAR_MODELS.scale
+    )
     tol: Annotated[float, typer.Option(help="Relative duality gap to reach.")] = 1e-3
     max_iter: Annotated[int, typer.Option(help="Most iterations (of each fit).")] = 1000
     max_time: Annotated[float | None, typer.Option(help="Most seconds (of each fit).")] = None
@@ -147,7 +152,7 @@ class TrainingOptions:
 
     def operator_list(self) -> list[str]:
         """The operators to choose from; usually one."""
-        named = self.operators or self.operator or ("" if self.counts else self.method) or "slack"
+        named = self.operators or self.operator or ("" if self.counts else self.method) or LINEAR_MODELS.operator
         return [name.strip() for name in named.split(",")]
 
     def path(self) -> list[float]:

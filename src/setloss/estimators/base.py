@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, check_random_state, validate_data
 
 from setloss.arguments import is_positive_number
+from setloss.defaults import LINEAR_MODELS
 from setloss.estimators.elements import Elements, check_features, squared_norms
 from setloss.losses import Loss, loss_named
 from setloss.operators.names import Operator
@@ -25,10 +26,10 @@ class LinearSetModel(ClassifierMixin, BaseEstimator):
 
     def __init__(
         self,
-        loss: str | Loss = "dice",
-        operator: str | Operator = "slack",
+        loss: str | Loss = LINEAR_MODELS.loss,
+        operator: str | Operator = LINEAR_MODELS.operator,
         *,
-        scale: float = 1.0,
+        scale: float = LINEAR_MODELS.scale,
         C: float = 1.0,
         tol: float = 1e-3,
         max_iter: int = 1000,

@@ -17,10 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cholesky, solve_triangular
 from scipy.optimize import minimize
+from scipy.sparse import issparse
 
 from setloss.decisions import CountModel
 from setloss.estimators.potentials import LabelPotentials
 from setloss.typing import Array
+
+LARGEST_ROOT = 500
+"""Up to so many features the steps of L-BFGS are made easier by the full curvature, beyond by its diagonal."""
 
 COUNT_WIDTH = 1.5
 """Width of the prior of the potentials; see `setloss.estimators.calibration`."""
@@ -85,6 +89,24 @@ class CountProblem:
         self.last = Step(objective, 0.5 * float(gradient @ gradient))
         return objective, gradient
 
+    def root_of_curvature(self, spread: float) -> Array:
+        """An upper triangular R with R^T R = I + spread X^T diag(weights) X, or the root of its diagonal."""
+        weights = spread * self.weights
+        if self.width > LARGEST_ROOT:
+            squares = self.X.multiply(self.X) if issparse(self.X) else np.square(self.X)
+            diagonal = np.append(np.ravel(squares.T @ weights), self.constant**2 * weights.sum())
+            return np.asarray(np.sqrt(1 + diagonal), dtype=np.float64)
+        X = np.asarray(self.X.toarray() if issparse(self.X) else self.X, dtype=np.float64)
+        X = np.hstack([X, np.full((len(X), 1), self.constant)])
+        return np.asarray(cholesky(np.eye(self.width) + (X * weights[:, None]).T @ X))
+
+    def root_of_counts(self) -> Array:
+        """An upper triangular R with R^T R the curvature in constant potentials, counts being as frequent as seen."""
+        counts = np.bincount((self.truth & self.known).sum(axis=1), self.weights, minlength=len(self.root))
+        seen = counts / counts.sum()
+        curvature = np.diag(counts) - np.outer(counts, seen)
+        return np.asarray(cholesky(np.eye(len(seen)) + self.root.T @ curvature @ self.root))
+
     def _times(self, W: Array) -> Array:
         """(n, rows of W) inner products."""
         return np.asarray(self.X @ W[:, :-1].T + self.constant * W[:, -1], dtype=np.float64)
@@ -93,6 +115,48 @@ class CountProblem:
         """(columns of G, d + 1): the sum over examples of g_i x_i."""
         features = np.asarray((self.X.T @ G).T, dtype=np.float64)
         return np.hstack([features, self.constant * G.sum(axis=0)[:, None]])
+
+
+class Whitened:
+    """The problem in coordinates in which its curvature at 0 is near the identity, so that L-BFGS needs few steps.
+
+    The curvature is bounded as if labels were independent with their mean chance: the same matrix for all labels,
+    ``I + v X^T X``; beyond `LARGEST_ROOT` features only its diagonal.
+    """
+
+    def __init__(self, problem: CountProblem) -> None:
+        self.problem = problem
+        shares = np.average(problem.truth, axis=0, weights=problem.weights[:, None] * problem.known + 1e-12)
+        spread = float(np.mean(shares * (1 - shares)))
+        self.root = problem.root_of_curvature(spread)
+        self.counts_root = problem.root_of_counts()
+
+    def original(self, flat: Array) -> Array:
+        """The parameters of the problem."""
+        return self._each(flat, lambda root, W: _solved(root, W, transposed=False))
+
+    def whitened(self, flat: Array) -> Array:
+        """The reverse of `original`."""
+        return self._each(flat, _multiplied)
+
+    def __call__(self, flat: Array) -> tuple[float, Array]:
+        value, gradient = self.problem(self.original(flat))
+        return value, self._each(gradient, lambda root, G: _solved(root, G, transposed=True))
+
+    def _each(self, flat: Array, change: Callable[[Array, Array], Array]) -> Array:
+        W, T = self.problem.unpacked(flat)
+        changed = change(self.root, T.T).T if self.problem.linear else change(self.counts_root, T)
+        return np.concatenate([change(self.root, W.T).T.ravel(), changed.ravel()])
+
+
+def _solved(root: Array, right: Array, *, transposed: bool) -> Array:
+    if root.ndim == 1:
+        return right / root[:, None]
+    return np.asarray(solve_triangular(root, right, trans="T" if transposed else "N"))
+
+
+def _multiplied(root: Array, right: Array) -> Array:
+    return right * root[:, None] if root.ndim == 1 else root @ right
 
 
 def minimise(
@@ -109,6 +173,10 @@ def minimise(
             raise StopIteration
 
     options = {"maxiter": max_iter, "maxfun": 10 * max_iter, "ftol": 0.0, "gtol": 0.0, "maxcor": 20}
-    found = minimize(problem, start, jac=True, method="L-BFGS-B", callback=after_iteration, options=options)
-    problem(found.x)
-    return found.x, problem.last, iterations
+    easier = Whitened(problem)
+    found = minimize(
+        easier, easier.whitened(start), jac=True, method="L-BFGS-B", callback=after_iteration, options=options
+    )
+    parameters = easier.original(found.x)
+    problem(parameters)
+    return parameters, problem.last, iterations

@@ -13,6 +13,8 @@ SAMPLE = 256
 FEWEST = 16
 """Fewer logits than this may lie in [0, 1] by chance."""
 
+COMPARABLE = (torch.float64, torch.float32, torch.float16, torch.bfloat16)
+
 MOST_CHANNELS = 32
 
 
@@ -45,7 +47,7 @@ def _looks_like_channels(shape: torch.Size) -> bool:
 
 @torch.no_grad()
 def _look_like_probabilities(logits: Tensor) -> bool:
-    if logits.numel() < FEWEST:
+    if logits.numel() < FEWEST or logits.dtype not in COMPARABLE:
         return False
     first = logits
     while first.ndim > 1:

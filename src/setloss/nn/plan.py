@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import cache, partial
 from itertools import count
 from threading import Lock
+from typing import Any
 from weakref import WeakValueDictionary
 
 import torch
@@ -32,6 +33,10 @@ class Plan:
     scale: Scale
     closed: ClosedForm | None
     number: int = field(default_factory=partial(next, _numbers))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy, here or in another process, is a plan of its own."""
+        return make_plan, (self.loss, self.operator, self.scale)
 
 
 _living: WeakValueDictionary[int, Plan] = WeakValueDictionary()

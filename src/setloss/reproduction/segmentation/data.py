@@ -25,7 +25,7 @@ class ImageError(ValueError):
 
 
 @dataclass(frozen=True)
-class Part:
+class ImagePart:
     """Images ``(n, channels, height, width)`` of mean 0 and variance 1, and the class of every pixel."""
 
     images: Images
@@ -41,9 +41,9 @@ class ImageProblem:
 
     name: str
     classes: int
-    train: Part
-    validation: Part
-    test: Part
+    train: ImagePart
+    validation: ImagePart
+    test: ImagePart
     crop: int | None = None
 
 
@@ -126,7 +126,7 @@ def _from_parts(name: str, arrays: Any, size: int) -> ImageProblem:
         images, labels = _channels_first(arrays[f"{part}_images"]), arrays[f"{part}_labels"].astype(np.int64)
         factor = -(-max(labels.shape[1:]) // size)
         images, labels = _shrunk(images, factor), labels[:, ::factor, ::factor]
-        parts.append(Part(standard(images), np.where(labels == classes, NO_LABEL, labels)))
+        parts.append(ImagePart(standard(images), np.where(labels == classes, NO_LABEL, labels)))
     train, validation, test = parts
     return ImageProblem(name, classes, train, validation, test)
 
@@ -169,7 +169,7 @@ def _split(name: str, images: Images, labels: Labels, groups: Sequence[str], cro
     first = round(0.6 * len(names))
     second = max(round(0.75 * len(names)), first + 1)
     chosen = [np.isin(place, part) for part in (order[:first], order[first:second], order[second:])]
-    train, validation, test = (Part(images[part], labels[part]) for part in chosen)
+    train, validation, test = (ImagePart(images[part], labels[part]) for part in chosen)
     return ImageProblem(name, 1, train, validation, test, crop)
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.utils import clip_grad_norm_
 
-from setloss.reproduction.segmentation.data import ImageProblem, Part
+from setloss.reproduction.segmentation.data import ImagePart, ImageProblem
 from setloss.reproduction.segmentation.methods import criterion
 from setloss.reproduction.segmentation.network import UNet
 
@@ -120,7 +120,7 @@ def _cropped(
 
 
 @torch.no_grad()
-def predict(net: UNet, part: Part) -> NDArray[np.float32]:
+def predict(net: UNet, part: ImagePart) -> NDArray[np.float32]:
     """The scores of all pixels of all images, ``(n, classes, height, width)``."""
     scores: NDArray[np.float32] = torch.cat(
         [net(one) for one in torch.split(torch.as_tensor(part.images), 8)]
