@@ -213,7 +213,7 @@ class DaskBagClassifier(DaskModel, local.BagClassifier):
         losses, _ = self._evaluate(partitions_of(self._own_columns(X, y, groups), y, groups))
         return losses
 
-    def score(self, X: Any, y: Any, groups: Any = None) -> float:
+    def score(self, X: Any, y: Any, groups: Any = None) -> float:  # type: ignore[override]
         """1 - the mean loss over the bags."""
         return 1.0 - float(np.mean(self.losses(X, y, groups)))
 

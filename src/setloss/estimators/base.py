@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -14,8 +15,9 @@ from sklearn.utils.validation import check_is_fitted, check_random_state, valida
 
 from setloss.arguments import is_positive_number
 from setloss.defaults import LINEAR_MODELS
-from setloss.estimators.elements import Elements, check_features, squared_norms
-from setloss.losses import Loss, loss_named
+from setloss.estimators.elements import Elements, check_features, squared_norms, warn_of_scales
+from setloss.estimators.progress import report, report_end
+from setloss.losses import Loss, as_loss
 from setloss.operators.names import Operator
 from setloss.solvers import Limits, Problem, Solution, Status, solve
 from setloss.typing import Array
@@ -64,11 +66,7 @@ class LinearSetModel(ClassifierMixin, BaseEstimator):
     # ---------------------------------------------------------------- fitting
 
     def _loss(self) -> Loss:
-        if isinstance(self.loss, Loss):
-            return self.loss
-        if isinstance(self.loss, str):
-            return loss_named(self.loss)
-        raise TypeError(f"loss is a name or a Loss such as Dice(); got {type(self.loss).__name__}")
+        return as_loss(self.loss)
 
     def _check_parameters(self) -> None:
         if not (np.isfinite(self.C) and self.C > 0):
@@ -88,21 +86,22 @@ class LinearSetModel(ClassifierMixin, BaseEstimator):
         return float(np.sqrt(np.average(squared_norms(X), weights=weights))) or 1.0
 
     def _limits(self) -> Limits:
-        from setloss.estimators.progress import report_to_log
-
-        callbacks = [*self.callbacks, *([report_to_log] if self.verbose else [])]
+        callbacks = [*self.callbacks, *([report] if self.verbose else [])]
         limits = (self.tol, self.max_iter, self.max_time, tuple(callbacks))
         return Limits(*limits, self.checkpoint, self.checkpoint_seconds)
 
     def _fit(self, X: Any, elements: Elements, loss: Loss) -> None:
         """Train on checked data."""
         check_features(X)
+        warn_of_scales(X, type(self).__name__)
         constant = self._constant(X, elements.row_weights(X.shape[0]))
         self._solve(elements.problem(X, constant, loss, self.operator, float(self.scale), self.C))
 
     def _solve(self, problem: Problem) -> None:
         """Run the solver and store what it found."""
         solution = solve(problem, self.solver, self._limits(), self._warm(), self._seed())
+        if self.verbose:
+            report_end(solution)
         self._store(solution, problem.design.constant)
         self._warn(solution)
 
@@ -112,11 +111,14 @@ class LinearSetModel(ClassifierMixin, BaseEstimator):
     def _seed(self) -> int:
         if isinstance(self.random_state, np.random.RandomState):
             return int(self.random_state.randint(2**31))
+        if isinstance(self.random_state, np.random.Generator):
+            return int(self.random_state.integers(2**31))
         return int(check_random_state(self.random_state or 0).randint(2**31))
 
     def _store(self, solution: Solution, constant: float) -> None:
         """The fitted attributes."""
-        self.solution_ = solution
+        # The dual variables are large; only a warm start needs them.
+        self.solution_ = solution if self.warm_start else replace(solution, arrays={})
         self.coef_ = solution.parameters[:, :-1].copy()
         self.intercept_ = constant * solution.parameters[:, -1]
         self.n_iter_ = solution.iterations
