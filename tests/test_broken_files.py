@@ -116,6 +116,8 @@ def model(tmp_path):
 @pytest.mark.parametrize("command", ["train", "predict", "evaluate"])
 def test_commands_refuse_broken_data(tmp_path, monkeypatch, model, case, command):
     needed(case)
+    if command == "predict" and "has neither Y nor y" in case.says:
+        return  # labels are not needed
     monkeypatch.chdir(tmp_path)
     data = case.put(Path()) if case.reader != "XML" else case.put(Path()).with_suffix(".arff")
     arguments = [data, *given(case), "--model", "new.skops"] if command == "train" else [model, data, *given(case)]

@@ -119,13 +119,16 @@ def test_one_estimator_predicts_in_many_threads():
 
 
 PACKAGE = Path(setloss.__file__).parent
-DENOMINATOR = """
-from setloss.plans.kernels import _denominator
-print(_denominator(1.0, 2.0, 3.0, 0.5, 0.5))
+SORTING = """
+import numpy as np
+from setloss.plans.sorting import sort_elements
+order = np.arange(3)
+sort_elements(np.array([0.5, -1.0, 0.0]), order, np.empty(3, dtype=int), None)
+print(order.tolist())
 """
 
 
-def printed_by_a_child(script=DENOMINATOR, **environment):
+def printed_by_a_child(script=SORTING, **environment):
     """What a fresh process prints; it compiles one small kernel anew where it finds no cache."""
     done = subprocess.run(
         [sys.executable, "-c", script], env=ENVIRONMENT | environment, capture_output=True, text=True, check=False
@@ -149,22 +152,22 @@ def package(tmp_path):
 def test_kernels_work_where_nothing_can_be_cached(package):
     nowhere = str(package / "setloss" / "__pycache__")
     places = {"NUMBA_CACHE_DIR": nowhere, "HOME": nowhere, "XDG_CACHE_HOME": nowhere, "PYTHONPATH": str(package)}
-    script = f"import setloss; assert setloss.__file__.startswith({str(package)!r}), setloss.__file__{DENOMINATOR}"
-    assert printed_by_a_child(script, **places, PYTHONDONTWRITEBYTECODE="1") == "3.5"
+    script = f"import setloss; assert setloss.__file__.startswith({str(package)!r}), setloss.__file__{SORTING}"
+    assert printed_by_a_child(script, **places, PYTHONDONTWRITEBYTECODE="1") == "[1, 2, 0]"
 
 
 def test_kernels_work_where_the_cache_cannot_be_written(tmp_path):
     limit = "import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))"
-    assert printed_by_a_child(limit + DENOMINATOR, NUMBA_CACHE_DIR=str(tmp_path)) == "3.5"
+    assert printed_by_a_child(limit + SORTING, NUMBA_CACHE_DIR=str(tmp_path)) == "[1, 2, 0]"
     assert not list(tmp_path.rglob("*.nbc"))
 
 
 def test_a_cache_shared_by_processes_that_start_together(tmp_path):
     with ThreadPoolExecutor(2) as pool:
         found = list(pool.map(lambda _: printed_by_a_child(NUMBA_CACHE_DIR=str(tmp_path)), range(2)))
-    assert found == ["3.5"] * 2
+    assert found == ["[1, 2, 0]"] * 2
     assert list(tmp_path.rglob("*.nbc"))
-    assert printed_by_a_child(NUMBA_CACHE_DIR=str(tmp_path)) == "3.5"
+    assert printed_by_a_child(NUMBA_CACHE_DIR=str(tmp_path)) == "[1, 2, 0]"
 
 
 # ---------------------------------------------------------------- checkpoints on a full disk, and under Ctrl-C

@@ -16,9 +16,13 @@ from numba import njit
 _log = logging.getLogger(__name__)
 
 
-def kernel(**options: Any) -> Callable[[Callable[..., Any]], Any]:
-    """``numba.njit`` without the GIL and with NumPy's division, cached on disk if there is a place for it."""
-    fixed: dict[str, Any] = {"error_model": "numpy", "nogil": True, **options}
+def kernel(*, inner: bool = False, **options: Any) -> Callable[[Callable[..., Any]], Any]:
+    """``numba.njit`` without the GIL and with NumPy's division, cached on disk if there is a place for it.
+
+    An `inner` kernel is called by other kernels only; it compiles faster, since it gets no entry from Python.
+    """
+    closed = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True} if inner else {}
+    fixed: dict[str, Any] = {"error_model": "numpy", "nogil": True, **closed, **options}
 
     def compiled(function: Callable[..., Any]) -> Any:
         try:

@@ -479,9 +479,10 @@ def test_features_that_are_not_the_models(folder, command):
     sentence = complaint(command, "m.skops", "wide.npz")
     assert "wide.npz has 5 features and the model m.skops was trained on 4" in sentence
     train("tracks.csv")
-    Path("swapped.csv").write_text("b,a,group,label\n1,2,0,1\n")
-    sentence = complaint(command, "m.skops", "swapped.csv")
-    assert "feature 1 of swapped.csv is 'b' and the model m.skops was trained with 'a' there" in sentence
+    Path("strange.csv").write_text("b,c,group,label\n1,2,0,1\n")
+    sentence = complaint(command, "m.skops", "strange.csv")
+    assert "strange.csv lacks" in sentence
+    assert "that the model was trained on: 'a'" in sentence
     run(command, "m.skops", "tracks.npz")
 
 
@@ -494,7 +495,8 @@ def test_labels_that_are_not_the_models(folder):
     np.savez("frames.npz", X=np.zeros((2, 4)), y=[0, 1], groups=[5, 5])
     for command in ("evaluate", "predict"):
         sentence = complaint(command, "m.skops", "frames.npz")
-        assert "frames.npz holds tracks and the model m.skops was trained on label sets" in sentence
+        assert "frames.npz holds tracks and the model" in sentence
+        assert "was trained on label sets" in sentence
     np.savez("unknown.npz", X=np.zeros((2, 4)), Y=np.full((2, 3), np.nan))
     assert "unknown.npz has no known label to compare with" in complaint("evaluate", "m.skops", "unknown.npz")
 

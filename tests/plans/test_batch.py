@@ -1,7 +1,7 @@
-"""Batched kernels against the reference operators, bag by bag, and against enumeration.
+"""The numba interpreter against the reference operators, bag by bag, and against enumeration.
 
-All tests that compile kernels live in this file, in one xdist group, so that `pytest --dist loadgroup` compiles
-them in one worker only.
+Tests that compile kernels are in the xdist group "kernels", so that `pytest --dist loadgroup` compiles them in one
+worker only.
 """
 
 from dataclasses import dataclass
@@ -17,8 +17,9 @@ from setloss.bags import Bags
 from setloss.losses import PAPER_CURVES
 from setloss.operators import LovaszHinge, SlackRescaling, operator_named
 from setloss.operators.names import OPERATOR_NAMES
-from setloss.plans.batch import BatchSurrogate, batch_surrogate, surrogate_on_counts
-from setloss.plans.lowering import lower
+from setloss.plans.batch import BatchSurrogate, batch_surrogate
+from setloss.plans.lowering import NoPlanError, lower
+from setloss.plans.making import surrogate_on_counts
 
 pytestmark = pytest.mark.xdist_group("kernels")
 
@@ -271,26 +272,26 @@ def test_there_is_no_worst_set_where_nothing_is_lost():
     np.testing.assert_array_equal(cuts.slopes, 0)
 
 
-# ---------------------------------------------------------------- one spec per kind of bag
+# ---------------------------------------------------------------- one plan per kind of bag
 
 
 @pytest.mark.parametrize("name", ["Dice", "curve1"])
-def test_bags_of_equal_counts_share_one_spec(name):
+def test_bags_of_equal_counts_share_one_plan(name):
     _, data, batch = prepared(name, "bd")
     by_size_only = name == "curve1"
     kinds = {(0 if by_size_only else int(truth.sum()), len(truth)) for truth, _, _ in data.bags()}
     assert len(kinds) < len(SIZES)
-    assert len(batch.table.specs) == len(kinds)
+    assert len(batch.plans) == len(kinds)
     for i, (truth, _, _) in enumerate(data.bags()):
         for j, (other, _, _) in enumerate(data.bags()):
             same = len(truth) == len(other) and (by_size_only or truth.sum() == other.sum())
             assert (batch.which[i] == batch.which[j]) == same
 
 
-def test_a_thousand_equal_bags_have_one_spec():
+def test_a_thousand_equal_bags_have_one_plan():
     truth = np.tile([True, False, True], 1000)
     batch = batch_surrogate(Dice(), truth, np.arange(0, 3001, 3))
-    assert len(batch.table.specs) == 1
+    assert len(batch.plans) == 1
     cuts = batch.cuts(np.tile([0.5, -0.25, 2.0], 1000))
     assert len(np.unique(cuts.values)) == 1
 
@@ -460,9 +461,9 @@ def test_a_fixed_loss_is_for_bags_of_its_own_size():
         batch_surrogate(FIXED_LOSSES["general"], [1, 0], [0, 2])
 
 
-def test_only_one_hinge_and_one_exact_rescaling_can_be_lowered():
+def test_a_plan_holds_one_hinge_and_one_exact_rescaling():
     function = Jaccard().on_counts(2, 1)
-    with pytest.raises(TypeError, match="at most one Lovász hinge and one rescaling"):
+    with pytest.raises(NoPlanError, match="at most one Lovász hinge and one rescaling"):
         lower([LovaszHinge(function) + LovaszHinge(function)])
-    with pytest.raises(TypeError, match="a batch is exact; it does not take search='greedy'"):
-        lower([SlackRescaling(function, search="greedy")])
+    with pytest.raises(NoPlanError, match="is exact; it does not take search='greedy'"):
+        lower([LovaszHinge(function) + SlackRescaling(function, search="greedy")])

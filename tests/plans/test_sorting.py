@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from setloss.plans.sorting import LARGE, SMALL, sort_elements
+from setloss.plans.sorting import LARGE, SMALL, TALLIES, sort_elements
 
 pytestmark = pytest.mark.xdist_group("kernels")
 
@@ -19,7 +19,7 @@ def ordered(margins, elements=None):
     """What `sort_elements` makes of the elements, all by default."""
     order = np.arange(len(margins)) if elements is None else elements.copy()
     before = margins.copy()
-    sort_elements(margins, order, np.full(len(order), -1))
+    sort_elements(margins, order, np.full(len(order), -1), np.full(TALLIES, -1))
     np.testing.assert_array_equal(margins.view(np.uint8), before.view(np.uint8))
     return order
 

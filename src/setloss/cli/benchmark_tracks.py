@@ -20,7 +20,7 @@ def tracks(
         Path | None,
         typer.Option(
             help="Folder with japanese_vowels/ and spoken_arabic_digits/.",
-            show_default="SETLOSS_DATA, or ../shared/data",
+            show_default="SETLOSS_DATA",
         ),
     ] = None,
     out: Annotated[Path, typer.Option(help="Folder to write to; it is made if it is not there.")] = Path("results"),
@@ -64,7 +64,7 @@ def tracks(
 
 
 def _data_folder(given: Path | None) -> Path:
-    from setloss.reproduction.tracks.data import data_folder
+    from setloss.reproduction.data_folder import data_folder
 
     folder = data_folder(given)
     if folder is None:

@@ -1,20 +1,28 @@
-"""The data file of a command, and its number and names of features against those of a model."""
+"""The data file of a command and how to read it: to train on, to evaluate a model on, or to predict on."""
 
 import re
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from setloss.cli.errors import InputError
+from setloss.cli.model_columns import ModelColumns, check_feature_count, say_what_differs, with_features_of
+from setloss.cli.model_files import check_kind
 from setloss.files import not_a_file
 
 if TYPE_CHECKING:
-    from setloss.datasets import LabelSets, Tracks
+    from setloss.datasets import Features, LabelSets, Tracks
 
 SVMLIGHT = (".svm", ".svmlight", ".libsvm", ".txt")
-TABLES = (".csv", ".parquet")
+TABLES = (".csv", ".tsv", ".parquet")
+STANDARD_INPUT = "-"
 PANEL = "Reading DATA"
 
 
@@ -26,8 +34,8 @@ class DataOptions:
         Path,
         typer.Argument(
             metavar="DATA",
-            help="Label sets or tracks: .svm (.svmlight, .libsvm, .txt), .arff, .npz, .csv or .parquet; with --dask, "
-            "--workers or --memory also folders.",
+            help="Label sets or tracks: .svm (.svmlight, .libsvm, .txt), .arff, .npz, .csv, .tsv or .parquet; - is "
+            "CSV on standard input; with --dask, --workers or --memory also folders.",
         ),
     ]
     labels: Annotated[
@@ -48,6 +56,14 @@ class DataOptions:
             help="Tracks in csv, parquet: column of the label.", show_default="label", rich_help_panel=PANEL
         ),
     ] = None
+    ignore: Annotated[
+        str | None,
+        typer.Option(
+            help="csv, parquet: columns that are no features, as id,date.",
+            metavar="NAME,...",
+            rich_help_panel=PANEL,
+        ),
+    ] = None
     features: Annotated[int | None, typer.Option(help="svm: the number of features.", rich_help_panel=PANEL)] = None
     first_label: Annotated[
         int | None, typer.Option(help="svm: label ids start with 0 or 1.", rich_help_panel=PANEL)
@@ -58,44 +74,138 @@ class DataOptions:
 
     def read(self) -> "LabelSets | Tracks":
         """What the file holds, or an `InputError`."""
-        return self._load({})
+        with self._file() as file:
+            return self._load(file, {})
 
-    def read_for(self, model: Any, *, truth: bool) -> "LabelSets | Tracks":
-        """The same for a model: the features must be its own, and with `truth` the labels too."""
+    def read_for(self, model: Any, model_path: Path) -> "LabelSets | Tracks":
+        """The same with the features and labels of a model, which may know the names of its columns."""
+        columns = ModelColumns.of(model)
         known: dict[str, Any] = {}
-        if self.data.suffix.lower() in SVMLIGHT:
-            known["features"] = model.n_features_in_
-            if truth:
-                known["labels"] = len(model.coef_)
-            elif self.labels is None and self.first_label is None:
-                # Labels are ignored: one more id from 0 has room for both ways to number them, and for none.
-                known |= {"labels": len(model.coef_) + 1, "first_label": 0}
-        return self._load(known)
+        if self._suffix in SVMLIGHT:
+            known = {"features": model.n_features_in_, "labels": len(model.coef_)}
+        with self._file() as file:
+            if self._suffix in TABLES:
+                known = self._known_columns(file, columns)
+            examples = self._load(file, known)
+        check_kind(examples, self.data, model, model_path)
+        return with_features_of(model, model_path, examples, self.data)
 
-    def _load(self, known: dict[str, Any]) -> "LabelSets | Tracks":
+    def read_features(self, model: Any, model_path: Path) -> "Features":
+        """The features of a model, from a file whose labels are ignored and may be missing."""
+        from setloss.datasets import Features
+
+        with self._file() as file:
+            if self._suffix in SVMLIGHT:
+                # One more label id from 0 has room for both ways to number labels, and for files without any.
+                room = {"features": model.n_features_in_, "labels": len(model.coef_) + 1, "first_label": 0}
+                told = self.labels is not None or self.first_label is not None
+                examples = self._load(file, {"features": model.n_features_in_} if told else room)
+                found = Features(examples.X, None, None)
+            else:
+                found = self._load_features(file, ModelColumns.of(model))
+        check_feature_count(found, self.data, model, model_path)
+        say_what_differs(found, self.data)
+        return found
+
+    def _known_columns(self, file: Path, model: ModelColumns) -> dict[str, Any]:
+        """How to read a table for a model: its labels and bags by name, and what is neither is ignored."""
+        columns = self._column_names(file)
+        named = self.labels is not None or self.group is not None or self.label is not None
+        model.check_table(self.data, columns, named)
+        known: dict[str, Any] = {}
+        if not named:
+            known = {"labels": model.labels} if model.of_label_sets else {"group": model.group, "label": model.label}
+        chosen = self._labels() if named else model.labels
+        if isinstance(chosen, str):  # a prefix
+            chosen = [name for name in columns if name.startswith(chosen)]
+        labels = set(chosen or ())
+        bags = {self.group or model.group or "group", self.label or model.label or "label"}
+        targets = labels if labels else bags
+        strangers = [name for name in columns if name not in targets and not model.is_feature(name)]
+        return known | {"ignore": [*strangers, *(name for name in self.ignored if name not in strangers)]}
+
+    def _column_names(self, file: Path) -> list[str]:
+        from setloss.datasets import DatasetError
+        from setloss.datasets.frames import column_names
+
+        try:
+            return column_names(file)
+        except DatasetError as error:
+            raise InputError(self.in_options(str(error))) from None
+
+    def _load_features(self, file: Path, model: ModelColumns) -> "Features":
+        from setloss.datasets import DatasetError, load_features
+
+        for option in ("labels", "group", "label", "ignore"):
+            if self._suffix == ".npz" and getattr(self, option) is not None:
+                raise InputError(f"--{option} has no meaning for a .npz file ({self.data}); leave it out")
+        try:
+            return load_features(
+                file,
+                model.features,
+                tracks=not model.of_label_sets,
+                group=self.group,
+                not_features=self.not_features(model),
+            )
+        except DatasetError as error:
+            raise InputError(self.in_options(str(error))) from None
+
+    def not_features(self, model: ModelColumns) -> list[str]:
+        """Columns of data to predict on that are labels, or to be ignored."""
+        chosen = self.labels.split(",") if self.labels is not None else list(model.labels or ())
+        return [*chosen, *([] if model.of_label_sets else [self.label or model.label or "label"]), *self.ignored]
+
+    # ------------------------------------------------------------ the file
+
+    @property
+    def _suffix(self) -> str:
+        return ".csv" if str(self.data) == STANDARD_INPUT else self.data.suffix.lower()
+
+    @contextmanager
+    def _file(self) -> Iterator[Path]:
+        """The data file; standard input is copied into one first, for it is read more than once."""
+        if str(self.data) != STANDARD_INPUT:
+            yield self.data
+            return
+        with TemporaryDirectory() as folder:
+            file = Path(folder) / "standard input.csv"
+            with file.open("wb") as copy:
+                shutil.copyfileobj(sys.stdin.buffer, copy)
+            try:
+                yield file
+            except InputError as error:
+                raise InputError(str(error).replace(str(file), "standard input")) from None
+
+    def _load(self, file: Path, known: dict[str, Any]) -> "LabelSets | Tracks":
         from setloss.datasets import DatasetError, load
 
-        if not_a_file(self.data) == "a folder":
+        if not_a_file(file) == "a folder":
             raise InputError(
-                f"{self.data} is a folder; folders are read in partitions, with --memory, --workers or --dask"
+                f"{file} is a folder; folders are read in partitions, with --memory, --workers or --dask"
             )
         given = {
             "labels": self._labels(),
             "group": self.group,
             "label": self.label,
+            "ignore": self.ignored or None,
             "features": self.features,
             "first_label": self.first_label,
             "first_feature": self.first_feature,
         }
         options = known | {name: value for name, value in given.items() if value is not None}
         try:
-            return load(self.data, **options)
+            return load(file, **{name: value for name, value in options.items() if value is not None})
         except DatasetError as error:
             raise InputError(self.in_options(str(error))) from None
 
+    @property
+    def ignored(self) -> list[str]:
+        """The columns that are no features."""
+        return [] if self.ignore is None else [name.strip() for name in self.ignore.split(",")]
+
     def _labels(self) -> Any:
         """A number, a path, a prefix or names, as the kind of file takes it."""
-        text, suffix = self.labels, self.data.suffix.lower()
+        text, suffix = self.labels, self._suffix
         if text is None:
             return None
         if suffix in TABLES:
@@ -114,22 +224,5 @@ class DataOptions:
 
         path = str(self.data)
         pieces = sentence.split(path)
-        pattern = r"\b(labels|group|label|features|first_label|first_feature)=(\w?)"
+        pattern = r"\b(labels|group|label|ignore|features|first_label|first_feature)=(\w?)"
         return path.join(re.sub(pattern, option, piece) for piece in pieces)
-
-
-def check_features(data: "LabelSets | Tracks", path: Path, model: Any, model_path: Path) -> None:
-    """Refuse data whose features are not those the model was trained on, by number or, where known, by name."""
-    names = vars(model).get("feature_names_in_")
-    found = data.X.shape[1] if data.feature_names is None else len(data.feature_names)
-    wanted = model.n_features_in_
-    if found != wanted:
-        raise InputError(f"{path} has {found} features and the model {model_path} was trained on {wanted}")
-    if names is None or data.feature_names is None:
-        return
-    for place, (name, trained) in enumerate(zip(data.feature_names, names, strict=True), 1):
-        if name != trained:
-            raise InputError(
-                f"feature {place} of {path} is {name!r} and the model {model_path} was trained with {trained!r} "
-                "there; give the columns their names and order of the training data"
-            )

@@ -7,9 +7,10 @@ from typing import Annotated, Any
 import typer
 
 from setloss.cli.cluster_options import ClusterOptions
-from setloss.cli.data_options import DataOptions, check_features
+from setloss.cli.data_options import DataOptions
 from setloss.cli.errors import InputError
 from setloss.cli.json_output import print_document
+from setloss.cli.model_columns import check_partitioned_features
 from setloss.cli.model_files import check_kind, read_model, scores_of
 from setloss.cli.option_groups import with_option_groups
 from setloss.cli.partitions import answers, losses_of_partition, open_partitions
@@ -34,8 +35,7 @@ def evaluate(
     if engine.asked:
         values = _in_partitions(trained, open_partitions(data, engine), losses, engine, data.data, model)
     else:
-        examples = data.read_for(trained, truth=True)
-        check_features(examples, data.data, trained, model)
+        examples = data.read_for(trained, model)
         truth, predicted, groups = _flat(trained, examples, data.data, model)
         values = {name: loss(truth, predicted, groups=groups) for name, loss in losses.items()}
     table = {name: _mean(per_set) for name, per_set in values.items()}
@@ -57,7 +57,7 @@ def _in_partitions(
     import numpy as np
 
     check_kind(examples, path, trained, model)
-    check_features(examples, path, trained, model)
+    check_partitioned_features(examples, path, trained, model)
     with engine.client() as client:
         pieces = list(answers(examples, client, losses_of_partition, trained, losses))
     return {name: np.concatenate([piece[name] for piece in pieces]) for name in losses}

@@ -8,6 +8,7 @@ import typer
 from setloss.cli.cluster_options import ClusterOptions
 from setloss.cli.data_options import DataOptions
 from setloss.cli.errors import InputError
+from setloss.cli.model_columns import ModelColumns
 from setloss.cli.progress import say
 
 LOST = 3
@@ -19,6 +20,42 @@ def open_partitions(data: DataOptions, engine: ClusterOptions) -> Any:
     from setloss.dask import open_data
     from setloss.datasets import DatasetError
 
+    _refuse_svmlight_options(data)
+    labels: Any = data.labels.split(",") if data.labels and "," in data.labels else data.labels
+    try:
+        return open_data(
+            data.data,
+            labels=labels,
+            group=data.group,
+            label=data.label,
+            ignore=data.ignored,
+            partition_bytes=engine.partition_bytes(),
+        )
+    except DatasetError as error:
+        raise InputError(data.in_options(str(error))) from None
+
+
+def open_partitioned_features(data: DataOptions, engine: ClusterOptions, model: Any) -> Any:
+    """The features of a model, not read yet, from data whose labels may be missing."""
+    from setloss.dask.readers import open_features
+    from setloss.datasets import DatasetError
+
+    _refuse_svmlight_options(data)
+    columns = ModelColumns.of(model)
+    try:
+        return open_features(
+            data.data,
+            columns.features,
+            tracks=not columns.of_label_sets,
+            group=data.group,
+            not_features=data.not_features(columns),
+            partition_bytes=engine.partition_bytes(),
+        )
+    except DatasetError as error:
+        raise InputError(data.in_options(str(error))) from None
+
+
+def _refuse_svmlight_options(data: DataOptions) -> None:
     for option, value in (
         ("--features", data.features),
         ("--first-label", data.first_label),
@@ -26,13 +63,6 @@ def open_partitions(data: DataOptions, engine: ClusterOptions) -> Any:
     ):
         if value is not None:
             raise InputError(f"{option} is for svmlight files, which are not read in partitions")
-    labels: Any = data.labels.split(",") if data.labels and "," in data.labels else data.labels
-    try:
-        return open_data(
-            data.data, labels=labels, group=data.group, label=data.label, partition_bytes=engine.partition_bytes()
-        )
-    except DatasetError as error:
-        raise InputError(data.in_options(str(error))) from None
 
 
 def estimator_for(collection: Any, client: Any, engine: ClusterOptions, **parameters: Any) -> Any:

@@ -10,12 +10,13 @@ from typing import Annotated, Any, TextIO
 import typer
 
 from setloss.cli.cluster_options import ClusterOptions
-from setloss.cli.data_options import DataOptions, check_features
+from setloss.cli.data_options import DataOptions
 from setloss.cli.errors import InputError
-from setloss.cli.model_files import check_kind, read_model, scores_of
+from setloss.cli.model_columns import ModelColumns, check_feature_count
+from setloss.cli.model_files import read_model, scores_of
 from setloss.cli.option_groups import with_option_groups
 from setloss.cli.output_files import check_writable
-from setloss.cli.partitions import answers, open_partitions, scores_of_partition
+from setloss.cli.partitions import answers, open_partitioned_features, scores_of_partition
 from setloss.datasets.checks import is_number
 from setloss.files import replacing
 
@@ -33,9 +34,10 @@ def predict(
     ] = None,
     scores: Annotated[bool, typer.Option("--scores", help="Scores instead of labels.")] = False,
 ) -> None:
-    """Predict: one row per example or frame, in the order of DATA, whose own labels are ignored.
+    """Predict: one row per example or frame, in the order of DATA, which needs no labels.
 
-    For example: setloss predict scene.skops new.arff --out labels.csv
+    Columns are found by the names that the model was trained with; others are ignored.
+    For example: setloss predict scene.skops new.csv --out labels.csv
     """
     if out is not None:
         if out.suffix.lower() not in SUFFIXES:
@@ -43,31 +45,33 @@ def predict(
         check_writable("--out", out)
     engine.check()
     trained = read_model(model)
-    examples = open_partitions(data, engine) if engine.asked else data.read_for(trained, truth=False)
-    check_kind(examples, data.data, trained, model)
-    check_features(examples, data.data, trained, model)
+    if engine.asked:
+        examples = open_partitioned_features(data, engine, trained)
+        check_feature_count(examples, data.data, trained, model)
+    else:
+        rows = data.read_features(trained, model)
     with engine.client() as client:
         if engine.asked:
             found = answers(examples, client, scores_of_partition, trained)
         else:
-            found = iter([(getattr(examples, "groups", None), scores_of(trained, examples.X))])
+            found = iter([(rows.groups, scores_of(trained, rows.X))])
         pieces = (
             (groups, values if scores else trained.classes_[(values > 0).astype(int)]) for groups, values in found
         )
-        _write(pieces, examples, len(trained.coef_), out)
+        _write(pieces, _header(trained), out)
 
 
-def _write(pieces: Iterator[tuple[Any, Any]], examples: Any, labels: int, out: Path | None) -> None:
+def _write(pieces: Iterator[tuple[Any, Any]], header: list[str], out: Path | None) -> None:
     if out is None:
-        _write_csv(pieces, examples, labels, sys.stdout)
+        _write_csv(pieces, header, sys.stdout)
         return
     try:
-        _write_file(pieces, examples, labels, out)
+        _write_file(pieces, header, out)
     except OSError as error:
         raise InputError(f"--out: {out} cannot be written: {error.strerror or error}") from None
 
 
-def _write_file(pieces: Iterator[tuple[Any, Any]], examples: Any, labels: int, out: Path) -> None:
+def _write_file(pieces: Iterator[tuple[Any, Any]], header: list[str], out: Path) -> None:
     """Piece by piece as CSV; an .npy file needs all of them at once."""
     if out.suffix.lower() == ".npy":
         import numpy as np
@@ -78,16 +82,16 @@ def _write_file(pieces: Iterator[tuple[Any, Any]], examples: Any, labels: int, o
         return
     with replacing(out) as file:
         text = io.TextIOWrapper(file, encoding="utf-8", newline="")
-        _write_csv(pieces, examples, labels, text)
+        _write_csv(pieces, header, text)
         text.detach()
 
 
-def _write_csv(pieces: Iterator[tuple[Any, Any]], examples: Any, labels: int, file: TextIO) -> None:
+def _write_csv(pieces: Iterator[tuple[Any, Any]], header: list[str], file: TextIO) -> None:
+    """The bags, where there are any, come first."""
     writer = csv.writer(file, lineterminator="\n")
     for number, (groups, values) in enumerate(pieces):
         if number == 0:
-            names = ["group", "prediction"] if groups is not None else _label_names(examples, labels)
-            writer.writerow(map(no_formula, names))
+            writer.writerow(map(no_formula, header if groups is None else ["group", *header]))
         rows = values.tolist()
         if groups is None:
             writer.writerows(rows)
@@ -103,6 +107,9 @@ def no_formula(cell: Any) -> Any:
     return cell
 
 
-def _label_names(examples: Any, labels: int) -> list[str]:
-    names = examples.label_names or ()
-    return list(names) if len(names) == labels else [str(label) for label in range(labels)]
+def _header(trained: Any) -> list[str]:
+    """The names of the labels, or their numbers; a model of tracks has one label."""
+    columns = ModelColumns.of(trained)
+    if not columns.of_label_sets:
+        return ["prediction"]
+    return list(columns.labels or map(str, range(len(trained.coef_))))

@@ -12,6 +12,7 @@ from setloss.cli.cluster_options import ClusterOptions
 from setloss.cli.data_options import DataOptions
 from setloss.cli.errors import InputError
 from setloss.cli.json_output import print_document
+from setloss.cli.model_columns import note_columns
 from setloss.cli.model_files import check_model_path, write_model
 from setloss.cli.option_groups import with_option_groups
 from setloss.cli.partitions import estimator_for, open_partitions, raise_lost, standardized
@@ -53,10 +54,7 @@ def train(
         fitted = _fit(examples, objective, training)
         values = fitted.losses(examples.X, *_targets(examples))
     document = _summary(fitted, values, training)
-    if examples.feature_names is not None:
-        import numpy as np
-
-        fitted.feature_names_in_ = np.array(examples.feature_names, dtype=object)
+    note_columns(fitted, examples, data.group, data.label)
     write_model(fitted, model)
     _say_what_is_missing(document, training)
     if as_json:

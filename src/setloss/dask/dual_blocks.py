@@ -63,7 +63,8 @@ def cut_and_step(
         cuts = problem.cuts(share.margins(point))
         plane = problem.parameters(np.asarray(cuts.slopes))
         block: Block = share.notes.get("block") or _empty_block(share, index)
-        _improve(share, block, order, index)
+        if problem.surrogate.compiled:
+            _improve(share, block, order, index)
         arrays = block.state.arrays
         block.image = recombined_parameters(problem, arrays)
         block.shares |= dict(zip(order.new_ids, (plane, block.image), strict=True))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from setloss.archives import DAMAGE
 from setloss.dask.partitioned_data import PartitionedData, bytes_of_partitions
 from setloss.dask.repartition import ends_of_partitions, first_repeat, plain
 from setloss.datasets.checks import reason
-from setloss.datasets.columns import Roles, roles_of
+from setloss.datasets.columns import Roles
 from setloss.datasets.data import DatasetError
 
 
@@ -28,72 +28,83 @@ class Piece:
     stop: int
 
 
-def open_parquet(
-    place: Path,
-    files: list[Path],
-    labels: str | Sequence[str] | None,
-    group: str | None,
-    label: str | None,
-    partition_bytes: int | None,
-) -> PartitionedData:
+RolesFor = Callable[[Path, list[str]], Roles]
+"""Says what the columns of a file are, from their names."""
+
+
+@dataclass(frozen=True)
+class ParquetLayout:
+    """All row groups of some files in order, what their columns are, and whether all features are float32."""
+
+    row_groups: list[Piece]
+    roles: Roles
+    single: bool
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes of the features of one row in memory."""
+        return len(self.roles.features) * (4 if self.single else 8)
+
+
+def open_parquet(place: Path, files: list[Path], roles_for: RolesFor, partition_bytes: int | None) -> PartitionedData:
     """A DataFrame over Parquet files, in partitions of whole bags."""
     import dask.dataframe as dd
 
-    pieces, roles, widest = _row_groups(place, files, labels, group, label)
-    single = widest == 4
-    width = len(roles.features) * widest
-    largest = max((piece.stop for piece in pieces), default=0) * width
-    rows = max(bytes_of_partitions(f"the row groups of {place}", largest, partition_bytes) // width, 1)
+    layout = _layout(place, files, roles_for)
+    pieces, roles, single = layout.row_groups, layout.roles, layout.single
     total = sum(piece.stop for piece in pieces)
     if total == 0:
         raise DatasetError(f"{place} has no rows")
+    largest = max(piece.stop for piece in pieces) * layout.row_bytes
+    size = bytes_of_partitions(f"the row groups of {place}", largest, partition_bytes)
+    rows = max(size // layout.row_bytes, 1)
     ends = np.arange(1, total + 1) if roles.group is None else _bag_ends(place, pieces, roles.group)
     cuts = ends_of_partitions(ends, -(-total // rows))
     ranges = [_between(pieces, lo, hi) for lo, hi in zip([0, *cuts[:-1].tolist()], cuts.tolist(), strict=True)]
     meta = _read_rows(ranges[0], roles, single).iloc[:0]
     frame = dd.from_map(_read_rows, ranges, roles=roles, single=single, meta=meta, enforce_metadata=False)
-    y: Any = roles.labels[0] if roles.group is not None else list(roles.labels)
+    y: Any = list(roles.labels) or None
+    if roles.group is not None and roles.labels:
+        y = roles.labels[0]
     return PartitionedData(frame, y, roles.group, roles.features, roles.labels)
 
 
-def _row_groups(
-    place: Path, files: list[Path], labels: str | Sequence[str] | None, group: str | None, label: str | None
-) -> tuple[list[Piece], Roles, int]:
-    """All row groups in order, the roles of the columns, and the bytes of the widest feature, 4 or 8."""
+def _layout(place: Path, files: list[Path], roles_for: RolesFor) -> ParquetLayout:
+    """What the footers of the files say; no row is read."""
+    if not files:
+        raise DatasetError(f"{place} has no Parquet files")
     parquet, arrow_error = _pyarrow()
-    from pyarrow import types as arrow_types
-
-    pieces: list[Piece] = []
-    first: Roles | None = None
-    widest = 4
+    layouts = []
     for file in files:
         try:
             opened = parquet.ParquetFile(file)
         except (*DAMAGE, arrow_error) as error:
             raise DatasetError(f"{file} is not a complete Parquet file: {reason(error)}") from None
         with opened:
-            schema = opened.schema_arrow
-            names = [name for name in schema.names if not name.startswith("__index_level_")]
-            roles = roles_of(file, names, labels, group, label)
-            first = first or roles
-            if set(roles.names) != set(first.names):
-                strange = sorted(set(roles.names) ^ set(first.names))[0]
-                raise DatasetError(f"{file} and {files[0]} differ in the column {strange!r}; give all files the same")
-            types = {name: schema.field(name).type for name in roles.features}
-            for name, kind in types.items():
-                if not (
-                    arrow_types.is_floating(kind) or arrow_types.is_integer(kind) or arrow_types.is_boolean(kind)
-                ):
-                    raise DatasetError(
-                        f"column {name!r} of {file} has type {kind}; features are numbers, encode or remove it"
-                    )
-            if not all(arrow_types.is_float32(kind) for kind in types.values()):
-                widest = 8
-            counts = [opened.metadata.row_group(k).num_rows for k in range(opened.num_row_groups)]
-            pieces += [Piece(file, k, 0, count) for k, count in enumerate(counts) if count]
-    if first is None:
-        raise DatasetError(f"{place} has no Parquet files")
-    return pieces, first, widest
+            layouts.append(_layout_of_file(file, opened, roles_for))
+    first = layouts[0].roles
+    for file, layout in zip(files, layouts, strict=True):
+        strange = sorted(layout.roles.used ^ first.used)
+        if strange:
+            raise DatasetError(f"{file} and {files[0]} differ in the column {strange[0]!r}; give all files the same")
+    pieces = [piece for layout in layouts for piece in layout.row_groups]
+    return ParquetLayout(pieces, first, all(layout.single for layout in layouts))
+
+
+def _layout_of_file(file: Path, opened: Any, roles_for: RolesFor) -> ParquetLayout:
+    from pyarrow import types
+
+    schema = opened.schema_arrow
+    roles = roles_for(file, [name for name in schema.names if not name.startswith("__index_level_")])
+    kinds = {name: schema.field(name).type for name in roles.features}
+    for name, kind in kinds.items():
+        if not (types.is_floating(kind) or types.is_integer(kind) or types.is_boolean(kind)):
+            raise DatasetError(
+                f"column {name!r} of {file} has type {kind}; features are numbers, encode or remove it"
+            )
+    counts = [opened.metadata.row_group(k).num_rows for k in range(opened.num_row_groups)]
+    pieces = [Piece(file, k, 0, count) for k, count in enumerate(counts) if count]
+    return ParquetLayout(pieces, roles, all(types.is_float32(kind) for kind in kinds.values()))
 
 
 def _bag_ends(place: Path, pieces: Sequence[Piece], group: str) -> NDArray[np.intp]:
@@ -135,10 +146,17 @@ def _read_rows(pieces: list[Piece], roles: Roles, single: bool) -> Any:
     """The rows as a DataFrame, features in one block of float32 or float64."""
     import pandas as pd
 
-    tables = [_table(piece, list(roles.names)).slice(piece.start, piece.stop - piece.start) for piece in pieces]
+    tables = [
+        _table(piece, [name for name in roles.names if name in roles.used]).slice(
+            piece.start, piece.stop - piece.start
+        )
+        for piece in pieces
+    ]
     size = sum(len(table) for table in tables)
     X = np.empty((size, len(roles.features)), dtype=np.float32 if single else np.float64)
-    kept: dict[str, list[NDArray[Any]]] = {name: [] for name in roles.names if name not in roles.features}
+    kept: dict[str, list[NDArray[Any]]] = {
+        name: [] for name in roles.names if name in roles.used and name not in roles.features
+    }
     row = 0
     for table in tables:
         for j, name in enumerate(roles.features):
@@ -147,6 +165,8 @@ def _read_rows(pieces: list[Piece], roles: Roles, single: bool) -> Any:
             columns.append(table.column(name).to_numpy())
         row += len(table)
     frame = pd.DataFrame(X, columns=list(roles.features))
+    if not kept:
+        return frame
     others = pd.DataFrame({name: np.concatenate(columns) for name, columns in kept.items()})
     return pd.concat([frame, others], axis=1)
 

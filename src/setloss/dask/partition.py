@@ -75,15 +75,18 @@ class PartitionReport:
     digest: str
 
 
-def make_partition(index: int, X: Any, y: Any, groups: Any = None, weights: Any = None) -> Partition:
-    """The arrays of a partition, refused with its number where they do not fit together or hold bad values."""
+def make_partition(index: int, X: Any, y: Any = None, groups: Any = None, weights: Any = None) -> Partition:
+    """The arrays of a partition, refused with its number where they do not fit together or hold bad values.
+
+    Without `y` they are to predict on.
+    """
     rows = _features(index, X)
     try:
         check_features(rows)
     except ValueError as error:
         raise PartitionError(f"partition {index}: {error}") from None
     size = rows.shape[0]
-    labels = _column(index, "y", y, size, columns=True)
+    labels = np.zeros(size, dtype=np.int8) if y is None else _column(index, "y", y, size, columns=True)
     names = None if groups is None else _names(index, _column(index, "groups", groups, size))
     given = np.ones(size) if weights is None else _column(index, "sample_weight", weights, size)
     try:

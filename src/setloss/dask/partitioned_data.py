@@ -13,10 +13,13 @@ PARTITION_BYTES = 64_000_000
 
 @dataclass(frozen=True, eq=False)
 class PartitionedData:
-    """What an estimator of `setloss.dask` takes: ``fit(X, y, groups)`` for bags, ``fit(X, y)`` for label sets."""
+    """What an estimator of `setloss.dask` takes: ``fit(X, y, groups)`` for bags, ``fit(X, y)`` for label sets.
+
+    `y` is None in data to predict on.
+    """
 
     X: Any
-    y: Any
+    y: Any = None
     groups: Any = None
     feature_names: tuple[str, ...] | None = None
     label_names: tuple[str, ...] | None = None

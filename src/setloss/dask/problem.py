@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from setloss.dask.dual_blocks import LocalRound, cut_and_step
 from setloss.dask.engines import Engine
-from setloss.dask.tasks import FitDescription, ParameterPoint, cut_at, risk_along, risk_at
+from setloss.dask.tasks import FitDescription, ParameterPoint, cut_at, inexact_partition, risk_along, risk_at
 from setloss.typing import Array
 
 
@@ -30,6 +30,13 @@ class PartitionedProblem:
     def fingerprint(self) -> str:
         """A digest of everything the solution depends on."""
         return self.digest
+
+    def exact(self) -> bool:
+        """Whether every cut so far touched its surrogate: one round, unless the operator is one by name."""
+        if isinstance(self.spec.operator, str):
+            return True
+        self.rounds += 1
+        return not float(self.engine.total(inexact_partition, self.spec)[0]) > 0
 
     def place(self, parameters: Array) -> RemotePlace:
         """A point; nothing is asked for yet."""

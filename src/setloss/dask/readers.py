@@ -21,6 +21,7 @@ from setloss.dask.repartition import bag_ends, chunks_between
 from setloss.dask.rows_on_disk import RowsOnDisk
 from setloss.dask.zarr_arrays import zarr_arrays
 from setloss.datasets.checks import reason
+from setloss.datasets.columns import Roles, feature_roles, roles_of
 from setloss.datasets.data import DatasetError
 from setloss.files import not_a_file
 
@@ -31,6 +32,7 @@ def open_data(
     labels: str | Sequence[str] | None = None,
     group: str | None = None,
     label: str | None = None,
+    ignore: Sequence[str] = (),
     partition_bytes: int | None = None,
 ) -> PartitionedData:
     """Tracks or label sets on disk, not read yet.
@@ -40,13 +42,52 @@ def open_data(
     path
         A Parquet file, or a folder of them; a folder with X.npy, y.npy and, for tracks, groups.npy; a zarr group with
         arrays of these names.
-    labels, group, label
+    labels, group, label, ignore
         Parquet: as for `setloss.datasets.read_parquet`.
     partition_bytes
         How many bytes of X a partition should take; by default 64 MB, or as much as is read at once anyway (a row
         group of Parquet, a chunk of zarr).
     """
+
+    def roles_for(file: Path, names: list[str]) -> Roles:
+        return roles_of(file, names, labels, group, label, ignore)
+
     place = Path(path)
+    tables = _parquet_files(place)
+    if tables:
+        return open_parquet(place, tables, roles_for, partition_bytes)
+    if labels is not None or group is not None or label is not None or ignore:
+        raise DatasetError(f"{place} holds arrays; labels=, group=, label= and ignore= name columns of Parquet files")
+    return _open_arrays(place, _arrays(place), partition_bytes)
+
+
+def open_features(
+    path: str | os.PathLike[str],
+    names: Sequence[str] | None = None,
+    *,
+    tracks: bool = False,
+    group: str | None = None,
+    not_features: Sequence[str] = (),
+    partition_bytes: int | None = None,
+) -> PartitionedData:
+    """Rows to predict on, not read yet; the parameters are those of `setloss.datasets.load_features`."""
+
+    def roles_for(file: Path, columns: list[str]) -> Roles:
+        known = [name for name in columns if name not in (group or "group", *not_features)]
+        return feature_roles(file, columns, known if names is None else names, group, tracks=tracks)
+
+    place = Path(path)
+    tables = _parquet_files(place)
+    if tables:
+        return open_parquet(place, tables, roles_for, partition_bytes)
+    arrays = {name: array for name, array in _arrays(place).items() if name != "y"}
+    if "groups" in arrays and not tracks:
+        raise DatasetError(f"{place} holds tracks and the model was trained on label sets; give it data of its kind")
+    return _open_arrays(place, arrays, partition_bytes, labelled=False)
+
+
+def _parquet_files(place: Path) -> list[Path]:
+    """The file, or all of a folder; none where the folder holds something else."""
     wrong = not_a_file(place)
     if wrong not in (None, "a folder"):
         raise DatasetError(f"{place} is {wrong}; give the path of a Parquet file or of a folder")
@@ -57,13 +98,11 @@ def open_data(
             f"{place} is not read in partitions; what is are Parquet files and folders of them, folders of X.npy, "
             "y.npy and groups.npy, and zarr groups"
         )
-    tables = [place] if place.is_file() else sorted(place.rglob("*.parquet"))
-    if tables:
-        return open_parquet(place, tables, labels, group, label, partition_bytes)
-    arrays = _npy_arrays(place) if (place / "X.npy").exists() else zarr_arrays(place)
-    if labels is not None or group is not None or label is not None:
-        raise DatasetError(f"{place} holds arrays; labels=, group= and label= name columns of Parquet files")
-    return _open_arrays(place, arrays, partition_bytes)
+    return [place] if place.is_file() else sorted(place.rglob("*.parquet"))
+
+
+def _arrays(place: Path) -> dict[str, Any]:
+    return _npy_arrays(place) if (place / "X.npy").exists() else zarr_arrays(place)
 
 
 def _npy_arrays(folder: Path) -> dict[str, Any]:
@@ -85,10 +124,12 @@ def _npy_arrays(folder: Path) -> dict[str, Any]:
     return found
 
 
-def _open_arrays(folder: Path, arrays: dict[str, Any], partition_bytes: int | None) -> PartitionedData:
+def _open_arrays(
+    folder: Path, arrays: dict[str, Any], partition_bytes: int | None, *, labelled: bool = True
+) -> PartitionedData:
     import dask.array as da
 
-    for name in ("X", "y"):
+    for name in ("X", "y") if labelled else ("X",):
         if name not in arrays:
             raise DatasetError(f"{folder} has no array {name}; it needs X, y and, for tracks, groups")
     X = arrays["X"]
@@ -97,12 +138,12 @@ def _open_arrays(folder: Path, arrays: dict[str, Any], partition_bytes: int | No
     for name, array in arrays.items():
         if len(array.shape) == 0 or array.shape[0] != X.shape[0]:
             raise DatasetError(f"{name} of {folder} has shape {array.shape} and X {X.shape}; give both the same rows")
-    if arrays["y"].dtype.kind not in "biuf":
+    if labelled and arrays["y"].dtype.kind not in "biuf":
         raise DatasetError(f"y of {folder} has type {arrays['y'].dtype}; labels are 0 and 1, or -1 and +1")
     groups = np.asarray(arrays["groups"][:]) if "groups" in arrays else None
     if groups is not None and groups.dtype.kind not in "biufUT":
         raise DatasetError(f"groups of {folder} has type {groups.dtype}; bag ids are numbers or texts")
-    if groups is None and len(arrays["y"].shape) == 1:
+    if labelled and groups is None and len(arrays["y"].shape) == 1:
         raise DatasetError(
             f"{folder} has one label a row and no groups; add groups with the bag of each row, or numpy.arange if "
             "every row is one"
@@ -117,6 +158,9 @@ def _open_arrays(folder: Path, arrays: dict[str, Any], partition_bytes: int | No
         raise DatasetError(f"{folder}: {error}") from None
     chunks = chunks_between(ends, npartitions)
     rows = X.array(chunks) if isinstance(X, RowsOnDisk) else da.from_zarr(X).rechunk((chunks, -1))
-    y = np.asarray(arrays["y"][:])
-    lazy = [da.from_array(column, chunks=(chunks, *column.shape[1:])) for column in (y, groups) if column is not None]
+    y = np.asarray(arrays["y"][:]) if labelled else None
+    lazy = [
+        None if column is None else da.from_array(column, chunks=(chunks, *column.shape[1:]))
+        for column in (y, groups)
+    ]
     return PartitionedData(rows, *lazy)

@@ -126,6 +126,11 @@ def risk_along(
     return (found,)
 
 
+def inexact_partition(source: PartitionSource, index: int, spec: FitDescription) -> tuple[Array]:
+    """1 where a cut of this partition came from a heuristic."""
+    return (np.asarray(0.0 if problem_of(source, index, spec).bare.exact() else 1.0),)
+
+
 def cut_at(source: PartitionSource, index: int, spec: FitDescription, point: ParameterPoint) -> tuple[Array, Array]:
     """The shares of offset and slope of the plane that touches R at a point."""
     share = problem_of(source, index, spec)

@@ -13,7 +13,8 @@ from typing import Any
 
 from setloss.datasets.arff import read_arff
 from setloss.datasets.arrays import read_npz
-from setloss.datasets.data import DatasetError, LabelSets, Tracks
+from setloss.datasets.data import DatasetError, Features, LabelSets, Tracks
+from setloss.datasets.features import load_features
 from setloss.datasets.frames import read_csv, read_parquet
 from setloss.datasets.svmlight import read_svmlight
 from setloss.datasets.synthetic import make_toy, make_tracks
@@ -21,9 +22,11 @@ from setloss.datasets.tracks import load_japanese_vowels, load_spoken_arabic_dig
 
 __all__ = [
     "DatasetError",
+    "Features",
     "LabelSets",
     "Tracks",
     "load",
+    "load_features",
     "load_japanese_vowels",
     "load_spoken_arabic_digits",
     "make_toy",
@@ -43,8 +46,9 @@ _SVMLIGHT: tuple[_Reader, tuple[str, ...]] = (
 )
 _READERS: dict[str, tuple[_Reader, tuple[str, ...]]] = {
     ".arff": (read_arff, ("labels",)),
-    ".csv": (read_csv, ("labels", "group", "label")),
-    ".parquet": (read_parquet, ("labels", "group", "label")),
+    ".csv": (read_csv, ("labels", "group", "label", "ignore")),
+    ".tsv": (read_csv, ("labels", "group", "label", "ignore")),
+    ".parquet": (read_parquet, ("labels", "group", "label", "ignore")),
     ".npz": (read_npz, ()),
     ".svm": _SVMLIGHT,
     ".svmlight": _SVMLIGHT,
@@ -60,10 +64,11 @@ def load(
     features: int | None = None,
     group: str | None = None,
     label: str | None = None,
+    ignore: Sequence[str] | None = None,
     first_label: int | None = None,
     first_feature: int | None = None,
 ) -> LabelSets | Tracks:
-    """Label sets or tracks from a file: .arff, .svm (.svmlight, .libsvm, .txt), .npz, .csv or .parquet.
+    """Label sets or tracks from a file: .arff, .svm (.svmlight, .libsvm, .txt), .npz, .csv, .tsv or .parquet.
 
     An option that the kind of file has no use for is refused.
 
@@ -78,6 +83,8 @@ def load(
         svmlight: the number of features.
     group, label : str, optional
         CSV and Parquet: the columns with the bag and the label of a frame, by default "group" and "label".
+    ignore : sequence of str, optional
+        CSV and Parquet: columns that are no features.
     first_label, first_feature : 0 or 1, optional
         svmlight: where label ids and feature indices start.
     """
@@ -93,6 +100,7 @@ def load(
         "features": features,
         "group": group,
         "label": label,
+        "ignore": ignore,
         "first_label": first_label,
         "first_feature": first_feature,
     }

@@ -30,7 +30,7 @@ from setloss.datasets.checks import (
     require_room,
     shown,
 )
-from setloss.datasets.data import DatasetError, LabelSets
+from setloss.datasets.data import DatasetError, Features, LabelSets
 from setloss.datasets.label_xml import beside, read_label_names
 
 MAX_EXPANDED = 2**27
@@ -61,6 +61,31 @@ def read_arff(path: str | os.PathLike[str], *, labels: str | os.PathLike[str] | 
     X, feature_names = _features(table, frozenset(chosen))
     require_finite(X, lambda row, j: table.place(row, feature_names[j]))
     return LabelSets(X, Y, feature_names, tuple(names))
+
+
+def read_arff_features(file: Path, names: Sequence[str] | None, not_features: Sequence[str] = ()) -> Features:
+    """The features of an ARFF file whose labels may be missing, in the order of `names` where a model knows them."""
+    lines = numbered_lines(file)
+    attributes = read_header(file, lines)
+    known = None if names is None else set(names)
+    kept = [
+        j
+        for j, attribute in enumerate(attributes)
+        if attribute.name not in not_features and (known is None or known & set(_feature_names(attribute)))
+    ]
+    others = [j for j in range(len(attributes)) if j not in kept]
+    absent = [] if known is None else sorted(known - {n for j in kept for n in _feature_names(attributes[j])})
+    if absent:
+        raise DatasetError(f"{file} lacks attributes that the model was trained on: {listed(absent)}")
+    table = read_rows(file, lines, attributes, others)
+    X, found = _features(table, frozenset(others))
+    require_finite(X, lambda row, j: table.place(row, found[j]))
+    unused = tuple(attributes[j].name for j in others if attributes[j].name not in not_features)
+    if names is None or tuple(names) == found:
+        return Features(X, None, found, unused)
+    place = {name: j for j, name in enumerate(found)}
+    columns = [place[name] for name in names]
+    return Features(X[:, columns], None, tuple(names), unused, reordered=sorted(columns) != columns)
 
 
 def _label_columns(

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from setloss.archives import DAMAGE, ArchiveError, Header, array_header, open_archive, read_array
 from setloss.datasets.checks import as_zero_one, existing_file, listed, reason, require_finite, require_width
-from setloss.datasets.data import DatasetError, LabelSets, Tracks
+from setloss.datasets.data import DatasetError, Features, LabelSets, Tracks
 
 SPARSE = ("data", "indices", "indptr", "shape")
 KEYS = ("X", *SPARSE, "format", "Y", "y", "groups", "feature_names", "label_names")
@@ -32,18 +32,7 @@ KEYS = ("X", *SPARSE, "format", "Y", "y", "groups", "feature_names", "label_name
 def read_npz(path: str | os.PathLike[str]) -> LabelSets | Tracks:
     """Label sets or tracks from an archive written by `numpy.savez`; the module's docstring lists the keys."""
     file = existing_file(path)
-    with _opened(file) as archive:
-        found = archive.namelist()
-        headers = {name: _header(file, archive, name) for name in KEYS if f"{name}.npy" in found}
-        sparse = _check_keys(file, headers, [name.removesuffix(".npy") for name in found])
-        rows, width = _check_features(file, archive, headers, sparse)
-        _check_shapes(file, headers, rows, width)
-        labels = {name: _read(file, archive, name) for name in ("Y", "y", "groups") if name in headers}
-        names = {name: _names(file, archive, name) for name in ("feature_names", "label_names") if name in headers}
-        X = _csr(file, archive, (rows, width)) if sparse else _read(file, archive, "X")
-    if not sparse:
-        X = np.ascontiguousarray(X if X.dtype in (np.float32, np.float64) else X.astype(np.float64))
-    require_finite(X, lambda row, column: f"X[{row}, {column}] of {file}")
+    X, labels, names = _arrays(file, labelled=True)
     features = names.get("feature_names")
     if "Y" in labels:
         Y = as_zero_one(labels["Y"], lambda row, j: f"Y[{row}, {j}] of {file}", missing=True)
@@ -51,6 +40,36 @@ def read_npz(path: str | os.PathLike[str]) -> LabelSets | Tracks:
         return LabelSets(X, Y, features, names.get("label_names", default))
     y = as_zero_one(labels["y"], lambda row: f"y[{row}] of {file}", missing=False)
     return Tracks(X, y, _groups(file, labels["groups"]), features)
+
+
+def read_npz_features(path: str | os.PathLike[str]) -> tuple[Features, str]:
+    """X, and the bags if there are any, of an archive that may lack labels; and what its labels make it."""
+    file = existing_file(path)
+    X, labels, names = _arrays(file, labelled=False)
+    groups = _groups(file, labels["groups"]) if "groups" in labels else None
+    kind = "label sets" if "Y" in labels else "tracks" if "y" in labels or groups is not None else "features"
+    return Features(X, groups, names.get("feature_names")), kind
+
+
+def _arrays(file: Path, *, labelled: bool) -> tuple[Any, dict[str, NDArray[Any]], dict[str, tuple[str, ...]]]:
+    """X, the labels and the names of an archive, checked; `labelled`: it must have labels."""
+    with _opened(file) as archive:
+        found = archive.namelist()
+        headers = {name: _header(file, archive, name) for name in KEYS if f"{name}.npy" in found}
+        sparse = _check_keys(file, headers, [name.removesuffix(".npy") for name in found])
+        if labelled:
+            _check_labels(file, headers)
+        rows, width = _check_features(file, archive, headers, sparse)
+        _check_shapes(file, headers, rows, width)
+        labels: dict[str, NDArray[Any]] = {}
+        names: dict[str, tuple[str, ...]] = {}
+        labels |= {name: _read(file, archive, name) for name in ("Y", "y", "groups") if name in headers}
+        names |= {name: _names(file, archive, name) for name in ("feature_names", "label_names") if name in headers}
+        X = _csr(file, archive, (rows, width)) if sparse else _read(file, archive, "X")
+    if not sparse:
+        X = np.ascontiguousarray(X if X.dtype in (np.float32, np.float64) else X.astype(np.float64))
+    require_finite(X, lambda row, column: f"X[{row}, {column}] of {file}")
+    return X, labels, names
 
 
 def _opened(path: Path) -> zipfile.ZipFile:
@@ -91,7 +110,7 @@ def _read(path: Path, archive: zipfile.ZipFile, name: str) -> NDArray[Any]:
 
 
 def _check_keys(path: Path, headers: dict[str, Header], found: list[str]) -> bool:
-    """Whether X is sparse; every combination of keys but the documented ones is refused."""
+    """Whether X is sparse; there must be X in one of the two ways."""
     sparse = "X" not in headers
     absent = [name for name in SPARSE if name not in headers]
     if sparse and absent:
@@ -99,6 +118,11 @@ def _check_keys(path: Path, headers: dict[str, Header], found: list[str]) -> boo
         raise DatasetError(f"{path} has no X, and no CSR matrix as data, indices, indptr and shape: {what}")
     if not sparse and len(absent) < len(SPARSE):
         raise DatasetError(f"{path} has X and parts of a CSR matrix; keep one of them")
+    return sparse
+
+
+def _check_labels(path: Path, headers: dict[str, Header]) -> None:
+    """Refuse an archive that is neither label sets nor tracks."""
     if ("Y" in headers) == ("y" in headers):
         what = "both Y and y" if "Y" in headers else "neither Y nor y"
         raise DatasetError(f"{path} has {what}; label sets have Y (n, p), tracks have y (n,) and groups (n,)")
@@ -106,7 +130,6 @@ def _check_keys(path: Path, headers: dict[str, Header], found: list[str]) -> boo
         raise DatasetError(f"{path} has y and no groups; tracks need the bag id of every frame as groups (n,)")
     if "Y" in headers and "groups" in headers:
         raise DatasetError(f"{path} has Y and groups; label sets have Y only, tracks have y and groups")
-    return sparse
 
 
 def _check_features(
@@ -140,9 +163,9 @@ def _check_shapes(path: Path, headers: dict[str, Header], rows: int, width: int)
         _require(path, headers, "Y", "biuf", 2)
         if headers["Y"].shape[1] < 1:
             raise DatasetError(f"Y in {path} has no columns; it needs at least one label")
-    else:
-        _require(path, headers, "y", "biuf", 1)
-        _require(path, headers, "groups", "biufU", 1)
+    for name, kinds in (("y", "biuf"), ("groups", "biufU")):
+        if name in headers:
+            _require(path, headers, name, kinds, 1)
     lengths = {"Y": rows, "y": rows, "groups": rows, "feature_names": width}
     if "Y" in headers:
         lengths["label_names"] = headers["Y"].shape[1]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from setloss.datasets.checks import Place, listed, not_utf8, reason, refuse_repeats, shown
@@ -16,19 +16,33 @@ MAX_CELL = 131_072
 
 @dataclass(frozen=True)
 class Roles:
-    """The columns by their use; `group` is None in label sets, and tracks have one label."""
+    """All columns, and those with a use; `group` is None in label sets, and tracks have one label."""
 
     names: tuple[str, ...]
     features: tuple[str, ...]
     labels: tuple[str, ...]
     group: str | None
 
+    @property
+    def used(self) -> frozenset[str]:
+        """The columns that have a role."""
+        return frozenset((*self.features, *self.labels, *(() if self.group is None else (self.group,))))
+
 
 def roles_of(
-    path: Path, names: Sequence[str], labels: str | Sequence[str] | None, group: str | None, label: str | None
+    path: Path,
+    names: Sequence[str],
+    labels: str | Sequence[str] | None,
+    group: str | None,
+    label: str | None,
+    ignore: Sequence[str] = (),
 ) -> Roles:
-    """Tracks with a group and a label column, or label sets with label columns; the others are features."""
+    """Tracks with a group and a label column, or label sets with label columns; the others are features.
+
+    Columns in `ignore` are read past: they have no role.
+    """
     refuse_repeats(path, names, "columns")
+    every, names = names, _without(path, names, ignore)
     if labels is None:
         roles = _track_roles(path, names, group or "group", label or "label")
     elif group is not None or label is not None:
@@ -37,9 +51,35 @@ def roles_of(
         chosen = _label_columns(path, names, labels)
         taken = set(chosen)
         roles = Roles(tuple(names), tuple(name for name in names if name not in taken), chosen, None)
+    roles = replace(roles, names=tuple(every))
     if not roles.features:
         raise DatasetError(f"{path} has no columns of features; its columns are {listed(names)}")
     return roles
+
+
+def _without(path: Path, names: Sequence[str], ignore: Sequence[str]) -> list[str]:
+    absent = [name for name in ignore if name not in names]
+    if absent:
+        raise DatasetError(f"{path} has no column {shown(absent[0])} to ignore; its columns are {listed(names)}")
+    return [name for name in names if name not in ignore]
+
+
+def feature_roles(
+    path: Path, names: Sequence[str], features: Sequence[str], group: str | None, *, tracks: bool
+) -> Roles:
+    """The features of a model, and for tracks the bag where there is a column for it; nothing else has a role."""
+    refuse_repeats(path, names, "columns")
+    absent = [name for name in features if name not in names]
+    if absent:
+        count = f"{len(absent)} columns" if len(absent) > 1 else "a column"
+        raise DatasetError(
+            f"{path} lacks {count} that the model was trained on: {listed(absent)}; its columns are {listed(names)}"
+        )
+    if group is not None and group not in names:
+        raise DatasetError(f"{path} has no column {shown(group)} for the bag; its columns are {listed(names)}")
+    if group is None and tracks and "group" in names and "group" not in features:
+        group = "group"
+    return Roles(tuple(names), tuple(features), (), group)
 
 
 def _track_roles(path: Path, names: Sequence[str], group: str, label: str) -> Roles:
@@ -116,12 +156,24 @@ class CsvPlaces(Places):
                 )
 
 
+def delimiter_of(path: Path) -> str:
+    """What separates cells: tabs in a .tsv file, else what the first row has most of, commas before semicolons."""
+    if path.suffix.lower() == ".tsv":
+        return "\t"
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as lines:
+            first = lines.readline(MAX_CELL)
+    except (OSError, UnicodeDecodeError):
+        return ","  # the reader says what is wrong
+    return max((",", ";", "\t"), key=first.count)
+
+
 def csv_records(path: Path) -> Iterator[tuple[int, list[str]]]:
     """The line and the cells of every row of a CSV file but blank ones."""
     csv.field_size_limit(MAX_CELL)  # one for the whole process, which other readers change
     try:
         with path.open(encoding="utf-8-sig", newline="") as lines:
-            reader = csv.reader(lines, strict=True)
+            reader = csv.reader(lines, delimiter=delimiter_of(path), strict=True)
             for cells in reader:
                 if any(cell.strip() for cell in cells) or len(cells) > 1:
                     yield reader.line_num, cells

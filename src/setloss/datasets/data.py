@@ -1,4 +1,4 @@
-"""What the readers return: label sets and tracks; and the one error they raise."""
+"""What the readers return: label sets, tracks, features to predict on; and the one error they raise."""
 
 from __future__ import annotations
 
@@ -39,3 +39,18 @@ class Tracks:
     y: NDArray[Any] = field(repr=False)
     groups: NDArray[Any] = field(repr=False)
     feature_names: tuple[str, ...] | None
+
+
+@dataclass(frozen=True, eq=False)
+class Features:
+    """Rows to predict on, without labels: the columns of `X` are those of the model, in its order.
+
+    `groups` is None where the file names no bags. `unused` are columns of the file that the model does not know;
+    `reordered` says whether its own stood in another order.
+    """
+
+    X: Any = field(repr=False)
+    groups: NDArray[Any] | None = field(repr=False)
+    feature_names: tuple[str, ...] | None
+    unused: tuple[str, ...] = ()
+    reordered: bool = False

@@ -1,15 +1,15 @@
 """Tables with named columns, CSV and Parquet: tracks with a group and a label column, or label sets.
 
-Every other column is a feature. A CSV file is in UTF-8, separated by commas, and its first row names the columns;
-it is read with pandas, a Parquet file with pandas and pyarrow (``pip install setloss[io]``). Bag ids of a CSV
-file are text, unless all of them are whole numbers: 007 and 7 are two bags.
+Every other column is a feature. A CSV file is in UTF-8, separated by commas, semicolons or tabs, and its first row
+names the columns; it is read with pandas, a Parquet file with pandas and pyarrow (``pip install setloss[io]``). Bag
+ids of a CSV file are text, unless all of them are whole numbers: 007 and 7 are two bags.
 """
 
 from __future__ import annotations
 
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from setloss.archives import DAMAGE, unpacked_limit
 from setloss.datasets.checks import as_zero_one, existing_file, is_number, reason, require_finite, shown
-from setloss.datasets.columns import CsvPlaces, Places, Roles, csv_records, roles_of
+from setloss.datasets.columns import CsvPlaces, Places, Roles, csv_records, delimiter_of, roles_of
 from setloss.datasets.data import DatasetError, LabelSets, Tracks
 
 MISSING_LABEL = ("", "nan", "NaN", "NA", "?")
@@ -33,6 +33,7 @@ def read_csv(
     labels: str | Sequence[str] | None = None,
     group: str | None = None,
     label: str | None = None,
+    ignore: Sequence[str] = (),
 ) -> LabelSets | Tracks:
     """Tracks from a CSV file, or, with `labels`, label sets.
 
@@ -44,11 +45,11 @@ def read_csv(
         The label columns of label sets: their common prefix, or their names. Empty cells are missing labels.
     group, label : str, optional
         The columns of tracks with the bag and the label of a frame, by default "group" and "label".
+    ignore : sequence of str, optional
+        Columns that are no features, as ids and dates.
     """
     file = existing_file(path)
-    pandas = _pandas(file)
-    roles = roles_of(file, _csv_header(file), labels, group, label)
-    return _convert(_csv_frame(pandas, file, roles), roles, CsvPlaces(file, roles))
+    return _convert(*csv_table(file, lambda names: roles_of(file, names, labels, group, label, ignore)))
 
 
 def read_parquet(
@@ -57,26 +58,51 @@ def read_parquet(
     labels: str | Sequence[str] | None = None,
     group: str | None = None,
     label: str | None = None,
+    ignore: Sequence[str] = (),
 ) -> LabelSets | Tracks:
     """Tracks from a Parquet file, or, with `labels`, label sets; the parameters are those of `read_csv`."""
     file = existing_file(path)
-    _pandas(file)
+    return _convert(*parquet_table(file, lambda names: roles_of(file, names, labels, group, label, ignore)))
+
+
+def column_names(path: str | os.PathLike[str]) -> list[str]:
+    """The names of the columns of a CSV or Parquet file."""
+    file = existing_file(path)
+    if file.suffix.lower() != ".parquet":
+        return _csv_header(file)
+    parquet, arrow_error = _pyarrow(file)
+    try:
+        return [name for name in parquet.read_schema(file).names if not name.startswith("__index_level_")]
+    except (*DAMAGE, arrow_error) as error:
+        raise DatasetError(f"{file} is not a complete Parquet file: {reason(error)}") from None
+
+
+def csv_table(file: Path, roles_for: Callable[[list[str]], Roles]) -> tuple[Any, Places]:
+    """The columns of a CSV file with a role, as a DataFrame, and words for places in the file."""
+    pandas = import_pandas(file)
+    roles = roles_for(_csv_header(file))
+    return _csv_frame(pandas, file, roles), CsvPlaces(file, roles)
+
+
+def parquet_table(file: Path, roles_for: Callable[[list[str]], Roles]) -> tuple[Any, Places]:
+    """The same for a Parquet file."""
+    import_pandas(file)
     parquet, arrow_error = _pyarrow(file)
     try:
         with file.open("rb") as stream:
             table = parquet.ParquetFile(stream)
             # A named index is a column like the others; pandas numbers those without a name.
             names = [name for name in table.schema_arrow.names if not name.startswith("__index_level_")]
-            roles = roles_of(file, names, labels, group, label)
-            _require_room(file, table.metadata.num_rows, len(names))
-            content = table.read(columns=names)
+            roles = roles_for(names)
+            wanted = [name for name in names if name in roles.used]
+            _require_room(file, table.metadata.num_rows, len(wanted))
+            content = table.read(columns=wanted)
             content.validate(full=True)  # offsets and text that is not UTF-8, which pandas would stumble over
-            frame = content.to_pandas(ignore_metadata=True)
+            return content.to_pandas(ignore_metadata=True), Places(file, roles)
     except DatasetError:
         raise
     except (*DAMAGE, arrow_error) as error:
         raise DatasetError(f"{file} is not a complete Parquet file: {reason(error)}") from None
-    return _convert(frame, roles, Places(file, roles))
 
 
 def _require_room(path: Path, rows: int, columns: int) -> None:
@@ -89,7 +115,8 @@ def _require_room(path: Path, rows: int, columns: int) -> None:
         )
 
 
-def _pandas(path: Path) -> Any:
+def import_pandas(path: Path) -> Any:
+    """pandas, or an error that says how to get it."""
     try:
         import pandas
     except ImportError:
@@ -119,7 +146,9 @@ def _csv_header(path: Path) -> list[str]:
             f"column {place} of {path} has no name; name it, or leave out the index when writing the file"
         )
     if len(names) == 1:
-        raise DatasetError(f"{path} has one column, {shown(names[0])}; cells are separated by commas")
+        raise DatasetError(
+            f"{path} has one column, {shown(names[0])}; cells are separated by commas, semicolons or tabs"
+        )
     return names
 
 
@@ -129,6 +158,7 @@ def _csv_frame(pandas: Any, path: Path, roles: Roles) -> Any:
         with path.open(encoding="utf-8-sig", newline="") as lines:
             frame = pandas.read_csv(
                 lines,
+                sep=delimiter_of(path),
                 dtype=None if roles.group is None else {roles.group: str},
                 keep_default_na=False,
                 na_values={name: list(MISSING_LABEL) for name in roles.labels},
@@ -145,7 +175,8 @@ def _csv_frame(pandas: Any, path: Path, roles: Roles) -> Any:
     return frame
 
 
-def _convert(frame: Any, roles: Roles, places: Places) -> LabelSets | Tracks:
+def _convert(frame: Any, places: Places) -> LabelSets | Tracks:
+    roles = places.roles
     if len(frame) == 0:
         raise DatasetError(f"{places.path} names columns and has no rows; it may be an unfinished download")
     labels = np.column_stack([_numbers(frame[name], name, places, missing=True) for name in roles.labels])
@@ -154,13 +185,15 @@ def _convert(frame: Any, roles: Roles, places: Places) -> LabelSets | Tracks:
         places.explain()
     if roles.group is None:
         Y = as_zero_one(labels, place, missing=True)
-        return LabelSets(_features(frame, roles, places), Y, roles.features, roles.labels)
-    groups = _groups(frame[roles.group], roles.group, places)
+        return LabelSets(feature_matrix(frame, places), Y, roles.features, roles.labels)
+    groups = bag_ids(frame[roles.group], roles.group, places)
     y = as_zero_one(labels[:, 0], place, missing=False)
-    return Tracks(_features(frame, roles, places), y, groups, roles.features)
+    return Tracks(feature_matrix(frame, places), y, groups, roles.features)
 
 
-def _features(frame: Any, roles: Roles, places: Places) -> NDArray[Any]:
+def feature_matrix(frame: Any, places: Places) -> NDArray[Any]:
+    """The features of a table in the order of their roles, all finite."""
+    roles = places.roles
     columns = [_numbers(frame[name], name, places, missing=False) for name in roles.features]
     dtype = np.float32 if all(column.dtype == np.float32 for column in columns) else np.float64
     X = np.empty((len(frame), len(columns)), dtype=dtype)
@@ -197,7 +230,8 @@ def _refuse_text(column: Any, name: str, places: Places, missing: bool) -> None:
     )
 
 
-def _groups(column: Any, name: str, places: Places) -> NDArray[Any]:
+def bag_ids(column: Any, name: str, places: Places) -> NDArray[Any]:
+    """The bag of every frame, as integers where all ids are plain whole numbers."""
     missing = column.isna().to_numpy()
     if not missing.any() and column.dtype.kind not in "biuf":
         missing = (column.astype(str).str.strip() == "").to_numpy()

@@ -26,6 +26,8 @@ FORMAT = "setloss-model-1"
 _MODELS: dict[str, type[LinearSetModel]] = {"SetClassifier": SetClassifier, "BagClassifier": BagClassifier}
 _LOSSES = ("Dice", "Jaccard", "Tversky", "FBeta", "Hamming", "CostCurve")
 _FORGOTTEN = ("callbacks", "checkpoint", "checkpoint_seconds", "random_state", "warm_start")
+_NAMES = {"feature_names": "feature_names_in_", "label_names": "label_names_", "target_columns": "target_columns_"}
+"""Names of columns that a model may know: features, labels, and of tracks those of the bag and of the label."""
 
 
 MAX_SCHEMA = 2**20
@@ -70,8 +72,9 @@ def save(model: LinearSetModel, path: str | Path) -> None:
         "dual_gap": float(model.dual_gap_),
     }
     arrays = {"coef": model.coef_, "intercept": model.intercept_, "classes": np.asarray(model.classes_)}
-    if hasattr(model, "feature_names_in_"):
-        arrays["feature_names"] = np.asarray(model.feature_names_in_, dtype=str)
+    for name, attribute in _NAMES.items():
+        if hasattr(model, attribute):
+            arrays[name] = np.asarray(getattr(model, attribute), dtype=str)
     with replacing(target) as file:
         dump({"header": json.dumps(header), **arrays}, file)
 
@@ -173,11 +176,12 @@ def _rebuild(header: dict[str, Any], content: dict[str, Any]) -> Any:
     model.coef_, model.intercept_, model.classes_ = coef, intercept, classes
     model.n_features_in_, model.n_iter_, model.dual_gap_ = coef.shape[1], header["n_iter"], header["dual_gap"]
     model._flat = bool(header["flat"])
-    if "feature_names" in content:
-        names = np.asarray(content["feature_names"])
-        if names.shape != coef.shape[1:] or names.dtype.kind != "U":
-            raise ArchiveError(f"has feature_names of shape {names.shape} for {coef.shape[1]} features")
-        model.feature_names_in_ = names.astype(object)
+    for (name, attribute), length in zip(_NAMES.items(), (coef.shape[1], len(coef), 2), strict=True):
+        if name in content:
+            names = np.asarray(content[name])
+            if names.shape != (length,) or names.dtype.kind != "U":
+                raise ArchiveError(f"has {name} of shape {names.shape} for {length} {name.partition('_')[0]}s")
+            setattr(model, attribute, names.astype(object))
     return model
 
 

@@ -55,7 +55,7 @@ class Loss(ABC):
         return np.stack([positives, negatives], axis=1)
 
     @abstractmethod
-    def element_groups(self, truth: NDArray[np.bool_], bags: Bags) -> NDArray[np.intp]:
+    def element_groups(self, truth: NDArray[np.bool_], bags: Bags) -> NDArray[np.integer[Any]]:
         """The group of every element of flat labels in the set functions of their bags."""
 
 
@@ -84,8 +84,8 @@ class CountLoss(Loss):
         positives = int(truth.sum())
         return SetFunction(self.counts(positives, len(truth) - positives), np.where(truth, 0, 1))
 
-    def element_groups(self, truth: NDArray[np.bool_], bags: Bags) -> NDArray[np.intp]:
-        return np.where(truth, 0, 1)
+    def element_groups(self, truth: NDArray[np.bool_], bags: Bags) -> NDArray[np.integer[Any]]:
+        return np.subtract(1, truth, dtype=np.int16)
 
     def _on_rows(self, truth: NDArray[np.bool_], predicted: NDArray[np.bool_]) -> Array:
         wrong = truth != predicted

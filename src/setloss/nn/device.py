@@ -1,17 +1,20 @@
 """Cuts by tensor operations: every set at once, one sort per set, nothing leaves the device.
 
+The tensor interpreter of plans: their fields, `setloss.plans.closed_forms.Fields`, are computed where the counts are.
 Counts and sums are float64 where the device has it. The formulas are those of `setloss.setfunctions.tversky`: plain
 arithmetic, which runs on tensors as it does on arrays and inside the kernels.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from setloss.nn.plan import ClosedForm, ModularForm, TverskyForm
+from setloss.plans.closed_forms import ClosedForm, Fields
+from setloss.plans.records import LINEAR, NONE, TVERSKY_SUBMODULAR, TVERSKY_SUPERMODULAR
 from setloss.setfunctions import tversky
 
 
@@ -53,8 +56,9 @@ def cuts(scores: Tensor, truth: Tensor, valid: Tensor | None, closed: ClosedForm
         return scores.new_zeros(len(scores)), torch.zeros_like(scores)
     ranked = Sorted.of(torch.where(truth, scores, -scores), truth, valid)
     values, slopes = torch.zeros_like(ranked.positives), torch.zeros_like(ranked.margins)
-    for part in (_hinge, _curve, _search):
-        value, slope = part(ranked, closed)
+    plan = SetPlans(closed, closed.fields(ranked.positives, ranked.negatives, torch))
+    for part in _parts(closed):
+        value, slope = part(ranked, plan)
         values, slopes = values + value, slopes + slope
     finite = torch.isfinite(scores) if valid is None else torch.isfinite(scores) | ~valid
     broken = ~finite.all(1, keepdim=True)
@@ -63,77 +67,79 @@ def cuts(scores: Tensor, truth: Tensor, valid: Tensor | None, closed: ClosedForm
     return values.squeeze(1).to(scores.dtype), torch.where(truth, -gradient, gradient).contiguous()
 
 
-Part = tuple[Tensor | float, Tensor | float]
+Part = tuple[Tensor, Tensor]
 
 
-def _hinge(ranked: Sorted, closed: ClosedForm) -> Part:
+@dataclass(frozen=True)
+class SetPlans:
+    """The plans of all rows: what they have in common, and a column of each field that depends on the counts."""
+
+    kinds: ClosedForm
+    fields: Fields
+
+    def loss(self, n: Tensor, q: Tensor, ranked: Sorted) -> Tensor:
+        """l(n, q); `undefined` where it reads 0/0."""
+        b, a = self.fields.false_negative, self.fields.false_positive
+        if self.kinds.rescaled == LINEAR:
+            return torch.as_tensor(b * n + a * q)
+        m = ranked.positives
+        defined = tversky.denominator(n, q, m, a, b) > 0
+        return torch.where(defined, tversky.loss_value(n, q, m, a, b), self.kinds.undefined)
+
+    def step(self, axis: int, n: Tensor, q: Tensor, ranked: Sorted) -> Tensor:
+        """One more false negative or false positive; a plain difference only where l reads 0/0 at either end."""
+        b, a = self.fields.false_negative, self.fields.false_positive
+        if self.kinds.rescaled == LINEAR:
+            return torch.zeros_like(n).add(b if axis == 0 else a)
+        m = ranked.positives
+        further = (n + 1, q) if axis == 0 else (n, q + 1)
+        rule = tversky.false_negative_step if axis == 0 else tversky.false_positive_step
+        ends = [tversky.denominator(*at, m, a, b) > 0 for at in ((n, q), further)]
+        difference = self.loss(*further, ranked) - self.loss(n, q, ranked)
+        return torch.where(ends[0] & ends[1], rule(n, q, m, a, b), difference)
+
+    def gains(self, ranked: Sorted) -> Tensor:
+        """The increment of f that each element brings in the order of the margins."""
+        n, q, m, b, a = (
+            ranked.misses,
+            ranked.alarms,
+            ranked.positives,
+            self.fields.false_negative,
+            self.fields.false_positive,
+        )
+        if self.kinds.lovasz == LINEAR:
+            # Not `torch.where` of two numbers, which are float32 to it.
+            blank = torch.zeros_like(n)
+            return torch.where(ranked.positive, blank + b, blank + a)
+        if self.kinds.lovasz == TVERSKY_SUBMODULAR:
+            miss = tversky.submodular_false_negative_step(n, q, m, a, b)
+        else:
+            miss = self.step(0, n, q, ranked)
+        gains = torch.where(ranked.positive, miss, self.step(1, n, q, ranked))
+        if not self.kinds.closure:
+            return gains
+        room = self.fields.cap - (self.loss(n, q, ranked) - tversky.supermodular_value(n, m, b))
+        capped = torch.minimum(gains.clamp(min=0), room.clamp(min=0))
+        return torch.where(self.fields.cap < torch.inf, capped, gains)
+
+
+def _parts(closed: ClosedForm) -> Iterator[Callable[[Sorted, SetPlans], Part]]:
+    """The computations that the kinds of a plan ask for."""
+    if closed.lovasz != NONE:
+        yield _hinge
+    if closed.rescaled != NONE:
+        yield _curve if closed.rescaled == TVERSKY_SUPERMODULAR else _search
+
+
+def _hinge(ranked: Sorted, plan: SetPlans) -> Part:
     """sum_j s_j (f(first j) - f(first j - 1)), the positive part inside or outside the sum."""
-    if not closed.hinged:
-        return 0.0, 0.0
-    gains = _gains(ranked, closed).masked_fill(~ranked.inside, 0.0)
+    gains = plan.gains(ranked).masked_fill(~ranked.inside, 0.0)
     slack = 1 - ranked.margins
-    elementwise = _elementwise(ranked, closed)
+    elementwise = torch.zeros_like(ranked.positives, dtype=torch.bool) | plan.fields.elementwise
     gains = torch.where(elementwise & (slack <= 0), 0.0, gains)
     value = (gains * slack).sum(1, keepdim=True)
     kept = elementwise | (value > 0)
     return torch.where(kept, value, 0.0), torch.where(kept, gains, 0.0)
-
-
-def _elementwise(ranked: Sorted, closed: ClosedForm) -> Tensor:
-    if closed.hinged != "submodular":
-        return torch.ones_like(ranked.positives, dtype=torch.bool)
-    return _last_miss(ranked, closed.form) >= 0
-
-
-def _last_miss(ranked: Sorted, form: TverskyForm | ModularForm) -> Tensor:
-    """The smallest step of f, which is increasing iff this is >= 0; 0 for sets without positives."""
-    assert isinstance(form, TverskyForm)
-    m = ranked.positives
-    step = tversky.submodular_false_negative_step(m - 1, ranked.negatives, m, form.a, form.b)
-    return torch.where(m > 0, step, 0.0)
-
-
-def _gains(ranked: Sorted, closed: ClosedForm) -> Tensor:
-    n, q, m, form = ranked.misses, ranked.alarms, ranked.positives, closed.form
-    if isinstance(form, ModularForm):
-        # Not `torch.where` of two numbers, which are float32 to it.
-        return torch.full_like(n, form.alarm).masked_fill(ranked.positive, form.miss) / _elements(ranked, form)
-    miss = _loss_step(n, q, m, form, 0)
-    if closed.hinged != "loss":
-        miss = torch.where(m > 0, tversky.submodular_false_negative_step(n, q, m, form.a, form.b), miss)
-    gains = torch.where(ranked.positive, miss, _loss_step(n, q, m, form, 1))
-    if closed.hinged != "closure":
-        return gains
-    cap = m * form.b / (m - (1 - form.b))
-    room = cap - (_loss(n, q, m, form) - tversky.supermodular_value(n, m, form.b))
-    capped = torch.minimum(gains.clamp(min=0), room.clamp(min=0))
-    return torch.where((m > 0) & (_last_miss(ranked, form) < 0), capped, gains)
-
-
-def _elements(ranked: Sorted, form: ModularForm) -> Tensor:
-    return (ranked.positives + ranked.negatives).clamp(min=1) if form.mean else torch.ones_like(ranked.positives)
-
-
-def _loss(n: Tensor, q: Tensor, m: Tensor, form: TverskyForm) -> Tensor:
-    """l(n, q), 0 where it reads 0/0."""
-    positive = tversky.denominator(n, q, m, form.a, form.b) > 0
-    return torch.where(positive, tversky.loss_value(n, q, m, form.a, form.b), 0.0)
-
-
-def _loss_step(n: Tensor, q: Tensor, m: Tensor, form: TverskyForm, axis: int) -> Tensor:
-    """One more false negative or false positive; a plain difference only where l reads 0/0 at either end."""
-    further = (n + 1, q) if axis == 0 else (n, q + 1)
-    rule = tversky.false_negative_step if axis == 0 else tversky.false_positive_step
-    ends = [tversky.denominator(*at, m, form.a, form.b) > 0 for at in ((n, q), further)]
-    step = rule(n, q, m, form.a, form.b)
-    return torch.where(ends[0] & ends[1], step, _loss(*further, m, form) - _loss(n, q, m, form))
-
-
-def _scale(ranked: Sorted, closed: ClosedForm) -> Tensor:
-    """The scale c of every set."""
-    if closed.scale == "mean":
-        return 2 / (ranked.positives + ranked.negatives).clamp(min=1)
-    return torch.full_like(ranked.positives, closed.scale)
 
 
 def _objective(loss: Tensor, total: Tensor, scale: Tensor, margin: bool) -> Tensor:
@@ -142,29 +148,23 @@ def _objective(loss: Tensor, total: Tensor, scale: Tensor, margin: bool) -> Tens
     return torch.where(loss > 0, loss * (1 - scale * total), 0.0)
 
 
-def _curve(ranked: Sorted, closed: ClosedForm) -> Part:
+def _curve(ranked: Sorted, plan: SetPlans) -> Part:
     """max_A g(A) (1 - c sum_A m), g of the false negatives alone: negatives are in if their margin is negative."""
-    if closed.rescaled != "supermodular":
-        return 0.0, 0.0
-    assert isinstance(closed.form, TverskyForm)
-    m = ranked.positives
+    m, scale = ranked.positives, plan.fields.scale
     others = ~ranked.positive & (ranked.margins < 0)
     total = torch.where(ranked.positive, ranked.margins, 0.0).cumsum(1)
     total = total + torch.where(others, ranked.margins, 0.0).sum(1, keepdim=True)
-    g = tversky.supermodular_value(ranked.misses + 1, m, closed.form.b)
-    scale = _scale(ranked, closed)
-    values = torch.where(ranked.positive & (m > 0), _objective(g, total, scale, margin=False), 0.0)
+    g = tversky.supermodular_value(ranked.misses + 1, m, plan.fields.false_negative)
+    values = torch.where(ranked.positive, _objective(g, total, scale, margin=False), 0.0)
     best, place = values.max(1, keepdim=True)
     loss = torch.where(best > 0, g.gather(1, place), 0.0)
     chosen = others | (ranked.positive & (ranked.misses <= ranked.misses.gather(1, place)))
     return best, torch.where(chosen, scale * loss, 0.0)
 
 
-def _search(ranked: Sorted, closed: ClosedForm) -> Part:
+def _search(ranked: Sorted, plan: SetPlans) -> Part:
     """max_A of the rescaled loss: for every number n of false negatives a binary search in the false positives."""
-    if closed.rescaled != "loss":
-        return 0.0, 0.0
-    m, negatives, scale = ranked.positives, ranked.negatives, _scale(ranked, closed)
+    m, negatives, scale = ranked.positives, ranked.negatives, plan.fields.scale
     sums, alarm_margins = _sums(ranked)
     size = ranked.margins.shape[1]
     n = torch.arange(size + 1, device=m.device, dtype=m.dtype).expand(len(m), -1)
@@ -175,18 +175,25 @@ def _search(ranked: Sorted, closed: ClosedForm) -> Part:
         middle = (low + high) // 2
         inside = middle.clamp(max=size - 1)
         total = sums[0] + sums[1].gather(1, inside + 1)
-        helps = _helps(n, inside.to(n.dtype), alarm_margins.gather(1, inside), total, ranked, closed) & (low < high)
+        helps = _helps(n, inside.to(n.dtype), alarm_margins.gather(1, inside), total, ranked, plan) & (low < high)
         low, high = torch.where(helps, middle + 1, low), torch.where(helps, high, torch.minimum(middle, high))
-    loss = _loss_at(n, low.to(n.dtype), ranked, closed.form)
-    values = torch.where(
-        reachable, _objective(loss, sums[0] + sums[1].gather(1, low), scale, closed.margin), -torch.inf
-    )
-    best, place = values.max(1, keepdim=True)
+    loss = plan.loss(n, low.to(n.dtype), ranked)
+    objective = _objective(loss, sums[0] + sums[1].gather(1, low), scale, plan.kinds.margin)
+    best, place = torch.where(reachable, objective, -torch.inf).max(1, keepdim=True)
     won = best > 0
     worst = torch.where(won, n.gather(1, place), 0), torch.where(won, low.gather(1, place), 0)
     chosen = torch.where(ranked.positive, ranked.misses < worst[0], ranked.inside & (ranked.alarms < worst[1]))
-    rate = scale if closed.margin else scale * loss.gather(1, place)
+    rate = scale if plan.kinds.margin else scale * loss.gather(1, place)
     return torch.where(won, best, 0.0), torch.where(chosen, rate, 0.0)
+
+
+def _helps(n: Tensor, q: Tensor, margin: Tensor, total: Tensor, ranked: Sorted, plan: SetPlans) -> Tensor:
+    """Whether the objective rises from q to q + 1 false positives; `total` includes the new one's margin."""
+    step = plan.step(1, n, q, ranked)
+    scale: Tensor = plan.fields.scale
+    if plan.kinds.margin:
+        return step > scale * margin
+    return step * (1 - scale * total) > scale * plan.loss(n, q, ranked) * margin
 
 
 def _sums(ranked: Sorted) -> tuple[tuple[Tensor, Tensor], Tensor]:
@@ -199,22 +206,3 @@ def _sums(ranked: Sorted) -> tuple[tuple[Tensor, Tensor], Tensor]:
         grouped.append(blank.scatter_add(1, place, torch.where(members, ranked.margins, 0.0)))
     start = blank[:, :1]
     return tuple(torch.cat([start, part.cumsum(1)], 1) for part in grouped), grouped[1]  # type: ignore[return-value]
-
-
-def _loss_at(n: Tensor, q: Tensor, ranked: Sorted, form: TverskyForm | ModularForm) -> Tensor:
-    if isinstance(form, ModularForm):
-        return (form.miss * n + form.alarm * q) / _elements(ranked, form)
-    return _loss(n, q, ranked.positives, form)
-
-
-def _helps(n: Tensor, q: Tensor, margin: Tensor, total: Tensor, ranked: Sorted, closed: ClosedForm) -> Tensor:
-    """Whether the objective rises from q to q + 1 false positives; `total` includes the new one's margin."""
-    form = closed.form
-    if isinstance(form, ModularForm):
-        step = form.alarm / _elements(ranked, form)
-    else:
-        step = _loss_step(n, q, ranked.positives, form, 1)
-    scale = _scale(ranked, closed)
-    if closed.margin:
-        return step > scale * margin
-    return step * (1 - scale * total) > scale * _loss_at(n, q, ranked, form) * margin

@@ -1,14 +1,13 @@
-"""Cuts of a whole data set: reference operators lowered to kernel specs, one per kind of bag.
+"""Cuts of a whole data set: one plan per kind of bag, and the interpreter that reads it.
 
-Bags of equal (positives, negatives) share one set function, one cached decomposition and one spec. What the
-kernels compute is the cut of the reference operator, to rounding error; `setloss.plans.kernels` says how.
+Bags of equal (positives, negatives) share one plan. What is computed is the cut of the reference operator, to
+rounding error; `setloss.plans.kernels` says how.
 """
 
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
-from functools import lru_cache, partial
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -17,24 +16,15 @@ from numpy.typing import ArrayLike, NDArray
 from setloss.bags import Bags
 from setloss.labels import as_labels
 from setloss.losses import Loss
-from setloss.operators.cut import MAX_MARGIN, Surrogate
-from setloss.operators.names import Operator, operator_named
-from setloss.plans.lowering import SpecTable, lower
-from setloss.typing import Array
+from setloss.operators.cut import MAX_MARGIN
+from setloss.operators.names import Operator
+from setloss.plans.closed_forms import Scale
+from setloss.plans.cuts import BatchCuts
+from setloss.plans.making import make_plans
+from setloss.plans.plain import PlainPlans
+from setloss.plans.records import NONE, TABLE, Plans
 
-
-@dataclass(frozen=True)
-class BatchCuts:
-    """One cut per bag: ``B_i(m') >= offsets[i] - <slopes of bag i, m'>``, equal to ``values[i]`` at m.
-
-    `worst` marks the set that slack or margin rescaling found worst in each bag; it is empty where the operator
-    has no such part or nothing is lost.
-    """
-
-    offsets: Array
-    slopes: NDArray[np.floating]
-    values: Array
-    worst: NDArray[np.bool_]
+__all__ = ["BatchCuts", "BatchSurrogate", "batch_surrogate", "run_kernel", "scratch"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,12 +34,27 @@ class BatchSurrogate:
     bags: Bags
     groups: NDArray[np.int16]
     which: NDArray[np.intp]
-    table: SpecTable = field(repr=False)
+    plans: Plans | PlainPlans = field(repr=False)
 
     @property
     def arrays(self) -> tuple[Any, ...]:
-        """What the kernels take: offsets, groups and kinds of the bags, and the specs of the kinds."""
-        return self.bags.offsets, self.groups, self.which, *self.table.arrays
+        """Offsets, groups and kinds of the bags, and the plans of the kinds: all that the cuts depend on."""
+        return self.bags.offsets, self.groups, self.which, *self.plans.arrays
+
+    @property
+    def exact(self) -> bool:
+        """Whether all cuts so far touch their surrogates; those of a heuristic do not, and certify nothing."""
+        return self.plans.exact
+
+    @property
+    def compiled(self) -> bool:
+        """Whether the kernels of solvers can ask for the cut of any one bag."""
+        return isinstance(self.plans, Plans) and self.plans.exact
+
+    @property
+    def kernel_data(self) -> tuple[Any, ...]:
+        """The arrays and room for the cut of any one bag at float64 margins: what the kernels of solvers take."""
+        return *self.arrays, scratch(self, np.float64)
 
     def same_as(self, other: BatchSurrogate | None) -> bool:
         """Whether the other one has the same surrogate for every bag, so that cuts of one are cuts of the other."""
@@ -64,11 +69,11 @@ class BatchSurrogate:
         """
         flat = self.bags.gather(_flat_margins(margins, self.bags.elements))
         found = run_kernel(flat, self, threads)
-        return BatchCuts(found.offsets, self.bags.scatter(found.slopes), found.values, self.bags.scatter(found.worst))
+        return replace(found, slopes=self.bags.scatter(found.slopes), worst=self.bags.scatter(found.worst))
 
 
 def batch_surrogate(
-    loss: Loss, labels: ArrayLike, bags: Bags | ArrayLike, operator: str | Operator = "bd", scale: float = 2.0
+    loss: Loss, labels: ArrayLike, bags: Bags | ArrayLike, operator: str | Operator = "bd", scale: Scale = 2.0
 ) -> BatchSurrogate:
     """Prepare the surrogates of every bag.
 
@@ -81,37 +86,23 @@ def batch_surrogate(
     bags
         `Bags`, or the n + 1 offsets of the bags in the flat arrays.
     operator, scale
-        One of the names in `setloss.operators.names` and the scale c of its rescaled part; or a function from set
-        functions to surrogates, such as `B_D`.
+        One of the names in `setloss.operators.names` and the scale c of its rescaled part, a number or "mean" for
+        two over the size of the bag; or a function from set functions to surrogates, such as `B_D`.
     """
     bags = bags if isinstance(bags, Bags) else Bags.from_offsets(bags)
     truth = bags.gather(as_labels(labels, "labels", ndim=(1,)))
-    positives = bags.totals(truth.astype(np.intp))
+    positives = np.add.reduceat(truth, bags.offsets[:-1], dtype=np.intp) if len(bags) else np.zeros(0, dtype=np.intp)
     counts = loss.distinct_counts(positives, bags.sizes - positives)
-    kinds, which = np.unique(counts, axis=0, return_inverse=True)
-    surrogates = [surrogate_on_counts(loss, operator, scale, int(m), int(q)) for m, q in kinds]
-    return BatchSurrogate(bags, loss.element_groups(truth, bags).astype(np.int16), which.ravel(), lower(surrogates))
+    kinds, which = distinct_rows(counts)
+    plans = make_plans(loss, operator, scale, kinds[:, 0], kinds[:, 1])
+    return BatchSurrogate(bags, loss.element_groups(truth, bags).astype(np.int16, copy=False), which, plans)
 
 
-MANY_ELEMENTS = 2048
-"""Surrogates of larger sets hold arrays of their size; only a few of them are kept."""
-
-
-def surrogate_on_counts(
-    loss: Loss, operator: str | Operator, scale: float, positives: int, negatives: int
-) -> Surrogate:
-    """The reference surrogate of a bag with that many positives and negatives, positives first; cached."""
-    cached = _small_surrogate if positives + negatives <= MANY_ELEMENTS else _large_surrogate
-    return cached(loss, operator, scale, positives, negatives)
-
-
-def _surrogate(loss: Loss, operator: str | Operator, scale: float, positives: int, negatives: int) -> Surrogate:
-    build = operator_named(operator, scale) if isinstance(operator, str) else operator
-    return build(loss.on_counts(positives, negatives))
-
-
-_small_surrogate = lru_cache(maxsize=65536)(_surrogate)
-_large_surrogate = lru_cache(maxsize=16)(_surrogate)
+def distinct_rows(counts: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """The distinct pairs of counts, in ascending order, and which of them every row is."""
+    base = int(counts[:, 1].max(initial=0)) + 1
+    codes, which = np.unique(counts[:, 0] * base + counts[:, 1], return_inverse=True)
+    return np.stack(np.divmod(codes, base), axis=1), which
 
 
 def run_kernel(
@@ -121,13 +112,21 @@ def run_kernel(
 
     With `consume` the slopes take the place of the margins.
     """
+    if isinstance(batch.plans, PlainPlans):
+        return batch.plans.cuts(flat, batch.bags, batch.groups, batch.which)
+    if not batch.plans.exact:
+        return _inexact_cuts(flat, batch, batch.plans)
     from setloss.plans.kernels import write_cuts
 
-    n, size, specs = len(batch.bags), len(flat), batch.table.arrays
+    n, size = len(batch.bags), len(flat)
     slopes = flat if consume else np.empty_like(flat)
     worst, totals = np.empty(size, dtype=bool), np.empty((n, 2))
     data = (flat, batch.bags.offsets, batch.groups, batch.which)
-    work = partial(write_cuts, data=data, specs=specs, out=(slopes, worst, totals))
+    plans, out = batch.plans.arrays, (slopes, worst, totals)
+
+    def work(first: int, last: int) -> None:
+        write_cuts(first, last, data, plans, scratch(batch, flat.dtype, first, last), out)
+
     shares = np.linspace(0, n, min(threads, n) + 1, dtype=np.intp) if n else np.zeros(1, dtype=np.intp)
     if len(shares) <= 2:
         work(0, n)
@@ -135,6 +134,44 @@ def run_kernel(
         with ThreadPoolExecutor(len(shares) - 1) as pool:
             list(pool.map(work, shares[:-1], shares[1:]))
     return BatchCuts(totals[:, 0], slopes, totals[:, 1], worst)
+
+
+def _inexact_cuts(flat: NDArray[np.floating], batch: BatchSurrogate, plans: Plans) -> BatchCuts:
+    from setloss.plans.inexact_kernels import write_inexact_cuts
+
+    widest, groups = int(batch.bags.sizes.max(initial=0)), plans.sizes.shape[1]
+    room = (*np.empty((2, widest), dtype=np.int64), *np.empty((2, groups), dtype=np.int64))
+    slopes, worst, totals = np.empty_like(flat), np.empty(len(flat), dtype=bool), np.empty((len(batch.bags), 2))
+    data = (flat, batch.bags.offsets, batch.groups, batch.which)
+    write_inexact_cuts(data, plans.arrays, room, (slopes, worst, totals))
+    return BatchCuts(totals[:, 0], slopes, totals[:, 1], worst, exact=False)
+
+
+def scratch(batch: BatchSurrogate, dtype: Any, first: int = 0, last: int | None = None) -> tuple[Any, ...]:
+    """Room for the cuts of the bags from `first` up to `last`; None what none of them needs.
+
+    The order of the elements, a second array for sorting it, whose memory later holds their margins and those of
+    group after group, counters of radix sort, whether there is a Lovász part, and for rescaled parts the sums of the
+    smallest margins of each group, a count per group, and for tables one more.
+    """
+    from setloss.plans.sorting import LARGE, TALLIES
+
+    records, group_sizes, _ = batch.plans.arrays
+    sizes = batch.bags.sizes[first:last]
+    widest, groups = int(sizes.max(initial=0)), group_sizes.shape[1]
+    spare = np.empty(-(-2 * widest * np.dtype(dtype).itemsize // 8), dtype=np.int64)
+    kinds = records["rescaled"]["kind"]
+    rescaled, cells = bool(np.any(kinds != NONE)), bool(np.any(kinds == TABLE))
+    return (
+        np.empty(widest, dtype=np.int64),
+        spare,
+        spare.view(dtype),
+        np.empty(TALLIES, dtype=np.int64) if widest >= LARGE else None,
+        1 if np.any(records["lovasz"]["kind"] != NONE) else None,
+        np.empty(widest + groups) if rescaled else None,
+        np.empty(groups, dtype=np.int64) if rescaled else None,
+        np.empty(groups, dtype=np.int64) if cells else None,
+    )
 
 
 def _flat_margins(margins: ArrayLike, size: int) -> NDArray[np.floating]:

@@ -1,4 +1,7 @@
-"""From reference operators to the rows of integers and floats that the kernels read."""
+"""From surrogate objects to plans: the kind of every set function picks how its part is read.
+
+sum_t weight_t B_t,   at most one B_t a `LovaszHinge`, at most one a `SlackRescaling` or `MarginRescaling`
+"""
 
 from __future__ import annotations
 
@@ -12,66 +15,54 @@ from numpy.typing import NDArray
 
 from setloss.operators.cut import Surrogate, SurrogateSum
 from setloss.operators.lovasz import LovaszHinge
-from setloss.operators.rescaling import MarginRescaling, Rescaling
-from setloss.setfunctions.counts import AxisCurve, CountFunction, Linear, Sum, unscaled
+from setloss.operators.rescaling import MarginRescaling, Rescaling, SlackRescaling
+from setloss.plans.records import (
+    CURVE,
+    EXACT,
+    GREEDY,
+    LINEAR,
+    ONE_PASS,
+    TABLE,
+    TVERSKY,
+    TVERSKY_SUBMODULAR,
+    Plans,
+    blank_records,
+    write_part,
+)
+from setloss.setfunctions.counts import AxisCurve, CountFunction, Linear, Sum, TableTooLargeError, unscaled
 from setloss.setfunctions.tversky import TverskyClosure, TverskyCounts, TverskySubmodular
 from setloss.typing import Array
 
-# Kinds of gain for the Lovász part and of loss for the rescaled part.
-NONE, CURVE, TABLE, LINEAR, TVERSKY, TVERSKY_SUBMODULAR, TVERSKY_CLOSURE, TVERSKY_SUPERMODULAR = range(8)
+SEARCHES = {"exact": EXACT, "greedy": GREEDY, "one-pass": ONE_PASS}
 
-# Columns of the integer specs: the Lovász part, the rescaled part, the groups.
-L_KIND, L_START, L_ELEMENTWISE, R_KIND, R_START, R_AXIS, R_MARGIN, GROUPS, SIZES = range(9)
 
-# Columns of the float specs: weights, the scale c, and the parameters of either part: (a, b, undefined, cap) of
-# the Tversky family, or the rates of the two groups.
-L_WEIGHT, R_WEIGHT, SCALE, L_A, L_B, L_UNDEFINED, L_CAP, R_A, R_B, R_UNDEFINED = range(10)
+class NoPlanError(TypeError):
+    """A surrogate is not a sum of parts that a record can hold; it is evaluated by its own `cut`."""
 
 
 @dataclass(frozen=True)
-class SpecTable:
-    """One row of `specs` and `reals` per kind of bag; curves and tables lie in one `buffer`."""
+class Part:
+    """A function of counts as a part of a plan: its fields, and values for the common array."""
 
-    specs: NDArray[np.int64]
-    reals: Array
-    buffer: Array
-
-    @property
-    def arrays(self) -> tuple[NDArray[np.int64], Array, Array]:
-        """What the kernels take."""
-        return self.specs, self.reals, self.buffer
-
-    @property
-    def most_groups(self) -> int:
-        """The largest number of groups of any kind of bag."""
-        return int(self.specs.shape[1]) - SIZES
-
-
-@dataclass(frozen=True)
-class Lowered:
-    """A function of counts as the kernels see it: a kind, parameters, and values for the buffer."""
-
-    kind: int
-    parameters: tuple[float, ...] = ()
+    fields: dict[str, float]
     values: Array = field(default_factory=lambda: np.empty(0))
-    axis: int = 0
 
 
-def lower(surrogates: Sequence[Surrogate]) -> SpecTable:
-    """The specs of the given surrogates, in their order."""
-    parts = [_terms(surrogate) for surrogate in surrogates]
-    most_groups = max((len(term.function.sizes) for terms in parts for _, term in terms), default=1)
-    specs = np.zeros((len(parts), SIZES + most_groups), dtype=np.int64)
-    reals = np.zeros((len(parts), R_UNDEFINED + 1))
-    buffer, used = [np.zeros(1)], 1
-    for spec, real, terms in zip(specs, reals, parts, strict=True):
-        for weight, term in terms:
-            sizes = term.function.sizes
-            spec[GROUPS], spec[SIZES : SIZES + len(sizes)] = len(sizes), sizes
+def lower(surrogates: Sequence[Surrogate]) -> Plans:
+    """The plans of the given surrogates, in their order; a `NoPlanError` names the one that has none."""
+    terms = [_terms(surrogate) for surrogate in surrogates]
+    most_groups = max((len(term.function.sizes) for parts in terms for _, term in parts), default=1)
+    records = blank_records(len(terms))
+    sizes = np.zeros((len(terms), most_groups), dtype=np.int64)
+    values, used = [np.zeros(1)], 1
+    for k, parts in enumerate(terms):
+        for weight, term in parts:
+            here = term.function.sizes
+            records["groups"][k], sizes[k, : len(here)] = len(here), here
             write = _write_hinge if isinstance(term, LovaszHinge) else _write_rescaling
-            buffer.append(write(term, weight, used, spec, real))
-            used += buffer[-1].size
-    return SpecTable(specs, reals, np.concatenate(buffer))
+            values.append(write(term, weight, used, records[k : k + 1]))
+            used += values[-1].size
+    return Plans(records, sizes, np.concatenate(values))
 
 
 def _terms(surrogate: Surrogate) -> list[tuple[float, Any]]:
@@ -79,100 +70,117 @@ def _terms(surrogate: Surrogate) -> list[tuple[float, Any]]:
     found = list(_flatten(surrogate, 1.0))
     hinges = sum(isinstance(term, LovaszHinge) for _, term in found)
     if hinges > 1 or len(found) - hinges > 1:
-        raise TypeError("a batch takes the sum of at most one Lovász hinge and one rescaling per bag")
+        raise NoPlanError("a plan is the sum of at most one Lovász hinge and one rescaling")
+    searches = {term.search for _, term in found if isinstance(term, Rescaling)}
+    if "enumerate" in searches or (searches - {"exact"} and (hinges or _weighs(found))):
+        raise NoPlanError(f"a plan with a hinge or a weight is exact; it does not take search={searches.pop()!r}")
     return found
 
 
+def _weighs(terms: list[tuple[float, Any]]) -> bool:
+    return any(weight != 1 for weight, _ in terms)
+
+
 def _flatten(surrogate: Surrogate, weight: float) -> Iterator[tuple[float, Any]]:
-    if isinstance(surrogate, SurrogateSum):
+    if type(surrogate) is SurrogateSum:
         for inner, term in surrogate.terms:
             yield from _flatten(term, weight * inner)
-    elif isinstance(surrogate, LovaszHinge | Rescaling):
+    elif type(surrogate).cut_ordered in _KNOWN:
         yield weight, surrogate
     else:
-        raise TypeError(f"a batch takes Lovász hinges and rescalings; got {type(surrogate).__name__}")
+        raise NoPlanError(f"a plan is made of Lovász hinges and rescalings; got {type(surrogate).__name__}")
 
 
-def _write_hinge(hinge: LovaszHinge, weight: float, start: int, spec: Any, real: Any) -> Array:
+_KNOWN = {kind.cut_ordered for kind in (LovaszHinge, SlackRescaling, MarginRescaling)}
+"""Cuts that are lowered; a subclass with a cut of its own is another surrogate."""
+
+
+def _write_hinge(hinge: LovaszHinge, weight: float, start: int, records: NDArray[np.void]) -> Array:
     inner, counts = unscaled(hinge.function.counts)
     part = gain_of(counts)
-    spec[L_KIND], spec[L_START], spec[L_ELEMENTWISE] = part.kind, start, hinge.elementwise
-    real[L_WEIGHT] = weight * inner
-    real[L_A : L_A + len(part.parameters)] = part.parameters
+    write_part(records, "lovasz", start=start, weight=weight * inner, **part.fields)
+    records["elementwise"] = hinge.elementwise
     return part.values
 
 
-def _write_rescaling(rescaling: Rescaling, weight: float, start: int, spec: Any, real: Any) -> Array:
-    if rescaling.search != "exact":
-        raise TypeError(f"a batch is exact; it does not take search={rescaling.search!r}")
+def _write_rescaling(rescaling: Rescaling, weight: float, start: int, records: NDArray[np.void]) -> Array:
     is_margin = isinstance(rescaling, MarginRescaling)
     inner, counts = unscaled(rescaling.function.counts)
-    part = loss_of(counts)
-    spec[R_KIND], spec[R_START], spec[R_AXIS], spec[R_MARGIN] = part.kind, start, part.axis, is_margin
-    real[R_WEIGHT] = weight * inner
+    try:
+        part = loss_of(counts)
+    except TableTooLargeError as error:
+        if rescaling.search == "exact":
+            raise
+        raise NoPlanError(f"search={rescaling.search!r} without a table: {error}") from error
+    write_part(records, "rescaled", start=start, weight=weight * inner, **part.fields)
     # The weight of a margin rescaling multiplies the margins too; that of a slack rescaling the loss only.
-    real[SCALE] = rescaling.scale * (weight if is_margin else 1.0)
-    real[R_A : R_A + len(part.parameters)] = part.parameters
+    records["scale"] = rescaling.scale * (weight if is_margin else 1.0)
+    records["margin"], records["search"] = is_margin, SEARCHES[rescaling.search]
     return part.values
 
 
 @singledispatch
-def gain_of(counts: CountFunction) -> Lowered:
+def gain_of(counts: CountFunction) -> Part:
     """How the Lovász hinge reads increments of this kind of function."""
     if len(counts.sizes) == 1:
-        return Lowered(CURVE, values=counts.step(0, np.arange(counts.sizes[0])))
-    return Lowered(TABLE, values=counts.table().ravel())
+        return Part({"kind": CURVE}, counts.step(0, np.arange(counts.sizes[0])))
+    return Part({"kind": TABLE}, counts.table().ravel())
 
 
 @gain_of.register
-def _(counts: Linear) -> Lowered:
-    if len(set(counts.rates)) == 1:
-        return Lowered(CURVE, values=np.full(sum(counts.sizes), counts.rates[0]))
-    return Lowered(LINEAR, counts.rates) if len(counts.sizes) == 2 else gain_of.dispatch(object)(counts)
+def _(counts: Linear) -> Part:
+    first, *others = counts.rates
+    if len(set(others)) <= 1:
+        return Part({"kind": LINEAR, "false_negative": first, "false_positive": (others or [first])[0]})
+    return gain_of.dispatch(object)(counts)
 
 
 @gain_of.register
-def _(counts: TverskyCounts) -> Lowered:
-    return Lowered(TVERSKY, (counts.a, counts.b, counts.undefined, np.inf))
+def _(counts: TverskyCounts) -> Part:
+    return Part({"kind": TVERSKY, **_weights(counts)})
 
 
 @gain_of.register
-def _(counts: TverskySubmodular) -> Lowered:
-    loss = counts.loss
-    return Lowered(TVERSKY_SUBMODULAR, (loss.a, loss.b, loss.undefined, np.inf))
+def _(counts: TverskySubmodular) -> Part:
+    return Part({"kind": TVERSKY_SUBMODULAR, **_weights(counts.loss)})
 
 
 @gain_of.register
-def _(counts: TverskyClosure) -> Lowered:
-    loss = counts.base.loss
-    return Lowered(TVERSKY_CLOSURE, (loss.a, loss.b, loss.undefined, counts.cap))
+def _(counts: TverskyClosure) -> Part:
+    return Part({"kind": TVERSKY_SUBMODULAR, **_weights(counts.base.loss), "cap": counts.cap})
 
 
 @singledispatch
-def loss_of(counts: CountFunction) -> Lowered:
+def loss_of(counts: CountFunction) -> Part:
     """How the rescalings search this kind of function."""
     if len(counts.sizes) == 1:
-        return Lowered(CURVE, values=counts.table())
-    return Lowered(TABLE, values=counts.table().ravel())
+        return Part({"kind": CURVE}, counts.table())
+    return Part({"kind": TABLE}, counts.table().ravel())
 
 
 @loss_of.register
-def _(counts: AxisCurve) -> Lowered:
-    return Lowered(CURVE, values=counts.values, axis=counts.axis)
+def _(counts: AxisCurve) -> Part:
+    return Part({"kind": CURVE, "axis": counts.axis}, counts.values)
 
 
 @loss_of.register
-def _(counts: Sum) -> Lowered:
+def _(counts: Sum) -> Part:
     if counts.terms:
         return loss_of.dispatch(object)(counts)
-    return Lowered(CURVE, values=np.zeros(counts.sizes[0] + 1))
+    return Part({"kind": CURVE}, np.zeros(counts.sizes[0] + 1))
 
 
 @loss_of.register
-def _(counts: Linear) -> Lowered:
-    return Lowered(LINEAR, counts.rates) if len(counts.sizes) == 2 else loss_of.dispatch(object)(counts)
+def _(counts: Linear) -> Part:
+    if len(counts.sizes) != 2:
+        return loss_of.dispatch(object)(counts)
+    return Part({"kind": LINEAR, "false_negative": counts.rates[0], "false_positive": counts.rates[1]})
 
 
 @loss_of.register
-def _(counts: TverskyCounts) -> Lowered:
-    return Lowered(TVERSKY, (counts.a, counts.b, counts.undefined))
+def _(counts: TverskyCounts) -> Part:
+    return Part({"kind": TVERSKY, **_weights(counts)})
+
+
+def _weights(counts: TverskyCounts) -> dict[str, float]:
+    return {"false_negative": counts.b, "false_positive": counts.a, "undefined": counts.undefined}

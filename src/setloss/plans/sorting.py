@@ -18,39 +18,60 @@ LARGE = 1024
 
 
 _BITS, _BUCKETS = np.uint64(11), 2048
+TALLIES = 3 * _BUCKETS
 _WORD, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
 _SIGN, _ALL = np.uint32(0x80000000), np.uint32(0xFFFFFFFF)
 
 
 @kernel()
-def sort_elements(margins, order, spare):
-    """Sort the elements in `order`, given in ascending order, by their margins; `spare` is as long as `order`."""
+def sort_elements(margins, order, spare, tallies):
+    """Sort the elements in `order`, given in ascending order, by their margins; `spare` is as long as `order`.
+
+    `tallies` are `TALLIES` counters for radix sort; None where no bag is large.
+    """
     n = len(order)
-    if n <= SMALL:
-        _insertion(margins, order)
-    elif n < LARGE:
-        spare[:] = order
-        ranks = np.argsort(margins[order], kind="mergesort")
-        for k in range(n):
-            order[k] = spare[ranks[k]]
+    if tallies is None or n < LARGE:
+        _merge(margins, order, spare)
     else:
-        _radix(margins, order, spare)
+        _radix(margins, order, spare, tallies)
 
 
-@kernel()
-def _insertion(margins, order):
-    for k in range(1, len(order)):
+@kernel(inner=True)
+def _insertion(margins, order, first, last):
+    for k in range(first + 1, last):
         element = order[k]
         key = margins[element]
         j = k
-        while j > 0 and margins[order[j - 1]] > key:
+        while j > first and margins[order[j - 1]] > key:
             order[j] = order[j - 1]
             j -= 1
         order[j] = element
 
 
-@kernel()
-def _radix(margins, order, spare):
+@kernel(inner=True)
+def _merge(margins, order, spare):
+    """Runs of `SMALL` elements by insertion; then neighbouring runs are merged until there is one."""
+    n, run = len(order), SMALL
+    for start in range(0, n, run):
+        _insertion(margins, order, start, min(start + run, n))
+    while run < n:
+        for start in range(0, n, 2 * run):
+            middle, end = min(start + run, n), min(start + 2 * run, n)
+            left, right = start, middle
+            for k in range(start, end):
+                if right >= end or (left < middle and margins[order[left]] <= margins[order[right]]):
+                    spare[k] = order[left]
+                    left += 1
+                else:
+                    spare[k] = order[right]
+                    right += 1
+        for k in range(n):
+            order[k] = spare[k]
+        run *= 2
+
+
+@kernel(inner=True)
+def _radix(margins, order, spare, tallies):
     """Stable, word by word: the lower half of a float64 first, then the upper half, or the one word of a float32."""
     words = margins.view(np.uint32)
     width = len(words) // len(margins)
@@ -66,26 +87,27 @@ def _radix(margins, order, spare):
             elif word == width - 1:
                 part = part | _SIGN
             pairs[k] = (np.uint64(part) << _WORD) | np.uint64(element)
-        _sort_pairs(pairs, free)
+        _sort_pairs(pairs, free, tallies)
         for k in range(len(order)):
             pairs[k] &= _LOW
 
 
-@kernel()
-def _sort_pairs(pairs, spare):
+@kernel(inner=True)
+def _sort_pairs(pairs, spare, tallies):
     """Sort by the upper 32 bits, least significant digit first; digits that are all the same cost nothing."""
     n = len(pairs)
-    tallies = np.zeros((3, _BUCKETS), np.int64)
+    for b in range(TALLIES):
+        tallies[b] = 0
     for k in range(n):
         key = pairs[k] >> _WORD
-        tallies[0, key & np.uint64(2047)] += 1
-        tallies[1, (key >> _BITS) & np.uint64(2047)] += 1
-        tallies[2, key >> np.uint64(22)] += 1
+        tallies[key & np.uint64(2047)] += 1
+        tallies[_BUCKETS + np.int64((key >> _BITS) & np.uint64(2047))] += 1
+        tallies[2 * _BUCKETS + np.int64(key >> np.uint64(22))] += 1
     source, target = pairs, spare
     moved = 0
     for digit in range(3):
         shift = _WORD + np.uint64(digit) * _BITS
-        tally = tallies[digit]
+        tally = tallies[digit * _BUCKETS : (digit + 1) * _BUCKETS]
         if tally[(source[0] >> shift) & np.uint64(2047)] == n:
             continue
         total = 0
@@ -99,4 +121,5 @@ def _sort_pairs(pairs, spare):
         source, target = target, source
         moved += 1
     if moved % 2:
-        pairs[:] = spare
+        for k in range(n):
+            pairs[k] = spare[k]

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from setloss.arguments import is_whole_number
 from setloss.setfunctions.counts import MAX_CELLS, CountFunction, Oracle, Refined, Table, added, scaled
+from setloss.setfunctions.knots import checked_knots, curve_through
 from setloss.typing import Array, Shape
 
 MAX_CALLABLE_ELEMENTS = 16
@@ -119,9 +120,7 @@ class SetFunction:
     @classmethod
     def from_knots(cls, knots: Iterable[tuple[float, float]], p: int) -> SetFunction:
         """l(A) = the piecewise linear curve through the knots ``(share, cost)``, at share |A| / p."""
-        from setloss.losses import CostCurve
-
-        return CostCurve(tuple(knots)).on_counts(p, 0)
+        return cls(curve_through(checked_knots(tuple(knots)), p), np.zeros(p, dtype=np.intp))
 
     # ---------------------------------------------------------------- values
 

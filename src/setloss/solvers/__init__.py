@@ -38,12 +38,20 @@ __all__ = [
 
 SOLVER_NAMES = ("auto", "frank_wolfe", "cutting_plane", "n_slack", "subgradient")
 
+VISITS_BAGS = ("auto", "frank_wolfe", "subgradient")
+
 FEW_PARAMETERS = 200
 """Up to this many parameters cutting planes converge in a few iterations, whatever the number of bags."""
 
 
 def method_named(name: str, problem: Problem, random_state: int = 0) -> Method[Problem]:
-    """The method of that name; "auto" picks by the number of parameters."""
+    """The method of that name; "auto" picks by the number of parameters.
+
+    Methods whose kernels visit single bags need a compiled surrogate; for others, such as one that a user wrote,
+    cutting planes stand in for them.
+    """
+    if name in VISITS_BAGS and not problem.surrogate.compiled:
+        name = "cutting_plane"
     if name == "auto":
         few = problem.shape[0] * problem.shape[1] <= FEW_PARAMETERS
         name = "cutting_plane" if few else "frank_wolfe"

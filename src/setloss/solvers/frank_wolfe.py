@@ -88,18 +88,19 @@ class FrankWolfe:
             state.derived["grams"] = self._grams(problem)
             state.derived["inner_steps"] = self.inner_steps or _balanced_steps(problem)
         arrays, bags = state.arrays, problem.surrogate.bags
-        visits = self._visits(arrays["gaps"], number)
+        visits, widest = self._visits(arrays["gaps"], number), int(bags.sizes.max())
         dual = tuple(arrays[name] for name in _KERNEL_ORDER)
         frank_wolfe_epoch(
             problem.design.arrays,
             problem.maps,
-            problem.surrogate.arrays,
+            problem.surrogate.kernel_data,
             problem.costs,
             state.derived["grams"],
             dual,
             visits,
             state.derived["inner_steps"],
             self.shrink,
+            (*np.empty((5, widest)), np.empty(widest, dtype=bool), np.empty(problem.shape)),
         )
         state.passes += 2 * float(bags.sizes[visits].sum()) / bags.elements
 

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from setloss.compilation import kernel
-from setloss.plans.kernels import bag_cut, scratch
+from setloss.plans.kernels import bag_cut
 
 _fast: dict[str, Any] = {"fastmath": {"reassoc", "contract"}}
 
 
-@kernel(**_fast)
+@kernel(inner=True, **_fast)
 def row_dot(design, row, vector):
     """<x_row, vector>, the constant feature included."""
     dense, data, indices, indptr, sparse, constant = design
@@ -31,7 +31,7 @@ def row_dot(design, row, vector):
     return total + constant * vector[-1]
 
 
-@kernel(**_fast)
+@kernel(inner=True, **_fast)
 def row_add(design, row, factor, vector):
     """Vector += factor x_row."""
     dense, data, indices, indptr, sparse, constant = design
@@ -60,7 +60,7 @@ def accumulate_rows(design, rows, tasks, weights, out):
             row_add(design, rows[e], weights[e], out[tasks[e]])
 
 
-@kernel(**_fast)
+@kernel(inner=True, **_fast)
 def _inner_products(design, first, second, scratch):
     """<x_first, x_second>; for CSR `scratch` holds x_first already."""
     dense, data, indices, indptr, sparse, constant = design
@@ -75,7 +75,7 @@ def _inner_products(design, first, second, scratch):
     return total
 
 
-@kernel()
+@kernel(inner=True)
 def block_gram(design, rows, tasks, signs, scratch, gram):
     """gram[e, e'] = y_e y_e' <x_row(e), x_row(e')> for elements of the same task, 0 otherwise."""
     dense, data, indices, indptr, sparse, constant = design
@@ -111,7 +111,7 @@ def all_grams(design, starts, rows, tasks, signs, gram_starts, scratch, grams):
             block_gram(design, rows[lo:hi], tasks[lo:hi], signs[lo:hi], scratch, block)
 
 
-@kernel(**_fast)
+@kernel(inner=True, **_fast)
 def _score(offset, slope, margins):
     """O - <sigma, m>, the height of a cut at the margins."""
     total = 0.0
@@ -120,7 +120,7 @@ def _score(offset, slope, margins):
     return offset - total
 
 
-@kernel()
+@kernel(inner=True)
 def _lowest_atom(count, weights, offsets, atoms, margins):
     """The active cut of least height: the one a pairwise step takes weight from."""
     worst, least = 0, np.inf
@@ -132,31 +132,42 @@ def _lowest_atom(count, weights, offsets, atoms, margins):
     return worst, least
 
 
-@kernel()
+@kernel(inner=True)
 def _find_atom(count, offsets, atoms, offset, slope):
     """The slot of a cut that is stored already, or -1."""
     for k in range(count):
-        if offsets[k] == offset and np.all(atoms[k] == slope):
-            return k
+        if offsets[k] == offset:
+            same = True
+            for e in range(len(slope)):
+                same = same and atoms[k, e] == slope[e]
+            if same:
+                return k
     return -1
 
 
-@kernel()
-def _free_slot(count, weights, offsets, atoms):
+@kernel(inner=True)
+def _free_slot(weights, offsets, atoms):
     """A slot without weight; if there is none, the two lightest cuts become one, a point of the same polytope."""
-    order = np.argsort(weights[:count])
-    a, b = order[0], order[1]
+    a = b = 0
+    for k in range(len(weights)):
+        if weights[k] < weights[a]:
+            a = k
+    b = 1 if a == 0 else 0
+    for k in range(len(weights)):
+        if k != a and weights[k] < weights[b]:
+            b = k
     if weights[a] > 0.0:
         total = weights[a] + weights[b]
         share = weights[b] / total
-        atoms[b] = (1.0 - share) * atoms[a] + share * atoms[b]
+        for e in range(atoms.shape[1]):
+            atoms[b, e] = (1.0 - share) * atoms[a, e] + share * atoms[b, e]
         offsets[b] = (1.0 - share) * offsets[a] + share * offsets[b]
         weights[b] = total
         weights[a] = 0.0
     return a
 
 
-@kernel()
+@kernel(inner=True)
 def _direction_image(design, rows, tasks, signs, gram, direction, parameters_step, image):
     """Image = K direction, from the Gram matrix if there is one, else by two passes over the rows."""
     p = len(rows)
@@ -167,103 +178,120 @@ def _direction_image(design, rows, tasks, signs, gram, direction, parameters_ste
                 total += gram[a, b] * direction[b]
             image[a] = total
         return
-    parameters_step[:] = 0.0
+    for t in range(parameters_step.shape[0]):
+        for j in range(parameters_step.shape[1]):
+            parameters_step[t, j] = 0.0
     for a in range(p):
         row_add(design, rows[a], signs[a] * direction[a], parameters_step[tasks[a]])
     for a in range(p):
         image[a] = signs[a] * row_dot(design, rows[a], parameters_step[tasks[a]])
 
 
+@kernel(inner=True)
+def _new_slot(i, active, block, offset, slope):
+    """Store a cut of bag i without weight; returns its slot."""
+    atom_offsets, weights, counts, versions = active
+    if counts[i] < weights.shape[1]:
+        slot = counts[i]
+        counts[i] += 1
+    else:
+        slot = _free_slot(weights[i], atom_offsets[i], block)
+        versions[i] += 1
+    weights[i, slot] = 0.0
+    atom_offsets[i, slot] = offset
+    for e in range(len(slope)):
+        block[slot, e] = slope[e]
+    return slot
+
+
+@kernel(inner=True)
+def _move_weight(i, active, block, worst, slot, length, cut):
+    """Move weight `length` of bag i from cut `worst` to the cut in `slot`, a new one if that is -1."""
+    weights = active[1]
+    offset, slope = cut
+    weights[i, worst] -= length
+    if weights[i, worst] <= 1e-14:
+        length += weights[i, worst]
+        weights[i, worst] = 0.0
+    if slot < 0:
+        slot = _new_slot(i, active, block, offset, slope)
+    weights[i, slot] += length
+
+
+@kernel(inner=True)
+def _step_length(most, rise, curvature):
+    """The maximiser of rise t - curvature t^2 / 2 over 0 <= t <= most."""
+    return rise / curvature if curvature * most > rise else most
+
+
+@kernel(inner=True)
+def _visit(i, design, maps, batch, cost, gram, state, work, steps, shrink):
+    """Up to `steps` pairwise Frank-Wolfe steps on one bag, its margins following through the Gram matrix.
+
+    Ends early when the gap of the bag is down to `shrink` times what it was. Returns the number of steps.
+    """
+    starts, groups, which, records, sizes, values, room = batch
+    _, slopes, offsets, atoms, atom_offsets, weights, counts, versions, gaps = state
+    lo, hi, kind = starts[i], starts[i + 1], which[i]
+    p, capacity = hi - lo, weights.shape[1]
+    rows, tasks, signs = maps[0][lo:hi], maps[1][lo:hi], maps[2][lo:hi]
+    margins, slope, direction, image, chosen = work[0][:p], work[1][:p], work[2][:p], work[3][:p], work[5][:p]
+    sigma, block = slopes[lo:hi], atoms[lo * capacity : hi * capacity].reshape(capacity, p)
+    active = (atom_offsets, weights, counts, versions)
+    first = 0.0
+    for step in range(steps):
+        tables = (sizes[kind], values)
+        offset, value = bag_cut(margins, groups[lo:hi], records[kind], tables, room, slope, chosen)
+        gap = value - _score(offsets[i], sigma, margins)
+        if step == 0:
+            first = gap
+            gaps[i] = max(gap, 0.0)
+        if not gap > shrink * first or not gap > 1e-15 * abs(value):
+            return step
+        worst, least = _lowest_atom(counts[i], weights[i], atom_offsets[i], block, margins)
+        slot = _find_atom(counts[i], atom_offsets[i], block, offset, slope)
+        for e in range(p):
+            direction[e] = slope[e] - block[worst, e]
+        _direction_image(design, rows, tasks, signs, gram, direction, work[6], image)
+        length = 0.0
+        if slot != worst:
+            length = _step_length(weights[i, worst], value - least, cost * -_score(0.0, image, direction))
+        if not length > 0.0:
+            return step
+        for e in range(p):
+            sigma[e] += length * direction[e]
+            margins[e] += cost * length * image[e]
+        offsets[i] += length * (offset - atom_offsets[i, worst])
+        _move_weight(i, active, block, worst, slot, length, (offset, slope))
+    return steps
+
+
 @kernel()
-def frank_wolfe_epoch(design, maps, batch, costs, grams, state, visits, inner_steps, shrink):
+def frank_wolfe_epoch(design, maps, batch, costs, grams, state, visits, inner_steps, shrink, work):
     """Visit the given bags in turn; each gets up to `inner_steps` pairwise Frank-Wolfe steps.
 
-    A visit reads the rows of the bag twice, for its margins and for the update of W. In between the margins
-    follow the steps through the bag's Gram matrix: inner steps are free of X. It ends early when the gap of
-    the bag is down to `shrink` times what it was. The step length is the exact maximiser of the dual.
+    A visit reads the rows of the bag twice, for its margins and for the update of W; without a Gram matrix it takes
+    a single step. The step length is the exact maximiser of the dual. `work` holds margins, slope, direction, image,
+    the slopes before, a mark per element of the largest bag, and room of the shape of W.
     """
     rows, tasks, signs = maps
-    starts, groups, which, integers, reals, buffer = batch
+    starts = batch[0]
+    parameters, slopes = state[0], state[1]
+    margins, before = work[0], work[4]
     gram_starts, gram_values = grams
-    parameters, slopes, offsets, atoms, atom_offsets, weights, counts, versions, gaps = state
-    widest = 0
-    for i in visits:
-        widest = max(widest, starts[i + 1] - starts[i])
-    order, spare, sums = scratch(widest, integers.shape[1], 8)
-    slope, chosen = np.empty(widest), np.empty(widest, np.bool_)
-    direction, image = np.empty(widest), np.empty(widest)
-    capacity = weights.shape[1]
-    parameters_step = np.zeros(parameters.shape)
     steps = 0
     for i in visits:
-        lo, hi = starts[i], starts[i + 1]
-        p, cost, kind = hi - lo, costs[i], which[i]
-        r, t, y, sigma = rows[lo:hi], tasks[lo:hi], signs[lo:hi], slopes[lo:hi]
+        lo, p = starts[i], starts[i + 1] - starts[i]
         gram = gram_values[gram_starts[i] : gram_starts[i + 1]].reshape(-1, p)
-        block = atoms[lo * capacity : hi * capacity].reshape(capacity, p)
-        before = sigma.copy()
-        margins = np.empty(p)
         for e in range(p):
-            margins[e] = y[e] * row_dot(design, r[e], parameters[t[e]])
-        first = 0.0
-        for step in range(inner_steps if gram.size > 0 else 1):
-            offset, value = bag_cut(
-                margins,
-                groups[lo:hi],
-                integers[kind],
-                reals[kind],
-                buffer,
-                order[:p],
-                spare[: 2 * p],
-                sums,
-                slope[:p],
-                chosen[:p],
-            )
-            gap = value - _score(offsets[i], sigma, margins)
-            if step == 0:
-                first = gap
-                gaps[i] = max(gap, 0.0)
-            if not gap > shrink * first or not gap > 1e-15 * abs(value):
-                break
-            worst, least = _lowest_atom(counts[i], weights[i], atom_offsets[i], block, margins)
-            slot = _find_atom(counts[i], atom_offsets[i], block, offset, slope[:p])
-            if slot == worst:
-                break
-            for e in range(p):
-                direction[e] = slope[e] - block[worst, e]
-            _direction_image(design, r, t, y, gram, direction[:p], parameters_step, image[:p])
-            curvature = 0.0
-            for e in range(p):
-                curvature += image[e] * direction[e]
-            length, room = weights[i, worst], cost * curvature
-            if room * length > value - least:
-                length = (value - least) / room
-            if not length > 0.0:
-                break
-            steps += 1
-            for e in range(p):
-                sigma[e] += length * direction[e]
-                margins[e] += cost * length * image[e]
-            offsets[i] += length * (offset - atom_offsets[i, worst])
-            weights[i, worst] -= length
-            if weights[i, worst] <= 1e-14:
-                length += weights[i, worst]
-                weights[i, worst] = 0.0
-            if slot < 0:
-                if counts[i] < capacity:
-                    slot = counts[i]
-                    counts[i] += 1
-                else:
-                    slot = _free_slot(capacity, weights[i], atom_offsets[i], block)
-                    versions[i] += 1
-                weights[i, slot] = 0.0
-                atom_offsets[i, slot] = offset
-                block[slot] = slope[:p]
-            weights[i, slot] += length
+            before[e] = slopes[lo + e]
+            margins[e] = signs[lo + e] * row_dot(design, rows[lo + e], parameters[tasks[lo + e]])
+        most = inner_steps if gram.size > 0 else 1
+        steps += _visit(i, design, maps, batch, costs[i], gram, state, work, most, shrink)
         for e in range(p):
-            change = cost * y[e] * (sigma[e] - before[e])
+            change = costs[i] * signs[lo + e] * (slopes[lo + e] - before[e])
             if change != 0.0:
-                row_add(design, r[e], change, parameters[t[e]])
+                row_add(design, rows[lo + e], change, parameters[tasks[lo + e]])
     return steps
 
 
@@ -275,7 +303,8 @@ def recombine(starts, atoms, atom_offsets, weights, slopes, offsets):
         lo, hi = starts[i], starts[i + 1]
         block = atoms[lo * capacity : hi * capacity].reshape(capacity, hi - lo)
         total = weights[i].sum()
-        slopes[lo:hi] = 0.0
+        for e in range(lo, hi):
+            slopes[e] = 0.0
         offsets[i] = 0.0
         for k in range(capacity):
             weights[i, k] /= total
@@ -286,16 +315,16 @@ def recombine(starts, atoms, atom_offsets, weights, slopes, offsets):
 
 
 @kernel()
-def subgradient_epoch(design, maps, batch, costs, dual_point, visits, epoch):
-    """One epoch of W <- (1 - 1/t) W + (1/t) n c_i W(cut of bag i); the average cut of every bag is kept."""
+def subgradient_epoch(design, maps, batch, costs, dual_point, visits, epoch, work):
+    """One epoch of W <- (1 - 1/t) W + (1/t) n c_i W(cut of bag i); the average cut of every bag is kept.
+
+    `work` holds margins, slope and a mark per element of the largest bag.
+    """
     rows, tasks, signs = maps
-    starts, groups, which, integers, reals, buffer = batch
+    starts, groups, which, records, sizes, values, room = batch
     parameters, slopes, offsets = dual_point
+    margins, slope, chosen = work
     n = len(visits)
-    widest = np.max(np.diff(starts))
-    order, spare, sums = scratch(widest, integers.shape[1], 8)
-    slope, chosen = np.empty(widest), np.empty(widest, np.bool_)
-    margins = np.empty(widest)
     share = 1.0 / (epoch + 1)
     for visit in range(n):
         i = visits[visit]
@@ -304,19 +333,11 @@ def subgradient_epoch(design, maps, batch, costs, dual_point, visits, epoch):
         rate = 1.0 / (epoch * n + visit + 1)
         for e in range(p):
             margins[e] = signs[lo + e] * row_dot(design, rows[lo + e], parameters[tasks[lo + e]])
-        offset, _ = bag_cut(
-            margins[:p],
-            groups[lo:hi],
-            integers[kind],
-            reals[kind],
-            buffer,
-            order[:p],
-            spare[: 2 * p],
-            sums,
-            slope[:p],
-            chosen[:p],
-        )
-        parameters *= 1.0 - rate
+        tables = (sizes[kind], values)
+        offset, _ = bag_cut(margins[:p], groups[lo:hi], records[kind], tables, room, slope[:p], chosen[:p])
+        for t in range(parameters.shape[0]):
+            for j in range(parameters.shape[1]):
+                parameters[t, j] *= 1.0 - rate
         offsets[i] += share * (offset - offsets[i])
         for e in range(p):
             slopes[lo + e] += share * (slope[e] - slopes[lo + e])

@@ -94,6 +94,10 @@ class Problem:
         """c_i of the bag of every element."""
         return np.repeat(self.costs, self.surrogate.bags.sizes)
 
+    def exact(self) -> bool:
+        """Whether every cut so far touched its surrogate, so that a gap is a certificate."""
+        return self.surrogate.exact
+
     def margins(self, parameters: Array) -> Array:
         """m(W), one pass over X."""
         from setloss.solvers.kernels import all_margins

@@ -44,8 +44,10 @@ class Subgradient:
         generator = np.random.default_rng([self.random_state, state.iteration])
         dual_point = (arrays["parameters"], arrays["slopes"], arrays["offsets"])
         visits = generator.permutation(problem.n_bags)
-        data = (problem.design.arrays, problem.maps, problem.surrogate.arrays, problem.costs)
-        subgradient_epoch(*data, dual_point, visits, state.iteration)
+        data = (problem.design.arrays, problem.maps, problem.surrogate.kernel_data, problem.costs)
+        widest = int(problem.surrogate.bags.sizes.max())
+        work = (*np.empty((2, widest)), np.empty(widest, dtype=bool))
+        subgradient_epoch(*data, dual_point, visits, state.iteration, work)
         average = problem.parameters(arrays["slopes"])
         values = problem.cuts(problem.margins(average)).values
         state.passes += 4

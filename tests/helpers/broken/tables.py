@@ -50,7 +50,7 @@ CSV = [
     ("a.csv", "group,label,x\n", {}, "names columns and has no rows"),
     ("a.csv", "1,0,2\n1,0,3\n", {}, "the first row of", "the number '1' in it; it must name the columns"),
     ("a.csv", ",group,label,x\n0,1,0,2\n", {}, "column 1 of", "has no name", "leave out the index"),
-    ("a.csv", "group;label;x\n1;0;2\n", {}, "has one column", "separated by commas"),
+    ("a.csv", "group:label:x\n1:0:2\n", {}, "has one column", "separated by commas"),
     ("a.csv", "group,label,x,x\n1,0,2,3\n", {}, "two columns named 'x'"),
     ("a.csv", "track,label,x\n1,0,2\n", {}, "no column 'group'", "group=", "'track', 'label', 'x'"),
     ("a.csv", "group,y,x\n1,0,2\n", {"label": "face"}, "no column 'face'", "with label="),
@@ -89,7 +89,7 @@ CSV = [
         "more than 200 characters",
     ),
     ("a.csv", f"group,label,x\n1,0,{'9' * 200_000}\n", {}, "a.csv"),
-    ("a.csv", "group\tlabel\tx\n1\t0\t2\n", {}, "has one column", "separated by commas"),
+    ("a.csv", "group label x\n1 0 2\n", {}, "has one column", "separated by commas"),
 ]
 
 PARQUET = [

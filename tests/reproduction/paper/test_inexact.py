@@ -10,7 +10,7 @@ from setloss import loss_named
 from setloss.estimators import BagClassifier
 from setloss.operators import SlackRescaling
 from setloss.plans.batch import batch_surrogate
-from setloss.reproduction.paper.inexact import InexactSlack, InexactSlackClassifier, PlainCuttingPlane
+from setloss.reproduction.paper.inexact import InexactSlackClassifier, PlainCuttingPlane, inexact_slack
 from setloss.solvers import Design, Limits, Problem, Status, solve
 
 pytestmark = pytest.mark.xdist_group("kernels")
@@ -29,10 +29,6 @@ def ragged(seed, bags=40, mixed=True):
     return offsets, truth, generator.normal(scale=0.5, size=offsets[-1])
 
 
-def inexact(loss, truth, offsets, search, scale):
-    return InexactSlack.of(batch_surrogate(loss, truth, offsets, "slack", scale), loss, truth, search, scale)
-
-
 @pytest.mark.parametrize("name", LOSSES)
 @pytest.mark.parametrize("search", REFERENCE)
 @pytest.mark.parametrize("scale", [1.0, 2.0])
@@ -41,7 +37,7 @@ def test_kernels_are_the_reference_searches(name, search, scale, mixed):
     loss = loss_named(name)
     for seed in range(5):
         offsets, truth, margins = ragged(seed, mixed=mixed)
-        cuts = inexact(loss, truth, offsets, search, scale).cuts(margins)
+        cuts = inexact_slack(loss, truth, offsets, search, scale).cuts(margins)
         for i, (lo, hi) in enumerate(pairwise(offsets)):
             here, worst = margins[lo:hi], cuts.worst[lo:hi]
             reference = SlackRescaling(loss.set_function(truth[lo:hi]), scale, REFERENCE[search]).cut(here)
@@ -58,7 +54,7 @@ def test_greedy_stops_at_free_mistakes_where_the_exact_search_goes_on():
     exact = batch_surrogate(loss, truth, [0, 6], "slack", 2.0).cuts(margins)
     assert exact.values[0] == pytest.approx(13 / 3)
     for search in REFERENCE:
-        assert inexact(loss, truth, [0, 6], search, 2.0).cuts(margins).values[0] == 0.0
+        assert inexact_slack(loss, truth, [0, 6], search, 2.0).cuts(margins).values[0] == 0.0
 
 
 def test_planes_of_greedy_are_minorants_and_those_of_the_released_code_are_not():
@@ -68,7 +64,7 @@ def test_planes_of_greedy_are_minorants_and_those_of_the_released_code_are_not()
     above = {"greedy": -np.inf, "released": -np.inf}
     for margins, other in generator.normal(size=(200, 2, 6)):
         for search in above:
-            cuts = inexact(loss, truth, offsets, search, 2.0).cuts(margins)
+            cuts = inexact_slack(loss, truth, offsets, search, 2.0).cuts(margins)
             excess = cuts.offsets[0] - cuts.slopes @ other - exact(other)
             above[search] = max(above[search], excess)
     assert above["greedy"] <= 1e-12

@@ -8,13 +8,13 @@ from scipy.io import savemat
 
 from helpers.real_data import folder
 from setloss.datasets import DatasetError
+from setloss.reproduction.data_folder import data_folder
 from setloss.reproduction.tracks import data as track_data
 from setloss.reproduction.tracks.data import (
     TrackParameters,
     arabic_digits,
     arabic_speakers,
     buffy,
-    data_folder,
     generated_tracks,
     japanese_vowels,
 )

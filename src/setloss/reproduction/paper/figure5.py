@@ -96,7 +96,7 @@ def traces(problem: TrackProblem, protocol: Protocol, max_iter: int, progress: A
 
 def trace(problem: TrackProblem, loss: str, method: str, protocol: Protocol, max_iter: int) -> Trace:
     """One run on the first question of the data set, until a gap of 1e-3 or `max_iter`."""
-    from setloss.reproduction.paper.inexact import InexactSlack, PlainCuttingPlane
+    from setloss.reproduction.paper.inexact import PlainCuttingPlane, inexact_slack
 
     y = next(iter(problem.targets.values()))
     bags = Bags.from_groups(problem.groups)
@@ -105,7 +105,7 @@ def trace(problem: TrackProblem, loss: str, method: str, protocol: Protocol, max
     exact = method != "slack-greedy"
     surrogate = batch_surrogate(loss_named(loss), truth, offsets, method if exact else "slack")
     if not exact:
-        surrogate = InexactSlack.of(surrogate, loss_named(loss), truth, "greedy", 2.0)
+        surrogate = inexact_slack(loss_named(loss), truth, surrogate.bags, "greedy", 2.0)
     C = choose_C(problem, METHODS[method], loss, protocol)
     task = Problem(
         Design.of(_standardised(problem) if problem.standardise else problem.X, 1.0),

@@ -18,20 +18,22 @@ exact search that is a certificate; here it is not, and the status of the soluti
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
+from setloss.bags import Bags
 from setloss.estimators import BagClassifier
 from setloss.losses import Loss
-from setloss.plans.batch import BatchCuts, BatchSurrogate
+from setloss.operators import SlackRescaling
+from setloss.plans.batch import BatchCuts, BatchSurrogate, batch_surrogate
+from setloss.setfunctions.set_function import SetFunction
 from setloss.solvers import CuttingPlane, Limits, Problem, Solution, Status, solve
 from setloss.solvers.cutting_plane import Reachable, no_planes, objective_at
 from setloss.solvers.loop import State
-from setloss.typing import Array
 
 Approximation = Literal["greedy", "released"]
 APPROXIMATIONS: tuple[Approximation, ...] = ("greedy", "released")
@@ -39,49 +41,38 @@ INEXACT_METHODS: dict[str, Approximation] = {"slack-greedy": "greedy", "slack-re
 """What the approximations are called beside the operators."""
 
 
+@dataclass(frozen=True)
+class SearchedSlack:
+    """Slack rescaling whose worst sets are sought by a heuristic: an operator."""
+
+    search: Literal["greedy", "one-pass"]
+    scale: float
+
+    def __call__(self, function: SetFunction) -> SlackRescaling:
+        return SlackRescaling(function, self.scale, self.search)
+
+
 @dataclass(frozen=True, eq=False)
-class InexactSlack(BatchSurrogate):
-    """Slack rescaling of every bag, its worst sets sought by an approximation; `values` are what that sees."""
+class ReleasedSlack(BatchSurrogate):
+    """The cuts of the released code: one pass over the elements, and the slope c where it should be c l(A)."""
 
-    starts: NDArray[np.int64] = field(repr=False)
-    widths: NDArray[np.int64] = field(repr=False)
-    buffer: Array = field(repr=False)
     scale: float = 2.0
-    search: Approximation = "greedy"
-
-    @classmethod
-    def of(
-        cls, exact: BatchSurrogate, loss: Loss, truth: NDArray[np.bool_], search: Approximation, scale: float
-    ) -> InexactSlack:
-        """The approximation of an exact batch whose bags lie one after the other, `truth` in their order."""
-        bags = exact.bags
-        positives = bags.totals(truth.astype(np.intp))
-        counts = loss.distinct_counts(positives, bags.sizes - positives)
-        kinds, which = np.unique(counts, axis=0, return_inverse=True)
-        tables = [_two_group_table(loss, int(m), int(q)) for m, q in kinds]
-        starts = np.cumsum([0] + [table.size for table in tables])[:-1]
-        widths = np.array([table.shape[1] for table in tables], dtype=np.int64)
-        which = which.ravel()
-        buffer = np.concatenate([table.ravel() for table in tables])
-        copied = (bags, exact.groups, exact.which, exact.table)
-        return cls(*copied, starts[which].astype(np.int64), widths[which], buffer, scale, search)
 
     def cuts(self, margins: ArrayLike, *, threads: int = 1) -> BatchCuts:
-        from setloss.reproduction.paper.inexact_kernels import inexact_cuts
-
-        flat = np.ascontiguousarray(margins, dtype=np.float64)
-        slopes, worst = np.empty_like(flat), np.empty(len(flat), dtype=bool)
-        order, totals = np.empty(len(flat), dtype=np.int64), np.empty((len(self.bags), 2))
-        losses = (self.starts, self.widths, self.buffer, self.scale, self.search == "released")
-        inexact_cuts(flat, self.bags.offsets, self.groups, *losses, order, slopes, worst, totals)
-        return BatchCuts(totals[:, 0], slopes, totals[:, 1], worst)
+        found = super().cuts(margins, threads=threads)
+        slopes = np.where(found.worst, self.scale, 0.0)
+        heights = found.offsets - self.bags.totals(self.bags.gather(slopes * np.asarray(margins)))
+        return replace(found, slopes=slopes, values=heights)
 
 
-def _two_group_table(loss: Loss, positives: int, negatives: int) -> Array:
-    table = loss.on_counts(positives, negatives).table
-    if table.ndim > 2:
-        raise ValueError(f"{loss} tells more than positives from negatives apart; approximate slack rescaling cannot")
-    return np.asarray(table if table.ndim == 2 else table[:, None], dtype=np.float64)
+def inexact_slack(
+    loss: Loss, truth: ArrayLike, bags: Bags | ArrayLike, search: Approximation, scale: float
+) -> BatchSurrogate:
+    """Slack rescaling of every bag by an approximation; `values` of its cuts are what that sees."""
+    found = batch_surrogate(loss, truth, bags, SearchedSlack("greedy" if search == "greedy" else "one-pass", scale))
+    if search == "greedy":
+        return found
+    return ReleasedSlack(found.bags, found.groups, found.which, found.plans, scale)
 
 
 @dataclass(frozen=True)
@@ -152,7 +143,8 @@ class InexactSlackClassifier(BagClassifier):
     def _solve(self, problem: Problem) -> None:
         if self.search not in APPROXIMATIONS:
             raise ValueError(f"search is one of {', '.join(APPROXIMATIONS)}; got {self.search!r}")
-        inexact = InexactSlack.of(problem.surrogate, self._loss(), problem.signs > 0, self.search, float(self.scale))
+        truth, bags = problem.signs > 0, problem.surrogate.bags
+        inexact = inexact_slack(self._loss(), truth, bags, self.search, float(self.scale))
         limits = Limits(self.tol, self.max_iter, self.max_time)
         solution = solve(replace(problem, surrogate=inexact), PlainCuttingPlane(), limits)
         self._store(solution, problem.design.constant)

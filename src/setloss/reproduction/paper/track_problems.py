@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from setloss.reproduction.data_folder import data_folder
 from setloss.reproduction.paper.artefact import Settings
 from setloss.reproduction.paper.track_tuning import CHOSEN, SHAPES
 from setloss.reproduction.tracks.data import (
@@ -9,7 +10,6 @@ from setloss.reproduction.tracks.data import (
     arabic_digits,
     arabic_speakers,
     buffy,
-    data_folder,
     generated_tracks,
     japanese_vowels,
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -62,16 +61,6 @@ class TrackParameters:
     identity: float
     noise: float
     positive: float
-
-
-def data_folder(given: Path | None) -> Path | None:
-    """The folder of real data: the one given, SETLOSS_DATA, or ../shared/data; None where there is none."""
-    if given is not None:
-        return given
-    for candidate in (os.environ.get("SETLOSS_DATA"), "../shared/data"):
-        if candidate and Path(candidate).is_dir():
-            return Path(candidate)
-    return None
 
 
 def generated_tracks(

@@ -1,0 +1,127 @@
+"""The columns that a model knows: its features, labels and bags, against those of a data file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from setloss.cli.errors import InputError
+from setloss.cli.progress import say
+
+if TYPE_CHECKING:
+    from setloss.datasets import Features, LabelSets, Tracks
+
+SHOWN_NAMES = 5
+
+
+@dataclass(frozen=True)
+class ModelColumns:
+    """Names from the file that a model was trained on; None where that file had no names, or the model is older."""
+
+    features: tuple[str, ...] | None
+    labels: tuple[str, ...] | None
+    group: str | None
+    label: str | None
+    of_label_sets: bool
+
+    @classmethod
+    def of(cls, model: Any) -> ModelColumns:
+        from setloss.estimators import SetClassifier
+
+        features, labels = (vars(model).get(name) for name in ("feature_names_in_", "label_names_"))
+        return cls(
+            None if features is None else tuple(map(str, features)),
+            None if labels is None else tuple(map(str, labels)),
+            *vars(model).get("target_columns_", (None, None)),
+            isinstance(model, SetClassifier),
+        )
+
+    @property
+    def kind(self) -> str:
+        return "label sets" if self.of_label_sets else "tracks"
+
+    def is_feature(self, column: str) -> bool:
+        """Whether a column may be a feature; without names any may."""
+        return self.features is None or column in self.features
+
+    def check_table(self, path: Path, columns: Sequence[str], named: bool) -> None:
+        """Refuse a table that is not of the model's kind; `named`: the user has named its columns."""
+        group, label = self.group or "group", self.label or "label"
+        if named:
+            return
+        if not self.of_label_sets and not {group, label} <= set(columns):
+            missing = group if group not in columns else label
+            raise InputError(
+                f"the model was trained on tracks, and {path} has no column {missing!r}; name the columns of the bag "
+                "and of the label with --group and --label"
+            )
+        if self.of_label_sets and not set(self.labels or ("",)) <= set(columns):
+            looks = f"{path} looks like tracks, and the" if {group, label} <= set(columns) else "the"
+            lacks = f", and {path} does not have its labels {_some(self.labels)}" if self.labels else ""
+            raise InputError(f"{looks} model was trained on label sets{lacks}; name the label columns with --labels")
+
+
+def note_columns(model: Any, examples: Any, group: str | None, label: str | None) -> None:
+    """Let a fitted model know the names of the columns that it was trained on."""
+    import numpy as np
+
+    if examples.feature_names is not None:
+        model.feature_names_in_ = np.array(examples.feature_names, dtype=object)
+    labels = getattr(examples, "label_names", None)
+    if getattr(examples, "groups", None) is None and labels:
+        model.label_names_ = np.array(labels, dtype=object)
+    elif examples.feature_names is not None:
+        model.target_columns_ = np.array([group or "group", label or "label"], dtype=object)
+
+
+def with_features_of(model: Any, model_path: Path, examples: LabelSets | Tracks, path: Path) -> LabelSets | Tracks:
+    """Examples with the columns that a model knows, in its order."""
+    from setloss.datasets import DatasetError, Features
+    from setloss.datasets.features import matched
+
+    found = Features(examples.X, None, examples.feature_names)
+    try:
+        found = matched(path, found, ModelColumns.of(model).features)
+    except DatasetError as error:
+        raise InputError(str(error)) from None
+    check_feature_count(found, path, model, model_path)
+    say_what_differs(found, path)
+    return replace(examples, X=found.X, feature_names=found.feature_names)
+
+
+def check_feature_count(data: Any, path: Path, model: Any, model_path: Path) -> None:
+    """Refuse data with another number of features than the model was trained on."""
+    found = data.X.shape[1] if data.feature_names is None else len(data.feature_names)
+    if found != model.n_features_in_:
+        raise InputError(
+            f"{path} has {found} features and the model {model_path} was trained on {model.n_features_in_}"
+        )
+
+
+def check_partitioned_features(data: Any, path: Path, model: Any, model_path: Path) -> None:
+    """The same for data in partitions, whose columns are not put in order: they must stand as in training."""
+    check_feature_count(data, path, model, model_path)
+    names = ModelColumns.of(model).features
+    for place, (name, trained) in enumerate(zip(data.feature_names or (), names or (), strict=False), 1):
+        if name != trained:
+            raise InputError(
+                f"feature {place} of {path} is {name!r} and the model {model_path} was trained with {trained!r} "
+                "there; give the columns their names and order of the training data"
+            )
+
+
+def say_what_differs(found: Features, path: Path) -> None:
+    """One sentence about columns that are not used, and one about their order."""
+    if found.unused:
+        say(f"{path} has columns that the model does not use: {_some(found.unused)}")
+    if found.reordered:
+        say(f"the features of {path} stand in another order than in training; they are matched by name")
+
+
+def _some(names: Sequence[str] | None) -> str:
+    known = list(names or ())
+    return ", ".join(known[:SHOWN_NAMES]) + (
+        f" and {len(known) - SHOWN_NAMES} more" if len(known) > SHOWN_NAMES else ""
+    )

@@ -1,0 +1,186 @@
+"""The rescaled part of a cut, compiled: max over A of l(A) (1 - c sum_A m), or of l(A) - c sum_A m.
+
+Inside a group the worst k elements are those of smallest margin, so only counts are searched: one count of a curve,
+every cell of a table, and for closed forms that are concave in the false positives a binary search per number of
+false negatives.
+"""
+
+from __future__ import annotations
+
+from setloss.compilation import kernel
+from setloss.plans.formulas import concave_step, concave_value, curve_value, objective
+from setloss.plans.records import CURVE, LINEAR, NONE, TABLE, TVERSKY_SUPERMODULAR
+
+ELEMENT = 0xFFFFFFFF
+"""The bits of a ranked element that are its place in the bag; those above are its group."""
+
+
+@kernel(inner=True)
+def worst_set(ranked, order, plan, tables, grouped, sums, counts, turning, chosen):
+    """Mark the set that maximises the rescaled loss in `chosen`; returns its loss and the objective.
+
+    `sums` is None where no bag has a rescaled part, `turning` where none has a table.
+    """
+    if sums is None:
+        return 0.0, 0.0
+    sizes, values = tables
+    kind = plan.rescaled.kind
+    if kind == NONE:
+        return 0.0, 0.0
+    if kind in (CURVE, TVERSKY_SUPERMODULAR):
+        return _best_of_curve(ranked, order, plan, sizes, values, chosen)
+    _sums(ranked, order, plan.groups, grouped, sums)
+    for b in range(plan.groups):
+        counts[b] = 0
+    if kind == TABLE:
+        loss, best = _best_of_cells(plan, sizes, values, sums, counts, turning)
+    else:
+        loss, best = _best_of_concave(plan, sizes, grouped, sums, counts)
+    for k in range(len(order)):
+        axis = order[k] >> 32
+        if counts[axis] > 0:
+            chosen[order[k] & ELEMENT] = True
+            counts[axis] -= 1
+    return loss, best
+
+
+@kernel(inner=True)
+def _sums(ranked, order, groups, grouped, sums):
+    """Group after group: its margins in ascending order, and the sums of its k smallest ones.
+
+    Group b starts at ``s = sizes[0] + ... + sizes[b - 1]`` of `grouped` and at ``s + b`` of `sums`.
+    """
+    n = 0
+    for b in range(groups):
+        total = 0.0
+        sums[n + b] = total
+        for k in range(len(order)):
+            if order[k] >> 32 == b:
+                grouped[n] = ranked[k]
+                total += ranked[k]
+                n += 1
+                sums[n + b] = total
+
+
+@kernel(inner=True)
+def _best_of_curve(ranked, order, plan, sizes, values, chosen):
+    """One count matters: every other element is in exactly if its margin is negative."""
+    part, m = plan.rescaled, float(sizes[0])
+    axis = part.axis
+    total = 0.0
+    if plan.groups > 1:
+        for k in range(len(order)):
+            if ranked[k] >= 0:
+                break
+            if order[k] >> 32 != axis:
+                total += ranked[k]
+    best, best_count, best_loss, count = max(objective(plan.margin, 0.0, total, plan.scale), 0.0), 0, 0.0, 0
+    for k in range(len(order)):
+        if order[k] >> 32 == axis:
+            count += 1
+            total += ranked[k]
+            loss = curve_value(count, m, part, values)
+            value = objective(plan.margin, loss, total, plan.scale)
+            if value > best:
+                best, best_count, best_loss = value, count, loss
+    if best > 0.0:
+        _mark(ranked, order, axis, best_count, chosen)
+    return best_loss, best
+
+
+@kernel(inner=True)
+def _mark(ranked, order, axis, left, chosen):
+    """Choose the `left` smallest margins of one group, and all negative ones of the others."""
+    for k in range(len(order)):
+        if order[k] >> 32 == axis:
+            chosen[order[k] & ELEMENT] = left > 0
+            left -= 1
+        elif ranked[k] < 0:
+            chosen[order[k] & ELEMENT] = True
+        elif left <= 0:
+            break
+
+
+@kernel(inner=True)
+def _best_of_cells(plan, sizes, values, sums, counts, turning):
+    """Every cell of a table: the last count runs fastest, the others turn like an odometer."""
+    if turning is None:
+        return 0.0, 0.0
+    k, cell, weight = plan.groups, plan.rescaled.start, plan.rescaled.weight
+    last, tail = sizes[k - 1], 0
+    for b in range(k - 1):
+        tail += sizes[b] + 1
+    for b in range(k):
+        turning[b] = 0
+    best = best_loss = 0.0
+    while True:
+        base = 0.0
+        start = 0
+        for b in range(k - 1):
+            base += sums[start + turning[b]]
+            start += sizes[b] + 1
+        for a in range(last + 1):
+            loss = weight * values[cell]
+            value = objective(plan.margin, loss, base + sums[tail + a], plan.scale)
+            cell += 1
+            if value > best:
+                best, best_loss = value, loss
+                for b in range(k - 1):
+                    counts[b] = turning[b]
+                counts[k - 1] = a
+        b = k - 2
+        while b >= 0 and turning[b] == sizes[b]:
+            turning[b] = 0
+            b -= 1
+        if b < 0:
+            return best_loss, best
+        turning[b] += 1
+
+
+@kernel(inner=True)
+def _alarm_helps(n, q, m, margin, total, plan):
+    """Whether the objective rises from q to q + 1 false positives; `total` includes the new one's margin."""
+    step = concave_step(n, q, m, plan.rescaled)
+    if plan.margin:
+        return step > plan.scale * margin
+    return step * (1.0 - plan.scale * total) > plan.scale * concave_value(n, q, m, plan.rescaled) * margin
+
+
+@kernel(inner=True)
+def _best_of_concave(plan, sizes, grouped, sums, counts):
+    """For every number of false negatives, the number of false positives up to which one more helps.
+
+    A binary search; it starts with steps that double from where the last one ended, which is near. Numbers of false
+    negatives for which not even the largest loss would win are passed over.
+    """
+    part, positives, most = plan.rescaled, sizes[0], sizes[1]
+    m = float(positives)
+    negatives, alarms = grouped[positives:], sums[positives + 1 :]
+    fewest = 0
+    while fewest < most and negatives[fewest] < 0:
+        fewest += 1
+    best = best_loss = 0.0
+    near = fewest
+    for n in range(positives + 1):
+        largest = concave_value(float(n), float(most), m, part) if part.kind == LINEAR else part.weight
+        if not objective(plan.margin, largest, sums[n] + alarms[fewest], plan.scale) > best:
+            continue
+        low, high, stride = fewest, most, 1
+        q = min(near, most - 1)
+        while low < high:
+            if _alarm_helps(float(n), float(q), m, negatives[q], sums[n] + alarms[q + 1], plan):
+                low = q + 1
+                q += stride
+            else:
+                high = q
+                q -= stride
+            stride *= 2
+            if not low <= q < high:
+                q = (low + high) // 2
+        near = low
+        loss = concave_value(float(n), float(low), m, part)
+        value = objective(plan.margin, loss, sums[n] + alarms[low], plan.scale)
+        if value > best:
+            best, best_loss = value, loss
+            counts[0], counts[1] = n, low
+    return best_loss, best

@@ -1,0 +1,104 @@
+"""The packages of setloss and who imports whom, read off the sources; the page for contributors shows them.
+
+``PYTHONPATH=tests python -m helpers.module_map docs/contributing.md`` writes the map anew.
+"""
+
+import ast
+import sys
+from pathlib import Path
+
+import setloss
+
+SOURCES = Path(setloss.__file__).parent
+TOP = "setloss"
+"""What ``import setloss`` offers."""
+
+LAYERS = (
+    ("cli",),
+    ("reproduction",),
+    ("dask",),
+    ("estimators", "nn", "datasets", "explore", "plots", "testing", "batch"),
+    ("solvers", "decisions"),
+    ("plans",),
+    ("operators",),
+    (TOP,),
+    ("decomposition",),
+    ("losses",),
+    ("setfunctions",),
+    ("bags", "labels"),
+    ("arguments", "archives", "files", "compilation", "typing"),
+)
+"""From the top to the bottom: a package knows those in the lines below its own, and nothing else."""
+
+FOUNDATIONS = 2
+"""The lowest layers, which anybody may use; the map does not list who does."""
+
+BEGIN, END = "<!-- module map: begin -->", "<!-- module map: end -->"
+
+
+def packages() -> dict[str, list[Path]]:
+    """The files of every package, and of every module of the root."""
+    found: dict[str, list[Path]] = {}
+    for path in sorted(SOURCES.rglob("*.py")):
+        first = path.relative_to(SOURCES).parts[0]
+        found.setdefault(TOP if first == "__init__.py" else first.removesuffix(".py"), []).append(path)
+    return found
+
+
+def imports_of(path: Path) -> set[str]:
+    """The packages of setloss that a file imports, at its head or inside of functions."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found |= {f"{node.module}.{alias.name}" for alias in node.names} if node.module == TOP else {node.module}
+    names = {name.split(".")[1] if "." in name else TOP for name in found if name.split(".")[0] == TOP}
+    known = packages_by_name()
+    return {name if name in known else TOP for name in names}
+
+
+def packages_by_name() -> frozenset[str]:
+    """The names of all packages and root modules."""
+    return frozenset(path.name.removesuffix(".py") for path in SOURCES.iterdir()) | {TOP}
+
+
+def arrows() -> dict[str, dict[str, set[Path]]]:
+    """``arrows()[a][b]``: the files of package a that import package b."""
+    found: dict[str, dict[str, set[Path]]] = {}
+    for package, files in packages().items():
+        for file in files:
+            for other in imports_of(file) - {package}:
+                found.setdefault(package, {}).setdefault(other, set()).add(file)
+    return found
+
+
+def height(package: str) -> int:
+    """0 for the lowest layer."""
+    return next(k for k, layer in enumerate(reversed(LAYERS)) if package in layer)
+
+
+def first_sentence(package: str) -> str:
+    """The first line of the docstring."""
+    folder = SOURCES / package
+    file = SOURCES / "__init__.py" if package == TOP else folder / "__init__.py" if folder.is_dir() else None
+    text = ast.get_docstring(ast.parse((file or SOURCES / f"{package}.py").read_text(encoding="utf-8"))) or ""
+    return text.partition("\n")[0].rstrip(".").replace("``", "`").replace("|", "\\|")
+
+
+def drawn() -> str:
+    """The map as a table, the top layer first."""
+    known = arrows()
+    lines = ["| package | holds | imports |", "|---|---|---|"]
+    for layer in LAYERS:
+        for package in layer:
+            below = [name for name in known.get(package, ()) if height(name) >= FOUNDATIONS]
+            below.sort(key=lambda name: (-height(name), name))
+            lines.append(f"| `{package}` | {first_sentence(package)} | {', '.join(below) or '-'} |")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    page = Path(sys.argv[1])
+    before, _, rest = page.read_text(encoding="utf-8").partition(BEGIN)
+    page.write_text(f"{before}{BEGIN}\n{drawn()}\n{END}{rest.partition(END)[2]}", encoding="utf-8")

@@ -1,0 +1,224 @@
+"""Surrogates that no record can hold: evaluated by their own `cut`, bag by bag, they train, warn once and certify."""
+
+import warnings
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import pytest
+
+from setloss import Dice, Jaccard, SetFunction, from_set_function
+from setloss.datasets import make_toy
+from setloss.estimators import BagClassifier, SetClassifier
+from setloss.operators import B_D, Cut, LovaszHinge, MarginRescaling, SlackRescaling, Surrogate
+from setloss.plans import plain
+from setloss.plans.batch import batch_surrogate
+from setloss.plans.plain import PlainPlans, SlowSurrogateWarning
+from setloss.solvers import Status, method_named
+from setloss.testing import check_convex, check_cut, check_upper_bound
+
+pytestmark = pytest.mark.xdist_group("kernels")
+
+
+@dataclass(frozen=True)
+class WorstElement(Surrogate):
+    """B(m) = l(V) max(0, max_i 1 - m_i)."""
+
+    function: SetFunction
+
+    @property
+    def p(self):
+        return self.function.p
+
+    def cut_ordered(self, ordered):
+        slope = np.zeros(self.p)
+        worst = ordered.order[0]
+        if ordered.margins[worst] < 1:
+            slope[worst] = self.function(np.ones(self.p, dtype=bool))
+        return Cut(float(slope.sum()), slope)
+
+
+@dataclass(frozen=True)
+class Written(Surrogate):
+    """A surrogate of the library in the clothes of a user's: the plain interpreter has to give the same cuts."""
+
+    inner: Surrogate
+
+    @property
+    def p(self):
+        return self.inner.p
+
+    def cut_ordered(self, ordered):
+        return self.inner.cut_ordered(ordered)
+
+
+@dataclass(frozen=True)
+class Guessed(Written):
+    """Its cuts say that they need not touch."""
+
+    def cut_ordered(self, ordered):
+        found = self.inner.cut_ordered(ordered)
+        return Cut(found.offset, found.slope, exact=False)
+
+
+@dataclass(frozen=True)
+class Wearing:
+    """An operator whose surrogates are hidden from the plans."""
+
+    clothes: type
+    operator: object
+
+    def __call__(self, function):
+        return self.clothes(self.operator(function))
+
+
+@pytest.fixture
+def quiet():
+    """Warned of already."""
+    plain._named.update(kind.__name__ for kind in (WorstElement, Written, Guessed, SlackRescaling, MarginRescaling))
+    plain._named.add("SurrogateSum")
+
+
+def ragged(seed=0, sizes=(1, 2, 5, 3, 6, 6, 1)):
+    generator = np.random.default_rng(seed)
+    offsets = np.concatenate(([0], np.cumsum(sizes)))
+    truth = generator.random(offsets[-1]) < 0.5
+    return truth, offsets, generator.normal(scale=0.7, size=offsets[-1])
+
+
+# ---------------------------------------------------------------- cuts
+
+
+OPERATORS = {
+    "slack": partial(SlackRescaling, scale=1.0),
+    "margin": partial(MarginRescaling, scale=2.0),
+    "bd": B_D,
+    "bd-monotone": partial(B_D, monotone=True),
+}
+
+
+@pytest.mark.parametrize("operator", OPERATORS.values(), ids=OPERATORS)
+@pytest.mark.parametrize("loss", [Dice(), Jaccard()], ids=str)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_cuts_are_those_of_the_kernels(quiet, loss, operator, dtype):
+    truth, offsets, margins = ragged()
+    written = batch_surrogate(loss, truth, offsets, Wearing(Written, operator))
+    assert isinstance(written.plans, PlainPlans)
+    got = written.cuts(margins.astype(dtype))
+    expected = batch_surrogate(loss, truth, offsets, operator).cuts(margins.astype(dtype))
+    tolerance = 1e-12 if dtype is np.float64 else 1e-6
+    for name in ("offsets", "slopes", "values"):
+        np.testing.assert_allclose(getattr(got, name), getattr(expected, name), rtol=tolerance, atol=tolerance)
+    assert got.slopes.dtype == dtype
+
+
+def test_named_elements_keep_their_places(quiet):
+    """A loss that tells its elements apart: element 1 of every bag is worth three."""
+    values = [sum([1.0, 3.0, 1.0][i] for i in range(3) if k >> (2 - i) & 1) for k in range(8)]
+    function = SetFunction.from_values(np.reshape(values, (2, 2, 2)))
+    loss, margins = from_set_function(function), np.array([-1.0, 0.5, 2.0, 0.2, -0.4, 0.3])
+    got = batch_surrogate(loss, [1, 0, 1, 0, 0, 1], [0, 3, 6], Wearing(Written, SlackRescaling)).cuts(margins)
+    for i, here in enumerate((slice(0, 3), slice(3, 6))):
+        expected = SlackRescaling(function).cut(margins[here])
+        np.testing.assert_allclose(got.slopes[here], expected.slope)
+        assert got.values[i] == pytest.approx(expected(margins[here]))
+
+
+def test_sums_of_two_hinges_and_enumerated_searches_are_plain(quiet):
+    truth, offsets, margins = ragged(sizes=(2, 3, 4))
+    twice = batch_surrogate(Jaccard(), truth, offsets, lambda f: LovaszHinge(f) + LovaszHinge(f)).cuts(margins)
+    once = batch_surrogate(Jaccard(), truth, offsets, "lovasz").cuts(margins)
+    np.testing.assert_allclose(twice.values, 2 * once.values)
+    enumerated = batch_surrogate(Dice(), truth, offsets, partial(SlackRescaling, search="enumerate"))
+    assert enumerated.exact
+    expected = batch_surrogate(Dice(), truth, offsets, "slack")
+    np.testing.assert_allclose(enumerated.cuts(margins).values, expected.cuts(margins).values)
+
+
+def test_the_warning_names_the_surrogate_and_comes_once():
+    plain._named.discard("WorstElement")
+    truth, offsets, margins = ragged()
+    batch = batch_surrogate(Dice(), truth, offsets, WorstElement)
+    with pytest.warns(SlowSurrogateWarning, match=r"WorstElement has no plan, .* \d+ microseconds a bag"):
+        batch.cuts(margins)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        batch.cuts(margins)
+
+
+def test_two_batches_are_the_same_if_their_cuts_are(quiet):
+    truth, offsets, _ = ragged()
+    first, second = (batch_surrogate(Dice(), truth, offsets, Wearing(Written, partial(B_D))) for _ in range(2))
+    assert first.same_as(second)
+    assert not first.same_as(batch_surrogate(Dice(), truth, offsets, WorstElement))
+
+
+# ---------------------------------------------------------------- training
+
+
+def test_a_surrogate_of_one_s_own_obeys_the_laws_trains_and_certifies(quiet):
+    function = Dice().set_function([1, 1, 1, 0, 0])
+    check_cut(WorstElement(function), [0.4, -0.3, 1.2, 0.1, 2.0])
+    check_convex(WorstElement(function))
+    check_upper_bound(WorstElement(function), function)
+    tracks = make_toy(n_bags=40, p=5)
+    model = BagClassifier(operator=WorstElement, C=0.1).fit(tracks.X, tracks.y, groups=tracks.groups)
+    assert model.solution_.status is Status.CONVERGED
+    assert model.dual_gap_ <= 1e-3
+
+
+def test_it_reaches_the_objective_of_the_compiled_one(quiet):
+    tracks = make_toy(n_bags=40, p=5)
+    options = {"C": 0.1, "tol": 1e-5}
+    compiled = BagClassifier(operator="slack", scale=1.0, **options).fit(tracks.X, tracks.y, groups=tracks.groups)
+    for solver in ("auto", "frank_wolfe", "subgradient", "cutting_plane", "n_slack"):
+        model = BagClassifier(operator=Wearing(Written, partial(SlackRescaling, scale=1.0)), solver=solver, **options)
+        model.fit(tracks.X, tracks.y, groups=tracks.groups)
+        assert model.solution_.primal == pytest.approx(compiled.solution_.primal, rel=1e-4)
+
+
+def test_label_sets_train_too(quiet):
+    generator = np.random.default_rng(0)
+    X = generator.normal(size=(40, 3))
+    Y = (X @ generator.normal(size=(3, 4)) > 0).astype(int)
+    model = SetClassifier(operator=WorstElement, C=0.1).fit(X, Y)
+    assert model.solution_.status is Status.CONVERGED
+
+
+# ---------------------------------------------------------------- heuristics never certify
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("search", ["greedy", "one-pass"])
+def test_heuristic_searches_end_uncertified(search):
+    """On bags of one frame both are exact, but nobody proves it."""
+    tracks = make_toy(n_bags=60, p=1)
+    greedy = BagClassifier(operator=partial(SlackRescaling, search=search), C=0.1)
+    greedy.fit(tracks.X, tracks.y, groups=tracks.groups)
+    assert greedy.solution_.status is Status.UNCERTIFIED
+    exact = BagClassifier(operator="slack", scale=2.0, C=0.1).fit(tracks.X, tracks.y, groups=tracks.groups)
+    assert greedy.solution_.primal == pytest.approx(exact.solution_.primal, rel=5e-3)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_cuts_that_say_they_are_not_exact_end_uncertified(quiet):
+    tracks = make_toy(n_bags=40, p=5)
+    model = BagClassifier(operator=Wearing(Guessed, SlackRescaling), C=0.1)
+    model.fit(tracks.X, tracks.y, groups=tracks.groups)
+    assert model.solution_.status is Status.UNCERTIFIED
+
+
+def test_a_greedy_search_is_a_plan_of_its_own():
+    truth, offsets, margins = ragged()
+    batch = batch_surrogate(Dice(), truth, offsets, partial(SlackRescaling, search="greedy"))
+    assert not isinstance(batch.plans, PlainPlans)
+    assert not batch.exact
+    assert not batch.compiled
+    assert not batch.cuts(margins).exact
+
+
+def test_solvers_that_visit_bags_give_way(quiet):
+    tracks = make_toy(n_bags=10, p=2)
+    model = BagClassifier(operator=WorstElement, C=0.1).fit(tracks.X, tracks.y, groups=tracks.groups)
+    problem = type("Problem", (), {"surrogate": model.solution_.surrogate, "shape": (1, 3)})()
+    assert [method_named(name, problem).name for name in ("auto", "frank_wolfe")] == ["cutting_plane"] * 2

@@ -1,0 +1,78 @@
+"""The tree: layers that know only those below, one name per class, short files, and the map for contributors."""
+
+import ast
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from helpers import module_map
+from helpers.module_map import BEGIN, END, LAYERS, SOURCES, arrows, drawn, height, packages
+
+ROOT = Path(__file__).parents[1]
+FILES = sorted(SOURCES.rglob("*.py"))
+PAGE = ROOT / "docs" / "contributing.md"
+
+
+def test_every_package_has_its_layer():
+    assert set(packages()) == {package for layer in LAYERS for package in layer}
+
+
+def test_no_package_imports_one_of_its_own_layer_or_above():
+    upwards = [
+        f"{file.relative_to(SOURCES)} imports {other}"
+        for package, others in arrows().items()
+        for other, files in others.items()
+        for file in files
+        if height(other) >= height(package)
+    ]
+    assert not upwards
+
+
+@pytest.mark.parametrize(
+    ("library", "package"), [("torch", "nn"), ("dask", "dask"), ("distributed", "dask"), ("matplotlib", None)]
+)
+def test_heavy_libraries_are_imported_where_they_belong(library, package):
+    for file in FILES:
+        where = file.relative_to(SOURCES).parts[0].removesuffix(".py")
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            if any(name.split(".")[0] == library for name in names):
+                assert where in (package, "cli", "plots", "reproduction", "estimators", "datasets")
+
+
+def test_only_the_command_line_imports_the_reproduction():
+    assert [package for package, others in arrows().items() if "reproduction" in others] == ["cli"]
+
+
+def test_no_class_name_twice():
+    names = Counter(
+        node.name
+        for file in FILES
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ClassDef)
+    )
+    assert not [name for name, count in names.items() if count > 1]
+
+
+def test_files_are_short():
+    assert not [str(file) for file in FILES if len(file.read_text(encoding="utf-8").splitlines()) > 400]
+
+
+def test_no_path_beside_the_repository():
+    assert not [str(file) for file in FILES if re.search(r"\.\./|shared/data", file.read_text(encoding="utf-8"))]
+
+
+def test_the_page_for_contributors_has_this_map():
+    text = PAGE.read_text(encoding="utf-8")
+    assert text.partition(BEGIN)[2].partition(END)[0].strip() == drawn(), (
+        f"run PYTHONPATH=tests python -m {module_map.__name__} docs/contributing.md"
+    )
+
+
+def test_folders_of_tests_mirror_the_package():
+    folders = {path.name for path in (ROOT / "tests").iterdir() if path.is_dir() and any(path.glob("**/*.py"))}
+    known = {path.name for path in SOURCES.iterdir() if path.is_dir()}
+    assert folders - known == {"helpers", "paper"}
