@@ -64,7 +64,8 @@ def _judge(name: str, file: Path, limit: int) -> None:
             raise DatasetError(
                 f"{file} names the codec {shown(str(codec))}; those that are read are {', '.join(sorted(CODECS))}"
             )
-    for what, shape in (("shape", described.get("shape")), ("chunks", _chunks(described))):
+    promised: dict[str, Any] = {"shape": described.get("shape"), "chunks": _chunks(described)}
+    for what, shape in promised.items():
         if not _is_shape(shape) or math.prod(shape) * 8 > limit:
             raise DatasetError(
                 f"{file} promises {what} {shown(str(shape))}, and the limit for its folder is {limit} bytes"
@@ -105,5 +106,5 @@ def _chunks(described: dict[str, Any]) -> Any:
     return inside.get("chunk_shape") if isinstance(inside, dict) else None
 
 
-def _is_shape(shape: object) -> bool:
+def _is_shape(shape: Any) -> bool:
     return isinstance(shape, list) and all(type(length) is int and length >= 0 for length in shape)

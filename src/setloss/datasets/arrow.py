@@ -25,9 +25,8 @@ def require_types(path: Path, schema: Any, roles: Roles) -> None:
     for name in (*roles.features, *roles.labels):
         kind = schema.field(name).type
         if not (types.is_floating(kind) or types.is_integer(kind) or types.is_boolean(kind) or types.is_null(kind)):
-            what = "features" if name in roles.features else "labels"
             raise DatasetError(
-                f"column {shown(name)} of {path} has type {str(kind)[:60]}; {what} are numbers, convert or remove it"
+                f"column {shown(name)} of {path} has type {str(kind)[:60]}; it must hold numbers, convert it"
             )
     if roles.group is not None:
         kind = schema.field(roles.group).type
@@ -44,14 +43,16 @@ def _is_fixed_binary(kind: Any) -> bool:
     return bool(types.is_fixed_size_binary(kind) and not types.is_decimal(kind))
 
 
-def texts(schema: Any, roles: Roles) -> list[str]:
-    """The columns to read as codes of a dictionary: bag ids that are text."""
+def is_text(kind: Any) -> bool:
+    """Whether a column is to be read as codes of a dictionary."""
     from pyarrow import types
 
-    if roles.group is None:
-        return []
-    kind = schema.field(roles.group).type
-    return [roles.group] if types.is_string(kind) or types.is_large_string(kind) else []
+    return bool(types.is_string(kind) or types.is_large_string(kind))
+
+
+def texts(schema: Any, roles: Roles) -> list[str]:
+    """The columns to read so: bag ids that are text."""
+    return [] if roles.group is None or not is_text(schema.field(roles.group).type) else [roles.group]
 
 
 def require_unpacked(path: Path, metadata: Any) -> None:
@@ -66,17 +67,23 @@ def require_unpacked(path: Path, metadata: Any) -> None:
         )
 
 
-def require_short_ids(path: Path, table: Any, roles: Roles) -> None:
-    """Refuse bag ids so long that an array of them would be far larger than the file; they are still codes."""
+def require_short_ids(path: Path, column: Any, name: str) -> None:
+    """Refuse bag ids that are too long, while they are still codes of a dictionary."""
     from pyarrow import compute, types
 
-    if roles.group is None or not types.is_dictionary(table.schema.field(roles.group).type):
+    if not (types.is_dictionary(column.type) and is_text(column.type.value_type)):
         return
-    if not types.is_string(table.schema.field(roles.group).type.value_type):
-        return
-    for chunk in table.column(roles.group).chunks:
-        longest = compute.max(compute.utf8_length(chunk.dictionary)).as_py() or 0
-        if longest > MAX_ID:
-            raise DatasetError(
-                f"column {shown(roles.group)} of {path} has a bag id of more than {MAX_ID} characters; shorten it"
-            )
+    longest = [compute.max(compute.utf8_length(chunk.dictionary)).as_py() or 0 for chunk in column.chunks]
+    require_room_for_ids(f"column {shown(name)} of {path}", path, len(column), max(longest, default=0))
+
+
+def require_room_for_ids(place: str, path: Path, rows: int, longest: int) -> None:
+    """Refuse bag ids that are too long, or too long for the array of all of them, 4 bytes for every character."""
+    limit = unpacked_limit(path.stat().st_size)
+    if longest > MAX_ID:
+        raise DatasetError(f"{place} has a bag id of more than {MAX_ID} characters; shorten it")
+    if 4 * rows * longest > limit:
+        raise DatasetError(
+            f"the bag ids of {path} take {4 * rows * longest} bytes and the limit for a file of its size is {limit}; "
+            "number the bags, or shorten the longest id"
+        )
