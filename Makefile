@@ -3,18 +3,18 @@
 PYTHON ?= python3
 RUN := .venv/bin/python
 STAMP := .venv/.installed
+SLIM := .venv/.installed-slim
+INSTALL := $(RUN) -m pip install --quiet --disable-pip-version-check
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 test: venv  ## ruff, mypy and pytest, as the continuous integration runs them
 	@$(MAKE) --no-print-directory lint
-	@$(FRESH_KERNELS)
 	$(RUN) -m pytest
 
 check: venv  ## the inner loop: ruff, mypy and the tests that are not marked slow, in about a minute
 	@$(MAKE) --no-print-directory lint
-	@$(FRESH_KERNELS)
 	$(RUN) -m pytest -m "not slow"
 
 lint: venv  ## ruff and mypy only
@@ -23,11 +23,9 @@ lint: venv  ## ruff and mypy only
 	$(RUN) -m mypy
 
 bench: venv  ## the benchmarks; QUICK=1 for the short ones
-	@$(FRESH_KERNELS)
 	$(RUN) -m benchmarks $(if $(QUICK),--quick)
 
 soak: venv  ## random problems judged from their definitions; MINUTES=10
-	@$(FRESH_KERNELS)
 	$(RUN) -m benchmarks.soak --minutes $(or $(MINUTES),10) --json results/soak.json
 
 fuzz: venv  ## coverage-guided fuzzing of every reader of files, MINUTES=2 each; READER=npz for one
@@ -40,49 +38,53 @@ package: venv  ## wheel and sdist, and the core tests in fresh environments: no 
 	$(RUN) packaging/check.py
 
 coverage: venv  ## branch coverage of the package by the whole test suite
-	@$(FRESH_KERNELS)
 	$(RUN) -m pytest --cov --cov-report=term-missing:skip-covered
 
-reproduce: venv  ## the paper's tables and figures and a report on its claims, into results/; FULL=1 for its sizes
-	@$(FRESH_KERNELS)
-	$(RUN) -m setloss.cli reproduce all --out results $(if $(FULL),--full)
+reproduce: slim  ## the paper's tables and figures and a report on its claims, into results/; FULL=1 for its sizes, QUICK=1
+	$(RUN) -m setloss.cli reproduce all --out results $(if $(FULL),--full) $(if $(QUICK),--quick)
 
 docs: venv  ## the documentation with its tutorials, into docs/_build/html; warnings are errors
-	@$(FRESH_KERNELS)
 	OMP_NUM_THREADS=1 $(RUN) -m sphinx -W --keep-going -q docs docs/_build/html
 	@echo "open docs/_build/html/index.html"
 
-readme: venv  ## the tables of README.md made anew from results/
-	$(RUN) -m setloss.reproduction.paper.readme results README.md
-
-# numba's cache of a kernel looks at the age of its own file only, not of the files its formulas come from.
-FRESH_KERNELS := for source in setfunctions/tversky plans/lowering plans/sorting plans/kernels; do \
-  find src -name '*.nb[ic]' ! -newer src/setloss/$$source.py -delete; done
+readme: slim  ## the tables of README.md and docs/ made anew from results/ and docs/results/; CHECK=1 only compares
+	$(RUN) -m setloss.reproduction.page_tables results README.md docs/reproducing.md $(if $(CHECK),--check)
 
 # An environment is good if its Python is, if setloss in it is this directory's, and if it is newer than the pins.
 HEALTHY := import importlib.util, os.path, sys; found = importlib.util.find_spec("setloss"); \
   sys.exit(not (sys.version_info >= (3, 11) and found and found.origin \
   and os.path.samefile(os.path.dirname(found.origin), "src/setloss")))
 
-venv:
+# What the tools and all extras need, and what the package with its figures needs: a fifth of it, without PyTorch.
+venv: python
 	@if [ $(STAMP) -nt constraints.txt ] && [ $(STAMP) -nt pyproject.toml ] \
 	  && $(RUN) -c '$(HEALTHY)' 2> /dev/null; then exit 0; fi; \
 	set -e; \
-	if ! $(RUN) -c 'import sys, pip; sys.exit(sys.version_info < (3, 11))' 2> /dev/null; then \
-	  if ! $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2> /dev/null; then \
-	    echo "setloss needs Python 3.11 or newer, and $(PYTHON) is" \
-	      "$$($(PYTHON) --version 2> /dev/null || echo not there); try: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; \
-	    exit 1; \
-	  fi; \
-	  $(PYTHON) -m venv --clear .venv; \
-	fi; \
-	echo "installing into .venv"; \
-	$(RUN) -m pip install --quiet --disable-pip-version-check 'pip>=25.1' "$$(grep '^torch==' constraints.txt)"; \
-	$(RUN) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[all]' --group dev; \
+	echo "installing setloss, its extras and the tools into .venv: 2 GB, some minutes"; \
+	$(INSTALL) 'pip>=25.1' "$$(grep '^torch==' constraints.txt)"; \
+	$(INSTALL) -c constraints.txt -e '.[all]' --group dev; \
 	touch $(STAMP)
+
+slim: python
+	@if [ $(STAMP) -nt pyproject.toml ] || [ $(SLIM) -nt pyproject.toml ] \
+	  && $(RUN) -c '$(HEALTHY)' 2> /dev/null; then exit 0; fi; \
+	set -e; \
+	echo "installing setloss and matplotlib into .venv: 400 MB, about a minute"; \
+	$(INSTALL) -c constraints.txt -e '.[plot]'; \
+	touch $(SLIM)
+
+python:
+	@if $(RUN) -c 'import sys, pip; sys.exit(sys.version_info < (3, 11))' 2> /dev/null; then exit 0; fi; \
+	if ! $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2> /dev/null; then \
+	  echo "setloss needs Python 3.11 or newer, and $(PYTHON) is" \
+	    "$$($(PYTHON) --version 2> /dev/null || echo not there); try: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; \
+	  exit 1; \
+	fi; \
+	echo "making the virtual environment .venv"; \
+	$(PYTHON) -m venv --clear .venv
 
 clean:  ## remove results and caches, but not .venv
 	rm -rf results build dist docs/_build docs/gallery .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
-.PHONY: help test check lint bench soak fuzz package coverage reproduce docs readme venv clean
+.PHONY: help test check lint bench soak fuzz package coverage reproduce docs readme venv slim python clean

@@ -12,13 +12,15 @@ from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-from benchmarks import decomposition, imports, operators, partitions, solvers, torch_losses
+from benchmarks import convergence, decisions, decomposition, imports, operators, partitions, solvers, torch_losses
 
 BENCHMARKS = {
     "imports": imports,
     "decomposition": decomposition,
     "operators": operators,
+    "decisions": decisions,
     "solvers": solvers,
+    "convergence": convergence,
     "torch": torch_losses,
     "dask": partitions,
 }

@@ -84,6 +84,7 @@ def rows(quick: bool) -> Iterator[Row]:
             repeats,
         )
         yield Row("L Jaccard 8x256x256, 2 threads: times faster than a loop", ours, reference, 1.5, at_least=True)
+        yield from layout_rows(repeats)
         yield from memory_rows()
     finally:
         torch.set_num_threads(usual)
@@ -100,6 +101,31 @@ def shape_rows(shape: tuple[int, ...], threads: int, repeats: int) -> Iterator[R
     step = training_step(SetLoss("jaccard", "lovasz"), *images(shape, active=0.16))
     ours, reference = side_by_side(step, lambda: torch.sort(values, dim=1, descending=True), repeats)
     yield Row(f"lovasz jaccard {name}, 16 % active / sort", ours, reference, 0.4)
+
+
+def layout_rows(repeats: int) -> Iterator[Row]:
+    """Classes by margins, label sets, and the recommended loss; one thread."""
+    torch.set_num_threads(1)
+    generator = torch.Generator().manual_seed(1)
+    logits = torch.randn(4, 11, 128, 128, generator=generator).requires_grad_()
+    target = torch.randint(0, 11, (4, 128, 128), generator=generator)
+    steps = {
+        margins: training_step(SetLoss("jaccard", "lovasz", mode="multiclass", margins=margins), logits, target)
+        for margins in ("one-vs-rest", "argmax", "softmax")
+    }
+    for margins in ("argmax", "softmax"):
+        ours, reference = side_by_side(steps[margins], steps["one-vs-rest"], repeats)
+        yield Row(f"lovasz jaccard 4x11x128x128, {margins} / one-vs-rest", ours, reference, 1.5)
+    logits, target = images(SHAPES[0])
+    ours, reference = side_by_side(
+        training_step(SetLoss(), logits, target), training_step(SetLoss("jaccard", "lovasz"), logits, target), repeats
+    )
+    yield Row("SetLoss() 8x256x256, 1 thread / lovasz jaccard", ours, reference)
+    logits, target = images((256, 20))
+    values = logits.detach()
+    step = training_step(SetLoss("jaccard", "lovasz", mode="multilabel"), logits, target)
+    ours, reference = side_by_side(step, lambda: torch.sort(values, dim=1, descending=True), 40 * repeats)
+    yield Row("lovasz jaccard 256x20, 1 thread / torch.sort", ours, reference, 2)
 
 
 def memory_rows() -> Iterator[Row]:

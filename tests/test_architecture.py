@@ -51,6 +51,7 @@ def test_no_class_name_twice():
     names = Counter(
         node.name
         for file in FILES
+        if "compat" not in file.parts  # whose classes have the names that other libraries give them
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
         if isinstance(node, ast.ClassDef)
     )
@@ -58,7 +59,7 @@ def test_no_class_name_twice():
 
 
 def test_files_are_short():
-    assert not [str(file) for file in FILES if len(file.read_text(encoding="utf-8").splitlines()) > 400]
+    assert not [str(file) for file in FILES if len(file.read_text(encoding="utf-8").splitlines()) > 352]
 
 
 def test_no_path_beside_the_repository():

@@ -1,11 +1,20 @@
-"""Kernels are kept on disk where there is a place for them, and work where there is none."""
+"""Kernels are kept on disk where there is a place for them, know their sources, and work where there is no place."""
 
+import ast
+import importlib
 import logging
+import os
+import pkgutil
+import shutil
+import subprocess
+import sys
 
 import pytest
 from numba.core import caching
+from numba.core.dispatcher import Dispatcher
 
-from setloss.compilation import kernel
+import setloss
+from setloss.compilation import PACKAGE, kernel, kernel_sources
 
 pytestmark = pytest.mark.xdist_group("kernels")
 
@@ -38,3 +47,91 @@ def test_options_reach_numba():
     compiled = kernel(fastmath=True)(one_more)
     assert compiled.targetoptions["fastmath"]
     assert compiled.targetoptions["nogil"]
+
+
+# ---------------------------------------------------------------- the cache knows its sources
+
+
+USED = {"setloss.compilation", "setloss.typing"}
+"""What kernel sources import and do not compile, beside other sources."""
+
+
+def module_of(path):
+    return ".".join(("setloss", *path.relative_to(PACKAGE).with_suffix("").parts))
+
+
+def test_every_compiled_function_comes_from_a_source():
+    sources = {str(path) for path in kernel_sources()}
+    compiled = 0
+    for found in pkgutil.walk_packages(setloss.__path__, "setloss."):
+        if found.name.rpartition(".")[2].endswith("__main__") or not (PACKAGE / "plans").exists():
+            continue
+        if not any(part in found.name for part in (".plans", ".solvers", ".decisions", ".setfunctions")):
+            continue
+        for value in vars(importlib.import_module(found.name)).values():
+            if isinstance(value, Dispatcher):
+                compiled += 1
+                assert value.py_func.__code__.co_filename in sources
+    assert compiled > 20
+
+
+def test_what_kernel_files_import_from_the_package_are_sources_too():
+    """Constants and formulas of other files are compiled into their kernels."""
+    sources = {module_of(path) for path in kernel_sources()}
+    for path in kernel_sources():
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        is_mixed = any(isinstance(node, ast.ClassDef) for node in tree.body)
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("setloss") and not is_mixed:
+                named = {f"{node.module}.{alias.name}" for alias in node.names}
+                assert node.module in sources | USED or named & sources, f"{path}: {node.module}"
+
+
+SORTED = """
+import numpy as np
+from setloss.plans.sorting import sort_elements
+order = np.arange(3)
+sort_elements(np.array([0.5, -1.0, 0.0]), order, np.empty(3, dtype=int), None)
+(hits,), (misses,) = sort_elements.stats.cache_hits.values() or [0], sort_elements.stats.cache_misses.values() or [0]
+print(order.tolist(), hits, misses)
+"""
+
+
+@pytest.fixture
+def copied(tmp_path):
+    """A copy of the package whose kernels are kept in a folder of their own."""
+    shutil.copytree(PACKAGE, tmp_path / "setloss", ignore=shutil.ignore_patterns("__pycache__", "explore"))
+
+    def run():
+        places = {"PYTHONPATH": str(tmp_path), "NUMBA_CACHE_DIR": str(tmp_path / "kept")}
+        command = [sys.executable, "-W", "ignore", "-c", SORTED]
+        done = subprocess.run(command, env=os.environ | places, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.strip()
+
+    return tmp_path / "setloss", run
+
+
+def edit(path, old, new):
+    text = path.read_text(encoding="utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new), encoding="utf-8")
+
+
+def test_a_kernel_is_compiled_again_when_any_source_of_kernels_has_changed(copied):
+    package, run = copied
+    assert run() == "[1, 2, 0] 0 1"
+    assert run() == "[1, 2, 0] 1 0"
+    edit(package / "setfunctions" / "tversky.py", "c = 1 - b", "c = 1.0 - b")
+    assert run() == "[1, 2, 0] 0 1"
+    assert run() == "[1, 2, 0] 1 0"
+    edit(package / "plans" / "worst_sets.py", "0xFFFFFFFF", "0xFFFFFFFE")
+    assert run() == "[1, 2, 0] 0 1"
+
+
+def test_the_wait_has_a_reason(tmp_path):
+    """One line in the log while kernels of the package are compiled, once in a process."""
+    script = "import logging; logging.basicConfig(level=logging.INFO)" + SORTED
+    command, places = [sys.executable, "-W", "ignore", "-c", script], {"NUMBA_CACHE_DIR": str(tmp_path)}
+    done = subprocess.run(command, env=os.environ | places, capture_output=True, text=True, check=True)
+    assert done.stderr.count("compiling kernels, once") == 1

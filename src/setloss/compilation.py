@@ -3,17 +3,32 @@
 numba keeps compiled code beside the package, or in the folder of the user, or in NUMBA_CACHE_DIR. Where none of them
 can be written (a package of another user, a container without a home, a full disk) it fails, at the import or at
 the first call; a kernel is then compiled anew by every process instead.
+
+numba itself compiles a kernel again when its own file has changed. Here it is any file that holds a kernel or a
+formula of one: all of them go into the stamp of each.
 """
 
 from __future__ import annotations
 
+import hashlib
 import logging
 from collections.abc import Callable
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 from numba import njit
+from numba.core import event
 
 _log = logging.getLogger(__name__)
+
+PACKAGE = Path(__file__).parent
+
+FORMULAS = ("compilation.py", "plans/records.py", "setfunctions/tversky.py")
+"""Files whose formulas and constants are compiled into kernels of other files."""
+
+MARK = b"from setloss.compilation import kernel"
+"""What a file with kernels says."""
 
 
 def kernel(*, inner: bool = False, **options: Any) -> Callable[[Callable[..., Any]], Any]:
@@ -30,10 +45,36 @@ def kernel(*, inner: bool = False, **options: Any) -> Callable[[Callable[..., An
         except RuntimeError as error:
             _log.info("%s; it is compiled anew in every process", error)
             return njit(**fixed)(function)
+        _stamp(dispatcher)
         _let_writing_fail(dispatcher)
         return dispatcher
 
     return compiled
+
+
+def kernel_sources(package: Path = PACKAGE) -> list[Path]:
+    """The files of the package that compiled code depends on."""
+    found = {package / name for name in FORMULAS}
+    return sorted(found | {path for path in package.rglob("*.py") if MARK in path.read_bytes()})
+
+
+@cache
+def _digest() -> bytes:
+    """A digest of all kernel sources; empty where the package is not a folder."""
+    digest = hashlib.sha256()
+    try:
+        for path in kernel_sources():
+            digest.update(path.read_bytes())
+    except OSError as error:
+        _log.info("the sources of the kernels cannot be read: %s", error)
+    return digest.digest()
+
+
+def _stamp(dispatcher: Any) -> None:
+    """Let the cache of a kernel be fresh only while all kernel sources are what they were."""
+    file = getattr(getattr(dispatcher, "_cache", None), "_cache_file", None)
+    if file is not None:
+        file._source_stamp = (file._source_stamp, _digest())
 
 
 def _let_writing_fail(dispatcher: Any) -> None:
@@ -50,3 +91,21 @@ def _let_writing_fail(dispatcher: Any) -> None:
             _log.info("a compiled kernel cannot be kept: %s", error)
 
     cache.save_overload = save_if_possible
+
+
+class _Announcement(event.Listener):
+    """Say once in a process that kernels are compiled, so that the wait of a first call has a reason."""
+
+    said = False
+
+    def on_start(self, event: Any) -> None:
+        name = event.data["dispatcher"].py_func.__module__
+        if not self.said and str(name).startswith("setloss."):
+            self.said = True
+            _log.info("compiling kernels, once")
+
+    def on_end(self, event: Any) -> None:
+        """Nothing is said at the end."""
+
+
+event.register("numba:compile", _Announcement())  # type: ignore[no-untyped-call]

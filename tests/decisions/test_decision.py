@@ -129,6 +129,30 @@ def test_bags_are_decided_each_on_its_own():
             assert (found.expected[i], found.sizes[i]) == (alone.expected[0], alone.sizes[0])
 
 
+@pytest.mark.parametrize("beta", [0.5, 1.0, 3.0])
+@pytest.mark.parametrize("mean", [-3.0, 0.0, 2.0])
+@pytest.mark.parametrize("strength", [None, 0.0, 0.3, 3.0])
+def test_f_measures_by_hits_are_those_of_the_search_that_never_subtracts(beta, mean, strength):
+    generator = np.random.default_rng(4)
+    scores = generator.normal(mean, 1.5, size=(6, 43))
+    counts = None if strength is None else -strength * np.abs(np.arange(21.0) - 9)
+    costs = expected_losses(scores, FBeta(beta), counts=counts)
+    found = decide(scores, FBeta(beta), counts=counts)
+    np.testing.assert_allclose(found.expected, costs.min(axis=1), atol=1e-13)
+    np.testing.assert_array_equal(found.sizes, costs.argmin(axis=1))
+
+
+def test_potentials_far_from_the_scores_are_not_lost_to_subtraction():
+    # Scores near 0 expect 20 positives, the potentials insist on 2 or 38: division by a factor loses all digits.
+    scores = np.random.default_rng(5).normal(0, 0.1, size=(3, 40))
+    counts = np.full(41, -np.inf)
+    counts[[2, 38]] = [60.0, 60.0]
+    costs = expected_losses(scores, "f1", counts=counts)
+    found = decide(scores, "f1", counts=counts)
+    np.testing.assert_allclose(found.expected, costs.min(axis=1), atol=1e-13)
+    np.testing.assert_allclose(found.expected, decide(scores + 1, "f1", counts=counts - np.arange(41)).expected)
+
+
 def test_no_examples():
     found = decide(np.zeros((0, 3)), "f1")
     assert found.sets.shape == (0, 3)

@@ -72,7 +72,7 @@ def large_and_rough():
 
 def assert_certified(solution, table):
     """What a solution says of itself is what the judge finds."""
-    measured = measure_optimality(table, solution.supermodular, solution.multiplier_layers)
+    measured = measure_optimality(table, solution.supermodular, solution.multiplier_layers, solution.submodular)
     assert measured == solution.optimality
     assert measured.certified
     assert measured.column_residual < 1e-9

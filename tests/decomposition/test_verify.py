@@ -71,7 +71,7 @@ def test_too_small_a_part_is_not_feasible_and_the_witness_says_where():
     loss = Dice().on_counts(4, 3)
     found = verify_decomposition(loss, np.zeros((5, 4)))
     assert not found.feasible
-    assert "not feasible, by 0.311 of the size of l" in str(found)
+    assert "not feasible, by 1.81 of what is compared" in str(found)
     assert "l - g is not submodular: adding 3 to {0, 1} gains" in str(found)
 
 

@@ -7,8 +7,8 @@ import pytest
 
 from helpers import chromium
 from helpers.explore_cases import LAWS, cases, library_says
-from setloss import CostCurve
-from setloss.explore import write_page
+from setloss import CostCurve, Dice, Jaccard, decompose
+from setloss.explore import OTHERS, TITLES, write_page
 from setloss.losses import PAPER_CURVES
 from setloss.operators import LovaszHinge, operator_named
 from setloss.setfunctions.properties import LAWS as VERDICTS
@@ -155,7 +155,11 @@ class TestInTheBrowser:
 
     def test_every_preset(self, browser):
         titles = browser.run("[...document.querySelectorAll('#presets button')].map((button) => button.textContent)")
-        assert titles == [*(f"loss {k}" for k in range(1, 5)), "a third is free", "Hamming", "0/1: any mistake"]
+        assert titles == [
+            *(f"{TITLES[f'curve{k}']} (loss {k})" for k in range(1, 5)),
+            *OTHERS,
+            "any mistake costs all",
+        ]
         for place in range(1, len(titles) + 1):
             browser.click(f"#presets button:nth-child({place})")
             assert_shows_the_library(browser)
@@ -204,3 +208,20 @@ class TestInTheBrowser:
             "e.getBoundingClientRect().right > 390).length"
         )
         assert cut_off == 0
+
+    @pytest.mark.parametrize(("name", "loss"), [("dice", Dice()), ("jaccard", Jaccard())])
+    def test_dice_and_jaccard_and_their_parts_are_the_library_s(self, browser, name, loss):
+        for positives, negatives in ((1, 0), (5, 4), (3, 12)):
+            parts = decompose(loss.on_counts(positives, negatives))
+            shown = browser.run(
+                f"Array.from({{length: {positives + 1}}}, (_, n) => Array.from({{length: {negatives + 1}}}, "
+                f"(_, b) => window.setloss.countLoss('{name}', {positives}, n, b)))"
+            )
+            for key, function in {"l": parts.loss, "f": parts.submodular, "g": parts.supermodular}.items():
+                table = function.table.reshape(positives + 1, negatives + 1)
+                np.testing.assert_allclose([[cell[key] for cell in row] for row in shown], table, atol=1e-12)
+
+    def test_the_commands_to_take_along_train(self, browser):
+        assert "setloss train tracks.csv --knots" in browser.run("document.getElementById('train').textContent")
+        browser.click("[value=jaccard]")
+        assert "--loss jaccard" in browser.run("document.getElementById('counts-command').textContent")

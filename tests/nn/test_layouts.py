@@ -210,11 +210,12 @@ def copies(tensor):
 def test_memory_layout_does_not_matter(mode, over):
     logits, target, _, mask = problem(mode, (2, 3, 4, 5))
     leaf = logits.clone().requires_grad_()
-    expected = set_loss(leaf, target, mode=mode, over=over, mask=mask)
+    expected = set_loss(leaf, target, operator="slack", mode=mode, over=over, mask=mask)
     expected.backward()
     for strided in copies(logits):
         other = strided.detach().requires_grad_()
-        got = set_loss(other, target.mT.contiguous().mT, mode=mode, over=over, mask=mask.mT.contiguous().mT)
+        labels, counted = target.mT.contiguous().mT, mask.mT.contiguous().mT
+        got = set_loss(other, labels, operator="slack", mode=mode, over=over, mask=counted)
         got.backward()
         assert torch.equal(got, expected)
         assert torch.equal(other.grad, leaf.grad)
@@ -256,4 +257,4 @@ def test_gradients_flow_into_what_made_the_logits_and_the_weights():
 
 def test_weights_that_sum_to_zero_give_zero():
     logits, target, _, _ = problem("binary", (3, 4, 5))
-    assert set_loss(logits.requires_grad_(), target, weight=torch.zeros(3)) == 0
+    assert set_loss(logits.requires_grad_(), target, operator="bd", weight=torch.zeros(3)) == 0

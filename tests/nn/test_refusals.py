@@ -38,7 +38,7 @@ BINARY = (
     + "For several channels, set mode."
 )
 MULTILABEL = "multilabel logits and targets have one shape (N, C, ...); got {} and {}"
-MULTICLASS = "multiclass logits are (N, C, ...) and targets (N, ...); got {} and {}"
+MULTICLASS = "multiclass logits are (N, C, ...) and targets class ids (N, ...) or one-hot (N, C, ...); got {} and {}"
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ MULTICLASS = "multiclass logits are (N, C, ...) and targets (N, ...); got {} and
         ("multilabel", (3, 4), (3,), MULTILABEL),
         ("multilabel", (3,), (3,), MULTILABEL),
         ("multilabel", (3, 1, 4), (3, 4), MULTILABEL),
-        ("multiclass", (3, 4), (3, 4), MULTICLASS),
+        ("multiclass", (3, 4), (3, 5), MULTICLASS),
         ("multiclass", (3,), (3,), MULTICLASS),
         ("multiclass", (3, 4, 5, 5), (3, 5), MULTICLASS),
         ("multiclass", (3, 4, 5, 6), (3, 6, 5), MULTICLASS),
@@ -89,7 +89,7 @@ def test_tensors_on_different_devices():
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bool], ids=str)
 def test_class_ids_are_integers(dtype):
-    with refused(TypeError, f"multiclass targets are class ids of an integer dtype; got {dtype}"):
+    with refused(TypeError, f"multiclass targets are class ids of an integer dtype, or one-hot; got {dtype}"):
         set_loss(scores(2, 3, 4), labels(2, 4).to(dtype), mode="multiclass")
 
 
@@ -107,12 +107,27 @@ def test_labels_are_zero_and_one(mode, value):
         set_loss(scores(2, 3), target, mode=mode)
 
 
+SOFT = (
+    "Soft labels need a loss that knows weights of elements: the Lovász hinge of Jaccard, "
+    'SetLoss("jaccard", "lovasz"), takes them; other losses count elements.'
+)
+
+
 @pytest.mark.parametrize("value", [0.5, 1e-3, -1.0, float("nan")])
-def test_soft_labels_are_refused(value):
+def test_soft_labels_are_refused_where_elements_are_counted(value):
     target = scores(2, 3)
     target[0, 1] = value
-    with refused(ValueError, f"targets are 0 and 1; the one at (0, 1) is {target[0, 1].item()}. {REMEDY}"):
-        set_loss(scores(2, 3), target)
+    hint = SOFT if 0 < value < 1 else REMEDY
+    with refused(ValueError, f"targets are 0 and 1; the one at (0, 1) is {target[0, 1].item()}. {hint}"):
+        set_loss(scores(2, 3), target, loss="dice", operator="bd")
+
+
+@pytest.mark.parametrize("value", [-0.1, 1.5, float("nan")])
+def test_soft_labels_lie_between_0_and_1(value):
+    target = scores(2, 3)
+    target[0, 1] = value
+    with refused(ValueError, f"targets are labels in [0, 1]; the one at (0, 1) is {target[0, 1].item()}. {REMEDY}"):
+        set_loss(scores(2, 3), target, operator="lovasz")
 
 
 @pytest.mark.parametrize("value", [-1, 3, 255])
@@ -189,7 +204,7 @@ def test_weights_are_a_tensor():
     ("option", "value", "message"),
     [
         ("mode", "multi", "mode is one of 'binary', 'multilabel', 'multiclass'; got 'multi'"),
-        ("over", "pixel", "over is one of 'image', 'batch', 'class'; got 'pixel'"),
+        ("over", "pixel", "over is one of 'image', 'batch', 'class', 'groups'; got 'pixel'"),
         ("absent", "drop", "absent is one of 'keep', 'skip'; got 'drop'"),
         ("reduction", "average", "reduction is one of 'mean', 'sum', 'none'; got 'average'"),
         ("reduction", None, "reduction is one of 'mean', 'sum', 'none'; got None"),
@@ -200,8 +215,8 @@ def test_weights_are_a_tensor():
         ),
         (
             "loss",
-            "iou",
-            "there is no loss 'iou'; the names are dice, f1, jaccard, hamming, curve1, curve2, curve3, curve4",
+            "lou",
+            "there is no loss 'lou'; the names are dice, f1, jaccard, iou, hamming, curve1, curve2, curve3, curve4",
         ),
         ("scale", 0, 'the scale c must be a positive number or "mean"; got 0'),
         ("scale", -1.0, 'the scale c must be a positive number or "mean"; got -1.0'),

@@ -396,8 +396,8 @@ def test_a_negative_oracle_is_refused_by_slack_rescaling_too():
 
 
 def test_rounding_errors_below_zero_are_as_good_as_zero():
-    """The verdict accepts -1e-12 as non-negative; so must the cut."""
-    function = SetFunction.symmetric([0, -1e-12, 1])
+    """The verdict accepts -1e-12 after a value of 1 as non-negative; so must the cut."""
+    function = SetFunction.symmetric([0, 1, -1e-12])
     for rescaling in (SlackRescaling, MarginRescaling):
         expected = by_definition(rescaling, values_of(function), [-5.0, 30.0], 2.0)
         assert rescaling(function)([-5.0, 30.0]) == pytest.approx(expected, abs=1e-9)

@@ -194,7 +194,9 @@ def assert_proved_laws_hold(function, rtol=1e-12):
     for law, proved in function.counts.laws.items():
         if proved and law in LAWS:
             assert LAWS[law](function).proved
-            assert LAWS[law](tabulated, rtol), f"{law} is not true of {function}"
+            verdict = LAWS[law](tabulated, rtol)
+            # Values that are differences of larger ones are right up to the rounding of those.
+            assert verdict or verdict.excess <= rtol * tabulated.largest_value, f"{law} is not true of {function}"
 
 
 @pytest.mark.parametrize(("a", "b"), WEIGHTS)

@@ -68,8 +68,8 @@ def test_gains_of_closed_forms_are_the_differences_of_along(loss):
 
 
 @given(any_functions())
-def test_scale_is_the_largest_absolute_value(drawn):
-    assert drawn.function.scale == max(map(abs, drawn.values.values()))
+def test_the_largest_value_is_an_absolute_one(drawn):
+    assert drawn.function.largest_value == max(map(abs, drawn.values.values()))
     assert drawn.function.p == max(map(len, drawn.values))
 
 

@@ -1,59 +1,15 @@
 """Cutting planes = Algorithm 1 = Frank-Wolfe = a generic convex solver on the program with every cut written out."""
 
-from itertools import permutations
-
 import clarabel
 import numpy as np
 import pytest
 from scipy.sparse import csc_array, csr_array
 
-from helpers import reference
+from helpers.explicit import terms
 from helpers.problems import LAYOUTS, label_sets, pairs, tracks
 from setloss.solvers import Design, Limits, NSlack, Problem, Status, solve
 
 pytestmark = pytest.mark.xdist_group("kernels")
-
-
-# ---------------------------------------------------------------- every cut of a surrogate, by enumeration
-
-
-def slack_cuts(values, p, scale):
-    return [(value, scale * value * reference.mask_of(A, p)) for A, value in values.items()]
-
-
-def margin_cuts(values, p, scale):
-    return [(value, scale * reference.mask_of(A, p)) for A, value in values.items()]
-
-
-def lovasz_cuts(values, p):
-    """One per permutation, and for increasing functions one per prefix of it: later elements have s <= 0."""
-    increasing = reference.increasing_excess(values) <= 1e-12
-    cuts = {(0.0, (0.0,) * p)}
-    for order in permutations(range(p)):
-        for length in range(1, p + 1) if increasing else (p,):
-            slope, before = np.zeros(p), frozenset()
-            for i in order[:length]:
-                slope[i] = values[before | {i}] - values[before]
-                before = before | {i}
-            cuts.add((float(slope.sum()), tuple(slope)))
-    return [(offset, np.array(slope)) for offset, slope in cuts]
-
-
-def terms(case, truth):
-    """The surrogate of a bag is a sum of maxima; each as its list of (offset, slope)."""
-    p = len(truth)
-    values = reference.values_of(case.loss.set_function(truth))
-    if case.operator in ("slack", "margin"):
-        return [{"slack": slack_cuts, "margin": margin_cuts}[case.operator](values, p, case.scale)]
-    if case.operator == "hinge":
-        return [lovasz_cuts({A: float(len(A)) for A in values}, p)]
-    if case.operator == "lovasz":
-        return [lovasz_cuts(values, p)]
-    supermodular, _ = reference.brute_force_program(values)
-    submodular = {A: values[A] - supermodular[A] for A in values}
-    if case.operator == "bd-monotone":
-        submodular = reference.monotone_closure(submodular)
-    return [lovasz_cuts(submodular, p), slack_cuts(supermodular, p, case.scale)]
 
 
 def explicit_minimum(case):
@@ -100,7 +56,7 @@ both_layouts = pytest.mark.parametrize("layout", list(LAYOUTS))
 def test_cutting_plane_and_n_slack_reach_the_minimum_of_the_explicit_program(loss, operator, layout):
     case = LAYOUTS[layout](loss, operator)
     expected = explicit_minimum(case)
-    for solver in ("cutting_plane", "n_slack"):
+    for solver in ("cutting_plane", "n_slack", "newton"):
         assert_minimum(solve(case.problem, solver, Limits(5e-7)), expected)
 
 
@@ -124,19 +80,19 @@ def test_frank_wolfe_with_few_features_reaches_a_looser_gap(loss, operator):
 def test_storage_precision_and_intercept_do_not_matter(layout, constant, dtype, sparse):
     case = LAYOUTS[layout]("dice", "bd", d=10, seed=1, constant=constant, dtype=dtype, sparse=sparse)
     expected = explicit_minimum(case)
-    for solver in ("cutting_plane", "n_slack", "frank_wolfe"):
+    for solver in ("cutting_plane", "n_slack", "newton", "frank_wolfe"):
         assert_minimum(solve(case.problem, solver, Limits(5e-7, 5000)), expected)
 
 
 @pytest.mark.parametrize("C", [1e-6, 1e-2, 10.0, 1e3, 1e6])
-@pytest.mark.parametrize("solver", ["cutting_plane", "n_slack"])
+@pytest.mark.parametrize("solver", ["cutting_plane", "n_slack", "newton"])
 def test_any_C_is_solved(C, solver):
     case = tracks("dice", "bd", C=C)
     assert_minimum(solve(case.problem, solver, Limits(5e-7)), explicit_minimum(case))
 
 
 @pytest.mark.parametrize("units", [1e-3, 1e3])
-@pytest.mark.parametrize("solver", ["cutting_plane", "n_slack"])
+@pytest.mark.parametrize("solver", ["cutting_plane", "n_slack", "newton"])
 def test_features_in_any_unit_are_solved(units, solver):
     """Features a thousand times as large with C a millionth is the same problem, and with the same C a harder one."""
     plain = tracks("dice", "slack", C=10.0, constant=0.0)

@@ -15,7 +15,7 @@ from setloss.solvers import Design, Limits, Status, regularization_path, solve
 
 pytestmark = pytest.mark.xdist_group("kernels")
 
-SOLVERS = ("cutting_plane", "n_slack", "frank_wolfe", "subgradient")
+SOLVERS = ("cutting_plane", "n_slack", "newton", "frank_wolfe", "subgradient")
 every_solver = pytest.mark.parametrize("solver", SOLVERS)
 
 

@@ -18,7 +18,7 @@ from setloss.solvers import CheckpointError, CheckpointWarning, FrankWolfe, Limi
 
 pytestmark = pytest.mark.xdist_group("kernels")
 
-SOLVERS = ("cutting_plane", "n_slack", "frank_wolfe", "subgradient")
+SOLVERS = ("cutting_plane", "n_slack", "newton", "frank_wolfe", "subgradient")
 every_solver = pytest.mark.parametrize("solver", SOLVERS)
 LONG = {"sizes": (4, 7, 3, 5) * 10, "d": 8, "C": 3.0}
 """A problem of some thirty iterations, so that stopping in its middle means something."""

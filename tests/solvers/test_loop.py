@@ -2,6 +2,7 @@
 
 import time
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from setloss.solvers import (
     CuttingPlane,
     FrankWolfe,
     Limits,
+    Newton,
     NSlack,
     Record,
     Solution,
@@ -25,9 +27,9 @@ from setloss.solvers.solution import relative_gap
 
 pytestmark = pytest.mark.xdist_group("kernels")
 
-SOLVERS = ("cutting_plane", "n_slack", "frank_wolfe", "subgradient")
+SOLVERS = ("cutting_plane", "n_slack", "newton", "frank_wolfe", "subgradient")
 every_solver = pytest.mark.parametrize("solver", SOLVERS)
-certified_solvers = pytest.mark.parametrize("solver", ["cutting_plane", "n_slack", "frank_wolfe"])
+certified_solvers = pytest.mark.parametrize("solver", ["cutting_plane", "n_slack", "newton", "frank_wolfe"])
 
 
 @pytest.fixture(scope="module")
@@ -201,18 +203,46 @@ def test_limits_that_make_no_sense_are_refused(fields, message):
 
 
 def test_an_unknown_solver_is_refused_by_name(problem):
-    with pytest.raises(ValueError, match="there is no solver 'newton'; the names are auto, frank_wolfe"):
-        solve(problem, "newton")
+    with pytest.raises(ValueError, match="there is no solver 'simplex'; the names are auto, frank_wolfe"):
+        solve(problem, "simplex")
+
+
+LARGE = {"sizes": (200, 3)}
 
 
 @pytest.mark.parametrize(
-    ("d", "expected"), [(4, CuttingPlane), (199, CuttingPlane), (200, FrankWolfe), (1000, FrankWolfe)]
+    ("options", "expected"),
+    [
+        ({"d": 4}, Newton),
+        ({"d": 4} | LARGE, CuttingPlane),
+        ({"d": 300} | LARGE, FrankWolfe),
+        ({"d": 1500, "sizes": (10,) * 100}, FrankWolfe),
+    ],
 )
-def test_auto_picks_by_the_number_of_parameters(d, expected):
-    assert isinstance(method_named("auto", tracks(d=d).problem), expected)
+def test_auto_picks_by_modelled_cost(options, expected):
+    assert isinstance(method_named("auto", tracks(**options).problem), expected)
 
 
-@pytest.mark.parametrize("method", [CuttingPlane(), NSlack(), FrankWolfe(), Subgradient()])
+@pytest.mark.parametrize(("operator", "C"), [("slack", 30.0), ("bd", 1e-3)])
+def test_auto_goes_on_with_newton_where_frank_wolfe_is_slow(operator, C):
+    case = tracks("dice", operator, sizes=(4, 7, 3, 5) * 10, d=8, C=C)
+    seen = []
+    solution = solve(case.problem, "auto", Limits(1e-5, 500, callbacks=(seen.append,)))
+    assert solution.status is Status.CONVERGED
+    assert tuple(seen) == solution.history
+    assert [record.iteration for record in seen] == list(range(1, solution.iterations + 1))
+    assert all(after.passes > before.passes for before, after in pairwise(seen))
+    assert solution.primal == pytest.approx(case.objective(solution.parameters), rel=1e-9)
+    assert ("dual_offset" in solution.arrays) == (operator == "slack")
+
+
+@pytest.mark.parametrize("max_iter", [1, 3, 6, 9])
+def test_auto_keeps_the_iteration_limit_in_both_stages(max_iter):
+    problem = tracks("dice", "slack", sizes=(4, 7, 3, 5) * 10, d=8, C=30.0).problem
+    assert solve(problem, "auto", Limits(1e-12, max_iter)).iterations == max_iter
+
+
+@pytest.mark.parametrize("method", [CuttingPlane(), NSlack(), Newton(), FrankWolfe(), Subgradient()])
 def test_a_method_object_is_run_as_it_is(problem, method):
     assert isinstance(solve(problem, method, Limits(1e-2, 3)), Solution)
 

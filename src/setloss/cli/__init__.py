@@ -1,5 +1,8 @@
 """The command line, ``setloss COMMAND``: one file per command, each a thin reading of the library."""
 
+import logging
+import sys
+import warnings
 from typing import Annotated
 
 import typer
@@ -8,7 +11,7 @@ import setloss
 from setloss.cli.benchmark import benchmark
 from setloss.cli.check import check
 from setloss.cli.decompose import decompose
-from setloss.cli.errors import OneSentenceGroup
+from setloss.cli.errors import OneSentenceGroup, PlainHelpCommand, say_warning
 from setloss.cli.evaluate import evaluate
 from setloss.cli.explore import explore
 from setloss.cli.predict import predict
@@ -21,18 +24,17 @@ EPILOG = "Exit codes: 0 fine, 2 bad input (one sentence on standard error says w
 
 app = typer.Typer(
     cls=OneSentenceGroup,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog=EPILOG,
 )
-app.command(epilog=EPILOG)(decompose)
-app.command(epilog=EPILOG)(check)
-app.command(epilog=EPILOG)(explore)
-app.command(epilog=TRAIN_EPILOG)(train)
-app.command(epilog=EPILOG)(predict)
-app.command(epilog=EPILOG)(evaluate)
-app.command(epilog=REPRODUCE_EPILOG)(reproduce)
+app.command(cls=PlainHelpCommand, epilog=EPILOG)(decompose)
+app.command(cls=PlainHelpCommand, epilog=EPILOG)(check)
+app.command(cls=PlainHelpCommand, epilog=EPILOG)(explore)
+app.command(cls=PlainHelpCommand, epilog=TRAIN_EPILOG)(train)
+app.command(cls=PlainHelpCommand, epilog=EPILOG)(predict)
+app.command(cls=PlainHelpCommand, epilog=EPILOG)(evaluate)
+app.command(cls=PlainHelpCommand, epilog=REPRODUCE_EPILOG)(reproduce)
 app.add_typer(benchmark, name="benchmark")
 
 
@@ -52,8 +54,18 @@ def _setloss(
     """Losses of whole sets of mistakes: look at one, split it into submodular + supermodular, train for it."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
+    if sys.stderr.isatty():
+        _show_compilation()
+
+
+def _show_compilation() -> None:
+    """One line on the terminal while the first run on a machine compiles its kernels."""
+    logger = logging.getLogger("setloss.compilation")
+    logger.setLevel(logging.INFO)
+    logger.addHandler(logging.StreamHandler())
 
 
 def main() -> None:
     """Entry point of the ``setloss`` command."""
+    warnings.showwarning = say_warning
     app(prog_name="setloss")

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from setloss.cli.benchmark_segmentation import segmentation
 from setloss.cli.benchmark_tracks import tracks
-from setloss.cli.errors import InputError, OneSentenceGroup
+from setloss.cli.errors import InputError, OneSentenceGroup, PlainHelpCommand
 from setloss.cli.output_files import make_folder, write_text
 from setloss.cli.progress import INTERRUPTED, Interrupted, WorkProgress, say
 
@@ -24,7 +25,8 @@ EPILOG = (
 QUICK = {"Cs": (1.0, 10.0), "folds": 3, "tol": 1e-2}
 
 benchmark = typer.Typer(cls=OneSentenceGroup, epilog=EPILOG)
-benchmark.command(epilog=EPILOG)(tracks)
+benchmark.command(cls=PlainHelpCommand, epilog=EPILOG)(tracks)
+benchmark.command(cls=PlainHelpCommand, epilog=EPILOG)(segmentation)
 
 
 @benchmark.callback(invoke_without_command=True)
@@ -34,7 +36,7 @@ def _benchmark(context: typer.Context) -> None:
         typer.echo(context.get_help())
 
 
-@benchmark.command(epilog=EPILOG)
+@benchmark.command(cls=PlainHelpCommand, epilog=EPILOG)
 def multilabel(
     data: Annotated[
         Path, typer.Option(help="Folder of data sets, or one: NAME-train.arff, NAME-test.arff, NAME.xml.")
@@ -49,10 +51,11 @@ def multilabel(
     methods: Annotated[
         str | None,
         typer.Option(
-            help="Which ones: LOSS:OPERATOR, with @1 for scale 1, hinge, svm, logistic, chain; each may end in "
-            "+threshold, +top-k or (logistic, chain) +plug-in.",
+            help="Which ones: linear, trees or boosting with +counts, +auto, +plug-in, +threshold or +top-k; counts; "
+            "LOSS:OPERATOR, with @1 for scale 1, hinge, svm, logistic, chain, which may end in +threshold, +top-k or "
+            "(logistic, chain) +plug-in.",
             metavar="NAME,...",
-            show_default="all operators and competitors",
+            show_default="all models with all rules, and slack",
         ),
     ] = None,
     criterion: Annotated[str, typer.Option(help="What C and thresholds are chosen by: f1 or jaccard.")] = "f1",
@@ -61,7 +64,7 @@ def multilabel(
     seed: Annotated[int, typer.Option(help="Seed of the folds.", min=0)] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="JSON on standard output, nothing else.")] = False,
 ) -> None:
-    """Compare operators, one-against-rest models, the plug-in rule, a chain and top-k on label sets.
+    """Compare models and decisions on label sets: counts, the plug-in rule, thresholds, top-k, operators, chains.
 
     Writes multilabel.json, .md and .png after each data set.
     For example: setloss benchmark multilabel --data data --folds 10 --methods logistic,dice:slack@1

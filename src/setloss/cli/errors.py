@@ -13,7 +13,7 @@ from contextlib import suppress
 from typing import Any, NoReturn
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 BAD_INPUT = 2
 NOT_WRITTEN = 1
@@ -26,8 +26,18 @@ class InputError(Exception):
     """What the user gave cannot be used; the message says why, in one sentence."""
 
 
+class PlainHelpCommand(TyperCommand):
+    """A command whose help shows flags without a type, for they take no value."""
+
+    def get_params(self, ctx: Any) -> Any:
+        return _flags_without_type(super().get_params(ctx))
+
+
 class OneSentenceGroup(TyperGroup):
     """A command group whose complaints are one sentence instead of a usage page in a box."""
+
+    def get_params(self, ctx: Any) -> Any:
+        return _flags_without_type(super().get_params(ctx))
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command; here, since click has answers of its own to a closed pipe."""
@@ -56,6 +66,18 @@ class OneSentenceGroup(TyperGroup):
         except typer.Abort:
             sys.exit(130)
         sys.exit(code if isinstance(code, int) else 0)
+
+
+def _flags_without_type(parameters: Any) -> Any:
+    for parameter in parameters:
+        if getattr(parameter, "is_flag", False):
+            parameter.metavar = ""
+    return parameters
+
+
+def say_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    """Warnings of the library on standard error: the sentence alone, without file and line."""
+    typer.echo(f"setloss: {' '.join(str(message).split())}", err=True)
 
 
 def _complain(sentence: str, code: int = BAD_INPUT) -> NoReturn:

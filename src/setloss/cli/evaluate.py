@@ -15,7 +15,8 @@ from setloss.cli.model_files import check_kind, read_model, scores_of
 from setloss.cli.option_groups import with_option_groups
 from setloss.cli.partitions import answers, losses_of_partition, open_partitions
 
-SHOWN = ("dice", "jaccard", "hamming", "curve1", "curve2", "curve3", "curve4")
+SHOWN = ("dice", "jaccard", "hamming")
+CURVES = ("curve1", "curve2", "curve3", "curve4")
 
 
 @with_option_groups
@@ -23,15 +24,16 @@ def evaluate(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="File written by setloss train.")],
     data: DataOptions,
     engine: ClusterOptions,
+    every: Annotated[bool, typer.Option("--all", help="The paper's cost curves too.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="JSON on standard output, nothing else.")] = False,
 ) -> None:
-    """All losses at once: the mean over examples or bags, and its standard error.
+    """The losses of a model: the mean over examples or bags, and its standard error.
 
     For example: setloss evaluate scene.skops scene-test.arff
     """
     engine.check()
     trained = read_model(model)
-    own, losses = _losses(trained)
+    own, losses = _losses(trained, SHOWN + CURVES if every else SHOWN)
     if engine.asked:
         values = _in_partitions(trained, open_partitions(data, engine), losses, engine, data.data, model)
     else:
@@ -81,14 +83,14 @@ def _flat(trained: Any, examples: Any, path: Path, model: Path) -> tuple[Any, An
     return examples.Y[known] == 1, predicted[known], np.nonzero(known)[0]
 
 
-def _losses(trained: Any) -> tuple[str, dict[str, Any]]:
-    """What the model's own loss is called, and all losses by name."""
+def _losses(trained: Any, shown: tuple[str, ...]) -> tuple[str, dict[str, Any]]:
+    """What the model's own loss is called, and the losses to show, its own among them."""
     from setloss.losses import loss_named
 
     own = trained.loss if isinstance(trained.loss, str) else repr(trained.loss)
-    losses = {name: loss_named(name) for name in SHOWN}
+    losses = {name: loss_named(name) for name in shown}
     objective = loss_named(trained.loss) if isinstance(trained.loss, str) else trained.loss
-    own = next((name for name, loss in losses.items() if loss == objective), own)
+    own = next((name for name in (*SHOWN, *CURVES) if loss_named(name) == objective), own)
     return own, losses | {own: objective}
 
 

@@ -31,10 +31,12 @@ class ModelColumns:
         from setloss.estimators import SetClassifier
 
         features, labels = (vars(model).get(name) for name in ("feature_names_in_", "label_names_"))
+        group, label = vars(model).get("target_columns_", (None, None))
         return cls(
             None if features is None else tuple(map(str, features)),
             None if labels is None else tuple(map(str, labels)),
-            *vars(model).get("target_columns_", (None, None)),
+            group,
+            label,
             isinstance(model, SetClassifier),
         )
 

@@ -33,9 +33,14 @@ def reproduce(
         ),
     ] = None,
     out: Annotated[Path, typer.Option(help="Folder to write to; it is made if it is not there.")] = Path("results"),
-    full: Annotated[bool, typer.Option("--full", help="All folds and repeats, and the paper's sizes.")] = False,
+    full: Annotated[
+        bool, typer.Option("--full", help="All folds and repeats, and the paper's sizes: hours.")
+    ] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="So few of them that it takes a minute: a trial.")] = False,
     seed: Annotated[int, typer.Option(help="Seed of everything that is drawn.", min=0)] = 0,
-    data: Annotated[Path | None, typer.Option(help="Folder of the real tracks, for table2 and figure5.")] = None,
+    data: Annotated[
+        Path | None, typer.Option(help="Folder of real tracks, for table2 and figure5.", show_default="SETLOSS_DATA")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="JSON on standard output, nothing else.")] = False,
 ) -> None:
     """Make the paper's tables and figures again, and say which of its claims hold.
@@ -50,13 +55,15 @@ def reproduce(
         wanted = in_order(names or ["all"])
     except ValueError as error:
         raise InputError(str(error)) from None
+    if full and quick:
+        raise InputError("give --full or --quick, not both")
     _check_drawing()
     _check_data(data)
     make_folder(out)
     _check_results(out)
     made: list[Document] = []
     try:
-        _make_all(wanted, out, Settings(seed, full, data), made, quiet=as_json)
+        _make_all(wanted, out, Settings(seed, full, data, quick), made, quiet=as_json)
     except Interrupted:
         _report(out, made, as_json)
         say(f"interrupted after {len(made)} of {len(wanted)} artefacts; these are in {out}")

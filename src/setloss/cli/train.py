@@ -19,9 +19,12 @@ from setloss.cli.partitions import estimator_for, open_partitions, raise_lost, s
 from setloss.cli.progress import INTERRUPTED, NoModelYetError, TrainingProgress, say
 from setloss.cli.training_options import LossOptions, TrainingOptions
 
+NOT_CONVERGED = 4
+"""Exit code of a training that a limit ended before the gap asked for."""
+
 EPILOG = (
-    "Exit codes: 0 fine, also where a limit came before the gap asked for (a sentence on standard error and the "
-    "status say so); 2 bad input (one sentence on standard error says what); 3 the Dask cluster is gone; 130 "
+    "Exit codes: 0 fine; 4 a limit came before the gap asked for: the model is written, and a sentence says how far "
+    "it got; 2 bad input (one sentence on standard error says what); 3 the Dask cluster is gone; 130 "
     "interrupted: the first Ctrl-C or SIGTERM stops after the iteration under way and writes the best model so far "
     "(none while --cv still compares)."
 )
@@ -56,14 +59,14 @@ def train(
     document = _summary(fitted, values, training)
     note_columns(fitted, examples, data.group, data.label)
     write_model(fitted, model)
-    _say_what_is_missing(document, training)
     if as_json:
         print_document(document | {"model": str(model)})
     else:
         _print_words(document)
         typer.echo(f"model written to {model}")
-    if document["status"] == "interrupted":
-        raise typer.Exit(INTERRUPTED)
+    _say_what_is_missing(document, training)
+    if document["status"] != "converged":
+        raise typer.Exit(INTERRUPTED if document["status"] == "interrupted" else NOT_CONVERGED)
 
 
 def _fit(examples: Any, objective: Any, training: TrainingOptions) -> Any:

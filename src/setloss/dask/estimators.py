@@ -19,7 +19,8 @@ from setloss.dask.problem import LINE_STEPS, PartitionedProblem
 from setloss.dask.summary import Summary, summarize
 from setloss.dask.tasks import FitDescription, losses_of
 from setloss.estimators.base import LinearSetModel
-from setloss.solvers import FEW_PARAMETERS, CuttingPlane
+from setloss.solvers import CuttingPlane
+from setloss.solvers.auto import FEW_PARAMETERS
 from setloss.solvers.loop import run
 from setloss.solvers.problem import digest_of
 from setloss.typing import Array

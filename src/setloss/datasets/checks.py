@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,9 @@ MAX_LABELS = 2**22
 
 MAX_INDEX = 2**31 - 1
 """Largest feature index."""
+
+MAX_COMPARED = 10_000
+"""Most names that are compared with one that is missing."""
 
 Place = Callable[..., str]
 """Turns the indices of an entry into words: ``place(row)`` or ``place(row, column)``."""
@@ -132,9 +136,12 @@ def refuse_repeats(path: Path, names: Sequence[str], what: str) -> None:
         seen.add(name)
 
 
-def listed(names: Sequence[str], most: int = 6) -> str:
-    """The first few names, for messages."""
-    return ", ".join(map(shown, names[:most])) + (", ..." if len(names) > most else "")
+def listed(names: Sequence[str], most: int = 6, *, like: str = "") -> str:
+    """The first few names, for messages; of many, those that read most like the one that was looked for."""
+    if like and len(names) > most:
+        near = get_close_matches(like, names[:MAX_COMPARED], most, cutoff=0.5)
+        names = [*near, *(name for name in names if name not in near)]
+    return ", ".join(map(shown, names[:most])) + (f", ... ({len(names)} in all)" if len(names) > most else "")
 
 
 def shown(text: str, most: int = 40) -> str:

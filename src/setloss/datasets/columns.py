@@ -60,7 +60,9 @@ def roles_of(
 def _without(path: Path, names: Sequence[str], ignore: Sequence[str]) -> list[str]:
     absent = [name for name in ignore if name not in names]
     if absent:
-        raise DatasetError(f"{path} has no column {shown(absent[0])} to ignore; its columns are {listed(names)}")
+        raise DatasetError(
+            f"{path} has no column {shown(absent[0])} to ignore; its columns are {listed(names, like=absent[0])}"
+        )
     return [name for name in names if name not in ignore]
 
 
@@ -73,10 +75,13 @@ def feature_roles(
     if absent:
         count = f"{len(absent)} columns" if len(absent) > 1 else "a column"
         raise DatasetError(
-            f"{path} lacks {count} that the model was trained on: {listed(absent)}; its columns are {listed(names)}"
+            f"{path} lacks {count} that the model was trained on: {listed(absent)}; its columns are "
+            f"{listed(names, like=absent[0])}"
         )
     if group is not None and group not in names:
-        raise DatasetError(f"{path} has no column {shown(group)} for the bag; its columns are {listed(names)}")
+        raise DatasetError(
+            f"{path} has no column {shown(group)} for the bag; its columns are {listed(names, like=group)}"
+        )
     if group is None and tracks and "group" in names and "group" not in features:
         group = "group"
     return Roles(tuple(names), tuple(features), (), group)
@@ -87,7 +92,7 @@ def _track_roles(path: Path, names: Sequence[str], group: str, label: str) -> Ro
         if column not in names:
             raise DatasetError(
                 f"{path} has no column {shown(column)}; name the column with the {what} of a frame with {option}=, "
-                f"its columns are {listed(names)}"
+                f"its columns are {listed(names, like=column)}"
             )
     if group == label:
         raise DatasetError(f"group and label are both {shown(group)}; they are two columns of {path}")
@@ -105,7 +110,10 @@ def _label_columns(path: Path, names: Sequence[str], labels: str | Sequence[str]
     there = set(names)
     absent = [name for name in labels if name not in there]
     if absent or not labels:
-        raise DatasetError(f"{path} has no columns {listed(absent)} for labels; its columns are {listed(names)}")
+        raise DatasetError(
+            f"{path} has no columns {listed(absent)} for labels; its columns are "
+            f"{listed(names, like=absent[0] if absent else '')}"
+        )
     refuse_repeats(path, labels, "labels in labels=")
     return tuple(labels)
 

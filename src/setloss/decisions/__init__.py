@@ -8,6 +8,6 @@ partition function, marginals, count probabilities, likelihood with gradients, a
 """
 
 from setloss.decisions.count_model import CountModel, Likelihood
-from setloss.decisions.decision import Decision, decide, expected_losses
+from setloss.decisions.decision import Decision, decide, expected_losses, expected_losses_of
 
-__all__ = ["CountModel", "Decision", "Likelihood", "decide", "expected_losses"]
+__all__ = ["CountModel", "Decision", "Likelihood", "decide", "expected_losses", "expected_losses_of"]

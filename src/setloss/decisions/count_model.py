@@ -198,6 +198,10 @@ class SetsOfOneSize:
     def potentials_of(self, row: int) -> Array:
         return np.asarray(self.potentials[row % len(self.potentials)])
 
+    def take(self, rows: NDArray[np.intp]) -> SetsOfOneSize:
+        """Some of the examples."""
+        return SetsOfOneSize(self.scores[rows], np.ascontiguousarray(self._all_potentials[rows]))
+
     def of_mixture(self, mixture: Mixture) -> SetsOfOneSize:
         """The parts of a mixture as examples of their own."""
         return SetsOfOneSize(mixture.scores, mixture.potentials(self.potentials.shape[1]))

@@ -23,6 +23,8 @@ from setloss.decisions.specs import LossSpec, descent, loss_spec
 from setloss.losses import FixedSetLoss, Loss, loss_named
 from setloss.typing import Array
 
+Flags = NDArray[np.bool_]
+
 
 @dataclass(frozen=True, eq=False)
 class Decision:
@@ -82,48 +84,79 @@ def expected_losses(scores: ArrayLike, loss: Loss | str, *, counts: Counts = Non
     return _losses_of_prefixes(SetsOfOneSize(-np.sort(-array, axis=1), potentials), spec)
 
 
+def expected_losses_of(
+    sets: ArrayLike,
+    scores: ArrayLike,
+    loss: Loss | str,
+    *,
+    counts: Counts = None,
+    bags: Bags | ArrayLike | None = None,
+) -> Array:
+    """The expected loss of given sets, in the shape of the scores; the rest is as in `decide`."""
+    loss = loss_named(loss) if isinstance(loss, str) else loss
+    array, chosen = as_scores(scores), np.asarray(sets, dtype=bool)
+    if chosen.shape != array.shape:
+        raise ValueError(f"sets have shape {chosen.shape}, the scores have shape {array.shape}")
+    layout = Layout.of(array.shape, bags)
+    parts = []
+    for part, potentials, said in zip(
+        layout.split(array), potentials_of(counts, layout), layout.split(chosen), strict=True
+    ):
+        spec = loss_spec(loss, part.shape[1], potentials.shape[1])
+        if spec is None:
+            raise ValueError(_why_not(loss, part.shape[1], potentials.shape[1]))
+        chosen_first = np.take_along_axis(part, np.argsort(~said, axis=1, kind="stable"), axis=1)
+        losses = _losses_of_prefixes(SetsOfOneSize(chosen_first, potentials), spec)
+        parts.append(np.take_along_axis(losses, said.sum(axis=1, keepdims=True), axis=1)[:, 0])
+    return layout.join_rows(parts)
+
+
 def _decide_sets_of_one_size(scores: Array, potentials: Array, loss: Loss, independent: bool) -> Decision:
     p, width = scores.shape[1], potentials.shape[1]
     if descent(loss, p, width) is not None:
         return _enumerate(scores, potentials, loss)
     spec = loss_spec(loss, p, width)
     assert spec is not None
-    order, found, safe = _search(scores, potentials, spec, independent)
+    rows = SetsOfOneSize(scores, potentials)
+    found, safe = _search(rows, spec, independent)
     if not np.all(safe):
-        rows = np.flatnonzero(~safe)
-        scaled = SetsOfOneSize(scores[rows], np.broadcast_to(potentials, (len(scores), width))[rows])
-        found.expected[rows], found.sizes[rows] = _search_in_scale(scaled, spec)
-    np.put_along_axis(found.sets, order, np.arange(p) < found.sizes[:, None], axis=1)
+        some = np.flatnonzero(~safe)
+        again = _search_in_scale(rows.take(some), spec)
+        found.sets[some], found.expected[some], found.sizes[some] = again.sets, again.expected, again.sizes
     return found
 
 
-def _search(
-    scores: Array, potentials: Array, spec: LossSpec, independent: bool
-) -> tuple[NDArray[np.intp], Decision, NDArray[np.bool_]]:
-    """The order of falling scores, the best sizes and their losses, and which rows can be trusted."""
+def _search(rows: SetsOfOneSize, spec: LossSpec, independent: bool, exact: bool = False) -> tuple[Decision, Flags]:
+    """Decisions, and which of them can be trusted; `exact` never subtracts."""
+    from setloss.decisions.hits import best_by_hits
     from setloss.decisions.search import best_prefixes
 
-    n, _ = scores.shape
-    order, safe = np.empty(scores.shape, dtype=np.intp), np.empty(n, dtype=np.bool_)
-    found = Decision(np.empty(scores.shape, dtype=np.bool_), np.empty(n), np.empty(n, dtype=np.intp))
-    best_prefixes(scores, potentials, spec.arguments, _floor(independent), order, found.expected, found.sizes, safe)
-    return order, found, safe
+    n, _ = shape = rows.scores.shape
+    found = Decision(np.empty(shape, dtype=np.bool_), np.empty(n), np.empty(n, dtype=np.intp))
+    safe = np.empty(n, dtype=np.bool_)
+    by_hits = spec.linear_in_hits and not exact
+    search, how = (best_by_hits, tuple(spec.numbers)) if by_hits else (best_prefixes, spec.arguments)
+    order, floor = np.argsort(-rows.scores, axis=1), _floor(independent)
+    search(rows.scores, rows.potentials, how, order, floor, found.sets, found.expected, found.sizes, safe)
+    return found, safe
 
 
-def _search_in_scale(rows: SetsOfOneSize, spec: LossSpec) -> tuple[Array, NDArray[np.intp]]:
-    """Expected losses and sizes for rows that are not safe as they stand."""
-    _, found, _ = _search(rows.in_scale.scores, rows.in_scale.potentials, spec, independent=False)
+def _search_in_scale(rows: SetsOfOneSize, spec: LossSpec) -> Decision:
+    """Decisions for rows that are not safe as they stand."""
+    found, _ = _search(rows.in_scale, spec, independent=False, exact=True)
     for i, mixture in rows.mixtures.items():
         parts = rows.of_mixture(mixture)
         falling = SetsOfOneSize(-np.sort(-parts.scores, axis=1), parts.potentials)
         losses = mixture.chances @ _losses_of_prefixes(falling, spec)
-        found.sizes[i] = np.argmax(losses <= losses.min() + 1e-12 * abs(losses.min()))
-        found.expected[i] = losses[found.sizes[i]]
-    return found.expected, found.sizes
+        size = int(np.argmax(losses <= losses.min() + 1e-12 * abs(losses.min())))
+        found.sizes[i], found.expected[i] = size, losses[size]
+        found.sets[i] = False
+        found.sets[i, np.argsort(-rows.scores[i], kind="stable")[:size]] = True
+    return found
 
 
 def _losses_of_prefixes(rows: SetsOfOneSize, spec: LossSpec) -> Array:
-    """Expected losses (n, p + 1) for falling scores."""
+    """Expected losses (n, p + 1) of the first k elements, in the order given."""
     from setloss.decisions.search import all_prefixes
 
     n, p = rows.scores.shape
@@ -136,7 +169,7 @@ def _losses_of_prefixes(rows: SetsOfOneSize, spec: LossSpec) -> Array:
 
 def _floor(independent: bool) -> float:
     """Chances that are dropped: the sum Z is 1 for independent elements, and at least 1e-250 otherwise."""
-    return 1e-25 if independent else 1e-275
+    return 1e-20 if independent else 1e-270
 
 
 def _why_not(loss: Loss, p: int, width: int) -> str:

@@ -8,9 +8,9 @@ this short.
 1. For a loss that never falls with more mistakes, no set of k elements or more is expected to cost less than
    ``sum_t P(|y| = t) l(0, max(k - t, 0) | t)``, and this bound climbs with k. The search ends where it passes the
    best cost so far.
-2. Chances below `floor` are dropped. Each weighs at most its own size, and at most 2 p (K + 1) of them are dropped,
-   so no expected loss changes by more than ``2 p (K + 1) floor / Z`` times the largest loss: far below a rounding
-   error.
+2. Chances below `floor` are dropped at both ends. Each element adds one chance to A_k and to B_k, so at most 4 p are
+   dropped, each of which weighs at most its own size: no expected loss changes by more than ``4 p floor / Z`` times
+   the largest loss, which is below a rounding error.
 """
 
 # mypy: disable-error-code="no-untyped-def"
@@ -112,8 +112,26 @@ def least_loss(k, p, sizes, spec, row):
 
 
 @kernel()
-def best_prefixes(scores, potentials, spec, floor, order, expected, best, safe):
-    """The order of falling scores, the best k and its expected loss; `safe` is False where Z is too small."""
+def settle_ties(scores, order):
+    """Elements of equal score in the order of their numbers."""
+    for j in range(1, len(order)):
+        i = j
+        while i > 0 and scores[order[i]] == scores[order[i - 1]] and order[i] < order[i - 1]:
+            order[i], order[i - 1] = order[i - 1], order[i]
+            i -= 1
+
+
+@kernel()
+def choose(chosen, order, size):
+    """The first elements in an order."""
+    chosen[:] = False
+    for j in range(size):
+        chosen[order[j]] = True
+
+
+@kernel()
+def best_prefixes(scores, potentials, spec, order, floor, sets, expected, best, safe):
+    """The best set of every row, `order` by falling scores; `safe` is False where Z is too small."""
     n, p = scores.shape
     width = potentials.shape[1]
     q, r, w, sizes, row = np.empty(p), np.empty(p), np.empty(width), np.empty(width), np.empty(width)
@@ -121,7 +139,7 @@ def best_prefixes(scores, potentials, spec, floor, order, expected, best, safe):
     kept = min(p + 1, 2 * width + 32)
     stored, ranges = np.empty((kept, width)), np.empty((kept, 2), np.int64)
     for i in range(n):
-        order[i] = np.argsort(-scores[i], kind="mergesort")
+        settle_ties(scores[i], order[i])
         weigh(scores[i][order[i]], potentials[i % len(potentials)], q, r, w)
         store_suffixes(q, r, stored, ranges, floor, kept)
         total = 0.0
@@ -148,6 +166,7 @@ def best_prefixes(scores, potentials, spec, floor, order, expected, best, safe):
             if k < p:
                 low, high = add_element(first, then, low, high, q[k], r[k], floor)
                 first, then = then, first
+        choose(sets[i], order[i], best[i])
 
 
 @kernel()

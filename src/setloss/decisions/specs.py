@@ -31,6 +31,11 @@ class LossSpec:
     table: Array
 
     @property
+    def linear_in_hits(self) -> bool:
+        """Whether the loss is 1 - hits / (a k + b t), a and b positive: Dice and F-beta."""
+        return self.kind == TVERSKY and abs(self.numbers[:2].sum() - 1) < 1e-15 and bool(self.numbers[:2].min() > 0)
+
+    @property
     def arguments(self) -> tuple[int, Array, Array]:
         return self.kind, self.numbers, self.table
 

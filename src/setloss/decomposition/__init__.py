@@ -13,23 +13,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from setloss.decomposition.certificate import (
+from setloss.decomposition.certificate import Certificate, DecompositionError, mean_over_subsets
+from setloss.decomposition.closed_forms import split_symmetric
+from setloss.decomposition.lower_bound import require_room, required_curvature
+from setloss.decomposition.measure import (
     EXHAUSTIVE_CELLS,
-    FEASIBILITY_TOLERANCE,
-    Certificate,
-    DecompositionError,
     Measured,
-    infeasibility,
-    mean_over_subsets,
+    feasible_bound,
     measure_curve,
     measure_sampled,
     measure_table,
 )
-from setloss.decomposition.closed_forms import split_symmetric
-from setloss.decomposition.lower_bound import pointwise_lower_bound, require_room
 from setloss.decomposition.verify import Verification, verify_decomposition
 from setloss.setfunctions.counts import CountFunction, Split, Table
-from setloss.setfunctions.differences import rounding_error, second_differences, without_modular_part
 from setloss.setfunctions.set_function import SetFunction
 from setloss.typing import Array
 
@@ -94,33 +90,35 @@ def _only_axis(counts: CountFunction) -> int | None:
 
 
 def _from_table(table: Array) -> tuple[Split, Certificate]:
-    """The pointwise lower bound where it is feasible, else the linear program."""
+    """The pointwise lower bound where it is feasible, in floats or in exact arithmetic, else the linear program."""
     require_room(table)
-    curved = without_modular_part(table)
-    if np.max(second_differences(table), initial=0.0) <= rounding_error(table):
+    if not any(block.any() for block in required_curvature(table, noise=table).values()):
         split = Split(Table(table), Table(np.zeros_like(table)), "submodular")
         return split, _certify_pointwise(Table(table), split, "pointwise lower bound")
-    bound = pointwise_lower_bound(curved)
-    if infeasibility(table, bound) <= FEASIBILITY_TOLERANCE:
-        split = Split(Table(table - bound), Table(bound), "the lower bound on every feasible g is feasible")
-        return split, _certify_pointwise(Table(table), split, "pointwise lower bound")
+    parts = feasible_bound(table)
+    if parts is not None:
+        f, g = parts
+        split = Split(Table(f), Table(g), "the lower bound on every feasible g is feasible")
+        return split, _pointwise(measure_table(table, g, f, bound=g), split, "pointwise lower bound")
     from setloss.decomposition.program import solve_program
 
-    solution = solve_program(curved)
-    split = Split(Table(table - solution.supermodular), Table(solution.supermodular), "linear program")
+    solution = solve_program(table)
+    split = Split(Table(solution.submodular), Table(solution.supermodular), "linear program")
     return split, solution.certificate
 
 
 def _certify_pointwise(counts: CountFunction, split: Split, rule: str) -> Certificate:
-    measured = _measure(counts, split)
-    primal = mean_over_subsets(split.supermodular)
+    return _pointwise(_measure(counts, split), split, rule)
+
+
+def _pointwise(measured: Measured, split: Split, rule: str) -> Certificate:
     return Certificate(
         rule=rule,
         reason=split.reason,
         feasibility=measured.feasibility,
         column_residual=measured.column_residual,
-        primal=primal,
-        dual=primal * (1 - measured.column_residual),
+        primal=mean_over_subsets(split.supermodular),
+        dual=measured.dual,
         unique=True,
         tie_broken=False,
         checked=measured.checked,

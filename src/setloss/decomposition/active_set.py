@@ -18,16 +18,12 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from setloss.decomposition.certificate import DecompositionError
-from setloss.typing import Array
 
 Numbers = NDArray[Any]
 """An array of floats or of `Decimal`."""
 
 DECIMAL_DIGITS = 120
 PIVOT = 1e-9
-VIOLATION = 1e-13
-"""A row counts as violated beyond this share of max|l| and of the largest value."""
-
 DEPENDENT_FLOAT = 1e-16
 DEPENDENT_DECIMAL = 10.0**-60
 """Squared sine of the angle between a row and the span of the tight rows below which it lies in it."""
@@ -63,18 +59,36 @@ class Minimum:
     pull: Numbers
 
 
-def least_on_polyhedron(quadratic: Quadratic, matrix: csr_array, slack: Array) -> Minimum:
-    """The minimiser of a strictly convex quadratic under ``A (Z u) >= -slack``."""
-    rows = csr_array(matrix @ csr_array(quadratic.basis.astype(np.float64)))
-    tolerance = VIOLATION * (1.0 + float(np.max(np.abs(quadratic.start.astype(np.float64)))))
+def least_on_polyhedron(quadratic: Quadratic, matrix: csr_array, slack: Numbers, tolerance: float) -> Minimum:
+    """The minimiser of a strictly convex quadratic under ``A (Z u) >= -slack``.
+
+    Rows may be short by ``tolerance (1 + the largest value)``.
+    """
     search = _Search(quadratic)
+    rows = csr_array(matrix @ csr_array(quadratic.basis.astype(np.float64)))
+    allowed = search.number(tolerance) * (1 + np.max(np.abs(quadratic.start)))
     for _ in range(MAX_STEPS):
-        room = rows @ search.change.astype(np.float64) + slack
+        if quadratic.start.dtype == object:
+            room = times(matrix, quadratic.basis @ search.change) + slack
+        else:
+            room = rows @ search.change + slack
         worst = int(np.argmin(room))
-        if room[worst] >= -tolerance:
+        if room[worst] >= -allowed:
             return search.minimum()
-        search.tighten(worst, _normal(matrix, worst, quadratic.basis), search.number(slack[worst]))
+        search.tighten(worst, _normal(matrix, worst, quadratic.basis), slack[worst])
     raise DecompositionError(f"the tie-break in {len(search.change)} dimensions did not end in {MAX_STEPS} steps")
+
+
+def times(matrix: csr_array, numbers: Numbers) -> Numbers:
+    """A sparse integer matrix times floats or decimals, a vector or the columns of a matrix."""
+    if numbers.dtype != object:
+        return np.asarray(matrix @ numbers)
+    rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+    signs = np.array([int(sign) for sign in matrix.data], dtype=object)
+    terms = signs.reshape([-1] + [1] * (numbers.ndim - 1)) * numbers[matrix.indices]
+    out = np.zeros((matrix.shape[0], *numbers.shape[1:]), dtype=object)
+    np.add.at(out, rows, terms)
+    return out
 
 
 def _normal(matrix: csr_array, row: int, basis: Numbers) -> Numbers:

@@ -39,6 +39,28 @@ def integers(values: Any) -> Exact:
     return out
 
 
+def to_integers(values: Array) -> tuple[Exact, int]:
+    """Floats as whole numbers of one unit: ``values = numbers * 2**exponent``, exactly."""
+    mantissas, exponents = np.frexp(values.ravel())
+    whole = np.ldexp(mantissas, 53).astype(np.int64)
+    exponent = int(np.min(exponents[whole != 0], initial=0)) - 53
+    shifts = np.where(whole != 0, exponents - 53 - exponent, 0)
+    numbers = integers(number << shift for number, shift in zip(whole.tolist(), shifts.tolist(), strict=True))
+    return numbers.reshape(values.shape), exponent
+
+
+def rounded(numbers: Exact, exponent: int) -> Array:
+    """The floats nearest to ``numbers * 2**exponent``."""
+    unit = 1 << abs(exponent)
+    floats = [number / unit if exponent < 0 else float(number * unit) for number in numbers.ravel().tolist()]
+    return np.array(floats, dtype=np.float64).reshape(numbers.shape)
+
+
+def shifted(numbers: Exact, bits: int) -> Exact:
+    """``numbers * 2**bits``; what is below the unit is dropped."""
+    return integers(number << bits if bits >= 0 else number >> -bits for number in numbers.ravel().tolist())
+
+
 def to_fixed(values: Array) -> Exact:
     """Floats in units of ``2**-FRACTION_BITS``; bits below that unit are dropped."""
     out = integers([0] * len(values))

@@ -6,25 +6,41 @@ and increments >= 0. Its increment ``d_b(a) = g(a + e_b) - g(a)`` therefore obey
     d_b(a) >= d_b(a - e_c) + r_bc(a - e_c)   for every c,      g(a) >= g(a - e_b) + d_b(a - e_b)   for every b,
 
 and the largest right-hand sides, level by level, bound g from below whatever path one telescopes along. A
-feasible function that meets a pointwise lower bound is the minimiser, and the only one.
+feasible function that meets a pointwise lower bound is the minimiser, and the only one. Tables of floats and of
+Python integers run through the same code.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from setloss.setfunctions.counts import TableTooLargeError
 from setloss.setfunctions.differences import axis_pairs, cell_levels, second_difference
+from setloss.setfunctions.tolerance import bend_noise
 from setloss.typing import Array
 
+Numbers = NDArray[Any]
+"""An array of floats or of Python integers."""
 
-def required_curvature(table: Array) -> dict[tuple[int, int], Array]:
-    """``max(0, second difference)`` for both orders of each pair of axes, padded to the shape of the table."""
-    required: dict[tuple[int, int], Array] = {}
+Curvature = dict[tuple[int, int], Numbers]
+"""A block of second differences for each pair of axes."""
+
+
+def required_curvature(table: Numbers, noise: Array | None = None) -> Curvature:
+    """``max(0, second difference)`` along each pair of axes.
+
+    With the floats `noise`, those that rounding of its values explains are taken as zero: along straight lines
+    they would add up to far more than they are.
+    """
+    required: Curvature = {}
     for b, c in axis_pairs(table.shape):
-        block = np.maximum(second_difference(table, b, c), 0.0)
-        padded = np.pad(block, [(0, n - s) for n, s in zip(table.shape, block.shape, strict=True)])
-        required[b, c] = required[c, b] = padded.ravel()
+        block = np.maximum(second_difference(table, b, c), 0)
+        if noise is not None:
+            block[second_difference(noise, b, c) <= bend_noise(noise, b, c)] = 0
+        required[b, c] = block
     return required
 
 
@@ -46,24 +62,44 @@ def require_room(table: Array) -> None:
 
 def pointwise_lower_bound(table: Array) -> Array:
     """The bound described above, as a table."""
-    shape = table.shape
+    return bound_of(required_curvature(table, noise=table), table.shape)
+
+
+def bound_of(required: Curvature, shape: tuple[int, ...]) -> Numbers:
+    """The bound from the curvature that is required of g."""
     strides = [int(np.prod(shape[b + 1 :], dtype=np.intp)) for b in range(len(shape))]
-    required = required_curvature(table)
+    dtype = next(iter(required.values())).dtype if required else np.float64
+    flat = _padded(required, shape)
     levels = cell_levels(shape).ravel()
     counts = np.indices(shape).reshape(len(shape), -1)
-    increments = np.zeros((len(shape), table.size))
-    bound = np.zeros(table.size)
+    increments = np.zeros((len(shape), len(levels)), dtype=dtype)
+    bound = np.zeros(len(levels), dtype=dtype)
     by_level = np.split(np.argsort(levels, kind="stable"), np.cumsum(np.bincount(levels))[:-1])
     for cells in by_level[1:]:
         for c in range(len(shape)):
             after = cells[counts[c, cells] > 0]
             before = after - strides[c]
             for b in range(len(shape)):
-                if (b, c) in required:
-                    raised = increments[b, before] + required[b, c][before]
+                if (b, c) in flat:
+                    raised = increments[b, before] + flat[b, c][before]
                     increments[b, after] = np.maximum(increments[b, after], raised)
         for b in range(len(shape)):
             after = cells[counts[b, cells] > 0]
             before = after - strides[b]
             bound[after] = np.maximum(bound[after], bound[before] + increments[b, before])
     return bound.reshape(shape)
+
+
+def _padded(required: Curvature, shape: tuple[int, ...]) -> Curvature:
+    """Both orders of each pair of axes, in the shape of the table, flat."""
+    padded: Curvature = {}
+    for (b, c), block in required.items():
+        wide = np.zeros(shape, dtype=block.dtype)
+        wide[tuple(slice(n) for n in block.shape)] = block
+        padded[b, c] = padded[c, b] = wide.ravel()
+    return padded
+
+
+def meets(candidate: Numbers, required: Curvature) -> bool:
+    """Whether every second difference of the candidate is as large as required, without tolerance."""
+    return all(bool(np.all(second_difference(candidate, b, c) >= block)) for (b, c), block in required.items())

@@ -5,8 +5,8 @@
 
 ``g`` and ``y`` with column residual ``rho`` and complementarity ``sigma`` solve, exactly, the program whose
 weights are changed by at most the share ``rho`` *of each cell's own weight* and whose second differences are
-changed by at most ``sigma * max|l|``. A gap relative to the objective says much less: the weights span 22 orders
-of magnitude at 40 + 40 elements, and the cells of small counts are lost in the sum.
+changed by at most the share ``sigma`` of the gains that are in them. A gap relative to the objective says much less:
+the weights span 22 orders of magnitude at 40 + 40 elements, and the cells of small counts are lost in the sum.
 """
 
 from __future__ import annotations
@@ -27,7 +27,10 @@ from setloss.decomposition.exact import (
     from_stack,
     to_fixed,
 )
-from setloss.setfunctions.differences import cell_levels, second_difference_matrix, second_differences
+from setloss.decomposition.lower_bound import Curvature, required_curvature
+from setloss.decomposition.measure import infeasibility
+from setloss.setfunctions.differences import axis_pairs, cell_levels, second_difference, second_difference_matrix
+from setloss.setfunctions.tolerance import SMALLEST, bend_noise
 from setloss.typing import Array, Shape
 
 COMPLEMENTARITY_TOLERANCE = 1e-7
@@ -38,10 +41,10 @@ NEGLIGIBLE_MULTIPLIER = 1e-12
 
 @dataclass(frozen=True)
 class Optimality:
-    """How far (g, y) is from an optimal pair; lengths are relative to max|l|, columns to their own weight."""
+    """How far (g, y) is from an optimal pair; lengths are relative to gains, columns to their own weight."""
 
     feasibility: float
-    """Largest shortfall of ``K g`` below ``max(0, K l)``, or of g(0) and g(e_b) from zero."""
+    """The largest breach of a law, see `measure.infeasibility`, or distance of g(0) and g(e_b) from zero."""
     column_residual: float
     """max over free cells of ``|w(a) - (K^T y)(a)| / w(a)``, in exact arithmetic."""
     complementarity: float
@@ -81,11 +84,14 @@ class Optimality:
         return not self.failures
 
 
-def measure_optimality(table: Array, supermodular: Array, multipliers: Array) -> Optimality:
+def measure_optimality(
+    table: Array, supermodular: Array, multipliers: Array, submodular: Array | None = None
+) -> Optimality:
     """Measure a candidate ``g`` and multipliers ``y`` of the program of ``table`` (l, zero at zero counts).
 
     ``multipliers`` has the row order of `setloss.setfunctions.differences.second_differences`; shape ``(rows,)``, or
-    ``(k, rows)`` for k layers whose exact sum is y, which is what large weights need (see `exact`).
+    ``(k, rows)`` for k layers whose exact sum is y, which is what large weights need (see `exact`). Without f it is
+    l - g.
     """
     shape = table.shape
     matrix = second_difference_matrix(shape)
@@ -96,23 +102,59 @@ def measure_optimality(table: Array, supermodular: Array, multipliers: Array) ->
         )
     if not (np.isfinite(supermodular).all() and np.isfinite(multipliers).all()):
         return Optimality(*[float("nan")] * 6)
-    scale = float(np.max(np.abs(table), initial=0.0)) or 1.0
     free = free_cells(shape)
     weights = exact_weights(shape)
     y = _without_negligible(from_stack(multipliers), matrix[:, free], weights[free])
-    bound = np.maximum(second_differences(table), 0.0)
-    slack = second_differences(supermodular) - bound
-    fixed_cells = np.delete(supermodular.ravel(), free)
+    required = required_curvature(table, noise=table)
+    bound = _flat(required, shape)
     residuals = _column_residuals(matrix[:, free], weights[free], y)
     excess = max(0.0, float(max(residuals, default=Fraction(0))))
+    scale = max(float(np.max(np.abs(supermodular))), float(np.max(bound, initial=0.0))) or 1.0
     return Optimality(
-        feasibility=float(max(np.max(-slack, initial=0.0), np.max(np.abs(fixed_cells), initial=0.0))) / scale + 0.0,
+        feasibility=max(infeasibility(table, supermodular, submodular), _not_zero(table, supermodular)),
         column_residual=float(max(map(abs, residuals), default=Fraction(0))),
-        complementarity=float(np.max(np.abs(slack[y > 0]), initial=0.0)) / scale,
+        complementarity=_open_rows(table, supermodular, required, y > 0),
         negative_multiplier=-min(y, default=0) / ONE if min(y, default=0) < 0 else 0.0,
         objective=_dot(weights, supermodular.ravel(), scale),
         dual_bound=_dot(y, bound, scale) / ONE / (1.0 + excess),
     )
+
+
+def _flat(blocks: Curvature, shape: Shape) -> Array:
+    """Blocks of second differences in the row order of `second_differences`."""
+    parts = [blocks[pair].ravel() for pair in axis_pairs(shape)]
+    return np.concatenate(parts) if parts else np.empty(0)
+
+
+def _not_zero(table: Array, supermodular: Array) -> float:
+    """The largest of |g(0)| and |g(e_b)|, relative to the values of l there and of g one level up."""
+    levels = cell_levels(table.shape)
+    low = levels < 2
+    sizes = np.abs(table[low]) + np.max(np.abs(supermodular[levels == 2]), initial=0.0)
+    return float(np.max(np.abs(supermodular[low]) / np.maximum(sizes, SMALLEST), initial=0.0))
+
+
+def _open_rows(table: Array, supermodular: Array, required: Curvature, priced: NDArray[np.bool_]) -> float:
+    """The largest slack of a row with a multiplier beyond rounding, relative to the gains in it."""
+    worst, start = 0.0, 0
+    for b, c in axis_pairs(table.shape):
+        slack = np.abs(second_difference(supermodular, b, c) - required[b, c])
+        here = np.nonzero(priced[start : start + slack.size].reshape(slack.shape))
+        start += slack.size
+        # The noise of straight lines may be required or not.
+        noise = bend_noise(table, b, c)[here] + bend_noise(supermodular, b, c)[here]
+        gains = [np.abs(np.diff(part, axis=axis)) for part in (supermodular, table) for axis in (b, c)]
+        unit = np.max([_next_to(gain, slack.shape, here) for gain in gains], axis=0)
+        worst = max(
+            worst, float(np.max(np.maximum(slack[here] - noise, 0.0) / np.maximum(unit, SMALLEST), initial=0))
+        )
+    return worst
+
+
+def _next_to(gain: Array, shape: Shape, cells: tuple[NDArray[np.intp], ...]) -> Array:
+    """The larger of the two parallel gains of each second difference."""
+    later = tuple(index + (long > short) for index, long, short in zip(cells, gain.shape, shape, strict=True))
+    return np.asarray(np.maximum(gain[cells], gain[later]))
 
 
 def free_cells(shape: Shape) -> NDArray[np.intp]:

@@ -19,7 +19,19 @@ from math import comb, prod
 import numpy as np
 
 from setloss.decomposition.certificate import Certificate, DecompositionError
-from setloss.decomposition.exact import ONE, Exact, exact_weights, integers, telescope, to_stack
+from setloss.decomposition.exact import (
+    FRACTION_BITS,
+    ONE,
+    Exact,
+    exact_weights,
+    integers,
+    rounded,
+    shifted,
+    telescope,
+    to_integers,
+    to_stack,
+)
+from setloss.decomposition.lower_bound import required_curvature
 from setloss.decomposition.optimality import Optimality, free_cells, measure_optimality
 from setloss.decomposition.refinement import (
     NEGLIGIBLE_MULTIPLIER,
@@ -28,8 +40,9 @@ from setloss.decomposition.refinement import (
     optimal_vertex,
     suits_interior_point,
 )
+from setloss.decomposition.rounding import rest_exactly
 from setloss.decomposition.tie_break import choose_optimum
-from setloss.setfunctions.differences import axis_pairs, second_difference_matrix, second_differences
+from setloss.setfunctions.differences import axis_pairs, second_difference_matrix, without_modular_part
 from setloss.typing import Array, Shape
 
 __all__ = [
@@ -60,6 +73,8 @@ class ProgramTooLargeError(DecompositionError):
 class ProgramSolution:
     """D's g with the proof that it is optimal."""
 
+    submodular: Array
+    """f, of the table's shape."""
     supermodular: Array
     """g, of the table's shape."""
     multipliers: Array
@@ -104,25 +119,47 @@ def solve_program(table: Array) -> ProgramSolution:
     table = np.asarray(table, dtype=np.float64)
     _check_table(table)
     refuse_if_too_large(table.shape)
-    bounds = np.maximum(second_differences(table), 0.0)
-    if not bounds.any():
+    if not any(block.any() for block in required_curvature(table, noise=table).values()):
         return _zero(table)
-    # A power of two: scaling back and forth is exact.
-    exponent = int(np.frexp(np.max(np.abs(table)))[1])
+    # First as exactly as floats tell; exactly where small values are lost beside large ones; then with the noise
+    # of straight lines, which does matter where f is no larger than that.
+    for exact, noise in ((False, table), (True, table), (True, None)):
+        try:
+            return _solve(table, exact, noise)
+        except DecompositionError as error:
+            failure = error
+    raise failure
+
+
+def _solve(table: Array, exact: bool, noise: Array | None) -> ProgramSolution:
+    """One attempt: an optimal vertex, the tie-break, and what is measured on the outcome."""
+    numbers, unit = to_integers(table)
+    required = required_curvature(numbers, noise)
+    bounds = np.concatenate([required[pair].ravel() for pair in axis_pairs(table.shape)])
+    # The program sees l times a power of two, at most 1 where l is not modular.
+    largest = max(map(abs, without_modular_part(numbers).ravel().tolist()))
+    bits = FRACTION_BITS - largest.bit_length()
     free = free_cells(table.shape)
-    weights = exact_weights(table.shape)[free]
-    program = Program(second_difference_matrix(table.shape)[:, free].tocsr(), np.ldexp(bounds, -exponent), weights)
+    program = Program(
+        second_difference_matrix(table.shape)[:, free].tocsr(),
+        shifted(bounds, bits),
+        exact_weights(table.shape)[free],
+        exact,
+    )
     vertex = optimal_vertex(program)
     choice = choose_optimum(program, vertex)
-    supermodular = np.zeros(table.size)
-    supermodular[free] = np.ldexp(choice.values, exponent)
+    g = integers([0] * table.size)
+    g[free] = choice.fixed_values
+    g = g.reshape(table.shape)
+    l_fixed = shifted(numbers, bits).reshape(table.shape)
+    g_table = rounded(g, unit - bits)
     return _certified(
         table,
-        supermodular.reshape(table.shape),
+        (rest_exactly(l_fixed, g, unit - bits), g_table),
         _multipliers(program, vertex, table.shape),
         choice.unique,
         choice.dimension,
-        choice.residual * np.ldexp(1.0, exponent) / float(np.max(np.abs(table))),
+        choice.residual,
     )
 
 
@@ -168,7 +205,8 @@ def _check_table(table: Array) -> None:
 def _zero(table: Array) -> ProgramSolution:
     """Submodular l: g = 0 is feasible, hence the only optimum; the telescoped weights prove it."""
     multipliers = telescope(exact_weights(table.shape).reshape(table.shape)) * ONE
-    return _certified(table, np.zeros(table.shape), multipliers, unique=True, dimension=0, residual=0.0)
+    parts = (table, np.zeros(table.shape))
+    return _certified(table, parts, multipliers, unique=True, dimension=0, residual=0.0)
 
 
 def _multipliers(program: Program, vertex: Vertex, shape: Shape) -> Exact:
@@ -185,7 +223,7 @@ def _multipliers(program: Program, vertex: Vertex, shape: Shape) -> Exact:
 
 def _certified(
     table: Array,
-    supermodular: Array,
+    parts: tuple[Array, Array],
     multipliers: Exact,
     unique: bool | None,
     dimension: int,
@@ -193,7 +231,8 @@ def _certified(
 ) -> ProgramSolution:
     """Pack a solution, or raise if what was measured on it is not good enough."""
     layers = to_stack(multipliers)
-    optimality = measure_optimality(table, supermodular, layers)
+    submodular, supermodular = parts
+    optimality = measure_optimality(table, supermodular, layers, submodular)
     failures = list(optimality.failures)
     if not residual <= TIE_BREAK_TOLERANCE:
         failures.append(f"tie-break residual {residual:.1e} > {TIE_BREAK_TOLERANCE:.0e}")
@@ -202,4 +241,4 @@ def _certified(
             f"the linear program of D for a table of shape {table.shape} was solved, but not to the accuracy that "
             f"is certified: {', '.join(failures)}. Please report it with the table."
         )
-    return ProgramSolution(supermodular, layers[0], layers, unique, dimension, residual, optimality)
+    return ProgramSolution(submodular, supermodular, layers[0], layers, unique, dimension, residual, optimality)

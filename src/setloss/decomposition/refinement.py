@@ -32,7 +32,10 @@ NEGLIGIBLE_MULTIPLIER = 1e-18
 """Weights are at least 1, multipliers rational; below this they are what the solve left of a zero."""
 
 NEGLIGIBLE_SHORTFALL = 5e-10
-"""Share of max|l| by which a second difference may miss its bound."""
+"""Share of max|l| by which a second difference may miss its bound, if the vertex is not to be exact."""
+
+EXACT_SHORTFALL = 2.0**-110
+"""The same for an exact vertex; values are then known to 2**-120."""
 
 INTERIOR_POINT_CELLS = 200
 INTERIOR_POINT_WEIGHT = 10**7
@@ -53,11 +56,21 @@ Indices = NDArray[np.intp]
 
 @dataclass(frozen=True)
 class Program:
-    """The program on its free cells, l scaled to max|l| in (1/2, 1]: matrix K, bounds r, exact weights w."""
+    """The program on its free cells, l scaled to max|l| in (1/2, 1]: matrix K, bounds r, exact weights w.
+
+    With `exact` every row is met exactly, so that small values of l are not lost beside large ones.
+    """
 
     matrix: csr_array
-    bounds: Array
+    fixed_bounds: Exact
+    """r in units of ``2**-FRACTION_BITS``."""
     weights: Exact
+    exact: bool = False
+
+    @cached_property
+    def bounds(self) -> Array:
+        """The bounds r as floats."""
+        return to_float(self.fixed_bounds)
 
     @property
     def cells(self) -> int:
@@ -70,9 +83,9 @@ class Program:
         return vstack([eye_array(self.cells, format="csr"), self.matrix], format="csr")
 
     @cached_property
-    def bounds_with_signs(self) -> Array:
-        """The right-hand sides of `with_signs`."""
-        return np.concatenate([np.zeros(self.cells), self.bounds])
+    def fixed_bounds_with_signs(self) -> Exact:
+        """The right-hand sides of `with_signs`, in fixed point."""
+        return np.concatenate([integers([0] * self.cells), self.fixed_bounds])
 
 
 @dataclass(frozen=True)
@@ -82,8 +95,14 @@ class Vertex:
     tight: Indices
     matrix: csr_array
     factors: Any
-    values: Array
+    fixed_values: Exact
+    """g in units of ``2**-FRACTION_BITS``, right to 120 bits."""
     multipliers: Exact
+
+    @cached_property
+    def values(self) -> Array:
+        """The part g as floats."""
+        return to_float(self.fixed_values)
 
     def directions(self, rows: Indices) -> Array:
         """Columns z with ``B z = e_row``: how g moves when one tight row (a position in `tight`) loosens."""
@@ -96,11 +115,11 @@ def optimal_vertex(program: Program) -> Vertex:
     """A vertex that is feasible and has non-negative exact multipliers."""
     vertex = _vertex(program, _first_basis(program))
     for _ in range(MAX_ROUNDS):
-        shortfall = -float(np.min(_room(program, vertex)))
+        shortfall = -float(np.min(room(program, vertex)))
         violation = -float(np.min(to_float(vertex.multipliers)))
         if violation > NEGLIGIBLE_MULTIPLIER:
             request = _dual_round(program, vertex, violation)
-        elif shortfall > NEGLIGIBLE_SHORTFALL:
+        elif shortfall > (EXACT_SHORTFALL if program.exact else NEGLIGIBLE_SHORTFALL):
             request = _primal_round(program, vertex, shortfall)
         else:
             return vertex
@@ -111,11 +130,11 @@ def optimal_vertex(program: Program) -> Vertex:
     )
 
 
-def _room(program: Program, vertex: Vertex) -> Array:
+def room(program: Program, vertex: Vertex) -> Array:
     """Slack of every row at a vertex; what the tight rows have is rounding."""
-    room = np.asarray(program.with_signs @ vertex.values - program.bounds_with_signs)
-    room[vertex.tight] = 0.0
-    return room
+    slack = to_float(exact_product(program.with_signs, vertex.fixed_values) - program.fixed_bounds_with_signs)
+    slack[vertex.tight] = 0.0
+    return slack
 
 
 def _vertex(program: Program, tight: Indices) -> Vertex:
@@ -124,15 +143,15 @@ def _vertex(program: Program, tight: Indices) -> Vertex:
         factors = splu(matrix.tocsc())
     except RuntimeError as error:
         raise DecompositionError(f"the solver returned a singular basis over {program.cells} cells") from error
-    bounds = program.bounds_with_signs[tight]
-    values = factors.solve(bounds)
-    values = values + factors.solve(bounds - matrix @ values)
+    values = solve_exactly(factors, matrix, program.fixed_bounds_with_signs[tight], bits=120)
+    # What is left of an exact zero after the corrections.
+    values[np.abs(values) < ONE >> 110] = 0
     multipliers = solve_exactly(factors, matrix.T.tocsr(), program.weights * ONE, transposed=True)
     return Vertex(tight, matrix, factors, values, multipliers)
 
 
-def solve_exactly(factors: Any, matrix: csr_array, target: Exact, transposed: bool = False) -> Exact:
-    """``matrix^-1 target`` in fixed point: float corrections against exact residuals."""
+def solve_exactly(factors: Any, matrix: csr_array, target: Exact, transposed: bool = False, bits: int = 100) -> Exact:
+    """``matrix^-1 target`` in fixed point: float corrections against exact residuals, until those are < 2**-bits."""
     mode = "T" if transposed else "N"
     solution: Exact = integers([0] * len(target))
     residual, size = target, _largest(target)
@@ -140,7 +159,7 @@ def solve_exactly(factors: Any, matrix: csr_array, target: Exact, transposed: bo
         solution = solution + to_fixed(np.asarray(factors.solve(to_float(residual), mode)))
         residual, previous = target - exact_product(matrix, solution), size
         size = _largest(residual)
-        if size < ONE >> 100:
+        if size < ONE >> bits:
             return solution
         if size > previous:
             break
@@ -183,7 +202,7 @@ def _dual_round(program: Program, vertex: Vertex, violation: float) -> _Request:
     held = magnified > VISIBLE
     upper = np.full(sum(program.matrix.shape), np.inf)
     upper[vertex.tight[held]] = 0.0
-    lower = -SOLVER_VALUES * np.maximum(_room(program, vertex), 0.0)
+    lower = -SOLVER_VALUES * np.maximum(room(program, vertex), 0.0)
     return _around(program, vertex, np.where(held, 0.0, magnified), lower, upper, _PRIMAL_SIMPLEX)
 
 
@@ -193,7 +212,7 @@ def _primal_round(program: Program, vertex: Vertex, shortfall: float) -> _Reques
     Rows too far away to be seen are left out. The dual simplex method goes by the smallest multipliers, so large
     ones may be cut off.
     """
-    magnified = _room(program, vertex) * (SOLVER_VALUES / shortfall)
+    magnified = room(program, vertex) * (SOLVER_VALUES / shortfall)
     lower = np.where(magnified > VISIBLE, -np.inf, -magnified)
     costs = np.clip(to_float(vertex.multipliers), 0.0, VISIBLE)
     return _around(program, vertex, costs, lower, np.full(len(lower), np.inf), _DUAL_SIMPLEX)

@@ -28,16 +28,20 @@ from setloss.decomposition.active_set import (
     echelon,
     least_on_polyhedron,
     null_basis,
+    times,
 )
-from setloss.decomposition.exact import ONE, integers, to_float
-from setloss.decomposition.refinement import NEGLIGIBLE_MULTIPLIER, Indices, Program, Vertex, solve_exactly
+from setloss.decomposition.exact import ONE, Exact, integers, to_float
+from setloss.decomposition.refinement import NEGLIGIBLE_MULTIPLIER, Indices, Program, Vertex, room, solve_exactly
 from setloss.typing import Array
 
 TIGHT = 1e-9
 """A row with less slack than this share of max|l| is tight."""
 
 DISTINCT = 1e-7
-"""Optima closer than this share of max|l| are not told apart: uniqueness is then left undecided."""
+"""Optima closer than this share of max|l| are not told apart in floats: uniqueness is then left undecided."""
+
+EXACT_ZERO = 2.0**-100
+"""Below this a number of an exact vertex is zero."""
 
 FLOAT_SPREAD = 1e4
 """Largest ratio of weights within a face that is left to float64."""
@@ -47,12 +51,16 @@ ZERO = 1e-11
 
 PROOF_TOLERANCE = 1e-9
 
+FEASIBLE = 1e-13
+EXACTLY_FEASIBLE = 1e-30
+"""A row counts as violated beyond this share of max|l| and of the largest value, in floats and for exact vertices."""
+
 
 @dataclass(frozen=True)
 class Choice:
     """The chosen optimum on the free cells, whether it is the only one, and how exactly it was chosen."""
 
-    values: Array
+    fixed_values: Exact
     unique: bool | None
     dimension: int
     """Dimension of the face of optima."""
@@ -62,9 +70,8 @@ class Choice:
 
 @dataclass(frozen=True)
 class _Face:
-    """The optima around a vertex, ``values + directions @ u`` with ``rows @ u >= -slack``; l has max|l| ~ 1."""
+    """The optima around a vertex, g + ``directions @ u`` with ``rows @ u >= -slack``; l has max|l| ~ 1."""
 
-    values: Array
     directions: Array
     rows: csr_array
     slack: Array
@@ -86,16 +93,17 @@ def choose_optimum(program: Program, vertex: Vertex) -> Choice:
     loose = np.flatnonzero(to_float(vertex.multipliers) <= NEGLIGIBLE_MULTIPLIER)
     if len(loose) == 0:
         # As many independent rows with positive multipliers as cells: their equations have one solution.
-        return Choice(vertex.values, unique=True, dimension=0, residual=0.0)
+        return Choice(vertex.fixed_values, unique=True, dimension=0, residual=0.0)
     face = _face(program, vertex, loose)
     flatness = _flatness(face)
     dimension = len(loose) - len(echelon(face.rows[flatness.always_tight].toarray())[1])
     if dimension == 0:
-        return Choice(vertex.values, unique=flatness.proved or None, dimension=0, residual=0.0)
+        return Choice(vertex.fixed_values, unique=flatness.proved or None, dimension=0, residual=0.0)
     with localcontext(prec=DECIMAL_DIGITS):
         values, residual = _least_norm(program, vertex, loose, face, flatness.always_tight)
-    reach = max(_reach(face, flatness.inward), float(np.max(np.abs(values - vertex.values))))
-    return Choice(values, unique=False if reach > DISTINCT else None, dimension=dimension, residual=residual)
+    reach = max(_reach(face, flatness.inward), float(np.max(np.abs(to_float(values - vertex.fixed_values)))))
+    distinct = EXACT_ZERO if program.exact else DISTINCT
+    return Choice(values, unique=False if reach > distinct else None, dimension=dimension, residual=residual)
 
 
 def _face(program: Program, vertex: Vertex, loose: Indices) -> _Face:
@@ -104,10 +112,10 @@ def _face(program: Program, vertex: Vertex, loose: Indices) -> _Face:
     rows = csr_array(program.with_signs @ csr_array(directions))
     rows.data[np.abs(rows.data) < ZERO] = 0.0
     rows.eliminate_zeros()
-    slack = program.with_signs @ vertex.values - program.bounds_with_signs
-    slack[slack < TIGHT] = 0.0
+    slack = room(program, vertex)
+    slack[slack < (EXACT_ZERO if program.exact else TIGHT)] = 0.0
     moving = np.flatnonzero(np.diff(rows.indptr))
-    return _Face(vertex.values, directions, rows[moving], slack[moving], moving)
+    return _Face(directions, rows[moving], slack[moving], moving)
 
 
 def _flatness(face: _Face) -> _Flatness:
@@ -143,31 +151,31 @@ def _reach(face: _Face, direction: Array) -> float:
 
 def _least_norm(
     program: Program, vertex: Vertex, loose: Indices, face: _Face, always_tight: Indices
-) -> tuple[Array, float]:
+) -> tuple[Exact, float]:
     """The values of least norm on the face, and the residual of their optimality."""
     cells = np.flatnonzero(np.any(face.directions != 0.0, axis=1))
     weights = program.weights[cells]
-    wide = max(weights) > FLOAT_SPREAD * min(weights)
+    wide = program.exact or max(weights) > FLOAT_SPREAD * min(weights)
     directions = _decimal_directions(vertex, loose)[cells] if wide else face.directions[cells]
     matrix = program.with_signs[face.numbers][:, cells].tocsr()
-    directions = directions @ null_basis(_times(matrix[always_tight], directions))
+    directions = directions @ null_basis(times(matrix[always_tight], directions))
     directions, owners = _heaviest_first(directions, weights)
     number = Decimal if wide else float
     scales = np.array([number(weight) for weight in weights]) ** number("0.5")
     directions = directions / scales[owners]
-    quadratic = Quadratic(
-        basis=directions,
-        roots=scales,
-        start=np.array([number(value) for value in face.values[cells]]),
-    )
-    minimum = least_on_polyhedron(quadratic, matrix, face.slack)
-    values = face.values.copy()
-    values[cells] += (directions @ minimum.change).astype(np.float64)
+    start = vertex.fixed_values[cells]
+    exact_start = np.array([number(value) for value in start]) / number(ONE)
+    quadratic = Quadratic(basis=directions, roots=scales, start=exact_start)
+    slack = np.array([number(value) for value in face.slack])
+    minimum = least_on_polyhedron(quadratic, matrix, slack, EXACTLY_FEASIBLE if program.exact else FEASIBLE)
+    moved = directions @ minimum.change
+    values = vertex.fixed_values.copy()
+    values[cells] += integers(change * number(ONE) for change in moved)
     # Measured on the rounded values: what the multipliers leave of the gradient, and rows that should be tight.
-    rounded = np.array([number(value) for value in values[cells]])
+    rounded = np.array([number(value) for value in values[cells]]) / number(ONE)
     stationarity = (directions.T @ (scales * scales * rounded) - minimum.pull) / scales[owners]
     tight = minimum.tight
-    open_rows = matrix[tight] @ (values - face.values)[cells] + face.slack[tight]
+    open_rows = matrix[tight] @ to_float(values[cells] - start) + face.slack[tight]
     return values, float(max(np.max(np.abs(stationarity)), np.max(np.abs(open_rows), initial=0.0)))
 
 
@@ -188,13 +196,3 @@ def _heaviest_first(directions: Numbers, weights: Numbers) -> tuple[Numbers, Ind
     """The same span in reduced echelon form by falling weight, and the cell each direction owns."""
     reduced, owners = echelon(directions.T, order=np.argsort(-weights.astype(np.float64), kind="stable"))
     return reduced.T, owners
-
-
-def _times(matrix: csr_array, numbers: Numbers) -> Numbers:
-    """A sparse integer matrix times floats or decimals."""
-    if numbers.dtype != object:
-        return np.asarray(matrix @ numbers)
-    out = np.zeros((matrix.shape[0], numbers.shape[1]), dtype=object)
-    for row, column, value in zip(*matrix.tocoo().coords, matrix.tocoo().data, strict=True):
-        out[row] += int(value) * numbers[column]
-    return out

@@ -35,7 +35,7 @@ class SetClassifier(LinearSetModel):
     max_iter, max_time
         Limits in iterations and seconds.
     solver
-        "auto", "frank_wolfe", "cutting_plane", "n_slack" or "subgradient".
+        "auto", "frank_wolfe", "newton", "cutting_plane", "n_slack" or "subgradient".
     fit_intercept, intercept_scaling
         An intercept is one more feature of constant value `intercept_scaling`, regularised like the others; "auto" is
         the root mean squared norm of the rows of X, so that it weighs as much as all features together.

@@ -14,13 +14,25 @@ from pathlib import Path
 
 import setloss
 from setloss.losses import PAPER_CURVES, CostCurve
-from setloss.setfunctions.properties import ROUNDING
-from setloss.setfunctions.set_function import RELATIVE_TOLERANCE
+from setloss.setfunctions.tolerance import RELATIVE_TOLERANCE, ROUNDING
 
 __all__ = ["mathematics", "page", "write_page"]
 
-MATHEMATICS = ("numbers.js", "curve.js", "verdicts.js", "surrogates.js")
-FIGURES = ("drawing.js", "knots.js", "editor.js", "map.js", "page.js")
+TITLES = {
+    "curve1": "a plateau in the middle",
+    "curve2": "two steps",
+    "curve3": "a third is free, then a cap",
+    "curve4": "a third is free, all wrong is cheaper",
+}
+"""What the paper's losses do, in words."""
+
+OTHERS = {
+    "a third is free": CostCurve(((0, 0), (1 / 3, 0), (1, 1))),
+    "every mistake counts the same": CostCurve(((0, 0), (1, 1))),
+}
+
+MATHEMATICS = ("numbers.js", "curve.js", "verdicts.js", "surrogates.js", "counts.js")
+FIGURES = ("drawing.js", "knots.js", "editor.js", "map.js", "page.js", "counts_card.js")
 
 
 def write_page(path: str | PathLike[str]) -> Path:
@@ -46,10 +58,12 @@ def mathematics() -> str:
 
 
 def _settings() -> dict[str, object]:
-    named = {f"loss {name[-1]}": curve for name, curve in PAPER_CURVES.items()}
-    named["a third is free"] = CostCurve(((0, 0), (1 / 3, 0), (1, 1)))
-    named["Hamming"] = CostCurve(((0, 0), (1, 1)))
-    presets = [{"name": name, "title": name, "knots": curve.knots} for name, curve in named.items()]
+    presets = [
+        {"name": name, "title": f"{TITLES[name]} (loss {name[-1]})", "knots": curve.knots}
+        for name, curve in PAPER_CURVES.items()
+    ]
+    for title, curve in OTHERS.items():
+        presets.append({"name": title, "title": title, "knots": curve.knots})
     return {"presets": presets, "relativeTolerance": RELATIVE_TOLERANCE, "rounding": ROUNDING}
 
 

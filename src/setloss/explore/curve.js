@@ -29,15 +29,17 @@ function interpolate(knots, share) {
 
 /** l = f + g: g(0) = g(1) = 0 and g'' = max(0, l''), where curvature below rounding error is none. */
 function split({ values, steps }) {
-  const noise = 4 * Number.EPSILON * largest(values);
   const climb = [0];
   for (let k = 1; k < steps.length; k++) {
     const bend = steps[k] - steps[k - 1];
-    climb.push(climb[k - 1] + (bend <= noise ? 0 : bend));
+    climb.push(climb[k - 1] + (bend <= allowed(0, largest(values.slice(k - 1, k + 2))) ? 0 : bend));
   }
   const g = [0];
   climb.forEach((step, k) => g.push(g[k] + step));
-  const f = values.map((value, k) => value - g[k]).map((rest) => (Math.abs(rest) <= 2 * noise ? 0 : rest));
+  const f = values.map((value, k) => value - g[k]);
+  // What rounding has left before f begins.
+  const size = (k) => SETTINGS.rounding * Math.min(k, 64) * Math.max(Math.abs(values[k]), Math.abs(g[k]));
+  for (let k = 0; k < f.length && Math.abs(f[k]) <= size(k); k++) f[k] = 0;
   return {
     submodular: { values: f, steps: steps.map((step, k) => step - climb[k]) },
     supermodular: { values: g, steps: climb },

@@ -2,7 +2,7 @@
 
 const $ = (id) => document.getElementById(id);
 const NAMES = { bd: "B<sub>D</sub>", slack: "slack", margin: "margin", lovasz: "Lovász" };
-const PRESETS = [...SETTINGS.presets, { name: "any", title: "0/1: any mistake", knots: null }];
+const PRESETS = [...SETTINGS.presets, { name: "any", title: "any mistake costs all", knots: null }];
 
 const state = { knots: [[0, 0], [1, 1]], p: 12, snap: true, operator: "bd", scale: 2, halves: false, point: [0.4, -0.3], past: [] };
 
@@ -137,9 +137,15 @@ function knotsText() {
   return state.knots.map((knot) => knot.map(spelled).join(":")).join(",");
 }
 
+/** The operator of the map as the command line calls it. */
+function trainedWith() {
+  return obstacle(state.operator, state.knots, state.p) ? "slack" : state.operator;
+}
+
 function showTexts() {
   const pairs = state.knots.map((knot) => `(${knot.map(spelled).join(", ")})`).join(", ");
   $("command").textContent = `setloss decompose --knots "${knotsText()}" --size ${state.p}`;
+  $("train").textContent = `setloss train tracks.csv --knots "${knotsText()}" --operator ${trainedWith()} --model model.skops`;
   $("python").textContent =
     "from setloss import CostCurve, decompose\nfrom setloss.operators import B_D\n\n" +
     `curve = CostCurve([${pairs}])\nparts = decompose(curve.on_counts(${state.p}, 0))\n` +

@@ -1,29 +1,52 @@
 // Is it submodular? The library's verdicts on a function of |A|, with the same witnesses in the same words.
 
-/** A law is a list of inequalities `entry <= 0`, so many cells of them, and words for the one that fails most. */
+/** A law is a list of inequalities `excess <= 0`, each with what measures it, and words for the one that fails. */
 const JUDGES = {
-  submodular: { entries: bends, lost: 2, words: bendWords },
-  supermodular: { entries: (values) => negated(bends(values)), lost: 2, words: bendWords },
-  modular: { entries: (values) => [...bends(values), ...negated(bends(values))], lost: 2, words: bendWords },
-  increasing: { entries: (values) => negated(differences(values)), lost: 1, words: fallWords },
-  "non-negative": { entries: negated, lost: 0, words: negativeWords },
+  submodular: { entries: (values) => bendEntries(values, 1), words: bendWords },
+  supermodular: { entries: (values) => bendEntries(values, -1), words: bendWords },
+  modular: { entries: (values) => [...bendEntries(values, 1), ...bendEntries(values, -1)], words: bendWords },
+  increasing: { entries: fallEntries, words: fallWords },
+  "non-negative": { entries: negativeEntries, words: negativeWords },
 };
 
 const LAWS = Object.keys(JUDGES);
 
 /** Whether a law holds for the function of |A| with these values, by how much, and where it fails most. */
 function verdict(law, values) {
-  const { entries, lost, words } = JUDGES[law];
-  const all = entries(values);
-  const excess = Math.max(...all) + 0;
-  const unit = law === "non-negative" ? largest(values) : largest(differences(values));
-  const tolerance = Math.max(SETTINGS.relativeTolerance * unit, SETTINGS.rounding * largest(values));
-  const holds = !(excess > tolerance);
-  return { law, holds, excess, tolerance, words: holds ? "" : words(values, all.indexOf(excess) % (values.length - lost)) };
+  const { entries, words } = JUDGES[law];
+  const all = entries(values).map((entry) => ({ ...entry, tolerance: allowed(entry.unit, entry.size) }));
+  const broken = all.filter(({ excess, tolerance }) => excess > tolerance);
+  const none = { excess: 0, tolerance: 0 };
+  const worst = (broken.length ? broken : all).reduce((most, entry) => (entry.excess > most.excess ? entry : most), { excess: -Infinity });
+  const { excess, tolerance, k } = worst.excess === -Infinity ? none : worst;
+  return { law, holds: !broken.length, excess: excess + 0, tolerance, words: broken.length ? words(values, k) : "" };
 }
 
-function negated(values) {
-  return values.map((value) => -value);
+/** How much an inequality may fail by: a share of its unit, but no less than the rounding of its largest value. */
+function allowed(unit, size) {
+  return Math.max(SETTINGS.relativeTolerance * unit, SETTINGS.rounding * size, 4 * Number.MIN_VALUE);
+}
+
+function bendEntries(values, sign) {
+  const steps = differences(values);
+  return bends(values).map((bend, k) => ({
+    k, excess: sign * bend, unit: largest(steps.slice(k, k + 2)), size: largest(values.slice(k, k + 3)),
+  }));
+}
+
+function fallEntries(values) {
+  return differences(values).map((step, k) => {
+    const size = largest(values.slice(k, k + 2));
+    return { k, excess: -step, unit: size, size };
+  });
+}
+
+function negativeEntries(values) {
+  let size = 0;
+  return values.map((value, k) => {
+    size = Math.max(size, Math.abs(value));
+    return { k, excess: -value, unit: size, size };
+  });
 }
 
 function differences(values) {

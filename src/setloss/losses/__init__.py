@@ -14,8 +14,9 @@ from __future__ import annotations
 
 from setloss.losses.base import CountLoss, Loss
 from setloss.losses.counts_of_errors import Dice, FBeta, Hamming, Jaccard, Tversky, TverskyFamily
-from setloss.losses.curves import PAPER_CURVES, CostCurve, checked_knots
+from setloss.losses.curves import PAPER_CURVES, CostCurve
 from setloss.losses.custom import CallableLoss, FixedSetLoss, from_counts, from_set_function
+from setloss.setfunctions.knots import checked_knots
 
 __all__ = [
     "NAMED_LOSSES",
@@ -41,6 +42,7 @@ NAMED_LOSSES: dict[str, Loss] = {
     "dice": Dice(),
     "f1": Dice(),
     "jaccard": Jaccard(),
+    "iou": Jaccard(),
     "hamming": Hamming(),
     **PAPER_CURVES,
 }

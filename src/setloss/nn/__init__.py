@@ -5,7 +5,24 @@ try:
 except ImportError as error:
     raise ImportError("setloss.nn needs PyTorch; install it with: pip install 'setloss[torch]'") from error
 
+from setloss.nn.components import component_groups
+from setloss.nn.count_loss import CountLoss, count_loss
+from setloss.nn.decide import LabelDecisions, decide
 from setloss.nn.functional import set_loss
+from setloss.nn.hints import SetLossWarning
 from setloss.nn.modules import SetLoss
+from setloss.nn.pixels import ImageDecisions, decide_pixels, fit_temperature
 
-__all__ = ["SetLoss", "set_loss"]
+__all__ = [
+    "CountLoss",
+    "ImageDecisions",
+    "LabelDecisions",
+    "SetLoss",
+    "SetLossWarning",
+    "component_groups",
+    "count_loss",
+    "decide",
+    "decide_pixels",
+    "fit_temperature",
+    "set_loss",
+]

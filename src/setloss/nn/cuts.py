@@ -31,6 +31,11 @@ def cuts(scores: Tensor, truth: Tensor, valid: Tensor | None, plan: int) -> tupl
     plan
         The number of a `setloss.nn.plan.Plan`.
     """
+    return compute(scores, truth, valid, plan)
+
+
+def compute(scores: Tensor, truth: Tensor, valid: Tensor | None, plan: int) -> tuple[Tensor, Tensor]:
+    """What ``setloss::cuts`` does, without the way through torch's dispatcher."""
     chosen = plan_of(plan)
     if scores.device.type != "cpu" and chosen.closed is not None:
         return device.cuts(scores, truth, valid, chosen.closed)

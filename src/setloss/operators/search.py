@@ -34,7 +34,8 @@ from setloss.setfunctions.counts import (
     cells_in_words,
     unscaled,
 )
-from setloss.setfunctions.set_function import RELATIVE_TOLERANCE, SetFunction, all_masks
+from setloss.setfunctions.set_function import SetFunction, all_masks
+from setloss.setfunctions.tolerance import RELATIVE_TOLERANCE
 from setloss.typing import Array
 
 Search = Literal["exact", "enumerate", "greedy", "one-pass"]

@@ -48,7 +48,7 @@ def _solve(function: SetFunction, sorted_points: list[Array]) -> float:
     objective = -np.concatenate([np.ones(1), *sorted_points])
     rows = vstack([_cell_constraints(function), _order_constraints(function)]).tocsr()
     # The tolerances of the solver are absolute: it sees values of at most 1.
-    unit = function.scale or 1.0
+    unit = function.largest_value or 1.0
     bounds = np.concatenate([function.table.ravel() / unit, np.zeros(rows.shape[0] - function.table.size)])
     answer = linprog(objective, A_ub=rows, b_ub=bounds, bounds=(None, None), method="highs")
     if answer.status != 0:

@@ -8,7 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 from setloss.setfunctions.counts import Table
-from setloss.setfunctions.set_function import RELATIVE_TOLERANCE, SetFunction
+from setloss.setfunctions.properties import is_nonnegative
+from setloss.setfunctions.set_function import SetFunction
 
 
 def monotone_closure(function: SetFunction) -> SetFunction:
@@ -22,13 +23,11 @@ def monotone_closure(function: SetFunction) -> SetFunction:
     table = function.table
     for axis in range(table.ndim):
         table = np.flip(np.minimum.accumulate(np.flip(table, axis), axis), axis)
-    lowest = float(table.flat[0])
-    if lowest < -RELATIVE_TOLERANCE * function.scale:
-        from setloss.setfunctions.properties import is_nonnegative
-
+    nonnegative = is_nonnegative(function)
+    if not nonnegative:
         raise ValueError(
-            f"the monotone closure of this function is {lowest:.6g} at the empty set instead of 0, because "
-            f"{is_nonnegative(function).witness or 'it is negative'}. Only a non-negative function has one; use "
-            "the operator without the closure, bd, or slack."
+            f"the monotone closure of this function is {float(table.flat[0]):.6g} at the empty set instead of 0, "
+            f"because {nonnegative.witness}. Only a non-negative function has one; use the operator without the "
+            "closure, bd, or slack."
         )
     return SetFunction(Table(np.maximum(table, 0.0)), function.groups)

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import reduce
 from math import comb
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +33,7 @@ def axis_pairs(shape: Shape) -> Iterator[tuple[int, int]]:
                 yield b, c
 
 
-def second_difference(table: Array, b: int, c: int) -> Array:
+def second_difference(table: NDArray[Any], b: int, c: int) -> NDArray[Any]:
     """All second differences of ``table`` along ``b`` and ``c``."""
     return np.diff(np.diff(table, axis=b), axis=c)
 
@@ -73,20 +74,15 @@ def cell_weights(shape: Shape) -> Array:
     return reduce(np.multiply.outer, rows)
 
 
-def without_modular_part(table: Array) -> Array:
+def without_modular_part(table: NDArray[Any]) -> NDArray[Any]:
     """``l(A) - sum_{i in A} l({i})``: what second differences see of a table, and D decomposes."""
     rest = table.copy()
     for b, length in enumerate(table.shape):
         if length > 1:
             rate = table[tuple(int(axis == b) for axis in range(table.ndim))]
-            ramp = rate * np.arange(length)
-            rest -= ramp.reshape([-1 if axis == b else 1 for axis in range(table.ndim)])
+            ramp = rate * np.arange(length).astype(table.dtype)
+            rest = rest - ramp.reshape([-1 if axis == b else 1 for axis in range(table.ndim)])
     return rest
-
-
-def rounding_error(table: Array) -> float:
-    """How far a second difference of the table may be from zero by rounding alone."""
-    return 8 * float(np.finfo(np.float64).eps) * float(np.max(np.abs(table), initial=0.0))
 
 
 def cell_levels(shape: Shape) -> NDArray[np.intp]:

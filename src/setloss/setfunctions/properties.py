@@ -1,27 +1,24 @@
 """Is it submodular? Verdicts on set functions, with a witness in words when the answer is no.
 
-Every law is a family of inequalities ``lhs(A, i, j) <= 0``; the verdict reports the largest left-hand side
-(`excess`, at most zero if the law holds with room) and holds when that is within the tolerance: `rtol` times what
-the law compares, the largest |l(A)| or, for the laws of gains and curvature, the largest |l(A + i) - l(A)|, but never
-less than the rounding error of the values (``rtol=0`` is exact). Where a table is too large the verdict rests on
-what is proved for the closed form, or on a violation found among the smallest or the largest counts; if neither
-decides, it raises `TableTooLargeError`.
+Every law is a family of inequalities ``lhs(A, i, j) <= 0``, each judged by its own magnitudes (`tolerance`). The
+verdict reports one of them, its left-hand side (`excess`) and what that may be (`tolerance`): the one that fails by
+most, or, where the law holds, the one that is nearest to failing in absolute terms. Where a table is too large the
+verdict rests on what is proved for the closed form, or on a violation found among the smallest or the largest
+counts; if neither decides, it raises `TableTooLargeError`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 
 from setloss.setfunctions.counts import MAX_CELLS, TableTooLargeError
-from setloss.setfunctions.differences import axis_pairs, second_difference
-from setloss.setfunctions.set_function import RELATIVE_TOLERANCE, SetFunction, elements_of
+from setloss.setfunctions.set_function import SetFunction, elements_of
+from setloss.setfunctions.tolerance import RELATIVE_TOLERANCE, Inequalities, curvature, descent, negativity
 from setloss.typing import Array
-
-ROUNDING = 8 * float(np.finfo(np.float64).eps)
 
 CORNER = 64
 """Side of the blocks of smallest and largest counts that are searched when the whole table is too large."""
@@ -62,48 +59,40 @@ class Verdict:
         return f"{self.law}: no, by {self.excess:.3g}: {self.witness}"
 
 
-@dataclass(frozen=True)
-class _Worst:
-    """The largest left-hand side of one family of inequalities, its cell, and how to speak of it."""
+Explain = Callable[[SetFunction, tuple[int, ...]], Witness]
 
-    excess: float
-    cell: tuple[int, ...]
-    explain: Callable[[SetFunction, tuple[int, ...]], Witness]
+Family = tuple[Inequalities, Explain]
+"""Inequalities along the same axes, and how to speak of one that fails."""
 
 
 def is_submodular(function: SetFunction, rtol: float = RELATIVE_TOLERANCE) -> Verdict:
     """l(A + i) - l(A) >= l(A + j + i) - l(A + j): gains shrink (Definition 3)."""
-    return _verdict("submodular", function, rtol, lambda table: _curvature(table, 1.0), _largest_gain)
+    return _judge("submodular", function, rtol, partial(_bends, signs=(1.0,)))
 
 
 def is_supermodular(function: SetFunction, rtol: float = RELATIVE_TOLERANCE) -> Verdict:
     """l(A + i) - l(A) <= l(A + j + i) - l(A + j): gains grow."""
-    return _verdict("supermodular", function, rtol, lambda table: _curvature(table, -1.0), _largest_gain)
+    return _judge("supermodular", function, rtol, partial(_bends, signs=(-1.0,)))
 
 
 def is_modular(function: SetFunction, rtol: float = RELATIVE_TOLERANCE) -> Verdict:
     """Both submodular and supermodular: l(A) is a sum over A."""
-
-    def blocks(table: Array) -> Iterator[_Worst]:
-        yield from _curvature(table, 1.0)
-        yield from _curvature(table, -1.0)
-
-    return _verdict("modular", function, rtol, blocks, _largest_gain)
+    return _judge("modular", function, rtol, partial(_bends, signs=(1.0, -1.0)))
 
 
 def is_symmetric(function: SetFunction, rtol: float = RELATIVE_TOLERANCE) -> Verdict:
     """l(A + i) = l(A + j): only the number of elements counts (Definition 4)."""
-    return _verdict("symmetric", function, rtol, _asymmetry)
+    return _judge("symmetric", function, rtol, _asymmetries)
 
 
 def is_increasing(function: SetFunction, rtol: float = RELATIVE_TOLERANCE) -> Verdict:
     """l(A) <= l(A + i): more mistakes never cost less (Definition 5)."""
-    return _verdict("increasing", function, rtol, _descent, _largest_gain)
+    return _judge("increasing", function, rtol, _descents)
 
 
 def is_nonnegative(function: SetFunction, rtol: float = RELATIVE_TOLERANCE) -> Verdict:
     """l(A) >= 0 (Definition 2)."""
-    return _verdict("non-negative", function, rtol, _negativity)
+    return _judge("non-negative", function, rtol, _negatives)
 
 
 LAWS: dict[str, Callable[..., Verdict]] = {
@@ -121,41 +110,56 @@ def verdicts(function: SetFunction, rtol: float = RELATIVE_TOLERANCE) -> dict[st
     return {law: judge(function, rtol) for law, judge in LAWS.items()}
 
 
-def _verdict(
-    law: str,
-    function: SetFunction,
-    rtol: float,
-    blocks: Callable[[Array], Iterator[_Worst]],
-    unit: Callable[[Array], float] | None = None,
-) -> Verdict:
+def _judge(law: str, function: SetFunction, rtol: float, families: Callable[[Array], Iterator[Family]]) -> Verdict:
+    """The verdict from a proof, from the whole table, or from the two corners of a table that is too large."""
     if not np.isfinite(rtol) or rtol < 0:
         raise ValueError(f"rtol must be a non-negative number; got {rtol}")
     if function.counts.laws.get(law):
         return Verdict(law, True, 0.0, 0.0, None, proved=True)
-    whole = function.counts.cells <= MAX_CELLS
-    worst, tolerance = None, 0.0
-    for base, table in [(None, function.table)] if whole else _corners(function):
-        worst = max(blocks(table), key=lambda block: block.excess, default=None)
-        tolerance = max(rtol * (unit or _largest_value)(table), ROUNDING * _largest_value(table)) if rtol else 0.0
-        if worst is not None and worst.excess > tolerance:
-            cell = tuple(a + b for a, b in zip(worst.cell, base or [0] * table.ndim, strict=True))
-            return Verdict(law, False, worst.excess, tolerance, worst.explain(function, cell))
-    if not whole:
-        raise TableTooLargeError(
-            f"whether this set function over {function.p} elements is {law} cannot be read off a closed form "
-            f"and its table of {function.counts.cells:.3g} cells is too large. Check a smaller set of the "
-            "same kind."
-        )
-    return Verdict(law, True, worst.excess if worst else 0.0, tolerance, None)
+    if function.counts.cells <= MAX_CELLS:
+        return _judge_block(law, function, rtol, families(function.table), (0,) * len(function.sizes))
+    for base, table in _corners(function):
+        verdict = _judge_block(law, function, rtol, families(table), base)
+        if not verdict:
+            return verdict
+    raise TableTooLargeError(
+        f"whether this set function over {function.p} elements is {law} cannot be read off a closed form "
+        f"and its table of {function.counts.cells:.3g} cells is too large. Check a smaller set of the "
+        "same kind."
+    )
 
 
-def _largest_value(table: Array) -> float:
-    return float(np.max(np.abs(table), initial=0.0))
+def _judge_block(
+    law: str, function: SetFunction, rtol: float, families: Iterator[Family], base: tuple[int, ...]
+) -> Verdict:
+    """The verdict on some inequalities; `base` is the cell of `function` that their table starts with."""
+    closest = Verdict(law, True, -np.inf, 0.0, None)
+    failed: tuple[Verdict, Explain, tuple[int, ...]] | None = None
+    for inequalities, explain in families:
+        excess, tolerance, cell = _worst(inequalities, rtol)
+        if excess <= tolerance:
+            closest = max(closest, Verdict(law, True, excess, tolerance, None), key=lambda verdict: verdict.excess)
+        elif failed is None or excess > failed[0].excess:
+            where = tuple(a + b for a, b in zip(cell, base, strict=True))
+            failed = Verdict(law, False, excess, tolerance, None), explain, where
+    if failed is not None:
+        verdict, explain, where = failed
+        return replace(verdict, witness=explain(function, where))
+    return closest if closest.excess > -np.inf else replace(closest, excess=0.0)
 
 
-def _largest_gain(table: Array) -> float:
-    gains = (np.abs(np.diff(table, axis=b)) for b in range(table.ndim))
-    return max(float(np.max(gain, initial=0.0)) for gain in gains)
+def _worst(inequalities: Inequalities, rtol: float) -> tuple[float, float, tuple[int, ...]]:
+    """The largest excess among the inequalities that are broken, or among all if none is; what it may be; where."""
+    excess = inequalities.excess
+    cells = np.nonzero(excess > 0)
+    broken = excess[cells] > inequalities.tolerances(cells, rtol)
+    if broken.any():
+        cells = tuple(index[broken] for index in cells)
+        at = tuple(int(index[np.argmax(excess[cells])]) for index in cells)
+    else:
+        at = tuple(int(a) for a in np.unravel_index(int(np.argmax(excess)), excess.shape))
+    tolerance = inequalities.tolerances(tuple(np.array([a]) for a in at), rtol)
+    return float(excess[at]) + 0.0, float(tolerance[0]), at
 
 
 def _corners(function: SetFunction) -> Iterator[tuple[tuple[int, ...], Array]]:
@@ -170,39 +174,32 @@ def _corners(function: SetFunction) -> Iterator[tuple[tuple[int, ...], Array]]:
         yield base, function.counts.block(shape, base)
 
 
-def _largest(block: Array) -> tuple[float, tuple[int, ...]]:
-    where = np.unravel_index(int(np.argmax(block)), block.shape)
-    return float(block[where]) + 0.0, tuple(int(a) for a in where)
+def _bends(table: Array, signs: tuple[float, ...]) -> Iterator[Family]:
+    for sign in signs:
+        for inequalities in curvature(table, sign):
+            b, c = inequalities.axes
+            yield inequalities, partial(_curvature_witness, b=b, c=c)
 
 
-def _curvature(table: Array, sign: float) -> Iterator[_Worst]:
-    for b, c in axis_pairs(table.shape):
-        excess, cell = _largest(sign * second_difference(table, b, c))
-        yield _Worst(excess, cell, partial(_curvature_witness, b=b, c=c))
+def _asymmetries(table: Array) -> Iterator[Family]:
+    for b in range(table.ndim):
+        for c in range(b + 1, table.ndim):
+            if min(table.shape[b], table.shape[c]) >= 2:
+                plus_b = _drop(_drop(table, b, first=True), c, first=False)
+                plus_c = _drop(_drop(table, c, first=True), b, first=False)
+                # Measured by the values that are compared, the larger of each pair.
+                larger = np.maximum(np.abs(plus_b), np.abs(plus_c))
+                yield Inequalities(larger, np.abs(plus_b - plus_c), ()), partial(_asymmetry_witness, b=b, c=c)
 
 
-def _asymmetry(table: Array) -> Iterator[_Worst]:
-    k = table.ndim
-    for b in range(k):
-        for c in range(b + 1, k):
-            if min(table.shape[b], table.shape[c]) < 2:
-                continue
-            plus_b = _drop(_drop(table, b, first=True), c, first=False)
-            plus_c = _drop(_drop(table, c, first=True), b, first=False)
-            excess, cell = _largest(np.abs(plus_b - plus_c))
-            yield _Worst(excess, cell, partial(_asymmetry_witness, b=b, c=c))
+def _descents(table: Array) -> Iterator[Family]:
+    for inequalities in descent(table):
+        yield inequalities, partial(_descent_witness, b=inequalities.axes[0])
 
 
-def _descent(table: Array) -> Iterator[_Worst]:
-    for b, length in enumerate(table.shape):
-        if length >= 2:
-            excess, cell = _largest(-np.diff(table, axis=b))
-            yield _Worst(excess, cell, partial(_descent_witness, b=b))
-
-
-def _negativity(table: Array) -> Iterator[_Worst]:
-    excess, cell = _largest(-table)
-    yield _Worst(excess, cell, _negativity_witness)
+def _negatives(table: Array) -> Iterator[Family]:
+    for inequalities in negativity(table):
+        yield inequalities, _negativity_witness
 
 
 def _drop(table: Array, axis: int, *, first: bool) -> Array:

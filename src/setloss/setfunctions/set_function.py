@@ -19,13 +19,11 @@ from numpy.typing import ArrayLike, NDArray
 from setloss.arguments import is_whole_number
 from setloss.setfunctions.counts import MAX_CELLS, CountFunction, Oracle, Refined, Table, added, scaled
 from setloss.setfunctions.knots import checked_knots, curve_through
+from setloss.setfunctions.tolerance import RELATIVE_TOLERANCE
 from setloss.typing import Array, Shape
 
 MAX_CALLABLE_ELEMENTS = 16
 """Largest p for which a callable is evaluated on all 2^p subsets."""
-
-RELATIVE_TOLERANCE = 1e-9
-"""Numbers are compared up to this fraction of the largest |l(A)|; verdicts and equality use it by default."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,8 +138,8 @@ class SetFunction:
         return self.counts.table()
 
     @cached_property
-    def scale(self) -> float:
-        """Max |l(A)|, what tolerances are relative to."""
+    def largest_value(self) -> float:
+        """Max |l(A)|."""
         return float(np.max(np.abs(self.table), initial=0.0))
 
     def __call__(self, mask: ArrayLike) -> Any:
@@ -238,11 +236,11 @@ class SetFunction:
         return self + -other
 
     def allclose(self, other: SetFunction, rtol: float = RELATIVE_TOLERANCE) -> bool:
-        """Whether the two functions agree on every set, up to `rtol` times the larger of their scales."""
+        """Whether the two functions agree on every set, up to `rtol` times the largest value of either."""
         if self.p != other.p:
             return False
         left, right = self.aligned(other)
-        tolerance = rtol * max(left.scale, right.scale)
+        tolerance = rtol * max(left.largest_value, right.largest_value)
         return bool(np.all(np.abs(left.table - right.table) <= tolerance))
 
     def __eq__(self, other: object) -> bool:

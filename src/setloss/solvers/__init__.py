@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from setloss.solvers.auto import fixed_method, solve_in_turn
 from setloss.solvers.checkpoint import CheckpointError, CheckpointWarning
 from setloss.solvers.cutting_plane import CuttingPlane
 from setloss.solvers.frank_wolfe import FrankWolfe
 from setloss.solvers.loop import Limits, Method, run
 from setloss.solvers.n_slack import NSlack
+from setloss.solvers.newton import Newton
 from setloss.solvers.problem import Design, Problem
 from setloss.solvers.solution import Record, Solution, Status
 from setloss.solvers.subgradient import Subgradient
@@ -26,6 +28,7 @@ __all__ = [
     "FrankWolfe",
     "Limits",
     "NSlack",
+    "Newton",
     "Problem",
     "Record",
     "Solution",
@@ -36,16 +39,13 @@ __all__ = [
     "solve",
 ]
 
-SOLVER_NAMES = ("auto", "frank_wolfe", "cutting_plane", "n_slack", "subgradient")
+SOLVER_NAMES = ("auto", "frank_wolfe", "newton", "cutting_plane", "n_slack", "subgradient")
 
-VISITS_BAGS = ("auto", "frank_wolfe", "subgradient")
-
-FEW_PARAMETERS = 200
-"""Up to this many parameters cutting planes converge in a few iterations, whatever the number of bags."""
+VISITS_BAGS = ("auto", "frank_wolfe", "newton", "subgradient")
 
 
 def method_named(name: str, problem: Problem, random_state: int = 0) -> Method[Problem]:
-    """The method of that name; "auto" picks by the number of parameters.
+    """The method of that name; "auto" is the one that a run would stay with from beginning to end.
 
     Methods whose kernels visit single bags need a compiled surrogate; for others, such as one that a user wrote,
     cutting planes stand in for them.
@@ -53,12 +53,12 @@ def method_named(name: str, problem: Problem, random_state: int = 0) -> Method[P
     if name in VISITS_BAGS and not problem.surrogate.compiled:
         name = "cutting_plane"
     if name == "auto":
-        few = problem.shape[0] * problem.shape[1] <= FEW_PARAMETERS
-        name = "cutting_plane" if few else "frank_wolfe"
+        return fixed_method(problem, random_state)
     methods: dict[str, Method[Problem]] = {
         "frank_wolfe": FrankWolfe(random_state=random_state),
         "cutting_plane": CuttingPlane(),
         "n_slack": NSlack(),
+        "newton": Newton(),
         "subgradient": Subgradient(random_state),
     }
     if name not in methods:
@@ -73,9 +73,15 @@ def solve(
     warm: Solution | None = None,
     random_state: int = 0,
 ) -> Solution:
-    """Minimise P(W) to the relative gap asked for, or to a limit; see `Limits`."""
+    """Minimise P(W) to the relative gap asked for, or to a limit; see `Limits`.
+
+    "auto" begins with Frank-Wolfe and may go on with Newton's method; with a checkpoint it stays with one of them.
+    """
+    limits = limits or Limits()
     method = method_named(solver, problem, random_state) if isinstance(solver, str) else solver
-    return run(problem, method, limits or Limits(), warm)
+    if solver == "auto" and limits.checkpoint is None and not isinstance(method, CuttingPlane):
+        return solve_in_turn(problem, limits, warm, random_state)
+    return run(problem, method, limits, warm)
 
 
 def regularization_path(

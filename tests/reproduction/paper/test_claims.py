@@ -91,7 +91,8 @@ def test_approximate_inference(cell, verdict):
     numbers = toy(cell, cell) | tracks(curve1=cell)
     found = judged(numbers, "approximate inference fails")
     assert str(found.verdict) == verdict
-    assert {point.where for point in found.points} == {"homogeneous toy", "mixed toy", "faces"}
+    places = {point.where for point in found.points}
+    assert places == {"the homogeneous toy problem", "the mixed toy problem", "faces"}
 
 
 def gaps(**methods):
@@ -140,7 +141,10 @@ def test_a_method_that_was_not_run_is_not_compared():
 
 def test_evidence_has_the_figures():
     found = judged(toy(BEST, WORST), "least Dice loss")
-    assert found.evidence == "4 of 8 comparisons are for it: homogeneous toy (4 of 4), mixed toy (0 of 4)"
+    assert (
+        found.evidence
+        == "4 of 8 comparisons speak for it: 4 of 4 on the homogeneous toy problem, 0 of 4 on the mixed toy problem"
+    )
     assert re.fullmatch(
         r"Dice loss: B_D better than 0-1 \(hinge\), -0\.(09|10)\d\d ± 0\.00\d\d", found.points[0].words
     )
@@ -177,7 +181,7 @@ def test_points_are_weighed():
     assert [weigh(points) for points in ([], [yes], [yes, no], [no])] == [
         ClaimVerdict.OPEN, ClaimVerdict.HOLDS, ClaimVerdict.IN_PART, ClaimVerdict.FAILS,
     ]  # fmt: skip
-    assert sentence([yes, no]) == "1 of 2 comparisons are for it: here (1 of 1), there (0 of 1)"
+    assert sentence([yes, no]) == "1 of 2 comparisons speak for it: 1 of 1 on here, 0 of 1 on there"
 
 
 # ---------------------------------------------------------------- theory

@@ -8,10 +8,10 @@ import pytest
 
 from setloss.reproduction.document import Document, Figure, ResultTable
 from setloss.reproduction.estimate import Estimate
+from setloss.reproduction.page_tables import differences, main, with_tables
 from setloss.reproduction.paper import files
 from setloss.reproduction.paper.artefact import Settings
 from setloss.reproduction.paper.drawing import panels
-from setloss.reproduction.paper.readme import main, with_tables
 from setloss.reproduction.paper.report import write_report
 
 VOID = {"meta", "img", "br", "link", "input", "hr"}
@@ -67,7 +67,7 @@ def test_an_artefact_leaves_json_markdown_and_png(written):
     assert {path.name for path in written.iterdir()} == {"table1.json", "table1.md", "table1_part.png"}
     assert (written / "table1_part.png").read_bytes().startswith(b"\x89PNG")
     entry = json.loads((written / "table1.json").read_text())
-    assert entry["settings"] == {"seed": 7, "full": False}
+    assert entry["settings"] | {"size": ""} == {"seed": 7, "full": False, "quick": False, "size": ""}
     assert entry["seconds"] == 1.5
     assert entry["versions"]["setloss"]
 
@@ -115,7 +115,7 @@ def test_the_report_is_semantic_and_links_reach_their_sections(written):
 
 def test_numbers_and_settings_are_on_the_page(written):
     text = write_report(written)[0].read_text()
-    for words in ("0.250 ± 0.010", 'class="best"', "0.1235", "Seed 7", "setloss reproduce table1", "B<sub>D</sub>"):
+    for words in ("0.250 ± 0.010", 'class="best"', "0.1235", "seed 7", "setloss reproduce table1", "B<sub>D</sub>"):
         assert words in text
 
 
@@ -139,8 +139,8 @@ def test_an_empty_folder_has_a_report_too(tmp_path):
 
 
 @pytest.mark.parametrize(("name", "number"), [("table1", "0.1121 ± 0.0040"), ("table2", "0.194 ± 0.006")])
-def test_the_readme_has_the_two_tables_that_matter_most(name, number):
-    text = (Path(__file__).parents[3] / "README.md").read_text(encoding="utf-8")
+def test_the_page_has_the_two_tables_that_matter_most(name, number):
+    text = (Path(__file__).parents[3] / "docs" / "reproducing.md").read_text(encoding="utf-8")
     table = text.split(f"<!-- {name} -->")[1].split(f"<!-- end of {name} -->")[0]
     assert number in table
     assert f"setloss reproduce {name}" in text or "setloss reproduce all" in text
@@ -182,3 +182,25 @@ def test_what_is_missing_is_said_and_the_page_is_left_alone(page, words, tmp_pat
 def test_usage(capsys):
     assert main([]) == 2
     assert "RESULTS PAGE" in capsys.readouterr().err
+
+
+def test_the_readme_has_the_table_that_is_kept_with_the_pages():
+    root = Path(__file__).parents[3]
+    text = (root / "README.md").read_text(encoding="utf-8")
+    assert "<!-- results: front -->" in text
+    assert with_tables(text, {}, root / "docs" / "results") == text, "run make readme"
+
+
+def test_numbers_of_a_page_are_compared_within_their_errors(written, tmp_path, capsys):
+    entries = files.read(written)
+    page = with_tables(MARKED, entries)
+    assert list(differences(page, entries)) == []
+    assert list(differences(page.replace("0.250 ± 0.010", "0.270 ± 0.010"), entries)) == []
+    (words,) = differences(page.replace("0.250 ± 0.010", "0.350 ± 0.010"), entries)
+    assert "0.35 ± 0.01 on the page, 0.25 ± 0.01 in the results" in words
+    path = tmp_path / "PAGE.md"
+    path.write_text(page.replace("0.250 ± 0.010", "0.350 ± 0.010"))
+    before = path.read_text()
+    assert main([str(written), str(path), "--check"]) == 1
+    assert "on the page" in capsys.readouterr().err
+    assert path.read_text() == before

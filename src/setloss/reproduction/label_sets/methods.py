@@ -3,7 +3,8 @@
 ``loss:operator`` is ours, with ``@1`` for scale 1 where the operator has a scale (2, as printed, without it); the
 Lovász hinge of Jaccard is its B_D, printed and monotone, since Jaccard is submodular and increasing. A name may end
 in ``+threshold`` (a validated global threshold), ``+top-k`` or ``+plug-in``; with ``/`` between operators
-cross-validation chooses among them: ``dice:slack/bd@1``.
+cross-validation chooses among them: ``dice:slack/bd@1``. Base models with the rules of `SetDecisionCV` are in
+`setloss.reproduction.label_sets.decided`.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from typing import Any
 
 from setloss.losses import NAMED_LOSSES
 from setloss.operators.names import OPERATOR_NAMES
-from setloss.reproduction.label_sets.rules import DecisionRule, PlugIn, Sign, Threshold, TopK
+from setloss.reproduction.label_sets import decided
+from setloss.reproduction.label_sets.rules import DecisionRule, PlugIn, Sign, ThresholdRule, TopKRule
 from setloss.reproduction.selection import GRID, ChosenLabelSets
 from setloss.reproduction.style import STYLES, Style
 
@@ -23,17 +25,20 @@ COMPETITORS = {
     "chain": Style("classifier chain", "#555555", "*"),
 }
 RULES: dict[str, tuple[str, DecisionRule]] = {
-    "threshold": ("threshold", Threshold()),
-    "top-k": ("top k", TopK()),
+    "threshold": ("threshold", ThresholdRule()),
+    "top-k": ("top k", TopKRule()),
     "plug-in": ("plug-in", PlugIn()),
 }
-METHODS = (
+OPERATORS = (
     "dice:bd", "dice:bd@1", "dice:bd-monotone", "dice:bd-monotone@1", "dice:slack", "dice:slack@1", "dice:margin",
     "dice:margin@1", "jaccard:lovasz", "jaccard:slack", "jaccard:slack@1", "jaccard:margin", "jaccard:margin@1",
     "dice:slack@1+threshold", "hinge", "svm", "svm+threshold", "logistic", "logistic+threshold", "logistic+plug-in",
     "logistic+top-k", "chain",
 )  # fmt: skip
-"""What a run without `methods` compares."""
+"""Linear models with C chosen for each of them: all operators, and what people use instead."""
+
+METHODS = (*decided.NAMES, "dice:slack@1")
+"""What a run without `methods` compares: every base model with every rule, and the best operator."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +55,9 @@ class SelectionSettings:
 
 
 def is_ours(name: str) -> bool:
-    """Whether the scores are trained for a set-level loss, or by the hinge as its limit case."""
+    """Whether the scores are trained for a set-level loss (or by the hinge, its limit case), or decided by counts."""
+    if decided.is_decided(name):
+        return name.partition("+")[2] in ("", *decided.OURS)
     return _parts(name)[0] not in COMPETITORS
 
 
@@ -65,6 +72,8 @@ def make_method(name: str, choice: SelectionSettings) -> ChosenLabelSets:
 
 def style_of(name: str) -> Style:
     """How a method is drawn and called: ours in the colour of the operator, the first one of several."""
+    if decided.is_decided(name):
+        return decided.style_of_decided(name)
     scorer, rule = _parts(name)
     ending = f" + {RULES[rule][0]}" if rule else ""
     if scorer in COMPETITORS:
@@ -101,8 +110,8 @@ def _named(scorer: str) -> list[tuple[str, str, int]]:
         known = operator in OPERATOR_NAMES and scale in ("", "1", "2") and loss in NAMED_LOSSES
         if not known or not (colon or operator == "hinge") or (scale and not _has_scale(operator)):
             raise ValueError(
-                f"there is no method {scorer!r}; they are {', '.join(METHODS)}, or LOSS:OPERATOR[@1] with the "
-                f"operators {', '.join(OPERATOR_NAMES)}"
+                f"there is no method {scorer!r}; they are {', '.join((*METHODS, *OPERATORS))}, or "
+                f"LOSS:OPERATOR[@1] with the operators {', '.join(OPERATOR_NAMES)}"
             )
         found.append((loss, operator, int(scale or 2)))
     return found

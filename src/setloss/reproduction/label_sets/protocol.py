@@ -17,6 +17,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from setloss.datasets import DatasetError
 from setloss.reproduction.estimate import Estimate
 from setloss.reproduction.label_sets.data import DataSet, Split
+from setloss.reproduction.label_sets.decided import decided_sets, group_of, is_decided
 from setloss.reproduction.label_sets.methods import METHODS, SelectionSettings, make_method
 from setloss.reproduction.metrics import METRICS, Judgement, judge
 from setloss.typing import Array
@@ -37,20 +38,25 @@ class BenchmarkPlan:
 
     def __post_init__(self) -> None:
         for name in self.methods:
-            make_method(name, self.choice)
+            if not is_decided(name):
+                make_method(name, self.choice)
         if len(set(self.methods)) < len(self.methods):
             raise ValueError("a method is named twice; name each of them once")
 
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """One method on one split: how it was judged, what it chose, and how long choosing and training took."""
+    """One method on one split: how it was judged, what it chose, and how long choosing and training took.
+
+    `expected` is the mean loss of the criterion that a model of the labels expected of its own predictions.
+    """
 
     method: str
     split: int
     judgement: Judgement
     seconds: float
     chosen: dict[str, Any]
+    expected: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +97,8 @@ class DataSetOutcome:
             runs = self.of(name)
             methods[name] = {metric: self.estimate(name, metric).as_dict() for metric in (*METRICS, "seconds")}
             methods[name]["splits"] = [
-                run.judgement.means | {"seconds": run.seconds, "chosen": run.chosen} for run in runs
+                {**run.judgement.means, "seconds": run.seconds, "chosen": run.chosen, "expected_loss": run.expected}
+                for run in runs
             ]
         return {"shape": self.shape, "methods": methods}
 
@@ -105,7 +112,10 @@ def run_data_set(
         raise DatasetError(
             f"{data.name} has {len(splits[0][0])} training examples; {plan.choice.folds} inner folds need more"
         )
-    tasks = [(k, method) for k in range(len(splits)) for method in plan.methods]
+    groups: dict[str, list[str]] = {}
+    for method in plan.methods:
+        groups.setdefault(group_of(method), []).append(method)
+    tasks = [(k, tuple(group)) for k in range(len(splits)) for group in groups.values()]
     runs = []
     for run in _each(data, splits, tasks, plan):
         runs.append(run)
@@ -123,15 +133,39 @@ def run_data_set(
     )
 
 
-def _each(data: DataSet, splits: list[Split], tasks: Sequence[tuple[int, str]], plan: BenchmarkPlan) -> Iterator[Run]:
+def _each(
+    data: DataSet, splits: list[Split], tasks: Sequence[tuple[int, tuple[str, ...]]], plan: BenchmarkPlan
+) -> Iterator[Run]:
     if plan.jobs == 1:
-        for k, method in tasks:
-            yield run_method(data, splits[k], k, method, plan.choice)
+        for k, group in tasks:
+            yield from run_group(data, splits[k], k, group, plan.choice)
         return
     from joblib import Parallel, delayed
 
     parallel = Parallel(n_jobs=plan.jobs, return_as="generator_unordered")
-    yield from parallel(delayed(run_method)(data, splits[k], k, method, plan.choice) for k, method in tasks)
+    for runs in parallel(delayed(run_group)(data, splits[k], k, group, plan.choice) for k, group in tasks):
+        yield from runs
+
+
+def run_group(
+    data: DataSet, split: Split, number: int, group: tuple[str, ...], choice: SelectionSettings
+) -> list[Run]:
+    """Methods that share a fit, or one that does not; the seconds of a shared fit count for each of them."""
+    if not is_decided(group[0]):
+        return [run_method(data, split, number, method, choice) for method in group]
+    from threadpoolctl import threadpool_limits
+
+    train, test = split
+    began = time.perf_counter()
+    with threadpool_limits(1):
+        scaled = make_pipeline(*scaling(data.X)).fit(data.X[train])
+        X, tested = scaled.transform(data.X[train]), scaled.transform(data.X[test])
+        found = decided_sets(group, X, data.Y[train], tested, choice.criterion, choice.folds, choice.seed)
+    seconds = time.perf_counter() - began
+    return [
+        Run(name, number, judge(data.Y[test], one.sets), seconds, one.chosen, one.expected)
+        for name, one in found.items()
+    ]
 
 
 def run_method(data: DataSet, split: Split, number: int, method: str, choice: SelectionSettings) -> Run:

@@ -7,8 +7,11 @@ from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from setloss.reproduction.document import Cell, Document, Figure, ResultTable
 from setloss.reproduction.estimate import Estimate
+from setloss.reproduction.label_sets.decided import BASES, OURS, group_of, is_decided
 from setloss.reproduction.label_sets.methods import is_ours, style_of
 from setloss.reproduction.label_sets.protocol import BenchmarkPlan, DataSetOutcome
 from setloss.reproduction.metrics import LOWER_IS_BETTER, METRICS
@@ -26,6 +29,9 @@ def report(outcomes: Sequence[DataSetOutcome], plan: BenchmarkPlan) -> Document:
     order = by_rank(outcomes, plan.methods, MAIN)
     tables = [metric_table(outcomes, order, metric, plan) for metric in METRICS]
     tables.append(difference_table(outcomes, order))
+    tables += (
+        [rule_table(outcomes, plan.methods), calibration_table(outcomes, plan)] if _decided(plan.methods) else []
+    )
     tables.append(metric_table(outcomes, order, "seconds", plan))
     figure = Figure(
         NAME,
@@ -78,6 +84,47 @@ def difference_table(outcomes: Sequence[DataSetOutcome], methods: Sequence[str])
         tuple(rows),
         "Standard errors are of the paired differences.",
     )
+
+
+def rule_table(outcomes: Sequence[DataSetOutcome], methods: Sequence[str]) -> ResultTable:
+    """For every base model, counts minus each other rule on the same scores, and the best of the others by mean."""
+    rows: list[tuple[Cell, ...]] = []
+    for base in BASES:
+        others = [name for name in methods if group_of(name) == base and not is_ours(name)]
+        for ours in (f"{base}+{rule}" for rule in OURS if f"{base}+{rule}" in methods):
+            for other in others:
+                found = [outcome.difference(ours, other, MAIN) for outcome in outcomes]
+                mean = sum(difference.mean for difference in found) / len(found)
+                rows.append((f"{style_of(ours).label} - {style_of(other).label}", *found, f"{mean:+.3f}"))
+    return ResultTable(
+        "example F1, differences between rules on the same scores",
+        ("difference", *(outcome.name for outcome in outcomes), "mean"),
+        tuple(rows),
+        "Positive: counts (or the rule that held-out losses chose) is better. Standard errors of paired differences.",
+    )
+
+
+def calibration_table(outcomes: Sequence[DataSetOutcome], plan: BenchmarkPlan) -> ResultTable:
+    """The loss that each model expected of its own decisions beside the one observed."""
+    metric = f"example_{plan.choice.criterion}"
+    rows: list[tuple[Cell, ...]] = []
+    for method in _decided(plan.methods):
+        if is_ours(method):
+            pairs = []
+            for outcome in outcomes:
+                expected = np.mean([run.expected for run in outcome.of(method)])
+                pairs.append(f"{expected:.3f} / {1 - outcome.estimate(method, metric).mean:.3f}")
+            rows.append((style_of(method).label, *pairs))
+    return ResultTable(
+        "expected loss / observed loss",
+        ("method", *(outcome.name for outcome in outcomes)),
+        tuple(rows),
+        "Means over test examples of what the count model expects of its own predictions, and of what came true.",
+    )
+
+
+def _decided(methods: Sequence[str]) -> list[str]:
+    return [method for method in methods if is_decided(method)]
 
 
 def _split_words(plan: BenchmarkPlan) -> str:

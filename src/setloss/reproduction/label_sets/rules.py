@@ -11,8 +11,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from setloss.decisions import decide
 from setloss.reproduction.criteria import of_top_labels
-from setloss.reproduction.label_sets.plug_in import best_expected_sets
 from setloss.typing import Array
 
 Sets = NDArray[np.bool_]
@@ -42,12 +42,12 @@ class Sign:
 
 
 @dataclass(frozen=True)
-class Threshold:
+class ThresholdRule:
     """Labels of score above one threshold for all labels and examples, the best one there is; near 0 among equals."""
 
     value: float = 0.0
 
-    def learned(self, scores: Array, truth: Sets, criterion: str) -> Threshold:
+    def learned(self, scores: Array, truth: Sets, criterion: str) -> ThresholdRule:
         order, values = of_top_labels(criterion, truth, scores)
         # Lowering the threshold adds the labels one by one, by falling score; each changes the score of its example.
         falling = np.take_along_axis(scores, order, axis=1).ravel()
@@ -59,20 +59,20 @@ class Threshold:
         possible = np.flatnonzero(edges[:-1] > edges[1:])
         cuts = (edges[:-1] + edges[1:])[possible] / 2
         best = totals[possible] >= totals[possible].max() - 1e-9 * len(scores)
-        return Threshold(float(min(cuts[best], key=abs)))
+        return ThresholdRule(float(min(cuts[best], key=abs)))
 
     def predict(self, scores: Array) -> Sets:
         return np.asarray(scores > self.value)
 
 
 @dataclass(frozen=True)
-class TopK:
+class TopKRule:
     """The same number of labels for every example: those of largest score."""
 
     k: int = 1
 
-    def learned(self, scores: Array, truth: Sets, criterion: str) -> TopK:
-        return TopK(int(np.argmax(of_top_labels(criterion, truth, scores)[1].mean(axis=0))))
+    def learned(self, scores: Array, truth: Sets, criterion: str) -> TopKRule:
+        return TopKRule(int(np.argmax(of_top_labels(criterion, truth, scores)[1].mean(axis=0))))
 
     def predict(self, scores: Array) -> Sets:
         order = np.argsort(-scores, axis=1, kind="stable")
@@ -91,6 +91,4 @@ class PlugIn:
         return PlugIn(criterion)
 
     def predict(self, scores: Array) -> Sets:
-        from scipy.special import expit
-
-        return best_expected_sets(expit(scores), self.criterion)
+        return decide(scores, self.criterion).sets

@@ -76,14 +76,16 @@ Cells = Iterable[tuple[str, str, Mapping[str, list[float]]]]
 def _toy(numbers: Numbers, measures: tuple[str, ...] = ("dice",)) -> Cells:
     for variant, losses in numbers.get("table1", {}).get("losses", {}).items():
         for measure in measures:
-            yield f"{variant} toy", MEASURES[measure], losses[measure]
+            kind, _, intercept = variant.partition(", ")
+            place = f"the {kind} toy problem{f' with {intercept}' if intercept else ''}"
+            yield place, MEASURES[measure], losses[measure]
 
 
 def _tracks(numbers: Numbers, curves: tuple[str, ...]) -> Cells:
     for data, losses in numbers.get("table2", {}).get("losses", {}).items():
         for curve in curves:
             if curve in losses:
-                yield data, f"loss {curve[-1]}", losses[curve]
+                yield f"{data} tracks" if data == "generated" else data, f"loss {curve[-1]}", losses[curve]
 
 
 def _label(method: str) -> str:

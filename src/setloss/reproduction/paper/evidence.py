@@ -93,8 +93,11 @@ def sentence(points: Sequence[ClaimTest]) -> str:
     """How many points are for the claim, in all and place by place."""
     if not points:
         return "The tables that decide it have not been made"
-    counts = [f"{where} ({_share(found)})" for where, found in by_place(points).items()]
-    return f"{_share(points)} comparisons are for it: {', '.join(counts)}"
+    places = by_place(points)
+    if len(places) == 1:
+        return f"{_share(points).capitalize()} speak for it, on {next(iter(places))}"
+    counts = [f"{sum(point.holds for point in found)} of {len(found)} on {where}" for where, found in places.items()]
+    return f"{_share(points).capitalize()} speak for it: {', '.join(counts)}"
 
 
 def by_place(points: Sequence[ClaimTest]) -> dict[str, list[ClaimTest]]:
@@ -106,4 +109,7 @@ def by_place(points: Sequence[ClaimTest]) -> dict[str, list[ClaimTest]]:
 
 
 def _share(points: Sequence[ClaimTest]) -> str:
-    return f"{sum(point.holds for point in points)} of {len(points)}"
+    yes = sum(point.holds for point in points)
+    if len(points) == 1:
+        return "the only comparison does" if yes else "the only comparison does not"
+    return f"{'all' if yes == len(points) else 'none of the' if yes == 0 else f'{yes} of'} {len(points)} comparisons"

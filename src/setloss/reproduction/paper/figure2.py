@@ -24,7 +24,7 @@ SHOWN_BAGS = 60
 
 def make(settings: Settings) -> Document:
     """The setting of each variant, and one draw from it."""
-    return picture(settings, toy.sizes_for(settings))
+    return picture(settings, toy.sizes_for(settings), toy.family_for(settings))
 
 
 def picture(settings: Settings, sizes: toy.Sizes, family: tuple[toy.Setting, ...] = toy.FAMILY) -> Document:

@@ -62,7 +62,9 @@ Traces = dict[str, dict[str, Trace]]
 def make(settings: Settings) -> Document:
     """Generated tracks (the paper's own where a user has them), and Spoken Arabic Digits where they are found."""
     problems = [*paper_like(settings), *(p for p in real(settings) if p.name == "arabic-digits-sex")]
-    return compare(settings, problems, protocol_for(settings), 1000 if settings.full else 300)
+    return compare(
+        settings, problems, protocol_for(settings), 1000 if settings.full else 40 if settings.quick else 300
+    )
 
 
 def compare(settings: Settings, problems: Sequence[TrackProblem], protocol: Protocol, max_iter: int) -> Document:

@@ -34,7 +34,7 @@ def write(document: Document, settings: Settings, seconds: float, folder: Path) 
         figures.append({"name": figure.name, "caption": figure.caption, "file": file})
     entry = document.as_dict() | {
         "figures": figures,
-        "settings": {"seed": settings.seed, "full": settings.full},
+        "settings": {"seed": settings.seed, "full": settings.full, "quick": settings.quick, "size": settings.size},
         "versions": {"python": platform.python_version()} | {name: version(name) for name in PACKAGES},
         "seconds": round(seconds, 2),
     }
@@ -45,15 +45,17 @@ def write(document: Document, settings: Settings, seconds: float, folder: Path) 
 
 def tables(entry: Entry) -> tuple[ResultTable, ...]:
     """The tables of an artefact, as its document had them."""
-    return tuple(
-        ResultTable(
-            table["title"],
-            tuple(table["columns"]),
-            tuple(tuple(_cell(cell) for cell in row) for row in table["rows"]),
-            table["note"],
-            frozenset((row, column) for row, column in table["best"]),
-        )
-        for table in entry["tables"]
+    return tuple(map(table_of, entry["tables"]))
+
+
+def table_of(table: Mapping[str, Any]) -> ResultTable:
+    """A table as `ResultTable.as_dict` wrote it."""
+    return ResultTable(
+        table["title"],
+        tuple(table["columns"]),
+        tuple(tuple(_cell(cell) for cell in row) for row in table["rows"]),
+        table["note"],
+        frozenset((row, column) for row, column in table["best"]),
     )
 
 

@@ -39,7 +39,7 @@ def in_order(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(name for name in ARTEFACTS if name in wanted or "all" in wanted)
 
 
-def shares_of_time(names: Iterable[str], *, full: bool) -> list[tuple[float, float]]:
+def shares_of_time(names: Iterable[str], *, full: bool = False) -> list[tuple[float, float]]:
     """For each artefact the share of the whole time that is over when it begins, and the share that it takes."""
     seconds = [SECONDS[name][full] for name in names]
     starts = [sum(seconds[:k]) for k in range(len(seconds))]

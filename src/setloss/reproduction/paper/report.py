@@ -64,7 +64,10 @@ for them is said where it is used, and a claim that fails here may hold on the o
 <h2>The paper’s claims</h2>
 <p>Methods are compared on the same repeats or folds; a difference counts if it is more than two standard errors. A
 claim to be best counts where every rival is beaten. A claim holds if all cases are for it, in part if some are.
-{_count(judged)}</p>
+{_count(judged)}{_trial(entries)}</p>
+<p>In the tables below a number in bold is the lowest mean of its column, whether or not the difference counts;
+“paper” is the number that the paper prints for the column to its left. Runs are shorter than the paper’s unless they
+say so; <code>setloss reproduce all --full</code> makes them as long.</p>
 {_claims(judged)}
 </section>
 {sections}
@@ -76,7 +79,7 @@ claim to be best counts where every rival is beaten. A claim holds if all cases 
 
 
 def _short(name: str) -> str:
-    """table1 -> ResultTable 1"""
+    """table1 -> Table 1"""
     return f"{name[:-1].capitalize()} {name[-1]}"
 
 
@@ -89,6 +92,11 @@ def _count(judged: Sequence[Finding]) -> str:
     return f"{len(judged)} claims: {told}."
 
 
+def _trial(entries: Mapping[str, Entry]) -> str:
+    quick = any(entry["settings"].get("quick") for entry in entries.values())
+    return " <strong>Some tables are of a trial run: do not read verdicts off them.</strong>" if quick else ""
+
+
 def _claims(judged: Sequence[Finding]) -> str:
     rows = "\n".join(
         f'<tr><th scope="row">{_words(found.claim)}<span class="where">{escape(found.where)}</span></th>'
@@ -96,7 +104,7 @@ def _claims(judged: Sequence[Finding]) -> str:
         f"<td>{_words(found.evidence)}.{_points(found)}</td><td>{_decided_by(found)}</td></tr>"
         for found in judged
     )
-    heads = "".join(f'<th scope="col">{name}</th>' for name in ("Claim", "ClaimVerdict", "Evidence", "Decided by"))
+    heads = "".join(f'<th scope="col">{name}</th>' for name in ("Claim", "Verdict", "Evidence", "Decided by"))
     return _scrolling(
         "Claims", f'<table class="claims"><thead><tr>{heads}</tr></thead>\n<tbody>\n{rows}\n</tbody></table>'
     )
@@ -129,8 +137,10 @@ def _section(entry: Entry, folder: Path) -> str:
     figures = "\n".join(_figure(figure, folder) for figure in entry["figures"])
     tables = "\n".join(_table(table) for table in tables_of(entry))
     full = entry["settings"]["full"]
-    command = f"setloss reproduce {entry['name']}{' --full' if full else ''}"
-    made = f"Seed {entry['settings']['seed']}, {'' if full else 'not '}in full, {entry['seconds']:.1f} s."
+    option = " --full" if full else " --quick" if entry["settings"].get("quick") else ""
+    command = f"setloss reproduce {entry['name']}{option}"
+    size = entry["settings"].get("size", "the paper's sizes" if full else "fewer folds and repeats than the paper's")
+    made = f"Made with {size}; seed {entry['settings']['seed']}, {entry['seconds']:.1f} s."
     return (
         f'<section id="{escape(entry["name"])}">\n<h2>{_words(entry["title"])}</h2>\n{figures}\n{tables}\n'
         f'<p class="made"><code>{escape(command)}</code>. {made}</p>\n</section>'

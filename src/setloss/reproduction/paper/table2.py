@@ -73,16 +73,19 @@ def _table(
     for row in rows:
         ours = [found[curve, row].estimate if (curve, row) in found else None for curve in CURVES]
         theirs = [printed("table2", row, curve) for curve in CURVES] if beside else []
-        cells.append((METHODS[row].label, *ours, *theirs))
-    names = tuple(f"loss {k}" for k in range(1, 5))
-    columns = ("trained with", *names, *(tuple(f"{name}, paper" for name in names) if beside else ()))
+        pairs = zip(ours, theirs, strict=True) if beside else ((one,) for one in ours)
+        cells.append((METHODS[row].label, *(cell for pair in pairs for cell in pair)))
+    names = [(f"loss {k}", "paper") if beside else (f"loss {k}",) for k in range(1, 5)]
+    columns = ("trained with", *(name for pair in names for name in pair))
     title = f"{problem.title}: test loss by training surrogate"
-    return ResultTable(title, columns, tuple(cells), _note(problem, found, protocol), _best(found, rows))
+    best = _best(found, rows, width=2 if beside else 1)
+    return ResultTable(title, columns, tuple(cells), _note(problem, found, protocol), best)
 
 
-def _best(found: TrackOutcomes, rows: Sequence[str]) -> frozenset[tuple[int, int]]:
+def _best(found: TrackOutcomes, rows: Sequence[str], width: int) -> frozenset[tuple[int, int]]:
+    """The least mean of every loss; `width` columns belong to one."""
     best = set()
-    for j, curve in enumerate(CURVES, 1):
+    for j, curve in zip(range(1, 1 + width * len(CURVES), width), CURVES, strict=True):
         means = {i: found[curve, row].estimate.mean for i, row in enumerate(rows) if (curve, row) in found}
         best |= {(i, j) for i, mean in means.items() if mean == min(means.values())}
     return frozenset(best)

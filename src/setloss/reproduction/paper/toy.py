@@ -64,12 +64,18 @@ class Sizes:
     budget: Budget = BUDGET
 
 
-QUICK, FULL = Sizes(), Sizes(repeats=100, search_repeats=20)
+TRIAL = Sizes(train=60, test=200, repeats=3, search_repeats=1, Cs=(1e-2, 1.0), budget=Budget(1e-2, 100, 10.0))
+USUAL, FULL = Sizes(), Sizes(repeats=100, search_repeats=20)
+
+
+def family_for(settings: Settings) -> tuple[Setting, ...]:
+    """The settings that are searched; a trial run tries a few of them."""
+    return FAMILY[::6] if settings.quick else FAMILY
 
 
 def sizes_for(settings: Settings) -> Sizes:
-    """The short version or the long one."""
-    return FULL if settings.full else QUICK
+    """The sizes that the settings ask for."""
+    return FULL if settings.full else TRIAL if settings.quick else USUAL
 
 
 @dataclass(frozen=True)
@@ -92,7 +98,7 @@ def draw(setting: Setting, homogeneous: bool, bags: int, *stream: int) -> Frames
     return Frames(toy.X, toy.y == 1, toy.groups)
 
 
-def train(method: str, frames: Frames, sizes: Sizes = QUICK) -> LinearRule:
+def train(method: str, frames: Frames, sizes: Sizes = USUAL) -> LinearRule:
     """The rule of a method, its C chosen by the Dice loss on folds of the training bags."""
     fold = frames.groups % FOLDS  # bags are drawn in random order
     totals = np.zeros(len(sizes.Cs))

@@ -1,4 +1,4 @@
-"""A small U-Net: three resolutions, skip connections, one score per pixel."""
+"""A small U-Net: three resolutions, skip connections, one score per pixel and class."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ def block(inputs: int, outputs: int) -> nn.Sequential:
 
 
 class UNet(nn.Module):
-    """Images ``(N, 1, H, W)`` to scores ``(N, 1, H, W)``; H and W are multiples of 4."""
+    """Images ``(N, channels, H, W)`` to scores ``(N, classes, H, W)``; H and W are multiples of 4."""
 
-    def __init__(self, width: int = 8) -> None:
+    def __init__(self, channels: int = 1, classes: int = 1, width: int = 8) -> None:
         super().__init__()
         fine, middle, coarse = width, 2 * width, 4 * width
-        self.down = nn.ModuleList([block(1, fine), block(fine, middle), block(middle, coarse)])
+        self.down = nn.ModuleList([block(channels, fine), block(fine, middle), block(middle, coarse)])
         self.up = nn.ModuleList([block(coarse + middle, middle), block(middle + fine, fine)])
         self.pool = nn.MaxPool2d(2)
         self.grow = nn.Upsample(scale_factor=2, mode="nearest")
-        self.score = nn.Conv2d(fine, 1, 1)
+        self.score = nn.Conv2d(fine, classes, 1)
 
     def forward(self, images: Tensor) -> Tensor:
-        """One score per pixel: positive predicts a nucleus."""
+        """One score per pixel and class."""
         fine = self.down[0](images)
         middle = self.down[1](self.pool(fine))
         features = self.down[2](self.pool(middle))

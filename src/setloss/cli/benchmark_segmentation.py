@@ -1,0 +1,151 @@
+"""``setloss benchmark segmentation``: losses for segmentation networks, and decisions on top of them."""
+
+import importlib.util
+import json
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from setloss.cli.errors import InputError
+from setloss.cli.output_files import make_folder, write_text
+from setloss.cli.progress import INTERRUPTED, Interrupted, WorkProgress, say
+
+if TYPE_CHECKING:
+    from setloss.reproduction.segmentation.data import ImageProblem
+    from setloss.reproduction.segmentation.protocol import Outcome
+    from setloss.reproduction.segmentation.training import TrainingSettings
+
+SIZES = {"nuclei": 48, "chasedb1": 64, "camvid": 80}
+"""The sides that docs/pytorch.md reports; others have 64."""
+
+
+def segmentation(
+    data: Annotated[
+        Path,
+        typer.Option(
+            help="Folder of data sets, or one: images/*.png with masks/*.png, or an .npz of images and masks, or of "
+            "train_images, train_labels, val_..., test_...."
+        ),
+    ],
+    out: Annotated[Path, typer.Option(help="Folder to write to; it is made if it is not there.")] = Path("results"),
+    datasets: Annotated[
+        str | None, typer.Option(help="Which ones, as nuclei,camvid.", metavar="NAME,...", show_default="all")
+    ] = None,
+    methods: Annotated[
+        str | None, typer.Option(help="Which losses, by name.", metavar="NAME,...", show_default="all")
+    ] = None,
+    size: Annotated[
+        int | None, typer.Option(help="Side of images or crops.", min=8, show_default="48, 64 or 80")
+    ] = None,
+    steps: Annotated[int, typer.Option(help="Training steps of 8 images.", min=1)] = 150,
+    rates: Annotated[
+        str, typer.Option(help="Learning rates to choose from.", metavar="RATE,...")
+    ] = "0.003,0.01,0.03",
+    seeds: Annotated[int, typer.Option(help="Networks per loss; the first chooses the rate.", min=1)] = 3,
+    as_json: Annotated[bool, typer.Option("--json", help="JSON on standard output, nothing else.")] = False,
+) -> None:
+    """Train the same small U-Net with every loss at the same budget; compare losses, then decisions.
+
+    Trained networks are kept in OUT/networks and not trained again, so an interrupted run goes on where it was.
+    Writes segmentation.json and .md after each data set.
+    """
+    if importlib.util.find_spec("torch") is None:
+        raise InputError('networks need PyTorch: pip install "setloss[torch]"')
+    settings, chosen = _settings(steps, rates, seeds), None if methods is None else methods.split(",")
+    found = _found(data, datasets, size)
+    make_folder(out)
+    outcomes: list[Outcome] = []
+    try:
+        _run(found, chosen, settings, size, out, outcomes)
+    except Interrupted:
+        done = ", ".join(outcome.problem.name for outcome in outcomes) or "none"
+        say(f"interrupted; networks are kept in {out / 'networks'}; data sets done: {done}")
+        raise typer.Exit(INTERRUPTED) from None
+    _show(outcomes, out, as_json)
+
+
+def _settings(steps: int, rates: str, seeds: int) -> "TrainingSettings":
+    from setloss.reproduction.segmentation.training import TrainingSettings
+
+    try:
+        grid = tuple(float(rate) for rate in rates.split(","))
+    except ValueError:
+        raise InputError(f"--rates are numbers separated by commas; got {rates!r}") from None
+    if min(grid) <= 0:
+        raise InputError(f"--rates are positive; got {rates!r}")
+    return TrainingSettings(steps=steps, rates=grid, seeds=tuple(range(seeds)))
+
+
+def _found(data: Path, datasets: str | None, size: int | None) -> dict[str, Path]:
+    from setloss.reproduction.segmentation.data import ImageError, find_problems
+
+    try:
+        found = find_problems(data, 64 if size is None else size)
+    except ImageError as error:
+        raise InputError(f"--data: {error}") from None
+    wanted = list(found) if datasets is None else [name.strip() for name in datasets.split(",")]
+    for name in wanted:
+        if name not in found:
+            raise InputError(f"--datasets: there is no data set {name!r}; the names are {', '.join(found)}")
+    return {name: found[name] for name in wanted}
+
+
+def _run(
+    found: dict[str, Path],
+    chosen: list[str] | None,
+    settings: "TrainingSettings",
+    size: int | None,
+    out: Path,
+    outcomes: "list[Outcome]",
+) -> None:
+    from setloss.reproduction.segmentation.data import ImageError, read_problem
+    from setloss.reproduction.segmentation.protocol import compare
+
+    with WorkProgress() as progress:
+        for number, (name, place) in enumerate(found.items()):
+            progress.update(number / len(found), f"{name}: reading")
+            try:
+                problem = read_problem(name, place, SIZES.get(name, 64) if size is None else size)
+            except ImageError as error:
+                raise InputError(f"--data: {error}") from None
+            methods = _methods(problem, chosen)
+            runs = len(methods) * (len(settings.rates) + len(settings.seeds) - 1)
+            done = count(1)
+
+            def hear(what: str, before: int = number, runs: int = runs, done: Any = done) -> None:
+                progress.update((before + next(done) / runs) / len(found), what)
+
+            outcomes.append(compare(problem, methods, settings, out / "networks", hear))
+            _write(outcomes, out)
+
+
+def _methods(problem: "ImageProblem", chosen: list[str] | None) -> list[str]:
+    from setloss.reproduction.segmentation.methods import METHODS, names
+
+    known = names(problem.classes)
+    for name in chosen or []:
+        if name not in METHODS:
+            raise InputError(f"--methods: there is no method {name!r}; the names are {', '.join(METHODS)}")
+    return known if chosen is None else [name for name in chosen if name in known]
+
+
+def _write(outcomes: "list[Outcome]", out: Path) -> None:
+    from setloss.reproduction.segmentation.report import report
+
+    document = report(outcomes)
+    write_text(out / "segmentation.json", json.dumps(document.as_dict(), indent=1, allow_nan=False))
+    write_text(out / "segmentation.md", document.markdown())
+
+
+def _show(outcomes: "list[Outcome]", out: Path, as_json: bool) -> None:
+    from setloss.reproduction.segmentation.report import report
+
+    document: Any = report(outcomes)
+    if as_json:
+        typer.echo(json.dumps(document.as_dict(), allow_nan=False))
+        return
+    for table in document.tables:
+        typer.echo(table.markdown())
+    typer.echo(f"written to {out / 'segmentation'}.json and .md")

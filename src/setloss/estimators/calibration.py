@@ -1,0 +1,203 @@
+"""Fitting a count model to scores that some classifier gave to examples it was not trained on.
+
+    max over (a, b, theta)   sum_i weight_i log P(y_i | a s_i + b, u(theta))  -  penalty(a - 1, b, theta)
+
+Scores s become log-odds by a scale a and a bias b_j for each label; u(theta) are the log-potentials of the number of
+positives (`setloss.estimators.potentials`). The problem is concave. The penalties are those of normal priors: a near
+1, biases near 0 (a classifier's own biases are good to begin with), potentials near those of independent labels. How
+wide the priors are is chosen by the likelihood of held-out folds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import block_diag, cholesky, solve_triangular
+from scipy.optimize import minimize
+from scipy.special import expit
+
+from setloss.bags import Bags
+from setloss.decisions import CountModel
+from setloss.estimators.potentials import LinearPotentials, Potentials
+from setloss.typing import Array
+
+SCALE_WIDTH = 1.0
+"""Standard deviation of the scale around 1."""
+
+BIAS_WIDTHS = (0.1, 0.7)
+COUNT_WIDTHS = (0.3, 1.5, 0.05)
+"""Standard deviations of the priors that compete; the first are where the search begins."""
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOut:
+    """Scores of elements the scorer was not trained on, their labels, which are known, and the weight of each set.
+
+    Scores are (n, p); with bags they are flat, one bag after the other. `folds` numbers the fold of every set.
+    """
+
+    scores: Array
+    truth: NDArray[np.bool_]
+    known: NDArray[np.bool_]
+    weights: Array
+    folds: NDArray[np.intp]
+    bags: Bags | None = None
+
+    def part(self, kept: NDArray[np.bool_]) -> HeldOut:
+        """Some of the sets."""
+        elements, bags = kept, None
+        if self.bags is not None:
+            elements = np.repeat(kept, self.bags.sizes)
+            bags = Bags.from_offsets(np.concatenate(([0], np.cumsum(self.bags.sizes[kept]))))
+        return HeldOut(
+            self.scores[elements],
+            self.truth[elements],
+            self.known[elements],
+            self.weights[kept],
+            self.folds[kept],
+            bags,
+        )
+
+    def splits(self) -> Iterator[tuple[HeldOut, HeldOut, NDArray[np.bool_]]]:
+        """For every fold: the sets of the others, its own, and which those are."""
+        for fold in np.unique(self.folds):
+            inside = self.folds == fold
+            yield self.part(~inside), self.part(inside), inside
+
+    @property
+    def element_weights(self) -> Array:
+        """The weight of every element in the shape of the scores; 0 where the label is not known."""
+        return np.asarray(self.spread_weights * self.known, dtype=np.float64)
+
+    @property
+    def spread_weights(self) -> Array:
+        """The weight of the set of every element, in a shape that broadcasts with the scores."""
+        return self.weights[:, None] if self.bags is None else np.repeat(self.weights, self.bags.sizes)
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    """A count model on top of scores: log-odds are ``scale * scores + bias``; independent without potentials."""
+
+    scale: float
+    bias: Array
+    theta: Array = field(default_factory=lambda: np.zeros(0))
+    potentials: Potentials | None = None
+
+    def scores(self, scores: Array) -> Array:
+        """Log-odds, but for the potentials."""
+        return np.asarray(self.scale * scores + self.bias)
+
+    def counts(self, bags: Bags | None = None) -> Array | None:
+        """Log-potentials of the number of positives, as `decide` takes them."""
+        return None if self.potentials is None else self.potentials.on(bags).of(self.theta)
+
+    def model(self, scores: Array, bags: Bags | None = None) -> CountModel:
+        """The count model of sets with these scores."""
+        return CountModel(self.scores(scores), self.counts(bags), bags)
+
+    def log_likelihood(self, held_out: HeldOut) -> float:
+        """The weighted sum of log P(y) over the sets."""
+        model = self.model(held_out.scores, held_out.bags)
+        return float(held_out.weights @ model.log_likelihood(held_out.truth, held_out.known))
+
+
+@dataclass(frozen=True)
+class Widths:
+    """Standard deviations of the priors of biases and potentials."""
+
+    bias: float = BIAS_WIDTHS[0]
+    counts: float = COUNT_WIDTHS[0]
+
+
+def calibrate(data: HeldOut, potentials: Potentials | None, widths: Widths) -> Calibration:
+    """The most likely count model; with no potentials, that of independent labels."""
+    problem = _Problem.of(data, potentials, widths)
+    start = np.zeros(len(problem.precision))
+    found = minimize(
+        problem, start, jac=True, method="L-BFGS-B", options={"maxiter": 100, "ftol": 1e-7, "maxcor": 20}
+    )
+    scale, bias, theta = problem.unpacked(found.x)
+    return Calibration(scale, problem.centre * (1 - scale) + bias, theta, potentials)
+
+
+def chosen_widths(data: HeldOut, potentials: Potentials | None) -> Widths:
+    """The widths of largest likelihood on held-out folds, one after the other; of few sets the first."""
+    best, value = Widths(), -np.inf
+    if len(np.unique(data.folds)) < 2:
+        return best
+    others = [Widths(best.bias, width) for width in COUNT_WIDTHS if potentials is not None]
+    for widths in others or [best]:
+        best, value = max((best, value), (widths, _held_out(data, potentials, widths)), key=lambda pair: pair[1])
+    for width in BIAS_WIDTHS[1:]:
+        widths = Widths(width, best.counts)
+        best, value = max((best, value), (widths, _held_out(data, potentials, widths)), key=lambda pair: pair[1])
+    return best
+
+
+def _held_out(data: HeldOut, potentials: Potentials | None, widths: Widths) -> float:
+    return sum(calibrate(train, potentials, widths).log_likelihood(test) for train, test, _ in data.splits())
+
+
+@dataclass(frozen=True, eq=False)
+class _Problem:
+    """The penalised likelihood, in coordinates in which its curvature at the start is near the identity.
+
+    Scores are centred so that the scale does little to the biases. The parameters are (a - 1, b, theta).
+    """
+
+    data: HeldOut
+    potentials: LinearPotentials | None
+    centre: float
+    centred: Array
+    precision: Array
+    whitening: Array
+    n_biases: int
+
+    @classmethod
+    def of(cls, data: HeldOut, family: Potentials | None, widths: Widths) -> _Problem:
+        chance = expit(data.scores)
+        spread = chance * (1 - chance) * data.element_weights + 1e-12
+        centre = float(np.average(data.scores, weights=spread))
+        centred = data.scores - centre
+        biases = np.atleast_1d(spread.sum(axis=0))
+        prior = [np.array([[SCALE_WIDTH**-2]]), np.eye(len(biases)) / widths.bias**2]
+        curvature = [np.array([[np.sum(spread * centred**2)]]), np.diag(biases)]
+        potentials = None if family is None else family.on(data.bags)
+        if family is not None and potentials is not None:
+            prior.append(family.precision(widths.counts))
+            model = CountModel(data.scores, potentials.of(np.zeros(len(prior[-1]))), data.bags)
+            curvature.append(potentials.curvature(model.count_probabilities, data.weights))
+        precision = block_diag(*prior)
+        root = cholesky(precision + block_diag(*curvature))
+        whitening = solve_triangular(root, np.eye(len(root)))
+        return cls(data, potentials, centre, centred, precision, whitening, len(biases))
+
+    def unpacked(self, whitened: Array) -> tuple[float, Array, Array]:
+        """(a, b, theta)."""
+        parameters = self.whitening @ whitened
+        return float(1 + parameters[0]), parameters[1 : 1 + self.n_biases], parameters[1 + self.n_biases :]
+
+    def __call__(self, whitened: Array) -> tuple[float, Array]:
+        """The negative of the objective, and its gradient."""
+        data, parameters = self.data, self.whitening @ whitened
+        scale, bias, theta = self.unpacked(whitened)
+        value, by_score, by_count = self._likelihood(self.centre + scale * self.centred + bias, theta)
+        by_score = by_score * data.spread_weights
+        pieces = [np.array([np.sum(by_score * self.centred)]), np.atleast_1d(by_score.sum(axis=0)), by_count]
+        pull = self.precision @ parameters
+        return -value + 0.5 * float(parameters @ pull), -self.whitening.T @ (np.concatenate(pieces) - pull)
+
+    def _likelihood(self, scores: Array, theta: Array) -> tuple[float, Array, Array]:
+        """The weighted log-likelihood and its gradients in the scores of every set and in theta."""
+        data = self.data
+        if self.potentials is None:
+            values = np.where(data.truth, -np.logaddexp(0, -scores), -np.logaddexp(0, scores))
+            return float(np.sum(values * data.element_weights)), (data.truth - expit(scores)) * data.known, theta
+        model = CountModel(scores, self.potentials.of(theta), data.bags)
+        found = model.likelihood(data.truth, data.known)
+        by_count = self.potentials.gradient(found.counts, data.weights)
+        return float(data.weights @ found.values), found.scores, by_count

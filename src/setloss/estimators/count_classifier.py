@@ -1,0 +1,284 @@
+"""`CountClassifier`: which labels and how many, learned together."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import KFold, check_cv
+from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted, validate_data
+
+from setloss.decisions import CountModel, expected_losses_of
+from setloss.estimators.calibration import HeldOut
+from setloss.estimators.count_problem import CountProblem, Step, minimise
+from setloss.estimators.cuts import count_loss
+from setloss.estimators.decision_rules import best_sets, losses_of_sets
+from setloss.estimators.elements import check_features, squared_norms
+from setloss.estimators.label_scores import log_odds
+from setloss.estimators.targets import Targets
+from setloss.losses import Loss, loss_named
+from setloss.typing import Array
+
+LOGGER = logging.getLogger(__name__)
+
+
+class CountClassifier(ClassifierMixin, BaseEstimator):
+    """Linear multi-label classifier whose labels know how many they are.
+
+        min over (W, u)   1/2 |W|^2 + prior(u) - C sum_i weight_i log P(y_i | x_i),
+        P(y | x) ~ exp( sum_j y_j <w^j, x> + u_|y|(x) )
+
+    The likelihood is concave and knows nothing of a loss; `predict` takes the set of least expected loss.
+
+    Parameters
+    ----------
+    loss
+        A name or a loss of counts; ``set_params(loss=...)`` needs no new fit.
+    counts
+        "constant": one u_k for each number k of labels. "linear": u_k(x) is linear in x.
+    C
+        Weight of the likelihood against the regulariser.
+    tol, max_iter
+        L-BFGS ends at a gap of `tol`, relative to the objective, or after so many iterations.
+    fit_intercept, intercept_scaling
+        As in `SetClassifier`.
+    warm_start
+        Start from the last solution.
+    verbose
+        1 logs every iteration.
+
+    Attributes
+    ----------
+    coef_, intercept_
+        Of shape (p, d) and (p,).
+    counts_coef_, counts_
+        The potentials of 0, ..., K labels: u(x) = counts_coef_ x + counts_; counts_coef_ is 0 unless they are linear.
+    n_iter_, dual_gap_, objective_
+        Iterations; |grad|^2 / 2 relative to the objective, which bounds its distance from the minimum; the objective.
+    classes_
+        0 and 1, or the two classes of a single label.
+    """
+
+    def __init__(
+        self,
+        loss: str | Loss = "f1",
+        *,
+        counts: Literal["constant", "linear"] = "constant",
+        C: float = 1.0,
+        tol: float = 1e-4,
+        max_iter: int = 1000,
+        fit_intercept: bool = True,
+        intercept_scaling: float | Literal["auto"] = "auto",
+        warm_start: bool = False,
+        verbose: int = 0,
+    ) -> None:
+        self.loss = loss
+        self.counts = counts
+        self.C = C
+        self.tol = tol
+        self.max_iter = max_iter
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.warm_start = warm_start
+        self.verbose = verbose
+
+    # ---------------------------------------------------------------- fitting
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> CountClassifier:
+        """Train on X (n, d) and labels y (n, p) in {0, 1}; NaN in y is a missing label, which is summed out."""
+        self._check_parameters()
+        targets = Targets.of(y, type(self).__name__)
+        X = validate_data(self, X, accept_sparse="csr", dtype=(np.float64, np.float32), order="C")
+        check_consistent_length(X, targets.truth)
+        check_features(X)
+        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        used = targets.known.any(axis=1) & (weights > 0)
+        if not used.any():
+            raise ValueError("every sample weight is zero, or no label is known; there is nothing to train on")
+        self.classes_, self._flat = targets.classes, targets.flat
+        rows = np.flatnonzero(used)
+        problem = CountProblem(
+            X[rows],
+            self._constant(X, weights * used),
+            targets.truth[rows],
+            targets.known[rows],
+            self.C * weights[rows],
+            self.counts == "linear",
+        )
+        self._store(problem, *minimise(problem, self._start(problem), self.tol, self.max_iter, self._hear))
+        return self
+
+    def _check_parameters(self) -> None:
+        count_loss(self._loss())
+        if self.counts not in ("constant", "linear"):
+            raise ValueError(f'counts is "constant" or "linear"; got {self.counts!r}')
+        if not (np.isfinite(self.C) and self.C > 0):
+            raise ValueError(f"C must be a positive number; got {self.C}")
+
+    def _loss(self) -> Loss:
+        return self.loss if isinstance(self.loss, Loss) else loss_named(self.loss)
+
+    def _constant(self, X: Any, weights: Array) -> float:
+        if not self.fit_intercept:
+            return 0.0
+        if self.intercept_scaling != "auto":
+            return float(self.intercept_scaling)
+        return float(np.sqrt(np.average(squared_norms(X), weights=weights))) or 1.0
+
+    def _start(self, problem: CountProblem) -> Array:
+        last = getattr(self, "_parameters", None) if self.warm_start else None
+        return last if last is not None and len(last) == problem.size else np.zeros(problem.size)
+
+    def _hear(self, iteration: int, step: Step) -> None:
+        if self.verbose:
+            LOGGER.info("iteration %d: objective %.6g, gap %.2e", iteration, step.objective, step.gap)
+
+    def _store(self, problem: CountProblem, parameters: Array, step: Step, iterations: int) -> None:
+        W, T = problem.unpacked(parameters)
+        self._parameters = parameters
+        self.coef_, self.intercept_ = W[:, :-1].copy(), problem.constant * W[:, -1]
+        potentials = problem.root @ T
+        self.counts_ = potentials[:, -1] * (problem.constant if problem.linear else 1.0)
+        self.counts_coef_ = potentials[:, :-1] if problem.linear else np.zeros((len(potentials), W.shape[1] - 1))
+        self.n_iter_, self.dual_gap_, self.objective_ = iterations, step.gap, step.objective
+        if step.gap > self.tol:
+            warnings.warn(
+                f"{type(self).__name__} stopped at a relative gap of {step.gap:.2e} instead of {self.tol:.2e} after "
+                f"{iterations} iterations. Increase max_iter, scale the features, or decrease C.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    # ---------------------------------------------------------------- prediction
+
+    def _scores_and_counts(self, X: Any) -> tuple[Array, Array]:
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=(np.float64, np.float32))
+        scores = np.asarray(X @ self.coef_.T, dtype=np.float64) + self.intercept_
+        if not self.counts_coef_.any():
+            return scores, self.counts_
+        return scores, np.asarray(X @ self.counts_coef_.T, dtype=np.float64) + self.counts_
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The label set of least expected loss for every example."""
+        chosen = best_sets(*self._decision(X), None)
+        predicted = np.asarray(self.classes_[chosen.astype(np.intp)])
+        return predicted[:, 0] if self._flat else predicted
+
+    def _decision(self, X: Any) -> tuple[Array, Loss, Array]:
+        scores, counts = self._scores_and_counts(X)
+        return scores, self._loss(), counts
+
+    def predict_proba(self, X: Any) -> Array:
+        """P(y_j = 1) of every label (n, p); (n, 2) after a fit with a single label."""
+        found = CountModel(*self._scores_and_counts(X)).marginals
+        return np.column_stack([1 - found[:, 0], found[:, 0]]) if self._flat else found
+
+    def decision_function(self, X: Any) -> Array:
+        """Log-odds (n, p) of the labels: those of `predict_proba`."""
+        found = log_odds(CountModel(*self._scores_and_counts(X)).marginals, 1e-15)
+        return found[:, 0] if self._flat else found
+
+    def predict_count_proba(self, X: Any) -> Array:
+        """P(|y| = k) for k = 0, ..., K."""
+        return CountModel(*self._scores_and_counts(X)).count_probabilities
+
+    def expected_loss(self, X: Any) -> Array:
+        """The loss of every example that the model expects of `predict`."""
+        scores, loss, counts = self._decision(X)
+        return expected_losses_of(best_sets(scores, loss, counts, None), scores, loss, counts=counts)
+
+    def losses(self, X: Any, y: Any) -> Array:
+        """The loss of every example on its known labels."""
+        targets = Targets.of(y, type(self).__name__)
+        chosen = best_sets(*self._decision(X), None)
+        n = len(chosen)
+        data = HeldOut(np.zeros(chosen.shape), targets.truth, targets.known, np.ones(n), np.zeros(n, dtype=np.intp))
+        return losses_of_sets(data, chosen, self._loss())
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """1 - the mean loss over the examples."""
+        return 1.0 - float(np.average(self.losses(X, y), weights=sample_weight))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.multi_output = True
+        tags.classifier_tags.multi_label = True
+        tags.classifier_tags.multi_class = False
+        return tags
+
+
+class CountClassifierCV(CountClassifier):
+    """`CountClassifier` with C of least mean loss on held-out folds.
+
+    `Cs` is a list, or the number of values between 1e-3 and 1e2 over the mean squared norm of the rows of X; `cv` a
+    number of folds or a splitter. After the fit `C_` is the choice and `cv_results_` has the loss of every C.
+    """
+
+    def __init__(
+        self,
+        loss: str | Loss = "f1",
+        *,
+        counts: Literal["constant", "linear"] = "constant",
+        Cs: int | Sequence[float] = 6,
+        cv: Any = 5,
+        tol: float = 1e-3,
+        max_iter: int = 1000,
+        fit_intercept: bool = True,
+        intercept_scaling: float | Literal["auto"] = "auto",
+        verbose: int = 0,
+    ) -> None:
+        self.loss = loss
+        self.counts = counts
+        self.Cs = Cs
+        self.cv = cv
+        self.tol = tol
+        self.max_iter = max_iter
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> CountClassifierCV:
+        """Choose C on the folds, then train on everything."""
+        X = validate_data(self, X, accept_sparse="csr", dtype=(np.float64, np.float32), order="C")
+        targets = Targets.of(y, type(self).__name__)
+        labels = np.asarray(y) if targets.flat else targets.labels
+        cv = KFold(int(self.cv), shuffle=True, random_state=0) if isinstance(self.cv, int) else check_cv(self.cv)
+        path = self._path(X)
+        losses = [self._fold(X, labels, sample_weight, path, *split) for split in cv.split(X, labels)]
+        means = np.concatenate(losses, axis=1).mean(axis=1)
+        self.C_ = float(path[np.argmin(means)])
+        self.cv_results_ = {"C": path.tolist(), "loss": means.tolist()}
+        best = self._simple(C=self.C_).fit(X, y, sample_weight)
+        for name, value in vars(best).items():
+            if name.endswith("_") or name == "_flat":
+                setattr(self, name, value)
+        return self
+
+    def _simple(self, **options: Any) -> CountClassifier:
+        shared = set(CountClassifier().get_params()) & set(self.get_params())
+        return CountClassifier(**{name: getattr(self, name) for name in shared}, **options)
+
+    def _path(self, X: Any) -> Array:
+        if isinstance(self.Cs, int | np.integer):
+            return np.logspace(-3, 2, int(self.Cs)) * 10 / max(float(np.mean(squared_norms(X))), 1e-12)
+        return np.sort(np.asarray(self.Cs, dtype=np.float64))
+
+    def _fold(self, X: Any, labels: Any, weights: Any, path: Array, train: Any, test: Any) -> Array:
+        """The losses (C, test examples) along the path, each fit starting from the last."""
+        model = self._simple(warm_start=True)
+        part = None if weights is None else np.asarray(weights)[train]
+        found = []
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            for C in path:
+                model.set_params(C=float(C)).fit(X[train], labels[train], part)
+                found.append(model.losses(X[test], labels[test]))
+        return np.array(found)

@@ -1,0 +1,182 @@
+"""The penalised likelihood of a linear count model, with its gradient and certificate.
+
+    P(W, T) = 1/2 |W|^2 + 1/2 |T|^2 + C sum_i weight_i ( -log P(y_i | s(x_i), u(x_i)) ),    s(x) = W x,  u(x) = R T x
+
+x has one more feature of constant value, the intercept's. R, fixed, turns equal priors of T into those of
+`LabelPotentials`, smooth in the number of positives; constant potentials are a T that meets the constant 1 only. P is
+convex and its regulariser 1-strongly so, hence P - min P <= |grad P|^2 / 2: every gradient is a certificate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cholesky, solve_triangular
+from scipy.optimize import minimize
+from scipy.sparse import issparse
+
+from setloss.decisions import CountModel
+from setloss.estimators.potentials import LabelPotentials
+from setloss.typing import Array
+
+LARGEST_ROOT = 500
+"""Up to so many features the steps of L-BFGS are made easier by the full curvature, beyond by its diagonal."""
+
+COUNT_WIDTH = 1.5
+"""Width of the prior of the potentials; see `setloss.estimators.calibration`."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """An evaluation: the objective, the bound |grad|^2 / 2 on its distance from the minimum, and their ratio."""
+
+    objective: float
+    distance: float
+
+    @property
+    def gap(self) -> float:
+        return self.distance / self.objective if self.objective > 0 else 0.0
+
+
+@dataclass(eq=False)
+class CountProblem:
+    """Examples X (n, d) with labels (n, p), some of them known, and weights (n,) that C is part of."""
+
+    X: Any
+    constant: float
+    truth: NDArray[np.bool_]
+    known: NDArray[np.bool_]
+    weights: Array
+    linear: bool
+    last: Step = field(init=False)
+
+    def __post_init__(self) -> None:
+        p = self.truth.shape[1]
+        self.potentials = LabelPotentials.seen((self.truth & self.known).sum(axis=1) + (~self.known).sum(axis=1), p)
+        root = cholesky(self.potentials.precision(COUNT_WIDTH))
+        self.root = solve_triangular(root, np.eye(len(root)))
+        self.width = self.X.shape[1] + 1
+        self.shapes = ((p, self.width), (len(self.root), self.width if self.linear else 1))
+
+    def unpacked(self, flat: Array) -> tuple[Array, Array]:
+        """(W, T)."""
+        size = self.shapes[0][0] * self.shapes[0][1]
+        return flat[:size].reshape(self.shapes[0]), flat[size:].reshape(self.shapes[1])
+
+    @property
+    def size(self) -> int:
+        return sum(rows * columns for rows, columns in self.shapes)
+
+    def __call__(self, flat: Array) -> tuple[float, Array]:
+        """P and its gradient."""
+        W, T = self.unpacked(flat)
+        scores = self._times(W)
+        counts = (self._times(T) if self.linear else T.T) @ self.root.T
+        found = CountModel(scores, counts, None).likelihood(self.truth, self.known)
+        by_score, by_count = found.scores * self.weights[:, None], found.counts * self.weights[:, None]
+        by_count = by_count[:, : len(self.root)] @ self.root
+        gradient = flat - np.concatenate(
+            [
+                self._transposed(by_score).ravel(),
+                (self._transposed(by_count) if self.linear else by_count.sum(axis=0)).ravel(),
+            ]
+        )
+        objective = 0.5 * float(flat @ flat) - float(self.weights @ found.values)
+        self.last = Step(objective, 0.5 * float(gradient @ gradient))
+        return objective, gradient
+
+    def root_of_curvature(self, spread: float) -> Array:
+        """An upper triangular R with R^T R = I + spread X^T diag(weights) X, or the root of its diagonal."""
+        weights = spread * self.weights
+        if self.width > LARGEST_ROOT:
+            squares = self.X.multiply(self.X) if issparse(self.X) else np.square(self.X)
+            diagonal = np.append(np.ravel(squares.T @ weights), self.constant**2 * weights.sum())
+            return np.asarray(np.sqrt(1 + diagonal), dtype=np.float64)
+        X = np.asarray(self.X.toarray() if issparse(self.X) else self.X, dtype=np.float64)
+        X = np.hstack([X, np.full((len(X), 1), self.constant)])
+        return np.asarray(cholesky(np.eye(self.width) + (X * weights[:, None]).T @ X))
+
+    def root_of_counts(self) -> Array:
+        """An upper triangular R with R^T R the curvature in constant potentials, counts being as frequent as seen."""
+        counts = np.bincount((self.truth & self.known).sum(axis=1), self.weights, minlength=len(self.root))
+        seen = counts / counts.sum()
+        curvature = np.diag(counts) - np.outer(counts, seen)
+        return np.asarray(cholesky(np.eye(len(seen)) + self.root.T @ curvature @ self.root))
+
+    def _times(self, W: Array) -> Array:
+        """(n, rows of W) inner products."""
+        return np.asarray(self.X @ W[:, :-1].T + self.constant * W[:, -1], dtype=np.float64)
+
+    def _transposed(self, G: Array) -> Array:
+        """(columns of G, d + 1): the sum over examples of g_i x_i."""
+        features = np.asarray((self.X.T @ G).T, dtype=np.float64)
+        return np.hstack([features, self.constant * G.sum(axis=0)[:, None]])
+
+
+class Whitened:
+    """The problem in coordinates in which its curvature at 0 is near the identity, so that L-BFGS needs few steps.
+
+    The curvature is bounded as if labels were independent with their mean chance: the same matrix for all labels,
+    ``I + v X^T X``; beyond `LARGEST_ROOT` features only its diagonal.
+    """
+
+    def __init__(self, problem: CountProblem) -> None:
+        self.problem = problem
+        shares = np.average(problem.truth, axis=0, weights=problem.weights[:, None] * problem.known + 1e-12)
+        spread = float(np.mean(shares * (1 - shares)))
+        self.root = problem.root_of_curvature(spread)
+        self.counts_root = problem.root_of_counts()
+
+    def original(self, flat: Array) -> Array:
+        """The parameters of the problem."""
+        return self._each(flat, lambda root, W: _solved(root, W, transposed=False))
+
+    def whitened(self, flat: Array) -> Array:
+        """The reverse of `original`."""
+        return self._each(flat, _multiplied)
+
+    def __call__(self, flat: Array) -> tuple[float, Array]:
+        value, gradient = self.problem(self.original(flat))
+        return value, self._each(gradient, lambda root, G: _solved(root, G, transposed=True))
+
+    def _each(self, flat: Array, change: Callable[[Array, Array], Array]) -> Array:
+        W, T = self.problem.unpacked(flat)
+        changed = change(self.root, T.T).T if self.problem.linear else change(self.counts_root, T)
+        return np.concatenate([change(self.root, W.T).T.ravel(), changed.ravel()])
+
+
+def _solved(root: Array, right: Array, *, transposed: bool) -> Array:
+    if root.ndim == 1:
+        return right / root[:, None]
+    return np.asarray(solve_triangular(root, right, trans="T" if transposed else "N"))
+
+
+def _multiplied(root: Array, right: Array) -> Array:
+    return right * root[:, None] if root.ndim == 1 else root @ right
+
+
+def minimise(
+    problem: CountProblem, start: Array, tol: float, max_iter: int, heard: Callable[[int, Step], None]
+) -> tuple[Array, Step, int]:
+    """L-BFGS until the gap is at most `tol`: the parameters, the last evaluation, and the number of iterations."""
+    iterations = 0
+
+    def after_iteration(intermediate_result: Any) -> None:
+        nonlocal iterations
+        iterations += 1
+        heard(iterations, problem.last)
+        if problem.last.gap <= tol:
+            raise StopIteration
+
+    options = {"maxiter": max_iter, "maxfun": 10 * max_iter, "ftol": 0.0, "gtol": 0.0, "maxcor": 20}
+    easier = Whitened(problem)
+    found = minimize(
+        easier, easier.whitened(start), jac=True, method="L-BFGS-B", callback=after_iteration, options=options
+    )
+    parameters = easier.original(found.x)
+    problem(parameters)
+    return parameters, problem.last, iterations

@@ -1,0 +1,122 @@
+"""What decisions for label sets and for bags share: parameters, held-out scores, routing of metadata."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+
+from setloss.estimators.decision_rules import Rule, RuleLearner
+from setloss.estimators.label_scores import LEAST_CHANCE, LabelScorer, coarse_floor, fit_scorer, log_odds
+from setloss.losses import Loss, loss_named
+from setloss.typing import Array
+
+Split = tuple[NDArray[np.intp], NDArray[np.intp]]
+
+
+class DecisionCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+    """A classifier, a loss, and a rule that is learned from held-out scores of the classifier."""
+
+    estimator: Any
+    loss: str | Loss
+    rule: str
+    cv: Any
+    n_jobs: int | None
+    learner_: RuleLearner
+    scorer_: LabelScorer
+    rule_: Rule
+    _learned_for: tuple[str | Loss, str]
+
+    def _loss(self) -> Loss:
+        if isinstance(self.loss, Loss):
+            return self.loss
+        if isinstance(self.loss, str):
+            return loss_named(self.loss)
+        raise TypeError(f"loss is a name or a Loss such as Dice(); got {type(self.loss).__name__}")
+
+    # ---------------------------------------------------------------- held-out scores
+
+    def _fit_scores(
+        self, estimator: Any, X: Any, Y: NDArray[Any], splits: list[Split] | None, params: dict[str, Any]
+    ) -> Array:
+        """Held-out scores (n, p); afterwards `scorer_` and `estimator_` are trained on everything."""
+        if splits is None:
+            self.scorer_ = LabelScorer(estimator, np.arange(Y.shape[1]), np.zeros(Y.shape[1]))
+            outputs = [(np.arange(len(Y)), self.scorer_, *self.scorer_.outputs(X))]
+        else:
+            outputs = list(self._out_of_fold(estimator, X, Y, splits, params))
+            self.scorer_ = fit_scorer(estimator, X, Y, None, params)
+        self.estimator_ = self.scorer_.estimator
+        self._floor = min((coarse_floor(found) for _, _, found, chance in outputs if chance), default=LEAST_CHANCE)
+        scores = np.full(Y.shape, np.nan)
+        for rows, scorer, found, chance in outputs:
+            scores[rows] = scorer.spread(self._as_scores(found, chance))
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(self.estimator_, name):
+                setattr(self, name, getattr(self.estimator_, name))
+        return scores
+
+    def _out_of_fold(
+        self, estimator: Any, X: Any, Y: NDArray[Any], splits: list[Split], params: dict[str, Any]
+    ) -> Iterator[tuple[NDArray[np.intp], LabelScorer, Array, bool]]:
+        found = Parallel(n_jobs=self.n_jobs)(
+            delayed(_scores_of_fold)(estimator, X, Y, train, test, params) for train, test in splits
+        )
+        for (_, test), (scorer, outputs, chance) in zip(splits, found, strict=True):
+            yield test, scorer, outputs, chance
+
+    def _as_scores(self, outputs: Array, chance: bool) -> Array:
+        return log_odds(outputs, self._floor) if chance else outputs
+
+    def _raw_scores(self, X: Any) -> Array:
+        """Scores (n, p) of new examples."""
+        check_is_fitted(self, "scorer_")
+        return self.scorer_.spread(self._as_scores(*self.scorer_.outputs(X)))
+
+    def _learned_rule(self) -> Rule:
+        """The rule for the loss and the rule that the parameters name now."""
+        if (self.loss, self.rule) == self._learned_for:
+            return self.rule_
+        return self.learner_.rule(self.rule, self._loss())
+
+    # ---------------------------------------------------------------- metadata
+
+    def _routed(self, sample_weight: Any, params: dict[str, Any], groups: Any = None) -> tuple[dict[str, Any], Any]:
+        """What `fit` of the estimator gets, and what the splitter gets."""
+        from sklearn import get_config
+
+        if get_config().get("enable_metadata_routing"):
+            named = {"sample_weight": sample_weight, "groups": groups}
+            given = {name: value for name, value in named.items() if value is not None}
+            routed = process_routing(self, "fit", **params, **given)
+            return routed.estimator.fit, routed.splitter.split
+        if sample_weight is not None and has_fit_parameter(self._estimator(), "sample_weight"):
+            params = params | {"sample_weight": np.asarray(sample_weight)}
+        return params, {} if groups is None else {"groups": groups}
+
+    def get_metadata_routing(self) -> Any:
+        """Which metadata goes where: to `fit` of the estimator, and to `split` of cv."""
+        router = MetadataRouter(owner=type(self).__name__)
+        router.add_self_request(self)
+        router.add(estimator=self._estimator(), method_mapping=MethodMapping().add(caller="fit", callee="fit"))
+        splitter = None if self.cv is None or isinstance(self.cv, int | str) else self.cv
+        return router.add(splitter=splitter, method_mapping=MethodMapping().add(caller="fit", callee="split"))
+
+    def _estimator(self) -> Any:
+        return self.estimator
+
+
+def _scores_of_fold(
+    estimator: Any, X: Any, Y: NDArray[Any], train: NDArray[np.intp], test: NDArray[np.intp], params: dict[str, Any]
+) -> tuple[LabelScorer, Array, bool]:
+    from sklearn.utils import _safe_indexing
+    from sklearn.utils.validation import _check_method_params
+
+    scorer = fit_scorer(estimator, X, Y, train, _check_method_params(X, params, train))
+    return scorer, *scorer.outputs(_safe_indexing(X, test))

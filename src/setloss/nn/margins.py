@@ -1,0 +1,65 @@
+"""What a decision's score is: the margins m of the cuts, from logits h.
+
+The operators are functions of margins, m_i > 0 where decision i is right, and of slacks s_i = 1 - m_i. `scores_of`
+returns y_i m_i, y_i = 1 where the truth holds and -1 elsewhere, which is what the cuts take.
+
+- ``"logits"`` (multiclass: ``"one-vs-rest"``): m_i = y_i h_i. Convex; bounds the loss of sign(h).
+- ``"sigmoid"``, ``"softmax"`` (both also ``"probabilities"``): m_i is the probability of the true answer, so the
+  slack s_i is the probability of the mistake. L of Jaccard is then the loss known as LovaszSoftmax, to the last
+  digit. Not convex and no bound, but bounded and smooth in h: what trains networks best (docs/pytorch.md).
+- ``"argmax"``: for class c, m_i = h_ic - max_{k != c} h_ik on pixels of class c, m_i = h_iy - h_ic on pixels of
+  another class y. Margins are concave in h, and at most 0 wherever the argmax prediction is a mistake for c: L of an
+  increasing submodular loss and S and M of any loss stay convex in h and bound the class's loss of the argmax
+  prediction.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+import torch
+from torch import Tensor
+
+Margins = Literal["logits", "sigmoid", "probabilities", "one-vs-rest", "softmax", "argmax"]
+
+KINDS = {
+    "binary": ("logits", "sigmoid"),
+    "multilabel": ("logits", "sigmoid"),
+    "multiclass": ("one-vs-rest", "softmax", "argmax", "sigmoid"),
+}
+"""The margins of each mode."""
+
+
+def margins_named(name: str, mode: str) -> str:
+    """One of `KINDS`: "probabilities" are those of the mode, "logits" and "one-vs-rest" are the same."""
+    kinds = KINDS[mode]
+    if name == "probabilities":
+        return "softmax" if mode == "multiclass" else "sigmoid"
+    if name in ("logits", "one-vs-rest"):
+        return kinds[0]
+    if name not in get_args(Margins):
+        raise ValueError(f"margins is one of {', '.join(map(repr, get_args(Margins)))}; got {name!r}")
+    if name not in kinds:
+        raise ValueError(f"margins={name!r} is for mode='multiclass'; mode={mode!r} takes {' or '.join(kinds)}")
+    return name
+
+
+def scores_of(logits: Tensor, truth: Tensor, margins: str) -> Tensor:
+    """The product y m of every decision, of the shape of `truth`: ``(N, ...)``, or ``(N, C, ...)`` of classes."""
+    if margins in ("logits", "one-vs-rest"):
+        return logits
+    if margins == "argmax":
+        return logits - _rivals(logits, truth)
+    return probabilities(logits, margins) - (~truth).to(logits.dtype)
+
+
+def probabilities(logits: Tensor, margins: str) -> Tensor:
+    """The probability of every decision's label."""
+    return logits.softmax(1) if margins == "softmax" else logits.sigmoid()
+
+
+def _rivals(logits: Tensor, truth: Tensor) -> Tensor:
+    """The largest other logit for the true class of a pixel, the true class's logit for every other class."""
+    rival = logits.masked_fill(truth, -torch.inf).amax(1, keepdim=True)
+    own = torch.where(truth, logits, 0.0).sum(1, keepdim=True)
+    return torch.where(truth, rival, own)

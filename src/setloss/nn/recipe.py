@@ -1,0 +1,80 @@
+"""What `SetLoss` does when it is not told: one place for the recommended loss, operator, margins and cross-entropy.
+
+Naming no operator asks for what trains networks best (docs/pytorch.md has the comparisons). For pixels that is the
+surrogate of probabilities plus cross-entropy, for classes with a set for every class that occurs in the batch; for
+label sets the surrogate of the logits alone. Naming an operator asks for exactly that operator, of the logits.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from setloss.losses import Loss
+from setloss.nn.margins import KINDS, margins_named
+from setloss.nn.plan import Scale
+from setloss.nn.soft import takes_weights
+
+LOSS = "jaccard"
+OPERATORS = {"jaccard": "lovasz", "other": "bd-monotone"}
+"""B_D of a submodular loss is its Lovász hinge, so the two are one rule."""
+
+MARGINS = {"binary": "sigmoid", "multilabel": "logits", "multiclass": "softmax"}
+CROSS_ENTROPY = {"binary": 1.0, "multilabel": 0.0, "multiclass": 1.0}
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Every choice made."""
+
+    loss: str | Loss
+    operator: str
+    scale: Scale
+    margins: str
+    with_cross_entropy: float
+    absent: str
+    over: str
+
+
+def recipe_of(
+    loss: str | Loss,
+    operator: str | None,
+    scale: Scale,
+    margins: str | None,
+    with_cross_entropy: float | None,
+    absent: str | None,
+    over: str | None,
+    mode: str,
+    reduction: str,
+) -> Recipe:
+    """The choices that were made, and the recommended ones for None."""
+    _check(loss, scale)
+    named = operator is not None
+    kind = margins_named(("logits" if named else MARGINS[mode]) if margins is None else margins, mode)
+    if with_cross_entropy is None:
+        with_cross_entropy = 0.0 if named or reduction != "mean" else CROSS_ENTROPY[mode]
+    check_cross_entropy(with_cross_entropy, reduction)
+    classes = mode == "multiclass" and not named
+    absent = absent or ("skip" if classes else "keep")
+    over = over or ("batch" if classes else "image")
+    if operator is None:
+        operator = OPERATORS["jaccard" if takes_weights(loss, "lovasz") else "other"]
+    return Recipe(loss, operator, scale, kind, with_cross_entropy, absent, over)
+
+
+def _check(loss: str | Loss, scale: Scale) -> None:
+    """Slips that would otherwise be taken for something else."""
+    if isinstance(loss, str) and loss in KINDS:
+        raise ValueError(f"{loss!r} is a mode, and the first argument is the loss: write mode={loss!r}")
+    if isinstance(scale, bool):
+        raise ValueError(f'the scale c must be a positive number or "mean"; got {scale!r}')
+
+
+def check_cross_entropy(factor: object, reduction: str) -> None:
+    """A factor of at least 0, and only for means."""
+    if isinstance(factor, bool) or not isinstance(factor, int | float) or not 0 <= factor < float("inf"):
+        raise ValueError(f"with_cross_entropy is the factor of cross-entropy, a number from 0 on; got {factor!r}")
+    if factor and reduction != "mean":
+        raise ValueError(
+            f"cross-entropy is a mean over elements and reduction={reduction!r} is over sets; take "
+            "with_cross_entropy=0, or reduction='mean'"
+        )

@@ -1,0 +1,112 @@
+"""Every base model with every rule, on the same held-out scores: ``linear+counts``, ``trees+threshold``, ...
+
+A base model is trained once for each split; its rules share the scores. ``counts`` alone is `CountClassifierCV`, a
+linear model of the labels and their number together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.model_selection import KFold
+from sklearn.pipeline import make_pipeline
+
+from setloss.reproduction.style import Style
+
+JOINT = "counts"
+BASES = {
+    "linear": Style("logistic", "#0072b2", "o"),
+    "trees": Style("extra trees", "#009e73", "s"),
+    "boosting": Style("boosting", "#d55e00", "^"),
+}
+RULES = ("counts", "auto", "plug-in", "threshold", "top-k")
+OURS = ("counts", "auto")
+"""Rules that others do not have."""
+
+NAMES = (JOINT, *(f"{base}+{rule}" for base in BASES for rule in RULES))
+
+
+@dataclass(frozen=True, eq=False)
+class Decided:
+    """What one rule predicts for the test part, the mean loss it expects there, and what it chose."""
+
+    sets: NDArray[Any] = field(repr=False)
+    expected: float
+    chosen: dict[str, Any]
+
+
+def is_decided(name: str) -> bool:
+    """Whether this is a name of a base model with a rule, or of the joint model."""
+    return name in NAMES
+
+
+def group_of(name: str) -> str:
+    """Names of one group share a fit: those of a base model; any other is alone."""
+    return name.partition("+")[0] if is_decided(name) else name
+
+
+def style_of_decided(name: str) -> Style:
+    """How it is drawn and called."""
+    if name == JOINT:
+        return Style("count model, linear", "#0072b2", "D")
+    base, _, rule = name.partition("+")
+    style = BASES[base]
+    return Style(f"{style.label} + {rule.replace('-', ' ') if rule == 'top-k' else rule}", style.colour, style.marker)
+
+
+def decided_sets(
+    names: Sequence[str], X: Any, Y: NDArray[Any], test: Any, criterion: str, folds: int, seed: int
+) -> dict[str, Decided]:
+    """Train on X and Y what these names, of one group, have in common; then let each of them decide for `test`."""
+    splits = KFold(folds, shuffle=True, random_state=seed)
+    if tuple(names) == (JOINT,):
+        from setloss.estimators import CountClassifierCV
+
+        joint = CountClassifierCV(criterion, cv=splits).fit(X, Y)
+        return {JOINT: Decided(joint.predict(test), float(joint.expected_loss(test).mean()), {"C": joint.C_})}
+    from setloss.estimators import SetDecisionCV
+
+    model = SetDecisionCV(base_model(group_of(names[0]), X), criterion, rule="auto", cv=splits).fit(X, Y)
+    chosen = {"auto": {"rule": model.rule_name_, "held_out": {k: v[0] for k, v in model.rule_losses_.items()}}}
+    found = {}
+    for name in names:
+        rule = name.partition("+")[2]
+        model.set_params(rule=rule)
+        found[name] = Decided(model.predict(test), float(model.expected_loss(test).mean()), chosen.get(rule, {}))
+    return found
+
+
+def base_model(base: str, X: Any) -> Any:
+    """An unfitted multi-label classifier for features of mean squared norm 1."""
+    if base == "linear":
+        from sklearn.linear_model import LogisticRegression
+        from sklearn.multiclass import OneVsRestClassifier
+
+        return OneVsRestClassifier(LogisticRegression(C=10.0, max_iter=1000))
+    if base == "trees":
+        from sklearn.ensemble import ExtraTreesClassifier
+
+        return ExtraTreesClassifier(300, random_state=0)
+    from sklearn.ensemble import HistGradientBoostingClassifier
+    from sklearn.multioutput import MultiOutputClassifier
+
+    small = HistGradientBoostingClassifier(max_iter=50, max_leaf_nodes=8, max_features=0.3, random_state=0)
+    return make_pipeline(Dense(), MultiOutputClassifier(small))
+
+
+class Dense(TransformerMixin, BaseEstimator):
+    """Sparse features as an array, for models that take no others."""
+
+    def fit(self, X: Any, y: Any = None) -> Dense:
+        """Nothing to learn."""
+        self.n_features_in_ = X.shape[1]
+        return self
+
+    def transform(self, X: Any) -> NDArray[Any]:
+        """X as an array."""
+        return np.asarray(X.toarray() if hasattr(X, "toarray") else X)

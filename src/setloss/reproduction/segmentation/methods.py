@@ -1,0 +1,113 @@
+"""The losses that are compared, by name; each takes logits ``(N, C, H, W)`` and labels ``(N, H, W)``, -1 for none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from torch import Tensor
+from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy, one_hot
+
+from setloss.nn import SetLoss
+from setloss.reproduction.segmentation.data import NO_LABEL
+
+Criterion = Callable[[Tensor, Tensor], Tensor]
+
+
+@dataclass(frozen=True)
+class SegmentationLoss:
+    """A loss to train with: its name in tables, for masks and for classes; None where there is no such thing."""
+
+    label: str
+    binary: Criterion | None
+    classes: Criterion | None
+
+
+def pixelwise(logits: Tensor, labels: Tensor) -> Tensor:
+    """Cross-entropy, every pixel for itself."""
+    if logits.shape[1] == 1:
+        return binary_cross_entropy_with_logits(logits.squeeze(1), labels.to(logits.dtype))
+    return cross_entropy(logits, labels, ignore_index=NO_LABEL)
+
+
+def soft_dice(logits: Tensor, labels: Tensor) -> Tensor:
+    """1 - 2 <p, y> / (|p| + |y|): per image for masks, per class over the batch for classes, as people run it."""
+    if logits.shape[1] == 1:
+        p, y = logits.sigmoid().flatten(1), labels.to(logits.dtype).flatten(1)
+        overlap, total = 2 * (p * y).sum(1), p.sum(1) + y.sum(1)
+        return (1 - overlap / total.clamp(min=1e-6)).mean()
+    counted = (labels != NO_LABEL).unsqueeze(1)
+    y = one_hot(labels.clamp(min=0), logits.shape[1]).movedim(-1, 1) * counted
+    p = logits.softmax(1) * counted
+    overlap, total = 2 * (p * y).sum((0, 2, 3)), (p + y).sum((0, 2, 3))
+    return (1 - (overlap + 1e-5) / (total + 1e-5)).mean()
+
+
+def soft_dice_with_cross_entropy(logits: Tensor, labels: Tensor) -> Tensor:
+    """The sum of the two, which nnU-Net trains with."""
+    return pixelwise(logits, labels) + soft_dice(logits, labels)
+
+
+def _ours(label: str, loss: str = "jaccard", operator: str | None = None, **options: Any) -> SegmentationLoss:
+    """`SetLoss` for masks and, where the options allow, for classes."""
+    shared: dict[str, Any] = {"mode": "multiclass", "ignore_index": NO_LABEL, "classes": "present"}
+    both = options.pop("over_classes", {})
+    binary = None if options.get("margins") == "argmax" else partial(_call, SetLoss(loss, operator, **options))
+    return SegmentationLoss(label, binary, partial(_call, SetLoss(loss, operator, **options, **shared, **both)))
+
+
+def _call(loss: SetLoss, logits: Tensor, labels: Tensor) -> Tensor:
+    value: Tensor = loss(logits, labels)
+    return value
+
+
+BATCH = {"over": "batch"}
+
+METHODS = {
+    "ce": SegmentationLoss("cross-entropy", pixelwise, pixelwise),
+    "soft-dice": SegmentationLoss("soft Dice", soft_dice, soft_dice),
+    "ce+soft-dice": SegmentationLoss("cross-entropy + soft Dice", *[soft_dice_with_cross_entropy] * 2),
+    "lovasz": _ours("L Jaccard, logits (published hinge)", operator="lovasz"),
+    "lovasz-p": _ours(
+        "L Jaccard, probabilities (published LovaszSoftmax)",
+        operator="lovasz",
+        margins="probabilities",
+        over_classes=BATCH,
+    ),
+    "bd-monotone": _ours("B_D monotone Dice, logits", "dice", "bd-monotone"),
+    "slack": _ours("S Dice, logits", "dice", "slack"),
+    "ce+lovasz": _ours("L Jaccard, logits + cross-entropy", operator="lovasz", with_cross_entropy=1.0),
+    "ce+bd-monotone-p": _ours('B_D monotone Dice, probabilities + cross-entropy: SetLoss("dice")', "dice"),
+    "default": SegmentationLoss(
+        "L Jaccard, probabilities + cross-entropy: SetLoss()",
+        partial(_call, SetLoss()),
+        partial(_call, SetLoss(mode="multiclass", ignore_index=NO_LABEL)),
+    ),
+    "argmax": _ours("L Jaccard, argmax", operator="lovasz", margins="argmax", over_classes=BATCH),
+    "ce+argmax": _ours(
+        "L Jaccard, argmax + cross-entropy",
+        operator="lovasz",
+        margins="argmax",
+        with_cross_entropy=1.0,
+        over_classes=BATCH,
+    ),
+}
+
+FIRST = "ce+soft-dice"
+"""What differences in the tables are taken from."""
+
+
+def names(classes: int) -> list[str]:
+    """The methods for masks (1), or for so many classes."""
+    return [name for name, method in METHODS.items() if (method.binary if classes == 1 else method.classes)]
+
+
+def criterion(name: str, classes: int) -> Criterion:
+    """The loss of that name."""
+    method = METHODS[name]
+    found = method.binary if classes == 1 else method.classes
+    if found is None:
+        raise ValueError(f"{name} is not for {'masks' if classes == 1 else 'classes'}")
+    return found

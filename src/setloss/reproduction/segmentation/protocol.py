@@ -1,0 +1,95 @@
+"""One protocol for all losses: a learning rate chosen on validation images, the same seeds, paired differences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from setloss.reproduction.segmentation.data import ImageProblem
+from setloss.reproduction.segmentation.methods import FIRST
+from setloss.reproduction.segmentation.rules import Tuning, cut, rules
+from setloss.reproduction.segmentation.scores import Scores, score
+from setloss.reproduction.segmentation.training import NetworkRun, Trained, TrainingSettings, predict, train_once
+
+DECIDED = ("ce", FIRST, "default")
+"""The methods on top of which decisions are compared."""
+
+Hear = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class MethodOutcome:
+    """What one loss came to: validation score of every rate (first seed), test scores of every seed at the best."""
+
+    name: str
+    rate: float
+    by_rate: dict[float, float]
+    test: tuple[Scores, ...]
+    decided: dict[str, tuple[Scores, ...]]
+    milliseconds: float
+    start: float
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """All losses on one data set."""
+
+    problem: ImageProblem
+    settings: TrainingSettings
+    methods: tuple[MethodOutcome, ...]
+
+
+def compare(
+    problem: ImageProblem,
+    methods: Sequence[str],
+    settings: TrainingSettings,
+    folder: Path | None,
+    hear: Hear = lambda done: None,
+) -> Outcome:
+    """Train every method at every rate, then the other seeds at the rate of best validation score."""
+    return Outcome(problem, settings, tuple(_one(problem, name, settings, folder, hear) for name in methods))
+
+
+def _one(
+    problem: ImageProblem, name: str, settings: TrainingSettings, folder: Path | None, hear: Hear
+) -> MethodOutcome:
+    first, *others = settings.seeds
+
+    def trained(rate: float, seed: int) -> Trained:
+        run = NetworkRun(name, rate, seed)
+        found = train_once(run, problem, settings, folder)
+        hear(f"{problem.name}: {run}")
+        return found
+
+    tried = {rate: trained(rate, first) for rate in settings.rates}
+    by_rate = {rate: validation_score(problem, one) for rate, one in tried.items()}
+    rate = max(by_rate, key=by_rate.__getitem__)
+    kept = [tried[rate], *(trained(rate, seed) for seed in others)]
+    decided: dict[str, list[Scores]] = {}
+    for one in kept:
+        for rule, scores in _test_scores(problem, one, name in DECIDED).items():
+            decided.setdefault(rule, []).append(scores)
+    plain = next(iter(decided))
+    milliseconds = 1000 * float(np.mean([one.seconds for one in kept])) / settings.steps
+    return MethodOutcome(
+        name, rate, by_rate, tuple(decided[plain]), {rule: tuple(found) for rule, found in decided.items()},
+        milliseconds, float(np.mean([one.values[0] for one in kept])),
+    )  # fmt: skip
+
+
+def validation_score(problem: ImageProblem, trained: Trained) -> float:
+    """Mean Dice of the masks, or the mean Jaccard of the classes, on the validation part."""
+    part = problem.validation
+    scores = score(cut(predict(trained.network, part)), part.labels, problem.classes)
+    return float(scores.dice.mean()) if problem.classes == 1 else scores.overall
+
+
+def _test_scores(problem: ImageProblem, trained: Trained, decide: bool) -> dict[str, Scores]:
+    part, logits = problem.test, predict(trained.network, problem.test)
+    if not decide:
+        return {"": score(cut(logits), part.labels, problem.classes)}
+    tuning = Tuning(predict(trained.network, problem.validation), problem.validation.labels, problem.classes)
+    return {name: score(rule(logits), part.labels, problem.classes) for name, rule in rules(tuning).items()}

@@ -1,0 +1,97 @@
+"""The tables of ``setloss benchmark segmentation``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from setloss.reproduction.document import Cell, Document, ResultTable
+from setloss.reproduction.estimate import Estimate
+from setloss.reproduction.segmentation.methods import FIRST, METHODS
+from setloss.reproduction.segmentation.protocol import MethodOutcome, Outcome
+from setloss.reproduction.segmentation.scores import Scores
+
+
+def report(outcomes: Sequence[Outcome]) -> Document:
+    """Two tables per data set: losses, and decisions on top of some of them."""
+    tables = [table for outcome in outcomes for table in (losses_table(outcome), decisions_table(outcome))]
+    return Document("segmentation", "Losses for segmentation", tuple(tables), (), _numbers(outcomes))
+
+
+def losses_table(outcome: Outcome) -> ResultTable:
+    """A row per loss; differences are taken image by image from the row of `FIRST`, averaged over seeds."""
+    masks = outcome.problem.classes == 1
+    rates = [f"validation at {rate:g}" for rate in outcome.settings.rates]
+    columns = ("loss", "rate", "Dice", "Jaccard", "mIoU", f"less {METHODS[FIRST].label}", *rates, "ms a step")
+    base = next((one for one in outcome.methods if one.name == FIRST), None)
+    rows: list[tuple[Cell, ...]] = []
+    for one in outcome.methods:
+        dice, jaccard = (_per_image(one.test, kind) for kind in ("dice", "jaccard"))
+        kind = "dice" if masks else "jaccard"
+        gain = None
+        if base is not None and one is not base:
+            gain = Estimate.of(_per_image(one.test, kind) - _per_image(base.test, kind))
+        tried = [round(score, 3) for score in one.by_rate.values()]
+        overall = round(float(np.mean([scores.overall for scores in one.test])), 3)
+        cells = (METHODS[one.name].label, one.rate, Estimate.of(dice), Estimate.of(jaccard), overall, gain, *tried)
+        rows.append((*cells, round(one.milliseconds)))
+    column = 2 if masks else 4
+    means = [
+        float(_per_image(one.test, "dice").mean() if masks else np.mean([scores.overall for scores in one.test]))
+        for one in outcome.methods
+    ]
+    best = frozenset({(int(np.argmax(means)), column)})
+    return ResultTable(f"{outcome.problem.name}: losses", columns, tuple(rows), _note(outcome), best)
+
+
+def decisions_table(outcome: Outcome) -> ResultTable:
+    """What else could be predicted from the same networks."""
+    masks = outcome.problem.classes == 1
+    columns = ("loss", "decision", "Dice", "Jaccard", "mIoU", "less the first")
+    rows: list[tuple[Cell, ...]] = []
+    for one in outcome.methods:
+        if len(one.decided) < 2:
+            continue
+        kind = "dice" if masks else "jaccard"
+        base = _per_image(one.test, kind)
+        for rule, found in one.decided.items():
+            gain = None if found is one.test else Estimate.of(_per_image(found, kind) - base)
+            estimates = [Estimate.of(_per_image(found, name)) for name in ("dice", "jaccard")]
+            overall = round(float(np.mean([scores.overall for scores in found])), 3)
+            rows.append((METHODS[one.name].label, rule, *estimates, overall, gain))
+    note = "Temperatures and thresholds are chosen on the validation images; the networks are those above."
+    return ResultTable(f"{outcome.problem.name}: decisions", columns, tuple(rows), note)
+
+
+def _per_image(found: Sequence[Scores], kind: str) -> Any:
+    return np.mean([getattr(scores, kind) for scores in found], axis=0)
+
+
+def _note(outcome: Outcome) -> str:
+    problem, settings = outcome.problem, outcome.settings
+    side = " x ".join(map(str, problem.test.labels.shape[1:]))
+    crops = "" if problem.crop is None else f", trained on squares of {problem.crop}"
+    grid, seeds = ", ".join(f"{rate:g}" for rate in settings.rates), len(settings.seeds)
+    kind = "Dice" if problem.classes == 1 else "Jaccard of the classes on the image"
+    return (
+        f"{len(problem.train)} images to train on, {len(problem.validation)} to choose the rate with (of {grid}; "
+        f"first seed), {len(problem.test)} to test; {side} pixels{crops}; {settings.steps} steps of "
+        f"{settings.batch} images, Adam, cosine schedule, gradients clipped to norm {settings.clip:g}. {seeds} "
+        f"seed{'s' * (seeds > 1)}; Dice and Jaccard per image, ± over test images; differences of {kind}, image by "
+        "image. Milliseconds are CPU time."
+    )
+
+
+def _numbers(outcomes: Sequence[Outcome]) -> dict[str, Any]:
+    return {outcome.problem.name: [_method_numbers(one) for one in outcome.methods] for outcome in outcomes}
+
+
+def _method_numbers(one: MethodOutcome) -> dict[str, Any]:
+    decided = {
+        rule: [{"dice": s.dice.tolist(), "jaccard": s.jaccard.tolist(), "overall": s.overall} for s in found]
+        for rule, found in one.decided.items()
+    }
+    rates = {f"{rate:g}": value for rate, value in one.by_rate.items()}
+    return {"method": one.name, "rate": one.rate, "validation": rates, "start": one.start, "test": decided}

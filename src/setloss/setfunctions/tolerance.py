@@ -1,0 +1,120 @@
+"""One rule for every comparison of values; verdicts, certificates, `setloss.testing` and the operators share it.
+
+The values of a set function are float64 numbers, right up to their last digits. An inequality between some of
+them is broken if it fails by more than
+
+    max(rtol * unit, ROUNDING * largest value in it),
+
+where the unit is a size that the inequality itself speaks of: the largest gain for second differences, the largest
+value otherwise. Nothing is measured by a size from elsewhere in the table, so that small values do not drown in
+large ones. With ``rtol = 0`` nothing is allowed, not even rounding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setloss.setfunctions.differences import axis_pairs, second_difference
+from setloss.typing import Array
+
+RELATIVE_TOLERANCE = 1e-9
+"""Numbers are compared up to this share of their own size; verdicts and equality use it by default."""
+
+ROUNDING = 8 * float(np.finfo(np.float64).eps)
+"""What rounding may do to a second difference, as a share of the largest of its four values."""
+
+SMALLEST = 4 * float(np.nextafter(0.0, 1.0))
+"""What rounding may do at the lower end of float64, where there are no relative errors."""
+
+Cells = tuple[NDArray[np.intp], ...]
+
+
+@dataclass(frozen=True)
+class Inequalities:
+    """``excess <= 0`` for every cell that an inequality starts from, and the axes that lead to its other cells.
+
+    ``axes`` is (b, c) for second differences, (b,) for first differences along b, () for single values. Units are
+    read off `table`; rounding errors are those of `sizes`, by default of the same table.
+    """
+
+    table: Array
+    excess: Array
+    axes: tuple[int, ...]
+    sizes: Array | None = None
+
+    def tolerances(self, cells: Cells, rtol: float) -> Array:
+        """How much each of the given inequalities may fail by."""
+        if rtol == 0:
+            return np.zeros(len(cells[0]))
+        values = self._corners(self.table, cells)
+        largest = np.max(np.abs(values), axis=0)
+        unit = _largest_gain(*values) if len(self.axes) == 2 else largest
+        rounded = largest if self.sizes is None else np.max(np.abs(self._corners(self.sizes, cells)), axis=0)
+        return np.asarray(np.maximum(np.maximum(rtol * unit, ROUNDING * rounded), SMALLEST))
+
+    def _corners(self, table: Array, cells: Cells) -> list[Array]:
+        """The values that enter each inequality; a value alone is measured by those of the subsets below it."""
+        if not self.axes:
+            return [largest_below(table)[cells]]
+        corners = [cells]
+        for axis in self.axes:
+            corners += [_raised(corner, axis) for corner in corners]
+        return [table[corner] for corner in corners]
+
+    def violation(self) -> float:
+        """The largest excess, in units in which `RELATIVE_TOLERANCE` is allowed; 0 if nothing is broken at all."""
+        if np.isnan(self.excess).any():
+            return float("nan")
+        positive = np.nonzero(self.excess > 0)
+        share = self.excess[positive] / self.tolerances(positive, RELATIVE_TOLERANCE)
+        return RELATIVE_TOLERANCE * float(np.max(share, initial=0.0))
+
+
+def _raised(cells: Cells, axis: int) -> Cells:
+    return tuple(index + (b == axis) for b, index in enumerate(cells))
+
+
+def _largest_gain(low: Array, b: Array, c: Array, both: Array) -> Array:
+    return np.asarray(np.max(np.abs([b - low, c - low, both - b, both - c]), axis=0))
+
+
+def largest_below(table: Array) -> Array:
+    """Max |l(B)| over the subsets B of each cell's sets."""
+    largest = np.abs(table)
+    for axis in range(table.ndim):
+        largest = np.maximum.accumulate(largest, axis)
+    return largest
+
+
+def curvature(table: Array, sign: float) -> Iterator[Inequalities]:
+    """``sign * (l(A + i + j) - l(A + i) - l(A + j) + l(A)) <= 0``: submodular for 1, supermodular for -1."""
+    for b, c in axis_pairs(table.shape):
+        yield Inequalities(table, sign * second_difference(table, b, c), (b, c))
+
+
+def descent(table: Array) -> Iterator[Inequalities]:
+    """``l(A) - l(A + i) <= 0``: increasing."""
+    for b, length in enumerate(table.shape):
+        if length >= 2:
+            yield Inequalities(table, -np.diff(table, axis=b), (b,))
+
+
+def negativity(table: Array) -> Iterator[Inequalities]:
+    """``-l(A) <= 0``: non-negative."""
+    yield Inequalities(table, -table, ())
+
+
+def bend_noise(table: Array, b: int, c: int) -> Array:
+    """What rounding alone may do to each second difference along b and c."""
+    size = np.abs(table)
+    for axis in (b, c):
+        upper, lower = (
+            size[tuple(part if d == axis else slice(None) for d in range(size.ndim))]
+            for part in (slice(1, None), slice(None, -1))
+        )
+        size = np.maximum(upper, lower)
+    return np.maximum(ROUNDING * size, SMALLEST)

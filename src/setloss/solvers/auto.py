@@ -1,0 +1,121 @@
+"""The choice of a solver, by modelled cost, and again in mid-run.
+
+Frank-Wolfe begins: its epochs are cheap, and where features are many or C is small it needs few of them. As soon as
+the fall of its gap predicts more work than Newton's method takes, that goes on from where it is. Costs are counted in
+operations of a product of matrices, never in seconds: the same data take the same way on every machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from math import log
+
+import numpy as np
+
+from setloss.solvers.cutting_plane import CuttingPlane
+from setloss.solvers.frank_wolfe import FrankWolfe
+from setloss.solvers.loop import Callback, Limits, Method, State, run
+from setloss.solvers.newton import Newton
+from setloss.solvers.newton_system import SLOWER_THAN_BLAS, row_entries, system_cost
+from setloss.solvers.problem import Problem
+from setloss.solvers.solution import Record, Solution, Status, relative_gap
+from setloss.typing import Array
+
+CUT_OF_AN_ELEMENT = 1000.0
+"""Operations of a product of matrices in the time that the cut of a bag takes per element."""
+
+NEWTON_STEPS, CUTS_A_STEP = 30.0, 5.0
+"""Steps of Newton's method, and cuts per bag in each, to reckon with."""
+
+LARGE_BAG = 128
+"""Bags of more elements have faces of too many dimensions for Newton's method."""
+
+FEW_PARAMETERS = 200
+"""With large bags: up to this many parameters cutting planes converge in a few iterations."""
+
+
+@dataclass(frozen=True)
+class Patient(FrankWolfe):
+    """Frank-Wolfe that stops when its gap falls too slowly to end within so many epochs."""
+
+    patience: float = np.inf
+
+    def step(self, problem: Problem, state: State, tol: float) -> None:
+        super().step(problem, state, tol)
+        gap = relative_gap(state.primal, state.dual)
+        epochs = state.iteration + 1
+        if epochs % self.check_every == 0 and gap > tol:
+            seen, before = state.derived.get("gap", (0, 1.0))
+            # An average over the last half of the way: single steps jump.
+            fall = log(before / gap) / (epochs - seen) if gap < before else 0.0
+            left = log(gap / max(tol, 1e-12)) / fall if fall > 0 else np.inf
+            state.stalled = left > self.patience
+            if epochs >= 2 * max(seen, self.check_every):
+                state.derived["gap"] = (epochs, min(gap, 1.0))
+
+
+def fixed_method(problem: Problem, random_state: int) -> Method[Problem]:
+    """The method for a run that stays with one."""
+    if int(problem.surrogate.bags.sizes.max()) > LARGE_BAG:
+        few = problem.shape[0] * problem.shape[1] <= FEW_PARAMETERS
+        return CuttingPlane() if few else FrankWolfe(random_state=random_state)
+    return Newton() if patience(problem) < 200 else FrankWolfe(random_state=random_state)
+
+
+def patience(problem: Problem) -> float:
+    """How many epochs of Frank-Wolfe take as long as Newton's method takes in all."""
+    elements, entries = len(problem.signs), row_entries(problem)
+    size = problem.shape[0] * problem.shape[1]
+    rank = min(1.5 * size, elements)
+    pass_over = SLOWER_THAN_BLAS * elements * entries
+    cuts = CUT_OF_AN_ELEMENT * elements
+    newton = 4 * pass_over + CUTS_A_STEP * cuts + system_cost(problem, size, rank, elements)
+    return NEWTON_STEPS * newton / (2 * pass_over + 3 * cuts)
+
+
+def solve_in_turn(problem: Problem, limits: Limits, warm: Solution | None, random_state: int) -> Solution:
+    """Frank-Wolfe, and Newton's method from where it is no longer worth while."""
+    start = Patient(random_state=random_state, patience=patience(problem))
+    first = run(problem, start, limits, warm)
+    if first.status is not Status.STALLED:
+        return first
+    last = first.history[-1]
+
+    def later(record: Record) -> Record:
+        """A record of the second run as one of the whole."""
+        return Record(
+            last.iteration + record.iteration,
+            last.seconds + record.seconds,
+            last.passes + record.passes,
+            min(first.primal, record.primal),
+            max(first.dual, record.dual),
+        )
+
+    seconds = None if limits.max_time is None else max(limits.max_time - last.seconds, 1e-3)
+    rest = replace(
+        limits,
+        max_iter=max(limits.max_iter - last.iteration, 1),
+        max_time=seconds,
+        callbacks=tuple(partial(_call_later, call, later) for call in limits.callbacks),
+    )
+    second = run(problem, Newton(smoothing=0.3), rest, first)
+    return _joined(first, second, tuple(map(later, second.history)))
+
+
+def _call_later(call: Callback, later: Callable[[Record], Record], record: Record) -> None:
+    call(later(record))
+
+
+def _joined(first: Solution, second: Solution, later: tuple[Record, ...]) -> Solution:
+    """The second solution with the history of both; every dual value bounds every primal one."""
+    parameters: Array = second.parameters if second.primal <= first.primal else first.parameters
+    return replace(
+        second,
+        parameters=parameters,
+        primal=min(first.primal, second.primal),
+        dual=max(first.dual, second.dual),
+        history=first.history + later,
+        iterations=first.iterations + second.iterations,
+    )

@@ -1,0 +1,159 @@
+"""Decisions for pixels: exact answers by enumeration of all outcomes and sets, bounds that hold, and large images."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from setloss import CostCurve, Dice, FBeta, Hamming, Jaccard, Tversky
+from setloss.decisions.pixels import decide_pixels, expected_scores, poisson_binomial
+from setloss.losses import PAPER_CURVES
+
+CURVE = PAPER_CURVES["curve1"]
+LOSSES = {
+    "Dice": (Dice(), 0.5, 0.5),
+    "Jaccard": (Jaccard(), 1, 1),
+    "FBeta(2)": (FBeta(2.0), 0.2, 0.8),
+    "FBeta(1/2)": (FBeta(0.5), 0.8, 0.2),
+    "Tversky(0.3, 0.7)": (Tversky(0.3, 0.7), 0.3, 0.7),
+    "Tversky(0.2, 1.5)": (Tversky(0.2, 1.5), 0.2, 1.5),
+}
+COUNTED = {
+    "Hamming": (Hamming(), lambda n, q, size: (n + q) / size),
+    "Hamming(0.3, 0.7)": (Hamming(False, 0.3, 0.7), lambda n, q, size: 0.3 * n + 0.7 * q),
+    "curve1": (CURVE, lambda n, q, size: float(np.interp((n + q) / size, *np.transpose(CURVE.knots)))),
+}
+
+
+def loss_of(name):
+    return (LOSSES | COUNTED)[name][0]
+
+
+def cost(name, truth, chosen):
+    """The loss by its definition."""
+    n, q, found = int((truth & ~chosen).sum()), int((~truth & chosen).sum()), int((truth & chosen).sum())
+    if name in COUNTED:
+        return COUNTED[name][1](n, q, len(truth))
+    _, a, b = LOSSES[name]
+    return 0.0 if n + q + found == 0 else 1 - found / (found + a * q + b * n)
+
+
+chances = st.lists(st.floats(0, 1), min_size=1, max_size=6)
+
+
+def expected_loss(name, p, chosen):
+    """Over all 2^p outcomes."""
+    total = 0.0
+    for outcome in itertools.product([False, True], repeat=len(p)):
+        truth = np.array(outcome)
+        chance = float(np.prod(np.where(truth, p, 1 - p)))
+        total += chance * cost(name, truth, chosen)
+    return total
+
+
+def best_loss(name, p):
+    return min(expected_loss(name, p, np.array(s)) for s in itertools.product([False, True], repeat=len(p)))
+
+
+NAMES = ["Dice", "Jaccard", "FBeta(2)", "FBeta(1/2)", "Tversky(0.3, 0.7)", "Hamming", "Hamming(0.3, 0.7)", "curve1"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+@given(chances)
+@settings(max_examples=12, deadline=None)
+def test_no_set_of_pixels_is_better(name, p):
+    p = np.array(p)
+    found = decide_pixels(p, loss_of(name))
+    np.testing.assert_allclose(found.expected_loss, expected_loss(name, p, found.chosen), atol=1e-10)
+    np.testing.assert_allclose(found.expected_loss, best_loss(name, p), atol=1e-10)
+    assert found.error == found.regret == 0
+
+
+@pytest.mark.parametrize("name", ["Dice", "Jaccard", "FBeta(2)", "Tversky(0.2, 1.5)"])
+@given(chances)
+@settings(max_examples=20, deadline=None)
+def test_bounds_by_moments_hold(name, p):
+    p = np.array(p)
+    found = decide_pixels(p, loss_of(name), method="moments")
+    truth = expected_loss(name, p, found.chosen)
+    assert abs(found.expected_loss - truth) <= found.error + 1e-12
+    assert truth - best_loss(name, p) <= found.regret + 1e-12
+
+
+@pytest.mark.parametrize("loss", [Dice(), Jaccard(), FBeta(2)], ids=str)
+@pytest.mark.parametrize("share", [0.02, 0.3])
+def test_moments_against_the_exact_answer_on_an_image(loss, share):
+    rng = np.random.default_rng(0)
+    p = np.sort(rng.beta(0.3, 0.3 / share, 600))[::-1]
+    exact, _ = expected_scores(p, *loss.weights, method="exact")
+    bounds, rule = expected_scores(p, *loss.weights, method="moments")
+    assert rule == "moments"
+    assert np.all(bounds.low <= exact.low + 1e-12)
+    assert np.all(exact.low <= bounds.high + 1e-12)
+    best = int(np.argmax(bounds.low))
+    assert exact.low.max() - exact.low[best] < 2e-4
+
+
+def test_errors_fall_with_the_size_of_the_image():
+    rng = np.random.default_rng(1)
+    errors = [decide_pixels(rng.beta(0.2, 2, n), "dice", method="moments").error for n in (10**3, 10**4, 10**5)]
+    assert errors[0] < 2e-3
+    assert errors[1] < errors[0] / 30
+    assert errors[2] < errors[1] / 30
+
+
+def test_a_megapixel_is_decided_to_six_digits():
+    found = decide_pixels(np.random.default_rng(2).beta(0.2, 2, (1000, 1000)), "jaccard")
+    assert found.rule == "moments"
+    assert found.regret < 1e-8
+    assert str(found).endswith("(moments)")
+
+
+def test_auto_is_exact_where_moments_are_not_good_enough():
+    p = np.full(2000, 1e-3)
+    assert decide_pixels(p, "dice").rule == "exact"
+    assert decide_pixels(np.full(2000, 0.3), "dice").rule == "moments"
+
+
+def test_masks_nothing_and_certainty():
+    p = np.array([[0.9, 0.8], [0.1, 1.0]])
+    found = decide_pixels(p, "dice", mask=np.array([[True, False], [True, True]]))
+    np.testing.assert_array_equal(found.chosen, [[True, False], [False, True]])
+    assert decide_pixels(np.zeros(0), "dice").expected_loss == 0
+    assert decide_pixels(np.zeros(5), "jaccard").expected_loss == 0
+    assert decide_pixels(np.array([1.0, 1.0, 0.0]), "jaccard").expected_loss == 0
+
+
+def test_cost_of_a_large_image_comes_with_its_error():
+    p = np.random.default_rng(3).random(20000)
+    found = decide_pixels(p, CostCurve([(0, 0), (0.2, 0), (1, 1)]))
+    np.testing.assert_array_equal(found.chosen, p > 0.5)
+    assert 0 < found.error < 0.01
+
+
+def test_counts_of_independent_trials():
+    np.testing.assert_allclose(poisson_binomial(np.full(4, 0.5)), np.array([1, 4, 6, 4, 1]) / 16)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: decide_pixels([0.2, 1.4]), "probabilities lie in \\[0, 1\\]"),
+        (lambda: decide_pixels([0.2], mask=[True, False]), "a mask of shape \\(2,\\) does not fit"),
+        (lambda: decide_pixels([0.2], method="fast"), "method is 'auto', 'exact' or 'moments'; got 'fast'"),
+        (
+            lambda: decide_pixels([0.2], Tversky(0.3, 0.9), method="exact"),
+            "exact decisions are for Jaccard and F-beta",
+        ),
+        (lambda: decide_pixels([0.2], PAPER_CURVES["curve4"]), "CostCurve has no decision for pixels"),
+    ],
+)
+def test_what_is_refused(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+def test_hamming_of_different_weights_cuts_elsewhere():
+    np.testing.assert_array_equal(decide_pixels([0.2, 0.4], Hamming(False, 3.0, 1.0)).chosen, [False, True])

@@ -1,0 +1,124 @@
+"""`CountClassifier`: gradients, certificate, logistic regression as a limit, missing labels, conventions."""
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy.optimize import approx_fprime
+from scipy.sparse import csr_array
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.estimator_checks import estimator_checks_generator
+
+from setloss.decisions import decide
+from setloss.estimators import CountClassifier, CountClassifierCV
+from setloss.estimators.count_problem import CountProblem
+
+pytestmark = pytest.mark.xdist_group("kernels")
+
+
+def one_or_two_labels(n=150, d=4, p=4, seed=0):
+    generator = np.random.default_rng(seed)
+    X = generator.normal(size=(n, d))
+    scores = 2 * X @ generator.normal(size=(d, p)) + generator.gumbel(size=(n, p))
+    rank = np.argsort(np.argsort(-scores, axis=1), axis=1)
+    return X, (rank < 1 + (generator.random((n, 1)) < 0.25)).astype(int)
+
+
+def with_gaps(Y, share=0.3, seed=0):
+    gaps = Y.astype(float)
+    gaps[np.random.default_rng(seed).random(Y.shape) < share] = np.nan
+    return gaps
+
+
+def checks_of_scikit_learn():
+    for estimator, check in estimator_checks_generator(CountClassifier()):
+        name = getattr(check, "func", check).__name__
+        if name != "check_classifier_multioutput":  # it wants labels that are decided one by one
+            yield pytest.param(estimator, check, id=name)
+
+
+@pytest.mark.parametrize(("estimator", "check"), list(checks_of_scikit_learn()))
+def test_scikit_learn_accepts_it(estimator, check):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        check(estimator)
+
+
+@pytest.mark.parametrize("linear", [False, True])
+def test_the_gradient_is_that_of_the_objective(linear):
+    X, Y = one_or_two_labels(12)
+    gaps = with_gaps(Y)
+    known = ~np.isnan(gaps)
+    problem = CountProblem(X, 2.0, gaps == 1, known, np.linspace(0.5, 2, 12), linear)
+    point = np.random.default_rng(1).normal(size=problem.size)
+    numerical = approx_fprime(point, lambda x: problem(x)[0], 1e-6)
+    np.testing.assert_allclose(problem(point)[1], numerical, atol=1e-3)
+
+
+@pytest.mark.parametrize("counts", ["constant", "linear"])
+def test_the_gap_bounds_the_distance_from_the_minimum(counts):
+    X, Y = one_or_two_labels()
+    least = CountClassifier(counts=counts, tol=1e-10, max_iter=5000).fit(X, Y).objective_
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        for iterations in (1, 5, 20):
+            model = CountClassifier(counts=counts, max_iter=iterations).fit(X, Y)
+            assert 0 <= model.objective_ - least <= model.dual_gap_ * model.objective_ + 1e-9
+
+
+def test_prediction_is_the_exact_decision_for_any_loss():
+    X, Y = one_or_two_labels()
+    model = CountClassifier().fit(X, Y)
+    scores = X @ model.coef_.T + model.intercept_
+    for loss in ("f1", "jaccard", "hamming"):
+        best = decide(scores, loss, counts=model.counts_)
+        np.testing.assert_array_equal(model.set_params(loss=loss).predict(X), best.sets)
+        np.testing.assert_allclose(model.expected_loss(X), best.expected)
+    np.testing.assert_allclose(
+        model.predict_proba(X).sum(axis=1), model.predict_count_proba(X) @ np.arange(len(model.counts_))
+    )
+    assert model.score(X, Y) > 0.7
+
+
+def test_counts_that_depend_on_the_features():
+    generator = np.random.default_rng(0)
+    X = generator.normal(size=(600, 3))
+    Y = (generator.random((600, 6)).argsort(axis=1) < np.where(X[:, :1] > 0, 4, 1)).astype(int)
+    chances = {c: CountClassifier(counts=c).fit(X, Y).predict_count_proba(X) for c in ("constant", "linear")}
+    sizes = Y.sum(axis=1)
+    likelihood = {c: np.log(found[np.arange(600), sizes]).mean() for c, found in chances.items()}
+    assert likelihood["linear"] > likelihood["constant"] + 0.1
+
+
+def test_missing_labels_sparse_features_weights_and_a_warm_start():
+    X, Y = one_or_two_labels()
+    assert CountClassifier().fit(X, with_gaps(Y)).score(X, Y) > 0.65
+    model = CountClassifier(tol=1e-8, warm_start=True).fit(X, Y)
+    sparse = CountClassifier(tol=1e-8).fit(csr_array(X), Y)
+    np.testing.assert_allclose(sparse.coef_, model.coef_, atol=1e-3)
+    weighted = CountClassifier(tol=1e-8, intercept_scaling=1.0).fit(X, Y, np.where(np.arange(150) < 50, 2.0, 1.0))
+    twice = CountClassifier(tol=1e-8, intercept_scaling=1.0).fit(np.vstack([X, X[:50]]), np.vstack([Y, Y[:50]]))
+    np.testing.assert_allclose(weighted.coef_, twice.coef_, atol=1e-3)
+    before = model.n_iter_
+    assert model.fit(X, Y).n_iter_ < before
+
+
+def test_cross_validation_chooses_C():
+    X, Y = one_or_two_labels()
+    model = CountClassifierCV(Cs=[1e-4, 1.0], cv=3).fit(X, Y)
+    assert model.C_ == 1.0
+    assert model.cv_results_["loss"][0] > model.cv_results_["loss"][1]
+    np.testing.assert_array_equal(model.predict(X), CountClassifier(C=1.0, tol=1e-3).fit(X, Y).predict(X))
+    assert len(CountClassifierCV(Cs=3, cv=2, counts="linear").fit(X, Y).cv_results_["C"]) == 3
+
+
+def test_errors_say_what_to_do():
+    X, Y = one_or_two_labels(30)
+    with pytest.raises(ValueError, match='counts is "constant" or "linear"'):
+        CountClassifier(counts="quadratic").fit(X, Y)
+    with pytest.raises(ValueError, match="C must be a positive number"):
+        CountClassifier(C=0).fit(X, Y)
+    with pytest.raises(ValueError, match="nothing to train on"):
+        CountClassifier().fit(X, np.where(np.arange(30)[:, None] < 15, np.nan, Y), np.arange(30) < 15)
+    with pytest.warns(ConvergenceWarning, match="stopped at a relative gap"):
+        CountClassifier(max_iter=1).fit(X, Y)

@@ -1,0 +1,260 @@
+"""`SetDecisionCV`: every kind of classifier, rules and losses, weights, routing, and errors in words."""
+
+import warnings
+from typing import ClassVar
+
+import numpy as np
+import pytest
+import sklearn
+from scipy.sparse import csr_array
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import f1_score
+from sklearn.model_selection import KFold
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.multioutput import ClassifierChain, MultiOutputClassifier
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
+from sklearn.utils.estimator_checks import estimator_checks_generator
+
+from setloss import CostCurve, Jaccard, SetFunction
+from setloss.decisions import decide
+from setloss.estimators import SetClassifier, SetDecisionCV
+from setloss.estimators.decision_rules import LABEL_RULES
+from setloss.losses import from_set_function
+
+pytestmark = pytest.mark.xdist_group("kernels")
+
+BY_ELEMENT = from_set_function(SetFunction.from_values([0, 1, 1, 2.5]))
+LINEAR = OneVsRestClassifier(LogisticRegression())
+
+
+def one_or_two_labels(n=200, d=6, p=5, seed=0):
+    """The label of largest score, and for a quarter of the examples the next one too."""
+    generator = np.random.default_rng(seed)
+    X = generator.normal(size=(n, d))
+    scores = 2 * X @ generator.normal(size=(d, p)) + generator.gumbel(size=(n, p))
+    rank = np.argsort(np.argsort(-scores, axis=1), axis=1)
+    return X, (rank < 1 + (generator.random((n, 1)) < 0.25)).astype(int)
+
+
+DIFFERENT_ON_PURPOSE = (
+    "check_sample_weight_equivalence_on_dense_data",  # folds are of examples, whatever their weights
+    "check_sample_weight_equivalence_on_sparse_data",
+    "check_classifier_multioutput",  # it wants labels that are decided one by one
+)
+
+
+def checks_of_scikit_learn():
+    for estimator, check in estimator_checks_generator(SetDecisionCV(LINEAR, rule="counts", cv=2)):
+        name = getattr(check, "func", check).__name__
+        if name not in DIFFERENT_ON_PURPOSE:
+            yield pytest.param(estimator, check, id=name)
+
+
+@pytest.mark.parametrize(("estimator", "check"), list(checks_of_scikit_learn()))
+def test_scikit_learn_accepts_it(estimator, check):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        check(estimator)
+
+
+# ---------------------------------------------------------------- any classifier
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        LINEAR,
+        MultiOutputClassifier(LogisticRegression()),
+        ClassifierChain(LogisticRegression()),
+        RandomForestClassifier(10, random_state=0),
+        OneVsRestClassifier(LinearSVC()),
+        MLPClassifier((8,), random_state=0),
+        SetClassifier(C=0.1, max_iter=20),
+        make_pipeline(StandardScaler(), LINEAR),
+    ],
+    ids=lambda estimator: type(estimator).__name__,
+)
+def test_any_multi_label_classifier_will_do(estimator):
+    X, Y = one_or_two_labels(80)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = SetDecisionCV(estimator, cv=3).fit(X, Y)
+    chances = model.predict_proba(X)
+    assert model.predict(X).shape == chances.shape == Y.shape
+    np.testing.assert_allclose(model.predict_count_proba(X).sum(axis=1), 1)
+    sizes = np.arange(model.predict_count_proba(X).shape[1])
+    np.testing.assert_allclose(chances.sum(axis=1), model.predict_count_proba(X) @ sizes)
+    assert model.score(X, Y) > 0.4
+
+
+def test_data_frames_and_sparse_matrices_reach_the_classifier():
+    pandas = pytest.importorskip("pandas")
+    X, Y = one_or_two_labels(80)
+    frame = pandas.DataFrame(X, columns=[f"x{j}" for j in range(X.shape[1])])
+    model = SetDecisionCV(make_pipeline(StandardScaler(), LINEAR), cv=3).fit(frame, pandas.DataFrame(Y))
+    assert list(model.feature_names_in_) == list(frame.columns)
+    sparse = SetDecisionCV(LINEAR, cv=3).fit(csr_array(X), csr_array(Y))
+    np.testing.assert_array_equal(sparse.predict(csr_array(X)), SetDecisionCV(LINEAR, cv=3).fit(X, Y).predict(X))
+
+
+def test_without_an_estimator_trees_or_logistic_regression_are_taken():
+    X, Y = one_or_two_labels(60)
+    assert len(SetDecisionCV(cv=2).fit(X, Y).estimator_.estimators_) == 300
+    assert SetDecisionCV(cv=2).fit(csr_array(X), Y).score(csr_array(X), Y) > 0.5
+
+
+def test_labels_that_are_constant_in_a_fold_do_no_harm():
+    X, Y = one_or_two_labels(60)
+    Y = np.column_stack([Y, np.zeros(60, dtype=int), np.eye(60, dtype=int)[7], np.ones(60, dtype=int)])
+    model = SetDecisionCV(MultiOutputClassifier(LogisticRegression()), cv=3).fit(X, Y)
+    predicted = model.predict(X)
+    assert not predicted[:, 5].any()
+    assert predicted[:, 7].all()
+
+
+def test_missing_labels_are_summed_out():
+    X, Y = one_or_two_labels(100)
+    gaps = Y.astype(float)
+    gaps[np.random.default_rng(0).random(Y.shape) < 0.2] = np.nan
+    gaps[3] = np.nan
+    model = SetDecisionCV(SetClassifier(C=0.1), cv=3).fit(X, gaps)
+    assert model.score(X, Y) > 0.6
+
+
+# ---------------------------------------------------------------- rules and losses
+
+
+def test_knowing_how_many_beats_every_other_rule_where_the_number_is_nearly_constant():
+    X, Y = one_or_two_labels(1200)
+    models = {rule: SetDecisionCV(LINEAR, rule=rule).fit(X[:400], Y[:400]) for rule in (*LABEL_RULES, "auto")}
+    scores = {rule: model.score(X[400:], Y[400:]) for rule, model in models.items()}
+    assert scores["counts"] > max(scores[rule] for rule in ("plug-in", "threshold")) + 0.01
+    assert models["auto"].rule_name_ in ("counts", "top-k")
+    assert set(models["auto"].rule_losses_) == set(LABEL_RULES)
+
+
+def test_the_loss_enters_at_prediction_only():
+    X, Y = one_or_two_labels()
+    for rule in LABEL_RULES:
+        model = SetDecisionCV(LINEAR, rule=rule).fit(X, Y)
+        anew = SetDecisionCV(LINEAR, Jaccard(), rule=rule).fit(X, Y)
+        np.testing.assert_array_equal(model.set_params(loss="jaccard").predict(X), anew.predict(X))
+
+
+def test_counts_are_the_exact_decision_and_expected_losses_are_its_own():
+    X, Y = one_or_two_labels(800)
+    model = SetDecisionCV(LINEAR, rule="counts").fit(X, Y)
+    calibration = model.learner_.counts
+    scores = calibration.scores(model.estimator_.decision_function(X))
+    best = decide(scores, "f1", counts=calibration.counts())
+    np.testing.assert_array_equal(model.predict(X), best.sets)
+    np.testing.assert_allclose(model.expected_loss(X), best.expected, rtol=1e-5)
+    worse = SetDecisionCV(LINEAR, rule="threshold").fit(X, Y).expected_loss(X)
+    assert np.all(worse >= best.expected - 1e-5)
+    assert abs(model.expected_loss(X).mean() - (1 - model.score(X, Y))) < 0.05
+
+
+def test_a_loss_that_falls_is_decided_among_the_largest_scores():
+    X, Y = one_or_two_labels(p=20)
+    falling = CostCurve(((0, 0), (0.1, 0.5), (1, 0.2)))
+    model = SetDecisionCV(LINEAR, falling, rule="counts").fit(X, Y)
+    assert model.predict(X).shape == Y.shape
+
+
+@pytest.mark.parametrize("average", ["macro", "micro"])
+def test_macro_and_micro_f1_get_thresholds_of_their_own(average):
+    X, Y = one_or_two_labels(400)
+    plain = LINEAR.fit(X[:200], Y[:200]).predict(X[200:])
+    model = SetDecisionCV(LINEAR, average=average).fit(X[:200], Y[:200])
+    score = f1_score(Y[200:], model.predict(X[200:]), average=average)
+    assert score > f1_score(Y[200:], plain, average=average)
+    assert score == pytest.approx(model.score(X[200:], Y[200:]))
+    with pytest.raises(ValueError, match="single examples"):
+        model.expected_loss(X)
+
+
+# ---------------------------------------------------------------- conventions
+
+
+def test_a_fitted_classifier_is_used_as_it_is():
+    X, Y = one_or_two_labels()
+    fitted = clone(LINEAR).fit(X[:100], Y[:100])
+    model = SetDecisionCV(fitted, cv="prefit").fit(X[100:], Y[100:])
+    assert model.estimator_ is fitted
+    assert model.score(X, Y) > 0.7
+
+
+class Recorder(ClassifierMixin, BaseEstimator):
+    """Keeps what `fit` was given."""
+
+    seen: ClassVar[list] = []
+
+    def fit(self, X, y, sample_weight=None, note=None):
+        self.seen.append((None if sample_weight is None else len(sample_weight), note))
+        self.model_ = clone(LINEAR).fit(X, y)
+        self.classes_ = self.model_.classes_
+        return self
+
+    def predict_proba(self, X):
+        return self.model_.predict_proba(X)
+
+
+def test_weights_and_parameters_of_fit_are_passed_on_by_fold():
+    X, Y = one_or_two_labels(60)
+    Recorder.seen.clear()
+    SetDecisionCV(Recorder(), cv=3).fit(X, Y, sample_weight=np.ones(60), note="x")
+    assert Recorder.seen == [(40, "x")] * 3 + [(60, "x")]
+
+
+def test_metadata_routing():
+    X, Y = one_or_two_labels(60)
+    Recorder.seen.clear()
+    with sklearn.config_context(enable_metadata_routing=True):
+        inner = Recorder().set_fit_request(sample_weight=True, note=False)
+        SetDecisionCV(inner, cv=KFold(3)).fit(X, Y, sample_weight=np.ones(60))
+    assert Recorder.seen == [(40, None)] * 3 + [(60, None)]
+
+
+def test_weights_count():
+    X, Y = one_or_two_labels(100)
+    doubled = np.concatenate([np.arange(100), np.arange(50)])
+    weights = np.where(np.arange(100) < 50, 2.0, 1.0)
+    fitted = clone(LINEAR).fit(X, Y)
+    one = SetDecisionCV(fitted, rule="threshold", cv="prefit").fit(X, Y, sample_weight=weights)
+    other = SetDecisionCV(fitted, rule="threshold", cv="prefit").fit(X[doubled], Y[doubled])
+    assert one.rule_ == other.rule_
+
+
+# ---------------------------------------------------------------- errors
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "words"),
+    [
+        (
+            {"rule": "votes"},
+            ValueError,
+            "there is no rule 'votes'; the names are counts, plug-in, threshold, top-k, auto",
+        ),
+        ({"average": "weighted"}, ValueError, "average is one of samples, macro, micro"),
+        ({"loss": "f2"}, ValueError, "there is no loss 'f2'"),
+        ({"loss": 3}, TypeError, "loss is a name or a Loss"),
+        ({"loss": BY_ELEMENT}, TypeError, "depends on which elements are wrong"),
+        ({"estimator": StandardScaler()}, TypeError, "neither predict_proba nor decision_function"),
+    ],
+)
+def test_errors_say_what_to_do(options, error, words):
+    X, Y = one_or_two_labels(40)
+    with pytest.raises(error, match=words):
+        SetDecisionCV(**({"estimator": LINEAR, "cv": 2} | options)).fit(X, Y)
+
+
+def test_labels_are_zero_and_one():
+    X, Y = one_or_two_labels(40)
+    with pytest.raises(ValueError, match="y must hold 0 and 1"):
+        SetDecisionCV(LINEAR).fit(X, Y + 1)

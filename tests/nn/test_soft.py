@@ -1,0 +1,170 @@
+"""Soft labels and weights of elements for L of Jaccard: copies of elements, enumeration, hard labels."""
+
+import itertools
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from setloss.nn import SetLoss, set_loss
+
+pytestmark = pytest.mark.xdist_group("kernels")
+
+OPTIONS = {"loss": "jaccard", "operator": "lovasz"}
+
+
+def weighted_hinge(slacks, positive, negative):
+    """The Lovász hinge of w(A) / (w(P) + w(A n N)): the largest sum over all orders of the elements."""
+    best = -np.inf
+    for order in itertools.permutations(range(len(slacks))):
+        a = b = before = total = 0.0
+        for i in order:
+            a, b = a + positive[i], b + negative[i]
+            union = positive.sum() + b
+            after = (a + b) / union if union > 0 else 0.0
+            total, before = total + slacks[i] * (after - before), after
+        best = max(best, total)
+    return best
+
+
+@given(st.integers(0, 10**6))
+@settings(max_examples=15, deadline=None)
+def test_soft_labels_by_enumeration_of_orders(seed):
+    rng = np.random.default_rng(seed)
+    h, t, e = rng.normal(size=3), rng.choice([0, 0.3, 0.5, 1], 3), rng.choice([0, 0.5, 1, 2], 3)
+    slacks = np.maximum(np.concatenate([1 - h, 1 + h]), 0)
+    positive, negative = np.concatenate([e * t, 0 * t]), np.concatenate([0 * t, e * (1 - t)])
+    got = set_loss(*(torch.as_tensor(x)[None] for x in (h, t)), element_weight=torch.as_tensor(e)[None], **OPTIONS)
+    np.testing.assert_allclose(got, weighted_hinge(slacks, positive, negative), atol=1e-12)
+
+
+def test_whole_weights_are_copies():
+    generator = torch.Generator().manual_seed(0)
+    h, y = torch.randn(1, 6, generator=generator, dtype=torch.float64), torch.tensor([[1, 0, 0, 1, 0, 1]])
+    e = torch.tensor([[1.0, 2.0, 0.0, 3.0, 1.0, 1.0]])
+    copies = torch.repeat_interleave(h, e[0].long(), 1), torch.repeat_interleave(y, e[0].long(), 1)
+    torch.testing.assert_close(set_loss(h, y, element_weight=e, **OPTIONS), set_loss(*copies, **OPTIONS))
+
+
+def test_a_half_label_is_half_a_positive_and_half_a_negative():
+    h, t = torch.randn(1, 5, dtype=torch.float64), torch.tensor([[0.5, 0.5, 0.5, 0.5, 0.5]])
+    doubled = torch.cat([h, h], 1), torch.tensor([[1] * 5 + [0] * 5])
+    torch.testing.assert_close(set_loss(h, t.double(), **OPTIONS), set_loss(*doubled, **OPTIONS))
+
+
+@pytest.mark.parametrize("margins", ["logits", "sigmoid"])
+def test_hard_labels_take_the_same_value_and_gradient_either_way(margins):
+    h, y = torch.randn(3, 9, dtype=torch.float64), torch.rand(3, 9) < 0.4
+    y[1] = False
+    found = []
+    for weight in (None, torch.ones(3, 9)):
+        leaf = h.clone().requires_grad_()
+        value = set_loss(leaf, y, element_weight=weight, margins=margins, reduction="none", **OPTIONS)
+        value.sum().backward()
+        found.append((value.detach(), leaf.grad))
+    torch.testing.assert_close(found[0], found[1])
+
+
+def test_weighted_jaccard_is_submodular():
+    """Second differences of (a + b) / (M + b) for elements of any weights; all sets of four elements."""
+    rng = np.random.default_rng(1)
+    for _ in range(50):
+        positive, negative = rng.random((2, 4)) * (rng.random((2, 4)) < 0.7)
+        M = positive.sum() + 1e-9
+
+        def loss(chosen, positive=positive, negative=negative, M=M):
+            a, b = positive[chosen].sum(), negative[chosen].sum()
+            return (a + b) / (M + b)
+
+        for i, j in itertools.permutations(range(4), 2):
+            rest = [k for k in range(4) if k not in (i, j)]
+            for size in range(3):
+                for A in itertools.combinations(rest, size):
+                    small, large = list(A), [*A, j]
+                    assert loss([*small, i]) - loss(small) >= loss([*large, i]) - loss(large) - 1e-12
+
+
+def test_masked_elements_do_not_count():
+    h, t = torch.randn(2, 6), torch.rand(2, 6)
+    mask = torch.tensor([[True] * 4 + [False] * 2] * 2)
+    other = h.clone()
+    other[:, 4:] = float("inf")
+    leaf = other.requires_grad_()
+    value = SetLoss()(leaf, t, mask=mask)
+    value.backward()
+    torch.testing.assert_close(value.detach(), SetLoss()(h[:, :4], t[:, :4]))
+    assert torch.count_nonzero(leaf.grad[:, 4:]) == 0
+
+
+def test_soft_labels_over_classes():
+    h = torch.randn(2, 3, 5, dtype=torch.float64)
+    y = torch.randint(0, 3, (2, 5))
+    hot = torch.nn.functional.one_hot(y, 3).movedim(-1, 1)
+    for options in ({}, {"operator": "lovasz", "margins": "softmax", "over": "image"}):
+        hard = set_loss(h, y, mode="multiclass", **options)
+        torch.testing.assert_close(set_loss(h, hot, mode="multiclass", **options), hard)
+        torch.testing.assert_close(set_loss(h, hot.bool(), mode="multiclass", **options), hard)
+        near = 0.999999 * hot.double() + 0.000001 / 3
+        torch.testing.assert_close(set_loss(h, near, mode="multiclass", **options), hard, atol=1e-4, rtol=0)
+
+
+def test_mixup_trains():
+    torch.manual_seed(0)
+    h = torch.zeros(2, 30, requires_grad=True)
+    target = torch.rand(2, 30)
+    optimiser = torch.optim.SGD([h], lr=2.0)
+    values = []
+    for _ in range(30):
+        optimiser.zero_grad()
+        value = SetLoss()(h, target)
+        value.backward()
+        optimiser.step()
+        values.append(value.item())
+    assert values[-1] < values[0] - 0.05
+
+
+def test_compiled_real_targets_are_taken_as_shares():
+    h, t = torch.randn(2, 6), torch.rand(2, 6)
+    compiled = torch.compile(SetLoss(), fullgraph=True, backend="aot_eager")
+    torch.testing.assert_close(compiled(h, t), SetLoss()(h, t))
+    torch.testing.assert_close(compiled(h, (t > 0.5).float()), SetLoss()(h, t > 0.5))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"loss": "dice"},
+        {"operator": "slack"},
+        {"mode": "multiclass", "margins": "argmax"},
+        {"over": "groups"},
+    ],
+    ids=str,
+)
+def test_weights_are_refused_elsewhere_with_the_reason(options):
+    classes = options.get("mode") == "multiclass"
+    h = torch.randn(2, 3, 4) if classes else torch.randn(2, 4)
+    y = torch.zeros(2, 4, dtype=torch.int64)
+    with pytest.raises(
+        ValueError, match="soft labels and element_weight are for L of Jaccard, which is submodular at"
+    ):
+        set_loss(h, y, element_weight=torch.ones(2, 4), **options)
+
+
+@pytest.mark.parametrize(
+    ("weight", "error", "message"),
+    [
+        (torch.ones(2, 3), ValueError, r"one element_weight per element: expected shape \(2, 4\); got \(2, 3\)"),
+        (-torch.ones(2, 4), ValueError, "element_weight holds finite factors from 0 on"),
+        (
+            torch.ones(2, 4, dtype=torch.int64),
+            TypeError,
+            "element_weight is a tensor of real factors; got torch.int64",
+        ),
+        ([1.0], TypeError, "element_weight is a tensor of real factors; got list"),
+    ],
+)
+def test_weights_of_elements_are_checked(weight, error, message):
+    with pytest.raises(error, match=message):
+        set_loss(torch.randn(2, 4), torch.zeros(2, 4), element_weight=weight)

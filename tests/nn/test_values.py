@@ -1,0 +1,108 @@
+"""Every way torch differentiates: forward mode, `torch.func`, batches of batches, second derivatives."""
+
+import pytest
+import torch
+
+from setloss.nn import SetLoss, set_loss
+
+pytestmark = pytest.mark.xdist_group("kernels")
+
+OPTIONS = [
+    {"loss": "dice", "operator": "bd"},
+    {"loss": "jaccard", "operator": "lovasz", "margins": "probabilities"},
+    {"loss": "dice", "operator": "slack", "over": "batch"},
+    {},
+]
+WORDS_OF_TORCH = pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated:DeprecationWarning")
+"""Torch compiles its own formulas of forward mode with it."""
+
+every_option = pytest.mark.parametrize("options", OPTIONS, ids=str)
+
+
+def problem(*shape):
+    generator = torch.Generator().manual_seed(7)
+    return torch.randn(shape, generator=generator, dtype=torch.float64), torch.rand(shape, generator=generator) < 0.4
+
+
+@WORDS_OF_TORCH
+@every_option
+def test_forward_mode_is_the_gradient_times_the_direction(options):
+    logits, target = problem(3, 5)
+    direction = torch.randn(3, 5, dtype=torch.float64)
+    leaf = logits.clone().requires_grad_()
+    value = set_loss(leaf, target, **options)
+    value.backward()
+    found, tangent = torch.func.jvp(lambda h: set_loss(h, target, **options), (logits,), (direction,))
+    torch.testing.assert_close(found, value.detach())
+    torch.testing.assert_close(tangent, (leaf.grad * direction).sum())
+
+
+@every_option
+def test_func_grad_is_backward(options):
+    logits, target = problem(3, 5)
+    leaf = logits.clone().requires_grad_()
+    set_loss(leaf, target, **options).backward()
+    torch.testing.assert_close(torch.func.grad(lambda h: set_loss(h, target, **options))(logits), leaf.grad)
+
+
+@every_option
+def test_vmap_is_a_loop(options):
+    logits, target = problem(4, 3, 5)
+    found = torch.func.vmap(lambda h, y: set_loss(h, y, **options))(logits, target)
+    expected = torch.stack([set_loss(h, y, **options) for h, y in zip(logits, target, strict=True)])
+    torch.testing.assert_close(found, expected)
+    shared = torch.func.vmap(lambda h: set_loss(h, target[0], **options))(logits)
+    torch.testing.assert_close(shared, torch.stack([set_loss(h, target[0], **options) for h in logits]))
+
+
+def test_gradients_per_example():
+    logits, target = problem(4, 1, 5)
+    per_example = torch.func.vmap(torch.func.grad(lambda h, y: set_loss(h, y, operator="slack")))(logits, target)
+    for h, y, gradient in zip(logits, target, per_example, strict=True):
+        leaf = h.clone().requires_grad_()
+        set_loss(leaf, y, operator="slack").backward()
+        torch.testing.assert_close(gradient, leaf.grad)
+
+
+@WORDS_OF_TORCH
+def test_second_derivatives_are_zero_for_logits_and_those_of_the_sigmoid_for_probabilities():
+    logits, target = problem(1, 4)
+    piecewise = torch.func.hessian(lambda h: set_loss(h, target, operator="lovasz"))(logits)
+    assert torch.equal(piecewise, torch.zeros_like(piecewise))
+    leaf = logits.requires_grad_()
+
+    def curved(h):
+        return set_loss(h, target, operator="lovasz", margins="sigmoid")
+
+    torch.autograd.gradgradcheck(curved, leaf)
+
+
+def test_fake_tensors_have_shapes_and_no_values():
+    from torch._subclasses import FakeTensorMode
+
+    with FakeTensorMode():
+        value = SetLoss(reduction="none")(torch.randn(3, 4, 4), torch.zeros(3, 4, 4, dtype=torch.int64))
+    assert value.shape == (3,)
+
+
+def test_meta_tensors():
+    logits = torch.randn(2, 3, 4, device="meta", requires_grad=True)
+    value = SetLoss(mode="multiclass")(logits, torch.zeros(2, 4, dtype=torch.int64, device="meta"))
+    assert value.is_meta
+    assert value.shape == ()
+
+
+@pytest.mark.parametrize("infinite", [float("inf"), float("-inf"), float("nan")])
+@pytest.mark.parametrize("margins", ["logits", "argmax", "softmax"])
+def test_sets_and_pixels_that_are_left_out_have_gradient_zero(margins, infinite):
+    mode = "binary" if margins == "logits" else "multiclass"
+    logits = torch.randn(2, 4) if mode == "binary" else torch.randn(2, 3, 4)
+    target = torch.tensor([[1, 0, 1, 0], [0, 0, 0, 0]])
+    mask = torch.ones(2, 4, dtype=torch.bool)
+    logits[1, ..., 2], mask[1, 2] = infinite, mode == "binary"
+    leaf = logits.requires_grad_()
+    loss = set_loss(leaf, target, operator="slack", margins=margins, mode=mode, mask=mask, absent="skip")
+    loss.backward()
+    assert torch.isfinite(loss)
+    assert torch.isfinite(leaf.grad).all()
+    assert torch.count_nonzero(leaf.grad[1, ..., 2]) == 0
