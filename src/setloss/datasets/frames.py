@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -171,6 +172,9 @@ def _csv_header(path: Path) -> list[str]:
 
 def _csv_frame(pandas: Any, path: Path, roles: Roles) -> Any:
     places = CsvPlaces(path, roles)
+    first = next(islice(csv_records(path), 1, 2), None)
+    if first is not None and len(first[1]) != len(roles.names):
+        places.explain()  # pandas would take what is too much for an index, of as many levels
     try:
         with path.open(encoding="utf-8-sig", newline="") as lines:
             frame = pandas.read_csv(
