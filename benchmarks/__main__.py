@@ -12,16 +12,29 @@ from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-from benchmarks import convergence, decisions, decomposition, imports, operators, partitions, solvers, torch_losses
+from benchmarks import (
+    cold_start,
+    convergence,
+    decisions,
+    decomposition,
+    imports,
+    operators,
+    partitions,
+    pixels,
+    solvers,
+    torch_losses,
+)
 
 BENCHMARKS = {
     "imports": imports,
+    "cold": cold_start,
     "decomposition": decomposition,
     "operators": operators,
     "decisions": decisions,
     "solvers": solvers,
     "convergence": convergence,
     "torch": torch_losses,
+    "pixels": pixels,
     "dask": partitions,
 }
 

@@ -55,7 +55,7 @@ def ellipses(generator):
     return light + generator.normal(0, 0.1, light.shape), mask
 
 
-folder = Path(os.environ.get("SETLOSS_DATA", "../shared/data")) / "nuclei"
+folder = Path(os.environ.get("SETLOSS_DATA", "no-data")) / "nuclei"
 if (folder / "images").is_dir():
     files = sorted((folder / "images").glob("*.png"))[:200]
     images = np.stack([read(path) for path in files])

@@ -17,5 +17,5 @@ def is_whole_number(value: object, low: int, high: float = inf) -> bool:
 
 
 def is_missing(value: object) -> bool:
-    """Whether it is None or NaN, the one value that differs from itself."""
-    return value is None or value != value  # noqa: PLR0124
+    """Whether it is None, NaN, the one value that differs from itself, or pandas' NA, which does not say."""
+    return value is None or type(value).__name__ == "NAType" or bool(value != value)  # noqa: PLR0124

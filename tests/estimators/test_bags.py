@@ -6,7 +6,7 @@ from scipy.sparse import csr_array
 
 from helpers.estimator_data import frame_data
 from setloss import CostCurve, Dice, Hamming
-from setloss.estimators import BagClassifier
+from setloss.estimators import BagClassifier, UngroupedWarning
 from setloss.plans.batch import batch_surrogate
 from setloss.solvers import Design, Limits, Problem, solve
 
@@ -79,9 +79,21 @@ def test_groups_may_have_any_names(rename):
 
 def test_without_groups_every_frame_is_a_bag():
     X, y, _ = frame_data()
-    np.testing.assert_array_equal(
-        BagClassifier().fit(X, y).coef_, BagClassifier().fit(X, y, groups=np.arange(len(y))).coef_
-    )
+    alone = BagClassifier().fit(X, y, groups=np.arange(len(y)))
+    with pytest.warns(UngroupedWarning, match="every frame is trained as a set of its own. Pass groups="):
+        model = BagClassifier().fit(X, y)
+    np.testing.assert_array_equal(model.coef_, alone.coef_)
+    with pytest.warns(UngroupedWarning, match="every frame is judged as a set of its own"):
+        assert model.score(X, y) == alone.score(X, y, groups=np.arange(len(y)))
+
+
+def test_a_bag_weighs_as_much_as_its_frames_on_average_in_the_score_too():
+    X, y, groups = frame_data()
+    model = BagClassifier().fit(X, y, groups=groups)
+    weights = np.random.default_rng(0).random(len(y))
+    means = [weights[groups == g].mean() for g in np.unique(groups)]
+    expected = 1 - np.average(model.losses(X, y, groups), weights=means)
+    assert model.score(X, y, groups=groups, sample_weight=weights) == pytest.approx(expected)
 
 
 # ---------------------------------------------------------------- degenerate bags
@@ -105,8 +117,9 @@ def test_bags_of_one_class_and_of_one_frame_work(loss):
 def test_a_first_mistake_that_is_free_leaves_bags_of_one_frame_with_the_cost_of_all_wrong():
     X, y, _ = frame_data()
     curve = CostCurve([(0, 0), (0.5, 0), (1, 1)])
-    assert objective(BagClassifier(curve, **TIGHT).fit(X, y)) == pytest.approx(
-        objective(BagClassifier("hamming", **TIGHT).fit(X, y)), rel=1e-6
+    alone = np.arange(len(y))
+    assert objective(BagClassifier(curve, **TIGHT).fit(X, y, groups=alone)) == pytest.approx(
+        objective(BagClassifier("hamming", **TIGHT).fit(X, y, groups=alone)), rel=1e-6
     )
 
 

@@ -252,7 +252,7 @@ def test_parameters_that_make_no_sense_are_refused(parameters, message):
 
 def test_a_loss_that_is_neither_a_name_nor_a_loss_is_refused():
     X, Y = label_data()
-    with pytest.raises(TypeError, match="loss is a name or a Loss such as Dice"):
+    with pytest.raises(TypeError, match="loss is a name, a Loss such as Dice"):
         SetClassifier(loss=Dice).fit(X, Y)
 
 
@@ -266,7 +266,6 @@ def test_a_loss_that_is_neither_a_name_nor_a_loss_is_refused():
         (lambda X, Y: (X[:, :0], Y), "0 feature"),
         (lambda X, Y: (X, Y[:-1]), "inconsistent numbers of samples"),
         (lambda X, Y: (X, Y + 1), "y must hold 0 and 1"),
-        (lambda X, Y: (X, 2 * Y - 1), "y must hold 0 and 1"),
         (lambda X, Y: (X, 0.5 * Y), "it contains 0.5"),
         (lambda X, Y: (X, np.where(Y, np.inf, 0.0)), "infinity"),
         (lambda X, Y: (X, Y[:, :, None]), "dim 3"),

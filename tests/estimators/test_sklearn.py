@@ -15,7 +15,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from helpers.estimator_data import frame_data, label_data
 from setloss import Dice, Hamming
-from setloss.estimators import BagClassifier, BagClassifierCV, SetClassifier, SetClassifierCV
+from setloss.estimators import BagClassifier, BagClassifierCV, SetClassifier, SetClassifierCV, UngroupedWarning
 
 pytestmark = pytest.mark.xdist_group("kernels")
 
@@ -83,8 +83,7 @@ def test_a_grid_search_finds_the_best_score():
 def test_cross_validation_routes_groups_to_fit_and_score():
     X, y, groups = frame_data()
     with sklearn.config_context(enable_metadata_routing=True):
-        model = BagClassifier().set_fit_request(groups=True).set_score_request(groups=True)
-        scores = cross_val_score(model, X, y, cv=GroupKFold(3), params={"groups": groups})
+        scores = cross_val_score(BagClassifier(), X, y, cv=GroupKFold(3), params={"groups": groups})
     expected = []
     for train, test in GroupKFold(3).split(X, y, groups):
         fold = BagClassifier().fit(X[train], y[train], groups=groups[train])
@@ -95,14 +94,38 @@ def test_cross_validation_routes_groups_to_fit_and_score():
 def test_a_grid_search_routes_groups():
     X, y, groups = frame_data()
     with sklearn.config_context(enable_metadata_routing=True):
-        model = BagClassifier().set_fit_request(groups=True).set_score_request(groups=True)
-        search = GridSearchCV(model, {"C": [0.1, 1.0]}, cv=GroupKFold(3)).fit(X, y, groups=groups)
+        search = GridSearchCV(BagClassifier(), {"C": [0.1, 1.0]}, cv=GroupKFold(3)).fit(X, y, groups=groups)
+        assert search.score(X, y, groups=groups) == search.best_estimator_.score(X, y, groups=groups)
     assert search.best_estimator_.solution_.gap <= 1e-3
 
 
-def test_without_routing_group_folds_still_work():
+def test_a_pipeline_routes_groups_and_weights_to_fit_and_score():
     X, y, groups = frame_data()
-    assert cross_val_score(BagClassifier(), X, y, groups=groups, cv=GroupKFold(3)).shape == (3,)
+    weights = np.random.default_rng(0).random(len(y))
+    with sklearn.config_context(enable_metadata_routing=True):
+        model = BagClassifier().set_score_request(sample_weight=True)
+        pipeline = make_pipeline(StandardScaler(), model).fit(X, y, groups=groups)
+        found = pipeline.score(X, y, groups=groups, sample_weight=weights)
+    scaled = StandardScaler().fit_transform(X)
+    direct = BagClassifier().fit(scaled, y, groups=groups)
+    assert found == pytest.approx(direct.score(scaled, y, groups=groups, sample_weight=weights))
+
+
+def test_nested_cross_validation_routes_groups():
+    X, y, groups = frame_data()
+    with sklearn.config_context(enable_metadata_routing=True):
+        search = GridSearchCV(make_pipeline(StandardScaler(), BagClassifier()), {}, cv=GroupKFold(2))
+        scores = cross_val_score(search, X, y, cv=GroupKFold(3), params={"groups": groups})
+        plain = make_pipeline(StandardScaler(), BagClassifier())
+        expected = cross_val_score(plain, X, y, cv=GroupKFold(3), params={"groups": groups})
+    np.testing.assert_allclose(scores, expected)
+
+
+def test_without_routing_every_frame_is_a_set_and_that_is_said():
+    X, y, groups = frame_data()
+    with pytest.warns(UngroupedWarning, match=r"set_config\(enable_metadata_routing=True\)"):
+        scores = cross_val_score(BagClassifier(), X, y, groups=groups, cv=GroupKFold(3))
+    assert scores.shape == (3,)
 
 
 # ---------------------------------------------------------------- tables with names
@@ -195,13 +218,13 @@ def test_verbose_logs_every_iteration(caplog):
     X, Y = label_data()
     with caplog.at_level("INFO", logger="setloss"):
         model = SetClassifier(verbose=1).fit(X, Y)
-    assert len(caplog.records) == model.n_iter_
+    assert len(caplog.records) == model.n_iter_ + 1
     assert "gap" in caplog.records[-1].getMessage()
 
 
-def test_the_library_prints_nothing(capsys):
+def test_the_library_prints_nothing_unasked(capsys):
     X, Y = label_data()
-    SetClassifier(verbose=1).fit(X, Y)
+    SetClassifier().fit(X, Y)
     assert capsys.readouterr() == ("", "")
 
 

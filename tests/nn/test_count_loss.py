@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from decisions.judge import AllSets
 from setloss.decisions import CountModel
-from setloss.nn import CountLoss, count_loss
+from setloss.nn import CountModelLoss, count_loss
 
 pytestmark = pytest.mark.xdist_group("torch")
 
@@ -93,7 +93,7 @@ def test_ignored_labels_weights_and_reductions():
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 def test_low_precision_logits_are_computed_in_float32(dtype):
     scores = (100 * torch.randn(4, 12)).to(dtype).requires_grad_()
-    criterion = CountLoss(12)
+    criterion = CountModelLoss(12)
     value = criterion(scores, torch.rand(4, 12) < 0.5)
     value.backward()
     assert value.dtype == torch.float32
@@ -104,7 +104,7 @@ def test_low_precision_logits_are_computed_in_float32(dtype):
 
 def test_compiled_it_has_the_same_values_and_gradients():
     torch._dynamo.reset()
-    criterion = CountLoss(4, ignore_index=-1)
+    criterion = CountModelLoss(4, ignore_index=-1)
     compiled = torch.compile(copy.deepcopy(criterion), fullgraph=True, backend="aot_eager")
     scores, target = torch.randn(5, 6), (torch.rand(5, 6) < 0.3).long()
     target[0, 0] = -1
@@ -122,7 +122,7 @@ def test_compiled_it_has_the_same_values_and_gradients():
 def test_training_learns_scores_and_potentials():
     # Exactly one of three labels is positive: independent logits cannot say so, potentials can.
     target = torch.eye(3, dtype=torch.bool).repeat(20, 1)
-    scores, criterion = torch.zeros(3, requires_grad=True), CountLoss(3)
+    scores, criterion = torch.zeros(3, requires_grad=True), CountModelLoss(3)
     optimiser = torch.optim.LBFGS([scores, *criterion.parameters()], max_iter=50)
 
     def closure():
@@ -137,18 +137,18 @@ def test_training_learns_scores_and_potentials():
 
 def test_the_network_may_predict_the_potentials():
     scores, target, counts = torch.randn(2, 3), torch.zeros(2, 3, dtype=torch.bool), torch.randn(2, 4)
-    torch.testing.assert_close(CountLoss()(scores, target, counts=counts), count_loss(scores, target, counts))
+    torch.testing.assert_close(CountModelLoss()(scores, target, counts=counts), count_loss(scores, target, counts))
 
 
 def test_refusals():
     scores, target = torch.zeros(2, 3), torch.ones(2, 3, dtype=torch.bool)
     for make, words in [
-        (lambda: CountLoss(mode="binary"), "mode='multilabel'"),
-        (lambda: CountLoss(-1), "the largest number of positives"),
-        (lambda: CountLoss(reduction="median"), "reduction is one of"),
-        (lambda: CountLoss()(scores, target), "one of the two"),
-        (lambda: CountLoss(3)(scores, target, counts=torch.zeros(4)), "one of the two"),
-        (lambda: CountLoss(2)(scores, target), "example 0 has 3 positives; counts have potentials for up to 2"),
+        (lambda: CountModelLoss(mode="binary"), "mode='multilabel'"),
+        (lambda: CountModelLoss(-1), "the largest number of positives"),
+        (lambda: CountModelLoss(reduction="median"), "reduction is one of"),
+        (lambda: CountModelLoss()(scores, target), "one of the two"),
+        (lambda: CountModelLoss(3)(scores, target, counts=torch.zeros(4)), "one of the two"),
+        (lambda: CountModelLoss(2)(scores, target), "example 0 has 3 positives; counts have potentials for up to 2"),
         (lambda: count_loss(scores, target[:1], torch.zeros(4)), "are \\(N, C\\)"),
         (lambda: count_loss(scores, target, torch.zeros(5, 4)), "counts are"),
         (lambda: count_loss(scores, target, torch.zeros(4), mask=torch.ones(2, 3)), "the mask is bool"),

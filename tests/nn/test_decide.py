@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from setloss import decisions
-from setloss.nn import CountLoss, decide
+from setloss.nn import CountModelLoss, decide
 
 pytestmark = pytest.mark.xdist_group("torch")
 
@@ -23,7 +23,7 @@ def test_tensors_are_decided_as_arrays(dtype, counts):
 
 
 def test_the_potentials_of_a_trained_loss_are_taken_as_they_are():
-    criterion = CountLoss(2)
+    criterion = CountModelLoss(2)
     assert decide(torch.zeros(1, 4), "f1", counts=criterion.potentials).sets.shape == (1, 4)
 
 

@@ -14,6 +14,8 @@ import torch
 from setloss import CostCurve, Dice, SetFunction, Tversky, from_counts, from_set_function
 from setloss.nn import SetLoss, set_loss
 from setloss.nn import plan as plans
+from setloss.operators import SlackRescaling, Surrogate
+from setloss.plans import plain
 
 pytestmark = pytest.mark.xdist_group("kernels")
 
@@ -30,6 +32,17 @@ MODULES = {
     "table": SetLoss(from_set_function(SetFunction.symmetric([0, 1, 1, 2, 5, 5, 6])), "bd"),
 }
 every_module = pytest.mark.parametrize("module", MODULES.values(), ids=list(MODULES))
+
+
+class Hidden(Surrogate):
+    """Slack rescaling that no plan knows."""
+
+    def __init__(self, function):
+        self.inner = SlackRescaling(function)
+        self.p = self.inner.p
+
+    def cut_ordered(self, ordered):
+        return self.inner.cut_ordered(ordered)
 
 
 def batch():
@@ -126,6 +139,39 @@ def test_threads_that_make_plans_at_once_get_their_own():
         sys.setswitchinterval(interval)
     assert [plans.plan_of(number).loss for number in numbers] == choices
     assert [plans.plan_of(number).number for number in numbers] == numbers
+
+
+def test_the_plan_of_a_module_goes_with_it():
+    before = living()
+    module = SetLoss(Tversky(0.27, 0.73), "bd")
+    number = module.plan.number
+    module(*batch())
+    assert plans.plan_of(number) is module.plan
+    assert living() == before + 1
+    del module
+    assert living() == before
+
+
+def test_a_copy_has_a_plan_of_its_own():
+    module = SetLoss("dice", "bd")
+    other = copy.deepcopy(module)
+    assert other.plan.number != module.plan.number
+    value = other(*batch())
+    del module
+    gc.collect()
+    assert torch.equal(other(*batch()), value)
+
+
+def test_a_surrogate_of_one_s_own_is_an_operator():
+    plain._named.add("Hidden")
+    logits, target = batch()
+    values = []
+    for operator in (Hidden, SlackRescaling):
+        leaf = logits.clone().requires_grad_()
+        value = SetLoss("dice", operator)(leaf, target)
+        value.backward()
+        values.append((value.detach(), leaf.grad))
+    torch.testing.assert_close(values[0], values[1])
 
 
 def test_losses_in_threads_do_not_disturb_each_other():

@@ -18,6 +18,7 @@ from setloss.cli.set_function_options import (
     curve_through,
     weighted_loss,
 )
+from setloss.defaults import LINEAR_MODELS
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,9 @@ class TrainingOptions:
 
     operator: Annotated[
         str | None,
-        typer.Option(help="Surrogate: slack, margin, bd, bd-monotone, lovasz or hinge.", show_default="slack"),
+        typer.Option(
+            help="Surrogate: slack, margin, bd, bd-monotone, lovasz or hinge.", show_default=LINEAR_MODELS.operator
+        ),
     ] = None
     C: Annotated[
         float | None, typer.Option("--C", help="Weight of the risk against the regulariser.", show_default="1")
@@ -76,7 +79,9 @@ class TrainingOptions:
     operators: Annotated[
         str | None, typer.Option(help="With --cv: the operators to try, as bd,slack,hinge.", metavar="NAME,...")
     ] = None
-    scale: Annotated[float, typer.Option(help="The scale c of rescaled parts; the paper has 2.")] = 1.0
+    scale: Annotated[float, typer.Option(help="The scale c of rescaled parts; the paper has 2.")] = (
+        LINEAR_MODELS.scale
+    )
     tol: Annotated[float, typer.Option(help="Relative duality gap to reach.")] = 1e-3
     max_iter: Annotated[int, typer.Option(help="Most iterations (of each fit).")] = 1000
     max_time: Annotated[float | None, typer.Option(help="Most seconds (of each fit).")] = None
@@ -130,7 +135,7 @@ class TrainingOptions:
 
     def operator_list(self) -> list[str]:
         """The operators to choose from; usually one."""
-        return [name.strip() for name in (self.operators or self.operator or "slack").split(",")]
+        return [name.strip() for name in (self.operators or self.operator or LINEAR_MODELS.operator).split(",")]
 
     def path(self) -> list[float]:
         """The values of C to choose from."""

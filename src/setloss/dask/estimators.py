@@ -18,6 +18,7 @@ from setloss.dask.partitions import Partitions, partitions_of, whole_rows
 from setloss.dask.problem import LINE_STEPS, PartitionedProblem
 from setloss.dask.summary import Summary, summarize
 from setloss.dask.tasks import FitDescription, losses_of
+from setloss.defaults import LINEAR_MODELS
 from setloss.estimators.base import LinearSetModel
 from setloss.solvers import CuttingPlane
 from setloss.solvers.auto import FEW_PARAMETERS
@@ -35,8 +36,8 @@ class DaskModel(LinearSetModel):
 
     def __init__(
         self,
-        loss: Any = "dice",
-        operator: Any = "slack",
+        loss: Any = LINEAR_MODELS.loss,
+        operator: Any = LINEAR_MODELS.operator,
         *,
         client: Any = None,
         memory: int | str | None = None,
@@ -212,7 +213,7 @@ class DaskBagClassifier(DaskModel, local.BagClassifier):
         losses, _ = self._evaluate(partitions_of(self._own_columns(X, y, groups), y, groups))
         return losses
 
-    def score(self, X: Any, y: Any, groups: Any = None) -> float:
+    def score(self, X: Any, y: Any, groups: Any = None) -> float:  # type: ignore[override]
         """1 - the mean loss over the bags."""
         return 1.0 - float(np.mean(self.losses(X, y, groups)))
 

@@ -20,7 +20,7 @@ from setloss.bags import Bags
 from setloss.decisions.count_model import SetsOfOneSize
 from setloss.decisions.layout import Counts, Layout, as_scores, potentials_of
 from setloss.decisions.specs import LossSpec, descent, loss_spec
-from setloss.losses import FixedSetLoss, Loss, loss_named
+from setloss.losses import FixedSetLoss, Loss, as_loss
 from setloss.typing import Array
 
 Flags = NDArray[np.bool_]
@@ -58,7 +58,7 @@ def decide(
     bags
         `Bags`, or the n + 1 offsets of the bags in the flat scores.
     """
-    loss = loss_named(loss) if isinstance(loss, str) else loss
+    loss = as_loss(loss)
     array = as_scores(scores)
     layout = Layout.of(array.shape, bags)
     parts = [
@@ -74,7 +74,7 @@ def decide(
 
 def expected_losses(scores: ArrayLike, loss: Loss | str, *, counts: Counts = None) -> Array:
     """The expected loss (n, p + 1) of choosing the k largest scores, for every k; scores (n, p) in any order."""
-    loss = loss_named(loss) if isinstance(loss, str) else loss
+    loss = as_loss(loss)
     array = as_scores(scores)
     layout = Layout.of(array.shape, None)
     potentials = potentials_of(counts, layout)[0]
@@ -93,7 +93,7 @@ def expected_losses_of(
     bags: Bags | ArrayLike | None = None,
 ) -> Array:
     """The expected loss of given sets, in the shape of the scores; the rest is as in `decide`."""
-    loss = loss_named(loss) if isinstance(loss, str) else loss
+    loss = as_loss(loss)
     array, chosen = as_scores(scores), np.asarray(sets, dtype=bool)
     if chosen.shape != array.shape:
         raise ValueError(f"sets have shape {chosen.shape}, the scores have shape {array.shape}")

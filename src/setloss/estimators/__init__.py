@@ -1,7 +1,7 @@
 """scikit-learn estimators for label sets and for bags of frames, and safe files for them."""
 
 from setloss.estimators.bag_decision import BagDecisionCV
-from setloss.estimators.bags import BagClassifier
+from setloss.estimators.bags import BagClassifier, UngroupedWarning
 from setloss.estimators.count_classifier import CountClassifier, CountClassifierCV
 from setloss.estimators.cross_validation import BagClassifierCV, SetClassifierCV
 from setloss.estimators.decision import SetDecisionCV
@@ -18,6 +18,7 @@ __all__ = [
     "SetClassifier",
     "SetClassifierCV",
     "SetDecisionCV",
+    "UngroupedWarning",
     "load",
     "save",
 ]

@@ -13,8 +13,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, check_random_state, validate_data
 
 from setloss.arguments import is_positive_number
+from setloss.defaults import LINEAR_MODELS
 from setloss.estimators.elements import Elements, check_features, squared_norms
-from setloss.losses import Loss, loss_named
+from setloss.estimators.progress import report, report_end
+from setloss.losses import Loss, as_loss
 from setloss.operators.names import Operator
 from setloss.solvers import Limits, Problem, Solution, Status, solve
 from setloss.typing import Array
@@ -25,10 +27,10 @@ class LinearSetModel(ClassifierMixin, BaseEstimator):
 
     def __init__(
         self,
-        loss: str | Loss = "dice",
-        operator: str | Operator = "slack",
+        loss: str | Loss = LINEAR_MODELS.loss,
+        operator: str | Operator = LINEAR_MODELS.operator,
         *,
-        scale: float = 1.0,
+        scale: float = LINEAR_MODELS.scale,
         C: float = 1.0,
         tol: float = 1e-3,
         max_iter: int = 1000,
@@ -63,11 +65,7 @@ class LinearSetModel(ClassifierMixin, BaseEstimator):
     # ---------------------------------------------------------------- fitting
 
     def _loss(self) -> Loss:
-        if isinstance(self.loss, Loss):
-            return self.loss
-        if isinstance(self.loss, str):
-            return loss_named(self.loss)
-        raise TypeError(f"loss is a name or a Loss such as Dice(); got {type(self.loss).__name__}")
+        return as_loss(self.loss)
 
     def _check_parameters(self) -> None:
         if not (np.isfinite(self.C) and self.C > 0):
@@ -87,9 +85,7 @@ class LinearSetModel(ClassifierMixin, BaseEstimator):
         return float(np.sqrt(np.average(squared_norms(X), weights=weights))) or 1.0
 
     def _limits(self) -> Limits:
-        from setloss.estimators.progress import report_to_log
-
-        callbacks = [*self.callbacks, *([report_to_log] if self.verbose else [])]
+        callbacks = [*self.callbacks, *([report] if self.verbose else [])]
         limits = (self.tol, self.max_iter, self.max_time, tuple(callbacks))
         return Limits(*limits, self.checkpoint, self.checkpoint_seconds)
 
@@ -102,6 +98,8 @@ class LinearSetModel(ClassifierMixin, BaseEstimator):
     def _solve(self, problem: Problem) -> None:
         """Run the solver and store what it found."""
         solution = solve(problem, self.solver, self._limits(), self._warm(), self._seed())
+        if self.verbose:
+            report_end(solution)
         self._store(solution, problem.design.constant)
         self._warn(solution)
 
@@ -111,6 +109,8 @@ class LinearSetModel(ClassifierMixin, BaseEstimator):
     def _seed(self) -> int:
         if isinstance(self.random_state, np.random.RandomState):
             return int(self.random_state.randint(2**31))
+        if isinstance(self.random_state, np.random.Generator):
+            return int(self.random_state.integers(2**31))
         return int(check_random_state(self.random_state or 0).randint(2**31))
 
     def _store(self, solution: Solution, constant: float) -> None:

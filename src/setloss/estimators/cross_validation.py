@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GroupKFold, KFold, check_cv
 from sklearn.utils import _safe_indexing, indexable
 
+from setloss.defaults import LINEAR_MODELS
 from setloss.estimators.bags import BagClassifier
 from setloss.estimators.base import LinearSetModel
 from setloss.estimators.sets import SetClassifier
@@ -32,13 +33,13 @@ class CrossValidatedModel(LinearSetModel):
 
     def __init__(
         self,
-        loss: str | Loss = "dice",
-        operator: str | Operator = "slack",
+        loss: str | Loss = LINEAR_MODELS.loss,
+        operator: str | Operator = LINEAR_MODELS.operator,
         *,
         Cs: int | Sequence[float] = 7,
         operators: Sequence[str | Operator] | None = None,
         cv: Any = 5,
-        scale: float = 1.0,
+        scale: float = LINEAR_MODELS.scale,
         tol: float = 1e-3,
         max_iter: int = 1000,
         max_time: float | None = None,

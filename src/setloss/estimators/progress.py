@@ -1,22 +1,32 @@
-"""Progress of a fit in the log: one line per iteration, with the gap."""
+"""Progress of a fit: one line per iteration, with the gap, in the log or on standard output."""
 
 from __future__ import annotations
 
 import logging
+import sys
+from typing import Any
 
-from setloss.solvers import Record
+from setloss.solvers import Record, Solution
+
+LINE = "iteration %d: %.1f s, %.0f passes over X, primal %.6g, dual %.6g, gap %.2e"
 
 logger = logging.getLogger("setloss")
 
 
-def report_to_log(record: Record) -> None:
-    """Log the state of an iteration at level INFO."""
-    logger.info(
-        "iteration %d: %.1f s, %.0f passes over X, primal %.6g, dual %.6g, gap %.2e",
-        record.iteration,
-        record.seconds,
-        record.passes,
-        record.primal,
-        record.dual,
-        record.gap,
-    )
+def report(record: Record) -> None:
+    """The state of an iteration."""
+    _say(LINE, record.iteration, record.seconds, record.passes, record.primal, record.dual, record.gap)
+
+
+def report_end(solution: Solution) -> None:
+    """How the fit ended."""
+    _say("%s after %d iterations: gap %.2e", solution.status, solution.iterations, solution.gap)
+
+
+def _say(line: str, *numbers: Any) -> None:
+    """To the log at level INFO where somebody listens; else to standard output, where scikit-learn's lines go."""
+    if logger.isEnabledFor(logging.INFO) and logger.hasHandlers():
+        logger.info(line, *numbers)
+        return
+    record = logger.makeRecord(logger.name, logging.INFO, __file__, 0, line, numbers, None)
+    logging.StreamHandler(sys.stdout).handle(record)

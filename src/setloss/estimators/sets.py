@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
 from sklearn.utils.validation import _check_sample_weight, check_array, check_consistent_length
 
 from setloss.estimators.base import LinearSetModel, two_classes
 from setloss.estimators.elements import elements_of_labels
+from setloss.estimators.labels import as_array, check_names, label_matrix
 from setloss.typing import Array
 
 
@@ -45,20 +45,25 @@ class SetClassifier(LinearSetModel):
         A file to write the state of the solver to, and to resume from, and how often at most; the end is written in
         any case. A write that fails is a `CheckpointWarning`.
     random_state, verbose, callbacks
-        Seed of the visiting order; ``verbose=1`` logs every iteration; callbacks get a `Record` each.
+        Seed of the visiting order; ``verbose=1`` shows every iteration; callbacks get a `Record` each.
 
     Attributes
     ----------
     coef_, intercept_
         Of shape (p, d) and (p,).
     classes_
-        0 and 1, or the two classes of a single label, the second being the positive one.
+        0 and 1, or -1 and 1, as in y; or the two classes of a single label, the second being the positive one.
+    label_names_
+        The column names of y if it was a table: ``pd.DataFrame(model.predict(X), columns=model.label_names_)``.
     n_iter_, dual_gap_, solution_
         How the solver fared; `solution_` has the history.
     """
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SetClassifier:
-        """Train on X (n, d) and labels y (n, p) in {0, 1}; NaN in y is a missing label, left out of its set."""
+        """Train on X (n, d) and labels y (n, p) in {0, 1} or {-1, +1}.
+
+        NaN, None or pandas' NA in y is a missing label, left out of its set.
+        """
         loss = self._loss()
         self._check_parameters()
         X = self._checked_X(X, reset=True)
@@ -74,25 +79,25 @@ class SetClassifier(LinearSetModel):
         """Which labels are positive, and which are known."""
         if y is None:
             raise ValueError("This SetClassifier estimator requires y to be passed, but the target y is None.")
-        array = y.toarray() if issparse(y) else np.asarray(y)
+        array = as_array(y)
         self._flat = array.ndim == 1
+        self._forget_names()
         missing = array.dtype.kind == "f" and bool(np.any(np.isnan(array)))
         if self._flat or (array.shape[1:] == (1,) and not missing):
             column = check_array(array, ensure_2d=False, dtype=None, input_name="y").ravel()
             self.classes_, positive = two_classes(column)
             return positive[:, None], np.ones((len(positive), 1), dtype=bool)
-        array = check_array(array, dtype="numeric", ensure_all_finite="allow-nan", input_name="y")
-        known = ~np.isnan(array.astype(np.float64))
-        if not np.all(np.isin(array[known], (0, 1))):
-            strange = array[known][~np.isin(array[known], (0, 1))][0]
-            raise ValueError(
-                f"Unknown label type: y must hold 0 and 1 (NaN where a label is missing); it contains {strange}"
-            )
-        positive = known & (array == 1)
-        if not np.any(positive) or np.array_equal(positive, known):
-            raise ValueError("y has only one class: all known labels are equal; training needs both")
-        self.classes_ = np.array([0, 1])
-        return positive, known
+        check_array(array, dtype=None, ensure_all_finite="allow-nan", input_name="y")
+        labels = label_matrix(y)
+        self.classes_ = labels.classes
+        if labels.names is not None:
+            self.label_names_ = labels.names
+        return labels.positive, labels.known
+
+    def _forget_names(self) -> None:
+        """Label names belong to the last fit."""
+        if hasattr(self, "label_names_"):
+            del self.label_names_
 
     def decision_function(self, X: Any) -> Array:
         """Scores (n, p); positive predicts the label. One-dimensional after a fit with a one-dimensional y."""
@@ -100,7 +105,7 @@ class SetClassifier(LinearSetModel):
         return scores[:, 0] if self._flat else scores
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Labels (n, p) in {0, 1}, or in the classes of a single label."""
+        """Labels (n, p) in the alphabet of y, or in the classes of a single label."""
         positive = self._scores(X) > 0
         predicted = np.asarray(self.classes_[positive.astype(np.intp)])
         return predicted[:, 0] if self._flat else predicted
@@ -117,7 +122,8 @@ class SetClassifier(LinearSetModel):
 
     def _losses(self, X: Any, y: Any) -> tuple[Array, NDArray[np.bool_]]:
         predicted = self._scores(X) > 0
-        array = y.toarray() if issparse(y) else np.asarray(y)
+        check_names(getattr(self, "label_names_", None), y)
+        array = as_array(y)
         array = array[:, None] if array.ndim == 1 else array
         if array.shape != predicted.shape:
             raise ValueError(f"y has shape {array.shape}; the model gives labels of shape {predicted.shape}")

@@ -12,10 +12,13 @@ F-beta then read 0/0; their `zero_division` is the *score* there, 1 by default, 
 
 from __future__ import annotations
 
+from typing import Any
+
 from setloss.losses.base import CountLoss, Loss
 from setloss.losses.counts_of_errors import Dice, FBeta, Hamming, Jaccard, Tversky, TverskyFamily
 from setloss.losses.curves import PAPER_CURVES, CostCurve
 from setloss.losses.custom import CallableLoss, FixedSetLoss, from_counts, from_set_function
+from setloss.losses.metrics import MetricLoss, from_metric, remembered
 from setloss.setfunctions.knots import checked_knots
 
 __all__ = [
@@ -30,10 +33,13 @@ __all__ = [
     "Hamming",
     "Jaccard",
     "Loss",
+    "MetricLoss",
     "Tversky",
     "TverskyFamily",
+    "as_loss",
     "checked_knots",
     "from_counts",
+    "from_metric",
     "from_set_function",
     "loss_named",
 ]
@@ -55,3 +61,16 @@ def loss_named(name: str) -> Loss:
         return NAMED_LOSSES[name.lower()]
     except KeyError:
         raise ValueError(f"there is no loss {name!r}; the names are {', '.join(NAMED_LOSSES)}") from None
+
+
+def as_loss(loss: Any) -> Loss:
+    """What a user may say for a loss: its name, a `Loss`, or a callable ``(y_true, y_pred) -> float``."""
+    if isinstance(loss, Loss):
+        return loss
+    if isinstance(loss, str):
+        return loss_named(loss)
+    # A class was meant to be called first; a network's module takes tensors of scores, not labels.
+    if callable(loss) and not isinstance(loss, type) and not hasattr(loss, "forward"):
+        return remembered(loss)
+    given = loss.__name__ if isinstance(loss, type) else type(loss).__name__
+    raise TypeError(f"loss is a name, a Loss such as Dice(), or a callable (y_true, y_pred) -> float; got {given}")

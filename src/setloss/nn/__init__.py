@@ -6,7 +6,7 @@ except ImportError as error:
     raise ImportError("setloss.nn needs PyTorch; install it with: pip install 'setloss[torch]'") from error
 
 from setloss.nn.components import component_groups
-from setloss.nn.count_loss import CountLoss, count_loss
+from setloss.nn.count_loss import CountModelLoss, count_loss
 from setloss.nn.decide import LabelDecisions, decide
 from setloss.nn.functional import set_loss
 from setloss.nn.hints import SetLossWarning
@@ -14,7 +14,7 @@ from setloss.nn.modules import SetLoss
 from setloss.nn.pixels import ImageDecisions, decide_pixels, fit_temperature
 
 __all__ = [
-    "CountLoss",
+    "CountModelLoss",
     "ImageDecisions",
     "LabelDecisions",
     "SetLoss",

@@ -60,7 +60,7 @@ def count_loss(
     return reduced(total - seen, known.any(1), weight, reduction)
 
 
-class CountLoss(nn.Module):
+class CountModelLoss(nn.Module):
     """`count_loss` as a module, called as ``(logits, target)``.
 
     Parameters
@@ -86,7 +86,7 @@ class CountLoss(nn.Module):
     ) -> None:
         super().__init__()
         if mode != "multilabel":
-            raise ValueError(f"CountLoss is for label sets, mode='multilabel'; got {mode!r}")
+            raise ValueError(f"CountModelLoss is for label sets, mode='multilabel'; got {mode!r}")
         if counts is not None and counts < 0:
             raise ValueError(f"counts is the largest number of positives, or None; got {counts!r}")
         check_choices("multilabel", "image", "keep", reduction, False)
@@ -104,7 +104,7 @@ class CountLoss(nn.Module):
     ) -> Tensor:
         """The loss of a batch; a mean or sum, or one number per example."""
         if (counts is None) == (self.potentials is None):
-            raise ValueError("give counts with the call, or their largest number to CountLoss; one of the two")
+            raise ValueError("give counts with the call, or their largest number to CountModelLoss; one of the two")
         potentials = counts if counts is not None else self.potentials
         assert potentials is not None
         return count_loss(

@@ -31,8 +31,8 @@ def decide(logits: Tensor, loss: str | Loss, *, counts: Tensor | None = None) ->
     loss
         Any loss of counts, or the name of one.
     counts
-        Log-potentials ``(K + 1,)`` or ``(N, K + 1)`` of the number of positives, as `CountLoss` learns them; None for
-        independent labels. Decisions for images are `setloss.nn.decide_pixels`.
+        Log-potentials ``(K + 1,)`` or ``(N, K + 1)`` of the number of positives, as `CountModelLoss` learns them;
+        None for independent labels. Decisions for images are `setloss.nn.decide_pixels`.
     """
     if logits.ndim != 2:
         raise ValueError(f"logits of label sets are (N, C); got {tuple(logits.shape)}. For images: decide_pixels")

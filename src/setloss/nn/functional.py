@@ -8,6 +8,7 @@ from typing import Literal, cast, get_args
 import torch
 from torch import Tensor
 
+from setloss.defaults import NETWORKS
 from setloss.losses import Loss
 from setloss.nn.classes import chosen_classes, class_factors
 from setloss.nn.cross_entropy import mean_cross_entropy
@@ -23,6 +24,7 @@ from setloss.nn.soft import takes_weights
 from setloss.nn.soft_sets import values_of_soft_sets
 from setloss.nn.targets import Decisions, Mode, decisions
 from setloss.nn.values import values_of_sets
+from setloss.operators.names import Operator
 
 
 def set_loss(  # noqa: PLR0913 (the choices of `SetLoss` and the tensors of a call, all by name)
@@ -30,8 +32,8 @@ def set_loss(  # noqa: PLR0913 (the choices of `SetLoss` and the tensors of a ca
     target: Tensor,
     *,
     loss: str | Loss = LOSS,
-    operator: str | None = None,
-    scale: Scale = "mean",
+    operator: str | Operator | None = None,
+    scale: Scale = NETWORKS.scale,
     margins: Margins | None = None,
     with_cross_entropy: float | None = None,
     mode: Mode = "binary",
@@ -66,7 +68,8 @@ def set_loss(  # noqa: PLR0913 (the choices of `SetLoss` and the tensors of a ca
         A name ("jaccard", "dice", "hamming", "curve1", ...) or any loss of `setloss.losses`, your own included.
     operator, scale
         "bd", "bd-monotone", "slack", "margin", "lovasz" or "hinge", and the scale c of rescaled parts: a number (2 as
-        printed in the paper), or "mean" for two over the number of elements of each set. None: see above.
+        printed in the paper), or "mean" for two over the number of elements of each set. None: see above. Or a
+        function from set functions to surrogates, your own included (slow, see docs/your-own-loss.md).
     margins
         "logits" or "probabilities" (of a sigmoid, in multiclass mode of a softmax); in multiclass mode also "argmax".
         See `setloss.nn.margins`.
@@ -101,8 +104,45 @@ def set_loss(  # noqa: PLR0913 (the choices of `SetLoss` and the tensors of a ca
     """
     check_choices(mode, over, absent, reduction, sync)
     recipe = recipe_of(loss, operator, scale, margins, with_cross_entropy, absent, over, mode, reduction)
+    return loss_of_batch(
+        recipe,
+        plan_number(recipe.loss, recipe.operator, recipe.scale),
+        logits,
+        target,
+        mode=mode,
+        classes=classes,
+        include_background=include_background,
+        ignore_index=ignore_index,
+        reduction=reduction,
+        sync=sync,
+        mask=mask,
+        weight=weight,
+        class_weight=class_weight,
+        element_weight=element_weight,
+        groups=groups,
+    )
+
+
+def loss_of_batch(
+    recipe: Recipe,
+    plan: int,
+    logits: Tensor,
+    target: Tensor,
+    *,
+    mode: Mode,
+    classes: Sequence[int] | Literal["present"] | None,
+    include_background: bool,
+    ignore_index: int | None,
+    reduction: Reduction,
+    sync: bool,
+    mask: Tensor | None,
+    weight: Tensor | None,
+    class_weight: Tensor | None,
+    element_weight: Tensor | None,
+    groups: Tensor | None,
+) -> Tensor:
+    """What `set_loss` returns, all choices made: `plan` is the number of the plan of the recipe."""
     over = cast(Over, recipe.over)
-    plan = plan_number(recipe.loss, recipe.operator, recipe.scale)
     weighs = takes_weights(recipe.loss, recipe.operator) and recipe.margins != "argmax" and over != "groups"
     given = decisions(logits, target, mask, mode, ignore_index, soft=weighs and not sync)
     warn_of_slips(logits, mode)

@@ -3,24 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from operator import attrgetter
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
 
+from setloss.defaults import NETWORKS
 from setloss.losses import Loss
-from setloss.nn.functional import check_choices, set_loss
+from setloss.nn.functional import check_choices, loss_of_batch
 from setloss.nn.margins import Margins
-from setloss.nn.plan import Scale, plan_number
+from setloss.nn.plan import Scale, make_plan
 from setloss.nn.recipe import LOSS, recipe_of
 from setloss.nn.reduction import Absent, Reduction
 from setloss.nn.sets import Over
 from setloss.nn.targets import Mode
+from setloss.operators.names import Operator
 
 CHOICES = (
     *("loss", "operator", "scale", "margins", "with_cross_entropy", "mode", "over", "classes", "include_background"),
     *("ignore_index", "absent", "reduction", "sync"),
 )
+
+
+def _choice(name: str) -> Any:
+    """A choice that is made once: the plan depends on it."""
+    return property(attrgetter(f"recipe.{name}"))
 
 
 class SetLoss(nn.Module):
@@ -31,17 +39,20 @@ class SetLoss(nn.Module):
     "bd")`` is exactly that operator, of logits.
 
     Parameters are those of the function; `mask`, `weight`, `element_weight` and `groups` are given with each call.
-    The plan is made here, so that a loss and an operator that do not go together are refused before training starts.
+    The plan is made here, so that a loss and an operator that do not go together are refused before training starts,
+    and is freed with the module.
     """
 
     class_weight: Tensor | None
+    loss, operator, scale, margins = (_choice(name) for name in ("loss", "operator", "scale", "margins"))
+    with_cross_entropy, absent, over = (_choice(name) for name in ("with_cross_entropy", "absent", "over"))
 
     def __init__(
         self,
         loss: str | Loss = LOSS,
-        operator: str | None = None,
+        operator: str | Operator | None = None,
         *,
-        scale: Scale = "mean",
+        scale: Scale = NETWORKS.scale,
         margins: Margins | None = None,
         with_cross_entropy: float | None = None,
         mode: Mode = "binary",
@@ -57,11 +68,9 @@ class SetLoss(nn.Module):
         super().__init__()
         check_choices(mode, over, absent, reduction, sync)
         recipe = recipe_of(loss, operator, scale, margins, with_cross_entropy, absent, over, mode, reduction)
-        plan_number(recipe.loss, recipe.operator, recipe.scale)
-        self.loss, self.operator, self.scale = recipe.loss, recipe.operator, recipe.scale
-        self.margins, self.with_cross_entropy = recipe.margins, recipe.with_cross_entropy
-        self.mode, self.over, self.classes, self.include_background = mode, recipe.over, classes, include_background
-        self.ignore_index, self.absent, self.reduction, self.sync = ignore_index, recipe.absent, reduction, sync
+        self.recipe, self.plan = recipe, make_plan(recipe.loss, recipe.operator, recipe.scale)
+        self.mode, self.classes, self.include_background = mode, classes, include_background
+        self.ignore_index, self.reduction, self.sync = ignore_index, reduction, sync
         factors = class_weight if class_weight is None else torch.as_tensor(class_weight, dtype=torch.float32)
         self.register_buffer("class_weight", factors, persistent=False)
 
@@ -76,20 +85,15 @@ class SetLoss(nn.Module):
         groups: Tensor | None = None,
     ) -> Tensor:
         """The loss of a batch; a mean or sum, or one number per set."""
-        return set_loss(
+        return loss_of_batch(
+            self.recipe,
+            self.plan.number,
             logits,
             target,
-            loss=self.loss,
-            operator=self.operator,
-            scale=self.scale,
-            margins=self.margins,  # type: ignore[arg-type]
-            with_cross_entropy=self.with_cross_entropy,
             mode=self.mode,
-            over=self.over,  # type: ignore[arg-type]
             classes=self.classes,
             include_background=self.include_background,
             ignore_index=self.ignore_index,
-            absent=self.absent,  # type: ignore[arg-type]
             reduction=self.reduction,
             sync=self.sync,
             mask=mask,

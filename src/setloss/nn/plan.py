@@ -9,11 +9,12 @@ from dataclasses import dataclass, field
 from functools import cache, partial
 from itertools import count
 from threading import Lock
+from typing import Any
 from weakref import WeakValueDictionary
 
 import torch
 
-from setloss.losses import CountLoss, Loss, TverskyFamily, loss_named
+from setloss.losses import CountLoss, Loss, TverskyFamily, as_loss
 from setloss.operators.names import Operator, operator_named
 from setloss.plans.closed_forms import ClosedForm, Scale, closed_form
 from setloss.plans.making import check_scale, surrogate_on_counts
@@ -33,6 +34,10 @@ class Plan:
     closed: ClosedForm | None
     number: int = field(default_factory=partial(next, _numbers))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy, here or in another process, is a plan of its own."""
+        return make_plan, (self.loss, self.operator, self.scale)
+
 
 _living: WeakValueDictionary[int, Plan] = WeakValueDictionary()
 """The plans somebody keeps, by number; a plan goes when its last module does."""
@@ -45,10 +50,8 @@ PROBE = 8
 
 def make_plan(loss: Loss | str, operator: str | Operator, scale: Scale) -> Plan:
     """A new plan; refuses what cannot work. It lives as long as it is kept."""
-    if not isinstance(loss, str | Loss):
-        raise TypeError(f"a loss is a name or a setloss loss; got {type(loss).__name__}")
+    loss = as_loss(loss)
     check_scale(scale)
-    loss = loss_named(loss) if isinstance(loss, str) else loss
     if isinstance(operator, str):
         operator_named(operator)
         _check_together(loss, operator)
@@ -68,8 +71,7 @@ def plan_number(loss: Loss | str, operator: str | Operator, scale: Scale) -> int
 
 @torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
 def _constant_number(loss: Loss | str, operator: str | Operator, scale: str) -> int:
-    named = loss_named(loss) if isinstance(loss, str) else loss
-    return _kept_plan(named, operator, "mean" if scale == "mean" else float.fromhex(scale)).number
+    return _kept_plan(as_loss(loss), operator, "mean" if scale == "mean" else float.fromhex(scale)).number
 
 
 _kept_plan = cache(make_plan)

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from setloss.defaults import NETWORKS
 from setloss.losses import Loss
 from setloss.nn.margins import KINDS, margins_named
 from setloss.nn.plan import Scale
 from setloss.nn.soft import takes_weights
+from setloss.operators.names import Operator
 
-LOSS = "jaccard"
-OPERATORS = {"jaccard": "lovasz", "other": "bd-monotone"}
+LOSS = NETWORKS.loss
+OPERATORS = {"jaccard": "lovasz", "other": NETWORKS.operator}
 """B_D of a submodular loss is its Lovász hinge, so the two are one rule."""
 
 MARGINS = {"binary": "sigmoid", "multilabel": "logits", "multiclass": "softmax"}
@@ -27,7 +29,7 @@ class Recipe:
     """Every choice made."""
 
     loss: str | Loss
-    operator: str
+    operator: str | Operator
     scale: Scale
     margins: str
     with_cross_entropy: float
@@ -37,7 +39,7 @@ class Recipe:
 
 def recipe_of(
     loss: str | Loss,
-    operator: str | None,
+    operator: str | Operator | None,
     scale: Scale,
     margins: str | None,
     with_cross_entropy: float | None,

@@ -17,7 +17,7 @@ from torch import Tensor
 from setloss.losses import Loss, TverskyFamily, loss_named
 
 
-def takes_weights(loss: str | Loss, operator: str) -> bool:
+def takes_weights(loss: str | Loss, operator: object) -> bool:
     """Whether this is L of Jaccard by one of its names."""
     chosen = loss_named(loss) if isinstance(loss, str) else loss
     jaccard = isinstance(chosen, TverskyFamily) and tuple(map(float, chosen.weights)) == (1.0, 1.0)

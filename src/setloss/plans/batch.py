@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from setloss.bags import Bags
+from setloss.defaults import AS_PRINTED
 from setloss.labels import as_labels
 from setloss.losses import Loss
 from setloss.operators.cut import MAX_MARGIN
@@ -22,7 +23,7 @@ from setloss.plans.closed_forms import Scale
 from setloss.plans.cuts import BatchCuts
 from setloss.plans.making import make_plans
 from setloss.plans.plain import PlainPlans
-from setloss.plans.records import NONE, TABLE, Plans
+from setloss.plans.records import CURVE, LINEAR, NONE, TABLE, TVERSKY, TVERSKY_SUPERMODULAR, Plans
 
 __all__ = ["BatchCuts", "BatchSurrogate", "batch_surrogate", "run_kernel", "scratch"]
 
@@ -73,7 +74,11 @@ class BatchSurrogate:
 
 
 def batch_surrogate(
-    loss: Loss, labels: ArrayLike, bags: Bags | ArrayLike, operator: str | Operator = "bd", scale: Scale = 2.0
+    loss: Loss,
+    labels: ArrayLike,
+    bags: Bags | ArrayLike,
+    operator: str | Operator = AS_PRINTED.operator,
+    scale: Scale = AS_PRINTED.scale,
 ) -> BatchSurrogate:
     """Prepare the surrogates of every bag.
 
@@ -151,8 +156,8 @@ def scratch(batch: BatchSurrogate, dtype: Any, first: int = 0, last: int | None 
     """Room for the cuts of the bags from `first` up to `last`; None what none of them needs.
 
     The order of the elements, a second array for sorting it, whose memory later holds their margins and those of
-    group after group, counters of radix sort, whether there is a Lovász part, and for rescaled parts the sums of the
-    smallest margins of each group, a count per group, and for tables one more.
+    group after group, counters of radix sort, and whether there is a Lovász part. For rescaled parts: whether there
+    is a curve; the sums of the smallest margins of each group and a count per group; for tables one more.
     """
     from setloss.plans.sorting import LARGE, TALLIES
 
@@ -160,17 +165,21 @@ def scratch(batch: BatchSurrogate, dtype: Any, first: int = 0, last: int | None 
     sizes = batch.bags.sizes[first:last]
     widest, groups = int(sizes.max(initial=0)), group_sizes.shape[1]
     spare = np.empty(-(-2 * widest * np.dtype(dtype).itemsize // 8), dtype=np.int64)
-    kinds = records["rescaled"]["kind"]
-    rescaled, cells = bool(np.any(kinds != NONE)), bool(np.any(kinds == TABLE))
+    hinge = bool(np.any(records["lovasz"]["kind"] != NONE))
+    kinds = {int(kind) for kind in np.unique(records["rescaled"]["kind"])}
+    counted = bool(kinds & {LINEAR, TABLE, TVERSKY})
     return (
         np.empty(widest, dtype=np.int64),
         spare,
         spare.view(dtype),
         np.empty(TALLIES, dtype=np.int64) if widest >= LARGE else None,
-        1 if np.any(records["lovasz"]["kind"] != NONE) else None,
-        np.empty(widest + groups) if rescaled else None,
-        np.empty(groups, dtype=np.int64) if rescaled else None,
-        np.empty(groups, dtype=np.int64) if cells else None,
+        1 if hinge else None,
+        (
+            1 if kinds & {CURVE, TVERSKY_SUPERMODULAR} else None,
+            np.empty(widest + groups) if counted else None,
+            np.empty(groups, dtype=np.int64) if counted else None,
+            np.empty(groups, dtype=np.int64) if TABLE in kinds else None,
+        ),
     )
 
 

@@ -95,7 +95,7 @@ def bag_cut(margins, group, plan, tables, room, slope, chosen):
     `plan` is the record of the bag, `tables` its group sizes and the common values, `room` what `scratch` made.
     `slope` may be the memory of `margins`, which are not read any more when it is written.
     """
-    order, spare, ranked, tallies, hinge, sums, counts, turning = room
+    order, spare, ranked, tallies, hinge, rescaled = room
     p = len(margins)
     active_only = plan.elementwise != 0 and plan.rescaled.kind == NONE
     count = _rank_elements(margins, group, active_only, order, spare, ranked, tallies)
@@ -103,7 +103,7 @@ def bag_cut(margins, group, plan, tables, room, slope, chosen):
         slope[i] = 0.0
         chosen[i] = False
     offset, value = _lovasz(ranked, order[:count], plan, tables, hinge, slope)
-    loss, best = worst_set(ranked, order[:count], plan, tables, ranked[p:], sums, counts, turning, chosen)
+    loss, best = worst_set(ranked, order[:count], plan, tables, ranked[p:], rescaled, chosen)
     if best > 0.0:
         offset += loss
         value += best

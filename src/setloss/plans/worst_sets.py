@@ -16,23 +16,26 @@ ELEMENT = 0xFFFFFFFF
 
 
 @kernel(inner=True)
-def worst_set(ranked, order, plan, tables, grouped, sums, counts, turning, chosen):
-    """Mark the set that maximises the rescaled loss in `chosen`; returns its loss and the objective.
+def worst_set(ranked, order, plan, tables, grouped, room, chosen):
+    """Mark the set that maximises the rescaled loss in `chosen`; returns its loss and the objective."""
+    curve, sums, counts, turning = room
+    if plan.rescaled.kind in (CURVE, TVERSKY_SUPERMODULAR):
+        return _best_of_curve(ranked, order, plan, tables, curve, chosen)
+    if plan.rescaled.kind == NONE:
+        return 0.0, 0.0
+    return _best_of_counts(ranked, order, plan, tables, grouped, sums, counts, turning, chosen)
 
-    `sums` is None where no bag has a rescaled part, `turning` where none has a table.
-    """
+
+@kernel(inner=True)
+def _best_of_counts(ranked, order, plan, tables, grouped, sums, counts, turning, chosen):
+    """Several counts matter. `sums` is None where no bag is of that kind."""
     if sums is None:
         return 0.0, 0.0
     sizes, values = tables
-    kind = plan.rescaled.kind
-    if kind == NONE:
-        return 0.0, 0.0
-    if kind in (CURVE, TVERSKY_SUPERMODULAR):
-        return _best_of_curve(ranked, order, plan, sizes, values, chosen)
     _sums(ranked, order, plan.groups, grouped, sums)
     for b in range(plan.groups):
         counts[b] = 0
-    if kind == TABLE:
+    if plan.rescaled.kind == TABLE:
         loss, best = _best_of_cells(plan, sizes, values, sums, counts, turning)
     else:
         loss, best = _best_of_concave(plan, sizes, grouped, sums, counts)
@@ -63,8 +66,14 @@ def _sums(ranked, order, groups, grouped, sums):
 
 
 @kernel(inner=True)
-def _best_of_curve(ranked, order, plan, sizes, values, chosen):
-    """One count matters: every other element is in exactly if its margin is negative."""
+def _best_of_curve(ranked, order, plan, tables, curve, chosen):
+    """One count matters: every other element is in exactly if its margin is negative.
+
+    `curve` is None where no bag is of that kind.
+    """
+    if curve is None:
+        return 0.0, 0.0
+    sizes, values = tables
     part, m = plan.rescaled, float(sizes[0])
     axis = part.axis
     total = 0.0
@@ -103,7 +112,10 @@ def _mark(ranked, order, axis, left, chosen):
 
 @kernel(inner=True)
 def _best_of_cells(plan, sizes, values, sums, counts, turning):
-    """Every cell of a table: the last count runs fastest, the others turn like an odometer."""
+    """Every cell of a table: the last count runs fastest, the others turn like an odometer.
+
+    `turning` is None where no bag has a table.
+    """
     if turning is None:
         return 0.0, 0.0
     k, cell, weight = plan.groups, plan.rescaled.start, plan.rescaled.weight

@@ -1,0 +1,156 @@
+"""Losses from a callable ``(y_true, y_pred) -> float``, as metrics are written elsewhere.
+
+A training problem needs the loss of every set of mistakes. For a loss of the numbers of false negatives and false
+positives that is a small table: one call for each pair of numbers, made once and kept. That the callable is such a
+loss is verified on labels in other orders, with other elements wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setloss.losses.base import CountLoss, Loss
+from setloss.losses.custom import from_set_function
+from setloss.setfunctions.set_function import SetFunction
+from setloss.setfunctions.tolerance import RELATIVE_TOLERANCE
+
+Metric = Callable[[NDArray[np.int64], NDArray[np.int64]], float]
+
+MAX_CALLS = 2**14
+"""Pairs of numbers of mistakes that a callable is asked for at once, about 126 + 126 elements."""
+
+VERIFIED_CELLS = 6
+"""Pairs of numbers for each size of set at which other labels and mistakes are tried."""
+
+HINT = "write it as a function of counts, from_counts(lambda fn, fp, positives, negatives: ...)"
+
+
+@dataclass(frozen=True)
+class MetricLoss(CountLoss):
+    """A loss of counts known through a callable of labels and predictions; see `from_metric`."""
+
+    metric: Metric
+    _known: dict[tuple[int, int, int, int], float] = field(default_factory=dict, repr=False, compare=False)
+    _verified: set[tuple[int, int]] = field(default_factory=set, repr=False, compare=False)
+
+    def value(self, false_negatives: Any, false_positives: Any, positives: Any, negatives: Any) -> Any:
+        tallies = np.broadcast_arrays(false_negatives, false_positives, positives, negatives)
+        cells, places = np.unique(np.stack([t.ravel() for t in tallies], axis=1), axis=0, return_inverse=True)
+        if len(cells) > MAX_CALLS:
+            raise ValueError(
+                f"this loss is a callable of labels and predictions, which would be called {len(cells)} times, more "
+                f"than {MAX_CALLS}; {HINT}"
+            )
+        values = np.array([self._at(*(int(count) for count in cell)) for cell in cells])
+        return values[places.ravel()].reshape(tallies[0].shape)
+
+    def _at(self, n: int, q: int, m: int, r: int) -> float:
+        """The loss of n false negatives of m positives and q false positives of r negatives."""
+        if (m, r) not in self._verified:
+            self._verified.add((m, r))
+            self._verify(m, r)
+        cell = (n, q, m, r)
+        if cell not in self._known:
+            truth = np.repeat([1, 0], [m, r])
+            self._known[cell] = self._call(truth, _with_mistakes(truth, n, q))
+        return self._known[cell]
+
+    def _verify(self, m: int, r: int) -> None:
+        """A perfect prediction costs nothing, and neither order nor choice of the wrong elements matters."""
+        truth = np.repeat([1, 0], [m, r])
+        perfect = self._call(truth, truth)
+        if perfect != 0:
+            score = " It looks like a score: pass lambda y_true, y_pred: 1 - score(y_true, y_pred)." * (perfect == 1)
+            raise ValueError(
+                f"a perfect prediction must cost 0; for {m} positives and {r} negatives this callable says "
+                f"{perfect:g}.{score}"
+            )
+        generator = np.random.default_rng(m + 1000 * r)
+        for _ in range(VERIFIED_CELLS):
+            n, q = int(generator.integers(m + 1)), int(generator.integers(r + 1))
+            first = self._at(n, q, m, r)
+            shuffled = generator.permutation(truth)
+            other = self._call(shuffled, _with_mistakes(shuffled, n, q, generator))
+            if abs(first - other) > RELATIVE_TOLERANCE * max(abs(first), abs(other)):
+                raise ValueError(
+                    f"this callable is no function of the numbers of mistakes: with {n} false negatives of {m} and "
+                    f"{q} false positives of {r} it says {first:g} and {other:g}. If it depends on which elements "
+                    f"are wrong, and those are few, use from_metric(metric, elements=p); else {HINT}."
+                )
+
+    def _call(self, truth: NDArray[np.int64], predicted: NDArray[np.int64]) -> float:
+        return _number(self.metric(truth, predicted), truth, predicted)
+
+
+def _with_mistakes(
+    truth: NDArray[np.int64], n: int, q: int, generator: np.random.Generator | None = None
+) -> NDArray[np.int64]:
+    """A prediction with n false negatives and q false positives, the first of each or any."""
+    predicted = truth.copy()
+    for label, count in ((1, n), (0, q)):
+        places = np.flatnonzero(truth == label)
+        chosen = places[:count] if generator is None else generator.permutation(places)[:count]
+        predicted[chosen] = 1 - label
+    return predicted
+
+
+def _number(value: Any, truth: NDArray[np.int64], predicted: NDArray[np.int64]) -> float:
+    """The answer of a callable as a loss, or what is wrong with it."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise TypeError(
+            f"a loss maps labels and predictions to a number; this callable returns {type(value).__name__}"
+        ) from None
+    if not (np.isfinite(number) and number >= 0):
+        raise ValueError(
+            f"a loss must be finite and non-negative; for labels {truth.tolist()[:12]} and predictions "
+            f"{predicted.tolist()[:12]} this callable says {number}"
+        )
+    return number
+
+
+def from_metric(metric: Metric, *, elements: int | None = None) -> Loss:
+    """A loss from a callable of labels and predictions, arrays of 0 and 1 of one example.
+
+    It must depend on the numbers of false negatives and false positives, positives and negatives only, which is
+    verified on the way. With ``elements=p`` (p <= 16) it is a loss of *which* of p elements are wrong, whatever
+    their labels, and is tabulated on all 2^p sets of mistakes.
+    """
+    if not callable(metric):
+        raise TypeError(f"from_metric takes a callable of (y_true, y_pred); got {type(metric).__name__}")
+    return MetricLoss(metric) if elements is None else _loss_of_sets(metric, elements)
+
+
+def _loss_of_sets(metric: Metric, p: int) -> Loss:
+    """The loss of which of p elements are wrong, verified on other labels."""
+    truth = np.zeros(p, dtype=np.int64)
+
+    def cost(A: frozenset[int], labels: NDArray[np.int64] = truth) -> float:
+        predicted = labels.copy()
+        predicted[list(A)] = 1 - predicted[list(A)]
+        return _number(metric(labels, predicted), labels, predicted)
+
+    function = SetFunction.from_callable(cost, p)
+    generator = np.random.default_rng(p)
+    for _ in range(16):
+        labels, mask = generator.integers(2, size=p), generator.random(p) < 0.5
+        here, there = float(function(mask)), cost(frozenset(np.flatnonzero(mask).tolist()), labels)
+        if abs(here - there) > RELATIVE_TOLERANCE * max(abs(here), abs(there)):
+            raise ValueError(
+                f"this callable depends on more than which elements are wrong: {np.flatnonzero(mask).tolist()} costs "
+                f"{here:g} where all labels are 0 and {there:g} for labels {labels.tolist()}; {HINT}"
+            )
+    return from_set_function(function)
+
+
+@lru_cache(maxsize=64)
+def remembered(metric: Metric) -> Loss:
+    """`from_metric`, the same loss for the same callable: it is tabulated once in the life of a process."""
+    return from_metric(metric)
