@@ -6,6 +6,8 @@ decomposition D (`decompose`); then `setloss.operators` (S, M, L, B_D), `setloss
 `setloss.estimators`, and the laws in `setloss.testing`.
 """
 
+from typing import TYPE_CHECKING, Any
+
 from setloss.decomposition import (
     Certificate,
     Decomposition,
@@ -41,6 +43,9 @@ from setloss.setfunctions.properties import (
 )
 from setloss.setfunctions.set_function import SetFunction
 
+if TYPE_CHECKING:
+    from setloss.estimators.persistence import load, save
+
 __version__ = "0.2.0"
 
 __all__ = [
@@ -68,8 +73,19 @@ __all__ = [
     "is_submodular",
     "is_supermodular",
     "is_symmetric",
+    "load",
     "loss_named",
     "monotone_closure",
+    "save",
     "verdicts",
     "verify_decomposition",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """`save` and `load` of models, imported with scikit-learn when they are first asked for."""
+    if name in ("load", "save"):
+        from setloss.estimators import persistence
+
+        return getattr(persistence, name)
+    raise AttributeError(f"module 'setloss' has no attribute {name!r}")
