@@ -20,6 +20,7 @@ from benchmarks import (
     imports,
     operators,
     partitions,
+    pixels,
     solvers,
     torch_losses,
 )
@@ -33,6 +34,7 @@ BENCHMARKS = {
     "solvers": solvers,
     "convergence": convergence,
     "torch": torch_losses,
+    "pixels": pixels,
     "dask": partitions,
 }
 

@@ -9,6 +9,7 @@ from scipy.sparse import csr_array, csr_matrix
 from helpers.estimator_data import label_data
 from setloss import Dice, Hamming, Jaccard
 from setloss.estimators import SetClassifier
+from setloss.estimators.elements import FeatureScaleWarning, warn_of_scales
 from setloss.plans.batch import batch_surrogate
 from setloss.solvers import Design, Limits, Problem, solve
 
@@ -330,3 +331,31 @@ def test_the_costs_of_a_problem_are_C_times_the_weights():
     problem = ragged_problem(X, Y)
     expected = solve(replace(problem, costs=0.3 * problem.costs), "cutting_plane", Limits(1e-7))
     assert objective(SetClassifier(C=0.3, intercept_scaling=1.0, **TIGHT).fit(X, Y)) == expected.primal
+
+
+# ---------------------------------------------------------------- features of different scales, memory of a fit
+
+
+@pytest.mark.parametrize("sparse", [False, True], ids=["dense", "csr"])
+def test_features_that_differ_by_orders_of_magnitude_are_named_at_once(sparse):
+    generator = np.random.default_rng(0)
+    X = generator.normal(size=(30, 3)) * (1.0, 1e4, 1.0)
+    Y = generator.random((30, 2)) < 0.5
+    with pytest.warns(FeatureScaleWarning, match=r"column 1 varies by .*StandardScaler"):
+        SetClassifier(C=1e-6).fit(csr_array(X) if sparse else X, Y)
+
+
+@pytest.mark.parametrize("column", [0.0, 1e9])
+def test_constant_columns_are_no_reason_to_warn(column):
+    generator = np.random.default_rng(0)
+    X = np.hstack([generator.normal(size=(30, 2)), np.full((30, 1), column)])
+    warn_of_scales(X, "model")
+
+
+@pytest.mark.parametrize("warm_start", [False, True])
+def test_dual_variables_are_kept_for_a_warm_start_only(warm_start):
+    generator = np.random.default_rng(0)
+    model = SetClassifier(warm_start=warm_start, C=0.01).fit(
+        generator.normal(size=(30, 3)), generator.random((30, 2)) < 0.5
+    )
+    assert bool(model.solution_.arrays) == warm_start

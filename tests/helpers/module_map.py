@@ -25,8 +25,8 @@ LAYERS = (
     ("decomposition",),
     ("losses",),
     ("setfunctions",),
-    ("bags", "labels"),
-    ("arguments", "archives", "files", "compilation", "typing"),
+    ("bags", "labels", "standardization"),
+    ("arguments", "defaults", "archives", "files", "compilation", "typing"),
 )
 """From the top to the bottom: a package knows those in the lines below its own, and nothing else."""
 

@@ -18,6 +18,7 @@ from setloss.solvers import (
     Solution,
     Status,
     Subgradient,
+    auto,
     method_named,
     regularization_path,
     solve,
@@ -210,6 +211,17 @@ def test_an_unknown_solver_is_refused_by_name(problem):
 LARGE = {"sizes": (200, 3)}
 
 
+@pytest.fixture
+def any_size(monkeypatch):
+    """No problem is too small for the other methods."""
+    monkeypatch.setattr(auto, "SMALL_WORK", 0)
+
+
+def test_small_problems_are_left_to_cutting_planes():
+    assert isinstance(method_named("auto", tracks(d=4).problem), CuttingPlane)
+
+
+@pytest.mark.usefixtures("any_size")
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
@@ -223,6 +235,7 @@ def test_auto_picks_by_modelled_cost(options, expected):
     assert isinstance(method_named("auto", tracks(**options).problem), expected)
 
 
+@pytest.mark.usefixtures("any_size")
 @pytest.mark.parametrize(("operator", "C"), [("slack", 30.0), ("bd", 1e-3)])
 def test_auto_goes_on_with_newton_where_frank_wolfe_is_slow(operator, C):
     case = tracks("dice", operator, sizes=(4, 7, 3, 5) * 10, d=8, C=C)
@@ -236,6 +249,7 @@ def test_auto_goes_on_with_newton_where_frank_wolfe_is_slow(operator, C):
     assert ("dual_offset" in solution.arrays) == (operator == "slack")
 
 
+@pytest.mark.usefixtures("any_size")
 @pytest.mark.parametrize("max_iter", [1, 3, 6, 9])
 def test_auto_keeps_the_iteration_limit_in_both_stages(max_iter):
     problem = tracks("dice", "slack", sizes=(4, 7, 3, 5) * 10, d=8, C=30.0).problem

@@ -140,8 +140,12 @@ def _fit_to_features(estimator: Any, examples: Any, standardize: bool) -> None:
     if not standardize:
         estimator.fit(examples.X, *_targets(examples))
         return
-    from setloss.cli.standardize import Standardizer
+    from scipy.sparse import issparse
 
+    from setloss.standardization import Standardizer
+
+    if issparse(examples.X):
+        raise InputError("--standardize is for dense features, and those of this file are sparse; leave it out")
     features = Standardizer.of(examples.X)
     estimator.fit(features.apply(examples.X), *_targets(examples))
     features.fold(estimator)

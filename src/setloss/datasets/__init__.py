@@ -14,6 +14,7 @@ from typing import Any
 from setloss.datasets.arff import read_arff
 from setloss.datasets.arrays import read_npz
 from setloss.datasets.data import DatasetError, Features, LabelSets, Tracks
+from setloss.datasets.face_tracks import load_face_tracks
 from setloss.datasets.features import load_features
 from setloss.datasets.frames import read_csv, read_parquet
 from setloss.datasets.svmlight import read_svmlight
@@ -26,6 +27,7 @@ __all__ = [
     "LabelSets",
     "Tracks",
     "load",
+    "load_face_tracks",
     "load_features",
     "load_japanese_vowels",
     "load_spoken_arabic_digits",

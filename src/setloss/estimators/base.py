@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -14,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, check_random_state, valida
 
 from setloss.arguments import is_positive_number
 from setloss.defaults import LINEAR_MODELS
-from setloss.estimators.elements import Elements, check_features, squared_norms
+from setloss.estimators.elements import Elements, check_features, squared_norms, warn_of_scales
 from setloss.estimators.progress import report, report_end
 from setloss.losses import Loss, as_loss
 from setloss.operators.names import Operator
@@ -92,6 +93,7 @@ class LinearSetModel(ClassifierMixin, BaseEstimator):
     def _fit(self, X: Any, elements: Elements, loss: Loss) -> None:
         """Train on checked data."""
         check_features(X)
+        warn_of_scales(X, type(self).__name__)
         constant = self._constant(X, elements.row_weights(X.shape[0]))
         self._solve(elements.problem(X, constant, loss, self.operator, float(self.scale), self.C))
 
@@ -115,7 +117,8 @@ class LinearSetModel(ClassifierMixin, BaseEstimator):
 
     def _store(self, solution: Solution, constant: float) -> None:
         """The fitted attributes."""
-        self.solution_ = solution
+        # The dual variables are large; only a warm start needs them.
+        self.solution_ = solution if self.warm_start else replace(solution, arrays={})
         self.coef_ = solution.parameters[:, :-1].copy()
         self.intercept_ = constant * solution.parameters[:, -1]
         self.n_iter_ = solution.iterations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +16,9 @@ from setloss.operators.names import Operator
 from setloss.plans.batch import batch_surrogate
 from setloss.solvers import Design, Problem
 from setloss.typing import Array
+
+WIDE_RANGE = 1e3
+"""Columns whose scales differ by this factor are worth a warning."""
 
 MAX_FEATURE = 1e100
 """Larger features are refused: the squares of their sums are no longer finite."""
@@ -90,4 +94,35 @@ def check_features(X: Any) -> None:
         raise ValueError(
             f"X has the value {largest:.3e}; features are taken up to {MAX_FEATURE:g}, beyond which their squares "
             "overflow, so scale the features first"
+        )
+
+
+class FeatureScaleWarning(UserWarning):
+    """Columns of X differ by orders of magnitude, and the regulariser takes them as equal."""
+
+
+def column_scales(X: Any) -> Array:
+    """The standard deviation of every column; in sparse data the root mean square of what is stored."""
+    if issparse(X):
+        stored = np.bincount(X.indices, minlength=X.shape[1])
+        totals = np.bincount(X.indices, np.square(X.data, dtype=np.float64), minlength=X.shape[1])
+        return np.sqrt(totals / np.maximum(stored, 1))
+    return np.asarray(X.std(axis=0, dtype=np.float64))
+
+
+def warn_of_scales(X: Any, who: str) -> None:
+    """Say at once that columns differ by orders of magnitude; columns that are constant do not count."""
+    scales = column_scales(X)
+    largest = float(scales.max(initial=0.0))
+    used = np.flatnonzero(scales > 1e-9 * largest)
+    if used.size < 2:
+        return
+    least = used[int(np.argmin(scales[used]))]
+    if largest > WIDE_RANGE * scales[least]:
+        warnings.warn(
+            f"{who}: the features differ by orders of magnitude (column {int(np.argmax(scales))} varies by "
+            f"{largest:.1e}, column {least} by {scales[least]:.1e}), and those of small scale are hardly used. Put "
+            "sklearn.preprocessing.StandardScaler before the model (MaxAbsScaler for sparse data).",
+            FeatureScaleWarning,
+            stacklevel=4,
         )

@@ -1,8 +1,9 @@
 """The choice of a solver, by modelled cost, and again in mid-run.
 
-Frank-Wolfe begins: its epochs are cheap, and where features are many or C is small it needs few of them. As soon as
-the fall of its gap predicts more work than Newton's method takes, that goes on from where it is. Costs are counted in
-operations of a product of matrices, never in seconds: the same data take the same way on every machine.
+Small problems are left to cutting planes. Else Frank-Wolfe begins: its epochs are cheap, and where features are many
+or C is small it needs few of them. As soon as the fall of its gap predicts more work than Newton's method takes, that
+goes on from where it is. Costs are counted in operations of a product of matrices, never in seconds: the same data
+take the same way on every machine.
 """
 
 from __future__ import annotations
@@ -35,6 +36,10 @@ LARGE_BAG = 128
 FEW_PARAMETERS = 200
 """With large bags: up to this many parameters cutting planes converge in a few iterations."""
 
+SMALL_WORK = 200_000
+"""Up to so many elements times parameters, few of the latter, cutting planes take a second or two: less than the
+kernels of the other methods take to compile on a new machine."""
+
 
 @dataclass(frozen=True)
 class Patient(FrankWolfe):
@@ -58,9 +63,11 @@ class Patient(FrankWolfe):
 
 def fixed_method(problem: Problem, random_state: int) -> Method[Problem]:
     """The method for a run that stays with one."""
+    size = problem.shape[0] * problem.shape[1]
+    if size <= FEW_PARAMETERS and size * len(problem.signs) <= SMALL_WORK:
+        return CuttingPlane()
     if int(problem.surrogate.bags.sizes.max()) > LARGE_BAG:
-        few = problem.shape[0] * problem.shape[1] <= FEW_PARAMETERS
-        return CuttingPlane() if few else FrankWolfe(random_state=random_state)
+        return CuttingPlane() if size <= FEW_PARAMETERS else FrankWolfe(random_state=random_state)
     return Newton() if patience(problem) < 200 else FrankWolfe(random_state=random_state)
 
 

@@ -82,10 +82,10 @@ def block_gram(design, rows, tasks, signs, scratch, gram):
     p = len(rows)
     if not sparse and tasks[0] == tasks[-1] and rows[-1] - rows[0] == p - 1:
         block = dense[rows[0] : rows[-1] + 1]
-        gram[:] = np.dot(block, block.T)
+        products = np.dot(block, block.T)
         for a in range(p):
             for b in range(p):
-                gram[a, b] = signs[a] * signs[b] * (gram[a, b] + constant * constant)
+                gram[a, b] = signs[a] * signs[b] * (products[a, b] + constant * constant)
         return
     for a in range(p):
         if sparse:

@@ -34,8 +34,15 @@ def tiny(name="japanese-vowels"):
 
 
 def test_tables_with_and_without_the_vote_and_paired_differences():
-    document = benchmark(tiny(), TINY, METHODS, ("curve1", "curve3"))
-    frames, vote, differences = document.tables
+    document = benchmark(tiny(), TINY, METHODS, ("curve1", "curve3"), ("logistic",))
+    frames, vote, differences, decided, against = document.tables
+    assert [row[0] for row in decided.rows][:3] == [
+        f"logistic regression + {r}" for r in ("counts", "vote", "threshold")
+    ]
+    assert [row[0] for row in against.rows][:2] == [
+        "logistic regression: counts - vote",
+        "logistic regression: expected / observed",
+    ]
     assert [row[0] for row in frames.rows] == [
         "B_D",
         "B_D monotone",

@@ -31,6 +31,7 @@ from setloss.reproduction.tracks.data import TrackProblem
 from setloss.reproduction.tracks.methods import METHODS
 from setloss.reproduction.tracks.protocol import Protocol, choose_C
 from setloss.solvers import Design, Limits, Problem, solve
+from setloss.standardization import Standardizer
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -110,7 +111,7 @@ def trace(problem: TrackProblem, loss: str, method: str, protocol: Protocol, max
         surrogate = inexact_slack(loss_named(loss), truth, surrogate.bags, "greedy", 2.0)
     C = choose_C(problem, METHODS[method], loss, protocol)
     task = Problem(
-        Design.of(_standardised(problem) if problem.standardise else problem.X, 1.0),
+        Design.of(Standardizer.of(problem.X).apply(problem.X) if problem.standardise else problem.X, 1.0),
         surrogate,
         np.where(truth, 1.0, -1.0),
         order.astype(np.int64),
@@ -119,11 +120,6 @@ def trace(problem: TrackProblem, loss: str, method: str, protocol: Protocol, max
     )
     solution = solve(task, PlainCuttingPlane(exact=exact), Limits(float(LEVELS[-1]), max_iter))
     return Trace(C, tuple(float(record.gap) for record in solution.history), exact, str(solution.status))
-
-
-def _standardised(problem: TrackProblem) -> Any:
-    deviation = problem.X.std(axis=0)
-    return (problem.X - problem.X.mean(axis=0)) / np.where(deviation > 0, deviation, 1.0)
 
 
 def _numbers(found: dict[str, Traces], max_iter: int) -> dict[str, Any]:

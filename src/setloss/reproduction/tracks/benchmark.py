@@ -1,7 +1,8 @@
 """Operators against what people use now, on real bags of frames: tables of losses, ranks and seconds.
 
 Every method is judged twice: frame by frame, and with a majority vote over the bag, which is open to anybody who
-knows that the frames of a bag share one label. C is chosen for each way of judging on its own.
+knows that the frames of a bag share one label. C is chosen for each way of judging on its own. Then classifiers of
+frames are decided for the bag, by counts and by a vote; see `setloss.reproduction.tracks.decided`.
 """
 
 from __future__ import annotations
@@ -16,7 +17,14 @@ import numpy as np
 from setloss.reproduction.document import Cell, Document, ResultTable
 from setloss.reproduction.estimate import Estimate
 from setloss.reproduction.ranks import average_ranks
-from setloss.reproduction.tracks.data import TrackProblem, arabic_digits, arabic_speakers, japanese_vowels
+from setloss.reproduction.tracks.data import (
+    TrackProblem,
+    arabic_digits,
+    arabic_speakers,
+    face_tracks,
+    japanese_vowels,
+)
+from setloss.reproduction.tracks.decided import BASES, decided_tables, judge_decided
 from setloss.reproduction.tracks.methods import METHODS, Budget
 from setloss.reproduction.tracks.protocol import (
     FULL_GRID,
@@ -42,6 +50,7 @@ SOURCES: dict[str, Callable[[Path, bool], TrackProblem]] = {
     "arabic-digits-digit": lambda folder, full: arabic_digits(
         folder / "spoken_arabic_digits", tuple(range(10)) if full else (0,), *((10, 1) if full else (1, 2))
     ),
+    "buffy": lambda folder, full: face_tracks(folder / "buffy"),
 }
 """The data sets by name; without `full` some of their questions and utterances."""
 
@@ -49,6 +58,7 @@ FOLDERS = {
     "japanese-vowels": "japanese_vowels",
     "arabic-digits-sex": "spoken_arabic_digits",
     "arabic-digits-digit": "spoken_arabic_digits",
+    "buffy": "buffy/features",
 }
 
 
@@ -57,13 +67,17 @@ def benchmark(
     protocol: Protocol,
     methods: Sequence[str] = tuple(METHODS),
     losses: Sequence[str] = LOSSES,
+    bases: Sequence[str] = tuple(BASES),
 ) -> Document:
     """One data set: a table without the vote, one with it, and B_D and S against the competitors."""
     found = run_protocol(problem, methods, losses, protocol)
     tables = [_losses_table(problem, found, methods, losses, protocol, vote=vote) for vote in protocol.votes]
     tables.append(_differences(problem, found, losses, protocol))
+    decided = judge_decided(problem, protocol, losses, bases)
+    tables += decided_tables(problem, decided, losses)
     outcomes = {loss: {key: found[at, key].as_dict() for at, key in found if at == loss} for loss in losses}
-    numbers = {"shape": problem.shape, "note": problem.note, "outcomes": outcomes}
+    decisions = {" ".join(key): values for key, values in decided.items()}
+    numbers = {"shape": problem.shape, "note": problem.note, "outcomes": outcomes, "decisions": decisions}
     return Document(f"tracks-{problem.name}", f"{problem.title}: losses of bags", tuple(tables), numbers=numbers)
 
 

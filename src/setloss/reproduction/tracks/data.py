@@ -18,6 +18,7 @@ from setloss.datasets import (
     read_npz,
 )
 from setloss.datasets.checks import as_zero_one, existing_file, require_finite
+from setloss.datasets.face_tracks import has_face_tracks, load_face_tracks
 
 DIGITS = 10
 REPETITIONS = 10
@@ -129,7 +130,8 @@ def buffy(folder: Path) -> TrackProblem | None:
 
     They are not public. ``buffy.npz`` (see `setloss.datasets.read_npz`) or ``buffy.mat`` (MATLAB up to version 7, as
     `scipy.io.loadmat` reads it) holds ``X`` (27504, 1937), ``y`` (27504,) in {0, 1} or {-1, +1}, 1 being Buffy, and
-    ``groups`` (27504,), the number of the track of every frame. Other sizes are taken as well.
+    ``groups`` (27504,), the number of the track of every frame. Other sizes are taken as well. Without them the
+    public tracks are taken, if their folders ``ids`` and ``features`` are here or in ``buffy``.
     """
     title = "Buffy face tracks"
     if (folder / "buffy.npz").is_file():
@@ -139,7 +141,16 @@ def buffy(folder: Path) -> TrackProblem | None:
         return of_tracks("buffy", title, tracks, standardise=False)
     if (folder / "buffy.mat").is_file():
         return of_tracks("buffy", title, _read_mat(folder / "buffy.mat"), standardise=False)
+    for place in (folder, folder / "buffy"):
+        if has_face_tracks(place):
+            return face_tracks(place)
     return None
+
+
+def face_tracks(folder: Path) -> TrackProblem:
+    """Buffy against all other faces, from the public tracks; see `setloss.datasets.face_tracks`."""
+    note = "Buffy against all others, season 5, folds by track"
+    return of_tracks("buffy", "Buffy face tracks (public)", load_face_tracks(folder), note=note)
 
 
 def _read_mat(path: Path) -> Tracks:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from setloss.losses import loss_named
 from setloss.reproduction.style import STYLES
+from setloss.standardization import Standardizer
 from setloss.typing import Array
 
 
@@ -113,12 +114,8 @@ def rules_along_path(
     method: TrackMethod, loss: str, frames: Frames, Cs: Sequence[float], budget: Budget, *, standardise: bool
 ) -> Iterator[LinearRule]:
     """Train for every C, ascending, each fit starting from the one before where the method can."""
-    mean, deviation = np.zeros(frames.X.shape[1]), np.ones(frames.X.shape[1])
-    X = frames.X
-    if standardise:
-        mean, deviation = X.mean(axis=0, dtype=np.float64), X.std(axis=0, dtype=np.float64)
-        deviation[deviation == 0] = 1.0
-        X = np.asarray((X - mean) / deviation, dtype=X.dtype)
+    scaling = Standardizer.of(frames.X) if standardise else Standardizer.identity(frames.X.shape[1])
+    X = scaling.apply(frames.X) if standardise else frames.X
     model = _model(method, method.trains_on or loss, budget)
     data: tuple[Any, ...] = (X, frames.y.astype(np.int8))
     if method.kind not in ("linear-svc", "logistic"):
@@ -130,9 +127,8 @@ def rules_along_path(
             warnings.simplefilter("ignore")  # a fit that a limit ended is counted as not certified
             model.fit(*data)
         seconds = time.perf_counter() - began
-        weights = np.ravel(model.coef_) / deviation
-        intercept = float(np.ravel(model.intercept_)[0] - weights @ mean)
-        yield LinearRule(weights, intercept, float(C), seconds, _certified(model))
+        weights, intercept = scaling.folded(np.ravel(model.coef_), np.ravel(model.intercept_)[0])
+        yield LinearRule(weights, float(intercept), float(C), seconds, _certified(model))
 
 
 def _model(method: TrackMethod, loss: str, budget: Budget) -> Any:

@@ -1,4 +1,4 @@
-"""Standardised features, folded into the model: what is written takes the features as they are in the file.
+"""Standardised features that are folded into a linear model: the model then takes the features as they were.
 
 With z = (x - mean) / deviation, the score <w, z> + b is <w / deviation, x> + b - <w / deviation, mean>.
 """
@@ -8,11 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from setloss.cli.errors import InputError
+import numpy as np
+
 from setloss.typing import Array
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Standardizer:
     """Mean and standard deviation of every feature; the deviation of a constant one counts as 1."""
 
@@ -23,12 +24,16 @@ class Standardizer:
     def of(cls, X: Any) -> Standardizer:
         """Those of a dense matrix; centring a sparse one would fill it."""
         from scipy.sparse import issparse
-        from sklearn.preprocessing import StandardScaler
 
         if issparse(X):
-            raise InputError("--standardize is for dense features, and those of this file are sparse; leave it out")
-        found = StandardScaler().fit(X)
-        return cls(found.mean_, found.scale_)
+            raise ValueError("only dense features are standardised; centring would fill a sparse matrix")
+        deviation = X.std(axis=0, dtype=np.float64)
+        return cls(X.mean(axis=0, dtype=np.float64), np.where(deviation > 0, deviation, 1.0))
+
+    @classmethod
+    def identity(cls, features: int) -> Standardizer:
+        """The one that changes nothing."""
+        return cls(np.zeros(features), np.ones(features))
 
     def apply(self, X: Any) -> Any:
         """(X - mean) / deviation, in the precision of X."""
@@ -36,7 +41,11 @@ class Standardizer:
         Z /= self.deviation.astype(X.dtype)
         return Z
 
+    def folded(self, coef: Any, intercept: Any) -> tuple[Any, Any]:
+        """Weights and intercept for the original features, of a model of standardised ones."""
+        weights = coef / self.deviation
+        return weights, intercept - weights @ self.mean
+
     def fold(self, model: Any) -> None:
         """Turn a linear model of standardised features into the same one of the original features."""
-        model.coef_ = model.coef_ / self.deviation
-        model.intercept_ = model.intercept_ - model.coef_ @ self.mean
+        model.coef_, model.intercept_ = self.folded(model.coef_, model.intercept_)

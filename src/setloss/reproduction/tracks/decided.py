@@ -1,0 +1,113 @@
+"""Any frame classifier, decided for the bag: counts, a vote and a threshold on the same scores of `BagDecisionCV`.
+
+The outer folds are those of the protocol; rules learn on scores held out by folds inside the training part that keep
+the same units together. A classifier is trained once for each fold and question, for all rules and losses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setloss.reproduction.document import Cell, ResultTable
+from setloss.reproduction.estimate import Estimate
+from setloss.reproduction.tracks.data import TrackProblem
+from setloss.reproduction.tracks.protocol import Protocol, stratified_folds
+
+BASES = {"logistic": "logistic regression", "trees": "extra trees", "boosting": "boosting"}
+RULES = ("counts", "vote", "threshold")
+INNER = 5
+
+Judged = dict[tuple[str, str, str], list[float]]
+"""By base model, rule and loss: the mean loss of every fold; for the rule "expected", what counts expected."""
+
+
+def judge_decided(
+    problem: TrackProblem, protocol: Protocol, losses: Sequence[str], bases: Sequence[str] = tuple(BASES)
+) -> Judged:
+    """Every base model with every rule, judged by every loss on the test bags of every outer fold."""
+    fold = stratified_folds(problem.units, problem.strata, protocol.outer, protocol.seed)
+    found: Judged = {}
+    for k in range(min(protocol.outer_used or protocol.outer, protocol.outer)):
+        for base in bases:
+            questions = [_judge(problem, y, fold, k, base, losses, protocol.seed) for y in problem.targets.values()]
+            for rule, loss in questions[0]:
+                mean = float(np.mean([question[rule, loss] for question in questions]))
+                found.setdefault((base, rule, loss), []).append(mean)
+    return found
+
+
+def _judge(
+    problem: TrackProblem,
+    y: NDArray[np.bool_],
+    fold: NDArray[np.intp],
+    k: int,
+    base: str,
+    losses: Sequence[str],
+    seed: int,
+) -> dict[tuple[str, str], float]:
+    from threadpoolctl import threadpool_limits
+
+    from setloss.estimators import BagDecisionCV
+
+    train, test = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
+    inner = stratified_folds(problem.units[train], problem.strata[train], INNER, seed + 1)
+    splits = [(np.flatnonzero(inner != j), np.flatnonzero(inner == j)) for j in range(INNER)]
+    found = {}
+    with threadpool_limits(1):
+        model = BagDecisionCV(_base_model(base), cv=splits).fit(problem.X[train], y[train], problem.groups[train])
+        for loss in losses:
+            for rule in RULES:
+                model.set_params(loss=loss, rule=rule)
+                found[rule, loss] = float(model.losses(problem.X[test], y[test], problem.groups[test]).mean())
+            model.set_params(rule="counts")
+            found["expected", loss] = float(model.expected_loss(problem.X[test], problem.groups[test]).mean())
+    return found
+
+
+def _base_model(base: str) -> Any:
+    if base == "logistic":
+        return None  # the default of BagDecisionCV
+    if base == "trees":
+        from sklearn.ensemble import ExtraTreesClassifier
+
+        return ExtraTreesClassifier(100, min_samples_leaf=3, random_state=0)
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    return HistGradientBoostingClassifier(max_iter=50, max_leaf_nodes=8, random_state=0)
+
+
+def decided_tables(problem: TrackProblem, found: Judged, losses: Sequence[str]) -> list[ResultTable]:
+    """Losses of every base model and rule; then counts minus the vote, fold by fold, and expected losses."""
+    bases = list(dict.fromkeys(base for base, _, _ in found))
+    rows: list[tuple[Cell, ...]] = [
+        (f"{BASES[base]} + {rule}", *(Estimate.of(found[base, rule, loss]) for loss in losses))
+        for base in bases
+        for rule in RULES
+    ]
+    best = set()
+    for j in range(1, len(losses) + 1):
+        means = [cell.mean for cell in (row[j] for row in rows) if isinstance(cell, Estimate)]
+        best |= {(i, j) for i, mean in enumerate(means) if mean == min(means)}
+    note = f"{problem.shape}; {problem.note}. Mean loss of a bag and its standard error over folds. Bold: the lowest."
+    compared: list[tuple[Cell, ...]] = []
+    for base in bases:
+        pairs = [np.subtract(found[base, "counts", loss], found[base, "vote", loss]) for loss in losses]
+        compared.append((f"{BASES[base]}: counts - vote", *(Estimate.of(pair) for pair in pairs)))
+        expected = [
+            f"{np.mean(found[base, 'expected', loss]):.4f} / {np.mean(found[base, 'counts', loss]):.4f}"
+            for loss in losses
+        ]
+        compared.append((f"{BASES[base]}: expected / observed", *expected))
+    return [
+        ResultTable(f"{problem.title}, decisions", ("model and rule", *losses), tuple(rows), note, frozenset(best)),
+        ResultTable(
+            f"{problem.title}, counts against the vote",
+            ("", *losses),
+            tuple(compared),
+            "Negative differences: counts has the lower loss. Standard errors are of the differences fold by fold.",
+        ),
+    ]
