@@ -6,7 +6,8 @@ decomposition D (`decompose`); then `setloss.operators` (S, M, L, B_D), `setloss
 `setloss.estimators`, and the laws in `setloss.testing`.
 """
 
-from typing import TYPE_CHECKING, Any
+from importlib import import_module
+from typing import Any
 
 from setloss.decomposition import (
     Certificate,
@@ -43,9 +44,6 @@ from setloss.setfunctions.properties import (
 )
 from setloss.setfunctions.set_function import SetFunction
 
-if TYPE_CHECKING:
-    from setloss.estimators.persistence import load, save
-
 __version__ = "0.2.0"
 
 __all__ = [
@@ -73,10 +71,8 @@ __all__ = [
     "is_submodular",
     "is_supermodular",
     "is_symmetric",
-    "load",
     "loss_named",
     "monotone_closure",
-    "save",
     "verdicts",
     "verify_decomposition",
 ]
@@ -85,7 +81,5 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     """`save` and `load` of models, imported with scikit-learn when they are first asked for."""
     if name in ("load", "save"):
-        from setloss.estimators import persistence
-
-        return getattr(persistence, name)
+        return getattr(import_module("setloss.estimators.persistence"), name)
     raise AttributeError(f"module 'setloss' has no attribute {name!r}")
