@@ -188,3 +188,33 @@ def test_a_splitter_that_splits_bags_is_refused():
     tracks = make_toy(n_bags=20, p=4)
     with pytest.raises(ValueError, match="of cv splits bag"):
         BagClassifierCV(Cs=[1.0], cv=KFold(3, shuffle=True, random_state=0)).fit(tracks.X, tracks.y, tracks.groups)
+
+
+# ---------------------------------------------------------------- interruption
+
+
+def interrupt(record):
+    raise KeyboardInterrupt
+
+
+def test_a_search_that_is_interrupted_before_any_candidate_is_complete_ends():
+    X, Y = label_data()
+    with pytest.raises(KeyboardInterrupt):
+        SetClassifierCV(Cs=[0.1, 1.0], cv=2, callbacks=(interrupt,)).fit(X, Y)
+
+
+def test_an_interrupted_search_compares_complete_candidates_only(monkeypatch):
+    X, Y = label_data()
+    fold = SetClassifierCV._fold
+
+    def interrupted(self, operator, *arguments):
+        if operator == "bd":
+            raise KeyboardInterrupt
+        return fold(self, operator, *arguments)
+
+    monkeypatch.setattr(SetClassifierCV, "_fold", interrupted)
+    model = SetClassifierCV(operators=["hinge", "bd"], Cs=[0.1, 1.0], cv=2)
+    with pytest.warns(ConvergenceWarning, match="among 1 of 2 operators"):
+        model.fit(X, Y)
+    assert set(model.cv_results_["operator"]) == {"hinge"}
+    assert model.operator_ == "hinge"

@@ -28,8 +28,6 @@ class ModelColumns:
 
     @classmethod
     def of(cls, model: Any) -> ModelColumns:
-        from setloss.estimators import SetClassifier
-
         features, labels = (vars(model).get(name) for name in ("feature_names_in_", "label_names_"))
         group, label = vars(model).get("target_columns_", (None, None))
         return cls(
@@ -37,7 +35,7 @@ class ModelColumns:
             None if labels is None else tuple(map(str, labels)),
             group,
             label,
-            isinstance(model, SetClassifier),
+            is_of_label_sets(model),
         )
 
     @property
@@ -63,6 +61,13 @@ class ModelColumns:
             looks = f"{path} looks like tracks, and the" if {group, label} <= set(columns) else "the"
             lacks = f", and {path} does not have its labels {_some(self.labels)}" if self.labels else ""
             raise InputError(f"{looks} model was trained on label sets{lacks}; name the label columns with --labels")
+
+
+def is_of_label_sets(model: Any) -> bool:
+    """Whether a model predicts label sets, and not the frames of tracks."""
+    from setloss.estimators import CountClassifier, SetClassifier
+
+    return isinstance(model, SetClassifier | CountClassifier)
 
 
 def note_columns(model: Any, examples: Any, group: str | None, label: str | None) -> None:

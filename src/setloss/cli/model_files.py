@@ -46,10 +46,10 @@ def read_model(path: Path) -> Any:
 
 def check_kind(examples: Any, path: Path, model: Any, model_path: Path) -> bool:
     """Refuse tracks for a model of label sets, and the other way round; returns whether they are label sets."""
-    from setloss.estimators import SetClassifier
+    from setloss.cli.model_columns import is_of_label_sets
 
     sets = getattr(examples, "groups", None) is None
-    if sets != isinstance(model, SetClassifier):
+    if sets != is_of_label_sets(model):
         kinds = ("tracks", "label sets")
         raise InputError(f"{path} holds {kinds[sets]} and the model {model_path} was trained on {kinds[not sets]}")
     return sets

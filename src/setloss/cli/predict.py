@@ -10,6 +10,7 @@ from typing import Annotated, Any, TextIO
 import typer
 
 from setloss.cli.cluster_options import ClusterOptions
+from setloss.cli.count_models import is_count_model, labels_of
 from setloss.cli.data_options import DataOptions
 from setloss.cli.errors import InputError
 from setloss.cli.model_columns import ModelColumns, check_feature_count
@@ -33,6 +34,12 @@ def predict(
         Path | None, typer.Option(help="File to write, .csv or .npy.", show_default="CSV on standard output")
     ] = None,
     scores: Annotated[bool, typer.Option("--scores", help="Scores instead of labels.")] = False,
+    loss: Annotated[
+        str | None,
+        typer.Option(
+            help="Decide for this loss; for models of --method counts.", show_default="the loss of the training"
+        ),
+    ] = None,
 ) -> None:
     """Predict: one row per example or frame, in the order of DATA, which needs no labels.
 
@@ -45,6 +52,7 @@ def predict(
         check_writable("--out", out)
     engine.check()
     trained = read_model(model)
+    _check_decision(trained, loss, scores, engine)
     if engine.asked:
         examples = open_partitioned_features(data, engine, trained)
         check_feature_count(examples, data.data, trained, model)
@@ -54,11 +62,33 @@ def predict(
         if engine.asked:
             found = answers(examples, client, scores_of_partition, trained)
         else:
-            found = iter([(rows.groups, scores_of(trained, rows.X))])
+            found = iter([(rows.groups, _values(trained, rows.X, loss, scores))])
         pieces = (
             (groups, values if scores else trained.classes_[(values > 0).astype(int)]) for groups, values in found
         )
         _write(pieces, _header(trained), out)
+
+
+def _check_decision(trained: Any, loss: str | None, scores: bool, engine: ClusterOptions) -> None:
+    from setloss.losses import NAMED_LOSSES
+
+    counts = is_count_model(trained)
+    if loss is not None and not counts:
+        raise InputError("--loss is for models of --method counts; others are trained for one loss")
+    if loss is not None and loss.lower() not in NAMED_LOSSES:
+        raise InputError(f"there is no loss {loss!r}; the names are {', '.join(NAMED_LOSSES)}")
+    if counts and engine.asked and not scores:
+        raise InputError("models of --method counts decide data in memory; with partitions give --scores")
+
+
+def _values(trained: Any, X: Any, loss: str | None, scores: bool) -> Any:
+    """Numbers above 0 for labels that are predicted."""
+    if is_count_model(trained) and not scores:
+        try:
+            return labels_of(trained, X, loss)
+        except ValueError as error:
+            raise InputError(str(error)) from None
+    return scores_of(trained, X)
 
 
 def _write(pieces: Iterator[tuple[Any, Any]], header: list[str], out: Path | None) -> None:

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from setloss.cli.cluster_options import ClusterOptions
+from setloss.cli.count_models import fit_counts, summary_of_counts
 from setloss.cli.data_options import DataOptions
 from setloss.cli.errors import InputError
 from setloss.cli.json_output import print_document
@@ -41,22 +42,25 @@ def train(
 ) -> None:
     """Train a linear model for a loss of whole sets of mistakes, to a certified duality gap.
 
-    DATA with label sets trains a SetClassifier, tracks (bags of frames) a BagClassifier.
+    DATA with label sets trains a SetClassifier (with --method counts a CountClassifier), tracks (bags of frames) a
+    BagClassifier.
     For example: setloss train scene.arff --loss dice --C 0.1 --model scene.skops
     """
     objective = loss.read()
     training.check()
     engine.check()
     check_model_path(model)
+    if engine.asked and training.counts:
+        raise InputError("--method counts is for data in memory")
     if engine.asked:
         examples = open_partitions(data, engine)
         with engine.client() as client:
             fitted, values = _fit_partitions(examples, objective, training, engine, client)
     else:
         examples = data.read()
-        fitted = _fit(examples, objective, training)
+        fitted = (fit_counts if training.counts else _fit)(examples, objective, training)
         values = fitted.losses(examples.X, *_targets(examples))
-    document = _summary(fitted, values, training)
+    document = (summary_of_counts if training.counts else _summary)(fitted, values, training)
     note_columns(fitted, examples, data.group, data.label)
     write_model(fitted, model)
     if as_json:
@@ -212,7 +216,8 @@ def _say_what_is_missing(document: dict[str, Any], training: TrainingOptions) ->
             f"{document['status']} after {document['iterations']} iterations with {reached} instead of "
             f"{training.tol:.1e}; raise --max-iter or --max-time, {_or_standardize(training)}lower C"
         )
-    rough = [row for row in document.get("cv", ()) if row["gap"] is None or row["gap"] > training.tol]
+    compared = () if training.counts else document.get("cv", ())
+    rough = [row for row in compared if row["gap"] is None or row["gap"] > training.tol]
     if rough:
         say(f"{len(rough)} of {len(document['cv'])} candidates were compared at gaps above {training.tol:.1e}")
 
@@ -224,7 +229,8 @@ def _or_standardize(training: TrainingOptions) -> str:
 def _print_words(document: dict[str, Any]) -> None:
     """The summary, and with --cv a line per candidate."""
     for row in document.get("cv", ()):
-        typer.echo(f"C {row['C']:<8g} {row['operator']:<12} loss {row['loss']:.4f} +- {row['error']:.4f}")
+        error = "" if row["error"] is None else f" +- {row['error']:.4f}"
+        typer.echo(f"C {row['C']:<8g} {row['operator']:<12} loss {row['loss']:.4f}{error}")
     gap = "unknown" if document["gap"] is None else f"{document['gap']:.2e}"
     seconds = "" if document["seconds"] is None else f", {document['seconds']:.2f} s"
     typer.echo(f"{document['status']}: gap {gap} after {document['iterations']} iterations{seconds}")

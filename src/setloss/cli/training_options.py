@@ -58,6 +58,14 @@ class LossOptions:
 class TrainingOptions:
     """How to train, as given; `check` refuses what cannot work before any data are read."""
 
+    method: Annotated[
+        str | None,
+        typer.Option(
+            help="counts: learn which labels and how many together, and decide for the set; or the name of an "
+            "operator, as --operator.",
+            show_default=LINEAR_MODELS.operator,
+        ),
+    ] = None
     operator: Annotated[
         str | None,
         typer.Option(
@@ -130,12 +138,22 @@ class TrainingOptions:
         for option, given in (("--C", self.C is not None), ("--checkpoint", self.checkpoint is not None)):
             if self.cv is not None and given:
                 raise InputError(f"{option} goes without --cv only; --cv tries every value of --Cs")
-        if self.operators is not None and self.operator is not None:
-            raise InputError("give --operator or --operators, not both")
+        if sum(name is not None for name in (self.operators, self.operator, self.method)) > 1:
+            raise InputError("give one of --method, --operator and --operators")
+        if self.counts and self.checkpoint is not None:
+            raise InputError("--checkpoint goes without --method counts only; that training is short")
+        if self.counts and self.max_time is not None:
+            raise InputError("--max-time goes without --method counts only; use --max-iter")
+
+    @property
+    def counts(self) -> bool:
+        """Whether a count model is trained."""
+        return self.method == "counts"
 
     def operator_list(self) -> list[str]:
         """The operators to choose from; usually one."""
-        return [name.strip() for name in (self.operators or self.operator or LINEAR_MODELS.operator).split(",")]
+        named = self.operators or self.operator or ("" if self.counts else self.method) or LINEAR_MODELS.operator
+        return [name.strip() for name in named.split(",")]
 
     def path(self) -> list[float]:
         """The values of C to choose from."""

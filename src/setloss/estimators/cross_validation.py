@@ -18,6 +18,7 @@ from setloss.estimators.base import LinearSetModel
 from setloss.estimators.sets import SetClassifier
 from setloss.losses import Loss
 from setloss.operators.names import Operator
+from setloss.solvers import Status
 from setloss.typing import Array
 
 
@@ -82,17 +83,35 @@ class CrossValidatedModel(LinearSetModel):
     def _choose(self, X: Any, y: Any, groups: Any, splits: list[tuple[Any, Any]]) -> None:
         path, operators = self._path(), list(self.operators or [self.operator])
         results: list[dict[str, Any]] = []
-        for operator in operators:
-            losses, gaps = zip(*(self._fold(operator, path, X, y, groups, *split) for split in splits), strict=True)
-            for k, C in enumerate(path):
-                values = np.concatenate([fold[k] for fold in losses])
-                error = float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else 0.0
-                gap = max(fold[k] for fold in gaps)
-                mean = float(values.mean())
-                results.append({"operator": operator, "C": C, "loss": mean, "error": error, "gap": gap})
+        for done, operator in enumerate(operators):
+            try:
+                results += self._judged(operator, path, X, y, groups, splits)
+            except KeyboardInterrupt:
+                if not results:
+                    raise
+                warnings.warn(
+                    f"the search was interrupted: the choice is among {done} of {len(operators)} operators, those "
+                    "that were fitted on every fold",
+                    ConvergenceWarning,
+                    stacklevel=3,
+                )
+                break
         best = min(results, key=lambda row: row["loss"])
         self.C_, self.operator_ = best["C"], best["operator"]
         self.cv_results_ = {name: [row[name] for row in results] for name in best}
+
+    def _judged(
+        self, operator: str | Operator, path: Array, X: Any, y: Any, groups: Any, splits: list[tuple[Any, Any]]
+    ) -> list[dict[str, Any]]:
+        """One row of `cv_results_` for every C."""
+        losses, gaps = zip(*(self._fold(operator, path, X, y, groups, *split) for split in splits), strict=True)
+        rows: list[dict[str, Any]] = []
+        for k, C in enumerate(path):
+            values = np.concatenate([fold[k] for fold in losses])
+            error = float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else 0.0
+            gap = max(fold[k] for fold in gaps)
+            rows.append({"operator": operator, "C": C, "loss": float(values.mean()), "error": error, "gap": gap})
+        return rows
 
     def _fold(
         self, operator: str | Operator, path: Array, X: Any, y: Any, groups: Any, train: Any, test: Any
@@ -104,6 +123,8 @@ class CrossValidatedModel(LinearSetModel):
             warnings.simplefilter("ignore", ConvergenceWarning)
             for C in path:
                 model.set_params(C=float(C)).fit(*_part(train, X, y, groups))
+                if model.solution_.status is Status.INTERRUPTED:
+                    raise KeyboardInterrupt  # a model cut short is not compared with others
                 losses.append(model.losses(*_part(test, X, y, groups)))
                 gaps.append(model.dual_gap_)
         return losses, gaps

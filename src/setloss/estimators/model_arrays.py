@@ -9,7 +9,10 @@ import numpy as np
 
 from setloss.archives import ArchiveError, array_header, open_archive, read_array
 
-MEMBERS = ("header", "coef", "intercept", "classes", "feature_names", "label_names", "target_columns")
+MEMBERS = (
+    *("header", "coef", "intercept", "classes", "counts", "counts_coef"),
+    *("feature_names", "label_names", "target_columns"),
+)
 MAX_HEADER = 2**20
 """Most characters of the header."""
 

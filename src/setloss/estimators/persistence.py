@@ -19,13 +19,19 @@ from setloss import losses
 from setloss.archives import DAMAGE, ArchiveError, array_header, open_archive, read_array
 from setloss.estimators.bags import BagClassifier
 from setloss.estimators.base import LinearSetModel
+from setloss.estimators.count_classifier import CountClassifier
 from setloss.estimators.model_arrays import holds_arrays, read_arrays, write_arrays
 from setloss.estimators.sets import SetClassifier
 from setloss.files import not_a_file, replacing
 from setloss.operators.names import OPERATOR_NAMES
+from setloss.typing import Array
 
 FORMAT = "setloss-model-1"
-_MODELS: dict[str, type[LinearSetModel]] = {"SetClassifier": SetClassifier, "BagClassifier": BagClassifier}
+_MODELS: dict[str, type[LinearSetModel] | type[CountClassifier]] = {
+    "SetClassifier": SetClassifier,
+    "BagClassifier": BagClassifier,
+    "CountClassifier": CountClassifier,
+}
 _LOSSES = ("Dice", "Jaccard", "Tversky", "FBeta", "Hamming", "CostCurve")
 _FORGOTTEN = ("callbacks", "checkpoint", "checkpoint_seconds", "random_state", "warm_start")
 _NAMES = {"feature_names": "feature_names_in_", "label_names": "label_names_", "target_columns": "target_columns_"}
@@ -44,14 +50,21 @@ class ModelFileError(ValueError):
     """A model file that cannot be read or written; the message says why and what to do."""
 
 
-def save(model: LinearSetModel, path: str | Path) -> None:
+def save(model: LinearSetModel | CountClassifier, path: str | Path) -> None:
     """Write a fitted estimator to `path`; estimators chosen by cross-validation are saved as the chosen one.
 
     A name that ends in .skops gives a skops file, if skops is installed; any other name an .npz of arrays.
+    `SetDecisionCV` and `BagDecisionCV` hold an estimator of any library, and have no files here: skops' own ``dump``
+    writes them, and its ``load`` asks which types you trust.
     """
+    kind = next((name for name, known in _MODELS.items() if isinstance(model, known)), None)
+    if kind is None and hasattr(model, "estimator"):
+        raise ModelFileError(
+            f"a {type(model).__name__} holds an estimator of another library; write it with skops.io.dump, which "
+            "names the types that a reader has to trust"
+        )
     if not hasattr(model, "coef_"):
         raise ModelFileError("the model is not fitted; call fit before save")
-    kind = next((name for name, known in _MODELS.items() if isinstance(model, known)), None)
     if kind is None:
         raise ModelFileError(f"a {type(model).__name__} cannot be saved")
     target = Path(path)
@@ -61,7 +74,9 @@ def save(model: LinearSetModel, path: str | Path) -> None:
     if wrong is not None:
         raise ModelFileError(f"{target} is {wrong}; give the name of a file")
     known = {name: getattr(model, name) for name in _MODELS[kind]().get_params() if hasattr(model, name)}
-    known |= {"C": getattr(model, "C_", known.get("C")), "operator": getattr(model, "operator_", model.operator)}
+    known |= {"C": getattr(model, "C_", known.get("C"))}
+    if not isinstance(model, CountClassifier):
+        known |= {"operator": getattr(model, "operator_", model.operator)}
     parameters = {name: _plain(name, value) for name, value in known.items() if name not in (*_FORGOTTEN, "loss")}
     header = {
         "format": FORMAT,
@@ -75,6 +90,8 @@ def save(model: LinearSetModel, path: str | Path) -> None:
         "dual_gap": float(model.dual_gap_),
     }
     arrays = {"coef": model.coef_, "intercept": model.intercept_, "classes": np.asarray(model.classes_)}
+    if isinstance(model, CountClassifier):
+        arrays |= {"counts": model.counts_, "counts_coef": model.counts_coef_}
     for name, attribute in _NAMES.items():
         if hasattr(model, attribute):
             arrays[name] = np.asarray(getattr(model, attribute), dtype=str)
@@ -168,7 +185,7 @@ def _judge(path: Path) -> None:
 def _rebuild(header: dict[str, Any], content: dict[str, Any]) -> Any:
     if str(header["kind"]) not in _MODELS:
         raise ArchiveError(f"is of the kind {_shortened(header['kind'])}, which is not known")
-    model = _MODELS[header["kind"]](**_checked_parameters(header["parameters"]))
+    model = _MODELS[header["kind"]](**_checked_parameters(header["parameters"], header["kind"]))
     model.loss = _restore(header["loss"])
     coef, intercept = np.asarray(content["coef"]), np.asarray(content["intercept"])
     classes = np.asarray(content["classes"])
@@ -189,6 +206,8 @@ def _rebuild(header: dict[str, Any], content: dict[str, Any]) -> Any:
         raise ArchiveError("has no numbers for n_iter and dual_gap")
     if header["kind"] == "BagClassifier" and len(coef) != 1:
         raise ArchiveError(f"has {len(coef)} rows of coef, and a BagClassifier has one")
+    if isinstance(model, CountClassifier):
+        model.counts_, model.counts_coef_ = _potentials(content, coef.shape)
     model.coef_, model.intercept_, model.classes_ = coef, intercept, classes
     model.n_features_in_, model.n_iter_, model.dual_gap_ = coef.shape[1], header["n_iter"], header["dual_gap"]
     model._flat = bool(header["flat"])
@@ -201,6 +220,19 @@ def _rebuild(header: dict[str, Any], content: dict[str, Any]) -> Any:
     return model
 
 
+def _potentials(content: dict[str, Any], shape: tuple[int, ...]) -> tuple[Array, Array]:
+    """The potentials of a count model for p labels and d features."""
+    counts, coef = np.asarray(content["counts"]), np.asarray(content["counts_coef"])
+    p, d = shape
+    if counts.ndim != 1 or not 0 < len(counts) <= p + 1 or coef.shape != (len(counts), d):
+        raise ArchiveError(f"has counts of shapes {counts.shape} and {coef.shape} for {p} labels and {d} features")
+    if counts.dtype.kind != "f" or coef.dtype.kind != "f" or not np.all(np.isfinite(coef)):
+        raise ArchiveError("has counts that are not numbers")
+    if np.isnan(counts).any() or not counts.max() < np.inf or not counts.max() > -np.inf:
+        raise ArchiveError("has counts that make every number of labels impossible, or are not numbers")
+    return counts, coef
+
+
 def _are_rising(classes: list[Any]) -> bool:
     """Whether two classes differ, in the order that `numpy.unique` gives them; NaN is below and above nothing."""
     try:
@@ -209,9 +241,10 @@ def _are_rising(classes: list[Any]) -> bool:
         return False
 
 
-def _checked_parameters(parameters: Any) -> dict[str, Any]:
+def _checked_parameters(parameters: Any, kind: str) -> dict[str, Any]:
     """Parameters of the types that `save` writes, with C and the operator as `fit` wants them."""
     kinds: dict[str, Any] = {
+        "counts": str,
         "fit_intercept": bool,
         "intercept_scaling": int | float | str,
         "max_iter": int,
@@ -223,7 +256,7 @@ def _checked_parameters(parameters: Any) -> dict[str, Any]:
     if not isinstance(parameters, dict):
         raise ArchiveError("has parameters that are no dictionary")
     for name, value in parameters.items():
-        if name not in SetClassifier().get_params():
+        if name not in _MODELS[kind]().get_params():
             raise ArchiveError(f"has the parameter {name[:40]!r}, which is not known")
         if not isinstance(value, kinds.get(name, int | float)):
             raise ArchiveError(f"has {_shortened(value)} for the parameter {name[:40]!r}")
