@@ -48,7 +48,7 @@ class ProximalPoints:
         corral = Corral(
             np.empty((most, widest)), *np.empty((2, most)), *np.empty((2, most, most)), *np.empty((2, most))
         )
-        room = Room(*np.empty((2, widest)), np.empty(widest, dtype=bool), np.empty(widest))
+        room = Room(np.empty(widest), np.empty(widest), np.empty(widest, dtype=bool), np.empty(widest))
         basis = np.empty(2 * len(margins) + most * widest)
         bag = used = 0
         data, batch = (margins, centre, mu), problem.surrogate.kernel_data
