@@ -36,8 +36,8 @@ def fit_counts(examples: Any, objective: Any, training: TrainingOptions) -> Any:
         model = CountClassifier(C=training.single()["C"], **shared)
     else:
         model = CountClassifierCV(Cs=training.path(), cv=training.cv, **shared)
-    features = Standardizer.of(examples.X) if training.standardize else None
     try:
+        features = Standardizer.of(examples.X) if training.standardize else None
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # the summary says it
             model.fit(examples.X if features is None else features.apply(examples.X), examples.Y)
