@@ -20,9 +20,9 @@ def fit_counts(examples: Any, objective: Any, training: TrainingOptions) -> Any:
     """The fitted `CountClassifier` of label sets in memory, its C by cross-validation if that is asked for."""
     from sklearn.exceptions import ConvergenceWarning
 
-    from setloss.cli.standardize import Standardizer
     from setloss.datasets import LabelSets
     from setloss.estimators import CountClassifier, CountClassifierCV
+    from setloss.standardization import Standardizer
 
     if not isinstance(examples, LabelSets):
         raise InputError("--method counts is for label sets; for tracks use BagDecisionCV in Python")
