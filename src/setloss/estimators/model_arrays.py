@@ -19,7 +19,8 @@ MAX_HEADER = 2**20
 
 def write_arrays(content: dict[str, Any], file: IO[bytes]) -> None:
     """Write the header and the arrays of a model."""
-    np.savez(file, **{name: np.asarray(value) for name, value in content.items()})
+    arrays: dict[str, Any] = {name: np.asarray(value) for name, value in content.items()}
+    np.savez(file, **arrays)
 
 
 def holds_arrays(path: Path) -> bool:
