@@ -47,8 +47,9 @@ docs: venv  ## the documentation with its tutorials, into docs/_build/html; warn
 	OMP_NUM_THREADS=1 $(RUN) -m sphinx -W --keep-going -q docs docs/_build/html
 	@echo "open docs/_build/html/index.html"
 
-readme: slim  ## the tables of README.md and docs/ made anew from results/ and docs/results/; CHECK=1 only compares
+readme: slim  ## tables of README.md and docs/ made anew from results/ and docs/results/, and the map; CHECK=1 compares
 	$(RUN) -m setloss.reproduction.page_tables results README.md docs/reproducing.md $(if $(CHECK),--check)
+	$(if $(CHECK),,PYTHONPATH=tests $(RUN) -m helpers.module_map docs/contributing.md)
 
 # An environment is good if its Python is, if setloss in it is this directory's, and if it is newer than the pins.
 HEALTHY := import importlib.util, os.path, sys; found = importlib.util.find_spec("setloss"); \

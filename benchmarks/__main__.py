@@ -15,6 +15,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 from benchmarks import (
     cold_start,
     convergence,
+    count_classifier,
     decisions,
     decomposition,
     imports,
@@ -31,6 +32,7 @@ BENCHMARKS = {
     "decomposition": decomposition,
     "operators": operators,
     "decisions": decisions,
+    "counts": count_classifier,
     "solvers": solvers,
     "convergence": convergence,
     "torch": torch_losses,

@@ -6,6 +6,9 @@ decomposition D (`decompose`); then `setloss.operators` (S, M, L, B_D), `setloss
 `setloss.estimators`, and the laws in `setloss.testing`.
 """
 
+from importlib import import_module
+from typing import Any
+
 from setloss.decomposition import (
     Certificate,
     Decomposition,
@@ -73,3 +76,10 @@ __all__ = [
     "verdicts",
     "verify_decomposition",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """`save` and `load` of models, imported with scikit-learn when they are first asked for."""
+    if name in ("load", "save"):
+        return getattr(import_module("setloss.estimators.persistence"), name)
+    raise AttributeError(f"module 'setloss' has no attribute {name!r}")

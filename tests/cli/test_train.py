@@ -394,14 +394,14 @@ def test_impossible_options(folder, given):
 
 def test_the_model_path_is_checked_before_the_data(folder, monkeypatch):
     assert "--model" in complaint("train", "none.npz")
-    assert "--model writes a .skops file; got m.pkl" in complaint("train", "none.npz", "--model", "m.pkl")
+    assert "--model writes a .npz or .skops file; got m.pkl" in complaint("train", "none.npz", "--model", "m.pkl")
     assert "--model: there is no directory none" in complaint("train", "none.npz", "--model", "none/m.skops")
     Path("dir.skops").mkdir()
     assert "--model: dir.skops is a folder" in complaint("train", "none.npz", "--model", "dir.skops")
     find = importlib.util.find_spec
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "skops" else find(name))
     sentence = complaint("train", "none.npz", "--model", "m.skops")
-    assert "model files need skops: pip install 'setloss[io]'" in sentence
+    assert "a .skops file needs skops: pip install skops; m.npz needs nothing" in sentence
 
 
 def test_bad_out_paths(folder):

@@ -229,5 +229,5 @@ def test_too_large_row_groups_and_features_that_are_text(tmp_path, tracks):
     with pytest.raises(DatasetError, match=r"row groups of .* are read whole"):
         open_data(tmp_path / "one.parquet", partition_bytes=100)
     frame.assign(c="text").to_parquet(tmp_path / "two.parquet")
-    with pytest.raises(DatasetError, match=r"column 'c' of .* has type .*string; features are numbers"):
+    with pytest.raises(DatasetError, match=r"column 'c' of .* has type .*string; it must hold numbers"):
         open_data(tmp_path / "two.parquet")

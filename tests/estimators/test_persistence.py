@@ -1,9 +1,11 @@
 """Model files: a round trip for every kind and loss; whatever is not a model of setloss is refused, unexecuted."""
 
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import setloss
@@ -303,3 +305,34 @@ def test_a_pickle_is_refused_and_not_executed(path, tmp_path):
     with pytest.raises(ModelFileError):
         load(path)
     assert not trace.exists()
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".model"])
+def test_a_model_of_arrays_needs_no_other_package(tmp_path, suffix, monkeypatch):
+    monkeypatch.setitem(sys.modules, "skops.io", None)
+    X, Y = label_data()
+    table = pd.DataFrame(Y, columns=[f"label {j}" for j in range(Y.shape[1])])
+    model = SetClassifier(loss=Tversky(0.3, 0.8), C=0.5).fit(X, table)
+    setloss.save(model, tmp_path / f"m{suffix}")
+    again = setloss.load(tmp_path / f"m{suffix}")
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    assert (again.loss, again.C) == (model.loss, 0.5)
+    assert again.label_names_.tolist() == table.columns.tolist()
+    with pytest.raises(ModelFileError, match=r"a name that ends in \.npz needs nothing"):
+        setloss.save(model, tmp_path / "m.skops")
+
+
+@pytest.mark.parametrize(
+    ("arrays", "words"),
+    [
+        ({"other": np.zeros(2)}, "has a member 'other.npy'"),
+        ({"header": np.zeros(3)}, "a header that is no text"),
+        ({"header": np.array("[]")}, "a header that is no dictionary"),
+        ({"header": np.array("{}")}, "KeyError"),
+        ({"header": np.array({}, dtype=object)}, "holds Python objects"),
+    ],
+)
+def test_an_archive_of_arrays_that_is_no_model_is_refused(tmp_path, arrays, words):
+    np.savez(tmp_path / "m.npz", **arrays)
+    with pytest.raises(ModelFileError, match=words):
+        setloss.load(tmp_path / "m.npz")

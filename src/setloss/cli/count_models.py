@@ -20,9 +20,9 @@ def fit_counts(examples: Any, objective: Any, training: TrainingOptions) -> Any:
     """The fitted `CountClassifier` of label sets in memory, its C by cross-validation if that is asked for."""
     from sklearn.exceptions import ConvergenceWarning
 
-    from setloss.cli.standardize import Standardizer
     from setloss.datasets import LabelSets
     from setloss.estimators import CountClassifier, CountClassifierCV
+    from setloss.standardization import Standardizer
 
     if not isinstance(examples, LabelSets):
         raise InputError("--method counts is for label sets; for tracks use BagDecisionCV in Python")
@@ -36,8 +36,8 @@ def fit_counts(examples: Any, objective: Any, training: TrainingOptions) -> Any:
         model = CountClassifier(C=training.single()["C"], **shared)
     else:
         model = CountClassifierCV(Cs=training.path(), cv=training.cv, **shared)
-    features = Standardizer.of(examples.X) if training.standardize else None
     try:
+        features = Standardizer.of(examples.X) if training.standardize else None
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # the summary says it
             model.fit(examples.X if features is None else features.apply(examples.X), examples.Y)

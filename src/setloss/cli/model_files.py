@@ -8,15 +8,16 @@ from setloss.cli.errors import InputError
 from setloss.cli.output_files import check_writable
 from setloss.files import not_a_file
 
-SUFFIX = ".skops"
+SUFFIXES = (".npz", ".skops")
 
 
 def check_model_path(path: Path) -> None:
     """Refuse a path that a model cannot be written to."""
-    if path.suffix.lower() != SUFFIX:
-        raise InputError(f"--model writes a {SUFFIX} file; got {path}")
+    if path.suffix.lower() not in SUFFIXES:
+        raise InputError(f"--model writes a {' or '.join(SUFFIXES)} file; got {path}")
     check_writable("--model", path)
-    _require_skops()
+    if path.suffix.lower() == ".skops" and importlib.util.find_spec("skops") is None:
+        raise InputError(f"a .skops file needs skops: pip install skops; {path.with_suffix('.npz')} needs nothing")
 
 
 def write_model(model: Any, path: Path) -> None:
@@ -35,7 +36,6 @@ def read_model(path: Path) -> Any:
     """The estimator in a file, or an `InputError`."""
     if not_a_file(path) is None and not path.exists():
         raise InputError(f"there is no model file {path}")
-    _require_skops()
     from setloss.estimators import ModelFileError, load
 
     try:
@@ -62,8 +62,3 @@ def scores_of(model: Any, X: Any) -> Any:
     if names is not None:
         model.feature_names_in_ = names
     return scores.reshape(len(scores), -1)
-
-
-def _require_skops() -> None:
-    if importlib.util.find_spec("skops") is None:
-        raise InputError("model files need skops: pip install 'setloss[io]'")

@@ -37,7 +37,7 @@ def train(
     loss: LossOptions,
     training: TrainingOptions,
     engine: ClusterOptions,
-    model: Annotated[Path, typer.Option(help="File to write, .skops.")],
+    model: Annotated[Path, typer.Option(help="File to write, .npz or .skops.")],
     as_json: Annotated[bool, typer.Option("--json", help="JSON on standard output, nothing else.")] = False,
 ) -> None:
     """Train a linear model for a loss of whole sets of mistakes, to a certified duality gap.

@@ -4,6 +4,9 @@ The data stay where they are: the weights W are sent to every partition, and sum
 of all data together.
 """
 
+import warnings
+from typing import Any
+
 from setloss.dask.errors import ClusterLostError, PartitionError
 from setloss.dask.estimators import DaskBagClassifier, DaskSetClassifier
 from setloss.dask.partitioned_data import PartitionedData
@@ -25,3 +28,15 @@ __all__ = [
     "open_data",
     "repartition_by_group",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Names of version 0.1, which go on working until 0.3."""
+    if name == "Collection":
+        warnings.warn(
+            "setloss.dask.Collection is called PartitionedData now, and the old name goes with 0.3",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+        return PartitionedData
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -145,14 +145,23 @@ class OnCluster:
         self, task: Callable[..., Any], shared: tuple[Any, ...], combined: Callable[[list[Any]], list[Any]]
     ) -> list[Any]:
         """The results of a task on all partitions, combined on the workers; again if one of those goes away."""
-        from distributed import wait
-
         with self._reaching(), self.client.as_current():
             while True:
-                wait(self._parts)
+                self._await_partitions()
                 results = self._results(combined(self._submit(task, shared)))
                 if results is not None:
                     return results
+
+    def _await_partitions(self) -> None:
+        """Wait until the partitions are on workers again, for as long as there are workers, or some may come."""
+        from distributed import wait
+
+        while True:
+            try:
+                wait(self._parts, timeout=LOOK_SECONDS)
+                return
+            except TimeoutError:
+                self._placement.require_workers()
 
     def _results(self, futures: list[Any]) -> list[Any] | None:
         """What comes of futures; None if a worker is gone that was to compute one."""

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from setloss.archives import DAMAGE
 from setloss.dask.partitioned_data import PartitionedData, bytes_of_partitions
 from setloss.dask.repartition import ends_of_partitions, first_repeat, plain
+from setloss.datasets.arrow import is_text, require_short_ids, require_types
 from setloss.datasets.checks import reason
 from setloss.datasets.columns import Roles
 from setloss.datasets.data import DatasetError
@@ -97,11 +98,7 @@ def _layout_of_file(file: Path, opened: Any, roles_for: RolesFor) -> ParquetLayo
     schema = opened.schema_arrow
     roles = roles_for(file, [name for name in schema.names if not name.startswith("__index_level_")])
     kinds = {name: schema.field(name).type for name in roles.features}
-    for name, kind in kinds.items():
-        if not (types.is_floating(kind) or types.is_integer(kind) or types.is_boolean(kind)):
-            raise DatasetError(
-                f"column {name!r} of {file} has type {kind}; features are numbers, encode or remove it"
-            )
+    require_types(file, schema, roles)
     counts = [opened.metadata.row_group(k).num_rows for k in range(opened.num_row_groups)]
     pieces = [Piece(file, k, 0, count) for k, count in enumerate(counts) if count]
     return ParquetLayout(pieces, roles, all(types.is_float32(kind) for kind in kinds.values()))
@@ -113,7 +110,7 @@ def _bag_ends(place: Path, pieces: Sequence[Piece], group: str) -> NDArray[np.in
     starts: list[NDArray[np.intp]] = []
     row = 0
     for piece in pieces:
-        column = _table(piece, [group]).column(group).to_numpy()
+        column = _values(_table(piece, [group]).column(group))
         changes = np.flatnonzero(np.concatenate(([True], column[1:] != column[:-1])))
         if names and names[-1][-1] == column[0]:
             changes = changes[1:]
@@ -162,7 +159,7 @@ def _read_rows(pieces: list[Piece], roles: Roles, single: bool) -> Any:
         for j, name in enumerate(roles.features):
             X[row : row + len(table), j] = table.column(name).to_numpy()
         for name, columns in kept.items():
-            columns.append(table.column(name).to_numpy())
+            columns.append(_values(table.column(name)))
         row += len(table)
     frame = pd.DataFrame(X, columns=list(roles.features))
     if not kept:
@@ -171,11 +168,31 @@ def _read_rows(pieces: list[Piece], roles: Roles, single: bool) -> Any:
     return pd.concat([frame, others], axis=1)
 
 
+def _values(column: Any) -> NDArray[Any]:
+    """A column as an array; texts of a dictionary are one object for all rows that share them."""
+    from pyarrow import types
+
+    if not types.is_dictionary(column.type):
+        return np.asarray(column.to_numpy())
+    pieces = []
+    for chunk in column.chunks:
+        texts = np.array([*chunk.dictionary.to_pylist(), None], dtype=object)
+        pieces.append(texts[chunk.indices.fill_null(len(texts) - 1).to_numpy(zero_copy_only=False)])
+    return np.concatenate(pieces)
+
+
 def _table(piece: Piece, columns: list[str]) -> Any:
     parquet, arrow_error = _pyarrow()
     try:
         with parquet.ParquetFile(piece.file) as opened:
-            return opened.read_row_group(piece.row_group, columns=columns, use_threads=False)
+            names = [name for name in columns if is_text(opened.schema_arrow.field(name).type)]
+        with parquet.ParquetFile(piece.file, read_dictionary=names) as opened:
+            table = opened.read_row_group(piece.row_group, columns=columns, use_threads=False)
+            for name in names:
+                require_short_ids(piece.file, table.column(name), name)
+            return table
+    except DatasetError:
+        raise
     except (*DAMAGE, arrow_error) as error:
         raise DatasetError(f"{piece.file} cannot be read: {reason(error)}") from None
 

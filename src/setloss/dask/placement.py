@@ -10,10 +10,11 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+from dask import config
 from setloss.dask.errors import ClusterLostError
 
 NO_WORKER_SECONDS = 300.0
-"""So long a fit waits while there is no worker at all."""
+"""So long a fit waits without a worker; `setloss.wait-for-workers` in the configuration of Dask says another."""
 
 
 class Placement:
@@ -36,13 +37,19 @@ class Placement:
         """Whether every home is still there."""
         return set(self._addresses) <= set(self._client.nthreads())
 
+    def require_workers(self) -> None:
+        """Wait while there is no worker at all, and raise `ClusterLostError` where that takes too long."""
+        if not self._client.nthreads():
+            self._awaited()
+
     def _awaited(self) -> frozenset[str]:
+        seconds = float(config.get("setloss.wait-for-workers", NO_WORKER_SECONDS))
         try:
-            self._client.wait_for_workers(1, timeout=NO_WORKER_SECONDS)
+            self._client.wait_for_workers(1, timeout=seconds)
         except TimeoutError:
             raise ClusterLostError(
-                f"the cluster had no worker for {NO_WORKER_SECONDS:g} seconds. Start some and fit again; with "
-                "checkpoint= the work goes on where it stopped"
+                f"the cluster had no worker for {seconds:g} seconds. Start some and fit again; with checkpoint= the "
+                "work goes on where it stopped"
             ) from None
         return frozenset(self._client.nthreads())
 

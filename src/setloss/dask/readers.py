@@ -14,14 +14,16 @@ from typing import Any
 
 import numpy as np
 
-from setloss.archives import DAMAGE
+from setloss.archives import DAMAGE, ArchiveError, read_npy
 from setloss.dask.parquet import open_parquet
 from setloss.dask.partitioned_data import PartitionedData, bytes_of_partitions
 from setloss.dask.repartition import bag_ends, chunks_between
 from setloss.dask.rows_on_disk import RowsOnDisk
+from setloss.dask.zarr_arrays import zarr_arrays
 from setloss.datasets.checks import reason
 from setloss.datasets.columns import Roles, feature_roles, roles_of
 from setloss.datasets.data import DatasetError
+from setloss.files import not_a_file
 
 
 def open_data(
@@ -86,6 +88,9 @@ def open_features(
 
 def _parquet_files(place: Path) -> list[Path]:
     """The file, or all of a folder; none where the folder holds something else."""
+    wrong = not_a_file(place)
+    if wrong not in (None, "a folder"):
+        raise DatasetError(f"{place} is {wrong}; give the path of a Parquet file or of a folder")
     if not place.exists():
         raise DatasetError(f"there is no file or folder {place}")
     if place.is_file() and place.suffix.lower() != ".parquet":
@@ -97,35 +102,25 @@ def _parquet_files(place: Path) -> list[Path]:
 
 
 def _arrays(place: Path) -> dict[str, Any]:
-    return _npy_arrays(place) if (place / "X.npy").exists() else _zarr_arrays(place)
+    return _npy_arrays(place) if (place / "X.npy").exists() else zarr_arrays(place)
 
 
 def _npy_arrays(folder: Path) -> dict[str, Any]:
     found = {}
     for name in ("X", "y", "groups"):
         file = folder / f"{name}.npy"
+        wrong = not_a_file(file)
+        if wrong is not None:
+            raise DatasetError(f"{file} is {wrong}; it must be a file that numpy.save has written")
         if file.exists():
             try:
-                found[name] = RowsOnDisk.of_npy(file) if name == "X" else np.load(file, allow_pickle=False)
-            except (*DAMAGE, ValueError) as error:
+                found[name] = RowsOnDisk.of_npy(file) if name == "X" else read_npy(file)
+            except ArchiveError as error:
+                raise DatasetError(f"{file} {error}; write it anew with numpy.save") from None
+            except DAMAGE as error:
                 raise DatasetError(
                     f"{file} cannot be used: {getattr(error, 'strerror', None) or reason(error)}"
                 ) from None
-    return found
-
-
-def _zarr_arrays(folder: Path) -> dict[str, Any]:
-    try:
-        import zarr
-    except ImportError:
-        raise DatasetError(f"reading {folder} needs zarr; install it with pip install 'setloss[dask]'") from None
-    try:
-        group = zarr.open_group(str(folder), mode="r")
-        found = {name: group[name] for name in ("X", "y", "groups") if name in group}
-    except (*DAMAGE, ValueError, KeyError, TypeError) as error:
-        raise DatasetError(
-            f"{folder} holds no Parquet files and no X.npy, and is no zarr group ({reason(error)})"
-        ) from None
     return found
 
 
@@ -143,7 +138,11 @@ def _open_arrays(
     for name, array in arrays.items():
         if len(array.shape) == 0 or array.shape[0] != X.shape[0]:
             raise DatasetError(f"{name} of {folder} has shape {array.shape} and X {X.shape}; give both the same rows")
+    if labelled and arrays["y"].dtype.kind not in "biuf":
+        raise DatasetError(f"y of {folder} has type {arrays['y'].dtype}; labels are 0 and 1, or -1 and +1")
     groups = np.asarray(arrays["groups"][:]) if "groups" in arrays else None
+    if groups is not None and groups.dtype.kind not in "biufUT":
+        raise DatasetError(f"groups of {folder} has type {groups.dtype}; bag ids are numbers or texts")
     if labelled and groups is None and len(arrays["y"].shape) == 1:
         raise DatasetError(
             f"{folder} has one label a row and no groups; add groups with the bag of each row, or numpy.arange if "

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +18,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setloss.archives import DAMAGE, unpacked_limit
+from setloss.datasets.arrow import (
+    MAX_ID,
+    require_room_for_ids,
+    require_short_ids,
+    require_types,
+    require_unpacked,
+    texts,
+)
 from setloss.datasets.checks import as_zero_one, existing_file, is_number, reason, require_finite, shown
 from setloss.datasets.columns import CsvPlaces, Places, Roles, csv_records, delimiter_of, roles_of
 from setloss.datasets.data import DatasetError, LabelSets, Tracks
 
-MISSING_LABEL = ("", "nan", "NaN", "NA", "?")
+MAX_COLUMNS = 2**17
+"""Most columns of a CSV file: pandas takes minutes for a million."""
 
-MAX_ID = 200
-"""Most characters of a bag id: an array of text has room for the longest in every row."""
+MISSING_LABEL = ("", "nan", "NaN", "NA", "?")
 
 
 def read_csv(
@@ -95,8 +104,13 @@ def parquet_table(file: Path, roles_for: Callable[[list[str]], Roles]) -> tuple[
             names = [name for name in table.schema_arrow.names if not name.startswith("__index_level_")]
             roles = roles_for(names)
             wanted = [name for name in names if name in roles.used]
+            require_types(file, table.schema_arrow, roles)
+            require_unpacked(file, table.metadata)
             _require_room(file, table.metadata.num_rows, len(wanted))
+            table = parquet.ParquetFile(stream, read_dictionary=texts(table.schema_arrow, roles))
             content = table.read(columns=wanted)
+            if roles.group is not None:
+                require_short_ids(file, content.column(roles.group), roles.group)
             content.validate(full=True)  # offsets and text that is not UTF-8, which pandas would stumble over
             return content.to_pandas(ignore_metadata=True), Places(file, roles)
     except DatasetError:
@@ -137,6 +151,10 @@ def _csv_header(path: Path) -> list[str]:
     _, names = next(csv_records(path), (1, []))
     if not names:
         raise DatasetError(f"{path} has no rows; it may be an unfinished download")
+    if len(names) > MAX_COLUMNS:
+        raise DatasetError(
+            f"{path} has {len(names)} columns, more than {MAX_COLUMNS}; write so many features to an .npz file"
+        )
     if any(is_number(name) for name in names):
         number = next(name for name in names if is_number(name))
         raise DatasetError(f"the first row of {path} has the number {shown(number)} in it; it must name the columns")
@@ -154,6 +172,9 @@ def _csv_header(path: Path) -> list[str]:
 
 def _csv_frame(pandas: Any, path: Path, roles: Roles) -> Any:
     places = CsvPlaces(path, roles)
+    first = next(islice(csv_records(path), 1, 2), None)
+    if first is not None and len(first[1]) != len(roles.names):
+        places.explain()  # pandas would take what is too much for an index, of as many levels
     try:
         with path.open(encoding="utf-8-sig", newline="") as lines:
             frame = pandas.read_csv(
@@ -241,13 +262,11 @@ def bag_ids(column: Any, name: str, places: Places) -> NDArray[Any]:
         raise DatasetError(f"{places.of([name])(row)} is missing; every frame needs a bag id, remove the others")
     if column.dtype.kind in "biu":
         return np.asarray(column)
-    texts = column.astype(str)
-    long = (texts.str.len() > MAX_ID).to_numpy(dtype=bool)
-    if long.any():
-        raise DatasetError(
-            f"{places.of([name])(int(np.argmax(long)))} has a bag id of more than {MAX_ID} characters; shorten it"
-        )
-    ids, inverse = np.unique(np.asarray(texts, dtype=str), return_inverse=True)
+    written = column.astype(str)
+    lengths = written.str.len().to_numpy(dtype=np.intp)
+    place = places.of([name])(int(np.argmax(lengths))) if lengths.max() > MAX_ID else ""
+    require_room_for_ids(place, places.path, len(lengths), int(lengths.max()))
+    ids, inverse = np.unique(np.asarray(written, dtype=str), return_inverse=True)
     if all(_is_plain_integer(text) for text in ids):
         ids = ids.astype(np.int64)
     groups: NDArray[Any] = ids[inverse]

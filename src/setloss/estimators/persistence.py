@@ -1,15 +1,16 @@
-"""Saving and loading fitted estimators: plain numbers and names in a skops file, no pickle, no code.
+"""Saving and loading fitted estimators: plain numbers and names in an .npz or a .skops file, no pickle, no code.
 
 The file holds a dictionary of arrays and strings; the estimator is built anew from it. What this version does
-not know, it refuses.
+not know, it refuses. An .npz needs no other package.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from setloss.archives import DAMAGE, ArchiveError, array_header, open_archive, r
 from setloss.estimators.bags import BagClassifier
 from setloss.estimators.base import LinearSetModel
 from setloss.estimators.count_classifier import CountClassifier
+from setloss.estimators.model_arrays import holds_arrays, read_arrays, write_arrays
 from setloss.estimators.sets import SetClassifier
 from setloss.files import not_a_file, replacing
 from setloss.operators.names import OPERATOR_NAMES
@@ -51,11 +53,10 @@ class ModelFileError(ValueError):
 def save(model: LinearSetModel | CountClassifier, path: str | Path) -> None:
     """Write a fitted estimator to `path`; estimators chosen by cross-validation are saved as the chosen one.
 
+    A name that ends in .skops gives a skops file, if skops is installed; any other name an .npz of arrays.
     `SetDecisionCV` and `BagDecisionCV` hold an estimator of any library, and have no files here: skops' own ``dump``
     writes them, and its ``load`` asks which types you trust.
     """
-    from skops.io import dump
-
     kind = next((name for name, known in _MODELS.items() if isinstance(model, known)), None)
     if kind is None and hasattr(model, "estimator"):
         raise ModelFileError(
@@ -94,8 +95,19 @@ def save(model: LinearSetModel | CountClassifier, path: str | Path) -> None:
     for name, attribute in _NAMES.items():
         if hasattr(model, attribute):
             arrays[name] = np.asarray(getattr(model, attribute), dtype=str)
+    write = _dump_of_skops() if target.suffix.lower() == ".skops" else write_arrays
     with replacing(target) as file:
-        dump({"header": json.dumps(header), **arrays}, file)
+        write({"header": json.dumps(header), **arrays}, file)
+
+
+def _dump_of_skops() -> Callable[[dict[str, Any], IO[bytes]], Any]:
+    try:
+        from skops.io import dump
+    except ModuleNotFoundError:
+        raise ModelFileError(
+            "a .skops file needs skops: pip install skops; a name that ends in .npz needs nothing"
+        ) from None
+    return dump  # type: ignore[no-any-return]
 
 
 def load(path: str | Path) -> Any:
@@ -107,8 +119,7 @@ def load(path: str | Path) -> Any:
     if not source.exists():
         raise ModelFileError(f"there is no model file {source}")
     try:
-        _judge(source)
-        content = _content(source)
+        content = read_arrays(source) if holds_arrays(source) else _content(source)
         header = json.loads(str(content["header"]))
         if not isinstance(header, dict):
             raise ArchiveError("has a header that is no dictionary")
@@ -129,8 +140,11 @@ def load(path: str | Path) -> Any:
 
 def _content(path: Path) -> dict[str, Any]:
     """The dictionary in a file whose nodes have been judged; skops stumbles over nodes that lack a part."""
-    from skops.io import get_untrusted_types, load
-
+    _judge(path)
+    try:
+        from skops.io import get_untrusted_types, load
+    except ModuleNotFoundError:
+        raise ModelFileError(f"{path} is a skops file, which needs skops: pip install skops") from None
     try:
         foreign = get_untrusted_types(file=path)
         content = None if foreign else load(path, trusted=[])

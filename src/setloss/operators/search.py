@@ -139,7 +139,7 @@ def _exact(function: SetFunction, ordered: OrderedMargins, objective: Objective)
 
 
 def _best_counts(function: SetFunction, ranked: list[_Ranked], objective: Objective) -> list[int]:
-    """The one place where the kind of set function picks the algorithm."""
+    """The kind of set function picks the algorithm; `setloss.plans` does the same for compiled cuts."""
     weight, counts = unscaled(function.counts)
     if isinstance(counts, Sum) and not counts.terms:
         return [group.negative for group in ranked]

@@ -106,7 +106,7 @@ PARQUET = [
     (parquet({"group": [1, 1], "label": [0, 4], "x": [1, 1]}), ("row 2, column 'label' of", "is 4")),
     (parquet({"group": [1, 1], "label": [0, 1], "x": [[1], [2]]}), ("column 'x' of", "it must hold numbers")),
     (parquet({"group": [1, 1], "label": [[1], [2]], "x": [1, 2]}), ("column 'label' of", "must hold numbers")),
-    (parquet({"group": ["a" * 300, "b"], "label": [0, 1], "x": [1, 2]}), ("row 1, column 'group' of",
+    (parquet({"group": ["a" * 300, "b"], "label": [0, 1], "x": [1, 2]}), ("column 'group' of",
      "more than 200 characters")),
     (parquet({"group": [], "label": [], "x": []}), ("has no rows",)),
     (parquet({"g": [1], "label": [0], "x": [1]}), ("no column 'group'",)),

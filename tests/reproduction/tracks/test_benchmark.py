@@ -116,7 +116,7 @@ def test_ctrl_c_keeps_what_is_done(tmp_path, monkeypatch):
     ("arguments", "words"),
     [
         (["--data", "nowhere"], "--data: there is no folder nowhere"),
-        (["--data", "."], "has no folder japanese_vowels or spoken_arabic_digits"),
+        (["--data", "."], "has no folder buffy/features or japanese_vowels or spoken_arabic_digits"),
         (["--data", ".", "--datasets", "vowels"], "there is no data set 'vowels'; the names are japanese-vowels,"),
         (["--data", ".", "--datasets", "japanese-vowels"], "needs the folder japanese_vowels, which is not there"),
         ([], "no data: give --data DIR"),
