@@ -12,9 +12,8 @@ import pytest
 from helpers.command_line import complaint, interrupted, parsed, run
 from helpers.partitioned import frames, label_sets
 from setloss.dask.memory_limit import INTERPRETER, in_bytes
-from setloss.estimators import BagClassifier, SetClassifier
+from setloss.estimators import BagClassifier, FeatureScaleWarning, SetClassifier
 from setloss.estimators import load as load_model
-from setloss.estimators.elements import FeatureScaleWarning
 
 for library in ("pandas", "pyarrow", "skops"):
     pytest.importorskip(library)
