@@ -42,6 +42,6 @@ def check(generator: Generator) -> Outcome:
     judged = verify_decomposition(function, parts.supermodular)
     require(bool(judged), f"{judged}: {function}")
     total = parts.submodular.table + parts.supermodular.table
-    error = float(np.max(np.abs(total - function.table))) / (function.scale or 1.0)
+    error = float(np.max(np.abs(total - function.table))) / (function.largest_value or 1.0)
     require(error <= 1e-12, f"f + g differs from l by {error} of its size: {function}")
     return Outcome(1, {"infeasibility": judged.violation, "distance from optimal": judged.excess, "f + g - l": error})

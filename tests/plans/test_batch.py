@@ -447,7 +447,7 @@ def test_wrong_labels_are_refused(labels, message):
 
 
 def test_a_bad_scale_is_refused():
-    with pytest.raises(ValueError, match="the scale c must be a positive number or "mean"; got 0"):
+    with pytest.raises(ValueError, match='the scale c must be a positive number or "mean"; got 0'):
         batch_surrogate(Dice(), [1, 0], [0, 2], "slack", 0)
 
 

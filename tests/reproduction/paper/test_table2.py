@@ -48,11 +48,12 @@ def test_every_row_has_a_loss_per_fold(document):
 
 def test_the_papers_numbers_stand_beside_the_tracks_like_the_papers_only(document):
     ours, real = document.tables
-    assert ours.columns[5:] == tuple(f"loss {k}, paper" for k in range(1, 5))
-    assert ours.rows[0][5:] == ("0.194 ± 0.006", "0.238 ± 0.008", "0.148 ± 0.005", "0.108 ± 0.004")
+    assert ours.columns[1::2] == tuple(f"loss {k}" for k in range(1, 5))
+    assert ours.columns[2::2] == ("paper",) * 4
+    assert ours.rows[0][2::2] == ("0.194 ± 0.006", "0.238 ± 0.008", "0.148 ± 0.005", "0.108 ± 0.004")
     assert ours.rows[2][0] == "S greedy"
-    assert ours.rows[2][5] == "0.398 ± 0.015"
-    assert ours.rows[3][5:] == ("", "", "", "")
+    assert ours.rows[2][2] == "0.398 ± 0.015"
+    assert ours.rows[3][2::2] == ("", "", "", "")
     assert len(real.columns) == 5
     assert "exact fits ended after 20 iterations" in ours.note
     assert "have no certificate at all" in ours.note
@@ -60,7 +61,7 @@ def test_the_papers_numbers_stand_beside_the_tracks_like_the_papers_only(documen
 
 def test_the_lowest_mean_of_a_column_is_marked(document):
     table = document.tables[0]
-    for j in range(1, 5):
+    for j in (1, 3, 5, 7):
         means = [row[j].mean for row in table.rows if row[j] is not None]
         marked = [table.rows[i][j].mean for i, at in table.best if at == j]
         assert marked
