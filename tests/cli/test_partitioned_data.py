@@ -12,7 +12,7 @@ import pytest
 from helpers.command_line import complaint, interrupted, parsed, run
 from helpers.partitioned import frames, label_sets
 from setloss.dask.memory_limit import INTERPRETER, in_bytes
-from setloss.estimators import BagClassifier, SetClassifier
+from setloss.estimators import BagClassifier, FeatureScaleWarning, SetClassifier
 from setloss.estimators import load as load_model
 
 for library in ("pandas", "pyarrow", "skops"):
@@ -56,7 +56,8 @@ def test_tracks_within_memory(data, here):
     columns = ("--group", "bag", "--label", "face")
     found = document("train", data / "tracks", *columns, "--memory", "1GB", *QUICK, "--model", "m.skops")
     X, y, groups = (np.load(data / "arrays" / f"{name}.npy") for name in ("X", "y", "groups"))
-    local = BagClassifier(C=0.1, tol=1e-3).fit(X, y, groups)
+    with pytest.warns(FeatureScaleWarning):
+        local = BagClassifier(C=0.1, tol=1e-3).fit(X, y, groups)
     assert found["status"] == "converged"
     assert found["primal"] == pytest.approx(local.solution_.primal, rel=2e-3)
     assert found["passes"] > 0

@@ -365,7 +365,7 @@ BAD_OPTIONS = {
     "--knots 0:0,1": "--knots: '1' is not share:cost",
     "--knots 0:0,1:1 --beta 1": "--knots takes no --beta",
     "--operator bb": "there is no operator 'bb'; the names are bd, bd-monotone",
-    "--solver newton": "there is no solver 'newton'; the names are auto, frank_wolfe",
+    "--solver sgd": "there is no solver 'sgd'; the names are auto, frank_wolfe",
     "--C 0": "--C must be a positive number; got 0",
     "--C nan": "--C must be a positive number; got nan",
     "--C one": "--C",
@@ -380,7 +380,7 @@ BAD_OPTIONS = {
     "--cv 3 --Cs 1,zwei": "--Cs is a list of positive numbers, as 0.01,0.1,1,10; got '1,zwei'",
     "--cv 3 --Cs 1,-2": "--Cs is a list of positive numbers",
     "--cv 3 --operators bd,bb": "there is no operator 'bb'",
-    "--cv 3 --operators bd --operator bd": "give --operator or --operators, not both",
+    "--cv 3 --operators bd --operator bd": "give one of --method, --operator and --operators",
     "--checkpoint none/c.npz": "--checkpoint: there is no directory none",
     "--nonsense": "--nonsense",
 }

@@ -5,6 +5,7 @@ from setloss.estimators.bags import BagClassifier, UngroupedWarning
 from setloss.estimators.count_classifier import CountClassifier, CountClassifierCV
 from setloss.estimators.cross_validation import BagClassifierCV, SetClassifierCV
 from setloss.estimators.decision import SetDecisionCV
+from setloss.estimators.elements import FeatureScaleWarning
 from setloss.estimators.persistence import ModelFileError, load, save
 from setloss.estimators.sets import SetClassifier
 
@@ -14,6 +15,7 @@ __all__ = [
     "BagDecisionCV",
     "CountClassifier",
     "CountClassifierCV",
+    "FeatureScaleWarning",
     "ModelFileError",
     "SetClassifier",
     "SetClassifierCV",

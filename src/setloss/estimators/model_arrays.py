@@ -20,7 +20,7 @@ MAX_HEADER = 2**20
 def write_arrays(content: dict[str, Any], file: IO[bytes]) -> None:
     """Write the header and the arrays of a model."""
     arrays: dict[str, Any] = {name: np.asarray(value) for name, value in content.items()}
-    np.savez(file, **arrays)
+    np.savez(file, allow_pickle=False, **arrays)
 
 
 def holds_arrays(path: Path) -> bool:
