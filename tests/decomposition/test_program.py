@@ -252,6 +252,13 @@ def test_large_tables_are_certified(table):
     assert_certified(solve_program(table), table)
 
 
+@pytest.mark.parametrize(("p", "seed"), [(7, 23), (8, 1), (8, 10), (9, 0)])
+def test_what_the_solve_leaves_of_a_zero_does_not_count(p, seed):
+    """Cells where f or g is zero in truth, among others where they are not."""
+    table = rough("indicator", (2,) * p, seed)
+    assert_certified(solve_program(table), table)
+
+
 def test_the_same_table_gives_the_same_bits():
     table = rough("uniform", (2,) * 7, 5)
     first, second = solve_program(table), solve_program(table)

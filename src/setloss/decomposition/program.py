@@ -41,7 +41,7 @@ from setloss.decomposition.refinement import (
     suits_interior_point,
 )
 from setloss.decomposition.rounding import rest_exactly
-from setloss.decomposition.tie_break import choose_optimum
+from setloss.decomposition.tie_break import EXACT_ZERO, choose_optimum
 from setloss.setfunctions.differences import axis_pairs, second_difference_matrix, without_modular_part
 from setloss.typing import Array, Shape
 
@@ -155,7 +155,7 @@ def _solve(table: Array, exact: bool, noise: Array | None) -> ProgramSolution:
     g_table = rounded(g, unit - bits)
     return _certified(
         table,
-        (rest_exactly(l_fixed, g, unit - bits), g_table),
+        (rest_exactly(l_fixed, g, unit - bits, int(EXACT_ZERO * ONE)), g_table),
         _multipliers(program, vertex, table.shape),
         choice.unique,
         choice.dimension,

@@ -20,10 +20,16 @@ def rest_in_floats(loss: Array, supermodular: Array) -> Array:
     return _tidied(loss - supermodular, np.maximum(np.abs(loss), np.abs(supermodular)))
 
 
-def rest_exactly(loss: Exact, supermodular: Exact, exponent: int) -> Array:
-    """The part f = l - g of whole numbers of ``2**exponent``, rounded once, with the same zeros."""
+def rest_exactly(loss: Exact, supermodular: Exact, exponent: int, resolution: int = 0) -> Array:
+    """The part f = l - g of whole numbers of ``2**exponent``, rounded once, with the same zeros.
+
+    Where g is not zero it is known to ``resolution`` units (0: exactly), and so is f: anything less is what a solve
+    left of l = g. Where g is zero f is l, however small.
+    """
+    rest = loss - supermodular
+    rest[(np.abs(rest) < resolution) & (supermodular != 0)] = 0
     sizes = np.maximum(np.abs(loss), np.abs(supermodular))
-    return _tidied(rounded(loss - supermodular, exponent), rounded(sizes, exponent))
+    return _tidied(rounded(rest, exponent), rounded(sizes, exponent))
 
 
 def _tidied(values: Array, sizes: Array) -> Array:

@@ -30,7 +30,7 @@ from setloss.decomposition.active_set import (
     null_basis,
     times,
 )
-from setloss.decomposition.exact import ONE, Exact, integers, to_float
+from setloss.decomposition.exact import ONE, Exact, exact_product, integers, to_float
 from setloss.decomposition.refinement import NEGLIGIBLE_MULTIPLIER, Indices, Program, Vertex, room, solve_exactly
 from setloss.typing import Array
 
@@ -166,11 +166,15 @@ def _least_norm(
     start = vertex.fixed_values[cells]
     exact_start = np.array([number(value) for value in start]) / number(ONE)
     quadratic = Quadratic(basis=directions, roots=scales, start=exact_start)
-    slack = np.array([number(value) for value in face.slack])
+    # Not the floats of `face.slack`: their rounding would be left where a value is zero.
+    room_left = exact_product(program.with_signs, vertex.fixed_values) - program.fixed_bounds_with_signs
+    room_left = np.where(face.slack == 0.0, 0, room_left[face.numbers])
+    slack = np.array([number(value) for value in room_left]) / number(ONE)
     minimum = least_on_polyhedron(quadratic, matrix, slack, EXACTLY_FEASIBLE if program.exact else FEASIBLE)
     moved = directions @ minimum.change
     values = vertex.fixed_values.copy()
-    values[cells] += integers(change * number(ONE) for change in moved)
+    ends = values[cells] + integers(change * number(ONE) for change in moved)
+    values[cells] = np.where(np.abs(ends) < int(EXACT_ZERO * ONE), 0, ends)
     # Measured on the rounded values: what the multipliers leave of the gradient, and rows that should be tight.
     rounded = np.array([number(value) for value in values[cells]]) / number(ONE)
     stationarity = (directions.T @ (scales * scales * rounded) - minimum.pull) / scales[owners]
@@ -185,7 +189,7 @@ def _decimal_directions(vertex: Vertex, loose: Indices) -> Numbers:
     for position in loose:
         unit = integers([0] * len(vertex.tight))
         unit[position] = ONE
-        solution = solve_exactly(vertex.factors, vertex.matrix, unit)
+        solution = solve_exactly(vertex.factors, vertex.matrix, unit, bits=120)
         # What is left of an exact zero after the corrections.
         solution[np.abs(solution) < ONE >> 70] = 0
         columns.append([Decimal(value) / ONE for value in solution])
