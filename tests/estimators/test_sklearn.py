@@ -275,8 +275,9 @@ def test_equal_seeds_give_equal_models_and_generators_are_accepted():
 @pytest.mark.parametrize("model", [SetClassifier(tol=1e-6), BagClassifier(tol=1e-6)], ids=["sets", "bags"])
 def test_sparse_features_give_the_same_predictions(model):
     X, Y = label_data()
-    y = Y if isinstance(model, SetClassifier) else Y[:, 0]
+    sets = isinstance(model, SetClassifier)
+    y, bags = (Y, {}) if sets else (Y[:, 0], {"groups": np.arange(len(Y))})
     X = np.where(np.abs(X) > 0.5, X, 0.0)
-    dense, sparse = clone(model).fit(X, y), clone(model).fit(csr_array(X), y)
+    dense, sparse = clone(model).fit(X, y, **bags), clone(model).fit(csr_array(X), y, **bags)
     np.testing.assert_allclose(dense.coef_, sparse.coef_, atol=1e-9)
     np.testing.assert_allclose(dense.decision_function(X), sparse.decision_function(csr_array(X)), atol=1e-9)

@@ -36,7 +36,7 @@ class Likelihood:
 
 
 class CountModel:
-    """P(y) ~ exp(sum_i y_i s_i + u_|y|) for every example of a batch.
+    """``P(y) ~ exp(sum_i y_i s_i + u_{|y|})`` for every example of a batch.
 
     Parameters
     ----------

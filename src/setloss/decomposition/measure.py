@@ -74,7 +74,7 @@ def _mismatch(loss: Array, supermodular: Array, submodular: Array) -> float:
     """``|f + g - l|`` relative to the largest of the three, cell by cell."""
     sizes = np.maximum(np.maximum(np.abs(loss), np.abs(supermodular)), np.abs(submodular))
     difference = np.abs(submodular + supermodular - loss)
-    return float(np.max(difference / np.maximum(sizes, SMALLEST), initial=0.0))
+    return _relative(difference, sizes)
 
 
 def measure_table(
@@ -92,8 +92,11 @@ def measure_table(
 
 
 def _relative(excess: Array, sizes: Array) -> float:
-    """The largest excess relative to its size; 0 where nothing exceeds, NaN where something is no number."""
-    return float(np.max(np.maximum(excess, 0.0) / np.maximum(sizes, SMALLEST), initial=0.0))
+    """The largest excess relative to its size; 0 where nothing exceeds, NaN where something is no number.
+
+    What rounding does at the lower end of float64 is no excess.
+    """
+    return float(np.max(np.maximum(excess - SMALLEST, 0.0) / np.maximum(sizes, SMALLEST), initial=0.0))
 
 
 MAX_EXACT_CELLS_TIMES_PAIRS = 2**20

@@ -58,7 +58,7 @@ class CountClassifier(ClassifierMixin, BaseEstimator):
     coef_, intercept_
         Of shape (p, d) and (p,).
     counts_coef_, counts_
-        The potentials of 0, ..., K labels: u(x) = counts_coef_ x + counts_; counts_coef_ is 0 unless they are linear.
+        The potentials of 0, ..., K labels: ``u(x) = counts_coef_ x + counts_``, the first being 0 unless linear.
     n_iter_, dual_gap_, objective_
         Iterations; |grad|^2 / 2 relative to the objective, which bounds its distance from the minimum; the objective.
     classes_

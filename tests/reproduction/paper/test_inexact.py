@@ -92,7 +92,7 @@ def test_training_ends_uncertified_and_predicts():
 def test_greedy_on_bags_of_one_is_exact():
     """A single element leaves nothing to approximate: the loop finds the minimum of S that the exact solver finds."""
     X, y, _ = frames()
-    greedy = InexactSlackClassifier("curve1", "greedy", C=0.5, tol=1e-5).fit(X, y, None)
+    greedy = InexactSlackClassifier("curve1", "greedy", C=0.5, tol=1e-5).fit(X, y, np.arange(len(y)))
     exact = BagClassifier("curve1", "slack", scale=2.0, C=0.5, tol=1e-5, intercept_scaling=1.0).fit(
         X, y, groups=np.arange(len(y))
     )
