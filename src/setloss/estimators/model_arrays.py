@@ -36,7 +36,7 @@ def read_arrays(path: Path) -> dict[str, Any]:
         for member in archive.namelist():
             name = member.removesuffix(".npy")
             if name not in MEMBERS or name == member:
-                raise ArchiveError(f"has a member {member[:40]!r}, which is no part of a model")
+                raise ArchiveError("has a member that is no part of a model")
             found = array_header(archive, member)
             if name == "header" and (found.shape != () or found.kind != "U" or found.dtype.itemsize > 4 * MAX_HEADER):
                 raise ArchiveError(f"has a header that is no text of at most {MAX_HEADER} characters")
