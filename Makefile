@@ -13,7 +13,7 @@ test: venv  ## ruff, mypy and pytest, as the continuous integration runs them
 	@$(MAKE) --no-print-directory lint
 	$(RUN) -m pytest
 
-check: venv  ## the inner loop: ruff, mypy and the tests that are not marked slow, in about a minute
+check: venv  ## the inner loop: ruff, mypy and the tests that are not marked slow
 	@$(MAKE) --no-print-directory lint
 	$(RUN) -m pytest -m "not slow"
 
@@ -22,8 +22,8 @@ lint: venv  ## ruff and mypy only
 	$(RUN) -m ruff format --check .
 	$(RUN) -m mypy
 
-bench: venv  ## the benchmarks; QUICK=1 for the short ones
-	$(RUN) -m benchmarks $(if $(QUICK),--quick)
+bench: venv  ## the benchmarks; QUICK=1 for the short ones, ONLY=convergence for one part
+	$(RUN) -m benchmarks $(if $(QUICK),--quick) $(if $(ONLY),--only $(ONLY))
 
 soak: venv  ## random problems judged from their definitions; MINUTES=10
 	$(RUN) -m benchmarks.soak --minutes $(or $(MINUTES),10) --json results/soak.json
