@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, check_random_state, validate_data
@@ -23,16 +22,29 @@ from setloss.solvers import Limits, Problem, Solution, Status, solve
 from setloss.typing import Array
 
 
-class LinearSetModel(ClassifierMixin, BaseEstimator):
+class LossParameter:
+    """A parameter `loss`: a name, a `Loss`, or a callable ``(y_true, y_pred) -> float``."""
+
+    loss: Any
+
+    def _loss(self) -> Loss:
+        return as_loss(self.loss)
+
+
+class LinearSetModel(LossParameter, ClassifierMixin, BaseEstimator):
     """Linear scores trained for ``1/2 |W|^2 + C sum_i weight_i B(m_i(W))`` to a certified gap."""
 
-    def __init__(
+    _decisions: tuple[str, ...] = ("sign",)
+    """What `decision` may be."""
+
+    def __init__(  # noqa: PLR0913 (scikit-learn's parameters are the arguments of this one function)
         self,
         loss: str | Loss = LINEAR_MODELS.loss,
         operator: str | Operator = LINEAR_MODELS.operator,
         *,
         scale: float = LINEAR_MODELS.scale,
         C: float = 1.0,
+        decision: str = "sign",
         tol: float = 1e-3,
         max_iter: int = 1000,
         max_time: float | None = None,
@@ -50,6 +62,7 @@ class LinearSetModel(ClassifierMixin, BaseEstimator):
         self.operator = operator
         self.scale = scale
         self.C = C
+        self.decision = decision
         self.tol = tol
         self.max_iter = max_iter
         self.max_time = max_time
@@ -65,10 +78,11 @@ class LinearSetModel(ClassifierMixin, BaseEstimator):
 
     # ---------------------------------------------------------------- fitting
 
-    def _loss(self) -> Loss:
-        return as_loss(self.loss)
-
     def _check_parameters(self) -> None:
+        if self.decision not in self._decisions:
+            raise ValueError(
+                f"{type(self).__name__} has no decision {self.decision!r}; the names are {', '.join(self._decisions)}"
+            )
         if not (np.isfinite(self.C) and self.C > 0):
             raise ValueError(f"C must be a positive number; got {self.C}")
         if not is_positive_number(self.scale):
@@ -152,16 +166,3 @@ class LinearSetModel(ClassifierMixin, BaseEstimator):
         tags.input_tags.sparse = True
         tags.classifier_tags.multi_class = False
         return tags
-
-
-def two_classes(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    """The two classes of a label vector, in sorted order, and which labels are the second, the positive one."""
-    classes, codes = np.unique(y, return_inverse=True)
-    if len(classes) > 2:
-        raise ValueError(
-            f"Only binary classification is supported: a label is right or wrong. Unknown label type: y has "
-            f"{len(classes)} classes ({', '.join(map(str, classes[:5]))}...)"
-        )
-    if len(classes) < 2:
-        raise ValueError(f"y has only one class, {classes[0]}; training needs examples of both")
-    return classes, codes.ravel() == 1

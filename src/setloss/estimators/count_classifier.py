@@ -15,20 +15,19 @@ from sklearn.model_selection import KFold, check_cv
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted, validate_data
 
 from setloss.decisions import CountModel, expected_losses_of
-from setloss.estimators.calibration import HeldOut
 from setloss.estimators.count_problem import CountProblem, Step, minimise
 from setloss.estimators.cuts import count_loss
-from setloss.estimators.decision_rules import best_sets, losses_of_sets
+from setloss.estimators.decision_rules import best_sets
 from setloss.estimators.elements import check_features, squared_norms
 from setloss.estimators.label_scores import log_odds
-from setloss.estimators.targets import Targets
-from setloss.losses import Loss, loss_named
+from setloss.estimators.label_sets import LabelSetMixin
+from setloss.losses import Loss
 from setloss.typing import Array
 
 LOGGER = logging.getLogger(__name__)
 
 
-class CountClassifier(ClassifierMixin, BaseEstimator):
+class CountClassifier(LabelSetMixin, ClassifierMixin, BaseEstimator):
     """Linear multi-label classifier whose labels know how many they are.
 
         min over (W, u)   1/2 |W|^2 + prior(u) - C sum_i weight_i log P(y_i | x_i),
@@ -61,8 +60,8 @@ class CountClassifier(ClassifierMixin, BaseEstimator):
         The potentials of 0, ..., K labels: ``u(x) = counts_coef_ x + counts_``, the first being 0 unless linear.
     n_iter_, dual_gap_, objective_
         Iterations; |grad|^2 / 2 relative to the objective, which bounds its distance from the minimum; the objective.
-    classes_
-        0 and 1, or the two classes of a single label.
+    classes_, label_names_
+        As in `SetClassifier`.
     """
 
     def __init__(
@@ -93,21 +92,20 @@ class CountClassifier(ClassifierMixin, BaseEstimator):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> CountClassifier:
         """Train on X (n, d) and labels y (n, p) in {0, 1}; NaN in y is a missing label, which is summed out."""
         self._check_parameters()
-        targets = Targets.of(y, type(self).__name__)
+        labels = self._read_labels(y)
         X = validate_data(self, X, accept_sparse="csr", dtype=(np.float64, np.float32), order="C")
-        check_consistent_length(X, targets.truth)
+        check_consistent_length(X, labels.positive)
         check_features(X)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        used = targets.known.any(axis=1) & (weights > 0)
+        used = labels.known.any(axis=1) & (weights > 0)
         if not used.any():
             raise ValueError("every sample weight is zero, or no label is known; there is nothing to train on")
-        self.classes_, self._flat = targets.classes, targets.flat
         rows = np.flatnonzero(used)
         problem = CountProblem(
             X[rows],
             self._constant(X, weights * used),
-            targets.truth[rows],
-            targets.known[rows],
+            labels.positive[rows],
+            labels.known[rows],
             self.C * weights[rows],
             self.counts == "linear",
         )
@@ -120,9 +118,6 @@ class CountClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError(f'counts is "constant" or "linear"; got {self.counts!r}')
         if not (np.isfinite(self.C) and self.C > 0):
             raise ValueError(f"C must be a positive number; got {self.C}")
-
-    def _loss(self) -> Loss:
-        return self.loss if isinstance(self.loss, Loss) else loss_named(self.loss)
 
     def _constant(self, X: Any, weights: Array) -> float:
         if not self.fit_intercept:
@@ -165,20 +160,16 @@ class CountClassifier(ClassifierMixin, BaseEstimator):
             return scores, self.counts_
         return scores, np.asarray(X @ self.counts_coef_.T, dtype=np.float64) + self.counts_
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """The label set of least expected loss for every example."""
-        chosen = best_sets(*self._decision(X), None)
-        predicted = np.asarray(self.classes_[chosen.astype(np.intp)])
-        return predicted[:, 0] if self._flat else predicted
+    def _sets(self, X: Any) -> NDArray[np.bool_]:
+        return best_sets(*self._decision(X), None)
 
     def _decision(self, X: Any) -> tuple[Array, Loss, Array]:
         scores, counts = self._scores_and_counts(X)
         return scores, self._loss(), counts
 
-    def predict_proba(self, X: Any) -> Array:
+    def predict_proba(self, X: Any) -> Any:
         """P(y_j = 1) of every label (n, p); (n, 2) after a fit with a single label."""
-        found = CountModel(*self._scores_and_counts(X)).marginals
-        return np.column_stack([1 - found[:, 0], found[:, 0]]) if self._flat else found
+        return self._chances_shown(CountModel(*self._scores_and_counts(X)).marginals, X)
 
     def decision_function(self, X: Any) -> Array:
         """Log-odds (n, p) of the labels: those of `predict_proba`."""
@@ -193,26 +184,6 @@ class CountClassifier(ClassifierMixin, BaseEstimator):
         """The loss of every example that the model expects of `predict`."""
         scores, loss, counts = self._decision(X)
         return expected_losses_of(best_sets(scores, loss, counts, None), scores, loss, counts=counts)
-
-    def losses(self, X: Any, y: Any) -> Array:
-        """The loss of every example on its known labels."""
-        targets = Targets.of(y, type(self).__name__)
-        chosen = best_sets(*self._decision(X), None)
-        n = len(chosen)
-        data = HeldOut(np.zeros(chosen.shape), targets.truth, targets.known, np.ones(n), np.zeros(n, dtype=np.intp))
-        return losses_of_sets(data, chosen, self._loss())
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """1 - the mean loss over the examples."""
-        return 1.0 - float(np.average(self.losses(X, y), weights=sample_weight))
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.target_tags.multi_output = True
-        tags.classifier_tags.multi_label = True
-        tags.classifier_tags.multi_class = False
-        return tags
 
 
 class CountClassifierCV(CountClassifier):
@@ -248,8 +219,8 @@ class CountClassifierCV(CountClassifier):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> CountClassifierCV:
         """Choose C on the folds, then train on everything."""
         X = validate_data(self, X, accept_sparse="csr", dtype=(np.float64, np.float32), order="C")
-        targets = Targets.of(y, type(self).__name__)
-        labels = np.asarray(y) if targets.flat else targets.labels
+        read = self._read_labels(y)
+        labels = np.asarray(y) if read.flat else read.numbers
         cv = KFold(int(self.cv), shuffle=True, random_state=0) if isinstance(self.cv, int) else check_cv(self.cv)
         path = self._path(X)
         losses = [self._fold(X, labels, sample_weight, path, *split) for split in cv.split(X, labels)]

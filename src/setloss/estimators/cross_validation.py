@@ -15,6 +15,7 @@ from sklearn.utils import _safe_indexing, indexable
 from setloss.defaults import LINEAR_MODELS
 from setloss.estimators.bags import BagClassifier
 from setloss.estimators.base import LinearSetModel
+from setloss.estimators.learned import refuse_split_bags
 from setloss.estimators.sets import SetClassifier
 from setloss.losses import Loss
 from setloss.operators.names import Operator
@@ -148,16 +149,6 @@ def _indexable(X: Any, y: Any) -> tuple[Any, Any]:
     return X, y.toarray() if issparse(y) else (np.asarray(y) if isinstance(y, list) else y)
 
 
-def _refuse_split_bags(splits: list[tuple[Any, Any]], groups: Any) -> None:
-    for fold, (train, test) in enumerate(splits):
-        shared = np.intersect1d(groups[train], groups[test])
-        if len(shared):
-            raise ValueError(
-                f"fold {fold} of cv splits bag {shared[0]}: frames of a bag in both parts make the loss look small. "
-                "Use a splitter by groups such as GroupKFold, or a number of folds."
-            )
-
-
 class SetClassifierCV(CrossValidatedModel, SetClassifier):
     """`SetClassifier` with C, and the operator if asked, chosen by cross-validation."""
 
@@ -189,7 +180,7 @@ class BagClassifierCV(CrossValidatedModel, BagClassifier):
             folds = 5 if self.cv is None else self.cv
             cv = GroupKFold(int(folds)) if isinstance(folds, int | np.integer) else check_cv(folds)
             splits = list(cv.split(X, y, groups))
-            _refuse_split_bags(splits, np.asarray(groups))
+            refuse_split_bags(splits, np.asarray(groups))
         self._choose(X, y, groups, splits)
         self._refit(X, y, groups)
         return self
