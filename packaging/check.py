@@ -1,7 +1,8 @@
 """Build the wheel and the sdist, install them into fresh environments, and run the core tests in each.
 
-``python packaging/check.py`` runs every job, ``python packaging/check.py core oldest`` some of them; `--python` is
-the interpreter of the environments. Nothing is written outside of a temporary folder. Jobs:
+``python packaging/check.py`` runs every job, ``python packaging/check.py core oldest`` some of them; `--python` names
+the interpreters of the environments, as often as wanted. Nothing is written outside of a temporary folder. A job that
+fails does not keep the others from running; all of them are listed at the end, and the exit code is 1. Jobs:
 
 sdist   the source distribution installs and its command runs
 core    no extras, wheels only (so no compiler), and no licence of the GPL among what is installed
@@ -20,7 +21,7 @@ import tarfile
 import tempfile
 import time
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -65,31 +66,73 @@ class Environment:
         return cls(folder)
 
     @property
+    def commands(self) -> Path:
+        return self.folder / ("Scripts" if sys.platform == "win32" else "bin")
+
+    @property
     def python(self) -> Path:
-        return self.folder / "bin" / "python"
+        return self.commands / "python"
 
     def install(self, *requirements: object) -> None:
         """Wheels only: what needs a compiler fails here."""
         run(self.python, "-m", "pip", "install", "--quiet", "--only-binary", ":all:", *requirements)
 
 
+@dataclass(frozen=True)
+class Outcome:
+    """How a job ended: the last line of its tests, or that it failed."""
+
+    python: str
+    job: str
+    passed: bool
+    said: str
+
+
+class CheckFailedError(Exception):
+    """A command of a job ended with a code other than 0."""
+
+
 def main() -> None:
     """Run the jobs of the command line and say how each of them ended."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("jobs", nargs="*", default=[], metavar=f"{{{','.join(JOBS)}}}")
-    parser.add_argument("--python", default=sys.executable)
+    parser.add_argument("--python", action="append", metavar="PATH", help="an interpreter; again for one more")
     options = parser.parse_args()
+    unknown = sorted(set(options.jobs) - set(JOBS))
+    if unknown:
+        parser.error(f"unknown job {', '.join(unknown)}; there are {', '.join(JOBS)}")
+    outcomes = [
+        outcome
+        for python in options.python or [sys.executable]
+        for outcome in check_all(options.jobs or JOBS, python)
+    ]
+    say("\n| Python | job | ended | tests |\n|---|---|---|---|")
+    for outcome in outcomes:
+        say(f"| {outcome.python} | {outcome.job} | {'passed' if outcome.passed else 'FAILED'} | {outcome.said} |")
+    sys.exit(not all(outcome.passed for outcome in outcomes))
+
+
+def check_all(jobs: Iterable[str], python: str) -> Iterator[Outcome]:
+    """Every job in an environment of this interpreter."""
+    version = run(python, "-c", "import platform; print(platform.python_version())")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        wheel, sdist = build(folder, options.python)
+        wheel, sdist = build(folder, python)
         with tarfile.open(sdist) as archive:
             archive.extractall(folder, filter="data")
-        tests = shutil.move(next(folder.glob("setloss-*/")), folder / "tests-of-sdist")
-        shutil.rmtree(Path(tests) / "src")
-        for job in options.jobs or JOBS:
+        tests = Path(shutil.move(next(folder.glob("setloss-*/")), folder / "tests-of-sdist"))
+        shutil.rmtree(tests / "src")
+        for job in jobs:
             began = time.monotonic()
-            said = check(job, Environment.new(folder / job, options.python), wheel, sdist, Path(tests))
-            say(f"{job}: {said} ({time.monotonic() - began:.0f} s)")
+            environment = Environment.new(folder / job, python)
+            try:
+                said, passed = check(job, environment, wheel, sdist, tests), True
+            except CheckFailedError as failure:
+                say(str(failure))
+                said, passed = "see above", False
+            shutil.rmtree(environment.folder)
+            say(f"Python {version}, {job}: {said} ({time.monotonic() - began:.0f} s)")
+            yield Outcome(version, job, passed, said)
 
 
 def build(folder: Path, python: str) -> tuple[Path, Path]:
@@ -104,7 +147,7 @@ def check(job: str, environment: Environment, wheel: Path, sdist: Path, tests: P
     """One job; returns the last line of its tests."""
     if job == "sdist":
         run(environment.python, "-m", "pip", "install", "--quiet", sdist)
-        return run(environment.folder / "bin" / "setloss", "--version")
+        return run(environment.commands / "setloss", "--version")
     if job == "oldest":
         bounds = environment.folder / "lower-bounds.txt"
         bounds.write_text("\n".join(lower_bounds()) + "\n", encoding="utf-8")
@@ -135,16 +178,18 @@ def refuse_gpl(environment: Environment) -> None:
     say("\n".join(f"  {line}" for line in sorted(lines)))
     bad = [line for line in lines if re.search(r"\bA?GPL|GNU (Affero )?General Public", line)]
     if bad:
-        raise SystemExit(f"licences of the GPL: {'; '.join(bad)}")
+        raise CheckFailedError(f"licences of the GPL: {'; '.join(bad)}")
 
 
 def run(*command: object, cwd: Path | None = None) -> str:
-    """What a command prints; the end of the check with its output where it fails."""
+    """What a command prints; where it fails, an error with the end of it."""
     done = subprocess.run(
         list(map(str, command)), cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
     )
     if done.returncode:
-        raise SystemExit(f"{' '.join(map(str, command))}\n{done.stdout[-8000:]}\nended with code {done.returncode}")
+        raise CheckFailedError(
+            f"{' '.join(map(str, command))}\n{done.stdout[-8000:]}\nended with code {done.returncode}"
+        )
     return done.stdout.strip()
 
 

@@ -561,6 +561,15 @@ def test_ctrl_c_while_candidates_are_compared_writes_nothing(endless):
     assert not Path("m.skops").exists()
 
 
+@pytest.fixture
+def ctrl_c_is_heard():
+    """The handler of a terminal; in the background of a shell, and so for its children, SIGINT is ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("ctrl_c_is_heard")
 def test_the_first_ctrl_c_waits_for_a_model_and_the_second_does_not():
     from setloss.cli.progress import NoModelYetError, TrainingProgress
     from setloss.solvers import Record
