@@ -15,7 +15,7 @@ from sklearn.utils import _safe_indexing, indexable
 from setloss.defaults import LINEAR_MODELS
 from setloss.estimators.bags import BagClassifier
 from setloss.estimators.base import LinearSetModel
-from setloss.estimators.learned import refuse_split_bags
+from setloss.estimators.held_out import refuse_split_bags
 from setloss.estimators.sets import SetClassifier
 from setloss.losses import Loss
 from setloss.operators.names import Operator

@@ -13,8 +13,8 @@ from sklearn.utils.validation import _check_sample_weight, check_array, check_co
 from setloss.estimators.cuts import count_loss, threshold_of_column
 from setloss.estimators.decision_cv import DecisionCV, is_prefit
 from setloss.estimators.decision_rules import LABEL_RULES, check_rule
+from setloss.estimators.held_out import label_splits, learner_of_labels
 from setloss.estimators.label_sets import DecidedLabelSets
-from setloss.estimators.learned import label_splits, learner_of_labels
 from setloss.losses import Loss
 from setloss.typing import Array
 

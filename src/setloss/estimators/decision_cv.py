@@ -12,8 +12,9 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
+from setloss.estimators.base import LearnedDecision
+from setloss.estimators.held_out import Split
 from setloss.estimators.label_scores import LEAST_CHANCE, LabelScorer, coarse_floor, fit_scorer, log_odds
-from setloss.estimators.learned import LearnedDecision, Split
 from setloss.typing import Array
 
 

@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setloss.decisions import expected_losses_of
-from setloss.estimators.base import LossParameter
+from setloss.estimators.base import LearnedDecision, LossParameter, decides_by_counts, of_count_models
 from setloss.estimators.label_scores import log_odds
 from setloss.estimators.labels import LabelMatrix, known_truth, labels_of
-from setloss.estimators.learned import LearnedDecision, decides_by_counts, of_count_models
 from setloss.typing import Array
 
 TABLES = (None, "default", "pandas", "polars")
@@ -114,7 +113,8 @@ class DecidedLabelSets(LabelSetMixin, LearnedDecision):
         def _scores(self, X: Any) -> Array: ...
 
     def _sets(self, X: Any) -> NDArray[np.bool_]:
-        return self._learned_rule().sets(self._scores(X), self._loss())
+        scores = self._scores(X)
+        return self._learned_rule().sets(scores, self._loss()) if decides_by_counts(self) else scores > 0
 
     def decision_function(self, X: Any) -> Array:
         """Log-odds (n, p) of the labels, those of `predict_proba`; with decision="sign" the scores themselves."""

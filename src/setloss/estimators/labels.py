@@ -11,6 +11,7 @@ from scipy.sparse import issparse
 from sklearn.utils.validation import check_array
 
 from setloss.arguments import is_missing
+from setloss.estimators.elements import two_classes
 
 
 @dataclass(frozen=True)
@@ -154,16 +155,3 @@ def check_names(names: NDArray[np.object_] | None, y: Any) -> None:
             f"the columns of y are {given.tolist()[:8]}, the labels of the model {names.tolist()[:8]}; "
             "pass y[model.label_names_]"
         )
-
-
-def two_classes(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    """The two classes of a label vector, in sorted order, and which labels are the second, the positive one."""
-    classes, codes = np.unique(y, return_inverse=True)
-    if len(classes) > 2:
-        raise ValueError(
-            f"Only binary classification is supported: a label is right or wrong. Unknown label type: y has "
-            f"{len(classes)} classes ({', '.join(map(str, classes[:5]))}...)"
-        )
-    if len(classes) < 2:
-        raise ValueError(f"y has only one class, {classes[0]}; training needs examples of both")
-    return classes, codes.ravel() == 1

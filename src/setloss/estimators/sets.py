@@ -10,20 +10,14 @@ from sklearn.utils.validation import _check_sample_weight, check_consistent_leng
 from setloss.estimators.base import LinearSetModel
 from setloss.estimators.decision_rules import LABEL_RULES, RuleLearner
 from setloss.estimators.elements import elements_of_labels
+from setloss.estimators.held_out import label_splits, learner_of_labels, number_of_folds, out_of_fold
 from setloss.estimators.label_sets import DecidedLabelSets
 from setloss.estimators.labels import LabelMatrix
-from setloss.estimators.learned import (
-    LearnsDecision,
-    label_splits,
-    learner_of_labels,
-    number_of_folds,
-    out_of_fold,
-)
 from setloss.losses import Loss
 from setloss.typing import Array
 
 
-class SetClassifier(LearnsDecision, DecidedLabelSets, LinearSetModel):
+class SetClassifier(DecidedLabelSets, LinearSetModel):
     """Linear multi-label classifier trained for a loss of the set of wrong labels of each example.
 
         min over (w^1, ..., w^p)   1/2 sum_j |w^j|^2 + C sum_i weight_i B(y_i1 <w^1, x_i>, ..., y_ip <w^p, x_i>)

@@ -1,117 +1,29 @@
-"""From held-out scores to a rule: splits, scores of every fold, and the rule that the parameters name."""
+"""Held-out scores, from which rules are learned: splits, scores of every fold, and what is learned from them."""
 
 from __future__ import annotations
 
 import warnings
-from abc import ABC, abstractmethod
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GroupKFold, KFold, check_cv
-from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
 from setloss.bags import Bags
-from setloss.estimators.base import LossParameter
 from setloss.estimators.calibration import HeldOut
-from setloss.estimators.cuts import count_loss
-from setloss.estimators.decision_rules import Rule, RuleLearner, Threshold
+from setloss.estimators.decision_rules import RuleLearner
 from setloss.estimators.elements import FeatureScaleWarning
 from setloss.estimators.labels import LabelMatrix
 from setloss.estimators.potentials import BagPotentials, LabelPotentials
-from setloss.losses import Loss
-from setloss.solvers import Solution, Status
+from setloss.solvers import Status
 from setloss.typing import Array
 
 FOLDS = 5
 """Folds of the scores that `SetClassifier` and `BagClassifier` learn a decision from."""
 
 Split = tuple[NDArray[np.intp], NDArray[np.intp]]
-
-
-class LearnedDecision(LossParameter, ABC):
-    """An estimator with a rule that was learned from held-out scores."""
-
-    learner_: RuleLearner
-    rule_: Rule
-    rule_name_: str
-    rule_losses_: dict[str, tuple[float, float]]
-    _learned_for: tuple[Any, str]
-
-    @abstractmethod
-    def _rule_asked(self) -> str:
-        """The word for the rule among the parameters."""
-
-    def _learn(self, learner: RuleLearner, loss: Loss) -> None:
-        """Keep what was learned, and the rule for the loss."""
-        self.learner_ = learner
-        asked = self.rule_name_ = self._rule_asked()
-        if asked == "auto":
-            self.rule_name_, self.rule_losses_ = learner.chosen(loss)
-        self._keep(learner.rule(self.rule_name_, loss))
-
-    def _keep(self, rule: Rule) -> None:
-        self.rule_, self._learned_for = rule, (self.loss, self._rule_asked())
-
-    def _learned_rule(self) -> Rule:
-        """The rule for the loss and the rule that the parameters name now."""
-        if self._rule_asked() == "sign":
-            return Threshold(0.0)
-        check_is_fitted(self, "rule_", msg=f"learn the rule {self._rule_asked()!r} first: call fit again")
-        if (self.loss, self._rule_asked()) == self._learned_for:
-            return self.rule_
-        return self._held_out().rule(self._rule_asked(), self._loss())
-
-    def _held_out(self) -> RuleLearner:
-        check_is_fitted(self, "learner_", msg="there is no count model of held-out scores; call fit again")
-        return self.learner_
-
-
-class LearnsDecision(LearnedDecision):
-    """A linear model that learns a rule besides its weights; its parameter is `decision`."""
-
-    decision: str
-    solution_: Solution
-
-    def _rule_asked(self) -> str:
-        return self.decision
-
-    def _decidable_loss(self) -> Loss:
-        """The loss, which a rule that is learned has to be able to decide for; what was learned is forgotten."""
-        for name in ("learner_", "rule_", "rule_name_", "rule_losses_"):
-            if hasattr(self, name):
-                delattr(self, name)
-        return self._loss() if self.decision == "sign" else count_loss(self._loss())
-
-    def _learn_unless_interrupted(self, learned: Callable[[], RuleLearner], loss: Loss) -> None:
-        """The rule; after Ctrl-C the sign, for a rule from models cut short would be none."""
-        try:
-            if self.solution_.status is Status.INTERRUPTED:
-                raise KeyboardInterrupt
-            self._learn(learned(), loss)
-        except KeyboardInterrupt:
-            self.rule_name_ = "sign"
-            self._keep(Threshold(0.0))
-            warnings.warn(
-                f"{type(self).__name__} was interrupted before decision={self.decision!r} was learned; it predicts "
-                "by the sign of the scores",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
-
-
-def decides_by_counts(model: Any) -> bool:
-    """Whether a count model stands behind the decisions: all rules but the sign learn one."""
-    return bool(model._rule_asked() != "sign")
-
-
-Method = TypeVar("Method")
-of_count_models: Callable[[Method], Method] = available_if(decides_by_counts)
-"""Decorates methods that there are only if `decides_by_counts`."""
 
 
 # -------------------------------------------------------------------- splits
