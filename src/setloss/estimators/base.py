@@ -128,11 +128,14 @@ class LinearSetModel(LearnedDecision, ClassifierMixin, BaseEstimator):
 
     # ---------------------------------------------------------------- fitting
 
-    def _check_parameters(self) -> None:
+    def _check_decision(self) -> None:
         if self.decision not in self._decisions:
             raise ValueError(
                 f"{type(self).__name__} has no decision {self.decision!r}; the names are {', '.join(self._decisions)}"
             )
+
+    def _check_parameters(self) -> None:
+        self._check_decision()
         if not (np.isfinite(self.C) and self.C > 0):
             raise ValueError(f"C must be a positive number; got {self.C}")
         if not is_positive_number(self.scale):

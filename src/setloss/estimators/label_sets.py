@@ -66,7 +66,8 @@ class LabelSetMixin(LossParameter, ABC):
 
     def predict(self, X: Any) -> Any:
         """Label sets (n, p) in the alphabet of y, or classes of a single label."""
-        return self._shown(np.asarray(self.classes_[self._sets(X).astype(np.intp)]), X)
+        chosen = self._sets(X)
+        return self._shown(np.asarray(self.classes_[chosen.astype(np.intp)]), X)
 
     def _chances_shown(self, chances: Array, X: Any) -> Any:
         """P(y_j = 1) of every label (n, p); both classes (n, 2) of a single label."""
