@@ -1,4 +1,4 @@
-"""Files of decisions: a round trip for classifiers of many kinds; what is not of scikit-learn or setloss is refused."""
+"""Files of decisions: a round trip for classifiers of many kinds; functions and types of others are refused."""
 
 import json
 import zipfile
@@ -51,7 +51,7 @@ def path(tmp_path):
         ExtraTreesClassifier(4, random_state=0),
         MultiOutputClassifier(HistGradientBoostingClassifier(max_iter=3, random_state=0)),
         MultiOutputClassifier(GradientBoostingClassifier(n_estimators=3, random_state=0)),
-        MLPClassifier((4,), max_iter=500, random_state=0),
+        MLPClassifier((4,), tol=1.0, n_iter_no_change=2, random_state=0),
         SetClassifier(Dice(), C=0.1),
         make_pipeline(StandardScaler(), SetClassifier(C=0.1)),
         CountClassifier(),

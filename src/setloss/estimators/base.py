@@ -81,7 +81,50 @@ of_count_models: Callable[[Method], Method] = available_if(decides_by_counts)
 """Decorates methods that there are only if `decides_by_counts`."""
 
 
-class LinearSetModel(LearnedDecision, ClassifierMixin, BaseEstimator):
+class CertifiedFit:
+    """Linear models that the loop of `setloss.solvers` trains to a relative gap: limits, intercept, warnings."""
+
+    tol: float
+    max_iter: int
+    max_time: float | None
+    fit_intercept: bool
+    intercept_scaling: float | Literal["auto"]
+    checkpoint: str | None
+    checkpoint_seconds: float
+    verbose: int
+    callbacks: Sequence[Any]
+
+    def _check_constant(self) -> None:
+        constant = self.intercept_scaling
+        if constant != "auto" and not is_positive_number(constant):
+            raise ValueError(f'intercept_scaling must be a positive number or "auto"; got {constant!r}')
+
+    def _constant(self, X: Any, weights: Array) -> float:
+        """The value of the feature that is the intercept's: the root mean squared norm of the rows, or as asked."""
+        if not self.fit_intercept:
+            return 0.0
+        if self.intercept_scaling != "auto":
+            return float(self.intercept_scaling)
+        return float(np.sqrt(np.average(squared_norms(X), weights=weights))) or 1.0
+
+    def _limits(self) -> Limits:
+        callbacks = [*self.callbacks, *([report] if self.verbose else [])]
+        limits = (self.tol, self.max_iter, self.max_time, tuple(callbacks))
+        return Limits(*limits, self.checkpoint, self.checkpoint_seconds)
+
+    def _warn(self, solution: Solution, stacklevel: int = 5) -> None:
+        """Say so where the gap is not what was asked for."""
+        if solution.status is not Status.CONVERGED:
+            warnings.warn(
+                f"{type(self).__name__} stopped at a relative duality gap of {solution.gap:.2e} instead of "
+                f"{self.tol:.2e} ({solution.status} after {solution.iterations} iterations). Increase max_iter or "
+                "max_time, scale the features, or decrease C.",
+                ConvergenceWarning,
+                stacklevel=stacklevel,
+            )
+
+
+class LinearSetModel(CertifiedFit, LearnedDecision, ClassifierMixin, BaseEstimator):
     """Linear scores trained for ``1/2 |W|^2 + C sum_i weight_i B(m_i(W))`` to a certified gap."""
 
     _decisions: tuple[str, ...] = ("sign",)
@@ -140,22 +183,7 @@ class LinearSetModel(LearnedDecision, ClassifierMixin, BaseEstimator):
             raise ValueError(f"C must be a positive number; got {self.C}")
         if not is_positive_number(self.scale):
             raise ValueError(f"the scale c must be a positive number; got {self.scale!r}")
-        constant = self.intercept_scaling
-        if constant != "auto" and not is_positive_number(constant):
-            raise ValueError(f'intercept_scaling must be a positive number or "auto"; got {constant!r}')
-
-    def _constant(self, X: Any, weights: Array) -> float:
-        """The value of the feature that is the intercept's: the root mean squared norm of the rows, or as asked."""
-        if not self.fit_intercept:
-            return 0.0
-        if self.intercept_scaling != "auto":
-            return float(self.intercept_scaling)
-        return float(np.sqrt(np.average(squared_norms(X), weights=weights))) or 1.0
-
-    def _limits(self) -> Limits:
-        callbacks = [*self.callbacks, *([report] if self.verbose else [])]
-        limits = (self.tol, self.max_iter, self.max_time, tuple(callbacks))
-        return Limits(*limits, self.checkpoint, self.checkpoint_seconds)
+        self._check_constant()
 
     def _fit(self, X: Any, elements: Elements, loss: Loss) -> None:
         """Train on checked data."""
@@ -190,17 +218,6 @@ class LinearSetModel(LearnedDecision, ClassifierMixin, BaseEstimator):
         self.intercept_ = constant * solution.parameters[:, -1]
         self.n_iter_ = solution.iterations
         self.dual_gap_ = solution.gap
-
-    def _warn(self, solution: Solution) -> None:
-        """Say so where the gap is not what was asked for."""
-        if solution.status is not Status.CONVERGED:
-            warnings.warn(
-                f"{type(self).__name__} stopped at a relative duality gap of {solution.gap:.2e} instead of "
-                f"{self.tol:.2e} ({solution.status} after {solution.iterations} iterations). Increase max_iter or "
-                "max_time, scale the features, or decrease C.",
-                ConvergenceWarning,
-                stacklevel=5,
-            )
 
     def _checked_X(self, X: Any, *, reset: bool) -> Any:
         return validate_data(self, X, reset=reset, accept_sparse="csr", dtype=(np.float64, np.float32), order="C")

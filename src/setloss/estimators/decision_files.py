@@ -31,7 +31,7 @@ def decision_content(model: SetDecisionCV | BagDecisionCV) -> tuple[dict[str, An
     scorer = model.scorer_
     estimator = _lean(scorer.estimator)
     check_estimator(estimator, type(model).__name__)
-    parameters = {"rule": model.rule} | ({"average": model.average} if isinstance(model, SetDecisionCV) else {})
+    parameters: dict[str, Any] = {"rule": model.rule} | ({"average": model.average} if isinstance(model, SetDecisionCV) else {})
     if isinstance(model.cv, int | str):
         parameters["cv"] = model.cv
     header = {"parameters": parameters, "floor": float(model._floor), "decided": learned_facts(model)}
@@ -48,7 +48,7 @@ def _lean(estimator: Any) -> Any:
     if not isinstance(estimator, LinearSetModel):
         return estimator
     model = copy.copy(estimator)
-    vars(model).pop("solution_", None)
+    model.__dict__.pop("solution_", None)
     return model.set_params(callbacks=(), checkpoint=None, random_state=None, warm_start=False)
 
 
