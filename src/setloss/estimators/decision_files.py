@@ -31,7 +31,9 @@ def decision_content(model: SetDecisionCV | BagDecisionCV) -> tuple[dict[str, An
     scorer = model.scorer_
     estimator = _lean(scorer.estimator)
     check_estimator(estimator, type(model).__name__)
-    parameters: dict[str, Any] = {"rule": model.rule} | ({"average": model.average} if isinstance(model, SetDecisionCV) else {})
+    parameters: dict[str, Any] = {"rule": model.rule}
+    if isinstance(model, SetDecisionCV):
+        parameters["average"] = model.average
     if isinstance(model.cv, int | str):
         parameters["cv"] = model.cv
     header = {"parameters": parameters, "floor": float(model._floor), "decided": learned_facts(model)}
