@@ -11,7 +11,6 @@ from setloss.estimators import load as load_model
 
 pandas = pytest.importorskip("pandas")
 pytest.importorskip("skops")
-pytestmark = pytest.mark.xdist_group("kernels")
 
 
 @pytest.fixture(scope="module")

@@ -12,8 +12,6 @@ from setloss import Dice
 from setloss.datasets import make_toy
 from setloss.estimators import BagClassifier, BagClassifierCV, SetClassifier, SetClassifierCV, SetDecisionCV
 
-pytestmark = pytest.mark.xdist_group("kernels")
-
 CS = [0.01, 0.1, 1.0, 10.0]
 TIGHT = {"tol": 1e-6, "solver": "cutting_plane"}
 
