@@ -7,13 +7,12 @@ from typing import Annotated, Any
 import typer
 
 from setloss.cli.cluster_options import ClusterOptions
+from setloss.cli.commands import with_option_groups
 from setloss.cli.count_models import expected_of, is_count_model, labels_of
 from setloss.cli.data_options import DataOptions
 from setloss.cli.errors import InputError
 from setloss.cli.json_output import print_document
-from setloss.cli.model_columns import check_partitioned_features
-from setloss.cli.model_files import check_kind, read_model, scores_of
-from setloss.cli.option_groups import with_option_groups
+from setloss.cli.models import check_kind, check_partitioned_features, read_model, scores_of
 from setloss.cli.partitions import answers, losses_of_partition, open_partitions
 
 SHOWN = ("dice", "jaccard", "hamming")
@@ -105,11 +104,11 @@ def _expected(trained: Any, X: Any, losses: dict[str, Any]) -> dict[str, float]:
 
 def _losses(trained: Any, shown: tuple[str, ...]) -> tuple[str, dict[str, Any]]:
     """What the model's own loss is called, and the losses to show, its own among them."""
-    from setloss.losses import loss_named
+    from setloss.losses import as_loss, loss_named
 
     own = trained.loss if isinstance(trained.loss, str) else repr(trained.loss)
     losses = {name: loss_named(name) for name in shown}
-    objective = loss_named(trained.loss) if isinstance(trained.loss, str) else trained.loss
+    objective = as_loss(trained.loss)
     own = next((name for name in (*SHOWN, *CURVES) if loss_named(name) == objective), own)
     return own, losses | {own: objective}
 

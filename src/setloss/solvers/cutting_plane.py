@@ -14,7 +14,6 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from setloss.solvers.line import Line, Place
 from setloss.solvers.loop import State
 from setloss.solvers.master import solve_master
 from setloss.solvers.solution import Solution
@@ -25,6 +24,33 @@ STALL = 1e-3
 
 IDLE_LIMIT = 30
 """A plane without weight for this many iterations is dropped."""
+
+
+class Place(Protocol):
+    """A point W where the risk is within reach."""
+
+    @property
+    def parameters(self) -> Array: ...
+
+    def risk(self) -> float:
+        """R(W)."""
+        ...
+
+    def cut(self) -> tuple[float, Array]:
+        """Offset b and flat slope A of a plane below the risk that touches it here: R(W') >= b - <A, W'>."""
+        ...
+
+
+class Line(Protocol):
+    """The points between two places: 0 is where it starts, 1 where it ends."""
+
+    def at(self, length: float) -> tuple[float, float]:
+        """R and a slope of it along the line."""
+        ...
+
+    def place(self, length: float) -> Place:
+        """The point at that length."""
+        ...
 
 
 class Reachable(Protocol):
