@@ -165,4 +165,3 @@ def search(homogeneous: bool, sizes: Sizes, seed: int, family: tuple[Setting, ..
         for name in ("wrong", "dice")
     )
     return ToySearch(family, tuple(wrong), tuple(dice))
-
