@@ -138,6 +138,12 @@ def cut_at(source: PartitionSource, index: int, spec: FitDescription, point: Par
     return np.asarray(share.bare.costs @ cuts.offsets), share.problem.parameters(np.asarray(cuts.slopes))
 
 
+def cuts_at(source: PartitionSource, index: int, spec: FitDescription, points: Array) -> tuple[Array, Array]:
+    """The shares of offset and flat slope of the planes that touch R at several points."""
+    problem = problem_of(source, index, spec).problem
+    return problem.planes_at(points)
+
+
 def losses_of(source: PartitionSource, index: int, spec: FitDescription, parameters: Array) -> NDArray[np.float64]:
     """The loss of every bag under the scores of the parameters, and below it the weight of the bag."""
     part = source.read()

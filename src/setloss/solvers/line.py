@@ -5,13 +5,14 @@ Margins are linear in W: with those of both ends known, any point in between cos
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from setloss.plans.batch import BatchCuts
+from setloss.solvers.verification import agreeing_array
 from setloss.typing import Array
 
 if TYPE_CHECKING:
@@ -23,6 +24,15 @@ class Place(Protocol):
 
     @property
     def parameters(self) -> Array: ...
+
+    @property
+    def known(self) -> Array:
+        """What a pass over X has found here and a checkpoint stores: the margins, or nothing."""
+        ...
+
+    def recalled(self, known: Array) -> Place:
+        """The same point with what was known of it before, where that is right to rounding."""
+        ...
 
     def risk(self) -> float:
         """R(W)."""
@@ -52,6 +62,13 @@ class KnownMargins:
     problem: Problem = field(repr=False)
     parameters: Array
     margins: Array = field(repr=False)
+
+    @property
+    def known(self) -> Array:
+        return self.margins
+
+    def recalled(self, known: Array) -> KnownMargins:
+        return replace(self, margins=agreeing_array(known, self.margins))
 
     @cached_property
     def cuts(self) -> BatchCuts:

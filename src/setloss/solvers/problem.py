@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
 from setloss.plans.batch import BatchCuts, BatchSurrogate
+from setloss.solvers.deadline import check_time
 from setloss.solvers.line import KnownMargins, Segment
 from setloss.typing import Array
 
@@ -102,6 +103,7 @@ class Problem:
         """m(W), one pass over X."""
         from setloss.solvers.kernels import all_margins
 
+        check_time()
         out = np.empty(len(self.signs))
         all_margins(self.design.arrays, self.rows, self.tasks, self.signs, parameters, out)
         return out
@@ -110,6 +112,7 @@ class Problem:
         """W(sigma), one pass over X."""
         from setloss.solvers.kernels import accumulate_rows
 
+        check_time()
         out = np.zeros(self.shape)
         weights = self.element_costs * self.signs * slopes
         accumulate_rows(self.design.arrays, self.rows, self.tasks, weights, out)
@@ -117,11 +120,19 @@ class Problem:
 
     def cuts(self, margins: Array) -> BatchCuts:
         """The cut of every bag at the given margins."""
+        check_time()
         return self.surrogate.cuts(margins)
 
     def place(self, parameters: Array) -> KnownMargins:
         """A point whose margins are known, one pass over X."""
         return KnownMargins(self, parameters, self.margins(parameters))
+
+    def planes_at(self, points: Array) -> tuple[Array, Array]:
+        """Offsets and flat slopes of the planes that touch the risk at rows of `points`; two passes over X each."""
+        offsets, planes = np.empty(len(points)), np.empty_like(points)
+        for k, point in enumerate(points):
+            offsets[k], planes[k] = self.place(point.reshape(self.shape)).cut()
+        return offsets, planes
 
     def line(self, start: KnownMargins, target: Array) -> Segment:
         """The way from a place to other parameters, one pass over X."""
