@@ -1,9 +1,13 @@
-"""Whether an argument is a number of the right kind, whatever its annotation says: users pass anything."""
+"""Arguments as users give them, checked: numbers of the right kind, labels in {0, 1}, {-1, +1} or bool."""
 
 from __future__ import annotations
 
 from math import inf
 from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 
 def is_positive_number(value: object) -> bool:
@@ -19,3 +23,26 @@ def is_whole_number(value: object, low: int, high: float = inf) -> bool:
 def is_missing(value: object) -> bool:
     """Whether it is None, NaN, the one value that differs from itself, or pandas' NA, which does not say."""
     return value is None or type(value).__name__ == "NAType" or bool(value != value)  # noqa: PLR0124
+
+
+def as_labels(labels: ArrayLike, name: str = "y", ndim: tuple[int, ...] = (1, 2)) -> NDArray[np.bool_]:
+    """The positive labels as a boolean array; anything but {0, 1}, {-1, +1} or bool is refused."""
+    if hasattr(labels, "toarray"):
+        raise ValueError(f"{name} is a sparse matrix; pass {name}.toarray()")
+    try:
+        array: NDArray[Any] = np.asarray(labels)
+    except ValueError:
+        raise ValueError(f"{name} is ragged; flatten it and name the bags with groups=") from None
+    if array.ndim not in ndim:
+        raise ValueError(f"{name} must have {' or '.join(map(str, ndim))} axes; got shape {array.shape}")
+    if array.dtype == bool:
+        return array
+    if not (np.issubdtype(array.dtype, np.integer) or np.issubdtype(array.dtype, np.floating)):
+        raise ValueError(f"{name} must hold labels in {{0, 1}}, {{-1, +1}} or bool; got dtype {array.dtype}")
+    positive: NDArray[np.bool_] = np.equal(array, 1)
+    other = array[~positive]
+    if not (np.all(other == 0) or np.all(other == -1)):
+        strange = other[(other != 0) & (other != -1)]
+        found = f"the value {strange[0]}" if strange.size else "both 0 and -1"
+        raise ValueError(f"{name} must hold labels in {{0, 1}}, {{-1, +1}} or bool; it contains {found}")
+    return positive

@@ -25,7 +25,7 @@ LAYERS = (
     ("decomposition",),
     ("losses",),
     ("setfunctions",),
-    ("bags", "labels", "standardization"),
+    ("bags", "standardization"),
     ("arguments", "defaults", "archives", "files", "compilation", "typing"),
 )
 """From the top to the bottom: a package knows those in the lines below its own, and nothing else."""

@@ -17,7 +17,7 @@ FILES = (
     "files.py",
     "archives.py",
     "cli/data_options.py",
-    "cli/model_",
+    "cli/models.py",
     "cli/output_",
     "estimators/pers",
 )

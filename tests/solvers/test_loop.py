@@ -17,7 +17,7 @@ from setloss.solvers import (
     Solution,
     Status,
     Subgradient,
-    auto,
+    choice,
     method_named,
     regularization_path,
     solve,
@@ -206,7 +206,7 @@ LARGE = {"sizes": (200, 3)}
 @pytest.fixture
 def any_size(monkeypatch):
     """No problem is too small for the other methods."""
-    monkeypatch.setattr(auto, "SMALL_WORK", 0)
+    monkeypatch.setattr(choice, "SMALL_WORK", 0)
 
 
 def test_small_problems_are_left_to_cutting_planes():

@@ -10,8 +10,8 @@ import typer
 import setloss
 from setloss.cli.benchmark import benchmark
 from setloss.cli.check import check
+from setloss.cli.commands import OneSentenceGroup, PlainHelpCommand, say_warning
 from setloss.cli.decompose import decompose
-from setloss.cli.errors import OneSentenceGroup, PlainHelpCommand, say_warning
 from setloss.cli.evaluate import evaluate
 from setloss.cli.explore import explore
 from setloss.cli.predict import predict

@@ -10,7 +10,8 @@ import typer
 
 from setloss.cli.benchmark_segmentation import segmentation
 from setloss.cli.benchmark_tracks import tracks
-from setloss.cli.errors import InputError, OneSentenceGroup, PlainHelpCommand
+from setloss.cli.commands import OneSentenceGroup, PlainHelpCommand
+from setloss.cli.errors import InputError
 from setloss.cli.output_files import make_folder, write_text
 from setloss.cli.progress import INTERRUPTED, Interrupted, WorkProgress, say
 

@@ -4,9 +4,9 @@ from typing import Annotated
 
 import typer
 
+from setloss.cli.commands import with_option_groups
 from setloss.cli.errors import InputError
 from setloss.cli.json_output import print_document, verdicts_document
-from setloss.cli.option_groups import with_option_groups
 from setloss.cli.set_function_options import SetFunctionOptions
 from setloss.setfunctions.counts import TableTooLargeError
 from setloss.setfunctions.properties import verdicts

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from setloss.cli.errors import InputError
-from setloss.cli.model_columns import ModelColumns, check_feature_count, say_what_differs, with_features_of
-from setloss.cli.model_files import check_kind
+from setloss.cli.models import ModelColumns, check_feature_count, check_kind, say_what_differs, with_features_of
 from setloss.files import not_a_file
 
 if TYPE_CHECKING:

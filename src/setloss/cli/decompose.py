@@ -7,9 +7,9 @@ from typing import Annotated
 import typer
 
 import setloss
+from setloss.cli.commands import with_option_groups
 from setloss.cli.errors import InputError
 from setloss.cli.json_output import MAX_CELLS, decomposition_document, print_document
-from setloss.cli.option_groups import with_option_groups
 from setloss.cli.output_files import check_writable
 from setloss.cli.set_function_options import DescribedFunction, SetFunctionOptions
 from setloss.setfunctions.counts import TableTooLargeError

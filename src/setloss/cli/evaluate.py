@@ -7,13 +7,12 @@ from typing import Annotated, Any
 import typer
 
 from setloss.cli.cluster_options import ClusterOptions
+from setloss.cli.commands import with_option_groups
 from setloss.cli.count_models import expected_of, is_count_model, labels_of
 from setloss.cli.data_options import DataOptions
 from setloss.cli.errors import InputError
 from setloss.cli.json_output import print_document
-from setloss.cli.model_columns import check_partitioned_features
-from setloss.cli.model_files import check_kind, read_model, scores_of
-from setloss.cli.option_groups import with_option_groups
+from setloss.cli.models import check_kind, check_partitioned_features, read_model, scores_of
 from setloss.cli.partitions import answers, losses_of_partition, open_partitions
 
 SHOWN = ("dice", "jaccard", "hamming")

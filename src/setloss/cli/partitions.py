@@ -8,7 +8,7 @@ import typer
 from setloss.cli.cluster_options import ClusterOptions
 from setloss.cli.data_options import DataOptions
 from setloss.cli.errors import InputError
-from setloss.cli.model_columns import ModelColumns
+from setloss.cli.models import ModelColumns
 from setloss.cli.progress import say
 
 LOST = 3
@@ -126,7 +126,7 @@ def answers(collection: Any, client: Any, task: Any, *shared: Any) -> Iterator[A
 
 def scores_of_partition(source: Any, index: int, model: Any) -> tuple[Any, Any]:
     """Names of the bags, if any, and scores (n, p)."""
-    from setloss.cli.model_files import scores_of
+    from setloss.cli.models import scores_of
 
     part = source.read()
     return part.groups, scores_of(model, part.X)

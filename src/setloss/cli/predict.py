@@ -10,12 +10,11 @@ from typing import Annotated, Any, TextIO
 import typer
 
 from setloss.cli.cluster_options import ClusterOptions
+from setloss.cli.commands import with_option_groups
 from setloss.cli.count_models import is_count_model, labels_of
 from setloss.cli.data_options import DataOptions
 from setloss.cli.errors import InputError
-from setloss.cli.model_columns import ModelColumns, check_feature_count
-from setloss.cli.model_files import read_model, scores_of
-from setloss.cli.option_groups import with_option_groups
+from setloss.cli.models import ModelColumns, check_feature_count, read_model, scores_of
 from setloss.cli.output_files import check_writable
 from setloss.cli.partitions import answers, open_partitioned_features, scores_of_partition
 from setloss.datasets.checks import is_number

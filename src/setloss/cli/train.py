@@ -9,13 +9,12 @@ from typing import Annotated, Any
 import typer
 
 from setloss.cli.cluster_options import ClusterOptions
+from setloss.cli.commands import with_option_groups
 from setloss.cli.count_models import fit_counts, summary_of_counts
 from setloss.cli.data_options import DataOptions
 from setloss.cli.errors import InputError
 from setloss.cli.json_output import print_document
-from setloss.cli.model_columns import note_columns
-from setloss.cli.model_files import check_model_path, write_model
-from setloss.cli.option_groups import with_option_groups
+from setloss.cli.models import check_model_path, note_columns, write_model
 from setloss.cli.partitions import estimator_for, open_partitions, raise_lost, standardized
 from setloss.cli.progress import INTERRUPTED, NoModelYetError, TrainingProgress, say
 from setloss.cli.training_options import LossOptions, TrainingOptions

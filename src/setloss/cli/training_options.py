@@ -114,7 +114,8 @@ class TrainingOptions:
     def check(self) -> None:
         """Refuse unknown names, impossible numbers and options that exclude each other."""
         from setloss.operators.names import operator_named
-        from setloss.solvers import SOLVER_NAMES, Limits
+        from setloss.solvers import Limits
+        from setloss.solvers.choice import SOLVER_NAMES
 
         self._check_exclusions()
         if self.solver not in SOLVER_NAMES:

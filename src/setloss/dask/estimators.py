@@ -21,7 +21,7 @@ from setloss.dask.tasks import FitDescription, losses_of
 from setloss.defaults import LINEAR_MODELS
 from setloss.estimators.base import LinearSetModel
 from setloss.solvers import CuttingPlane
-from setloss.solvers.auto import FEW_PARAMETERS
+from setloss.solvers.choice import FEW_PARAMETERS
 from setloss.solvers.loop import run
 from setloss.solvers.problem import digest_of
 from setloss.typing import Array

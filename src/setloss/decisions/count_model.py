@@ -16,10 +16,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from setloss.arguments import as_labels
 from setloss.bags import Bags
 from setloss.decisions.layout import Counts, Layout, as_scores, potentials_of
 from setloss.decisions.mixtures import Mixture, balanced, mixture_over_sizes
-from setloss.labels import as_labels
 from setloss.typing import Array
 
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from setloss.arguments import as_labels
 from setloss.bags import Bags
-from setloss.labels import as_labels
 from setloss.losses.base import CountLoss, sizes_only
 from setloss.setfunctions.counts import CountFunction
 from setloss.setfunctions.knots import checked_knots, curve_through

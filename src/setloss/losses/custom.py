@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from setloss.arguments import as_labels
 from setloss.bags import Bags
-from setloss.labels import as_labels
 from setloss.losses.base import CountLoss, Loss, sizes_only
 from setloss.setfunctions.set_function import SetFunction
 from setloss.typing import Array

@@ -16,8 +16,7 @@ import torch
 
 from setloss.losses import CountLoss, Loss, TverskyFamily, as_loss
 from setloss.operators.names import Operator, operator_named
-from setloss.plans.closed_forms import ClosedForm, Scale, closed_form
-from setloss.plans.making import check_scale, surrogate_on_counts
+from setloss.plans.making import ClosedForm, Scale, check_scale, closed_form, surrogate_on_counts
 
 __all__ = ["Plan", "Scale", "make_plan", "plan_number", "plan_of"]
 

@@ -13,15 +13,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from setloss.arguments import as_labels
 from setloss.bags import Bags
 from setloss.defaults import AS_PRINTED
-from setloss.labels import as_labels
 from setloss.losses import Loss
 from setloss.operators.cut import MAX_MARGIN
 from setloss.operators.names import Operator
-from setloss.plans.closed_forms import Scale
 from setloss.plans.cuts import BatchCuts
-from setloss.plans.making import make_plans
+from setloss.plans.making import Scale, make_plans
 from setloss.plans.plain import PlainPlans
 from setloss.plans.records import CURVE, LINEAR, NONE, TABLE, TVERSKY, TVERSKY_SUPERMODULAR, Plans
 

@@ -15,7 +15,6 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from setloss.solvers.line import Line, Place
 from setloss.solvers.loop import State
 from setloss.solvers.master import plane_bound, solve_master
 from setloss.solvers.solution import Solution
@@ -30,6 +29,42 @@ IDLE_LIMIT = 30
 
 PER_PLANE = ("planes", "plane_offsets", "idle", "points", "multipliers", "ids")
 """The arrays of a state that have one row per plane."""
+
+
+class Place(Protocol):
+    """A point W where the risk is within reach."""
+
+    @property
+    def parameters(self) -> Array: ...
+
+    @property
+    def known(self) -> Array:
+        """What a pass over X has found here and a checkpoint stores: the margins, or nothing."""
+        ...
+
+    def recalled(self, known: Array) -> Place:
+        """The same point with what was known of it before, where that is right to rounding."""
+        ...
+
+    def risk(self) -> float:
+        """R(W)."""
+        ...
+
+    def cut(self) -> tuple[float, Array]:
+        """Offset b and flat slope A of a plane below the risk that touches it here: R(W') >= b - <A, W'>."""
+        ...
+
+
+class Line(Protocol):
+    """The points between two places: 0 is where it starts, 1 where it ends."""
+
+    def at(self, length: float) -> tuple[float, float]:
+        """R and a slope of it along the line."""
+        ...
+
+    def place(self, length: float) -> Place:
+        """The point at that length."""
+        ...
 
 
 class Reachable(Protocol):

@@ -12,12 +12,14 @@ Every B_i is a maximum of cuts, so a dual point is one convex combination of cut
 
 and P(W) >= D(o, sigma) for every W and every dual point. The dual variables live on the elements, never on
 bags times features.
+
+Margins are linear in W: with those of both ends of a line known, any point in between costs no pass over X.
 """
 
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -27,7 +29,7 @@ from scipy.sparse import csr_array, issparse
 
 from setloss.plans.batch import BatchCuts, BatchSurrogate
 from setloss.solvers.deadline import check_time
-from setloss.solvers.line import KnownMargins, Segment
+from setloss.solvers.verification import agreeing_array
 from setloss.typing import Array
 
 
@@ -152,6 +154,56 @@ class Problem:
         rows = (design.dense, design.data, design.indices, design.indptr)
         arrays = (*rows, *self.maps, self.costs, *self.surrogate.arrays)
         return digest_of(repr((self.shape, design.constant)), *arrays)
+
+
+@dataclass(frozen=True, eq=False)
+class KnownMargins:
+    """A place of a problem in memory."""
+
+    problem: Problem = field(repr=False)
+    parameters: Array
+    margins: Array = field(repr=False)
+
+    @property
+    def known(self) -> Array:
+        return self.margins
+
+    def recalled(self, known: Array) -> KnownMargins:
+        return replace(self, margins=agreeing_array(known, self.margins))
+
+    @cached_property
+    def cuts(self) -> BatchCuts:
+        """The cut of every bag here."""
+        return self.problem.cuts(self.margins)
+
+    def risk(self) -> float:
+        return float(self.problem.costs @ self.cuts.values)
+
+    def cut(self) -> tuple[float, Array]:
+        plane = self.problem.parameters(np.asarray(self.cuts.slopes)).ravel()
+        return float(self.problem.costs @ self.cuts.offsets), plane
+
+
+@dataclass(frozen=True, eq=False)
+class Segment:
+    """A line between two places of a problem in memory."""
+
+    start: KnownMargins
+    end: KnownMargins
+
+    def at(self, length: float) -> tuple[float, float]:
+        problem = self.start.problem
+        cuts = problem.cuts(self._margins(length))
+        way = self.end.margins - self.start.margins
+        return float(problem.costs @ cuts.values), -float((problem.element_costs * cuts.slopes) @ way)
+
+    def place(self, length: float) -> KnownMargins:
+        start, end = self.start.parameters, self.end.parameters
+        return KnownMargins(self.start.problem, start + length * (end - start), self._margins(length))
+
+    def _margins(self, length: float) -> Array:
+        start, end = self.start.margins, self.end.margins
+        return np.asarray(start + length * (end - start))
 
 
 def digest_of(words: str, *arrays: NDArray[Any]) -> str:

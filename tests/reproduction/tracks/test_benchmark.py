@@ -9,7 +9,7 @@ import typer
 from typer.testing import CliRunner
 
 from setloss.cli.benchmark_tracks import tracks
-from setloss.cli.errors import OneSentenceGroup
+from setloss.cli.commands import OneSentenceGroup
 from setloss.cli.progress import Interrupted
 from setloss.reproduction.document import Document
 from setloss.reproduction.tracks import benchmark as track_benchmark

@@ -1,4 +1,4 @@
-"""The choice of a solver, by modelled cost, and again in mid-run.
+"""`solve` and the choice of a method: by name, or with "auto" by modelled cost, and again in mid-run.
 
 Small problems are left to cutting planes. Else Frank-Wolfe begins: its epochs are cheap, and where features are many
 or C is small it needs few of them. As soon as the fall of its gap predicts more work than Newton's method takes, that
@@ -8,7 +8,7 @@ take the same way on every machine.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import log
@@ -18,11 +18,17 @@ import numpy as np
 from setloss.solvers.cutting_plane import CuttingPlane
 from setloss.solvers.frank_wolfe import FrankWolfe
 from setloss.solvers.loop import Callback, Limits, Method, State, run
+from setloss.solvers.n_slack import NSlack
 from setloss.solvers.newton import Newton
 from setloss.solvers.newton_system import SLOWER_THAN_BLAS, row_entries, system_cost
 from setloss.solvers.problem import Problem
 from setloss.solvers.solution import Record, Solution, Status, relative_gap
+from setloss.solvers.subgradient import Subgradient
 from setloss.typing import Array
+
+SOLVER_NAMES = ("auto", "frank_wolfe", "newton", "cutting_plane", "n_slack", "subgradient")
+
+VISITS_BAGS = ("auto", "frank_wolfe", "newton", "subgradient")
 
 CUT_OF_AN_ELEMENT = 1000.0
 """Operations of a product of matrices in the time that the cut of a bag takes per element."""
@@ -39,6 +45,59 @@ FEW_PARAMETERS = 200
 SMALL_WORK = 200_000
 """Up to so many elements times parameters, few of the latter, cutting planes take a second or two: less than the
 kernels of the other methods take to compile on a new machine."""
+
+
+def method_named(name: str, problem: Problem, random_state: int = 0) -> Method[Problem]:
+    """The method of that name; "auto" is the one that a run would stay with from beginning to end.
+
+    Methods whose kernels visit single bags need a compiled surrogate; for others, such as one that a user wrote,
+    cutting planes stand in for them.
+    """
+    if name in VISITS_BAGS and not problem.surrogate.compiled:
+        name = "cutting_plane"
+    if name == "auto":
+        return fixed_method(problem, random_state)
+    methods: dict[str, Method[Problem]] = {
+        "frank_wolfe": FrankWolfe(random_state=random_state),
+        "cutting_plane": CuttingPlane(),
+        "n_slack": NSlack(),
+        "newton": Newton(),
+        "subgradient": Subgradient(random_state),
+    }
+    if name not in methods:
+        raise ValueError(f"there is no solver {name!r}; the names are {', '.join(SOLVER_NAMES)}")
+    return methods[name]
+
+
+def solve(
+    problem: Problem,
+    solver: str | Method[Problem] = "auto",
+    limits: Limits | None = None,
+    warm: Solution | None = None,
+    random_state: int = 0,
+) -> Solution:
+    """Minimise P(W) to the relative gap asked for, or to a limit; see `Limits`.
+
+    "auto" begins with Frank-Wolfe and may go on with Newton's method; with a checkpoint it stays with one of them.
+    """
+    limits = limits or Limits()
+    method = method_named(solver, problem, random_state) if isinstance(solver, str) else solver
+    if solver == "auto" and limits.checkpoint is None and not isinstance(method, CuttingPlane):
+        return solve_in_turn(problem, limits, warm, random_state)
+    return run(problem, method, limits, warm)
+
+
+def regularization_path(
+    problem: Problem, Cs: Sequence[float], solver: str | Method[Problem] = "auto", limits: Limits | None = None
+) -> Iterator[tuple[float, Solution]]:
+    """Solutions for several C, in the order given, each started from the one before.
+
+    The costs of `problem` are taken as those of C = 1.
+    """
+    warm: Solution | None = None
+    for C in Cs:
+        warm = solve(replace(problem, costs=C * problem.costs), solver, limits, warm)
+        yield C, warm
 
 
 @dataclass(frozen=True)
