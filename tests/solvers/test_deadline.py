@@ -1,5 +1,6 @@
 """The time limit holds inside an iteration too: by a clock of our own, and by counting passes over X."""
 
+from contextlib import contextmanager
 from itertools import count
 
 import numpy as np
@@ -19,14 +20,15 @@ class Passes:
     """Counts the passes over X, and what every look at the clock saw of them."""
 
     def __init__(self, monkeypatch, over_at=np.inf):
-        self.made, self.seen, self.looks, self.over_at = 0.0, [], count(1), over_at
+        self.made, self.seen, self.looks, self.over_at = 0.0, [], None, over_at
+        monkeypatch.setattr(loop, "time_limit", self.time_limit)
         for module in (deadline, loop):
             monkeypatch.setattr(module, "clock", self.clock)
         for name in ("margins", "parameters"):
             monkeypatch.setattr(Problem, name, self.counted(getattr(Problem, name), lambda *given: 1.0))
         share = lambda *given: 2.0 * len(given[6]) / len(given[3])  # noqa: E731
         monkeypatch.setattr(kernels, "frank_wolfe_epoch", self.counted(kernels.frank_wolfe_epoch, share))
-        share = lambda *given: 2.0 * (given[6] - given[5]) / len(given[3])  # noqa: E731
+        share = lambda *given: 2.0 * (given[7] - given[6]) / len(given[3])  # noqa: E731
         monkeypatch.setattr(kernels, "subgradient_epoch", self.counted(kernels.subgradient_epoch, share))
 
     def counted(self, function, passes):
@@ -40,7 +42,14 @@ class Passes:
 
     def clock(self):
         self.seen.append(self.made)
-        return 1e9 if next(self.looks) >= self.over_at else 0.0
+        return 1e9 if self.looks is not None and next(self.looks) >= self.over_at else 0.0
+
+    @contextmanager
+    def time_limit(self, seconds):
+        """From here on looks are counted."""
+        with time_limit(seconds):
+            self.looks, self.seen = count(1), []
+            yield
 
 
 @every_solver
@@ -50,11 +59,11 @@ def test_between_two_looks_at_the_clock_there_is_at_most_one_pass(monkeypatch, s
     found = solve(problem, solver, Limits(1e-14, 3 if solver != "n_slack" else 1, max_time=1.0))
     assert found.status is Status.ITERATION_LIMIT
     assert len(passes.seen) > 5
-    assert max(np.diff(passes.seen)) <= 1.0
+    assert max(np.diff(passes.seen)) <= 1.0 + 1e-9
 
 
 @every_solver
-@pytest.mark.parametrize("looks", [3, 4, 5, 7, 10, 15, 25, 40])
+@pytest.mark.parametrize("looks", [1, 2, 3, 5, 8, 13, 21])
 def test_a_run_whose_time_is_over_ends_with_a_true_answer(monkeypatch, solver, looks):
     case = label_sets("dice", "slack", n=12, C=3.0)
     problem = case.problem

@@ -238,7 +238,7 @@ def test_auto_goes_on_with_newton_where_frank_wolfe_is_slow(operator, C):
     assert [record.iteration for record in seen] == list(range(1, solution.iterations + 1))
     assert all(after.passes > before.passes for before, after in pairwise(seen))
     assert solution.primal == pytest.approx(case.objective(solution.parameters), rel=1e-9)
-    assert ("dual_offset" in solution.arrays) == (operator == "slack")
+    assert ("dual_offsets" in solution.arrays) == (operator == "slack")
 
 
 @pytest.mark.usefixtures("any_size")

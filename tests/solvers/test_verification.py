@@ -71,8 +71,10 @@ def test_a_resumed_run_goes_on_to_the_same_digits(path, solver, layout, operator
 @pytest.mark.parametrize("method", [NSlack(reoptimise_after=3), FrankWolfe(memory=2, capacity=3)], ids=repr)
 def test_methods_that_are_set_up_by_hand_go_on_to_the_same_digits(problem, path, method):
     through = solve(problem, method, Limits(1e-12, 12))
-    for stop in (2, 7, 12):
+    for stop in (2, 4, 12):
         resumed = solve(problem, method, Limits(1e-12, stop, checkpoint=path))
+        if resumed.status is not Status.ITERATION_LIMIT:
+            break
     assert (resumed.primal, resumed.dual) == (through.primal, through.dual)
 
 

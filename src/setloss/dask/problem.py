@@ -20,15 +20,22 @@ from setloss.dask.tasks import FitDescription, ParameterPoint, cut_at, cuts_at, 
 from setloss.solvers.deadline import check_time
 from setloss.typing import Array
 
+LINE_STEPS = 5
+"""Steps of a line search."""
+
+MANY_ELEMENTS = 20_000
+"""The cuts of so many elements take about as long as a round without work."""
+
 
 @dataclass(eq=False)
 class PartitionedProblem:
-    """Partitions behind an engine, what they share, and the number of rounds so far."""
+    """Partitions behind an engine, what they share, how much a line asks for at once, and the rounds so far."""
 
     engine: Engine = field(repr=False)
     spec: FitDescription = field(repr=False)
     shape: tuple[int, int]
     digest: str
+    steps_at_once: int = LINE_STEPS
     rounds: int = 0
     surrogate: None = None
 
@@ -107,7 +114,7 @@ class RemoteLine:
 
     def at(self, length: float) -> tuple[float, float]:
         if length not in self.known:
-            lengths = with_successors(length)
+            lengths = with_successors(length, self.problem.steps_at_once)
             (found,) = self.problem.round(risk_along, self.start, self.end, lengths)
             for each, risk, slope in zip(lengths, *found.tolist(), strict=True):
                 self.known[each] = (risk, slope)
@@ -121,17 +128,21 @@ class RemoteLine:
         return RemotePlace(self.problem, point)
 
 
-LINE_STEPS = 5
-"""Steps of a line search: as many as one round can answer."""
+def steps_answered(elements: int) -> int:
+    """Steps of a line search that its first round answers, for so many elements in the hands of one worker.
+
+    All five take 16 evaluations, of which five are used. Three take four, and a second round three for the last two.
+    """
+    return LINE_STEPS if elements < MANY_ELEMENTS else 3
 
 
-def with_successors(length: float) -> tuple[float, ...]:
-    """A length that bisection of [0, 1] asks for, with those it may ask for next.
+def with_successors(length: float, steps: int = LINE_STEPS) -> tuple[float, ...]:
+    """A length that bisection of [0, 1] asks for, with those it may ask for next: within `steps` from the first.
 
     Bisection that starts at 1 halves its step each time, so a length is an odd multiple of its step.
     """
     if length == 1.0:
-        return tuple(k / 2 ** (LINE_STEPS - 1) for k in range(2 ** (LINE_STEPS - 1), 0, -1))
+        return tuple(k / 2 ** (steps - 1) for k in range(2 ** (steps - 1), 0, -1))
     step = 1.0
     while length % step:
         step /= 2

@@ -117,8 +117,11 @@ class CuttingPlane:
         offsets, planes = agreeing_planes(claimed, problem.planes_at(arrays["points"]))
         arrays.update(plane_offsets=offsets, planes=planes)
         state.dual = not_above(state.dual, plane_bound(planes, offsets, arrays["multipliers"]))
-        place = problem.place(state.best).recalled(arrays["margins"])
-        state.primal = agreeing(state.primal, objective_at(state.best, place.risk()))
+        place, nothing = problem.place(state.best).recalled(arrays["margins"]), problem.place(np.zeros(problem.shape))
+        value, at_nothing = (objective_at(each.parameters, each.risk()) for each in (place, nothing))
+        if value > at_nothing:  # no run has kept such a point, and lines from far away lose digits
+            place, value, state.best = nothing, at_nothing, nothing.parameters
+        state.primal = agreeing(state.primal, value)
         stand_at(state, place)
 
     def step(self, problem: Reachable, state: State, tol: float) -> None:

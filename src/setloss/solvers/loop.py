@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -128,7 +127,7 @@ def run(problem: P, method: Method[P], limits: Limits, warm: Solution | None = N
     with saved.alone():
         began = clock()
         state = method.start(problem, warm)
-        spent = saved.resume(state, partial(method.verify, problem))
+        spent = saved.resume(state, lambda state: method.verify(problem, state))
         return _Run(problem, method, limits, saved, state, began - spent).solution()
 
 

@@ -76,7 +76,7 @@ class NSlack:
         state.offer_primal(arrays["parameters"], problem.primal(arrays["parameters"], cuts.values))
         epsilon = tol * state.primal / (2 * float(problem.costs.sum()))
         slack = self._slack(problem, arrays)
-        fresh = 0
+        fresh, before = 0, len(arrays["bags"])
         for i in range(problem.n_bags):  # Alg. 1, line 4
             if self.reoptimise_after is not None and fresh >= self.reoptimise_after:
                 self._optimise(problem, state)
@@ -88,7 +88,7 @@ class NSlack:
                     arrays["iterates"] = np.vstack([arrays["iterates"], arrays["parameters"].ravel()])
                 self._add(arrays, i, *self._plane(problem, i, cuts))  # line 10, as meant
                 fresh += 1
-        if fresh == 0 and np.isfinite(state.dual):
+        if len(arrays["bags"]) == before and np.isfinite(state.dual):
             state.stalled = True  # Alg. 1, line 14: no S^i has changed
         self._optimise(problem, state)  # Alg. 1, line 11
 

@@ -52,7 +52,9 @@ class Subgradient:
         state.primal = agreeing(state.primal, problem.primal(state.best, problem.cuts(margins).values))
 
     def finish(self, problem: Problem, state: State) -> None:
-        """Nothing is pending between two epochs."""
+        """Before any other exit than convergence: an epoch that was cut short has an average too."""
+        if not np.isfinite(state.primal):
+            self._measure(problem, state)
 
     def step(self, problem: Problem, state: State, tol: float) -> None:
         from setloss.solvers.kernels import subgradient_epoch
@@ -68,9 +70,15 @@ class Subgradient:
         for first, last in pairwise(bounds):
             check_time()
             subgradient_epoch(*data, dual_point, visits, first, last, state.iteration, work)
+        state.passes += 2
+        self._measure(problem, state)
+
+    def _measure(self, problem: Problem, state: State) -> None:
+        """True primal and dual values of the average cuts."""
+        arrays = state.arrays
         average = problem.parameters(arrays["slopes"])
         values = problem.cuts(problem.margins(average)).values
-        state.passes += 4
+        state.passes += 2
         state.offer_primal(average, problem.primal(average, values))
         dual = problem.dual(average, arrays["offsets"])
         if dual > state.dual:
