@@ -48,6 +48,11 @@ class ParameterPoint:
     parameters: Array
     mixture: tuple[str, str, float] | None = field(default=None)
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes in memory."""
+        return self.parameters.nbytes
+
     @cached_property
     def name(self) -> str:
         """A digest: points of the same parameters have the same name."""
