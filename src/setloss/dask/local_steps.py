@@ -43,7 +43,7 @@ class LocalSteps(CuttingPlane):
         state.arrays["ids"] = np.empty(0, dtype=np.int64)
         return state
 
-    def verify(self, problem: PartitionedProblem, state: State) -> None:
+    def verify(self, problem: Any, state: State) -> None:
         """Planes of blocks cannot be computed again: the dual variables they are made of went with their workers."""
         keep_planes(state.arrays, state.arrays["ids"] % 2 == 0)
         super().verify(problem, state)
