@@ -10,8 +10,6 @@ from helpers.problems import label_sets, tracks
 from setloss.solvers import Limits, Problem, Status, deadline, kernels, loop, solve
 from setloss.solvers.deadline import OutOfTimeError, check_time, seconds_left, time_limit
 
-pytestmark = pytest.mark.xdist_group("kernels")
-
 SOLVERS = ("cutting_plane", "n_slack", "newton", "frank_wolfe", "subgradient", "auto")
 every_solver = pytest.mark.parametrize("solver", SOLVERS)
 

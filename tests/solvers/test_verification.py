@@ -11,8 +11,6 @@ from helpers.problems import label_sets, tracks
 from setloss.solvers import CheckpointError, FrankWolfe, Limits, NSlack, Status, solve
 from setloss.solvers.verification import AGREES, agreeing, not_above, true_dual_points
 
-pytestmark = pytest.mark.xdist_group("kernels")
-
 SOLVERS = ("cutting_plane", "n_slack", "newton", "frank_wolfe", "subgradient")
 every_solver = pytest.mark.parametrize("solver", SOLVERS)
 ROUNDING = 1e-7
