@@ -26,8 +26,6 @@ from setloss.estimators import SetClassifier, SetDecisionCV
 from setloss.estimators.decision_rules import LABEL_RULES
 from setloss.losses import from_set_function
 
-pytestmark = pytest.mark.xdist_group("kernels")
-
 BY_ELEMENT = from_set_function(SetFunction.from_values([0, 1, 1, 2.5]))
 LINEAR = OneVsRestClassifier(LogisticRegression())
 
@@ -243,7 +241,7 @@ def test_weights_count():
         ),
         ({"average": "weighted"}, ValueError, "average is one of samples, macro, micro"),
         ({"loss": "f2"}, ValueError, "there is no loss 'f2'"),
-        ({"loss": 3}, TypeError, "loss is a name or a Loss"),
+        ({"loss": 3}, TypeError, "loss is a name, a Loss such as"),
         ({"loss": BY_ELEMENT}, TypeError, "depends on which elements are wrong"),
         ({"estimator": StandardScaler()}, TypeError, "neither predict_proba nor decision_function"),
     ],

@@ -5,6 +5,8 @@
 
 import ast
 import sys
+from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import setloss
@@ -26,14 +28,21 @@ LAYERS = (
     ("losses",),
     ("setfunctions",),
     ("bags", "standardization"),
-    ("arguments", "defaults", "archives", "files", "compilation", "typing"),
+    ("compilation",),
+    ("arguments", "defaults", "archives", "files", "typing"),
 )
 """From the top to the bottom: a package knows those in the lines below its own, and nothing else."""
 
-FOUNDATIONS = 2
+FOUNDATIONS = 3
 """The lowest layers, which anybody may use; the map does not list who does."""
 
 BEGIN, END = "<!-- module map: begin -->", "<!-- module map: end -->"
+
+
+@cache
+def parsed(path: Path) -> ast.Module:
+    """The syntax tree of a file."""
+    return ast.parse(path.read_text(encoding="utf-8"))
 
 
 def packages() -> dict[str, list[Path]]:
@@ -45,10 +54,19 @@ def packages() -> dict[str, list[Path]]:
     return found
 
 
+def running(tree: ast.AST) -> Iterator[ast.AST]:
+    """All nodes but those under ``if TYPE_CHECKING``."""
+    if isinstance(tree, ast.If) and isinstance(tree.test, ast.Name) and tree.test.id == "TYPE_CHECKING":
+        return
+    yield tree
+    for child in ast.iter_child_nodes(tree):
+        yield from running(child)
+
+
 def imports_of(path: Path) -> set[str]:
-    """The packages of setloss that a file imports, at its head or inside of functions."""
+    """The packages of setloss that a file imports, at its head or inside of functions; types alone do not count."""
     found = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in running(parsed(path)):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -58,11 +76,13 @@ def imports_of(path: Path) -> set[str]:
     return {name if name in known else TOP for name in names}
 
 
+@cache
 def packages_by_name() -> frozenset[str]:
     """The names of all packages and root modules."""
     return frozenset(path.name.removesuffix(".py") for path in SOURCES.iterdir()) | {TOP}
 
 
+@cache
 def arrows() -> dict[str, dict[str, set[Path]]]:
     """``arrows()[a][b]``: the files of package a that import package b."""
     found: dict[str, dict[str, set[Path]]] = {}
@@ -82,7 +102,7 @@ def first_sentence(package: str) -> str:
     """The first line of the docstring."""
     folder = SOURCES / package
     file = SOURCES / "__init__.py" if package == TOP else folder / "__init__.py" if folder.is_dir() else None
-    text = ast.get_docstring(ast.parse((file or SOURCES / f"{package}.py").read_text(encoding="utf-8"))) or ""
+    text = ast.get_docstring(parsed(file or SOURCES / f"{package}.py")) or ""
     return text.partition("\n")[0].rstrip(".").replace("``", "`").replace("|", "\\|")
 
 

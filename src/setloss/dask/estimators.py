@@ -13,11 +13,11 @@ from setloss.dask.array_or_frame import is_array, is_frame
 from setloss.dask.engines import Engine, OnCluster, OneByOne
 from setloss.dask.local_steps import LocalSteps
 from setloss.dask.memory_limit import SMALL_PARTITION, check_memory, in_bytes, share_bytes
-from setloss.dask.partition import Kind
+from setloss.dask.partition import Kind, inspect_partition
 from setloss.dask.partitions import Partitions, partitions_of, whole_rows
-from setloss.dask.problem import LINE_STEPS, PartitionedProblem
+from setloss.dask.problem import LINE_STEPS, PartitionedProblem, steps_answered
 from setloss.dask.summary import Summary, summarize
-from setloss.dask.tasks import FitDescription, losses_of
+from setloss.dask.tasks import FitDescription, judge_partition
 from setloss.defaults import LINEAR_MODELS
 from setloss.estimators.base import LinearSetModel
 from setloss.solvers import CuttingPlane
@@ -68,6 +68,14 @@ class DaskModel(LinearSetModel):
 
     # ---------------------------------------------------------------- fitting
 
+    def _check_parameters(self) -> None:
+        if self.decision != "sign":
+            raise ValueError(
+                f"on Dask labels are decided by their sign, not by {self.decision!r}; wrap what to_local() gives in "
+                'SetDecisionCV or BagDecisionCV with cv="prefit", and fit that on other data that fit in memory'
+            )
+        super()._check_parameters()
+
     def _fit_partitions(self, partitions: Partitions) -> None:
         loss = self._loss()
         self._check_parameters()
@@ -76,14 +84,18 @@ class DaskModel(LinearSetModel):
             raise ValueError(f"there is no solver {self.solver!r} on Dask; the names are {', '.join(SOLVER_NAMES)}")
         engine, fit = self._engine(partitions), uuid4().hex
         try:
-            found = summarize(engine, self._kind, hashed=self.checkpoint is not None)
+            reports = engine.each(inspect_partition, self._kind, self.checkpoint is not None)
+            found = summarize(engine, self._kind, reports)
             tasks = found.labels or 1 if self._kind == "sets" else 1
             constant = self._constant_of(found)
             described = (fit, self._kind, found.classes[1], loss, self.operator, float(self.scale), float(self.C))
             spec = FitDescription(*described, constant, self._seed())
             words = repr((self._kind, found.classes.tolist(), loss, self.operator, self.scale, self.C, constant))
             shape = (tasks, found.features + 1)
-            problem = PartitionedProblem(engine, spec, shape, digest_of(words + "".join(found.digests)))
+            digest = digest_of(words + "".join(found.digests))
+            problem = PartitionedProblem(
+                engine, spec, shape, digest, steps_answered(found.elements // engine.workers)
+            )
             method = self._method(shape, found, engine)
             solution = run(problem, method, limits, self._warm())
         finally:
@@ -166,10 +178,13 @@ class DaskModel(LinearSetModel):
         described = (self._kind, self.classes_[1], self._loss(), self.operator, float(self.scale), float(self.C))
         spec = FitDescription("evaluation", *described, 1.0, 0)
         W = np.hstack([self.coef_, self.intercept_[:, None]])
-        found = summarize(engine, self._kind, hashed=False, classes=self.classes_)
+        reports, judged = zip(*engine.each(judge_partition, spec, W), strict=True)
+        found = summarize(engine, self._kind, list(reports), self.classes_)
         if found.features != self.n_features_in_:
             raise ValueError(f"X has {found.features} features and the model was trained on {self.n_features_in_}")
-        losses, weights = np.hstack(engine.each(losses_of, spec, W))
+        if self._kind == "sets" and (found.labels or 1) != len(W):
+            raise ValueError(f"y has {found.labels or 1} labels and the model was trained on {len(W)}")
+        losses, weights = np.hstack(judged)
         return losses, weights
 
 
@@ -207,6 +222,10 @@ class DaskBagClassifier(DaskModel, local.BagClassifier):
         """
         self._fit_partitions(partitions_of(X, y, groups, sample_weight))
         return self
+
+    def predict(self, X: Any, groups: Any = None) -> Any:
+        """The class of every frame, by the sign of its score; `groups` play no part."""
+        return super().predict(X)
 
     def losses(self, X: Any, y: Any, groups: Any = None) -> Array:
         """The loss of every bag: partition by partition, inside one in sorted order of the groups."""

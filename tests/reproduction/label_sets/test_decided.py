@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 import numpy as np
-import pytest
 from sklearn.base import BaseEstimator
 
 from setloss.reproduction.label_sets.data import DataSet
@@ -12,8 +11,6 @@ from setloss.reproduction.label_sets.methods import is_ours, style_of
 from setloss.reproduction.label_sets.protocol import BenchmarkPlan, run_data_set
 from setloss.reproduction.label_sets.report import report
 from setloss.reproduction.label_sets.settings import SelectionSettings
-
-pytestmark = pytest.mark.xdist_group("kernels")
 
 PLAN = BenchmarkPlan(
     ("counts", "linear+counts", "linear+auto", "linear+threshold", "linear+plug-in"), None, SelectionSettings(folds=2)
