@@ -27,7 +27,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from setloss.losses import CostCurve, Hamming, Loss, TverskyFamily, loss_named
+from setloss.losses import CostCurve, Hamming, Loss, TverskyFamily, as_loss
 from setloss.typing import Array
 
 Method = Literal["auto", "exact", "moments"]
@@ -94,7 +94,7 @@ def decide_pixels(
     if not ((inside >= 0) & (inside <= 1)).all():
         raise ValueError("probabilities lie in [0, 1]; give the sigmoid of logits")
     chosen = np.zeros(p.shape, dtype=bool)
-    family = loss_named(loss) if isinstance(loss, str) else loss
+    family = as_loss(loss)
     if not isinstance(family, TverskyFamily):
         chosen[counted], expected, error = _each_pixel(inside, family)
         return PixelDecision(chosen, expected, error, 0.0, "each pixel")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Literal, cast, get_args
 
 import torch
@@ -12,13 +13,14 @@ from setloss.defaults import NETWORKS
 from setloss.losses import Loss
 from setloss.nn.classes import chosen_classes, class_factors
 from setloss.nn.cross_entropy import mean_cross_entropy
-from setloss.nn.distributed import cuts_of_all_processes
+from setloss.nn.distributed import sets_of_all_processes
 from setloss.nn.groups import arrange_groups
 from setloss.nn.hints import warn_of_slips
 from setloss.nn.margins import Margins
 from setloss.nn.plan import Scale, plan_number
 from setloss.nn.recipe import LOSS, Recipe, recipe_of
 from setloss.nn.reduction import Absent, Reduction, counted_sets, reduced
+from setloss.nn.relaxed import relaxed_values
 from setloss.nn.sets import Over, Sets, arrange
 from setloss.nn.soft import takes_weights
 from setloss.nn.soft_sets import values_of_soft_sets
@@ -35,6 +37,7 @@ def set_loss(  # noqa: PLR0913 (the choices of `SetLoss` and the tensors of a ca
     operator: str | Operator | None = None,
     scale: Scale = NETWORKS.scale,
     margins: Margins | None = None,
+    soft_share: float | None = None,
     with_cross_entropy: float | None = None,
     mode: Mode = "binary",
     over: Over | None = None,
@@ -53,8 +56,8 @@ def set_loss(  # noqa: PLR0913 (the choices of `SetLoss` and the tensors of a ca
     """B(m) of every set, m_i the margin of decision i, plus a factor times cross-entropy.
 
     With the margins of logits it is convex and piecewise linear in them. The gradient is that of the cut, exact in
-    value and slope. **Name no operator for what trains networks best**: the surrogate of probabilities, plus
-    cross-entropy. Name one for exactly that operator of the logits.
+    value and slope. **Name no operator for what trains networks best**: the surrogate of probabilities, half and half
+    with the loss at expected counts, plus cross-entropy. Name one for exactly that operator of the logits.
 
     Parameters
     ----------
@@ -73,6 +76,9 @@ def set_loss(  # noqa: PLR0913 (the choices of `SetLoss` and the tensors of a ca
     margins
         "logits" or "probabilities" (of a sigmoid, in multiclass mode of a softmax); in multiclass mode also "argmax".
         See `setloss.nn.margins`.
+    soft_share
+        The share s of the loss at expected counts (soft Dice, soft Jaccard) in (1 - s) B + s l; for margins that are
+        probabilities. 1/2 where no operator is named, else 0. See `setloss.nn.relaxed`.
     with_cross_entropy
         The factor of the mean cross-entropy that is added; 1 where no operator is named (and `reduction` is "mean").
     mode
@@ -103,7 +109,7 @@ def set_loss(  # noqa: PLR0913 (the choices of `SetLoss` and the tensors of a ca
         A factor from 0 on per pixel, in the shape of the target; for L of Jaccard and cross-entropy only.
     """
     check_choices(mode, over, absent, reduction, sync)
-    recipe = recipe_of(loss, operator, scale, margins, with_cross_entropy, absent, over, mode, reduction)
+    recipe = recipe_of(loss, operator, scale, margins, soft_share, with_cross_entropy, absent, over, mode, reduction)
     return loss_of_batch(
         recipe,
         plan_number(recipe.loss, recipe.operator, recipe.scale),
@@ -146,19 +152,17 @@ def loss_of_batch(
     weighs = takes_weights(recipe.loss, recipe.operator) and recipe.margins != "argmax" and over != "groups"
     given = decisions(logits, target, mask, mode, ignore_index, soft=weighs and not sync)
     warn_of_slips(logits, mode)
+    skip = recipe.absent == "skip" or classes == "present"
     chosen = chosen_classes(classes, include_background, given.logits, mode)
     if given.shares is not None or element_weight is not None:
         _check_weights(recipe, weighs and not sync)
-        sets, values = values_of_soft_sets(given, mode, over, recipe.margins, chosen, element_weight)
+        sets, values = values_of_soft_sets(given, mode, over, recipe, chosen, element_weight)
+        counted = counted_sets(sets, skip)
     else:
         sets = _sets(given, mode, over, recipe.margins, chosen, groups)
-        values = None
-    skip = recipe.absent == "skip" or classes == "present"
-    if sync:
-        values, counted = cuts_of_all_processes(sets, plan, skip)
-    else:
+        sets = sets_of_all_processes(sets) if sync else sets
         counted = counted_sets(sets, skip)
-        values = _values(sets, plan, counted if skip else None) if values is None else values
+        values = _values(sets, plan, recipe, counted if skip else None)
     factors = class_factors(class_weight, weight, sets.shape, chosen, given.logits, mode)
     total = reduced(values.view(sets.shape), counted, factors, reduction)
     if not recipe.with_cross_entropy:
@@ -195,12 +199,14 @@ def _sets(
     return arrange_groups(given, groups, margins)
 
 
-def _values(sets: Sets, plan: int, kept: Tensor | None) -> Tensor:
+def _values(sets: Sets, plan: int, recipe: Recipe, kept: Tensor | None) -> Tensor:
     """Sets that are left out are computed on zeros: an infinite score among them must not reach the gradient."""
-    scores = sets.scores
     if kept is not None:
-        scores = torch.where(kept.view(-1, 1), scores, 0.0)
-    return values_of_sets(scores, sets.truth, sets.valid, plan)
+        sets = replace(sets, scores=torch.where(kept.view(-1, 1), sets.scores, 0.0))
+    values = values_of_sets(sets.scores, sets.truth, sets.valid, plan)
+    if not recipe.soft_share:
+        return values
+    return torch.lerp(values, relaxed_values(sets, recipe.loss, values), recipe.soft_share)
 
 
 def _check_weights(recipe: Recipe, weighs: bool) -> None:

@@ -21,8 +21,8 @@ from setloss.nn.targets import Mode
 from setloss.operators.names import Operator
 
 CHOICES = (
-    *("loss", "operator", "scale", "margins", "with_cross_entropy", "mode", "over", "classes", "include_background"),
-    *("ignore_index", "absent", "reduction", "sync"),
+    *("loss", "operator", "scale", "margins", "soft_share", "with_cross_entropy", "mode", "over", "classes"),
+    *("include_background", "ignore_index", "absent", "reduction", "sync"),
 )
 
 
@@ -35,8 +35,8 @@ class SetLoss(nn.Module):
     """B(m) of every set of decisions, plus cross-entropy: `setloss.nn.functional.set_loss`, called as ``(logits,
     target)``.
 
-    ``SetLoss()`` is what trains networks best: L of Jaccard of probabilities, plus cross-entropy. ``SetLoss("dice",
-    "bd")`` is exactly that operator, of logits.
+    ``SetLoss()`` is what trains networks best: of probabilities, half L of Jaccard and half soft Jaccard, plus
+    cross-entropy. ``SetLoss("dice", "bd")`` is exactly that operator, of logits.
 
     Parameters are those of the function; `mask`, `weight`, `element_weight` and `groups` are given with each call.
     The plan is made here, so that a loss and an operator that do not go together are refused before training starts,
@@ -45,7 +45,8 @@ class SetLoss(nn.Module):
 
     class_weight: Tensor | None
     loss, operator, scale, margins = (_choice(name) for name in ("loss", "operator", "scale", "margins"))
-    with_cross_entropy, absent, over = (_choice(name) for name in ("with_cross_entropy", "absent", "over"))
+    soft_share, with_cross_entropy = _choice("soft_share"), _choice("with_cross_entropy")
+    absent, over = _choice("absent"), _choice("over")
 
     def __init__(
         self,
@@ -54,6 +55,7 @@ class SetLoss(nn.Module):
         *,
         scale: Scale = NETWORKS.scale,
         margins: Margins | None = None,
+        soft_share: float | None = None,
         with_cross_entropy: float | None = None,
         mode: Mode = "binary",
         over: Over | None = None,
@@ -67,7 +69,9 @@ class SetLoss(nn.Module):
     ) -> None:
         super().__init__()
         check_choices(mode, over, absent, reduction, sync)
-        recipe = recipe_of(loss, operator, scale, margins, with_cross_entropy, absent, over, mode, reduction)
+        recipe = recipe_of(
+            loss, operator, scale, margins, soft_share, with_cross_entropy, absent, over, mode, reduction
+        )
         self.recipe, self.plan = recipe, make_plan(recipe.loss, recipe.operator, recipe.scale)
         self.mode, self.classes, self.include_background = mode, classes, include_background
         self.ignore_index, self.reduction, self.sync = ignore_index, reduction, sync
@@ -101,6 +105,13 @@ class SetLoss(nn.Module):
             class_weight=self.class_weight,
             element_weight=element_weight,
             groups=groups,
+        )
+
+    def __prepare_scriptable__(self) -> SetLoss:
+        """What `torch.jit.script` asks first."""
+        raise RuntimeError(
+            "torch.jit.script cannot read SetLoss, which runs compiled kernels behind an operator of its own; use "
+            "torch.compile, or script the network and leave the loss outside"
         )
 
     def extra_repr(self) -> str:

@@ -19,8 +19,10 @@ def values_of_sets(scores: Tensor, truth: Tensor, valid: Tensor | None, plan: in
     """One number per row of `scores`; see `setloss.nn.cuts.cuts`."""
     if torch.compiler.is_compiling() or scores.is_meta or type(scores) not in (Tensor, torch.nn.Parameter):
         found: Tensor = cuts(scores, truth, valid, plan)[0]
-    else:
+    elif torch._C._are_functorch_transforms_active():
         found = Values.apply(scores, truth, valid, plan)[0]  # type: ignore[no-untyped-call]
+    else:  # without the part that inspects the signature anew at each call, which takes longer than a small batch
+        found = super(torch.autograd.Function, Values).apply(scores, truth, valid, plan)[0]  # type: ignore[misc]
     return found
 
 

@@ -6,6 +6,7 @@ rounding error; `setloss.plans.kernels` says how.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Set
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -131,13 +132,17 @@ def run_kernel(
     def work(first: int, last: int) -> None:
         write_cuts(first, last, data, plans, scratch(batch, flat.dtype, first, last), out)
 
-    shares = np.linspace(0, n, min(threads, n) + 1, dtype=np.intp) if n else np.zeros(1, dtype=np.intp)
-    if len(shares) <= 2:
-        work(0, n)
-    else:
-        with ThreadPoolExecutor(len(shares) - 1) as pool:
-            list(pool.map(work, shares[:-1], shares[1:]))
+    share_out(work, n, threads)
     return BatchCuts(totals[:, 0], slopes, totals[:, 1], worst)
+
+
+def share_out(work: Callable[[int, int], None], n: int, threads: int) -> None:
+    """``work(first, last)`` for neighbouring shares of n bags, one per thread."""
+    if min(threads, n) <= 1:
+        return work(0, n)
+    shares = np.linspace(0, n, min(threads, n) + 1, dtype=np.intp)
+    with ThreadPoolExecutor(len(shares) - 1) as pool:
+        list(pool.map(work, shares[:-1], shares[1:]))
 
 
 def _inexact_cuts(flat: NDArray[np.floating], batch: BatchSurrogate, plans: Plans) -> BatchCuts:
@@ -152,7 +157,16 @@ def _inexact_cuts(flat: NDArray[np.floating], batch: BatchSurrogate, plans: Plan
 
 
 def scratch(batch: BatchSurrogate, dtype: Any, first: int = 0, last: int | None = None) -> tuple[Any, ...]:
-    """Room for the cuts of the bags from `first` up to `last`; None what none of them needs.
+    """Room for the cuts of the bags from `first` up to `last`; None what none of them needs."""
+    records, group_sizes, _ = batch.plans.arrays
+    hinge = bool(np.any(records["lovasz"]["kind"] != NONE))
+    kinds = {int(kind) for kind in np.unique(records["rescaled"]["kind"])}
+    widest = int(batch.bags.sizes[first:last].max(initial=0))
+    return room_for_cuts(widest, group_sizes.shape[1], dtype, hinge, kinds)
+
+
+def room_for_cuts(widest: int, groups: int, dtype: Any, hinge: bool, rescaled: Set[int]) -> tuple[Any, ...]:
+    """Room for bags of up to `widest` elements with a Lovász part or not, and these kinds of rescaled parts.
 
     The order of the elements, a second array for sorting it, whose memory later holds their margins and those of
     group after group, counters of radix sort, and whether there is a Lovász part. For rescaled parts: whether there
@@ -160,13 +174,8 @@ def scratch(batch: BatchSurrogate, dtype: Any, first: int = 0, last: int | None 
     """
     from setloss.plans.sorting import LARGE, TALLIES
 
-    records, group_sizes, _ = batch.plans.arrays
-    sizes = batch.bags.sizes[first:last]
-    widest, groups = int(sizes.max(initial=0)), group_sizes.shape[1]
     spare = np.empty(-(-2 * widest * np.dtype(dtype).itemsize // 8), dtype=np.int64)
-    hinge = bool(np.any(records["lovasz"]["kind"] != NONE))
-    kinds = {int(kind) for kind in np.unique(records["rescaled"]["kind"])}
-    counted = bool(kinds & {LINEAR, TABLE, TVERSKY})
+    counted = bool(rescaled & {LINEAR, TABLE, TVERSKY})
     return (
         np.empty(widest, dtype=np.int64),
         spare,
@@ -174,10 +183,10 @@ def scratch(batch: BatchSurrogate, dtype: Any, first: int = 0, last: int | None 
         np.empty(TALLIES, dtype=np.int64) if widest >= LARGE else None,
         1 if hinge else None,
         (
-            1 if kinds & {CURVE, TVERSKY_SUPERMODULAR} else None,
+            1 if rescaled & {CURVE, TVERSKY_SUPERMODULAR} else None,
             np.empty(widest + groups) if counted else None,
             np.empty(groups, dtype=np.int64) if counted else None,
-            np.empty(groups, dtype=np.int64) if TABLE in kinds else None,
+            np.empty(groups, dtype=np.int64) if TABLE in rescaled else None,
         ),
     )
 

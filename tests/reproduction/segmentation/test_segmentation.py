@@ -8,10 +8,12 @@ import torch
 from typer.testing import CliRunner
 
 from setloss.cli import app
+from setloss.decisions.pixels import decide_pixels
 from setloss.reproduction.segmentation.data import NO_LABEL, find_problems, generated, read_problem
 from setloss.reproduction.segmentation.methods import METHODS, names, soft_dice
 from setloss.reproduction.segmentation.protocol import compare
 from setloss.reproduction.segmentation.report import report
+from setloss.reproduction.segmentation.rules import best_sets, cut, expected_loss
 from setloss.reproduction.segmentation.scores import score
 from setloss.reproduction.segmentation.training import NetworkRun, TrainingSettings, train_once
 
@@ -193,3 +195,17 @@ def test_the_same_seed_is_the_same_network():
     problem = generated(12, 16)
     runs = [train_once(NetworkRun("default", 0.01, 5), problem, settings, None) for _ in range(2)]
     np.testing.assert_array_equal(runs[0].values, runs[1].values)
+
+
+@pytest.mark.parametrize("classes", [1, 3])
+def test_the_sets_of_least_expected_loss_have_the_least(classes):
+    rng = np.random.default_rng(classes)
+    logits = rng.normal(-1, 2, (3, classes, 8, 8)).astype(np.float32)
+    loss = "dice" if classes == 1 else "jaccard"
+    found = {"cut": cut(logits), "best": best_sets(1.0, loss, logits), "none": np.zeros((3, 8, 8), dtype=int)}
+    values = {name: expected_loss(predicted, logits, 1.0) for name, predicted in found.items()}
+    assert values["best"] < values["none"]
+    if classes == 1:  # of classes, pixels wanted twice are shared by a rule of thumb
+        assert values["best"] <= values["cut"]
+        exact = [decide_pixels(1 / (1 + np.exp(-one.astype(np.float64))), loss).expected_loss for one in logits]
+        assert values["best"] == pytest.approx(np.mean(exact), abs=1e-3)
