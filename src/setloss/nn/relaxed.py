@@ -10,11 +10,14 @@ still wrong. Half of each is the default (docs/pytorch.md has the comparison).
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor
 
 from setloss.losses import Loss, TverskyFamily, as_loss
 from setloss.nn.sets import Sets
+from setloss.nn.values import in_plain_mode
 from setloss.setfunctions.tversky import loss_value
 
 PROBABILITIES = ("sigmoid", "softmax")
@@ -28,12 +31,48 @@ def takes_expected_counts(loss: str | Loss, margins: str) -> bool:
 
 def relaxed_values(sets: Sets, loss: str | Loss, otherwise: Tensor) -> Tensor:
     """One number per row of scores y (1 - q); `otherwise` for sets without positives, which any alarm costs 1."""
-    wrong = 1 - sets.scores.abs()
-    if sets.valid is not None:
-        wrong = torch.where(sets.valid, wrong, 0.0)
+    if in_plain_mode(sets.scores):
+        missed, alarms = super(torch.autograd.Function, ExpectedCounts).apply(  # type: ignore[misc]
+            sets.scores, sets.truth, sets.valid
+        )
+    else:
+        missed, alarms = expected_counts(sets.scores, sets.truth, sets.valid)
     positive = sets.truth if sets.valid is None else sets.truth & sets.valid
-    missed, alarms = torch.where(sets.truth, wrong, 0.0).sum(1), torch.where(sets.truth, 0.0, wrong).sum(1)
-    return relaxed_loss(missed, alarms, positive.sum(1, dtype=wrong.dtype), loss, otherwise)
+    return relaxed_loss(missed, alarms, positive.sum(1, dtype=missed.dtype), loss, otherwise)
+
+
+def expected_counts(scores: Tensor, truth: Tensor, valid: Tensor | None) -> tuple[Tensor, Tensor]:
+    """The expected numbers of missed positives and of false alarms of every row."""
+    wrong = 1 - scores.abs()
+    if valid is not None:
+        wrong = torch.where(valid, wrong, 0.0)
+    return (wrong * truth).sum(1), (wrong * ~truth).sum(1)
+
+
+class ExpectedCounts(torch.autograd.Function):
+    """The same with one pass backward: the counts are linear in the scores, which have the sign of the truth."""
+
+    @staticmethod
+    def forward(scores: Tensor, truth: Tensor, valid: Tensor | None) -> tuple[Tensor, Tensor]:
+        return expected_counts(scores, truth, valid)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor, Tensor, Tensor | None], output: tuple[Tensor, Tensor]) -> None:
+        _, truth, valid = inputs
+        ctx.save_for_backward(truth, valid)
+        ctx.save_for_forward(truth, valid)
+
+    @staticmethod
+    def backward(ctx: Any, *outer: Tensor) -> tuple[Tensor, None, None]:
+        truth, valid = ctx.saved_tensors
+        slope = torch.where(truth, -outer[0].unsqueeze(1), outer[1].unsqueeze(1))
+        return slope if valid is None else torch.where(valid, slope, 0.0), None, None
+
+    @staticmethod
+    def jvp(ctx: Any, *tangents: Any) -> tuple[Tensor, Tensor]:
+        truth, valid = ctx.saved_tensors
+        moved = tangents[0] if valid is None else torch.where(valid, tangents[0], 0.0)
+        return -(moved * truth).sum(1), (moved * ~truth).sum(1)
 
 
 def relaxed_loss(missed: Tensor, alarms: Tensor, positives: Tensor, loss: str | Loss, otherwise: Tensor) -> Tensor:

@@ -10,7 +10,7 @@ from typing import Any
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy, one_hot
 
-from setloss.nn import SetLoss
+from setloss.nn import SetLoss, component_groups
 from setloss.reproduction.segmentation.data import NO_LABEL
 
 Criterion = Callable[[Tensor, Tensor], Tensor]
@@ -63,6 +63,13 @@ def _call(loss: SetLoss, logits: Tensor, labels: Tensor) -> Tensor:
     return value
 
 
+def by_object(logits: Tensor, labels: Tensor) -> Tensor:
+    """A set for every connected component and the background nearest to it, plus cross-entropy."""
+    value: Tensor = BY_OBJECT(logits.squeeze(1), labels, groups=component_groups(labels))
+    return value
+
+
+BY_OBJECT = SetLoss(over="groups")
 BATCH = {"over": "batch"}
 
 METHODS = {
@@ -93,6 +100,7 @@ METHODS = {
         partial(_call, SetLoss()),
         partial(_call, SetLoss(mode="multiclass", ignore_index=NO_LABEL)),
     ),
+    "objects": SegmentationLoss('every object a set: SetLoss(over="groups")', by_object, None),
     "argmax": _ours("L Jaccard, argmax", operator="lovasz", margins="argmax", over_classes=BATCH),
     "ce+argmax": _ours(
         "L Jaccard, argmax + cross-entropy",
@@ -102,6 +110,9 @@ METHODS = {
         over_classes=BATCH,
     ),
 }
+
+OBJECTS = "objects"
+"""The method that is judged object by object, too."""
 
 FIRST = "ce+soft-dice"
 """What differences in the tables are taken from."""

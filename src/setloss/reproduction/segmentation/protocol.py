@@ -12,7 +12,7 @@ import numpy as np
 from setloss.reproduction.segmentation.data import ImageProblem
 from setloss.reproduction.segmentation.methods import FIRST
 from setloss.reproduction.segmentation.rules import Logits, Rule, Tuning, cut, expected_loss, rules
-from setloss.reproduction.segmentation.scores import Scores, score
+from setloss.reproduction.segmentation.scores import ObjectScores, Scores, object_scores, score
 from setloss.reproduction.segmentation.training import NetworkRun, Trained, TrainingSettings, predict, train_once
 
 DECIDED = ("ce", FIRST, "default")
@@ -33,13 +33,17 @@ Hear = Callable[[str], None]
 
 @dataclass(frozen=True)
 class MethodOutcome:
-    """What one loss came to: validation score of every rate (first seed), test scores of every seed at the best."""
+    """What one loss came to: validation score of every rate (first seed), test scores of every seed at the best.
+
+    For masks `objects` are the scores of their components by the plain cut, seed by seed.
+    """
 
     name: str
     rate: float
     by_rate: dict[float, float]
     test: tuple[Scores, ...]
     decided: dict[str, tuple[Decided, ...]]
+    objects: tuple[ObjectScores, ...]
     milliseconds: float
     start: float
 
@@ -85,9 +89,10 @@ def _one(
             decided.setdefault(rule, []).append(found)
     by_rule = {rule: tuple(found) for rule, found in decided.items()}
     test = tuple(each.scores for each in next(iter(by_rule.values())))
+    objects = tuple(_object_scores(problem, one) for one in kept) if problem.classes == 1 else ()
     milliseconds = 1000 * float(np.mean([one.seconds for one in kept])) / settings.steps
     return MethodOutcome(
-        name, rate, by_rate, test, by_rule, milliseconds, float(np.mean([one.values[0] for one in kept]))
+        name, rate, by_rate, test, by_rule, objects, milliseconds, float(np.mean([one.values[0] for one in kept]))
     )
 
 
@@ -104,6 +109,10 @@ def _test_scores(problem: ImageProblem, trained: Trained, decide: bool) -> dict[
         return {"": _decided(Rule(cut), logits, problem)}
     tuning = Tuning(predict(trained.network, problem.validation), problem.validation.labels, problem.classes)
     return {name: _decided(rule, logits, problem) for name, rule in rules(tuning).items()}
+
+
+def _object_scores(problem: ImageProblem, trained: Trained) -> ObjectScores:
+    return object_scores(cut(predict(trained.network, problem.test)), problem.test.labels)
 
 
 def _decided(rule: Rule, logits: Logits, problem: ImageProblem) -> Decided:
