@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from setloss.defaults import NETWORKS
 from setloss.losses import Loss
-from setloss.nn.functional import check_choices, loss_of_batch
+from setloss.nn.functional import Extras, loss_of_batch
 from setloss.nn.margins import Margins
 from setloss.nn.plan import Scale, make_plan
 from setloss.nn.recipe import LOSS, recipe_of
@@ -44,9 +44,8 @@ class SetLoss(nn.Module):
     """
 
     class_weight: Tensor | None
-    loss, operator, scale, margins = (_choice(name) for name in ("loss", "operator", "scale", "margins"))
-    soft_share, with_cross_entropy = _choice("soft_share"), _choice("with_cross_entropy")
-    absent, over = _choice("absent"), _choice("over")
+    loss, operator, scale, margins, soft_share, with_cross_entropy, mode = map(_choice, CHOICES[:7])
+    over, classes, include_background, ignore_index, absent, reduction, sync = map(_choice, CHOICES[7:])
 
     def __init__(
         self,
@@ -68,13 +67,23 @@ class SetLoss(nn.Module):
         sync: bool = False,
     ) -> None:
         super().__init__()
-        check_choices(mode, over, absent, reduction, sync)
-        recipe = recipe_of(
-            loss, operator, scale, margins, soft_share, with_cross_entropy, absent, over, mode, reduction
+        self.recipe = recipe_of(
+            loss,
+            operator,
+            scale=scale,
+            margins=margins,
+            soft_share=soft_share,
+            with_cross_entropy=with_cross_entropy,
+            mode=mode,
+            over=over,
+            classes=classes,
+            include_background=include_background,
+            ignore_index=ignore_index,
+            absent=absent,
+            reduction=reduction,
+            sync=sync,
         )
-        self.recipe, self.plan = recipe, make_plan(recipe.loss, recipe.operator, recipe.scale)
-        self.mode, self.classes, self.include_background = mode, classes, include_background
-        self.ignore_index, self.reduction, self.sync = ignore_index, reduction, sync
+        self.plan = make_plan(self.recipe.loss, self.recipe.operator, self.recipe.scale)
         factors = class_weight if class_weight is None else torch.as_tensor(class_weight, dtype=torch.float32)
         self.register_buffer("class_weight", factors, persistent=False)
 
@@ -89,23 +98,8 @@ class SetLoss(nn.Module):
         groups: Tensor | None = None,
     ) -> Tensor:
         """The loss of a batch; a mean or sum, or one number per set."""
-        return loss_of_batch(
-            self.recipe,
-            self.plan.number,
-            logits,
-            target,
-            mode=self.mode,
-            classes=self.classes,
-            include_background=self.include_background,
-            ignore_index=self.ignore_index,
-            reduction=self.reduction,
-            sync=self.sync,
-            mask=mask,
-            weight=weight,
-            class_weight=self.class_weight,
-            element_weight=element_weight,
-            groups=groups,
-        )
+        extras = Extras(mask, weight, self.class_weight, element_weight, groups)
+        return loss_of_batch(self.recipe, self.plan.number, logits, target, extras)
 
     def __prepare_scriptable__(self) -> SetLoss:
         """What `torch.jit.script` asks first."""

@@ -8,14 +8,19 @@ asks for exactly that operator, of the logits.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, Literal, get_args
 
 from setloss.defaults import NETWORKS
 from setloss.losses import Loss
-from setloss.nn.margins import KINDS, margins_named
+from setloss.nn.margins import KINDS, Margins, margins_named
 from setloss.nn.plan import Scale
+from setloss.nn.reduction import Absent, Reduction
 from setloss.nn.relaxed import takes_expected_counts
+from setloss.nn.sets import Over
 from setloss.nn.soft import takes_weights
+from setloss.nn.targets import Mode
 from setloss.operators.names import Operator
 
 LOSS = NETWORKS.loss
@@ -38,23 +43,44 @@ class Recipe:
     margins: str
     soft_share: float
     with_cross_entropy: float
-    absent: str
-    over: str
+    mode: Mode
+    over: Over
+    classes: Sequence[int] | Literal["present"] | None
+    include_background: bool
+    ignore_index: int | None
+    absent: Absent
+    reduction: Reduction
+    sync: bool
+
+    @property
+    def present_only(self) -> bool:
+        """Whether sets without a positive are left out."""
+        return self.absent == "skip" or self.classes == "present"
+
+    @property
+    def weighs(self) -> bool:
+        """Whether elements may have weights and labels be soft."""
+        sets = self.margins != "argmax" and self.over != "groups" and not self.sync
+        return sets and takes_weights(self.loss, self.operator)
 
 
 def recipe_of(
     loss: str | Loss,
     operator: str | Operator | None,
+    *,
     scale: Scale,
-    margins: str | None,
+    margins: Margins | None,
     soft_share: float | None,
     with_cross_entropy: float | None,
-    absent: str | None,
-    over: str | None,
-    mode: str,
-    reduction: str,
+    mode: Mode,
+    over: Over | None,
+    absent: Absent | None,
+    reduction: Reduction,
+    sync: bool,
+    **others: Any,
 ) -> Recipe:
-    """The choices that were made, and the recommended ones for None."""
+    """The choices that were made, and the recommended ones for None; `others` have none."""
+    check_choices(mode, over, absent, reduction, sync)
     _check(loss, scale)
     named = operator is not None
     kind = margins_named(("logits" if named else MARGINS[mode]) if margins is None else margins, mode)
@@ -70,7 +96,32 @@ def recipe_of(
     over = over or ("batch" if classes else "image")
     if operator is None:
         operator = OPERATORS["jaccard" if takes_weights(loss, "lovasz") else "other"]
-    return Recipe(loss, operator, scale, kind, float(soft_share), with_cross_entropy, absent, over)
+    made = {
+        "scale": scale,
+        "margins": kind,
+        "soft_share": float(soft_share),
+        "with_cross_entropy": with_cross_entropy,
+    }
+    return Recipe(
+        loss, operator, **made, mode=mode, over=over, absent=absent, reduction=reduction, sync=sync, **others
+    )
+
+
+def check_choices(mode: str, over: str | None, absent: str | None, reduction: str, sync: bool) -> None:
+    """Raise a `ValueError` that names the alternatives where a choice is none of them."""
+    checks = (
+        ("mode", mode, Mode),
+        ("over", over, Over),
+        ("absent", absent, Absent),
+        ("reduction", reduction, Reduction),
+    )
+    for name, value, allowed in checks:
+        if value not in get_args(allowed) and not (name in ("over", "absent") and value is None):
+            raise ValueError(f"{name} is one of {', '.join(map(repr, get_args(allowed)))}; got {value!r}")
+    if sync and over in (None, "image", "groups"):
+        raise ValueError("sets over an image lie in one process; sync is for over='batch' and over='class'")
+    if over == "groups" and mode != "binary":
+        raise ValueError("over='groups' is for mode='binary': a group is a set of pixels of one mask")
 
 
 def _check(loss: str | Loss, scale: Scale) -> None:

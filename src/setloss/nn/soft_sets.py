@@ -8,13 +8,13 @@ from torch import Tensor
 from setloss.nn.margins import scores_of
 from setloss.nn.recipe import Recipe
 from setloss.nn.relaxed import relaxed_loss
-from setloss.nn.sets import Over, Sets, layout
+from setloss.nn.sets import Sets, layout
 from setloss.nn.soft import weighted_jaccard
-from setloss.nn.targets import Decisions, Mode
+from setloss.nn.targets import Decisions
 
 
 def values_of_soft_sets(
-    given: Decisions, mode: Mode, over: Over, recipe: Recipe, chosen: list[int] | None, weight: Tensor | None
+    given: Decisions, recipe: Recipe, chosen: list[int] | None, weight: Tensor | None
 ) -> tuple[Sets, Tensor]:
     """L of Jaccard of every set at real counts; a label above 0 counts as a positive where sets need one."""
     logits, counted = given.logits, given.counted
@@ -26,7 +26,7 @@ def values_of_soft_sets(
     every = torch.ones_like(given.truth)
     parts = [scores_of(logits, truth, recipe.margins) for truth in (every, ~every)]
     picked = [one if chosen is None or one is None else one[:, chosen] for one in (*parts, shares, counted, weights)]
-    rows, shape = layout(picked[0].shape, mode, over)  # type: ignore[union-attr]
+    rows, shape = layout(picked[0].shape, recipe.mode, recipe.over)  # type: ignore[union-attr]
     positive, negative, t, inside, e = (None if one is None else rows(one) for one in picked)
     assert positive is not None
     assert negative is not None
