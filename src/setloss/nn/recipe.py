@@ -96,14 +96,19 @@ def recipe_of(
     over = over or ("batch" if classes else "image")
     if operator is None:
         operator = OPERATORS["jaccard" if takes_weights(loss, "lovasz") else "other"]
-    made = {
-        "scale": scale,
-        "margins": kind,
-        "soft_share": float(soft_share),
-        "with_cross_entropy": with_cross_entropy,
-    }
     return Recipe(
-        loss, operator, **made, mode=mode, over=over, absent=absent, reduction=reduction, sync=sync, **others
+        loss,
+        operator,
+        scale=scale,
+        margins=kind,
+        soft_share=float(soft_share),
+        with_cross_entropy=with_cross_entropy,
+        mode=mode,
+        over=over,
+        absent=absent,
+        reduction=reduction,
+        sync=sync,
+        **others,
     )
 
 
