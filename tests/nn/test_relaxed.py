@@ -8,8 +8,6 @@ import torch
 from setloss import CostCurve, Dice, Jaccard, Tversky
 from setloss.nn import SetLoss, component_groups, set_loss
 
-pytestmark = pytest.mark.xdist_group("kernels")
-
 LOSSES = [Dice(), Jaccard(), Tversky(0.3, 0.7)]
 SOFT = {"margins": "probabilities", "soft_share": 1.0, "operator": "slack", "reduction": "none"}
 

@@ -8,8 +8,6 @@ from setloss.plans.batch import batch_surrogate
 from setloss.plans.making import closed_form
 from setloss.plans.rows import REMEMBERED_WIDTH, row_cuts
 
-pytestmark = pytest.mark.xdist_group("kernels")
-
 PAIRS = [
     (Jaccard(), "lovasz"),
     (Dice(), "bd"),

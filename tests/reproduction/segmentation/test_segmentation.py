@@ -17,8 +17,6 @@ from setloss.reproduction.segmentation.rules import best_sets, cut, expected_los
 from setloss.reproduction.segmentation.scores import object_scores, score
 from setloss.reproduction.segmentation.training import NetworkRun, TrainingSettings, train_once
 
-pytestmark = pytest.mark.xdist_group("kernels")
-
 
 def write_masks(folder, people=6, side=16):
     """Two images of everyone, as an .npz: bright squares."""
