@@ -32,7 +32,7 @@ def takes_expected_counts(loss: str | Loss, margins: str) -> bool:
 def relaxed_values(sets: Sets, loss: str | Loss, otherwise: Tensor) -> Tensor:
     """One number per row of scores y (1 - q); `otherwise` for sets without positives, which any alarm costs 1."""
     if in_plain_mode(sets.scores):
-        missed, alarms = super(torch.autograd.Function, ExpectedCounts).apply(  # type: ignore[misc]
+        missed, alarms = super(torch.autograd.Function, ExpectedCounts).apply(  # type: ignore[no-untyped-call]
             sets.scores, sets.truth, sets.valid
         )
     else:

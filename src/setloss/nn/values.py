@@ -31,7 +31,7 @@ def _is_traced(scores: Tensor) -> bool:
 def values_of_sets(scores: Tensor, truth: Tensor, valid: Tensor | None, plan: int) -> Tensor:
     """One number per row of `scores`; see `setloss.nn.cuts.cuts`."""
     if in_plain_mode(scores):
-        found: Tensor = super(torch.autograd.Function, Values).apply(scores, truth, valid, plan)[0]  # type: ignore[misc]
+        found: Tensor = super(torch.autograd.Function, Values).apply(scores, truth, valid, plan)[0]  # type: ignore[no-untyped-call]
     elif torch.compiler.is_compiling() or _is_traced(scores):
         found = cuts(scores, truth, valid, plan)[0]
     else:

@@ -102,8 +102,8 @@ def expected_loss(predicted: Predicted, logits: Logits, temperature: float) -> f
     scores = torch.as_tensor(logits[:VALUED_IMAGES], dtype=torch.float64) / temperature
     masks = logits.shape[1] == 1
     p = (scores.sigmoid() if masks else scores.softmax(1)).flatten(2).numpy()
-    chosen = np.reshape(predicted[:VALUED_IMAGES], (len(p), 1, -1))
-    chosen = chosen.astype(bool) if masks else chosen == np.arange(p.shape[1])[:, None]
+    flat = np.reshape(predicted[:VALUED_IMAGES], (len(p), 1, -1))
+    chosen = np.asarray(flat == (True if masks else np.arange(p.shape[1])[:, None]), dtype=bool)
     first = np.argsort(~chosen, axis=2, kind="stable")
     bounds = moment_bounds(np.take_along_axis(p, first, 2), *((0.5, 0.5) if masks else (1.0, 1.0)), np)
     middle = (bounds.low + bounds.high) / 2
