@@ -6,7 +6,7 @@ rounding error; `setloss.plans.kernels` says how.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Set
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -23,7 +23,7 @@ from setloss.operators.names import Operator
 from setloss.plans.cuts import BatchCuts
 from setloss.plans.making import Scale, make_plans
 from setloss.plans.plain import PlainPlans
-from setloss.plans.records import CURVE, LINEAR, NONE, TABLE, TVERSKY, TVERSKY_SUPERMODULAR, Plans
+from setloss.plans.records import CURVE, LINEAR, TABLE, TVERSKY, TVERSKY_SUPERMODULAR, Plans
 
 __all__ = ["BatchCuts", "BatchSurrogate", "batch_surrogate", "run_kernel", "scratch"]
 
@@ -157,16 +157,13 @@ def _inexact_cuts(flat: NDArray[np.floating], batch: BatchSurrogate, plans: Plan
 
 
 def scratch(batch: BatchSurrogate, dtype: Any, first: int = 0, last: int | None = None) -> tuple[Any, ...]:
-    """Room for the cuts of the bags from `first` up to `last`; None what none of them needs."""
-    records, group_sizes, _ = batch.plans.arrays
-    hinge = bool(np.any(records["lovasz"]["kind"] != NONE))
-    kinds = {int(kind) for kind in np.unique(records["rescaled"]["kind"])}
-    widest = int(batch.bags.sizes[first:last].max(initial=0))
-    return room_for_cuts(widest, group_sizes.shape[1], dtype, hinge, kinds)
+    """Room for the cuts of the bags from `first` up to `last`."""
+    assert isinstance(batch.plans, Plans)
+    return room_for_cuts(batch.plans, int(batch.bags.sizes[first:last].max(initial=0)), dtype)
 
 
-def room_for_cuts(widest: int, groups: int, dtype: Any, hinge: bool, rescaled: Set[int]) -> tuple[Any, ...]:
-    """Room for bags of up to `widest` elements with a Lovász part or not, and these kinds of rescaled parts.
+def room_for_cuts(plans: Plans, widest: int, dtype: Any) -> tuple[Any, ...]:
+    """Room for bags of up to `widest` elements with margins of this type; None what no plan needs.
 
     The order of the elements, a second array for sorting it, whose memory later holds their margins and those of
     group after group, counters of radix sort, and whether there is a Lovász part. For rescaled parts: whether there
@@ -174,19 +171,20 @@ def room_for_cuts(widest: int, groups: int, dtype: Any, hinge: bool, rescaled: S
     """
     from setloss.plans.sorting import LARGE, TALLIES
 
+    groups, kinds = plans.sizes.shape[1], plans.rescaled_kinds
     spare = np.empty(-(-2 * widest * np.dtype(dtype).itemsize // 8), dtype=np.int64)
-    counted = bool(rescaled & {LINEAR, TABLE, TVERSKY})
+    counted = bool(kinds & {LINEAR, TABLE, TVERSKY})
     return (
         np.empty(widest, dtype=np.int64),
         spare,
         spare.view(dtype),
         np.empty(TALLIES, dtype=np.int64) if widest >= LARGE else None,
-        1 if hinge else None,
+        1 if plans.has_lovasz else None,
         (
-            1 if rescaled & {CURVE, TVERSKY_SUPERMODULAR} else None,
+            1 if kinds & {CURVE, TVERSKY_SUPERMODULAR} else None,
             np.empty(widest + groups) if counted else None,
             np.empty(groups, dtype=np.int64) if counted else None,
-            np.empty(groups, dtype=np.int64) if TABLE in rescaled else None,
+            np.empty(groups, dtype=np.int64) if TABLE in kinds else None,
         ),
     )
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from setloss.plans.batch import room_for_cuts, share_out
 from setloss.plans.making import ClosedForm
-from setloss.plans.records import NONE, Plans
+from setloss.plans.records import Plans
 from setloss.typing import Array
 
 Scores = NDArray[np.floating]
@@ -34,10 +34,10 @@ def row_cuts(scores: Scores, truth: Truth, closed: ClosedForm, threads: int) -> 
         plans, which = _plans_of_width(closed, width), positives
     else:
         plans, which = closed.plans(positives, width - positives), np.arange(n)
-    values, gradient, rescaled = np.empty(n), np.empty_like(scores), frozenset({closed.rescaled})
+    values, gradient = np.empty(n), np.empty_like(scores)
 
     def work(first: int, last: int) -> None:
-        room = room_for_cuts(width, 2, scores.dtype, closed.lovasz != NONE, rescaled)
+        room = room_for_cuts(plans, width, scores.dtype)
         own = np.empty(width, dtype=np.int16), np.empty(width, dtype=bool)
         write_row_cuts(first, last, (scores, truth, which), plans.arrays, room, own, (values, gradient))
 
