@@ -45,7 +45,7 @@ class LocalSteps(CuttingPlane):
     def _extend(self, problem: PartitionedProblem, state: State, where: Any) -> None:
         """Add the plane that touches the risk there, and that of the blocks, in one round."""
         arrays = state.arrays
-        weights = state.derived.get("weights", np.empty(0))
+        weights = arrays["weights"]
         planes = len(arrays["planes"])
         target = (weights @ arrays["planes"]).reshape(problem.shape) if planes else state.best
         order = LocalRound(

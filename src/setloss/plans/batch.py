@@ -129,7 +129,7 @@ def run_kernel(
     plans, out = batch.plans.arrays, (slopes, worst, totals)
 
     def work(first: int, last: int) -> None:
-        write_cuts(first, last, data, plans, scratch(batch, flat.dtype, first, last), out)
+        write_cuts(np.arange(first, last), data, plans, scratch(batch, flat.dtype, first, last), out)
 
     shares = np.linspace(0, n, min(threads, n) + 1, dtype=np.intp) if n else np.zeros(1, dtype=np.intp)
     if len(shares) <= 2:
