@@ -23,11 +23,13 @@ RIDGE = 1e-13
 
 
 def improved_weights(weights: Array, gram: Array, offsets: Array, accuracy: float) -> Array | None:
-    """The lambda whose value is within `accuracy` of the best, from a feasible one; None where that fails."""
+    """The lambda whose value is within `accuracy` of the best, from another one; None where that fails."""
     size = len(offsets)
     heights, products = np.append(offsets, 0.0), np.zeros((size + 1, size + 1))
     products[:size, :size] = gram
-    shares = np.append(weights, max(1.0 - float(weights.sum()), 0.0))
+    start = np.maximum(weights, 0.0)
+    start /= max(float(start.sum()), 1.0)
+    shares = np.append(start, max(1.0 - float(start.sum()), 0.0))
     for _ in range(MOST_STEPS):
         above = heights - products @ shares
         entering = int(np.argmax(above))

@@ -13,11 +13,13 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from setloss.solvers.active_planes import improved_weights
 from setloss.solvers.loop import State
-from setloss.solvers.master import solve_master
+from setloss.solvers.master import plane_bound, solve_master
 from setloss.solvers.solution import Solution
+from setloss.solvers.verification import agreeing, agreeing_planes, not_above
 from setloss.typing import Array
 
 STALL = 1e-3
@@ -29,12 +31,24 @@ PROGRAM_SHARE = 0.01
 IDLE_LIMIT = 30
 """A plane without weight for this many iterations is dropped."""
 
+PER_PLANE = ("planes", "plane_offsets", "idle", "points", "multipliers", "ids")
+"""The arrays of a state that have one row per plane."""
+
 
 class Place(Protocol):
     """A point W where the risk is within reach."""
 
     @property
     def parameters(self) -> Array: ...
+
+    @property
+    def known(self) -> Array:
+        """What a pass over X has found here and a checkpoint stores: the margins, or nothing."""
+        ...
+
+    def recalled(self, known: Array) -> Place:
+        """The same point with what was known of it before, where that is right to rounding."""
+        ...
 
     def risk(self) -> float:
         """R(W)."""
@@ -69,6 +83,10 @@ class Reachable(Protocol):
         """A point, one pass over X."""
         ...
 
+    def planes_at(self, points: Array) -> tuple[Array, Array]:
+        """Offsets and flat slopes of the planes that touch the risk at the rows of `points`."""
+        ...
+
     def line(self, start: Any, target: Array) -> Line:
         """The way from a place of this problem to other parameters, one pass over X."""
         ...
@@ -90,13 +108,27 @@ class CuttingPlane:
         if warm is not None and warm.parameters.shape == problem.shape:
             best = warm.parameters.copy()
         state = State(no_planes(problem), best=best)
-        self._evaluate(problem, state)
+        place = problem.place(best)
+        stand_at(state, place)
+        state.offer_primal(best, objective_at(best, place.risk()))
         state.passes += 1
         return state
 
+    def verify(self, problem: Reachable, state: State) -> None:
+        """Cut every plane again where it touched the risk; both values from there."""
+        arrays = state.arrays
+        claimed = arrays["plane_offsets"], arrays["planes"]
+        offsets, planes = agreeing_planes(claimed, problem.planes_at(arrays["points"]))
+        arrays.update(plane_offsets=offsets, planes=planes)
+        state.dual = not_above(state.dual, plane_bound(planes, offsets, arrays["multipliers"]))
+        place, nothing = problem.place(state.best).recalled(arrays["margins"]), problem.place(np.zeros(problem.shape))
+        value, at_nothing = (objective_at(each.parameters, each.risk()) for each in (place, nothing))
+        if value > at_nothing:  # no run has kept such a point, and lines from far away lose digits
+            place, value, state.best = nothing, at_nothing, nothing.parameters
+        state.primal = agreeing(state.primal, value)
+        stand_at(state, place)
+
     def step(self, problem: Reachable, state: State, tol: float) -> None:
-        if "place" not in state.derived:
-            self._evaluate(problem, state)
         where: Place = state.derived["place"]
         if len(state.arrays["planes"]):
             before = state.primal - state.dual
@@ -110,23 +142,21 @@ class CuttingPlane:
     def _extend(self, problem: Any, state: State, where: Place) -> None:
         """Add the plane that touches the risk there."""
         offset, plane = where.cut()
-        self._add(state, plane, offset)
+        self._add(state, plane, offset, where.parameters)
         state.passes += 1
 
     def finish(self, problem: Reachable, state: State) -> None:
         """Nothing is pending between two iterations."""
 
-    def _evaluate(self, problem: Reachable, state: State) -> None:
-        place = state.derived["place"] = problem.place(state.best)
-        state.offer_primal(state.best, objective_at(state.best, place.risk()))
-
-    def _add(self, state: State, plane: Array, offset: float) -> None:
+    def _add(self, state: State, plane: Array, offset: float, point: Array) -> None:
+        """One more plane, and the point where it touches the risk."""
         arrays = state.arrays
         grown = {
             "planes": np.vstack([arrays["planes"], plane]),
             "plane_offsets": np.append(arrays["plane_offsets"], offset),
-            "weights": np.append(arrays["weights"], 0.0),
             "idle": np.append(arrays["idle"], 0),
+            "points": np.vstack([arrays["points"], point.ravel()]),
+            "multipliers": np.append(arrays["multipliers"], 0.0),
         }
         arrays.update(grown)
 
@@ -136,18 +166,18 @@ class CuttingPlane:
         planes, offsets = arrays["planes"], arrays["plane_offsets"]
         gap = state.primal - state.dual
         accuracy = max(PROGRAM_SHARE * gap if np.isfinite(gap) else 0.0, 1e-12 * float(np.max(np.abs(offsets))))
-        weights = improved_weights(arrays["weights"], self._gram(state), offsets, accuracy)
-        target = None if weights is None else weights @ planes
-        if weights is None or target is None:
+        found = improved_weights(arrays["multipliers"], self._gram(state), offsets, accuracy)
+        if found is None:
             weights, target = solve_master(planes, offsets, np.zeros(len(offsets), dtype=np.intp))
+        else:
+            weights, target = found, found @ planes
         image = weights @ planes
         state.offer_dual(float(weights @ offsets) - 0.5 * float(image @ image))
-        arrays["weights"] = weights
+        arrays["multipliers"] = weights
         arrays["idle"] = np.where(weights > 1e-10 * weights.max(), 0, arrays["idle"] + 1)
         kept = arrays["idle"] <= IDLE_LIMIT
-        if not np.all(kept):
-            arrays.update({name: values[kept] for name, values in arrays.items()})
-            state.derived["gram"] = state.derived["gram"][np.ix_(kept, kept)]
+        keep_planes(arrays, kept)
+        state.derived["gram"] = state.derived["gram"][np.ix_(kept, kept)]
         return np.asarray(target.reshape(problem.shape))
 
     def _gram(self, state: State) -> Array:
@@ -184,7 +214,7 @@ class CuttingPlane:
             if low >= 1.0:
                 break
             length = 0.5 * (low + high)
-        state.derived["place"] = line.place(best_length)
+        stand_at(state, line.place(best_length))
         return line.place(best_length + self.overshoot * (1 - best_length))
 
 
@@ -193,12 +223,26 @@ def objective_at(parameters: Array, risk: float) -> float:
     return 0.5 * float(np.vdot(parameters, parameters)) + risk
 
 
+def stand_at(state: State, place: Place) -> None:
+    """The place of the best point, from where the next line starts."""
+    state.derived["place"] = place
+    state.arrays["margins"] = place.known
+
+
+def keep_planes(arrays: dict[str, Any], kept: NDArray[np.bool_]) -> None:
+    """Drop all planes but these."""
+    if not np.all(kept):
+        arrays.update({name: arrays[name][kept] for name in PER_PLANE if name in arrays})
+
+
 def no_planes(problem: Reachable) -> dict[str, Any]:
     """The arrays of a state without any plane."""
     size = int(np.prod(problem.shape))
     return {
         "planes": np.empty((0, size)),
         "plane_offsets": np.empty(0),
-        "weights": np.empty(0),
         "idle": np.empty(0, dtype=np.int64),
+        "points": np.empty((0, size)),
+        "multipliers": np.empty(0),
+        "margins": np.empty(0),
     }

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from setloss.solvers.deadline import check_time
 from setloss.solvers.problem import Problem
 from setloss.typing import Array
 
@@ -45,13 +46,18 @@ class ProximalPoints:
     basis: Array
 
     @classmethod
-    def at(cls, problem: Problem, margins: Array, centre: Array, mu: float) -> ProximalPoints:
-        """The proximal points at the margins."""
+    def at(
+        cls, problem: Problem, margins: Array, centre: Array, mu: float, largest: int | None = None
+    ) -> ProximalPoints:
+        """The proximal points at the margins, each of at most `largest` cuts."""
+        from setloss.solvers.projection_kernels import LARGEST_CORRAL
+
         found = problem.cuts(margins)
         slopes, offsets = np.array(found.slopes), found.offsets.copy()
-        search = _Search(problem, margins, centre, mu, slopes, offsets)
         widest = int(problem.surrogate.bags.sizes.max())
-        bags = max(CHUNK // corral_size(widest), 1)
+        most = min(widest + 2, largest or LARGEST_CORRAL) + 1
+        search = _Search(problem, margins, centre, mu, slopes, offsets, most)
+        bags = max(CHUNK // (most * (widest + 2 * most + 2)), 1)
         basis = [search.bases(first, min(first + bags, problem.n_bags)) for first in range(0, problem.n_bags, bags)]
         return cls(problem, mu, slopes, offsets, found.values, search.ranks, np.concatenate(basis))
 
@@ -91,6 +97,7 @@ class ProximalPoints:
         bag, used = 0, 0
         data = (problem.design.arrays, problem.maps, problem.surrogate.bags.offsets)
         while bag < problem.n_bags:
+            check_time()
             bag, used, count = face_rows(*data, self.ranks, self.basis, self.scales, bag, used, out)
             yield out[:count].reshape(count, out[0].size)
 
@@ -98,6 +105,7 @@ class ProximalPoints:
         """H times a direction, without its identity part: two passes over the rows of the active bags."""
         from setloss.solvers.face_kernels import face_product
 
+        check_time()
         problem = self.problem
         out = np.zeros(problem.shape)
         data = (problem.design.arrays, problem.maps, problem.surrogate.bags.offsets)
@@ -125,6 +133,7 @@ class _Search:
     mu: float
     slopes: Array
     offsets: Array
+    most: int
 
     @cached_property
     def ranks(self) -> NDArray[np.int64]:
@@ -158,13 +167,14 @@ class _Search:
 
         starts, groups, which, *plans, room = self.kernel_data
         sizes = np.diff(starts)
-        corrals = _empty_corrals(last - first, int(sizes.max()))
+        corrals = _empty_corrals(last - first, self.most, int(sizes.max()))
         visits = first + np.flatnonzero(self.away[first:last])
         data, points = (self.margins, self.centre, self.mu, starts), (self.slopes, self.offsets)
         slopes, _, totals = self.entering
         for _ in range(4 * len(corrals.targets)):
             if not len(visits):
                 break
+            check_time()
             write_cuts(visits, (self.shifted, starts, groups, which), tuple(plans), room, self.entering)
             left = advance(visits, first, data, (self.shifted, slopes, totals), corrals, points)
             visits = visits[:left]
@@ -172,22 +182,10 @@ class _Search:
         return basis[: faces(first, starts, corrals, self.ranks, basis)]
 
 
-def corral_size(widest: int) -> int:
-    """How many numbers the corral of a bag takes."""
-    most = _most_cuts(widest)
-    return most * (widest + 2 * most + 2)
-
-
-def _most_cuts(widest: int) -> int:
-    from setloss.solvers.projection_kernels import LARGEST_CORRAL
-
-    return min(widest + 2, LARGEST_CORRAL) + 1
-
-
-def _empty_corrals(bags: int, widest: int) -> Corrals:
+def _empty_corrals(bags: int, most: int, widest: int) -> Corrals:
+    """Room for up to `most` cuts per bag."""
     from setloss.solvers.projection_kernels import Corrals
 
-    most = _most_cuts(widest)
     return Corrals(
         np.empty((bags, most, widest)),
         *np.empty((2, bags, most)),

@@ -6,16 +6,16 @@ point so far and the best dual value; the loop only looks at these.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
 from setloss.plans.batch import BatchSurrogate
 from setloss.solvers.checkpoint import Checkpoint
+from setloss.solvers.deadline import OutOfTimeError, clock, time_limit
 from setloss.solvers.solution import Record, Solution, Status, relative_gap
 from setloss.typing import Array
 
@@ -86,6 +86,10 @@ class Method(Protocol[P]):
         """The state before the first iteration, near an earlier solution if there is one."""
         ...
 
+    def verify(self, problem: P, state: State) -> None:
+        """Compute again what a checkpoint claims: afterwards both values, and all they rest on, are true."""
+        ...
+
     def step(self, problem: P, state: State, tol: float) -> None:
         """One iteration, in place."""
         ...
@@ -121,58 +125,73 @@ def run(problem: P, method: Method[P], limits: Limits, warm: Solution | None = N
     """Iterate until a limit is reached; Ctrl-C returns the best solution so far."""
     saved = Checkpoint.at(limits.checkpoint, problem, method.name)
     with saved.alone():
-        return _run(problem, method, limits, warm, saved)
+        began = clock()
+        state = method.start(problem, warm)
+        spent = saved.resume(state, lambda state: method.verify(problem, state))
+        return _Run(problem, method, limits, saved, state, began - spent).solution()
 
 
-def _run(problem: P, method: Method[P], limits: Limits, warm: Solution | None, saved: Checkpoint) -> Solution:
-    clock = time.perf_counter
-    state = method.start(problem, warm)
-    spent = saved.restore(state)
-    history: list[Record] = []
-    began = last_save = clock()
-    status = Status.ITERATION_LIMIT
-    try:
-        while _gap(problem, state) > limits.tol:
-            if state.iteration >= limits.max_iter:
-                break
-            method.step(problem, state, limits.tol)
+@dataclass(eq=False)
+class _Run(Generic[P]):
+    """A run from a state; `began` is when it would have, had it never been stopped."""
+
+    problem: P
+    method: Method[P]
+    limits: Limits
+    saved: Checkpoint
+    state: State
+    began: float
+    history: list[Record] = field(default_factory=list)
+
+    def solution(self) -> Solution:
+        """Iterate, certify the end of the way, and say why it ended."""
+        problem, state, tol = self.problem, self.state, self.limits.tol
+        status = self._stopped()
+        # Before its end is certified: that is no part of the way, which a longer run would go on.
+        self.saved.write(state, self._seconds())
+        if _gap(problem, state) > tol:
+            self.method.finish(problem, state)
+        if _gap(problem, state) <= tol and status is not Status.INTERRUPTED:
+            certain = state.exact and problem.exact()
+            status = Status.CONVERGED if certain else Status.UNCERTIFIED
+        found = (state.best, state.primal, state.dual, status, tuple(self.history), state.iteration)
+        return Solution(*found, state.arrays, problem.surrogate)
+
+    def _seconds(self) -> float:
+        return clock() - self.began
+
+    def _stopped(self) -> Status:
+        """Iterate until a limit, or somebody, ends it; what has been found is in the state."""
+        left = None if self.limits.max_time is None else self.limits.max_time - self._seconds()
+        try:
+            with time_limit(left):
+                return self._iterate()
+        except KeyboardInterrupt:
+            return Status.INTERRUPTED
+        except OutOfTimeError:
+            return Status.TIME_LIMIT
+        except OutOfReachError:
+            self.saved.write(self.state, self._seconds())
+            raise
+
+    def _iterate(self) -> Status:
+        problem, state, limits = self.problem, self.state, self.limits
+        last_save = clock()
+        while _gap(problem, state) > limits.tol and state.iteration < limits.max_iter:
+            self.method.step(problem, state, limits.tol)
             state.iteration += 1
-            seconds = spent + clock() - began
-            record = Record(state.iteration, seconds, state.passes, state.primal, state.dual)
-            history.append(record)
+            record = Record(state.iteration, self._seconds(), state.passes, state.primal, state.dual)
+            self.history.append(record)
             for callback in limits.callbacks:
                 callback(record)
             if state.stalled:
-                status = Status.STALLED
-                break
-            if limits.max_time is not None and seconds >= limits.max_time:
-                status = Status.TIME_LIMIT
-                break
+                return Status.STALLED
+            if limits.max_time is not None and record.seconds >= limits.max_time:
+                return Status.TIME_LIMIT
             if clock() - last_save >= limits.checkpoint_seconds:
-                saved.write(state, seconds)
+                self.saved.write(state, self._seconds())
                 last_save = clock()
-    except KeyboardInterrupt:
-        status = Status.INTERRUPTED
-    except OutOfReachError:
-        saved.write(state, spent + clock() - began)
-        raise
-    if _gap(problem, state) > limits.tol:
-        method.finish(problem, state)
-    if _gap(problem, state) <= limits.tol and status is not Status.INTERRUPTED:
-        status = Status.CONVERGED
-    saved.write(state, spent + clock() - began)
-    if not (state.exact and problem.exact()):
-        status = Status.UNCERTIFIED if status is Status.CONVERGED else status
-    return Solution(
-        state.best,
-        state.primal,
-        state.dual,
-        status,
-        tuple(history),
-        state.iteration,
-        state.arrays,
-        problem.surrogate,
-    )
+        return Status.ITERATION_LIMIT
 
 
 def _gap(problem: Trainable, state: State) -> float:

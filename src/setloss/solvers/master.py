@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import block_array, csc_array, diags_array, eye_array, triu, vstack
 
+from setloss.solvers.deadline import check_time, seconds_left
 from setloss.typing import Array
 
 ENOUGH = 1e-8
@@ -48,6 +49,15 @@ def solve_master(planes: Array, offsets: Array, blocks: NDArray[np.intp]) -> tup
             if height < upper:
                 parameters, upper = point, height
     return multipliers, parameters
+
+
+def plane_bound(planes: Array, offsets: Array, weights: Array, blocks: NDArray[np.intp] | None = None) -> float:
+    """The value of the second program at multipliers, made feasible first; minus infinity without a plane."""
+    if len(offsets) == 0:
+        return -np.inf
+    feasible = _feasible(weights, np.zeros(len(offsets), dtype=np.intp) if blocks is None else blocks)
+    image = feasible @ planes
+    return float(feasible @ offsets) - 0.5 * float(image @ image)
 
 
 def _height(planes: Array, offsets: Array, blocks: NDArray[np.intp], parameters: Array) -> float:
@@ -110,6 +120,9 @@ def _clarabel(quadratic: csc_array, linear: Array, constraints: csc_array, bound
     settings = clarabel.DefaultSettings()
     settings.verbose = False
     settings.max_threads = 1
+    check_time()
+    if seconds_left() < np.inf:
+        settings.time_limit = seconds_left()
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-10
     cones = [clarabel.NonnegativeConeT(len(bounds))]
     return clarabel.DefaultSolver(quadratic, linear, constraints, bounds, cones, settings).solve()

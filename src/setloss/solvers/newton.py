@@ -24,6 +24,7 @@ from setloss.solvers.loop import State
 from setloss.solvers.newton_system import Spectrum, newton_direction
 from setloss.solvers.problem import Problem
 from setloss.solvers.solution import Solution, relative_gap
+from setloss.solvers.verification import ImpossibleStateError, agreeing, agreeing_array, not_above, true_dual_points
 from setloss.typing import Array
 
 SHORTEST_STEP = 1e-9
@@ -69,14 +70,29 @@ class Newton:
             "mu": np.array(self._first_mu(problem) if mu is None else mu),
             "steps": np.array(0),
             "damping": np.array(0.0),
+            "margins": problem.margins(parameters),
         }
         state = State(arrays, best=parameters.copy())
         points = self._points(problem, state)
         arrays["dual_parameters"] = points.image
-        arrays["dual_offset"] = np.array(problem.costs @ points.offsets)
+        arrays["dual_slopes"], arrays["dual_offsets"] = points.slopes, points.offsets
         state.passes += 1
         self._offer(problem, state)
         return state
+
+    def verify(self, problem: Problem, state: State) -> None:
+        """The dual point as far as it is one, margins and W of it afresh; both values from there."""
+        arrays = state.arrays
+        if not (arrays["mu"] > 0 and arrays["damping"] >= 0):
+            raise ImpossibleStateError("mu or damping is out of range")
+        arrays["margins"] = agreeing_array(arrays["margins"], problem.margins(arrays["parameters"]))
+        claimed = arrays["dual_slopes"], arrays["dual_offsets"]
+        arrays["dual_slopes"], arrays["dual_offsets"] = true_dual_points(problem, arrays["margins"], *claimed)
+        image = problem.parameters(arrays["dual_slopes"])
+        arrays["dual_parameters"] = agreeing_array(arrays["dual_parameters"], image)
+        state.dual = not_above(state.dual, problem.dual(arrays["dual_parameters"], arrays["dual_offsets"]))
+        values = problem.cuts(problem.margins(state.best)).values
+        state.primal = agreeing(state.primal, problem.primal(state.best, values))
 
     def _first_mu(self, problem: Problem) -> float:
         """How far a slope moves the margins: one, for slopes as large as those at W = 0."""
@@ -112,9 +128,7 @@ class Newton:
     def _points(self, problem: Problem, state: State) -> ProximalPoints:
         """The proximal points where the state is."""
         if "points" not in state.derived:
-            arrays = state.arrays
-            state.derived["margins"] = problem.margins(arrays["parameters"])
-            state.derived["points"] = self._at(problem, state, state.derived["margins"])
+            state.derived["points"] = self._at(problem, state, state.arrays["margins"])
         points: ProximalPoints = state.derived["points"]
         return points
 
@@ -134,12 +148,13 @@ class Newton:
         steps = max(int(arrays["steps"]), 1)
         arrays["mu"] = arrays["mu"] * (PACE[steps - 1] if steps <= len(PACE) else 2.0)
         arrays["steps"] = np.array(0)
-        del state.derived["points"]
+        arrays["margins"] = problem.margins(arrays["parameters"])
+        state.derived["points"] = self._at(problem, state, arrays["margins"])
         return self._points(problem, state)
 
     def _search(self, problem: Problem, state: State, gradient: Array, direction: Array) -> float:
         """Shorten the step until the smoothed function falls as a convex one should; returns its length."""
-        arrays, margins = state.arrays, state.derived["margins"]
+        arrays, margins = state.arrays, state.arrays["margins"]
         points: ProximalPoints = state.derived["points"]
         way = problem.margins(direction)
         height = points.smoothed(arrays["parameters"], margins, arrays["slopes"])
@@ -151,8 +166,8 @@ class Newton:
             points = self._at(problem, state, reached)
             excess = points.smoothed(there, reached, arrays["slopes"]) - height - length * slope
             if excess <= -0.9999 * length * slope + 1e-13 * abs(height):
-                arrays["parameters"] = there
-                state.derived.update(margins=reached, points=points)
+                arrays.update(parameters=there, margins=reached)
+                state.derived["points"] = points
                 return length
             length *= float(np.clip(-0.5 * length * slope / excess, 0.1, 0.5))
         return 0.0
@@ -161,15 +176,15 @@ class Newton:
         """The primal value at W, and the best dual point between the best so far and that of the proximal points."""
         arrays, points = state.arrays, self._points(problem, state)
         state.offer_primal(arrays["parameters"], problem.primal(arrays["parameters"], points.values))
-        start, offset = arrays["dual_parameters"], float(arrays["dual_offset"])
-        way, rise = points.image - start, float(problem.costs @ points.offsets) - offset
+        start = arrays["dual_parameters"]
+        way, rise = points.image - start, float(problem.costs @ (points.offsets - arrays["dual_offsets"]))
         curvature = float(np.vdot(way, way))
         gain = rise - float(np.vdot(start, way))
         length = float(np.clip(gain / curvature, 0.0, 1.0)) if curvature > 0 else float(gain > 0)
         arrays["dual_parameters"] = start + length * way
-        arrays["dual_offset"] = np.array(offset + length * rise)
-        image = arrays["dual_parameters"]
-        state.offer_dual(float(arrays["dual_offset"]) - 0.5 * float(np.vdot(image, image)))
+        for name, reached in (("dual_slopes", points.slopes), ("dual_offsets", points.offsets)):
+            arrays[name] = arrays[name] + length * (reached - arrays[name])
+        state.offer_dual(problem.dual(arrays["dual_parameters"], arrays["dual_offsets"]))
 
 
 def next_damping(damping: float, length: float) -> float:

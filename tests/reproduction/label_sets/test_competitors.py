@@ -17,8 +17,6 @@ from setloss.reproduction.label_sets.competitors import BinaryOrConstant, Chain,
 from setloss.reproduction.label_sets.rules import ThresholdRule
 from setloss.reproduction.selection import ChosenLabelSets, UnitRows
 
-pytestmark = pytest.mark.xdist_group("kernels")
-
 SCORERS = [OneAgainstRest("logistic"), OneAgainstRest("svm"), Chain()]
 IDS = ["logistic", "svm", "chain"]
 
