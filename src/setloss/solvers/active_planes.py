@@ -27,20 +27,25 @@ def improved_weights(weights: Array, gram: Array, offsets: Array, accuracy: floa
     size = len(offsets)
     heights, products = np.append(offsets, 0.0), np.zeros((size + 1, size + 1))
     products[:size, :size] = gram
-    start = np.maximum(weights, 0.0)
-    start /= max(float(start.sum()), 1.0)
+    start = _feasible(weights)
     shares = np.append(start, max(1.0 - float(start.sum()), 0.0))
     for _ in range(MOST_STEPS):
         above = heights - products @ shares
         entering = int(np.argmax(above))
         if above[entering] - shares @ above <= accuracy:
-            return np.asarray(shares[:size])
+            return _feasible(shares[:size])
         active = np.union1d(np.flatnonzero(shares), entering)
         try:
             shares = _best_of_hull(shares, active, products, heights)
         except np.linalg.LinAlgError:
             return None
     return None
+
+
+def _feasible(weights: Array) -> Array:
+    """The multipliers, not negative and of a sum of at most one."""
+    clipped = np.maximum(weights, 0.0)
+    return np.asarray(clipped / max(float(clipped.sum()), 1.0))
 
 
 def _best_of_hull(shares: Array, active: NDArray[np.intp], products: Array, heights: Array) -> Array:
@@ -51,7 +56,7 @@ def _best_of_hull(shares: Array, active: NDArray[np.intp], products: Array, heig
         here = shares[active]
         falling = target <= 0.0
         if not np.any(falling) or len(active) == 1:
-            shares[active] = target
+            shares[active] = target / target.sum()
             return shares
         reach = np.where(falling, here / np.maximum(here - target, np.finfo(np.float64).tiny), np.inf)
         leaving = int(np.argmin(reach))
