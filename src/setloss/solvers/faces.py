@@ -187,9 +187,12 @@ def _empty_corrals(bags: int, most: int, widest: int) -> Corrals:
     from setloss.solvers.projection_kernels import Corrals
 
     return Corrals(
-        np.empty((bags, most, widest)),
-        *np.empty((2, bags, most)),
-        *np.empty((2, bags, most, most)),
-        np.zeros(bags, dtype=np.int64),
-        *np.empty((2, most)),
+        slopes=np.empty((bags, most, widest)),
+        offsets=np.empty((bags, most)),
+        weights=np.empty((bags, most)),
+        products=np.empty((bags, most, most)),
+        factor=np.empty((bags, most, most)),
+        counts=np.zeros(bags, dtype=np.int64),
+        targets=np.empty(most),
+        ones=np.empty(most),
     )
