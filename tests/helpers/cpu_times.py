@@ -1,8 +1,8 @@
 """The CPU time of every test, children included, and the list of the slow ones that ``make check`` leaves out.
 
 ``CPU_TIMES=FOLDER python -m pytest -p helpers.cpu_times`` measures, after a first run has compiled the kernels, and
-``PYTHONPATH=tests python -m helpers.cpu_times FOLDER`` writes ``tests/slow.txt`` anew. Times of a test with parameters
-are summed.
+``PYTHONPATH=tests python -m helpers.cpu_times FOLDER`` writes ``tests/slow.txt`` anew. The times of a test with its
+parameters are summed.
 """
 
 import os
