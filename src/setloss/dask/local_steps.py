@@ -23,7 +23,7 @@ import numpy as np
 from setloss.dask.dual_blocks import LocalRound
 from setloss.dask.problem import PartitionedProblem
 from setloss.solvers import CuttingPlane
-from setloss.solvers.loop import State
+from setloss.solvers.cutting_plane import PlaneState
 from setloss.solvers.solution import Solution
 
 
@@ -37,15 +37,15 @@ class LocalSteps(CuttingPlane):
     def name(self) -> str:
         return "local_steps"
 
-    def start(self, problem: Any, warm: Solution | None) -> State:
+    def start(self, problem: Any, warm: Solution | None) -> PlaneState:
         state = super().start(problem, warm)
         state.arrays["ids"] = np.empty(0, dtype=np.int64)
         return state
 
-    def _extend(self, problem: PartitionedProblem, state: State, where: Any) -> None:
+    def _extend(self, problem: PartitionedProblem, state: PlaneState, where: Any) -> None:
         """Add the plane that touches the risk there, and that of the blocks, in one round."""
         arrays = state.arrays
-        weights = state.derived.get("weights", np.empty(0))
+        weights = state.weights
         planes = len(arrays["planes"])
         target = (weights @ arrays["planes"]).reshape(problem.shape) if planes else state.best
         order = LocalRound(

@@ -91,9 +91,9 @@ class Checkpoint:
                 f"the checkpoint {self.path} does not fit this problem: {misfit}; delete it to start anew"
             )
         state.best = arrays["best"]
-        state.derived.clear()
         for name in state.arrays:
             state.arrays[name] = arrays[name]
+        state.arrays_replaced()
         for name in _NUMBERS:
             setattr(state, name, header[name])
         return float(header["seconds"])

@@ -9,7 +9,7 @@ that costs no pass over X), and adds the plane at a point between the two. Two p
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
@@ -70,6 +70,17 @@ class Reachable(Protocol):
         ...
 
 
+@dataclass
+class PlaneState(State):
+    """`place` is where the best point is, and `weights` those of the planes in the last program."""
+
+    place: Place | None = None
+    weights: Array = field(default_factory=lambda: np.empty(0))
+
+    def arrays_replaced(self) -> None:
+        self.place = None
+
+
 @dataclass(frozen=True)
 class CuttingPlane:
     """`overshoot` is how far beyond the best point, towards the solution of the program, the next cut is taken."""
@@ -81,19 +92,17 @@ class CuttingPlane:
     def name(self) -> str:
         return "cutting_plane"
 
-    def start(self, problem: Reachable, warm: Solution | None) -> State:
+    def start(self, problem: Reachable, warm: Solution | None) -> PlaneState:
         best = np.zeros(problem.shape)
         if warm is not None and warm.parameters.shape == problem.shape:
             best = warm.parameters.copy()
-        state = State(no_planes(problem), best=best)
+        state = PlaneState(no_planes(problem), best=best)
         self._evaluate(problem, state)
         state.passes += 1
         return state
 
-    def step(self, problem: Reachable, state: State, tol: float) -> None:
-        if "place" not in state.derived:
-            self._evaluate(problem, state)
-        where: Place = state.derived["place"]
+    def step(self, problem: Reachable, state: PlaneState, tol: float) -> None:
+        where = state.place or self._evaluate(problem, state)
         if len(state.arrays["planes"]):
             before = state.primal - state.dual
             line = problem.line(where, self._solve(problem, state))
@@ -103,20 +112,21 @@ class CuttingPlane:
                 where = line.place(1.0)  # cut off the solution itself, or nothing may ever move again
         self._extend(problem, state, where)
 
-    def _extend(self, problem: Any, state: State, where: Place) -> None:
+    def _extend(self, problem: Any, state: PlaneState, where: Place) -> None:
         """Add the plane that touches the risk there."""
         offset, plane = where.cut()
         self._add(state, plane, offset)
         state.passes += 1
 
-    def finish(self, problem: Reachable, state: State) -> None:
+    def finish(self, problem: Reachable, state: PlaneState) -> None:
         """Nothing is pending between two iterations."""
 
-    def _evaluate(self, problem: Reachable, state: State) -> None:
-        place = state.derived["place"] = problem.place(state.best)
+    def _evaluate(self, problem: Reachable, state: PlaneState) -> Place:
+        place = state.place = problem.place(state.best)
         state.offer_primal(state.best, objective_at(state.best, place.risk()))
+        return place
 
-    def _add(self, state: State, plane: Array, offset: float) -> None:
+    def _add(self, state: PlaneState, plane: Array, offset: float) -> None:
         arrays = state.arrays
         grown = {
             "planes": np.vstack([arrays["planes"], plane]),
@@ -125,22 +135,22 @@ class CuttingPlane:
         }
         arrays.update(grown)
 
-    def _solve(self, problem: Reachable, state: State) -> Array:
+    def _solve(self, problem: Reachable, state: PlaneState) -> Array:
         """The program over the planes: offers its dual value and returns its W."""
         arrays = state.arrays
         blocks = np.zeros(len(arrays["planes"]), dtype=np.intp)
         weights, target = solve_master(arrays["planes"], arrays["plane_offsets"], blocks)
         image = weights @ arrays["planes"]
         state.offer_dual(float(weights @ arrays["plane_offsets"]) - 0.5 * float(image @ image))
-        state.derived["weights"] = weights
+        state.weights = weights
         arrays["idle"] = np.where(weights > 1e-10, 0, arrays["idle"] + 1)
         kept = arrays["idle"] <= IDLE_LIMIT
         if not np.all(kept):
-            state.derived["weights"] = weights[kept]
+            state.weights = weights[kept]
             arrays.update({name: values[kept] for name, values in arrays.items()})
         return np.asarray(target.reshape(problem.shape))
 
-    def _search(self, state: State, line: Line) -> Place:
+    def _search(self, state: PlaneState, line: Line) -> Place:
         """Move the best point along the line to the solution of the program; returns where to cut.
 
         P along the line is convex: bisection on the sign of its slope, which the cuts give.
@@ -163,7 +173,7 @@ class CuttingPlane:
             if low >= 1.0:
                 break
             length = 0.5 * (low + high)
-        state.derived["place"] = line.place(best_length)
+        state.place = line.place(best_length)
         return line.place(best_length + self.overshoot * (1 - best_length))
 
 

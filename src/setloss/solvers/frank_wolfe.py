@@ -26,6 +26,18 @@ MIN_GRAM_ENTRIES = 2**22
 """Gram matrices may take this many numbers (32 MiB) however small X is."""
 
 
+@dataclass
+class FrankWolfeState(State):
+    """Where the Gram matrices of the bags begin and what they are, and how many steps a visit takes.
+
+    `noted` is an epoch and the gap after it, from which the fall of the gap is predicted.
+    """
+
+    grams: tuple[NDArray[np.int64], Array] | None = None
+    inner_steps: int = 0
+    noted: tuple[int, float] = (0, 1.0)
+
+
 @dataclass(frozen=True)
 class FrankWolfe:
     """Configuration of the solver; the defaults suit both frames and labels.
@@ -50,7 +62,7 @@ class FrankWolfe:
     def name(self) -> str:
         return "frank_wolfe"
 
-    def start(self, problem: Problem, warm: Solution | None) -> State:
+    def start(self, problem: Problem, warm: Solution | None) -> FrankWolfeState:
         n, size = problem.n_bags, len(problem.signs)
         arrays: dict[str, Any] = {
             "slopes": np.zeros(size),
@@ -61,15 +73,19 @@ class FrankWolfe:
             "counts": np.ones(n, dtype=np.int64),
             "versions": np.zeros(n, dtype=np.int64),
             "gaps": np.full(n, np.inf),
+            "weights_before": np.zeros((n, self.capacity)),
+            "versions_before": np.zeros(n, dtype=np.int64),
+            "wait": np.full(2, self.memory),
         }
         known = warm is not None and all(warm.arrays.get(n, _NONE).shape == a.shape for n, a in arrays.items())
         if warm is not None and known and problem.surrogate.same_as(warm.surrogate):
             arrays = {name: np.array(warm.arrays[name]) for name in arrays}
             arrays["gaps"][:] = np.inf
+            arrays["wait"][:] = self.memory
         arrays["parameters"] = problem.parameters(arrays["slopes"])
-        return State(arrays, best=arrays["parameters"].copy())
+        return FrankWolfeState(arrays, best=arrays["parameters"].copy())
 
-    def step(self, problem: Problem, state: State, tol: float) -> None:
+    def step(self, problem: Problem, state: FrankWolfeState, tol: float) -> None:
         self.epoch(problem, state, state.iteration)
         if self.memory:
             self._extrapolate(problem, state)
@@ -80,13 +96,12 @@ class FrankWolfe:
         if due or estimate <= 2 * tol * (reference + estimate):
             self._measure(problem, state, tol)
 
-    def epoch(self, problem: Problem, state: State, number: int) -> None:
+    def epoch(self, problem: Problem, state: FrankWolfeState, number: int) -> None:
         """Visit the bags once, in an order drawn for the epoch of that number."""
         from setloss.solvers.kernels import frank_wolfe_epoch
 
-        if "grams" not in state.derived:
-            state.derived["grams"] = self._grams(problem)
-            state.derived["inner_steps"] = self.inner_steps or _balanced_steps(problem)
+        if state.grams is None:
+            state.grams, state.inner_steps = self._grams(problem), self.inner_steps or _balanced_steps(problem)
         arrays, bags = state.arrays, problem.surrogate.bags
         visits, widest = self._visits(arrays["gaps"], number), int(bags.sizes.max())
         dual = tuple(arrays[name] for name in _KERNEL_ORDER)
@@ -95,20 +110,20 @@ class FrankWolfe:
             problem.maps,
             problem.surrogate.kernel_data,
             problem.costs,
-            state.derived["grams"],
+            state.grams,
             dual,
             visits,
-            state.derived["inner_steps"],
+            state.inner_steps,
             self.shrink,
             (*np.empty((5, widest)), np.empty(widest, dtype=bool), np.empty(problem.shape)),
         )
         state.passes += 2 * float(bags.sizes[visits].sum()) / bags.elements
 
-    def finish(self, problem: Problem, state: State) -> None:
+    def finish(self, problem: Problem, state: FrankWolfeState) -> None:
         """Before any other exit than convergence: what the last epochs were worth."""
         self._measure(problem, state, tol=np.inf)
 
-    def _extrapolate(self, problem: Problem, state: State) -> None:
+    def _extrapolate(self, problem: Problem, state: FrankWolfeState) -> None:
         """Go on in the direction of the last epochs, as far as that raises the dual.
 
         The weights of the active cuts are moved beyond where they are, negative ones clipped; a bag whose cuts were
@@ -117,14 +132,14 @@ class FrankWolfe:
         from setloss.solvers.kernels import recombine
 
         arrays = state.arrays
-        wait, pause = state.derived.get("wait", (self.memory, self.memory))
-        state.derived["wait"] = (wait - 1, pause)
+        wait, pause = arrays["wait"].tolist()  # epochs until the next try, and how many there were after the last
+        arrays["wait"][0] = wait - 1
         if wait == self.memory:
-            state.derived["before"] = (arrays["weights"].copy(), arrays["versions"].copy())
-        if wait > 1 or "before" not in state.derived:
+            arrays["weights_before"][:], arrays["versions_before"][:] = arrays["weights"], arrays["versions"]
+        if wait > 1:
             return
-        before = state.derived.pop("before")
-        direction = np.where((before[1] == arrays["versions"])[:, None], arrays["weights"] - before[0], 0.0)
+        same_cuts = (arrays["versions_before"] == arrays["versions"])[:, None]
+        direction = np.where(same_cuts, arrays["weights"] - arrays["weights_before"], 0.0)
         dual = problem.dual(arrays["parameters"], arrays["offsets"])
         for reach in (16.0, 4.0, 1.0):
             weights = np.maximum(arrays["weights"] + reach * direction, 0.0)
@@ -136,11 +151,10 @@ class FrankWolfe:
             state.passes += 1
             if problem.dual(parameters, offsets) > dual:
                 arrays.update(weights=weights, slopes=slopes, offsets=offsets, parameters=parameters)
-                state.derived["wait"] = (self.memory, self.memory)
+                arrays["wait"][:] = self.memory
                 return
         # In vain: leave more time to the epochs before the next try.
-        pause = min(2 * pause, 4 * self.memory)
-        state.derived["wait"] = (pause, pause)
+        arrays["wait"][:] = min(2 * pause, 4 * self.memory)
 
     def _visits(self, gaps: Array, iteration: int) -> NDArray[np.int64]:
         """Every bag once at first; then those that hold nearly all of the gap, in random order."""
@@ -150,7 +164,7 @@ class FrankWolfe:
         chance = np.minimum(1.0, self.eagerness * gaps / max(float(gaps.mean()), 1e-300)) + 0.05
         return generator.permutation(np.flatnonzero(generator.random(len(gaps)) < chance))
 
-    def _measure(self, problem: Problem, state: State, tol: float) -> None:
+    def _measure(self, problem: Problem, state: FrankWolfeState, tol: float) -> None:
         """True primal and dual values, and the gap of every bag at one and the same W."""
         arrays = state.arrays
         values = measure_gaps(problem, arrays)

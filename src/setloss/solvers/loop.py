@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 
@@ -26,7 +26,7 @@ Callback = Callable[[Record], object]
 class State:
     """Where a method is: `arrays` is all it needs to go on, by name, and what a checkpoint stores.
 
-    `derived` holds what a method computes from the problem once and can compute again.
+    What a method can compute again from the problem and the arrays are fields of a subclass of its own.
     """
 
     arrays: dict[str, Array]
@@ -37,7 +37,6 @@ class State:
     passes: float = 0.0
     exact: bool = True
     stalled: bool = False
-    derived: dict[str, Any] = field(default_factory=dict)
 
     def offer_primal(self, parameters: Array, value: float) -> None:
         """Keep the parameters of the best primal value."""
@@ -48,6 +47,9 @@ class State:
     def offer_dual(self, value: float) -> None:
         """Keep the best dual value; every one is a lower bound of every primal value."""
         self.dual = max(self.dual, value)
+
+    def arrays_replaced(self) -> None:
+        """Forget what was computed from the arrays; a subclass that keeps any says what."""
 
 
 class Trainable(Protocol):
@@ -68,29 +70,30 @@ class Trainable(Protocol):
 
 
 P = TypeVar("P", bound=Trainable, contravariant=True)
+S = TypeVar("S", bound=State)
 
 
 class OutOfReachError(RuntimeError):
     """The data cannot be reached any more; the state is that of the last whole iteration."""
 
 
-class Method(Protocol[P]):
-    """A solver: how to begin, and one iteration."""
+class Method(Protocol[P, S]):
+    """A solver of problems P with states S: how to begin, and one iteration."""
 
     @property
     def name(self) -> str:
         """How checkpoints and messages call it."""
         ...
 
-    def start(self, problem: P, warm: Solution | None) -> State:
+    def start(self, problem: P, warm: Solution | None) -> S:
         """The state before the first iteration, near an earlier solution if there is one."""
         ...
 
-    def step(self, problem: P, state: State, tol: float) -> None:
+    def step(self, problem: P, state: S, tol: float) -> None:
         """One iteration, in place."""
         ...
 
-    def finish(self, problem: P, state: State) -> None:
+    def finish(self, problem: P, state: S) -> None:
         """Bring the best primal point and dual value up to date when the loop stops before convergence."""
         ...
 
@@ -117,66 +120,83 @@ class Limits:
             raise ValueError(f"checkpoint_seconds is in seconds, at least 0; got {self.checkpoint_seconds}")
 
 
-def run(problem: P, method: Method[P], limits: Limits, warm: Solution | None = None) -> Solution:
+def run(problem: P, method: Method[P, S], limits: Limits, warm: Solution | None = None) -> Solution:
     """Iterate until a limit is reached; Ctrl-C returns the best solution so far."""
     saved = Checkpoint.at(limits.checkpoint, problem, method.name)
     with saved.alone():
-        return _run(problem, method, limits, warm, saved)
+        state = method.start(problem, warm)
+        running = _Run(problem, method, limits, saved, state, time.perf_counter() - saved.restore(state))
+        try:
+            stopped = running.iterate()
+        except KeyboardInterrupt:
+            stopped = Status.INTERRUPTED
+        except OutOfReachError:
+            running.save()
+            raise
+        if running.gap() > limits.tol:
+            method.finish(problem, state)
+        running.save()
+    return running.solution(stopped)
 
 
-def _run(problem: P, method: Method[P], limits: Limits, warm: Solution | None, saved: Checkpoint) -> Solution:
-    clock = time.perf_counter
-    state = method.start(problem, warm)
-    spent = saved.restore(state)
-    history: list[Record] = []
-    began = last_save = clock()
-    status = Status.ITERATION_LIMIT
-    try:
-        while _gap(problem, state) > limits.tol:
+@dataclass
+class _Run(Generic[P, S]):
+    """One run of a method; `began` is when it would have begun if it had never been interrupted."""
+
+    problem: P
+    method: Method[P, S]
+    limits: Limits
+    saved: Checkpoint
+    state: S
+    began: float
+    history: list[Record] = field(default_factory=list)
+
+    def iterate(self) -> Status:
+        """Iterate until the gap is reached or a limit is; returns what ended it."""
+        limits, state = self.limits, self.state
+        last_save = self.seconds()
+        while self.gap() > limits.tol:
             if state.iteration >= limits.max_iter:
-                break
-            method.step(problem, state, limits.tol)
+                return Status.ITERATION_LIMIT
+            self.method.step(self.problem, state, limits.tol)
             state.iteration += 1
-            seconds = spent + clock() - began
-            record = Record(state.iteration, seconds, state.passes, state.primal, state.dual)
-            history.append(record)
-            for callback in limits.callbacks:
-                callback(record)
+            self.record()
             if state.stalled:
-                status = Status.STALLED
-                break
-            if limits.max_time is not None and seconds >= limits.max_time:
-                status = Status.TIME_LIMIT
-                break
-            if clock() - last_save >= limits.checkpoint_seconds:
-                saved.write(state, seconds)
-                last_save = clock()
-    except KeyboardInterrupt:
-        status = Status.INTERRUPTED
-    except OutOfReachError:
-        saved.write(state, spent + clock() - began)
-        raise
-    if _gap(problem, state) > limits.tol:
-        method.finish(problem, state)
-    if _gap(problem, state) <= limits.tol and status is not Status.INTERRUPTED:
-        status = Status.CONVERGED
-    saved.write(state, spent + clock() - began)
-    if not (state.exact and problem.exact()):
-        status = Status.UNCERTIFIED if status is Status.CONVERGED else status
-    return Solution(
-        state.best,
-        state.primal,
-        state.dual,
-        status,
-        tuple(history),
-        state.iteration,
-        state.arrays,
-        problem.surrogate,
-    )
+                return Status.STALLED
+            if limits.max_time is not None and self.history[-1].seconds >= limits.max_time:
+                return Status.TIME_LIMIT
+            if self.seconds() - last_save >= limits.checkpoint_seconds:
+                self.save()
+                last_save = self.seconds()
+        return Status.CONVERGED
 
+    def record(self) -> None:
+        """Add a line to the history, and let the callbacks see it."""
+        state = self.state
+        record = Record(state.iteration, self.seconds(), state.passes, state.primal, state.dual)
+        self.history.append(record)
+        for callback in self.limits.callbacks:
+            callback(record)
 
-def _gap(problem: Trainable, state: State) -> float:
-    """The relative gap; 0 where a heuristic sees less than the planes it has found and can add nothing."""
-    gap = relative_gap(state.primal, state.dual)
-    passed = np.isinf(gap) and np.isfinite(state.dual) and state.dual >= state.primal
-    return 0.0 if passed and not problem.exact() else gap
+    def seconds(self) -> float:
+        """The time of the run, that before it was resumed included."""
+        return time.perf_counter() - self.began
+
+    def save(self) -> None:
+        """Write the checkpoint, if there is to be one."""
+        self.saved.write(self.state, self.seconds())
+
+    def gap(self) -> float:
+        """The relative gap; 0 where a heuristic sees less than the planes it has found and can add nothing."""
+        primal, dual = self.state.primal, self.state.dual
+        gap = relative_gap(primal, dual)
+        passed = np.isinf(gap) and np.isfinite(dual) and dual >= primal
+        return 0.0 if passed and not self.problem.exact() else gap
+
+    def solution(self, stopped: Status) -> Solution:
+        """The best point, and what ended the run; a gap between inexact cuts is no certificate."""
+        status, state = stopped, self.state
+        if stopped is not Status.INTERRUPTED and self.gap() <= self.limits.tol:
+            status = Status.CONVERGED if state.exact and self.problem.exact() else Status.UNCERTIFIED
+        objectives, how = (state.primal, state.dual), (tuple(self.history), state.iteration)
+        return Solution(state.best, *objectives, status, *how, state.arrays, self.problem.surrogate)

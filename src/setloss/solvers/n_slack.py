@@ -54,7 +54,7 @@ class NSlack:
         state.offer_primal(arrays["parameters"], problem.primal(arrays["parameters"], cuts.values))
         epsilon = tol * state.primal / (2 * float(problem.costs.sum()))
         slack = self._slack(problem, arrays)
-        fresh = 0
+        fresh = added = 0
         for i in range(problem.n_bags):  # Alg. 1, line 4
             lo, hi = problem.surrogate.bags.offsets[i : i + 2]
             if self.reoptimise_after is not None and fresh >= self.reoptimise_after:
@@ -64,8 +64,8 @@ class NSlack:
                 state.passes += 1
             if cuts.values[i] > slack[i] + epsilon:  # Alg. 1, lines 5 to 9: L and S parts in one cut
                 self._add(problem, arrays, i, cuts.offsets[i], np.asarray(cuts.slopes[lo:hi]))  # line 10, as meant
-                fresh += 1
-        if fresh == 0 and "solved" in state.derived:
+                fresh, added = fresh + 1, added + 1
+        if added == 0 and state.iteration > 0:
             state.stalled = True  # Alg. 1, line 14: no S^i has changed
         self._optimise(problem, state)  # Alg. 1, line 11
 
@@ -96,7 +96,6 @@ class NSlack:
 
     def _optimise(self, problem: Problem, state: State) -> None:
         arrays = state.arrays
-        state.derived["solved"] = True
         if len(arrays["planes"]) == 0:
             arrays["parameters"] = np.zeros(problem.shape)
             state.offer_dual(0.0)

@@ -32,6 +32,17 @@ SHORTEST_STEP = 1e-9
 LEAST_DAMPING, MOST_DAMPING = 1e-7, 1.0
 
 
+@dataclass
+class NewtonState(State):
+    """The spectrum of the problem, and margins and proximal points where the state is."""
+
+    spectrum: Spectrum | None = None
+    here: tuple[Array, ProximalPoints] | None = None
+
+    def arrays_replaced(self) -> None:
+        self.here = None
+
+
 @dataclass(frozen=True)
 class Newton:
     """Configuration of the solver.
@@ -48,7 +59,7 @@ class Newton:
     def name(self) -> str:
         return "newton"
 
-    def start(self, problem: Problem, warm: Solution | None) -> State:
+    def start(self, problem: Problem, warm: Solution | None) -> NewtonState:
         parameters, centre, mu = np.zeros(problem.shape), np.zeros(len(problem.signs)), None
         if warm is not None and warm.parameters.shape == problem.shape:
             parameters = warm.parameters.copy()
@@ -63,8 +74,8 @@ class Newton:
             "steps": np.array(0),
             "damping": np.array(0.0),
         }
-        state = State(arrays, best=parameters.copy())
-        points = self._points(problem, state)
+        state = NewtonState(arrays, best=parameters.copy())
+        _, points = self._here(problem, state)
         arrays["dual_parameters"] = points.image
         arrays["dual_offset"] = np.array(problem.costs @ points.offsets)
         state.passes += 1
@@ -77,14 +88,14 @@ class Newton:
         used = slopes[slopes > 0]
         return self.smoothing / float(used.mean()) if used.size else self.smoothing
 
-    def step(self, problem: Problem, state: State, tol: float) -> None:
+    def step(self, problem: Problem, state: NewtonState, tol: float) -> None:
         arrays = state.arrays
-        points = self._points(problem, state)
+        _, points = self._here(problem, state)
         if self._solved(problem, state, points):
             points = self._next_centre(problem, state, points)
         gradient = arrays["parameters"] - points.image
-        spectrum = state.derived.setdefault("spectrum", Spectrum(problem))
-        direction = newton_direction(points, -gradient, spectrum, float(arrays["damping"]))
+        state.spectrum = state.spectrum or Spectrum(problem)
+        direction = newton_direction(points, -gradient, state.spectrum, float(arrays["damping"]))
         length = self._search(problem, state, gradient, direction)
         arrays["damping"] = np.array(next_damping(float(arrays["damping"]), length))
         arrays["steps"] = arrays["steps"] + 1
@@ -93,45 +104,42 @@ class Newton:
         if relative_gap(state.primal, state.dual) <= tol:
             self.finish(problem, state)
 
-    def finish(self, problem: Problem, state: State) -> None:
+    def finish(self, problem: Problem, state: NewtonState) -> None:
         """Certify the answer: margins afresh from the best W."""
         values = problem.cuts(problem.margins(state.best)).values
         state.primal = problem.primal(state.best, values)
         state.passes += 1
 
-    def _points(self, problem: Problem, state: State) -> ProximalPoints:
-        """The proximal points where the state is."""
-        if "points" not in state.derived:
-            arrays = state.arrays
-            state.derived["margins"] = problem.margins(arrays["parameters"])
-            state.derived["points"] = self._at(problem, state, state.derived["margins"])
-        points: ProximalPoints = state.derived["points"]
-        return points
+    def _here(self, problem: Problem, state: NewtonState) -> tuple[Array, ProximalPoints]:
+        """Margins and proximal points where the state is."""
+        if state.here is None:
+            margins = problem.margins(state.arrays["parameters"])
+            state.here = margins, self._at(problem, state, margins)
+        return state.here
 
-    def _at(self, problem: Problem, state: State, margins: Array) -> ProximalPoints:
+    def _at(self, problem: Problem, state: NewtonState, margins: Array) -> ProximalPoints:
         return ProximalPoints.at(problem, margins, state.arrays["slopes"], float(state.arrays["mu"]))
 
-    def _solved(self, problem: Problem, state: State, points: ProximalPoints) -> bool:
+    def _solved(self, problem: Problem, state: NewtonState, points: ProximalPoints) -> bool:
         """Whether the smoothed problem is solved well enough: it is 1-strongly convex, so its gradient tells."""
         parameters = state.arrays["parameters"]
         gradient = parameters - points.image
         gap = problem.primal(parameters, points.values) - problem.dual(points.image, points.offsets)
         return 0.5 * float(np.vdot(gradient, gradient)) <= self.share * max(gap, 0.0)
 
-    def _next_centre(self, problem: Problem, state: State, points: ProximalPoints) -> ProximalPoints:
+    def _next_centre(self, problem: Problem, state: NewtonState, points: ProximalPoints) -> ProximalPoints:
         arrays = state.arrays
         quick = int(arrays["steps"]) <= 6
         arrays["slopes"] = points.slopes
         arrays["mu"] = arrays["mu"] * (self.shrink if quick else np.sqrt(self.shrink))
         arrays["steps"] = np.array(0)
-        state.derived["margins"] = problem.margins(arrays["parameters"])
-        state.derived["points"] = self._at(problem, state, state.derived["margins"])
-        return self._points(problem, state)
+        state.here = None
+        return self._here(problem, state)[1]
 
-    def _search(self, problem: Problem, state: State, gradient: Array, direction: Array) -> float:
+    def _search(self, problem: Problem, state: NewtonState, gradient: Array, direction: Array) -> float:
         """Shorten the step until the smoothed function falls as a convex one should; returns its length."""
-        arrays, margins = state.arrays, state.derived["margins"]
-        points: ProximalPoints = state.derived["points"]
+        arrays = state.arrays
+        margins, points = self._here(problem, state)
         way = problem.margins(direction)
         height = points.smoothed(arrays["parameters"], margins, arrays["slopes"])
         slope = float(np.vdot(gradient, direction))
@@ -143,14 +151,14 @@ class Newton:
             excess = points.smoothed(there, reached, arrays["slopes"]) - height - length * slope
             if excess <= -0.9999 * length * slope + 1e-13 * abs(height):
                 arrays["parameters"] = there
-                state.derived.update(margins=reached, points=points)
+                state.here = reached, points
                 return length
             length *= float(np.clip(-0.5 * length * slope / excess, 0.1, 0.5))
         return 0.0
 
-    def _offer(self, problem: Problem, state: State) -> None:
+    def _offer(self, problem: Problem, state: NewtonState) -> None:
         """The primal value at W, and the best dual point between the best so far and that of the proximal points."""
-        arrays, points = state.arrays, self._points(problem, state)
+        arrays, (_, points) = state.arrays, self._here(problem, state)
         state.offer_primal(arrays["parameters"], problem.primal(arrays["parameters"], points.values))
         start, offset = arrays["dual_parameters"], float(arrays["dual_offset"])
         way, rise = points.image - start, float(problem.costs @ points.offsets) - offset
