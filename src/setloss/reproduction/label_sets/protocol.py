@@ -7,7 +7,7 @@ folds of the training part (`ChosenLabelSets`), trains on all of it, and is judg
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,11 +20,8 @@ from setloss.reproduction.label_sets.data import DataSet, Split
 from setloss.reproduction.label_sets.decided import decided_sets, group_of, is_decided
 from setloss.reproduction.label_sets.methods import METHODS, SelectionSettings, make_method
 from setloss.reproduction.metrics import METRICS, Judgement, judge
+from setloss.reproduction.running import Progress, no_progress
 from setloss.typing import Array
-
-
-def _no_progress(method: str, split: int) -> None:
-    pass
 
 
 @dataclass(frozen=True)
@@ -103,10 +100,8 @@ class DataSetOutcome:
         return {"shape": self.shape, "methods": methods}
 
 
-def run_data_set(
-    data: DataSet, plan: BenchmarkPlan, on_run: Callable[[str, int], None] = _no_progress
-) -> DataSetOutcome:
-    """Every method on every split; `on_run` is called after each run. Independent of the number of jobs."""
+def run_data_set(data: DataSet, plan: BenchmarkPlan, progress: Progress = no_progress) -> DataSetOutcome:
+    """Every method on every split; what comes out does not depend on the number of jobs."""
     splits = data.splits(plan.folds, plan.choice.seed)
     if len(splits[0][0]) < plan.choice.folds:
         raise DatasetError(
@@ -119,7 +114,7 @@ def run_data_set(
     runs = []
     for run in _each(data, splits, tasks, plan):
         runs.append(run)
-        on_run(run.method, run.split)
+        progress(len(runs) / (len(splits) * len(plan.methods)), f"{run.method} done")
     sizes = data.Y.sum(axis=1)
     shape = {
         "examples": len(data.Y),
@@ -186,7 +181,7 @@ def scaling(X: Any) -> tuple[Any, Any]:
     from scipy.sparse import issparse
     from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
-    from setloss.reproduction.selection import UnitRows
+    from setloss.reproduction.label_sets.chosen import UnitRows
 
     return MaxAbsScaler() if issparse(X) else StandardScaler(), UnitRows()
 
