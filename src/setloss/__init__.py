@@ -3,11 +3,12 @@
 The tree follows the paper, "A Convex Surrogate Operator for General Non-Modular Loss Functions" (Yu and
 Blaschko, AISTATS 2016): set functions (`SetFunction`, verdicts), losses (`Dice`, `CostCurve`, ...), the
 decomposition D (`decompose`); then `setloss.operators` (S, M, L, B_D), `setloss.plans.batch`, `setloss.solvers`,
-`setloss.estimators`, and the laws in `setloss.testing`.
+`setloss.estimators`, and the laws in `setloss.testing`. Beyond the paper: `decide` and `CountModel`, decisions that
+know the set (`setloss.decisions`).
 """
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from setloss.decomposition import (
     Certificate,
@@ -44,11 +45,15 @@ from setloss.setfunctions.properties import (
 )
 from setloss.setfunctions.set_function import SetFunction
 
+if TYPE_CHECKING:
+    from setloss.decisions import CountModel, decide
+
 __version__ = "0.2.0"
 
 __all__ = [
     "Certificate",
     "CostCurve",
+    "CountModel",
     "Decomposition",
     "DecompositionError",
     "Dice",
@@ -61,6 +66,7 @@ __all__ = [
     "Verdict",
     "Verification",
     "as_loss",
+    "decide",
     "decompose",
     "from_counts",
     "from_metric",
@@ -78,8 +84,17 @@ __all__ = [
 ]
 
 
+_LATER = {
+    "CountModel": "setloss.decisions",
+    "decide": "setloss.decisions",
+    "load": "setloss.estimators.persistence",
+    "save": "setloss.estimators.persistence",
+}
+"""Where names live that are imported when they are first asked for: SciPy or scikit-learn comes with them."""
+
+
 def __getattr__(name: str) -> Any:
-    """`save` and `load` of models, imported with scikit-learn when they are first asked for."""
-    if name in ("load", "save"):
-        return getattr(import_module("setloss.estimators.persistence"), name)
+    """`decide` and `CountModel`, and `save` and `load` of models."""
+    if name in _LATER:
+        return getattr(import_module(_LATER[name]), name)
     raise AttributeError(f"module 'setloss' has no attribute {name!r}")

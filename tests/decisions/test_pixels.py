@@ -11,7 +11,12 @@ from setloss import CostCurve, Dice, FBeta, Hamming, Jaccard, Tversky
 from setloss.decisions.pixels import decide_pixels, expected_scores, poisson_binomial
 from setloss.losses import PAPER_CURVES
 
-CURVE = PAPER_CURVES["curve1"]
+
+def zero_one(y_true, y_pred):
+    return float(np.any(y_true != y_pred))
+
+
+CURVE, FALLING = PAPER_CURVES["curve1"], PAPER_CURVES["curve4"]
 LOSSES = {
     "Dice": (Dice(), 0.5, 0.5),
     "Jaccard": (Jaccard(), 1, 1),
@@ -24,6 +29,11 @@ COUNTED = {
     "Hamming": (Hamming(), lambda n, q, size: (n + q) / size),
     "Hamming(0.3, 0.7)": (Hamming(False, 0.3, 0.7), lambda n, q, size: 0.3 * n + 0.7 * q),
     "curve1": (CURVE, lambda n, q, size: float(np.interp((n + q) / size, *np.transpose(CURVE.knots)))),
+    "curve4, which falls": (
+        FALLING,
+        lambda n, q, size: float(np.interp((n + q) / size, *np.transpose(FALLING.knots))),
+    ),
+    "a callable": (zero_one, lambda n, q, size: float(n + q > 0)),
 }
 
 
@@ -58,6 +68,7 @@ def best_loss(name, p):
 
 
 NAMES = ["Dice", "Jaccard", "FBeta(2)", "FBeta(1/2)", "Tversky(0.3, 0.7)", "Hamming", "Hamming(0.3, 0.7)", "curve1"]
+NAMES += ["curve4, which falls", "a callable"]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -147,7 +158,8 @@ def test_counts_of_independent_trials():
             lambda: decide_pixels([0.2], Tversky(0.3, 0.9), method="exact"),
             "exact decisions are for Jaccard and F-beta",
         ),
-        (lambda: decide_pixels([0.2], PAPER_CURVES["curve4"]), "CostCurve has no decision for pixels"),
+        (lambda: decide_pixels(np.full(17, 0.2), FALLING), "found by comparing all sets, for up to 16 elements"),
+        (lambda: decide_pixels(np.full(500, 0.2), zero_one), "which would be called 63001 times"),
     ],
 )
 def test_what_is_refused(call, message):

@@ -104,11 +104,11 @@ def _expected(trained: Any, X: Any, losses: dict[str, Any]) -> dict[str, float]:
 
 def _losses(trained: Any, shown: tuple[str, ...]) -> tuple[str, dict[str, Any]]:
     """What the model's own loss is called, and the losses to show, its own among them."""
-    from setloss.losses import loss_named
+    from setloss.losses import as_loss, loss_named
 
     own = trained.loss if isinstance(trained.loss, str) else repr(trained.loss)
     losses = {name: loss_named(name) for name in shown}
-    objective = loss_named(trained.loss) if isinstance(trained.loss, str) else trained.loss
+    objective = as_loss(trained.loss)
     own = next((name for name in (*SHOWN, *CURVES) if loss_named(name) == objective), own)
     return own, losses | {own: objective}
 

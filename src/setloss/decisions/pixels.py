@@ -27,7 +27,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from setloss.losses import CostCurve, Hamming, Loss, TverskyFamily, loss_named
+from setloss.decisions.decision import decide
+from setloss.losses import CostCurve, Hamming, Loss, TverskyFamily, as_loss
 from setloss.typing import Array
 
 Method = Literal["auto", "exact", "moments"]
@@ -80,7 +81,8 @@ def decide_pixels(
         Of every pixel to be positive, any shape. They have to be calibrated: fit a temperature on validation images
         first (`setloss.nn.fit_temperature`), or take the cut at 1/2.
     loss
-        Dice, Jaccard, Tversky, F-beta, Hamming, or an increasing cost curve.
+        Dice, Jaccard, Tversky, F-beta, Hamming, or an increasing cost curve; of few pixels any loss that `decide`
+        takes, a callable ``(y_true, y_pred) -> float`` too.
     mask
         Which pixels count; others are not chosen.
     method
@@ -94,8 +96,12 @@ def decide_pixels(
     if not ((inside >= 0) & (inside <= 1)).all():
         raise ValueError("probabilities lie in [0, 1]; give the sigmoid of logits")
     chosen = np.zeros(p.shape, dtype=bool)
-    family = loss_named(loss) if isinstance(loss, str) else loss
+    family = as_loss(loss)
     if not isinstance(family, TverskyFamily):
+        if not _each_pixel_is_best(family):
+            found = decide(log_odds(inside)[None], family)
+            chosen[counted] = found.sets[0]
+            return PixelDecision(chosen, float(found.expected[0]), 0.0, 0.0, "exact")
         chosen[counted], expected, error = _each_pixel(inside, family)
         return PixelDecision(chosen, expected, error, 0.0, "each pixel")
     order = np.argsort(-inside, kind="stable")
@@ -129,18 +135,26 @@ def expected_scores(
     return bounds, "moments"
 
 
+def log_odds(p: Array) -> Array:
+    """Log p / (1 - p); infinite at 0 and 1."""
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(p) - np.log1p(-p))
+
+
+def _each_pixel_is_best(loss: Loss) -> bool:
+    return isinstance(loss, Hamming) or (
+        isinstance(loss, CostCurve) and bool(np.all(np.diff([value for _, value in loss.knots]) >= 0))
+    )
+
+
 def _each_pixel(p: Array, loss: Loss) -> tuple[NDArray[np.bool_], float, float]:
     """The set, its expected loss, and how far that may be off."""
     if isinstance(loss, Hamming):
         miss, alarm = loss.false_negative_weight, loss.false_positive_weight
         unit = max(len(p), 1) if loss.normalize else 1
         return p * miss > (1 - p) * alarm, float(np.minimum(p * miss, (1 - p) * alarm).sum() / unit), 0.0
-    if isinstance(loss, CostCurve) and np.all(np.diff([value for _, value in loss.knots]) >= 0):
-        return p > 0.5, *_expected_cost(loss, np.minimum(p, 1 - p))
-    raise ValueError(
-        f"{type(loss).__name__} has no decision for pixels: Dice, Jaccard, Tversky, F-beta, Hamming and increasing "
-        "cost curves have. setloss.decisions has label sets of any loss."
-    )
+    assert isinstance(loss, CostCurve)
+    return p > 0.5, *_expected_cost(loss, np.minimum(p, 1 - p))
 
 
 def _expected_cost(loss: CostCurve, wrong: Array) -> tuple[float, float]:

@@ -85,9 +85,9 @@ def descent(loss: Loss, p: int, width: int) -> str | None:
             return _descent_of_curve(loss.function.table)
         return "it depends on which elements are wrong, not only on how many"
     assert isinstance(loss, CountLoss)
+    _values(loss, min(width - 1, p // 2), p)  # the largest: what a callable refuses, it refuses before it is slow
     for positives in range(width):
-        n, q = np.indices((positives + 1, p - positives + 1), sparse=True)
-        values = np.broadcast_to(loss.value(n, q, positives, p - positives), (positives + 1, p - positives + 1))
+        values = _values(loss, positives, p)
         for axis, name in enumerate(("false negatives", "false positives")):
             falls = np.argwhere(np.diff(values, axis=axis) < -1e-12 * np.abs(values).max())
             if len(falls):
@@ -98,6 +98,12 @@ def descent(loss: Loss, p: int, width: int) -> str | None:
                     f"positives cost {values[at]:.6g}, one more of the {name} {values[after]:.6g}"
                 )
     return None
+
+
+def _values(loss: CountLoss, positives: int, p: int) -> Array:
+    """The loss of every number of false negatives and of false positives."""
+    n, q = np.indices((positives + 1, p - positives + 1), sparse=True)
+    return np.broadcast_to(loss.value(n, q, positives, p - positives), (positives + 1, p - positives + 1))
 
 
 def _descent_of_curve(values: Array) -> str | None:
