@@ -125,8 +125,17 @@ class LinearSetModel(ClassifierMixin, BaseEstimator):
         self.dual_gap_ = solution.gap
 
     def _warn(self, solution: Solution) -> None:
-        """Say so where the gap is not what was asked for."""
-        if solution.status is not Status.CONVERGED:
+        """Say so where the gap is not what was asked for, or is no certificate."""
+        if solution.status is Status.UNCERTIFIED:
+            warnings.warn(
+                f"{type(self).__name__}: no duality gap is certified, for some cuts of the operator are inexact, as "
+                f"those of a heuristic search are. It ended after {solution.iterations} iterations, where these cuts "
+                "have nothing to add; more iterations change nothing. An operator with exact cuts, such as 'slack', "
+                "comes with a certificate.",
+                ConvergenceWarning,
+                stacklevel=5,
+            )
+        elif solution.status is not Status.CONVERGED:
             warnings.warn(
                 f"{type(self).__name__} stopped at a relative duality gap of {solution.gap:.2e} instead of "
                 f"{self.tol:.2e} ({solution.status} after {solution.iterations} iterations). Increase max_iter or "
