@@ -1,27 +1,15 @@
-"""What `SetLoss` does when it is not told: one place for the recommended loss, operator, margins and cross-entropy.
-
-Naming no operator asks for what trains networks best (docs/pytorch.md has the comparisons). For pixels that is the
-surrogate of probabilities plus cross-entropy, for classes with a set for every class that occurs in the batch; for
-label sets the surrogate of the logits alone. Naming an operator asks for exactly that operator, of the logits.
-"""
+"""The choices of a `SetLoss`: those that were made, and for the others what `setloss.defaults` recommends."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from setloss.defaults import NETWORKS
+from setloss.defaults import NAMED_OPERATOR, NETWORK_MODES, NETWORKS, SUBMODULAR_OPERATOR
 from setloss.losses import Loss
 from setloss.nn.margins import KINDS, margins_named
 from setloss.nn.plan import Scale
 from setloss.nn.soft import takes_weights
 from setloss.operators.names import Operator
-
-LOSS = NETWORKS.loss
-OPERATORS = {"jaccard": "lovasz", "other": NETWORKS.operator}
-"""B_D of a submodular loss is its Lovász hinge, so the two are one rule."""
-
-MARGINS = {"binary": "sigmoid", "multilabel": "logits", "multiclass": "softmax"}
-CROSS_ENTROPY = {"binary": 1.0, "multilabel": 0.0, "multiclass": 1.0}
 
 
 @dataclass(frozen=True)
@@ -50,17 +38,14 @@ def recipe_of(
 ) -> Recipe:
     """The choices that were made, and the recommended ones for None."""
     _check(loss, scale)
-    named = operator is not None
-    kind = margins_named(("logits" if named else MARGINS[mode]) if margins is None else margins, mode)
+    usual = NETWORK_MODES[mode] if operator is None else NAMED_OPERATOR
+    kind = margins_named(usual.margins if margins is None else margins, mode)
     if with_cross_entropy is None:
-        with_cross_entropy = 0.0 if named or reduction != "mean" else CROSS_ENTROPY[mode]
+        with_cross_entropy = usual.cross_entropy if reduction == "mean" else 0.0
     check_cross_entropy(with_cross_entropy, reduction)
-    classes = mode == "multiclass" and not named
-    absent = absent or ("skip" if classes else "keep")
-    over = over or ("batch" if classes else "image")
     if operator is None:
-        operator = OPERATORS["jaccard" if takes_weights(loss, "lovasz") else "other"]
-    return Recipe(loss, operator, scale, kind, with_cross_entropy, absent, over)
+        operator = SUBMODULAR_OPERATOR if takes_weights(loss, SUBMODULAR_OPERATOR) else NETWORKS.operator
+    return Recipe(loss, operator, scale, kind, with_cross_entropy, absent or usual.absent, over or usual.over)
 
 
 def _check(loss: str | Loss, scale: Scale) -> None:

@@ -71,7 +71,7 @@ def inexact_slack(
     found = batch_surrogate(loss, truth, bags, SearchedSlack("greedy" if search == "greedy" else "one-pass", scale))
     if search == "greedy":
         return found
-    return ReleasedSlack(found.bags, found.groups, found.which, found.plans, scale)
+    return ReleasedSlack(found.bags, found.partition, found.which, found.plans, scale)
 
 
 @dataclass(frozen=True)
