@@ -17,8 +17,6 @@ from helpers.command_line import complaint
 from setloss.cli import app
 from setloss.datasets import DatasetError, load, load_japanese_vowels, load_spoken_arabic_digits
 
-pytestmark = pytest.mark.xdist_group("kernels")
-
 NEEDS = {"CSV": ("pandas",), "Parquet": ("pandas", "pyarrow"), "model": ("skops",)}
 PAGE = Path(__file__).parents[1] / "docs" / "broken-files.md"
 WITHOUT_A_NAME = ("must be 0 or 1", "must be at least", "other.xml", "one or the other")

@@ -16,8 +16,6 @@ from numba.core.dispatcher import Dispatcher
 import setloss
 from setloss.compilation import PACKAGE, kernel, kernel_sources
 
-pytestmark = pytest.mark.xdist_group("kernels")
-
 
 def one_more(x):
     return x + 1

@@ -21,8 +21,6 @@ from setloss.estimators import BagClassifier, SetClassifier
 from setloss.plans.batch import batch_surrogate
 from setloss.solvers import Limits, solve
 
-pytestmark = pytest.mark.xdist_group("kernels")
-
 SOLVERS = ("frank_wolfe", "cutting_plane", "n_slack", "subgradient")
 MODELS = [
     ("dice", "slack"), ("jaccard", "lovasz"), ("dice", "bd"), ("curve1", "bd"), ("hamming", "hinge"),

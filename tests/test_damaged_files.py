@@ -13,8 +13,6 @@ from hypothesis import strategies as st
 from helpers.broken import good, reading
 from helpers.broken.damage import damaged
 
-pytestmark = pytest.mark.xdist_group("kernels")
-
 NEEDS = {"csv": ("pandas",), "parquet": ("pandas", "pyarrow"), "skops": ("skops",)}
 EXAMPLES = {"parquet": 80, "checkpoint.npz": 40}
 FORBIDDEN = ("os.system", "os.exec", "os.spawn", "subprocess.Popen", "pickle.find_class", "socket.connect")

@@ -10,8 +10,6 @@ from setloss.plans.batch import batch_surrogate
 from setloss.solvers import Design
 from setloss.solvers.kernels import accumulate_rows, all_margins
 
-pytestmark = pytest.mark.xdist_group("kernels")
-
 FRAMES = 10**7
 
 

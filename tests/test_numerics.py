@@ -22,8 +22,6 @@ from setloss.setfunctions.properties import verdicts
 from setloss.solvers import Limits, Status, solve
 from setloss.solvers.master import solve_master
 
-pytestmark = pytest.mark.xdist_group("kernels")
-
 DIGITS = 50
 SOLVERS = ("cutting_plane", "frank_wolfe", "n_slack")
 SCALES = (1e-12, 1e-6, 1.0, 1e6, 1e12)

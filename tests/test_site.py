@@ -23,7 +23,6 @@ NEEDED = ("sphinx", "pydata_sphinx_theme", "sphinx_gallery", "numpydoc", "myst_p
 MISSING = [name for name in NEEDED if find_spec(name) is None]
 
 pytestmark = [
-    pytest.mark.xdist_group("site"),
     pytest.mark.skipif(bool(MISSING), reason=f"not installed: {', '.join(MISSING)}; try pip install '.[docs]'"),
 ]
 

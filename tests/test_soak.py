@@ -15,8 +15,6 @@ from benchmarks.soak.judge import Judge
 
 from setloss.operators import operator_named
 
-pytestmark = pytest.mark.xdist_group("kernels")
-
 PARTS = {"cuts": cuts.check, "decompositions": decompositions.check, "solves": solves.check}
 
 

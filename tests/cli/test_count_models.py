@@ -13,7 +13,6 @@ from setloss.estimators.persistence import ModelFileError
 
 pandas = pytest.importorskip("pandas")
 pytest.importorskip("skops")
-pytestmark = pytest.mark.xdist_group("kernels")
 
 
 @pytest.fixture(scope="module")

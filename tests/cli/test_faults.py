@@ -15,8 +15,6 @@ from setloss.datasets import make_toy
 
 pytest.importorskip("skops")
 
-pytestmark = pytest.mark.xdist_group("kernels")
-
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):

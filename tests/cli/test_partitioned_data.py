@@ -18,7 +18,6 @@ from setloss.estimators import load as load_model
 for library in ("pandas", "pyarrow", "skops"):
     pytest.importorskip(library)
 
-pytestmark = pytest.mark.xdist_group("dask")
 
 QUICK = ("--C", "0.1", "--tol", "1e-3")
 

@@ -13,7 +13,6 @@ from setloss.cli import app
 pandas = pytest.importorskip("pandas")
 pytest.importorskip("pyarrow")
 pytest.importorskip("skops")
-pytestmark = pytest.mark.xdist_group("kernels")
 
 FEATURES = ["width", "height", "weight"]
 

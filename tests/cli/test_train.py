@@ -22,7 +22,6 @@ from setloss.estimators import load as load_model
 for library in ("pandas", "pyarrow", "skops"):
     pytest.importorskip(library)
 
-pytestmark = pytest.mark.xdist_group("kernels")
 
 SET_FILES = {
     "sets.npz": {},

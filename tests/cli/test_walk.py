@@ -5,7 +5,6 @@ import pytest
 from helpers.walk import FILES, train_small_tracks
 
 pytest.importorskip("skops")
-pytestmark = pytest.mark.xdist_group("kernels")
 
 
 def test_training_enters_few_modules(tmp_path):

@@ -9,8 +9,6 @@ from dask import delayed
 from helpers.partitioned import frames, label_sets, lengths, parted
 from setloss.dask import BagClassifier, PartitionError, SetClassifier
 
-pytestmark = pytest.mark.xdist_group("kernels")
-
 
 def fit(X, y, groups, weights=None):
     """Three partitions, and a callback that fails the test if training begins."""

@@ -20,8 +20,6 @@ from distributed import Client, LocalCluster  # noqa: E402
 
 from setloss.dask import BagClassifier, ClusterLostError, PartitionError, SetClassifier  # noqa: E402
 
-pytestmark = pytest.mark.xdist_group("dask")
-
 QUIET = {
     "distributed.worker.memory.target": False,
     "distributed.worker.memory.spill": False,

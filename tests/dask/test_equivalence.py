@@ -18,8 +18,6 @@ from helpers.partitioned import (
 )
 from setloss.dask import BagClassifier, SetClassifier
 
-pytestmark = pytest.mark.xdist_group("kernels")
-
 SOLVERS = ("cutting_plane", "frank_wolfe")
 every_solver = pytest.mark.parametrize("solver", SOLVERS)
 MODELS = [

@@ -18,8 +18,6 @@ from distributed import Client, LocalCluster
 
 from setloss.dask import BagClassifier, ClusterLostError
 
-pytestmark = pytest.mark.xdist_group("dask")
-
 SHORT_TIMEOUTS = {"distributed.comm.timeouts.connect": "3s", "distributed.comm.retry.count": 0}
 
 

@@ -14,8 +14,6 @@ from distributed import Client, LocalCluster
 
 from setloss.dask import BagClassifier, ClusterLostError
 
-pytestmark = pytest.mark.xdist_group("dask")
-
 
 @pytest.fixture
 def cluster():

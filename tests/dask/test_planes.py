@@ -14,8 +14,6 @@ from setloss.dask.problem import with_successors
 from setloss.dask.tasks import FitDescription, ParameterPoint, cut_at, risk_along, risk_at
 from setloss.operators import operator_named
 
-pytestmark = pytest.mark.xdist_group("kernels")
-
 MODELS = [("dice", "slack"), ("dice", "bd"), ("jaccard", "lovasz"), ("curve4", "margin"), ("hamming", "hinge")]
 
 

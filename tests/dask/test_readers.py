@@ -11,8 +11,6 @@ from setloss.dask.repartition import ends_of_partitions, whole_bag_chunks
 from setloss.dask.rows_on_disk import RowsOnDisk
 from setloss.datasets import DatasetError
 
-pytestmark = pytest.mark.xdist_group("kernels")
-
 SMALL = 400
 """Bytes of a partition: a few bags."""
 

@@ -10,8 +10,6 @@ from setloss.decisions import decide
 from setloss.estimators import BagDecisionCV
 from setloss.estimators.decision_rules import BAG_RULES
 
-pytestmark = pytest.mark.xdist_group("kernels")
-
 
 def one_label_per_bag(bags=60, largest=8, seed=0, shift=0.5):
     """Bags of one to `largest` frames that share a label; features say little of it. Frames are shuffled."""

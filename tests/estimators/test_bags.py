@@ -10,8 +10,6 @@ from setloss.estimators import BagClassifier, UngroupedWarning
 from setloss.plans.batch import batch_surrogate
 from setloss.solvers import Design, Limits, Problem, solve
 
-pytestmark = pytest.mark.xdist_group("kernels")
-
 TIGHT = {"tol": 1e-7, "solver": "cutting_plane"}
 
 

@@ -13,8 +13,6 @@ from setloss.decisions import decide
 from setloss.estimators import CountClassifier, CountClassifierCV
 from setloss.estimators.count_problem import CountProblem
 
-pytestmark = pytest.mark.xdist_group("kernels")
-
 
 def one_or_two_labels(n=150, d=4, p=4, seed=0):
     generator = np.random.default_rng(seed)

@@ -10,8 +10,6 @@ from helpers.estimator_data import frame_data, label_data
 from setloss.datasets import make_toy
 from setloss.estimators import BagClassifier, BagClassifierCV, SetClassifier, SetClassifierCV
 
-pytestmark = pytest.mark.xdist_group("kernels")
-
 CS = [0.01, 0.1, 1.0, 10.0]
 TIGHT = {"tol": 1e-6, "solver": "cutting_plane"}
 

@@ -26,8 +26,6 @@ from setloss.estimators import SetClassifier, SetDecisionCV
 from setloss.estimators.decision_rules import LABEL_RULES
 from setloss.losses import from_set_function
 
-pytestmark = pytest.mark.xdist_group("kernels")
-
 BY_ELEMENT = from_set_function(SetFunction.from_values([0, 1, 1, 2.5]))
 LINEAR = OneVsRestClassifier(LogisticRegression())
 

@@ -25,7 +25,6 @@ from setloss.losses import NAMED_LOSSES
 skops_io = pytest.importorskip("skops.io")
 dump, skops_load = skops_io.dump, skops_io.load
 
-pytestmark = pytest.mark.xdist_group("kernels")
 
 LOSSES = [
     *NAMED_LOSSES,

@@ -13,8 +13,6 @@ from setloss.estimators.elements import FeatureScaleWarning, warn_of_scales
 from setloss.plans.batch import batch_surrogate
 from setloss.solvers import Design, Limits, Problem, solve
 
-pytestmark = pytest.mark.xdist_group("kernels")
-
 TIGHT = {"tol": 1e-7, "solver": "cutting_plane"}
 
 

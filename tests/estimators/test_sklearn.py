@@ -17,8 +17,6 @@ from helpers.estimator_data import frame_data, label_data
 from setloss import Dice, Hamming
 from setloss.estimators import BagClassifier, BagClassifierCV, SetClassifier, SetClassifierCV, UngroupedWarning
 
-pytestmark = pytest.mark.xdist_group("kernels")
-
 ESTIMATORS = [
     SetClassifier(),
     BagClassifier(),

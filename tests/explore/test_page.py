@@ -15,7 +15,6 @@ from setloss.setfunctions.properties import LAWS as VERDICTS
 from setloss.setfunctions.properties import is_increasing, is_nonnegative
 
 pytestmark = [
-    pytest.mark.xdist_group("browser"),
     pytest.mark.skipif(chromium.executable() is None, reason=f"none of {', '.join(chromium.NAMES)} is on the path"),
 ]
 

@@ -5,6 +5,8 @@
 
 import ast
 import sys
+from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import setloss
@@ -36,6 +38,12 @@ FOUNDATIONS = 2
 BEGIN, END = "<!-- module map: begin -->", "<!-- module map: end -->"
 
 
+@cache
+def parsed(path: Path) -> ast.Module:
+    """The syntax tree of a file."""
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
 def packages() -> dict[str, list[Path]]:
     """The files of every package, and of every module of the root."""
     found: dict[str, list[Path]] = {}
@@ -45,10 +53,19 @@ def packages() -> dict[str, list[Path]]:
     return found
 
 
+def running(tree: ast.AST) -> Iterator[ast.AST]:
+    """All nodes but those under ``if TYPE_CHECKING``."""
+    if isinstance(tree, ast.If) and isinstance(tree.test, ast.Name) and tree.test.id == "TYPE_CHECKING":
+        return
+    yield tree
+    for child in ast.iter_child_nodes(tree):
+        yield from running(child)
+
+
 def imports_of(path: Path) -> set[str]:
-    """The packages of setloss that a file imports, at its head or inside of functions."""
+    """The packages of setloss that a file imports, at its head or inside of functions; types alone do not count."""
     found = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in running(parsed(path)):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -58,11 +75,13 @@ def imports_of(path: Path) -> set[str]:
     return {name if name in known else TOP for name in names}
 
 
+@cache
 def packages_by_name() -> frozenset[str]:
     """The names of all packages and root modules."""
     return frozenset(path.name.removesuffix(".py") for path in SOURCES.iterdir()) | {TOP}
 
 
+@cache
 def arrows() -> dict[str, dict[str, set[Path]]]:
     """``arrows()[a][b]``: the files of package a that import package b."""
     found: dict[str, dict[str, set[Path]]] = {}
@@ -82,7 +101,7 @@ def first_sentence(package: str) -> str:
     """The first line of the docstring."""
     folder = SOURCES / package
     file = SOURCES / "__init__.py" if package == TOP else folder / "__init__.py" if folder.is_dir() else None
-    text = ast.get_docstring(ast.parse((file or SOURCES / f"{package}.py").read_text(encoding="utf-8"))) or ""
+    text = ast.get_docstring(parsed(file or SOURCES / f"{package}.py")) or ""
     return text.partition("\n")[0].rstrip(".").replace("``", "`").replace("|", "\\|")
 
 

@@ -23,8 +23,6 @@ from helpers.torch_judge import (
 from setloss import SetFunction, from_set_function
 from setloss.nn import set_loss
 
-pytestmark = pytest.mark.xdist_group("kernels")
-
 ON_PATHS = [("host", *pair) for pair in PAIRS] + [("device", *pair) for pair in CLOSED]
 every_path = pytest.mark.parametrize(("path", "name", "operator"), ON_PATHS)
 

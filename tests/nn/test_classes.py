@@ -5,8 +5,6 @@ import torch
 
 from setloss.nn import SetLoss, set_loss
 
-pytestmark = pytest.mark.xdist_group("kernels")
-
 
 def problem():
     generator = torch.Generator().manual_seed(3)

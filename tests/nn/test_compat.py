@@ -7,8 +7,6 @@ from setloss import Tversky
 from setloss.nn import SetLoss, set_loss
 from setloss.nn.compat import mmseg, monai, nnunet, smp
 
-pytestmark = pytest.mark.xdist_group("kernels")
-
 
 def masks():
     generator = torch.Generator().manual_seed(0)

@@ -8,8 +8,6 @@ import torch
 from setloss import CostCurve, Tversky, from_counts
 from setloss.nn import SetLoss, set_loss
 
-pytestmark = pytest.mark.xdist_group("torch")
-
 
 @pytest.fixture(autouse=True)
 def fresh_compiler():

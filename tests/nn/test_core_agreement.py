@@ -8,8 +8,6 @@ from helpers.torch_judge import CASES, CLOSED, PAIRS, PATHS, assert_close, by_lo
 from setloss import CostCurve, Dice, FBeta, Hamming, Jaccard, SetFunction, Tversky, from_set_function
 from setloss.plans.batch import batch_surrogate
 
-pytestmark = pytest.mark.xdist_group("kernels")
-
 NEEDS_PROGRAM = {"FBeta(1/2)", "Tversky(2, 0)"}
 """Their decomposition is a linear program, for small sets only."""
 

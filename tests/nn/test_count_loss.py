@@ -12,8 +12,6 @@ from decisions.judge import AllSets
 from setloss.decisions import CountModel
 from setloss.nn import CountModelLoss, count_loss
 
-pytestmark = pytest.mark.xdist_group("torch")
-
 values = st.floats(-5, 5) | st.sampled_from([-1e4, -300.0, 0.0, 300.0, 1e4])
 
 

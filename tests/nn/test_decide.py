@@ -7,8 +7,6 @@ import torch
 from setloss import decisions
 from setloss.nn import CountModelLoss, decide
 
-pytestmark = pytest.mark.xdist_group("torch")
-
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.float32, torch.float64])
 @pytest.mark.parametrize("counts", [None, torch.tensor([0.0, 1.0, -0.5])])

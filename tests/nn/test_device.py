@@ -15,8 +15,6 @@ from setloss.nn import SetLoss, device, set_loss
 from setloss.nn.cuts import cuts
 from setloss.nn.plan import plan_number, plan_of
 
-pytestmark = pytest.mark.xdist_group("torch")
-
 WAITS = {
     torch.ops.aten._local_scalar_dense.default,
     torch.ops.aten.nonzero.default,

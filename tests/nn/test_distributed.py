@@ -12,8 +12,6 @@ from torch.nn.parallel import DistributedDataParallel
 from setloss import CostCurve
 from setloss.nn import SetLoss, set_loss
 
-pytestmark = pytest.mark.xdist_group("torch")
-
 FEATURES, LABELS = 4, 5
 SIZES = {"even": (3, 3), "uneven": (2, 5), "one empty": (0, 4)}
 LOSSES = {

@@ -9,7 +9,6 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-pytestmark = pytest.mark.xdist_group("kernels")
 
 ROOT = Path(__file__).parent.parent.parent
 EXAMPLES = ROOT / "examples"

@@ -5,8 +5,6 @@ import torch
 
 from setloss.nn import SetLoss, component_groups, set_loss
 
-pytestmark = pytest.mark.xdist_group("kernels")
-
 
 def test_every_group_is_a_set_of_its_own():
     generator = torch.Generator().manual_seed(0)

@@ -10,8 +10,6 @@ from setloss import Dice, Jaccard
 from setloss.nn import SetLoss, set_loss
 from setloss.operators import operator_named
 
-pytestmark = pytest.mark.xdist_group("kernels")
-
 BINARY = [(6,), (3, 5), (3, 4, 5), (3, 1, 4, 5), (3, 1), (2, 2, 3, 4), (2, 2, 3, 2, 2)]
 CHANNELS = [(3, 4), (3, 4, 5), (2, 3, 4, 5), (2, 3, 2, 3, 2), (2, 1, 4)]
 LAYOUTS = [("binary", shape) for shape in BINARY] + [

@@ -7,8 +7,6 @@ from helpers.torch_judge import CASES, PATHS, draw
 from setloss import Dice, Jaccard
 from setloss.nn import SetLoss, set_loss
 
-pytestmark = pytest.mark.xdist_group("kernels")
-
 OPERATORS = [
     (Dice(), "bd"),
     (Dice(), "bd-monotone"),

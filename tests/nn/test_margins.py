@@ -10,8 +10,6 @@ from helpers.torch_judge import CASES, all_sets, assert_close, surrogate, values
 from setloss.nn import set_loss
 from setloss.nn.margins import margins_named, scores_of
 
-pytestmark = pytest.mark.xdist_group("kernels")
-
 
 def published_lovasz(errors, truth):
     """The extension of the Jaccard loss at the errors, by its definition: an integral over thresholds.

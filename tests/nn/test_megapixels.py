@@ -14,8 +14,6 @@ from helpers.torch_judge import PATHS
 from setloss import Dice, Jaccard
 from setloss.operators import SlackRescaling
 
-pytestmark = pytest.mark.xdist_group("kernels")
-
 SIDE = 1024
 every_path = pytest.mark.parametrize("path", list(PATHS))
 

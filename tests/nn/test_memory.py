@@ -8,8 +8,6 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.xdist_group("torch")
-
 MEASURE = """
 import json, sys
 import torch

@@ -17,8 +17,6 @@ from setloss.nn import plan as plans
 from setloss.operators import SlackRescaling, Surrogate
 from setloss.plans import plain
 
-pytestmark = pytest.mark.xdist_group("kernels")
-
 
 def quadratic(n, q, m, r):
     return 0.1 * n**2 + q

@@ -6,8 +6,6 @@ from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
 
 from setloss.nn import SetLoss, SetLossWarning, set_loss
 
-pytestmark = pytest.mark.xdist_group("kernels")
-
 
 def masks():
     generator = torch.Generator().manual_seed(2)

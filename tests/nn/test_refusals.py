@@ -11,8 +11,6 @@ from setloss.decomposition import DecompositionError
 from setloss.nn import SetLoss, set_loss
 from setloss.setfunctions.counts import TableTooLargeError
 
-pytestmark = pytest.mark.xdist_group("torch")
-
 
 def scores(*shape):
     return torch.zeros(shape)

@@ -10,8 +10,6 @@ from hypothesis import strategies as st
 
 from setloss.nn import SetLoss, set_loss
 
-pytestmark = pytest.mark.xdist_group("kernels")
-
 OPTIONS = {"loss": "jaccard", "operator": "lovasz"}
 
 

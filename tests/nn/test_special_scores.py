@@ -19,8 +19,6 @@ from helpers.torch_judge import (
 )
 from setloss.nn import SetLoss, set_loss
 
-pytestmark = pytest.mark.xdist_group("kernels")
-
 CLOSED_ON_BOTH = [(path, *pair) for path in PATHS for pair in CLOSED]
 DICE = [operator for operator in OPERATORS if operator != "lovasz"]
 on_both = pytest.mark.parametrize(("path", "name", "operator"), CLOSED_ON_BOTH)

@@ -5,8 +5,6 @@ import torch
 
 from setloss.nn import SetLoss, set_loss
 
-pytestmark = pytest.mark.xdist_group("kernels")
-
 OPTIONS = [
     {"loss": "dice", "operator": "bd"},
     {"loss": "jaccard", "operator": "lovasz", "margins": "probabilities"},

@@ -21,9 +21,6 @@ from setloss.plans.batch import BatchSurrogate, batch_surrogate
 from setloss.plans.lowering import NoPlanError, lower
 from setloss.plans.making import surrogate_on_counts
 
-pytestmark = pytest.mark.xdist_group("kernels")
-
-
 # ---------------------------------------------------------------- data
 
 SIZES = (1, 1, 2, 3, 1, 5, 8, 24, 25, 40, 40, 60, 25)

@@ -18,8 +18,6 @@ from setloss.plans.plain import PlainPlans, SlowSurrogateWarning
 from setloss.solvers import Status, method_named
 from setloss.testing import check_convex, check_cut, check_upper_bound
 
-pytestmark = pytest.mark.xdist_group("kernels")
-
 
 @dataclass(frozen=True)
 class WorstElement(Surrogate):

@@ -8,8 +8,6 @@ from hypothesis.extra import numpy as hnp
 
 from setloss.plans.sorting import LARGE, SMALL, TALLIES, sort_elements
 
-pytestmark = pytest.mark.xdist_group("kernels")
-
 SIZES = [0, 1, 2, 3, SMALL - 1, SMALL, SMALL + 1, 100, LARGE - 1, LARGE, LARGE + 1, 2 * LARGE, 5000]
 every_size = pytest.mark.parametrize("size", SIZES)
 every_dtype = pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=["float32", "float64"])

@@ -9,8 +9,6 @@ from helpers.explicit import terms
 from helpers.problems import LAYOUTS, label_sets, pairs, tracks
 from setloss.solvers import Design, Limits, NSlack, Problem, Status, solve
 
-pytestmark = pytest.mark.xdist_group("kernels")
-
 
 def explicit_minimum(case):
     """min 1/2 |W|^2 + sum_i c_i sum_t xi_it   subject to   xi_it >= o - <sigma, m_i(W)> for all cuts, by Clarabel."""

@@ -13,8 +13,6 @@ from helpers.problems import LAYOUTS, loss_of, pairs, tracks
 from setloss import Hamming
 from setloss.solvers import Design, Limits, Status, regularization_path, solve
 
-pytestmark = pytest.mark.xdist_group("kernels")
-
 SOLVERS = ("cutting_plane", "n_slack", "newton", "frank_wolfe", "subgradient")
 every_solver = pytest.mark.parametrize("solver", SOLVERS)
 

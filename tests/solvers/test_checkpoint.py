@@ -16,8 +16,6 @@ from helpers.problems import tracks
 from setloss import Hamming
 from setloss.solvers import CheckpointError, CheckpointWarning, FrankWolfe, Limits, Status, solve
 
-pytestmark = pytest.mark.xdist_group("kernels")
-
 SOLVERS = ("cutting_plane", "n_slack", "newton", "frank_wolfe", "subgradient")
 every_solver = pytest.mark.parametrize("solver", SOLVERS)
 LONG = {"sizes": (4, 7, 3, 5) * 10, "d": 8, "C": 3.0}

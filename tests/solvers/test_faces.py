@@ -11,8 +11,6 @@ from helpers.explicit import terms
 from helpers.problems import LAYOUTS, pairs
 from setloss.solvers.faces import ProximalPoints
 
-pytestmark = pytest.mark.xdist_group("kernels")
-
 
 def all_cuts(case, truth):
     """Every cut of a bag, sums over the parts of the surrogate included."""

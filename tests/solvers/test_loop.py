@@ -26,8 +26,6 @@ from setloss.solvers import (
 from setloss.solvers.loop import State, run
 from setloss.solvers.solution import relative_gap
 
-pytestmark = pytest.mark.xdist_group("kernels")
-
 SOLVERS = ("cutting_plane", "n_slack", "newton", "frank_wolfe", "subgradient")
 every_solver = pytest.mark.parametrize("solver", SOLVERS)
 certified_solvers = pytest.mark.parametrize("solver", ["cutting_plane", "n_slack", "newton", "frank_wolfe"])

@@ -17,8 +17,6 @@ from setloss.reproduction.label_sets.chosen import ChosenLabelSets, UnitRows
 from setloss.reproduction.label_sets.competitors import BinaryOrConstant, Chain, OneAgainstRest
 from setloss.reproduction.label_sets.rules import ThresholdRule
 
-pytestmark = pytest.mark.xdist_group("kernels")
-
 SCORERS = [OneAgainstRest("logistic"), OneAgainstRest("svm"), Chain()]
 IDS = ["logistic", "svm", "chain"]
 

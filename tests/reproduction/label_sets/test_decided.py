@@ -3,15 +3,12 @@
 from dataclasses import replace
 
 import numpy as np
-import pytest
 
 from setloss.reproduction.label_sets.data import DataSet
 from setloss.reproduction.label_sets.decided import NAMES, group_of, is_decided, style_of_decided
 from setloss.reproduction.label_sets.methods import SelectionSettings, is_ours, style_of
 from setloss.reproduction.label_sets.protocol import BenchmarkPlan, run_data_set
 from setloss.reproduction.label_sets.report import report
-
-pytestmark = pytest.mark.xdist_group("kernels")
 
 PLAN = BenchmarkPlan(
     ("counts", "linear+counts", "linear+auto", "linear+threshold", "linear+plug-in"), None, SelectionSettings(folds=2)

@@ -24,8 +24,6 @@ from setloss.reproduction.label_sets.methods import (
 from setloss.reproduction.label_sets.protocol import BenchmarkPlan, run_data_set, run_method
 from setloss.reproduction.label_sets.report import by_rank, report
 
-pytestmark = pytest.mark.xdist_group("kernels")
-
 FAST = SelectionSettings(Cs=(0.3, 3.0), folds=2, tol=1e-2)
 FEW = ("dice:slack@1", "logistic", "logistic+plug-in", "logistic+threshold")
 

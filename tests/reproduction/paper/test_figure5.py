@@ -11,8 +11,6 @@ from setloss.reproduction.tracks.data import TrackParameters, generated_tracks
 from setloss.reproduction.tracks.methods import METHODS, Budget
 from setloss.reproduction.tracks.protocol import Protocol, best_C
 
-pytestmark = pytest.mark.xdist_group("kernels")
-
 TINY = Protocol(Cs=(0.01, 0.1), outer=3, inner=2, budget=Budget(1e-1, 20))
 
 

@@ -13,8 +13,6 @@ from setloss.plans.batch import batch_surrogate
 from setloss.reproduction.paper.inexact import InexactSlackClassifier, PlainCuttingPlane, inexact_slack
 from setloss.solvers import Design, Limits, Problem, Status, solve
 
-pytestmark = pytest.mark.xdist_group("kernels")
-
 LOSSES = ("curve1", "curve2", "curve3", "curve4", "dice", "jaccard")
 REFERENCE = {"greedy": "greedy", "released": "one-pass"}
 

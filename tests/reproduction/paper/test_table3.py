@@ -6,8 +6,6 @@ from setloss.reproduction.paper import table3
 from setloss.reproduction.paper.artefact import Settings
 from setloss.reproduction.paper.table3 import NUMBA, PYTHON, Effort, _interleaved, _micro
 
-pytestmark = pytest.mark.xdist_group("kernels")
-
 
 @pytest.fixture(scope="module")
 def document():

@@ -13,8 +13,6 @@ from setloss.reproduction.paper.artefact import Settings
 from setloss.reproduction.paper.evidence import Comparison
 from setloss.reproduction.tracks.methods import Budget, Frames, LinearRule
 
-pytestmark = pytest.mark.xdist_group("kernels")
-
 BUDGET = Budget(tol=0.1, max_iter=30, intercept_scaling=10.0)
 TINY = toy.Sizes(train=24, test=40, repeats=2, search_repeats=1, Cs=(0.01, 1.0), budget=BUDGET)
 FAMILY = (toy.Setting(3.8, 90), toy.Setting(8.0, 90))

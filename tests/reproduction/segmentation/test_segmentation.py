@@ -15,8 +15,6 @@ from setloss.reproduction.segmentation.report import report
 from setloss.reproduction.segmentation.scores import score
 from setloss.reproduction.segmentation.training import NetworkRun, TrainingSettings, train_once
 
-pytestmark = pytest.mark.xdist_group("kernels")
-
 
 def write_masks(folder, people=6, side=16):
     """Two images of everyone, as an .npz: bright squares."""

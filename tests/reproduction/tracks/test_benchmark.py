@@ -18,8 +18,6 @@ from setloss.reproduction.tracks.data import TrackParameters, generated_tracks
 from setloss.reproduction.tracks.methods import Budget
 from setloss.reproduction.tracks.protocol import Protocol
 
-pytestmark = pytest.mark.xdist_group("kernels")
-
 TINY = Protocol(Cs=(0.01, 0.1), outer=3, inner=2, votes=(False, True), budget=Budget(1e-1, 20))
 METHODS = ("bd", "bd-monotone", "slack", "hinge", "linear-svc", "logistic")
 

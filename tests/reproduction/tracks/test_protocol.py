@@ -19,8 +19,6 @@ from setloss.reproduction.tracks.protocol import (
     stratified_folds,
 )
 
-pytestmark = pytest.mark.xdist_group("kernels")
-
 SMALL = Protocol(Cs=(0.01, 0.1, 1.0), outer=3, inner=2, budget=Budget(1e-2, 50))
 
 
