@@ -2,7 +2,7 @@
 
 import pytest
 
-from setloss.reproduction.selection import Choice, choose_C
+from setloss.reproduction.selection import ChosenC, choose_C
 
 Cs = (1.0, 10.0, 100.0, 1000.0)
 
@@ -12,17 +12,17 @@ def total(held_out):
 
 
 def test_the_smallest_of_equally_good_ones():
-    assert choose_C(Cs, [[3, 1, 1, 2], [0, 0, 0, 0]], total) == [Choice(10.0, 1, None)]
+    assert choose_C(Cs, [[3, 1, 1, 2], [0, 0, 0, 0]], total) == [ChosenC(10.0, 1, None)]
 
 
 def test_every_way_to_decide_has_a_choice_and_a_rule_of_its_own():
     folds = [[(3, 1), (2, 2), (1, 3), (0, 4)]]
     first, second = choose_C(Cs, folds, lambda held_out: [(loss, f"rule {loss}") for loss in held_out[0]])
-    assert (first, second) == (Choice(1000.0, 0, "rule 0"), Choice(1.0, 1, "rule 1"))
+    assert (first, second) == (ChosenC(1000.0, 0, "rule 0"), ChosenC(1.0, 1, "rule 1"))
 
 
 def test_a_path_ends_where_a_fold_ends():
-    assert choose_C(Cs, [[3, 2], [3, 2, 1, 0]], total) == [Choice(10.0, 4, None)]
+    assert choose_C(Cs, [[3, 2], [3, 2, 1, 0]], total) == [ChosenC(10.0, 4, None)]
 
 
 @pytest.mark.parametrize(("patience", "trained"), [(2, 3), (3, 4)])

@@ -15,7 +15,7 @@ CHEAP, PATIENCE = 3.0, 2
 
 
 @dataclass(frozen=True)
-class Choice(Generic[R]):
+class ChosenC(Generic[R]):
     """A value of C, its held-out loss, and the rule that goes with it."""
 
     C: float
@@ -28,7 +28,7 @@ def choose_C(
     folds: Sequence[Iterable[H]],
     judge: Callable[[list[H]], Sequence[tuple[float, R]]],
     patience: float = math.inf,
-) -> list[Choice[R]]:
+) -> list[ChosenC[R]]:
     """The C of least held-out loss, the smallest of equally good ones.
 
     Parameters
@@ -44,10 +44,10 @@ def choose_C(
     patience
         After so many values of C in a row where nothing got better the path ends, see `CHEAP`.
     """
-    best: list[Choice[R]] = []
+    best: list[ChosenC[R]] = []
     worse = 0
     for C, *held_out in zip(Cs, *folds, strict=False):
-        offers = [Choice(C, loss, rule) for loss, rule in judge(held_out)]
+        offers = [ChosenC(C, loss, rule) for loss, rule in judge(held_out)]
         best = best or offers
         worse = 0 if any(new.loss <= old.loss for new, old in zip(offers, best, strict=True)) else worse + 1
         best = [min(pair, key=_loss) for pair in zip(best, offers, strict=True)]
@@ -56,5 +56,5 @@ def choose_C(
     return best
 
 
-def _loss(choice: Choice[R]) -> float:
+def _loss(choice: ChosenC[R]) -> float:
     return choice.loss

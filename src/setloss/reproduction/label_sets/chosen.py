@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from setloss.reproduction.criteria import of_examples
 from setloss.reproduction.label_sets.rules import DecisionRule, Sets, Sign
-from setloss.reproduction.selection import PATIENCE, Choice, choose_C
+from setloss.reproduction.selection import PATIENCE, ChosenC, choose_C
 from setloss.typing import Array
 
 GRID = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1e3, 3e3, 1e4)
@@ -87,7 +87,9 @@ class ChosenLabelSets(ClassifierMixin, BaseEstimator):
                 model.set_params(C=C).fit(X, truth.astype(np.int8))
         return model
 
-    def _best_C(self, scorer: Any, path: list[float], X: Any, truth: Sets, splits: list[Any]) -> Choice[DecisionRule]:
+    def _best_C(
+        self, scorer: Any, path: list[float], X: Any, truth: Sets, splits: list[Any]
+    ) -> ChosenC[DecisionRule]:
         """The choice of C for one scorer, whose loss is minus the mean score."""
 
         def judge(held_out: list[Array]) -> list[tuple[float, DecisionRule]]:
