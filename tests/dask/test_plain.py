@@ -12,10 +12,7 @@ from setloss.dask import BagClassifier
 from setloss.operators import Cut, SlackRescaling, Surrogate
 from setloss.solvers import Status
 
-pytestmark = [
-    pytest.mark.xdist_group("kernels"),
-    pytest.mark.filterwarnings("ignore::setloss.plans.plain.SlowSurrogateWarning"),
-]
+pytestmark = pytest.mark.filterwarnings("ignore::setloss.plans.plain.SlowSurrogateWarning")
 
 
 @dataclass(frozen=True)
