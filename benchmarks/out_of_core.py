@@ -38,7 +38,7 @@ def main() -> None:
         folder = Path(name) / "data"
         rows = int(options.gigabytes * 1e9 / (4 * options.features))
         write(folder, rows, options.features, options.format)
-        report(train(folder, options), rows, options)
+        report(train(folder, options) | {"raw": raw_seconds(folder)}, rows, options)
 
 
 def write(folder: Path, rows: int, features: int, kind: str) -> None:
@@ -108,6 +108,17 @@ def train(folder: Path, options: argparse.Namespace) -> dict:
     return json.loads(done.stdout) | {"wall": time.perf_counter() - begin, "peak": peak}
 
 
+def raw_seconds(folder: Path, block: int = 2**24) -> float:
+    """The time to read all files of a folder once, and do nothing with them."""
+    begin = time.perf_counter()
+    for file in folder.rglob("*"):
+        if file.is_file():
+            with file.open("rb", buffering=0) as stream:
+                while stream.read(block):
+                    pass
+    return time.perf_counter() - begin
+
+
 def report(found: dict, rows: int, options: argparse.Namespace) -> None:
     size = 4 * rows * options.features
     print(f"X on disk, {options.format:24} {size / 1e9:8.2f} GB, {rows} frames of {options.features} features")
@@ -116,6 +127,9 @@ def report(found: dict, rows: int, options: argparse.Namespace) -> None:
     print(f"{found['status']}, relative gap {found['gap']:.1e} after {found['iterations']} iterations")
     print(f"passes over the file{'':15} {found['passes']:8.0f}")
     print(f"seconds{'':28} {found['wall']:8.0f}, {size * found['passes'] / found['wall'] / 1e6:.0f} MB/s on average")
+    each = found["wall"] / found["passes"]
+    print(f"a raw read of the file{'':13} {found['raw']:8.1f}, {size / found['raw'] / 1e6:.0f} MB/s; ", end="")
+    print(f"a pass took {each:.1f} seconds, {each / found['raw']:.1f} times that")
 
 
 if __name__ == "__main__":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 
@@ -10,8 +9,6 @@ import setloss
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE / "_sphinx"))
-# Tutorials look for data where the commands do, but run in their own folder.
-os.environ.setdefault("SETLOSS_DATA", str(HERE.parent.parent / "shared" / "data"))
 
 project = "setloss"
 author = "The setloss developers"

@@ -100,6 +100,18 @@ def test_what_cannot_be_drawn_is_refused():
         check_plottable(SetFunction.from_values(np.zeros(2**13)))
 
 
+def test_a_decomposition_draws_itself():
+    decomposition = decompose(Dice().on_counts(3, 3))
+    titles = [axes.get_title() for axes in decomposition.plot().axes]
+    assert titles == [axes.get_title() for axes in plot_decomposition(decomposition).axes]
+
+
+def test_without_matplotlib_the_message_says_how_to_install_it(monkeypatch):
+    monkeypatch.setattr("setloss.plots.find_spec", lambda name: None)
+    with pytest.raises(ImportError, match=r"figures need matplotlib; install it with: pip install 'setloss\[plot\]'"):
+        decompose(Dice().on_counts(3, 3)).plot()
+
+
 def test_figures_do_not_touch_pyplot():
     script = (
         "import sys; from setloss import Dice, decompose; from setloss.plots import plot_decomposition\n"

@@ -5,6 +5,7 @@ matplotlib is imported on first use, and pyplot never: the figures belong to the
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -38,6 +39,8 @@ def plot_decomposition(decomposition: Decomposition) -> Figure:
     and false positives, on one colour scale. Anything else: a dot per cell against the number of mistakes.
     """
     check_plottable(decomposition.loss)
+    if find_spec("matplotlib") is None:
+        raise ImportError("figures need matplotlib; install it with: pip install 'setloss[plot]'")
     parts = {"l": decomposition.loss, "f": decomposition.submodular, "g": decomposition.supermodular}
     kind = _kind(decomposition.loss)
     return {"curves": _curves, "heat maps": _heat_maps, "dots": _dots}[kind](parts)

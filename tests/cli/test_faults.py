@@ -11,6 +11,7 @@ import pytest
 
 from helpers.children import ENVIRONMENT
 from helpers.command_line import complaint, run
+from helpers.waiting import until
 from setloss.datasets import make_toy
 
 pytest.importorskip("skops")
@@ -121,3 +122,28 @@ def test_pipes_and_long_names_as_input_are_refused_at_once(folder, command):
     else:
         assert "pipe.skops is a pipe" in complaint("predict", "pipe.skops", "sets.npz")
         assert "File name too long" in complaint("predict", f"{long}.skops", "sets.npz")
+
+
+def test_pipes_and_devices_for_tables_are_refused_at_once(folder):
+    os.mkfifo("t.csv")
+    Path("t.npy").symlink_to("/dev/zero")
+    for command in ("decompose", "check"):
+        assert "t.csv is a pipe; a table is a file" in complaint(command, "--table", "t.csv")
+        assert "t.npy is a device; a table is a file" in complaint(command, "--table", "t.npy")
+
+
+TRAIN = [sys.executable, "-m", "setloss.cli", "train", "sets.npz", "--checkpoint", "c.npz", "--model"]
+
+
+def test_two_commands_on_one_checkpoint(folder):
+    """The second is refused while the first has the file, and the first is not disturbed."""
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "env": ENVIRONMENT}
+    with subprocess.Popen([*TRAIN, "first.skops", "--tol", "0", "--max-iter", "200"], **quiet) as first:
+        until(lambda: Path("c.npz.lock").exists() or first.poll() is not None)
+        first.send_signal(signal.SIGSTOP)
+        said = complaint("train", "sets.npz", "--checkpoint", "c.npz", "--model", "second.skops")
+        first.send_signal(signal.SIGCONT)
+    assert "another run is writing the checkpoint c.npz" in said
+    assert first.returncode == 0
+    assert Path("first.skops").exists()
+    assert not Path("second.skops").exists()

@@ -16,7 +16,7 @@ from helpers.partitioned import (
     parted,
     set_objective,
 )
-from setloss.dask import BagClassifier, SetClassifier
+from setloss.dask import BagClassifier, SetClassifier, problem
 
 SOLVERS = ("cutting_plane", "frank_wolfe")
 every_solver = pytest.mark.parametrize("solver", SOLVERS)
@@ -231,3 +231,36 @@ def test_a_fit_that_was_cut_short_goes_on_from_its_checkpoint(solver, tmp_path):
     assert_certified(model, bag_objective(model, X, y, groups))
     with pytest.raises(ValueError, match="another problem"):
         fit_bags(2 * X, y, groups, 3, solver=solver, checkpoint=file)
+
+
+@every_solver
+def test_a_line_searched_in_two_rounds_gives_the_numbers_of_one(solver, monkeypatch):
+    X, y, groups = frames()
+    one = fit_bags(X, y, groups, 3, solver=solver)
+    monkeypatch.setattr(problem, "MANY_ELEMENTS", 0)
+    two = fit_bags(X, y, groups, 3, solver=solver)
+    np.testing.assert_array_equal(one.solution_.parameters, two.solution_.parameters)
+    assert (one.n_iter_, one.solution_.dual) == (two.n_iter_, two.solution_.dual)
+    assert one.n_rounds_ < two.n_rounds_ <= 1.5 * one.n_rounds_ + 1
+
+
+def test_losses_read_every_partition_once():
+    X, y, groups = frames()
+    arrays = parted(lengths(len(y), 3, groups), X, y, groups)
+    model = BagClassifier(tol=1e-2).fit(*arrays)
+    reads = []
+
+    def read(block):
+        reads.append(block.shape)
+        return block
+
+    counted = arrays[0].map_blocks(read, dtype=float, meta=np.empty((0, 0)))
+    np.testing.assert_array_equal(model.losses(counted, *arrays[1:]), model.losses(*arrays))
+    assert len(reads) == 3
+
+
+def test_label_sets_of_another_number_are_refused():
+    X, Y = label_sets()
+    model = fit_sets(X, Y, 2)
+    with pytest.raises(ValueError, match=rf"y has 1 labels and the model was trained on {Y.shape[1]}"):
+        model.score(*parted(lengths(len(Y), 2), X, np.nan_to_num(Y[:, :1])))

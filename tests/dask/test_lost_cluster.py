@@ -3,14 +3,15 @@
 import signal
 import subprocess
 import sys
-import time
 from contextlib import contextmanager
+from uuid import uuid4
 
 import numpy as np
 import pytest
 
 import dask
 from helpers.partitioned import assert_certified, bag_objective, frames, lengths, parted
+from helpers.waiting import PATIENCE, until
 
 pytest.importorskip("distributed")
 
@@ -30,13 +31,11 @@ def dask_command(*words):
 @contextmanager
 def processes_of_a_cluster(folder, workers):
     """(file that says where, scheduler, workers) of a cluster started by the commands of Dask, without nannies."""
-    file = folder / f"scheduler-{time.monotonic_ns()}.json"
+    file = folder / f"scheduler-{uuid4().hex}.json"
     here = ("--host", "127.0.0.1", "--no-dashboard", "--scheduler-file", str(file))
     started = [dask_command("scheduler", "--port", "0", "--no-jupyter", *here)]
     try:
-        deadline = time.monotonic() + 60
-        while not (file.exists() and file.stat().st_size) and time.monotonic() < deadline:
-            time.sleep(0.1)
+        until(lambda: file.exists() and file.stat().st_size)
         alone = ("--no-nanny", "--nthreads", "1", "--death-timeout", "20")
         started += [dask_command("worker", *alone, *here) for _ in range(workers)]
         yield str(file), started[0], started[1:]
@@ -62,7 +61,7 @@ def test_a_lost_scheduler_is_an_error_and_its_checkpoint_resumes_on_another_clus
     X, y, groups = frames(40)
     arrays = parted(lengths(len(y), 2, groups), X, y, groups)
     options = {"solver": "cutting_plane", "checkpoint": str(tmp_path / "fit.npz")}
-    reach = {"set_as_default": False, "timeout": 10}
+    reach = {"set_as_default": False, "timeout": PATIENCE}
     with dask.config.set(SHORT_TIMEOUTS):
         with (
             processes_of_a_cluster(tmp_path, 1) as (file, scheduler, _),
@@ -75,7 +74,7 @@ def test_a_lost_scheduler_is_an_error_and_its_checkpoint_resumes_on_another_clus
             processes_of_a_cluster(tmp_path, 2) as (file, _, workers),
             Client(scheduler_file=file, **reach) as client,
         ):
-            client.wait_for_workers(2, timeout=60)
+            client.wait_for_workers(2, timeout=PATIENCE)
             model = BagClassifier(client=client, callbacks=[killed_after(6, workers[0])], **options).fit(*arrays)
             assert len(client.nthreads()) == 1
     assert model.solution_.history[0].iteration == 4

@@ -7,6 +7,7 @@ import pytest
 
 import dask
 from helpers.partitioned import frames, lengths, parted
+from helpers.waiting import until
 
 pytest.importorskip("distributed")
 
@@ -29,8 +30,7 @@ def without_workers(cluster, iteration):
         if record.iteration == iteration:
             cluster.scale(0)
             with Client(cluster, set_as_default=False) as watching:
-                while watching.nthreads():
-                    pass
+                until(lambda: not watching.nthreads())
 
     return callback
 

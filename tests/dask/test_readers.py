@@ -1,5 +1,7 @@
 """Data on disk in partitions: the same numbers as in memory, whole bags, and a sentence for what is broken."""
 
+import os
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -229,3 +231,25 @@ def test_too_large_row_groups_and_features_that_are_text(tmp_path, tracks):
     frame.assign(c="text").to_parquet(tmp_path / "two.parquet")
     with pytest.raises(DatasetError, match=r"column 'c' of .* has type .*string; it must hold numbers"):
         open_data(tmp_path / "two.parquet")
+
+
+def test_a_pipe_among_parquet_files_is_refused_at_once(tmp_path, tracks):
+    write(tmp_path, "parquet", *tracks)
+    os.mkfifo(tmp_path / "3.parquet")
+    with pytest.raises(DatasetError, match=r"3\.parquet is a pipe; a folder of Parquet files holds files"):
+        open_data(tmp_path)
+
+
+def test_folders_may_be_named_like_parquet_files(tmp_path, tracks):
+    folder = tmp_path / "all.parquet" / "part.parquet"
+    folder.mkdir(parents=True)
+    write(folder, "parquet", *tracks)
+    assert open_data(tmp_path / "all.parquet").X.npartitions == 1
+
+
+@pytest.mark.parametrize("kind", ["binary", "list", "struct"])
+def test_bag_ids_that_are_bytes_lists_or_structures_are_refused(tmp_path, kind):
+    values = {"binary": [b"a", b"b"], "list": [[1], [2]], "struct": [{"a": 1}, {"a": 2}]}[kind]
+    pd.DataFrame({"x": [1.0, 2.0], "label": [0, 1], "group": values}).to_parquet(tmp_path / "t.parquet")
+    with pytest.raises(DatasetError, match=rf"column 'group' of .* has type {kind}.*; bag ids are numbers or texts"):
+        open_data(tmp_path / "t.parquet")

@@ -1,6 +1,7 @@
 """Mulan's ARFF and XML files: small ones by hand, and the real ones against their published statistics."""
 
 import io
+import os
 
 import numpy as np
 import pytest
@@ -147,3 +148,14 @@ def test_scipy_reads_the_same_numbers(name):
         np.testing.assert_array_equal(ours.X[:, j], records[feature])
     for j, label in enumerate(ours.label_names):
         np.testing.assert_array_equal(ours.Y[:, j], records[label].astype(int))
+
+
+def test_a_pipe_for_labels_is_refused_at_once(tmp_path):
+    path = written(tmp_path, DENSE)
+    os.mkfifo(tmp_path / "pipe.xml")
+    with pytest.raises(DatasetError, match=r"pipe\.xml is a pipe"):
+        load(path, labels=tmp_path / "pipe.xml")
+    (tmp_path / "data.xml").unlink()
+    os.mkfifo(tmp_path / "data.xml")
+    with pytest.raises(DatasetError, match=r"there is no data\.xml"):
+        load(path)

@@ -101,3 +101,14 @@ def test_without_the_library_it_says_what_to_install(tmp_path, monkeypatch, read
         DatasetError, match=rf"needs {module.split('.')[0]}; install it with pip install 'setloss\[io\]'"
     ):
         reader(path)
+
+
+@pytest.mark.parametrize("kind", ["binary", "list", "struct"])
+@pytest.mark.parametrize("column", ["group", "x"])
+def test_columns_of_bytes_lists_or_structures_are_refused(tmp_path, kind, column):
+    pytest.importorskip("pyarrow")
+    values = {"binary": [b"a", b"b"], "list": [[1], [2]], "struct": [{"a": 1}, {"a": 2}]}[kind]
+    frame = pd.DataFrame({"x": [1.0, 2.0], "label": [0, 1], "group": ["a", "b"]} | {column: values})
+    frame.to_parquet(tmp_path / "t.parquet")
+    with pytest.raises(DatasetError, match=rf"column '{column}' of .* has type {kind}"):
+        read_parquet(tmp_path / "t.parquet")

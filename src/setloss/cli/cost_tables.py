@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from setloss.archives import DAMAGE
 from setloss.cli.errors import InputError
 from setloss.datasets.checks import reason, shown
+from setloss.files import not_a_file
 from setloss.setfunctions.counts import MAX_CELLS
 from setloss.typing import Array
 
@@ -23,6 +24,9 @@ def read_table(path: Path) -> Array:
     reader = readers.get(path.suffix.lower())
     if reader is None:
         raise InputError(f"{path}: a table is a .csv or .npy file, not {path.suffix or 'a file without suffix'}")
+    wrong = not_a_file(path)
+    if wrong is not None:
+        raise InputError(f"{path} is {wrong}; a table is a file")
     try:
         if path.stat().st_size == 0:
             raise InputError(f"{path} is empty")

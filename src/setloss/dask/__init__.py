@@ -7,6 +7,11 @@ of all data together.
 import warnings
 from typing import Any
 
+try:
+    import dask as _dask  # noqa: F401
+except ImportError as error:
+    raise ImportError("setloss.dask needs Dask; install it with: pip install 'setloss[dask]'") from error
+
 from setloss.dask.errors import ClusterLostError, PartitionError
 from setloss.dask.estimators import DaskBagClassifier, DaskSetClassifier
 from setloss.dask.partitioned_data import PartitionedData

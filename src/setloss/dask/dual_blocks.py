@@ -25,6 +25,11 @@ class LocalRound:
     epochs: int
 
     @property
+    def nbytes(self) -> int:
+        """Bytes in memory."""
+        return self.parameters.nbytes
+
+    @property
     def new_ids(self) -> tuple[int, int]:
         """The plane that touches the risk, and the one of the blocks."""
         return 2 * self.number, 2 * self.number + 1

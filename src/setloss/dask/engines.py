@@ -24,6 +24,9 @@ FAN_IN = 8
 LOOK_SECONDS = 2.0
 """How often a round that takes longer looks whether its workers are still there."""
 
+SENT_ALONG = 2**21
+"""What all tasks of a round share is sent with each of them, up to so many bytes together."""
+
 Shares = tuple[Array, ...]
 
 
@@ -31,6 +34,11 @@ class Engine(Protocol):
     """Runs ``task(source, index, *shared)`` for every partition."""
 
     def __len__(self) -> int: ...
+
+    @property
+    def workers(self) -> int:
+        """How many partitions are worked on at a time."""
+        ...
 
     def stream(self, task: Callable[..., T], *shared: Any) -> Iterator[T]:
         """The answers one by one, in the order of the partitions."""
@@ -90,6 +98,10 @@ class OneByOne:
     def __len__(self) -> int:
         return len(self._parts)
 
+    @property
+    def workers(self) -> int:
+        return 1
+
     def stream(self, task: Callable[..., T], *shared: Any) -> Iterator[T]:
         for index, part in enumerate(self._parts):
             if self._watch is not None:
@@ -124,6 +136,10 @@ class OnCluster:
 
     def __len__(self) -> int:
         return len(self._parts)
+
+    @property
+    def workers(self) -> int:
+        return max(min(len(self.client.nthreads()), len(self._parts)), 1)
 
     def stream(self, task: Callable[..., T], *shared: Any) -> Iterator[T]:
         return iter(self.each(task, *shared))
@@ -182,9 +198,13 @@ class OnCluster:
         return results
 
     def _submit(self, task: Callable[..., Any], shared: tuple[Any, ...]) -> list[Any]:
-        """One future per partition; what they share is a task of its own, so that it is sent, and kept, once."""
-        common = self.client.submit(_same, shared, pure=False)
+        """One future per partition; what they share goes with each, or where that is much is a task of its own.
+
+        That task is one more way to the scheduler and back, a third of a round without work.
+        """
         count, token = len(self._parts), uuid4().hex
+        small = count * sum(getattr(each, "nbytes", 0) for each in shared) <= SENT_ALONG
+        common = shared if small else self.client.submit(_same, shared, pure=False)
         keys = [f"{task.__name__}-{token}-{index}" for index in range(count)]
         arguments = ([task] * count, self._parts, range(count), [common] * count)
         homes = dict(zip(keys, self._placement.of(self._parts), strict=True))

@@ -13,11 +13,11 @@ from setloss.dask.array_or_frame import is_array, is_frame
 from setloss.dask.engines import Engine, OnCluster, OneByOne
 from setloss.dask.local_steps import LocalSteps
 from setloss.dask.memory_limit import SMALL_PARTITION, check_memory, in_bytes, share_bytes
-from setloss.dask.partition import Kind
+from setloss.dask.partition import Kind, inspect_partition
 from setloss.dask.partitions import Partitions, partitions_of, whole_rows
-from setloss.dask.problem import LINE_STEPS, PartitionedProblem
+from setloss.dask.problem import LINE_STEPS, PartitionedProblem, steps_answered
 from setloss.dask.summary import Summary, summarize
-from setloss.dask.tasks import FitDescription, losses_of
+from setloss.dask.tasks import FitDescription, judge_partition
 from setloss.defaults import LINEAR_MODELS
 from setloss.estimators.base import LinearSetModel
 from setloss.solvers import CuttingPlane
@@ -76,14 +76,18 @@ class DaskModel(LinearSetModel):
             raise ValueError(f"there is no solver {self.solver!r} on Dask; the names are {', '.join(SOLVER_NAMES)}")
         engine, fit = self._engine(partitions), uuid4().hex
         try:
-            found = summarize(engine, self._kind, hashed=self.checkpoint is not None)
+            reports = engine.each(inspect_partition, self._kind, self.checkpoint is not None)
+            found = summarize(engine, self._kind, reports)
             tasks = found.labels or 1 if self._kind == "sets" else 1
             constant = self._constant_of(found)
             described = (fit, self._kind, found.classes[1], loss, self.operator, float(self.scale), float(self.C))
             spec = FitDescription(*described, constant, self._seed())
             words = repr((self._kind, found.classes.tolist(), loss, self.operator, self.scale, self.C, constant))
             shape = (tasks, found.features + 1)
-            problem = PartitionedProblem(engine, spec, shape, digest_of(words + "".join(found.digests)))
+            digest = digest_of(words + "".join(found.digests))
+            problem = PartitionedProblem(
+                engine, spec, shape, digest, steps_answered(found.elements // engine.workers)
+            )
             method = self._method(shape, found, engine)
             solution = run(problem, method, limits, self._warm())
         finally:
@@ -166,10 +170,13 @@ class DaskModel(LinearSetModel):
         described = (self._kind, self.classes_[1], self._loss(), self.operator, float(self.scale), float(self.C))
         spec = FitDescription("evaluation", *described, 1.0, 0)
         W = np.hstack([self.coef_, self.intercept_[:, None]])
-        found = summarize(engine, self._kind, hashed=False, classes=self.classes_)
+        reports, judged = zip(*engine.each(judge_partition, spec, W), strict=True)
+        found = summarize(engine, self._kind, list(reports), self.classes_)
         if found.features != self.n_features_in_:
             raise ValueError(f"X has {found.features} features and the model was trained on {self.n_features_in_}")
-        losses, weights = np.hstack(engine.each(losses_of, spec, W))
+        if self._kind == "sets" and (found.labels or 1) != len(W):
+            raise ValueError(f"y has {found.labels or 1} labels and the model was trained on {len(W)}")
+        losses, weights = np.hstack(judged)
         return losses, weights
 
 

@@ -23,7 +23,7 @@ import numpy as np
 from setloss.dask.dual_blocks import LocalRound
 from setloss.dask.problem import PartitionedProblem
 from setloss.solvers import CuttingPlane
-from setloss.solvers.cutting_plane import PlaneState
+from setloss.solvers.cutting_plane import PlaneState, keep_planes
 from setloss.solvers.solution import Solution
 
 
@@ -42,10 +42,15 @@ class LocalSteps(CuttingPlane):
         state.arrays["ids"] = np.empty(0, dtype=np.int64)
         return state
 
+    def verify(self, problem: Any, state: PlaneState) -> None:
+        """Planes of blocks cannot be computed again: the dual variables they are made of went with their workers."""
+        keep_planes(state.arrays, state.arrays["ids"] % 2 == 0)
+        super().verify(problem, state)
+
     def _extend(self, problem: PartitionedProblem, state: PlaneState, where: Any) -> None:
         """Add the plane that touches the risk there, and that of the blocks, in one round."""
         arrays = state.arrays
-        weights = state.weights
+        weights = arrays["multipliers"]
         planes = len(arrays["planes"])
         target = (weights @ arrays["planes"]).reshape(problem.shape) if planes else state.best
         order = LocalRound(
@@ -53,6 +58,7 @@ class LocalSteps(CuttingPlane):
         )
         offset, plane, dual_offset, dual_plane = problem.cut_and_step(where, order)
         for identity, (b, A) in zip(order.new_ids, ((offset, plane), (dual_offset, dual_plane)), strict=True):
-            self._add(state, A, b)
-            arrays["ids"] = np.append(arrays["ids"], identity)
+            ids = np.append(arrays["ids"], identity)
+            self._add(state, A, b, where.parameters)
+            arrays["ids"] = ids
         state.passes += 1  # of what is read; the epochs work on what is in memory then

@@ -15,8 +15,8 @@ LINE_BYTES = 120
 BLOCK_BYTES = 300
 """Per element, for dual steps: the same, and the active cuts of its bag."""
 
-VECTORS = 400
-"""Of the size of the parameters, on the driver: planes, and their copies while they grow."""
+VECTORS = 500
+"""Of the size of the parameters, on the driver: planes, where they touch the risk, and copies while they grow."""
 
 SHARES = 150
 """Of the size of the parameters, for dual steps: what a partition remembers of its shares of the planes."""

@@ -8,22 +8,34 @@ a risk, or of a plane below it, and gets the sum.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
 
 from setloss.dask.dual_blocks import LocalRound, cut_and_step
 from setloss.dask.engines import Engine
-from setloss.dask.tasks import FitDescription, ParameterPoint, cut_at, inexact_partition, risk_along, risk_at
+from setloss.dask.tasks import FitDescription, ParameterPoint, cut_at, cuts_at, inexact_partition, risk_along, risk_at
+from setloss.solvers.deadline import check_time
 from setloss.typing import Array
+
+LINE_STEPS = 5
+"""Steps of a line search."""
+
+MANY_ELEMENTS = 70_000
+"""Nine evaluations of the cuts of so many elements take about as long as a round without work."""
 
 
 @dataclass(eq=False)
 class PartitionedProblem:
-    """Partitions behind an engine, what they share, and the number of rounds so far."""
+    """Partitions behind an engine, what they share, how much a line asks for at once, and the rounds so far."""
 
     engine: Engine = field(repr=False)
     spec: FitDescription = field(repr=False)
     shape: tuple[int, int]
     digest: str
+    steps_at_once: int = LINE_STEPS
     rounds: int = 0
     surrogate: None = None
 
@@ -35,12 +47,24 @@ class PartitionedProblem:
         """Whether every cut so far touched its surrogate: one round, unless the operator is one by name."""
         if isinstance(self.spec.operator, str):
             return True
+        return not float(self.round(inexact_partition)[0]) > 0
+
+    def round(self, task: Callable[..., tuple[Array, ...]], *shared: Any) -> tuple[Array, ...]:
+        """The sum of what all partitions answer; the clock is looked at before."""
+        check_time()
         self.rounds += 1
-        return not float(self.engine.total(inexact_partition, self.spec)[0]) > 0
+        return self.engine.total(task, self.spec, *shared)
 
     def place(self, parameters: Array) -> RemotePlace:
         """A point; nothing is asked for yet."""
         return RemotePlace(self, ParameterPoint(parameters))
+
+    def planes_at(self, points: Array) -> tuple[Array, Array]:
+        """Offsets and flat slopes of the planes that touch the risk at the rows of `points`; one round for all."""
+        if len(points) == 0:
+            return np.empty(0), np.empty_like(points)
+        offsets, planes = self.round(cuts_at, points)
+        return offsets, planes
 
     def line(self, start: RemotePlace, target: Array) -> RemoteLine:
         """The way from a place to other parameters; nothing is asked for yet."""
@@ -48,8 +72,7 @@ class PartitionedProblem:
 
     def cut_and_step(self, where: RemotePlace, order: LocalRound) -> tuple[float, Array, float, Array]:
         """The plane that touches the risk there, and the one of dual steps where the data lie; one round."""
-        self.rounds += 1
-        offset, plane, dual_offset, dual_plane = self.engine.total(cut_and_step, self.spec, where.point, order)
+        offset, plane, dual_offset, dual_plane = self.round(cut_and_step, where.point, order)
         return float(offset), plane.ravel(), float(dual_offset), dual_plane.ravel()
 
 
@@ -64,13 +87,19 @@ class RemotePlace:
     def parameters(self) -> Array:
         return self.point.parameters
 
+    @property
+    def known(self) -> Array:
+        """Nothing: margins lie where the data are."""
+        return np.empty(0)
+
+    def recalled(self, known: Array) -> RemotePlace:
+        return self
+
     def risk(self) -> float:
-        self.problem.rounds += 1
-        return float(self.problem.engine.total(risk_at, self.problem.spec, self.point)[0])
+        return float(self.problem.round(risk_at, self.point)[0])
 
     def cut(self) -> tuple[float, Array]:
-        self.problem.rounds += 1
-        offset, plane = self.problem.engine.total(cut_at, self.problem.spec, self.point)
+        offset, plane = self.problem.round(cut_at, self.point)
         return float(offset), plane.ravel()
 
 
@@ -85,9 +114,8 @@ class RemoteLine:
 
     def at(self, length: float) -> tuple[float, float]:
         if length not in self.known:
-            lengths = with_successors(length)
-            self.problem.rounds += 1
-            (found,) = self.problem.engine.total(risk_along, self.problem.spec, self.start, self.end, lengths)
+            lengths = with_successors(length, self.problem.steps_at_once)
+            (found,) = self.problem.round(risk_along, self.start, self.end, lengths)
             for each, risk, slope in zip(lengths, *found.tolist(), strict=True):
                 self.known[each] = (risk, slope)
         return self.known[length]
@@ -100,17 +128,21 @@ class RemoteLine:
         return RemotePlace(self.problem, point)
 
 
-LINE_STEPS = 5
-"""Steps of a line search: as many as one round can answer."""
+def steps_answered(elements: int) -> int:
+    """Steps of a line search that its first round answers, for so many elements in the hands of one worker.
+
+    All five take 16 evaluations, of which five are used. Three take four, and a second round three for the last two.
+    """
+    return LINE_STEPS if elements < MANY_ELEMENTS else 3
 
 
-def with_successors(length: float) -> tuple[float, ...]:
-    """A length that bisection of [0, 1] asks for, with those it may ask for next.
+def with_successors(length: float, steps: int = LINE_STEPS) -> tuple[float, ...]:
+    """A length that bisection of [0, 1] asks for, with those it may ask for next: within `steps` from the first.
 
     Bisection that starts at 1 halves its step each time, so a length is an odd multiple of its step.
     """
     if length == 1.0:
-        return tuple(k / 2 ** (LINE_STEPS - 1) for k in range(2 ** (LINE_STEPS - 1), 0, -1))
+        return tuple(k / 2 ** (steps - 1) for k in range(2 ** (steps - 1), 0, -1))
     step = 1.0
     while length % step:
         step /= 2

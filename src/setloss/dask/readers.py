@@ -98,7 +98,17 @@ def _parquet_files(place: Path) -> list[Path]:
             f"{place} is not read in partitions; what is are Parquet files and folders of them, folders of X.npy, "
             "y.npy and groups.npy, and zarr groups"
         )
-    return [place] if place.is_file() else sorted(place.rglob("*.parquet"))
+    return [place] if place.is_file() else _tables_in(place)
+
+
+def _tables_in(folder: Path) -> list[Path]:
+    """All Parquet files of a folder and of those in it, which may have such names themselves."""
+    found = sorted(file for file in folder.rglob("*.parquet") if not file.is_dir())
+    for file in found:
+        wrong = not_a_file(file)
+        if wrong is not None:
+            raise DatasetError(f"{file} is {wrong}; a folder of Parquet files holds files")
+    return found
 
 
 def _arrays(place: Path) -> dict[str, Any]:

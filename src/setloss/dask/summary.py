@@ -1,4 +1,4 @@
-"""One look at all partitions before training: do they fit together, and what is there to train on."""
+"""What partitions report of themselves before training: do they fit together, and what is there to train on."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from setloss.dask.engines import Engine
 from setloss.dask.errors import PartitionError
-from setloss.dask.partition import Kind, PartitionReport, inspect_partition, name_of_hash
+from setloss.dask.partition import Kind, PartitionReport, name_of_hash
 from setloss.dask.repartition import plain
 
 
@@ -29,12 +29,13 @@ class Summary:
     digests: tuple[str, ...]
 
 
-def summarize(engine: Engine, kind: Kind, *, hashed: bool, classes: NDArray[Any] | None = None) -> Summary:
-    """Look at every partition; those without a bag of positive weight are left out from here on.
+def summarize(
+    engine: Engine, kind: Kind, reports: Sequence[PartitionReport], classes: NDArray[Any] | None = None
+) -> Summary:
+    """All reports as one; partitions without a bag of positive weight are left out from here on.
 
     With `classes` of a model the labels must be among them; without, there must be two.
     """
-    reports = engine.each(inspect_partition, kind, hashed)
     used = [index for index, report in enumerate(reports) if report.bags]
     if not used:
         raise ValueError("no bag has a positive weight and a known label; there is nothing to train on")

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setloss.dask.notes import Notes, notes_on
-from setloss.dask.partition import Kind, Partition
+from setloss.dask.partition import Kind, Partition, PartitionReport, inspect_partition
 from setloss.estimators.elements import Elements
 from setloss.losses import Loss
 from setloss.operators.names import Operator
@@ -47,6 +47,11 @@ class ParameterPoint:
 
     parameters: Array
     mixture: tuple[str, str, float] | None = field(default=None)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes in memory."""
+        return self.parameters.nbytes
 
     @cached_property
     def name(self) -> str:
@@ -138,9 +143,25 @@ def cut_at(source: PartitionSource, index: int, spec: FitDescription, point: Par
     return np.asarray(share.bare.costs @ cuts.offsets), share.problem.parameters(np.asarray(cuts.slopes))
 
 
-def losses_of(source: PartitionSource, index: int, spec: FitDescription, parameters: Array) -> NDArray[np.float64]:
-    """The loss of every bag under the scores of the parameters, and below it the weight of the bag."""
+def cuts_at(source: PartitionSource, index: int, spec: FitDescription, points: Array) -> tuple[Array, Array]:
+    """The shares of offset and flat slope of the planes that touch R at several points."""
+    problem = problem_of(source, index, spec).problem
+    return problem.planes_at(points)
+
+
+def judge_partition(
+    source: PartitionSource, index: int, spec: FitDescription, parameters: Array
+) -> tuple[PartitionReport, NDArray[np.float64]]:
+    """What a partition reports of itself and, if it fits the model and has any, the losses of its bags; one read."""
     part = source.read()
+    report = inspect_partition(source, index, spec.kind, hashed=False)
+    tasks = 1 if spec.kind == "bags" else report.labels or 1
+    fits = report.bags > 0 and (tasks, report.features + 1) == parameters.shape
+    return report, losses_of(part, spec, parameters) if fits else np.empty((2, 0))
+
+
+def losses_of(part: Partition, spec: FitDescription, parameters: Array) -> NDArray[np.float64]:
+    """The loss of every bag under the scores of the parameters, and below it the weight of the bag."""
     elements, predicted, groups = judged_elements(part, spec.kind, spec.positive, parameters, spec.constant)
     losses = spec.loss(elements.truth, predicted, groups=groups)
     weights = elements.bags.totals(part.weights[elements.rows]) / elements.bags.sizes

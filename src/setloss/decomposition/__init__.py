@@ -10,6 +10,8 @@ several optima D here is the one of least sum of squares, sum_A g(A)^2.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
 
 import numpy as np
 
@@ -47,6 +49,10 @@ class Decomposition:
     submodular: SetFunction
     supermodular: SetFunction
     certificate: Certificate
+
+    def plot(self) -> Any:
+        """A matplotlib `Figure` of l, f and g, as `setloss.plots.plot_decomposition` draws it."""
+        return import_module("setloss.plots").plot_decomposition(self)
 
 
 def decompose(loss: SetFunction) -> Decomposition:

@@ -22,7 +22,7 @@ from setloss.operators.names import Operator
 from setloss.plans.cuts import BatchCuts
 from setloss.plans.making import Scale, make_plans
 from setloss.plans.plain import PlainPlans
-from setloss.plans.records import CURVE, LINEAR, NONE, TABLE, TVERSKY, TVERSKY_SUPERMODULAR, Plans
+from setloss.plans.records import CURVE, LINEAR, TABLE, TVERSKY, TVERSKY_SUPERMODULAR, Plans
 
 __all__ = ["BatchCuts", "BatchSurrogate", "batch_surrogate", "run_kernel", "scratch"]
 
@@ -131,10 +131,10 @@ def run_kernel(
     def work(first: int, last: int) -> None:
         write_cuts(first, last, data, plans, scratch(batch, flat.dtype, first, last), out)
 
-    shares = np.linspace(0, n, min(threads, n) + 1, dtype=np.intp) if n else np.zeros(1, dtype=np.intp)
-    if len(shares) <= 2:
+    if min(threads, n) <= 1:
         work(0, n)
     else:
+        shares = np.linspace(0, n, min(threads, n) + 1, dtype=np.intp)
         with ThreadPoolExecutor(len(shares) - 1) as pool:
             list(pool.map(work, shares[:-1], shares[1:]))
     return BatchCuts(totals[:, 0], slopes, totals[:, 1], worst)
@@ -160,19 +160,17 @@ def scratch(batch: BatchSurrogate, dtype: Any, first: int = 0, last: int | None 
     """
     from setloss.plans.sorting import LARGE, TALLIES
 
-    records, group_sizes, _ = batch.plans.arrays
-    sizes = batch.bags.sizes[first:last]
-    widest, groups = int(sizes.max(initial=0)), group_sizes.shape[1]
+    assert isinstance(batch.plans, Plans)
+    widest, groups = int(batch.bags.sizes[first:last].max(initial=0)), batch.plans.sizes.shape[1]
     spare = np.empty(-(-2 * widest * np.dtype(dtype).itemsize // 8), dtype=np.int64)
-    hinge = bool(np.any(records["lovasz"]["kind"] != NONE))
-    kinds = {int(kind) for kind in np.unique(records["rescaled"]["kind"])}
+    kinds = batch.plans.rescaled_kinds
     counted = bool(kinds & {LINEAR, TABLE, TVERSKY})
     return (
         np.empty(widest, dtype=np.int64),
         spare,
         spare.view(dtype),
         np.empty(TALLIES, dtype=np.int64) if widest >= LARGE else None,
-        1 if hinge else None,
+        1 if batch.plans.has_lovasz else None,
         (
             1 if kinds & {CURVE, TVERSKY_SUPERMODULAR} else None,
             np.empty(widest + groups) if counted else None,

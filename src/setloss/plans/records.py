@@ -68,6 +68,16 @@ class Plans:
         """Whether every cut touches its surrogate."""
         return not np.any(self.records["search"] != EXACT)
 
+    @cached_property
+    def has_lovasz(self) -> bool:
+        """Whether any record has a Lovász part."""
+        return bool(np.any(self.records["lovasz"]["kind"] != NONE))
+
+    @cached_property
+    def rescaled_kinds(self) -> frozenset[int]:
+        """The kinds of the rescaled parts."""
+        return frozenset(int(kind) for kind in np.unique(self.records["rescaled"]["kind"]))
+
     def __len__(self) -> int:
         return len(self.records)
 

@@ -1,4 +1,7 @@
-"""Checkpoints: the state of a solver on disk, written atomically, resumed only on the very same problem."""
+"""Checkpoints: the state of a solver on disk, written atomically, resumed only on the very same problem.
+
+What the file says of both objectives is not believed: the method computes it again (`setloss.solvers.verification`).
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import json
 import math
 import os
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,13 +20,18 @@ from numpy.typing import NDArray
 
 from setloss.archives import DAMAGE, ArchiveError, array_header, open_archive, read_array
 from setloss.files import BusyFileError, not_a_file, only_writer, replacing
+from setloss.solvers.verification import ImpossibleStateError
 
 if TYPE_CHECKING:
     from setloss.solvers.loop import State, Trainable
 
-FORMAT = "setloss-checkpoint-1"
+FORMAT = "setloss-checkpoint-2"
 _NUMBERS = ("primal", "dual", "iteration", "passes", "exact")
-_GROWING = frozenset(("planes", "plane_offsets", "idle", "bags", "ids"))
+LARGEST = 1e150
+"""Numbers of a state are smaller: features are below 1e100."""
+
+_PER_PLANE = frozenset(("planes", "plane_offsets", "idle", "bags", "ids", "points", "multipliers", "born"))
+_GROWING = _PER_PLANE | {"iterates"}
 
 
 class CheckpointError(ValueError):
@@ -75,11 +83,24 @@ class Checkpoint:
                 f"another run is writing the checkpoint {self.path}; wait for its end, or give each a path of its own"
             ) from None
 
-    def restore(self, state: State) -> float:
-        """Bring `state` to where the file says, if there is one; returns the seconds spent before."""
+    def resume(self, state: State, verify: Callable[[], None]) -> float:
+        """Bring `state` to where the file says, if there is one, and verify it; returns the seconds spent before."""
         if self.path is None or not self.path.exists():
             return 0.0
-        header, arrays = self._read(self.path)
+        seconds = self._restore(self.path, state)
+        try:
+            verify()
+        except ImpossibleStateError as error:
+            raise self._does_not_fit(str(error)) from None
+        return seconds
+
+    def _does_not_fit(self, why: str) -> CheckpointError:
+        return CheckpointError(
+            f"the checkpoint {self.path} does not fit this problem: {why}; delete it to start anew"
+        )
+
+    def _restore(self, path: Path, state: State) -> float:
+        header, arrays = self._read(path)
         if header.get("fingerprint") != self.fingerprint:
             raise CheckpointError(
                 f"the checkpoint {self.path} belongs to another problem or solver (data, labels, loss, operator, "
@@ -87,15 +108,15 @@ class Checkpoint:
             )
         misfit = _misfit(arrays, {"best": state.best, **state.arrays}, self.bags)
         if misfit:
-            raise CheckpointError(
-                f"the checkpoint {self.path} does not fit this problem: {misfit}; delete it to start anew"
-            )
+            raise self._does_not_fit(misfit)
         state.best = arrays["best"]
+        exact = state.exact
         for name in state.arrays:
             state.arrays[name] = arrays[name]
         state.arrays_replaced()
         for name in _NUMBERS:
             setattr(state, name, header[name])
+        state.exact &= exact
         return float(header["seconds"])
 
     def write(self, state: State, seconds: float) -> None:
@@ -165,9 +186,9 @@ def _misfit(found: dict[str, Any], expected: dict[str, Any], bags: int) -> str:
     """
     if set(found) != set(expected):
         return f"it holds {', '.join(sorted(found))[:200]}"
-    if len({found[name].shape[:1] for name in _GROWING & set(found)}) > 1:
+    if len({found[name].shape[:1] for name in _PER_PLANE & set(found)}) > 1:
         return "its planes are of unequal number"
-    ranges = {"bags": (0, bags - 1)}
+    ranges: dict[str, tuple[float, float]] = {"bags": (0, bags - 1), "gaps": (0, np.inf)}
     if "weights" in expected:
         ranges["counts"] = (1, expected["weights"].shape[-1])
     for name in expected:
@@ -175,7 +196,7 @@ def _misfit(found: dict[str, Any], expected: dict[str, Any], bags: int) -> str:
             return f"{name} is {found[name].dtype} of shape {found[name].shape}"
         if name != "gaps" and not np.isfinite(found[name]).all():
             return f"{name} is not finite"
-        low, high = ranges.get(name, (-np.inf, np.inf))
+        low, high = ranges.get(name, (-LARGEST, LARGEST))
         if not np.all((low <= found[name]) & (found[name] <= high)):
             return f"{name} is out of range"
     return ""

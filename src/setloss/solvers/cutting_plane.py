@@ -9,14 +9,16 @@ that costs no pass over X), and adds the plane at a point between the two. Two p
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from setloss.solvers.loop import State
-from setloss.solvers.master import solve_master
+from setloss.solvers.master import plane_bound, solve_master
 from setloss.solvers.solution import Solution
+from setloss.solvers.verification import agreeing, agreeing_planes, not_above
 from setloss.typing import Array
 
 STALL = 1e-3
@@ -25,12 +27,24 @@ STALL = 1e-3
 IDLE_LIMIT = 30
 """A plane without weight for this many iterations is dropped."""
 
+PER_PLANE = ("planes", "plane_offsets", "idle", "points", "multipliers", "ids")
+"""The arrays of a state that have one row per plane."""
+
 
 class Place(Protocol):
     """A point W where the risk is within reach."""
 
     @property
     def parameters(self) -> Array: ...
+
+    @property
+    def known(self) -> Array:
+        """What a pass over X has found here and a checkpoint stores: the margins, or nothing."""
+        ...
+
+    def recalled(self, known: Array) -> Place:
+        """The same point with what was known of it before, where that is right to rounding."""
+        ...
 
     def risk(self) -> float:
         """R(W)."""
@@ -65,6 +79,10 @@ class Reachable(Protocol):
         """A point, one pass over X."""
         ...
 
+    def planes_at(self, points: Array) -> tuple[Array, Array]:
+        """Offsets and flat slopes of the planes that touch the risk at the rows of `points`."""
+        ...
+
     def line(self, start: Any, target: Array) -> Line:
         """The way from a place of this problem to other parameters, one pass over X."""
         ...
@@ -72,13 +90,14 @@ class Reachable(Protocol):
 
 @dataclass
 class PlaneState(State):
-    """`place` is where the best point is, and `weights` those of the planes in the last program."""
+    """`place` is where the best point is; None until a point has been evaluated."""
 
     place: Place | None = None
-    weights: Array = field(default_factory=lambda: np.empty(0))
 
-    def arrays_replaced(self) -> None:
-        self.place = None
+    def stand_at(self, place: Place) -> None:
+        """The place of the best point, from where the next line starts."""
+        self.place = place
+        self.arrays["margins"] = place.known
 
 
 @dataclass(frozen=True)
@@ -97,12 +116,28 @@ class CuttingPlane:
         if warm is not None and warm.parameters.shape == problem.shape:
             best = warm.parameters.copy()
         state = PlaneState(no_planes(problem), best=best)
-        self._evaluate(problem, state)
+        place = problem.place(best)
+        state.stand_at(place)
+        state.offer_primal(best, objective_at(best, place.risk()))
         state.passes += 1
         return state
 
+    def verify(self, problem: Reachable, state: PlaneState) -> None:
+        """Cut every plane again where it touched the risk; both values from there."""
+        arrays = state.arrays
+        claimed = arrays["plane_offsets"], arrays["planes"]
+        offsets, planes = agreeing_planes(claimed, problem.planes_at(arrays["points"]))
+        arrays.update(plane_offsets=offsets, planes=planes)
+        state.dual = not_above(state.dual, plane_bound(planes, offsets, arrays["multipliers"]))
+        place, nothing = problem.place(state.best).recalled(arrays["margins"]), problem.place(np.zeros(problem.shape))
+        value, at_nothing = (objective_at(each.parameters, each.risk()) for each in (place, nothing))
+        if value > at_nothing:  # no run has kept such a point, and lines from far away lose digits
+            place, value, state.best = nothing, at_nothing, nothing.parameters
+        state.primal = agreeing(state.primal, value)
+        state.stand_at(place)
+
     def step(self, problem: Reachable, state: PlaneState, tol: float) -> None:
-        where = state.place or self._evaluate(problem, state)
+        where = state.place or problem.place(state.best)
         if len(state.arrays["planes"]):
             before = state.primal - state.dual
             line = problem.line(where, self._solve(problem, state))
@@ -115,23 +150,21 @@ class CuttingPlane:
     def _extend(self, problem: Any, state: PlaneState, where: Place) -> None:
         """Add the plane that touches the risk there."""
         offset, plane = where.cut()
-        self._add(state, plane, offset)
+        self._add(state, plane, offset, where.parameters)
         state.passes += 1
 
     def finish(self, problem: Reachable, state: PlaneState) -> None:
         """Nothing is pending between two iterations."""
 
-    def _evaluate(self, problem: Reachable, state: PlaneState) -> Place:
-        place = state.place = problem.place(state.best)
-        state.offer_primal(state.best, objective_at(state.best, place.risk()))
-        return place
-
-    def _add(self, state: PlaneState, plane: Array, offset: float) -> None:
+    def _add(self, state: PlaneState, plane: Array, offset: float, point: Array) -> None:
+        """One more plane, and the point where it touches the risk."""
         arrays = state.arrays
         grown = {
             "planes": np.vstack([arrays["planes"], plane]),
             "plane_offsets": np.append(arrays["plane_offsets"], offset),
             "idle": np.append(arrays["idle"], 0),
+            "points": np.vstack([arrays["points"], point.ravel()]),
+            "multipliers": np.append(arrays["multipliers"], 0.0),
         }
         arrays.update(grown)
 
@@ -142,12 +175,9 @@ class CuttingPlane:
         weights, target = solve_master(arrays["planes"], arrays["plane_offsets"], blocks)
         image = weights @ arrays["planes"]
         state.offer_dual(float(weights @ arrays["plane_offsets"]) - 0.5 * float(image @ image))
-        state.weights = weights
+        arrays["multipliers"] = weights
         arrays["idle"] = np.where(weights > 1e-10, 0, arrays["idle"] + 1)
-        kept = arrays["idle"] <= IDLE_LIMIT
-        if not np.all(kept):
-            state.weights = weights[kept]
-            arrays.update({name: values[kept] for name, values in arrays.items()})
+        keep_planes(arrays, arrays["idle"] <= IDLE_LIMIT)
         return np.asarray(target.reshape(problem.shape))
 
     def _search(self, state: PlaneState, line: Line) -> Place:
@@ -173,13 +203,19 @@ class CuttingPlane:
             if low >= 1.0:
                 break
             length = 0.5 * (low + high)
-        state.place = line.place(best_length)
+        state.stand_at(line.place(best_length))
         return line.place(best_length + self.overshoot * (1 - best_length))
 
 
 def objective_at(parameters: Array, risk: float) -> float:
     """P(W) from R(W)."""
     return 0.5 * float(np.vdot(parameters, parameters)) + risk
+
+
+def keep_planes(arrays: dict[str, Any], kept: NDArray[np.bool_]) -> None:
+    """Drop all planes but these."""
+    if not np.all(kept):
+        arrays.update({name: arrays[name][kept] for name in PER_PLANE if name in arrays})
 
 
 def no_planes(problem: Reachable) -> dict[str, Any]:
@@ -189,4 +225,7 @@ def no_planes(problem: Reachable) -> dict[str, Any]:
         "planes": np.empty((0, size)),
         "plane_offsets": np.empty(0),
         "idle": np.empty(0, dtype=np.int64),
+        "points": np.empty((0, size)),
+        "multipliers": np.empty(0),
+        "margins": np.empty(0),
     }

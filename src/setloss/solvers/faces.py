@@ -18,6 +18,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from setloss.solvers.deadline import check_time
 from setloss.solvers.problem import Problem
 from setloss.typing import Array
 
@@ -38,13 +39,16 @@ class ProximalPoints:
     basis: Array
 
     @classmethod
-    def at(cls, problem: Problem, margins: Array, centre: Array, mu: float) -> ProximalPoints:
-        """The proximal points at the margins."""
+    def at(
+        cls, problem: Problem, margins: Array, centre: Array, mu: float, largest: int | None = None
+    ) -> ProximalPoints:
+        """The proximal points at the margins, each of at most `largest` cuts."""
         from setloss.solvers.projection_kernels import LARGEST_CORRAL, Corral, Room, proximal_points
 
+        check_time()
         n, widest = problem.n_bags, int(problem.surrogate.bags.sizes.max())
         out = np.empty(len(margins)), np.empty(n), np.empty(n), np.zeros(n, dtype=np.int64)
-        most = min(widest + 2, LARGEST_CORRAL) + 1
+        most = min(widest + 2, largest or LARGEST_CORRAL) + 1
         corral = Corral(
             np.empty((most, widest)), *np.empty((2, most)), *np.empty((2, most, most)), *np.empty((2, most))
         )
@@ -94,6 +98,7 @@ class ProximalPoints:
         bag, used = 0, 0
         data = (problem.design.arrays, problem.maps, problem.surrogate.bags.offsets)
         while bag < problem.n_bags:
+            check_time()
             bag, used, count = face_rows(*data, self.ranks, self.basis, self.scales, bag, used, out)
             yield out[:count].reshape(count, out[0].size)
 
@@ -101,6 +106,7 @@ class ProximalPoints:
         """H times a direction, without its identity part: two passes over the rows of the active bags."""
         from setloss.solvers.face_kernels import face_product
 
+        check_time()
         problem = self.problem
         out = np.zeros(problem.shape)
         data = (problem.design.arrays, problem.maps, problem.surrogate.bags.offsets)

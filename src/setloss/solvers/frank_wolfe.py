@@ -12,14 +12,17 @@ Every few epochs the dual point is extrapolated along the way it took, which hal
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from setloss.solvers.deadline import check_time
 from setloss.solvers.loop import State
 from setloss.solvers.problem import Problem
 from setloss.solvers.solution import Solution, relative_gap
+from setloss.solvers.verification import agreeing, agreeing_array, confirm_atoms, not_above
 from setloss.typing import Array
 
 MIN_GRAM_ENTRIES = 2**22
@@ -75,15 +78,28 @@ class FrankWolfe:
             "gaps": np.full(n, np.inf),
             "weights_before": np.zeros((n, self.capacity)),
             "versions_before": np.zeros(n, dtype=np.int64),
-            "wait": np.full(2, self.memory),
+            "wait": np.array([self.memory, self.memory]),
         }
         known = warm is not None and all(warm.arrays.get(n, _NONE).shape == a.shape for n, a in arrays.items())
         if warm is not None and known and problem.surrogate.same_as(warm.surrogate):
             arrays = {name: np.array(warm.arrays[name]) for name in arrays}
             arrays["gaps"][:] = np.inf
-            arrays["wait"][:] = self.memory
+            arrays["wait"] = np.array([self.memory, self.memory])
         arrays["parameters"] = problem.parameters(arrays["slopes"])
         return FrankWolfeState(arrays, best=arrays["parameters"].copy())
+
+    def verify(self, problem: Problem, state: FrankWolfeState) -> None:
+        """Every active cut as far as it is one, the dual point afresh from them; both values from there."""
+        arrays = state.arrays
+        confirm_atoms(problem, arrays)
+        afresh = dict(arrays, **{name: arrays[name].copy() for name in ("weights", "slopes", "offsets")})
+        image = recombined_parameters(problem, afresh)
+        afresh["parameters"] = image
+        for name in ("weights", "slopes", "offsets", "parameters"):
+            arrays[name] = agreeing_array(arrays[name], afresh[name])
+        state.dual = not_above(state.dual, problem.dual(image, afresh["offsets"]))
+        values = problem.cuts(problem.margins(state.best)).values
+        state.primal = agreeing(state.primal, problem.primal(state.best, values))
 
     def step(self, problem: Problem, state: FrankWolfeState, tol: float) -> None:
         self.epoch(problem, state, state.iteration)
@@ -105,18 +121,11 @@ class FrankWolfe:
         arrays, bags = state.arrays, problem.surrogate.bags
         visits, widest = self._visits(arrays["gaps"], number), int(bags.sizes.max())
         dual = tuple(arrays[name] for name in _KERNEL_ORDER)
-        frank_wolfe_epoch(
-            problem.design.arrays,
-            problem.maps,
-            problem.surrogate.kernel_data,
-            problem.costs,
-            state.grams,
-            dual,
-            visits,
-            state.inner_steps,
-            self.shrink,
-            (*np.empty((5, widest)), np.empty(widest, dtype=bool), np.empty(problem.shape)),
-        )
+        work = (*np.empty((5, widest)), np.empty(widest, dtype=bool), np.empty(problem.shape))
+        data = (problem.design.arrays, problem.maps, problem.surrogate.kernel_data, problem.costs)
+        for some in np.array_split(visits, pieces_of(len(visits))):
+            check_time()
+            frank_wolfe_epoch(*data, state.grams, dual, some, state.inner_steps, self.shrink, work)
         state.passes += 2 * float(bags.sizes[visits].sum()) / bags.elements
 
     def finish(self, problem: Problem, state: FrankWolfeState) -> None:
@@ -132,14 +141,14 @@ class FrankWolfe:
         from setloss.solvers.kernels import recombine
 
         arrays = state.arrays
-        wait, pause = arrays["wait"].tolist()  # epochs until the next try, and how many there were after the last
-        arrays["wait"][0] = wait - 1
+        wait, pause = arrays["wait"]
+        arrays["wait"] = np.array([wait - 1, pause])
         if wait == self.memory:
-            arrays["weights_before"][:], arrays["versions_before"][:] = arrays["weights"], arrays["versions"]
+            arrays.update(weights_before=arrays["weights"].copy(), versions_before=arrays["versions"].copy())
         if wait > 1:
             return
-        same_cuts = (arrays["versions_before"] == arrays["versions"])[:, None]
-        direction = np.where(same_cuts, arrays["weights"] - arrays["weights_before"], 0.0)
+        same = arrays["versions_before"] == arrays["versions"]
+        direction = np.where(same[:, None], arrays["weights"] - arrays["weights_before"], 0.0)
         dual = problem.dual(arrays["parameters"], arrays["offsets"])
         for reach in (16.0, 4.0, 1.0):
             weights = np.maximum(arrays["weights"] + reach * direction, 0.0)
@@ -151,10 +160,10 @@ class FrankWolfe:
             state.passes += 1
             if problem.dual(parameters, offsets) > dual:
                 arrays.update(weights=weights, slopes=slopes, offsets=offsets, parameters=parameters)
-                arrays["wait"][:] = self.memory
+                arrays["wait"] = np.array([self.memory, self.memory])
                 return
         # In vain: leave more time to the epochs before the next try.
-        arrays["wait"][:] = min(2 * pause, 4 * self.memory)
+        arrays["wait"] = np.full(2, min(2 * pause, 4 * self.memory))
 
     def _visits(self, gaps: Array, iteration: int) -> NDArray[np.int64]:
         """Every bag once at first; then those that hold nearly all of the gap, in random order."""
@@ -191,8 +200,17 @@ class FrankWolfe:
         starts = np.concatenate(([0], np.cumsum(np.where(fits, entries, 0))))
         grams = np.empty(int(starts[-1]))
         scratch = np.zeros(problem.design.features)
-        all_grams(problem.design.arrays, bags.offsets, *problem.maps, starts, scratch, grams)
+        bounds = np.linspace(0, len(entries), 4 * pieces_of(len(entries)) + 1).astype(int)
+        for first, last in pairwise(bounds):
+            check_time()
+            here = slice(first, last + 1)
+            all_grams(problem.design.arrays, bags.offsets[here], *problem.maps, starts[here], scratch, grams)
         return starts, grams
+
+
+def pieces_of(visits: int) -> int:
+    """In how many pieces bags are visited, the clock looked at in between: none takes longer than a pass over X."""
+    return min(8, 1 + visits // 512)
 
 
 def measure_gaps(problem: Problem, arrays: dict[str, Any]) -> Array:

@@ -315,10 +315,10 @@ def recombine(starts, atoms, atom_offsets, weights, slopes, offsets):
 
 
 @kernel()
-def subgradient_epoch(design, maps, batch, costs, dual_point, visits, epoch, work):
-    """One epoch of W <- (1 - 1/t) W + (1/t) n c_i W(cut of bag i); the average cut of every bag is kept.
+def subgradient_epoch(design, maps, batch, costs, dual_point, visits, first, last, epoch, work):
+    """Visits `first` up to `last` of an epoch of W <- (1 - 1/t) W + (1/t) n c_i W(cut of bag i).
 
-    `work` holds margins, slope and a mark per element of the largest bag.
+    The average cut of every bag is kept. `work` holds margins, slope and a mark per element of the largest bag.
     """
     rows, tasks, signs = maps
     starts, groups, which, records, sizes, values, room = batch
@@ -326,7 +326,7 @@ def subgradient_epoch(design, maps, batch, costs, dual_point, visits, epoch, wor
     margins, slope, chosen = work
     n = len(visits)
     share = 1.0 / (epoch + 1)
-    for visit in range(n):
+    for visit in range(first, last):
         i = visits[visit]
         lo, hi = starts[i], starts[i + 1]
         p, kind = hi - lo, which[i]

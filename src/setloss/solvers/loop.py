@@ -6,7 +6,6 @@ point so far and the best dual value; the loop only looks at these.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +15,7 @@ import numpy as np
 
 from setloss.plans.batch import BatchSurrogate
 from setloss.solvers.checkpoint import Checkpoint
+from setloss.solvers.deadline import OutOfTimeError, clock, time_limit
 from setloss.solvers.solution import Record, Solution, Status, relative_gap
 from setloss.typing import Array
 
@@ -26,7 +26,7 @@ Callback = Callable[[Record], object]
 class State:
     """Where a method is: `arrays` is all it needs to go on, by name, and what a checkpoint stores.
 
-    What a method can compute again from the problem and the arrays are fields of a subclass of its own.
+    What a method computes once from the problem and the arrays, and can compute again, are fields of a subclass.
     """
 
     arrays: dict[str, Array]
@@ -78,7 +78,7 @@ class OutOfReachError(RuntimeError):
 
 
 class Method(Protocol[P, S]):
-    """A solver of problems P with states S: how to begin, and one iteration."""
+    """A solver: how to begin, and one iteration."""
 
     @property
     def name(self) -> str:
@@ -87,6 +87,10 @@ class Method(Protocol[P, S]):
 
     def start(self, problem: P, warm: Solution | None) -> S:
         """The state before the first iteration, near an earlier solution if there is one."""
+        ...
+
+    def verify(self, problem: P, state: S) -> None:
+        """Compute again what a checkpoint claims: afterwards both values, and all they rest on, are true."""
         ...
 
     def step(self, problem: P, state: S, tol: float) -> None:
@@ -124,24 +128,15 @@ def run(problem: P, method: Method[P, S], limits: Limits, warm: Solution | None 
     """Iterate until a limit is reached; Ctrl-C returns the best solution so far."""
     saved = Checkpoint.at(limits.checkpoint, problem, method.name)
     with saved.alone():
+        began = clock()
         state = method.start(problem, warm)
-        running = _Run(problem, method, limits, saved, state, time.perf_counter() - saved.restore(state))
-        try:
-            stopped = running.iterate()
-        except KeyboardInterrupt:
-            stopped = Status.INTERRUPTED
-        except OutOfReachError:
-            running.save()
-            raise
-        if running.gap() > limits.tol:
-            method.finish(problem, state)
-        running.save()
-    return running.solution(stopped)
+        spent = saved.resume(state, lambda: method.verify(problem, state))
+        return _Run(problem, method, limits, saved, state, began - spent).solution()
 
 
-@dataclass
+@dataclass(eq=False)
 class _Run(Generic[P, S]):
-    """One run of a method; `began` is when it would have begun if it had never been interrupted."""
+    """A run from a state; `began` is when it would have, had it never been stopped."""
 
     problem: P
     method: Method[P, S]
@@ -151,52 +146,59 @@ class _Run(Generic[P, S]):
     began: float
     history: list[Record] = field(default_factory=list)
 
-    def iterate(self) -> Status:
-        """Iterate until the gap is reached or a limit is; returns what ended it."""
-        limits, state = self.limits, self.state
-        last_save = self.seconds()
-        while self.gap() > limits.tol:
-            if state.iteration >= limits.max_iter:
-                return Status.ITERATION_LIMIT
-            self.method.step(self.problem, state, limits.tol)
+    def solution(self) -> Solution:
+        """Iterate, certify the end of the way, and say why it ended."""
+        problem, state, tol = self.problem, self.state, self.limits.tol
+        status = self._stopped()
+        # Before its end is certified: that is no part of the way, which a longer run would go on.
+        self.saved.write(state, self._seconds())
+        if _gap(problem, state) > tol:
+            self.method.finish(problem, state)
+        if _gap(problem, state) <= tol and status is not Status.INTERRUPTED:
+            certain = state.exact and problem.exact()
+            status = Status.CONVERGED if certain else Status.UNCERTIFIED
+        found = (state.best, state.primal, state.dual, status, tuple(self.history), state.iteration)
+        return Solution(*found, state.arrays, problem.surrogate)
+
+    def _seconds(self) -> float:
+        return clock() - self.began
+
+    def _stopped(self) -> Status:
+        """Iterate until a limit, or somebody, ends it; what has been found is in the state."""
+        left = None if self.limits.max_time is None else self.limits.max_time - self._seconds()
+        try:
+            with time_limit(left):
+                return self._iterate()
+        except KeyboardInterrupt:
+            return Status.INTERRUPTED
+        except OutOfTimeError:
+            return Status.TIME_LIMIT
+        except OutOfReachError:
+            self.saved.write(self.state, self._seconds())
+            raise
+
+    def _iterate(self) -> Status:
+        problem, state, limits = self.problem, self.state, self.limits
+        last_save = clock()
+        while _gap(problem, state) > limits.tol and state.iteration < limits.max_iter:
+            self.method.step(problem, state, limits.tol)
             state.iteration += 1
-            self.record()
+            record = Record(state.iteration, self._seconds(), state.passes, state.primal, state.dual)
+            self.history.append(record)
+            for callback in limits.callbacks:
+                callback(record)
             if state.stalled:
                 return Status.STALLED
-            if limits.max_time is not None and self.history[-1].seconds >= limits.max_time:
+            if limits.max_time is not None and record.seconds >= limits.max_time:
                 return Status.TIME_LIMIT
-            if self.seconds() - last_save >= limits.checkpoint_seconds:
-                self.save()
-                last_save = self.seconds()
-        return Status.CONVERGED
+            if clock() - last_save >= limits.checkpoint_seconds:
+                self.saved.write(state, self._seconds())
+                last_save = clock()
+        return Status.ITERATION_LIMIT
 
-    def record(self) -> None:
-        """Add a line to the history, and let the callbacks see it."""
-        state = self.state
-        record = Record(state.iteration, self.seconds(), state.passes, state.primal, state.dual)
-        self.history.append(record)
-        for callback in self.limits.callbacks:
-            callback(record)
 
-    def seconds(self) -> float:
-        """The time of the run, that before it was resumed included."""
-        return time.perf_counter() - self.began
-
-    def save(self) -> None:
-        """Write the checkpoint, if there is to be one."""
-        self.saved.write(self.state, self.seconds())
-
-    def gap(self) -> float:
-        """The relative gap; 0 where a heuristic sees less than the planes it has found and can add nothing."""
-        primal, dual = self.state.primal, self.state.dual
-        gap = relative_gap(primal, dual)
-        passed = np.isinf(gap) and np.isfinite(dual) and dual >= primal
-        return 0.0 if passed and not self.problem.exact() else gap
-
-    def solution(self, stopped: Status) -> Solution:
-        """The best point, and what ended the run; a gap between inexact cuts is no certificate."""
-        status, state = stopped, self.state
-        if stopped is not Status.INTERRUPTED and self.gap() <= self.limits.tol:
-            status = Status.CONVERGED if state.exact and self.problem.exact() else Status.UNCERTIFIED
-        objectives, how = (state.primal, state.dual), (tuple(self.history), state.iteration)
-        return Solution(state.best, *objectives, status, *how, state.arrays, self.problem.surrogate)
+def _gap(problem: Trainable, state: State) -> float:
+    """The relative gap; 0 where a heuristic sees less than the planes it has found and can add nothing."""
+    gap = relative_gap(state.primal, state.dual)
+    passed = np.isinf(gap) and np.isfinite(state.dual) and state.dual >= state.primal
+    return 0.0 if passed and not problem.exact() else gap

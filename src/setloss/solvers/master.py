@@ -8,7 +8,8 @@ singular as a rule; an interior-point method does not mind. It does mind units: 
 that nearly cancel, and where the data are separable lambda is of the order of 1e-12. So W is asked for first, in
 units in which planes are of length one, then lambda, in units of the lengths of its planes, until both values agree.
 What comes back is exactly feasible, so that the dual value computed from it is a true lower bound however well the
-program was solved.
+program was solved. Matrices are written down column after column, as Clarabel takes them: scipy's own ways to put
+blocks together take longer than a small program itself.
 """
 
 from __future__ import annotations
@@ -19,8 +20,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import block_array, csc_array, diags_array, eye_array, triu, vstack
+from scipy.sparse import csc_array
 
+from setloss.solvers.deadline import check_time, seconds_left
 from setloss.typing import Array
 
 ENOUGH = 1e-8
@@ -50,6 +52,15 @@ def solve_master(planes: Array, offsets: Array, blocks: NDArray[np.intp]) -> tup
     return multipliers, parameters
 
 
+def plane_bound(planes: Array, offsets: Array, weights: Array, blocks: NDArray[np.intp] | None = None) -> float:
+    """The value of the second program at multipliers, made feasible first; minus infinity without a plane."""
+    if len(offsets) == 0:
+        return -np.inf
+    feasible = _feasible(weights, np.zeros(len(offsets), dtype=np.intp) if blocks is None else blocks)
+    image = feasible @ planes
+    return float(feasible @ offsets) - 0.5 * float(image @ image)
+
+
 def _height(planes: Array, offsets: Array, blocks: NDArray[np.intp], parameters: Array) -> float:
     """The value of the first program at W."""
     slack = np.zeros(int(blocks.max()) + 1)
@@ -66,14 +77,29 @@ def _by_parameters(planes: Array, offsets: Array, blocks: NDArray[np.intp]) -> t
     height = float(np.max(np.abs(offsets))) or 1.0
     quadratic = np.concatenate([np.full(rows.shape[1], height / length / length), np.zeros(n_blocks)])
     linear = np.concatenate([np.zeros(rows.shape[1]), np.ones(n_blocks)])
-    slack = csc_array((-np.ones(size), (np.arange(size), blocks)), shape=(size, n_blocks))
-    constraints = csc_array(block_array([[csc_array(-rows / length), slack], [None, -eye_array(n_blocks)]]))
     bounds = np.concatenate([-offsets / height, np.zeros(n_blocks)])
-    answer = _clarabel(csc_array(diags_array(quadratic)), linear, constraints, bounds)
+    diagonal = csc_array((quadratic, np.arange(len(quadratic)), np.arange(len(quadratic) + 1)))
+    answer = _clarabel(diagonal, linear, _above_planes(rows / -length, blocks, n_blocks), bounds)
     reduced = np.nan_to_num(np.asarray(answer.x)[: rows.shape[1]]) * (height / length)
     parameters = reduced if basis is None else basis @ reduced
     # A feature that no plane has is none of W either, not even by rounding.
     return _feasible(np.asarray(answer.z)[:size], blocks), np.where(planes.any(axis=0), parameters, 0.0)
+
+
+def _above_planes(rows: Array, blocks: NDArray[np.intp], n_blocks: int) -> csc_array:
+    """The matrix of the constraints ``rows_k W - slack of the block of k <= ...`` and ``-slack <= 0``."""
+    values, places, counts = _by_columns(rows)
+    owners = np.concatenate([blocks, np.arange(n_blocks)])
+    data = np.concatenate([values, np.full(len(owners), -1.0)])
+    indices = np.concatenate([places, np.argsort(owners, kind="stable")])
+    ends = np.cumsum(np.concatenate([[0], counts, np.bincount(owners, minlength=n_blocks)]))
+    return csc_array((data, indices, ends), shape=(len(owners), rows.shape[1] + n_blocks))
+
+
+def _by_columns(dense: Array) -> tuple[Array, NDArray[np.intp], NDArray[np.intp]]:
+    """What is not zero in a matrix, column after column, the rows of these values, and how many a column has."""
+    columns, rows = np.nonzero(dense.T)
+    return dense[rows, columns], rows, np.bincount(columns, minlength=dense.shape[1])
 
 
 def _span(planes: Array) -> tuple[Array, Array]:
@@ -91,10 +117,13 @@ def _by_multipliers(planes: Array, offsets: Array, blocks: NDArray[np.intp], pow
     height = max(float(np.max(np.abs(offsets * units))), TINY)
     widest = np.full(n_blocks, TINY)
     np.maximum.at(widest, blocks, units)
-    sums = csc_array((units / widest[blocks], (blocks, np.arange(size))), shape=(n_blocks, size))
-    constraints = csc_array(vstack([csc_array(-np.eye(size)), sums]))
+    signs_and_sums = np.stack([np.full(size, -1.0), units / widest[blocks]], axis=1)
+    rows = np.stack([np.arange(size), size + blocks], axis=1)
+    ends = np.arange(0, 2 * size + 1, 2)
+    constraints = csc_array((signs_and_sums.ravel(), rows.ravel(), ends), shape=(size + n_blocks, size))
     bounds = np.concatenate([np.zeros(size), 1 / widest])
-    quadratic = csc_array(triu(csc_array(gram * units[:, None] * units / height)))
+    values, places, counts = _by_columns(np.triu(gram * units[:, None] * units / height))
+    quadratic = csc_array((values, places, np.cumsum(np.concatenate([[0], counts]))), shape=(size, size))
     answer = _clarabel(quadratic, -offsets * units / height, constraints, bounds)
     weights = _feasible(np.asarray(answer.x) * units, blocks)
     return weights, weights @ planes
@@ -110,6 +139,9 @@ def _clarabel(quadratic: csc_array, linear: Array, constraints: csc_array, bound
     settings = clarabel.DefaultSettings()
     settings.verbose = False
     settings.max_threads = 1
+    check_time()
+    if seconds_left() < np.inf:
+        settings.time_limit = seconds_left()
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-10
     cones = [clarabel.NonnegativeConeT(len(bounds))]
     return clarabel.DefaultSolver(quadratic, linear, constraints, bounds, cones, settings).solve()

@@ -24,6 +24,7 @@ from setloss.solvers.loop import State
 from setloss.solvers.newton_system import Spectrum, newton_direction
 from setloss.solvers.problem import Problem
 from setloss.solvers.solution import Solution, relative_gap
+from setloss.solvers.verification import ImpossibleStateError, agreeing, agreeing_array, not_above, true_dual_points
 from setloss.typing import Array
 
 SHORTEST_STEP = 1e-9
@@ -34,13 +35,13 @@ LEAST_DAMPING, MOST_DAMPING = 1e-7, 1.0
 
 @dataclass
 class NewtonState(State):
-    """The spectrum of the problem, and margins and proximal points where the state is."""
+    """The spectrum of the problem, and the proximal points where the state is."""
 
     spectrum: Spectrum | None = None
-    here: tuple[Array, ProximalPoints] | None = None
+    points: ProximalPoints | None = None
 
     def arrays_replaced(self) -> None:
-        self.here = None
+        self.points = None
 
 
 @dataclass(frozen=True)
@@ -73,14 +74,29 @@ class Newton:
             "mu": np.array(self._first_mu(problem) if mu is None else mu),
             "steps": np.array(0),
             "damping": np.array(0.0),
+            "margins": problem.margins(parameters),
         }
         state = NewtonState(arrays, best=parameters.copy())
-        _, points = self._here(problem, state)
+        points = self._points(problem, state)
         arrays["dual_parameters"] = points.image
-        arrays["dual_offset"] = np.array(problem.costs @ points.offsets)
+        arrays["dual_slopes"], arrays["dual_offsets"] = points.slopes, points.offsets
         state.passes += 1
         self._offer(problem, state)
         return state
+
+    def verify(self, problem: Problem, state: NewtonState) -> None:
+        """The dual point as far as it is one, margins and W of it afresh; both values from there."""
+        arrays = state.arrays
+        if not (arrays["mu"] > 0 and arrays["damping"] >= 0):
+            raise ImpossibleStateError("mu or damping is out of range")
+        arrays["margins"] = agreeing_array(arrays["margins"], problem.margins(arrays["parameters"]))
+        claimed = arrays["dual_slopes"], arrays["dual_offsets"]
+        arrays["dual_slopes"], arrays["dual_offsets"] = true_dual_points(problem, arrays["margins"], *claimed)
+        image = problem.parameters(arrays["dual_slopes"])
+        arrays["dual_parameters"] = agreeing_array(arrays["dual_parameters"], image)
+        state.dual = not_above(state.dual, problem.dual(arrays["dual_parameters"], arrays["dual_offsets"]))
+        values = problem.cuts(problem.margins(state.best)).values
+        state.primal = agreeing(state.primal, problem.primal(state.best, values))
 
     def _first_mu(self, problem: Problem) -> float:
         """How far a slope moves the margins: one, for slopes as large as those at W = 0."""
@@ -90,7 +106,7 @@ class Newton:
 
     def step(self, problem: Problem, state: NewtonState, tol: float) -> None:
         arrays = state.arrays
-        _, points = self._here(problem, state)
+        points = self._points(problem, state)
         if self._solved(problem, state, points):
             points = self._next_centre(problem, state, points)
         gradient = arrays["parameters"] - points.image
@@ -110,12 +126,11 @@ class Newton:
         state.primal = problem.primal(state.best, values)
         state.passes += 1
 
-    def _here(self, problem: Problem, state: NewtonState) -> tuple[Array, ProximalPoints]:
-        """Margins and proximal points where the state is."""
-        if state.here is None:
-            margins = problem.margins(state.arrays["parameters"])
-            state.here = margins, self._at(problem, state, margins)
-        return state.here
+    def _points(self, problem: Problem, state: NewtonState) -> ProximalPoints:
+        """The proximal points where the state is."""
+        if state.points is None:
+            state.points = self._at(problem, state, state.arrays["margins"])
+        return state.points
 
     def _at(self, problem: Problem, state: NewtonState, margins: Array) -> ProximalPoints:
         return ProximalPoints.at(problem, margins, state.arrays["slopes"], float(state.arrays["mu"]))
@@ -133,13 +148,14 @@ class Newton:
         arrays["slopes"] = points.slopes
         arrays["mu"] = arrays["mu"] * (self.shrink if quick else np.sqrt(self.shrink))
         arrays["steps"] = np.array(0)
-        state.here = None
-        return self._here(problem, state)[1]
+        arrays["margins"] = problem.margins(arrays["parameters"])
+        state.points = self._at(problem, state, arrays["margins"])
+        return state.points
 
     def _search(self, problem: Problem, state: NewtonState, gradient: Array, direction: Array) -> float:
         """Shorten the step until the smoothed function falls as a convex one should; returns its length."""
-        arrays = state.arrays
-        margins, points = self._here(problem, state)
+        arrays, margins = state.arrays, state.arrays["margins"]
+        points = self._points(problem, state)
         way = problem.margins(direction)
         height = points.smoothed(arrays["parameters"], margins, arrays["slopes"])
         slope = float(np.vdot(gradient, direction))
@@ -150,25 +166,25 @@ class Newton:
             points = self._at(problem, state, reached)
             excess = points.smoothed(there, reached, arrays["slopes"]) - height - length * slope
             if excess <= -0.9999 * length * slope + 1e-13 * abs(height):
-                arrays["parameters"] = there
-                state.here = reached, points
+                arrays.update(parameters=there, margins=reached)
+                state.points = points
                 return length
             length *= float(np.clip(-0.5 * length * slope / excess, 0.1, 0.5))
         return 0.0
 
     def _offer(self, problem: Problem, state: NewtonState) -> None:
         """The primal value at W, and the best dual point between the best so far and that of the proximal points."""
-        arrays, (_, points) = state.arrays, self._here(problem, state)
+        arrays, points = state.arrays, self._points(problem, state)
         state.offer_primal(arrays["parameters"], problem.primal(arrays["parameters"], points.values))
-        start, offset = arrays["dual_parameters"], float(arrays["dual_offset"])
-        way, rise = points.image - start, float(problem.costs @ points.offsets) - offset
+        start = arrays["dual_parameters"]
+        way, rise = points.image - start, float(problem.costs @ (points.offsets - arrays["dual_offsets"]))
         curvature = float(np.vdot(way, way))
         gain = rise - float(np.vdot(start, way))
         length = float(np.clip(gain / curvature, 0.0, 1.0)) if curvature > 0 else float(gain > 0)
         arrays["dual_parameters"] = start + length * way
-        arrays["dual_offset"] = np.array(offset + length * rise)
-        image = arrays["dual_parameters"]
-        state.offer_dual(float(arrays["dual_offset"]) - 0.5 * float(np.vdot(image, image)))
+        for name, reached in (("dual_slopes", points.slopes), ("dual_offsets", points.offsets)):
+            arrays[name] = arrays[name] + length * (reached - arrays[name])
+        state.offer_dual(problem.dual(arrays["dual_parameters"], arrays["dual_offsets"]))
 
 
 def next_damping(damping: float, length: float) -> float:

@@ -19,7 +19,7 @@ Margins are linear in W: with those of both ends of a line known, any point in b
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -28,6 +28,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
 from setloss.plans.batch import BatchCuts, BatchSurrogate
+from setloss.solvers.deadline import check_time
+from setloss.solvers.verification import agreeing_array
 from setloss.typing import Array
 
 
@@ -103,6 +105,7 @@ class Problem:
         """m(W), one pass over X."""
         from setloss.solvers.kernels import all_margins
 
+        check_time()
         out = np.empty(len(self.signs))
         all_margins(self.design.arrays, self.rows, self.tasks, self.signs, parameters, out)
         return out
@@ -111,6 +114,7 @@ class Problem:
         """W(sigma), one pass over X."""
         from setloss.solvers.kernels import accumulate_rows
 
+        check_time()
         out = np.zeros(self.shape)
         weights = self.element_costs * self.signs * slopes
         accumulate_rows(self.design.arrays, self.rows, self.tasks, weights, out)
@@ -118,11 +122,19 @@ class Problem:
 
     def cuts(self, margins: Array) -> BatchCuts:
         """The cut of every bag at the given margins."""
+        check_time()
         return self.surrogate.cuts(margins)
 
     def place(self, parameters: Array) -> KnownMargins:
         """A point whose margins are known, one pass over X."""
         return KnownMargins(self, parameters, self.margins(parameters))
+
+    def planes_at(self, points: Array) -> tuple[Array, Array]:
+        """Offsets and flat slopes of the planes that touch the risk at rows of `points`; two passes over X each."""
+        offsets, planes = np.empty(len(points)), np.empty_like(points)
+        for k, point in enumerate(points):
+            offsets[k], planes[k] = self.place(point.reshape(self.shape)).cut()
+        return offsets, planes
 
     def line(self, start: KnownMargins, target: Array) -> Segment:
         """The way from a place to other parameters, one pass over X."""
@@ -151,6 +163,13 @@ class KnownMargins:
     problem: Problem = field(repr=False)
     parameters: Array
     margins: Array = field(repr=False)
+
+    @property
+    def known(self) -> Array:
+        return self.margins
+
+    def recalled(self, known: Array) -> KnownMargins:
+        return replace(self, margins=agreeing_array(known, self.margins))
 
     @cached_property
     def cuts(self) -> BatchCuts:

@@ -21,7 +21,7 @@ ROWS = ("bd", "hinge", "slack-greedy", "slack-released", "lovasz-jaccard")
 
 @pytest.fixture(autouse=True)
 def _one_process(monkeypatch):
-    monkeypatch.setattr(toy, "JOBS", 1)
+    monkeypatch.setenv("LOKY_MAX_CPU_COUNT", "1")
     toy.search.cache_clear()
 
 
@@ -75,7 +75,7 @@ def test_the_chosen_c_is_one_of_the_grid_and_tests_have_no_say():
 @pytest.fixture(scope="module")
 def document():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(toy, "JOBS", 1)
+        patch.setenv("LOKY_MAX_CPU_COUNT", "1")
         seen = []
         settings = Settings(progress=lambda share, doing: seen.append(share))
         found = table1.compare(settings, TINY, ROWS, FAMILY)
@@ -130,7 +130,7 @@ def test_table_1_is_json(document):
 
 
 def test_processes_do_not_change_the_numbers(document, monkeypatch):
-    monkeypatch.setattr(toy, "JOBS", 2)
+    monkeypatch.setenv("LOKY_MAX_CPU_COUNT", "2")
     again = table1.compare(Settings(), TINY, ("bd", "hinge"), FAMILY)
     for variant in toy.VARIANTS:
         for method in ("bd", "hinge"):

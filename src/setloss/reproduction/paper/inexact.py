@@ -102,7 +102,7 @@ class PlainCuttingPlane(CuttingPlane):
         else:
             state.best, state.primal = target, max(seen, state.dual)
         offset, plane = place.cut()
-        self._add(state, plane, offset)
+        self._add(state, plane, offset, target)
         state.passes += 2
 
 

@@ -13,6 +13,7 @@ from setloss.reproduction.paper import toy
 from setloss.reproduction.paper.artefact import Artefact, Settings
 from setloss.reproduction.paper.evidence import Comparison
 from setloss.reproduction.paper.numbers import printed
+from setloss.reproduction.running import usual_jobs
 from setloss.reproduction.tracks.methods import METHODS
 
 ROWS = (
@@ -86,7 +87,7 @@ def _run(
         for repeat, row in jobs
     )
     trials: dict[str, list[toy.Trial]] = {row: [] for row in rows}
-    running = Parallel(n_jobs=toy.JOBS, return_as="generator")(calls)
+    running = Parallel(n_jobs=usual_jobs(), return_as="generator")(calls)
     for done, ((repeat, row), trial) in enumerate(zip(jobs, running, strict=True), 1):
         trials[row].append(trial)
         follow(0.15 + 0.85 * done / len(jobs), f"repeat {repeat + 1} of {sizes.repeats}")

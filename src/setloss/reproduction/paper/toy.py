@@ -19,6 +19,7 @@ import numpy as np
 from setloss.datasets import make_toy
 from setloss.reproduction.paper.artefact import Settings
 from setloss.reproduction.paper.numbers import paper_table
+from setloss.reproduction.running import usual_jobs
 from setloss.reproduction.tracks.methods import METHODS, Budget, Frames, LinearRule, rules_along_path
 from setloss.reproduction.tracks.protocol import bag_losses
 from setloss.typing import Array
@@ -158,13 +159,9 @@ def search(homogeneous: bool, sizes: Sizes, seed: int, family: tuple[Setting, ..
         for setting in family
         for repeat in repeats
     ]
-    trials = Parallel(n_jobs=JOBS)(calls)
+    trials = Parallel(n_jobs=usual_jobs())(calls)
     wrong, dice = (
         np.array([getattr(one, name) for one in trials]).reshape(len(family), -1).mean(axis=1).tolist()
         for name in ("wrong", "dice")
     )
     return ToySearch(family, tuple(wrong), tuple(dice))
-
-
-JOBS = 2
-"""Processes at a time; every trial has its own stream, so that their number changes nothing."""
