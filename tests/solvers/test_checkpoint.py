@@ -14,7 +14,6 @@ from helpers.children import ENVIRONMENT
 from helpers.problems import tracks
 from setloss import Hamming
 from setloss.solvers import CheckpointError, CheckpointWarning, FrankWolfe, Limits, Status, solve
-from setloss.solvers.loop import OutOfReachError
 
 SOLVERS = ("cutting_plane", "n_slack", "newton", "frank_wolfe", "subgradient")
 every_solver = pytest.mark.parametrize("solver", SOLVERS)
@@ -66,23 +65,6 @@ def test_a_resumed_run_reaches_the_same_certified_objective(case, path, minimum,
     assert resumed.primal == pytest.approx(case.objective(resumed.parameters), rel=1e-9)
     assert resumed.dual <= minimum * (1 + 1e-6) <= resumed.primal * (1 + 2e-6)
     assert resumed.primal == pytest.approx(minimum, rel=2 * tolerance)
-
-
-@every_solver
-def test_a_resumed_run_goes_on_as_if_it_had_never_stopped(problem, path, solver):
-    """Nothing that a method knows is missing in the checkpoint, as what Frank-Wolfe extrapolates from once was."""
-
-    def lose_the_data(record):
-        if record.iteration == 7:
-            raise OutOfReachError
-
-    once = solve(problem, solver, Limits(1e-12, 12))
-    with pytest.raises(OutOfReachError):
-        solve(problem, solver, Limits(1e-12, 12, callbacks=(lose_the_data,), checkpoint=path))
-    resumed = solve(problem, solver, Limits(1e-12, 12, checkpoint=path))
-    assert resumed.history[0].iteration == 8
-    assert [line.primal for line in resumed.history] == pytest.approx([line.primal for line in once.history[7:]])
-    assert resumed.dual == pytest.approx(once.dual)
 
 
 @every_solver
