@@ -1,5 +1,6 @@
 """Threads and processes: the same numbers however many there are, and kernels that work without a place on disk."""
 
+import ast
 import multiprocessing
 import os
 import subprocess
@@ -160,12 +161,36 @@ def test_kernels_work_where_the_cache_cannot_be_written(tmp_path):
     assert not list(tmp_path.rglob("*.nbc"))
 
 
-def test_a_cache_shared_by_processes_that_start_together(tmp_path):
-    with ThreadPoolExecutor(2) as pool:
-        found = list(pool.map(lambda _: printed_by_a_child(NUMBA_CACHE_DIR=str(tmp_path)), range(2)))
-    assert found == ["[1, 2, 0]"] * 2
-    assert list(tmp_path.rglob("*.nbc"))
-    assert printed_by_a_child(NUMBA_CACHE_DIR=str(tmp_path)) == "[1, 2, 0]"
+COUNTING = """
+from numba.core import event
+class Compiled(event.Listener):
+    names = []
+    def on_start(self, event):
+        function = event.data["dispatcher"].py_func
+        if function.__module__.startswith("setloss."):
+            self.names.append((function.__qualname__, str(event.data["args"])))
+    def on_end(self, event):
+        pass
+event.register("numba:compile", Compiled())
+{work}
+print(sorted(Compiled.names))
+"""
+
+
+def test_processes_that_start_together_compile_every_kernel_once(tmp_path):
+    script = COUNTING.format(work=SORTING)
+
+    def compiled_by_child(folder):
+        order, names = printed_by_a_child(script, NUMBA_CACHE_DIR=str(folder)).splitlines()
+        assert order == "[1, 2, 0]"
+        return ast.literal_eval(names)
+
+    with ThreadPoolExecutor(3) as pool:
+        together = [pool.submit(compiled_by_child, tmp_path / "shared") for _ in range(3)]
+    by_all = [name for child in together for name in child.result()]
+    assert sorted(by_all) == compiled_by_child(tmp_path / "alone") != []
+    assert compiled_by_child(tmp_path / "shared") == []
+    assert not list(tmp_path.rglob("*.lock"))
 
 
 # ---------------------------------------------------------------- checkpoints on a full disk, and under Ctrl-C

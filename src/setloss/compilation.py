@@ -5,20 +5,25 @@ can be written (a package of another user, a container without a home, a full di
 the first call; a kernel is then compiled anew by every process instead.
 
 numba itself compiles a kernel again when its own file has changed. Here it is any file that holds a kernel or a
-formula of one: all of them go into the stamp of each.
+formula of one: all of them go into the stamp of each. Processes that start together (workers of joblib or of Dask,
+ranks of torch.distributed) wait for the one that compiles, and read what it has written.
 """
 
 from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from numba import njit
 from numba.core import event
+from numba.core.compiler_lock import global_compiler_lock
+
+from setloss.files import BusyFileError, only_writer
 
 _log = logging.getLogger(__name__)
 
@@ -26,6 +31,9 @@ PACKAGE = Path(__file__).parent
 
 FORMULAS = ("compilation.py", "plans/records.py", "setfunctions/tversky.py")
 """Files whose formulas and constants are compiled into kernels of other files."""
+
+PATIENCE = 120.0
+"""Seconds to wait for another process that compiles the same kernel, before it is compiled here too."""
 
 MARK = b"from setloss.compilation import kernel"
 """What a file with kernels says."""
@@ -47,6 +55,7 @@ def kernel(*, inner: bool = False, **options: Any) -> Callable[[Callable[..., An
             return njit(**fixed)(function)
         _stamp(dispatcher)
         _let_writing_fail(dispatcher)
+        _let_one_process_compile(dispatcher)
         return dispatcher
 
     return compiled
@@ -91,6 +100,41 @@ def _let_writing_fail(dispatcher: Any) -> None:
             _log.info("a compiled kernel cannot be kept: %s", error)
 
     cache.save_overload = save_if_possible
+
+
+def _let_one_process_compile(dispatcher: Any) -> None:
+    """A kernel is looked for in the cache, compiled and written by one process at a time."""
+    index = getattr(getattr(getattr(dispatcher, "_cache", None), "_cache_file", None), "_index_path", None)
+    if index is None:
+        return
+    compile_at_once = dispatcher.compile
+
+    def compile_alone(signature: Any) -> Any:
+        # numba's own lock first, as it is taken by all threads that compile: nobody waits for it with a file in hand
+        with global_compiler_lock, _alone(Path(index)):
+            return compile_at_once(signature)
+
+    dispatcher.compile = compile_alone
+
+
+_in_hand: set[Path] = set()
+"""The kernels that this process compiles now, each with those that call it."""
+
+
+@contextmanager
+def _alone(index: Path) -> Iterator[None]:
+    """Wait until no other process has this kernel in hand, or for `PATIENCE` seconds."""
+    if index in _in_hand:
+        yield
+        return
+    _in_hand.add(index)
+    try:
+        with ExitStack() as held:
+            with suppress(BusyFileError):
+                held.enter_context(only_writer(index, PATIENCE))
+            yield
+    finally:
+        _in_hand.discard(index)
 
 
 class _Announcement(event.Listener):

@@ -37,23 +37,27 @@ same rule."""
 
 @dataclass(frozen=True)
 class NetworkMode:
-    """What surrounds the surrogate in a network: the margins, the factor of cross-entropy, and over which sets."""
+    """What surrounds the surrogate in a network: the margins, how much of the loss at expected counts and of
+    cross-entropy is mixed in, and over which sets.
+    """
 
-    margins: str
+    margins: Literal["logits", "sigmoid", "softmax"]
     cross_entropy: float
-    absent: str = "keep"
-    over: str = "image"
+    soft_share: float = 0.5
+    over: Literal["image", "batch"] = "image"
+    absent: Literal["keep", "skip"] = "keep"
 
 
 NETWORK_MODES = {
     "binary": NetworkMode("sigmoid", 1.0),
     "multilabel": NetworkMode("logits", 0.0),
-    "multiclass": NetworkMode("softmax", 1.0, absent="skip", over="batch"),
+    "multiclass": NetworkMode("softmax", 1.0, over="batch", absent="skip"),
 }
-"""Networks without a named operator: for pixels the surrogate of probabilities plus cross-entropy, for classes with a
-set for every class that occurs in the batch; for label sets the surrogate of the logits alone (docs/pytorch.md)."""
+"""Networks without a named operator: for pixels the surrogate of probabilities, half and half with the loss at
+expected counts (`setloss.nn.relaxed`), plus cross-entropy, for classes with a set for every class that occurs in the
+batch; for label sets the surrogate of the logits alone (docs/pytorch.md has the comparisons)."""
 
-NAMED_OPERATOR = NetworkMode("logits", 0.0)
+NAMED_OPERATOR = NetworkMode("logits", 0.0, soft_share=0.0)
 """Networks with a named operator: that operator, of the logits, and nothing else."""
 
 AS_PRINTED: Default[float] = Default("dice", "bd", 2.0)

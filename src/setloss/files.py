@@ -10,6 +10,7 @@ import os
 import secrets
 import stat
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -19,6 +20,9 @@ if sys.platform == "win32":
     import msvcrt
 else:
     import fcntl
+
+POLLING = 0.02
+"""Seconds between two tries to lock a file."""
 
 _KINDS = {
     stat.S_IFDIR: "a folder",
@@ -64,19 +68,31 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
 
 
 @contextmanager
-def only_writer(path: Path) -> Iterator[None]:
-    """Be the only one who writes `path`, or raise `BusyFileError` at once.
+def only_writer(path: Path, patience: float = 0.0) -> Iterator[None]:
+    """Be the only one who writes `path`, or raise `BusyFileError`, at once or after `patience` seconds.
 
     The lock is a file beside it, which the system unlocks when its process ends, however that ends. Where there are
     no locks, the unique names of `replacing` are the protection that remains.
     """
     beside = path.with_name(f"{path.name}.lock")
-    held = _lock(beside)
+    held = _lock_within(beside, patience)
     try:
         yield
     finally:
         if held is not None:
             _unlock(beside, held)
+
+
+def _lock_within(beside: Path, patience: float) -> int | None:
+    """`_lock`, tried again until `patience` seconds have passed."""
+    deadline = time.monotonic() + patience
+    while True:
+        try:
+            return _lock(beside)
+        except BusyFileError:
+            if time.monotonic() >= deadline:
+                raise
+        time.sleep(POLLING)
 
 
 def _lock(beside: Path) -> int | None:

@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 
 from helpers.command_line import complaint, parsed, run
-from setloss.estimators import CountClassifier, CountClassifierCV, SetDecisionCV
+from setloss.estimators import CountClassifier, CountClassifierCV
 from setloss.estimators import load as load_model
-from setloss.estimators import save as save_model
-from setloss.estimators.persistence import ModelFileError
 
 pandas = pytest.importorskip("pandas")
 pytest.importorskip("skops")
@@ -125,8 +123,3 @@ def test_tracks_and_other_models_are_refused(folder, tmp_path):
     )
     said = complaint("predict", folder / "model.skops", folder / "sets.csv", "--loss", "f7")
     assert "there is no loss 'f7'" in said
-
-
-def test_wrapped_estimators_are_left_to_skops(data, tmp_path):
-    with pytest.raises(ModelFileError, match=r"write it with skops\.io\.dump"):
-        save_model(SetDecisionCV(), tmp_path / "m.skops")

@@ -7,7 +7,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import KFold
 
 from setloss.decisions import decide
-from setloss.estimators import BagDecisionCV
+from setloss.estimators import BagDecisionCV, UngroupedWarning
 from setloss.estimators.decision_rules import BAG_RULES
 
 
@@ -63,9 +63,14 @@ def test_any_frame_classifier_and_any_loss():
 
 def test_without_groups_and_with_a_fitted_classifier():
     X, y, _ = one_label_per_bag(40, shift=2)
-    assert BagDecisionCV(loss="hamming").fit(X, y).score(X, y) > 0.9
+    with pytest.warns(UngroupedWarning, match="every frame is trained as a set of its own"):
+        model = BagDecisionCV(loss="hamming").fit(X, y)
+    with pytest.warns(UngroupedWarning, match="every frame is judged as a set of its own"):
+        assert model.score(X, y) > 0.9
+    with pytest.warns(UngroupedWarning, match="every frame is decided as a set of its own"):
+        model.predict(X)
     fitted = LogisticRegression().fit(X, y)
-    assert BagDecisionCV(fitted, cv="prefit").fit(X, y).estimator_ is fitted
+    assert BagDecisionCV(fitted, cv="prefit").fit(X, y, np.arange(len(y))).estimator_ is fitted
 
 
 def test_names_of_classes_and_weights():

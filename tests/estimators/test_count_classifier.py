@@ -12,6 +12,7 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 from setloss.decisions import decide
 from setloss.estimators import CountClassifier, CountClassifierCV
 from setloss.estimators.count_problem import CountProblem
+from setloss.solvers import CheckpointError
 
 
 def one_or_two_labels(n=150, d=4, p=4, seed=0):
@@ -110,6 +111,40 @@ def test_cross_validation_chooses_C():
     assert len(CountClassifierCV(Cs=3, cv=2, counts="linear").fit(X, Y).cv_results_["C"]) == 3
 
 
+def test_a_checkpoint_goes_on_to_the_same_digits(tmp_path):
+    X, Y = one_or_two_labels()
+    whole = CountClassifier(tol=1e-8).fit(X, Y)
+    path = str(tmp_path / "c.npz")
+    with pytest.warns(ConvergenceWarning, match="iteration limit after 4 iterations"):
+        CountClassifier(tol=1e-8, max_iter=4, checkpoint=path).fit(X, Y)
+    resumed = CountClassifier(tol=1e-8, checkpoint=path).fit(X, Y)
+    np.testing.assert_array_equal(resumed.coef_, whole.coef_)
+    assert resumed.n_iter_ == whole.n_iter_
+    with pytest.raises(CheckpointError, match="belongs to another problem"):
+        CountClassifier(C=2.0, checkpoint=path).fit(X, Y)
+
+
+def test_limits_callbacks_and_progress(capsys, caplog):
+    caplog.set_level("WARNING", logger="setloss")
+    X, Y = one_or_two_labels()
+    records = []
+    model = CountClassifier(callbacks=[records.append], verbose=1).fit(X, Y)
+    assert tuple(records) == model.solution_.history
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("iteration 1: ")
+    assert lines[-1] == f"converged after {model.n_iter_} iterations: gap {model.dual_gap_:.2e}"
+    CountClassifierCV(Cs=[1.0], cv=2, verbose=1).fit(X, Y)
+    assert capsys.readouterr().out.splitlines()[1].startswith("counts, fold 2 of 2: gaps at C = 1: ")
+
+    def interrupt(record):
+        raise KeyboardInterrupt
+
+    with pytest.warns(ConvergenceWarning, match="interrupted after 1 iterations"):
+        CountClassifier(callbacks=[interrupt], tol=1e-9).fit(X, Y)
+    with pytest.raises(KeyboardInterrupt):
+        CountClassifierCV(Cs=[1.0], cv=2, callbacks=[interrupt], tol=1e-9).fit(X, Y)
+
+
 def test_errors_say_what_to_do():
     X, Y = one_or_two_labels(30)
     with pytest.raises(ValueError, match='counts is "constant" or "linear"'):
@@ -118,5 +153,5 @@ def test_errors_say_what_to_do():
         CountClassifier(C=0).fit(X, Y)
     with pytest.raises(ValueError, match="nothing to train on"):
         CountClassifier().fit(X, np.where(np.arange(30)[:, None] < 15, np.nan, Y), np.arange(30) < 15)
-    with pytest.warns(ConvergenceWarning, match="stopped at a relative gap"):
+    with pytest.warns(ConvergenceWarning, match="stopped at a relative duality gap"):
         CountClassifier(max_iter=1).fit(X, Y)

@@ -2,13 +2,15 @@
 
 import numpy as np
 import pytest
+from joblib import parallel_config
 from scipy.sparse import csr_array
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GroupKFold, KFold, LeaveOneGroupOut
 
 from helpers.estimator_data import frame_data, label_data
+from setloss import Dice
 from setloss.datasets import make_toy
-from setloss.estimators import BagClassifier, BagClassifierCV, SetClassifier, SetClassifierCV
+from setloss.estimators import BagClassifier, BagClassifierCV, SetClassifier, SetClassifierCV, SetDecisionCV
 
 CS = [0.01, 0.1, 1.0, 10.0]
 TIGHT = {"tol": 1e-6, "solver": "cutting_plane"}
@@ -203,16 +205,70 @@ def test_a_search_that_is_interrupted_before_any_candidate_is_complete_ends():
 
 def test_an_interrupted_search_compares_complete_candidates_only(monkeypatch):
     X, Y = label_data()
-    fold = SetClassifierCV._fold
+    fit, calls = SetClassifier.fit, []
 
-    def interrupted(self, operator, *arguments):
-        if operator == "bd":
-            raise KeyboardInterrupt
-        return fold(self, operator, *arguments)
+    def cut_in_the_last_fold_of_the_second(self, *arguments, **columns):
+        calls.append(self.operator)
+        self.callbacks = (interrupt,) if len(calls) == 7 else ()
+        return fit(self, *arguments, **columns)
 
-    monkeypatch.setattr(SetClassifierCV, "_fold", interrupted)
+    monkeypatch.setattr(SetClassifier, "fit", cut_in_the_last_fold_of_the_second)
     model = SetClassifierCV(operators=["hinge", "bd"], Cs=[0.1, 1.0], cv=2)
     with pytest.warns(ConvergenceWarning, match="among 1 of 2 operators"):
         model.fit(X, Y)
     assert set(model.cv_results_["operator"]) == {"hinge"}
     assert model.operator_ == "hinge"
+    assert calls == ["hinge"] * 4 + ["bd"] * 3 + ["hinge"]
+
+
+# ---------------------------------------------------------------- decisions, weights, jobs, progress
+
+
+@pytest.mark.parametrize("rule", ["counts", "threshold", "auto"])
+def test_a_decision_is_learned_from_the_scores_of_the_search(rule):
+    X, Y = label_data()
+    model = SetClassifierCV(Cs=[0.01, 1.0], cv=3, decision=rule, **TIGHT).fit(X, Y)
+    splits = list(KFold(3, shuffle=True, random_state=0).split(X))
+    wrapper = SetDecisionCV(SetClassifier(C=model.C_, **TIGHT), "dice", rule=rule, cv=splits).fit(X, Y)
+    np.testing.assert_allclose(model.learner_.data.scores, wrapper.learner_.data.scores, atol=0.02)
+    assert model.rule_name_ == wrapper.rule_name_
+    assert np.mean(model.predict(X) != wrapper.predict(X)) < 0.05
+    losses = model.learner_.losses(model.rule_name_, Dice()).mean()
+    assert model.cv_results_["loss"][[0.01, 1.0].index(model.C_)] == pytest.approx(losses, abs=0.02)
+
+
+def test_bags_are_decided_from_the_scores_of_the_search():
+    X, y, groups = frame_data(40)
+    model = BagClassifierCV(Cs=[0.01, 1.0], cv=3, decision="vote").fit(X, y, groups=groups)
+    assert all(len(set(model.predict(X, groups)[groups == bag])) == 1 for bag in range(40))
+    assert model.expected_loss(X, groups).shape == (40,)
+    with pytest.raises(ValueError, match="BagClassifierCV has no decision 'top-k'"):
+        BagClassifierCV(decision="top-k").fit(X, y, groups=groups)
+
+
+def test_weights_count_in_fits_and_losses():
+    X, Y = label_data()
+    weights = np.where(np.arange(40) < 30, 1.0, 0.0)
+    folds = [(np.arange(0, 15), np.arange(15, 40)), (np.arange(15, 40), np.arange(0, 15))]
+    inside = [(train[train < 30], test[test < 30]) for train, test in folds]
+    weighted = SetClassifierCV(Cs=[0.1, 1.0], cv=folds, **TIGHT).fit(X, Y, sample_weight=weights)
+    without = SetClassifierCV(Cs=[0.1, 1.0], cv=inside, **TIGHT).fit(X[:30], Y[:30])
+    np.testing.assert_allclose(weighted.cv_results_["loss"], without.cv_results_["loss"], atol=1e-3)
+    np.testing.assert_allclose(weighted.coef_, without.coef_, atol=1e-3)
+    F, y, groups = frame_data()
+    doubled = BagClassifierCV(Cs=[1.0], cv=2).fit(F, y, groups=groups, sample_weight=np.full(len(y), 2.0))
+    assert doubled.cv_results_["error"][0] > 0
+
+
+def test_folds_at_a_time_give_the_same():
+    X, Y = label_data()
+    with parallel_config("threading"):
+        alone, shared = (SetClassifierCV(Cs=[0.1, 1.0], cv=2, n_jobs=jobs).fit(X, Y) for jobs in (None, 2))
+    assert alone.cv_results_ == shared.cv_results_
+
+
+def test_progress_of_the_folds(capsys, caplog):
+    caplog.set_level("WARNING", logger="setloss")
+    SetClassifierCV(Cs=[0.1, 1.0], cv=2, verbose=1).fit(*label_data())
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split(":")[0] for line in lines] == ["slack, fold 1 of 2", "slack, fold 2 of 2"]

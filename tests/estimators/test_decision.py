@@ -241,7 +241,7 @@ def test_weights_count():
         ),
         ({"average": "weighted"}, ValueError, "average is one of samples, macro, micro"),
         ({"loss": "f2"}, ValueError, "there is no loss 'f2'"),
-        ({"loss": 3}, TypeError, "loss is a name or a Loss"),
+        ({"loss": 3}, TypeError, "loss is a name, a Loss such as"),
         ({"loss": BY_ELEMENT}, TypeError, "depends on which elements are wrong"),
         ({"estimator": StandardScaler()}, TypeError, "neither predict_proba nor decision_function"),
     ],

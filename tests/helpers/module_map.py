@@ -28,11 +28,12 @@ LAYERS = (
     ("losses",),
     ("setfunctions",),
     ("bags", "standardization"),
-    ("arguments", "defaults", "archives", "files", "compilation", "typing"),
+    ("compilation",),
+    ("arguments", "defaults", "archives", "files", "typing"),
 )
 """From the top to the bottom: a package knows those in the lines below its own, and nothing else."""
 
-FOUNDATIONS = 2
+FOUNDATIONS = 3
 """The lowest layers, which anybody may use; the map does not list who does."""
 
 BEGIN, END = "<!-- module map: begin -->", "<!-- module map: end -->"

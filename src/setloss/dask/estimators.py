@@ -68,6 +68,14 @@ class DaskModel(LinearSetModel):
 
     # ---------------------------------------------------------------- fitting
 
+    def _check_parameters(self) -> None:
+        if self.decision != "sign":
+            raise ValueError(
+                f"on Dask labels are decided by their sign, not by {self.decision!r}; wrap what to_local() gives in "
+                'SetDecisionCV or BagDecisionCV with cv="prefit", and fit that on other data that fit in memory'
+            )
+        super()._check_parameters()
+
     def _fit_partitions(self, partitions: Partitions) -> None:
         loss = self._loss()
         self._check_parameters()
@@ -214,6 +222,10 @@ class DaskBagClassifier(DaskModel, local.BagClassifier):
         """
         self._fit_partitions(partitions_of(X, y, groups, sample_weight))
         return self
+
+    def predict(self, X: Any, groups: Any = None) -> Any:
+        """The class of every frame, by the sign of its score; `groups` play no part."""
+        return super().predict(X)
 
     def losses(self, X: Any, y: Any, groups: Any = None) -> Array:
         """The loss of every bag: partition by partition, inside one in sorted order of the groups."""

@@ -6,8 +6,9 @@ from setloss.estimators.count_classifier import CountClassifier, CountClassifier
 from setloss.estimators.cross_validation import BagClassifierCV, SetClassifierCV
 from setloss.estimators.decision import SetDecisionCV
 from setloss.estimators.elements import FeatureScaleWarning
-from setloss.estimators.persistence import ModelFileError, load, save
+from setloss.estimators.persistence import load, save
 from setloss.estimators.sets import SetClassifier
+from setloss.estimators.skops_files import ModelFileError
 
 __all__ = [
     "BagClassifier",

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, check_random_state, validate_data
 
 from setloss.arguments import is_positive_number
 from setloss.defaults import LINEAR_MODELS
+from setloss.estimators.cuts import count_loss
+from setloss.estimators.decision_rules import Rule, RuleLearner, Threshold
 from setloss.estimators.elements import Elements, check_features, squared_norms, warn_of_scales
 from setloss.estimators.progress import report, report_end
 from setloss.losses import Loss, as_loss
@@ -23,16 +26,127 @@ from setloss.solvers import Limits, Problem, Solution, Status, solve
 from setloss.typing import Array
 
 
-class LinearSetModel(ClassifierMixin, BaseEstimator):
+class LossParameter:
+    """A parameter `loss`: a name, a `Loss`, or a callable ``(y_true, y_pred) -> float``."""
+
+    loss: Any
+
+    def _loss(self) -> Loss:
+        return as_loss(self.loss)
+
+
+class LearnedDecision(LossParameter, ABC):
+    """An estimator with a rule that was learned from held-out scores."""
+
+    learner_: RuleLearner
+    rule_: Rule
+    rule_name_: str
+    rule_losses_: dict[str, tuple[float, float]]
+    _learned_for: tuple[Any, str]
+
+    @abstractmethod
+    def _rule_asked(self) -> str:
+        """The word for the rule among the parameters."""
+
+    def _learn(self, learner: RuleLearner, loss: Loss) -> None:
+        """Keep what was learned, and the rule for the loss."""
+        self.learner_ = learner
+        asked = self.rule_name_ = self._rule_asked()
+        if asked == "auto":
+            self.rule_name_, self.rule_losses_ = learner.chosen(loss)
+        self._keep(learner.rule(self.rule_name_, loss))
+
+    def _keep(self, rule: Rule) -> None:
+        self.rule_, self._learned_for = rule, (self.loss, self._rule_asked())
+
+    def _learned_rule(self) -> Rule:
+        """The rule for the loss and the rule that the parameters name now."""
+        check_is_fitted(self, "rule_", msg=f"learn the rule {self._rule_asked()!r} first: call fit again")
+        if (self.loss, self._rule_asked()) == self._learned_for:
+            return self.rule_
+        return self._held_out().rule(self._rule_asked(), self._loss())
+
+    def _held_out(self) -> RuleLearner:
+        check_is_fitted(self, "learner_", msg="there is no count model of held-out scores; call fit again")
+        return self.learner_
+
+
+def decides_by_counts(model: Any) -> bool:
+    """Whether a count model stands behind the decisions: all rules but the sign learn one."""
+    return bool(model._rule_asked() != "sign")
+
+
+Method = TypeVar("Method")
+of_count_models: Callable[[Method], Method] = available_if(decides_by_counts)
+"""Decorates methods that there are only if `decides_by_counts`."""
+
+
+class CertifiedFit:
+    """Linear models that the loop of `setloss.solvers` trains to a relative gap: limits, intercept, warnings."""
+
+    tol: float
+    max_iter: int
+    max_time: float | None
+    fit_intercept: bool
+    intercept_scaling: float | Literal["auto"]
+    checkpoint: str | None
+    checkpoint_seconds: float
+    verbose: int
+    callbacks: Sequence[Any]
+
+    def _check_constant(self) -> None:
+        constant = self.intercept_scaling
+        if constant != "auto" and not is_positive_number(constant):
+            raise ValueError(f'intercept_scaling must be a positive number or "auto"; got {constant!r}')
+
+    def _constant(self, X: Any, weights: Array) -> float:
+        """The value of the feature that is the intercept's: the root mean squared norm of the rows, or as asked."""
+        if not self.fit_intercept:
+            return 0.0
+        if self.intercept_scaling != "auto":
+            return float(self.intercept_scaling)
+        return float(np.sqrt(np.average(squared_norms(X), weights=weights))) or 1.0
+
+    def _limits(self) -> Limits:
+        callbacks = [*self.callbacks, *([report] if self.verbose else [])]
+        limits = (self.tol, self.max_iter, self.max_time, tuple(callbacks))
+        return Limits(*limits, self.checkpoint, self.checkpoint_seconds)
+
+    def _warn(self, solution: Solution, stacklevel: int = 5) -> None:
+        """Say so where the gap is not what was asked for, or is no certificate."""
+        if solution.status is Status.UNCERTIFIED:
+            warnings.warn(
+                f"{type(self).__name__}: no duality gap is certified, for some cuts of the operator are inexact, as "
+                f"those of a heuristic search are. It ended after {solution.iterations} iterations, where these cuts "
+                "have nothing to add; more iterations change nothing. An operator with exact cuts, such as 'slack', "
+                "comes with a certificate.",
+                ConvergenceWarning,
+                stacklevel=stacklevel,
+            )
+        elif solution.status is not Status.CONVERGED:
+            warnings.warn(
+                f"{type(self).__name__} stopped at a relative duality gap of {solution.gap:.2e} instead of "
+                f"{self.tol:.2e} ({solution.status} after {solution.iterations} iterations). Increase max_iter or "
+                "max_time, scale the features, or decrease C.",
+                ConvergenceWarning,
+                stacklevel=stacklevel,
+            )
+
+
+class LinearSetModel(CertifiedFit, LearnedDecision, ClassifierMixin, BaseEstimator):
     """Linear scores trained for ``1/2 |W|^2 + C sum_i weight_i B(m_i(W))`` to a certified gap."""
 
-    def __init__(
+    _decisions: tuple[str, ...] = ("sign",)
+    """What `decision` may be."""
+
+    def __init__(  # noqa: PLR0913 (scikit-learn's parameters are the arguments of this one function)
         self,
         loss: str | Loss = LINEAR_MODELS.loss,
         operator: str | Operator = LINEAR_MODELS.operator,
         *,
         scale: float = LINEAR_MODELS.scale,
         C: float = 1.0,
+        decision: str = "sign",
         tol: float = 1e-3,
         max_iter: int = 1000,
         max_time: float | None = None,
@@ -50,6 +164,7 @@ class LinearSetModel(ClassifierMixin, BaseEstimator):
         self.operator = operator
         self.scale = scale
         self.C = C
+        self.decision = decision
         self.tol = tol
         self.max_iter = max_iter
         self.max_time = max_time
@@ -65,30 +180,19 @@ class LinearSetModel(ClassifierMixin, BaseEstimator):
 
     # ---------------------------------------------------------------- fitting
 
-    def _loss(self) -> Loss:
-        return as_loss(self.loss)
+    def _check_decision(self) -> None:
+        if self.decision not in self._decisions:
+            raise ValueError(
+                f"{type(self).__name__} has no decision {self.decision!r}; the names are {', '.join(self._decisions)}"
+            )
 
     def _check_parameters(self) -> None:
+        self._check_decision()
         if not (np.isfinite(self.C) and self.C > 0):
             raise ValueError(f"C must be a positive number; got {self.C}")
         if not is_positive_number(self.scale):
             raise ValueError(f"the scale c must be a positive number; got {self.scale!r}")
-        constant = self.intercept_scaling
-        if constant != "auto" and not is_positive_number(constant):
-            raise ValueError(f'intercept_scaling must be a positive number or "auto"; got {constant!r}')
-
-    def _constant(self, X: Any, weights: Array) -> float:
-        """The value of the feature that is the intercept's: the root mean squared norm of the rows, or as asked."""
-        if not self.fit_intercept:
-            return 0.0
-        if self.intercept_scaling != "auto":
-            return float(self.intercept_scaling)
-        return float(np.sqrt(np.average(squared_norms(X), weights=weights))) or 1.0
-
-    def _limits(self) -> Limits:
-        callbacks = [*self.callbacks, *([report] if self.verbose else [])]
-        limits = (self.tol, self.max_iter, self.max_time, tuple(callbacks))
-        return Limits(*limits, self.checkpoint, self.checkpoint_seconds)
+        self._check_constant()
 
     def _fit(self, X: Any, elements: Elements, loss: Loss) -> None:
         """Train on checked data."""
@@ -124,28 +228,36 @@ class LinearSetModel(ClassifierMixin, BaseEstimator):
         self.n_iter_ = solution.iterations
         self.dual_gap_ = solution.gap
 
-    def _warn(self, solution: Solution) -> None:
-        """Say so where the gap is not what was asked for, or is no certificate."""
-        if solution.status is Status.UNCERTIFIED:
-            warnings.warn(
-                f"{type(self).__name__}: no duality gap is certified, for some cuts of the operator are inexact, as "
-                f"those of a heuristic search are. It ended after {solution.iterations} iterations, where these cuts "
-                "have nothing to add; more iterations change nothing. An operator with exact cuts, such as 'slack', "
-                "comes with a certificate.",
-                ConvergenceWarning,
-                stacklevel=5,
-            )
-        elif solution.status is not Status.CONVERGED:
-            warnings.warn(
-                f"{type(self).__name__} stopped at a relative duality gap of {solution.gap:.2e} instead of "
-                f"{self.tol:.2e} ({solution.status} after {solution.iterations} iterations). Increase max_iter or "
-                "max_time, scale the features, or decrease C.",
-                ConvergenceWarning,
-                stacklevel=5,
-            )
-
     def _checked_X(self, X: Any, *, reset: bool) -> Any:
         return validate_data(self, X, reset=reset, accept_sparse="csr", dtype=(np.float64, np.float32), order="C")
+
+    # ---------------------------------------------------------------- decisions
+
+    def _rule_asked(self) -> str:
+        return self.decision
+
+    def _decidable_loss(self) -> Loss:
+        """The loss, which a rule that is learned has to be able to decide for; what was learned is forgotten."""
+        for name in ("learner_", "rule_", "rule_name_", "rule_losses_"):
+            if hasattr(self, name):
+                delattr(self, name)
+        return self._loss() if self.decision == "sign" else count_loss(self._loss())
+
+    def _learn_unless_interrupted(self, learned: Callable[[], RuleLearner], loss: Loss) -> None:
+        """The rule; after Ctrl-C the sign, for a rule from models cut short would be none."""
+        try:
+            if self.solution_.status is Status.INTERRUPTED:
+                raise KeyboardInterrupt
+            self._learn(learned(), loss)
+        except KeyboardInterrupt:
+            self.rule_name_ = "sign"
+            self._keep(Threshold(0.0))
+            warnings.warn(
+                f"{type(self).__name__} was interrupted before decision={self.decision!r} was learned; it predicts "
+                "by the sign of the scores",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
 
     # ---------------------------------------------------------------- prediction
 
@@ -161,16 +273,3 @@ class LinearSetModel(ClassifierMixin, BaseEstimator):
         tags.input_tags.sparse = True
         tags.classifier_tags.multi_class = False
         return tags
-
-
-def two_classes(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    """The two classes of a label vector, in sorted order, and which labels are the second, the positive one."""
-    classes, codes = np.unique(y, return_inverse=True)
-    if len(classes) > 2:
-        raise ValueError(
-            f"Only binary classification is supported: a label is right or wrong. Unknown label type: y has "
-            f"{len(classes)} classes ({', '.join(map(str, classes[:5]))}...)"
-        )
-    if len(classes) < 2:
-        raise ValueError(f"y has only one class, {classes[0]}; training needs examples of both")
-    return classes, codes.ravel() == 1

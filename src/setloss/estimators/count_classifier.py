@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import logging
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -15,20 +15,22 @@ from sklearn.model_selection import KFold, check_cv
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted, validate_data
 
 from setloss.decisions import CountModel, expected_losses_of
-from setloss.estimators.calibration import HeldOut
-from setloss.estimators.count_problem import CountProblem, Step, minimise
+from setloss.estimators.base import CertifiedFit
+from setloss.estimators.count_descent import LimitedMemory
+from setloss.estimators.count_problem import CountProblem, Whitened
 from setloss.estimators.cuts import count_loss
-from setloss.estimators.decision_rules import best_sets, losses_of_sets
+from setloss.estimators.decision_rules import best_sets
 from setloss.estimators.elements import check_features, squared_norms
 from setloss.estimators.label_scores import log_odds
-from setloss.estimators.targets import Targets
-from setloss.losses import Loss, loss_named
+from setloss.estimators.label_sets import LabelSetMixin
+from setloss.estimators.progress import report_end, report_fold
+from setloss.losses import Loss
+from setloss.solvers import Solution, Status
+from setloss.solvers.loop import run
 from setloss.typing import Array
 
-LOGGER = logging.getLogger(__name__)
 
-
-class CountClassifier(ClassifierMixin, BaseEstimator):
+class CountClassifier(CertifiedFit, LabelSetMixin, ClassifierMixin, BaseEstimator):
     """Linear multi-label classifier whose labels know how many they are.
 
         min over (W, u)   1/2 |W|^2 + prior(u) - C sum_i weight_i log P(y_i | x_i),
@@ -44,14 +46,10 @@ class CountClassifier(ClassifierMixin, BaseEstimator):
         "constant": one u_k for each number k of labels. "linear": u_k(x) is linear in x.
     C
         Weight of the likelihood against the regulariser.
-    tol, max_iter
-        L-BFGS ends at a gap of `tol`, relative to the objective, or after so many iterations.
-    fit_intercept, intercept_scaling
+    tol, max_iter, max_time
+        L-BFGS ends at a gap of `tol`, relative to the objective, after so many iterations, or so many seconds.
+    fit_intercept, intercept_scaling, warm_start, checkpoint, checkpoint_seconds, verbose, callbacks
         As in `SetClassifier`.
-    warm_start
-        Start from the last solution.
-    verbose
-        1 logs every iteration.
 
     Attributes
     ----------
@@ -59,10 +57,11 @@ class CountClassifier(ClassifierMixin, BaseEstimator):
         Of shape (p, d) and (p,).
     counts_coef_, counts_
         The potentials of 0, ..., K labels: ``u(x) = counts_coef_ x + counts_``, the first being 0 unless linear.
-    n_iter_, dual_gap_, objective_
-        Iterations; |grad|^2 / 2 relative to the objective, which bounds its distance from the minimum; the objective.
-    classes_
-        0 and 1, or the two classes of a single label.
+    n_iter_, dual_gap_, objective_, solution_
+        Iterations; |grad|^2 / 2 relative to the objective, which bounds its distance from the minimum; the objective;
+        the history.
+    classes_, label_names_
+        As in `SetClassifier`.
     """
 
     def __init__(
@@ -73,45 +72,57 @@ class CountClassifier(ClassifierMixin, BaseEstimator):
         C: float = 1.0,
         tol: float = 1e-4,
         max_iter: int = 1000,
+        max_time: float | None = None,
         fit_intercept: bool = True,
         intercept_scaling: float | Literal["auto"] = "auto",
         warm_start: bool = False,
+        checkpoint: str | None = None,
+        checkpoint_seconds: float = 30.0,
         verbose: int = 0,
+        callbacks: Sequence[Any] = (),
     ) -> None:
         self.loss = loss
         self.counts = counts
         self.C = C
         self.tol = tol
         self.max_iter = max_iter
+        self.max_time = max_time
         self.fit_intercept = fit_intercept
         self.intercept_scaling = intercept_scaling
         self.warm_start = warm_start
+        self.checkpoint = checkpoint
+        self.checkpoint_seconds = checkpoint_seconds
         self.verbose = verbose
+        self.callbacks = callbacks
 
     # ---------------------------------------------------------------- fitting
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> CountClassifier:
         """Train on X (n, d) and labels y (n, p) in {0, 1}; NaN in y is a missing label, which is summed out."""
         self._check_parameters()
-        targets = Targets.of(y, type(self).__name__)
+        labels = self._read_labels(y)
         X = validate_data(self, X, accept_sparse="csr", dtype=(np.float64, np.float32), order="C")
-        check_consistent_length(X, targets.truth)
+        check_consistent_length(X, labels.positive)
         check_features(X)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        used = targets.known.any(axis=1) & (weights > 0)
+        used = labels.known.any(axis=1) & (weights > 0)
         if not used.any():
             raise ValueError("every sample weight is zero, or no label is known; there is nothing to train on")
-        self.classes_, self._flat = targets.classes, targets.flat
         rows = np.flatnonzero(used)
         problem = CountProblem(
             X[rows],
             self._constant(X, weights * used),
-            targets.truth[rows],
-            targets.known[rows],
+            labels.positive[rows],
+            labels.known[rows],
             self.C * weights[rows],
             self.counts == "linear",
         )
-        self._store(problem, *minimise(problem, self._start(problem), self.tol, self.max_iter, self._hear))
+        warm = getattr(self, "solution_", None) if self.warm_start else None
+        solution = run(Whitened(problem), LimitedMemory(), self._limits(), warm)
+        if self.verbose:
+            report_end(solution)
+        self._store(problem, solution)
+        self._warn(solution, stacklevel=3)
         return self
 
     def _check_parameters(self) -> None:
@@ -120,40 +131,16 @@ class CountClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError(f'counts is "constant" or "linear"; got {self.counts!r}')
         if not (np.isfinite(self.C) and self.C > 0):
             raise ValueError(f"C must be a positive number; got {self.C}")
+        self._check_constant()
 
-    def _loss(self) -> Loss:
-        return self.loss if isinstance(self.loss, Loss) else loss_named(self.loss)
-
-    def _constant(self, X: Any, weights: Array) -> float:
-        if not self.fit_intercept:
-            return 0.0
-        if self.intercept_scaling != "auto":
-            return float(self.intercept_scaling)
-        return float(np.sqrt(np.average(squared_norms(X), weights=weights))) or 1.0
-
-    def _start(self, problem: CountProblem) -> Array:
-        last = getattr(self, "_parameters", None) if self.warm_start else None
-        return last if last is not None and len(last) == problem.size else np.zeros(problem.size)
-
-    def _hear(self, iteration: int, step: Step) -> None:
-        if self.verbose:
-            LOGGER.info("iteration %d: objective %.6g, gap %.2e", iteration, step.objective, step.gap)
-
-    def _store(self, problem: CountProblem, parameters: Array, step: Step, iterations: int) -> None:
-        W, T = problem.unpacked(parameters)
-        self._parameters = parameters
+    def _store(self, problem: CountProblem, solution: Solution) -> None:
+        W, T = problem.unpacked(solution.parameters)
+        self.solution_ = solution if self.warm_start else replace(solution, arrays={})
         self.coef_, self.intercept_ = W[:, :-1].copy(), problem.constant * W[:, -1]
         potentials = problem.root @ T
         self.counts_ = potentials[:, -1] * (problem.constant if problem.linear else 1.0)
         self.counts_coef_ = potentials[:, :-1] if problem.linear else np.zeros((len(potentials), W.shape[1] - 1))
-        self.n_iter_, self.dual_gap_, self.objective_ = iterations, step.gap, step.objective
-        if step.gap > self.tol:
-            warnings.warn(
-                f"{type(self).__name__} stopped at a relative gap of {step.gap:.2e} instead of {self.tol:.2e} after "
-                f"{iterations} iterations. Increase max_iter, scale the features, or decrease C.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
+        self.n_iter_, self.dual_gap_, self.objective_ = solution.iterations, solution.gap, solution.primal
 
     # ---------------------------------------------------------------- prediction
 
@@ -165,20 +152,16 @@ class CountClassifier(ClassifierMixin, BaseEstimator):
             return scores, self.counts_
         return scores, np.asarray(X @ self.counts_coef_.T, dtype=np.float64) + self.counts_
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """The label set of least expected loss for every example."""
-        chosen = best_sets(*self._decision(X), None)
-        predicted = np.asarray(self.classes_[chosen.astype(np.intp)])
-        return predicted[:, 0] if self._flat else predicted
+    def _sets(self, X: Any) -> NDArray[np.bool_]:
+        return best_sets(*self._decision(X), None)
 
     def _decision(self, X: Any) -> tuple[Array, Loss, Array]:
         scores, counts = self._scores_and_counts(X)
         return scores, self._loss(), counts
 
-    def predict_proba(self, X: Any) -> Array:
+    def predict_proba(self, X: Any) -> Any:
         """P(y_j = 1) of every label (n, p); (n, 2) after a fit with a single label."""
-        found = CountModel(*self._scores_and_counts(X)).marginals
-        return np.column_stack([1 - found[:, 0], found[:, 0]]) if self._flat else found
+        return self._chances_shown(CountModel(*self._scores_and_counts(X)).marginals, X)
 
     def decision_function(self, X: Any) -> Array:
         """Log-odds (n, p) of the labels: those of `predict_proba`."""
@@ -193,26 +176,6 @@ class CountClassifier(ClassifierMixin, BaseEstimator):
         """The loss of every example that the model expects of `predict`."""
         scores, loss, counts = self._decision(X)
         return expected_losses_of(best_sets(scores, loss, counts, None), scores, loss, counts=counts)
-
-    def losses(self, X: Any, y: Any) -> Array:
-        """The loss of every example on its known labels."""
-        targets = Targets.of(y, type(self).__name__)
-        chosen = best_sets(*self._decision(X), None)
-        n = len(chosen)
-        data = HeldOut(np.zeros(chosen.shape), targets.truth, targets.known, np.ones(n), np.zeros(n, dtype=np.intp))
-        return losses_of_sets(data, chosen, self._loss())
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """1 - the mean loss over the examples."""
-        return 1.0 - float(np.average(self.losses(X, y), weights=sample_weight))
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.target_tags.multi_output = True
-        tags.classifier_tags.multi_label = True
-        tags.classifier_tags.multi_class = False
-        return tags
 
 
 class CountClassifierCV(CountClassifier):
@@ -231,9 +194,11 @@ class CountClassifierCV(CountClassifier):
         cv: Any = 5,
         tol: float = 1e-3,
         max_iter: int = 1000,
+        max_time: float | None = None,
         fit_intercept: bool = True,
         intercept_scaling: float | Literal["auto"] = "auto",
         verbose: int = 0,
+        callbacks: Sequence[Any] = (),
     ) -> None:
         self.loss = loss
         self.counts = counts
@@ -241,21 +206,31 @@ class CountClassifierCV(CountClassifier):
         self.cv = cv
         self.tol = tol
         self.max_iter = max_iter
+        self.max_time = max_time
         self.fit_intercept = fit_intercept
         self.intercept_scaling = intercept_scaling
         self.verbose = verbose
+        self.callbacks = callbacks
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> CountClassifierCV:
         """Choose C on the folds, then train on everything."""
         X = validate_data(self, X, accept_sparse="csr", dtype=(np.float64, np.float32), order="C")
-        targets = Targets.of(y, type(self).__name__)
-        labels = np.asarray(y) if targets.flat else targets.labels
+        read = self._read_labels(y)
+        labels = np.asarray(y) if read.flat else read.numbers
         cv = KFold(int(self.cv), shuffle=True, random_state=0) if isinstance(self.cv, int) else check_cv(self.cv)
-        path = self._path(X)
-        losses = [self._fold(X, labels, sample_weight, path, *split) for split in cv.split(X, labels)]
-        means = np.concatenate(losses, axis=1).mean(axis=1)
+        path, splits = self._path(X), list(cv.split(X, labels))
+        found = []
+        for number, split in enumerate(splits, 1):
+            found.append(self._fold(X, labels, sample_weight, path, *split))
+            if self.verbose:
+                report_fold("counts", number, len(splits), path, found[-1][1])
+        losses = np.concatenate([fold for fold, _ in found], axis=1)
+        means = losses.mean(axis=1)
         self.C_ = float(path[np.argmin(means)])
-        self.cv_results_ = {"C": path.tolist(), "loss": means.tolist()}
+        errors = losses.std(axis=1, ddof=1) / np.sqrt(losses.shape[1]) if losses.shape[1] > 1 else np.zeros(len(path))
+        gaps = np.max([reached for _, reached in found], axis=0)
+        columns = {"C": path, "loss": means, "error": errors, "gap": gaps}
+        self.cv_results_ = {name: column.tolist() for name, column in columns.items()}
         best = self._simple(C=self.C_).fit(X, y, sample_weight)
         for name, value in vars(best).items():
             if name.endswith("_") or name == "_flat":
@@ -271,14 +246,19 @@ class CountClassifierCV(CountClassifier):
             return np.logspace(-3, 2, int(self.Cs)) * 10 / max(float(np.mean(squared_norms(X))), 1e-12)
         return np.sort(np.asarray(self.Cs, dtype=np.float64))
 
-    def _fold(self, X: Any, labels: Any, weights: Any, path: Array, train: Any, test: Any) -> Array:
-        """The losses (C, test examples) along the path, each fit starting from the last."""
-        model = self._simple(warm_start=True)
+    def _fold(
+        self, X: Any, labels: Any, weights: Any, path: Array, train: Any, test: Any
+    ) -> tuple[Array, list[float]]:
+        """The losses (C, test examples) along the path and the gaps, each fit starting from the last."""
+        model = self._simple(warm_start=True).set_params(verbose=max(0, self.verbose - 1))
         part = None if weights is None else np.asarray(weights)[train]
-        found = []
+        found, gaps = [], []
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             for C in path:
                 model.set_params(C=float(C)).fit(X[train], labels[train], part)
+                if model.solution_.status is Status.INTERRUPTED:
+                    raise KeyboardInterrupt  # a model cut short is not compared with others
                 found.append(model.losses(X[test], labels[test]))
-        return np.array(found)
+                gaps.append(model.dual_gap_)
+        return np.array(found), gaps

@@ -10,17 +10,17 @@ convex and its regulariser 1-strongly so, hence P - min P <= |grad P|^2 / 2: eve
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cholesky, solve_triangular
-from scipy.optimize import minimize
 from scipy.sparse import issparse
 
 from setloss.decisions import CountModel
 from setloss.estimators.potentials import LabelPotentials
+from setloss.solvers.problem import digest_of
 from setloss.typing import Array
 
 LARGEST_ROOT = 500
@@ -30,16 +30,17 @@ COUNT_WIDTH = 1.5
 """Width of the prior of the potentials; see `setloss.estimators.calibration`."""
 
 
-@dataclass(frozen=True)
-class Step:
-    """An evaluation: the objective, the bound |grad|^2 / 2 on its distance from the minimum, and their ratio."""
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """P and its gradient somewhere, and the bound |grad|^2 / 2 on the distance of P from its minimum.
 
+    The gradient may be in other coordinates than the parameters; the bound is in theirs.
+    """
+
+    parameters: Array
     objective: float
+    gradient: Array
     distance: float
-
-    @property
-    def gap(self) -> float:
-        return self.distance / self.objective if self.objective > 0 else 0.0
 
 
 @dataclass(eq=False)
@@ -52,7 +53,6 @@ class CountProblem:
     known: NDArray[np.bool_]
     weights: Array
     linear: bool
-    last: Step = field(init=False)
 
     def __post_init__(self) -> None:
         p = self.truth.shape[1]
@@ -85,9 +85,7 @@ class CountProblem:
                 (self._transposed(by_count) if self.linear else by_count.sum(axis=0)).ravel(),
             ]
         )
-        objective = 0.5 * float(flat @ flat) - float(self.weights @ found.values)
-        self.last = Step(objective, 0.5 * float(gradient @ gradient))
-        return objective, gradient
+        return 0.5 * float(flat @ flat) - float(self.weights @ found.values), gradient
 
     def root_of_curvature(self, spread: float) -> Array:
         """An upper triangular R with R^T R = I + spread X^T diag(weights) X, or the root of its diagonal."""
@@ -139,9 +137,34 @@ class Whitened:
         """The reverse of `original`."""
         return self._each(flat, _multiplied)
 
-    def __call__(self, flat: Array) -> tuple[float, Array]:
-        value, gradient = self.problem(self.original(flat))
-        return value, self._each(gradient, lambda root, G: _solved(root, G, transposed=True))
+    def evaluate(self, flat: Array) -> Evaluation:
+        """P, and its gradient in these coordinates."""
+        parameters = self.original(flat)
+        value, gradient = self.problem(parameters)
+        whitened = self._each(gradient, lambda root, G: _solved(root, G, transposed=True))
+        return Evaluation(parameters, value, whitened, 0.5 * float(gradient @ gradient))
+
+    @property
+    def size(self) -> int:
+        return self.problem.size
+
+    # What the loop of the solvers asks of a problem.
+
+    @property
+    def surrogate(self) -> None:
+        return None
+
+    def exact(self) -> bool:
+        """Gradients are exact."""
+        return True
+
+    def fingerprint(self) -> str:
+        """A digest of everything the solution depends on."""
+        problem = self.problem
+        X = problem.X
+        rows = (X.data, X.indices, X.indptr) if issparse(X) else (np.asarray(X),)
+        words = repr((problem.shapes, problem.constant, problem.linear, COUNT_WIDTH))
+        return digest_of(words, *rows, problem.truth, problem.known, problem.weights)
 
     def _each(self, flat: Array, change: Callable[[Array, Array], Array]) -> Array:
         W, T = self.problem.unpacked(flat)
@@ -157,26 +180,3 @@ def _solved(root: Array, right: Array, *, transposed: bool) -> Array:
 
 def _multiplied(root: Array, right: Array) -> Array:
     return right * root[:, None] if root.ndim == 1 else root @ right
-
-
-def minimise(
-    problem: CountProblem, start: Array, tol: float, max_iter: int, heard: Callable[[int, Step], None]
-) -> tuple[Array, Step, int]:
-    """L-BFGS until the gap is at most `tol`: the parameters, the last evaluation, and the number of iterations."""
-    iterations = 0
-
-    def after_iteration(intermediate_result: Any) -> None:
-        nonlocal iterations
-        iterations += 1
-        heard(iterations, problem.last)
-        if problem.last.gap <= tol:
-            raise StopIteration
-
-    options = {"maxiter": max_iter, "maxfun": 10 * max_iter, "ftol": 0.0, "gtol": 0.0, "maxcor": 20}
-    easier = Whitened(problem)
-    found = minimize(
-        easier, easier.whitened(start), jac=True, method="L-BFGS-B", callback=after_iteration, options=options
-    )
-    parameters = easier.original(found.x)
-    problem(parameters)
-    return parameters, problem.last, iterations

@@ -3,36 +3,63 @@
 from __future__ import annotations
 
 import warnings
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GroupKFold, KFold, check_cv
 from sklearn.utils import _safe_indexing, indexable
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import _check_sample_weight
 
 from setloss.defaults import LINEAR_MODELS
-from setloss.estimators.bags import BagClassifier
+from setloss.estimators.bags import BagClassifier, bags_named, warn_if_ungrouped
 from setloss.estimators.base import LinearSetModel
+from setloss.estimators.decision_rules import RuleLearner, standard_error
+from setloss.estimators.elements import FeatureScaleWarning, two_classes
+from setloss.estimators.held_out import Split, learner_of_bags, learner_of_labels, refuse_split_bags
+from setloss.estimators.labels import as_array, labels_of
+from setloss.estimators.progress import report_fold
 from setloss.estimators.sets import SetClassifier
 from setloss.losses import Loss
 from setloss.operators.names import Operator
 from setloss.solvers import Status
 from setloss.typing import Array
 
+Columns = dict[str, Any]
+"""What `fit` gets beside X, by name."""
+
+
+@dataclass(frozen=True, eq=False)
+class FoldPath:
+    """For every C: losses of the sets held out (or scores, to learn a decision from), and the gap reached."""
+
+    found: list[Array]
+    gaps: list[float]
+
 
 class CrossValidatedModel(LinearSetModel):
     """A model that fits every C of a path, warm-started, on every fold, and keeps the C of least mean loss.
 
     `Cs` is a list or the number of values between 1e-3 and 1e3; `operators` a list to choose from instead of
-    `operator`; `cv` a number of folds or a splitter. After the fit `C_` and `operator_` are the choice, and
-    `cv_results_` has the mean loss, its standard error and the largest gap for every candidate.
+    `operator`; `cv` a number of folds or a splitter; `n_jobs` folds at a time, in processes of their own. Sample
+    weights count in the fits and in the mean losses. With a `decision` that is learned, the scores that the folds
+    hold out serve for that too: C is the one whose decisions lose least, and no further fits are needed.
+    ``verbose=1`` says how every fold fared, 2 shows the iterations too.
+
+    After the fit `C_` and `operator_` are the choice, and `cv_results_` has the mean loss, its standard error and the
+    largest gap for every candidate. Ctrl-C ends the search: candidates that were not fitted on every fold are not
+    compared, and if there are no others there is no model.
     """
 
     _simple: type[LinearSetModel]
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 (scikit-learn's parameters are the arguments of this one function)
         self,
         loss: str | Loss = LINEAR_MODELS.loss,
         operator: str | Operator = LINEAR_MODELS.operator,
@@ -40,6 +67,7 @@ class CrossValidatedModel(LinearSetModel):
         Cs: int | Sequence[float] = 7,
         operators: Sequence[str | Operator] | None = None,
         cv: Any = 5,
+        decision: str = "sign",
         scale: float = LINEAR_MODELS.scale,
         tol: float = 1e-3,
         max_iter: int = 1000,
@@ -47,6 +75,7 @@ class CrossValidatedModel(LinearSetModel):
         solver: str = "auto",
         fit_intercept: bool = True,
         intercept_scaling: float | Literal["auto"] = "auto",
+        n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
         callbacks: Sequence[Any] = (),
@@ -56,6 +85,7 @@ class CrossValidatedModel(LinearSetModel):
         self.Cs = Cs
         self.operators = operators
         self.cv = cv
+        self.decision = decision
         self.scale = scale
         self.tol = tol
         self.max_iter = max_iter
@@ -63,9 +93,20 @@ class CrossValidatedModel(LinearSetModel):
         self.solver = solver
         self.fit_intercept = fit_intercept
         self.intercept_scaling = intercept_scaling
+        self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
         self.callbacks = callbacks
+
+    @abstractmethod
+    def _learner(self, scores: Array, columns: Columns, splits: list[Split]) -> RuleLearner:
+        """What rules learn from the scores that the folds held out."""
+
+    @abstractmethod
+    def _set_weights(self, columns: Columns) -> Array:
+        """The weight of every set whose loss `losses` gives."""
+
+    # ---------------------------------------------------------------- the search
 
     def _path(self) -> Array:
         if isinstance(self.Cs, int | np.integer) and self.Cs > 0:
@@ -78,14 +119,18 @@ class CrossValidatedModel(LinearSetModel):
     def _candidate(self, operator: str | Operator, C: float) -> Any:
         shared = set(self._simple().get_params()) & set(self.get_params())
         parameters = {name: getattr(self, name) for name in shared}
-        return self._simple(**(parameters | {"operator": operator, "C": C}))
+        own = {"operator": operator, "C": C, "decision": "sign", "verbose": max(0, self.verbose - 1)}
+        return self._simple(**(parameters | own))
 
-    def _choose(self, X: Any, y: Any, groups: Any, splits: list[tuple[Any, Any]]) -> None:
+    def _search(self, X: Any, columns: Columns, splits: list[Split]) -> None:
+        """Choose on the folds, then train on everything."""
+        loss = self._decidable_loss()
+        self._check_decision()
         path, operators = self._path(), list(self.operators or [self.operator])
         results: list[dict[str, Any]] = []
         for done, operator in enumerate(operators):
             try:
-                results += self._judged(operator, path, X, y, groups, splits)
+                results += self._judged(operator, path, X, columns, splits, loss)
             except KeyboardInterrupt:
                 if not results:
                     raise
@@ -98,47 +143,94 @@ class CrossValidatedModel(LinearSetModel):
                 break
         best = min(results, key=lambda row: row["loss"])
         self.C_, self.operator_ = best["C"], best["operator"]
+        learners = [row.pop("learner") for row in results]
         self.cv_results_ = {name: [row[name] for row in results] for name in best}
+        self._copy(self._candidate(self.operator_, self.C_).fit(X, **columns))
+        if self.decision != "sign":
+            self._learn_unless_interrupted(lambda: learners[results.index(best)], loss)
 
-    def _judged(
-        self, operator: str | Operator, path: Array, X: Any, y: Any, groups: Any, splits: list[tuple[Any, Any]]
-    ) -> list[dict[str, Any]]:
-        """One row of `cv_results_` for every C."""
-        losses, gaps = zip(*(self._fold(operator, path, X, y, groups, *split) for split in splits), strict=True)
-        rows: list[dict[str, Any]] = []
-        for k, C in enumerate(path):
-            values = np.concatenate([fold[k] for fold in losses])
-            error = float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else 0.0
-            gap = max(fold[k] for fold in gaps)
-            rows.append({"operator": operator, "C": C, "loss": float(values.mean()), "error": error, "gap": gap})
-        return rows
-
-    def _fold(
-        self, operator: str | Operator, path: Array, X: Any, y: Any, groups: Any, train: Any, test: Any
-    ) -> tuple[list[Array], list[float]]:
-        """The losses on the test part and the gaps, for every C of the path."""
-        model = self._candidate(operator, 1.0).set_params(warm_start=True)
-        losses, gaps = [], []
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            for C in path:
-                model.set_params(C=float(C)).fit(*_part(train, X, y, groups))
-                if model.solution_.status is Status.INTERRUPTED:
-                    raise KeyboardInterrupt  # a model cut short is not compared with others
-                losses.append(model.losses(*_part(test, X, y, groups)))
-                gaps.append(model.dual_gap_)
-        return losses, gaps
-
-    def _refit(self, X: Any, y: Any, groups: Any) -> None:
-        best = self._candidate(self.operator_, self.C_).fit(*_part(None, X, y, groups))
-        for name, value in vars(best).items():
+    def _copy(self, fitted: LinearSetModel) -> None:
+        for name, value in vars(fitted).items():
             if name.endswith("_") or name == "_flat":
                 setattr(self, name, value)
 
+    def _judged(
+        self,
+        operator: str | Operator,
+        path: Array,
+        X: Any,
+        columns: Columns,
+        splits: list[Split],
+        loss: Loss,
+    ) -> list[dict[str, Any]]:
+        """One row of `cv_results_` for every C, with what decisions learn of it."""
+        folds = list(self._each_fold(operator, path, X, columns, splits))
+        rows: list[dict[str, Any]] = []
+        learner: RuleLearner | None = None
+        for k, C in enumerate(path):
+            if self.decision == "sign":
+                values = np.concatenate([fold.found[k] for fold in folds])
+                weights = np.concatenate([self._set_weights(dict(_part(columns, test))) for _, test in splits])
+            else:
+                learner = self._learner_after(learner, [fold.found[k] for fold in folds], columns, splits)
+                values, weights = self._held_out_losses(learner, loss), learner.data.weights
+            error = standard_error(values, weights) * np.sqrt(len(values) / max(len(values) - 1, 1))
+            gap = max(fold.gaps[k] for fold in folds)
+            row = {"operator": operator, "C": float(C), "loss": float(np.average(values, weights=weights))}
+            rows.append(row | {"error": float(error), "gap": gap, "learner": learner})
+        return rows
 
-def _part(index: Any, X: Any, y: Any, groups: Any) -> Iterator[Any]:
-    for array in (X, y, *([] if groups is None else [groups])):
-        yield array if index is None else _safe_indexing(array, index)
+    def _learner_after(
+        self, last: RuleLearner | None, found: list[Array], columns: Columns, splits: list[Split]
+    ) -> RuleLearner:
+        """What is learned from the scores of one C; how strongly to shrink is chosen for the first C."""
+        scores = np.full((len(columns["y"]), found[0].shape[1]), np.nan)
+        for (_, test), part in zip(splits, found, strict=True):
+            scores[test] = part
+        learner = self._learner(scores, columns, splits)
+        return learner if last is None else RuleLearner(learner.data, learner.family, last.widths)
+
+    def _held_out_losses(self, learner: RuleLearner, loss: Loss) -> Array:
+        name = learner.chosen(loss)[0] if self.decision == "auto" else self.decision
+        return learner.losses(name, loss)
+
+    def _each_fold(
+        self, operator: str | Operator, path: Array, X: Any, columns: Columns, splits: list[Split]
+    ) -> Iterator[FoldPath]:
+        model = self._candidate(operator, 1.0).set_params(warm_start=True)
+        if self.n_jobs not in (None, 1):
+            model.set_params(callbacks=())  # they belong to this process
+        tasks = (delayed(_fold)(model, path, X, columns, *split, self.decision) for split in splits)
+        found = Parallel(n_jobs=self.n_jobs, return_as="generator")(tasks)
+        for number, fold in enumerate(found, 1):
+            if fold is None:
+                raise KeyboardInterrupt  # a model cut short is not compared with others
+            if self.verbose:
+                report_fold(operator, number, len(splits), path, fold.gaps)
+            yield fold
+
+
+def _fold(model: Any, path: Array, X: Any, columns: Columns, train: Any, test: Any, decision: str) -> FoldPath | None:
+    """Every C of the path on one fold, each from the solution of the one before; None if that was interrupted."""
+    found, gaps = [], []
+    held_out = {name: part for name, part in _part(columns, test) if name != "sample_weight"}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.simplefilter("ignore", FeatureScaleWarning)  # the fit on everything says it
+        for C in path:
+            model.set_params(C=float(C)).fit(_safe_indexing(X, train), **dict(_part(columns, train)))
+            if model.solution_.status is Status.INTERRUPTED:
+                return None
+            features = _safe_indexing(X, test)
+            found.append(model.losses(features, **held_out) if decision == "sign" else model._scores(features))
+            gaps.append(model.dual_gap_)
+    return FoldPath(found, gaps)
+
+
+def _part(columns: Columns, index: Any) -> Iterator[tuple[str, Any]]:
+    """Some rows of every column."""
+    for name, column in columns.items():
+        yield name, _safe_indexing(column, index)
 
 
 def _indexable(X: Any, y: Any) -> tuple[Any, Any]:
@@ -148,14 +240,11 @@ def _indexable(X: Any, y: Any) -> tuple[Any, Any]:
     return X, y.toarray() if issparse(y) else (np.asarray(y) if isinstance(y, list) else y)
 
 
-def _refuse_split_bags(splits: list[tuple[Any, Any]], groups: Any) -> None:
-    for fold, (train, test) in enumerate(splits):
-        shared = np.intersect1d(groups[train], groups[test])
-        if len(shared):
-            raise ValueError(
-                f"fold {fold} of cv splits bag {shared[0]}: frames of a bag in both parts make the loss look small. "
-                "Use a splitter by groups such as GroupKFold, or a number of folds."
-            )
+def _weights(sample_weight: Any, X: Any) -> Columns:
+    """The column of weights, if there is one."""
+    if sample_weight is None:
+        return {}
+    return {"sample_weight": _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)}
 
 
 class SetClassifierCV(CrossValidatedModel, SetClassifier):
@@ -163,16 +252,25 @@ class SetClassifierCV(CrossValidatedModel, SetClassifier):
 
     _simple = SetClassifier
 
-    def fit(self, X: Any, y: Any) -> SetClassifierCV:  # type: ignore[override]
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SetClassifierCV:
         """Choose on the folds, then train on all of X (n, d) and y (n, p)."""
         X, y = _indexable(X, y)
         cv = self.cv
         if isinstance(cv, int | np.integer) and getattr(y, "ndim", 1) == 2:
-            seed = self.random_state if self.random_state is not None else 0
-            cv = KFold(int(cv), shuffle=True, random_state=seed)
-        self._choose(X, y, None, list(check_cv(cv, y, classifier=True).split(X, y)))
-        self._refit(X, y, None)
+            cv = KFold(int(cv), shuffle=True, random_state=self._seed() if self.random_state is not None else 0)
+        splits = list(check_cv(cv, y, classifier=True).split(X, y))
+        self._search(X, {"y": y} | _weights(sample_weight, X), splits)
         return self
+
+    def _learner(self, scores: Array, columns: Columns, splits: list[Split]) -> RuleLearner:
+        weights = columns.get("sample_weight", np.ones(len(scores)))
+        return learner_of_labels(scores, labels_of(columns["y"], type(self).__name__), weights, splits)
+
+    def _set_weights(self, columns: Columns) -> Array:
+        labels = as_array(columns["y"]).reshape(len(columns["y"]), -1)
+        known: NDArray[Any] = ~np.isnan(labels) if labels.dtype.kind == "f" else np.ones(labels.shape, dtype=bool)
+        weights = columns.get("sample_weight", np.ones(len(labels)))
+        return np.asarray(weights[known.any(axis=1)])
 
 
 class BagClassifierCV(CrossValidatedModel, BagClassifier):
@@ -180,16 +278,27 @@ class BagClassifierCV(CrossValidatedModel, BagClassifier):
 
     _simple = BagClassifier
 
-    def fit(self, X: Any, y: Any, groups: Any = None) -> BagClassifierCV:  # type: ignore[override]
+    def fit(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> BagClassifierCV:
         """Choose on folds that never split a bag, then train on all frames."""
         X, y = _indexable(X, y)
         if groups is None:
+            warn_if_ungrouped(groups, "trained")
+            groups = np.arange(len(y))
             splits = list(check_cv(self.cv, y, classifier=True).split(X, y))
         else:
             folds = 5 if self.cv is None else self.cv
             cv = GroupKFold(int(folds)) if isinstance(folds, int | np.integer) else check_cv(folds)
             splits = list(cv.split(X, y, groups))
-            _refuse_split_bags(splits, np.asarray(groups))
-        self._choose(X, y, groups, splits)
-        self._refit(X, y, groups)
+            refuse_split_bags(splits, np.asarray(groups))
+        self._search(X, {"y": y, "groups": np.asarray(groups)} | _weights(sample_weight, X), splits)
         return self
+
+    def _learner(self, scores: Array, columns: Columns, splits: list[Split]) -> RuleLearner:
+        weights = columns.get("sample_weight", np.ones(len(scores)))
+        positive = two_classes(np.asarray(columns["y"]))[1]
+        return learner_of_bags(scores[:, 0], positive, bags_named(columns["groups"], len(scores)), weights, splits)
+
+    def _set_weights(self, columns: Columns) -> Array:
+        bags = bags_named(columns["groups"], len(columns["groups"]))
+        weights = columns.get("sample_weight", np.ones(bags.elements))
+        return np.asarray(bags.totals(bags.gather(weights)) / bags.sizes)

@@ -12,33 +12,23 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from setloss.estimators.decision_rules import Rule, RuleLearner
+from setloss.estimators.base import LearnedDecision
+from setloss.estimators.held_out import Split
 from setloss.estimators.label_scores import LEAST_CHANCE, LabelScorer, coarse_floor, fit_scorer, log_odds
-from setloss.losses import Loss, loss_named
 from setloss.typing import Array
 
-Split = tuple[NDArray[np.intp], NDArray[np.intp]]
 
-
-class DecisionCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+class DecisionCV(LearnedDecision, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     """A classifier, a loss, and a rule that is learned from held-out scores of the classifier."""
 
     estimator: Any
-    loss: str | Loss
     rule: str
     cv: Any
     n_jobs: int | None
-    learner_: RuleLearner
     scorer_: LabelScorer
-    rule_: Rule
-    _learned_for: tuple[str | Loss, str]
 
-    def _loss(self) -> Loss:
-        if isinstance(self.loss, Loss):
-            return self.loss
-        if isinstance(self.loss, str):
-            return loss_named(self.loss)
-        raise TypeError(f"loss is a name or a Loss such as Dice(); got {type(self.loss).__name__}")
+    def _rule_asked(self) -> str:
+        return self.rule
 
     # ---------------------------------------------------------------- held-out scores
 
@@ -74,16 +64,10 @@ class DecisionCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     def _as_scores(self, outputs: Array, chance: bool) -> Array:
         return log_odds(outputs, self._floor) if chance else outputs
 
-    def _raw_scores(self, X: Any) -> Array:
+    def _scores(self, X: Any) -> Array:
         """Scores (n, p) of new examples."""
         check_is_fitted(self, "scorer_")
         return self.scorer_.spread(self._as_scores(*self.scorer_.outputs(X)))
-
-    def _learned_rule(self) -> Rule:
-        """The rule for the loss and the rule that the parameters name now."""
-        if (self.loss, self.rule) == self._learned_for:
-            return self.rule_
-        return self.learner_.rule(self.rule, self._loss())
 
     # ---------------------------------------------------------------- metadata
 
@@ -96,9 +80,10 @@ class DecisionCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             given = {name: value for name, value in named.items() if value is not None}
             routed = process_routing(self, "fit", **params, **given)
             return routed.estimator.fit, routed.splitter.split
-        if sample_weight is not None and has_fit_parameter(self._estimator(), "sample_weight"):
-            params = params | {"sample_weight": np.asarray(sample_weight)}
-        return params, {} if groups is None else {"groups": groups}
+        for name, value in (("sample_weight", sample_weight), ("groups", groups)):
+            if value is not None and has_fit_parameter(self._estimator(), name):
+                params = params | {name: np.asarray(value)}
+        return params, {}
 
     def get_metadata_routing(self) -> Any:
         """Which metadata goes where: to `fit` of the estimator, and to `split` of cv."""
@@ -110,6 +95,11 @@ class DecisionCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     def _estimator(self) -> Any:
         return self.estimator
+
+
+def is_prefit(cv: Any) -> bool:
+    """Whether the estimator is fitted already."""
+    return isinstance(cv, str) and cv == "prefit"
 
 
 def _scores_of_fold(

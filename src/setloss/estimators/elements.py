@@ -126,3 +126,16 @@ def warn_of_scales(X: Any, who: str) -> None:
             FeatureScaleWarning,
             stacklevel=4,
         )
+
+
+def two_classes(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    """The two classes of a label vector, in sorted order, and which labels are the second, the positive one."""
+    classes, codes = np.unique(y, return_inverse=True)
+    if len(classes) > 2:
+        raise ValueError(
+            f"Only binary classification is supported: a label is right or wrong. Unknown label type: y has "
+            f"{len(classes)} classes ({', '.join(map(str, classes[:5]))}...)"
+        )
+    if len(classes) < 2:
+        raise ValueError(f"y has only one class, {classes[0]}; training needs examples of both")
+    return classes, codes.ravel() == 1

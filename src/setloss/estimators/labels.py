@@ -1,15 +1,17 @@
-"""Label matrices as people have them, arrays, lists, tables, with 0 and 1 or -1 and +1, as booleans with gaps."""
+"""Labels as people have them, arrays, lists, tables, with 0 and 1 or -1 and +1, as booleans with gaps."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
+from sklearn.utils.validation import check_array
 
 from setloss.arguments import is_missing
+from setloss.estimators.elements import two_classes
 
 
 @dataclass(frozen=True)
@@ -19,7 +21,23 @@ class LabelMatrix:
     positive: NDArray[np.bool_]
     known: NDArray[np.bool_]
     classes: NDArray[Any]
-    names: NDArray[np.object_] | None
+    names: NDArray[np.object_] | None = None
+    flat: bool = False
+    """Whether they came as one column (n,) of two classes."""
+
+    def rows(self, kept: NDArray[np.intp]) -> LabelMatrix:
+        """Some of the examples."""
+        return replace(self, positive=self.positive[kept], known=self.known[kept])
+
+    @property
+    def single(self) -> bool:
+        """Whether there is one label, known of every example."""
+        return self.positive.shape[1] == 1 and bool(self.known.all())
+
+    @property
+    def numbers(self) -> NDArray[Any]:
+        """0, 1 and, where a label is missing, NaN."""
+        return self.positive.astype(np.int8) if self.known.all() else np.where(self.known, self.positive, np.nan)
 
 
 def as_array(y: Any) -> NDArray[Any]:
@@ -63,6 +81,22 @@ def label_names(y: Any) -> NDArray[np.object_] | None:
     return np.array(list(columns), dtype=object)
 
 
+def labels_of(y: Any, who: str) -> LabelMatrix:
+    """Label sets (n, p), see `label_matrix`, or one column of two classes of any type."""
+    if y is None:
+        raise ValueError(f"This {who} estimator requires y to be passed, but the target y is None.")
+    array = as_array(y)
+    flat = array.ndim == 1
+    missing = array.dtype.kind == "f" and bool(np.any(np.isnan(array)))
+    if flat or (array.shape[1:] == (1,) and not missing):
+        column = check_array(array, ensure_2d=False, dtype=None, input_name="y").ravel()
+        classes, positive = two_classes(column)
+        known = np.ones((len(positive), 1), dtype=bool)
+        return LabelMatrix(positive[:, None], known, classes, None if flat else label_names(y), flat)
+    check_array(array, dtype=None, ensure_all_finite="allow-nan", input_name="y")
+    return label_matrix(y)
+
+
 def label_matrix(y: Any) -> LabelMatrix:
     """Labels (n, p) in {0, 1}, {-1, +1} or bool; NaN, None and pandas' NA are missing ones."""
     array = as_array(y)
@@ -95,6 +129,22 @@ def _example(array: NDArray[Any]) -> str:
         return f"text ({str(array.flat[0])!r})"
     odd = [value for value in array.ravel().tolist() if not isinstance(value, int | float) and not is_missing(value)]
     return f"{type(odd[0]).__name__} ({str(odd[0])[:40]!r})" if odd else str(array.dtype)
+
+
+def known_truth(
+    y: Any, classes: NDArray[Any], names: NDArray[np.object_] | None, shape: tuple[int, ...]
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Labels (n, p) to judge predictions of that shape by: which are positive, and which are known."""
+    check_names(names, y)
+    array = as_array(y)
+    array = array[:, None] if array.ndim == 1 else array
+    if array.shape != shape:
+        raise ValueError(f"y has shape {array.shape}; the model gives labels of shape {shape}")
+    known = ~np.isnan(array) if array.dtype.kind == "f" else np.ones(array.shape, dtype=bool)
+    strange = array[known][~np.isin(array[known], classes)]
+    if len(strange):
+        raise ValueError(f"y contains {strange[0]!r}; the classes of the model are {classes.tolist()}")
+    return known & (array == classes[1]), known
 
 
 def check_names(names: NDArray[np.object_] | None, y: Any) -> None:

@@ -8,10 +8,12 @@ from typing import IO, Any
 import numpy as np
 
 from setloss.archives import ArchiveError, array_header, open_archive, read_array
+from setloss.estimators import learner_arrays
 
 MEMBERS = (
     *("header", "coef", "intercept", "classes", "counts", "counts_coef"),
     *("feature_names", "label_names", "target_columns"),
+    *learner_arrays.MEMBERS,
 )
 MAX_HEADER = 2**20
 """Most characters of the header."""

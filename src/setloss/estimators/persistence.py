@@ -1,27 +1,30 @@
 """Saving and loading fitted estimators: plain numbers and names in an .npz or a .skops file, no pickle, no code.
 
 The file holds a dictionary of arrays and strings; the estimator is built anew from it. What this version does
-not know, it refuses. An .npz needs no other package.
+not know, it refuses. An .npz needs no other package. Classifiers of scikit-learn inside `SetDecisionCV` and
+`BagDecisionCV` are written by skops; `setloss.estimators.skops_files` says which are read.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 
 import setloss
 from setloss import losses
-from setloss.archives import DAMAGE, ArchiveError, array_header, open_archive, read_array
+from setloss.archives import DAMAGE, ArchiveError
 from setloss.estimators.bags import BagClassifier
 from setloss.estimators.base import LinearSetModel
 from setloss.estimators.count_classifier import CountClassifier
+from setloss.estimators.decision_files import DECISIONS, decision_content, rebuild_decision
+from setloss.estimators.learner_arrays import learned_arrays, learned_facts, restore_learned
 from setloss.estimators.model_arrays import holds_arrays, read_arrays, write_arrays
 from setloss.estimators.sets import SetClassifier
+from setloss.estimators.skops_files import ModelFileError, dump_of_skops, read_skops
 from setloss.files import not_a_file, replacing
 from setloss.operators.names import OPERATOR_NAMES
 from setloss.typing import Array
@@ -38,76 +41,73 @@ _NAMES = {"feature_names": "feature_names_in_", "label_names": "label_names_", "
 """Names of columns that a model may know: features, labels, and of tracks those of the bag and of the label."""
 
 
-MAX_SCHEMA = 2**20
-"""Most bytes of the description of a model: names and numbers, while arrays are members of their own."""
-
-MAX_MEMBERS = 100
-_NODES = ("DictNode", "JsonNode", "ListNode", "NdArrayNode", "TupleNode", "TypeNode")
-_FOREIGN = "holds types that are not part of a setloss model; it is not loaded"
-
-
-class ModelFileError(ValueError):
-    """A model file that cannot be read or written; the message says why and what to do."""
-
-
-def save(model: LinearSetModel | CountClassifier, path: str | Path) -> None:
+def save(model: Any, path: str | Path) -> None:
     """Write a fitted estimator to `path`; estimators chosen by cross-validation are saved as the chosen one.
 
     A name that ends in .skops gives a skops file, if skops is installed; any other name an .npz of arrays.
-    `SetDecisionCV` and `BagDecisionCV` hold an estimator of any library, and have no files here: skops' own ``dump``
-    writes them, and its ``load`` asks which types you trust.
+    `SetDecisionCV` and `BagDecisionCV` hold a classifier of scikit-learn and need a .skops file; classifiers with
+    functions or types of others inside are refused.
     """
-    kind = next((name for name, known in _MODELS.items() if isinstance(model, known)), None)
-    if kind is None and hasattr(model, "estimator"):
-        raise ModelFileError(
-            f"a {type(model).__name__} holds an estimator of another library; write it with skops.io.dump, which "
-            "names the types that a reader has to trust"
-        )
-    if not hasattr(model, "coef_"):
-        raise ModelFileError("the model is not fitted; call fit before save")
+    kind = next((name for name, known in (_MODELS | DECISIONS).items() if isinstance(model, known)), None)
     if kind is None:
         raise ModelFileError(f"a {type(model).__name__} cannot be saved")
+    if not hasattr(model, "scorer_" if kind in DECISIONS else "coef_"):
+        raise ModelFileError("the model is not fitted; call fit before save")
+    target = _target(path)
+    as_skops = target.suffix.lower() == ".skops"
+    if kind in DECISIONS and not as_skops:
+        raise ModelFileError(f"a {kind} holds a classifier of scikit-learn; give a name that ends in .skops")
+    header, arrays = decision_content(model) if kind in DECISIONS else _linear_content(model, _MODELS[kind])
+    header |= {
+        "format": FORMAT,
+        "version": setloss.__version__,
+        "kind": kind,
+        "loss": _describe(model.loss),
+        "flat": bool(getattr(model, "_flat", False)),
+    }
+    arrays["classes"] = np.asarray(model.classes_)
+    for name, attribute in _NAMES.items():
+        if hasattr(model, attribute):
+            arrays[name] = np.asarray(getattr(model, attribute), dtype=str)
+    write = dump_of_skops() if as_skops else write_arrays
+    with replacing(target) as file:
+        write({"header": json.dumps(header), **arrays}, file)
+
+
+def _target(path: str | Path) -> Path:
+    """A path that can be written to."""
     target = Path(path)
     if not target.parent.is_dir():
         raise ModelFileError(f"the folder of {target} does not exist; create it first")
     wrong = not_a_file(target)
     if wrong is not None:
         raise ModelFileError(f"{target} is {wrong}; give the name of a file")
-    known = {name: getattr(model, name) for name in _MODELS[kind]().get_params() if hasattr(model, name)}
+    return target
+
+
+def _linear_content(model: Any, simple: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What a header and what arrays say of a linear model."""
+    known = {name: getattr(model, name) for name in simple().get_params() if hasattr(model, name)}
     known |= {"C": getattr(model, "C_", known.get("C"))}
-    if not isinstance(model, CountClassifier):
+    arrays = {"coef": model.coef_, "intercept": model.intercept_}
+    learned = hasattr(model, "learner_")
+    if isinstance(model, CountClassifier):
+        arrays |= {"counts": model.counts_, "counts_coef": model.counts_coef_}
+    else:
         known |= {"operator": getattr(model, "operator_", model.operator)}
-    parameters = {name: _plain(name, value) for name, value in known.items() if name not in (*_FORGOTTEN, "loss")}
-    header = {
-        "format": FORMAT,
-        "version": setloss.__version__,
-        "kind": kind,
-        "parameters": parameters,
-        "loss": _describe(model.loss),
-        "flat": bool(getattr(model, "_flat", False)),
+        known |= {"decision": model.decision if learned else "sign"}
+    header: dict[str, Any] = {
+        "parameters": {
+            name: _plain(name, value) for name, value in known.items() if name not in (*_FORGOTTEN, "loss")
+        },
         "n_features_in": int(model.n_features_in_),
         "n_iter": int(model.n_iter_),
         "dual_gap": float(model.dual_gap_),
     }
-    arrays = {"coef": model.coef_, "intercept": model.intercept_, "classes": np.asarray(model.classes_)}
-    if isinstance(model, CountClassifier):
-        arrays |= {"counts": model.counts_, "counts_coef": model.counts_coef_}
-    for name, attribute in _NAMES.items():
-        if hasattr(model, attribute):
-            arrays[name] = np.asarray(getattr(model, attribute), dtype=str)
-    write = _dump_of_skops() if target.suffix.lower() == ".skops" else write_arrays
-    with replacing(target) as file:
-        write({"header": json.dumps(header), **arrays}, file)
-
-
-def _dump_of_skops() -> Callable[[dict[str, Any], IO[bytes]], Any]:
-    try:
-        from skops.io import dump
-    except ModuleNotFoundError:
-        raise ModelFileError(
-            "a .skops file needs skops: pip install skops; a name that ends in .npz needs nothing"
-        ) from None
-    return dump  # type: ignore[no-any-return]
+    if learned:
+        header["decided"] = learned_facts(model)
+        arrays |= learned_arrays(model)
+    return header, arrays
 
 
 def load(path: str | Path) -> Any:
@@ -119,7 +119,7 @@ def load(path: str | Path) -> Any:
     if not source.exists():
         raise ModelFileError(f"there is no model file {source}")
     try:
-        content = read_arrays(source) if holds_arrays(source) else _content(source)
+        content = read_arrays(source) if holds_arrays(source) else read_skops(source)
         header = json.loads(str(content["header"]))
         if not isinstance(header, dict):
             raise ArchiveError("has a header that is no dictionary")
@@ -138,85 +138,54 @@ def load(path: str | Path) -> Any:
     raise ModelFileError(f"{source} is not a setloss model, or it is damaged{what}; train and save it again")
 
 
-def _content(path: Path) -> dict[str, Any]:
-    """The dictionary in a file whose nodes have been judged; skops stumbles over nodes that lack a part."""
-    _judge(path)
-    try:
-        from skops.io import get_untrusted_types, load
-    except ModuleNotFoundError:
-        raise ModelFileError(f"{path} is a skops file, which needs skops: pip install skops") from None
-    try:
-        foreign = get_untrusted_types(file=path)
-        content = None if foreign else load(path, trusted=[])
-    except (AttributeError, TypeError) as error:
-        raise ArchiveError(f"is not what skops writes ({type(error).__name__})") from None
-    if foreign:
-        raise ModelFileError(f"{path} {_FOREIGN}")
-    if not isinstance(content, dict):
-        raise ArchiveError("holds no dictionary")
-    return content
-
-
-def _judge(path: Path) -> None:
-    """Refuse what unpacks to too much, and every node but those of dictionaries, texts and arrays.
-
-    skops imports the module that a node names, and importing runs code; here nothing has been imported yet.
-    """
-    with open_archive(path) as archive:
-        members = archive.namelist()
-        if len(members) > MAX_MEMBERS or archive.getinfo("schema.json").file_size > MAX_SCHEMA:
-            raise ArchiveError(
-                f"has more than {MAX_MEMBERS} members, or a schema.json of more than {MAX_SCHEMA} bytes"
-            )
-        for member in members:
-            if member.endswith(".npy") and array_header(archive, member).kind == "U":
-                read_array(archive, member)
-        schema = json.loads(archive.read("schema.json"))
-    nodes = [schema]
-    while nodes:
-        node = nodes.pop()
-        if isinstance(node, dict):
-            loader, module = node.get("__loader__", "DictNode"), node.get("__module__", "builtins")
-            if loader not in _NODES or module not in ("builtins", "numpy"):
-                raise ModelFileError(f"{path} {_FOREIGN}")
-        nodes.extend(node.values() if isinstance(node, dict) else node if isinstance(node, list) else ())
-
-
 def _rebuild(header: dict[str, Any], content: dict[str, Any]) -> Any:
-    if str(header["kind"]) not in _MODELS:
+    kind = str(header["kind"])
+    if kind not in _MODELS and kind not in DECISIONS:
         raise ArchiveError(f"is of the kind {_shortened(header['kind'])}, which is not known")
-    model = _MODELS[header["kind"]](**_checked_parameters(header["parameters"], header["kind"]))
-    model.loss = _restore(header["loss"])
-    coef, intercept = np.asarray(content["coef"]), np.asarray(content["intercept"])
-    classes = np.asarray(content["classes"])
-    if coef.ndim != 2 or intercept.shape != coef.shape[:1] or coef.shape[1] != header["n_features_in"]:
-        raise ArchiveError(
-            f"has coef of shape {coef.shape} and intercept of shape {intercept.shape} for "
-            f"{str(header['n_features_in'])[:20]} features"
-        )
-    if coef.dtype.kind != "f" or intercept.dtype.kind != "f" or classes.shape != (2,):
-        raise ArchiveError(
-            f"has coef of type {coef.dtype}, intercept of type {intercept.dtype} and {classes.size} classes"
-        )
-    if not _are_rising(classes.tolist()):
+    classes, loss = np.asarray(content["classes"]), _restore(header["loss"])
+    if classes.shape != (2,) or not _are_rising(classes.tolist()):
         raise ArchiveError(f"has the classes {_shortened(classes.tolist())}; they are two, in rising order")
-    if not (np.all(np.isfinite(coef)) and np.all(np.isfinite(intercept))):
-        raise ArchiveError("has a coef or intercept that is not finite")
-    if type(header["n_iter"]) is not int or type(header["dual_gap"]) not in (int, float):
-        raise ArchiveError("has no numbers for n_iter and dual_gap")
-    if header["kind"] == "BagClassifier" and len(coef) != 1:
-        raise ArchiveError(f"has {len(coef)} rows of coef, and a BagClassifier has one")
-    if isinstance(model, CountClassifier):
-        model.counts_, model.counts_coef_ = _potentials(content, coef.shape)
-    model.coef_, model.intercept_, model.classes_ = coef, intercept, classes
-    model.n_features_in_, model.n_iter_, model.dual_gap_ = coef.shape[1], header["n_iter"], header["dual_gap"]
-    model._flat = bool(header["flat"])
-    for (name, attribute), length in zip(_NAMES.items(), (coef.shape[1], len(coef), 2), strict=True):
+    if kind in DECISIONS:
+        model = rebuild_decision(header, content, loss)
+        features, labels = getattr(model, "n_features_in_", None), len(model.scorer_.constants)
+    else:
+        model = _rebuild_linear(header, content, loss)
+        labels, features = model.coef_.shape
+    model.classes_, model._flat = classes, bool(header["flat"])
+    for (name, attribute), length in zip(_NAMES.items(), (features, labels, 2), strict=True):
         if name in content:
             names = np.asarray(content[name])
             if names.shape != (length,) or names.dtype.kind != "U":
                 raise ArchiveError(f"has {name} of shape {names.shape} for {length} {name.partition('_')[0]}s")
             setattr(model, attribute, names.astype(object))
+    return model
+
+
+def _rebuild_linear(header: dict[str, Any], content: dict[str, Any], loss: Any) -> Any:
+    """The linear model of a file."""
+    kind = header["kind"]
+    model = _MODELS[kind](**_checked_parameters(header["parameters"], kind))
+    model.loss = loss
+    coef, intercept = np.asarray(content["coef"]), np.asarray(content["intercept"])
+    if coef.ndim != 2 or intercept.shape != coef.shape[:1] or coef.shape[1] != header["n_features_in"]:
+        raise ArchiveError(
+            f"has coef of shape {coef.shape} and intercept of shape {intercept.shape} for "
+            f"{str(header['n_features_in'])[:20]} features"
+        )
+    if coef.dtype.kind != "f" or intercept.dtype.kind != "f":
+        raise ArchiveError(f"has coef of type {coef.dtype} and intercept of type {intercept.dtype}")
+    if not (np.all(np.isfinite(coef)) and np.all(np.isfinite(intercept))):
+        raise ArchiveError("has a coef or intercept that is not finite")
+    if type(header["n_iter"]) is not int or type(header["dual_gap"]) not in (int, float):
+        raise ArchiveError("has no numbers for n_iter and dual_gap")
+    if kind == "BagClassifier" and len(coef) != 1:
+        raise ArchiveError(f"has {len(coef)} rows of coef, and a BagClassifier has one")
+    model.coef_, model.intercept_, model.n_features_in_ = coef, intercept, coef.shape[1]
+    model.n_iter_, model.dual_gap_ = header["n_iter"], header["dual_gap"]
+    if isinstance(model, CountClassifier):
+        model.counts_, model.counts_coef_ = _potentials(content, coef.shape)
+    elif model.decision != "sign":
+        restore_learned(model, header["decided"], content, None if kind == "BagClassifier" else len(coef))
     return model
 
 
@@ -245,6 +214,7 @@ def _checked_parameters(parameters: Any, kind: str) -> dict[str, Any]:
     """Parameters of the types that `save` writes, with C and the operator as `fit` wants them."""
     kinds: dict[str, Any] = {
         "counts": str,
+        "decision": str,
         "fit_intercept": bool,
         "intercept_scaling": int | float | str,
         "max_iter": int,
@@ -262,6 +232,8 @@ def _checked_parameters(parameters: Any, kind: str) -> dict[str, Any]:
             raise ArchiveError(f"has {_shortened(value)} for the parameter {name[:40]!r}")
     if not parameters.get("C", 1.0) > 0:
         raise ArchiveError(f"has {_shortened(parameters['C'])} for C, which is positive")
+    if parameters.get("decision", "sign") not in getattr(_MODELS[kind], "_decisions", ("sign",)):
+        raise ArchiveError(f"has the decision {_shortened(parameters['decision'])}, which is not known")
     if parameters.get("operator", OPERATOR_NAMES[0]) not in OPERATOR_NAMES:
         raise ArchiveError(f"has the operator {_shortened(parameters['operator'])}, which is not known")
     return parameters

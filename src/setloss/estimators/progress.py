@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import logging
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 from setloss.solvers import Record, Solution
+from setloss.typing import Array
 
 LINE = "iteration %d: %.1f s, %.0f passes over X, primal %.6g, dual %.6g, gap %.2e"
 
@@ -21,6 +23,12 @@ def report(record: Record) -> None:
 def report_end(solution: Solution) -> None:
     """How the fit ended."""
     _say("%s after %d iterations: gap %.2e", solution.status, solution.iterations, solution.gap)
+
+
+def report_fold(operator: object, fold: int, folds: int, path: Array, gaps: Sequence[float]) -> None:
+    """How the fits of one fold ended, for every C."""
+    reached = ", ".join(f"{C:g}: {gap:.1e}" for C, gap in zip(path.tolist(), gaps, strict=True))
+    _say("%s, fold %d of %d: gaps at C = %s", operator, fold, folds, reached)
 
 
 def _say(line: str, *numbers: Any) -> None:

@@ -5,16 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.utils.validation import _check_sample_weight, check_array, check_consistent_length
+from sklearn.utils.validation import _check_sample_weight, check_consistent_length
 
-from setloss.estimators.base import LinearSetModel, two_classes
+from setloss.estimators.base import LinearSetModel
+from setloss.estimators.decision_rules import LABEL_RULES, RuleLearner
 from setloss.estimators.elements import elements_of_labels
-from setloss.estimators.labels import as_array, check_names, label_matrix
+from setloss.estimators.held_out import label_splits, learner_of_labels, number_of_folds, out_of_fold
+from setloss.estimators.label_sets import DecidedLabelSets
+from setloss.estimators.labels import LabelMatrix
+from setloss.losses import Loss
 from setloss.typing import Array
 
 
-class SetClassifier(LinearSetModel):
+class SetClassifier(DecidedLabelSets, LinearSetModel):
     """Linear multi-label classifier trained for a loss of the set of wrong labels of each example.
 
         min over (w^1, ..., w^p)   1/2 sum_j |w^j|^2 + C sum_i weight_i B(y_i1 <w^1, x_i>, ..., y_ip <w^p, x_i>)
@@ -30,6 +33,12 @@ class SetClassifier(LinearSetModel):
         c of slack and margin rescaling, also inside B_D: 1 is the tightest extension, 2 is printed in the paper.
     C
         Weight of the risk against the regulariser.
+    decision
+        How scores become sets: "sign" (positive scores), or a rule that is learned from scores of five folds, on top
+        of the fit on everything: "counts", "plug-in", "threshold", "top-k" or "auto", see
+        `setloss.estimators.decision_rules`. With these there are `predict_proba`, `predict_count_proba` and
+        `expected_loss`, and ``set_params(loss=...)`` decides for another loss without a new fit. `SetDecisionCV` does
+        the same for any classifier and any folds.
     tol
         Relative duality gap to reach: (primal - dual) / primal.
     max_iter, max_time
@@ -55,92 +64,43 @@ class SetClassifier(LinearSetModel):
         0 and 1, or -1 and 1, as in y; or the two classes of a single label, the second being the positive one.
     label_names_
         The column names of y if it was a table: ``pd.DataFrame(model.predict(X), columns=model.label_names_)``.
+    learner_, rule_, rule_name_, rule_losses_
+        Unless decision="sign": the held-out scores with what was fitted to them, the rule that `predict` uses, and
+        with "auto" the held-out loss of every rule.
     n_iter_, dual_gap_, solution_
         How the solver fared; `solution_` has the history.
     """
+
+    _decisions = ("sign", *LABEL_RULES, "auto")
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SetClassifier:
         """Train on X (n, d) and labels y (n, p) in {0, 1} or {-1, +1}.
 
         NaN, None or pandas' NA in y is a missing label, left out of its set.
         """
-        loss = self._loss()
+        loss = self._decidable_loss()
         self._check_parameters()
         X = self._checked_X(X, reset=True)
-        truth, known = self._labels(y)
-        check_consistent_length(X, truth)
+        labels = self._read_labels(y)
+        check_consistent_length(X, labels.positive)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        if not np.any(known.any(axis=1) & (weights > 0)):
+        if not np.any(labels.known.any(axis=1) & (weights > 0)):
             raise ValueError("no example has a known label and a positive weight; there is nothing to train on")
-        self._fit(X, elements_of_labels(truth, known, weights), loss)
+        self._fit(X, elements_of_labels(labels.positive, labels.known, weights), loss)
+        if self.decision != "sign":
+            self._learn_decision(X, labels, weights, loss)
         return self
 
-    def _labels(self, y: Any) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Which labels are positive, and which are known."""
-        if y is None:
-            raise ValueError("This SetClassifier estimator requires y to be passed, but the target y is None.")
-        array = as_array(y)
-        self._flat = array.ndim == 1
-        self._forget_names()
-        missing = array.dtype.kind == "f" and bool(np.any(np.isnan(array)))
-        if self._flat or (array.shape[1:] == (1,) and not missing):
-            column = check_array(array, ensure_2d=False, dtype=None, input_name="y").ravel()
-            self.classes_, positive = two_classes(column)
-            return positive[:, None], np.ones((len(positive), 1), dtype=bool)
-        check_array(array, dtype=None, ensure_all_finite="allow-nan", input_name="y")
-        labels = label_matrix(y)
-        self.classes_ = labels.classes
-        if labels.names is not None:
-            self.label_names_ = labels.names
-        return labels.positive, labels.known
+    def _learn_decision(self, X: Any, labels: LabelMatrix, weights: Array, loss: Loss) -> None:
+        """The rule, from scores of copies of the model that have not seen the example."""
+        used = np.flatnonzero(labels.known.any(axis=1) & (weights > 0))
+        X, labels, weights = X[used], labels.rows(used), weights[used]
+        members = min(labels.positive.sum(), (~labels.positive).sum()) if labels.single else len(used)
+        splits = label_splits(number_of_folds(int(members)), X, labels)
+        target = labels.numbers.ravel() if labels.flat else labels.numbers
 
-    def _forget_names(self) -> None:
-        """Label names belong to the last fit."""
-        if hasattr(self, "label_names_"):
-            del self.label_names_
+        def learned() -> RuleLearner:
+            scores = out_of_fold(self, X, splits, y=target, sample_weight=weights)
+            return learner_of_labels(scores, labels, weights, splits)
 
-    def decision_function(self, X: Any) -> Array:
-        """Scores (n, p); positive predicts the label. One-dimensional after a fit with a one-dimensional y."""
-        scores = self._scores(X)
-        return scores[:, 0] if self._flat else scores
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Labels (n, p) in the alphabet of y, or in the classes of a single label."""
-        positive = self._scores(X) > 0
-        predicted = np.asarray(self.classes_[positive.astype(np.intp)])
-        return predicted[:, 0] if self._flat else predicted
-
-    def losses(self, X: Any, y: Any) -> Array:
-        """The loss of every example; missing labels of y are left out, and examples without any known one too."""
-        return self._losses(X, y)[0]
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """1 - the mean loss over the examples."""
-        values, used = self._losses(X, y)
-        weights = None if sample_weight is None else np.asarray(sample_weight)[used]
-        return 1.0 - float(np.average(values, weights=weights))
-
-    def _losses(self, X: Any, y: Any) -> tuple[Array, NDArray[np.bool_]]:
-        predicted = self._scores(X) > 0
-        check_names(getattr(self, "label_names_", None), y)
-        array = as_array(y)
-        array = array[:, None] if array.ndim == 1 else array
-        if array.shape != predicted.shape:
-            raise ValueError(f"y has shape {array.shape}; the model gives labels of shape {predicted.shape}")
-        positive = array == self.classes_[1]
-        known = ~np.isnan(array) if array.dtype.kind == "f" else np.ones_like(positive)
-        if not np.all(np.isin(array[known], self.classes_)):
-            strange = array[known][~np.isin(array[known], self.classes_)][0]
-            raise ValueError(f"y contains {strange!r}; the classes of the model are {self.classes_.tolist()}")
-        wrong = known & (predicted != positive)
-        used = known.any(axis=1)
-        flat = known[used]
-        groups = np.repeat(np.arange(used.sum()), flat.sum(axis=1))
-        truth = positive[used][flat]
-        return self._loss()(truth, truth ^ wrong[used][flat], groups=groups), used
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        tags.classifier_tags.multi_label = True
-        return tags
+        self._learn_unless_interrupted(learned, loss)

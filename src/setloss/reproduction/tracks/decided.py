@@ -16,8 +16,9 @@ from setloss.reproduction.document import Cell, ResultTable
 from setloss.reproduction.estimate import Estimate
 from setloss.reproduction.tracks.data import TrackProblem
 from setloss.reproduction.tracks.protocol import Protocol, stratified_folds
+from setloss.standardization import Standardizer
 
-BASES = {"logistic": "logistic regression", "trees": "extra trees", "boosting": "boosting"}
+BASES = {"logistic": "logistic regression", "trees": "extra trees", "boosting": "boosting", "slack": "slack (Dice)"}
 RULES = ("counts", "vote", "threshold")
 INNER = 5
 
@@ -57,15 +58,26 @@ def _judge(
     inner = stratified_folds(problem.units[train], problem.strata[train], INNER, seed + 1)
     splits = [(np.flatnonzero(inner != j), np.flatnonzero(inner == j)) for j in range(INNER)]
     found = {}
+    rule_named = "decision" if base == "slack" else "rule"
+    features = Standardizer.of(problem.X[train]) if base == "slack" else Standardizer.identity(problem.X.shape[1])
+    known, new = features.apply(problem.X[train]), features.apply(problem.X[test])
     with threadpool_limits(1):
-        model = BagDecisionCV(_base_model(base), cv=splits).fit(problem.X[train], y[train], problem.groups[train])
+        model = _slack(splits) if base == "slack" else BagDecisionCV(_base_model(base), cv=splits)
+        model.fit(known, y[train], problem.groups[train])
         for loss in losses:
             for rule in RULES:
-                model.set_params(loss=loss, rule=rule)
-                found[rule, loss] = float(model.losses(problem.X[test], y[test], problem.groups[test]).mean())
-            model.set_params(rule="counts")
-            found["expected", loss] = float(model.expected_loss(problem.X[test], problem.groups[test]).mean())
+                model.set_params(loss=loss, **{rule_named: rule})
+                found[rule, loss] = float(model.losses(new, y[test], problem.groups[test]).mean())
+            model.set_params(**{rule_named: "counts"})
+            found["expected", loss] = float(model.expected_loss(new, problem.groups[test]).mean())
     return found
+
+
+def _slack(splits: list[tuple[NDArray[np.intp], NDArray[np.intp]]]) -> Any:
+    """Trained for Dice of the bag by slack rescaling; its folds choose C and hold out the scores."""
+    from setloss.estimators import BagClassifierCV
+
+    return BagClassifierCV("dice", "slack", Cs=(0.01, 0.1, 1.0), cv=splits, decision="counts", tol=1e-2, max_iter=300)
 
 
 def _base_model(base: str) -> Any:
