@@ -130,7 +130,7 @@ def run_kernel(
     plans, out = batch.plans.arrays, (slopes, worst, totals)
 
     def work(first: int, last: int) -> None:
-        write_cuts(first, last, data, plans, scratch(batch, flat.dtype, first, last), out)
+        write_cuts(np.arange(first, last), data, plans, scratch(batch, flat.dtype, first, last), out)
 
     share_out(work, n, threads)
     return BatchCuts(totals[:, 0], slopes, totals[:, 1], worst)
