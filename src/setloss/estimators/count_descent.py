@@ -13,6 +13,7 @@ import numpy as np
 from setloss.estimators.count_problem import Whitened
 from setloss.solvers import Solution
 from setloss.solvers.loop import State
+from setloss.solvers.verification import ImpossibleStateError, agreeing, not_above
 from setloss.typing import Array
 
 MEMORY = 20
@@ -37,10 +38,32 @@ class LimitedMemory:
         if warm is not None and warm.parameters.shape == point.shape:
             point = problem.whitened(warm.parameters)
         memory = np.zeros((MEMORY, problem.size))
-        arrays = {"point": point, "moves": memory, "changes": memory.copy(), "updates": np.zeros(1)}
-        state = State(arrays, best=problem.original(point))
+        best = problem.original(point)
+        arrays = {
+            "point": point,
+            "bounded_at": best,
+            "moves": memory,
+            "changes": memory.copy(),
+            "updates": np.zeros(1),
+        }
+        state = State(arrays, best)
         _evaluate(problem, state, point)
         return state
+
+    def verify(self, problem: Whitened, state: State) -> None:
+        """Both bounds again from the parameters where they were found, and the gradient where the run stands."""
+        arrays, best, passes, claimed = state.arrays, state.best, state.passes, (state.dual, state.primal)
+        products = np.einsum("kj,kj->k", arrays["moves"], arrays["changes"])
+        if not (arrays["updates"][0] >= 0 and np.all(products[: int(min(arrays["updates"][0], MEMORY))] > 0)):
+            raise ImpossibleStateError("its moves are none of this method")
+        with np.errstate(all="ignore"):
+            value, gradient = problem.problem(arrays["bounded_at"])
+            bound, primal = value - 0.5 * float(gradient @ gradient), problem.problem(state.best)[0]
+            _evaluate(problem, state, arrays["point"])
+        if not np.isfinite([bound, primal, state.derived["value"]]).all():
+            raise ImpossibleStateError("its numbers are too large")
+        state.dual, state.primal = not_above(claimed[0], bound), agreeing(claimed[1], primal)
+        state.best, state.passes = best, passes
 
     def finish(self, problem: Whitened, state: State) -> None:
         """Every iteration leaves both values up to date."""
@@ -48,8 +71,6 @@ class LimitedMemory:
     def step(self, problem: Whitened, state: State, tol: float) -> None:
         arrays = state.arrays
         point = arrays["point"]
-        if "gradient" not in state.derived:  # after a resumption
-            _evaluate(problem, state, point)
         value, gradient = state.derived["value"], state.derived["gradient"]
         direction = -_times_inverse(gradient, arrays)
         slope = float(gradient @ direction)
@@ -77,7 +98,9 @@ def _evaluate(problem: Whitened, state: State, point: Array) -> None:
     state.passes += 2
     state.derived |= {"value": found.objective, "gradient": found.gradient}
     state.offer_primal(found.parameters, found.objective)
-    state.offer_dual(found.objective - found.distance)
+    if found.objective - found.distance > state.dual:
+        state.offer_dual(found.objective - found.distance)
+        state.arrays["bounded_at"] = found.parameters
 
 
 def _remember(arrays: dict[str, Array], move: Array, change: Array) -> None:

@@ -6,6 +6,7 @@ rounding error; `setloss.plans.kernels` says how.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -129,15 +130,19 @@ def run_kernel(
     plans, out = batch.plans.arrays, (slopes, worst, totals)
 
     def work(first: int, last: int) -> None:
-        write_cuts(first, last, data, plans, scratch(batch, flat.dtype, first, last), out)
+        write_cuts(np.arange(first, last), data, plans, scratch(batch, flat.dtype, first, last), out)
 
-    if min(threads, n) <= 1:
-        work(0, n)
-    else:
-        shares = np.linspace(0, n, min(threads, n) + 1, dtype=np.intp)
-        with ThreadPoolExecutor(len(shares) - 1) as pool:
-            list(pool.map(work, shares[:-1], shares[1:]))
+    share_out(work, n, threads)
     return BatchCuts(totals[:, 0], slopes, totals[:, 1], worst)
+
+
+def share_out(work: Callable[[int, int], None], n: int, threads: int) -> None:
+    """``work(first, last)`` for neighbouring shares of n bags, one per thread."""
+    if min(threads, n) <= 1:
+        return work(0, n)
+    shares = np.linspace(0, n, min(threads, n) + 1, dtype=np.intp)
+    with ThreadPoolExecutor(len(shares) - 1) as pool:
+        list(pool.map(work, shares[:-1], shares[1:]))
 
 
 def _inexact_cuts(flat: NDArray[np.floating], batch: BatchSurrogate, plans: Plans) -> BatchCuts:
@@ -152,7 +157,13 @@ def _inexact_cuts(flat: NDArray[np.floating], batch: BatchSurrogate, plans: Plan
 
 
 def scratch(batch: BatchSurrogate, dtype: Any, first: int = 0, last: int | None = None) -> tuple[Any, ...]:
-    """Room for the cuts of the bags from `first` up to `last`; None what none of them needs.
+    """Room for the cuts of the bags from `first` up to `last`."""
+    assert isinstance(batch.plans, Plans)
+    return room_for_cuts(batch.plans, int(batch.bags.sizes[first:last].max(initial=0)), dtype)
+
+
+def room_for_cuts(plans: Plans, widest: int, dtype: Any) -> tuple[Any, ...]:
+    """Room for bags of up to `widest` elements with margins of this type; None what no plan needs.
 
     The order of the elements, a second array for sorting it, whose memory later holds their margins and those of
     group after group, counters of radix sort, and whether there is a Lovász part. For rescaled parts: whether there
@@ -160,17 +171,15 @@ def scratch(batch: BatchSurrogate, dtype: Any, first: int = 0, last: int | None 
     """
     from setloss.plans.sorting import LARGE, TALLIES
 
-    assert isinstance(batch.plans, Plans)
-    widest, groups = int(batch.bags.sizes[first:last].max(initial=0)), batch.plans.sizes.shape[1]
+    groups, kinds = plans.sizes.shape[1], plans.rescaled_kinds
     spare = np.empty(-(-2 * widest * np.dtype(dtype).itemsize // 8), dtype=np.int64)
-    kinds = batch.plans.rescaled_kinds
     counted = bool(kinds & {LINEAR, TABLE, TVERSKY})
     return (
         np.empty(widest, dtype=np.int64),
         spare,
         spare.view(dtype),
         np.empty(TALLIES, dtype=np.int64) if widest >= LARGE else None,
-        1 if batch.plans.has_lovasz else None,
+        1 if plans.has_lovasz else None,
         (
             1 if kinds & {CURVE, TVERSKY_SUPERMODULAR} else None,
             np.empty(widest + groups) if counted else None,

@@ -15,6 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from setloss.solvers.active_planes import improved_weights
 from setloss.solvers.loop import State
 from setloss.solvers.master import plane_bound, solve_master
 from setloss.solvers.solution import Solution
@@ -23,6 +24,9 @@ from setloss.typing import Array
 
 STALL = 1e-3
 """An iteration that closes less of the gap than this share is followed by a cut at the solution of the program."""
+
+PROGRAM_SHARE = 0.01
+"""The program over the planes is solved to this share of the gap."""
 
 IDLE_LIMIT = 30
 """A plane without weight for this many iterations is dropped."""
@@ -159,14 +163,33 @@ class CuttingPlane:
     def _solve(self, problem: Reachable, state: State) -> Array:
         """The program over the planes: offers its dual value and returns its W."""
         arrays = state.arrays
-        blocks = np.zeros(len(arrays["planes"]), dtype=np.intp)
-        weights, target = solve_master(arrays["planes"], arrays["plane_offsets"], blocks)
-        image = weights @ arrays["planes"]
-        state.offer_dual(float(weights @ arrays["plane_offsets"]) - 0.5 * float(image @ image))
+        planes, offsets = arrays["planes"], arrays["plane_offsets"]
+        gap = state.primal - state.dual
+        accuracy = max(PROGRAM_SHARE * gap if np.isfinite(gap) else 0.0, 1e-12 * float(np.max(np.abs(offsets))))
+        found = improved_weights(arrays["multipliers"], self._gram(state), offsets, accuracy)
+        if found is None:
+            weights, target = solve_master(planes, offsets, np.zeros(len(offsets), dtype=np.intp))
+        else:
+            weights, target = found, found @ planes
+        image = weights @ planes
+        state.offer_dual(float(weights @ offsets) - 0.5 * float(image @ image))
         arrays["multipliers"] = weights
-        arrays["idle"] = np.where(weights > 1e-10, 0, arrays["idle"] + 1)
-        keep_planes(arrays, arrays["idle"] <= IDLE_LIMIT)
+        arrays["idle"] = np.where(weights > 1e-10 * weights.max(), 0, arrays["idle"] + 1)
+        kept = arrays["idle"] <= IDLE_LIMIT
+        keep_planes(arrays, kept)
+        state.derived["gram"] = state.derived["gram"][np.ix_(kept, kept)]
         return np.asarray(target.reshape(problem.shape))
+
+    def _gram(self, state: State) -> Array:
+        """The products of all planes: row after row, so that a run that resumes has the same digits."""
+        planes = state.arrays["planes"]
+        known: Array = state.derived.get("gram", np.empty((0, 0)))
+        gram = np.empty((len(planes), len(planes)))
+        gram[: len(known), : len(known)] = known
+        for k in range(len(known), len(planes)):
+            gram[k, : k + 1] = gram[: k + 1, k] = np.einsum("kj,j->k", planes[: k + 1], planes[k])
+        state.derived["gram"] = gram
+        return gram
 
     def _search(self, state: State, line: Line) -> Place:
         """Move the best point along the line to the solution of the program; returns where to cut.

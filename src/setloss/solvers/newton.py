@@ -32,17 +32,24 @@ SHORTEST_STEP = 1e-9
 
 LEAST_DAMPING, MOST_DAMPING = 1e-7, 1.0
 
+PACE = (0.4, 0.6, 0.85, 1.0, 1.0)
+"""What mu is multiplied with after a smoothed problem that took one step, two, three and so on.
+
+Many easy problems take less time than few hard ones: a step that crosses many kinks has to be shortened."""
+
+MANY_STEPS = 10
+"""After so many steps, and where more were needed than `PACE` knows of, mu doubles."""
+
 
 @dataclass(frozen=True)
 class Newton:
     """Configuration of the solver.
 
     The first `mu` is `smoothing` in units of the slopes at W = 0. A smoothed problem is left when its own gap is
-    `share` of the gap of the problem; mu then shrinks by `shrink`, or by its square root where that took many steps.
+    `share` of the gap of the problem; mu then shrinks if that took few steps, and grows if it took many.
     """
 
     smoothing: float = 1.0
-    shrink: float = 0.4
     share: float = 0.3
 
     @property
@@ -97,7 +104,10 @@ class Newton:
         arrays = state.arrays
         points = self._points(problem, state)
         if self._solved(problem, state, points):
-            points = self._next_centre(problem, state, points)
+            arrays["slopes"] = points.slopes
+            points = self._next_problem(problem, state)
+        elif int(arrays["steps"]) >= MANY_STEPS:
+            points = self._next_problem(problem, state)
         gradient = arrays["parameters"] - points.image
         spectrum = state.derived.setdefault("spectrum", Spectrum(problem))
         direction = newton_direction(points, -gradient, spectrum, float(arrays["damping"]))
@@ -132,11 +142,11 @@ class Newton:
         gap = problem.primal(parameters, points.values) - problem.dual(points.image, points.offsets)
         return 0.5 * float(np.vdot(gradient, gradient)) <= self.share * max(gap, 0.0)
 
-    def _next_centre(self, problem: Problem, state: State, points: ProximalPoints) -> ProximalPoints:
+    def _next_problem(self, problem: Problem, state: State) -> ProximalPoints:
+        """Another mu, by the steps that the last one took, and the points that belong to it."""
         arrays = state.arrays
-        quick = int(arrays["steps"]) <= 6
-        arrays["slopes"] = points.slopes
-        arrays["mu"] = arrays["mu"] * (self.shrink if quick else np.sqrt(self.shrink))
+        steps = max(int(arrays["steps"]), 1)
+        arrays["mu"] = arrays["mu"] * (PACE[steps - 1] if steps <= len(PACE) else 2.0)
         arrays["steps"] = np.array(0)
         arrays["margins"] = problem.margins(arrays["parameters"])
         state.derived["points"] = self._at(problem, state, arrays["margins"])
