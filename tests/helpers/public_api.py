@@ -35,9 +35,15 @@ def _lines(module, name):
     value, full = getattr(module, name), f"{module.__name__}.{name}"
     yield full + _signature(value)
     if inspect.isclass(value):
-        for member, found in vars(value).items():
+        for member, found in _members(value).items():
             if not member.startswith("_") and (callable(found) or isinstance(found, property | classmethod)):
                 yield f"{full}.{member}{_signature(found)}"
+
+
+def _members(kind):
+    """What a class defines or inherits from classes of ours."""
+    ours = [base for base in reversed(kind.__mro__) if base.__module__.startswith("setloss")]
+    return {name: found for base in ours for name, found in vars(base).items()}
 
 
 def _signature(value):

@@ -29,7 +29,7 @@ from setloss.reproduction.paper.track_protocol import CURVES, protocol_for
 from setloss.reproduction.style import STYLES
 from setloss.reproduction.tracks.data import TrackProblem
 from setloss.reproduction.tracks.methods import METHODS
-from setloss.reproduction.tracks.protocol import Protocol, choose_C
+from setloss.reproduction.tracks.protocol import Protocol, best_C
 from setloss.solvers import Design, Limits, Problem, solve
 from setloss.standardization import Standardizer
 
@@ -109,7 +109,7 @@ def trace(problem: TrackProblem, loss: str, method: str, protocol: Protocol, max
     surrogate = batch_surrogate(loss_named(loss), truth, offsets, method if exact else "slack")
     if not exact:
         surrogate = inexact_slack(loss_named(loss), truth, surrogate.bags, "greedy", 2.0)
-    C = choose_C(problem, METHODS[method], loss, protocol)
+    C = best_C(problem, METHODS[method], loss, protocol)
     task = Problem(
         Design.of(Standardizer.of(problem.X).apply(problem.X) if problem.standardise else problem.X, 1.0),
         surrogate,
