@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from setloss.solvers.active_planes import improved_weights
 from setloss.solvers.loop import State
-from setloss.solvers.master import plane_bound, solve_master
+from setloss.solvers.master import ENOUGH, plane_bound, solve_master
 from setloss.solvers.solution import Solution
 from setloss.solvers.verification import agreeing, agreeing_planes, not_above
 from setloss.typing import Array
@@ -180,8 +180,8 @@ class CuttingPlane:
         """The program over the planes: offers its dual value and returns its W."""
         arrays = state.arrays
         planes, offsets = arrays["planes"], arrays["plane_offsets"]
-        gap = state.primal - state.dual
-        accuracy = max(PROGRAM_SHARE * gap if np.isfinite(gap) else 0.0, 1e-12 * float(np.max(np.abs(offsets))))
+        gap, highest = state.primal - state.dual, float(np.max(np.abs(offsets)))
+        accuracy = max(PROGRAM_SHARE * gap, 1e-12 * highest) if np.isfinite(gap) else ENOUGH * highest
         found = improved_weights(arrays["multipliers"], self._gram(state), offsets, accuracy)
         if found is None:
             weights, target = solve_master(planes, offsets, np.zeros(len(offsets), dtype=np.intp))

@@ -144,7 +144,7 @@ def _table(problem: TrackProblem, found: Traces, max_iter: int) -> ResultTable:
             reached = [one.iterations_to(float(level)) for level in LEVELS]
             cells = [f"> {max_iter}" if k is None else k for k in reached]
             certified = "yes" if one.certifies else "no"
-            rows.append((f"loss {curve[-1]}", STYLES[method].label, f"{one.C:g}", *cells, certified))
+            rows.append((f"loss {curve[-1]}", STYLES[method].label, f"{one.C:.2g}", *cells, certified))
     note = (
         f"{problem.shape}{'; ' if problem.note else ''}{problem.note}. Training on all bags, C for each "
         "surrogate and loss by cross-validation, which decides more than the surrogate: with the smallest C within "
