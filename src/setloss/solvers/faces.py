@@ -102,14 +102,18 @@ class ProximalPoints:
             yield out[:count].reshape(count, out[0].size)
 
     def curved(self, direction: Array) -> Array:
-        """H times a direction, without its identity part: two passes over the rows of the active bags."""
-        from setloss.solvers.face_kernels import face_product
+        """H times a direction, without its identity part: two passes over the rows of the active bags, or over X."""
+        from setloss.solvers.face_kernels import face_product, project_on_faces
 
         check_time()
-        problem = self.problem
-        out = np.zeros(problem.shape)
-        data = (problem.design.arrays, problem.maps, problem.surrogate.bags.offsets)
-        room = np.empty((2, int(problem.surrogate.bags.sizes.max())))
+        problem, starts = self.problem, self.problem.surrogate.bags.offsets
+        if problem.tabular:
+            image = np.empty(len(self.slopes))
+            scales = np.full(problem.n_bags, 1.0 / self.mu)  # the costs c_i are those of W(image)
+            project_on_faces(starts, self.ranks, self.basis, scales, problem.margins(direction), image)
+            return problem.parameters(image)
+        out, room = np.zeros(problem.shape), np.empty((2, int(problem.surrogate.bags.sizes.max())))
+        data = (problem.design.arrays, problem.maps, starts)
         face_product(*data, self.ranks, self.basis, problem.costs / self.mu, direction, room, out)
         return out
 

@@ -136,7 +136,7 @@ def _exact(row: str) -> bool:
 
 
 def _grid(protocol: Protocol) -> str:
-    return ", ".join(f"{C:g}" for C in protocol.Cs)
+    return ", ".join(f"{C:.2g}" for C in protocol.Cs)
 
 
 def _details(problem: TrackProblem, found: TrackOutcomes) -> dict[str, Any]:
