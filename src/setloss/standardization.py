@@ -15,18 +15,22 @@ from setloss.typing import Array
 
 @dataclass(frozen=True, eq=False)
 class Standardizer:
-    """Mean and standard deviation of every feature; the deviation of a constant one counts as 1."""
+    """Mean and standard deviation of every feature; the deviation of a constant one counts as 1.
+
+    Centring would fill a sparse matrix: its features are divided by their largest absolute value, and the mean is 0.
+    """
 
     mean: Array
     deviation: Array
 
     @classmethod
     def of(cls, X: Any) -> Standardizer:
-        """Those of a dense matrix; centring a sparse one would fill it."""
+        """Those of a matrix."""
         from scipy.sparse import issparse
 
         if issparse(X):
-            raise ValueError("only dense features are standardised; centring would fill a sparse matrix")
+            largest = np.asarray(abs(X).max(axis=0).todense(), dtype=np.float64).ravel()
+            return cls(np.zeros(X.shape[1]), np.where(largest > 0, largest, 1.0))
         deviation = X.std(axis=0, dtype=np.float64)
         return cls(X.mean(axis=0, dtype=np.float64), np.where(deviation > 0, deviation, 1.0))
 
@@ -37,6 +41,10 @@ class Standardizer:
 
     def apply(self, X: Any) -> Any:
         """(X - mean) / deviation, in the precision of X."""
+        from scipy.sparse import issparse
+
+        if issparse(X):
+            return type(X)(X.multiply(1 / self.deviation.astype(X.dtype)))
         Z = X - self.mean.astype(X.dtype)
         Z /= self.deviation.astype(X.dtype)
         return Z
@@ -49,3 +57,5 @@ class Standardizer:
     def fold(self, model: Any) -> None:
         """Turn a linear model of standardised features into the same one of the original features."""
         model.coef_, model.intercept_ = self.folded(model.coef_, model.intercept_)
+        if hasattr(model, "counts_coef_"):
+            model.counts_coef_, model.counts_ = self.folded(model.counts_coef_, model.counts_)

@@ -1,5 +1,6 @@
 """`CountClassifier`: gradients, certificate, logistic regression as a limit, missing labels, conventions."""
 
+import json
 import warnings
 
 import numpy as np
@@ -122,6 +123,22 @@ def test_a_checkpoint_goes_on_to_the_same_digits(tmp_path):
     assert resumed.n_iter_ == whole.n_iter_
     with pytest.raises(CheckpointError, match="belongs to another problem"):
         CountClassifier(C=2.0, checkpoint=path).fit(X, Y)
+
+
+def test_a_forged_checkpoint_forges_no_gap(tmp_path):
+    X, Y = one_or_two_labels()
+    path = tmp_path / "c.npz"
+    with pytest.warns(ConvergenceWarning):
+        CountClassifier(tol=1e-8, max_iter=4, checkpoint=str(path)).fit(X, Y)
+    content = dict(np.load(path))
+    header = json.loads(str(content["header"]))
+    header["dual"] = header["primal"]
+    np.savez(path, **content | {"header": np.array(json.dumps(header))})
+    whole = CountClassifier(tol=1e-8).fit(X, Y)
+    assert CountClassifier(tol=1e-8, checkpoint=str(path)).fit(X, Y).objective_ == pytest.approx(whole.objective_)
+    np.savez(path, **content | {"updates": np.array([-1.0])})
+    with pytest.raises(CheckpointError, match="the number of updates is none"):
+        CountClassifier(tol=1e-8, checkpoint=str(path)).fit(X, Y)
 
 
 def test_limits_callbacks_and_progress(capsys, caplog):

@@ -13,6 +13,7 @@ import numpy as np
 from setloss.estimators.count_problem import Whitened
 from setloss.solvers import Solution
 from setloss.solvers.loop import State
+from setloss.solvers.verification import ImpossibleStateError, agreeing, not_above
 from setloss.typing import Array
 
 MEMORY = 20
@@ -37,10 +38,25 @@ class LimitedMemory:
         if warm is not None and warm.parameters.shape == point.shape:
             point = problem.whitened(warm.parameters)
         memory = np.zeros((MEMORY, problem.size))
-        arrays = {"point": point, "moves": memory, "changes": memory.copy(), "updates": np.zeros(1)}
+        arrays = {
+            "point": point,
+            "dual_point": point,
+            "moves": memory,
+            "changes": memory.copy(),
+            "updates": np.zeros(1),
+        }
         state = State(arrays, best=problem.original(point))
         _evaluate(problem, state, point)
         return state
+
+    def verify(self, problem: Whitened, state: State) -> None:
+        """Both values, where they were found; what is remembered of the curvature only bends the steps."""
+        arrays = state.arrays
+        if not 0 <= arrays["updates"][0] < 2**53:
+            raise ImpossibleStateError("the number of updates is none")
+        found = problem.evaluate(arrays["dual_point"])
+        state.dual = not_above(state.dual, found.objective - found.distance)
+        state.primal = agreeing(state.primal, problem.evaluate(problem.whitened(state.best)).objective)
 
     def finish(self, problem: Whitened, state: State) -> None:
         """Every iteration leaves both values up to date."""
@@ -77,7 +93,9 @@ def _evaluate(problem: Whitened, state: State, point: Array) -> None:
     state.passes += 2
     state.derived |= {"value": found.objective, "gradient": found.gradient}
     state.offer_primal(found.parameters, found.objective)
-    state.offer_dual(found.objective - found.distance)
+    if found.objective - found.distance > state.dual:
+        state.arrays["dual_point"] = point
+        state.offer_dual(found.objective - found.distance)
 
 
 def _remember(arrays: dict[str, Array], move: Array, change: Array) -> None:
