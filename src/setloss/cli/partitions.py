@@ -80,7 +80,7 @@ def standardized(collection: Any, client: Any) -> tuple[Any, Any]:
     import numpy as np
 
     import dask
-    from setloss.standardization import Standardizer
+    from setloss.estimators.elements import Standardizer
 
     names = None if collection.feature_names is None else list(collection.feature_names)
     X = collection.X if names is None else collection.X[names]

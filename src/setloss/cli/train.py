@@ -142,8 +142,7 @@ def _fit_to_features(estimator: Any, examples: Any, standardize: bool) -> None:
     if not standardize:
         estimator.fit(examples.X, *_targets(examples))
         return
-    from setloss.estimators.elements import check_features
-    from setloss.standardization import Standardizer
+    from setloss.estimators.elements import Standardizer, check_features
 
     check_features(examples.X)
     features = Standardizer.of(examples.X)
