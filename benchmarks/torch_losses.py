@@ -6,14 +6,17 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from math import prod
 from pathlib import Path
 
 import torch
 from torch import Tensor
+from torch.nn.functional import binary_cross_entropy_with_logits
 
 from benchmarks.measure import Row, side_by_side
 from setloss.nn import SetLoss
+from setloss.nn.cuts import compute
 
 SHAPES = ((8, 256, 256), (2, 1024, 1024))
 HIGH_WATER = Path("/proc/self/clear_refs")
@@ -116,16 +119,67 @@ def layout_rows(repeats: int) -> Iterator[Row]:
     for margins in ("argmax", "softmax"):
         ours, reference = side_by_side(steps[margins], steps["one-vs-rest"], repeats)
         yield Row(f"lovasz jaccard 4x11x128x128, {margins} / one-vs-rest", ours, reference, 1.5)
-    logits, target = images(SHAPES[0])
-    ours, reference = side_by_side(
-        training_step(SetLoss(), logits, target), training_step(SetLoss("jaccard", "lovasz"), logits, target), repeats
-    )
-    yield Row("SetLoss() 8x256x256, 1 thread / lovasz jaccard", ours, reference)
+    yield from small_rows(40 * repeats)
+    yield from peer_rows(repeats)
+
+
+def small_rows(repeats: int) -> Iterator[Row]:
+    """A batch of 256 label sets of 20, where calls cost more than arithmetic."""
     logits, target = images((256, 20))
-    values = logits.detach()
-    step = training_step(SetLoss("jaccard", "lovasz", mode="multilabel"), logits, target)
-    ours, reference = side_by_side(step, lambda: torch.sort(values, dim=1, descending=True), 40 * repeats)
-    yield Row("lovasz jaccard 256x20, 1 thread / torch.sort", ours, reference, 2)
+    values, loss = logits.detach(), SetLoss("jaccard", "lovasz", mode="multilabel")
+
+    def sort() -> None:
+        torch.sort(values, dim=1, descending=True)
+
+    def sort_and_back() -> None:
+        logits.grad = None
+        torch.sort(logits, dim=1, descending=True).values.sum().backward()
+
+    step = training_step(loss, logits, target)
+    name = "lovasz jaccard 256x20, 1 thread"
+    pairs = {
+        f"{name} / torch.sort": (step, sort, 8),
+        f"{name} / torch.sort, both forward and backward": (step, sort_and_back, 4),
+        f"{name}, values and gradients alone / torch.sort": (
+            lambda: compute(values, target, None, loss.plan.number), sort, 5
+        ),
+        "a sum 256x20, forward and backward / torch.sort": (training_step(_total, logits, target), sort, None),
+        "SetLoss() 256x20 / cross-entropy + soft Dice": (
+            training_step(SetLoss(), logits, target), training_step(cross_entropy_and_soft_dice, logits, target), 4
+        ),
+    }  # fmt: skip
+    for what, (ours, reference, limit) in pairs.items():
+        yield Row(what, *side_by_side(ours, reference, repeats), limit)
+
+
+def _total(logits: Tensor, target: Tensor) -> Tensor:
+    return logits.sum()
+
+
+def cross_entropy_and_soft_dice(logits: Tensor, target: Tensor) -> Tensor:
+    """As it is usually written, one image a set."""
+    scores, truth = logits.flatten(1), target.flatten(1).to(logits.dtype)
+    p = scores.sigmoid()
+    dice = 1 - 2 * (p * truth).sum(1) / (p + truth).sum(1)
+    return binary_cross_entropy_with_logits(scores, truth) + dice.mean()
+
+
+def peer_rows(repeats: int) -> Iterator[Row]:
+    """What people train with on the same images, one thread; other libraries where they are installed."""
+    logits, target = images((8, 1, 256, 256))
+    peers: dict[str, Callable[[Tensor, Tensor], Tensor]] = {"cross-entropy + soft Dice": cross_entropy_and_soft_dice}
+    with suppress(ImportError):
+        from segmentation_models_pytorch.losses import DiceLoss, LovaszLoss
+
+        peers |= {"smp LovaszLoss": LovaszLoss("binary", per_image=True), "smp DiceLoss": DiceLoss("binary")}
+    with suppress(ImportError):
+        from monai.losses import DiceCELoss
+
+        peers["MONAI DiceCELoss"] = DiceCELoss(sigmoid=True)
+    for loss, name in ((SetLoss("jaccard", "lovasz"), "lovasz jaccard"), (SetLoss(), "SetLoss()")):
+        for peer, theirs in peers.items():
+            steps = training_step(loss, logits, target), training_step(theirs, logits, target.float())
+            yield Row(f"{name} 8x256x256, 1 thread / {peer}", *side_by_side(*steps, repeats))
 
 
 def memory_rows() -> Iterator[Row]:

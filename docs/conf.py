@@ -27,6 +27,7 @@ extensions = [
     "mathml",
     "readable_signatures",
     "short_names",
+    "typeset_operator",
 ]
 exclude_patterns = ["_build", "_sphinx", "tutorials"]
 

@@ -125,20 +125,20 @@ def test_a_checkpoint_goes_on_to_the_same_digits(tmp_path):
         CountClassifier(C=2.0, checkpoint=path).fit(X, Y)
 
 
-def test_a_forged_checkpoint_forges_no_gap(tmp_path):
+@pytest.mark.parametrize("claim", [{"dual": 1e9}, {"primal": 1e-9}, {"primal": 1.0, "dual": 1.0}])
+def test_an_edited_checkpoint_forges_no_gap(tmp_path, claim):
     X, Y = one_or_two_labels()
-    path = tmp_path / "c.npz"
+    path = str(tmp_path / "c.npz")
     with pytest.warns(ConvergenceWarning):
-        CountClassifier(tol=1e-8, max_iter=4, checkpoint=str(path)).fit(X, Y)
-    content = dict(np.load(path))
-    header = json.loads(str(content["header"]))
-    header["dual"] = header["primal"]
-    np.savez(path, **content | {"header": np.array(json.dumps(header))})
-    whole = CountClassifier(tol=1e-8).fit(X, Y)
-    assert CountClassifier(tol=1e-8, checkpoint=str(path)).fit(X, Y).objective_ == pytest.approx(whole.objective_)
-    np.savez(path, **content | {"updates": np.array([-1.0])})
-    with pytest.raises(CheckpointError, match="the number of updates is none"):
-        CountClassifier(tol=1e-8, checkpoint=str(path)).fit(X, Y)
+        honest = CountClassifier(tol=1e-8, max_iter=4, checkpoint=path).fit(X, Y)
+    with np.load(path) as file:
+        arrays = dict(file)
+    header = json.loads(str(arrays.pop("header"))) | claim
+    np.savez(path, header=np.array(json.dumps(header)), **arrays)
+    with pytest.warns(ConvergenceWarning):
+        forged = CountClassifier(tol=1e-8, max_iter=4, checkpoint=path).fit(X, Y)
+    assert forged.solution_.primal == pytest.approx(honest.solution_.primal, rel=1e-12)
+    assert forged.solution_.dual <= honest.solution_.dual + 1e-6
 
 
 def test_limits_callbacks_and_progress(capsys, caplog):

@@ -140,3 +140,15 @@ def test_nnunet_calls():
     both = nnunet.RegionAndCELoss({"batch_dice": True}, {}, weight_ce=1.0, weight_dice=1.0, ignore_label=3)
     plain = SetLoss(mode="multiclass", ignore_index=3)(logits, target)
     torch.testing.assert_close(both(logits, target.unsqueeze(1)), plain)
+
+
+def test_nnunet_line_of_the_trainer():
+    logits, target = classes()
+    loss = nnunet.RegionAndCELoss(
+        {"batch_dice": True, "smooth": 1e-5, "do_bg": False, "ddp": False}, {}, weight_ce=1, weight_dice=1,
+        ignore_label=None, dice_class=nnunet.RegionLoss, loss="dice", soft_share=1.0,
+    )  # fmt: skip
+    p, y = logits.softmax(1)[:, 1:], one_hot(target)[:, 1:]
+    overlap, total = (p * y).sum((0, 2, 3)), (p + y).sum((0, 2, 3))
+    expected = torch.nn.functional.cross_entropy(logits, target) + 1 - (2 * overlap / total).mean()
+    torch.testing.assert_close(loss(logits, target.unsqueeze(1)), expected)

@@ -76,9 +76,9 @@ def test_there_is_no_state(module):
 
 def test_the_representation_names_every_choice():
     assert repr(SetLoss("dice", "slack", scale=1.0, ignore_index=255)) == (
-        "SetLoss(loss='dice', operator='slack', scale=1.0, margins='logits', with_cross_entropy=0.0, mode='binary', "
-        "over='image', classes=None, include_background=True, ignore_index=255, absent='keep', reduction='mean', "
-        "sync=False)"
+        "SetLoss(loss='dice', operator='slack', scale=1.0, margins='logits', soft_share=0.0, with_cross_entropy=0.0, "
+        "mode='binary', over='image', classes=None, include_background=True, ignore_index=255, absent='keep', "
+        "reduction='mean', sync=False)"
     )
 
 

@@ -72,3 +72,10 @@ def test_the_temperature_that_was_applied_is_found(mode):
 def test_what_is_refused(options, message):
     with pytest.raises(ValueError, match=message):
         decide_pixels(torch.randn(2, 3, 4), **options)
+
+
+def test_a_callable_is_refused_by_name_of_what_works():
+    with pytest.raises(
+        ValueError, match="decisions for pixels are for Dice, Jaccard, Tversky and F-beta; got Metric"
+    ):
+        decide_pixels(torch.zeros(1, 4), lambda truth, predicted: float((truth != predicted).mean()))

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
+from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy, one_hot
 
 from setloss.nn import SetLoss, SetLossWarning, set_loss
 
@@ -17,23 +17,33 @@ def classes():
     return torch.randn(3, 5, 6, 6, generator=generator), torch.randint(0, 4, (3, 6, 6), generator=generator)
 
 
-def test_the_default_for_masks_is_jaccard_of_sigmoids_plus_cross_entropy():
+def soft_jaccard(p, y, dims):
+    """1 - <p, y> / (|p| + |y| - <p, y>), a mean over sets that have positives."""
+    both = (p * y).sum(dims)
+    return (1 - both / ((p + y).sum(dims) - both))[y.sum(dims) > 0].mean()
+
+
+def test_the_default_for_masks_is_half_l_and_half_soft_jaccard_of_sigmoids_plus_cross_entropy():
     logits, target = masks()
-    expected = set_loss(logits, target, loss="jaccard", operator="lovasz", margins="sigmoid")
-    expected = expected + binary_cross_entropy_with_logits(logits, target.float())
+    hinge = set_loss(logits, target, loss="jaccard", operator="lovasz", margins="sigmoid")
+    soft = soft_jaccard(logits.sigmoid(), target.float(), (1, 2, 3))
+    expected = (hinge + soft) / 2 + binary_cross_entropy_with_logits(logits, target.float())
     torch.testing.assert_close(SetLoss()(logits, target), expected)
 
 
-def test_the_default_for_classes_is_lovasz_softmax_over_the_batch_plus_cross_entropy():
+def test_the_default_for_classes_has_a_set_for_every_class_in_the_batch():
     logits, target = classes()
     options = {"loss": "jaccard", "operator": "lovasz", "margins": "softmax", "mode": "multiclass"}
-    expected = set_loss(logits, target, over="batch", absent="skip", **options) + cross_entropy(logits, target)
+    hinge = set_loss(logits, target, over="batch", absent="skip", **options)
+    soft = soft_jaccard(logits.softmax(1), one_hot(target, 5).movedim(-1, 1), (0, 2, 3))
+    expected = (hinge + soft) / 2 + cross_entropy(logits, target)
     torch.testing.assert_close(SetLoss(mode="multiclass")(logits, target), expected)
 
 
 def test_naming_an_operator_gives_that_operator_alone():
     module = SetLoss("dice", "bd")
     assert (module.margins, module.with_cross_entropy, module.over, module.absent) == ("logits", 0, "image", "keep")
+    assert module.soft_share == SetLoss("jaccard", "lovasz", margins="probabilities").soft_share == 0
     multiclass = SetLoss("dice", "bd", mode="multiclass")
     assert (multiclass.margins, multiclass.over, multiclass.absent) == ("one-vs-rest", "image", "keep")
 
@@ -41,6 +51,8 @@ def test_naming_an_operator_gives_that_operator_alone():
 def test_naming_a_loss_keeps_the_recommended_way():
     module = SetLoss("dice")
     assert (module.operator, module.margins, module.with_cross_entropy) == ("bd-monotone", "sigmoid", 1.0)
+    assert module.soft_share == 0.5
+    assert SetLoss("curve1").soft_share == SetLoss("dice", mode="multilabel").soft_share == 0
     assert SetLoss("iou").operator == SetLoss("jaccard").operator == "lovasz"
 
 

@@ -315,3 +315,18 @@ def test_a_loss_whose_submodular_part_is_negative_is_refused_before_training(los
 def test_the_lovasz_hinge_of_a_curve_that_is_not_submodular_is_refused_before_training():
     with pytest.raises(ValueError, match="LovaszHinge needs a submodular function"):
         SetLoss("curve1", "lovasz")
+
+
+# ---------------------------------------------------------------- other ways of calling
+
+
+@pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated:DeprecationWarning")
+def test_scripts_are_refused_with_what_to_use_instead():
+    message = (
+        "torch.jit.script cannot read SetLoss, which runs compiled kernels behind an operator of its own; use "
+        "torch.compile, or script the network and leave the loss outside"
+    )
+    with refused(RuntimeError, message):
+        torch.jit.script(SetLoss())
+    with refused(RuntimeError, message):
+        torch.jit.script(torch.nn.Sequential(SetLoss("dice", "bd")))

@@ -166,3 +166,13 @@ def test_weights_are_refused_elsewhere_with_the_reason(options):
 def test_weights_of_elements_are_checked(weight, error, message):
     with pytest.raises(error, match=message):
         set_loss(torch.randn(2, 4), torch.zeros(2, 4), element_weight=weight)
+
+
+def test_a_callable_trains_and_takes_no_soft_labels():
+    def mistakes(truth, predicted):
+        return float((truth != predicted).any())
+
+    logits, target = torch.randn(3, 5), torch.rand(3, 5) < 0.5
+    assert SetLoss(mistakes, "slack")(logits, target).isfinite()
+    with pytest.raises(ValueError, match="Soft labels need a loss that knows weights of elements"):
+        SetLoss(mistakes, "slack")(logits, torch.full((3, 5), 0.5))

@@ -28,12 +28,13 @@ def component_groups(mask: Tensor) -> Tensor:
     if mask.ndim < 2:
         raise ValueError("masks are a tensor (N, ...) with at least one spatial dimension")
     pictures = mask.squeeze(1) if mask.ndim > 2 and mask.shape[1] == 1 else mask
-    groups = [_regions(picture) for picture in pictures.cpu().bool().numpy()]
+    groups = [regions(picture) for picture in pictures.cpu().bool().numpy()]
     stacked = np.stack(groups) if groups else np.zeros(mask.shape, dtype=np.int64)
     return torch.as_tensor(stacked, device=mask.device).view(mask.shape)
 
 
-def _regions(picture: NDArray[np.bool_]) -> NDArray[np.int64]:
+def regions(picture: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """The number of the nearest component for every pixel of one mask; 1 where there is none."""
     from scipy.ndimage import distance_transform_edt, label
 
     numbers, count = label(picture)

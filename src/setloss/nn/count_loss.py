@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import pad
 
-from setloss.nn.functional import check_choices
+from setloss.nn.recipe import check_choices
 from setloss.nn.reduction import Reduction, reduced
 
 

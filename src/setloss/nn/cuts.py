@@ -41,7 +41,7 @@ def compute(scores: Tensor, truth: Tensor, valid: Tensor | None, plan: int) -> t
         return device.cuts(scores, truth, valid, chosen.closed)
     inside = None if valid is None else _array(valid)
     values, gradient = host.cuts(_array(scores), _array(truth), inside, chosen, torch.get_num_threads())
-    return torch.as_tensor(values).to(scores), torch.as_tensor(gradient).to(scores)
+    return torch.from_numpy(values).to(scores), torch.from_numpy(gradient).to(scores)
 
 
 def _array(tensor: Tensor) -> NDArray[Any]:

@@ -16,11 +16,10 @@ from torch import Tensor
 from torch import distributed as dist
 
 from setloss.nn.sets import Sets
-from setloss.nn.values import values_of_sets
 
 
-def cuts_of_all_processes(sets: Sets, plan: int, present_only: bool) -> tuple[Tensor, Tensor | None]:
-    """The values of the global sets and whether each counts, one per row of `sets`."""
+def sets_of_all_processes(sets: Sets) -> Sets:
+    """The global sets, one per row of `sets`."""
     if torch.compiler.is_compiling():
         raise RuntimeError("sync=True waits for other processes, which cannot be compiled; call the loss outside")
     if not (dist.is_available() and dist.is_initialized()):
@@ -32,9 +31,7 @@ def cuts_of_all_processes(sets: Sets, plan: int, present_only: bool) -> tuple[Te
     labels = torch.nn.functional.pad(sets.truth.to(torch.int8) + 2 * valid.to(torch.int8), padding)
     everyone = torch.cat(_gather(labels), 1)
     scores = _GatherScores.apply(torch.nn.functional.pad(sets.scores, padding))  # type: ignore[no-untyped-call]
-    truth, inside = everyone % 2 == 1, everyone >= 2
-    values = values_of_sets(scores, truth, inside, plan)
-    return values, ((truth & inside) if present_only else inside).any(1).view(sets.shape)
+    return Sets(scores, everyone % 2 == 1, everyone >= 2, sets.shape)
 
 
 def _gather(tensor: Tensor) -> list[Tensor]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, cast, get_args
+from dataclasses import dataclass, replace
+from typing import Literal
 
 import torch
 from torch import Tensor
@@ -12,15 +13,15 @@ from setloss.defaults import NETWORKS
 from setloss.losses import Loss
 from setloss.nn.classes import chosen_classes, class_factors
 from setloss.nn.cross_entropy import mean_cross_entropy
-from setloss.nn.distributed import cuts_of_all_processes
+from setloss.nn.distributed import sets_of_all_processes
 from setloss.nn.groups import arrange_groups
 from setloss.nn.hints import warn_of_slips
 from setloss.nn.margins import Margins
 from setloss.nn.plan import Scale, plan_number
-from setloss.nn.recipe import LOSS, Recipe, recipe_of
+from setloss.nn.recipe import Recipe, recipe_of
 from setloss.nn.reduction import Absent, Reduction, counted_sets, reduced
+from setloss.nn.relaxed import relaxed_values
 from setloss.nn.sets import Over, Sets, arrange
-from setloss.nn.soft import takes_weights
 from setloss.nn.soft_sets import values_of_soft_sets
 from setloss.nn.targets import Decisions, Mode, decisions
 from setloss.nn.values import values_of_sets
@@ -31,10 +32,11 @@ def set_loss(  # noqa: PLR0913 (the choices of `SetLoss` and the tensors of a ca
     logits: Tensor,
     target: Tensor,
     *,
-    loss: str | Loss = LOSS,
+    loss: str | Loss = NETWORKS.loss,
     operator: str | Operator | None = None,
     scale: Scale = NETWORKS.scale,
     margins: Margins | None = None,
+    soft_share: float | None = None,
     with_cross_entropy: float | None = None,
     mode: Mode = "binary",
     over: Over | None = None,
@@ -53,8 +55,8 @@ def set_loss(  # noqa: PLR0913 (the choices of `SetLoss` and the tensors of a ca
     """B(m) of every set, m_i the margin of decision i, plus a factor times cross-entropy.
 
     With the margins of logits it is convex and piecewise linear in them. The gradient is that of the cut, exact in
-    value and slope. **Name no operator for what trains networks best**: the surrogate of probabilities, plus
-    cross-entropy. Name one for exactly that operator of the logits.
+    value and slope. **Name no operator for what trains networks best**: the surrogate of probabilities, half and half
+    with the loss at expected counts, plus cross-entropy. Name one for exactly that operator of the logits.
 
     Parameters
     ----------
@@ -73,6 +75,9 @@ def set_loss(  # noqa: PLR0913 (the choices of `SetLoss` and the tensors of a ca
     margins
         "logits" or "probabilities" (of a sigmoid, in multiclass mode of a softmax); in multiclass mode also "argmax".
         See `setloss.nn.margins`.
+    soft_share
+        The share s of the loss at expected counts (soft Dice, soft Jaccard) in (1 - s) B + s l; for margins that are
+        probabilities. 1/2 where no operator is named, else 0. See `setloss.nn.relaxed`.
     with_cross_entropy
         The factor of the mean cross-entropy that is added; 1 where no operator is named (and `reduction` is "mean").
     mode
@@ -102,109 +107,81 @@ def set_loss(  # noqa: PLR0913 (the choices of `SetLoss` and the tensors of a ca
     element_weight
         A factor from 0 on per pixel, in the shape of the target; for L of Jaccard and cross-entropy only.
     """
-    check_choices(mode, over, absent, reduction, sync)
-    recipe = recipe_of(loss, operator, scale, margins, with_cross_entropy, absent, over, mode, reduction)
-    return loss_of_batch(
-        recipe,
-        plan_number(recipe.loss, recipe.operator, recipe.scale),
-        logits,
-        target,
+    recipe = recipe_of(
+        loss,
+        operator,
+        scale=scale,
+        margins=margins,
+        soft_share=soft_share,
+        with_cross_entropy=with_cross_entropy,
         mode=mode,
+        over=over,
         classes=classes,
         include_background=include_background,
         ignore_index=ignore_index,
+        absent=absent,
         reduction=reduction,
         sync=sync,
-        mask=mask,
-        weight=weight,
-        class_weight=class_weight,
-        element_weight=element_weight,
-        groups=groups,
     )
+    plan = plan_number(recipe.loss, recipe.operator, recipe.scale)
+    return loss_of_batch(recipe, plan, logits, target, Extras(mask, weight, class_weight, element_weight, groups))
 
 
-def loss_of_batch(
-    recipe: Recipe,
-    plan: int,
-    logits: Tensor,
-    target: Tensor,
-    *,
-    mode: Mode,
-    classes: Sequence[int] | Literal["present"] | None,
-    include_background: bool,
-    ignore_index: int | None,
-    reduction: Reduction,
-    sync: bool,
-    mask: Tensor | None,
-    weight: Tensor | None,
-    class_weight: Tensor | None,
-    element_weight: Tensor | None,
-    groups: Tensor | None,
-) -> Tensor:
+@dataclass(frozen=True)
+class Extras:
+    """The tensors that a call may have besides logits and target."""
+
+    mask: Tensor | None
+    weight: Tensor | None
+    class_weight: Tensor | None
+    element_weight: Tensor | None
+    groups: Tensor | None
+
+
+def loss_of_batch(recipe: Recipe, plan: int, logits: Tensor, target: Tensor, extras: Extras) -> Tensor:
     """What `set_loss` returns, all choices made: `plan` is the number of the plan of the recipe."""
-    over = cast(Over, recipe.over)
-    weighs = takes_weights(recipe.loss, recipe.operator) and recipe.margins != "argmax" and over != "groups"
-    given = decisions(logits, target, mask, mode, ignore_index, soft=weighs and not sync)
+    mode = recipe.mode
+    given = decisions(logits, target, extras.mask, mode, recipe.ignore_index, soft=recipe.weighs)
     warn_of_slips(logits, mode)
-    chosen = chosen_classes(classes, include_background, given.logits, mode)
-    if given.shares is not None or element_weight is not None:
-        _check_weights(recipe, weighs and not sync)
-        sets, values = values_of_soft_sets(given, mode, over, recipe.margins, chosen, element_weight)
+    chosen = chosen_classes(recipe.classes, recipe.include_background, given.logits, mode)
+    if given.shares is not None or extras.element_weight is not None:
+        _check_weights(recipe)
+        sets, values = values_of_soft_sets(given, recipe, chosen, extras.element_weight)
+        counted = counted_sets(sets, recipe.present_only)
     else:
-        sets = _sets(given, mode, over, recipe.margins, chosen, groups)
-        values = None
-    skip = recipe.absent == "skip" or classes == "present"
-    if sync:
-        values, counted = cuts_of_all_processes(sets, plan, skip)
-    else:
-        counted = counted_sets(sets, skip)
-        values = _values(sets, plan, counted if skip else None) if values is None else values
-    factors = class_factors(class_weight, weight, sets.shape, chosen, given.logits, mode)
-    total = reduced(values.view(sets.shape), counted, factors, reduction)
+        sets = _sets(given, recipe, chosen, extras.groups)
+        sets = sets_of_all_processes(sets) if recipe.sync else sets
+        counted = counted_sets(sets, recipe.present_only)
+        values = _values(sets, plan, recipe, counted if recipe.present_only else None)
+    factors = class_factors(extras.class_weight, extras.weight, sets.shape, chosen, given.logits, mode)
+    total = reduced(values.view(sets.shape), counted, factors, recipe.reduction)
     if not recipe.with_cross_entropy:
         return total
-    return total + recipe.with_cross_entropy * mean_cross_entropy(given, mode, element_weight)
+    return total + recipe.with_cross_entropy * mean_cross_entropy(given, mode, extras.element_weight)
 
 
-def check_choices(mode: str, over: str | None, absent: str | None, reduction: str, sync: bool) -> None:
-    """Raise a `ValueError` that names the alternatives where a choice is none of them."""
-    checks = (
-        ("mode", mode, Mode),
-        ("over", over, Over),
-        ("absent", absent, Absent),
-        ("reduction", reduction, Reduction),
-    )
-    for name, value, allowed in checks:
-        if value not in get_args(allowed) and not (name in ("over", "absent") and value is None):
-            raise ValueError(f"{name} is one of {', '.join(map(repr, get_args(allowed)))}; got {value!r}")
-    if sync and over in (None, "image", "groups"):
-        raise ValueError("sets over an image lie in one process; sync is for over='batch' and over='class'")
-    if over == "groups" and mode != "binary":
-        raise ValueError("over='groups' is for mode='binary': a group is a set of pixels of one mask")
-
-
-def _sets(
-    given: Decisions, mode: Mode, over: Over, margins: str, chosen: list[int] | None, groups: Tensor | None
-) -> Sets:
-    if over != "groups":
+def _sets(given: Decisions, recipe: Recipe, chosen: list[int] | None, groups: Tensor | None) -> Sets:
+    if recipe.over != "groups":
         if groups is not None:
             raise ValueError("groups= is for over='groups'")
-        return arrange(given, mode, over, margins, chosen)
+        return arrange(given, recipe.mode, recipe.over, recipe.margins, chosen)
     if groups is None:
         raise ValueError("over='groups' needs groups=, an integer per pixel; setloss.nn.component_groups makes them")
-    return arrange_groups(given, groups, margins)
+    return arrange_groups(given, groups, recipe.margins)
 
 
-def _values(sets: Sets, plan: int, kept: Tensor | None) -> Tensor:
+def _values(sets: Sets, plan: int, recipe: Recipe, kept: Tensor | None) -> Tensor:
     """Sets that are left out are computed on zeros: an infinite score among them must not reach the gradient."""
-    scores = sets.scores
     if kept is not None:
-        scores = torch.where(kept.view(-1, 1), scores, 0.0)
-    return values_of_sets(scores, sets.truth, sets.valid, plan)
+        sets = replace(sets, scores=torch.where(kept.view(-1, 1), sets.scores, 0.0))
+    values = values_of_sets(sets.scores, sets.truth, sets.valid, plan)
+    if not recipe.soft_share:
+        return values
+    return torch.lerp(values, relaxed_values(sets, recipe.loss, values), recipe.soft_share)
 
 
-def _check_weights(recipe: Recipe, weighs: bool) -> None:
-    if not weighs:
+def _check_weights(recipe: Recipe) -> None:
+    if not recipe.weighs:
         raise ValueError(
             "soft labels and element_weight are for L of Jaccard, which is submodular at real counts "
             '(loss="jaccard", operator="lovasz", margins other than "argmax", over other than "groups", '

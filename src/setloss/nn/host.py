@@ -9,6 +9,7 @@ from setloss.bags import Bags
 from setloss.decomposition.program import ProgramTooLargeError
 from setloss.nn.plan import Plan
 from setloss.plans.batch import BatchSurrogate, batch_surrogate, run_kernel
+from setloss.plans.rows import row_cuts
 from setloss.setfunctions.counts import TableTooLargeError
 from setloss.typing import Array
 
@@ -23,6 +24,8 @@ def cuts(
     scores: NDArray[np.floating], truth: Mask, valid: Mask | None, plan: Plan, threads: int
 ) -> tuple[Array, NDArray[np.floating]]:
     """The value of every row's surrogate and its gradient in the scores; NaN where a score is not finite."""
+    if valid is None and plan.closed is not None and scores.size:
+        return row_cuts(scores, truth, plan.closed, threads if scores.size >= PARALLEL_ELEMENTS else 1)
     sizes = np.full(len(scores), scores.shape[1]) if valid is None else valid.sum(1)
     kept = sizes > 0
     inside = slice(None) if valid is None else valid

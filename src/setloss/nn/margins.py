@@ -45,21 +45,25 @@ def margins_named(name: str, mode: str) -> str:
 
 
 def scores_of(logits: Tensor, truth: Tensor, margins: str) -> Tensor:
-    """The product y m of every decision, of the shape of `truth`: ``(N, ...)``, or ``(N, C, ...)`` of classes."""
+    """The product y m of every decision on its own, of the shape of `truth`: not for "argmax"."""
     if margins in ("logits", "one-vs-rest"):
         return logits
-    if margins == "argmax":
-        return logits - _rivals(logits, truth)
     return probabilities(logits, margins) - (~truth).to(logits.dtype)
+
+
+def scores_of_argmax(logits: Tensor, labels: Tensor) -> Tensor:
+    """The product y m of every decision ``(N, C, ...)`` about pixels of classes `labels` ``(N, ...)``.
+
+    The slope of the largest other logit is given to one of those that are equal. Gathering by class numbers costs a
+    pass over the pixels; masks of all classes would cost one over all decisions, forward and backward.
+    """
+    true = labels.to(torch.int64).unsqueeze(1)
+    with torch.no_grad():
+        rival = logits.scatter(1, true, -torch.inf).max(1, keepdim=True).indices  # argmax takes four times as long
+    own = logits.gather(1, true)
+    return (logits - own).scatter(1, true, own - logits.gather(1, rival))
 
 
 def probabilities(logits: Tensor, margins: str) -> Tensor:
     """The probability of every decision's label."""
     return logits.softmax(1) if margins == "softmax" else logits.sigmoid()
-
-
-def _rivals(logits: Tensor, truth: Tensor) -> Tensor:
-    """The largest other logit for the true class of a pixel, the true class's logit for every other class."""
-    rival = logits.masked_fill(truth, -torch.inf).amax(1, keepdim=True)
-    own = torch.where(truth, logits, 0.0).sum(1, keepdim=True)
-    return torch.where(truth, rival, own)

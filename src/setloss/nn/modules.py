@@ -11,18 +11,18 @@ from torch import Tensor, nn
 
 from setloss.defaults import NETWORKS
 from setloss.losses import Loss
-from setloss.nn.functional import check_choices, loss_of_batch
+from setloss.nn.functional import Extras, loss_of_batch
 from setloss.nn.margins import Margins
 from setloss.nn.plan import Scale, make_plan
-from setloss.nn.recipe import LOSS, recipe_of
+from setloss.nn.recipe import recipe_of
 from setloss.nn.reduction import Absent, Reduction
 from setloss.nn.sets import Over
 from setloss.nn.targets import Mode
 from setloss.operators.names import Operator
 
 CHOICES = (
-    *("loss", "operator", "scale", "margins", "with_cross_entropy", "mode", "over", "classes", "include_background"),
-    *("ignore_index", "absent", "reduction", "sync"),
+    *("loss", "operator", "scale", "margins", "soft_share", "with_cross_entropy", "mode", "over", "classes"),
+    *("include_background", "ignore_index", "absent", "reduction", "sync"),
 )
 
 
@@ -35,8 +35,8 @@ class SetLoss(nn.Module):
     """B(m) of every set of decisions, plus cross-entropy: `setloss.nn.functional.set_loss`, called as ``(logits,
     target)``.
 
-    ``SetLoss()`` is what trains networks best: L of Jaccard of probabilities, plus cross-entropy. ``SetLoss("dice",
-    "bd")`` is exactly that operator, of logits.
+    ``SetLoss()`` is what trains networks best: of probabilities, half L of Jaccard and half soft Jaccard, plus
+    cross-entropy. ``SetLoss("dice", "bd")`` is exactly that operator, of logits.
 
     Parameters are those of the function; `mask`, `weight`, `element_weight` and `groups` are given with each call.
     The plan is made here, so that a loss and an operator that do not go together are refused before training starts,
@@ -44,16 +44,17 @@ class SetLoss(nn.Module):
     """
 
     class_weight: Tensor | None
-    loss, operator, scale, margins = (_choice(name) for name in ("loss", "operator", "scale", "margins"))
-    with_cross_entropy, absent, over = (_choice(name) for name in ("with_cross_entropy", "absent", "over"))
+    loss, operator, scale, margins, soft_share, with_cross_entropy, mode = map(_choice, CHOICES[:7])
+    over, classes, include_background, ignore_index, absent, reduction, sync = map(_choice, CHOICES[7:])
 
     def __init__(
         self,
-        loss: str | Loss = LOSS,
+        loss: str | Loss = NETWORKS.loss,
         operator: str | Operator | None = None,
         *,
         scale: Scale = NETWORKS.scale,
         margins: Margins | None = None,
+        soft_share: float | None = None,
         with_cross_entropy: float | None = None,
         mode: Mode = "binary",
         over: Over | None = None,
@@ -66,11 +67,23 @@ class SetLoss(nn.Module):
         sync: bool = False,
     ) -> None:
         super().__init__()
-        check_choices(mode, over, absent, reduction, sync)
-        recipe = recipe_of(loss, operator, scale, margins, with_cross_entropy, absent, over, mode, reduction)
-        self.recipe, self.plan = recipe, make_plan(recipe.loss, recipe.operator, recipe.scale)
-        self.mode, self.classes, self.include_background = mode, classes, include_background
-        self.ignore_index, self.reduction, self.sync = ignore_index, reduction, sync
+        self.recipe = recipe_of(
+            loss,
+            operator,
+            scale=scale,
+            margins=margins,
+            soft_share=soft_share,
+            with_cross_entropy=with_cross_entropy,
+            mode=mode,
+            over=over,
+            classes=classes,
+            include_background=include_background,
+            ignore_index=ignore_index,
+            absent=absent,
+            reduction=reduction,
+            sync=sync,
+        )
+        self.plan = make_plan(self.recipe.loss, self.recipe.operator, self.recipe.scale)
         factors = class_weight if class_weight is None else torch.as_tensor(class_weight, dtype=torch.float32)
         self.register_buffer("class_weight", factors, persistent=False)
 
@@ -85,22 +98,14 @@ class SetLoss(nn.Module):
         groups: Tensor | None = None,
     ) -> Tensor:
         """The loss of a batch; a mean or sum, or one number per set."""
-        return loss_of_batch(
-            self.recipe,
-            self.plan.number,
-            logits,
-            target,
-            mode=self.mode,
-            classes=self.classes,
-            include_background=self.include_background,
-            ignore_index=self.ignore_index,
-            reduction=self.reduction,
-            sync=self.sync,
-            mask=mask,
-            weight=weight,
-            class_weight=self.class_weight,
-            element_weight=element_weight,
-            groups=groups,
+        extras = Extras(mask, weight, self.class_weight, element_weight, groups)
+        return loss_of_batch(self.recipe, self.plan.number, logits, target, extras)
+
+    def __prepare_scriptable__(self) -> SetLoss:
+        """What `torch.jit.script` asks first."""
+        raise RuntimeError(
+            "torch.jit.script cannot read SetLoss, which runs compiled kernels behind an operator of its own; use "
+            "torch.compile, or script the network and leave the loss outside"
         )
 
     def extra_repr(self) -> str:

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from setloss.decisions import pixels as numpy_pixels
-from setloss.losses import Loss, TverskyFamily, loss_named
+from setloss.losses import Loss, TverskyFamily, as_loss
 from setloss.nn.cross_entropy import mean_cross_entropy
 from setloss.nn.targets import Mode, decisions
 
@@ -59,7 +59,7 @@ def decide_pixels(
     temperature
         What logits are divided by, from `fit_temperature`. Decisions are as good as the probabilities are.
     """
-    family = loss_named(loss) if isinstance(loss, str) else loss
+    family = as_loss(loss)
     if not isinstance(family, TverskyFamily):
         raise ValueError(f"decisions for pixels are for Dice, Jaccard, Tversky and F-beta; got {family}")
     if mode not in ("binary", "multiclass"):

@@ -31,11 +31,11 @@ def reduced(values: Tensor, counted: Tensor | None, weight: Tensor | None, reduc
         values = values * weight
     if reduction == "none":
         return values
+    if reduction == "mean" and weight is None and counted is None and values.numel():
+        return values.mean()
     total = values.sum()
     if reduction == "sum":
         return total
-    if weight is None and counted is None:
-        return total / max(values.numel(), 1)
     shares = torch.ones_like(values) if weight is None else weight
     mass = (shares if counted is None else torch.where(counted, shares, 0.0)).sum()
     return total / torch.where(mass > 0, mass, 1.0)

@@ -10,7 +10,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from setloss.nn.margins import scores_of
+from setloss.nn.margins import scores_of, scores_of_argmax
 from setloss.nn.targets import Decisions, Mode
 
 Over = Literal["image", "batch", "class", "groups"]
@@ -45,9 +45,13 @@ def decided(given: Decisions, margins: str) -> Tensor:
     logits, counted = given.logits, given.counted
     if counted is not None and margins in ("softmax", "argmax"):
         logits = logits.masked_fill(~counted, 0.0)
-    if margins == "argmax" and logits.shape[1] < 2:
+    if margins != "argmax":
+        return scores_of(logits, given.truth, margins)
+    if logits.shape[1] < 2:
         raise ValueError("margins='argmax' compares classes; the logits have one only")
-    return scores_of(logits, given.truth, margins)
+    return scores_of_argmax(
+        logits, given.labels if given.valid is None else torch.where(given.valid, given.labels, 0)
+    )
 
 
 def layout(shape: torch.Size, mode: Mode, over: Over) -> tuple[Callable[[Tensor], Tensor], tuple[int, ...]]:

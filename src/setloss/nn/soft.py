@@ -14,12 +14,12 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from setloss.losses import Loss, TverskyFamily, loss_named
+from setloss.losses import Loss, TverskyFamily, as_loss
 
 
 def takes_weights(loss: str | Loss, operator: object) -> bool:
     """Whether this is L of Jaccard by one of its names."""
-    chosen = loss_named(loss) if isinstance(loss, str) else loss
+    chosen = as_loss(loss)
     jaccard = isinstance(chosen, TverskyFamily) and tuple(map(float, chosen.weights)) == (1.0, 1.0)
     return jaccard and operator in ("lovasz", "bd", "bd-monotone")
 

@@ -6,13 +6,15 @@ import torch
 from torch import Tensor
 
 from setloss.nn.margins import scores_of
-from setloss.nn.sets import Over, Sets, layout
+from setloss.nn.recipe import Recipe
+from setloss.nn.relaxed import relaxed_loss
+from setloss.nn.sets import Sets, layout
 from setloss.nn.soft import weighted_jaccard
-from setloss.nn.targets import Decisions, Mode
+from setloss.nn.targets import Decisions
 
 
 def values_of_soft_sets(
-    given: Decisions, mode: Mode, over: Over, margins: str, chosen: list[int] | None, weight: Tensor | None
+    given: Decisions, recipe: Recipe, chosen: list[int] | None, weight: Tensor | None
 ) -> tuple[Sets, Tensor]:
     """L of Jaccard of every set at real counts; a label above 0 counts as a positive where sets need one."""
     logits, counted = given.logits, given.counted
@@ -22,14 +24,20 @@ def values_of_soft_sets(
         logits = logits.masked_fill(~counted, 0.0)
         weights = counted.to(logits.dtype) if weights is None else torch.where(counted, weights, 0.0)
     every = torch.ones_like(given.truth)
-    parts = [scores_of(logits, truth, margins) for truth in (every, ~every)]
+    parts = [scores_of(logits, truth, recipe.margins) for truth in (every, ~every)]
     picked = [one if chosen is None or one is None else one[:, chosen] for one in (*parts, shares, counted, weights)]
-    rows, shape = layout(picked[0].shape, mode, over)  # type: ignore[union-attr]
+    rows, shape = layout(picked[0].shape, recipe.mode, recipe.over)  # type: ignore[union-attr]
     positive, negative, t, inside, e = (None if one is None else rows(one) for one in picked)
     assert positive is not None
     assert negative is not None
     assert t is not None
-    return Sets(positive, t > 0, inside, shape), weighted_jaccard(positive, negative, t, e)
+    sets, values = Sets(positive, t > 0, inside, shape), weighted_jaccard(positive, negative, t, e)
+    if not recipe.soft_share:
+        return sets, values
+    as_positive, as_negative = (t, 1 - t) if e is None else (e * t, e * (1 - t))
+    missed, alarms = (as_positive * (1 - positive)).sum(1), (as_negative * (1 + negative)).sum(1)
+    relaxed = relaxed_loss(missed, alarms, as_positive.sum(1), recipe.loss, values)
+    return sets, torch.lerp(values, relaxed, recipe.soft_share)
 
 
 def element_weights(given: Decisions, weight: object) -> Tensor | None:

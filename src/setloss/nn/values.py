@@ -15,10 +15,25 @@ from torch import Tensor
 from setloss.nn.cuts import compute, cuts
 
 
+def in_plain_mode(scores: Tensor) -> bool:
+    """Whether this is an ordinary call: no graph is traced, no transform of `torch.func` is at work.
+
+    Then a `torch.autograd.Function` may be applied by its base class. The way around it inspects the signature anew
+    at each call, which takes longer than a small batch.
+    """
+    return not (torch.compiler.is_compiling() or _is_traced(scores) or torch._C._are_functorch_transforms_active())
+
+
+def _is_traced(scores: Tensor) -> bool:
+    return scores.is_meta or type(scores) not in (Tensor, torch.nn.Parameter)
+
+
 def values_of_sets(scores: Tensor, truth: Tensor, valid: Tensor | None, plan: int) -> Tensor:
     """One number per row of `scores`; see `setloss.nn.cuts.cuts`."""
-    if torch.compiler.is_compiling() or scores.is_meta or type(scores) not in (Tensor, torch.nn.Parameter):
-        found: Tensor = cuts(scores, truth, valid, plan)[0]
+    if in_plain_mode(scores):
+        found: Tensor = super(torch.autograd.Function, Values).apply(scores, truth, valid, plan)[0]  # type: ignore[no-untyped-call]
+    elif torch.compiler.is_compiling() or _is_traced(scores):
+        found = cuts(scores, truth, valid, plan)[0]
     else:
         found = Values.apply(scores, truth, valid, plan)[0]  # type: ignore[no-untyped-call]
     return found

@@ -6,6 +6,7 @@ rounding error; `setloss.plans.kernels` says how.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -32,14 +33,14 @@ class BatchSurrogate:
     """The surrogates of all bags of a data set, ready for repeated calls of `cuts`."""
 
     bags: Bags
-    groups: NDArray[np.int16]
+    partition: NDArray[np.int16]
     which: NDArray[np.intp]
     plans: Plans | PlainPlans = field(repr=False)
 
     @property
     def arrays(self) -> tuple[Any, ...]:
-        """Offsets, groups and kinds of the bags, and the plans of the kinds: all that the cuts depend on."""
-        return self.bags.offsets, self.groups, self.which, *self.plans.arrays
+        """Offsets, partitions and kinds of the bags, and the plans of the kinds: all that the cuts depend on."""
+        return self.bags.offsets, self.partition, self.which, *self.plans.arrays
 
     @property
     def exact(self) -> bool:
@@ -99,7 +100,7 @@ def batch_surrogate(
     counts = loss.distinct_counts(positives, bags.sizes - positives)
     kinds, which = distinct_rows(counts)
     plans = make_plans(loss, operator, scale, kinds[:, 0], kinds[:, 1])
-    return BatchSurrogate(bags, loss.element_groups(truth, bags).astype(np.int16, copy=False), which, plans)
+    return BatchSurrogate(bags, loss.element_partition(truth, bags).astype(np.int16, copy=False), which, plans)
 
 
 def distinct_rows(counts: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -117,7 +118,7 @@ def run_kernel(
     With `consume` the slopes take the place of the margins.
     """
     if isinstance(batch.plans, PlainPlans):
-        return batch.plans.cuts(flat, batch.bags, batch.groups, batch.which)
+        return batch.plans.cuts(flat, batch.bags, batch.partition, batch.which)
     if not batch.plans.exact:
         return _inexact_cuts(flat, batch, batch.plans)
     from setloss.plans.kernels import write_cuts
@@ -125,19 +126,23 @@ def run_kernel(
     n, size = len(batch.bags), len(flat)
     slopes = flat if consume else np.empty_like(flat)
     worst, totals = np.empty(size, dtype=bool), np.empty((n, 2))
-    data = (flat, batch.bags.offsets, batch.groups, batch.which)
+    data = (flat, batch.bags.offsets, batch.partition, batch.which)
     plans, out = batch.plans.arrays, (slopes, worst, totals)
 
     def work(first: int, last: int) -> None:
-        write_cuts(first, last, data, plans, scratch(batch, flat.dtype, first, last), out)
+        write_cuts(np.arange(first, last), data, plans, scratch(batch, flat.dtype, first, last), out)
 
-    if min(threads, n) <= 1:
-        work(0, n)
-    else:
-        shares = np.linspace(0, n, min(threads, n) + 1, dtype=np.intp)
-        with ThreadPoolExecutor(len(shares) - 1) as pool:
-            list(pool.map(work, shares[:-1], shares[1:]))
+    share_out(work, n, threads)
     return BatchCuts(totals[:, 0], slopes, totals[:, 1], worst)
+
+
+def share_out(work: Callable[[int, int], None], n: int, threads: int) -> None:
+    """``work(first, last)`` for neighbouring shares of n bags, one per thread."""
+    if min(threads, n) <= 1:
+        return work(0, n)
+    shares = np.linspace(0, n, min(threads, n) + 1, dtype=np.intp)
+    with ThreadPoolExecutor(len(shares) - 1) as pool:
+        list(pool.map(work, shares[:-1], shares[1:]))
 
 
 def _inexact_cuts(flat: NDArray[np.floating], batch: BatchSurrogate, plans: Plans) -> BatchCuts:
@@ -146,13 +151,19 @@ def _inexact_cuts(flat: NDArray[np.floating], batch: BatchSurrogate, plans: Plan
     widest, groups = int(batch.bags.sizes.max(initial=0)), plans.sizes.shape[1]
     room = (*np.empty((2, widest), dtype=np.int64), *np.empty((2, groups), dtype=np.int64))
     slopes, worst, totals = np.empty_like(flat), np.empty(len(flat), dtype=bool), np.empty((len(batch.bags), 2))
-    data = (flat, batch.bags.offsets, batch.groups, batch.which)
+    data = (flat, batch.bags.offsets, batch.partition, batch.which)
     write_inexact_cuts(data, plans.arrays, room, (slopes, worst, totals))
     return BatchCuts(totals[:, 0], slopes, totals[:, 1], worst, exact=False)
 
 
 def scratch(batch: BatchSurrogate, dtype: Any, first: int = 0, last: int | None = None) -> tuple[Any, ...]:
-    """Room for the cuts of the bags from `first` up to `last`; None what none of them needs.
+    """Room for the cuts of the bags from `first` up to `last`."""
+    assert isinstance(batch.plans, Plans)
+    return room_for_cuts(batch.plans, int(batch.bags.sizes[first:last].max(initial=0)), dtype)
+
+
+def room_for_cuts(plans: Plans, widest: int, dtype: Any) -> tuple[Any, ...]:
+    """Room for bags of up to `widest` elements with margins of this type; None what no plan needs.
 
     The order of the elements, a second array for sorting it, whose memory later holds their margins and those of
     group after group, counters of radix sort, and whether there is a Lovász part. For rescaled parts: whether there
@@ -160,17 +171,15 @@ def scratch(batch: BatchSurrogate, dtype: Any, first: int = 0, last: int | None 
     """
     from setloss.plans.sorting import LARGE, TALLIES
 
-    assert isinstance(batch.plans, Plans)
-    widest, groups = int(batch.bags.sizes[first:last].max(initial=0)), batch.plans.sizes.shape[1]
+    groups, kinds = plans.sizes.shape[1], plans.rescaled_kinds
     spare = np.empty(-(-2 * widest * np.dtype(dtype).itemsize // 8), dtype=np.int64)
-    kinds = batch.plans.rescaled_kinds
     counted = bool(kinds & {LINEAR, TABLE, TVERSKY})
     return (
         np.empty(widest, dtype=np.int64),
         spare,
         spare.view(dtype),
         np.empty(TALLIES, dtype=np.int64) if widest >= LARGE else None,
-        1 if batch.plans.has_lovasz else None,
+        1 if plans.has_lovasz else None,
         (
             1 if kinds & {CURVE, TVERSKY_SUPERMODULAR} else None,
             np.empty(widest + groups) if counted else None,

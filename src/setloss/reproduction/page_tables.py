@@ -45,8 +45,8 @@ def differences(page: str, entries: Mapping[str, Entry]) -> Iterator[str]:
     for match in _MARKED.finditer(page):
         if match[1] or match[2] not in entries:
             continue
-        new = _cells(tables(entries[match[2]])[0].markdown())
-        for place, (mean, error) in _cells(match[3]).items():
+        new = estimates(tables(entries[match[2]])[0].markdown())
+        for place, (mean, error) in estimates(match[3]).items():
             if place not in new:
                 yield f"{match[2]}, {place}: not in the results"
                 continue
@@ -55,8 +55,8 @@ def differences(page: str, entries: Mapping[str, Entry]) -> Iterator[str]:
                 yield f"{match[2]}, {place}: {mean} ± {error} on the page, {found} ± {spread} in the results"
 
 
-def _cells(markdown: str) -> dict[str, tuple[float, float]]:
-    """The estimates of a table by row and number of the column."""
+def estimates(markdown: str) -> dict[str, tuple[float, float]]:
+    """Means and errors in a table of a page, by the name of the row and the number of the column."""
     found = {}
     for line in markdown.splitlines():
         cells = [cell.strip().strip("*") for cell in line.strip("|").split("|")]

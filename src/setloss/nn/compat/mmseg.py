@@ -18,9 +18,9 @@ class MMSegSetLoss(nn.Module):
 
     Parameters
     ----------
-    loss, operator, margins, with_cross_entropy, over, classes
-        As for `setloss.nn.SetLoss`, in multiclass mode; ``loss="jaccard", margins="softmax", over="batch",
-        with_cross_entropy=0`` is their ``LovaszLoss``.
+    loss, operator, margins, with_cross_entropy, classes
+        As for `setloss.nn.SetLoss`, in multiclass mode; ``operator="lovasz", margins="softmax"`` is their
+        ``LovaszLoss``.
     class_weight, loss_weight, loss_name
         As theirs.
     """

@@ -16,6 +16,7 @@ class RegionLoss(nn.Module):
 
     Logits ``(N, C, ...)`` and class ids ``(N, 1, ...)`` or one-hot; `apply_nonlin` and `smooth` are taken for the
     signature's sake: the margins are softmax probabilities of the logits, and nothing is smoothed.
+    ``loss="dice", soft_share=1.0`` is 1 plus their value for ``smooth=0`` where every class is present.
     """
 
     def __init__(
@@ -26,11 +27,12 @@ class RegionLoss(nn.Module):
         smooth: float = 1.0,
         ddp: bool = True,
         loss: str = "jaccard",
+        soft_share: float | None = None,
         with_cross_entropy: float = 0.0,
     ) -> None:
         super().__init__()
         self.batch_dice, self.do_bg, self.ddp = batch_dice, do_bg, ddp
-        self.loss, self.with_cross_entropy = loss, with_cross_entropy
+        self.loss, self.soft_share, self.with_cross_entropy = loss, soft_share, with_cross_entropy
 
     def forward(self, x: Tensor, y: Tensor, loss_mask: Tensor | None = None) -> Tensor:
         """Their order of arguments; the mask is 0 and 1 or bool, ``(N, 1, ...)``."""
@@ -39,6 +41,7 @@ class RegionLoss(nn.Module):
             x,
             y if y.shape == x.shape else y.long(),
             loss=self.loss,
+            soft_share=self.soft_share,
             mode=mode,
             over="batch" if self.batch_dice else "image",
             include_background=self.do_bg,
@@ -49,7 +52,10 @@ class RegionLoss(nn.Module):
 
 
 class RegionAndCELoss(nn.Module):
-    """``DC_and_CE_loss(soft_dice_kwargs, ce_kwargs, weight_ce, weight_dice, ignore_label)``."""
+    """``DC_and_CE_loss(soft_dice_kwargs, ce_kwargs, weight_ce, weight_dice, ignore_label, dice_class)``.
+
+    `dice_class` is taken for the signature's sake; `region` are arguments of `RegionLoss`.
+    """
 
     def __init__(
         self,
@@ -58,6 +64,7 @@ class RegionAndCELoss(nn.Module):
         weight_ce: float = 1.0,
         weight_dice: float = 1.0,
         ignore_label: int | None = None,
+        dice_class: object = None,
         **region: Any,
     ) -> None:
         super().__init__()

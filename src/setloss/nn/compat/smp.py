@@ -16,6 +16,8 @@ from setloss.nn.compat.arguments import refuse_others
 from setloss.nn.modules import SetLoss
 
 SMP_MODES = ("binary", "multilabel", "multiclass")
+USUAL = {"log_loss": False, "from_logits": True, "smooth": 0.0, "eps": 1e-7, "gamma": 1.0}
+"""What arguments without a counterpart are where nobody sets them."""
 
 
 class LovaszLoss(nn.Module):
@@ -29,7 +31,7 @@ class LovaszLoss(nn.Module):
         self, mode: str, per_image: bool = False, ignore_index: int | None = None, from_logits: bool = True
     ) -> None:
         super().__init__()
-        refuse_others("LovaszLoss", {"from_logits": from_logits}, {"from_logits": True})
+        refuse_others("LovaszLoss", {"from_logits": from_logits}, USUAL)
         classes = mode == "multiclass"
         self.set_loss = SetLoss(
             "jaccard",
@@ -50,10 +52,13 @@ class LovaszLoss(nn.Module):
 
 
 class _Overlap(nn.Module):
-    """A set loss of probabilities in smp's modes, one set per class over the batch."""
+    """A set loss of probabilities in smp's modes, one set per class over the batch; `others` must be `USUAL`."""
 
-    def __init__(self, loss: Any, mode: str, classes: Sequence[int] | None, ignore_index: int | None) -> None:
+    def __init__(
+        self, loss: Any, mode: str, classes: Sequence[int] | None, ignore_index: int | None, **others: Any
+    ) -> None:
         super().__init__()
+        refuse_others(type(self).__name__, others, USUAL)
         if mode not in SMP_MODES:
             raise ValueError(f"mode is one of {', '.join(map(repr, SMP_MODES))}; got {mode!r}")
         if classes is not None and mode != "multiclass":
@@ -87,9 +92,8 @@ class DiceLoss(_Overlap):
         ignore_index: int | None = None,
         eps: float = 1e-7,
     ) -> None:
-        given = {"log_loss": log_loss, "from_logits": from_logits, "smooth": smooth, "eps": eps}
-        refuse_others("DiceLoss", given, {"log_loss": False, "from_logits": True, "smooth": 0.0, "eps": 1e-7})
-        super().__init__("dice", mode, classes, ignore_index)
+        others = {"log_loss": log_loss, "from_logits": from_logits, "smooth": smooth, "eps": eps}
+        super().__init__("dice", mode, classes, ignore_index, **others)
 
 
 class JaccardLoss(_Overlap):
@@ -104,9 +108,8 @@ class JaccardLoss(_Overlap):
         smooth: float = 0.0,
         eps: float = 1e-7,
     ) -> None:
-        given = {"log_loss": log_loss, "from_logits": from_logits, "smooth": smooth, "eps": eps}
-        refuse_others("JaccardLoss", given, {"log_loss": False, "from_logits": True, "smooth": 0.0, "eps": 1e-7})
-        super().__init__("jaccard", mode, classes, None)
+        others = {"log_loss": log_loss, "from_logits": from_logits, "smooth": smooth, "eps": eps}
+        super().__init__("jaccard", mode, classes, None, **others)
 
 
 class TverskyLoss(_Overlap):
@@ -125,7 +128,5 @@ class TverskyLoss(_Overlap):
         beta: float = 0.5,
         gamma: float = 1.0,
     ) -> None:
-        given = {"log_loss": log_loss, "from_logits": from_logits, "smooth": smooth, "eps": eps, "gamma": gamma}
-        usual = {"log_loss": False, "from_logits": True, "smooth": 0.0, "eps": 1e-7, "gamma": 1.0}
-        refuse_others("TverskyLoss", given, usual)
-        super().__init__(Tversky(alpha, beta), mode, classes, ignore_index)
+        others = {"log_loss": log_loss, "from_logits": from_logits, "smooth": smooth, "eps": eps, "gamma": gamma}
+        super().__init__(Tversky(alpha, beta), mode, classes, ignore_index, **others)

@@ -10,7 +10,7 @@ from typing import Any
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy, one_hot
 
-from setloss.nn import SetLoss
+from setloss.nn import SetLoss, component_groups
 from setloss.reproduction.segmentation.data import NO_LABEL
 
 Criterion = Callable[[Tensor, Tensor], Tensor]
@@ -63,6 +63,13 @@ def _call(loss: SetLoss, logits: Tensor, labels: Tensor) -> Tensor:
     return value
 
 
+def by_object(logits: Tensor, labels: Tensor) -> Tensor:
+    """A set for every connected component and the background nearest to it, plus cross-entropy."""
+    value: Tensor = BY_OBJECT(logits.squeeze(1), labels, groups=component_groups(labels))
+    return value
+
+
+BY_OBJECT = SetLoss(over="groups")
 BATCH = {"over": "batch"}
 
 METHODS = {
@@ -80,11 +87,20 @@ METHODS = {
     "slack": _ours("S Dice, logits", "dice", "slack"),
     "ce+lovasz": _ours("L Jaccard, logits + cross-entropy", operator="lovasz", with_cross_entropy=1.0),
     "ce+bd-monotone-p": _ours('B_D monotone Dice, probabilities + cross-entropy: SetLoss("dice")', "dice"),
+    "ce+lovasz-p": _ours(
+        "L Jaccard, probabilities + cross-entropy",
+        operator="lovasz",
+        margins="probabilities",
+        with_cross_entropy=1.0,
+        over_classes=BATCH,
+    ),
+    "ce+soft-jaccard": _ours("soft Jaccard + cross-entropy", soft_share=1.0),
     "default": SegmentationLoss(
-        "L Jaccard, probabilities + cross-entropy: SetLoss()",
+        "L and soft Jaccard, half each, + cross-entropy: SetLoss()",
         partial(_call, SetLoss()),
         partial(_call, SetLoss(mode="multiclass", ignore_index=NO_LABEL)),
     ),
+    "objects": SegmentationLoss('every object a set: SetLoss(over="groups")', by_object, None),
     "argmax": _ours("L Jaccard, argmax", operator="lovasz", margins="argmax", over_classes=BATCH),
     "ce+argmax": _ours(
         "L Jaccard, argmax + cross-entropy",
@@ -94,6 +110,9 @@ METHODS = {
         over_classes=BATCH,
     ),
 }
+
+OBJECTS = "objects"
+"""The method that is judged object by object, too."""
 
 FIRST = "ce+soft-dice"
 """What differences in the tables are taken from."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,25 +11,39 @@ import numpy as np
 
 from setloss.reproduction.segmentation.data import ImageProblem
 from setloss.reproduction.segmentation.methods import FIRST
-from setloss.reproduction.segmentation.rules import Tuning, cut, rules
-from setloss.reproduction.segmentation.scores import Scores, score
+from setloss.reproduction.segmentation.rules import ImageRule, Logits, Tuning, cut, expected_loss, rules
+from setloss.reproduction.segmentation.scores import ObjectScores, Scores, object_scores, score
 from setloss.reproduction.segmentation.training import NetworkRun, Trained, TrainingSettings, predict, train_once
 
 DECIDED = ("ce", FIRST, "default")
 """The methods on top of which decisions are compared."""
+
+
+@dataclass(frozen=True)
+class DecidedImages:
+    """What one rule came to: test scores, the expected loss of its sets if it has one, CPU time an image."""
+
+    scores: Scores
+    expected_loss: float | None
+    milliseconds: float
+
 
 Hear = Callable[[str], None]
 
 
 @dataclass(frozen=True)
 class MethodOutcome:
-    """What one loss came to: validation score of every rate (first seed), test scores of every seed at the best."""
+    """What one loss came to: validation score of every rate (first seed), test scores of every seed at the best.
+
+    For masks `objects` are the scores of their components by the plain cut, seed by seed.
+    """
 
     name: str
     rate: float
     by_rate: dict[float, float]
     test: tuple[Scores, ...]
-    decided: dict[str, tuple[Scores, ...]]
+    decided: dict[str, tuple[DecidedImages, ...]]
+    objects: tuple[ObjectScores, ...]
     milliseconds: float
     start: float
 
@@ -68,16 +83,17 @@ def _one(
     by_rate = {rate: validation_score(problem, one) for rate, one in tried.items()}
     rate = max(by_rate, key=by_rate.__getitem__)
     kept = [tried[rate], *(trained(rate, seed) for seed in others)]
-    decided: dict[str, list[Scores]] = {}
+    decided: dict[str, list[DecidedImages]] = {}
     for one in kept:
-        for rule, scores in _test_scores(problem, one, name in DECIDED).items():
-            decided.setdefault(rule, []).append(scores)
-    plain = next(iter(decided))
+        for rule, found in _test_scores(problem, one, name in DECIDED).items():
+            decided.setdefault(rule, []).append(found)
+    by_rule = {rule: tuple(found) for rule, found in decided.items()}
+    test = tuple(each.scores for each in next(iter(by_rule.values())))
+    objects = tuple(_object_scores(problem, one) for one in kept) if problem.classes == 1 else ()
     milliseconds = 1000 * float(np.mean([one.seconds for one in kept])) / settings.steps
     return MethodOutcome(
-        name, rate, by_rate, tuple(decided[plain]), {rule: tuple(found) for rule, found in decided.items()},
-        milliseconds, float(np.mean([one.values[0] for one in kept])),
-    )  # fmt: skip
+        name, rate, by_rate, test, by_rule, objects, milliseconds, float(np.mean([one.values[0] for one in kept]))
+    )
 
 
 def validation_score(problem: ImageProblem, trained: Trained) -> float:
@@ -87,9 +103,21 @@ def validation_score(problem: ImageProblem, trained: Trained) -> float:
     return float(scores.dice.mean()) if problem.classes == 1 else scores.overall
 
 
-def _test_scores(problem: ImageProblem, trained: Trained, decide: bool) -> dict[str, Scores]:
-    part, logits = problem.test, predict(trained.network, problem.test)
+def _test_scores(problem: ImageProblem, trained: Trained, decide: bool) -> dict[str, DecidedImages]:
+    logits = predict(trained.network, problem.test)
     if not decide:
-        return {"": score(cut(logits), part.labels, problem.classes)}
+        return {"": _decided(ImageRule(cut), logits, problem)}
     tuning = Tuning(predict(trained.network, problem.validation), problem.validation.labels, problem.classes)
-    return {name: score(rule(logits), part.labels, problem.classes) for name, rule in rules(tuning).items()}
+    return {name: _decided(rule, logits, problem) for name, rule in rules(tuning).items()}
+
+
+def _object_scores(problem: ImageProblem, trained: Trained) -> ObjectScores:
+    return object_scores(cut(predict(trained.network, problem.test)), problem.test.labels)
+
+
+def _decided(rule: ImageRule, logits: Logits, problem: ImageProblem) -> DecidedImages:
+    started = time.process_time()
+    predicted = rule.decide(logits)
+    milliseconds = 1000 * (time.process_time() - started) / len(logits)
+    expected = None if rule.temperature is None else expected_loss(predicted, logits, rule.temperature)
+    return DecidedImages(score(predicted, problem.test.labels, problem.classes), expected, milliseconds)

@@ -11,13 +11,24 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from setloss.decisions.pixels import moment_bounds
 from setloss.nn.pixels import decide_pixels, fit_temperature
 from setloss.reproduction.segmentation.data import NO_LABEL, Labels
 from setloss.reproduction.segmentation.scores import score
 
 Logits = NDArray[np.float32]
 Predicted = NDArray[np.generic]
-Rule = Callable[[Logits], Predicted]
+
+VALUED_IMAGES = 40
+"""Expected losses of decisions are averaged over so many images."""
+
+
+@dataclass(frozen=True)
+class ImageRule:
+    """What to predict; where an expected loss is made small, `temperature` is that of its probabilities."""
+
+    decide: Callable[[Logits], Predicted]
+    temperature: float | None = None
 
 
 @dataclass(frozen=True)
@@ -41,7 +52,7 @@ def cut(logits: Logits) -> Predicted:
     return logits[:, 0] > 0 if logits.shape[1] == 1 else logits.argmax(1)
 
 
-def chosen_threshold(tuning: Tuning) -> Rule:
+def chosen_threshold(tuning: Tuning) -> Callable[[Logits], Predicted]:
     """For masks: the threshold of best mean Dice on the validation images, of probabilities 0.05, 0.1, ..., 0.95."""
     grid = np.log(np.linspace(0.05, 0.95, 19) / (1 - np.linspace(0.05, 0.95, 19)))
     best = max(grid, key=lambda t: float(score(tuning.logits[:, 0] > t, tuning.labels, 1).dice.mean()))
@@ -73,15 +84,27 @@ def rankseg_sets(temperature: float, metric: str, logits: Logits) -> Predicted:
     return classes
 
 
-def rules(tuning: Tuning) -> dict[str, Rule]:
+def rules(tuning: Tuning) -> dict[str, ImageRule]:
     """By name; what is chosen is chosen on the validation images. `rankseg` is among them where it is installed."""
     loss = "dice" if tuning.classes == 1 else "jaccard"
-    made: dict[str, Rule] = {"cut at 1/2" if tuning.classes == 1 else "argmax": cut}
+    made = {"cut at 1/2" if tuning.classes == 1 else "argmax": ImageRule(cut)}
     if tuning.classes == 1:
-        made["threshold chosen on validation images"] = chosen_threshold(tuning)
-    made["least expected loss"] = partial(best_sets, 1.0, loss)
-    made["least expected loss, temperature"] = partial(best_sets, tuning.temperature, loss)
-    if find_spec("rankseg") is not None:
-        made["rankseg (RMA)"] = partial(rankseg_sets, 1.0, loss)
-        made["rankseg (RMA), temperature"] = partial(rankseg_sets, tuning.temperature, loss)
+        made["threshold chosen on validation images"] = ImageRule(chosen_threshold(tuning))
+    for named, temperature in (("", 1.0), (", temperature", tuning.temperature)):
+        made[f"least expected loss{named}"] = ImageRule(partial(best_sets, temperature, loss), temperature)
+        if find_spec("rankseg") is not None:
+            made[f"rankseg (RMA){named}"] = ImageRule(partial(rankseg_sets, temperature, loss), temperature)
     return made
+
+
+def expected_loss(predicted: Predicted, logits: Logits, temperature: float) -> float:
+    """The mean expected loss of sets, Dice of masks or Jaccard of classes, for independent pixels; by moments."""
+    scores = torch.as_tensor(logits[:VALUED_IMAGES], dtype=torch.float64) / temperature
+    masks = logits.shape[1] == 1
+    p = (scores.sigmoid() if masks else scores.softmax(1)).flatten(2).numpy()
+    flat = np.reshape(predicted[:VALUED_IMAGES], (len(p), 1, -1))
+    chosen = np.asarray(flat == (True if masks else np.arange(p.shape[1])[:, None]), dtype=bool)
+    first = np.argsort(~chosen, axis=2, kind="stable")
+    bounds = moment_bounds(np.take_along_axis(p, first, 2), *((0.5, 0.5) if masks else (1.0, 1.0)), np)
+    middle = (bounds.low + bounds.high) / 2
+    return float(1 - np.take_along_axis(middle, chosen.sum(2, keepdims=True), 2).mean())

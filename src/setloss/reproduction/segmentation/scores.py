@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from setloss.nn.components import regions
 from setloss.reproduction.segmentation.data import NO_LABEL, Labels
 
 Values = NDArray[np.floating]
@@ -21,6 +22,32 @@ class Scores:
     dice: Values
     jaccard: Values
     overall: float
+
+
+@dataclass(frozen=True)
+class ObjectScores:
+    """Of every connected component of the true masks: its number of pixels, and the Dice score of its surroundings.
+
+    The surroundings are the pixels that are nearer to this component than to others; 0 where nothing of it is found.
+    """
+
+    sizes: Values
+    dice: Values
+
+
+def object_scores(predicted: NDArray[np.generic], labels: Labels) -> ObjectScores:
+    """Of masks; images without an object have none to score."""
+    sizes: list[Values] = []
+    dice: list[Values] = []
+    for found, truth in zip(predicted.astype(bool), labels == 1, strict=True):
+        if not truth.any():
+            continue
+        nearest = regions(truth)
+        parts = (nearest[part] for part in (truth, found, found & truth))
+        positives, marked, both = (np.bincount(part, minlength=nearest.max() + 1)[1:] for part in parts)
+        sizes.append(positives.astype(np.float64))
+        dice.append(2 * both / (positives + marked))
+    return ObjectScores(np.concatenate(sizes), np.concatenate(dice))
 
 
 def score(predicted: NDArray[np.generic], labels: Labels, classes: int) -> Scores:
