@@ -1,9 +1,9 @@
 """What `SetLoss` does when it is not told: one place for the recommended loss, operator, margins and cross-entropy.
 
 Naming no operator asks for what trains networks best (docs/pytorch.md has the comparisons). For pixels that is the
-surrogate of probabilities, half and half with the loss at expected counts, plus cross-entropy; for classes with a set
-for every class that occurs in the batch. For label sets it is the surrogate of the logits alone. Naming an operator
-asks for exactly that operator, of the logits.
+surrogate of probabilities, the loss at expected counts and cross-entropy in equal parts; for classes with a set for
+every class that occurs in the batch. For label sets it is the surrogate of the logits alone. Naming an operator asks
+for exactly that operator, of the logits.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ OPERATORS = {"jaccard": "lovasz", "other": NETWORKS.operator}
 """B_D of a submodular loss is its Lovász hinge, so the two are one rule."""
 
 MARGINS = {"binary": "sigmoid", "multilabel": "logits", "multiclass": "softmax"}
-CROSS_ENTROPY = {"binary": 1.0, "multilabel": 0.0, "multiclass": 1.0}
+CROSS_ENTROPY = {"binary": 0.5, "multilabel": 0.0, "multiclass": 0.5}
 SOFT_SHARE = 0.5
 """The share of the loss at expected counts; see `setloss.nn.relaxed`."""
 
