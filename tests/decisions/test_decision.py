@@ -171,3 +171,16 @@ def test_refusals():
         decide(np.zeros((1, 1000)), RISING["cells"])
     with pytest.raises(ValueError, match="there is no loss"):
         decide(np.zeros((1, 2)), "f7")
+
+
+@pytest.mark.parametrize("loss", [Dice(), Dice(zero_division=0.0), Jaccard(), Tversky(1.0, 0.3)], ids=repr)
+@pytest.mark.parametrize("mean", [-3.0, -0.3, 0.0, 2.0])
+def test_independent_elements_have_short_cuts_that_change_nothing(loss, mean):
+    """Potentials of 0 say the same as none, and are decided by the general search."""
+    generator = np.random.default_rng(3)
+    scores = generator.normal(mean, 1.5, (12, 45))
+    scores[0], scores[1, :20], scores[2, :9] = 0.0, 1e-7, [-np.inf] * 5 + [np.inf] * 4
+    scores[3], scores[4] = -800.0, np.inf
+    fast, slow = decide(scores, loss), decide(scores, loss, counts=np.zeros(46))
+    np.testing.assert_allclose(fast.expected, slow.expected, rtol=0, atol=1e-12)
+    np.testing.assert_array_equal(fast.sets, slow.sets)

@@ -1,5 +1,6 @@
 """`CountClassifier`: gradients, certificate, logistic regression as a limit, missing labels, conventions."""
 
+import json
 import warnings
 
 import numpy as np
@@ -122,6 +123,22 @@ def test_a_checkpoint_goes_on_to_the_same_digits(tmp_path):
     assert resumed.n_iter_ == whole.n_iter_
     with pytest.raises(CheckpointError, match="belongs to another problem"):
         CountClassifier(C=2.0, checkpoint=path).fit(X, Y)
+
+
+@pytest.mark.parametrize("claim", [{"dual": 1e9}, {"primal": 1e-9}, {"primal": 1.0, "dual": 1.0}])
+def test_an_edited_checkpoint_forges_no_gap(tmp_path, claim):
+    X, Y = one_or_two_labels()
+    path = str(tmp_path / "c.npz")
+    with pytest.warns(ConvergenceWarning):
+        honest = CountClassifier(tol=1e-8, max_iter=4, checkpoint=path).fit(X, Y)
+    with np.load(path) as file:
+        arrays = dict(file)
+    header = json.loads(str(arrays.pop("header"))) | claim
+    np.savez(path, header=np.array(json.dumps(header)), **arrays)
+    with pytest.warns(ConvergenceWarning):
+        forged = CountClassifier(tol=1e-8, max_iter=4, checkpoint=path).fit(X, Y)
+    assert forged.solution_.primal == pytest.approx(honest.solution_.primal, rel=1e-12)
+    assert forged.solution_.dual <= honest.solution_.dual + 1e-6
 
 
 def test_limits_callbacks_and_progress(capsys, caplog):

@@ -2,7 +2,6 @@
 
 import importlib.util
 import json
-from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -23,7 +22,8 @@ EPILOG = (
     "Exit codes: 0 fine; 2 bad input (one sentence on standard error says what); 130 interrupted: the results of "
     "the data sets that are done stay."
 )
-QUICK = {"Cs": (1.0, 10.0), "folds": 3, "tol": 1e-2}
+QUICK = {"Cs": (1.0, 10.0), "folds": 3, "tol": 1e-2, "trees": 100, "rounds": 20}
+RUNS = "multilabel-runs.jsonl"
 
 benchmark = typer.Typer(cls=OneSentenceGroup, epilog=EPILOG)
 benchmark.command(cls=PlainHelpCommand, epilog=EPILOG)(tracks)
@@ -60,14 +60,19 @@ def multilabel(
         ),
     ] = None,
     criterion: Annotated[str, typer.Option(help="What C and thresholds are chosen by: f1 or jaccard.")] = "f1",
-    quick: Annotated[bool, typer.Option("--quick", help="Two values of C, three inner folds, gap 1e-2.")] = False,
+    quick: Annotated[
+        bool,
+        typer.Option(
+            "--quick", help="Two values of C, three inner folds, gap 1e-2, 100 trees, 20 rounds of boosting."
+        ),
+    ] = False,
     jobs: Annotated[int, typer.Option(help="Processes at a time.", min=1)] = 1,
     seed: Annotated[int, typer.Option(help="Seed of the folds.", min=0)] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="JSON on standard output, nothing else.")] = False,
 ) -> None:
     """Compare models and decisions on label sets: counts, the plug-in rule, thresholds, top-k, operators, chains.
 
-    Writes multilabel.json, .md and .png after each data set.
+    Writes multilabel.json, .md and .png after each data set; runs that are in multilabel-runs.jsonl are not repeated.
     For example: setloss benchmark multilabel --data data --folds 10 --methods logistic,dice:slack@1
     """
     from setloss.datasets import DatasetError
@@ -100,8 +105,9 @@ def _plan(
     methods: str | None, folds: int | None, criterion: str, quick: bool, jobs: int, seed: int
 ) -> "BenchmarkPlan":
     from setloss.reproduction.criteria import CRITERIA
-    from setloss.reproduction.label_sets.methods import METHODS, SelectionSettings
+    from setloss.reproduction.label_sets.methods import METHODS
     from setloss.reproduction.label_sets.protocol import BenchmarkPlan
+    from setloss.reproduction.label_sets.settings import SelectionSettings
 
     if criterion not in CRITERIA:
         raise InputError(f"--criterion is one of {', '.join(CRITERIA)}; got {criterion!r}")
@@ -126,19 +132,14 @@ def _run(
     from setloss.reproduction.label_sets.data import read_data_set
     from setloss.reproduction.label_sets.protocol import run_data_set
 
-    runs = len(plan.methods) * (plan.folds or 1)
     with WorkProgress() as progress:
         for number, (name, files) in enumerate(found.items()):
-            progress.update(number / len(found), f"{name}: reading")
-            examples = read_data_set(name, files)
-            done = count()
 
-            def on_run(
-                method: str, split: int, name: str = name, before: int = number * runs, done: Any = done
-            ) -> None:
-                progress.update((before + next(done) + 1) / (runs * len(found)), f"{name}: {method} done")
+            def update(share: float, doing: str, name: str = name, before: int = number) -> None:
+                progress.update((before + share) / len(found), f"{name}: {doing}")
 
-            outcomes.append(run_data_set(examples, plan, on_run))
+            update(0.0, "reading")
+            outcomes.append(run_data_set(read_data_set(name, files), plan, update, out / RUNS))
             _write(_report(outcomes, plan), out)
 
 

@@ -129,15 +129,22 @@ def _decide_sets_of_one_size(scores: Array, potentials: Array, loss: Loss, indep
 def _search(rows: SetsOfOneSize, spec: LossSpec, independent: bool, exact: bool = False) -> tuple[Decision, Flags]:
     """Decisions, and which of them can be trusted; `exact` never subtracts."""
     from setloss.decisions.hits import best_by_hits
+    from setloss.decisions.misses import best_by_misses
     from setloss.decisions.search import best_prefixes
 
     n, _ = shape = rows.scores.shape
     found = Decision(np.empty(shape, dtype=np.bool_), np.empty(n), np.empty(n, dtype=np.intp))
     safe = np.empty(n, dtype=np.bool_)
-    by_hits = spec.linear_in_hits and not exact
-    search, how = (best_by_hits, tuple(spec.numbers)) if by_hits else (best_prefixes, spec.arguments)
     order, floor = np.argsort(-rows.scores, axis=1), _floor(independent)
-    search(rows.scores, rows.potentials, how, order, floor, found.sets, found.expected, found.sizes, safe)
+    results = (found.sets, found.expected, found.sizes)
+    if exact or not (spec.linear_in_hits or (independent and spec.linear_in_misses)):
+        best_prefixes(rows.scores, rows.potentials, spec.arguments, order, floor, *results, safe)
+    elif spec.linear_in_hits:
+        weights = tuple(spec.numbers)
+        best_by_hits(rows.scores, rows.potentials, weights, order, floor, *results, safe, independent)
+    else:
+        safe[:] = True
+        best_by_misses(rows.scores, tuple(spec.numbers), order, floor, *results)
     return found, safe
 
 

@@ -36,6 +36,11 @@ class LossSpec:
         return self.kind == TVERSKY and abs(self.numbers[:2].sum() - 1) < 1e-15 and bool(self.numbers[:2].min() > 0)
 
     @property
+    def linear_in_misses(self) -> bool:
+        """Whether the loss is 1 - hits / (k + b misses), b positive: Jaccard."""
+        return self.kind == TVERSKY and bool(self.numbers[0] == 1 and self.numbers[1] > 0)
+
+    @property
     def arguments(self) -> tuple[int, Array, Array]:
         return self.kind, self.numbers, self.table
 

@@ -20,6 +20,7 @@ from scipy.sparse import issparse
 
 from setloss.decisions import CountModel
 from setloss.estimators.potentials import LabelPotentials
+from setloss.solvers.deadline import check_time
 from setloss.solvers.problem import digest_of
 from setloss.typing import Array
 
@@ -139,6 +140,7 @@ class Whitened:
 
     def evaluate(self, flat: Array) -> Evaluation:
         """P, and its gradient in these coordinates."""
+        check_time()
         parameters = self.original(flat)
         value, gradient = self.problem(parameters)
         whitened = self._each(gradient, lambda root, G: _solved(root, G, transposed=True))

@@ -3,12 +3,14 @@
 from dataclasses import replace
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from setloss.reproduction.label_sets.data import DataSet
-from setloss.reproduction.label_sets.decided import NAMES, group_of, is_decided, style_of_decided
-from setloss.reproduction.label_sets.methods import SelectionSettings, is_ours, style_of
+from setloss.reproduction.label_sets.decided import NAMES, Remembering, group_of, is_decided, style_of_decided
+from setloss.reproduction.label_sets.methods import is_ours, style_of
 from setloss.reproduction.label_sets.protocol import BenchmarkPlan, run_data_set
 from setloss.reproduction.label_sets.report import report
+from setloss.reproduction.label_sets.settings import SelectionSettings
 
 PLAN = BenchmarkPlan(
     ("counts", "linear+counts", "linear+auto", "linear+threshold", "linear+plug-in"), None, SelectionSettings(folds=2)
@@ -24,8 +26,9 @@ def one_label(n=60, p=4):
 
 def test_rules_of_a_base_model_share_its_scores():
     heard = []
-    outcome = run_data_set(one_label(), PLAN, lambda method, split: heard.append(method))
-    assert heard == list(PLAN.methods)
+    outcome = run_data_set(one_label(), PLAN, lambda share, doing: heard.append((share, doing)))
+    count = len(PLAN.methods)
+    assert heard == [(0.0, "beginning"), *((k / count, f"{name} done") for k, name in enumerate(PLAN.methods, 1))]
     seconds = {run.seconds for run in outcome.runs if group_of(run.method) == "linear"}
     assert len(seconds) == 1
     assert outcome.of("linear+auto")[0].chosen["rule"] in ("counts", "plug-in", "threshold", "top-k")
@@ -61,3 +64,23 @@ def test_names():
         "counts",
         "dice:slack@1",
     ]
+
+
+def test_the_same_features_are_scored_once():
+    X, Y = one_label().X, one_label().Y
+    base = Counting()
+    model = Remembering(base).fit(X, Y)
+    first = model.predict_proba(X)
+    assert model.predict_proba(X) is first
+    assert model.estimator_.calls_ == 1
+    assert model.predict_proba(X[:5]).shape == (5, 4)
+
+
+class Counting(BaseEstimator):
+    def fit(self, X, y):
+        self.calls_, self.classes_ = 0, [np.array([0, 1])] * y.shape[1]
+        return self
+
+    def predict_proba(self, X):
+        self.calls_ += 1
+        return np.full((len(X), 4), 0.5)

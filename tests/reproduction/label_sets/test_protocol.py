@@ -16,13 +16,13 @@ from setloss.reproduction.label_sets.data import DataSet, find_data_sets, read_d
 from setloss.reproduction.label_sets.methods import (
     METHODS,
     OPERATORS,
-    SelectionSettings,
     is_ours,
     make_method,
     style_of,
 )
 from setloss.reproduction.label_sets.protocol import BenchmarkPlan, run_data_set, run_method
 from setloss.reproduction.label_sets.report import by_rank, report
+from setloss.reproduction.label_sets.settings import SelectionSettings
 
 FAST = SelectionSettings(Cs=(0.3, 3.0), folds=2, tol=1e-2)
 FEW = ("dice:slack@1", "logistic", "logistic+plug-in", "logistic+threshold")

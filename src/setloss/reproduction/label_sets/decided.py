@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin, clone
 from sklearn.model_selection import KFold
 from sklearn.pipeline import make_pipeline
 
+from setloss.reproduction.label_sets.settings import SelectionSettings
 from setloss.reproduction.style import Style
 
 JOINT = "counts"
@@ -62,17 +63,17 @@ def style_of_decided(name: str) -> Style:
 
 
 def decided_sets(
-    names: Sequence[str], X: Any, Y: NDArray[Any], test: Any, criterion: str, folds: int, seed: int
+    names: Sequence[str], X: Any, Y: NDArray[Any], test: Any, choice: SelectionSettings
 ) -> dict[str, Decided]:
     """Train on X and Y what these names, of one group, have in common; then let each of them decide for `test`."""
-    splits = KFold(folds, shuffle=True, random_state=seed)
+    splits = KFold(choice.folds, shuffle=True, random_state=choice.seed)
     if tuple(names) == (JOINT,):
         from setloss.estimators import CountClassifierCV
 
-        joint = CountClassifierCV(criterion, cv=splits).fit(X, Y)
+        joint = CountClassifierCV(choice.criterion, cv=splits).fit(X, Y)
         return {JOINT: Decided(joint.predict(test), float(joint.expected_loss(test).mean()), {"C": joint.C_})}
     base = group_of(names[0])
-    model = (slack_model(criterion, splits) if base == "slack" else _wrapped(base, X, criterion, splits)).fit(X, Y)
+    model = (slack_model if base == "slack" else _wrapped)(base, choice, splits).fit(X, Y)
     chosen = {"auto": {"rule": model.rule_name_, "held_out": {k: v[0] for k, v in model.rule_losses_.items()}}}
     found = {}
     for name in names:
@@ -85,21 +86,21 @@ def decided_sets(
 SLACK_CS = (1.0, 10.0, 100.0)
 
 
-def slack_model(criterion: str, splits: Any) -> Any:
+def slack_model(base: str, choice: SelectionSettings, splits: Any) -> Any:
     """A linear model trained for the loss by slack rescaling; its folds choose C and hold out the scores."""
     from setloss.estimators import SetClassifierCV
 
-    limits: dict[str, Any] = {"tol": 1e-2, "max_iter": 200, "intercept_scaling": 1.0}
-    return SetClassifierCV(criterion, "slack", Cs=SLACK_CS, cv=splits, decision="auto", scale=1.0, **limits)
+    limits: dict[str, Any] = {"tol": choice.tol, "max_iter": 200, "intercept_scaling": 1.0}
+    return SetClassifierCV(choice.criterion, base, Cs=SLACK_CS, cv=splits, decision="auto", scale=1.0, **limits)
 
 
-def _wrapped(base: str, X: Any, criterion: str, splits: Any) -> Any:
+def _wrapped(base: str, choice: SelectionSettings, splits: Any) -> Any:
     from setloss.estimators import SetDecisionCV
 
-    return SetDecisionCV(base_model(base, X), criterion, rule="auto", cv=splits)
+    return SetDecisionCV(Remembering(base_model(base, choice)), choice.criterion, rule="auto", cv=splits)
 
 
-def base_model(base: str, X: Any) -> Any:
+def base_model(base: str, choice: SelectionSettings) -> Any:
     """An unfitted multi-label classifier for features of mean squared norm 1."""
     if base == "linear":
         from sklearn.linear_model import LogisticRegression
@@ -109,12 +110,32 @@ def base_model(base: str, X: Any) -> Any:
     if base == "trees":
         from sklearn.ensemble import ExtraTreesClassifier
 
-        return ExtraTreesClassifier(300, random_state=0)
+        return ExtraTreesClassifier(choice.trees, random_state=0)
     from sklearn.ensemble import HistGradientBoostingClassifier
     from sklearn.multioutput import MultiOutputClassifier
 
-    small = HistGradientBoostingClassifier(max_iter=50, max_leaf_nodes=8, max_features=0.3, random_state=0)
+    small = HistGradientBoostingClassifier(max_iter=choice.rounds, max_leaf_nodes=8, max_features=0.3, random_state=0)
     return make_pipeline(Dense(), MultiOutputClassifier(small))
+
+
+class Remembering(ClassifierMixin, BaseEstimator):
+    """A multi-label classifier that computes the probabilities of the same X once, for all rules."""
+
+    def __init__(self, estimator: Any) -> None:
+        self.estimator = estimator
+
+    def fit(self, X: Any, y: Any) -> Remembering:
+        """Train a copy of the classifier."""
+        self.estimator_ = clone(self.estimator).fit(X, y)
+        self.classes_ = self.estimator_.classes_
+        self._asked: Any = None
+        return self
+
+    def predict_proba(self, X: Any) -> Any:
+        """Those of the classifier."""
+        if X is not self._asked:
+            self._asked, self._answer = X, self.estimator_.predict_proba(X)
+        return self._answer
 
 
 class Dense(TransformerMixin, BaseEstimator):

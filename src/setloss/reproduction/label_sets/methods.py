@@ -9,14 +9,14 @@ cross-validation chooses among them: ``dice:slack/bd@1``. Base models with the r
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from setloss.losses import NAMED_LOSSES
 from setloss.operators.names import OPERATOR_NAMES
 from setloss.reproduction.label_sets import decided
+from setloss.reproduction.label_sets.chosen import ChosenLabelSets
 from setloss.reproduction.label_sets.rules import DecisionRule, PlugIn, Sign, ThresholdRule, TopKRule
-from setloss.reproduction.selection import GRID, ChosenLabelSets
+from setloss.reproduction.label_sets.settings import SelectionSettings
 from setloss.reproduction.style import STYLES, Style
 
 COMPETITORS = {
@@ -39,19 +39,6 @@ OPERATORS = (
 
 METHODS = (*decided.NAMES, "dice:slack@1")
 """What a run without `methods` compares: every base model with every rule, and the best operator."""
-
-
-@dataclass(frozen=True)
-class SelectionSettings:
-    """How every method chooses: the grid of C, inner folds and their seed, the criterion; and the gap to stop at."""
-
-    Cs: tuple[float, ...] = GRID
-    folds: int = 5
-    criterion: str = "f1"
-    seed: int = 0
-    tol: float = 1e-2
-    max_iter: int = 200
-    intercept_scaling: float = 1.0
 
 
 def is_ours(name: str) -> bool:

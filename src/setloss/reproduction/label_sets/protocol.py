@@ -7,8 +7,10 @@ folds of the training part (`ChosenLabelSets`), trains on all of it, and is judg
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,13 +20,12 @@ from setloss.datasets import DatasetError
 from setloss.reproduction.estimate import Estimate
 from setloss.reproduction.label_sets.data import DataSet, Split
 from setloss.reproduction.label_sets.decided import decided_sets, group_of, is_decided
-from setloss.reproduction.label_sets.methods import METHODS, SelectionSettings, make_method
+from setloss.reproduction.label_sets.kept import KeptRuns
+from setloss.reproduction.label_sets.methods import METHODS, make_method
+from setloss.reproduction.label_sets.settings import SelectionSettings
 from setloss.reproduction.metrics import METRICS, Judgement, judge
+from setloss.reproduction.running import Progress, no_progress
 from setloss.typing import Array
-
-
-def _no_progress(method: str, split: int) -> None:
-    pass
 
 
 @dataclass(frozen=True)
@@ -104,9 +105,12 @@ class DataSetOutcome:
 
 
 def run_data_set(
-    data: DataSet, plan: BenchmarkPlan, on_run: Callable[[str, int], None] = _no_progress
+    data: DataSet, plan: BenchmarkPlan, progress: Progress = no_progress, file: Path | None = None
 ) -> DataSetOutcome:
-    """Every method on every split; `on_run` is called after each run. Independent of the number of jobs."""
+    """Every method on every split; what comes out does not depend on the number of jobs.
+
+    Runs that are in the `file` already are taken from it, others are added to it.
+    """
     splits = data.splits(plan.folds, plan.choice.seed)
     if len(splits[0][0]) < plan.choice.folds:
         raise DatasetError(
@@ -115,11 +119,19 @@ def run_data_set(
     groups: dict[str, list[str]] = {}
     for method in plan.methods:
         groups.setdefault(group_of(method), []).append(method)
-    tasks = [(k, tuple(group)) for k in range(len(splits)) for group in groups.values()]
-    runs = []
+    kept, runs, tasks = KeptRuns.of(file, data, plan), [], []
+    for k, group in product(range(len(splits)), groups.values()):
+        done = [run for run in (kept.get(method, k) for method in group) if run is not None]
+        runs += done
+        missing = [method for method in group if method not in {run.method for run in done}]
+        if missing:
+            tasks.append((k, tuple(missing)))
+    count = len(splits) * len(plan.methods)
+    progress(len(runs) / count, "beginning")
     for run in _each(data, splits, tasks, plan):
+        kept.add(run)
         runs.append(run)
-        on_run(run.method, run.split)
+        progress(len(runs) / count, f"{run.method} done")
     sizes = data.Y.sum(axis=1)
     shape = {
         "examples": len(data.Y),
@@ -160,7 +172,7 @@ def run_group(
     with threadpool_limits(1):
         scaled = make_pipeline(*scaling(data.X)).fit(data.X[train])
         X, tested = scaled.transform(data.X[train]), scaled.transform(data.X[test])
-        found = decided_sets(group, X, data.Y[train], tested, choice.criterion, choice.folds, choice.seed)
+        found = decided_sets(group, X, data.Y[train], tested, choice)
     seconds = time.perf_counter() - began
     return [
         Run(name, number, judge(data.Y[test], one.sets), seconds, one.chosen, one.expected)
@@ -186,7 +198,7 @@ def scaling(X: Any) -> tuple[Any, Any]:
     from scipy.sparse import issparse
     from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
-    from setloss.reproduction.selection import UnitRows
+    from setloss.reproduction.label_sets.chosen import UnitRows
 
     return MaxAbsScaler() if issparse(X) else StandardScaler(), UnitRows()
 

@@ -1,0 +1,80 @@
+"""How wide the priors of a count model should be, judged on training parts only.
+
+``python -m setloss.reproduction.label_sets.widths DATA [NAME...]``: base models score five folds of the training part
+of every data set; count models of fixed widths, and those whose widths are chosen by likelihood, learn on the scores
+of four of these folds and are judged by the example F1 of the fifth. No test example is read.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+from sklearn.model_selection import KFold
+from sklearn.pipeline import make_pipeline
+
+from setloss.decisions import decide
+from setloss.estimators import SetDecisionCV
+from setloss.estimators.calibration import BIAS_WIDTHS, HeldOut, Widths, calibrate, chosen_widths
+from setloss.estimators.potentials import LabelPotentials
+from setloss.reproduction.criteria import of_examples
+from setloss.reproduction.document import Cell, ResultTable
+from setloss.reproduction.label_sets.data import DataSet, find_data_sets, read_data_set
+from setloss.reproduction.label_sets.decided import base_model
+from setloss.reproduction.label_sets.protocol import scaling
+from setloss.reproduction.label_sets.settings import SelectionSettings
+
+COUNT_WIDTHS = (0.05, 0.3, 1.5, 5.0)
+FIXED = tuple(Widths(bias, counts) for bias, counts in product(BIAS_WIDTHS, COUNT_WIDTHS))
+
+
+def held_out_scores(data: DataSet, base: str, choice: SelectionSettings) -> HeldOut:
+    """Scores of the training part by models that have not seen their fold."""
+    rows = slice(0, data.n_train)
+    X = make_pipeline(*scaling(data.X)).fit_transform(data.X[rows])
+    folds = KFold(choice.folds, shuffle=True, random_state=choice.seed)
+    return SetDecisionCV(base_model(base, choice), rule="counts", cv=folds).fit(X, data.Y[rows]).learner_.data
+
+
+def scores_of_widths(data: HeldOut) -> list[float]:
+    """The mean example F1 with each of the `FIXED` widths, then with chosen ones."""
+    family = LabelPotentials.seen(data.truth.sum(axis=1), data.truth.shape[1])
+    found = np.empty((len(FIXED) + 1, len(data.truth)))
+    for train, test, here in data.splits():
+        for row, widths in enumerate((*FIXED, chosen_widths(train, family))):
+            model = calibrate(train, family, widths)
+            sets = decide(model.scores(test.scores), "f1", counts=model.counts()).sets
+            found[row, here] = of_examples("f1", test.truth, sets)
+    return [float(mean) for mean in found.mean(axis=1)]
+
+
+def widths_table(cases: Iterator[tuple[str, HeldOut]]) -> ResultTable:
+    """A row for every data set and base model, and their mean."""
+    found = [(name, scores_of_widths(data)) for name, data in cases]
+    means = np.mean([scores for _, scores in found], axis=0)
+    rows: list[tuple[Cell, ...]] = [
+        (name, *(f"{score:.3f}" for score in scores)) for name, scores in [*found, ("mean", list(means))]
+    ]
+    columns = ("biases / potentials", *(f"{one.bias:g} / {one.counts:g}" for one in FIXED), "chosen")
+    return ResultTable(
+        "example F1 on folds of training parts", columns, tuple(rows), "Standard deviations of priors."
+    )
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Print the table."""
+    files = find_data_sets(Path(arguments[0]), arguments[1:] or None)
+    cases = (
+        (f"{base}, {name}", held_out_scores(read_data_set(name, paths), base, SelectionSettings()))
+        for name, paths in files.items()
+        for base in ("linear", "trees")
+    )
+    sys.stdout.write(widths_table(cases).markdown())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,22 @@
+"""Widths of priors are judged on training parts: no test example is read."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from helpers.label_set_data import small
+from setloss.reproduction.label_sets.settings import SelectionSettings
+from setloss.reproduction.label_sets.widths import FIXED, held_out_scores, scores_of_widths, widths_table
+
+
+def test_test_examples_play_no_part_and_the_table_has_a_column_for_each_width():
+    data, choice = small(), SelectionSettings(folds=2)
+    found = held_out_scores(data, "linear", choice)
+    assert len(found.truth) == data.n_train
+    changed = data.X.copy()
+    changed[data.n_train :] += 100.0
+    np.testing.assert_array_equal(held_out_scores(replace(data, X=changed), "linear", choice).scores, found.scores)
+    table = widths_table(iter([("small", found)]))
+    assert len(table.columns) == len(FIXED) + 2
+    assert [row[0] for row in table.rows] == ["small", "mean"]
+    assert table.rows[0][1:] == table.rows[1][1:] == tuple(f"{score:.3f}" for score in scores_of_widths(found))
