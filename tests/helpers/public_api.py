@@ -41,9 +41,14 @@ def _lines(module, name):
 
 
 def _members(kind):
-    """What a class defines or inherits from classes of ours."""
-    ours = [base for base in reversed(kind.__mro__) if base.__module__.startswith("setloss")]
-    return {name: found for base in ours for name, found in vars(base).items()}
+    """What a class defines, and the methods that it inherits from classes of ours that are not public themselves."""
+    hidden = [base for base in kind.__mro__[:0:-1] if base.__module__.startswith("setloss") and not _is_public(base)]
+    methods = {name: found for base in hidden for name, found in vars(base).items() if inspect.isfunction(found)}
+    return methods | vars(kind)
+
+
+def _is_public(kind):
+    return any(kind.__name__ in module.__all__ for module in modules())
 
 
 def _signature(value):

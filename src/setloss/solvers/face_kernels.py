@@ -58,6 +58,23 @@ def face_product(design, maps, starts, ranks, basis, scales, direction, room, ou
 
 
 @kernel()
+def project_on_faces(starts, ranks, basis, scales, change, image):
+    """Image = scale_i Q_i Q_i^T change, bag by bag."""
+    used = 0
+    for i in range(len(ranks)):
+        lo, p = starts[i], starts[i + 1] - starts[i]
+        for e in range(p):
+            image[lo + e] = 0.0
+        for _ in range(ranks[i]):
+            product = 0.0
+            for e in range(p):
+                product += basis[used + e] * change[lo + e]
+            for e in range(p):
+                image[lo + e] += scales[i] * product * basis[used + e]
+            used += p
+
+
+@kernel()
 def face_diagonals(starts, ranks, basis, scales, out):
     """out[e] = scale_i sum over the basis of q_e^2."""
     used = 0

@@ -56,7 +56,7 @@ class ProximalPoints:
         slopes, offsets = np.array(found.slopes), found.offsets.copy()
         widest = int(problem.surrogate.bags.sizes.max())
         most = min(widest + 2, largest or LARGEST_CORRAL) + 1
-        search = _Search(problem, margins, centre, mu, slopes, offsets, most)
+        search = _PointSearch(problem, margins, centre, mu, slopes, offsets, most)
         bags = max(CHUNK // (most * (widest + 2 * most + 2)), 1)
         basis = [search.bases(first, min(first + bags, problem.n_bags)) for first in range(0, problem.n_bags, bags)]
         return cls(problem, mu, slopes, offsets, found.values, search.ranks, np.concatenate(basis))
@@ -102,14 +102,18 @@ class ProximalPoints:
             yield out[:count].reshape(count, out[0].size)
 
     def curved(self, direction: Array) -> Array:
-        """H times a direction, without its identity part: two passes over the rows of the active bags."""
-        from setloss.solvers.face_kernels import face_product
+        """H times a direction, without its identity part: two passes over the rows of the active bags, or over X."""
+        from setloss.solvers.face_kernels import face_product, project_on_faces
 
         check_time()
-        problem = self.problem
-        out = np.zeros(problem.shape)
-        data = (problem.design.arrays, problem.maps, problem.surrogate.bags.offsets)
-        room = np.empty((2, int(problem.surrogate.bags.sizes.max())))
+        problem, starts = self.problem, self.problem.surrogate.bags.offsets
+        if problem.tabular:
+            image = np.empty(len(self.slopes))
+            scales = np.full(problem.n_bags, 1.0 / self.mu)  # the costs c_i are those of W(image)
+            project_on_faces(starts, self.ranks, self.basis, scales, problem.margins(direction), image)
+            return problem.parameters(image)
+        out, room = np.zeros(problem.shape), np.empty((2, int(problem.surrogate.bags.sizes.max())))
+        data = (problem.design.arrays, problem.maps, starts)
         face_product(*data, self.ranks, self.basis, problem.costs / self.mu, direction, room, out)
         return out
 
@@ -124,7 +128,7 @@ class ProximalPoints:
 
 
 @dataclass(frozen=True, eq=False)
-class _Search:
+class _PointSearch:
     """Moves `slopes` and `offsets`, at first the cuts at the margins, to the proximal points, chunk by chunk."""
 
     problem: Problem
