@@ -53,10 +53,7 @@ def main() -> None:
         if options.only in (None, name):
             for row in module.rows(options.quick):
                 found.append(row.as_dict())
-                target = "" if row.target is None else f"{'>=' if row.at_least else '<='} {row.target:g}"
-                ok = {True: "yes", False: "NO", None: ""}[row.ok]
-                numbers = f"{row.ours:10.3g} {row.reference:10.3g} {row.ratio:9.3g}"
-                print(f"{row.what:60} {numbers} {target:>9}  {ok:3} {row.note}", flush=True)
+                print(row.line(), flush=True)
     options.json.parent.mkdir(parents=True, exist_ok=True)
     options.json.write_text(json.dumps(found, indent=1))
 

@@ -29,6 +29,13 @@ class Row:
             return None
         return bool(self.ratio >= self.target if self.at_least else self.ratio <= self.target)
 
+    def line(self) -> str:
+        """The row as a line of the table."""
+        target = "" if self.target is None else f"{'>=' if self.at_least else '<='} {self.target:g}"
+        ok = {True: "yes", False: "NO", None: ""}[self.ok]
+        numbers = f"{self.ours:10.3g} {self.reference:10.3g} {self.ratio:9.3g}"
+        return f"{self.what:60} {numbers} {target:>9}  {ok:3} {self.note}"
+
     def as_dict(self) -> dict[str, Any]:
         fields = ("what", "ours", "reference", "ratio", "target", "at_least", "ok", "note")
         return {name: getattr(self, name) for name in fields}

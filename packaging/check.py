@@ -1,4 +1,4 @@
-"""Build the wheel and the sdist, install them into fresh environments, and run the core tests in each.
+"""Build the wheel and the sdist, install them into fresh environments, and run the fast core tests in each.
 
 ``python packaging/check.py`` runs every job, ``python packaging/check.py core oldest`` some of them; `--python` names
 the interpreters of the environments, as often as wanted. Nothing is written outside of a temporary folder. A job that
@@ -162,7 +162,8 @@ def check(job: str, environment: Environment, wheel: Path, sdist: Path, tests: P
     chosen = [tests / "tests" / name for name in (*CORE_TESTS, *TESTS_OF_EXTRAS.get(job, ()))]
     # Old packages use what new ones of others have deprecated meanwhile.
     lenient = ["-W", "default::DeprecationWarning", "-W", "default::FutureWarning"] if job == "oldest" else []
-    return run(environment.python, "-m", "pytest", "-n", "2", *lenient, *chosen, cwd=tests).splitlines()[-1]
+    fast = ["-n", "2", "-m", "not slow"]
+    return run(environment.python, "-m", "pytest", *fast, *lenient, *chosen, cwd=tests).splitlines()[-1]
 
 
 def lower_bounds() -> Iterable[str]:

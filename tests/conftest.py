@@ -1,10 +1,12 @@
-"""Hypothesis profiles, and at the end of a run what was not tested and what would enable it."""
+"""Hypothesis profiles, marks of slow tests, and at the end of a run what was not tested and what would enable it."""
 
 import os
 import re
 from collections import Counter
 from importlib.util import find_spec
+from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 _common = settings(deadline=None, max_examples=50, suppress_health_check=[HealthCheck.too_slow])
@@ -22,7 +24,17 @@ ENABLED_BY = {
 }
 """What a reason for skipping says, and what to do about it."""
 
+SLOW = frozenset((Path(__file__).parent / "slow.txt").read_text(encoding="utf-8").split())
+"""Tests that `make check` leaves out; `helpers.cpu_times` makes the list from a run."""
+
 NOT_COLLECTED = {"torch": "tests/nn", "distributed": "tests/dask"}
+
+
+def pytest_collection_modifyitems(items):
+    """Mark the slow tests."""
+    for item in items:
+        if item.nodeid.partition("[")[0] in SLOW:
+            item.add_marker(pytest.mark.slow)
 
 
 def pytest_terminal_summary(terminalreporter):

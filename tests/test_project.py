@@ -37,3 +37,9 @@ def test_every_workflow_pins_its_actions_to_commits():
 def test_the_extra_all_has_every_extra():
     extras = PROJECT["optional-dependencies"]
     assert extras["all"] == [f"setloss[{','.join(name for name in extras if name != 'all')}]"]
+
+
+def test_every_slow_test_in_the_list_exists():
+    for name in (ROOT / "tests" / "slow.txt").read_text(encoding="utf-8").split():
+        file, *_, function = name.split("::")
+        assert f"def {function}(" in (ROOT / file).read_text(encoding="utf-8"), f"{name}: run helpers.cpu_times"

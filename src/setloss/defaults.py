@@ -1,8 +1,7 @@
-"""What is trained when nothing is named: the one place that estimators, networks, the command line and
-`batch_surrogate` read.
+"""What is trained when nothing is named, in one place for estimators, networks, commands and `batch_surrogate`.
 
 A task decides, by the evidence named with each: linear scores and networks have different best choices, and the
-operator as the paper prints it is neither.
+operator as the paper prints it is neither. Naming an operator asks for exactly that operator.
 """
 
 from __future__ import annotations
@@ -28,8 +27,38 @@ unit cube (docs/which-operator.md has the comparison on real data)."""
 
 NETWORKS: Default[float | Literal["mean"]] = Default("jaccard", "bd-monotone", "mean")
 """Networks: B_D of a submodular loss such as Jaccard is its Lovász hinge; for others the closure keeps it an upper
-bound on mixed sets, and with c = 2 / |V| the rescaled part does not grow with the number of pixels (docs/pytorch.md;
-margins and cross-entropy are in `setloss.nn.recipe`)."""
+bound on mixed sets, and with c = 2 / |V| the rescaled part does not grow with the number of pixels
+(docs/pytorch.md)."""
+
+SUBMODULAR_OPERATOR = "lovasz"
+"""Networks, losses whose L takes weights of elements: B_D of a submodular loss is its Lovász hinge, so this is the
+same rule."""
+
+
+@dataclass(frozen=True)
+class NetworkMode:
+    """What surrounds the surrogate in a network: the margins, how much of the loss at expected counts and of
+    cross-entropy is mixed in, and over which sets.
+    """
+
+    margins: Literal["logits", "sigmoid", "softmax"]
+    cross_entropy: float
+    soft_share: float = 0.5
+    over: Literal["image", "batch"] = "image"
+    absent: Literal["keep", "skip"] = "keep"
+
+
+NETWORK_MODES = {
+    "binary": NetworkMode("sigmoid", 1.0),
+    "multilabel": NetworkMode("logits", 0.0),
+    "multiclass": NetworkMode("softmax", 1.0, over="batch", absent="skip"),
+}
+"""Networks without a named operator: for pixels the surrogate of probabilities, half and half with the loss at
+expected counts (`setloss.nn.relaxed`), plus cross-entropy, for classes with a set for every class that occurs in the
+batch; for label sets the surrogate of the logits alone (docs/pytorch.md has the comparisons)."""
+
+NAMED_OPERATOR = NetworkMode("logits", 0.0, soft_share=0.0)
+"""Networks with a named operator: that operator, of the logits, and nothing else."""
 
 AS_PRINTED: Default[float] = Default("dice", "bd", 2.0)
 """The paper's own choice, Equations 17 and 20; for the reference API, which adds nothing to it."""

@@ -32,7 +32,8 @@ from setloss.decomposition.certificate import Certificate, mean_over_subsets
 from setloss.decomposition.lower_bound import pointwise_lower_bound
 from setloss.decomposition.measure import infeasibility, measure_curve, measure_sampled, measure_table
 from setloss.losses import PAPER_CURVES
-from setloss.setfunctions.counts import AxisCurve, Linear, Split, Sum
+from setloss.setfunctions.combinations import Linear, Sum
+from setloss.setfunctions.counts import AxisCurve, Split
 
 
 def certificate_of(measured, primal=1.0):
@@ -177,7 +178,7 @@ def bound_on_subsets(drawn):
 @given(any_functions(), st.integers(0, 2**32 - 1))
 def test_the_bound_is_below_every_feasible_g(drawn, seed):
     bound = pointwise_lower_bound(drawn.function.table)
-    lowest = reference.values_of_table(bound, drawn.function.groups)
+    lowest = reference.values_of_table(bound, drawn.function.partition)
     weights = np.random.default_rng(seed).random(2**drawn.function.p) ** 4 + 1e-3
     feasible, _ = reference.brute_force_program(drawn.values, weights)
     assert all(lowest[A] <= feasible[A] + 1e-7 for A in lowest)
@@ -212,13 +213,15 @@ def test_the_bound_is_at_least_what_any_order_of_the_elements_gives(drawn):
 def test_a_feasible_bound_is_the_optimum(drawn):
     table = drawn.function.table
     bound = pointwise_lower_bound(table)
-    g = reference.values_of_table(bound, drawn.function.groups)
+    g = reference.values_of_table(bound, drawn.function.partition)
     feasible = reference.infeasibility(drawn.values, g) <= 0
     assert feasible == (infeasibility(table, bound) <= 0)
     if feasible:
         optimum, _ = reference.brute_force_program(drawn.values)
         assert g == pytest.approx(optimum, abs=1e-7)
-        assert decompose(drawn.function).supermodular.allclose(SetFunction.from_table(bound, drawn.function.groups))
+        assert decompose(drawn.function).supermodular.allclose(
+            SetFunction.from_table(bound, drawn.function.partition)
+        )
 
 
 def two_optima():

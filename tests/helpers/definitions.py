@@ -78,7 +78,7 @@ def margin_vectors(p, low=-3, high=3):
 def nonnegative_functions(draw):
     """One, two or three groups or none at all, with values 0..6."""
     drawn = draw(any_functions())
-    function = SetFunction.from_table(np.abs(drawn.function.table), drawn.function.groups)
+    function = SetFunction.from_table(np.abs(drawn.function.table), drawn.function.partition)
     return Drawn(function, {A: abs(value) for A, value in drawn.values.items()})
 
 

@@ -35,9 +35,20 @@ def _lines(module, name):
     value, full = getattr(module, name), f"{module.__name__}.{name}"
     yield full + _signature(value)
     if inspect.isclass(value):
-        for member, found in vars(value).items():
+        for member, found in _members(value).items():
             if not member.startswith("_") and (callable(found) or isinstance(found, property | classmethod)):
                 yield f"{full}.{member}{_signature(found)}"
+
+
+def _members(kind):
+    """What a class defines, and the methods that it inherits from classes of ours that are not public themselves."""
+    hidden = [base for base in kind.__mro__[:0:-1] if base.__module__.startswith("setloss") and not _is_public(base)]
+    methods = {name: found for base in hidden for name, found in vars(base).items() if inspect.isfunction(found)}
+    return methods | vars(kind)
+
+
+def _is_public(kind):
+    return any(kind.__name__ in module.__all__ for module in modules())
 
 
 def _signature(value):

@@ -395,7 +395,7 @@ def test_weights_of_both_parts_are_lowered(weight):
     for inner in (1.0, 2.0):
         for operator in ("slack", "margin", "bd", "bd-monotone"):
             surrogate = weight * operator_named(operator)(inner * function)
-            cuts = lowered_cut(surrogate, function.groups, margins)
+            cuts = lowered_cut(surrogate, function.partition, margins)
             expected = surrogate.cut(margins)
             assert_close(cuts.values[0], expected(margins))
             assert_close(cuts.slopes, expected.slope)

@@ -6,10 +6,11 @@ from functools import partial
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 from setloss import Dice, Jaccard, SetFunction, from_set_function
 from setloss.datasets import make_toy
-from setloss.estimators import BagClassifier, SetClassifier
+from setloss.estimators import BagClassifier, BagClassifierCV, SetClassifier
 from setloss.operators import B_D, Cut, LovaszHinge, MarginRescaling, SlackRescaling, Surrogate
 from setloss.plans import plain
 from setloss.plans.batch import batch_surrogate
@@ -183,6 +184,17 @@ def test_label_sets_train_too(quiet):
     assert model.solution_.status is Status.CONVERGED
 
 
+def test_cross_validation_chooses_the_same_C_as_for_the_compiled_one(quiet):
+    tracks = make_toy(n_bags=30, p=4)
+    options = {"Cs": (0.01, 1.0), "cv": 2, "tol": 1e-3}
+    found = {}
+    for name, operator in (("slack", "slack"), ("written", Wearing(Written, partial(SlackRescaling, scale=1.0)))):
+        model = BagClassifierCV(operators=[operator], **options).fit(tracks.X, tracks.y, groups=tracks.groups)
+        found[name] = model
+    assert found["written"].C_ == found["slack"].C_
+    np.testing.assert_allclose(found["written"].cv_results_["loss"], found["slack"].cv_results_["loss"], atol=0.02)
+
+
 # ---------------------------------------------------------------- heuristics never certify
 
 
@@ -198,12 +210,13 @@ def test_heuristic_searches_end_uncertified(search):
     assert greedy.solution_.primal == pytest.approx(exact.solution_.primal, rel=5e-3)
 
 
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_cuts_that_say_they_are_not_exact_end_uncertified(quiet):
+def test_cuts_that_say_they_are_not_exact_end_uncertified_and_more_iterations_are_not_advised(quiet):
     tracks = make_toy(n_bags=40, p=5)
     model = BagClassifier(operator=Wearing(Guessed, SlackRescaling), C=0.1)
-    model.fit(tracks.X, tracks.y, groups=tracks.groups)
+    with pytest.warns(ConvergenceWarning, match="no duality gap is certified, for some cuts") as caught:
+        model.fit(tracks.X, tracks.y, groups=tracks.groups)
     assert model.solution_.status is Status.UNCERTIFIED
+    assert "ncrease max_iter" not in str(caught[0].message)
 
 
 def test_a_greedy_search_is_a_plan_of_its_own():

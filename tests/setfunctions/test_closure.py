@@ -23,7 +23,7 @@ from setloss.setfunctions.tversky import TverskyClosure
 def nonnegative(drawn):
     """|l|, whose closure is a set function again."""
     table = np.abs(drawn.function.table)
-    return SetFunction.from_table(table, drawn.function.groups)
+    return SetFunction.from_table(table, drawn.function.partition)
 
 
 @given(any_functions())
@@ -46,7 +46,7 @@ def test_an_increasing_function_is_its_own_closure(drawn):
     table = drawn.function.table
     for axis in range(table.ndim):
         table = np.maximum.accumulate(table, axis)
-    increasing = SetFunction.from_table(table, drawn.function.groups)
+    increasing = SetFunction.from_table(table, drawn.function.partition)
     assert is_increasing(increasing)
     assert monotone_closure(increasing) == increasing
 

@@ -190,7 +190,7 @@ def exact_table(m, q, a, b):
 
 def assert_proved_laws_hold(function, rtol=1e-12):
     """Every law that is tagged as proved holds on the table of the same function."""
-    tabulated = SetFunction.from_table(function.table, function.groups)
+    tabulated = SetFunction.from_table(function.table, function.partition)
     for law, proved in function.counts.laws.items():
         if proved and law in LAWS:
             assert LAWS[law](function).proved

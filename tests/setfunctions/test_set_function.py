@@ -84,7 +84,7 @@ def test_symmetric_takes_the_curve_of_cardinalities():
 
 def test_without_groups_the_elements_of_the_first_axis_come_first():
     function = SetFunction.from_table([[0, 1, 2], [3, 4, 5]])
-    assert function.groups.tolist() == [0, 1, 1]
+    assert function.partition.tolist() == [0, 1, 1]
     assert function([True, False, False]) == 3
     assert function([False, True, True]) == 2
 
@@ -146,7 +146,7 @@ def test_tables_and_groups_are_read_only():
     with pytest.raises(ValueError, match="read-only"):
         function.table[1] = 5
     with pytest.raises(ValueError, match="read-only"):
-        function.groups[0] = 5
+        function.partition[0] = 5
 
 
 # ---------------------------------------------------------------- one function, several descriptions
@@ -297,15 +297,15 @@ def test_repr_of_a_closed_form_builds_no_huge_table():
         (lambda: SetFunction.from_table(np.zeros((2, 2)), [0, 2]), r"the groups have sizes \(1, 0, 1\)"),
         (
             lambda: SetFunction.from_table(np.zeros((2, 2)), [0.0, 1.0]),
-            "groups must be a 1-D array of non-negative",
+            "a partition is a 1-D array of non-negative",
         ),
         (
             lambda: SetFunction.from_table(np.zeros((2, 2)), [0, -1]),
-            "groups must be a 1-D array of non-negative",
+            "a partition is a 1-D array of non-negative",
         ),
         (
             lambda: SetFunction.from_table(np.zeros((2, 2)), [[0, 1]]),
-            "groups must be a 1-D array of non-negative",
+            "a partition is a 1-D array of non-negative",
         ),
         (
             lambda: SetFunction.from_values([0, 1, 2]),

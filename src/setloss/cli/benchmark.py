@@ -2,7 +2,6 @@
 
 import importlib.util
 import json
-from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -133,19 +132,14 @@ def _run(
     from setloss.reproduction.label_sets.data import read_data_set
     from setloss.reproduction.label_sets.protocol import run_data_set
 
-    runs = len(plan.methods) * (plan.folds or 1)
     with WorkProgress() as progress:
         for number, (name, files) in enumerate(found.items()):
-            progress.update(number / len(found), f"{name}: reading")
-            examples = read_data_set(name, files)
-            done = count()
 
-            def on_run(
-                method: str, split: int, name: str = name, before: int = number * runs, done: Any = done
-            ) -> None:
-                progress.update((before + next(done) + 1) / (runs * len(found)), f"{name}: {method} done")
+            def update(share: float, doing: str, name: str = name, before: int = number) -> None:
+                progress.update((before + share) / len(found), f"{name}: {doing}")
 
-            outcomes.append(run_data_set(examples, plan, on_run, out / RUNS))
+            update(0.0, "reading")
+            outcomes.append(run_data_set(read_data_set(name, files), plan, update, out / RUNS))
             _write(_report(outcomes, plan), out)
 
 

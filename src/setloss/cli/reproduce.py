@@ -102,7 +102,7 @@ def _make_all(
     """One artefact after the other; its files and the report are written as soon as it is there."""
     from setloss.reproduction.paper.registry import shares_of_time
 
-    parts = shares_of_time(wanted, full=settings.full)
+    parts = shares_of_time(wanted, quick=settings.quick, full=settings.full)
     with WorkProgress() as progress:
         for name, (start, length) in zip(wanted, parts, strict=True):
 

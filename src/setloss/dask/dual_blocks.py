@@ -8,8 +8,7 @@ import numpy as np
 
 from setloss.dask.tasks import FitDescription, ParameterPoint, PartitionProblem, PartitionSource, problem_of
 from setloss.solvers import FrankWolfe
-from setloss.solvers.frank_wolfe import measure_gaps, recombined_parameters
-from setloss.solvers.loop import State
+from setloss.solvers.frank_wolfe import FrankWolfeState, measure_gaps, recombined_parameters
 from setloss.typing import Array
 
 FEWER_CUTS = 8
@@ -40,7 +39,7 @@ class LocalRound:
 class Block:
     """The dual variables of a partition, their W(sigma), and its shares of the planes so far, by id."""
 
-    state: State
+    state: FrankWolfeState
     image: Array
     shares: dict[int, Array] = field(default_factory=dict)
 

@@ -23,8 +23,7 @@ import numpy as np
 from setloss.dask.dual_blocks import LocalRound
 from setloss.dask.problem import PartitionedProblem
 from setloss.solvers import CuttingPlane
-from setloss.solvers.cutting_plane import keep_planes
-from setloss.solvers.loop import State
+from setloss.solvers.cutting_plane import PlaneState, keep_planes
 from setloss.solvers.solution import Solution
 
 
@@ -38,17 +37,17 @@ class LocalSteps(CuttingPlane):
     def name(self) -> str:
         return "local_steps"
 
-    def start(self, problem: Any, warm: Solution | None) -> State:
+    def start(self, problem: Any, warm: Solution | None) -> PlaneState:
         state = super().start(problem, warm)
         state.arrays["ids"] = np.empty(0, dtype=np.int64)
         return state
 
-    def verify(self, problem: Any, state: State) -> None:
+    def verify(self, problem: Any, state: PlaneState) -> None:
         """Planes of blocks cannot be computed again: the dual variables they are made of went with their workers."""
         keep_planes(state.arrays, state.arrays["ids"] % 2 == 0)
         super().verify(problem, state)
 
-    def _extend(self, problem: PartitionedProblem, state: State, where: Any) -> None:
+    def _extend(self, problem: PartitionedProblem, state: PlaneState, where: Any) -> None:
         """Add the plane that touches the risk there, and that of the blocks, in one round."""
         arrays = state.arrays
         weights = arrays["multipliers"]

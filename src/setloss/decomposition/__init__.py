@@ -75,8 +75,8 @@ def decompose(loss: SetFunction) -> Decomposition:
         )
     return Decomposition(
         loss,
-        SetFunction(split.submodular, loss.groups),
-        SetFunction(split.supermodular, loss.groups),
+        SetFunction(split.submodular, loss.partition),
+        SetFunction(split.supermodular, loss.partition),
         certificate,
     )
 

@@ -20,7 +20,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import gammaln
 
-from setloss.setfunctions.counts import AxisCurve, CountFunction, Sum
+from setloss.setfunctions.combinations import Sum
+from setloss.setfunctions.counts import AxisCurve, CountFunction
 from setloss.setfunctions.tolerance import RELATIVE_TOLERANCE
 from setloss.typing import Array
 

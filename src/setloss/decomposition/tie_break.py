@@ -52,8 +52,10 @@ ZERO = 1e-11
 PROOF_TOLERANCE = 1e-9
 
 FEASIBLE = 1e-13
-EXACTLY_FEASIBLE = 1e-30
-"""A row counts as violated beyond this share of max|l| and of the largest value, in floats and for exact vertices."""
+EXACTLY_FEASIBLE = EXACT_ZERO / 4
+"""A row counts as violated beyond this share of max|l| and of the largest value, in floats and for exact vertices.
+
+What is left of the latter is below `EXACT_ZERO`, and so rounded away."""
 
 
 @dataclass(frozen=True)

@@ -48,9 +48,13 @@ def verify_decomposition(
     bound on every feasible g is itself feasible, optimal means equal to it. Otherwise g is optimal iff every
     second difference that carries a multiplier of the linear program is as small as it may be.
     """
-    g = supermodular if isinstance(supermodular, SetFunction) else SetFunction.from_table(supermodular, loss.groups)
+    g = (
+        supermodular
+        if isinstance(supermodular, SetFunction)
+        else SetFunction.from_table(supermodular, loss.partition)
+    )
     left, right = loss.aligned(g)
-    l_table, g_table, groups = left.table, right.table, left.groups
+    l_table, g_table, partition = left.table, right.table, left.partition
     violation = infeasibility(l_table, g_table)
     if violation > tolerance:
         words = f"not feasible, by {violation:.3g} of what is compared: {_why_infeasible(loss, g)}"
@@ -70,12 +74,12 @@ def verify_decomposition(
         best = solution.supermodular
         measured = measure_optimality(l_table, g_table, solution.multiplier_layers)
         excess = max(measured.complementarity, measured.feasibility)
-    best_mean = mean_over_subsets(SetFunction.from_table(best, groups).counts)
-    mean_excess = mean_over_subsets(SetFunction.from_table(g_table, groups).counts) - best_mean
+    best_mean = mean_over_subsets(SetFunction.from_table(best, partition).counts)
+    mean_excess = mean_over_subsets(SetFunction.from_table(g_table, partition).counts) - best_mean
     if excess <= OPTIMALITY_TOLERANCE:
         return Verification(True, True, violation, excess, max(mean_excess, 0.0), "feasible and optimal")
     words = f"feasible, not optimal: its mean over all subsets exceeds D's by {mean_excess:.3g}; "
-    return Verification(True, False, violation, excess, mean_excess, words + _where(g_table, best, groups))
+    return Verification(True, False, violation, excess, mean_excess, words + _where(g_table, best, partition))
 
 
 def _why_infeasible(loss: SetFunction, g: SetFunction) -> str:
@@ -87,8 +91,8 @@ def _why_infeasible(loss: SetFunction, g: SetFunction) -> str:
     return f"{name} is not {worst.law}: {worst.witness}"
 
 
-def _where(g: Array, best: Array, groups: NDArray[np.intp]) -> str:
+def _where(g: Array, best: Array, partition: NDArray[np.intp]) -> str:
     """The cell in which g differs most from D's, in words."""
     cell = np.unravel_index(int(np.argmax(np.abs(g - best))), g.shape)
-    elements = elements_of(SetFunction.from_table(g, groups), [int(a) for a in cell])
+    elements = elements_of(SetFunction.from_table(g, partition), [int(a) for a in cell])
     return f"at {set(elements) or '{}'} it is {g[cell]:.6g}, D's is {best[cell]:.6g}"

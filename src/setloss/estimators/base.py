@@ -113,8 +113,17 @@ class CertifiedFit:
         return Limits(*limits, self.checkpoint, self.checkpoint_seconds)
 
     def _warn(self, solution: Solution, stacklevel: int = 5) -> None:
-        """Say so where the gap is not what was asked for."""
-        if solution.status is not Status.CONVERGED:
+        """Say so where the gap is not what was asked for, or is no certificate."""
+        if solution.status is Status.UNCERTIFIED:
+            warnings.warn(
+                f"{type(self).__name__}: no duality gap is certified, for some cuts of the operator are inexact, as "
+                f"those of a heuristic search are. It ended after {solution.iterations} iterations, where these cuts "
+                "have nothing to add; more iterations change nothing. An operator with exact cuts, such as 'slack', "
+                "comes with a certificate.",
+                ConvergenceWarning,
+                stacklevel=stacklevel,
+            )
+        elif solution.status is not Status.CONVERGED:
             warnings.warn(
                 f"{type(self).__name__} stopped at a relative duality gap of {solution.gap:.2e} instead of "
                 f"{self.tol:.2e} ({solution.status} after {solution.iterations} iterations). Increase max_iter or "

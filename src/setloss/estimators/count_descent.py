@@ -6,7 +6,7 @@ the loop's `dual`. The steps are taken in the coordinates of `Whitened`, in whic
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -25,6 +25,14 @@ DECREASE, CURVATURE = 1e-4, 0.9
 TRIALS = 40
 
 
+@dataclass
+class DescentState(State):
+    """P and its gradient at the point last evaluated."""
+
+    value: float = np.inf
+    gradient: Array = field(default_factory=lambda: np.empty(0))
+
+
 @dataclass(frozen=True)
 class LimitedMemory:
     """One iteration is one direction and its line search."""
@@ -33,7 +41,7 @@ class LimitedMemory:
     def name(self) -> str:
         return "l-bfgs"
 
-    def start(self, problem: Whitened, warm: Solution | None) -> State:
+    def start(self, problem: Whitened, warm: Solution | None) -> DescentState:
         point = np.zeros(problem.size)
         if warm is not None and warm.parameters.shape == point.shape:
             point = problem.whitened(warm.parameters)
@@ -46,11 +54,11 @@ class LimitedMemory:
             "changes": memory.copy(),
             "updates": np.zeros(1),
         }
-        state = State(arrays, best)
+        state = DescentState(arrays, best)
         _evaluate(problem, state, point)
         return state
 
-    def verify(self, problem: Whitened, state: State) -> None:
+    def verify(self, problem: Whitened, state: DescentState) -> None:
         """Both bounds again from the parameters where they were found, and the gradient where the run stands."""
         arrays, best, passes, claimed = state.arrays, state.best, state.passes, (state.dual, state.primal)
         products = np.einsum("kj,kj->k", arrays["moves"], arrays["changes"])
@@ -60,18 +68,18 @@ class LimitedMemory:
             value, gradient = problem.problem(arrays["bounded_at"])
             bound, primal = value - 0.5 * float(gradient @ gradient), problem.problem(state.best)[0]
             _evaluate(problem, state, arrays["point"])
-        if not np.isfinite([bound, primal, state.derived["value"]]).all():
+        if not np.isfinite([bound, primal, state.value]).all():
             raise ImpossibleStateError("its numbers are too large")
         state.dual, state.primal = not_above(claimed[0], bound), agreeing(claimed[1], primal)
         state.best, state.passes = best, passes
 
-    def finish(self, problem: Whitened, state: State) -> None:
+    def finish(self, problem: Whitened, state: DescentState) -> None:
         """Every iteration leaves both values up to date."""
 
-    def step(self, problem: Whitened, state: State, tol: float) -> None:
+    def step(self, problem: Whitened, state: DescentState, tol: float) -> None:
         arrays = state.arrays
         point = arrays["point"]
-        value, gradient = state.derived["value"], state.derived["gradient"]
+        value, gradient = state.value, state.gradient
         direction = -_times_inverse(gradient, arrays)
         slope = float(gradient @ direction)
         if not slope < 0:
@@ -80,23 +88,23 @@ class LimitedMemory:
         for _ in range(TRIALS):
             new = point + length * direction
             _evaluate(problem, state, new)
-            if state.derived["value"] > value + DECREASE * length * slope:
+            if state.value > value + DECREASE * length * slope:
                 high = length
-            elif float(state.derived["gradient"] @ direction) < CURVATURE * slope:
+            elif float(state.gradient @ direction) < CURVATURE * slope:
                 low = length
             else:
                 break
             length = (low + high) / 2 if high < np.inf else 2 * length
-        state.stalled = not state.derived["value"] < value
-        _remember(arrays, new - point, state.derived["gradient"] - gradient)
+        state.stalled = not state.value < value
+        _remember(arrays, new - point, state.gradient - gradient)
         arrays["point"] = new
 
 
-def _evaluate(problem: Whitened, state: State, point: Array) -> None:
+def _evaluate(problem: Whitened, state: DescentState, point: Array) -> None:
     """P and its gradient at a point; both bounds are offered to the state."""
     found = problem.evaluate(point)
     state.passes += 2
-    state.derived |= {"value": found.objective, "gradient": found.gradient}
+    state.value, state.gradient = found.objective, found.gradient
     state.offer_primal(found.parameters, found.objective)
     if found.objective - found.distance > state.dual:
         state.offer_dual(found.objective - found.distance)

@@ -55,8 +55,8 @@ class Loss(ABC):
         return np.stack([positives, negatives], axis=1)
 
     @abstractmethod
-    def element_groups(self, truth: NDArray[np.bool_], bags: Bags) -> NDArray[np.integer[Any]]:
-        """The group of every element of flat labels in the set functions of their bags."""
+    def element_partition(self, truth: NDArray[np.bool_], bags: Bags) -> NDArray[np.integer[Any]]:
+        """The partitions of the set functions of all bags: the group of every element of flat labels."""
 
 
 class CountLoss(Loss):
@@ -76,15 +76,14 @@ class CountLoss(Loss):
     def on_counts(self, positives: int, negatives: int) -> SetFunction:
         if min(positives, negatives) < 0:
             raise ValueError(f"there cannot be {positives} positives and {negatives} negatives")
-        groups = np.repeat([0, 1], [positives, negatives])
-        return SetFunction(self.counts(positives, negatives), groups)
+        return SetFunction(self.counts(positives, negatives), np.repeat([0, 1], [positives, negatives]))
 
     def set_function(self, y_true: ArrayLike) -> SetFunction:
         truth = as_labels(y_true, "y_true", ndim=(1,))
         positives = int(truth.sum())
         return SetFunction(self.counts(positives, len(truth) - positives), np.where(truth, 0, 1))
 
-    def element_groups(self, truth: NDArray[np.bool_], bags: Bags) -> NDArray[np.integer[Any]]:
+    def element_partition(self, truth: NDArray[np.bool_], bags: Bags) -> NDArray[np.integer[Any]]:
         return np.subtract(1, truth, dtype=np.int16)
 
     def _on_rows(self, truth: NDArray[np.bool_], predicted: NDArray[np.bool_]) -> Array:

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from setloss.losses.base import CountLoss
-from setloss.setfunctions.counts import CountFunction, Linear
+from setloss.setfunctions.combinations import Linear
+from setloss.setfunctions.counts import CountFunction
 from setloss.setfunctions.tversky import TverskyCounts, defined_loss
 
 

@@ -42,7 +42,7 @@ class CostCurve(CountLoss):
     def set_function(self, y_true: ArrayLike) -> SetFunction:
         return self.on_counts(len(as_labels(y_true, "y_true", ndim=(1,))), 0)
 
-    def element_groups(self, truth: NDArray[np.bool_], bags: Bags) -> NDArray[np.intp]:
+    def element_partition(self, truth: NDArray[np.bool_], bags: Bags) -> NDArray[np.intp]:
         return np.zeros(len(truth), dtype=np.intp)
 
     def distinct_counts(self, positives: NDArray[np.intp], negatives: NDArray[np.intp]) -> NDArray[np.intp]:

@@ -76,8 +76,8 @@ class FixedSetLoss(Loss):
             )
         return self.function
 
-    def element_groups(self, truth: NDArray[np.bool_], bags: Bags) -> NDArray[np.intp]:
-        return np.tile(self.function.groups, len(bags))
+    def element_partition(self, truth: NDArray[np.bool_], bags: Bags) -> NDArray[np.intp]:
+        return np.tile(self.function.partition, len(bags))
 
     def distinct_counts(self, positives: NDArray[np.intp], negatives: NDArray[np.intp]) -> NDArray[np.intp]:
         return sizes_only(positives, negatives)

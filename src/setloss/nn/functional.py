@@ -18,7 +18,7 @@ from setloss.nn.groups import arrange_groups
 from setloss.nn.hints import warn_of_slips
 from setloss.nn.margins import Margins
 from setloss.nn.plan import Scale, plan_number
-from setloss.nn.recipe import LOSS, Recipe, recipe_of
+from setloss.nn.recipe import Recipe, recipe_of
 from setloss.nn.reduction import Absent, Reduction, counted_sets, reduced
 from setloss.nn.relaxed import relaxed_values
 from setloss.nn.sets import Over, Sets, arrange
@@ -32,7 +32,7 @@ def set_loss(  # noqa: PLR0913 (the choices of `SetLoss` and the tensors of a ca
     logits: Tensor,
     target: Tensor,
     *,
-    loss: str | Loss = LOSS,
+    loss: str | Loss = NETWORKS.loss,
     operator: str | Operator | None = None,
     scale: Scale = NETWORKS.scale,
     margins: Margins | None = None,

@@ -14,7 +14,7 @@ from setloss.losses import Loss
 from setloss.nn.functional import Extras, loss_of_batch
 from setloss.nn.margins import Margins
 from setloss.nn.plan import Scale, make_plan
-from setloss.nn.recipe import LOSS, recipe_of
+from setloss.nn.recipe import recipe_of
 from setloss.nn.reduction import Absent, Reduction
 from setloss.nn.sets import Over
 from setloss.nn.targets import Mode
@@ -49,7 +49,7 @@ class SetLoss(nn.Module):
 
     def __init__(
         self,
-        loss: str | Loss = LOSS,
+        loss: str | Loss = NETWORKS.loss,
         operator: str | Operator | None = None,
         *,
         scale: Scale = NETWORKS.scale,

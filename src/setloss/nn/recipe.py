@@ -1,10 +1,4 @@
-"""What `SetLoss` does when it is not told: one place for the recommended loss, operator, margins and cross-entropy.
-
-Naming no operator asks for what trains networks best (docs/pytorch.md has the comparisons). For pixels that is the
-surrogate of probabilities, half and half with the loss at expected counts, plus cross-entropy; for classes with a set
-for every class that occurs in the batch. For label sets it is the surrogate of the logits alone. Naming an operator
-asks for exactly that operator, of the logits.
-"""
+"""The choices of a `SetLoss`: those that were made, and for the others what `setloss.defaults` recommends."""
 
 from __future__ import annotations
 
@@ -12,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from setloss.defaults import NETWORKS
+from setloss.defaults import NAMED_OPERATOR, NETWORK_MODES, NETWORKS, SUBMODULAR_OPERATOR
 from setloss.losses import Loss
 from setloss.nn.margins import KINDS, Margins, margins_named
 from setloss.nn.plan import Scale
@@ -22,15 +16,6 @@ from setloss.nn.sets import Over
 from setloss.nn.soft import takes_weights
 from setloss.nn.targets import Mode
 from setloss.operators.names import Operator
-
-LOSS = NETWORKS.loss
-OPERATORS = {"jaccard": "lovasz", "other": NETWORKS.operator}
-"""B_D of a submodular loss is its Lovász hinge, so the two are one rule."""
-
-MARGINS = {"binary": "sigmoid", "multilabel": "logits", "multiclass": "softmax"}
-CROSS_ENTROPY = {"binary": 1.0, "multilabel": 0.0, "multiclass": 1.0}
-SOFT_SHARE = 0.5
-"""The share of the loss at expected counts; see `setloss.nn.relaxed`."""
 
 
 @dataclass(frozen=True)
@@ -82,20 +67,17 @@ def recipe_of(
     """The choices that were made, and the recommended ones for None; `others` have none."""
     check_choices(mode, over, absent, reduction, sync)
     _check(loss, scale)
-    named = operator is not None
-    kind = margins_named(("logits" if named else MARGINS[mode]) if margins is None else margins, mode)
+    usual = NETWORK_MODES[mode] if operator is None else NAMED_OPERATOR
+    kind = margins_named(usual.margins if margins is None else margins, mode)
     relaxes = takes_expected_counts(loss, kind)
     if soft_share is None:
-        soft_share = SOFT_SHARE if relaxes and not named else 0.0
+        soft_share = usual.soft_share if relaxes else 0.0
     check_soft_share(soft_share, relaxes, loss, kind)
     if with_cross_entropy is None:
-        with_cross_entropy = 0.0 if named or reduction != "mean" else CROSS_ENTROPY[mode]
+        with_cross_entropy = usual.cross_entropy if reduction == "mean" else 0.0
     check_cross_entropy(with_cross_entropy, reduction)
-    classes = mode == "multiclass" and not named
-    absent = absent or ("skip" if classes else "keep")
-    over = over or ("batch" if classes else "image")
     if operator is None:
-        operator = OPERATORS["jaccard" if takes_weights(loss, "lovasz") else "other"]
+        operator = SUBMODULAR_OPERATOR if takes_weights(loss, SUBMODULAR_OPERATOR) else NETWORKS.operator
     return Recipe(
         loss,
         operator,
@@ -104,8 +86,8 @@ def recipe_of(
         soft_share=float(soft_share),
         with_cross_entropy=with_cross_entropy,
         mode=mode,
-        over=over,
-        absent=absent,
+        over=over or usual.over,
+        absent=absent or usual.absent,
         reduction=reduction,
         sync=sync,
         **others,

@@ -9,7 +9,7 @@ from setloss.operators.combined import B_D
 from setloss.operators.cut import Surrogate
 from setloss.operators.lovasz import LovaszHinge
 from setloss.operators.rescaling import MarginRescaling, SlackRescaling
-from setloss.setfunctions.counts import Linear
+from setloss.setfunctions.combinations import Linear
 from setloss.setfunctions.set_function import SetFunction
 
 Operator = Callable[[SetFunction], Surrogate]
@@ -18,7 +18,7 @@ Operator = Callable[[SetFunction], Surrogate]
 def hinge_like(function: SetFunction) -> LovaszHinge:
     """sum_i max(0, 1 - m_i) over the elements and groups of `function`, whatever its values."""
     rates = (1.0,) * len(function.sizes)
-    return LovaszHinge(SetFunction(Linear(function.sizes, rates), function.groups))
+    return LovaszHinge(SetFunction(Linear(function.sizes, rates), function.partition))
 
 
 _OPERATORS: dict[str, Callable[[float], Operator]] = {

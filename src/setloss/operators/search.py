@@ -25,15 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setloss.operators.cut import OrderedMargins
-from setloss.setfunctions.counts import (
-    MAX_CELLS,
-    AxisCurve,
-    CountFunction,
-    Sum,
-    TableTooLargeError,
-    cells_in_words,
-    unscaled,
-)
+from setloss.setfunctions.combinations import Sum, unscaled
+from setloss.setfunctions.counts import MAX_CELLS, AxisCurve, CountFunction, TableTooLargeError, cells_in_words
 from setloss.setfunctions.set_function import SetFunction, all_masks
 from setloss.setfunctions.tolerance import RELATIVE_TOLERANCE
 from setloss.typing import Array
@@ -126,7 +119,7 @@ class _Ranked:
 
 
 def _rank(function: SetFunction, ordered: OrderedMargins) -> list[_Ranked]:
-    return [_Ranked.of(ordered, function.groups == b) for b in range(len(function.sizes))]
+    return [_Ranked.of(ordered, function.partition == b) for b in range(len(function.sizes))]
 
 
 def _exact(function: SetFunction, ordered: OrderedMargins, objective: Objective) -> Mask:
@@ -242,7 +235,7 @@ def _one_pass(function: SetFunction, ordered: OrderedMargins, objective: Objecti
     mask = np.zeros(function.p, dtype=bool)
     counts = np.zeros(len(function.sizes), dtype=np.intp)
     total, value = 0.0, 0.0
-    for i, b in enumerate(function.groups):
+    for i, b in enumerate(function.partition):
         counts[b] += 1
         with_i = total + ordered.margins[i]
         candidate = float(objective.combine(function.counts(*counts), with_i))

@@ -39,7 +39,7 @@ def convex_closure(function: SetFunction, u: ArrayLike) -> float:
             f"the convex closure needs one constraint for each of {cells_in_words(cells)} cells, the limit is "
             f"{MAX_CLOSURE_CELLS} (p = 14 in general, 127 + 127 elements in two groups)"
         )
-    return _solve(function, [np.sort(point[function.groups == b])[::-1] for b in range(len(function.sizes))])
+    return _solve(function, [np.sort(point[function.partition == b])[::-1] for b in range(len(function.sizes))])
 
 
 def _solve(function: SetFunction, sorted_points: list[Array]) -> float:

@@ -33,14 +33,14 @@ class BatchSurrogate:
     """The surrogates of all bags of a data set, ready for repeated calls of `cuts`."""
 
     bags: Bags
-    groups: NDArray[np.int16]
+    partition: NDArray[np.int16]
     which: NDArray[np.intp]
     plans: Plans | PlainPlans = field(repr=False)
 
     @property
     def arrays(self) -> tuple[Any, ...]:
-        """Offsets, groups and kinds of the bags, and the plans of the kinds: all that the cuts depend on."""
-        return self.bags.offsets, self.groups, self.which, *self.plans.arrays
+        """Offsets, partitions and kinds of the bags, and the plans of the kinds: all that the cuts depend on."""
+        return self.bags.offsets, self.partition, self.which, *self.plans.arrays
 
     @property
     def exact(self) -> bool:
@@ -100,7 +100,7 @@ def batch_surrogate(
     counts = loss.distinct_counts(positives, bags.sizes - positives)
     kinds, which = distinct_rows(counts)
     plans = make_plans(loss, operator, scale, kinds[:, 0], kinds[:, 1])
-    return BatchSurrogate(bags, loss.element_groups(truth, bags).astype(np.int16, copy=False), which, plans)
+    return BatchSurrogate(bags, loss.element_partition(truth, bags).astype(np.int16, copy=False), which, plans)
 
 
 def distinct_rows(counts: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -118,7 +118,7 @@ def run_kernel(
     With `consume` the slopes take the place of the margins.
     """
     if isinstance(batch.plans, PlainPlans):
-        return batch.plans.cuts(flat, batch.bags, batch.groups, batch.which)
+        return batch.plans.cuts(flat, batch.bags, batch.partition, batch.which)
     if not batch.plans.exact:
         return _inexact_cuts(flat, batch, batch.plans)
     from setloss.plans.kernels import write_cuts
@@ -126,11 +126,11 @@ def run_kernel(
     n, size = len(batch.bags), len(flat)
     slopes = flat if consume else np.empty_like(flat)
     worst, totals = np.empty(size, dtype=bool), np.empty((n, 2))
-    data = (flat, batch.bags.offsets, batch.groups, batch.which)
+    data = (flat, batch.bags.offsets, batch.partition, batch.which)
     plans, out = batch.plans.arrays, (slopes, worst, totals)
 
     def work(first: int, last: int) -> None:
-        write_cuts(first, last, data, plans, scratch(batch, flat.dtype, first, last), out)
+        write_cuts(np.arange(first, last), data, plans, scratch(batch, flat.dtype, first, last), out)
 
     share_out(work, n, threads)
     return BatchCuts(totals[:, 0], slopes, totals[:, 1], worst)
@@ -151,7 +151,7 @@ def _inexact_cuts(flat: NDArray[np.floating], batch: BatchSurrogate, plans: Plan
     widest, groups = int(batch.bags.sizes.max(initial=0)), plans.sizes.shape[1]
     room = (*np.empty((2, widest), dtype=np.int64), *np.empty((2, groups), dtype=np.int64))
     slopes, worst, totals = np.empty_like(flat), np.empty(len(flat), dtype=bool), np.empty((len(batch.bags), 2))
-    data = (flat, batch.bags.offsets, batch.groups, batch.which)
+    data = (flat, batch.bags.offsets, batch.partition, batch.which)
     write_inexact_cuts(data, plans.arrays, room, (slopes, worst, totals))
     return BatchCuts(totals[:, 0], slopes, totals[:, 1], worst, exact=False)
 

@@ -115,12 +115,12 @@ def bag_cut(margins, group, plan, tables, room, slope, chosen):
 
 
 @kernel()
-def write_cuts(first, last, data, plans, room, out):
-    """The cuts of the bags from `first` up to `last`; `out` receives slopes, worst sets, and offset and value."""
+def write_cuts(visits, data, plans, room, out):
+    """The cuts of the given bags; `out` receives slopes, worst sets, offset and value, at the places of the bags."""
     margins, starts, groups, which = data
     records, sizes, values = plans
     slopes, chosen, totals = out
-    for i in range(first, last):
+    for i in visits:
         lo, hi, kind = starts[i], starts[i + 1], which[i]
         tables = (sizes[kind], values)
         totals[i, 0], totals[i, 1] = bag_cut(

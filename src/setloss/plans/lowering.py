@@ -29,7 +29,8 @@ from setloss.plans.records import (
     blank_records,
     write_part,
 )
-from setloss.setfunctions.counts import AxisCurve, CountFunction, Linear, Sum, TableTooLargeError, unscaled
+from setloss.setfunctions.combinations import Linear, Sum, unscaled
+from setloss.setfunctions.counts import AxisCurve, CountFunction, TableTooLargeError
 from setloss.setfunctions.tversky import TverskyClosure, TverskyCounts, TverskySubmodular
 from setloss.typing import Array
 

@@ -63,7 +63,7 @@ def make_plans(
         try:
             return lower(surrogates)
         except NoPlanError:
-            return PlainPlans(surrogates, [loss.on_counts(m, q).groups for m, q in pairs])
+            return PlainPlans(surrogates, [loss.on_counts(m, q).partition for m, q in pairs])
     if closed.rescaled != NONE:
         check_scale(scale)
     if np.any(positives == 0):

@@ -29,11 +29,11 @@ _named: set[str] = set()
 
 
 class PlainPlans:
-    """One surrogate per kind of bag, over elements in the order of `groups`, one array per kind."""
+    """One surrogate per kind of bag, over elements in the order of its `partitions`, one of each kind."""
 
-    def __init__(self, surrogates: Sequence[Surrogate], groups: Sequence[NDArray[Any]]) -> None:
+    def __init__(self, surrogates: Sequence[Surrogate], partitions: Sequence[NDArray[Any]]) -> None:
         self.surrogates = tuple(surrogates)
-        self._places = [np.argsort(of_kind, kind="stable") for of_kind in groups]
+        self._places = [np.argsort(of_kind, kind="stable") for of_kind in partitions]
         self.exact = True
 
     def __len__(self) -> int:
@@ -52,7 +52,7 @@ class PlainPlans:
         return surrogate.cut(np.random.default_rng(surrogate.p).normal(size=surrogate.p))
 
     def cuts(
-        self, flat: NDArray[np.floating], bags: Bags, groups: NDArray[np.int16], which: NDArray[np.intp]
+        self, flat: NDArray[np.floating], bags: Bags, partition: NDArray[np.int16], which: NDArray[np.intp]
     ) -> BatchCuts:
         """The cut of every bag at gathered margins; `worst` is empty, for a surrogate need not have a worst set."""
         began = time.perf_counter()
@@ -61,7 +61,7 @@ class PlainPlans:
         for i, kind in enumerate(which):
             here = slice(bags.offsets[i], bags.offsets[i + 1])
             margins, place = np.empty(here.stop - here.start), self._places[kind]
-            order = np.argsort(groups[here], kind="stable")
+            order = np.argsort(partition[here], kind="stable")
             margins[place] = flat[here][order]
             cut = self.surrogates[kind].cut(margins)
             offsets[i], values[i] = cut.offset, cut(margins)

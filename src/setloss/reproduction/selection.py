@@ -1,152 +1,60 @@
-"""Choosing C, and what a rule has to learn, on training data only and in one way for all methods."""
+"""Choosing C by held-out losses, in one way for label sets and for tracks."""
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Sequence
-from typing import Any
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin, clone
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import KFold
-from sklearn.utils.validation import check_is_fitted
-
-from setloss.reproduction.criteria import of_examples
-from setloss.reproduction.label_sets.rules import DecisionRule, Sets, Sign
-from setloss.typing import Array
-
-GRID = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1e3, 3e3, 1e4)
-"""Values of C for features of mean squared norm 1 (`UnitRows`): from underfitting to separation of most data."""
+H = TypeVar("H")
+R = TypeVar("R")
 
 CHEAP, PATIENCE = 3.0, 2
-"""Beyond `CHEAP` a path ends after so many values of C in a row that do worse than the best: large C costs most."""
+"""From `CHEAP` on a path may end after so many C in a row that do worse than the best: large C costs most."""
 
 
-class ChosenLabelSets(ClassifierMixin, BaseEstimator):
-    """A scorer and a rule, chosen by the mean score of out-of-fold predictions.
+@dataclass(frozen=True)
+class ChosenC(Generic[R]):
+    """A value of C, its held-out loss, and the rule that goes with it."""
 
-        max over scorer, C and the rule's number t of   sum_i  score(y_i, rule_t(h_C^{-fold(i)}(x_i)))
+    C: float
+    loss: float
+    rule: R
 
-    Every fold has one model that goes up the path of C, so that one with ``warm_start`` continues from its last
-    solution. The path ends early as `PATIENCE` says, and before a C at which a solver does not reach its tolerance.
+
+def choose_C(
+    Cs: Sequence[float],
+    folds: Sequence[Iterable[H]],
+    judge: Callable[[list[H]], Sequence[tuple[float, R]]],
+    patience: float = math.inf,
+) -> list[ChosenC[R]]:
+    """The C of least held-out loss, the smallest of equally good ones.
 
     Parameters
     ----------
-    scorers
-        Estimators with a parameter ``C`` and a `decision_function` (n, p); usually one.
-    rule
-        From scores to label sets, see `setloss.reproduction.label_sets.rules`.
-    Cs, folds, random_state
-        The values of C, and the number and the seed of the shuffled folds: equal seeds mean equal folds.
-    criterion
-        The score of an example, "f1" or "jaccard".
-
-    Attributes
-    ----------
-    scorer_, rule_, C_
-        The choice, trained on all data.
-    cv_score_
-        Its mean out-of-fold score: of the best of all candidates, hence optimistic.
+    Cs
+        The values of C, ascending.
+    folds
+        One iterable per inner fold: for every C what a model that is trained without the fold says of it. A path
+        ends where the first of them ends.
+    judge
+        From what the folds have for one C to pairs of loss and rule. Several ways to decide that share a training
+        are several pairs, and each gets a choice of its own.
+    patience
+        After so many values of C in a row where nothing got better the path ends, see `CHEAP`.
     """
-
-    def __init__(
-        self,
-        scorers: Sequence[Any],
-        rule: DecisionRule = Sign(),  # noqa: B008 (frozen)
-        *,
-        Cs: Sequence[float] = GRID,
-        folds: int = 5,
-        criterion: str = "f1",
-        random_state: int = 0,
-    ) -> None:
-        self.scorers = scorers
-        self.rule = rule
-        self.Cs = Cs
-        self.folds = folds
-        self.criterion = criterion
-        self.random_state = random_state
-
-    def fit(self, X: Any, Y: Any) -> ChosenLabelSets:
-        """Choose on the folds, then train the choice on all of X (n, d) and Y (n, p) in {0, 1}."""
-        truth = np.asarray(Y) == 1
-        path = sorted(self.Cs)
-        splits = list(KFold(self.folds, shuffle=True, random_state=self.random_state).split(truth))
-        self.cv_score_ = -np.inf
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # the gap or accuracy reached is part of the result
-            for scorer in self.scorers:
-                self._follow(scorer, path, X, truth, splits)
-            self.scorer_ = self._refitted(path, X, truth)
-        return self
-
-    def _refitted(self, path: list[float], X: Any, truth: Sets) -> Any:
-        """The choice on all data, by the same way up the path as on the folds."""
-        model = clone(self._chosen)
-        for C in path if getattr(model, "warm_start", False) else [self.C_]:
-            if C <= self.C_:
-                model.set_params(C=C).fit(X, truth.astype(np.int8))
-        return model
-
-    def _follow(self, scorer: Any, path: list[float], X: Any, truth: Sets, splits: list[Any]) -> None:
-        """Offer every C of the path to the choice, until it only gets worse."""
-        models = [clone(scorer) for _ in splits]
-        best, worse = -np.inf, 0
-        for C in path:
-            scores = _out_of_fold(models, C, X, truth, splits)
-            if path[0] < C and not all(map(_converged, models)):
-                return
-            value = self._offer(scorer, C, scores, truth)
-            worse = worse + 1 if value < best else 0
-            best = max(best, value)
-            if worse >= PATIENCE and C >= CHEAP:
-                return
-
-    def _offer(self, scorer: Any, C: float, scores: Array, truth: Sets) -> float:
-        rule = self.rule.learned(scores, truth, self.criterion)
-        value = float(of_examples(self.criterion, truth, rule.predict(scores)).mean())
-        if value > self.cv_score_:
-            self.cv_score_, self.C_, self.rule_, self._chosen = value, C, rule, scorer
-        return value
-
-    def decision_function(self, X: Any) -> Array:
-        """Scores (n, p) of the chosen scorer."""
-        check_is_fitted(self)
-        return np.asarray(self.scorer_.decision_function(X))
-
-    def predict(self, X: Any) -> NDArray[np.int8]:
-        """Label sets (n, p) in {0, 1}."""
-        scores = self.decision_function(X)
-        return self.rule_.predict(scores).astype(np.int8)
+    best: list[ChosenC[R]] = []
+    worse = 0
+    for C, *held_out in zip(Cs, *folds, strict=False):
+        offers = [ChosenC(C, loss, rule) for loss, rule in judge(held_out)]
+        best = best or offers
+        worse = 0 if any(new.loss <= old.loss for new, old in zip(offers, best, strict=True)) else worse + 1
+        best = [min(pair, key=_loss) for pair in zip(best, offers, strict=True)]
+        if worse >= patience and C >= CHEAP:
+            break
+    return best
 
 
-def _out_of_fold(models: list[Any], C: float, X: Any, truth: Sets, splits: list[Any]) -> Array:
-    """Scores (n, p) of every example by the model that is trained without its fold."""
-    scores = np.empty(truth.shape)
-    for model, (train, test) in zip(models, splits, strict=True):
-        model.set_params(C=C).fit(X[train], truth[train].astype(np.int8))
-        scores[test] = model.decision_function(X[test])
-    return scores
-
-
-def _converged(model: Any) -> bool:
-    return float(getattr(model, "dual_gap_", 0.0)) <= float(getattr(model, "tol", np.inf))
-
-
-class UnitRows(TransformerMixin, BaseEstimator):
-    """Divide all features by one number, so that the mean squared norm of the training rows is 1.
-
-    What C means then does not depend on the number of features, and one grid of C suits every data set.
-    """
-
-    def fit(self, X: Any, y: Any = None) -> UnitRows:
-        """Find the number."""
-        squares = X.multiply(X).sum() if hasattr(X, "multiply") else np.vdot(X, X)
-        self.norm_ = float(np.sqrt(squares / X.shape[0])) or 1.0
-        return self
-
-    def transform(self, X: Any) -> Any:
-        """X over that number."""
-        check_is_fitted(self)
-        return X / self.norm_
+def _loss(choice: ChosenC[R]) -> float:
+    return choice.loss

@@ -19,7 +19,7 @@ def monotone_closure(function: SetFunction) -> SetFunction:
     """
     closed = function.counts.closure()
     if closed is not None:
-        return SetFunction(closed, function.groups)
+        return SetFunction(closed, function.partition)
     table = function.table
     for axis in range(table.ndim):
         table = np.flip(np.minimum.accumulate(np.flip(table, axis), axis), axis)
@@ -30,4 +30,4 @@ def monotone_closure(function: SetFunction) -> SetFunction:
             f"because {nonnegative.witness}. Only a non-negative function has one; use the operator without the "
             "closure, bd, or slack."
         )
-    return SetFunction(Table(np.maximum(table, 0.0)), function.groups)
+    return SetFunction(Table(np.maximum(table, 0.0)), function.partition)

@@ -1,18 +1,18 @@
-"""Functions of counts: what a set function says once the groups of V are known.
+"""Functions of counts: what a set function says once V is partitioned.
 
-With V split into groups ``V_1, ..., V_k`` of sizes ``n_1, ..., n_k``, a `CountFunction` is the ``c`` in
+With V partitioned into groups ``V_1, ..., V_k`` of sizes ``n_1, ..., n_k``, a `CountFunction` is the ``c`` in
 
     l(A) = c(|A n V_1|, ..., |A n V_k|).
 
 Its kinds differ in how they are stored, never in what they mean: `Table` (every cell), `AxisCurve` (one group
-only), `Formula` and `Oracle` (a callable), `Sum` (a linear combination), `Refined` (a coarser function read on
-finer groups) and, in `setloss.setfunctions.tversky`, the closed forms of the Dice family, which never need a table.
+only), `Formula` and `Oracle` (a callable); those made of others in `setloss.setfunctions.combinations`; and, in
+`setloss.setfunctions.tversky`, the closed forms of the Dice family, which never need a table.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from math import log10, prod
 from typing import Any
@@ -140,33 +140,6 @@ class Table(CountFunction):
 
 
 @dataclass(frozen=True, eq=False)
-class Linear(CountFunction):
-    """c(a) = sum_b rates[b] a_b with rates >= 0: modular, nothing to decompose."""
-
-    sizes: Shape
-    rates: tuple[float, ...]
-
-    @property
-    def laws(self) -> Mapping[str, bool]:
-        known = ("submodular", "supermodular", "modular", "increasing", "non-negative")
-        return dict.fromkeys(known + ("symmetric",) * (len(set(self.rates)) == 1), True)
-
-    def __call__(self, *counts: Any) -> Array:
-        terms = (rate * np.asarray(count) for rate, count in zip(self.rates, counts, strict=True))
-        return np.asarray(sum(terms), dtype=np.float64)
-
-    def step(self, axis: int, *counts: Any) -> Array:
-        return np.full(np.broadcast_shapes(*(np.shape(count) for count in counts)), self.rates[axis])
-
-    @property
-    def concave_axis(self) -> int:
-        return len(self.sizes) - 1
-
-    def split(self) -> Split:
-        return Split(self, Sum(self.sizes), "modular")
-
-
-@dataclass(frozen=True, eq=False)
 class AxisCurve(CountFunction):
     """c(a) = values[a_axis]: depends on the count of one group only; `steps` are its exact increments."""
 
@@ -223,130 +196,3 @@ class Oracle(CountFunction):
         columns = np.broadcast_arrays(*counts)
         masks = np.stack([column.ravel() for column in columns], axis=-1).astype(bool)
         return self.evaluate(masks).reshape(columns[0].shape)
-
-
-@dataclass(frozen=True, eq=False)
-class Sum(CountFunction):
-    """A linear combination ``sum_t weight_t c_t``; no terms at all is the zero function."""
-
-    sizes: Shape
-    terms: tuple[tuple[float, CountFunction], ...] = ()
-
-    @property
-    def by_calls(self) -> bool:
-        return any(term.by_calls for _, term in self.terms)
-
-    def __call__(self, *counts: Any) -> Array:
-        shape = np.broadcast_shapes(*(np.shape(count) for count in counts))
-        return sum((weight * term(*counts) for weight, term in self.terms), start=np.zeros(shape))
-
-    def step(self, axis: int, *counts: Any) -> Array:
-        shape = np.broadcast_shapes(*(np.shape(count) for count in counts))
-        return sum((weight * term.step(axis, *counts) for weight, term in self.terms), start=np.zeros(shape))
-
-    @property
-    def laws(self) -> Mapping[str, bool]:
-        """A law is inherited if it holds for every term of positive weight and mirrored for the others."""
-        return {
-            law: True
-            for law in _MIRRORED
-            if all(term.laws.get(law if weight >= 0 else _MIRRORED[law]) for weight, term in self.terms)
-        }
-
-    def split(self) -> Split | None:
-        if self.laws.get("submodular"):
-            return Split(self, Sum(self.sizes), "submodular term by term")
-        curved = [pair for pair in self.terms if not pair[1].laws.get("modular")]
-        if len(curved) != 1 or curved[0][0] <= 0:
-            return None
-        weight, term = curved[0]
-        inner = term.split()
-        if inner is None:
-            return None
-        # A modular term goes to f as it is: second differences do not see it.
-        modular = Sum(self.sizes, tuple(pair for pair in self.terms if pair is not curved[0]))
-        submodular = scaled(weight, inner.submodular)
-        return Split(
-            added(submodular, modular) if modular.terms else submodular,
-            scaled(weight, inner.supermodular),
-            inner.reason,
-        )
-
-    def closure(self) -> CountFunction | None:
-        weight, term = unscaled(self)
-        inner = term.closure() if term is not self else super().closure()
-        return inner and scaled(weight, inner)
-
-
-_MIRRORED = {
-    "submodular": "supermodular",
-    "supermodular": "submodular",
-    "modular": "modular",
-    "symmetric": "symmetric",
-    "increasing": "decreasing",
-    "non-negative": "non-positive",
-}
-
-
-@dataclass(frozen=True, eq=False)
-class Refined(CountFunction):
-    """A function of coarse groups read on finer ones: coarse group ``coarse[b]`` contains fine group ``b``."""
-
-    sizes: Shape
-    base: CountFunction
-    coarse: tuple[int, ...]
-
-    @property
-    def by_calls(self) -> bool:
-        return self.base.by_calls
-
-    @property
-    def laws(self) -> Mapping[str, bool]:
-        return self.base.laws
-
-    def split(self) -> Split | None:
-        """D commutes with refinement: the parts of the coarse function, read on the finer groups."""
-        inner = self.base.split()
-        return inner and Split(
-            Refined(self.sizes, inner.submodular, self.coarse),
-            Refined(self.sizes, inner.supermodular, self.coarse),
-            inner.reason,
-        )
-
-    def _coarse_counts(self, counts: Sequence[Any]) -> list[Any]:
-        totals: list[Any] = [np.intp(0)] * len(self.base.sizes)
-        for b, count in zip(self.coarse, counts, strict=True):
-            totals[b] = totals[b] + np.asarray(count)
-        return totals
-
-    def __call__(self, *counts: Any) -> Array:
-        return self.base(*self._coarse_counts(counts))
-
-    def step(self, axis: int, *counts: Any) -> Array:
-        return self.base.step(self.coarse[axis], *self._coarse_counts(counts))
-
-
-def scaled(factor: float, function: CountFunction) -> CountFunction:
-    """``factor * function``, as a table where it is one."""
-    if factor == 0:
-        return Sum(function.sizes)
-    if isinstance(function, Table):
-        return Table(factor * function.values)
-    if isinstance(function, Sum):
-        return Sum(function.sizes, tuple((factor * weight, term) for weight, term in function.terms))
-    return Sum(function.sizes, ((factor, function),))
-
-
-def unscaled(function: CountFunction) -> tuple[float, CountFunction]:
-    """``(w, c)`` with ``function = w c``: a single term is taken out of its sum."""
-    if isinstance(function, Sum) and len(function.terms) == 1 and function.terms[0][0] > 0:
-        return function.terms[0]
-    return 1.0, function
-
-
-def added(left: CountFunction, right: CountFunction) -> CountFunction:
-    """``left + right``, as a table where both are tables."""
-    if isinstance(left, Table) and isinstance(right, Table):
-        return Table(left.values + right.values)
-    terms = [t for side in (left, right) for t in (side.terms if isinstance(side, Sum) else ((1.0, side),))]
-    return Sum(left.sizes, tuple(terms))

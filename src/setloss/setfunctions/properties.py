@@ -220,7 +220,7 @@ def _apart(first: float, second: float) -> tuple[str, str]:
 
 
 def _next(function: SetFunction, cell: tuple[int, ...], axis: int) -> int:
-    return int(np.flatnonzero(function.groups == axis)[cell[axis]])
+    return int(np.flatnonzero(function.partition == axis)[cell[axis]])
 
 
 def _raised(cell: tuple[int, ...], axis: int) -> tuple[int, ...]:

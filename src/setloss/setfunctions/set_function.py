@@ -2,7 +2,8 @@
 
 A `SetFunction` is a function of counts together with the group that each element of V belongs to. One group
 is the paper's symmetric case, two groups (the positives and the negatives of a label vector) cover every loss
-of false negatives and false positives, and p groups of one element are the general case.
+of false negatives and false positives, and p groups of one element are the general case. Groups of elements are the
+`partition` of one set; what estimators and losses take as ``groups=`` names the bags, the sets themselves.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from setloss.arguments import is_whole_number
-from setloss.setfunctions.counts import MAX_CELLS, CountFunction, Oracle, Refined, Table, added, scaled
+from setloss.setfunctions.combinations import Refined, added, scaled
+from setloss.setfunctions.counts import MAX_CELLS, CountFunction, Oracle, Table
 from setloss.setfunctions.knots import checked_knots, curve_through
 from setloss.setfunctions.tolerance import RELATIVE_TOLERANCE
 from setloss.typing import Array, Shape
@@ -28,21 +30,21 @@ MAX_CALLABLE_ELEMENTS = 16
 
 @dataclass(frozen=True, eq=False)
 class SetFunction:
-    """l(A) = counts(|A n V_1|, ..., |A n V_k|), with ``groups[i]`` the group of element i.
+    """l(A) = counts(|A n V_1|, ..., |A n V_k|), with ``partition[i]`` the group V_b of element i.
 
     Use one of the constructors: `symmetric`, `from_table`, `from_values`, `from_callable`, `from_knots`,
     `oracle`; or ask a loss for the set function of a label vector.
     """
 
     counts: CountFunction
-    groups: NDArray[np.intp]
+    partition: NDArray[np.intp]
 
     def __post_init__(self) -> None:
-        groups = np.array(self.groups, dtype=np.intp)
-        if groups.size == 0:
+        partition = np.array(self.partition, dtype=np.intp)
+        if partition.size == 0:
             raise ValueError("a set function needs at least one element; leave empty sets out")
-        sizes = np.bincount(groups, minlength=len(self.counts.sizes))
-        if groups.ndim != 1 or tuple(sizes) != self.counts.sizes:
+        sizes = np.bincount(partition, minlength=len(self.counts.sizes))
+        if partition.ndim != 1 or tuple(sizes) != self.counts.sizes:
             raise ValueError(
                 f"the groups have sizes {tuple(int(s) for s in sizes)}, the table over counts expects "
                 f"{self.counts.sizes}: axis b of the table must have length |V_b| + 1"
@@ -55,8 +57,8 @@ class SetFunction:
                 f"l(empty) must be 0, this function has l(empty) = {at_empty:g}. "
                 "Subtract the constant: a set without mistakes costs nothing."
             )
-        groups.flags.writeable = False
-        object.__setattr__(self, "groups", groups)
+        partition.flags.writeable = False
+        object.__setattr__(self, "partition", partition)
 
     # ---------------------------------------------------------------- constructors
 
@@ -66,17 +68,17 @@ class SetFunction:
         return cls.from_table(_real_array(curve, "the curve", ndim=1))
 
     @classmethod
-    def from_table(cls, table: ArrayLike, groups: ArrayLike | None = None) -> SetFunction:
+    def from_table(cls, table: ArrayLike, partition: ArrayLike | None = None) -> SetFunction:
         """From a table over counts; axis b has length |V_b| + 1.
 
-        Without `groups` the elements of the first axis come first, then those of the second, and so on.
+        Without a partition, the axis of every element, those of the first axis come first, then those of the second.
         """
         values = _real_array(table, "the table")
         if values.ndim == 0:
             raise ValueError("the table needs at least one axis; got a single number")
-        if groups is None:
-            groups = np.repeat(np.arange(values.ndim), [n - 1 for n in values.shape])
-        return cls(Table(values), _group_array(groups))
+        if partition is None:
+            partition = np.repeat(np.arange(values.ndim), [n - 1 for n in values.shape])
+        return cls(Table(values), _partition_array(partition))
 
     @classmethod
     def from_values(cls, values: ArrayLike) -> SetFunction:
@@ -125,7 +127,7 @@ class SetFunction:
     @property
     def p(self) -> int:
         """|V|, the number of elements."""
-        return len(self.groups)
+        return len(self.partition)
 
     @property
     def sizes(self) -> Shape:
@@ -150,7 +152,7 @@ class SetFunction:
                 f"a set is a boolean mask of shape ({self.p},) or (n, {self.p}); got {masks.dtype} "
                 f"of shape {masks.shape}"
             )
-        member = self.groups == np.arange(len(self.sizes))[:, None]
+        member = self.partition == np.arange(len(self.sizes))[:, None]
         values = self.counts(*(masks @ member.T.astype(np.intp)).T)
         return float(values) if masks.ndim == 1 else values
 
@@ -175,26 +177,26 @@ class SetFunction:
         prefixes = [count[:-1] for count in self._prefix_counts(permutation)]
         gains = np.empty(self.p)
         for b in range(len(self.sizes)):
-            here = self.groups[permutation] == b
+            here = self.partition[permutation] == b
             gains[here] = self.counts.step(b, *(count[here] for count in prefixes))
         return gains
 
     def _prefix_counts(self, permutation: NDArray[np.intp]) -> list[NDArray[np.intp]]:
-        ordered = self.groups[permutation]
+        ordered = self.partition[permutation]
         return [np.concatenate(([0], np.cumsum(ordered == b))) for b in range(len(self.sizes))]
 
     # ---------------------------------------------------------------- algebra
 
-    def refine(self, groups: ArrayLike) -> SetFunction:
-        """The same function described on finer groups; ``np.arange(p)`` gives the general table."""
-        fine = _group_array(groups)
-        if fine.shape != self.groups.shape:
+    def refine(self, partition: ArrayLike) -> SetFunction:
+        """The same function described on a finer partition; ``np.arange(p)`` gives the general table."""
+        fine = _partition_array(partition)
+        if fine.shape != self.partition.shape:
             raise ValueError(f"expected one group per element, {self.p}; got shape {fine.shape}")
         k = int(fine.max(initial=-1)) + 1
         coarse = np.zeros(k, dtype=np.intp)
-        coarse[fine] = self.groups
-        if np.any(coarse[fine] != self.groups):
-            i = int(np.flatnonzero(coarse[fine] != self.groups)[0])
+        coarse[fine] = self.partition
+        if np.any(coarse[fine] != self.partition):
+            i = int(np.flatnonzero(coarse[fine] != self.partition)[0])
             raise ValueError(
                 f"group {fine[i]} is not finer: it holds element {i} together with elements "
                 "that belong to another group of this function"
@@ -208,9 +210,9 @@ class SetFunction:
         """Both functions on their common refinement."""
         if self.p != other.p:
             raise ValueError(f"set functions over {self.p} and {other.p} elements cannot be combined")
-        if np.array_equal(self.groups, other.groups) and self.sizes == other.sizes:
+        if np.array_equal(self.partition, other.partition) and self.sizes == other.sizes:
             return self, other
-        pairs = self.groups * (len(other.sizes) or 1) + other.groups
+        pairs = self.partition * (len(other.sizes) or 1) + other.partition
         common = np.unique(pairs, return_inverse=True)[1]
         return self.refine(common), other.refine(common)
 
@@ -218,14 +220,14 @@ class SetFunction:
         if not isinstance(other, SetFunction):
             return NotImplemented
         left, right = self.aligned(other)
-        return SetFunction(added(left.counts, right.counts), left.groups)
+        return SetFunction(added(left.counts, right.counts), left.partition)
 
     def __mul__(self, factor: float | Real) -> SetFunction:
         if not isinstance(factor, Real):
             return NotImplemented
         if not np.isfinite(float(factor)):
             raise ValueError(f"a set function can be scaled by a finite number only; got {factor}")
-        return SetFunction(scaled(float(factor), self.counts), self.groups)
+        return SetFunction(scaled(float(factor), self.counts), self.partition)
 
     __rmul__ = __mul__
 
@@ -301,14 +303,16 @@ def _real_array(values: ArrayLike, name: str, ndim: int | None = None) -> Array:
     return array
 
 
-def _group_array(groups: ArrayLike) -> NDArray[np.intp]:
-    array = np.asarray(groups)
+def _partition_array(partition: ArrayLike) -> NDArray[np.intp]:
+    array = np.asarray(partition)
     if array.size == 0:
         return np.zeros(0, dtype=np.intp)
     if array.ndim != 1 or not np.issubdtype(array.dtype, np.integer) or array.min() < 0:
-        raise ValueError("groups must be a 1-D array of non-negative integers, one per element")
+        raise ValueError("a partition is a 1-D array of non-negative integers, the group of every element")
     if array.max() > MAX_CELLS:
-        raise ValueError(f"groups are numbered from 0 without large gaps; there is a group {array.max()}")
+        raise ValueError(
+            f"the groups of a partition are numbered from 0 without large gaps; there is a group {array.max()}"
+        )
     return array.astype(np.intp)
 
 
@@ -322,5 +326,5 @@ def _permutation(order: ArrayLike, p: int) -> NDArray[np.intp]:
 
 def elements_of(function: SetFunction, counts: Sequence[int]) -> tuple[int, ...]:
     """One set with the given counts: the first elements of each group."""
-    members = [np.flatnonzero(function.groups == b)[:count] for b, count in enumerate(counts)]
+    members = [np.flatnonzero(function.partition == b)[:count] for b, count in enumerate(counts)]
     return tuple(sorted(int(i) for part in members for i in part))

@@ -30,7 +30,8 @@ from typing import Any
 
 import numpy as np
 
-from setloss.setfunctions.counts import AxisCurve, CountFunction, Split, Sum
+from setloss.setfunctions.combinations import Sum
+from setloss.setfunctions.counts import AxisCurve, CountFunction, Split
 from setloss.typing import Array, Shape
 
 

@@ -83,13 +83,13 @@ class Checkpoint:
                 f"another run is writing the checkpoint {self.path}; wait for its end, or give each a path of its own"
             ) from None
 
-    def resume(self, state: State, verify: Callable[[State], None]) -> float:
+    def resume(self, state: State, verify: Callable[[], None]) -> float:
         """Bring `state` to where the file says, if there is one, and verify it; returns the seconds spent before."""
         if self.path is None or not self.path.exists():
             return 0.0
         seconds = self._restore(self.path, state)
         try:
-            verify(state)
+            verify()
         except ImpossibleStateError as error:
             raise self._does_not_fit(str(error)) from None
         return seconds
@@ -111,9 +111,9 @@ class Checkpoint:
             raise self._does_not_fit(misfit)
         state.best = arrays["best"]
         exact = state.exact
-        state.derived.clear()
         for name in state.arrays:
             state.arrays[name] = arrays[name]
+        state.arrays_replaced()
         for name in _NUMBERS:
             setattr(state, name, header[name])
         state.exact &= exact

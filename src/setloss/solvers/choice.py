@@ -12,12 +12,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import log
+from typing import Any
 
 import numpy as np
 
 from setloss.solvers.cutting_plane import CuttingPlane
-from setloss.solvers.frank_wolfe import FrankWolfe
-from setloss.solvers.loop import Callback, Limits, Method, State, run
+from setloss.solvers.frank_wolfe import FrankWolfe, FrankWolfeState
+from setloss.solvers.loop import Callback, Limits, Method, run
 from setloss.solvers.n_slack import NSlack
 from setloss.solvers.newton import Newton
 from setloss.solvers.newton_system import SLOWER_THAN_BLAS, row_entries, system_cost
@@ -47,7 +48,7 @@ SMALL_WORK = 200_000
 kernels of the other methods take to compile on a new machine."""
 
 
-def method_named(name: str, problem: Problem, random_state: int = 0) -> Method[Problem]:
+def method_named(name: str, problem: Problem, random_state: int = 0) -> Method[Problem, Any]:
     """The method of that name; "auto" is the one that a run would stay with from beginning to end.
 
     Methods whose kernels visit single bags need a compiled surrogate; for others, such as one that a user wrote,
@@ -57,7 +58,7 @@ def method_named(name: str, problem: Problem, random_state: int = 0) -> Method[P
         name = "cutting_plane"
     if name == "auto":
         return fixed_method(problem, random_state)
-    methods: dict[str, Method[Problem]] = {
+    methods: dict[str, Method[Problem, Any]] = {
         "frank_wolfe": FrankWolfe(random_state=random_state),
         "cutting_plane": CuttingPlane(),
         "n_slack": NSlack(),
@@ -71,7 +72,7 @@ def method_named(name: str, problem: Problem, random_state: int = 0) -> Method[P
 
 def solve(
     problem: Problem,
-    solver: str | Method[Problem] = "auto",
+    solver: str | Method[Problem, Any] = "auto",
     limits: Limits | None = None,
     warm: Solution | None = None,
     random_state: int = 0,
@@ -88,7 +89,7 @@ def solve(
 
 
 def regularization_path(
-    problem: Problem, Cs: Sequence[float], solver: str | Method[Problem] = "auto", limits: Limits | None = None
+    problem: Problem, Cs: Sequence[float], solver: str | Method[Problem, Any] = "auto", limits: Limits | None = None
 ) -> Iterator[tuple[float, Solution]]:
     """Solutions for several C, in the order given, each started from the one before.
 
@@ -106,21 +107,21 @@ class Patient(FrankWolfe):
 
     patience: float = np.inf
 
-    def step(self, problem: Problem, state: State, tol: float) -> None:
+    def step(self, problem: Problem, state: FrankWolfeState, tol: float) -> None:
         super().step(problem, state, tol)
         gap = relative_gap(state.primal, state.dual)
         epochs = state.iteration + 1
         if epochs % self.check_every == 0 and gap > tol:
-            seen, before = state.derived.get("gap", (0, 1.0))
+            seen, before = state.noted
             # An average over the last half of the way: single steps jump.
             fall = log(before / gap) / (epochs - seen) if gap < before else 0.0
             left = log(gap / max(tol, 1e-12)) / fall if fall > 0 else np.inf
             state.stalled = left > self.patience
             if epochs >= 2 * max(seen, self.check_every):
-                state.derived["gap"] = (epochs, min(gap, 1.0))
+                state.noted = (epochs, min(gap, 1.0))
 
 
-def fixed_method(problem: Problem, random_state: int) -> Method[Problem]:
+def fixed_method(problem: Problem, random_state: int) -> Method[Problem, Any]:
     """The method for a run that stays with one."""
     size = problem.shape[0] * problem.shape[1]
     if size <= FEW_PARAMETERS and size * len(problem.signs) <= SMALL_WORK:

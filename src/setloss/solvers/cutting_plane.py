@@ -9,20 +9,24 @@ that costs no pass over X), and adds the plane at a point between the two. Two p
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from setloss.solvers.active_planes import improved_weights
 from setloss.solvers.loop import State
-from setloss.solvers.master import plane_bound, solve_master
+from setloss.solvers.master import ENOUGH, plane_bound, solve_master
 from setloss.solvers.solution import Solution
 from setloss.solvers.verification import agreeing, agreeing_planes, not_above
 from setloss.typing import Array
 
 STALL = 1e-3
 """An iteration that closes less of the gap than this share is followed by a cut at the solution of the program."""
+
+PROGRAM_SHARE = 0.01
+"""The program over the planes is solved to this share of the gap."""
 
 IDLE_LIMIT = 30
 """A plane without weight for this many iterations is dropped."""
@@ -88,6 +92,22 @@ class Reachable(Protocol):
         ...
 
 
+@dataclass
+class PlaneState(State):
+    """`place` is where the best point is, None until it is evaluated; `gram` holds the products of the planes."""
+
+    place: Place | None = None
+    gram: Array = field(default_factory=lambda: np.empty((0, 0)))
+
+    def arrays_replaced(self) -> None:
+        self.place, self.gram = None, np.empty((0, 0))
+
+    def stand_at(self, place: Place) -> None:
+        """The place of the best point, from where the next line starts."""
+        self.place = place
+        self.arrays["margins"] = place.known
+
+
 @dataclass(frozen=True)
 class CuttingPlane:
     """`overshoot` is how far beyond the best point, towards the solution of the program, the next cut is taken."""
@@ -99,18 +119,18 @@ class CuttingPlane:
     def name(self) -> str:
         return "cutting_plane"
 
-    def start(self, problem: Reachable, warm: Solution | None) -> State:
+    def start(self, problem: Reachable, warm: Solution | None) -> PlaneState:
         best = np.zeros(problem.shape)
         if warm is not None and warm.parameters.shape == problem.shape:
             best = warm.parameters.copy()
-        state = State(no_planes(problem), best=best)
+        state = PlaneState(no_planes(problem), best=best)
         place = problem.place(best)
-        stand_at(state, place)
+        state.stand_at(place)
         state.offer_primal(best, objective_at(best, place.risk()))
         state.passes += 1
         return state
 
-    def verify(self, problem: Reachable, state: State) -> None:
+    def verify(self, problem: Reachable, state: PlaneState) -> None:
         """Cut every plane again where it touched the risk; both values from there."""
         arrays = state.arrays
         claimed = arrays["plane_offsets"], arrays["planes"]
@@ -122,10 +142,10 @@ class CuttingPlane:
         if value > at_nothing:  # no run has kept such a point, and lines from far away lose digits
             place, value, state.best = nothing, at_nothing, nothing.parameters
         state.primal = agreeing(state.primal, value)
-        stand_at(state, place)
+        state.stand_at(place)
 
-    def step(self, problem: Reachable, state: State, tol: float) -> None:
-        where: Place = state.derived["place"]
+    def step(self, problem: Reachable, state: PlaneState, tol: float) -> None:
+        where = state.place or problem.place(state.best)
         if len(state.arrays["planes"]):
             before = state.primal - state.dual
             line = problem.line(where, self._solve(problem, state))
@@ -135,16 +155,16 @@ class CuttingPlane:
                 where = line.place(1.0)  # cut off the solution itself, or nothing may ever move again
         self._extend(problem, state, where)
 
-    def _extend(self, problem: Any, state: State, where: Place) -> None:
+    def _extend(self, problem: Any, state: PlaneState, where: Place) -> None:
         """Add the plane that touches the risk there."""
         offset, plane = where.cut()
         self._add(state, plane, offset, where.parameters)
         state.passes += 1
 
-    def finish(self, problem: Reachable, state: State) -> None:
+    def finish(self, problem: Reachable, state: PlaneState) -> None:
         """Nothing is pending between two iterations."""
 
-    def _add(self, state: State, plane: Array, offset: float, point: Array) -> None:
+    def _add(self, state: PlaneState, plane: Array, offset: float, point: Array) -> None:
         """One more plane, and the point where it touches the risk."""
         arrays = state.arrays
         grown = {
@@ -156,19 +176,37 @@ class CuttingPlane:
         }
         arrays.update(grown)
 
-    def _solve(self, problem: Reachable, state: State) -> Array:
+    def _solve(self, problem: Reachable, state: PlaneState) -> Array:
         """The program over the planes: offers its dual value and returns its W."""
         arrays = state.arrays
-        blocks = np.zeros(len(arrays["planes"]), dtype=np.intp)
-        weights, target = solve_master(arrays["planes"], arrays["plane_offsets"], blocks)
-        image = weights @ arrays["planes"]
-        state.offer_dual(float(weights @ arrays["plane_offsets"]) - 0.5 * float(image @ image))
+        planes, offsets = arrays["planes"], arrays["plane_offsets"]
+        gap, highest = state.primal - state.dual, float(np.max(np.abs(offsets)))
+        accuracy = max(PROGRAM_SHARE * gap, 1e-12 * highest) if np.isfinite(gap) else ENOUGH * highest
+        found = improved_weights(arrays["multipliers"], self._gram(state), offsets, accuracy)
+        if found is None:
+            weights, target = solve_master(planes, offsets, np.zeros(len(offsets), dtype=np.intp))
+        else:
+            weights, target = found, found @ planes
+        image = weights @ planes
+        state.offer_dual(float(weights @ offsets) - 0.5 * float(image @ image))
         arrays["multipliers"] = weights
-        arrays["idle"] = np.where(weights > 1e-10, 0, arrays["idle"] + 1)
-        keep_planes(arrays, arrays["idle"] <= IDLE_LIMIT)
+        arrays["idle"] = np.where(weights > 1e-10 * weights.max(), 0, arrays["idle"] + 1)
+        kept = arrays["idle"] <= IDLE_LIMIT
+        keep_planes(arrays, kept)
+        state.gram = state.gram[np.ix_(kept, kept)]
         return np.asarray(target.reshape(problem.shape))
 
-    def _search(self, state: State, line: Line) -> Place:
+    def _gram(self, state: PlaneState) -> Array:
+        """The products of all planes: row after row, so that a run that resumes has the same digits."""
+        planes, known = state.arrays["planes"], state.gram
+        gram = np.empty((len(planes), len(planes)))
+        gram[: len(known), : len(known)] = known
+        for k in range(len(known), len(planes)):
+            gram[k, : k + 1] = gram[: k + 1, k] = np.einsum("kj,j->k", planes[: k + 1], planes[k])
+        state.gram = gram
+        return gram
+
+    def _search(self, state: PlaneState, line: Line) -> Place:
         """Move the best point along the line to the solution of the program; returns where to cut.
 
         P along the line is convex: bisection on the sign of its slope, which the cuts give.
@@ -191,19 +229,13 @@ class CuttingPlane:
             if low >= 1.0:
                 break
             length = 0.5 * (low + high)
-        stand_at(state, line.place(best_length))
+        state.stand_at(line.place(best_length))
         return line.place(best_length + self.overshoot * (1 - best_length))
 
 
 def objective_at(parameters: Array, risk: float) -> float:
     """P(W) from R(W)."""
     return 0.5 * float(np.vdot(parameters, parameters)) + risk
-
-
-def stand_at(state: State, place: Place) -> None:
-    """The place of the best point, from where the next line starts."""
-    state.derived["place"] = place
-    state.arrays["margins"] = place.known
 
 
 def keep_planes(arrays: dict[str, Any], kept: NDArray[np.bool_]) -> None:

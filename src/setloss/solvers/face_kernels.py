@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from setloss.compilation import kernel
 from setloss.solvers.kernels import row_add, row_dot
 
@@ -21,7 +19,9 @@ def face_rows(design, maps, starts, ranks, basis, scales, first, used, out):
         if count + ranks[i] > len(out):
             return i, used, count
         for _ in range(ranks[i]):
-            out[count] = 0.0
+            for t in range(out.shape[1]):
+                for j in range(out.shape[2]):
+                    out[count, t, j] = 0.0
             for e in range(lo, hi):
                 factor = scales[i] * signs[e] * basis[used + e - lo]
                 if factor != 0.0:
@@ -32,11 +32,10 @@ def face_rows(design, maps, starts, ranks, basis, scales, first, used, out):
 
 
 @kernel()
-def face_product(design, maps, starts, ranks, basis, scales, direction, out):
-    """Out += sum_i scale_i M_i^T Q_i Q_i^T M_i direction."""
+def face_product(design, maps, starts, ranks, basis, scales, direction, room, out):
+    """Out += sum_i scale_i M_i^T Q_i Q_i^T M_i direction; `room` has two numbers per element of the largest bag."""
     rows, tasks, signs = maps
-    widest = np.max(np.diff(starts))
-    change, image = np.empty(widest), np.empty(widest)
+    change, image = room
     used = 0
     for i in range(len(ranks)):
         lo, p = starts[i], starts[i + 1] - starts[i]
@@ -56,6 +55,23 @@ def face_product(design, maps, starts, ranks, basis, scales, direction, out):
             factor = scales[i] * signs[lo + e] * image[e]
             if factor != 0.0:
                 row_add(design, rows[lo + e], factor, out[tasks[lo + e]])
+
+
+@kernel()
+def project_on_faces(starts, ranks, basis, scales, change, image):
+    """Image = scale_i Q_i Q_i^T change, bag by bag."""
+    used = 0
+    for i in range(len(ranks)):
+        lo, p = starts[i], starts[i + 1] - starts[i]
+        for e in range(p):
+            image[lo + e] = 0.0
+        for _ in range(ranks[i]):
+            product = 0.0
+            for e in range(p):
+                product += basis[used + e] * change[lo + e]
+            for e in range(p):
+                image[lo + e] += scales[i] * product * basis[used + e]
+            used += p
 
 
 @kernel()

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,12 @@ from numpy.typing import NDArray
 from setloss.solvers.deadline import check_time
 from setloss.solvers.problem import Problem
 from setloss.typing import Array
+
+if TYPE_CHECKING:
+    from setloss.solvers.projection_kernels import Corrals
+
+CHUNK = 2**19
+"""Corrals of this many numbers (4 MiB) are worked on at a time: what a cache holds."""
 
 ROWS_AT_ONCE = 512
 """Rows of the curvature that are held in memory together."""
@@ -43,24 +50,16 @@ class ProximalPoints:
         cls, problem: Problem, margins: Array, centre: Array, mu: float, largest: int | None = None
     ) -> ProximalPoints:
         """The proximal points at the margins, each of at most `largest` cuts."""
-        from setloss.solvers.projection_kernels import LARGEST_CORRAL, Corral, Room, proximal_points
+        from setloss.solvers.projection_kernels import LARGEST_CORRAL
 
-        check_time()
-        n, widest = problem.n_bags, int(problem.surrogate.bags.sizes.max())
-        out = np.empty(len(margins)), np.empty(n), np.empty(n), np.zeros(n, dtype=np.int64)
+        found = problem.cuts(margins)
+        slopes, offsets = np.array(found.slopes), found.offsets.copy()
+        widest = int(problem.surrogate.bags.sizes.max())
         most = min(widest + 2, largest or LARGEST_CORRAL) + 1
-        corral = Corral(
-            np.empty((most, widest)), *np.empty((2, most)), *np.empty((2, most, most)), *np.empty((2, most))
-        )
-        room = Room(np.empty(widest), np.empty(widest), np.empty(widest, dtype=bool), np.empty(widest))
-        basis = np.empty(2 * len(margins) + most * widest)
-        bag = used = 0
-        data, batch = (margins, centre, mu), problem.surrogate.kernel_data
-        while True:
-            bag, used = proximal_points(bag, data, batch, out, basis, used, corral, room)
-            if bag == n:
-                return cls(problem, mu, *out, basis[:used])
-            basis = np.concatenate([basis, np.empty_like(basis)])
+        search = _Search(problem, margins, centre, mu, slopes, offsets, most)
+        bags = max(CHUNK // (most * (widest + 2 * most + 2)), 1)
+        basis = [search.bases(first, min(first + bags, problem.n_bags)) for first in range(0, problem.n_bags, bags)]
+        return cls(problem, mu, slopes, offsets, found.values, search.ranks, np.concatenate(basis))
 
     def smoothed(self, parameters: Array, margins: Array, centre: Array) -> float:
         """E(W)."""
@@ -103,14 +102,19 @@ class ProximalPoints:
             yield out[:count].reshape(count, out[0].size)
 
     def curved(self, direction: Array) -> Array:
-        """H times a direction, without its identity part: two passes over the rows of the active bags."""
-        from setloss.solvers.face_kernels import face_product
+        """H times a direction, without its identity part: two passes over the rows of the active bags, or over X."""
+        from setloss.solvers.face_kernels import face_product, project_on_faces
 
         check_time()
-        problem = self.problem
-        out = np.zeros(problem.shape)
-        data = (problem.design.arrays, problem.maps, problem.surrogate.bags.offsets)
-        face_product(*data, self.ranks, self.basis, problem.costs / self.mu, direction, out)
+        problem, starts = self.problem, self.problem.surrogate.bags.offsets
+        if problem.tabular:
+            image = np.empty(len(self.slopes))
+            scales = np.full(problem.n_bags, 1.0 / self.mu)  # the costs c_i are those of W(image)
+            project_on_faces(starts, self.ranks, self.basis, scales, problem.margins(direction), image)
+            return problem.parameters(image)
+        out, room = np.zeros(problem.shape), np.empty((2, int(problem.surrogate.bags.sizes.max())))
+        data = (problem.design.arrays, problem.maps, starts)
+        face_product(*data, self.ranks, self.basis, problem.costs / self.mu, direction, room, out)
         return out
 
     @cached_property
@@ -121,3 +125,78 @@ class ProximalPoints:
         out = np.zeros(len(self.slopes))
         face_diagonals(self.problem.surrogate.bags.offsets, self.ranks, self.basis, self.problem.costs / self.mu, out)
         return out
+
+
+@dataclass(frozen=True, eq=False)
+class _Search:
+    """Moves `slopes` and `offsets`, at first the cuts at the margins, to the proximal points, chunk by chunk."""
+
+    problem: Problem
+    margins: Array
+    centre: Array
+    mu: float
+    slopes: Array
+    offsets: Array
+    most: int
+
+    @cached_property
+    def ranks(self) -> NDArray[np.int64]:
+        """The dimensions of the faces."""
+        return np.zeros(self.problem.n_bags, dtype=np.int64)
+
+    @cached_property
+    def kernel_data(self) -> tuple[Any, ...]:
+        """What the oracle takes, its room included."""
+        return self.problem.surrogate.kernel_data
+
+    @cached_property
+    def shifted(self) -> Array:
+        """The margins where the next cuts are asked for."""
+        return np.asarray(self.margins + self.mu * (self.slopes - self.centre))
+
+    @cached_property
+    def away(self) -> NDArray[np.bool_]:
+        """Whether a bag is not at its centre."""
+        return np.logical_or.reduceat(self.slopes != self.centre, self.problem.surrogate.bags.offsets[:-1])
+
+    @cached_property
+    def entering(self) -> tuple[Array, NDArray[np.bool_], Array]:
+        """Slopes, worst sets, and offsets and values of the cuts that come next."""
+        return np.empty_like(self.slopes), np.empty(len(self.slopes), dtype=bool), np.empty((self.problem.n_bags, 2))
+
+    def bases(self, first: int, last: int) -> Array:
+        """Move the bags from `first` up to `last`; returns the bases of their faces."""
+        from setloss.plans.kernels import write_cuts
+        from setloss.solvers.projection_kernels import advance, faces
+
+        starts, groups, which, *plans, room = self.kernel_data
+        sizes = np.diff(starts)
+        corrals = _empty_corrals(last - first, self.most, int(sizes.max()))
+        visits = first + np.flatnonzero(self.away[first:last])
+        data, points = (self.margins, self.centre, self.mu, starts), (self.slopes, self.offsets)
+        slopes, _, totals = self.entering
+        for _ in range(4 * len(corrals.targets)):
+            if not len(visits):
+                break
+            check_time()
+            write_cuts(visits, (self.shifted, starts, groups, which), tuple(plans), room, self.entering)
+            left = advance(visits, first, data, (self.shifted, slopes, totals), corrals, points)
+            visits = visits[:left]
+        basis = np.empty(int(corrals.counts @ sizes[first:last]))
+        return basis[: faces(first, starts, corrals, self.ranks, basis)]
+
+
+def _empty_corrals(bags: int, most: int, widest: int) -> Corrals:
+    """Room for up to `most` cuts per bag."""
+    from setloss.solvers.projection_kernels import Corrals
+
+    return Corrals(
+        slopes=np.empty((bags, most, widest)),
+        offsets=np.empty((bags, most)),
+        weights=np.empty((bags, most)),
+        products=np.empty((bags, most, most)),
+        factor=np.empty((bags, most, most)),
+        counts=np.zeros(bags, dtype=np.int64),
+        targets=np.empty(most),
+        ones=np.empty(most),
+    )

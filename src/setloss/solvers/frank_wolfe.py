@@ -29,6 +29,18 @@ MIN_GRAM_ENTRIES = 2**22
 """Gram matrices may take this many numbers (32 MiB) however small X is."""
 
 
+@dataclass
+class FrankWolfeState(State):
+    """Where the Gram matrices of the bags begin and what they are, and how many steps a visit takes.
+
+    `noted` is an epoch and the gap after it, from which the fall of the gap is predicted.
+    """
+
+    grams: tuple[NDArray[np.int64], Array] | None = None
+    inner_steps: int = 0
+    noted: tuple[int, float] = (0, 1.0)
+
+
 @dataclass(frozen=True)
 class FrankWolfe:
     """Configuration of the solver; the defaults suit both frames and labels.
@@ -53,7 +65,7 @@ class FrankWolfe:
     def name(self) -> str:
         return "frank_wolfe"
 
-    def start(self, problem: Problem, warm: Solution | None) -> State:
+    def start(self, problem: Problem, warm: Solution | None) -> FrankWolfeState:
         n, size = problem.n_bags, len(problem.signs)
         arrays: dict[str, Any] = {
             "slopes": np.zeros(size),
@@ -74,9 +86,9 @@ class FrankWolfe:
             arrays["gaps"][:] = np.inf
             arrays["wait"] = np.array([self.memory, self.memory])
         arrays["parameters"] = problem.parameters(arrays["slopes"])
-        return State(arrays, best=arrays["parameters"].copy())
+        return FrankWolfeState(arrays, best=arrays["parameters"].copy())
 
-    def verify(self, problem: Problem, state: State) -> None:
+    def verify(self, problem: Problem, state: FrankWolfeState) -> None:
         """Every active cut as far as it is one, the dual point afresh from them; both values from there."""
         arrays = state.arrays
         confirm_atoms(problem, arrays)
@@ -89,7 +101,7 @@ class FrankWolfe:
         values = problem.cuts(problem.margins(state.best)).values
         state.primal = agreeing(state.primal, problem.primal(state.best, values))
 
-    def step(self, problem: Problem, state: State, tol: float) -> None:
+    def step(self, problem: Problem, state: FrankWolfeState, tol: float) -> None:
         self.epoch(problem, state, state.iteration)
         if self.memory:
             self._extrapolate(problem, state)
@@ -100,13 +112,12 @@ class FrankWolfe:
         if due or estimate <= 2 * tol * (reference + estimate):
             self._measure(problem, state, tol)
 
-    def epoch(self, problem: Problem, state: State, number: int) -> None:
+    def epoch(self, problem: Problem, state: FrankWolfeState, number: int) -> None:
         """Visit the bags once, in an order drawn for the epoch of that number."""
         from setloss.solvers.kernels import frank_wolfe_epoch
 
-        if "grams" not in state.derived:
-            state.derived["grams"] = self._grams(problem)
-            state.derived["inner_steps"] = self.inner_steps or _balanced_steps(problem)
+        if state.grams is None:
+            state.grams, state.inner_steps = self._grams(problem), self.inner_steps or _balanced_steps(problem)
         arrays, bags = state.arrays, problem.surrogate.bags
         visits, widest = self._visits(arrays["gaps"], number), int(bags.sizes.max())
         dual = tuple(arrays[name] for name in _KERNEL_ORDER)
@@ -114,16 +125,14 @@ class FrankWolfe:
         data = (problem.design.arrays, problem.maps, problem.surrogate.kernel_data, problem.costs)
         for some in np.array_split(visits, pieces_of(len(visits))):
             check_time()
-            frank_wolfe_epoch(
-                *data, state.derived["grams"], dual, some, state.derived["inner_steps"], self.shrink, work
-            )
+            frank_wolfe_epoch(*data, state.grams, dual, some, state.inner_steps, self.shrink, work)
         state.passes += 2 * float(bags.sizes[visits].sum()) / bags.elements
 
-    def finish(self, problem: Problem, state: State) -> None:
+    def finish(self, problem: Problem, state: FrankWolfeState) -> None:
         """Before any other exit than convergence: what the last epochs were worth."""
         self._measure(problem, state, tol=np.inf)
 
-    def _extrapolate(self, problem: Problem, state: State) -> None:
+    def _extrapolate(self, problem: Problem, state: FrankWolfeState) -> None:
         """Go on in the direction of the last epochs, as far as that raises the dual.
 
         The weights of the active cuts are moved beyond where they are, negative ones clipped; a bag whose cuts were
@@ -164,7 +173,7 @@ class FrankWolfe:
         chance = np.minimum(1.0, self.eagerness * gaps / max(float(gaps.mean()), 1e-300)) + 0.05
         return generator.permutation(np.flatnonzero(generator.random(len(gaps)) < chance))
 
-    def _measure(self, problem: Problem, state: State, tol: float) -> None:
+    def _measure(self, problem: Problem, state: FrankWolfeState, tol: float) -> None:
         """True primal and dual values, and the gap of every bag at one and the same W."""
         arrays = state.arrays
         values = measure_gaps(problem, arrays)

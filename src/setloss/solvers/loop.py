@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 
@@ -26,7 +26,7 @@ Callback = Callable[[Record], object]
 class State:
     """Where a method is: `arrays` is all it needs to go on, by name, and what a checkpoint stores.
 
-    `derived` holds what a method computes from the problem once and can compute again.
+    What a method computes once from the problem and the arrays, and can compute again, are fields of a subclass.
     """
 
     arrays: dict[str, Array]
@@ -37,7 +37,6 @@ class State:
     passes: float = 0.0
     exact: bool = True
     stalled: bool = False
-    derived: dict[str, Any] = field(default_factory=dict)
 
     def offer_primal(self, parameters: Array, value: float) -> None:
         """Keep the parameters of the best primal value."""
@@ -48,6 +47,9 @@ class State:
     def offer_dual(self, value: float) -> None:
         """Keep the best dual value; every one is a lower bound of every primal value."""
         self.dual = max(self.dual, value)
+
+    def arrays_replaced(self) -> None:
+        """Forget what was computed from the arrays; a subclass that keeps any says what."""
 
 
 class Trainable(Protocol):
@@ -68,13 +70,14 @@ class Trainable(Protocol):
 
 
 P = TypeVar("P", bound=Trainable, contravariant=True)
+S = TypeVar("S", bound=State)
 
 
 class OutOfReachError(RuntimeError):
     """The data cannot be reached any more; the state is that of the last whole iteration."""
 
 
-class Method(Protocol[P]):
+class Method(Protocol[P, S]):
     """A solver: how to begin, and one iteration."""
 
     @property
@@ -82,19 +85,19 @@ class Method(Protocol[P]):
         """How checkpoints and messages call it."""
         ...
 
-    def start(self, problem: P, warm: Solution | None) -> State:
+    def start(self, problem: P, warm: Solution | None) -> S:
         """The state before the first iteration, near an earlier solution if there is one."""
         ...
 
-    def verify(self, problem: P, state: State) -> None:
+    def verify(self, problem: P, state: S) -> None:
         """Compute again what a checkpoint claims: afterwards both values, and all they rest on, are true."""
         ...
 
-    def step(self, problem: P, state: State, tol: float) -> None:
+    def step(self, problem: P, state: S, tol: float) -> None:
         """One iteration, in place."""
         ...
 
-    def finish(self, problem: P, state: State) -> None:
+    def finish(self, problem: P, state: S) -> None:
         """Bring the best primal point and dual value up to date when the loop stops before convergence."""
         ...
 
@@ -121,25 +124,25 @@ class Limits:
             raise ValueError(f"checkpoint_seconds is in seconds, at least 0; got {self.checkpoint_seconds}")
 
 
-def run(problem: P, method: Method[P], limits: Limits, warm: Solution | None = None) -> Solution:
+def run(problem: P, method: Method[P, S], limits: Limits, warm: Solution | None = None) -> Solution:
     """Iterate until a limit is reached; Ctrl-C returns the best solution so far."""
     saved = Checkpoint.at(limits.checkpoint, problem, method.name)
     with saved.alone():
         began = clock()
         state = method.start(problem, warm)
-        spent = saved.resume(state, lambda state: method.verify(problem, state))
+        spent = saved.resume(state, lambda: method.verify(problem, state))
         return _Run(problem, method, limits, saved, state, began - spent).solution()
 
 
 @dataclass(eq=False)
-class _Run(Generic[P]):
+class _Run(Generic[P, S]):
     """A run from a state; `began` is when it would have, had it never been stopped."""
 
     problem: P
-    method: Method[P]
+    method: Method[P, S]
     limits: Limits
     saved: Checkpoint
-    state: State
+    state: S
     began: float
     history: list[Record] = field(default_factory=list)
 

@@ -32,24 +32,42 @@ SHORTEST_STEP = 1e-9
 
 LEAST_DAMPING, MOST_DAMPING = 1e-7, 1.0
 
+PACE = (0.4, 0.6, 0.85, 1.0, 1.0)
+"""What mu is multiplied with after a smoothed problem that took one step, two, three and so on.
+
+Many easy problems take less time than few hard ones: a step that crosses many kinks has to be shortened."""
+
+MANY_STEPS = 10
+"""After so many steps, and where more were needed than `PACE` knows of, mu doubles."""
+
+
+@dataclass
+class NewtonState(State):
+    """The spectrum of the problem, and the proximal points where the state is."""
+
+    spectrum: Spectrum | None = None
+    points: ProximalPoints | None = None
+
+    def arrays_replaced(self) -> None:
+        self.points = None
+
 
 @dataclass(frozen=True)
 class Newton:
     """Configuration of the solver.
 
     The first `mu` is `smoothing` in units of the slopes at W = 0. A smoothed problem is left when its own gap is
-    `share` of the gap of the problem; mu then shrinks by `shrink`, or by its square root where that took many steps.
+    `share` of the gap of the problem; mu then shrinks if that took few steps, and grows if it took many.
     """
 
     smoothing: float = 1.0
-    shrink: float = 0.4
     share: float = 0.3
 
     @property
     def name(self) -> str:
         return "newton"
 
-    def start(self, problem: Problem, warm: Solution | None) -> State:
+    def start(self, problem: Problem, warm: Solution | None) -> NewtonState:
         parameters, centre, mu = np.zeros(problem.shape), np.zeros(len(problem.signs)), None
         if warm is not None and warm.parameters.shape == problem.shape:
             parameters = warm.parameters.copy()
@@ -65,7 +83,7 @@ class Newton:
             "damping": np.array(0.0),
             "margins": problem.margins(parameters),
         }
-        state = State(arrays, best=parameters.copy())
+        state = NewtonState(arrays, best=parameters.copy())
         points = self._points(problem, state)
         arrays["dual_parameters"] = points.image
         arrays["dual_slopes"], arrays["dual_offsets"] = points.slopes, points.offsets
@@ -73,7 +91,7 @@ class Newton:
         self._offer(problem, state)
         return state
 
-    def verify(self, problem: Problem, state: State) -> None:
+    def verify(self, problem: Problem, state: NewtonState) -> None:
         """The dual point as far as it is one, margins and W of it afresh; both values from there."""
         arrays = state.arrays
         if not (arrays["mu"] > 0 and arrays["damping"] >= 0):
@@ -93,14 +111,17 @@ class Newton:
         used = slopes[slopes > 0]
         return self.smoothing / float(used.mean()) if used.size else self.smoothing
 
-    def step(self, problem: Problem, state: State, tol: float) -> None:
+    def step(self, problem: Problem, state: NewtonState, tol: float) -> None:
         arrays = state.arrays
         points = self._points(problem, state)
         if self._solved(problem, state, points):
-            points = self._next_centre(problem, state, points)
+            arrays["slopes"] = points.slopes
+            points = self._next_problem(problem, state)
+        elif int(arrays["steps"]) >= MANY_STEPS:
+            points = self._next_problem(problem, state)
         gradient = arrays["parameters"] - points.image
-        spectrum = state.derived.setdefault("spectrum", Spectrum(problem))
-        direction = newton_direction(points, -gradient, spectrum, float(arrays["damping"]))
+        state.spectrum = state.spectrum or Spectrum(problem)
+        direction = newton_direction(points, -gradient, state.spectrum, float(arrays["damping"]))
         length = self._search(problem, state, gradient, direction)
         arrays["damping"] = np.array(next_damping(float(arrays["damping"]), length))
         arrays["steps"] = arrays["steps"] + 1
@@ -109,43 +130,42 @@ class Newton:
         if relative_gap(state.primal, state.dual) <= tol:
             self.finish(problem, state)
 
-    def finish(self, problem: Problem, state: State) -> None:
+    def finish(self, problem: Problem, state: NewtonState) -> None:
         """Certify the answer: margins afresh from the best W."""
         values = problem.cuts(problem.margins(state.best)).values
         state.primal = problem.primal(state.best, values)
         state.passes += 1
 
-    def _points(self, problem: Problem, state: State) -> ProximalPoints:
+    def _points(self, problem: Problem, state: NewtonState) -> ProximalPoints:
         """The proximal points where the state is."""
-        if "points" not in state.derived:
-            state.derived["points"] = self._at(problem, state, state.arrays["margins"])
-        points: ProximalPoints = state.derived["points"]
-        return points
+        if state.points is None:
+            state.points = self._at(problem, state, state.arrays["margins"])
+        return state.points
 
-    def _at(self, problem: Problem, state: State, margins: Array) -> ProximalPoints:
+    def _at(self, problem: Problem, state: NewtonState, margins: Array) -> ProximalPoints:
         return ProximalPoints.at(problem, margins, state.arrays["slopes"], float(state.arrays["mu"]))
 
-    def _solved(self, problem: Problem, state: State, points: ProximalPoints) -> bool:
+    def _solved(self, problem: Problem, state: NewtonState, points: ProximalPoints) -> bool:
         """Whether the smoothed problem is solved well enough: it is 1-strongly convex, so its gradient tells."""
         parameters = state.arrays["parameters"]
         gradient = parameters - points.image
         gap = problem.primal(parameters, points.values) - problem.dual(points.image, points.offsets)
         return 0.5 * float(np.vdot(gradient, gradient)) <= self.share * max(gap, 0.0)
 
-    def _next_centre(self, problem: Problem, state: State, points: ProximalPoints) -> ProximalPoints:
+    def _next_problem(self, problem: Problem, state: NewtonState) -> ProximalPoints:
+        """Another mu, by the steps that the last one took, and the points that belong to it."""
         arrays = state.arrays
-        quick = int(arrays["steps"]) <= 6
-        arrays["slopes"] = points.slopes
-        arrays["mu"] = arrays["mu"] * (self.shrink if quick else np.sqrt(self.shrink))
+        steps = max(int(arrays["steps"]), 1)
+        arrays["mu"] = arrays["mu"] * (PACE[steps - 1] if steps <= len(PACE) else 2.0)
         arrays["steps"] = np.array(0)
         arrays["margins"] = problem.margins(arrays["parameters"])
-        state.derived["points"] = self._at(problem, state, arrays["margins"])
-        return self._points(problem, state)
+        state.points = self._at(problem, state, arrays["margins"])
+        return state.points
 
-    def _search(self, problem: Problem, state: State, gradient: Array, direction: Array) -> float:
+    def _search(self, problem: Problem, state: NewtonState, gradient: Array, direction: Array) -> float:
         """Shorten the step until the smoothed function falls as a convex one should; returns its length."""
         arrays, margins = state.arrays, state.arrays["margins"]
-        points: ProximalPoints = state.derived["points"]
+        points = self._points(problem, state)
         way = problem.margins(direction)
         height = points.smoothed(arrays["parameters"], margins, arrays["slopes"])
         slope = float(np.vdot(gradient, direction))
@@ -157,12 +177,12 @@ class Newton:
             excess = points.smoothed(there, reached, arrays["slopes"]) - height - length * slope
             if excess <= -0.9999 * length * slope + 1e-13 * abs(height):
                 arrays.update(parameters=there, margins=reached)
-                state.derived["points"] = points
+                state.points = points
                 return length
             length *= float(np.clip(-0.5 * length * slope / excess, 0.1, 0.5))
         return 0.0
 
-    def _offer(self, problem: Problem, state: State) -> None:
+    def _offer(self, problem: Problem, state: NewtonState) -> None:
         """The primal value at W, and the best dual point between the best so far and that of the proximal points."""
         arrays, points = state.arrays, self._points(problem, state)
         state.offer_primal(arrays["parameters"], problem.primal(arrays["parameters"], points.values))

@@ -19,6 +19,7 @@ Margins are linear in W: with those of both ends of a line known, any point in b
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -31,6 +32,9 @@ from setloss.plans.batch import BatchCuts, BatchSurrogate
 from setloss.solvers.deadline import check_time
 from setloss.solvers.verification import agreeing_array
 from setloss.typing import Array
+
+ROWS_AT_ONCE = 4096
+"""Rows of X that enter a product of matrices together."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +63,10 @@ class Design:
             dense = dense.astype(np.float64)
         none = np.empty(0, dtype=np.int64)
         return cls(dense, np.empty(0, dtype=dense.dtype), none, none, False, dense.shape[1], constant)
+
+    def pieces(self) -> Iterator[slice]:
+        """The rows of a dense X, some thousand at a time: what is converted to float64 stays small."""
+        return (slice(start, start + ROWS_AT_ONCE) for start in range(0, len(self.dense), ROWS_AT_ONCE))
 
     @property
     def arrays(self) -> tuple[Any, ...]:
@@ -106,6 +114,8 @@ class Problem:
         from setloss.solvers.kernels import all_margins
 
         check_time()
+        if self.tabular:
+            return np.asarray(self.signs * self._scores(parameters).ravel()[self._cells])
         out = np.empty(len(self.signs))
         all_margins(self.design.arrays, self.rows, self.tasks, self.signs, parameters, out)
         return out
@@ -117,7 +127,41 @@ class Problem:
         check_time()
         out = np.zeros(self.shape)
         weights = self.element_costs * self.signs * slopes
+        if self.tabular:
+            return self._combined_rows(weights)
         accumulate_rows(self.design.arrays, self.rows, self.tasks, weights, out)
+        return out
+
+    @cached_property
+    def tabular(self) -> bool:
+        """Whether most rows of a dense X are used by most tasks: passes over X are then products of matrices."""
+        cells = len(self.design.dense) * self.n_tasks
+        return not self.design.sparse and self.n_tasks > 1 and 2 * len(self.signs) >= cells
+
+    @cached_property
+    def _cells(self) -> NDArray[np.int64] | slice:
+        """Where the elements are in the table of all rows and tasks."""
+        cells = self.rows * self.n_tasks + self.tasks
+        whole = len(cells) == len(self.design.dense) * self.n_tasks
+        return slice(None) if whole and np.array_equal(cells, np.arange(len(cells))) else cells
+
+    def _scores(self, parameters: Array) -> Array:
+        """<x, W_t> of all rows and tasks, in float64 whatever X is."""
+        out = np.empty((len(self.design.dense), self.n_tasks))
+        for here in self.design.pieces():
+            np.matmul(self.design.dense[here], parameters[:, :-1].T, out=out[here], dtype=np.float64)
+        out += self.design.constant * parameters[:, -1]
+        return out
+
+    def _combined_rows(self, weights: Array) -> Array:
+        """The sum over the elements of weight times x, for every task."""
+        size, cells = len(self.design.dense) * self.n_tasks, self._cells
+        table = weights if isinstance(cells, slice) else np.bincount(cells, weights, minlength=size)
+        table = table.reshape(-1, self.n_tasks)
+        out = np.zeros(self.shape)
+        for here in self.design.pieces():
+            out[:, :-1] += np.matmul(table[here].T, self.design.dense[here], dtype=np.float64)
+        out[:, -1] = self.design.constant * table.sum(axis=0)
         return out
 
     def cuts(self, margins: Array) -> BatchCuts:

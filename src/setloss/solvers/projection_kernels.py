@@ -7,6 +7,9 @@ least norm of a polytope: a corral of affinely independent cuts, one more from t
 ``m + mu (sigma - centre)``, then steps to the best point of the affine hull of the corral, each of which drops a cut
 where a weight would become negative. It is finite, and what it returns is a convex combination of true cuts wherever
 it stops. Where the bag is at its centre already, it takes one call of the oracle.
+
+All bags of a chunk take one cut each in turn, so the oracle stays outside: these kernels know nothing of surrogates
+and are compiled once for all of them, and written in plain loops, which compile fastest.
 """
 
 from __future__ import annotations
@@ -16,7 +19,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from setloss.compilation import kernel
-from setloss.plans.kernels import bag_cut
 
 LARGEST_CORRAL = 64
 """A corral of p + 2 cuts is enough for any point of a bag of p elements; larger ones than this stop early."""
@@ -28,8 +30,24 @@ DEPENDENT = 1e-12
 """A cut that is so close to the affine hull of the corral, squared and relative, takes the place of another."""
 
 
+class Corrals(NamedTuple):
+    """The cuts of the bags of a chunk, `counts` of each, with their weights.
+
+    `products` has ``<a_k, a_l> + unit``, `factor` its Cholesky factor; `targets` and `ones` are room for one bag.
+    """
+
+    slopes: Any
+    offsets: Any
+    weights: Any
+    products: Any
+    factor: Any
+    counts: Any
+    targets: Any
+    ones: Any
+
+
 class Corral(NamedTuple):
-    """Cuts of one bag with their weights; `products` has ``<a_k, a_l> + unit``, `factor` its Cholesky factor."""
+    """One bag of `Corrals`."""
 
     slopes: Any
     offsets: Any
@@ -40,27 +58,10 @@ class Corral(NamedTuple):
     ones: Any
 
 
-class Room(NamedTuple):
-    """Shifted margins, the slope of a cut, the set it chooses, and the point."""
-
-    shifted: Any
-    slope: Any
-    chosen: Any
-    point: Any
-
-
-@kernel(inner=True)
-def _cut(margins, group, kind, room):
-    """The cut at the margins, its slope in `room.slope`; returns offset and value."""
-    record, tables, scratch = kind
-    p = len(margins)
-    return bag_cut(margins, group, record, tables, scratch, room.slope[:p], room.chosen[:p])
-
-
 @kernel(inner=True, fastmath={"reassoc", "contract"})
-def _dot(left, right):
+def _dot(left, right, count):
     total = 0.0
-    for e in range(len(left)):
+    for e in range(count):
         total += left[e] * right[e]
     return total
 
@@ -70,7 +71,7 @@ def _factorise(corral, first, count):
     """The rows of the Cholesky factor from `first` on."""
     for k in range(first, count):
         for i in range(k + 1):
-            total = corral.products[k, i] - _dot(corral.factor[k, :i], corral.factor[i, :i])
+            total = corral.products[k, i] - _dot(corral.factor[k], corral.factor[i], i)
             if i < k:
                 corral.factor[k, i] = total / corral.factor[i, i]
             else:
@@ -81,7 +82,7 @@ def _factorise(corral, first, count):
 def _solve(factor, count, x):
     """In place: x <- (factor factor^T)^-1 x."""
     for k in range(count):
-        x[k] = (x[k] - _dot(factor[k, :k], x[:k])) / factor[k, k]
+        x[k] = (x[k] - _dot(factor[k], x, k)) / factor[k, k]
     for k in range(count - 1, -1, -1):
         total = x[k]
         for j in range(k + 1, count):
@@ -93,28 +94,32 @@ def _solve(factor, count, x):
 def _append(corral, count, slope, offset, unit):
     """Write the cut behind the others; returns how far it is from their affine hull, squared and relative."""
     p = len(slope)
-    corral.slopes[count, :p] = slope
+    for e in range(p):
+        corral.slopes[count, e] = slope[e]
     corral.offsets[count] = offset
     for k in range(count + 1):
-        product = _dot(corral.slopes[k, :p], slope) + unit
+        product = _dot(corral.slopes[k], slope, p) + unit
         corral.products[count, k] = product
         corral.products[k, count] = product
     _factorise(corral, count, count + 1)
     own = corral.products[count, count]
-    row = corral.factor[count, :count]
-    return (own - _dot(row, row)) / own
+    row = corral.factor[count]
+    return (own - _dot(row, row, count)) / own
 
 
 @kernel(inner=True)
 def _drop(corral, count, k, p):
     """Take cut k out; returns how many are left."""
     for j in range(k, count - 1):
-        corral.slopes[j, :p] = corral.slopes[j + 1, :p]
+        for e in range(p):
+            corral.slopes[j, e] = corral.slopes[j + 1, e]
         corral.offsets[j] = corral.offsets[j + 1]
         corral.weights[j] = corral.weights[j + 1]
-        corral.products[j, :count] = corral.products[j + 1, :count]
     for j in range(k, count - 1):
-        corral.products[: count - 1, j] = corral.products[: count - 1, j + 1]
+        for i in range(j + 1):
+            product = corral.products[j + 1, i if i < k else i + 1]
+            corral.products[j, i] = product
+            corral.products[i, j] = product
     _factorise(corral, k, count - 1)
     return count - 1
 
@@ -122,9 +127,9 @@ def _drop(corral, count, k, p):
 @kernel(inner=True)
 def _exchange(corral, count, slope, offset, unit):
     """A cut in the affine hull of the corral takes the place of the first to lose its weight; 0 if none does."""
-    p = len(slope)
     shares = corral.ones
-    shares[:count] = corral.products[count, :count]
+    for k in range(count):
+        shares[k] = corral.products[count, k]
     _solve(corral.factor, count, shares)
     step, leaving = np.inf, -1
     for k in range(count):
@@ -134,24 +139,34 @@ def _exchange(corral, count, slope, offset, unit):
         return 0
     for k in range(count):
         corral.weights[k] = max(corral.weights[k] - step * shares[k], 0.0)
-    count = _drop(corral, count, leaving, p)
+    count = _drop(corral, count, leaving, len(slope))
     _append(corral, count, slope, offset, unit)
     corral.weights[count] = step
     return count + 1
 
 
 @kernel(inner=True)
+def _known(corral, count, slope, offset):
+    """Whether the cut is in the corral."""
+    for k in range(count):
+        same = corral.offsets[k] == offset
+        for e in range(len(slope)):
+            same = same and corral.slopes[k, e] == slope[e]
+        if same:
+            return True
+    return False
+
+
+@kernel(inner=True)
 def _enter(corral, count, slope, offset):
     """Take a new cut into the corral; returns the number of cuts, 0 if it is there already."""
     p = len(slope)
-    for k in range(count):
-        if corral.offsets[k] == offset and np.all(corral.slopes[k, :p] == slope):
-            return 0
+    if _known(corral, count, slope, offset):
+        return 0
+    own = _dot(corral.slopes[0], corral.slopes[0], p)
     if count == 1:
-        first = corral.slopes[0, :p]
-        unit = max(_dot(first, first), _dot(slope, slope))
-        _append(corral, 0, first.copy(), corral.offsets[0], unit)
-    unit = corral.products[0, 0] - _dot(corral.slopes[0, :p], corral.slopes[0, :p])
+        _append(corral, 0, corral.slopes[0, :p], corral.offsets[0], max(own, _dot(slope, slope, p)))
+    unit = corral.products[0, 0] - own
     if _append(corral, count, slope, offset, unit) <= DEPENDENT:
         return _exchange(corral, count, slope, offset, unit)
     corral.weights[count] = 0.0
@@ -170,9 +185,12 @@ def _affine_weights(corral, count, margins, centre, mu):
         ones[k] = 1.0
     _solve(corral.factor, count, targets)
     _solve(corral.factor, count, ones)
-    missing = (1.0 - targets[:count].sum()) / ones[:count].sum()
+    total = unit = 0.0
     for k in range(count):
-        targets[k] += missing * ones[k]
+        total += targets[k]
+        unit += ones[k]
+    for k in range(count):
+        targets[k] += (1.0 - total) / unit * ones[k]
 
 
 @kernel(inner=True)
@@ -187,54 +205,81 @@ def _correct(corral, count, margins, centre, mu):
                 reach = weights[k] / (weights[k] - targets[k]) if weights[k] > targets[k] else 0.0
                 if leaving < 0 or reach < step:
                     step, leaving = reach, k
-        if leaving < 0:
-            weights[:count] = targets[:count]
-            break
         for k in range(count):
-            weights[k] = max(weights[k] + step * (targets[k] - weights[k]), 0.0)
+            weights[k] = max(weights[k] + step * (targets[k] - weights[k]), 0.0) if leaving >= 0 else targets[k]
+        if leaving < 0:
+            break
         count = _drop(corral, count, leaving, len(margins))
-    weights[:count] /= weights[:count].sum()
     return count
 
 
 @kernel(inner=True)
 def _combine(corral, count, point):
-    """The point of the corral; returns its offset."""
-    offset = 0.0
-    point[:] = 0.0
+    """The point of the corral, its weights normalised to sum to one; returns its offset."""
+    total = offset = 0.0
     for k in range(count):
-        offset += corral.weights[k] * corral.offsets[k]
+        total += corral.weights[k]
+    for e in range(len(point)):
+        point[e] = 0.0
+    for k in range(count):
+        weight = corral.weights[k] / total
+        corral.weights[k] = weight
+        offset += weight * corral.offsets[k]
         for e in range(len(point)):
-            point[e] += corral.weights[k] * corral.slopes[k, e]
+            point[e] += weight * corral.slopes[k, e]
     return offset
 
 
 @kernel(inner=True)
-def proximal_point(margins, centre, mu, group, kind, corral, room):
-    """The proximal point of a bag, in `room.point`; returns its offset, the value B(m) and the size of the corral."""
-    p = len(margins)
-    slope, point, shifted = room.slope[:p], room.point[:p], room.shifted[:p]
-    offset, value = _cut(margins, group, kind, room)
-    corral.slopes[0, :p] = slope
+def _corral(corrals, j):
+    """Bag j of the chunk."""
+    arrays = (corrals.slopes[j], corrals.offsets[j], corrals.weights[j], corrals.products[j], corrals.factor[j])
+    return Corral(arrays[0], arrays[1], arrays[2], arrays[3], arrays[4], corrals.targets, corrals.ones)
+
+
+@kernel(inner=True)
+def _start(corral, point, offset):
+    """A corral of one cut."""
     corral.offsets[0] = offset
     corral.weights[0] = 1.0
-    point[:] = slope
-    if np.all(point == centre):
-        return offset, value, 1
-    count, largest = 1, len(corral.offsets) - 1
-    for _ in range(4 * largest):
-        for e in range(p):
-            shifted[e] = margins[e] + mu * (point[e] - centre[e])
-        entering, height = _cut(shifted, group, kind, room)
-        here = offset - _dot(point, shifted)
-        if not height - here > EXACT * (abs(height) + abs(offset)) or count == largest:
-            break
-        grown = _enter(corral, count, slope, entering)
-        if grown == 0:
-            break
-        count = _correct(corral, grown, margins, centre, mu)
-        offset = _combine(corral, count, point)
-    return offset, value, count
+    for e in range(len(point)):
+        corral.slopes[0, e] = point[e]
+
+
+@kernel()
+def advance(visits, first, data, found, corrals, points):
+    """Take the cuts that were found into the corrals of the visited bags and move their points.
+
+    `data` holds margins, centres, mu, and where the bags start; `found` the margins where the oracle was asked, which
+    are moved too, the slopes of its cuts, and their offsets and values; `points` the slopes and offsets of the
+    points. `first` is the first bag of the chunk. The bags that are not done yet move to the front of `visits`;
+    returns how many there are.
+    """
+    margins, centre, mu, starts = data
+    shifted, entering, totals = found
+    slopes, offsets = points
+    largest = len(corrals.targets) - 1
+    left = 0
+    for i in visits:
+        lo, hi, j = starts[i], starts[i + 1], i - first
+        corral, count, point, slope = _corral(corrals, j), corrals.counts[j], slopes[lo:hi], entering[lo:hi]
+        if count == 0:
+            _start(corral, point, offsets[i])
+            count = 1
+        offset, height = totals[i, 0], totals[i, 1]
+        here = offsets[i] - _dot(point, shifted[lo:hi], hi - lo)
+        grown = 0
+        if height - here > EXACT * (abs(height) + abs(offsets[i])) and count < largest:
+            grown = _enter(corral, count, slope, offset)
+        if grown > 0:
+            count = _correct(corral, grown, margins[lo:hi], centre[lo:hi], mu)
+            offsets[i] = _combine(corral, count, point)
+            for e in range(lo, hi):
+                shifted[e] = margins[e] + mu * (slopes[e] - centre[e])
+            visits[left] = i
+            left += 1
+        corrals.counts[j] = count
+    return left
 
 
 @kernel(inner=True)
@@ -245,14 +290,14 @@ def _face(corral, count, p, basis, used):
         vector = basis[used + rank * p : used + (rank + 1) * p]
         for e in range(p):
             vector[e] = corral.slopes[k, e] - corral.slopes[0, e]
-        length = np.sqrt(_dot(vector, vector))
+        length = np.sqrt(_dot(vector, vector, p))
         for _ in range(2):  # twice is enough
             for j in range(rank):
                 other = basis[used + j * p : used + (j + 1) * p]
-                product = _dot(other, vector)
+                product = _dot(other, vector, p)
                 for e in range(p):
                     vector[e] -= product * other[e]
-        left = np.sqrt(_dot(vector, vector))
+        left = np.sqrt(_dot(vector, vector, p))
         if left > 1e-9 * length:
             for e in range(p):
                 vector[e] /= left
@@ -261,27 +306,12 @@ def _face(corral, count, p, basis, used):
 
 
 @kernel()
-def proximal_points(first, data, batch, out, basis, used, corral, room):
-    """The proximal points of the bags from `first` on, and a basis of the face of each.
-
-    `out` receives slopes, offsets, the values B_i(m_i) and the ranks of the faces. Returns the bag to go on with,
-    one beyond the last unless `basis` is full, and how much of `basis` is used.
-    """
-    margins, centre, mu = data
-    starts, groups, which, records, sizes, values, scratch = batch
-    slopes, offsets, heights, ranks = out
-    largest = len(corral.offsets) - 1
-    for i in range(first, len(which)):
-        lo, hi, kind = starts[i], starts[i + 1], which[i]
-        p = hi - lo
-        if used + largest * p > len(basis):
-            return i, used
-        tables = (sizes[kind], values)
-        offsets[i], heights[i], count = proximal_point(
-            margins[lo:hi], centre[lo:hi], mu, groups[lo:hi], (records[kind], tables, scratch), corral, room
-        )
-        for e in range(p):
-            slopes[lo + e] = room.point[e]
-        ranks[i] = _face(corral, count, p, basis, used)
-        used += ranks[i] * p
-    return len(which), used
+def faces(first, starts, corrals, ranks, basis):
+    """A basis of the face of every bag of the chunk, one after the other; returns how much of `basis` is used."""
+    used = 0
+    for j in range(len(corrals.counts)):
+        p = starts[first + j + 1] - starts[first + j]
+        rank = _face(_corral(corrals, j), corrals.counts[j], p, basis, used)
+        ranks[first + j] = rank
+        used += rank * p
+    return used

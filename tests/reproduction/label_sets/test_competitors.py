@@ -13,9 +13,9 @@ from sklearn.svm import LinearSVC
 from helpers.label_set_data import small
 from setloss.estimators import SetClassifier, SetClassifierCV
 from setloss.reproduction.criteria import of_examples
+from setloss.reproduction.label_sets.chosen import ChosenLabelSets, UnitRows
 from setloss.reproduction.label_sets.competitors import BinaryOrConstant, Chain, OneAgainstRest
 from setloss.reproduction.label_sets.rules import ThresholdRule
-from setloss.reproduction.selection import ChosenLabelSets, UnitRows
 
 SCORERS = [OneAgainstRest("logistic"), OneAgainstRest("svm"), Chain()]
 IDS = ["logistic", "svm", "chain"]

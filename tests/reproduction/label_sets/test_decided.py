@@ -26,8 +26,9 @@ def one_label(n=60, p=4):
 
 def test_rules_of_a_base_model_share_its_scores():
     heard = []
-    outcome = run_data_set(one_label(), PLAN, lambda method, split: heard.append(method))
-    assert heard == list(PLAN.methods)
+    outcome = run_data_set(one_label(), PLAN, lambda share, doing: heard.append((share, doing)))
+    count = len(PLAN.methods)
+    assert heard == [(0.0, "beginning"), *((k / count, f"{name} done") for k, name in enumerate(PLAN.methods, 1))]
     seconds = {run.seconds for run in outcome.runs if group_of(run.method) == "linear"}
     assert len(seconds) == 1
     assert outcome.of("linear+auto")[0].chosen["rule"] in ("counts", "plug-in", "threshold", "top-k")

@@ -9,7 +9,7 @@ from setloss.reproduction.paper.artefact import Settings
 from setloss.reproduction.paper.figure5 import Trace
 from setloss.reproduction.tracks.data import TrackParameters, generated_tracks
 from setloss.reproduction.tracks.methods import METHODS, Budget
-from setloss.reproduction.tracks.protocol import Protocol, choose_C
+from setloss.reproduction.tracks.protocol import Protocol, best_C
 
 TINY = Protocol(Cs=(0.01, 0.1), outer=3, inner=2, budget=Budget(1e-1, 20))
 
@@ -64,7 +64,7 @@ def test_the_table_says_what_certifies_nothing(document):
 
 def test_c_is_chosen_by_cross_validation(made, document):
     chosen = document.numbers["C"]["generated"]["curve1"]["bd"]
-    assert chosen == choose_C(made, METHODS["bd"], "curve1", TINY)
+    assert chosen == best_C(made, METHODS["bd"], "curve1", TINY)
 
 
 def test_the_drawing_has_a_panel_per_loss_and_greedy_dashed(document):

@@ -57,6 +57,15 @@ def test_the_papers_numbers_stand_beside_the_tracks_like_the_papers_only(documen
     assert "have no certificate at all" in ours.note
 
 
+def test_the_last_rows_are_decided_for_the_track(document):
+    decided = document.numbers["decisions"]["generated"]
+    assert [row[0] for row in document.tables[0].rows[-2:]] == ["logistic + counts", "logistic + vote"]
+    assert [cell.mean for cell in document.tables[0].rows[-2][1::2]] == [
+        pytest.approx(np.mean(decided["counts"][curve])) for curve in table2.CURVES
+    ]
+    assert all(len(folds) == 3 for by_curve in decided.values() for folds in by_curve.values())
+
+
 def test_the_lowest_mean_of_a_column_is_marked(document):
     table = document.tables[0]
     for j in (1, 3, 5, 7):

@@ -121,9 +121,9 @@ def test_c_of_least_loss_when_all_bags_are_for_training(monkeypatch):
     from setloss.reproduction.tracks import protocol as tracks
 
     for middle, expected in ((0.1, 0.1), (0.3, 1.0), (0.2, 0.1)):  # of equally good ones the smallest
-        columns = np.array([[[0.5] * 4, [middle] * 4, [0.2] * 4]])
-        monkeypatch.setattr(tracks, "_inner_losses", lambda *given, columns=columns: (columns, 0.0))
-        assert tracks.choose_C(problem(), METHODS["bd"], "curve1", SMALL) == expected
+        path = [tracks._HeldOut(np.full((1, 4), loss), 0.0) for loss in (0.5, middle, 0.2)]
+        monkeypatch.setattr(tracks, "_along_path", lambda *given, path=path: path)
+        assert tracks.best_C(problem(), METHODS["bd"], "curve1", SMALL) == expected
 
 
 # ---------------------------------------------------------------- repeats

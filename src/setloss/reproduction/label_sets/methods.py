@@ -14,9 +14,9 @@ from typing import Any
 from setloss.losses import NAMED_LOSSES
 from setloss.operators.names import OPERATOR_NAMES
 from setloss.reproduction.label_sets import decided
+from setloss.reproduction.label_sets.chosen import ChosenLabelSets
 from setloss.reproduction.label_sets.rules import DecisionRule, PlugIn, Sign, ThresholdRule, TopKRule
 from setloss.reproduction.label_sets.settings import SelectionSettings
-from setloss.reproduction.selection import ChosenLabelSets
 from setloss.reproduction.style import STYLES, Style
 
 COMPETITORS = {

@@ -7,7 +7,7 @@ folds of the training part (`ChosenLabelSets`), trains on all of it, and is judg
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
@@ -24,11 +24,8 @@ from setloss.reproduction.label_sets.kept import KeptRuns
 from setloss.reproduction.label_sets.methods import METHODS, make_method
 from setloss.reproduction.label_sets.settings import SelectionSettings
 from setloss.reproduction.metrics import METRICS, Judgement, judge
+from setloss.reproduction.running import Progress, no_progress
 from setloss.typing import Array
-
-
-def _no_progress(method: str, split: int) -> None:
-    pass
 
 
 @dataclass(frozen=True)
@@ -108,12 +105,9 @@ class DataSetOutcome:
 
 
 def run_data_set(
-    data: DataSet,
-    plan: BenchmarkPlan,
-    on_run: Callable[[str, int], None] = _no_progress,
-    file: Path | None = None,
+    data: DataSet, plan: BenchmarkPlan, progress: Progress = no_progress, file: Path | None = None
 ) -> DataSetOutcome:
-    """Every method on every split; `on_run` is called after each run. Independent of the number of jobs.
+    """Every method on every split; what comes out does not depend on the number of jobs.
 
     Runs that are in the `file` already are taken from it, others are added to it.
     """
@@ -132,12 +126,12 @@ def run_data_set(
         missing = [method for method in group if method not in {run.method for run in done}]
         if missing:
             tasks.append((k, tuple(missing)))
-    for run in runs:
-        on_run(run.method, run.split)
+    count = len(splits) * len(plan.methods)
+    progress(len(runs) / count, "beginning")
     for run in _each(data, splits, tasks, plan):
         kept.add(run)
         runs.append(run)
-        on_run(run.method, run.split)
+        progress(len(runs) / count, f"{run.method} done")
     sizes = data.Y.sum(axis=1)
     shape = {
         "examples": len(data.Y),
@@ -204,7 +198,7 @@ def scaling(X: Any) -> tuple[Any, Any]:
     from scipy.sparse import issparse
     from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
-    from setloss.reproduction.selection import UnitRows
+    from setloss.reproduction.label_sets.chosen import UnitRows
 
     return MaxAbsScaler() if issparse(X) else StandardScaler(), UnitRows()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from setloss.reproduction.selection import GRID
+from setloss.reproduction.label_sets.chosen import GRID
 
 
 @dataclass(frozen=True)

@@ -68,7 +68,7 @@ def main(arguments: Sequence[str]) -> int:
     """Print the table."""
     files = find_data_sets(Path(arguments[0]), arguments[1:] or None)
     cases = (
-        (f"{base}, {name}", held_out_scores(read_data_set(name, paths), base, SelectionSettings(trees=100)))
+        (f"{base}, {name}", held_out_scores(read_data_set(name, paths), base, SelectionSettings()))
         for name, paths in files.items()
         for base in ("linear", "trees")
     )

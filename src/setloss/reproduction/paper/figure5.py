@@ -29,7 +29,7 @@ from setloss.reproduction.paper.track_protocol import CURVES, protocol_for
 from setloss.reproduction.style import STYLES
 from setloss.reproduction.tracks.data import TrackProblem
 from setloss.reproduction.tracks.methods import METHODS
-from setloss.reproduction.tracks.protocol import Protocol, choose_C
+from setloss.reproduction.tracks.protocol import Protocol, best_C
 from setloss.solvers import Design, Limits, Problem, solve
 from setloss.standardization import Standardizer
 
@@ -109,7 +109,7 @@ def trace(problem: TrackProblem, loss: str, method: str, protocol: Protocol, max
     surrogate = batch_surrogate(loss_named(loss), truth, offsets, method if exact else "slack")
     if not exact:
         surrogate = inexact_slack(loss_named(loss), truth, surrogate.bags, "greedy", 2.0)
-    C = choose_C(problem, METHODS[method], loss, protocol)
+    C = best_C(problem, METHODS[method], loss, protocol)
     task = Problem(
         Design.of(Standardizer.of(problem.X).apply(problem.X) if problem.standardise else problem.X, 1.0),
         surrogate,
@@ -144,7 +144,7 @@ def _table(problem: TrackProblem, found: Traces, max_iter: int) -> ResultTable:
             reached = [one.iterations_to(float(level)) for level in LEVELS]
             cells = [f"> {max_iter}" if k is None else k for k in reached]
             certified = "yes" if one.certifies else "no"
-            rows.append((f"loss {curve[-1]}", STYLES[method].label, f"{one.C:g}", *cells, certified))
+            rows.append((f"loss {curve[-1]}", STYLES[method].label, f"{one.C:.2g}", *cells, certified))
     note = (
         f"{problem.shape}{'; ' if problem.note else ''}{problem.note}. Training on all bags, C for each "
         "surrogate and loss by cross-validation, which decides more than the surrogate: with the smallest C within "

@@ -32,8 +32,7 @@ from setloss.operators import SlackRescaling
 from setloss.plans.batch import BatchCuts, BatchSurrogate, batch_surrogate
 from setloss.setfunctions.set_function import SetFunction
 from setloss.solvers import CuttingPlane, Limits, Problem, Solution, Status, solve
-from setloss.solvers.cutting_plane import Reachable, no_planes, objective_at
-from setloss.solvers.loop import State
+from setloss.solvers.cutting_plane import PlaneState, Reachable, no_planes, objective_at
 
 Approximation = Literal["greedy", "released"]
 APPROXIMATIONS: tuple[Approximation, ...] = ("greedy", "released")
@@ -72,7 +71,7 @@ def inexact_slack(
     found = batch_surrogate(loss, truth, bags, SearchedSlack("greedy" if search == "greedy" else "one-pass", scale))
     if search == "greedy":
         return found
-    return ReleasedSlack(found.bags, found.groups, found.which, found.plans, scale)
+    return ReleasedSlack(found.bags, found.partition, found.which, found.plans, scale)
 
 
 @dataclass(frozen=True)
@@ -85,10 +84,10 @@ class PlainCuttingPlane(CuttingPlane):
 
     exact: bool = False
 
-    def start(self, problem: Reachable, warm: Solution | None) -> State:
-        return State(no_planes(problem), best=np.zeros(problem.shape), exact=self.exact)
+    def start(self, problem: Reachable, warm: Solution | None) -> PlaneState:
+        return PlaneState(no_planes(problem), best=np.zeros(problem.shape), exact=self.exact)
 
-    def step(self, problem: Reachable, state: State, tol: float) -> None:
+    def step(self, problem: Reachable, state: PlaneState, tol: float) -> None:
         target = state.best
         if not self.exact:
             state.dual = -np.inf

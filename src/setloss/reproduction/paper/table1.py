@@ -47,12 +47,15 @@ def compare(
     """Search the setting of each variant, then train every method on every repeat."""
     drafts, losses, details = [], {}, {}
     cases = list(product(toy.INTERCEPTS.items(), toy.VARIANTS.items()))
-    for k, ((suffix, scaling), (kind, homogeneous)) in enumerate(cases):
+    shown = [[row for row in rows if not suffix or row in SENSITIVE] for (suffix, _), _ in cases]
+    begun, all_rows = 0, sum(map(len, shown))
+    for chosen, ((suffix, scaling), (kind, homogeneous)) in zip(shown, cases, strict=True):
         variant = kind + suffix
-        chosen = [row for row in rows if not suffix or row in SENSITIVE]
 
-        def follow(share: float, doing: str, k: int = k, variant: str = variant) -> None:
-            settings.progress((k + share) / len(cases), f"{variant}: {doing}")
+        def follow(
+            share: float, doing: str, begun: int = begun, size: int = len(chosen), variant: str = variant
+        ) -> None:
+            settings.progress((begun + share * size) / all_rows, f"{variant}: {doing}")
 
         follow(0.0, "searching a setting")
         found = toy.search(homogeneous, sizes, settings.seed, family)
@@ -67,6 +70,7 @@ def compare(
             "trials": {row: [trial.as_dict() for trial in trials[row]] for row in chosen},
         }
         drafts.append((kind, variant, found, case))
+        begun += len(chosen)
     tables = [
         _table(variant, losses[variant], found, case, _contrast(losses, kind))
         for kind, variant, found, case in drafts
@@ -90,7 +94,7 @@ def _run(
     running = Parallel(n_jobs=usual_jobs(), return_as="generator")(calls)
     for done, ((repeat, row), trial) in enumerate(zip(jobs, running, strict=True), 1):
         trials[row].append(trial)
-        follow(0.15 + 0.85 * done / len(jobs), f"repeat {repeat + 1} of {sizes.repeats}")
+        follow(done / len(jobs), f"repeat {repeat + 1} of {sizes.repeats}")
     return trials
 
 

@@ -3,6 +3,8 @@
 The paper's face tracks are not public. In their place stand generated tracks of the same shape, whose parameters
 were chosen by the 0-1 row alone (`paper.track_tuning`), and two sets of real utterances. A user who has the
 face tracks puts them in the data folder (`setloss.reproduction.tracks.data.buffy`).
+
+The last rows are beyond the paper: logistic regression of frames, decided for the track by counts and by a vote.
 """
 
 from __future__ import annotations
@@ -12,11 +14,13 @@ from dataclasses import replace
 from typing import Any
 
 from setloss.reproduction.document import Cell, Document, ResultTable
+from setloss.reproduction.estimate import Estimate
 from setloss.reproduction.paper.artefact import Artefact, Settings
 from setloss.reproduction.paper.numbers import printed
 from setloss.reproduction.paper.track_problems import paper_like, real
 from setloss.reproduction.paper.track_protocol import CURVES, protocol_for
 from setloss.reproduction.tracks.data import TrackProblem
+from setloss.reproduction.tracks.decided import judge_decided
 from setloss.reproduction.tracks.methods import METHODS
 from setloss.reproduction.tracks.protocol import Protocol, TrackOutcomes, run_protocol
 
@@ -34,6 +38,12 @@ ROWS = (
 )
 """The paper's three, then ours."""
 
+DECIDED = ("counts", "vote")
+"""How logistic regression of frames is decided in the last rows."""
+
+Losses = dict[tuple[str, str], list[float]]
+"""By loss and row: the mean loss of every fold."""
+
 
 def make(settings: Settings) -> Document:
     """All data sets at the sizes the settings ask for."""
@@ -49,44 +59,56 @@ def compare(
 ) -> Document:
     """Run the protocol on every data set; the paper's numbers stand beside those of the first kind."""
     problems = [*like_the_paper, *others]
-    tables, losses, details = [], {}, {}
+    tables, losses, details, decisions = [], {}, {}, {}
     for k, problem in enumerate(problems):
 
         def follow(share: float, doing: str, k: int = k) -> None:
             settings.progress((k + share) / len(problems), doing)
 
         found = run_protocol(problem, rows, CURVES, replace(protocol, progress=follow))
+        judged = judge_decided(problem, protocol, CURVES, ("logistic",))
+        decided = {(curve, rule): judged["logistic", rule, curve] for rule in DECIDED for curve in CURVES}
         beside = problem in like_the_paper
-        tables.append(_table(problem, found, protocol, rows, beside=beside))
+        tables.append(_table(problem, found, decided, protocol, rows, beside=beside))
+        decisions[problem.name] = {rule: {curve: decided[curve, rule] for curve in CURVES} for rule in DECIDED}
         losses[problem.name] = {
             curve: {row: list(found[curve, row].losses) for row in rows if (curve, row) in found} for curve in CURVES
         }
         details[problem.name] = _details(problem, found)
-    numbers = {"losses": losses, "details": details, "protocol": _settings(protocol)}
+    numbers = {"losses": losses, "decisions": decisions, "details": details, "protocol": _settings(protocol)}
     return Document("table2", TABLE2.title, tuple(tables), numbers=numbers)
 
 
 def _table(
-    problem: TrackProblem, found: TrackOutcomes, protocol: Protocol, rows: Sequence[str], *, beside: bool
+    problem: TrackProblem,
+    found: TrackOutcomes,
+    decided: Losses,
+    protocol: Protocol,
+    rows: Sequence[str],
+    *,
+    beside: bool,
 ) -> ResultTable:
+    estimates = {key: outcome.estimate for key, outcome in found.items()}
+    estimates |= {key: Estimate.of(losses) for key, losses in decided.items()}
+    labels = {row: METHODS[row].label for row in rows} | {rule: f"logistic + {rule}" for rule in DECIDED}
     cells: list[tuple[Cell, ...]] = []
-    for row in rows:
-        ours = [found[curve, row].estimate if (curve, row) in found else None for curve in CURVES]
+    for row, label in labels.items():
+        ours = [estimates.get((curve, row)) for curve in CURVES]
         theirs = [printed("table2", row, curve) for curve in CURVES] if beside else []
         pairs = zip(ours, theirs, strict=True) if beside else ((one,) for one in ours)
-        cells.append((METHODS[row].label, *(cell for pair in pairs for cell in pair)))
+        cells.append((label, *(cell for pair in pairs for cell in pair)))
     names = [(f"loss {k}", "paper") if beside else (f"loss {k}",) for k in range(1, 5)]
     columns = ("trained with", *(name for pair in names for name in pair))
     title = f"{problem.title}: test loss by training surrogate"
-    best = _best(found, rows, width=2 if beside else 1)
+    best = _best(estimates, tuple(labels), width=2 if beside else 1)
     return ResultTable(title, columns, tuple(cells), _note(problem, found, protocol), best)
 
 
-def _best(found: TrackOutcomes, rows: Sequence[str], width: int) -> frozenset[tuple[int, int]]:
+def _best(estimates: dict[tuple[str, str], Estimate], rows: Sequence[str], width: int) -> frozenset[tuple[int, int]]:
     """The least mean of every loss; `width` columns belong to one."""
     best = set()
     for j, curve in zip(range(1, 1 + width * len(CURVES), width), CURVES, strict=True):
-        means = {i: found[curve, row].estimate.mean for i, row in enumerate(rows) if (curve, row) in found}
+        means = {i: estimates[curve, row].mean for i, row in enumerate(rows) if (curve, row) in estimates}
         best |= {(i, j) for i, mean in means.items() if mean == min(means.values())}
     return frozenset(best)
 
@@ -114,7 +136,7 @@ def _exact(row: str) -> bool:
 
 
 def _grid(protocol: Protocol) -> str:
-    return ", ".join(f"{C:g}" for C in protocol.Cs)
+    return ", ".join(f"{C:.2g}" for C in protocol.Cs)
 
 
 def _details(problem: TrackProblem, found: TrackOutcomes) -> dict[str, Any]:

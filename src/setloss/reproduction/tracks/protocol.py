@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from setloss.losses import loss_named
 from setloss.reproduction.estimate import Estimate
 from setloss.reproduction.running import Progress, no_progress
+from setloss.reproduction.selection import choose_C
 from setloss.reproduction.tracks.data import TrackProblem
 from setloss.reproduction.tracks.methods import (
     METHODS,
@@ -201,27 +202,43 @@ def _choose(
     grid = sorted(protocol.Cs)
     if len(grid) == 1:
         return dict.fromkeys(variants, grid[0]), 0.0
-    losses, seconds = _inner_losses(method, training, variants, protocol)
-    best = np.argmin(losses.sum(axis=2), axis=1)
-    return {variant: grid[j] for variant, j in zip(variants, best, strict=True)}, seconds
-
-
-def _inner_losses(
-    method: TrackMethod, training: _Training, variants: list[tuple[str, bool]], protocol: Protocol
-) -> tuple[Array, float]:
-    """The loss of every held-out bag, by variant and C, and the seconds of training."""
     inner = stratified_folds(training.units, training.strata, protocol.inner, protocol.seed + 1)
-    folds, seconds = [], 0.0
-    for k in range(protocol.inner):
-        held_out, columns = training.frames.part(inner == k), []
-        for rule in training.part(inner != k).rules(method, variants[0][0], protocol.Cs, protocol):
-            seconds += rule.seconds
-            columns.append([bag_losses(rule, held_out, loss, vote=vote) for loss, vote in variants])
-        folds.append(np.swapaxes(columns, 0, 1))
-    return np.concatenate(folds, axis=2), seconds
+    # Lists, not generators: one fold at a time is in memory.
+    folds = [_along_path(method, training, inner == k, variants, protocol) for k in range(protocol.inner)]
+
+    def judge(held_out: list[_HeldOut]) -> list[tuple[float, None]]:
+        totals = np.concatenate([fold.losses for fold in held_out], axis=1).sum(axis=1)
+        return [(float(total), None) for total in totals]
+
+    best = choose_C(grid, folds, judge)
+    seconds = sum(one.seconds for fold in folds for one in fold)
+    return {variant: choice.C for variant, choice in zip(variants, best, strict=True)}, seconds
 
 
-def choose_C(problem: TrackProblem, method: TrackMethod, loss: str, protocol: Protocol) -> float:
+@dataclass(frozen=True, eq=False)
+class _HeldOut:
+    """The losses (variants, bags) of held-out bags by one C, and the seconds of training."""
+
+    losses: Array
+    seconds: float
+
+
+def _along_path(
+    method: TrackMethod,
+    training: _Training,
+    held_out: NDArray[np.bool_],
+    variants: list[tuple[str, bool]],
+    protocol: Protocol,
+) -> list[_HeldOut]:
+    """What every C is worth on the held-out bags."""
+    frames, found = training.frames.part(held_out), []
+    for rule in training.part(~held_out).rules(method, variants[0][0], protocol.Cs, protocol):
+        losses = [bag_losses(rule, frames, loss, vote=vote) for loss, vote in variants]
+        found.append(_HeldOut(np.array(losses), rule.seconds))
+    return found
+
+
+def best_C(problem: TrackProblem, method: TrackMethod, loss: str, protocol: Protocol) -> float:
     """The C of least inner loss, all bags being training bags."""
     training = _Training.of(problem, next(iter(problem.targets)), np.ones(len(problem.X), dtype=bool))
     chosen, _ = _choose(method, training, [(loss, False)], protocol)

@@ -1,0 +1,78 @@
+"""The small program of the one-slack method by an active set that starts where the last program ended.
+
+    max over lambda of   <b, lambda> - 1/2 lambda^T G lambda     subject to   lambda >= 0,  sum <= 1,     G = A A^T
+
+One more plane, zero everywhere, makes the sum equal to one; then this is the nearest-point problem of Wolfe (1976). A
+plane that is higher at W = A^T lambda than the point enters; the best point of the affine hull of the active ones is
+sought, and planes that lose their weight on the way leave. A program that has one plane more than the last one takes
+some steps, each a factorisation of the size of the active set, which never exceeds the number of parameters plus two.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setloss.typing import Array
+
+MOST_STEPS = 200
+"""A program that takes more is left to the interior point method."""
+
+RIDGE = 1e-13
+"""Relative to the longest plane: nearly parallel planes are told apart by this much."""
+
+
+def improved_weights(weights: Array, gram: Array, offsets: Array, accuracy: float) -> Array | None:
+    """The lambda whose value is within `accuracy` of the best, from another one; None where that fails."""
+    size = len(offsets)
+    heights, products = np.append(offsets, 0.0), np.zeros((size + 1, size + 1))
+    products[:size, :size] = gram
+    start = _feasible(weights)
+    shares = np.append(start, max(1.0 - float(start.sum()), 0.0))
+    for _ in range(MOST_STEPS):
+        above = heights - products @ shares
+        entering = int(np.argmax(above))
+        if above[entering] - shares @ above <= accuracy:
+            return _feasible(shares[:size])
+        active = np.union1d(np.flatnonzero(shares), entering)
+        try:
+            shares = _best_of_hull(shares, active, products, heights)
+        except np.linalg.LinAlgError:
+            return None
+    return None
+
+
+def _feasible(weights: Array) -> Array:
+    """The multipliers, not negative and of a sum of at most one."""
+    clipped = np.maximum(weights, 0.0)
+    return np.asarray(clipped / max(float(clipped.sum()), 1.0))
+
+
+def _best_of_hull(shares: Array, active: NDArray[np.intp], products: Array, heights: Array) -> Array:
+    """The best point of the convex hull of the active planes that steps to affine ones reach."""
+    shares = shares.copy()
+    while True:
+        target = _best_of_affine_hull(products[np.ix_(active, active)], heights[active])
+        here = shares[active]
+        falling = target <= 0.0
+        if not np.any(falling) or len(active) == 1:
+            shares[active] = target / target.sum()
+            return shares
+        reach = np.where(falling, here / np.maximum(here - target, np.finfo(np.float64).tiny), np.inf)
+        leaving = int(np.argmin(reach))
+        moved = np.maximum(here + reach[leaving] * (target - here), 0.0)
+        moved[leaving] = 0.0
+        shares[active] = moved / moved.sum()
+        active = np.delete(active, leaving)
+
+
+def _best_of_affine_hull(products: Array, heights: Array) -> Array:
+    """The maximiser under sum = 1 alone."""
+    from scipy.linalg import cho_factor, cho_solve
+
+    longest = float(products.diagonal().max()) or 1.0
+    lifted = products + longest  # the same for all points of the hull, and no plane is zero any more
+    lifted.flat[:: len(lifted) + 1] += RIDGE * longest
+    factor = cho_factor(lifted, lower=True, overwrite_a=True, check_finite=False)
+    found = cho_solve(factor, np.stack([heights, np.ones_like(heights)], axis=1), check_finite=False)
+    return np.asarray(found[:, 0] + (1.0 - found[:, 0].sum()) / found[:, 1].sum() * found[:, 1])

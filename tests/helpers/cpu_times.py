@@ -1,0 +1,56 @@
+"""The CPU time of every test, children included, and the list of the slow ones that ``make check`` leaves out.
+
+``CPU_TIMES=FOLDER python -m pytest -p helpers.cpu_times`` measures, after a first run has compiled the kernels, and
+``PYTHONPATH=tests python -m helpers.cpu_times FOLDER`` writes ``tests/slow.txt`` anew. The times of a test with its
+parameters are summed.
+"""
+
+import os
+import resource
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+SLOW = 0.5
+"""CPU seconds of a test, over all its parameters, from which on it is slow."""
+
+LIST = Path(__file__).parents[1] / "slow.txt"
+
+
+def cpu_seconds() -> float:
+    """What this process and its ended children have used."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(one.ru_utime + one.ru_stime for one in used)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item):
+    """Note the time of a test, with its fixtures."""
+    began = cpu_seconds()
+    result = yield
+    folder = Path(os.environ["CPU_TIMES"])
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / f"{os.getpid()}.txt").open("a", encoding="utf-8") as file:
+        file.write(f"{cpu_seconds() - began:.3f} {item.nodeid}\n")
+    return result
+
+
+def without_parameters(name: str) -> str:
+    """The name of the function that a test calls."""
+    return name.partition("[")[0]
+
+
+def slow_tests(folder: Path) -> list[str]:
+    """Those of `SLOW` seconds and more among the notes in a folder."""
+    seconds: Counter[str] = Counter()
+    for file in folder.glob("*.txt"):
+        for line in file.read_text(encoding="utf-8").splitlines():
+            time, _, name = line.partition(" ")
+            seconds[without_parameters(name)] += float(time)
+    return sorted(name for name, total in seconds.items() if total >= SLOW)
+
+
+if __name__ == "__main__":
+    LIST.write_text("".join(f"{name}\n" for name in slow_tests(Path(sys.argv[1]))), encoding="utf-8")

@@ -1,0 +1,74 @@
+"""The warm-started program over planes = the interior-point one, from wherever it starts."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from setloss.solvers.active_planes import improved_weights
+from setloss.solvers.master import plane_bound, solve_master
+
+
+def planes_of(seed, count, size, scale, repeated):
+    generator = np.random.default_rng(seed)
+    planes = scale * generator.normal(size=(count, size))
+    offsets = np.abs(generator.normal(size=count))
+    if repeated:
+        planes, offsets = np.vstack([planes, planes[:2], 0 * planes[:1]]), np.append(offsets, [*offsets[:2], 0.5])
+    return planes, offsets
+
+
+@given(
+    seed=st.integers(0, 2**16),
+    count=st.integers(2, 12),
+    size=st.integers(1, 8),
+    scale=st.sampled_from([1e-3, 1.0, 1e3, 1e6]),
+    repeated=st.booleans(),
+    start=st.sampled_from(["nothing", "anything", "infeasible"]),
+)
+def test_the_program_is_solved_from_any_start(seed, count, size, scale, repeated, start):
+    planes, offsets = planes_of(seed, count, size, scale, repeated)
+    zero = np.zeros(len(offsets))
+    anything = np.random.default_rng(seed).dirichlet(np.ones(len(offsets)))
+    begin = {"nothing": zero, "anything": anything, "infeasible": 5 * anything - 1}[start]
+    accuracy = 1e-9 * float(offsets.max())
+    found = improved_weights(begin, planes @ planes.T, offsets, accuracy)
+    if found is None:  # left to the interior-point method
+        return
+    assert found.min() >= 0
+    assert found.sum() <= 1 + 1e-12
+    best, _ = solve_master(planes, offsets, np.zeros(len(offsets), dtype=np.intp))
+    assert plane_bound(planes, offsets, found) >= plane_bound(planes, offsets, best) - accuracy - 1e-12
+
+
+def test_it_hardly_ever_gives_up():
+    given_up = 0
+    for seed in range(100):
+        planes, offsets = planes_of(seed, 20, 10, 1.0, True)
+        given_up += improved_weights(np.zeros(len(offsets)), planes @ planes.T, offsets, 1e-9) is None
+    assert given_up == 0
+
+
+def test_one_more_plane_starts_from_the_last_answer():
+    """A run of programs that grow by a plane: the value never falls."""
+    planes, offsets = planes_of(0, 40, 10, 1.0, False)
+    weights, before = np.zeros(0), 0.0
+    for count in range(1, len(planes) + 1):
+        some = planes[:count]
+        found = improved_weights(np.append(weights, 0.0), some @ some.T, offsets[:count], 1e-10)
+        assert found is not None
+        weights = found
+        value = plane_bound(some, offsets[:count], weights)
+        assert value >= before - 1e-9
+        before = value
+    assert np.count_nonzero(weights) <= planes.shape[1] + 2
+
+
+def test_where_it_cannot_be_solved_it_says_so():
+    assert improved_weights(np.zeros(2), np.full((2, 2), np.nan), np.ones(2), 0.0) is None
+
+
+@pytest.mark.parametrize("offset", [0.0, -1.0])
+def test_planes_below_zero_get_no_weight(offset):
+    found = improved_weights(np.array([1.0]), np.ones((1, 1)), np.array([offset]), 1e-9)
+    np.testing.assert_allclose(found, [0.0], atol=1e-4)
