@@ -363,7 +363,7 @@ def test_missing_and_unreadable_files(folder):
     assert "not a file without suffix" in complaint("decompose", "--table", "none")
     for name in ("dir.csv", "dir.npy"):
         Path(name).mkdir()
-        assert f"{name} cannot be read: Is a directory" in complaint("check", "--table", name)
+        assert f"{name} is a folder; a table is a file" in complaint("check", "--table", name)
     Path("t.npy").touch()
     assert "t.npy is empty" in complaint("check", "--table", "t.npy")
 

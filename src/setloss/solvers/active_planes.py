@@ -21,6 +21,9 @@ MOST_STEPS = 200
 RIDGE = 1e-13
 """Relative to the longest plane: nearly parallel planes are told apart by this much."""
 
+LOST = 1e-6
+"""Multipliers whose sum is further from one than this have lost their digits to large heights."""
+
 
 def improved_weights(weights: Array, gram: Array, offsets: Array, accuracy: float) -> Array | None:
     """The lambda whose value is within `accuracy` of the best, from another one; None where that fails."""
@@ -67,12 +70,17 @@ def _best_of_hull(shares: Array, active: NDArray[np.intp], products: Array, heig
 
 
 def _best_of_affine_hull(products: Array, heights: Array) -> Array:
-    """The maximiser under sum = 1 alone."""
+    """The maximiser under sum = 1 alone; an error where planes are too short for their heights to be told apart."""
     from scipy.linalg import cho_factor, cho_solve
 
+    if len(heights) == 1:
+        return np.ones(1)
     longest = float(products.diagonal().max()) or 1.0
     lifted = products + longest  # the same for all points of the hull, and no plane is zero any more
     lifted.flat[:: len(lifted) + 1] += RIDGE * longest
     factor = cho_factor(lifted, lower=True, overwrite_a=True, check_finite=False)
     found = cho_solve(factor, np.stack([heights, np.ones_like(heights)], axis=1), check_finite=False)
-    return np.asarray(found[:, 0] + (1.0 - found[:, 0].sum()) / found[:, 1].sum() * found[:, 1])
+    best = np.asarray(found[:, 0] + (1.0 - found[:, 0].sum()) / found[:, 1].sum() * found[:, 1])
+    if not abs(float(best.sum()) - 1.0) <= LOST:
+        raise np.linalg.LinAlgError("the digits of the multipliers are lost")
+    return best

@@ -56,7 +56,7 @@ class ProximalPoints:
         slopes, offsets = np.array(found.slopes), found.offsets.copy()
         widest = int(problem.surrogate.bags.sizes.max())
         most = min(widest + 2, largest or LARGEST_CORRAL) + 1
-        search = _Search(problem, margins, centre, mu, slopes, offsets, most)
+        search = _PointSearch(problem, margins, centre, mu, slopes, offsets, most)
         bags = max(CHUNK // (most * (widest + 2 * most + 2)), 1)
         basis = [search.bases(first, min(first + bags, problem.n_bags)) for first in range(0, problem.n_bags, bags)]
         return cls(problem, mu, slopes, offsets, found.values, search.ranks, np.concatenate(basis))
@@ -128,7 +128,7 @@ class ProximalPoints:
 
 
 @dataclass(frozen=True, eq=False)
-class _Search:
+class _PointSearch:
     """Moves `slopes` and `offsets`, at first the cuts at the margins, to the proximal points, chunk by chunk."""
 
     problem: Problem

@@ -11,7 +11,7 @@ import numpy as np
 
 from setloss.reproduction.segmentation.data import ImageProblem
 from setloss.reproduction.segmentation.methods import FIRST
-from setloss.reproduction.segmentation.rules import Logits, Rule, Tuning, cut, expected_loss, rules
+from setloss.reproduction.segmentation.rules import ImageRule, Logits, Tuning, cut, expected_loss, rules
 from setloss.reproduction.segmentation.scores import ObjectScores, Scores, object_scores, score
 from setloss.reproduction.segmentation.training import NetworkRun, Trained, TrainingSettings, predict, train_once
 
@@ -20,7 +20,7 @@ DECIDED = ("ce", FIRST, "default")
 
 
 @dataclass(frozen=True)
-class Decided:
+class DecidedImages:
     """What one rule came to: test scores, the expected loss of its sets if it has one, CPU time an image."""
 
     scores: Scores
@@ -42,7 +42,7 @@ class MethodOutcome:
     rate: float
     by_rate: dict[float, float]
     test: tuple[Scores, ...]
-    decided: dict[str, tuple[Decided, ...]]
+    decided: dict[str, tuple[DecidedImages, ...]]
     objects: tuple[ObjectScores, ...]
     milliseconds: float
     start: float
@@ -83,7 +83,7 @@ def _one(
     by_rate = {rate: validation_score(problem, one) for rate, one in tried.items()}
     rate = max(by_rate, key=by_rate.__getitem__)
     kept = [tried[rate], *(trained(rate, seed) for seed in others)]
-    decided: dict[str, list[Decided]] = {}
+    decided: dict[str, list[DecidedImages]] = {}
     for one in kept:
         for rule, found in _test_scores(problem, one, name in DECIDED).items():
             decided.setdefault(rule, []).append(found)
@@ -103,10 +103,10 @@ def validation_score(problem: ImageProblem, trained: Trained) -> float:
     return float(scores.dice.mean()) if problem.classes == 1 else scores.overall
 
 
-def _test_scores(problem: ImageProblem, trained: Trained, decide: bool) -> dict[str, Decided]:
+def _test_scores(problem: ImageProblem, trained: Trained, decide: bool) -> dict[str, DecidedImages]:
     logits = predict(trained.network, problem.test)
     if not decide:
-        return {"": _decided(Rule(cut), logits, problem)}
+        return {"": _decided(ImageRule(cut), logits, problem)}
     tuning = Tuning(predict(trained.network, problem.validation), problem.validation.labels, problem.classes)
     return {name: _decided(rule, logits, problem) for name, rule in rules(tuning).items()}
 
@@ -115,9 +115,9 @@ def _object_scores(problem: ImageProblem, trained: Trained) -> ObjectScores:
     return object_scores(cut(predict(trained.network, problem.test)), problem.test.labels)
 
 
-def _decided(rule: Rule, logits: Logits, problem: ImageProblem) -> Decided:
+def _decided(rule: ImageRule, logits: Logits, problem: ImageProblem) -> DecidedImages:
     started = time.process_time()
     predicted = rule.decide(logits)
     milliseconds = 1000 * (time.process_time() - started) / len(logits)
     expected = None if rule.temperature is None else expected_loss(predicted, logits, rule.temperature)
-    return Decided(score(predicted, problem.test.labels, problem.classes), expected, milliseconds)
+    return DecidedImages(score(predicted, problem.test.labels, problem.classes), expected, milliseconds)

@@ -10,7 +10,7 @@ import numpy as np
 from setloss.reproduction.document import Cell, Document, ResultTable
 from setloss.reproduction.estimate import Estimate
 from setloss.reproduction.segmentation.methods import FIRST, METHODS, OBJECTS
-from setloss.reproduction.segmentation.protocol import Decided, MethodOutcome, Outcome
+from setloss.reproduction.segmentation.protocol import DecidedImages, MethodOutcome, Outcome
 from setloss.reproduction.segmentation.rules import VALUED_IMAGES
 from setloss.reproduction.segmentation.scores import Scores
 
@@ -94,7 +94,7 @@ def objects_table(outcome: Outcome) -> ResultTable:
     return ResultTable(f"{outcome.problem.name}: objects", columns, tuple(rows), note)
 
 
-def _expected(decided: Sequence[Decided]) -> Cell:
+def _expected(decided: Sequence[DecidedImages]) -> Cell:
     values = [one.expected_loss for one in decided if one.expected_loss is not None]
     return round(float(np.mean(values)), 4) if values else None
 

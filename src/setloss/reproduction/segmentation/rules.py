@@ -24,7 +24,7 @@ VALUED_IMAGES = 40
 
 
 @dataclass(frozen=True)
-class Rule:
+class ImageRule:
     """What to predict; where an expected loss is made small, `temperature` is that of its probabilities."""
 
     decide: Callable[[Logits], Predicted]
@@ -84,16 +84,16 @@ def rankseg_sets(temperature: float, metric: str, logits: Logits) -> Predicted:
     return classes
 
 
-def rules(tuning: Tuning) -> dict[str, Rule]:
+def rules(tuning: Tuning) -> dict[str, ImageRule]:
     """By name; what is chosen is chosen on the validation images. `rankseg` is among them where it is installed."""
     loss = "dice" if tuning.classes == 1 else "jaccard"
-    made = {"cut at 1/2" if tuning.classes == 1 else "argmax": Rule(cut)}
+    made = {"cut at 1/2" if tuning.classes == 1 else "argmax": ImageRule(cut)}
     if tuning.classes == 1:
-        made["threshold chosen on validation images"] = Rule(chosen_threshold(tuning))
+        made["threshold chosen on validation images"] = ImageRule(chosen_threshold(tuning))
     for named, temperature in (("", 1.0), (", temperature", tuning.temperature)):
-        made[f"least expected loss{named}"] = Rule(partial(best_sets, temperature, loss), temperature)
+        made[f"least expected loss{named}"] = ImageRule(partial(best_sets, temperature, loss), temperature)
         if find_spec("rankseg") is not None:
-            made[f"rankseg (RMA){named}"] = Rule(partial(rankseg_sets, temperature, loss), temperature)
+            made[f"rankseg (RMA){named}"] = ImageRule(partial(rankseg_sets, temperature, loss), temperature)
     return made
 
 
