@@ -19,7 +19,7 @@ for library in ("pandas", "pyarrow", "skops"):
     pytest.importorskip(library)
 
 
-QUICK = ("--C", "0.1", "--tol", "1e-3")
+QUICK = ("--C", "0.1", "--tol", "1e-3", "--no-standardize")
 
 
 @pytest.fixture(scope="module")

@@ -27,7 +27,7 @@ LAYERS = (
     ("decomposition",),
     ("losses",),
     ("setfunctions",),
-    ("bags", "standardization"),
+    ("bags",),
     ("compilation",),
     ("arguments", "defaults", "archives", "files", "typing"),
 )

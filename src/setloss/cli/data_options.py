@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from setloss.cli.errors import InputError
-from setloss.cli.models import ModelColumns, check_feature_count, check_kind, say_what_differs, with_features_of
+from setloss.cli.models import (
+    ModelColumns,
+    check_feature_count,
+    check_kind,
+    label_count,
+    say_what_differs,
+    with_features_of,
+)
 from setloss.files import not_a_file
 
 if TYPE_CHECKING:
@@ -81,7 +88,7 @@ class DataOptions:
         columns = ModelColumns.of(model)
         known: dict[str, Any] = {}
         if self._suffix in SVMLIGHT:
-            known = {"features": model.n_features_in_, "labels": len(model.coef_)}
+            known = {"features": model.n_features_in_, "labels": label_count(model)}
         with self._file() as file:
             if self._suffix in TABLES:
                 known = self._known_columns(file, columns)
@@ -96,7 +103,7 @@ class DataOptions:
         with self._file() as file:
             if self._suffix in SVMLIGHT:
                 # One more label id from 0 has room for both ways to number labels, and for files without any.
-                room = {"features": model.n_features_in_, "labels": len(model.coef_) + 1, "first_label": 0}
+                room = {"features": model.n_features_in_, "labels": label_count(model) + 1, "first_label": 0}
                 told = self.labels is not None or self.first_label is not None
                 examples = self._load(file, {"features": model.n_features_in_} if told else room)
                 found = Features(examples.X, None, None)

@@ -8,8 +8,8 @@ import typer
 
 from setloss.cli.cluster_options import ClusterOptions
 from setloss.cli.commands import with_option_groups
-from setloss.cli.count_models import expected_of, is_count_model, labels_of
 from setloss.cli.data_options import DataOptions
+from setloss.cli.decided import chosen_sets, decides_for_sets, expected_of
 from setloss.cli.errors import InputError
 from setloss.cli.json_output import print_document
 from setloss.cli.models import check_kind, check_partitioned_features, read_model, scores_of
@@ -29,32 +29,34 @@ def evaluate(
 ) -> None:
     """The losses of a model: the mean over examples or bags, and its standard error.
 
-    A model of --method counts also says which losses it expects of its decisions.
+    A model that decides for the set (--method counts, --decision) also says which losses it expects.
 
     For example: setloss evaluate scene.skops scene-test.arff
     """
     engine.check()
     trained = read_model(model)
     own, losses = _losses(trained, SHOWN + CURVES if every else SHOWN)
-    operator = getattr(trained, "operator", "counts")
+    operator = getattr(trained, "operator", getattr(trained, "rule_name_", "counts"))
+    C = getattr(trained, "C", None)
     expected: dict[str, float] = {}
-    if engine.asked and is_count_model(trained):
-        raise InputError("models of --method counts are evaluated on data in memory")
+    if engine.asked and decides_for_sets(trained):
+        raise InputError("models that decide for the set are evaluated on data in memory")
     if engine.asked:
         values = _in_partitions(trained, open_partitions(data, engine), losses, engine, data.data, model)
     else:
         examples = data.read_for(trained, model)
         truth, predicted, groups = _flat(trained, examples, data.data, model)
         values = {name: loss(truth, predicted, groups=groups) for name, loss in losses.items()}
-        expected = _expected(trained, examples.X, losses)
+        expected = _expected(trained, examples, losses)
     table: dict[str, dict[str, float | None]] = {name: _mean(per_set) for name, per_set in values.items()}
     for name, mean in expected.items():
         table[name]["expected"] = mean
     if as_json:
-        facts = {"loss": own, "operator": operator, "C": float(trained.C), "sets": len(values[own])}
+        facts = {"loss": own, "operator": operator, "C": C, "sets": len(values[own])}
         print_document(facts | {"losses": table})
         return
-    typer.echo(f"{model}: trained for {own} with {operator}, C = {trained.C:g}")
+    weight = "" if C is None else f", C = {C:g}"
+    typer.echo(f"{model}: trained for {own} with {operator}{weight}")
     width = max(map(len, table))
     for name, row in table.items():
         error = "" if row["error"] is None else f" +- {row['error']:.4f}"
@@ -80,8 +82,9 @@ def _flat(trained: Any, examples: Any, path: Path, model: Path) -> tuple[Any, An
     import numpy as np
 
     sets = check_kind(examples, path, trained, model)
-    by_set = is_count_model(trained)
-    predicted = labels_of(trained, examples.X) if by_set else scores_of(trained, examples.X) > 0
+    by_set = decides_for_sets(trained)
+    groups = getattr(examples, "groups", None)
+    predicted = chosen_sets(trained, examples.X, groups) if by_set else scores_of(trained, examples.X) > 0
     if not sets:
         return examples.y == 1, predicted[:, 0], examples.groups
     if examples.Y.shape != predicted.shape:
@@ -94,12 +97,15 @@ def _flat(trained: Any, examples: Any, path: Path, model: Path) -> tuple[Any, An
     return examples.Y[known] == 1, predicted[known], np.nonzero(known)[0]
 
 
-def _expected(trained: Any, X: Any, losses: dict[str, Any]) -> dict[str, float]:
-    """What a count model expects of its decisions, by loss; other models expect nothing."""
-    if not is_count_model(trained):
+def _expected(trained: Any, examples: Any, losses: dict[str, Any]) -> dict[str, float]:
+    """What a model expects of its decisions, by loss; one that goes by signs expects nothing."""
+    if not decides_for_sets(trained):
         return {}
-    chosen = labels_of(trained, X)
-    return {name: float(expected_of(trained, X, chosen, loss).mean()) for name, loss in losses.items()}
+    groups = getattr(examples, "groups", None)
+    chosen = chosen_sets(trained, examples.X, groups)
+    return {
+        name: float(expected_of(trained, examples.X, groups, chosen, loss).mean()) for name, loss in losses.items()
+    }
 
 
 def _losses(trained: Any, shown: tuple[str, ...]) -> tuple[str, dict[str, Any]]:

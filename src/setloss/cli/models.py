@@ -67,7 +67,7 @@ def check_kind(examples: Any, path: Path, model: Any, model_path: Path) -> bool:
 def scores_of(model: Any, X: Any) -> Any:
     """Scores (n, p). Names of features have been compared already, and an array has none to compare again."""
     names = vars(model).pop("feature_names_in_", None)
-    scores = model.decision_function(X)
+    scores = model.decision_function(X) if hasattr(model, "decision_function") else model._scores(X)
     if names is not None:
         model.feature_names_in_ = names
     return scores.reshape(len(scores), -1)
@@ -122,9 +122,14 @@ class ModelColumns:
 
 def is_of_label_sets(model: Any) -> bool:
     """Whether a model predicts label sets, and not the frames of tracks."""
-    from setloss.estimators import CountClassifier, SetClassifier
+    from setloss.estimators.label_sets import LabelSetMixin
 
-    return isinstance(model, SetClassifier | CountClassifier)
+    return isinstance(model, LabelSetMixin)
+
+
+def label_count(model: Any) -> int:
+    """The number of labels of a model; 1 for tracks."""
+    return len(model.coef_ if hasattr(model, "coef_") else model.scorer_.constants)
 
 
 def note_columns(model: Any, examples: Any, group: str | None, label: str | None) -> None:

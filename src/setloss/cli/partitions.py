@@ -80,7 +80,7 @@ def standardized(collection: Any, client: Any) -> tuple[Any, Any]:
     import numpy as np
 
     import dask
-    from setloss.standardization import Standardizer
+    from setloss.estimators.elements import Standardizer
 
     names = None if collection.feature_names is None else list(collection.feature_names)
     X = collection.X if names is None else collection.X[names]
@@ -88,7 +88,7 @@ def standardized(collection: Any, client: Any) -> tuple[Any, Any]:
     computed = dask.compute(*lazy, scheduler="synchronous") if client is None else client.gather(client.compute(lazy))
     mean, deviation = (np.asarray(values, dtype=np.float64) for values in computed)
     if not (np.all(np.isfinite(mean)) and np.all(np.isfinite(deviation))):
-        raise InputError("--standardize: some features are NaN or infinite; fill them or leave the rows out")
+        return collection, Standardizer.identity(len(mean))  # the training says where the value is that is no number
     found = Standardizer(mean, np.where(deviation > 0, deviation, 1.0))
     if names is None:
         return replace(collection, X=X.map_blocks(found.apply, dtype=X.dtype)), found
@@ -124,11 +124,14 @@ def answers(collection: Any, client: Any, task: Any, *shared: Any) -> Iterator[A
         raise_lost(error)
 
 
-def scores_of_partition(source: Any, index: int, model: Any) -> tuple[Any, Any]:
-    """Names of the bags, if any, and scores (n, p)."""
+def answers_of_partition(source: Any, index: int, model: Any, loss: Any, scores: bool) -> tuple[Any, Any]:
+    """Names of the bags, if any, and scores (n, p), or numbers above 0 for labels that are decided for."""
+    from setloss.cli.decided import chosen_sets, decides_for_sets
     from setloss.cli.models import scores_of
 
     part = source.read()
+    if decides_for_sets(model) and not scores:
+        return part.groups, chosen_sets(model, part.X, part.groups, loss)
     return part.groups, scores_of(model, part.X)
 
 

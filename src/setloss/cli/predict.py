@@ -11,12 +11,13 @@ import typer
 
 from setloss.cli.cluster_options import ClusterOptions
 from setloss.cli.commands import with_option_groups
-from setloss.cli.count_models import is_count_model, labels_of
 from setloss.cli.data_options import DataOptions
+from setloss.cli.decided import chosen_sets, decides_for_sets
 from setloss.cli.errors import InputError
-from setloss.cli.models import ModelColumns, check_feature_count, read_model, scores_of
+from setloss.cli.models import ModelColumns, check_feature_count, label_count, read_model, scores_of
 from setloss.cli.output_files import check_writable
-from setloss.cli.partitions import answers, open_partitioned_features, scores_of_partition
+from setloss.cli.partitions import answers, answers_of_partition, open_partitioned_features
+from setloss.cli.training_options import LossOptions
 from setloss.datasets.checks import is_number
 from setloss.files import replacing
 
@@ -28,21 +29,17 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r")
 def predict(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="File written by setloss train.")],
     data: DataOptions,
+    loss: LossOptions,
     engine: ClusterOptions,
     out: Annotated[
         Path | None, typer.Option(help="File to write, .csv or .npy.", show_default="CSV on standard output")
     ] = None,
     scores: Annotated[bool, typer.Option("--scores", help="Scores instead of labels.")] = False,
-    loss: Annotated[
-        str | None,
-        typer.Option(
-            help="Decide for this loss; for models of --method counts.", show_default="the loss of the training"
-        ),
-    ] = None,
 ) -> None:
     """Predict: one row per example or frame, in the order of DATA, which needs no labels.
 
-    Columns are found by the names that the model was trained with; others are ignored.
+    Columns are found by the names that the model was trained with; others are ignored. Models that decide for the set
+    (--method counts, --decision) do so for any loss that is named here.
     For example: setloss predict scene.skops new.csv --out labels.csv
     """
     if out is not None:
@@ -51,7 +48,7 @@ def predict(
         check_writable("--out", out)
     engine.check()
     trained = read_model(model)
-    _check_decision(trained, loss, scores, engine)
+    objective = _objective(trained, loss)
     if engine.asked:
         examples = open_partitioned_features(data, engine, trained)
         check_feature_count(examples, data.data, trained, model)
@@ -59,33 +56,32 @@ def predict(
         rows = data.read_features(trained, model)
     with engine.client() as client:
         if engine.asked:
-            found = answers(examples, client, scores_of_partition, trained)
+            found = answers(examples, client, answers_of_partition, trained, objective, scores)
         else:
-            found = iter([(rows.groups, _values(trained, rows.X, loss, scores))])
+            found = iter([(rows.groups, _values(trained, rows.X, rows.groups, objective, scores))])
         pieces = (
             (groups, values if scores else trained.classes_[(values > 0).astype(int)]) for groups, values in found
         )
         _write(pieces, _header(trained), out)
 
 
-def _check_decision(trained: Any, loss: str | None, scores: bool, engine: ClusterOptions) -> None:
-    from setloss.losses import NAMED_LOSSES
+def _objective(trained: Any, loss: LossOptions) -> Any:
+    """The loss to decide for, if one is named."""
+    objective = loss.read_if_given()
+    if objective is not None and not decides_for_sets(trained):
+        raise InputError(
+            "--loss is for models that decide for the set (train with --method counts or --decision); others are "
+            "trained for one loss"
+        )
+    return objective
 
-    counts = is_count_model(trained)
-    if loss is not None and not counts:
-        raise InputError("--loss is for models of --method counts; others are trained for one loss")
-    if loss is not None and loss.lower() not in NAMED_LOSSES:
-        raise InputError(f"there is no loss {loss!r}; the names are {', '.join(NAMED_LOSSES)}")
-    if counts and engine.asked and not scores:
-        raise InputError("models of --method counts decide data in memory; with partitions give --scores")
 
-
-def _values(trained: Any, X: Any, loss: str | None, scores: bool) -> Any:
+def _values(trained: Any, X: Any, groups: Any, objective: Any, scores: bool) -> Any:
     """Numbers above 0 for labels that are predicted."""
-    if is_count_model(trained) and not scores:
+    if decides_for_sets(trained) and not scores:
         try:
-            return labels_of(trained, X, loss)
-        except ValueError as error:
+            return chosen_sets(trained, X, groups, objective)
+        except (ValueError, TypeError) as error:
             raise InputError(str(error)) from None
     return scores_of(trained, X)
 
@@ -141,4 +137,4 @@ def _header(trained: Any) -> list[str]:
     columns = ModelColumns.of(trained)
     if not columns.of_label_sets:
         return ["prediction"]
-    return list(columns.labels or map(str, range(len(trained.coef_))))
+    return list(columns.labels or map(str, range(label_count(trained))))

@@ -10,7 +10,6 @@ import typer
 
 from setloss.cli.cluster_options import ClusterOptions
 from setloss.cli.commands import with_option_groups
-from setloss.cli.count_models import fit_counts, summary_of_counts
 from setloss.cli.data_options import DataOptions
 from setloss.cli.errors import InputError
 from setloss.cli.json_output import print_document
@@ -42,24 +41,24 @@ def train(
     """Train a linear model for a loss of whole sets of mistakes, to a certified duality gap.
 
     DATA with label sets trains a SetClassifier (with --method counts a CountClassifier), tracks (bags of frames) a
-    BagClassifier.
+    BagClassifier. Features are standardised first; the model takes them as they are.
     For example: setloss train scene.arff --loss dice --C 0.1 --model scene.skops
     """
     objective = loss.read()
     training.check()
     engine.check()
     check_model_path(model)
-    if engine.asked and training.counts:
-        raise InputError("--method counts is for data in memory")
+    if engine.asked and (training.counts or training.decision not in (None, "sign")):
+        raise InputError("--method counts and --decision are for data in memory")
     if engine.asked:
         examples = open_partitions(data, engine)
         with engine.client() as client:
             fitted, values = _fit_partitions(examples, objective, training, engine, client)
     else:
         examples = data.read()
-        fitted = (fit_counts if training.counts else _fit)(examples, objective, training)
+        fitted = _fit(examples, objective, training)
         values = fitted.losses(examples.X, *_targets(examples))
-    document = (summary_of_counts if training.counts else _summary)(fitted, values, training)
+    document = _summary(fitted, values, training)
     note_columns(fitted, examples, data.group, data.label)
     write_model(fitted, model)
     if as_json:
@@ -143,12 +142,9 @@ def _fit_to_features(estimator: Any, examples: Any, standardize: bool) -> None:
     if not standardize:
         estimator.fit(examples.X, *_targets(examples))
         return
-    from scipy.sparse import issparse
+    from setloss.estimators.elements import Standardizer, check_features
 
-    from setloss.standardization import Standardizer
-
-    if issparse(examples.X):
-        raise InputError("--standardize is for dense features, and those of this file are sparse; leave it out")
+    check_features(examples.X)
     features = Standardizer.of(examples.X)
     estimator.fit(features.apply(examples.X), *_targets(examples))
     features.fold(estimator)
@@ -158,8 +154,13 @@ def _estimator(examples: Any, objective: Any, training: TrainingOptions, watch: 
     from setloss import estimators
     from setloss.datasets import LabelSets
 
-    shared = training.shared() | {"loss": objective, "callbacks": (watch,)}
     sets = isinstance(examples, LabelSets)
+    own = {"loss": objective, "callbacks": (watch,)}
+    if sets and training.counts:
+        if training.cv is not None:
+            return estimators.CountClassifierCV(Cs=training.path(), cv=training.cv, **training.of_any_model(), **own)
+        return estimators.CountClassifier(**training.of_any_model(), **training.single(), **own)
+    shared = training.shared() | own
     if training.cv is not None:
         choose = estimators.SetClassifierCV if sets else estimators.BagClassifierCV
         return choose(Cs=training.path(), operators=training.operator_list(), cv=training.cv, **shared)
@@ -187,7 +188,8 @@ def _summary(fitted: Any, values: Any, training: TrainingOptions) -> dict[str, A
         "passes": None if last is None else float(last.passes),
         "seconds": None if last is None else float(last.seconds),
         "loss": fitted.loss if isinstance(fitted.loss, str) else repr(fitted.loss),
-        "operator": str(getattr(fitted, "operator_", fitted.operator)),
+        "operator": str(getattr(fitted, "operator_", getattr(fitted, "operator", "counts"))),
+        "decision": getattr(fitted, "rule_name_", getattr(fitted, "decision", "counts")),
         "C": float(getattr(fitted, "C_", None) or fitted.C),
         "training_loss": float(values.mean()),
         "sets": len(values),
@@ -198,7 +200,8 @@ def _summary(fitted: Any, values: Any, training: TrainingOptions) -> dict[str, A
         columns = fitted.cv_results_
         rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
         numbers = ("C", "loss", "error", "gap")
-        document["cv"] = [row | {name: _known(row[name]) for name in numbers} for row in rows]
+        named = {"operator": "counts"}
+        document["cv"] = [named | row | {name: _known(row[name]) for name in numbers} for row in rows]
     return document
 
 
@@ -215,14 +218,14 @@ def _say_what_is_missing(document: dict[str, Any], training: TrainingOptions) ->
             f"{document['status']} after {document['iterations']} iterations with {reached} instead of "
             f"{training.tol:.1e}; raise --max-iter or --max-time, {_or_standardize(training)}lower C"
         )
-    compared = () if training.counts else document.get("cv", ())
+    compared = document.get("cv", ())
     rough = [row for row in compared if row["gap"] is None or row["gap"] > training.tol]
     if rough:
         say(f"{len(rough)} of {len(document['cv'])} candidates were compared at gaps above {training.tol:.1e}")
 
 
 def _or_standardize(training: TrainingOptions) -> str:
-    return "or " if training.standardize else "--standardize the features, or "
+    return "or " if training.standardize else "leave --no-standardize out, or "
 
 
 def _print_words(document: dict[str, Any]) -> None:
@@ -233,8 +236,10 @@ def _print_words(document: dict[str, Any]) -> None:
     gap = "unknown" if document["gap"] is None else f"{document['gap']:.2e}"
     seconds = "" if document["seconds"] is None else f", {document['seconds']:.2f} s"
     typer.echo(f"{document['status']}: gap {gap} after {document['iterations']} iterations{seconds}")
-    typer.echo(f"{document['loss']} with {document['operator']}, C = {document['C']:g}")
+    decided = "" if document["decision"] == "sign" else f", decided by {document['decision']}"
+    typer.echo(f"{document['loss']} with {document['operator']}, C = {document['C']:g}{decided}")
+    scaled = ", standardised for the training; the model takes them as they are" if document["standardized"] else ""
     typer.echo(
         f"training loss {document['training_loss']:.4f}, mean over {document['sets']} sets, "
-        f"{document['features']} features"
+        f"{document['features']} features{scaled}"
     )

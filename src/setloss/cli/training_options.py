@@ -25,10 +25,23 @@ from setloss.defaults import LINEAR_MODELS
 class LossOptions:
     """The loss to train for, as given; `read` checks it."""
 
-    loss: Annotated[str | None, typer.Option(help=f"Named loss: {', '.join(NAMES)}.", show_default="dice")] = None
+    loss: Annotated[
+        str | None,
+        typer.Option(
+            help=f"Named loss: {', '.join(NAMES)}; for predict also module:function of your own, a callable of true "
+            "and predicted labels.",
+            show_default="dice to train, that of the training to predict",
+        ),
+    ] = None
     alpha: AlphaOption = None
     beta: BetaOption = None
     knots: KnotsOption = None
+
+    def read_if_given(self) -> Any:
+        """What `read` gives, or a callable of the user's; None if no option names a loss."""
+        if self.loss is not None and ":" in self.loss:
+            return metric_named(self.loss)
+        return None if self == LossOptions() else self.read()
 
     def read(self) -> Any:
         """The name of the loss, or a `Loss` where it has parameters; or an `InputError`."""
@@ -38,6 +51,11 @@ class LossOptions:
             self._require("--knots", ())
             return curve_through(self.knots)
         name = (self.loss or "dice").lower()
+        if ":" in name:
+            raise InputError(
+                f"{self.loss} is code, and a model file holds none; train for a named loss or --knots, and name the "
+                "function when you predict"
+            )
         if name not in NAMES:
             raise InputError(f"there is no loss {self.loss!r}; the names are {', '.join(NAMES)}")
         self._require(f"--loss {name}", tuple(w for w in NEEDS.get(name, ()) if w in ("alpha", "beta")))
@@ -54,6 +72,22 @@ class LossOptions:
                 check_weight(option, value)
 
 
+def metric_named(text: str) -> Any:
+    """The loss of a callable ``(y_true, y_pred) -> float``, named as module:function, or an `InputError`."""
+    import importlib
+    import sys
+
+    from setloss.losses import as_loss
+
+    module, _, function = text.partition(":")
+    if "" not in sys.path:
+        sys.path.insert(0, "")  # modules of the folder the command is called in
+    try:
+        return as_loss(getattr(importlib.import_module(module), function))
+    except (ImportError, AttributeError, TypeError, ValueError) as error:
+        raise InputError(f"--loss {text}: there is no such callable ({error})") from None
+
+
 @dataclass(frozen=True)
 class TrainingOptions:
     """How to train, as given; `check` refuses what cannot work before any data are read."""
@@ -61,8 +95,8 @@ class TrainingOptions:
     method: Annotated[
         str | None,
         typer.Option(
-            help="counts: learn which labels and how many together, and decide for the set; or the name of an "
-            "operator, as --operator.",
+            help="counts: decide for the set, by which labels and how many (for label sets both learned together, "
+            "for tracks as --decision counts); or the name of an operator, as --operator.",
             show_default=LINEAR_MODELS.operator,
         ),
     ] = None
@@ -70,6 +104,14 @@ class TrainingOptions:
         str | None,
         typer.Option(
             help="Surrogate: slack, margin, bd, bd-monotone, lovasz or hinge.", show_default=LINEAR_MODELS.operator
+        ),
+    ] = None
+    decision: Annotated[
+        str | None,
+        typer.Option(
+            help="How scores become sets: sign, or a rule learned on five folds: counts, threshold or auto; for "
+            "label sets also plug-in and top-k, for tracks vote.",
+            show_default="sign",
         ),
     ] = None
     C: Annotated[
@@ -98,11 +140,11 @@ class TrainingOptions:
     standardize: Annotated[
         bool,
         typer.Option(
-            "--standardize",
-            help="Train on features of mean 0 and deviation 1 (over all of DATA, also with --cv), which converges "
-            "faster where their units differ. The model written takes features as they are; dense DATA only.",
+            "--standardize/--no-standardize",
+            help="Train on features of mean 0 and deviation 1 (over all of DATA, also with --cv), sparse ones on a "
+            "largest absolute value of 1. The model written takes features as they are.",
         ),
-    ] = False
+    ] = True
     seed: Annotated[int, typer.Option(help="Seed of the visiting order and of the folds.", min=0)] = 0
     checkpoint: Annotated[
         Path | None, typer.Option(help="File to save the solver's state to, and to resume from.")
@@ -141,10 +183,8 @@ class TrainingOptions:
                 raise InputError(f"{option} goes without --cv only; --cv tries every value of --Cs")
         if sum(name is not None for name in (self.operators, self.operator, self.method)) > 1:
             raise InputError("give one of --method, --operator and --operators")
-        if self.counts and self.checkpoint is not None:
-            raise InputError("--checkpoint goes without --method counts only; that training is short")
-        if self.counts and self.max_time is not None:
-            raise InputError("--max-time goes without --method counts only; use --max-iter")
+        if self.counts and self.decision is not None:
+            raise InputError("give one of --method counts and --decision")
 
     @property
     def counts(self) -> bool:
@@ -176,15 +216,13 @@ class TrainingOptions:
         saving = {"checkpoint": checkpoint, "checkpoint_seconds": self.checkpoint_seconds}
         return {"C": 1.0 if self.C is None else self.C, **saving}
 
-    def shared(self) -> dict[str, Any]:
+    def of_any_model(self) -> dict[str, Any]:
         """The parameters that all estimators take."""
-        return {
-            "operator": self.operator_list()[0],
-            "scale": self.scale,
-            "tol": self.tol,
-            "max_iter": self.max_iter,
-            "max_time": self.max_time,
-            "solver": self.solver,
-            "fit_intercept": not self.no_intercept,
-            "random_state": self.seed,
-        }
+        limits = {"tol": self.tol, "max_iter": self.max_iter, "max_time": self.max_time}
+        return limits | {"fit_intercept": not self.no_intercept}
+
+    def shared(self) -> dict[str, Any]:
+        """The parameters that all estimators take but count models of label sets."""
+        decision = "counts" if self.counts else self.decision or "sign"
+        own = {"operator": self.operator_list()[0], "scale": self.scale, "decision": decision}
+        return own | self.of_any_model() | {"solver": self.solver, "random_state": self.seed}

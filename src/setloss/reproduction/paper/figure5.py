@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from setloss.bags import Bags
+from setloss.estimators.elements import Standardizer
 from setloss.losses import loss_named
 from setloss.plans.batch import batch_surrogate
 from setloss.reproduction.document import Cell, Document, Figure, ResultTable
@@ -31,7 +32,6 @@ from setloss.reproduction.tracks.data import TrackProblem
 from setloss.reproduction.tracks.methods import METHODS
 from setloss.reproduction.tracks.protocol import Protocol, best_C
 from setloss.solvers import Design, Limits, Problem, solve
-from setloss.standardization import Standardizer
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

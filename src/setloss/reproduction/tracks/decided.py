@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from setloss.estimators.elements import Standardizer
 from setloss.reproduction.document import Cell, ResultTable
 from setloss.reproduction.estimate import Estimate
 from setloss.reproduction.tracks.data import TrackProblem
 from setloss.reproduction.tracks.protocol import Protocol, stratified_folds
-from setloss.standardization import Standardizer
 
 BASES = {"logistic": "logistic regression", "trees": "extra trees", "boosting": "boosting", "slack": "slack (Dice)"}
 RULES = ("counts", "vote", "threshold")

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from setloss.estimators.elements import Standardizer
 from setloss.losses import loss_named
 from setloss.reproduction.style import STYLES
-from setloss.standardization import Standardizer
 from setloss.typing import Array
 
 

@@ -1,0 +1,57 @@
+"""Models that decide for the whole set, on the command line: count models, and rules learned from held-out scores."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+
+def decides_for_sets(model: Any) -> bool:
+    """Whether a model decides for the set, instead of by the sign of each score."""
+    from setloss.estimators import CountClassifier
+    from setloss.estimators.base import decides_by_counts
+
+    return isinstance(model, CountClassifier) or decides_by_counts(model)
+
+
+def chosen_sets(model: Any, X: Any, groups: Any, loss: Any = None) -> Any:
+    """Predicted labels (n, p) as bool, one column for tracks; for another loss than its own if one is given."""
+    from setloss.estimators.bags import bags_named
+
+    with _for_arrays(model) as judge:
+        judge.loss = model.loss if loss is None else loss
+        if groups is None:
+            return judge._sets(X)
+        scores = judge._scores(X)[:, 0]
+        return judge._chosen(scores, bags_named(groups, len(scores)))[:, None]
+
+
+def expected_of(model: Any, X: Any, groups: Any, chosen: Any, loss: Any) -> Any:
+    """What a model expects of chosen sets, for every example or bag."""
+    from setloss.bags import Bags
+    from setloss.decisions import expected_losses_of
+    from setloss.estimators import CountClassifier
+    from setloss.estimators.bags import bags_named
+
+    with _for_arrays(model) as judge:
+        if isinstance(model, CountClassifier):
+            scores, counts = judge._scores_and_counts(X)
+            return expected_losses_of(chosen, scores, loss, counts=counts)
+        found, fitted = judge._scores(X), model.learner_.counts
+        if groups is None:
+            return expected_losses_of(chosen, fitted.scores(found), loss, counts=fitted.counts())
+        bags = bags_named(groups, len(found))
+        plain = Bags(bags.offsets)
+        sets, scores = bags.gather(chosen[:, 0]), fitted.scores(bags.gather(found[:, 0]))
+        return expected_losses_of(sets, scores, loss, counts=fitted.counts(plain), bags=plain)
+
+
+@contextmanager
+def _for_arrays(model: Any) -> Iterator[Any]:
+    """A copy for X without names; names of features have been compared already."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="X does not have valid feature names")
+        yield copy.copy(model)
