@@ -10,7 +10,7 @@ from setloss.dask.dual_blocks import LocalRound, cut_and_step
 from setloss.dask.engines import FAN_IN, InMemory, add_shares, in_eights
 from setloss.dask.notes import forget
 from setloss.dask.partition import make_partition
-from setloss.dask.problem import with_successors
+from setloss.dask.problem import LINE_STEPS, steps_answered, with_successors
 from setloss.dask.tasks import FitDescription, ParameterPoint, cut_at, risk_along, risk_at
 from setloss.operators import operator_named
 
@@ -159,3 +159,13 @@ def test_sums_in_eights_are_sums(count):
         answers = list(in_eights(answers))
     assert answers[0][0] == count * (count - 1) / 2
     np.testing.assert_array_equal(add_shares(answers[0], answers[0])[1], np.full(2, count * (count - 1.0)))
+
+
+def test_a_line_is_asked_for_at_once_where_a_round_costs_more_than_what_it_saves():
+    assert steps_answered(10_000, 4) == steps_answered(600_000, 1600) == LINE_STEPS
+    assert steps_answered(100_000, 4) == 3
+    path = [1.0, 0.5, 0.75, 0.625, 0.5625]
+    first = set(with_successors(1.0, 3))
+    assert len(first) == 4
+    assert first >= set(path[:3])
+    assert set(with_successors(path[3], 3)) >= set(path[3:])

@@ -93,9 +93,8 @@ class DaskModel(LinearSetModel):
             words = repr((self._kind, found.classes.tolist(), loss, self.operator, self.scale, self.C, constant))
             shape = (tasks, found.features + 1)
             digest = digest_of(words + "".join(found.digests))
-            problem = PartitionedProblem(
-                engine, spec, shape, digest, steps_answered(found.elements // engine.workers)
-            )
+            steps = steps_answered(found.elements // engine.workers, len(engine))
+            problem = PartitionedProblem(engine, spec, shape, digest, steps)
             method = self._method(shape, found, engine)
             solution = run(problem, method, limits, self._warm())
         finally:

@@ -23,8 +23,8 @@ from setloss.typing import Array
 LINE_STEPS = 5
 """Steps of a line search."""
 
-MANY_ELEMENTS = 70_000
-"""Nine evaluations of the cuts of so many elements take about as long as a round without work."""
+ROUND_ELEMENTS, TASK_ELEMENTS = 50_000, 2_500
+"""A round without work takes as long as nine evaluations of the cuts of so many elements, and so many more a task."""
 
 
 @dataclass(eq=False)
@@ -128,12 +128,12 @@ class RemoteLine:
         return RemotePlace(self.problem, point)
 
 
-def steps_answered(elements: int) -> int:
-    """Steps of a line search that its first round answers, for so many elements in the hands of one worker.
+def steps_answered(elements: int, tasks: int) -> int:
+    """Steps of a line search that its first round answers: so many tasks, so many elements in the hands of a worker.
 
     All five take 16 evaluations, of which five are used. Three take four, and a second round three for the last two.
     """
-    return LINE_STEPS if elements < MANY_ELEMENTS else 3
+    return LINE_STEPS if elements < ROUND_ELEMENTS + TASK_ELEMENTS * tasks else 3
 
 
 def with_successors(length: float, steps: int = LINE_STEPS) -> tuple[float, ...]:
