@@ -144,6 +144,6 @@ def test_two_commands_on_one_checkpoint(folder):
         said = complaint("train", "sets.npz", "--checkpoint", "c.npz", "--model", "second.skops")
         first.send_signal(signal.SIGCONT)
     assert "another run is writing the checkpoint c.npz" in said
-    assert first.returncode == 0
+    assert first.returncode == 4  # tolerance 0 is not reached
     assert Path("first.skops").exists()
     assert not Path("second.skops").exists()
