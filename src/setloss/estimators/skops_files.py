@@ -20,7 +20,7 @@ MAX_SCHEMA = 2**20
 MAX_MEMBERS = 100
 """Most bytes of the description of a model, and most arrays, unless it holds an estimator."""
 
-MAX_ESTIMATOR_SCHEMA = 2**28
+MAX_ESTIMATOR_SCHEMA = 2**25
 """The same with one."""
 
 ESTIMATOR = "estimator"
