@@ -51,7 +51,7 @@ def _lean(estimator: Any) -> Any:
         return pipeline
     if not isinstance(estimator, CertifiedFit):
         return estimator
-    model = copy.copy(estimator)
+    model: Any = copy.copy(estimator)
     model.__dict__.pop("solution_", None)
     known = model.get_params(deep=False)
     return model.set_params(**{name: value for name, value in FOR_TRAINING.items() if name in known})
