@@ -20,6 +20,7 @@ STYLES = {
     "objects": {"color": "#D55E00", "marker": "^"},
 }
 BINS = 8
+TICKS = (2, 3, 5, 10, 20)
 
 
 def draw(methods: list[dict]) -> Figure:
@@ -39,6 +40,8 @@ def draw(methods: list[dict]) -> Figure:
     axes[1].set(xscale="log", xlabel="pixels of a nucleus", ylabel="share missed")
     axes[0].legend(frameon=False)
     for axis in axes:
+        axis.set_xticks(TICKS, labels=[str(tick) for tick in TICKS])
+        axis.minorticks_off()
         axis.spines[["top", "right"]].set_visible(False)
     return figure
 

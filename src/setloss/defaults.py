@@ -49,12 +49,12 @@ class NetworkMode:
 
 
 NETWORK_MODES = {
-    "binary": NetworkMode("sigmoid", 1.0),
+    "binary": NetworkMode("sigmoid", 0.5),
     "multilabel": NetworkMode("logits", 0.0),
-    "multiclass": NetworkMode("softmax", 1.0, over="batch", absent="skip"),
+    "multiclass": NetworkMode("softmax", 0.5, over="batch", absent="skip"),
 }
-"""Networks without a named operator: for pixels the surrogate of probabilities, half and half with the loss at
-expected counts (`setloss.nn.relaxed`), plus cross-entropy, for classes with a set for every class that occurs in the
+"""Networks without a named operator: for pixels the surrogate of probabilities, the loss at expected counts
+(`setloss.nn.relaxed`) and cross-entropy in equal parts, for classes with a set for every class that occurs in the
 batch; for label sets the surrogate of the logits alone (docs/pytorch.md has the comparisons)."""
 
 NAMED_OPERATOR = NetworkMode("logits", 0.0, soft_share=0.0)

@@ -138,7 +138,7 @@ def test_nnunet_calls():
     )
     assert torch.equal(loss(logits, target.unsqueeze(1).float(), mask), expected)
     both = nnunet.RegionAndCELoss({"batch_dice": True}, {}, weight_ce=1.0, weight_dice=1.0, ignore_label=3)
-    plain = SetLoss(mode="multiclass", ignore_index=3)(logits, target)
+    plain = SetLoss(mode="multiclass", ignore_index=3, with_cross_entropy=1.0)(logits, target)
     torch.testing.assert_close(both(logits, target.unsqueeze(1)), plain)
 
 

@@ -23,11 +23,11 @@ def soft_jaccard(p, y, dims):
     return (1 - both / ((p + y).sum(dims) - both))[y.sum(dims) > 0].mean()
 
 
-def test_the_default_for_masks_is_half_l_and_half_soft_jaccard_of_sigmoids_plus_cross_entropy():
+def test_the_default_for_masks_is_l_and_soft_jaccard_of_sigmoids_and_cross_entropy_in_equal_parts():
     logits, target = masks()
     hinge = set_loss(logits, target, loss="jaccard", operator="lovasz", margins="sigmoid")
     soft = soft_jaccard(logits.sigmoid(), target.float(), (1, 2, 3))
-    expected = (hinge + soft) / 2 + binary_cross_entropy_with_logits(logits, target.float())
+    expected = (hinge + soft + binary_cross_entropy_with_logits(logits, target.float())) / 2
     torch.testing.assert_close(SetLoss()(logits, target), expected)
 
 
@@ -36,7 +36,7 @@ def test_the_default_for_classes_has_a_set_for_every_class_in_the_batch():
     options = {"loss": "jaccard", "operator": "lovasz", "margins": "softmax", "mode": "multiclass"}
     hinge = set_loss(logits, target, over="batch", absent="skip", **options)
     soft = soft_jaccard(logits.softmax(1), one_hot(target, 5).movedim(-1, 1), (0, 2, 3))
-    expected = (hinge + soft) / 2 + cross_entropy(logits, target)
+    expected = (hinge + soft + cross_entropy(logits, target)) / 2
     torch.testing.assert_close(SetLoss(mode="multiclass")(logits, target), expected)
 
 
@@ -50,7 +50,7 @@ def test_naming_an_operator_gives_that_operator_alone():
 
 def test_naming_a_loss_keeps_the_recommended_way():
     module = SetLoss("dice")
-    assert (module.operator, module.margins, module.with_cross_entropy) == ("bd-monotone", "sigmoid", 1.0)
+    assert (module.operator, module.margins, module.with_cross_entropy) == ("bd-monotone", "sigmoid", 0.5)
     assert module.soft_share == 0.5
     assert SetLoss("curve1").soft_share == SetLoss("dice", mode="multilabel").soft_share == 0
     assert SetLoss("iou").operator == SetLoss("jaccard").operator == "lovasz"
@@ -74,7 +74,7 @@ def test_cross_entropy_leaves_out_what_does_not_count():
     expected = cross_entropy(logits, target, ignore_index=255)
     both = {"mode": "multiclass", "ignore_index": 255}
     found = set_loss(logits, target, **both) - set_loss(logits, target, with_cross_entropy=0.0, **both)
-    torch.testing.assert_close(found, expected)
+    torch.testing.assert_close(2 * found, expected)
     nothing = torch.full_like(target, 255)
     assert set_loss(logits, nothing, **both) == 0
 

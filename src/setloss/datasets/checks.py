@@ -137,11 +137,14 @@ def refuse_repeats(path: Path, names: Sequence[str], what: str) -> None:
 
 
 def listed(names: Sequence[str], most: int = 6, *, like: str = "") -> str:
-    """The first few names, for messages; of many, those that read most like the one that was looked for."""
-    if like and len(names) > most:
-        near = get_close_matches(like, names[:MAX_COMPARED], most, cutoff=0.5)
-        names = [*near, *(name for name in names if name not in near)]
-    return ", ".join(map(shown, names[:most])) + (f", ... ({len(names)} in all)" if len(names) > most else "")
+    """Names for messages; of many, those that read most like the one that was looked for, the first and the last."""
+    if len(names) <= most:
+        return ", ".join(map(shown, names))
+    near = get_close_matches(like, names[:MAX_COMPARED], most, cutoff=0.5) if like else []
+    others = [name for name in names if name not in near]
+    last = others[len(others) - (most - len(near)) // 2 :]
+    first = [*near, *others[: most - len(near) - len(last)]]
+    return f"{', '.join(map(shown, first))}, ...{''.join(f', {shown(name)}' for name in last)} ({len(names)} in all)"
 
 
 def shown(text: str, most: int = 40) -> str:

@@ -92,7 +92,8 @@ def _track_roles(path: Path, names: Sequence[str], group: str, label: str) -> Ro
         if column not in names:
             raise DatasetError(
                 f"{path} has no column {shown(column)}; name the column with the {what} of a frame with {option}=, "
-                f"its columns are {listed(names, like=column)}"
+                f"or, for label sets, the columns of labels with labels=; its columns are "
+                f"{listed(names, like=column)}"
             )
     if group == label:
         raise DatasetError(f"group and label are both {shown(group)}; they are two columns of {path}")

@@ -257,7 +257,8 @@ class SetClassifierCV(CrossValidatedModel, SetClassifier):
         X, y = _indexable(X, y)
         cv = self.cv
         if isinstance(cv, int | np.integer) and getattr(y, "ndim", 1) == 2:
-            cv = KFold(int(cv), shuffle=True, random_state=self._seed() if self.random_state is not None else 0)
+            whole = self.random_state is None or isinstance(self.random_state, int | np.integer)
+            cv = KFold(int(cv), shuffle=True, random_state=(self.random_state or 0) if whole else self._seed())
         splits = list(check_cv(cv, y, classifier=True).split(X, y))
         self._search(X, {"y": y} | _weights(sample_weight, X), splits)
         return self

@@ -11,7 +11,7 @@ from sklearn.pipeline import Pipeline
 
 from setloss.archives import ArchiveError
 from setloss.estimators.bag_decision import BagDecisionCV
-from setloss.estimators.base import LinearSetModel
+from setloss.estimators.base import CertifiedFit
 from setloss.estimators.decision import AVERAGES, SetDecisionCV
 from setloss.estimators.decision_rules import BAG_RULES, LABEL_RULES
 from setloss.estimators.label_scores import LabelScorer
@@ -24,6 +24,8 @@ DECISIONS: dict[str, type[SetDecisionCV] | type[BagDecisionCV]] = {
     "BagDecisionCV": BagDecisionCV,
 }
 MEMBERS = ("varying", "constants")
+FOR_TRAINING = {"callbacks": (), "checkpoint": None, "random_state": None, "warm_start": False}
+"""Parameters that only training needs, and what a file has in their place."""
 
 
 def decision_content(model: SetDecisionCV | BagDecisionCV) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -42,16 +44,17 @@ def decision_content(model: SetDecisionCV | BagDecisionCV) -> tuple[dict[str, An
 
 
 def _lean(estimator: Any) -> Any:
-    """A copy without what only training needs: linear models of ours keep neither history nor callbacks."""
+    """A copy without what only training needs: models of ours keep neither history nor callbacks."""
     if isinstance(estimator, Pipeline):
         pipeline = copy.copy(estimator)
         pipeline.steps = [(name, _lean(step)) for name, step in estimator.steps]
         return pipeline
-    if not isinstance(estimator, LinearSetModel):
+    if not isinstance(estimator, CertifiedFit):
         return estimator
-    model = copy.copy(estimator)
+    model: Any = copy.copy(estimator)
     model.__dict__.pop("solution_", None)
-    return model.set_params(callbacks=(), checkpoint=None, random_state=None, warm_start=False)
+    known = model.get_params(deep=False)
+    return model.set_params(**{name: value for name, value in FOR_TRAINING.items() if name in known})
 
 
 def rebuild_decision(header: dict[str, Any], content: dict[str, Any], loss: Any) -> Any:

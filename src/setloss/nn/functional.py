@@ -55,8 +55,8 @@ def set_loss(  # noqa: PLR0913 (the choices of `SetLoss` and the tensors of a ca
     """B(m) of every set, m_i the margin of decision i, plus a factor times cross-entropy.
 
     With the margins of logits it is convex and piecewise linear in them. The gradient is that of the cut, exact in
-    value and slope. **Name no operator for what trains networks best**: the surrogate of probabilities, half and half
-    with the loss at expected counts, plus cross-entropy. Name one for exactly that operator of the logits.
+    value and slope. **Name no operator for what trains networks best**: the surrogate of probabilities, the loss at
+    expected counts and cross-entropy in equal parts. Name one for exactly that operator of the logits.
 
     Parameters
     ----------
@@ -79,7 +79,8 @@ def set_loss(  # noqa: PLR0913 (the choices of `SetLoss` and the tensors of a ca
         The share s of the loss at expected counts (soft Dice, soft Jaccard) in (1 - s) B + s l; for margins that are
         probabilities. 1/2 where no operator is named, else 0. See `setloss.nn.relaxed`.
     with_cross_entropy
-        The factor of the mean cross-entropy that is added; 1 where no operator is named (and `reduction` is "mean").
+        The factor of the mean cross-entropy that is added; 1/2 where no operator is named and `reduction` is
+        "mean", except for label sets.
     mode
         "binary", "multilabel" or "multiclass".
     over

@@ -35,8 +35,8 @@ class SetLoss(nn.Module):
     """B(m) of every set of decisions, plus cross-entropy: `setloss.nn.functional.set_loss`, called as ``(logits,
     target)``.
 
-    ``SetLoss()`` is what trains networks best: of probabilities, half L of Jaccard and half soft Jaccard, plus
-    cross-entropy. ``SetLoss("dice", "bd")`` is exactly that operator, of logits.
+    ``SetLoss()`` is what trains networks best: L of Jaccard and soft Jaccard of probabilities, and cross-entropy, in
+    equal parts. ``SetLoss("dice", "bd")`` is exactly that operator, of logits.
 
     Parameters are those of the function; `mask`, `weight`, `element_weight` and `groups` are given with each call.
     The plan is made here, so that a loss and an operator that do not go together are refused before training starts,

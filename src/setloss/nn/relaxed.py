@@ -5,7 +5,7 @@ where every q_i is 0 or 1. L(q) is the expected loss if one threshold, common to
 are made; (a sum_N q + b sum_P q) / (...) is, to first order, that of independent mistakes. While a network cannot yet
 tell positives from negatives, the slope of L is all on the positives, and every score is pushed up, or all on the
 negatives, and jumps between the two; here it is shared out between them and smooth. Late in training L weighs what is
-still wrong. Half of each is the default (docs/pytorch.md has the comparison).
+still wrong. The default has as much of one as of the other (docs/pytorch.md has the comparison).
 """
 
 from __future__ import annotations

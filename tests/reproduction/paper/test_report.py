@@ -184,10 +184,11 @@ def test_usage(capsys):
     assert "RESULTS PAGE" in capsys.readouterr().err
 
 
-def test_the_readme_has_the_table_that_is_kept_with_the_pages():
+@pytest.mark.parametrize(("page", "table"), [("README.md", "front"), ("docs/pytorch.md", "nuclei_losses")])
+def test_pages_have_the_tables_that_are_kept_with_them(page, table):
     root = Path(__file__).parents[3]
-    text = (root / "README.md").read_text(encoding="utf-8")
-    assert "<!-- results: front -->" in text
+    text = (root / page).read_text(encoding="utf-8")
+    assert f"<!-- results: {table} -->" in text
     assert with_tables(text, {}, root / "docs" / "results") == text, "run make readme"
 
 

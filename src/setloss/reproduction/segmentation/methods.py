@@ -86,7 +86,7 @@ METHODS = {
     "bd-monotone": _ours("B_D monotone Dice, logits", "dice", "bd-monotone"),
     "slack": _ours("S Dice, logits", "dice", "slack"),
     "ce+lovasz": _ours("L Jaccard, logits + cross-entropy", operator="lovasz", with_cross_entropy=1.0),
-    "ce+bd-monotone-p": _ours('B_D monotone Dice, probabilities + cross-entropy: SetLoss("dice")', "dice"),
+    "ce+bd-monotone-p": _ours('B_D monotone + soft Dice + cross-entropy: SetLoss("dice")', "dice"),
     "ce+lovasz-p": _ours(
         "L Jaccard, probabilities + cross-entropy",
         operator="lovasz",
@@ -94,9 +94,9 @@ METHODS = {
         with_cross_entropy=1.0,
         over_classes=BATCH,
     ),
-    "ce+soft-jaccard": _ours("soft Jaccard + cross-entropy", soft_share=1.0),
+    "ce+soft-jaccard": _ours("soft Jaccard + cross-entropy", soft_share=1.0, with_cross_entropy=1.0),
     "default": SegmentationLoss(
-        "L and soft Jaccard, half each, + cross-entropy: SetLoss()",
+        "L Jaccard + soft Jaccard + cross-entropy: SetLoss()",
         partial(_call, SetLoss()),
         partial(_call, SetLoss(mode="multiclass", ignore_index=NO_LABEL)),
     ),

@@ -15,7 +15,7 @@ from setloss.reproduction.segmentation.rules import ImageRule, Logits, Tuning, c
 from setloss.reproduction.segmentation.scores import ObjectScores, Scores, object_scores, score
 from setloss.reproduction.segmentation.training import NetworkRun, Trained, TrainingSettings, predict, train_once
 
-DECIDED = ("ce", FIRST, "default")
+DECIDED = ("ce", FIRST, "ce+lovasz-p", "default")
 """The methods on top of which decisions are compared."""
 
 
