@@ -25,7 +25,7 @@ LOOK_SECONDS = 2.0
 """How often a round that takes longer looks whether its workers are still there."""
 
 SENT_ALONG = 2**21
-"""What all tasks of a round share is sent with each of them, up to so many bytes together."""
+"""Up to so many bytes, together, go to and from every partition in one task a thread, and are added by the driver."""
 
 Shares = tuple[Array, ...]
 
@@ -112,10 +112,7 @@ class OneByOne:
         return list(self.stream(task, *shared))
 
     def total(self, task: Callable[..., Shares], *shared: Any) -> Shares:
-        answers, count = self.stream(task, *shared), len(self)
-        while count > 1:
-            answers, count = in_eights(answers), -(-count // FAN_IN)
-        return next(answers)
+        return tree_sum(self.stream(task, *shared), len(self))
 
     def keep(self, indices: Sequence[int]) -> None:
         self._parts = [self._parts[index] for index in indices]
@@ -145,10 +142,14 @@ class OnCluster:
         return iter(self.each(task, *shared))
 
     def each(self, task: Callable[..., T], *shared: Any) -> list[T]:
-        return self._round(task, shared, lambda answers: answers)
+        if self._few_bytes(shared):
+            return self._together(task, shared)
+        return self._round(lambda: self._submit(task, shared))
 
     def total(self, task: Callable[..., Shares], *shared: Any) -> Shares:
-        return tuple(self._round(task, shared, self._summed)[0])
+        if self._few_bytes(shared):
+            return tree_sum(iter(self._together(task, shared)), len(self))
+        return tuple(self._round(lambda: self._summed(self._submit(task, shared)))[0])
 
     def keep(self, indices: Sequence[int]) -> None:
         self._parts = [self._parts[index] for index in indices]
@@ -157,14 +158,41 @@ class OnCluster:
         if self.client.status == "running":
             self.client.run(forget, fit, on_error="ignore")
 
-    def _round(
-        self, task: Callable[..., Any], shared: tuple[Any, ...], combined: Callable[[list[Any]], list[Any]]
-    ) -> list[Any]:
-        """The results of a task on all partitions, combined on the workers; again if one of those goes away."""
+    def _few_bytes(self, shared: tuple[Any, ...]) -> bool:
+        """Whether what tasks share, and answer, may go to and from the driver for every one of a few partitions."""
+        total = len(self) * sum(getattr(each, "nbytes", 0) for each in shared)
+        return len(self) <= FAN_IN * FAN_IN and total <= SENT_ALONG
+
+    def _together(self, task: Callable[..., T], shared: tuple[Any, ...]) -> list[T]:
+        """One task a thread of the workers, for all partitions there: Dask takes milliseconds for every task."""
+
+        def submit() -> list[Any]:
+            token = uuid4().hex
+            return [
+                self.client.submit(
+                    _apply_to_all,
+                    task,
+                    [self._parts[index] for index in group],
+                    group,
+                    shared,
+                    key=f"{task.__name__}-{token}-{group[0]}",
+                    workers=[home],
+                    pure=False,
+                )
+                for home, group in self._placement.groups(self._parts)
+            ]
+
+        found: dict[int, T] = {}
+        for answers in self._round(submit):
+            found.update(answers)
+        return [found[index] for index in range(len(self))]
+
+    def _round(self, submit: Callable[[], list[Any]]) -> list[Any]:
+        """The results of tasks on all partitions; again if a worker of one goes away."""
         with self._reaching(), self.client.as_current():
             while True:
                 self._await_partitions()
-                results = self._results(combined(self._submit(task, shared)))
+                results = self._results(submit())
                 if results is not None:
                     return results
 
@@ -198,13 +226,9 @@ class OnCluster:
         return results
 
     def _submit(self, task: Callable[..., Any], shared: tuple[Any, ...]) -> list[Any]:
-        """One future per partition; what they share goes with each, or where that is much is a task of its own.
-
-        That task is one more way to the scheduler and back, a third of a round without work.
-        """
+        """One future per partition; what they share is a task of its own, so that it is sent, and kept, once."""
+        common = self.client.submit(_same, shared, pure=False)
         count, token = len(self._parts), uuid4().hex
-        small = count * sum(getattr(each, "nbytes", 0) for each in shared) <= SENT_ALONG
-        common = shared if small else self.client.submit(_same, shared, pure=False)
         keys = [f"{task.__name__}-{token}-{index}" for index in range(count)]
         arguments = ([task] * count, self._parts, range(count), [common] * count)
         homes = dict(zip(keys, self._placement.of(self._parts), strict=True))
@@ -255,12 +279,26 @@ def in_eights(answers: Iterable[Shares]) -> Iterator[Shares]:
     return (reduce(add_shares, islice(following, FAN_IN - 1), first) for first in following)
 
 
+def tree_sum(answers: Iterator[Shares], count: int) -> Shares:
+    """The sum of so many answers, in the order of the tree."""
+    while count > 1:
+        answers, count = in_eights(answers), -(-count // FAN_IN)
+    return next(answers)
+
+
 def _sum(shares: Sequence[Shares]) -> Shares:
     return reduce(add_shares, shares)
 
 
 def _same(shared: Any) -> Any:
     return shared
+
+
+def _apply_to_all(
+    task: Callable[..., T], parts: Sequence[Partition], indices: Sequence[int], shared: tuple[Any, ...]
+) -> dict[int, T]:
+    """The answers by the numbers of the partitions."""
+    return {index: task(InMemory(part), index, *shared) for part, index in zip(parts, indices, strict=True)}
 
 
 def _apply(task: Callable[..., T], part: Partition, index: int, shared: tuple[Any, ...]) -> T:

@@ -33,6 +33,16 @@ class Placement:
             self._workers = workers
         return self._addresses
 
+    def groups(self, parts: Sequence[Any]) -> list[tuple[str, list[int]]]:
+        """The partitions of every thread of every worker, with the address of the worker."""
+        homes, threads = self.of(parts), self._client.nthreads()
+        found = []
+        for worker in dict.fromkeys(homes):
+            here = [index for index, home in enumerate(homes) if home == worker]
+            count = min(threads.get(worker, 1), len(here))
+            found += [(worker, here[k::count]) for k in range(count)]
+        return found
+
     def complete(self) -> bool:
         """Whether every home is still there."""
         return set(self._addresses) <= set(self._client.nthreads())
