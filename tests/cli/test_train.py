@@ -535,14 +535,14 @@ def test_unexpected_errors_are_not_swallowed(folder, monkeypatch):
 
 
 def test_training_resumes_from_a_checkpoint(folder):
-    hard = ("sets.npz", "--standardize", "--C", 10, "--solver", "frank_wolfe", "--tol", 1e-4)
+    hard = ("sets.npz", "--no-standardize", "--C", 10, "--solver", "frank_wolfe", "--tol", 1e-6)
     straight = train(*hard)
     stopped = run("train", *hard, "--max-iter", 5, "--checkpoint", "c.npz", "--model", "m.skops", "--json", code=4)
     assert json.loads(stopped.stdout)["iterations"] == 5
     resumed = train(*hard, "--checkpoint", "c.npz")
     assert resumed["status"] == "converged"
     assert resumed["iterations"] > 5
-    assert resumed["primal"] == pytest.approx(straight["primal"], rel=2e-4)
+    assert resumed["primal"] == pytest.approx(straight["primal"], rel=1e-12)  # the same run, only in two parts
     other = complaint("train", "sets.npz", "--C", 5, "--checkpoint", "c.npz", "--model", "m.skops")
     assert "belongs to another problem or solver" in other
     Path("c.npz").write_text("something else")
