@@ -193,7 +193,7 @@ def test_a_loss_may_have_weights_or_knots_or_be_code(folder, data, tmp_path, mon
 
 def test_other_models_are_refused(folder, tmp_path):
     model = tmp_path / "m.skops"
-    run("train", folder / "sets.csv", "--labels", "label_", "--tol", "0.5", "--model", model)
+    run("train", folder / "sets.csv", "--labels", "label_", "--decision", "sign", "--tol", "0.5", "--model", model)
     assert "--loss is for models that decide for the set" in complaint(
         "predict", model, folder / "sets.csv", "--loss", "jaccard"
     )

@@ -16,6 +16,7 @@ from scipy.sparse import csr_array
 
 from helpers.command_line import complaint, interrupted, parsed, run
 from setloss import CostCurve, FBeta, Tversky, loss_named
+from setloss.cli.training_options import ENOUGH_TO_LEARN
 from setloss.datasets import load, make_toy
 from setloss.estimators import BagClassifier, BagClassifierCV, SetClassifier, SetClassifierCV
 from setloss.estimators import load as load_model
@@ -440,7 +441,7 @@ BAD_DATA = {
     "data.xls": ("1", "", "data.xls has the suffix .xls; data files are .arff"),
     "empty.csv": ("", "", "empty.csv is empty"),
     "g.csv": ("a,label\n1,0\n", "", "has no column 'group'; name the column with the bag of a frame with --group,"),
-    "l.csv": ("a,group\n1,0\n", "", "with --label, its columns are 'a', 'group'"),
+    "l.csv": ("a,group\n1,0\n", "", "the columns of labels with --labels; its columns are 'a', 'group'"),
     "c.csv": (TRACK_HEAD + "1,0,0\n", "--group bag", "c.csv has no column 'bag'"),
     "p.csv": (TRACK_HEAD + "1,0,0\n", "--labels y_", "no column of p.csv starts with 'y_'"),
     "both.csv": (TRACK_HEAD + "1,0,0\n", "--labels l --group g", "--labels is for label sets, --group and"),
@@ -549,6 +550,31 @@ def test_training_resumes_from_a_checkpoint(folder):
     assert "is not a checkpoint of setloss, or it is damaged" in complaint(
         "train", *hard, "--checkpoint", "c.npz", "--model", "m.skops"
     )
+
+
+# ------------------------------------------------------------------ how scores become sets
+
+
+@pytest.mark.parametrize(
+    ("sets", "options", "decided"),
+    [
+        (ENOUGH_TO_LEARN, (), {"threshold", "counts", "plug-in", "top-k"}),
+        (ENOUGH_TO_LEARN - 1, (), {"sign"}),
+        (ENOUGH_TO_LEARN, ("--decision", "sign"), {"sign"}),
+        (ENOUGH_TO_LEARN, ("--knots", "0:0,0.5:1,1:0.5", "--operator", "margin"), {"sign"}),
+    ],
+    ids=["enough", "few", "asked", "falling"],
+)
+def test_a_decision_is_learned_where_there_is_enough_to_learn_from(tmp_path, sets, options, decided):
+    generator = np.random.default_rng(0)
+    X = generator.standard_normal((sets, 3))
+    Y = (X @ generator.standard_normal((3, 4)) + generator.standard_normal((sets, 4)) > 0).astype(int)
+    data, model = tmp_path / "sets.npz", tmp_path / "m.npz"
+    np.savez(data, X=X, Y=Y)
+    told = json.loads(run("train", data, *options, "--tol", 0.1, "--model", model, "--json").stdout)
+    assert told["decision"] in decided
+    labels = run("predict", model, data).stdout.splitlines()
+    assert len(labels) == sets + 1
 
 
 # ------------------------------------------------------------------ the bar, and Ctrl-C
