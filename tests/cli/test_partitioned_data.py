@@ -74,6 +74,20 @@ def test_tracks_within_memory(data, here):
     assert np.array_equal(predicted["prediction"], model.predict(pd.DataFrame(X, columns=list("abcde"))))
 
 
+@pytest.mark.parametrize("kind", ["arrays", "sets"])
+def test_models_that_decide_for_the_set_are_evaluated_in_partitions_too(data, here, kind):
+    if kind == "sets":
+        np.savez("whole.npz", X=np.load(data / "sets" / "X.npy"), Y=np.load(data / "sets" / "y.npy"))
+    else:
+        X, y, groups = (np.load(data / "arrays" / f"{name}.npy") for name in ("X", "y", "groups"))
+        np.savez("whole.npz", X=X, y=y, groups=groups)
+    document("train", "whole.npz", "--decision", "counts", "--C", "0.1", "--model", "m.npz")
+    whole = document("evaluate", "m.npz", "whole.npz")
+    parts = document("evaluate", "m.npz", data / kind, "--memory", "1GB")
+    for name, row in parts["losses"].items():
+        assert row["mean"] == pytest.approx(whole["losses"][name]["mean"])
+
+
 def test_label_sets_and_scores(data, here):
     found = document("train", data / "sets", "--memory", "1GB", *QUICK, "--model", "m.skops")
     assert found["status"] == "converged"

@@ -29,7 +29,7 @@ def evaluate(
 ) -> None:
     """The losses of a model: the mean over examples or bags, and its standard error.
 
-    A model that decides for the set (--method counts, --decision) also says which losses it expects.
+    A model that decides for the set (--method counts, --decision) says which losses it expects, of data in memory.
 
     For example: setloss evaluate scene.skops scene-test.arff
     """
@@ -39,8 +39,6 @@ def evaluate(
     operator = getattr(trained, "operator", getattr(trained, "rule_name_", "counts"))
     C = getattr(trained, "C", None)
     expected: dict[str, float] = {}
-    if engine.asked and decides_for_sets(trained):
-        raise InputError("models that decide for the set are evaluated on data in memory")
     if engine.asked:
         values = _in_partitions(trained, open_partitions(data, engine), losses, engine, data.data, model)
     else:

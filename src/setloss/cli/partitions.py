@@ -139,8 +139,9 @@ def losses_of_partition(source: Any, index: int, model: Any, losses: dict[str, A
     """The losses of every bag, by name."""
     import numpy as np
 
+    from setloss.cli.decided import chosen_sets, decides_for_sets
     from setloss.dask.partition import Kind, inspect_partition
-    from setloss.dask.tasks import judged_elements
+    from setloss.dask.tasks import all_elements, judged_elements
 
     part = source.read()
     kind: Kind = "sets" if part.groups is None else "bags"
@@ -148,6 +149,10 @@ def losses_of_partition(source: Any, index: int, model: Any, losses: dict[str, A
     strange = set(inspect_partition(source, index, kind, False).classes.tolist()) - set(known)
     if strange:
         raise ValueError(f"partition {index} has the label {strange.pop()!r}; the model knows {known}")
-    W = np.hstack([model.coef_, model.intercept_[:, None]])
-    elements, predicted, groups = judged_elements(part, kind, model.classes_[1], W, 1.0)
+    if decides_for_sets(model):
+        elements, groups = all_elements(part, kind, model.classes_[1])
+        predicted = chosen_sets(model, part.X, part.groups)[elements.rows, elements.tasks]
+    else:
+        W = np.hstack([model.coef_, model.intercept_[:, None]])
+        elements, predicted, groups = judged_elements(part, kind, model.classes_[1], W, 1.0)
     return {name: loss(elements.truth, predicted, groups=groups) for name, loss in losses.items()}

@@ -171,11 +171,17 @@ def losses_of(part: Partition, spec: FitDescription, parameters: Array) -> NDArr
 def judged_elements(
     part: Partition, kind: Kind, positive: Any, parameters: Array, constant: float
 ) -> tuple[Elements, NDArray[np.bool_], NDArray[np.intp]]:
-    """The elements of all bags whatever their weight, whether each is predicted positive, and the bag it is in."""
+    """`all_elements`, and between them whether each is predicted positive."""
     from setloss.solvers.kernels import all_margins
 
-    elements = replace(part, weights=np.ones_like(part.weights)).elements(kind, positive)
+    elements, bags = all_elements(part, kind, positive)
     scores = np.empty(len(elements.rows))
     places = (elements.rows, elements.tasks, np.ones(len(scores)))
     all_margins(Design.of(part.X, constant).arrays, *places, parameters, scores)
-    return elements, scores > 0, np.repeat(np.arange(len(elements.bags)), elements.bags.sizes)
+    return elements, scores > 0, bags
+
+
+def all_elements(part: Partition, kind: Kind, positive: Any) -> tuple[Elements, NDArray[np.intp]]:
+    """The elements of all bags whatever their weight, and the bag that each is in."""
+    elements = replace(part, weights=np.ones_like(part.weights)).elements(kind, positive)
+    return elements, np.repeat(np.arange(len(elements.bags)), elements.bags.sizes)
