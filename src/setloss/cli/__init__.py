@@ -55,14 +55,15 @@ def _setloss(
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
     if sys.stderr.isatty():
-        _show_compilation()
+        _show_waits()
 
 
-def _show_compilation() -> None:
-    """One line on the terminal while the first run on a machine compiles its kernels."""
-    logger = logging.getLogger("setloss.compilation")
-    logger.setLevel(logging.INFO)
-    logger.addHandler(logging.StreamHandler())
+def _show_waits() -> None:
+    """One line on the terminal for what takes time beside the bar: compiling on a new machine, held-out folds."""
+    for what_takes_time in ("setloss.compilation", "setloss.estimators.held_out"):
+        logger = logging.getLogger(what_takes_time)
+        logger.setLevel(logging.INFO)
+        logger.addHandler(logging.StreamHandler())
 
 
 def main() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import warnings
 from typing import Any
 
@@ -19,6 +20,8 @@ from setloss.estimators.labels import LabelMatrix
 from setloss.estimators.potentials import BagPotentials, LabelPotentials
 from setloss.solvers import Status
 from setloss.typing import Array
+
+_log = logging.getLogger(__name__)
 
 FOLDS = 5
 """Folds of the scores that `SetClassifier` and `BagClassifier` learn a decision from."""
@@ -70,6 +73,7 @@ def out_of_fold(model: Any, X: Any, splits: list[Split], **columns: Any) -> Arra
     """
     quiet = {"decision": "sign", "warm_start": False, "checkpoint": None, "callbacks": (), "verbose": 0}
     scores = np.empty((0, 0))
+    _log.info("learning how scores become sets, from %d held-out folds", len(splits))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         warnings.simplefilter("ignore", FeatureScaleWarning)
