@@ -15,10 +15,6 @@ from setloss.dask.memory_limit import INTERPRETER, in_bytes
 from setloss.estimators import BagClassifier, FeatureScaleWarning, SetClassifier
 from setloss.estimators import load as load_model
 
-for library in ("pandas", "pyarrow", "skops"):
-    pytest.importorskip(library)
-
-
 QUICK = ("--C", "0.1", "--tol", "1e-3", "--no-standardize")
 
 

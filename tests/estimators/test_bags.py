@@ -198,7 +198,7 @@ def gap_in(groups, what, dtype):
         pytest.param(
             lambda g: pandas().Series(gap_in(g.astype(str), None, object)), "groups", id="missing in a Series"
         ),
-        pytest.param(lambda g: gap_in(g, np.datetime64("NaT"), "datetime64[s]"), "groups", id="NaT"),
+        pytest.param(lambda g: gap_in(g, np.datetime64("NaT", "s"), "datetime64[s]"), "groups", id="NaT"),
     ],
 )
 def test_groups_that_do_not_name_a_bag_for_every_frame_are_refused(spoil, message):

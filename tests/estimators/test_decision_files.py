@@ -4,7 +4,6 @@ import json
 import zipfile
 
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator
 from sklearn.ensemble import ExtraTreesClassifier, GradientBoostingClassifier, HistGradientBoostingClassifier
@@ -29,8 +28,8 @@ from setloss.estimators import (
     SetDecisionCV,
 )
 
+pd = pytest.importorskip("pandas")
 skops_io = pytest.importorskip("skops.io")
-pytestmark = pytest.mark.xdist_group("kernels")
 
 LINEAR = make_pipeline(StandardScaler(), OneVsRestClassifier(LogisticRegression()))
 

@@ -12,8 +12,6 @@ from setloss.estimators import BagClassifier, BagDecisionCV, SetClassifier, SetD
 from setloss.estimators.decision_rules import BAG_RULES, LABEL_RULES
 from setloss.losses import from_set_function
 
-pytestmark = pytest.mark.xdist_group("kernels")
-
 LEARNED = ("predict_proba", "predict_count_proba", "expected_loss")
 
 

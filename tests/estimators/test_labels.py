@@ -1,12 +1,13 @@
 """Label matrices as people have them: taken, or refused with a sentence that names the fix."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy.sparse import csr_array
 
 from helpers.estimator_data import frame_data, label_data
 from setloss.estimators import BagClassifier, SetClassifier
+
+pd = pytest.importorskip("pandas")
 
 
 def fitted(Y):

@@ -5,7 +5,6 @@ import sys
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import setloss
@@ -22,6 +21,7 @@ from setloss.estimators import (
 )
 from setloss.losses import NAMED_LOSSES
 
+pd = pytest.importorskip("pandas")
 skops_io = pytest.importorskip("skops.io")
 dump, skops_load = skops_io.dump, skops_io.load
 
@@ -84,7 +84,6 @@ def test_a_single_label_stays_one_dimensional(path):
 
 
 def test_column_names_come_back(path):
-    pd = pytest.importorskip("pandas")
     X, Y = label_data()
     table = pd.DataFrame(X, columns=list("abcde"))
     save(SetClassifier().fit(table, Y), path)
