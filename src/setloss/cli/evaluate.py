@@ -43,9 +43,11 @@ def evaluate(
         values = _in_partitions(trained, open_partitions(data, engine), losses, engine, data.data, model)
     else:
         examples = data.read_for(trained, model)
-        truth, predicted, groups = _flat(trained, examples, data.data, model)
+        sets = check_kind(examples, data.data, trained, model)
+        chosen = _chosen(trained, examples)
+        truth, predicted, groups = _flat(examples, sets, chosen, data.data, model)
         values = {name: loss(truth, predicted, groups=groups) for name, loss in losses.items()}
-        expected = _expected(trained, examples, losses)
+        expected = _expected(trained, examples, chosen, losses)
     table: dict[str, dict[str, float | None]] = {name: _mean(per_set) for name, per_set in values.items()}
     for name, mean in expected.items():
         table[name]["expected"] = mean
@@ -75,14 +77,17 @@ def _in_partitions(
     return {name: np.concatenate([piece[name] for piece in pieces]) for name in losses}
 
 
-def _flat(trained: Any, examples: Any, path: Path, model: Path) -> tuple[Any, Any, Any]:
+def _chosen(trained: Any, examples: Any) -> Any:
+    """Predicted labels (n, p) as bool, one column for tracks."""
+    if decides_for_sets(trained):
+        return chosen_sets(trained, examples.X, getattr(examples, "groups", None))
+    return scores_of(trained, examples.X) > 0
+
+
+def _flat(examples: Any, sets: bool, predicted: Any, path: Path, model: Path) -> tuple[Any, Any, Any]:
     """True and predicted labels of all known elements, and the set each belongs to."""
     import numpy as np
 
-    sets = check_kind(examples, path, trained, model)
-    by_set = decides_for_sets(trained)
-    groups = getattr(examples, "groups", None)
-    predicted = chosen_sets(trained, examples.X, groups) if by_set else scores_of(trained, examples.X) > 0
     if not sets:
         return examples.y == 1, predicted[:, 0], examples.groups
     if examples.Y.shape != predicted.shape:
@@ -95,12 +100,11 @@ def _flat(trained: Any, examples: Any, path: Path, model: Path) -> tuple[Any, An
     return examples.Y[known] == 1, predicted[known], np.nonzero(known)[0]
 
 
-def _expected(trained: Any, examples: Any, losses: dict[str, Any]) -> dict[str, float]:
+def _expected(trained: Any, examples: Any, chosen: Any, losses: dict[str, Any]) -> dict[str, float]:
     """What a model expects of its decisions, by loss; one that goes by signs expects nothing."""
     if not decides_for_sets(trained):
         return {}
     groups = getattr(examples, "groups", None)
-    chosen = chosen_sets(trained, examples.X, groups)
     return {
         name: float(expected_of(trained, examples.X, groups, chosen, loss).mean()) for name, loss in losses.items()
     }
