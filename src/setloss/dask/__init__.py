@@ -4,7 +4,6 @@ The data stay where they are: the weights W are sent to every partition, and sum
 of all data together.
 """
 
-import warnings
 from typing import Any
 
 try:
@@ -17,6 +16,7 @@ from setloss.dask.estimators import DaskBagClassifier, DaskSetClassifier
 from setloss.dask.partitioned_data import PartitionedData
 from setloss.dask.readers import open_data
 from setloss.dask.repartition import repartition_by_group
+from setloss.deprecation import warn_of_old_name
 
 BagClassifier = DaskBagClassifier
 SetClassifier = DaskSetClassifier
@@ -38,10 +38,6 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     """Names of version 0.1, which go on working until 0.3."""
     if name == "Collection":
-        warnings.warn(
-            "setloss.dask.Collection is called PartitionedData now, and the old name goes with 0.3",
-            DeprecationWarning,
-            stacklevel=2,
-        )
+        warn_of_old_name("setloss.dask.Collection", "PartitionedData")
         return PartitionedData
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
