@@ -222,7 +222,7 @@ def _visit(i, design, maps, batch, cost, gram, state, work, steps, shrink):
 
     Ends early when the gap of the bag is down to `shrink` times what it was. Returns the number of steps.
     """
-    starts, groups, which, records, sizes, values, room = batch
+    starts, partitions, which, records, sizes, values, room = batch
     _, slopes, offsets, atoms, atom_offsets, weights, counts, versions, gaps = state
     lo, hi, kind = starts[i], starts[i + 1], which[i]
     p, capacity = hi - lo, weights.shape[1]
@@ -233,7 +233,7 @@ def _visit(i, design, maps, batch, cost, gram, state, work, steps, shrink):
     first = 0.0
     for step in range(steps):
         tables = (sizes[kind], values)
-        offset, value = bag_cut(margins, groups[lo:hi], records[kind], tables, room, slope, chosen)
+        offset, value = bag_cut(margins, partitions[lo:hi], records[kind], tables, room, slope, chosen)
         gap = value - _score(offsets[i], sigma, margins)
         if step == 0:
             first = gap
@@ -315,7 +315,7 @@ def subgradient_epoch(design, maps, batch, costs, dual_point, visits, first, las
     The average cut of every bag is kept. `work` holds margins, slope and a mark per element of the largest bag.
     """
     rows, tasks, signs = maps
-    starts, groups, which, records, sizes, values, room = batch
+    starts, partitions, which, records, sizes, values, room = batch
     parameters, slopes, offsets = dual_point
     margins, slope, chosen = work
     n = len(visits)
@@ -328,7 +328,7 @@ def subgradient_epoch(design, maps, batch, costs, dual_point, visits, first, las
         for e in range(p):
             margins[e] = signs[lo + e] * row_dot(design, rows[lo + e], parameters[tasks[lo + e]])
         tables = (sizes[kind], values)
-        offset, _ = bag_cut(margins[:p], groups[lo:hi], records[kind], tables, room, slope[:p], chosen[:p])
+        offset, _ = bag_cut(margins[:p], partitions[lo:hi], records[kind], tables, room, slope[:p], chosen[:p])
         for t in range(parameters.shape[0]):
             for j in range(parameters.shape[1]):
                 parameters[t, j] *= 1.0 - rate
