@@ -15,6 +15,8 @@ The first call on a machine waits for the compiler, so what can be left out is l
 - numbers that are written in a call, as the 0 of ``f(x, 0)``, do not make a version of their own.
 """
 
+# mypy: disable-error-code="no-untyped-call"
+
 from __future__ import annotations
 
 import hashlib
@@ -207,4 +209,4 @@ class _Announcement(event.Listener):
         """Nothing is said at the end."""
 
 
-event.register("numba:compile", _Announcement())  # type: ignore[no-untyped-call]
+event.register("numba:compile", _Announcement())
