@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-SLOW = 0.3
+SLOW = 0.1
 """CPU seconds of a test, over all its parameters, from which on it is slow."""
 
 LIST = Path(__file__).parents[1] / "slow.txt"
