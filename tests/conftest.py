@@ -1,13 +1,20 @@
 """Hypothesis profiles, marks of slow tests, and at the end of a run what was not tested and what would enable it."""
 
+import gc
 import os
 import re
 from collections import Counter
 from importlib.util import find_spec
-from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from helpers.cpu_times import LIST, without_parameters
+
+# Threads of BLAS and OpenMP wait for each other in loops, beside as many workers of pytest as there are cores: that
+# took a third of a run. Tests of threads ask for theirs. Both libraries look here when they are loaded.
+for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+    os.environ.setdefault(_name, "1")
 
 _common = settings(deadline=None, max_examples=50, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("local", _common)
@@ -24,7 +31,7 @@ ENABLED_BY = {
 }
 """What a reason for skipping says, and what to do about it."""
 
-SLOW = frozenset((Path(__file__).parent / "slow.txt").read_text(encoding="utf-8").split())
+SLOW = frozenset(LIST.read_text(encoding="utf-8").split())
 """Tests that `make check` leaves out; `helpers.cpu_times` makes the list from a run."""
 
 NOT_COLLECTED = {"torch": "tests/nn", "distributed": "tests/dask"}
@@ -33,8 +40,14 @@ NOT_COLLECTED = {"torch": "tests/nn", "distributed": "tests/dask"}
 def pytest_collection_modifyitems(items):
     """Mark the slow tests."""
     for item in items:
-        if item.nodeid.partition("[")[0] in SLOW:
+        if without_parameters(item.nodeid) in SLOW:
             item.add_marker(pytest.mark.slow)
+
+
+def pytest_collection_finish():
+    """What the imports of all tests have made stays: searches for garbage need not go through it."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_terminal_summary(terminalreporter):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -55,10 +56,20 @@ class Bags:
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
-    @property
+    @cached_property
     def sizes(self) -> NDArray[np.intp]:
         """The number of elements of each bag."""
         return np.diff(self.offsets)
+
+    @cached_property
+    def by_size(self) -> tuple[tuple[NDArray[np.intp], NDArray[np.intp]], ...]:
+        """For every size p that occurs: the bags of that size, and the places (bags, p) of their elements."""
+        found = []
+        for p in np.unique(self.sizes):
+            some = np.flatnonzero(self.sizes == p)
+            places = self.offsets[some][:, None] + np.arange(p)
+            found.append((some, places if self.order is None else self.order[places]))
+        return tuple(found)
 
     @property
     def elements(self) -> int:

@@ -217,6 +217,8 @@ def test_small_problems_are_left_to_cutting_planes():
     [
         ({"d": 4}, Newton),
         ({"d": 4} | LARGE, CuttingPlane),
+        ({"d": 20, "sizes": (50,) * 4}, CuttingPlane),
+        ({"d": 20, "sizes": (10,) * 20}, Newton),
         ({"d": 300} | LARGE, FrankWolfe),
         ({"d": 1500, "sizes": (10,) * 100}, FrankWolfe),
     ],

@@ -112,26 +112,53 @@ class CountModel:
         for name, array in (("y", truth), ("known", sure)):
             if array.shape != shape:
                 raise ValueError(f"{name} has shape {array.shape}, the scores have shape {shape}")
-        parts = [
-            part.seen(*arrays)
-            for part, *arrays in zip(self.parts, self.layout.split(truth), self.layout.split(sure), strict=True)
+        labels = (truth & sure).astype(np.float64)
+        positives = self.layout.totals(labels).astype(np.intp)
+        potentials = [
+            part.potentials_at(positives[some]) for part, some in zip(self.parts, self.layout.rows, strict=True)
         ]
-        return Likelihood(
-            self.layout.join_rows([part.values for part in parts]),
-            self.layout.join([part.scores for part in parts]),
-            self._join_sizes([part.counts for part in parts]),
-        )
+        values = self.layout.join_rows(potentials) + self.layout.totals(self._flat * labels)
+        seen = Likelihood(values, labels, self._one_hot(positives))
+        return seen if sure.all() else self._sum_out(seen, sure, positives)
+
+    def _sum_out(self, seen: Likelihood, known: NDArray[np.bool_], positives: NDArray[np.intp]) -> Likelihood:
+        """The same for labels of which some are not known, and count as negative in `seen`."""
+        scores, counts = self.layout.split(seen.scores), []
+        for part, some, sure, labels in zip(
+            self.parts, self.layout.rows, self.layout.split(known), scores, strict=True
+        ):
+            found = Likelihood(seen.values[some], labels, seen.counts.ravel()[self._places(some, part)])
+            part.sum_out(sure, positives[some], found)
+            seen.values[some] = found.values
+            counts.append(found.counts)
+        return Likelihood(seen.values, self.layout.join(scores), self._join_sizes(counts))
+
+    @cached_property
+    def _starts(self) -> NDArray[np.intp]:
+        """Where the counts of every example begin, and end where those of the next do, in one flat array."""
+        if self.layout.whole_rows:
+            width = max(self._width, self.parts[0].potentials.shape[1])
+            return np.asarray(width * np.arange(len(self.layout) + 1))
+        return np.concatenate(([0], np.cumsum(self.layout.sizes + 1)))
+
+    def _in_shape(self, flat: Array) -> Array:
+        return flat.reshape(len(self.layout), -1) if self.layout.whole_rows and len(self.layout) else flat
+
+    def _one_hot(self, positives: NDArray[np.intp]) -> Array:
+        """A one at the number of positives of every example, where counts go so far."""
+        starts, flat = self._starts, np.zeros(self._starts[-1])
+        places = starts[:-1] + positives
+        flat[places[places < starts[1:]]] = 1.0
+        return self._in_shape(flat)
 
     def _join_sizes(self, parts: list[Array]) -> Array:
-        if self.layout.whole_rows:
-            missing = max(self._width - parts[0].shape[1], 0)
-            return np.pad(parts[0], ((0, 0), (0, missing)))
-        ends = np.cumsum(self.layout.sizes + 1)
-        found = np.zeros(ends[-1] if len(ends) else 0)
-        for rows, part in zip(self.layout.rows, parts, strict=True):
-            starts = ends[rows] - self.layout.sizes[rows] - 1
-            found[starts[:, None] + np.arange(part.shape[1])] = part
-        return found
+        flat = np.zeros(self._starts[-1])
+        for rows, part, found in zip(self.layout.rows, self.parts, parts, strict=True):
+            flat[self._places(rows, part)] = found
+        return self._in_shape(flat)
+
+    def _places(self, rows: NDArray[np.intp], part: SetsOfOneSize) -> NDArray[np.intp]:
+        return self._starts[rows][:, None] + np.arange(part.potentials.shape[1])
 
 
 class Sums(NamedTuple):
@@ -230,23 +257,19 @@ class SetsOfOneSize:
         draw(scores, sizes, generator.random((n, p)), sets)
         return sets
 
-    def seen(self, truth: NDArray[np.bool_], known: NDArray[np.bool_]) -> Likelihood:
-        """What `CountModel` calls seen, for these examples."""
-        n, width = len(self.scores), self.potentials.shape[1]
-        truth = truth & known
-        positives = truth.sum(axis=1)
-        inside = positives < width
-        at = np.minimum(positives, width - 1)
-        rows = np.arange(n)
-        values = np.where(inside, self._all_potentials[rows, at], -np.inf) + (self.scores * truth).sum(axis=1)
-        counts = np.zeros((n, width))
-        counts[rows, at] = inside
-        found = Likelihood(values, truth.astype(np.float64), counts)
+    def potentials_at(self, positives: NDArray[np.intp]) -> Array:
+        """The potential of so many positives in every example; -inf beyond the largest possible number."""
+        width = self.potentials.shape[1]
+        rows = np.arange(len(positives)) if len(self.potentials) > 1 else 0
+        found = self.potentials[rows, np.minimum(positives, width - 1)]
+        return np.where(positives < width, found, -np.inf)
+
+    def sum_out(self, known: NDArray[np.bool_], positives: NDArray[np.intp], seen: Likelihood) -> None:
+        """Sum labels that are not known out of `seen`, where they count as negative."""
         missing = (~known).sum(axis=1)
         for m in np.unique(missing[missing > 0]):
-            some = np.flatnonzero(missing == m)
-            self._sum_out(some, known[some], positives[some], found)
-        return found
+            rows = np.flatnonzero(missing == m)
+            self._sum_out(rows, known[rows], positives[rows], seen)
 
     def _sum_out(
         self, rows: NDArray[np.intp], known: NDArray[np.bool_], positives: NDArray[np.intp], found: Likelihood

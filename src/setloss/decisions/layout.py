@@ -33,6 +33,7 @@ class Layout:
     sizes: NDArray[np.intp]
     rows: tuple[NDArray[np.intp], ...]
     elements: tuple[NDArray[np.intp] | None, ...]
+    bags: Bags | None = None
 
     @classmethod
     def of(cls, shape: Shape, bags: Bags | ArrayLike | None, name: str = "scores") -> Layout:
@@ -44,11 +45,8 @@ class Layout:
         bags = bags if isinstance(bags, Bags) else Bags.from_offsets(bags)
         if shape != (bags.elements,):
             raise ValueError(f"the bags hold {bags.elements} elements; {name} have shape {shape}")
-        kinds = np.unique(bags.sizes)
-        rows = tuple(np.flatnonzero(bags.sizes == p) for p in kinds)
-        index = [bags.offsets[some][:, None] + np.arange(p) for some, p in zip(rows, kinds, strict=True)]
-        order = bags.order
-        return cls(shape, bags.sizes, rows, tuple(index if order is None else [order[part] for part in index]))
+        rows, elements = zip(*bags.by_size, strict=True) if len(bags) else ((), ())
+        return cls(shape, bags.sizes, rows, elements, bags)
 
     def __len__(self) -> int:
         return len(self.sizes)
@@ -70,6 +68,10 @@ class Layout:
         for part, found in zip(self.elements, parts, strict=True):
             values[part] = found
         return values
+
+    def totals(self, values: NDArray[Any]) -> NDArray[Any]:
+        """The sum over every set."""
+        return values.sum(axis=1) if self.bags is None else self.bags.totals(self.bags.gather(values))
 
     def join_rows(self, parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
         """One number for each set."""
@@ -94,35 +96,38 @@ def potentials_of(counts: Counts, layout: Layout) -> list[Array]:
         return [np.zeros((1, _size(layout, part) + 1)) for part in range(len(layout.rows))]
     if layout.whole_rows:
         return [_checked(np.atleast_2d(np.asarray(counts, dtype=np.float64)), layout.shape[1], layout.rows[0])]
-    each = _potentials_of_bags(counts, layout)
+    flat = _flat_potentials(counts, layout)
+    starts = np.cumsum(layout.sizes + 1) - layout.sizes - 1
     found = []
     for part, some in enumerate(layout.rows):
         p = _size(layout, part)
-        table = np.full((len(some), p + 1), -np.inf)
-        for row, i in zip(table, some, strict=True):
-            if each[i].ndim != 1 or len(each[i]) > p + 1:
-                raise ValueError(f"counts of bag {i} have shape {each[i].shape}; it has {p} elements, {p + 1} sizes")
-            row[: len(each[i])] = each[i]
-        found.append(_checked(table, p, some))
+        found.append(_checked(flat[starts[some][:, None] + np.arange(p + 1)], p, some))
     return found
 
 
-def _potentials_of_bags(counts: Any, layout: Layout) -> Sequence[Array]:
+def _flat_potentials(counts: Any, layout: Layout) -> Array:
+    """The p + 1 potentials of each bag, one bag after the other."""
     if callable(counts):
         known = {int(p): np.asarray(counts(int(p)), dtype=np.float64) for p in np.unique(layout.sizes)}
-        return [known[int(p)] for p in layout.sizes]
-    if isinstance(counts, np.ndarray) and counts.ndim == 1 and counts.dtype != object:
-        ends = np.cumsum(layout.sizes + 1)
-        if counts.size != (ends[-1] if len(ends) else 0):
-            raise ValueError(
-                f"flat counts hold p + 1 potentials for each bag, {ends[-1] if len(ends) else 0} in all; "
-                f"got {counts.size}"
-            )
-        return np.split(counts.astype(np.float64), ends[:-1])
+        counts = [known[int(p)] for p in layout.sizes]
+    elif isinstance(counts, np.ndarray) and counts.ndim == 1 and counts.dtype != object:
+        length = int(np.sum(layout.sizes + 1))
+        if counts.size != length:
+            raise ValueError(f"flat counts hold p + 1 potentials for each bag, {length} in all; got {counts.size}")
+        return counts.astype(np.float64, copy=False)
     each = [np.asarray(row, dtype=np.float64) for row in counts]
     if len(each) != len(layout):
         raise ValueError(f"counts are given for {len(each)} bags; there are {len(layout)}")
-    return each
+    return np.concatenate(
+        [np.zeros(0), *(_whole(row, i, int(p)) for i, (row, p) in enumerate(zip(each, layout.sizes, strict=True)))]
+    )
+
+
+def _whole(potentials: Array, bag: int, p: int) -> Array:
+    """The potentials of one bag; sizes they do not reach are impossible."""
+    if potentials.ndim != 1 or len(potentials) > p + 1:
+        raise ValueError(f"counts of bag {bag} have shape {potentials.shape}; it has {p} elements, {p + 1} sizes")
+    return np.pad(potentials, (0, p + 1 - len(potentials)), constant_values=-np.inf)
 
 
 def _size(layout: Layout, part: int) -> int:
@@ -137,6 +142,8 @@ def _checked(potentials: Array, p: int, rows: NDArray[np.intp]) -> Array:
             f"counts must be (K + 1,) or (examples, K + 1) with K at most {p}, the number of elements; "
             f"got shape {potentials.shape} for {len(rows)} examples"
         )
+    if np.isfinite(potentials).all():
+        return np.ascontiguousarray(potentials)
     bad = np.argwhere(np.isnan(potentials) | (potentials == np.inf))
     if len(bad):
         i, k = (int(x) for x in bad[0])

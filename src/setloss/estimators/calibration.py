@@ -113,12 +113,17 @@ class Widths:
     counts: float = COUNT_WIDTHS[0]
 
 
-def calibrate(data: HeldOut, potentials: Potentials | None, widths: Widths) -> Calibration:
-    """The most likely count model; with no potentials, that of independent labels."""
+def calibrate(
+    data: HeldOut, potentials: Potentials | None, widths: Widths, start: Calibration | None = None
+) -> Calibration:
+    """The most likely count model, sought from `start` on; with no potentials, that of independent labels."""
     problem = _Problem.of(data, potentials, widths)
-    start = np.zeros(len(problem.precision))
     found = minimize(
-        problem, start, jac=True, method="L-BFGS-B", options={"maxiter": 100, "ftol": 1e-7, "maxcor": 20}
+        problem,
+        problem.whitened(start),
+        jac=True,
+        method="L-BFGS-B",
+        options={"maxiter": 100, "ftol": 1e-7, "maxcor": 20},
     )
     scale, bias, theta = problem.unpacked(found.x)
     return Calibration(scale, problem.centre * (1 - scale) + bias, theta, potentials)
@@ -129,17 +134,32 @@ def chosen_widths(data: HeldOut, potentials: Potentials | None) -> Widths:
     best, value = Widths(), -np.inf
     if len(np.unique(data.folds)) < 2:
         return best
+    folds = [_Fold(train, test) for train, test, _ in data.splits()]
     others = [Widths(best.bias, width) for width in COUNT_WIDTHS if potentials is not None]
     for widths in others or [best]:
-        best, value = max((best, value), (widths, _held_out(data, potentials, widths)), key=lambda pair: pair[1])
+        best, value = max((best, value), (widths, _held_out(folds, potentials, widths)), key=lambda pair: pair[1])
     for width in BIAS_WIDTHS[1:]:
         widths = Widths(width, best.counts)
-        best, value = max((best, value), (widths, _held_out(data, potentials, widths)), key=lambda pair: pair[1])
+        best, value = max((best, value), (widths, _held_out(folds, potentials, widths)), key=lambda pair: pair[1])
     return best
 
 
-def _held_out(data: HeldOut, potentials: Potentials | None, widths: Widths) -> float:
-    return sum(calibrate(train, potentials, widths).log_likelihood(test) for train, test, _ in data.splits())
+@dataclass(eq=False)
+class _Fold:
+    """Sets to learn from and sets to judge by, and what was learned last: the next search begins there."""
+
+    train: HeldOut
+    test: HeldOut
+    last: Calibration | None = None
+
+
+def _held_out(folds: list[_Fold], potentials: Potentials | None, widths: Widths) -> float:
+    """The likelihood of the held-out sets."""
+    total = 0.0
+    for fold in folds:
+        fold.last = calibrate(fold.train, potentials, widths, fold.last)
+        total += fold.last.log_likelihood(fold.test)
+    return total
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,6 +195,14 @@ class _Problem:
         root = cholesky(precision + block_diag(*curvature))
         whitening = solve_triangular(root, np.eye(len(root)))
         return cls(data, potentials, centre, centred, precision, whitening, len(biases))
+
+    def whitened(self, known: Calibration | None) -> Array:
+        """The coordinates of a calibration; without one, of the scores as they are."""
+        if known is None:
+            return np.zeros(len(self.precision))
+        bias = known.bias - self.centre * (1 - known.scale)
+        parameters = np.concatenate(([known.scale - 1], np.atleast_1d(bias), known.theta))
+        return np.asarray(solve_triangular(self.whitening, parameters))
 
     def unpacked(self, whitened: Array) -> tuple[float, Array, Array]:
         """(a, b, theta)."""

@@ -1,9 +1,9 @@
 """`solve` and the choice of a method: by name, or with "auto" by modelled cost, and again in mid-run.
 
-Small problems are left to cutting planes. Else Frank-Wolfe begins: its epochs are cheap, and where features are many
-or C is small it needs few of them. As soon as the fall of its gap predicts more work than Newton's method takes, that
-goes on from where it is. Costs are counted in operations of a product of matrices, never in seconds: the same data
-take the same way on every machine.
+Cutting planes take problems of few parameters: small ones, and those of large bags, on which Newton's method is slow.
+Else Frank-Wolfe begins: its epochs are cheap, and where features are many or C is small it needs few of them. As soon
+as the fall of its gap predicts more work than Newton's method takes, that goes on from where it is. Costs are counted
+in operations of a product of matrices, never in seconds: the same data take the same way on every machine.
 """
 
 from __future__ import annotations
@@ -37,11 +37,18 @@ CUT_OF_AN_ELEMENT = 1000.0
 NEWTON_STEPS, CUTS_A_STEP = 30.0, 5.0
 """Steps of Newton's method, and cuts per bag in each, to reckon with."""
 
-LARGE_BAG = 128
-"""Bags of more elements have faces of too many dimensions for Newton's method."""
+CUTS_A_STEP_AND_ELEMENT = 3.0
+"""Cuts in each step of Newton's method for every element of a bag: in bags of 20 and 50 frames it takes as many."""
+
+PLANES_A_PARAMETER, CUTS_A_PLANE = 8.0, 6.0
+"""Planes until cutting planes converge, for every parameter, and cuts in the search along a line that gives one. Less
+than half as many planes were seen; more of them keep cutting planes for where they are clearly cheaper."""
+
+SMALL_BAG, LARGE_BAG = 16, 128
+"""In small bags Frank-Wolfe leaves Newton's method little to do; large ones have faces too large for it."""
 
 FEW_PARAMETERS = 200
-"""With large bags: up to this many parameters cutting planes converge in a few iterations."""
+"""Up to this many parameters cutting planes converge in a few iterations."""
 
 SMALL_WORK = 200_000
 """Up to so many elements times parameters, few of the latter, cutting planes take a second or two: less than the
@@ -126,9 +133,22 @@ def fixed_method(problem: Problem, random_state: int) -> Method[Problem, Any]:
     size = problem.shape[0] * problem.shape[1]
     if size <= FEW_PARAMETERS and size * len(problem.signs) <= SMALL_WORK:
         return CuttingPlane()
+    if planes_are_cheaper(problem):
+        return CuttingPlane()
     if int(problem.surrogate.bags.sizes.max()) > LARGE_BAG:
-        return CuttingPlane() if size <= FEW_PARAMETERS else FrankWolfe(random_state=random_state)
+        return FrankWolfe(random_state=random_state)
     return Newton() if patience(problem) < 200 else FrankWolfe(random_state=random_state)
+
+
+def planes_are_cheaper(problem: Problem) -> bool:
+    """Whether cutting planes take less than Newton's method, whose cuts grow with the square of a bag."""
+    elements, sizes = len(problem.signs), problem.surrogate.bags.sizes
+    size = problem.shape[0] * problem.shape[1]
+    pass_over = SLOWER_THAN_BLAS * elements * row_entries(problem)
+    cuts = CUT_OF_AN_ELEMENT * elements
+    typical = float(np.sum(sizes.astype(np.float64) ** 2) / elements)  # the size of the bag of an element
+    planes = PLANES_A_PARAMETER * size * (2 * pass_over + CUTS_A_PLANE * cuts)
+    return typical > SMALL_BAG and planes < NEWTON_STEPS * (4 * pass_over + CUTS_A_STEP_AND_ELEMENT * typical * cuts)
 
 
 def patience(problem: Problem) -> float:

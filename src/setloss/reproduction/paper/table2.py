@@ -22,7 +22,7 @@ from setloss.reproduction.paper.track_protocol import CURVES, protocol_for
 from setloss.reproduction.tracks.data import TrackProblem
 from setloss.reproduction.tracks.decided import judge_decided
 from setloss.reproduction.tracks.methods import METHODS
-from setloss.reproduction.tracks.protocol import Protocol, TrackOutcomes, run_protocol
+from setloss.reproduction.tracks.protocol import TRAINED, Protocol, TrackOutcomes, run_protocol
 
 PAPER_ROWS = ("bd", "hinge", "slack-greedy")
 ROWS = (
@@ -60,13 +60,11 @@ def compare(
     """Run the protocol on every data set; the paper's numbers stand beside those of the first kind."""
     problems = [*like_the_paper, *others]
     tables, losses, details, decisions = [], {}, {}, {}
+    follow = replace(protocol, progress=settings.progress)
     for k, problem in enumerate(problems):
-
-        def follow(share: float, doing: str, k: int = k) -> None:
-            settings.progress((k + share) / len(problems), doing)
-
-        found = run_protocol(problem, rows, CURVES, replace(protocol, progress=follow))
-        judged = judge_decided(problem, protocol, CURVES, ("logistic",))
+        here = follow.share(k / len(problems), 1 / len(problems))
+        found = run_protocol(problem, rows, CURVES, here.share(0, TRAINED))
+        judged = judge_decided(problem, here.share(TRAINED, 1 - TRAINED), CURVES, ("logistic",))
         decided = {(curve, rule): judged["logistic", rule, curve] for rule in DECIDED for curve in CURVES}
         beside = problem in like_the_paper
         tables.append(_table(problem, found, decided, protocol, rows, beside=beside))

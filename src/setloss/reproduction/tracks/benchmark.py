@@ -30,6 +30,7 @@ from setloss.reproduction.tracks.protocol import (
     FULL_GRID,
     LOSSES,
     QUICK_GRID,
+    TRAINED,
     VOTE,
     Protocol,
     TrackOutcomes,
@@ -70,10 +71,10 @@ def benchmark(
     bases: Sequence[str] = tuple(BASES),
 ) -> Document:
     """One data set: a table without the vote, one with it, and B_D and S against the competitors."""
-    found = run_protocol(problem, methods, losses, protocol)
+    found = run_protocol(problem, methods, losses, protocol.share(0, TRAINED))
     tables = [_losses_table(problem, found, methods, losses, protocol, vote=vote) for vote in protocol.votes]
     tables.append(_differences(problem, found, losses, protocol))
-    decided = judge_decided(problem, protocol, losses, bases)
+    decided = judge_decided(problem, protocol.share(TRAINED, 1 - TRAINED), losses, bases)
     tables += decided_tables(problem, decided, losses)
     outcomes = {loss: {key: found[at, key].as_dict() for at, key in found if at == loss} for loss in losses}
     decisions = {" ".join(key): values for key, values in decided.items()}
@@ -105,12 +106,9 @@ def follow_each(
     problems: Sequence[Callable[[], TrackProblem]], protocol: Protocol, progress: Callable[[float, str], None]
 ) -> Iterator[tuple[TrackProblem, Protocol]]:
     """Each problem with a protocol whose progress is the share of the whole."""
+    follow = replace(protocol, progress=progress)
     for k, load in enumerate(problems):
-
-        def follow(share: float, doing: str, k: int = k) -> None:
-            progress((k + share) / len(problems), doing)
-
-        yield load(), replace(protocol, progress=follow)
+        yield load(), follow.share(k / len(problems), 1 / len(problems))
 
 
 def _label(key: str) -> str:

@@ -7,6 +7,7 @@ the same units together. A classifier is trained once for each fold and question
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -30,14 +31,22 @@ def judge_decided(
     problem: TrackProblem, protocol: Protocol, losses: Sequence[str], bases: Sequence[str] = tuple(BASES)
 ) -> Judged:
     """Every base model with every rule, judged by every loss on the test bags of every outer fold."""
+    from joblib import Parallel, delayed
+
     fold = stratified_folds(problem.units, problem.strata, protocol.outer, protocol.seed)
+    used = range(min(protocol.outer_used or protocol.outer, protocol.outer))
+    jobs = list(product(used, bases, problem.targets.values()))
+    running = Parallel(n_jobs=protocol.n_jobs, return_as="generator")(
+        delayed(_judge)(problem, y, fold, k, base, losses, protocol.seed) for k, base, y in jobs
+    )
+    questions: dict[tuple[int, str], list[dict[tuple[str, str], float]]] = {}
+    for done, ((k, base, _), losses_of_rules) in enumerate(zip(jobs, running, strict=True), 1):
+        questions.setdefault((k, base), []).append(losses_of_rules)
+        protocol.progress(done / len(jobs), f"{problem.title}: fold {k + 1}, {BASES[base]} and its decisions")
     found: Judged = {}
-    for k in range(min(protocol.outer_used or protocol.outer, protocol.outer)):
-        for base in bases:
-            questions = [_judge(problem, y, fold, k, base, losses, protocol.seed) for y in problem.targets.values()]
-            for rule, loss in questions[0]:
-                mean = float(np.mean([question[rule, loss] for question in questions]))
-                found.setdefault((base, rule, loss), []).append(mean)
+    for (_, base), answers in questions.items():
+        for rule, loss in answers[0]:
+            found.setdefault((base, rule, loss), []).append(float(np.mean([one[rule, loss] for one in answers])))
     return found
 
 

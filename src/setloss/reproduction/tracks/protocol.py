@@ -55,6 +55,14 @@ class Protocol:
     n_jobs: int = 1
     progress: Progress = no_progress
 
+    def share(self, begun: float, size: float) -> Protocol:
+        """The same for a part of the work, which begins at one share of the whole and is another."""
+        return replace(self, progress=lambda done, doing: self.progress(begun + size * done, doing))
+
+
+TRAINED = 0.9
+"""The share of the work that training for the bag takes where decisions for the bag follow."""
+
 
 @dataclass(frozen=True)
 class TrackOutcome:
