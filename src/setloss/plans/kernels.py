@@ -41,7 +41,7 @@ def _rank_elements(margins, partition, active_only, order, spare, ranked, tallie
 
 
 @kernel(inner=True)
-def _gain(part, axis, rank, cell, stride, misses, alarms, m, values):
+def gain_of_one_more(part, axis, rank, cell, stride, misses, alarms, m, values):
     """The increment of f when an element of group `axis` follows `misses` false negatives and `alarms` positives."""
     if part.kind == CURVE:
         return values[part.start + rank]
@@ -72,7 +72,7 @@ def _lovasz(ranked, order, plan, tables, hinge, slope):
             stride = 1
             for c in range(axis + 1, plan.axes):
                 stride *= sizes[c] + 1
-        gain = part.weight * _gain(part, axis, rank, cell, stride, misses, alarms, m, values)
+        gain = part.weight * gain_of_one_more(part, axis, rank, cell, stride, misses, alarms, m, values)
         cell += stride
         if axis == 0:
             misses += 1.0
