@@ -4,7 +4,6 @@ The data stay where they are: the weights W are sent to every partition, and sum
 of all data together.
 """
 
-import warnings
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +13,7 @@ except ImportError as error:
     raise ImportError("setloss.dask needs Dask; install it with: pip install 'setloss[dask]'") from error
 
 from setloss.dask.errors import ClusterLostError, PartitionError
+from setloss.deprecation import warn_of_old_name
 
 if TYPE_CHECKING:
     from setloss.dask.estimators import DaskBagClassifier, DaskSetClassifier
@@ -52,11 +52,7 @@ _HOMES = {
 def __getattr__(name: str) -> Any:
     """A name is imported when it is first asked for; those of version 0.1 go on working until 0.3."""
     if name == "Collection":
-        warnings.warn(
-            "setloss.dask.Collection is called PartitionedData now, and the old name goes with 0.3",
-            DeprecationWarning,
-            stacklevel=2,
-        )
+        warn_of_old_name("setloss.dask.Collection", "PartitionedData")
         name = "PartitionedData"
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
