@@ -9,9 +9,11 @@ import shutil
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 from numba.core import caching
 from numba.core.dispatcher import Dispatcher
+from numba.core.errors import NumbaError
 
 import setloss
 from setloss.compilation import PACKAGE, kernel, kernel_sources
@@ -45,6 +47,39 @@ def test_options_reach_numba():
     compiled = kernel(fastmath=True)(one_more)
     assert compiled.targetoptions["fastmath"]
     assert compiled.targetoptions["nogil"]
+
+
+@kernel(inner=True)
+def plus(x, y):
+    return x + y
+
+
+@kernel()
+def sum_from_two(values):
+    total = 0.0
+    for k in range(plus(1, 1), len(values)):
+        total = plus(total, values[k])
+    return plus(total, 0.0)
+
+
+def test_inner_kernels_are_linked_and_numbers_make_no_versions_of_their_own():
+    assert sum_from_two(np.array([1.0, 2.0, 4.0, 8.0])) == 12.0
+    by_python = {str(signature) for signature in plus.signatures}
+    assert by_python <= {"(int64, int64)", "(float64, float64)"}  # none where all comes from the disk
+
+
+def test_a_kernel_that_makes_an_array_has_to_say_so():
+    @kernel(allocates=True)
+    def sized(n):
+        return len(np.zeros(n))
+
+    @kernel()
+    def silent(n):
+        return len(np.zeros(n))
+
+    assert sized(2) == 2
+    with pytest.raises(NumbaError, match="No implementation of function"):
+        silent(2)
 
 
 # ---------------------------------------------------------------- the cache knows its sources

@@ -83,8 +83,8 @@ class _InnerCompiler(CompilerBase):
 def kernel(*, inner: bool = False, allocates: bool = False, **options: Any) -> Callable[[Callable[..., Any]], Any]:
     """``numba.njit`` without the GIL and with NumPy's division, cached on disk if there is a place for it.
 
-    An `inner` kernel is called by other kernels only. A kernel that makes arrays, or calls one that does, says that
-    it `allocates`; the others take, cut and return arrays whose memory belongs to the caller.
+    An `inner` kernel is called by other kernels only. A kernel that makes arrays says that it `allocates`; the others
+    take and cut arrays whose memory belongs to the caller, and return them only to kernels that do not allocate.
     """
     closed = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "pipeline_class": _InnerCompiler} if inner else {}
     fixed: dict[str, Any] = {"error_model": "numpy", "nogil": True, "_nrt": allocates, **closed, **options}
