@@ -6,6 +6,9 @@ STAMP := .venv/.installed
 SLIM := .venv/.installed-slim
 INSTALL := $(RUN) -m pip install --quiet --disable-pip-version-check
 
+# Images of containers set it; without the .pyc files every worker and child process compiles all sources again.
+unexport PYTHONDONTWRITEBYTECODE
+
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
@@ -13,8 +16,10 @@ test: venv  ## ruff, mypy and pytest, as the continuous integration runs them
 	@$(MAKE) --no-print-directory lint
 	$(RUN) -m pytest
 
-check: venv  ## the inner loop: ruff, mypy and the tests that are not marked slow
-	@$(MAKE) --no-print-directory lint
+check: venv  ## the inner loop: ruff, mypy and, beside them, the tests that are not marked slow
+	@$(MAKE) --no-print-directory --jobs=2 lint fast
+
+fast: venv
 	$(RUN) -m pytest -m "not slow"
 
 lint: venv  ## ruff and mypy only
@@ -88,4 +93,4 @@ clean:  ## remove results and caches, but not .venv
 	rm -rf results build dist docs/_build docs/gallery .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
-.PHONY: help test check lint bench soak fuzz package coverage reproduce docs readme venv slim python clean
+.PHONY: help test check fast lint bench soak fuzz package coverage reproduce docs readme venv slim python clean

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 
 @dataclass(frozen=True)
 class Row:
@@ -64,3 +66,11 @@ def side_by_side(
             run()
             record.append(time.perf_counter() - start)
     return min(times[0]), min(times[1])
+
+
+def tracks(bags: int = 1437, frames: int = 27504) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Margins, labels and offsets of homogeneous bags shaped like the paper's face tracks."""
+    generator = np.random.default_rng(0)
+    sizes = 1 + generator.multinomial(frames - bags, generator.dirichlet(np.full(bags, 1.5)))
+    labels = np.repeat(generator.random(bags) < 0.3, sizes)
+    return generator.normal(0.5, 1.0, frames), labels, np.concatenate(([0], np.cumsum(sizes)))

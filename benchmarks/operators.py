@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numba import njit
 
-from benchmarks.measure import Row, best_time, side_by_side
+from benchmarks.measure import Row, best_time, side_by_side, tracks
 from setloss.losses import PAPER_CURVES
 from setloss.plans.batch import batch_surrogate
 
@@ -19,14 +19,6 @@ PAPER_SECONDS = 0.060
 def sort_bags(margins: np.ndarray, offsets: np.ndarray, out: np.ndarray) -> None:
     for i in range(len(offsets) - 1):
         out[offsets[i] : offsets[i + 1]] = np.sort(margins[offsets[i] : offsets[i + 1]])
-
-
-def tracks(bags: int = 1437, frames: int = 27504) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Margins, labels and offsets of homogeneous bags shaped like the paper's face tracks."""
-    generator = np.random.default_rng(0)
-    sizes = 1 + generator.multinomial(frames - bags, generator.dirichlet(np.full(bags, 1.5)))
-    labels = np.repeat(generator.random(bags) < 0.3, sizes)
-    return generator.normal(0.5, 1.0, frames), labels, np.concatenate(([0], np.cumsum(sizes)))
 
 
 def rows(quick: bool) -> Iterator[Row]:

@@ -118,16 +118,17 @@ def test_one_estimator_predicts_in_many_threads():
 
 
 PACKAGE = Path(setloss.__file__).parent
-SORTING = """
+ROWS = """
 import numpy as np
-from setloss.plans.sorting import sort_elements
-order = np.arange(3)
-sort_elements(np.array([0.5, -1.0, 0.0]), order, np.empty(3, dtype=int), None)
-print(order.tolist())
+from setloss.solvers.kernels import accumulate_rows
+from setloss.solvers.problem import Design
+out = np.zeros((1, 3))
+accumulate_rows(Design.of(np.eye(2)).arrays, np.arange(2), np.zeros(2, dtype=int), np.array([1.0, 2.0]), out)
+print(out[0].astype(int).tolist())
 """
 
 
-def printed_by_a_child(script=SORTING, **environment):
+def printed_by_a_child(script=ROWS, **environment):
     """What a fresh process prints; it compiles one small kernel anew where it finds no cache."""
     done = subprocess.run(
         [sys.executable, "-c", script], env=ENVIRONMENT | environment, capture_output=True, text=True, check=False
@@ -151,13 +152,13 @@ def package(tmp_path):
 def test_kernels_work_where_nothing_can_be_cached(package):
     nowhere = str(package / "setloss" / "__pycache__")
     places = {"NUMBA_CACHE_DIR": nowhere, "HOME": nowhere, "XDG_CACHE_HOME": nowhere, "PYTHONPATH": str(package)}
-    script = f"import setloss; assert setloss.__file__.startswith({str(package)!r}), setloss.__file__{SORTING}"
+    script = f"import setloss; assert setloss.__file__.startswith({str(package)!r}), setloss.__file__{ROWS}"
     assert printed_by_a_child(script, **places, PYTHONDONTWRITEBYTECODE="1") == "[1, 2, 0]"
 
 
 def test_kernels_work_where_the_cache_cannot_be_written(tmp_path):
     limit = "import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))"
-    assert printed_by_a_child(limit + SORTING, NUMBA_CACHE_DIR=str(tmp_path)) == "[1, 2, 0]"
+    assert printed_by_a_child(limit + ROWS, NUMBA_CACHE_DIR=str(tmp_path)) == "[1, 2, 0]"
     assert not list(tmp_path.rglob("*.nbc"))
 
 
@@ -178,7 +179,7 @@ print(sorted(Compiled.names))
 
 
 def test_processes_that_start_together_compile_every_kernel_once(tmp_path):
-    script = COUNTING.format(work=SORTING)
+    script = COUNTING.format(work=ROWS)
 
     def compiled_by_child(folder):
         order, names = printed_by_a_child(script, NUMBA_CACHE_DIR=str(folder)).splitlines()

@@ -7,7 +7,15 @@ the first call; a kernel is then compiled anew by every process instead.
 numba itself compiles a kernel again when its own file has changed. Here it is any file that holds a kernel or a
 formula of one: all of them go into the stamp of each. Processes that start together (workers of joblib or of Dask,
 ranks of torch.distributed) wait for the one that compiles, and read what it has written.
+
+The first call on a machine waits for the compiler, so what can be left out is left out:
+
+- code of an `inner` kernel is optimised once, in the kernel that Python calls, not at each step on the way there;
+- kernels that allocate nothing do not count references to their arrays;
+- numbers that are written in a call, as the 0 of ``f(x, 0)``, do not make a version of their own.
 """
+
+# mypy: disable-error-code="no-untyped-call"
 
 from __future__ import annotations
 
@@ -19,8 +27,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from llvmlite import ir
+from llvmlite.binding import Linkage, parse_assembly
 from numba import njit
-from numba.core import event
+from numba.core import event, types
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_lock import global_compiler_lock
 
 from setloss.files import BusyFileError, only_writer
@@ -38,21 +50,54 @@ PATIENCE = 120.0
 MARK = b"from setloss.compilation import kernel"
 """What a file with kernels says."""
 
+_ENVIRONMENT = "_ZN08NumbaEnv"
+"""How names of variables begin in which numba keeps the Python objects that compiled code refers to."""
 
-def kernel(*, inner: bool = False, **options: Any) -> Callable[[Callable[..., Any]], Any]:
+
+class _InnerLibrary(JITCodeLibrary):
+    """The code of an inner kernel, as it is linked into others, and nothing that could run."""
+
+    def _optimize_final_module(self) -> None:
+        """Leave all optimisation to the kernels that link it; the machine gets room for the environments only."""
+        code, runnable = self._final_module, self._codegen._create_empty_module(self.name)
+        for function in code.functions:
+            if not function.is_declaration and function.linkage == Linkage.external:
+                function.linkage = "linkonce_odr"
+        for variable in code.global_variables:
+            if variable.name.startswith(_ENVIRONMENT):
+                place = ir.GlobalVariable(runnable, ir.PointerType(ir.IntType(8)), variable.name)
+                place.linkage, place.initializer = "common", ir.Constant(place.value_type, None)
+        self._shared_module, self._final_module = code, parse_assembly(str(runnable))
+
+
+class _InnerCompiler(CompilerBase):
+    """The usual steps of numba, into an `_InnerLibrary`."""
+
+    def define_pipelines(self) -> list[Any]:
+        library = _InnerLibrary(self.state.targetctx.codegen(), self.state.func_id.func_qualname)
+        library.enable_object_caching()
+        self.state.library = library
+        return [DefaultPassBuilder.define_nopython_pipeline(self.state)]
+
+
+def kernel(*, inner: bool = False, allocates: bool = False, **options: Any) -> Callable[[Callable[..., Any]], Any]:
     """``numba.njit`` without the GIL and with NumPy's division, cached on disk if there is a place for it.
 
-    An `inner` kernel is called by other kernels only; it compiles faster, since it gets no entry from Python.
+    An `inner` kernel is called by other kernels only. A kernel that makes arrays says that it `allocates`; the others
+    take and cut arrays whose memory belongs to the caller, and return them only to kernels that do not allocate.
     """
-    closed = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True} if inner else {}
-    fixed: dict[str, Any] = {"error_model": "numpy", "nogil": True, **closed, **options}
+    closed = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "pipeline_class": _InnerCompiler} if inner else {}
+    fixed: dict[str, Any] = {"error_model": "numpy", "nogil": True, "_nrt": allocates, **closed, **options}
 
     def compiled(function: Callable[..., Any]) -> Any:
         try:
             dispatcher = njit(cache=True, **fixed)(function)
         except RuntimeError as error:
             _log.info("%s; it is compiled anew in every process", error)
-            return njit(**fixed)(function)
+            dispatcher = njit(**fixed)(function)
+            _forget_literals(dispatcher)
+            return dispatcher
+        _forget_literals(dispatcher)
         _stamp(dispatcher)
         _let_writing_fail(dispatcher)
         _let_one_process_compile(dispatcher)
@@ -86,6 +131,16 @@ def _stamp(dispatcher: Any) -> None:
         file._source_stamp = (file._source_stamp, _digest())
 
 
+def _forget_literals(dispatcher: Any) -> None:
+    """A call by another kernel with a number that is written there is a call with a number of that type."""
+    template = dispatcher.get_call_template
+
+    def of_types(arguments: Any, keywords: Any) -> Any:
+        return template([types.unliteral(argument) for argument in arguments], keywords)
+
+    dispatcher.get_call_template = of_types
+
+
 def _let_writing_fail(dispatcher: Any) -> None:
     """A compiled kernel that cannot be written to disk is still a compiled kernel."""
     cache = getattr(dispatcher, "_cache", None)
@@ -110,6 +165,8 @@ def _let_one_process_compile(dispatcher: Any) -> None:
     compile_at_once = dispatcher.compile
 
     def compile_alone(signature: Any) -> Any:
+        if tuple(signature) in dispatcher.overloads:
+            return compile_at_once(signature)
         # numba's own lock first, as it is taken by all threads that compile: nobody waits for it with a file in hand
         with global_compiler_lock, _alone(Path(index)):
             return compile_at_once(signature)
@@ -152,4 +209,4 @@ class _Announcement(event.Listener):
         """Nothing is said at the end."""
 
 
-event.register("numba:compile", _Announcement())  # type: ignore[no-untyped-call]
+event.register("numba:compile", _Announcement())

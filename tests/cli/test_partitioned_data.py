@@ -1,10 +1,5 @@
 """The commands on data in partitions: numbers against the library, limits, workers, a sentence per bad input."""
 
-import json
-import os
-import subprocess
-import sys
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -110,19 +105,12 @@ def test_standardised_features_are_folded_in(data, here):
 
 def test_workers_of_this_machine(data, here):
     """A real cluster: two processes, started and stopped by each command."""
-
-    def command(*words):
-        line = [sys.executable, "-m", "setloss.cli", *map(str, words)]
-        done = subprocess.run(line, capture_output=True, text=True, check=False, timeout=200, env=dict(os.environ))
-        assert done.returncode == 0, done.stderr
-        return done.stdout
-
     alone = document("train", data / "arrays", "--memory", "1GB", *QUICK, "--model", "alone.skops")
     words = ("--workers", "2", "--memory", "4GB")
-    found = json.loads(command("train", data / "arrays", *words, *QUICK, "--model", "two.skops", "--json"))
+    found = document("train", data / "arrays", *words, *QUICK, "--model", "two.skops")
     assert found["primal"] == alone["primal"]
     assert np.array_equal(load_model("two.skops").coef_, load_model("alone.skops").coef_)
-    evaluated = json.loads(command("evaluate", "two.skops", data / "arrays", *words, "--json"))
+    evaluated = document("evaluate", "two.skops", data / "arrays", *words)
     assert evaluated["losses"]["dice"]["mean"] == pytest.approx(found["training_loss"])
 
 

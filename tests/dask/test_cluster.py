@@ -11,7 +11,15 @@ import pytest
 import dask
 import setloss.estimators as local
 from dask import delayed
-from helpers.partitioned import assert_certified, assert_same_problem, bag_objective, frames, lengths, parted
+from helpers.partitioned import (
+    assert_certified,
+    assert_same_problem,
+    bag_objective,
+    block_of,
+    frames,
+    lengths,
+    parted,
+)
 from helpers.waiting import PATIENCE, until
 
 distributed = pytest.importorskip("distributed")
@@ -42,10 +50,6 @@ def client(cluster):
     with Client(cluster, set_as_default=False) as client:
         client.wait_for_workers(1, timeout=PATIENCE)
         yield client
-
-
-def block_of(lo, hi, which):
-    return frames(40)[which][lo:hi]
 
 
 def readable(parts=4):

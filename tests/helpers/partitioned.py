@@ -20,6 +20,11 @@ def frames(bags=24, d=5, seed=0):
     return X, y, groups
 
 
+def block_of(lo, hi, which):
+    """Some rows of one of the `frames`, made on the worker that asks."""
+    return frames(40)[which][lo:hi]
+
+
 def label_sets(n=40, d=4, p=3, seed=0):
     """X (n, d) and Y (n, p) in {0, 1}."""
     generator = np.random.default_rng(seed)

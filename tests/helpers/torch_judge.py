@@ -6,6 +6,7 @@ again here, from their definitions; only the decomposition is the core's.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 import torch
@@ -91,6 +92,12 @@ def all_sets(p):
 
 
 def values_of(case, truth):
+    return _values(case, tuple(map(bool, truth)))
+
+
+@cache
+def _values(case, labels):
+    truth = np.array(labels, dtype=bool)
     sets = all_sets(len(truth))
     n, q = (sets & truth).sum(1), (sets & ~truth).sum(1)
     m, r = int(truth.sum()), int((~truth).sum())
@@ -159,19 +166,30 @@ def surrogate(case, operator, truth, m, c):
     if len(m) == 0:
         return 0.0, np.zeros(0)
     c = 2 / len(m) if c == "mean" else c
-    return surrogate_of(values_of(case, truth), lambda: case.loss.set_function(truth), operator, m, c)
+    return surrogate_of(values_of(case, truth), lambda: _parts(case, tuple(map(bool, truth))), operator, m, c)
 
 
-def surrogate_of(values, function, operator, m, c):
-    """The same for a set function by its values; `function()` is the core's, for its decomposition."""
+@cache
+def _parts(case, labels):
+    return parts_of(case.loss.set_function(np.array(labels, dtype=bool)))
+
+
+def parts_of(function):
+    """The values of f and g, by the core."""
+    parts = decompose(function)
+    sets = all_sets(function.p)
+    return parts.submodular(sets), parts.supermodular(sets)
+
+
+def surrogate_of(values, parts, operator, m, c):
+    """The same for a set function by its values; `parts()` are those of its decomposition."""
     if operator == "hinge":
         return np.maximum(1 - m, 0).sum(), (m < 1).astype(float)
     if operator in ("slack", "margin"):
         return (slack if operator == "slack" else margin)(values, m, c)
     if operator == "lovasz":
         return lovasz(values, m)
-    parts = decompose(function())
-    f, g = (part(all_sets(len(m))) for part in (parts.submodular, parts.supermodular))
+    f, g = parts()
     np.testing.assert_allclose(f + g, values, atol=1e-9)
     hinge, rescaled = lovasz(closure(f) if operator == "bd-monotone" else f, m), slack(g, m, c)
     return hinge[0] + rescaled[0], hinge[1] + rescaled[1]

@@ -16,6 +16,7 @@ from helpers.torch_judge import (
     by_loss,
     draw,
     gradient_by_definition,
+    parts_of,
     surrogate,
     surrogate_of,
     values_of,
@@ -130,7 +131,7 @@ def test_tables_of_a_user(name, operator):
     values = np.array([function(chosen) for chosen in all_sets(function.p)])
     for row in range(len(scores)):
         sign = np.where(truth[row], 1.0, -1.0)
-        expected = surrogate_of(values, lambda: function, operator, sign * scores[row].numpy(), 2.0)
+        expected = surrogate_of(values, lambda: parts_of(function), operator, sign * scores[row].numpy(), 2.0)
         assert_close(got[0][row], expected[0])
         assert_close(got[1][row], -expected[1] * sign)
 

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from setloss.compilation import kernel
 from setloss.plans.sorting import LARGE, SMALL, TALLIES, sort_elements
 
 SIZES = [0, 1, 2, 3, SMALL - 1, SMALL, SMALL + 1, 100, LARGE - 1, LARGE, LARGE + 1, 2 * LARGE, 5000]
@@ -13,11 +14,16 @@ every_size = pytest.mark.parametrize("size", SIZES)
 every_dtype = pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=["float32", "float64"])
 
 
+@kernel()
+def sort(margins, order, spare, tallies):
+    sort_elements(margins, order, spare, tallies)
+
+
 def ordered(margins, elements=None):
     """What `sort_elements` makes of the elements, all by default."""
     order = np.arange(len(margins)) if elements is None else elements.copy()
     before = margins.copy()
-    sort_elements(margins, order, np.full(len(order), -1), np.full(TALLIES, -1))
+    sort(margins, order, np.full(len(order), -1), np.full(TALLIES, -1))
     np.testing.assert_array_equal(margins.view(np.uint8), before.view(np.uint8))
     return order
 

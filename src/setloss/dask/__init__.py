@@ -4,8 +4,8 @@ The data stay where they are: the weights W are sent to every partition, and sum
 of all data together.
 """
 
-import warnings
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 try:
     import dask as _dask  # noqa: F401
@@ -13,14 +13,16 @@ except ImportError as error:
     raise ImportError("setloss.dask needs Dask; install it with: pip install 'setloss[dask]'") from error
 
 from setloss.dask.errors import ClusterLostError, PartitionError
-from setloss.dask.estimators import DaskBagClassifier, DaskSetClassifier
-from setloss.dask.partitioned_data import PartitionedData
-from setloss.dask.readers import open_data
-from setloss.dask.repartition import repartition_by_group
+from setloss.deprecation import warn_of_old_name
 
-BagClassifier = DaskBagClassifier
-SetClassifier = DaskSetClassifier
-"""Shorter names, for code that imports the module and not the classes."""
+if TYPE_CHECKING:
+    from setloss.dask.estimators import DaskBagClassifier, DaskSetClassifier
+    from setloss.dask.partitioned_data import PartitionedData
+    from setloss.dask.readers import open_data
+    from setloss.dask.repartition import repartition_by_group
+
+    BagClassifier = DaskBagClassifier
+    SetClassifier = DaskSetClassifier
 
 __all__ = [
     "BagClassifier",
@@ -35,13 +37,26 @@ __all__ = [
 ]
 
 
+_HOMES = {
+    "BagClassifier": ("estimators", "DaskBagClassifier"),
+    "DaskBagClassifier": ("estimators", "DaskBagClassifier"),
+    "DaskSetClassifier": ("estimators", "DaskSetClassifier"),
+    "PartitionedData": ("partitioned_data", "PartitionedData"),
+    "SetClassifier": ("estimators", "DaskSetClassifier"),
+    "open_data": ("readers", "open_data"),
+    "repartition_by_group": ("repartition", "repartition_by_group"),
+}
+"""The module of every name, and its name there: workers import their tasks, and no estimators."""
+
+
 def __getattr__(name: str) -> Any:
-    """Names of version 0.1, which go on working until 0.3."""
+    """A name is imported when it is first asked for; those of version 0.1 go on working until 0.3."""
     if name == "Collection":
-        warnings.warn(
-            "setloss.dask.Collection is called PartitionedData now, and the old name goes with 0.3",
-            DeprecationWarning,
-            stacklevel=2,
-        )
-        return PartitionedData
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        warn_of_old_name("setloss.dask.Collection", "PartitionedData")
+        name = "PartitionedData"
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module, there = _HOMES[name]
+    found = getattr(import_module(f"{__name__}.{module}"), there)
+    globals()[name] = found
+    return found

@@ -20,13 +20,14 @@ from __future__ import annotations
 import numpy as np
 
 from setloss.compilation import kernel
+from setloss.decisions.kernels import clear
 from setloss.decisions.search import settle_ties
 
 LANES = 4
 """Elements that are multiplied or divided side by side."""
 
 
-@kernel()
+@kernel(inner=True)
 def gather_chances(scores, order, q, r):
     """Chances by falling scores, of equal scores the first element first; returns how many exceed one half."""
     heavy, before = 0, np.inf
@@ -46,7 +47,7 @@ def gather_chances(scores, order, q, r):
     return heavy
 
 
-@kernel()
+@kernel(inner=True)
 def count_above(scores, order, least):
     """How many scores are larger, in falling order."""
     k = 0
@@ -55,7 +56,7 @@ def count_above(scores, order, least):
     return k
 
 
-@kernel(fastmath={"contract"})
+@kernel(inner=True, fastmath={"contract"})
 def multiply(before, after, low, high, q, r, j, floor):
     """The LANES elements from j on: chances are at ``before[LANES + t]``, low <= t <= high, between LANES zeros."""
     x0, x1, x2 = r[j] * r[j + 1], r[j] * q[j + 1] + q[j] * r[j + 1], q[j] * q[j + 1]
@@ -77,31 +78,33 @@ def multiply(before, after, low, high, q, r, j, floor):
     return low, last
 
 
-@kernel()
+@kernel(inner=True, allocates=True)
 def all_chances(q, r, heavy, floor, now, then, stored):
     """F and its range; with `stored`, the chances of the elements after each of the first `heavy` ones."""
     p = len(q) - LANES
-    now[:LANES], now[LANES], now[LANES + 1 : 2 * LANES + 1] = 0.0, 1.0, 0.0
+    clear(now[: 2 * LANES + 1])
+    now[LANES] = 1.0
     low, high, ends = 0, 0, heavy + (p - heavy + LANES - 1) // LANES * LANES
     for j in range(ends - LANES, heavy - 1, -LANES):
         low, high = multiply(now, then, low, high, q, r, j, floor)
         now, then = then, now
     one_q, one_r = np.zeros(LANES), np.ones(LANES)
     for j in range(heavy - 1, -1, -1):
-        stored[j + 1, :] = 0.0
-        stored[j + 1, low : high + 1] = now[low + LANES : high + LANES + 1]
+        clear(stored[j + 1])
+        for t in range(low, high + 1):
+            stored[j + 1, t] = now[t + LANES]
         one_q[0], one_r[0] = q[j], r[j]
         low, high = multiply(now, then, low, high, one_q, one_r, 0, floor)
         now, then = then, now
     return now[LANES:], low, high
 
 
-@kernel(fastmath={"contract"})
+@kernel(inner=True, fastmath={"contract"})
 def merge(first, a_low, a_high, others, b_low, b_high, chances, hits):
     """F and J of all elements from the chances of positives among the first ones and among the others."""
     low, high = a_low + b_low, a_high + b_high
-    chances[low : high + 1] = 0.0
-    hits[low : high + 1] = 0.0
+    clear(chances[low : high + 1])
+    clear(hits[low : high + 1])
     last = b_high - b_low + 1
     for a in range(a_low, a_high + 1, 2):  # two at a time: b of the others meet a + 1, b - 1 of them meet a
         x, y = first[a], first[a + 1] if a < a_high else 0.0
@@ -117,21 +120,22 @@ def merge(first, a_low, a_high, others, b_low, b_high, chances, hits):
     return low, high
 
 
-@kernel()
+@kernel(inner=True, allocates=True)
 def begin_with(sure, q, r, floor, buffers, chances, hits):
     """F, its range, and J of the first `sure` elements."""
     head_q, head_r = np.zeros(sure + LANES), np.ones(sure + LANES)
-    head_q[:sure], head_r[:sure] = q[:sure], r[:sure]
+    for j in range(sure):
+        head_q[j], head_r[j] = q[j], r[j]
     nothing = np.empty((1, 1))
     first, a_low, a_high = all_chances(head_q, head_r, 0, floor, buffers[0], buffers[1], nothing)
     others, b_low, b_high = all_chances(q[sure:], r[sure:], 0, floor, buffers[2], buffers[3], nothing)
     return merge(first, a_low, a_high, others, b_low, b_high, chances, hits)
 
 
-@kernel(fastmath={"contract"})
+@kernel(inner=True, fastmath={"contract"})
 def divide_up(chances, low, high, q, r, w, k, parts):
     """parts[l, t] = F^{-l}_{t-1} for the LANES elements from k on, all at most one half; returns an error bound."""
-    parts[:, low] = 0.0
+    parts[0, low] = parts[1, low] = parts[2, low] = parts[3, low] = 0.0
     i0, i1, i2, i3 = 1 / r[k], 1 / r[k + 1], 1 / r[k + 2], 1 / r[k + 3]
     o0, o1, o2, o3 = q[k] * i0, q[k + 1] * i1, q[k + 2] * i2, q[k + 3] * i3
     f0 = f1 = f2 = f3 = error = worst = 0.0
@@ -147,10 +151,10 @@ def divide_up(chances, low, high, q, r, w, k, parts):
     return worst * o0
 
 
-@kernel(fastmath={"contract"})
+@kernel(inner=True, fastmath={"contract"})
 def divide_down(chances, low, high, q, r, w, k, lanes, parts):
     """The same for up to LANES elements of more than one half, from the largest size on."""
-    parts[:, low] = 0.0
+    parts[0, low] = parts[1, low] = parts[2, low] = parts[3, low] = 0.0
     i0, i1, i2, i3 = 1 / q[k], 1 / q[k + 1], 1 / q[k + 2], 1 / q[k + 3]
     o0, o1, o2, o3 = r[k] * i0, r[k + 1] * i1, r[k + 2] * i2, r[k + 3] * i3
     f0 = f1 = f2 = f3 = error = worst = 0.0
@@ -166,10 +170,10 @@ def divide_down(chances, low, high, q, r, w, k, lanes, parts):
     return worst
 
 
-@kernel(fastmath={"contract"})
+@kernel(inner=True, fastmath={"contract"})
 def convolve(first, last, others, low, high, part):
     """part[t] = F^{-l}_{t-1} for any element, from the chances before and after it."""
-    part[low : high + 1] = 0.0
+    clear(part[low : high + 1])
     for a in range(min(last, high - 1) + 1):
         start, chance = max(a, low - 1), first[a]
         source, target = others[start - a :], part[start + 1 :]
@@ -177,7 +181,7 @@ def convolve(first, last, others, low, high, part):
             target[t] += chance * source[t]
 
 
-@kernel()
+@kernel(inner=True)
 def append(first, k, q, r):
     """The chances of the first k elements become those of k + 1."""
     last = min(k + 1, len(first) - 1)

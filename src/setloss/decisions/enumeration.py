@@ -18,7 +18,7 @@ MAX_ENUMERATED = 16
 """Largest number of elements for which all sets are compared."""
 
 
-@kernel()
+@kernel(inner=True)
 def chances_of_subsets(q, r, chances):
     """chances[A, a] = the chance of a positives among A, from A without its first element."""
     chances[0, 0] = 1.0
@@ -33,7 +33,7 @@ def chances_of_subsets(q, r, chances):
             chances[mask, a] = chances[rest, a] * r[first] + chances[rest, a - 1] * q[first]
 
 
-@kernel()
+@kernel(allocates=True)
 def losses_of_subsets(scores, potentials, spec, sizes, losses):
     """The expected loss of every set, for a loss of counts; the rows must be safe."""
     kind, numbers, table = spec
@@ -44,7 +44,9 @@ def losses_of_subsets(scores, potentials, spec, sizes, losses):
     for i in range(n):
         weigh(scores[i], potentials[i % len(potentials)], q, r, w)
         chances_of_subsets(q, r, chances)
-        total = np.sum(w * chances[2**p - 1, :width])
+        total = 0.0
+        for k in range(width):
+            total += w[k] * chances[2**p - 1, k]
         for mask in range(2**p):
             k, other = sizes[mask], 2**p - 1 - mask
             cost = 0.0

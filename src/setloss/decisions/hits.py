@@ -41,7 +41,7 @@ from setloss.decisions.chances import (
     divide_up,
     gather_chances,
 )
-from setloss.decisions.kernels import SMALLEST
+from setloss.decisions.kernels import SMALLEST, clear, weigh_sizes
 from setloss.decisions.search import TIE, choose
 
 GROWTH = 256.0
@@ -49,7 +49,7 @@ SURE = 1e-6
 """Scores above this are chances above one half whose gain is more than a tie."""
 
 
-@kernel(fastmath={"reassoc", "contract"})
+@kernel(inner=True, fastmath={"reassoc", "contract"})
 def score_lanes(hits, parts, w, shares, step, q, k, low, high, scores):
     """J(t) with LANES more elements, from k on, and Z times the expected score with each one of them."""
     found, weight = hits[low:], w[low:]
@@ -70,7 +70,7 @@ def score_lanes(hits, parts, w, shares, step, q, k, low, high, scores):
     scores[0], scores[1], scores[2], scores[3] = a0, a1, a2, a3
 
 
-@kernel(fastmath={"reassoc", "contract"})
+@kernel(inner=True, fastmath={"reassoc", "contract"})
 def score_with(hits, part, w, share, q, low, high):
     """J_k(t) and Z times the expected score with one more element."""
     total = 0.0
@@ -81,7 +81,7 @@ def score_with(hits, part, w, share, q, low, high):
     return total
 
 
-@kernel(fastmath={"reassoc", "contract"})
+@kernel(inner=True, fastmath={"reassoc", "contract"})
 def largest_score(hits, part, w, share, q, low, high, a):
     """No larger set has a larger expected score, times Z."""
     total, rate = 0.0, q / a
@@ -91,7 +91,7 @@ def largest_score(hits, part, w, share, q, low, high, a):
     return total
 
 
-@kernel()
+@kernel(inner=True)
 def write_shares(k, a, b, low, high, width, shares):
     """shares[l width + t] = 1 / (a (k + l) + b t) for LANES sets, low <= t <= high."""
     for lane in range(LANES):
@@ -100,7 +100,7 @@ def write_shares(k, a, b, low, high, width, shares):
             row[t] = 1 / (size + b * t)
 
 
-@kernel()
+@kernel(inner=True)
 def divide_next(k, heavy, whole, chances, low, high, q, r, w, first, stored, parts):
     """F without each of the next elements, from k on: how many of them, and the error bound of the division."""
     if k >= heavy:
@@ -113,7 +113,7 @@ def divide_next(k, heavy, whole, chances, low, high, q, r, w, first, stored, par
     return 1, 0.0
 
 
-@kernel()
+@kernel(inner=True)
 def score_next(k, lanes, low, high, q, w, hits, parts, shares, step, gains):
     """Z times the expected scores of the sets with the next elements."""
     if lanes == LANES:
@@ -123,7 +123,7 @@ def score_next(k, lanes, low, high, q, w, hits, parts, shares, step, gains):
         gains[lane] = score_with(hits, parts[lane], w, shares[lane * step :], q[k + lane], low, high)
 
 
-@kernel()
+@kernel(inner=True, allocates=True)
 def climb(k, total, least, heavy, whole, weights, chances, low, high, q, r, w, hits, table, scratch):
     """The best set of k elements or more, given J_k in `hits`: size, cost if below `least`, and error bound."""
     parts, first, stored = scratch
@@ -151,7 +151,7 @@ def climb(k, total, least, heavy, whole, weights, chances, low, high, q, r, w, h
     return size, least, growth
 
 
-@kernel()
+@kernel(allocates=True)
 def best_by_hits(scores, potentials, weights, order, floor, sets, expected, best, safe, independent):
     """The best set of every row, `order` by falling scores; `safe` is False where the sums cannot be trusted."""
     n, p = scores.shape
@@ -162,11 +162,14 @@ def best_by_hits(scores, potentials, weights, order, floor, sets, expected, best
     buffers, parts = np.empty((4, width + 2 * LANES)), np.zeros((LANES, width))
     merged, first, stored = np.empty(width), np.empty(width), np.empty((1, width))
     # Of F1, a = b, one table of 1 / (a (k + t)) serves all sets and examples.
-    table = 1 / (a * np.arange(1, p + LANES + width + 1)) if a == b else np.empty(LANES * width)
+    table = np.empty(p + LANES + width if a == b else LANES * width)
+    if a == b:
+        for k in range(len(table)):
+            table[k] = 1 / (a * (k + 1))
     for i in range(n):
         heavy = gather_chances(scores[i], order[i], q, r)
         if i < len(potentials):
-            w[:] = np.exp(potentials[i] - potentials[i].max())
+            weigh_sizes(potentials[i], w)
         if not whole and len(stored) <= heavy:
             stored = np.empty((heavy + 32, width))
         sure = count_above(scores[i], order[i], SURE) if independent and a == b else 0
@@ -175,7 +178,7 @@ def best_by_hits(scores, potentials, weights, order, floor, sets, expected, best
             chances = merged
         else:
             chances, low, high = all_chances(q, r, 0 if whole else heavy, floor, buffers[0], buffers[1], stored)
-            hits[low : high + 1] = 0.0
+            clear(hits[low : high + 1])
         total = 0.0
         for t in range(low, high + 1):
             total += w[t] * chances[t]

@@ -19,7 +19,7 @@ from setloss.decisions.chances import gather_chances
 from setloss.decisions.search import TIE, add_element, choose
 
 
-@kernel(fastmath={"reassoc", "contract"})
+@kernel(inner=True, fastmath={"reassoc", "contract"})
 def expected_share(chances, low, high, k, b):
     """E 1 / (k + b R)."""
     found, total, size = chances[low:], 0.0, k + b * low
@@ -28,7 +28,7 @@ def expected_share(chances, low, high, k, b):
     return total
 
 
-@kernel()
+@kernel(allocates=True)
 def best_by_misses(scores, weights, order, floor, sets, expected, best):
     """The best set of every row for weights 1 and b > 0; `order` by falling scores."""
     n, p = scores.shape
@@ -37,7 +37,8 @@ def best_by_misses(scores, weights, order, floor, sets, expected, best):
     now, then = np.empty(p + 1), np.empty(p + 1)
     for i in range(n):
         gather_chances(scores[i], order[i], q, r)
-        means[1:] = np.cumsum(q)
+        for k in range(p):
+            means[k + 1] = means[k] + q[k]
         now[0] = 1.0
         low, high = 0, 0
         for k in range(p, 0, -1):

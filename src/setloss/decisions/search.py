@@ -26,7 +26,7 @@ TIE = 1e-12
 """Expected losses closer than this, relative to their size, are equal; the smaller set wins."""
 
 
-@kernel()
+@kernel(inner=True)
 def write_losses(kind, numbers, table, p, k, a, width, out):
     """out[b] = the loss of k chosen elements, a of them positive, with b positives not chosen, b < width."""
     wrong = k - a
@@ -51,7 +51,7 @@ def write_losses(kind, numbers, table, p, k, a, width, out):
             out[b] = table[k, a, b]
 
 
-@kernel()
+@kernel(inner=True)
 def add_element(before, after, low, high, q, r, floor):
     """One more element: ``after = r before + q before shifted``, trimmed to the chances above `floor`."""
     last = min(high + 1, len(after) - 1)
@@ -67,7 +67,7 @@ def add_element(before, after, low, high, q, r, floor):
     return low, last
 
 
-@kernel()
+@kernel(inner=True, allocates=True)
 def store_suffixes(q, r, stored, ranges, floor, kept):
     """The chances of b positives among the elements from k on, for k < kept; returns those of all elements."""
     p, width = len(q), stored.shape[1]
@@ -79,11 +79,12 @@ def store_suffixes(q, r, stored, ranges, floor, kept):
             low, high = add_element(now, then, low, high, q[k], r[k], floor)
             now, then = then, now
         if k < kept:
-            stored[k, low : high + 1] = now[low : high + 1]
+            for b in range(low, high + 1):
+                stored[k, b] = now[b]
             ranges[k, 0], ranges[k, 1] = low, high
 
 
-@kernel(fastmath={"reassoc", "contract"})
+@kernel(inner=True, fastmath={"reassoc", "contract"})
 def expected_loss(k, p, first, low, high, others, b_low, b_high, w, spec, row):
     """Z E l(top k)."""
     kind, numbers, table = spec
@@ -100,7 +101,7 @@ def expected_loss(k, p, first, low, high, others, b_low, b_high, w, spec, row):
     return total
 
 
-@kernel()
+@kernel(inner=True)
 def least_loss(k, p, sizes, spec, row):
     """No set of k elements or more is expected to cost less."""
     kind, numbers, table = spec
@@ -111,7 +112,7 @@ def least_loss(k, p, sizes, spec, row):
     return total
 
 
-@kernel()
+@kernel(inner=True)
 def settle_ties(scores, order):
     """Elements of equal score in the order of their numbers."""
     for j in range(1, len(order)):
@@ -121,26 +122,30 @@ def settle_ties(scores, order):
             i -= 1
 
 
-@kernel()
+@kernel(inner=True)
 def choose(chosen, order, size):
     """The first elements in an order."""
-    chosen[:] = False
+    for j in range(len(chosen)):
+        chosen[j] = False
     for j in range(size):
         chosen[order[j]] = True
 
 
-@kernel()
+@kernel(allocates=True)
 def best_prefixes(scores, potentials, spec, order, floor, sets, expected, best, safe):
     """The best set of every row, `order` by falling scores; `safe` is False where Z is too small."""
     n, p = scores.shape
     width = potentials.shape[1]
-    q, r, w, sizes, row = np.empty(p), np.empty(p), np.empty(width), np.empty(width), np.empty(width)
+    falling, q, r = np.empty(p), np.empty(p), np.empty(p)
+    w, sizes, row = np.empty(width), np.empty(width), np.empty(width)
     first, then = np.empty(width), np.empty(width)
     kept = min(p + 1, 2 * width + 32)
     stored, ranges = np.empty((kept, width)), np.empty((kept, 2), np.int64)
     for i in range(n):
         settle_ties(scores[i], order[i])
-        weigh(scores[i][order[i]], potentials[i % len(potentials)], q, r, w)
+        for j in range(p):
+            falling[j] = scores[i, order[i, j]]
+        weigh(falling, potentials[i % len(potentials)], q, r, w)
         store_suffixes(q, r, stored, ranges, floor, kept)
         total = 0.0
         for t in range(width):
@@ -150,7 +155,8 @@ def best_prefixes(scores, potentials, spec, order, floor, sets, expected, best, 
         safe[i] = total > SMALLEST
         if not safe[i]:
             continue
-        sizes /= total
+        for t in range(width):
+            sizes[t] /= total
         first[0] = 1.0
         low, high = 0, 0
         for k in range(p + 1):
@@ -169,7 +175,7 @@ def best_prefixes(scores, potentials, spec, order, floor, sets, expected, best, 
         choose(sets[i], order[i], best[i])
 
 
-@kernel()
+@kernel(allocates=True)
 def all_prefixes(scores, potentials, spec, floor, expected):
     """The expected losses of k = 0, ..., p for rows of falling scores; the rows must be safe."""
     n, p = scores.shape

@@ -1,14 +1,18 @@
 """scikit-learn estimators for label sets and for bags of frames, and safe files for them."""
 
-from setloss.estimators.bag_decision import BagDecisionCV
-from setloss.estimators.bags import BagClassifier, UngroupedWarning
-from setloss.estimators.count_classifier import CountClassifier, CountClassifierCV
-from setloss.estimators.cross_validation import BagClassifierCV, SetClassifierCV
-from setloss.estimators.decision import SetDecisionCV
-from setloss.estimators.elements import FeatureScaleWarning
-from setloss.estimators.persistence import load, save
-from setloss.estimators.sets import SetClassifier
-from setloss.estimators.skops_files import ModelFileError
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from setloss.estimators.bag_decision import BagDecisionCV
+    from setloss.estimators.bags import BagClassifier, UngroupedWarning
+    from setloss.estimators.count_classifier import CountClassifier, CountClassifierCV
+    from setloss.estimators.cross_validation import BagClassifierCV, SetClassifierCV
+    from setloss.estimators.decision import SetDecisionCV
+    from setloss.estimators.elements import FeatureScaleWarning
+    from setloss.estimators.persistence import load, save
+    from setloss.estimators.sets import SetClassifier
+    from setloss.estimators.skops_files import ModelFileError
 
 __all__ = [
     "BagClassifier",
@@ -25,3 +29,29 @@ __all__ = [
     "load",
     "save",
 ]
+
+_HOMES = {
+    "BagClassifier": "bags",
+    "BagClassifierCV": "cross_validation",
+    "BagDecisionCV": "bag_decision",
+    "CountClassifier": "count_classifier",
+    "CountClassifierCV": "count_classifier",
+    "FeatureScaleWarning": "elements",
+    "ModelFileError": "skops_files",
+    "SetClassifier": "sets",
+    "SetClassifierCV": "cross_validation",
+    "SetDecisionCV": "decision",
+    "UngroupedWarning": "bags",
+    "load": "persistence",
+    "save": "persistence",
+}
+"""The module of every name: workers of Dask take `elements` from here, and need no scikit-learn for it."""
+
+
+def __getattr__(name: str) -> Any:
+    """A name is imported when it is first asked for."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    globals()[name] = found
+    return found

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from setloss.arguments import as_labels
 from setloss.bags import Bags
+from setloss.deprecation import OldAttributes
 from setloss.setfunctions.counts import CountFunction, Formula
 from setloss.setfunctions.set_function import SetFunction
 from setloss.typing import Array
 
 
-class Loss(ABC):
+class Loss(OldAttributes, ABC):
     """Delta(y, y~), a loss of the whole set of mistakes on one example."""
+
+    old_attributes: ClassVar = {"element_groups": "element_partition"}
 
     def __call__(self, y_true: ArrayLike, y_pred: ArrayLike, groups: ArrayLike | None = None) -> Any:
         """Evaluate on one example ``(p,)``, on the rows of ``(n, p)``, or on bags.

@@ -24,7 +24,7 @@ from setloss.nn.relaxed import relaxed_values
 from setloss.nn.sets import Over, Sets, arrange
 from setloss.nn.soft_sets import values_of_soft_sets
 from setloss.nn.targets import Decisions, Mode, decisions
-from setloss.nn.values import values_of_sets
+from setloss.nn.values import mean_of_sets, values_of_sets
 from setloss.operators.names import Operator
 
 
@@ -145,6 +145,7 @@ def loss_of_batch(recipe: Recipe, plan: int, logits: Tensor, target: Tensor, ext
     given = decisions(logits, target, extras.mask, mode, recipe.ignore_index, soft=recipe.weighs)
     warn_of_slips(logits, mode)
     chosen = chosen_classes(recipe.classes, recipe.include_background, given.logits, mode)
+    values: Tensor | None
     if given.shares is not None or extras.element_weight is not None:
         _check_weights(recipe)
         sets, values = values_of_soft_sets(given, recipe, chosen, extras.element_weight)
@@ -153,9 +154,12 @@ def loss_of_batch(recipe: Recipe, plan: int, logits: Tensor, target: Tensor, ext
         sets = _sets(given, recipe, chosen, extras.groups)
         sets = sets_of_all_processes(sets) if recipe.sync else sets
         counted = counted_sets(sets, recipe.present_only)
-        values = _values(sets, plan, recipe, counted if recipe.present_only else None)
-    factors = class_factors(extras.class_weight, extras.weight, sets.shape, chosen, given.logits, mode)
-    total = reduced(values.view(sets.shape), counted, factors, recipe.reduction)
+        values = None if _is_plain_mean(sets, recipe, counted, extras) else _values(sets, plan, recipe, counted)
+    if values is None:
+        total = mean_of_sets(sets.scores, sets.truth, plan)
+    else:
+        factors = class_factors(extras.class_weight, extras.weight, sets.shape, chosen, given.logits, mode)
+        total = reduced(values.view(sets.shape), counted, factors, recipe.reduction)
     if not recipe.with_cross_entropy:
         return total
     return total + recipe.with_cross_entropy * mean_cross_entropy(given, mode, extras.element_weight)
@@ -171,10 +175,17 @@ def _sets(given: Decisions, recipe: Recipe, chosen: list[int] | None, groups: Te
     return arrange_groups(given, groups, recipe.margins)
 
 
-def _values(sets: Sets, plan: int, recipe: Recipe, kept: Tensor | None) -> Tensor:
+def _is_plain_mean(sets: Sets, recipe: Recipe, counted: Tensor | None, extras: Extras) -> bool:
+    """Whether the loss is the mean of the surrogates of all sets, each of the same weight."""
+    weighted = counted is not None or extras.weight is not None or extras.class_weight is not None
+    whole = not weighted and sets.valid is None and bool(sets.scores.numel())
+    return whole and recipe.reduction == "mean" and not recipe.soft_share
+
+
+def _values(sets: Sets, plan: int, recipe: Recipe, counted: Tensor | None) -> Tensor:
     """Sets that are left out are computed on zeros: an infinite score among them must not reach the gradient."""
-    if kept is not None:
-        sets = replace(sets, scores=torch.where(kept.view(-1, 1), sets.scores, 0.0))
+    if recipe.present_only and counted is not None:
+        sets = replace(sets, scores=torch.where(counted.view(-1, 1), sets.scores, 0.0))
     values = values_of_sets(sets.scores, sets.truth, sets.valid, plan)
     if not recipe.soft_share:
         return values

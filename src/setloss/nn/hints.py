@@ -45,14 +45,19 @@ def _looks_like_channels(shape: torch.Size) -> bool:
     return len(shape) == 4 and 1 < shape[1] <= min(MOST_CHANNELS, *(side // 4 for side in shape[2:]))
 
 
-@torch.no_grad()
 def _look_like_probabilities(logits: Tensor) -> bool:
     if logits.numel() < FEWEST or logits.dtype not in COMPARABLE:
         return False
-    first = logits
-    while first.ndim > 1:
-        first = first[0]
-    if any(not 0 <= one <= 1 for one in first[:SAMPLE].tolist()):
+    values = logits.detach()
+    if any(not 0 <= one <= 1 for one in _sample(values)):
         return False
-    low, high = torch.aminmax(logits)
+    low, high = torch.aminmax(values)
     return bool((low >= 0) & (high <= 1) & (low < high))
+
+
+def _sample(values: Tensor) -> list[float]:
+    """Some of the first values; by NumPy, which is quick to ask, but has no bfloat16."""
+    if values.dtype == torch.bfloat16:
+        values = values[(0,) * (values.ndim - 1)][:SAMPLE].float()
+    some: list[float] = values.numpy().flat[:SAMPLE].tolist()
+    return some

@@ -57,10 +57,13 @@ def decided(given: Decisions, margins: str) -> Tensor:
 def layout(shape: torch.Size, mode: Mode, over: Over) -> tuple[Callable[[Tensor], Tensor], tuple[int, ...]]:
     """How decisions become rows, and the shape of one number per set."""
     sets, classes_first = _sets(shape, mode, over)
+    number = prod(sets)
 
     def rows(tensor: Tensor) -> Tensor:
         moved = tensor.movedim(1, 0) if classes_first else tensor
-        return moved.reshape(prod(sets), tensor.numel() // max(prod(sets), 1))
+        if moved.ndim == 2 and moved.shape[0] == number:
+            return moved  # a view of the same shape is one more step backward
+        return moved.reshape(number, tensor.numel() // max(number, 1))
 
     return rows, sets
 

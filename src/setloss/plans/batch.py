@@ -148,8 +148,8 @@ def share_out(work: Callable[[int, int], None], n: int, threads: int) -> None:
 def _inexact_cuts(flat: NDArray[np.floating], batch: BatchSurrogate, plans: Plans) -> BatchCuts:
     from setloss.plans.inexact_kernels import write_inexact_cuts
 
-    widest, groups = int(batch.bags.sizes.max(initial=0)), plans.sizes.shape[1]
-    room = (*np.empty((2, widest), dtype=np.int64), *np.empty((2, groups), dtype=np.int64))
+    widest, axes = int(batch.bags.sizes.max(initial=0)), plans.sizes.shape[1]
+    room = (*np.empty((2, widest), dtype=np.int64), *np.empty((2, axes), dtype=np.int64))
     slopes, worst, totals = np.empty_like(flat), np.empty(len(flat), dtype=bool), np.empty((len(batch.bags), 2))
     data = (flat, batch.bags.offsets, batch.partition, batch.which)
     write_inexact_cuts(data, plans.arrays, room, (slopes, worst, totals))
@@ -171,7 +171,7 @@ def room_for_cuts(plans: Plans, widest: int, dtype: Any) -> tuple[Any, ...]:
     """
     from setloss.plans.sorting import LARGE, TALLIES
 
-    groups, kinds = plans.sizes.shape[1], plans.rescaled_kinds
+    axes, kinds = plans.sizes.shape[1], plans.rescaled_kinds
     spare = np.empty(-(-2 * widest * np.dtype(dtype).itemsize // 8), dtype=np.int64)
     counted = bool(kinds & {LINEAR, TABLE, TVERSKY})
     return (
@@ -182,9 +182,9 @@ def room_for_cuts(plans: Plans, widest: int, dtype: Any) -> tuple[Any, ...]:
         1 if plans.has_lovasz else None,
         (
             1 if kinds & {CURVE, TVERSKY_SUPERMODULAR} else None,
-            np.empty(widest + groups) if counted else None,
-            np.empty(groups, dtype=np.int64) if counted else None,
-            np.empty(groups, dtype=np.int64) if TABLE in kinds else None,
+            np.empty(widest + axes) if counted else None,
+            np.empty(axes, dtype=np.int64) if counted else None,
+            np.empty(axes, dtype=np.int64) if TABLE in kinds else None,
         ),
     )
 

@@ -81,7 +81,7 @@ def value_at(counts, plan, sizes, values):
         return curve_value(counts[part.axis], float(sizes[0]), part, values)
     if part.kind == TABLE:
         cell = 0
-        for b in range(plan.groups):
+        for b in range(plan.axes):
             cell = cell * (sizes[b] + 1) + counts[b]
         return part.weight * values[part.start + cell]
     return concave_value(float(counts[0]), float(counts[1]), float(sizes[0]), part)

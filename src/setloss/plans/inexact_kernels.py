@@ -13,23 +13,23 @@ from setloss.plans.sorting import sort_elements
 
 
 @kernel(inner=True)
-def _next_of(group, order, position, wanted):
+def _next_of(partition, order, position, wanted):
     """The first position in `order`, from `position` on, of an element of the wanted group."""
-    while position < len(order) and group[order[position]] != wanted:
+    while position < len(order) and partition[order[position]] != wanted:
         position += 1
     return position
 
 
 @kernel(inner=True)
-def _greedy(margins, group, plan, tables, order, counts, places, chosen):
+def _greedy(margins, partition, plan, tables, order, counts, places, chosen):
     """Of the next element of every group take the best one, as long as it raises the objective."""
     sizes, values = tables
     loss = value = total = 0.0
-    for b in range(plan.groups):
-        counts[b], places[b] = 0, _next_of(group, order, 0, b)
+    for b in range(plan.axes):
+        counts[b], places[b] = 0, _next_of(partition, order, 0, b)
     while True:
         best, best_loss, best_group = value, 0.0, -1
-        for b in range(plan.groups):
+        for b in range(plan.axes):
             if counts[b] < sizes[b]:
                 counts[b] += 1
                 candidate = value_at(counts, plan, sizes, values)
@@ -44,45 +44,45 @@ def _greedy(margins, group, plan, tables, order, counts, places, chosen):
         total += margins[i]
         loss, value = best_loss, best
         counts[best_group] += 1
-        places[best_group] = _next_of(group, order, places[best_group] + 1, best_group)
+        places[best_group] = _next_of(partition, order, places[best_group] + 1, best_group)
 
 
 @kernel(inner=True)
-def _one_pass(margins, group, plan, tables, counts, chosen):
+def _one_pass(margins, partition, plan, tables, counts, chosen):
     """Every element once, in the order of the data; it stays if it raises the objective."""
     sizes, values = tables
     loss = value = total = 0.0
-    for b in range(plan.groups):
+    for b in range(plan.axes):
         counts[b] = 0
     for i in range(len(margins)):
-        counts[group[i]] += 1
+        counts[partition[i]] += 1
         candidate = value_at(counts, plan, sizes, values)
         raised = objective(plan.margin, candidate, total + margins[i], plan.scale)
         if raised > value:
             chosen[i] = True
             loss, value, total = candidate, raised, total + margins[i]
         else:
-            counts[group[i]] -= 1
+            counts[partition[i]] -= 1
     return loss, value
 
 
 @kernel()
 def write_inexact_cuts(data, plans, room, out):
     """The cuts of all bags; `out` receives slopes, chosen sets, and offset and what the search saw."""
-    margins, starts, groups, which = data
+    margins, starts, partitions, which = data
     records, sizes, values = plans
     order, spare, counts, places = room
     slopes, chosen, totals = out
     for i in range(len(which)):
         lo, hi, plan = starts[i], starts[i + 1], records[which[i]]
-        here, group, picked, tables = margins[lo:hi], groups[lo:hi], chosen[lo:hi], (sizes[which[i]], values)
+        here, partition, picked, tables = margins[lo:hi], partitions[lo:hi], chosen[lo:hi], (sizes[which[i]], values)
         for e in range(hi - lo):
             picked[e], order[e] = False, e
         if plan.search == GREEDY:
             sort_elements(here, order[: hi - lo], spare[: hi - lo], None)
-            loss, value = _greedy(here, group, plan, tables, order[: hi - lo], counts, places, picked)
+            loss, value = _greedy(here, partition, plan, tables, order[: hi - lo], counts, places, picked)
         else:
-            loss, value = _one_pass(here, group, plan, tables, counts, picked)
+            loss, value = _one_pass(here, partition, plan, tables, counts, picked)
         rate = plan.scale if plan.margin else plan.scale * loss
         for e in range(hi - lo):
             slopes[lo + e] = rate if picked[e] else 0.0

@@ -21,7 +21,7 @@ from setloss.plans.worst_sets import ELEMENT, worst_set
 
 
 @kernel(inner=True)
-def _rank_elements(margins, group, active_only, order, spare, ranked, tallies):
+def _rank_elements(margins, partition, active_only, order, spare, ranked, tallies):
     """Elements by ascending margin at the front of `order`, each as group << 32 | element, their margins in `ranked`.
 
     Returns how many matter: an element-wise Lovász hinge on its own never looks at margins of 1 and more, and they
@@ -36,12 +36,12 @@ def _rank_elements(margins, group, active_only, order, spare, ranked, tallies):
     for k in range(count):
         i = order[k]
         ranked[k] = margins[i]
-        order[k] = (np.int64(group[i]) << 32) | i
+        order[k] = (np.int64(partition[i]) << 32) | i
     return count
 
 
 @kernel(inner=True)
-def _gain(part, axis, rank, cell, stride, misses, alarms, m, values):
+def gain_of_one_more(part, axis, rank, cell, stride, misses, alarms, m, values):
     """The increment of f when an element of group `axis` follows `misses` false negatives and `alarms` positives."""
     if part.kind == CURVE:
         return values[part.start + rank]
@@ -70,9 +70,9 @@ def _lovasz(ranked, order, plan, tables, hinge, slope):
         axis = order[rank] >> 32
         if part.kind == TABLE:
             stride = 1
-            for c in range(axis + 1, plan.groups):
+            for c in range(axis + 1, plan.axes):
                 stride *= sizes[c] + 1
-        gain = part.weight * _gain(part, axis, rank, cell, stride, misses, alarms, m, values)
+        gain = part.weight * gain_of_one_more(part, axis, rank, cell, stride, misses, alarms, m, values)
         cell += stride
         if axis == 0:
             misses += 1.0
@@ -89,16 +89,17 @@ def _lovasz(ranked, order, plan, tables, hinge, slope):
 
 
 @kernel(inner=True)
-def bag_cut(margins, group, plan, tables, room, slope, chosen):
+def bag_cut(margins, partition, plan, tables, room, slope, chosen):
     """The cut of one bag: fills `slope` and `chosen`, returns offset and value.
 
-    `plan` is the record of the bag, `tables` its group sizes and the common values, `room` what `scratch` made.
-    `slope` may be the memory of `margins`, which are not read any more when it is written.
+    `partition` has the group of every element, `plan` is the record of the bag, `tables` its group sizes and the
+    common values, `room` what `scratch` made. `slope` may be the memory of `margins`, which are not read any more
+    when it is written.
     """
     order, spare, ranked, tallies, hinge, rescaled = room
     p = len(margins)
     active_only = plan.elementwise != 0 and plan.rescaled.kind == NONE
-    count = _rank_elements(margins, group, active_only, order, spare, ranked, tallies)
+    count = _rank_elements(margins, partition, active_only, order, spare, ranked, tallies)
     for i in range(p):
         slope[i] = 0.0
         chosen[i] = False
@@ -117,12 +118,12 @@ def bag_cut(margins, group, plan, tables, room, slope, chosen):
 @kernel()
 def write_cuts(visits, data, plans, room, out):
     """The cuts of the given bags; `out` receives slopes, worst sets, offset and value, at the places of the bags."""
-    margins, starts, groups, which = data
+    margins, starts, partitions, which = data
     records, sizes, values = plans
     slopes, chosen, totals = out
     for i in visits:
         lo, hi, kind = starts[i], starts[i + 1], which[i]
         tables = (sizes[kind], values)
         totals[i, 0], totals[i, 1] = bag_cut(
-            margins[lo:hi], groups[lo:hi], records[kind], tables, room, slopes[lo:hi], chosen[lo:hi]
+            margins[lo:hi], partitions[lo:hi], records[kind], tables, room, slopes[lo:hi], chosen[lo:hi]
         )

@@ -52,14 +52,14 @@ class Part:
 def lower(surrogates: Sequence[Surrogate]) -> Plans:
     """The plans of the given surrogates, in their order; a `NoPlanError` names the one that has none."""
     terms = [_terms(surrogate) for surrogate in surrogates]
-    most_groups = max((len(term.function.sizes) for parts in terms for _, term in parts), default=1)
+    most_axes = max((len(term.function.sizes) for parts in terms for _, term in parts), default=1)
     records = blank_records(len(terms))
-    sizes = np.zeros((len(terms), most_groups), dtype=np.int64)
+    sizes = np.zeros((len(terms), most_axes), dtype=np.int64)
     values, used = [np.zeros(1)], 1
     for k, parts in enumerate(terms):
         for weight, term in parts:
             here = term.function.sizes
-            records["groups"][k], sizes[k, : len(here)] = len(here), here
+            records["axes"][k], sizes[k, : len(here)] = len(here), here
             write = _write_hinge if isinstance(term, LovaszHinge) else _write_rescaling
             values.append(write(term, weight, used, records[k : k + 1]))
             used += values[-1].size

@@ -144,7 +144,7 @@ class ClosedForm:
         write_part(records, "lovasz", kind=self.lovasz, cap=fields.cap, undefined=self.undefined, **weights)
         write_part(records, "rescaled", kind=self.rescaled, undefined=self.undefined, **weights)
         records["elementwise"], records["scale"], records["margin"] = fields.elementwise, fields.scale, self.margin
-        records["groups"] = 2
+        records["axes"] = 2
         return Plans(records, np.stack([positives, negatives], axis=1).astype(np.int64), np.zeros(1))
 
 

@@ -45,7 +45,7 @@ PLAN = np.dtype(
         ("margin", np.int64),  # margin instead of slack rescaling
         ("search", np.int64),
         ("scale", np.float64),
-        ("groups", np.int64),
+        ("axes", np.int64),  # the number of groups that the partition of a bag has
     ]
 )
 

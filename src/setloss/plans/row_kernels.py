@@ -22,11 +22,11 @@ def count_positives(truth, counts):
 def write_row_cuts(first, last, data, plans, room, own, out):
     """The cuts of the rows from `first` up to `last`; `out` receives values and gradients in the scores.
 
-    A row of gradients holds its margins first and its slopes then; `own` is room for the groups and the worst set.
+    A row of gradients holds its margins first and its slopes then; `own` is room for a partition and the worst set.
     """
     scores, truth, which = data
     records, sizes, tables = plans
-    group, chosen = own
+    partition, chosen = own
     values, gradients = out
     width = scores.shape[1]
     for i in range(first, last):
@@ -36,14 +36,14 @@ def write_row_cuts(first, last, data, plans, room, own, out):
             margin = scores[i, j] if right else -scores[i, j]
             finite &= np.isfinite(margin)
             gradient[j] = margin
-            group[j] = 0 if right else 1
+            partition[j] = 0 if right else 1
         if not finite:
             values[i] = np.nan
             for j in range(width):
                 gradient[j] = np.nan
             continue
         plan = records[which[i]]
-        values[i] = bag_cut(gradient, group, plan, (sizes[which[i]], tables), room, gradient, chosen)[1]
+        values[i] = bag_cut(gradient, partition, plan, (sizes[which[i]], tables), room, gradient, chosen)[1]
         for j in range(width):
             if truth[i, j]:
                 gradient[j] = -gradient[j]

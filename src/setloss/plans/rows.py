@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from setloss.plans.batch import room_for_cuts, share_out
 from setloss.plans.making import ClosedForm
+from setloss.plans.narrow import is_narrow, narrow_cuts
 from setloss.plans.records import Plans
 from setloss.typing import Array
 
@@ -25,6 +26,8 @@ REMEMBERED_WIDTH = 1024
 
 def row_cuts(scores: Scores, truth: Truth, closed: ClosedForm, threads: int) -> tuple[Array, Scores]:
     """The value of every row's surrogate and its gradient in the scores; NaN where a score is not finite."""
+    if is_narrow(scores.shape[1], closed) and threads == 1:
+        return narrow_cuts(scores, truth, closed)
     from setloss.plans.row_kernels import count_positives, write_row_cuts
 
     n, width = scores.shape

@@ -23,7 +23,7 @@ _WORD, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
 _SIGN, _ALL = np.uint32(0x80000000), np.uint32(0xFFFFFFFF)
 
 
-@kernel()
+@kernel(inner=True)
 def sort_elements(margins, order, spare, tallies):
     """Sort the elements in `order`, given in ascending order, by their margins; `spare` is as long as `order`.
 

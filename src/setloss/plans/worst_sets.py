@@ -32,8 +32,8 @@ def _best_of_counts(ranked, order, plan, tables, grouped, sums, counts, turning,
     if sums is None:
         return 0.0, 0.0
     sizes, values = tables
-    _sums(ranked, order, plan.groups, grouped, sums)
-    for b in range(plan.groups):
+    _sums(ranked, order, plan.axes, grouped, sums)
+    for b in range(plan.axes):
         counts[b] = 0
     if plan.rescaled.kind == TABLE:
         loss, best = _best_of_cells(plan, sizes, values, sums, counts, turning)
@@ -48,13 +48,13 @@ def _best_of_counts(ranked, order, plan, tables, grouped, sums, counts, turning,
 
 
 @kernel(inner=True)
-def _sums(ranked, order, groups, grouped, sums):
+def _sums(ranked, order, axes, grouped, sums):
     """Group after group: its margins in ascending order, and the sums of its k smallest ones.
 
     Group b starts at ``s = sizes[0] + ... + sizes[b - 1]`` of `grouped` and at ``s + b`` of `sums`.
     """
     n = 0
-    for b in range(groups):
+    for b in range(axes):
         total = 0.0
         sums[n + b] = total
         for k in range(len(order)):
@@ -77,7 +77,7 @@ def _best_of_curve(ranked, order, plan, tables, curve, chosen):
     part, m = plan.rescaled, float(sizes[0])
     axis = part.axis
     total = 0.0
-    if plan.groups > 1:
+    if plan.axes > 1:
         for k in range(len(order)):
             if ranked[k] >= 0:
                 break
@@ -118,7 +118,7 @@ def _best_of_cells(plan, sizes, values, sums, counts, turning):
     """
     if turning is None:
         return 0.0, 0.0
-    k, cell, weight = plan.groups, plan.rescaled.start, plan.rescaled.weight
+    k, cell, weight = plan.axes, plan.rescaled.start, plan.rescaled.weight
     last, tail = sizes[k - 1], 0
     for b in range(k - 1):
         tail += sizes[b] + 1

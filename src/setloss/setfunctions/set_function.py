@@ -12,12 +12,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from setloss.arguments import is_whole_number
+from setloss.deprecation import OldAttributes, old_argument
 from setloss.setfunctions.combinations import Refined, added, scaled
 from setloss.setfunctions.counts import MAX_CELLS, CountFunction, Oracle, Table
 from setloss.setfunctions.knots import checked_knots, curve_through
@@ -29,7 +30,7 @@ MAX_CALLABLE_ELEMENTS = 16
 
 
 @dataclass(frozen=True, eq=False)
-class SetFunction:
+class SetFunction(OldAttributes):
     """l(A) = counts(|A n V_1|, ..., |A n V_k|), with ``partition[i]`` the group V_b of element i.
 
     Use one of the constructors: `symmetric`, `from_table`, `from_values`, `from_callable`, `from_knots`,
@@ -38,6 +39,8 @@ class SetFunction:
 
     counts: CountFunction
     partition: NDArray[np.intp]
+
+    old_attributes: ClassVar = {"scale": "largest_value", "groups": "partition"}
 
     def __post_init__(self) -> None:
         partition = np.array(self.partition, dtype=np.intp)
@@ -68,6 +71,7 @@ class SetFunction:
         return cls.from_table(_real_array(curve, "the curve", ndim=1))
 
     @classmethod
+    @old_argument("groups", "partition")
     def from_table(cls, table: ArrayLike, partition: ArrayLike | None = None) -> SetFunction:
         """From a table over counts; axis b has length |V_b| + 1.
 
@@ -187,6 +191,7 @@ class SetFunction:
 
     # ---------------------------------------------------------------- algebra
 
+    @old_argument("groups", "partition")
     def refine(self, partition: ArrayLike) -> SetFunction:
         """The same function described on a finer partition; ``np.arange(p)`` gives the general table."""
         fine = _partition_array(partition)

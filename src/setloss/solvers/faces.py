@@ -169,7 +169,7 @@ class _PointSearch:
         from setloss.plans.kernels import write_cuts
         from setloss.solvers.projection_kernels import advance, faces
 
-        starts, groups, which, *plans, room = self.kernel_data
+        starts, partitions, which, *plans, room = self.kernel_data
         sizes = np.diff(starts)
         corrals = _empty_corrals(last - first, self.most, int(sizes.max()))
         visits = first + np.flatnonzero(self.away[first:last])
@@ -179,7 +179,7 @@ class _PointSearch:
             if not len(visits):
                 break
             check_time()
-            write_cuts(visits, (self.shifted, starts, groups, which), tuple(plans), room, self.entering)
+            write_cuts(visits, (self.shifted, starts, partitions, which), tuple(plans), room, self.entering)
             left = advance(visits, first, data, (self.shifted, slopes, totals), corrals, points)
             visits = visits[:left]
         basis = np.empty(int(corrals.counts @ sizes[first:last]))

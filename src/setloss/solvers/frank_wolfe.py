@@ -12,13 +12,13 @@ Every few epochs the dual point is extrapolated along the way it took, which hal
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from setloss.solvers.deadline import check_time
+from setloss.solvers.grams import write_some_grams
 from setloss.solvers.loop import State
 from setloss.solvers.problem import Problem
 from setloss.solvers.solution import Solution, relative_gap
@@ -188,8 +188,6 @@ class FrankWolfe:
         state.offer_dual(dual)
 
     def _grams(self, problem: Problem) -> tuple[NDArray[np.int64], Array]:
-        from setloss.solvers.kernels import all_grams
-
         bags = problem.surrogate.bags
         stored = problem.design.data.size if problem.design.sparse else problem.design.dense.size
         budget = max(self.gram_share * stored, MIN_GRAM_ENTRIES)
@@ -199,12 +197,9 @@ class FrankWolfe:
         fits[by_size] = np.cumsum(entries[by_size]) <= budget
         starts = np.concatenate(([0], np.cumsum(np.where(fits, entries, 0))))
         grams = np.empty(int(starts[-1]))
-        scratch = np.zeros(problem.design.features)
-        bounds = np.linspace(0, len(entries), 4 * pieces_of(len(entries)) + 1).astype(int)
-        for first, last in pairwise(bounds):
+        for some in np.array_split(np.flatnonzero(fits), 4 * pieces_of(len(entries))):
             check_time()
-            here = slice(first, last + 1)
-            all_grams(problem.design.arrays, bags.offsets[here], *problem.maps, starts[here], scratch, grams)
+            write_some_grams(problem, some, starts, grams)
         return starts, grams
 
 

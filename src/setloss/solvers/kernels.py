@@ -78,16 +78,8 @@ def _inner_products(design, first, second, scratch):
 @kernel(inner=True)
 def block_gram(design, rows, tasks, signs, scratch, gram):
     """gram[e, e'] = y_e y_e' <x_row(e), x_row(e')> for elements of the same task, 0 otherwise."""
-    dense, data, indices, indptr, sparse, constant = design
-    p = len(rows)
-    if not sparse and tasks[0] == tasks[-1] and rows[-1] - rows[0] == p - 1:
-        block = dense[rows[0] : rows[-1] + 1]
-        products = np.dot(block, block.T)
-        for a in range(p):
-            for b in range(p):
-                gram[a, b] = signs[a] * signs[b] * (products[a, b] + constant * constant)
-        return
-    for a in range(p):
+    _, data, indices, indptr, sparse, _ = design
+    for a in range(len(rows)):
         if sparse:
             for k in range(indptr[rows[a]], indptr[rows[a] + 1]):
                 scratch[indices[k]] += data[k]
@@ -102,13 +94,13 @@ def block_gram(design, rows, tasks, signs, scratch, gram):
 
 
 @kernel()
-def all_grams(design, starts, rows, tasks, signs, gram_starts, scratch, grams):
-    """The Gram matrices of all bags that have a place in `grams`."""
-    for i in range(len(starts) - 1):
+def write_grams(visits, design, maps, starts, gram_starts, scratch, grams):
+    """The Gram matrices of the given bags, at their places in `grams`."""
+    rows, tasks, signs = maps
+    for i in visits:
         lo, hi = starts[i], starts[i + 1]
-        if gram_starts[i + 1] > gram_starts[i]:
-            block = grams[gram_starts[i] : gram_starts[i + 1]].reshape(hi - lo, hi - lo)
-            block_gram(design, rows[lo:hi], tasks[lo:hi], signs[lo:hi], scratch, block)
+        gram = grams[gram_starts[i] : gram_starts[i + 1]].reshape(hi - lo, hi - lo)
+        block_gram(design, rows[lo:hi], tasks[lo:hi], signs[lo:hi], scratch, gram)
 
 
 @kernel(inner=True, **_fast)
@@ -230,7 +222,7 @@ def _visit(i, design, maps, batch, cost, gram, state, work, steps, shrink):
 
     Ends early when the gap of the bag is down to `shrink` times what it was. Returns the number of steps.
     """
-    starts, groups, which, records, sizes, values, room = batch
+    starts, partitions, which, records, sizes, values, room = batch
     _, slopes, offsets, atoms, atom_offsets, weights, counts, versions, gaps = state
     lo, hi, kind = starts[i], starts[i + 1], which[i]
     p, capacity = hi - lo, weights.shape[1]
@@ -241,7 +233,7 @@ def _visit(i, design, maps, batch, cost, gram, state, work, steps, shrink):
     first = 0.0
     for step in range(steps):
         tables = (sizes[kind], values)
-        offset, value = bag_cut(margins, groups[lo:hi], records[kind], tables, room, slope, chosen)
+        offset, value = bag_cut(margins, partitions[lo:hi], records[kind], tables, room, slope, chosen)
         gap = value - _score(offsets[i], sigma, margins)
         if step == 0:
             first = gap
@@ -302,7 +294,9 @@ def recombine(starts, atoms, atom_offsets, weights, slopes, offsets):
     for i in range(len(starts) - 1):
         lo, hi = starts[i], starts[i + 1]
         block = atoms[lo * capacity : hi * capacity].reshape(capacity, hi - lo)
-        total = weights[i].sum()
+        total = 0.0
+        for k in range(capacity):
+            total += weights[i, k]
         for e in range(lo, hi):
             slopes[e] = 0.0
         offsets[i] = 0.0
@@ -321,7 +315,7 @@ def subgradient_epoch(design, maps, batch, costs, dual_point, visits, first, las
     The average cut of every bag is kept. `work` holds margins, slope and a mark per element of the largest bag.
     """
     rows, tasks, signs = maps
-    starts, groups, which, records, sizes, values, room = batch
+    starts, partitions, which, records, sizes, values, room = batch
     parameters, slopes, offsets = dual_point
     margins, slope, chosen = work
     n = len(visits)
@@ -334,7 +328,7 @@ def subgradient_epoch(design, maps, batch, costs, dual_point, visits, first, las
         for e in range(p):
             margins[e] = signs[lo + e] * row_dot(design, rows[lo + e], parameters[tasks[lo + e]])
         tables = (sizes[kind], values)
-        offset, _ = bag_cut(margins[:p], groups[lo:hi], records[kind], tables, room, slope[:p], chosen[:p])
+        offset, _ = bag_cut(margins[:p], partitions[lo:hi], records[kind], tables, room, slope[:p], chosen[:p])
         for t in range(parameters.shape[0]):
             for j in range(parameters.shape[1]):
                 parameters[t, j] *= 1.0 - rate
