@@ -34,13 +34,16 @@ ENABLED_BY = {
 SLOW = frozenset(LIST.read_text(encoding="utf-8").split())
 """Tests that `make check` leaves out; `helpers.cpu_times` makes the list from a run."""
 
+SLOW_FIXTURES = frozenset({"browser", "cluster", "document", "reports", "site"})
+"""Made once a module, in seconds, for the first test that asks: all that ask are slow."""
+
 NOT_COLLECTED = {"torch": "tests/nn", "distributed": "tests/dask"}
 
 
 def pytest_collection_modifyitems(items):
     """Mark the slow tests."""
     for item in items:
-        if without_parameters(item.nodeid) in SLOW:
+        if without_parameters(item.nodeid) in SLOW or SLOW_FIXTURES.intersection(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.slow)
 
 

@@ -1,8 +1,10 @@
 """The CPU time of every test, children included, and the list of the slow ones that ``make check`` leaves out.
 
 ``CPU_TIMES=FOLDER python -m pytest -p helpers.cpu_times`` measures, after a first run has compiled the kernels, and
-``PYTHONPATH=tests python -m helpers.cpu_times FOLDER`` writes ``tests/slow.txt`` anew. The times of a test with its
-parameters are summed.
+``PYTHONPATH=tests python -m helpers.cpu_times FOLDER`` puts what it found into ``tests/slow.txt``; tests that did not
+run stay as they are there. The times of a test with its parameters are summed. A fixture of a module counts for the
+first test that asks for it, so that a slow test that is left out leaves it to the next: measure again with
+``-m "not slow"``, or name the fixture in ``tests/conftest.py``.
 """
 
 import os
@@ -43,15 +45,22 @@ def without_parameters(name: str) -> str:
     return name.partition("[")[0]
 
 
-def slow_tests(folder: Path) -> list[str]:
-    """Those of `SLOW` seconds and more among the notes in a folder."""
+def seconds_of_tests(folder: Path) -> Counter[str]:
+    """The sums of the notes in a folder."""
     seconds: Counter[str] = Counter()
     for file in folder.glob("*.txt"):
         for line in file.read_text(encoding="utf-8").splitlines():
             time, _, name = line.partition(" ")
             seconds[without_parameters(name)] += float(time)
-    return sorted(name for name, total in seconds.items() if total >= SLOW)
+    return seconds
+
+
+def slow_tests(seconds: Counter[str], before: set[str]) -> list[str]:
+    """Those of `SLOW` seconds and more, and those of before that were not measured."""
+    return sorted({name for name, total in seconds.items() if total >= SLOW} | (before - set(seconds)))
 
 
 if __name__ == "__main__":
-    LIST.write_text("".join(f"{name}\n" for name in slow_tests(Path(sys.argv[1]))), encoding="utf-8")
+    _before = set(LIST.read_text(encoding="utf-8").split())
+    _names = slow_tests(seconds_of_tests(Path(sys.argv[1])), _before)
+    LIST.write_text("".join(f"{name}\n" for name in _names), encoding="utf-8")
