@@ -219,12 +219,17 @@ def test_small_problems_are_left_to_cutting_planes():
         ({"d": 4} | LARGE, CuttingPlane),
         ({"d": 20, "sizes": (50,) * 4}, CuttingPlane),
         ({"d": 20, "sizes": (10,) * 20}, Newton),
-        ({"d": 300} | LARGE, FrankWolfe),
+        ({"d": 300} | LARGE, CuttingPlane),
         ({"d": 1500, "sizes": (10,) * 100}, FrankWolfe),
     ],
 )
 def test_auto_picks_by_modelled_cost(options, expected):
     assert isinstance(method_named("auto", tracks(**options).problem), expected)
+
+
+@pytest.mark.usefixtures("any_size")
+def test_very_many_labels_are_left_to_frank_wolfe():
+    assert isinstance(method_named("auto", label_sets(p=150).problem), FrankWolfe)
 
 
 @pytest.mark.usefixtures("any_size")

@@ -35,6 +35,10 @@ Columns = dict[str, Any]
 """What `fit` gets beside X, by name."""
 
 
+LOOSER = 3.0
+"""Fits on folds, which are compared and then forgotten, end at so many times the gap of the last one."""
+
+
 @dataclass(frozen=True, eq=False)
 class FoldPath:
     """For every C: losses of the sets held out (or scores, to learn a decision from), and the gap reached."""
@@ -47,10 +51,10 @@ class CrossValidatedModel(LinearSetModel):
     """A model that fits every C of a path, warm-started, on every fold, and keeps the C of least mean loss.
 
     `Cs` is a list or the number of values between 1e-3 and 1e3; `operators` a list to choose from instead of
-    `operator`; `cv` a number of folds or a splitter; `n_jobs` folds at a time, in processes of their own. Sample
-    weights count in the fits and in the mean losses. With a `decision` that is learned, the scores that the folds
-    hold out serve for that too: C is the one whose decisions lose least, and no further fits are needed.
-    ``verbose=1`` says how every fold fared, 2 shows the iterations too.
+    `operator`; `cv` a number of folds or a splitter; `n_jobs` folds at a time, in processes of their own. Fits on
+    folds end at three times `tol`. Sample weights count in the fits and in the mean losses. With a `decision` that is
+    learned, the scores that the folds hold out serve for that too: C is the one whose decisions lose least, and no
+    further fits are needed. ``verbose=1`` says how every fold fared, 2 shows the iterations too.
 
     After the fit `C_` and `operator_` are the choice, and `cv_results_` has the mean loss, its standard error and the
     largest gap for every candidate. Ctrl-C ends the search: candidates that were not fitted on every fold are not
@@ -197,10 +201,13 @@ class CrossValidatedModel(LinearSetModel):
     def _each_fold(
         self, operator: str | Operator, path: Array, X: Any, columns: Columns, splits: list[Split]
     ) -> Iterator[FoldPath]:
-        model = self._candidate(operator, 1.0).set_params(warm_start=True)
+        own: dict[str, Any] = {"warm_start": True, "tol": LOOSER * self.tol}
         if self.n_jobs not in (None, 1):
-            model.set_params(callbacks=())  # they belong to this process
-        tasks = (delayed(_fold)(model, path, X, columns, *split, self.decision) for split in splits)
+            own["callbacks"] = ()  # they belong to this process
+        tasks = (
+            delayed(_fold)(self._candidate(operator, 1.0).set_params(**own), path, X, columns, *split, self.decision)
+            for split in splits
+        )
         found = Parallel(n_jobs=self.n_jobs, return_as="generator")(tasks)
         for number, fold in enumerate(found, 1):
             if fold is None:

@@ -145,6 +145,7 @@ def loss_of_batch(recipe: Recipe, plan: int, logits: Tensor, target: Tensor, ext
     given = decisions(logits, target, extras.mask, mode, recipe.ignore_index, soft=recipe.weighs)
     warn_of_slips(logits, mode)
     chosen = chosen_classes(recipe.classes, recipe.include_background, given.logits, mode)
+    values: Tensor | None
     if given.shares is not None or extras.element_weight is not None:
         _check_weights(recipe)
         sets, values = values_of_soft_sets(given, recipe, chosen, extras.element_weight)
@@ -177,8 +178,8 @@ def _sets(given: Decisions, recipe: Recipe, chosen: list[int] | None, groups: Te
 def _is_plain_mean(sets: Sets, recipe: Recipe, counted: Tensor | None, extras: Extras) -> bool:
     """Whether the loss is the mean of the surrogates of all sets, each of the same weight."""
     weighted = counted is not None or extras.weight is not None or extras.class_weight is not None
-    partial = weighted or recipe.soft_share or sets.valid is not None
-    return recipe.reduction == "mean" and not partial and bool(sets.scores.numel())
+    whole = not weighted and sets.valid is None and bool(sets.scores.numel())
+    return whole and recipe.reduction == "mean" and not recipe.soft_share
 
 
 def _values(sets: Sets, plan: int, recipe: Recipe, counted: Tensor | None) -> Tensor:

@@ -35,14 +35,18 @@ CUT_OF_AN_ELEMENT = 1000.0
 """Operations of a product of matrices in the time that the cut of a bag takes per element."""
 
 NEWTON_STEPS, CUTS_A_STEP = 30.0, 5.0
-"""Steps of Newton's method, and cuts per bag in each, to reckon with."""
+"""Steps of Newton's method, and cuts per bag in each, to reckon with in small bags."""
 
 CUTS_A_STEP_AND_ELEMENT = 3.0
-"""Cuts in each step of Newton's method for every element of a bag: in bags of 20 and 50 frames it takes as many."""
+"""Cuts per bag in each step of Newton's method for every element of a larger bag: with 20 and with 50 elements it
+takes as many."""
 
 PLANES_A_PARAMETER, CUTS_A_PLANE = 8.0, 6.0
 """Planes until cutting planes converge, for every parameter, and cuts in the search along a line that gives one. Less
 than half as many planes were seen; more of them keep cutting planes for where they are clearly cheaper."""
+
+TRIAL = 0.125
+"""The share of its patience that Frank-Wolfe spends in any case: its gap may fall late."""
 
 SMALL_BAG, LARGE_BAG = 16, 128
 """In small bags Frank-Wolfe leaves Newton's method little to do; large ones have faces too large for it."""
@@ -110,9 +114,10 @@ def regularization_path(
 
 @dataclass(frozen=True)
 class Patient(FrankWolfe):
-    """Frank-Wolfe that stops when its gap falls too slowly to end within so many epochs."""
+    """Frank-Wolfe that stops when its gap falls too slowly to end within so many epochs, and before `most` in all."""
 
     patience: float = np.inf
+    most: float = np.inf
 
     def step(self, problem: Problem, state: FrankWolfeState, tol: float) -> None:
         super().step(problem, state, tol)
@@ -123,7 +128,8 @@ class Patient(FrankWolfe):
             # An average over the last half of the way: single steps jump.
             fall = log(before / gap) / (epochs - seen) if gap < before else 0.0
             left = log(gap / max(tol, 1e-12)) / fall if fall > 0 else np.inf
-            state.stalled = left > self.patience
+            room = min(self.patience, (self.most - epochs) / 2)  # its gap falls ever more slowly
+            state.stalled = epochs >= TRIAL * self.patience and left > room
             if epochs >= 2 * max(seen, self.check_every):
                 state.noted = (epochs, min(gap, 1.0))
 
@@ -133,38 +139,46 @@ def fixed_method(problem: Problem, random_state: int) -> Method[Problem, Any]:
     size = problem.shape[0] * problem.shape[1]
     if size <= FEW_PARAMETERS and size * len(problem.signs) <= SMALL_WORK:
         return CuttingPlane()
-    if planes_are_cheaper(problem):
+    costs = ModelledCosts.of(problem)
+    if costs.planes < costs.newton:
         return CuttingPlane()
-    if int(problem.surrogate.bags.sizes.max()) > LARGE_BAG:
-        return FrankWolfe(random_state=random_state)
-    return Newton() if patience(problem) < 200 else FrankWolfe(random_state=random_state)
+    return Newton() if costs.patience < 200 else FrankWolfe(random_state=random_state)
 
 
-def planes_are_cheaper(problem: Problem) -> bool:
-    """Whether cutting planes take less than Newton's method, whose cuts grow with the square of a bag."""
-    elements, sizes = len(problem.signs), problem.surrogate.bags.sizes
-    size = problem.shape[0] * problem.shape[1]
-    pass_over = SLOWER_THAN_BLAS * elements * row_entries(problem)
-    cuts = CUT_OF_AN_ELEMENT * elements
-    typical = float(np.sum(sizes.astype(np.float64) ** 2) / elements)  # the size of the bag of an element
-    planes = PLANES_A_PARAMETER * size * (2 * pass_over + CUTS_A_PLANE * cuts)
-    return typical > SMALL_BAG and planes < NEWTON_STEPS * (4 * pass_over + CUTS_A_STEP_AND_ELEMENT * typical * cuts)
+@dataclass(frozen=True)
+class ModelledCosts:
+    """Operations of a product of matrices: Newton's method and cutting planes in all, Frank-Wolfe an epoch."""
 
+    newton: float
+    planes: float
+    epoch: float
 
-def patience(problem: Problem) -> float:
-    """How many epochs of Frank-Wolfe take as long as Newton's method takes in all."""
-    elements, entries = len(problem.signs), row_entries(problem)
-    size = problem.shape[0] * problem.shape[1]
-    rank = min(1.5 * size, elements)
-    pass_over = SLOWER_THAN_BLAS * elements * entries
-    cuts = CUT_OF_AN_ELEMENT * elements
-    newton = 4 * pass_over + CUTS_A_STEP * cuts + system_cost(problem, size, rank, elements)
-    return NEWTON_STEPS * newton / (2 * pass_over + 3 * cuts)
+    @classmethod
+    def of(cls, problem: Problem) -> ModelledCosts:
+        elements, sizes = len(problem.signs), problem.surrogate.bags.sizes
+        size = problem.shape[0] * problem.shape[1]
+        pass_over = SLOWER_THAN_BLAS * elements * row_entries(problem)
+        cuts = CUT_OF_AN_ELEMENT * elements
+        typical = float(np.sum(sizes.astype(np.float64) ** 2) / elements)  # the size of the bag of an element
+        cuts_a_step = CUTS_A_STEP if typical <= SMALL_BAG else CUTS_A_STEP_AND_ELEMENT * typical
+        system = system_cost(problem, size, min(1.5 * size, elements), elements)
+        newton = NEWTON_STEPS * (4 * pass_over + cuts_a_step * cuts + system)
+        planes = PLANES_A_PARAMETER * size * (2 * pass_over + CUTS_A_PLANE * cuts)
+        return cls(
+            newton if typical <= LARGE_BAG else np.inf,
+            planes if problem.n_tasks == 1 else np.inf,  # one plane for all labels says little of each
+            2 * pass_over + 3 * cuts,
+        )
+
+    @property
+    def patience(self) -> float:
+        """How many epochs of Frank-Wolfe take as long as Newton's method takes in all."""
+        return self.newton / self.epoch
 
 
 def solve_in_turn(problem: Problem, limits: Limits, warm: Solution | None, random_state: int) -> Solution:
     """Frank-Wolfe, and Newton's method from where it is no longer worth while."""
-    start = Patient(random_state=random_state, patience=patience(problem))
+    start = Patient(random_state=random_state, patience=ModelledCosts.of(problem).patience, most=limits.max_iter)
     first = run(problem, start, limits, warm)
     if first.status is not Status.STALLED:
         return first
