@@ -42,7 +42,7 @@ def fit(solver: str) -> Callable[[], object]:
     return lambda: model.fit(toy.X, toy.y, groups=toy.groups)
 
 
-def network(operator: str, size: int) -> Callable[[], object]:
+def network(loss: str, operator: str, size: int) -> Callable[[], object]:
     """Value and gradient of a batch of four masks."""
     import torch
 
@@ -51,7 +51,7 @@ def network(operator: str, size: int) -> Callable[[], object]:
     torch.set_num_threads(1)
     torch.manual_seed(0)
     logits = torch.randn(4, size, size, requires_grad=True)
-    target, criterion = torch.rand(4, size, size) < 0.3, SetLoss("dice", operator)
+    target, criterion = torch.rand(4, size, size) < 0.3, SetLoss(loss, operator)
     return lambda: criterion(logits, target).backward()
 
 
@@ -62,9 +62,9 @@ CASES = {
     "cuts of 1437 tracks, L of Jaccard": partial(cuts, "jaccard", "lovasz"),
     "fit of 400 bags, Frank-Wolfe": partial(fit, "frank_wolfe"),
     "fit of 400 bags, cutting planes": partial(fit, "cutting_plane"),
-    "SetLoss of 4 x 32 x 32, bd-monotone": partial(network, "bd-monotone", 32),
-    "SetLoss of 4 x 256 x 256, bd-monotone": partial(network, "bd-monotone", 256),
-    "SetLoss of 4 x 256 x 256, L": partial(network, "lovasz", 256),
+    "SetLoss of 4 x 32 x 32, bd-monotone of Dice": partial(network, "dice", "bd-monotone", 32),
+    "SetLoss of 4 x 256 x 256, bd-monotone of Dice": partial(network, "dice", "bd-monotone", 256),
+    "SetLoss of 4 x 256 x 256, L of Jaccard": partial(network, "jaccard", "lovasz", 256),
 }
 
 
