@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import IO, Any
+from zipfile import ZipFile
 
 import numpy as np
 
@@ -20,9 +21,11 @@ MAX_HEADER = 2**20
 
 
 def write_arrays(content: dict[str, Any], file: IO[bytes]) -> None:
-    """Write the header and the arrays of a model."""
-    arrays: dict[str, Any] = {name: np.asarray(value) for name, value in content.items()}
-    np.savez(file, allow_pickle=False, **arrays)
+    """Write the header and the arrays of a model: `numpy.savez` takes `allow_pickle` from NumPy 2.1 on only."""
+    with ZipFile(file, "w") as archive:
+        for name, value in content.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, np.asarray(value), allow_pickle=False)
 
 
 def holds_arrays(path: Path) -> bool:
