@@ -2,9 +2,12 @@
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import KFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 
 from setloss.decisions import decide
 from setloss.estimators import BagDecisionCV, UngroupedWarning
@@ -80,6 +83,29 @@ def test_names_of_classes_and_weights():
     model = BagDecisionCV(cv=3).fit(X, names, groups, sample_weight=weights)
     assert set(model.predict(X, groups)) <= {"yes", "no"}
     assert len(model.learner_.data.bags) == 35
+
+
+def test_sparse_features_keep_their_zeros():
+    X, y, groups = one_label_per_bag()
+    model = BagDecisionCV().fit(csr_array(X), y, groups)
+    assert model.estimator_.steps[0][0] == "maxabsscaler"
+    assert model.score(csr_array(X), y, groups) > 0.6
+
+
+@pytest.mark.parametrize("shape", ["alone", "at the end of a pipeline"])
+def test_weights_of_frames_reach_the_classifier(shape):
+    X, y, groups = one_label_per_bag()
+    classifier = LogisticRegression()
+    model = BagDecisionCV(classifier if shape == "alone" else make_pipeline(FunctionTransformer(), classifier))
+    weights = np.where(groups % 2, 5.0, 1.0)
+    fitted = model.fit(X, y, groups, sample_weight=weights).estimator_
+    found = fitted if shape == "alone" else fitted[-1]
+    np.testing.assert_allclose(found.coef_, LogisticRegression().fit(X, y, sample_weight=weights).coef_)
+
+
+def test_data_without_frames_are_refused():
+    with pytest.raises(ValueError, match=r"0 sample\(s\)"):
+        BagDecisionCV().fit(np.empty((0, 3)), np.empty(0, dtype=int), np.empty(0, dtype=int))
 
 
 def test_errors_say_what_to_do():

@@ -90,6 +90,12 @@ def test_any_multi_label_classifier_will_do(estimator):
     assert model.score(X, Y) > 0.4
 
 
+def test_weights_do_not_trouble_the_default_for_sparse_features():
+    X, Y = one_or_two_labels(80)
+    weights = np.linspace(1, 2, len(X))
+    assert SetDecisionCV(cv=3).fit(csr_array(X), Y, sample_weight=weights).score(csr_array(X), Y) > 0.5
+
+
 def test_data_frames_and_sparse_matrices_reach_the_classifier():
     pandas = pytest.importorskip("pandas")
     X, Y = one_or_two_labels(80)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.utils import indexable
+from scipy.sparse import issparse
 from sklearn.utils.validation import _check_sample_weight
 
 from setloss.estimators.bags import DecidedBags, bags_named, warn_if_ungrouped
 from setloss.estimators.cuts import count_loss
-from setloss.estimators.decision_cv import DecisionCV, is_prefit
+from setloss.estimators.decision_cv import DecisionCV, features_of, is_prefit
 from setloss.estimators.decision_rules import BAG_RULES, check_rule
 from setloss.estimators.held_out import bag_splits, learner_of_bags
 from setloss.losses import Loss
@@ -27,7 +27,8 @@ class BagDecisionCV(DecidedBags, DecisionCV):
     Parameters
     ----------
     estimator
-        A binary classifier of frames; None takes logistic regression on standardised features.
+        A binary classifier of frames; None takes logistic regression on standardised features, which keep
+        their zeros where X is sparse.
     loss
         A name or a loss of counts; ``set_params(loss=...)`` needs no new fit.
     rule
@@ -57,23 +58,25 @@ class BagDecisionCV(DecidedBags, DecisionCV):
         """
         check_rule(self.rule, BAG_RULES)
         loss = count_loss(self._loss())
-        X = indexable(X)[0]
+        X = features_of(X)
         positive = self._read_frames(X, y)
         weights = _check_sample_weight(sample_weight, positive[:, None], dtype=np.float64, ensure_non_negative=True)
         warn_if_ungrouped(groups, "trained")
         bags = bags_named(groups, len(positive))
-        to_fit, _ = self._routed(sample_weight, params, groups)
+        estimator = self._estimator(X)
+        to_fit, _ = self._routed(estimator, sample_weight, params, groups)
         Y = positive[:, None].astype(np.int8)
         splits = None if is_prefit(self.cv) else bag_splits(self.cv, X, positive, bags)
-        scores = self._fit_scores(self._estimator(), X, Y, splits, to_fit)[:, 0]
+        scores = self._fit_scores(estimator, X, Y, splits, to_fit)[:, 0]
         self._learn(learner_of_bags(scores, positive, bags, weights, splits), loss)
         return self
 
-    def _estimator(self) -> Any:
+    def _estimator(self, X: Any = None) -> Any:
         if self.estimator is not None:
             return self.estimator
         from sklearn.linear_model import LogisticRegression
         from sklearn.pipeline import make_pipeline
-        from sklearn.preprocessing import StandardScaler
+        from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
-        return make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
+        scaler = MaxAbsScaler() if issparse(X) else StandardScaler()  # centring would fill a sparse X
+        return make_pipeline(scaler, LogisticRegression(max_iter=1000))

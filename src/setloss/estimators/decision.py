@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
-from sklearn.utils import indexable
-from sklearn.utils.validation import _check_sample_weight, check_array, check_consistent_length
+from sklearn.utils.validation import _check_sample_weight, check_consistent_length
 
 from setloss.estimators.cuts import count_loss, threshold_of_column
-from setloss.estimators.decision_cv import DecisionCV, is_prefit
+from setloss.estimators.decision_cv import DecisionCV, features_of, is_prefit
 from setloss.estimators.decision_rules import LABEL_RULES, check_rule
 from setloss.estimators.held_out import label_splits, learner_of_labels
 from setloss.estimators.label_sets import DecidedLabelSets
@@ -86,15 +85,14 @@ class SetDecisionCV(DecidedLabelSets, DecisionCV):
         loss = count_loss(self._loss())
         if self.average not in AVERAGES:
             raise ValueError(f"average is one of {', '.join(AVERAGES)}; got {self.average!r}")
-        if not issparse(X) and not hasattr(X, "iloc"):
-            X = check_array(X, accept_sparse=True, dtype=None, ensure_all_finite=False, allow_nd=True)
+        X = features_of(X)
         labels = self._read_labels(y)
         check_consistent_length(X, labels.positive)
-        X = indexable(X)[0]
         weights = _weights(sample_weight, labels.known)
-        to_fit, to_split = self._routed(sample_weight, params)
+        estimator = self._estimator(X)
+        to_fit, to_split = self._routed(estimator, sample_weight, params)
         splits = None if is_prefit(self.cv) else label_splits(self.cv, X, labels, **to_split)
-        scores = self._fit_scores(self._estimator(X), X, labels.numbers, splits, to_fit)
+        scores = self._fit_scores(estimator, X, labels.numbers, splits, to_fit)
         learner = learner_of_labels(scores, labels, weights, splits)
         if self.average == "samples":
             self._learn(learner, loss)

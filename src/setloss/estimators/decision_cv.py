@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
+from sklearn.utils import get_tags, indexable
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+from sklearn.utils.validation import check_array, check_is_fitted, has_fit_parameter
 
 from setloss.estimators.base import LearnedDecision
 from setloss.estimators.held_out import Split
@@ -71,7 +73,9 @@ class DecisionCV(LearnedDecision, ClassifierMixin, MetaEstimatorMixin, BaseEstim
 
     # ---------------------------------------------------------------- metadata
 
-    def _routed(self, sample_weight: Any, params: dict[str, Any], groups: Any = None) -> tuple[dict[str, Any], Any]:
+    def _routed(
+        self, estimator: Any, sample_weight: Any, params: dict[str, Any], groups: Any = None
+    ) -> tuple[dict[str, Any], Any]:
         """What `fit` of the estimator gets, and what the splitter gets."""
         from sklearn import get_config
 
@@ -81,8 +85,9 @@ class DecisionCV(LearnedDecision, ClassifierMixin, MetaEstimatorMixin, BaseEstim
             routed = process_routing(self, "fit", **params, **given)
             return routed.estimator.fit, routed.splitter.split
         for name, value in (("sample_weight", sample_weight), ("groups", groups)):
-            if value is not None and has_fit_parameter(self._estimator(), name):
-                params = params | {name: np.asarray(value)}
+            taken = None if value is None else fit_parameter(estimator, name)
+            if taken is not None:
+                params = params | {taken: np.asarray(value)}
         return params, {}
 
     def get_metadata_routing(self) -> Any:
@@ -93,8 +98,30 @@ class DecisionCV(LearnedDecision, ClassifierMixin, MetaEstimatorMixin, BaseEstim
         splitter = None if self.cv is None or isinstance(self.cv, int | str) else self.cv
         return router.add(splitter=splitter, method_mapping=MethodMapping().add(caller="fit", callee="split"))
 
-    def _estimator(self) -> Any:
+    def _estimator(self, X: Any = None) -> Any:
         return self.estimator
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = get_tags(self._estimator()).input_tags.allow_nan
+        return tags
+
+
+def features_of(X: Any) -> Any:
+    """X as it came if it is a DataFrame or sparse, else as an array; whether NaN may be in it the estimator knows."""
+    if not issparse(X) and not hasattr(X, "iloc"):
+        X = check_array(X, accept_sparse=True, dtype=None, ensure_all_finite=False, allow_nd=True)
+    return indexable(X)[0]
+
+
+def fit_parameter(estimator: Any, name: str) -> str | None:
+    """What `fit` calls a parameter; pipelines hand it to their last step. None where it does not take it."""
+    if has_fit_parameter(estimator, name):
+        return name
+    for step, last in getattr(estimator, "steps", ())[-1:]:
+        inner = fit_parameter(last, name)
+        return None if inner is None else f"{step}__{inner}"
+    return None
 
 
 def is_prefit(cv: Any) -> bool:
