@@ -85,12 +85,12 @@ class Values(torch.autograd.Function):
 
 
 class Mean(torch.autograd.Function):
-    """The mean of the values of all sets, and its gradient."""
+    """The mean of the values of all sets, and the gradients of the sets."""
 
     @staticmethod
     def forward(scores: Tensor, truth: Tensor, plan: int) -> tuple[Tensor, Tensor]:
         values, gradients = compute(scores, truth, None, plan)
-        return values.mean(), gradients.div_(len(values))
+        return values.mean(), gradients
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
@@ -99,12 +99,12 @@ class Mean(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *outer: Tensor) -> tuple[Tensor, None, None]:
         (gradient,) = ctx.saved_tensors
-        return outer[0] * gradient, None, None
+        return outer[0] / len(gradient) * gradient, None, None  # rounded as in a compiled graph
 
     @staticmethod
     def jvp(ctx: Any, *tangents: Any) -> tuple[Tensor, None]:
         (gradient,) = ctx.saved_tensors
-        return (gradient * tangents[0]).sum(), None
+        return (gradient * tangents[0]).sum() / len(gradient), None
 
 
 def _first(tensor: Tensor | None, dim: int | None, size: int) -> Tensor | None:
