@@ -62,3 +62,6 @@ NAMED_OPERATOR = NetworkMode("logits", 0.0, soft_share=0.0)
 
 AS_PRINTED: Default[float] = Default("dice", "bd", 2.0)
 """The paper's own choice, Equations 17 and 20; for the reference API, which adds nothing to it."""
+
+LOOSER_FOLDS = 3.0
+"""Fits on folds, which are compared and then forgotten, end at so many times the gap of the last fit."""

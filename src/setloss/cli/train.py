@@ -17,6 +17,7 @@ from setloss.cli.models import check_model_path, note_columns, write_model
 from setloss.cli.partitions import estimator_for, open_partitions, raise_lost, standardized
 from setloss.cli.progress import INTERRUPTED, NoModelYetError, TrainingProgress, say
 from setloss.cli.training_options import LossOptions, TrainingOptions
+from setloss.defaults import LOOSER_FOLDS
 
 NOT_CONVERGED = 4
 """Exit code of a training that a limit ended before the gap asked for."""
@@ -227,10 +228,10 @@ def _say_what_is_missing(document: dict[str, Any], training: TrainingOptions) ->
             f"{document['status']} after {document['iterations']} iterations with {reached} instead of "
             f"{training.tol:.1e}; raise --max-iter or --max-time, {_or_standardize(training)}lower C"
         )
-    compared = document.get("cv", ())
-    rough = [row for row in compared if row["gap"] is None or row["gap"] > training.tol]
+    compared, enough = document.get("cv", ()), LOOSER_FOLDS * training.tol
+    rough = [row for row in compared if row["gap"] is None or row["gap"] > enough]
     if rough:
-        say(f"{len(rough)} of {len(document['cv'])} candidates were compared at gaps above {training.tol:.1e}")
+        say(f"{len(rough)} of {len(document['cv'])} candidates were compared at gaps above {enough:.1e}")
 
 
 def _or_standardize(training: TrainingOptions) -> str:

@@ -17,7 +17,7 @@ from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_sample_weight
 
-from setloss.defaults import LINEAR_MODELS
+from setloss.defaults import LINEAR_MODELS, LOOSER_FOLDS
 from setloss.estimators.bags import BagClassifier, bags_named, warn_if_ungrouped
 from setloss.estimators.base import LinearSetModel
 from setloss.estimators.decision_rules import RuleLearner, standard_error
@@ -33,10 +33,6 @@ from setloss.typing import Array
 
 Columns = dict[str, Any]
 """What `fit` gets beside X, by name."""
-
-
-LOOSER = 3.0
-"""Fits on folds, which are compared and then forgotten, end at so many times the gap of the last one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,7 +197,7 @@ class CrossValidatedModel(LinearSetModel):
     def _each_fold(
         self, operator: str | Operator, path: Array, X: Any, columns: Columns, splits: list[Split]
     ) -> Iterator[FoldPath]:
-        own: dict[str, Any] = {"warm_start": True, "tol": LOOSER * self.tol}
+        own: dict[str, Any] = {"warm_start": True, "tol": LOOSER_FOLDS * self.tol}
         if self.n_jobs not in (None, 1):
             own["callbacks"] = ()  # they belong to this process
         tasks = (
