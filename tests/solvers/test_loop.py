@@ -23,6 +23,7 @@ from setloss.solvers import (
     solve,
 )
 from setloss.solvers.loop import State, run
+from setloss.solvers.problem import Problem
 from setloss.solvers.solution import relative_gap
 
 SOLVERS = ("cutting_plane", "n_slack", "newton", "frank_wolfe", "subgradient")
@@ -196,6 +197,18 @@ def test_limits_that_make_no_sense_are_refused(fields, message):
 def test_an_unknown_solver_is_refused_by_name(problem):
     with pytest.raises(ValueError, match="there is no solver 'simplex'; the names are auto, frank_wolfe"):
         solve(problem, "simplex")
+
+
+def test_an_iteration_of_cutting_planes_takes_at_most_six_evaluations_of_all_cuts(problem, monkeypatch):
+    calls, plain = [], Problem.cuts
+
+    def counted(self, margins):
+        calls.append(1)
+        return plain(self, margins)
+
+    monkeypatch.setattr(Problem, "cuts", counted)
+    solution = solve(problem, "cutting_plane", Limits(1e-6, 40))
+    assert 0 < len(calls) <= 6 * solution.iterations + 1
 
 
 LARGE = {"sizes": (200, 3)}
