@@ -175,3 +175,9 @@ def test_refusals():
         model.likelihood([[1, 1]])
     with pytest.raises(ValueError, match="y has shape"):
         model.log_likelihood([[1, 1, 0]], [[True, True, True]])
+
+
+def test_no_examples_have_as_many_columns_as_any():
+    model = CountModel(np.empty((0, 3)), np.zeros(4))
+    assert model.count_probabilities.shape == (0, 4)
+    assert model.likelihood(np.empty((0, 3), dtype=int)).counts.shape == (0, 4)

@@ -137,12 +137,16 @@ class CountModel:
     def _starts(self) -> NDArray[np.intp]:
         """Where the counts of every example begin, and end where those of the next do, in one flat array."""
         if self.layout.whole_rows:
-            width = max(self._width, self.parts[0].potentials.shape[1])
-            return np.asarray(width * np.arange(len(self.layout) + 1))
+            return np.asarray(self._columns * np.arange(len(self.layout) + 1))
         return np.concatenate(([0], np.cumsum(self.layout.sizes + 1)))
 
+    @property
+    def _columns(self) -> int:
+        """K + 1 of examples in rows."""
+        return max(self._width, int(self.parts[0].potentials.shape[1]))
+
     def _in_shape(self, flat: Array) -> Array:
-        return flat.reshape(len(self.layout), -1) if self.layout.whole_rows and len(self.layout) else flat
+        return flat.reshape(len(self.layout), self._columns) if self.layout.whole_rows else flat
 
     def _one_hot(self, positives: NDArray[np.intp]) -> Array:
         """A one at the number of positives of every example, where counts go so far."""
