@@ -72,3 +72,21 @@ def test_where_it_cannot_be_solved_it_says_so():
 def test_planes_below_zero_get_no_weight(offset):
     found = improved_weights(np.array([1.0]), np.ones((1, 1)), np.array([offset]), 1e-9)
     np.testing.assert_allclose(found, [0.0], atol=1e-4)
+
+
+def test_dependent_planes_do_not_stop_it():
+    """More active planes than dimensions, in runs that grow by a plane: each program is solved, on any processor."""
+    for seed in range(20):
+        planes, offsets = planes_of(seed, 15, 3, 1.0, False)
+        weights = np.zeros(0)
+        for count in range(1, len(planes) + 1):
+            some = planes[:count]
+            found = improved_weights(np.append(weights, 0.0), some @ some.T, offsets[:count], 1e-10)
+            assert found is not None, (seed, count)
+            assert np.count_nonzero(found) <= planes.shape[1] + 2
+            weights = found
+
+
+def test_an_accuracy_below_rounding_is_given_up():
+    planes, offsets = planes_of(0, 12, 5, 1e6, False)
+    assert improved_weights(np.zeros(12), planes @ planes.T, offsets, 0.0) is None

@@ -19,10 +19,11 @@ MOST_STEPS = 200
 """A program that takes more is left to the interior point method."""
 
 RIDGE = 1e-13
-"""Relative to the longest plane: nearly parallel planes are told apart by this much."""
+"""Of a proximal term, relative to the longest plane and for each active one. Where active planes are dependent, and
+the best point of their hull is at infinity, it keeps the program solvable; where nothing moves it is zero."""
 
 LOST = 1e-6
-"""Multipliers whose sum is further from one than this have lost their digits to large heights."""
+"""Multipliers whose sum is further from one, relative to the largest, have lost their digits to large heights."""
 
 
 def improved_weights(weights: Array, gram: Array, offsets: Array, accuracy: float) -> Array | None:
@@ -39,9 +40,12 @@ def improved_weights(weights: Array, gram: Array, offsets: Array, accuracy: floa
             return _feasible(shares[:size])
         active = np.union1d(np.flatnonzero(shares), entering)
         try:
-            shares = _best_of_hull(shares, active, products, heights)
+            found = _best_of_hull(shares, active, products, heights)
         except np.linalg.LinAlgError:
             return None
+        if np.array_equal(found, shares):  # `accuracy` is below the rounding errors
+            return None
+        shares = found
     return None
 
 
@@ -55,8 +59,8 @@ def _best_of_hull(shares: Array, active: NDArray[np.intp], products: Array, heig
     """The best point of the convex hull of the active planes that steps to affine ones reach."""
     shares = shares.copy()
     while True:
-        target = _best_of_affine_hull(products[np.ix_(active, active)], heights[active])
         here = shares[active]
+        target = _best_of_affine_hull(here, products[np.ix_(active, active)], heights[active])
         falling = target <= 0.0
         if not np.any(falling) or len(active) == 1:
             shares[active] = target / target.sum()
@@ -69,18 +73,21 @@ def _best_of_hull(shares: Array, active: NDArray[np.intp], products: Array, heig
         active = np.delete(active, leaving)
 
 
-def _best_of_affine_hull(products: Array, heights: Array) -> Array:
-    """The maximiser under sum = 1 alone; an error where planes are too short for their heights to be told apart."""
+def _best_of_affine_hull(here: Array, products: Array, heights: Array) -> Array:
+    """The maximiser under sum = 1 alone, seen from `here`; an error where planes are too short for their heights to
+    be told apart.
+    """
     from scipy.linalg import cho_factor, cho_solve
 
     if len(heights) == 1:
         return np.ones(1)
     longest = float(products.diagonal().max()) or 1.0
     lifted = products + longest  # the same for all points of the hull, and no plane is zero any more
-    lifted.flat[:: len(lifted) + 1] += RIDGE * longest
+    ridge = RIDGE * longest * len(heights)
+    lifted.flat[:: len(lifted) + 1] += ridge
     factor = cho_factor(lifted, lower=True, overwrite_a=True, check_finite=False)
-    found = cho_solve(factor, np.stack([heights, np.ones_like(heights)], axis=1), check_finite=False)
+    found = cho_solve(factor, np.stack([heights + ridge * here, np.ones_like(heights)], axis=1), check_finite=False)
     best = np.asarray(found[:, 0] + (1.0 - found[:, 0].sum()) / found[:, 1].sum() * found[:, 1])
-    if not abs(float(best.sum()) - 1.0) <= LOST:
+    if not abs(float(best.sum()) - 1.0) <= LOST * max(float(np.abs(best).max()), 1.0):
         raise np.linalg.LinAlgError("the digits of the multipliers are lost")
     return best
