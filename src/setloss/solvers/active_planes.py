@@ -38,7 +38,9 @@ def improved_weights(weights: Array, gram: Array, offsets: Array, accuracy: floa
         entering = int(np.argmax(above))
         if above[entering] - shares @ above <= accuracy:
             return _feasible(shares[:size])
-        active = np.union1d(np.flatnonzero(shares), entering)
+        used = shares != 0.0
+        used[entering] = True
+        active = np.flatnonzero(used)
         try:
             found = _best_of_hull(shares, active, products, heights)
         except np.linalg.LinAlgError:
@@ -60,9 +62,9 @@ def _best_of_hull(shares: Array, active: NDArray[np.intp], products: Array, heig
     shares = shares.copy()
     while True:
         here = shares[active]
-        target = _best_of_affine_hull(here, products[np.ix_(active, active)], heights[active])
+        target = _best_of_affine_hull(here, products[active[:, None], active], heights[active])
         falling = target <= 0.0
-        if not np.any(falling) or len(active) == 1:
+        if not falling.any() or len(active) == 1:
             shares[active] = target / target.sum()
             return shares
         reach = np.where(falling, here / np.maximum(here - target, np.finfo(np.float64).tiny), np.inf)
@@ -70,14 +72,15 @@ def _best_of_hull(shares: Array, active: NDArray[np.intp], products: Array, heig
         moved = np.maximum(here + reach[leaving] * (target - here), 0.0)
         moved[leaving] = 0.0
         shares[active] = moved / moved.sum()
-        active = np.delete(active, leaving)
+        active = active[np.arange(len(active)) != leaving]
 
 
 def _best_of_affine_hull(here: Array, products: Array, heights: Array) -> Array:
     """The maximiser under sum = 1 alone, seen from `here`; an error where planes are too short for their heights to
     be told apart.
     """
-    from scipy.linalg import cho_factor, cho_solve
+    # By LAPACK itself: for some planes, what scipy puts around it takes longer than the factorisation.
+    from scipy.linalg.lapack import dposv
 
     if len(heights) == 1:
         return np.ones(1)
@@ -85,9 +88,11 @@ def _best_of_affine_hull(here: Array, products: Array, heights: Array) -> Array:
     lifted = products + longest  # the same for all points of the hull, and no plane is zero any more
     ridge = RIDGE * longest * len(heights)
     lifted.flat[:: len(lifted) + 1] += ridge
-    factor = cho_factor(lifted, lower=True, overwrite_a=True, check_finite=False)
-    found = cho_solve(factor, np.stack([heights + ridge * here, np.ones_like(heights)], axis=1), check_finite=False)
-    best = np.asarray(found[:, 0] + (1.0 - found[:, 0].sum()) / found[:, 1].sum() * found[:, 1])
-    if not abs(float(best.sum()) - 1.0) <= LOST * max(float(np.abs(best).max()), 1.0):
+    sides = np.ones((len(heights), 2), order="F")
+    sides[:, 0] = heights + ridge * here
+    _, found, failed = dposv(lifted, sides, lower=True, overwrite_b=True)
+    first, second = found.T
+    best = np.asarray(first + (1.0 - first.sum()) / second.sum() * second)
+    if failed or not abs(float(best.sum()) - 1.0) <= LOST * max(float(np.abs(best).max()), 1.0):
         raise np.linalg.LinAlgError("the digits of the multipliers are lost")
     return best

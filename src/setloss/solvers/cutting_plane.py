@@ -192,8 +192,9 @@ class CuttingPlane:
         arrays["multipliers"] = weights
         arrays["idle"] = np.where(weights > 1e-10 * weights.max(), 0, arrays["idle"] + 1)
         kept = arrays["idle"] <= IDLE_LIMIT
-        keep_planes(arrays, kept)
-        state.gram = state.gram[np.ix_(kept, kept)]
+        if not kept.all():
+            keep_planes(arrays, kept)
+            state.gram = state.gram[np.ix_(kept, kept)]
         return np.asarray(target.reshape(problem.shape))
 
     def _gram(self, state: PlaneState) -> Array:
@@ -240,8 +241,7 @@ def objective_at(parameters: Array, risk: float) -> float:
 
 def keep_planes(arrays: dict[str, Any], kept: NDArray[np.bool_]) -> None:
     """Drop all planes but these."""
-    if not np.all(kept):
-        arrays.update({name: arrays[name][kept] for name in PER_PLANE if name in arrays})
+    arrays.update({name: arrays[name][kept] for name in PER_PLANE if name in arrays})
 
 
 def no_planes(problem: Reachable) -> dict[str, Any]:
