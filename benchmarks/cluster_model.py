@@ -22,7 +22,7 @@ from benchmarks.measure import best_time
 from benchmarks.partitions import cluster_of, round_seconds
 from benchmarks.solvers import track_problem
 from setloss.dask.engines import FAN_IN
-from setloss.dask.problem import with_successors
+from setloss.dask.problem import LINE_STEPS
 from setloss.datasets import make_tracks
 from setloss.solvers.master import solve_master
 
@@ -157,7 +157,7 @@ def main() -> None:
     generator = np.random.default_rng(0)
     names = ("cutting plane", "local steps")
     frames = options.frames / (cluster.machines * cluster.cores)
-    search = Work(frames, options.features, evaluations=len(with_successors(1.0)))
+    search = Work(frames, options.features, evaluations=LINE_STEPS)
     for name, iterations, passes in zip(names, options.iterations, (1.0, LOCAL_PASSES), strict=True):
         works = (search, Work(frames, options.features, passes))
         line, cut = (

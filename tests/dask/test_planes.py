@@ -1,5 +1,7 @@
 """What partitions answer, judged from the definition: risks, slopes along lines, and planes below the risk of all."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,7 +12,7 @@ from setloss.dask.dual_blocks import LocalRound, cut_and_step
 from setloss.dask.engines import FAN_IN, InMemory, add_shares, in_eights
 from setloss.dask.notes import forget
 from setloss.dask.partition import make_partition
-from setloss.dask.problem import LINE_STEPS, steps_answered, with_successors
+from setloss.dask.problem import LINE_STEPS, PartitionedProblem, within_reach
 from setloss.dask.tasks import FitDescription, ParameterPoint, cut_at, risk_along, risk_at
 from setloss.operators import operator_named
 
@@ -102,7 +104,7 @@ def test_risks_and_planes_are_those_of_all_bags(data, seed):
 def test_risks_along_a_line_come_with_slopes_of_it(data, seed):
     generator = np.random.default_rng(seed)
     start, end = (ParameterPoint(generator.normal(size=data.shape)) for _ in range(2))
-    lengths = with_successors(1.0)
+    lengths = (1.0, *within_reach(0.5))
     ((risks, slopes),) = data.total(risk_along, start, end, lengths)
     values = [data.risk((1 - t) * start.parameters + t * end.parameters) for t in lengths]
     np.testing.assert_allclose(risks, values, atol=1e-9)
@@ -143,14 +145,6 @@ def test_local_steps_raise_the_dual_of_one_partition():
     assert values[1] <= values[3] + 1e-12
 
 
-@pytest.mark.parametrize("length", [1.0, 0.5, 0.25, 0.75, 0.375, 0.0625])
-def test_the_next_lengths_of_a_bisection_are_asked_for_with_this_one(length):
-    asked = with_successors(length)
-    assert length in asked
-    if length == 1.0:
-        assert {0.5, 0.25, 0.75, 0.125, 0.375} <= set(asked)
-
-
 @pytest.mark.parametrize("count", [1, 7, 8, 9, 64, 65])
 def test_sums_in_eights_are_sums(count):
     answers = [(np.float64(k), np.full(2, float(k))) for k in range(count)]
@@ -161,11 +155,46 @@ def test_sums_in_eights_are_sums(count):
     np.testing.assert_array_equal(add_shares(answers[0], answers[0])[1], np.full(2, count * (count - 1.0)))
 
 
-def test_a_line_is_asked_for_at_once_where_a_round_costs_more_than_what_it_saves():
-    assert steps_answered(10_000, 4) == steps_answered(600_000, 1600) == LINE_STEPS
-    assert steps_answered(100_000, 4) == 3
-    path = [1.0, 0.5, 0.75, 0.625, 0.5625]
-    first = set(with_successors(1.0, 3))
-    assert len(first) == 4
-    assert first >= set(path[:3])
-    assert set(with_successors(path[3], 3)) >= set(path[3:])
+def bisection(lows):
+    """The lengths that a line search takes whose slopes say so at each of them: go on (True) or back."""
+    low, high, lengths = 0.0, 1.0, [1.0]
+    for on in lows:
+        low, high = (lengths[-1], high) if on else (low, lengths[-1])
+        lengths.append(0.5 * (low + high))
+    return lengths
+
+
+@pytest.mark.parametrize("lows", list(product([True, False], repeat=LINE_STEPS - 2)))
+def test_a_search_takes_no_length_out_of_reach(lows):
+    lengths = bisection((False, *lows))
+    assert len(lengths) == LINE_STEPS
+    for k in range(1, LINE_STEPS):
+        assert set(within_reach(lengths[k])) >= set(lengths[k:])
+
+
+class CountedLengths:
+    """An engine that knows the risk |length - 0.3| of any line, and notes what was asked for."""
+
+    def __init__(self):
+        self.asked = []
+
+    def total(self, task, spec, start, end, lengths):
+        self.asked.append(lengths)
+        return (np.array([[abs(length - 0.3), np.sign(length - 0.3)] for length in lengths]).T,)
+
+
+def test_a_line_asks_first_for_what_the_last_one_took_and_then_for_all_that_is_left():
+    engine, nowhere = CountedLengths(), np.zeros((1, 2))
+    problem = PartitionedProblem(engine, None, (1, 2), "")
+    path = bisection([False, False, True, False])
+    for _ in range(2):
+        line = problem.line(problem.place(nowhere), nowhere)
+        assert [line.at(length)[0] for length in path] == [abs(length - 0.3) for length in path]
+    other = problem.line(problem.place(nowhere), nowhere)
+    other.at(1.0)
+    assert engine.asked == [
+        (1.0, 0.5, 0.25, 0.125, 0.0625),  # what most lines take
+        (0.3125, 0.375, 0.4375),  # and all that is left where this one takes another turn
+        (1.0, 0.5, 0.25, 0.375, 0.3125),  # all that the next one needs
+        (1.0, 0.5, 0.25, 0.375, 0.3125),
+    ]

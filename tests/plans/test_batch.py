@@ -218,6 +218,14 @@ def test_any_number_of_threads_gives_the_same_bits(name, operator):
             np.testing.assert_array_equal(getattr(serial, field), getattr(parallel, field))
 
 
+@every_case
+def test_slopes_in_the_place_of_margins_are_the_same(name, operator):
+    _, data, batch = prepared(name, operator)
+    kept, consumed = batch.cuts(data.margins), batch.cuts(data.margins.copy(), consume=True)
+    for field in ("offsets", "slopes", "values", "worst"):
+        np.testing.assert_array_equal(getattr(kept, field), getattr(consumed, field))
+
+
 def test_a_large_bag_in_float32_keeps_six_digits():
     """Differencing two values of the Jaccard loss would lose 24 % here."""
     p = 2**20

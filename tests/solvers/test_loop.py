@@ -202,9 +202,9 @@ def test_an_unknown_solver_is_refused_by_name(problem):
 def test_an_iteration_of_cutting_planes_takes_at_most_six_evaluations_of_all_cuts(problem, monkeypatch):
     calls, plain = [], Problem.cuts
 
-    def counted(self, margins):
+    def counted(self, margins, **options):
         calls.append(1)
-        return plain(self, margins)
+        return plain(self, margins, **options)
 
     monkeypatch.setattr(Problem, "cuts", counted)
     solution = solve(problem, "cutting_plane", Limits(1e-6, 40))

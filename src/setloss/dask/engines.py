@@ -35,11 +35,6 @@ class Engine(Protocol):
 
     def __len__(self) -> int: ...
 
-    @property
-    def workers(self) -> int:
-        """How many partitions are worked on at a time."""
-        ...
-
     def stream(self, task: Callable[..., T], *shared: Any) -> Iterator[T]:
         """The answers one by one, in the order of the partitions."""
         ...
@@ -98,10 +93,6 @@ class OneByOne:
     def __len__(self) -> int:
         return len(self._parts)
 
-    @property
-    def workers(self) -> int:
-        return 1
-
     def stream(self, task: Callable[..., T], *shared: Any) -> Iterator[T]:
         for index, part in enumerate(self._parts):
             if self._watch is not None:
@@ -133,10 +124,6 @@ class OnCluster:
 
     def __len__(self) -> int:
         return len(self._parts)
-
-    @property
-    def workers(self) -> int:
-        return max(min(len(self.client.nthreads()), len(self._parts)), 1)
 
     def stream(self, task: Callable[..., T], *shared: Any) -> Iterator[T]:
         return iter(self.each(task, *shared))

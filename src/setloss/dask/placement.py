@@ -7,7 +7,7 @@ spread over workers, and what comes out of a fit would depend on who was faster.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import Any
 
 from dask import config
@@ -23,23 +23,23 @@ class Placement:
     def __init__(self, client: Any) -> None:
         self._client = client
         self._addresses: list[str] = []
-        self._workers: frozenset[str] = frozenset()
+        self._threads: dict[str, int] = {}
 
     def of(self, parts: Sequence[Any]) -> list[str]:
         """The homes of all partitions; only those move whose worker is gone, or gives some to one that has come."""
-        workers = frozenset(self._client.nthreads()) or self._awaited()
-        if workers != self._workers or len(parts) != len(self._addresses):
-            self._addresses = self._settle(parts, workers)
-            self._workers = workers
+        threads = self._present()
+        if threads.keys() != self._threads.keys() or len(parts) != len(self._addresses):
+            self._addresses = self._settle(parts, threads.keys())
+        self._threads = threads
         return self._addresses
 
     def groups(self, parts: Sequence[Any]) -> list[tuple[str, list[int]]]:
         """The partitions of every thread of every worker, with the address of the worker."""
-        homes, threads = self.of(parts), self._client.nthreads()
+        homes = self.of(parts)
         found = []
         for worker in dict.fromkeys(homes):
             here = [index for index, home in enumerate(homes) if home == worker]
-            count = min(threads.get(worker, 1), len(here))
+            count = min(self._threads[worker], len(here))
             found += [(worker, here[k::count]) for k in range(count)]
         return found
 
@@ -49,21 +49,22 @@ class Placement:
 
     def require_workers(self) -> None:
         """Wait while there is no worker at all, and raise `ClusterLostError` where that takes too long."""
-        if not self._client.nthreads():
-            self._awaited()
+        self._present()
 
-    def _awaited(self) -> frozenset[str]:
+    def _present(self) -> dict[str, int]:
+        """The workers that are there, at least one, and their threads."""
         seconds = float(config.get("setloss.wait-for-workers", NO_WORKER_SECONDS))
-        try:
-            self._client.wait_for_workers(1, timeout=seconds)
-        except TimeoutError:
-            raise ClusterLostError(
-                f"the cluster had no worker for {seconds:g} seconds. Start some and fit again; with checkpoint= the "
-                "work goes on where it stopped"
-            ) from None
-        return frozenset(self._client.nthreads())
+        while not (threads := dict(self._client.nthreads())):
+            try:
+                self._client.wait_for_workers(1, timeout=seconds)
+            except TimeoutError:
+                raise ClusterLostError(
+                    f"the cluster had no worker for {seconds:g} seconds. Start some and fit again; with checkpoint= "
+                    "the work goes on where it stopped"
+                ) from None
+        return threads
 
-    def _settle(self, parts: Sequence[Any], workers: frozenset[str]) -> list[str]:
+    def _settle(self, parts: Sequence[Any], workers: Set[str]) -> list[str]:
         known = self._addresses if len(self._addresses) == len(parts) else [""] * len(parts)
         homes = [home if home in workers else "" for home in known]
         counts = Counter({worker: homes.count(worker) for worker in sorted(workers)})
@@ -73,8 +74,8 @@ class Placement:
                 near = [worker for worker in holders.get(part.key, ()) if worker in workers]
                 homes[index] = min(near or counts, key=lambda worker: (counts[worker], worker))
                 counts[homes[index]] += 1
-        if self._workers:
-            _share_with(sorted(workers - self._workers), homes, counts)
+        if self._threads:
+            _share_with(sorted(workers - self._threads.keys()), homes, counts)
         return homes
 
 

@@ -21,21 +21,23 @@ from setloss.solvers.deadline import check_time
 from setloss.typing import Array
 
 LINE_STEPS = 5
-"""Steps of a line search."""
+"""Steps of a line search: bisection of [0, 1] that begins at 1."""
 
-ROUND_ELEMENTS, TASK_ELEMENTS = 50_000, 2_500
-"""A round without work takes as long as nine evaluations of the cuts of so many elements, and so many more a task."""
+LAST_STEP = 2.0 ** (1 - LINE_STEPS)
+
+SHORTER_AND_SHORTER = tuple(0.5**step for step in range(LINE_STEPS))
+"""What most line searches ask for: the way to the solution of the program is nearly always too long."""
 
 
 @dataclass(eq=False)
 class PartitionedProblem:
-    """Partitions behind an engine, what they share, how much a line asks for at once, and the rounds so far."""
+    """Partitions behind an engine, what they share, the lengths that the last line search took, the rounds so far."""
 
     engine: Engine = field(repr=False)
     spec: FitDescription = field(repr=False)
     shape: tuple[int, int]
     digest: str
-    steps_at_once: int = LINE_STEPS
+    last_lengths: tuple[float, ...] = SHORTER_AND_SHORTER
     rounds: int = 0
     surrogate: None = None
 
@@ -105,19 +107,25 @@ class RemotePlace:
 
 @dataclass(frozen=True, eq=False)
 class RemoteLine:
-    """A line whose points are asked for in one round with those that bisection may want next."""
+    """A line whose first round asks for the lengths of the last search: mostly this one takes the same.
+
+    Where it does not, a second round asks for all lengths that the rest of the search can take.
+    """
 
     problem: PartitionedProblem
     start: ParameterPoint
     end: ParameterPoint
     known: dict[float, tuple[float, float]] = field(default_factory=dict)
+    taken: list[float] = field(default_factory=list)
 
     def at(self, length: float) -> tuple[float, float]:
         if length not in self.known:
-            lengths = with_successors(length, self.problem.steps_at_once)
+            lengths = within_reach(length) if self.known else self.problem.last_lengths
             (found,) = self.problem.round(risk_along, self.start, self.end, lengths)
-            for each, risk, slope in zip(lengths, *found.tolist(), strict=True):
-                self.known[each] = (risk, slope)
+            self.known.update(zip(lengths, zip(*found.tolist(), strict=True), strict=True))
+        self.taken.append(length)
+        if len(self.taken) == LINE_STEPS:
+            self.problem.last_lengths = tuple(self.taken)
         return self.known[length]
 
     def place(self, length: float) -> RemotePlace:
@@ -128,22 +136,12 @@ class RemoteLine:
         return RemotePlace(self.problem, point)
 
 
-def steps_answered(elements: int, tasks: int) -> int:
-    """Steps of a line search that its first round answers: so many tasks, so many elements in the hands of a worker.
+def within_reach(length: float) -> tuple[float, ...]:
+    """A length below 1 that bisection asks for, among those that it can ask for from there on.
 
-    All five take 16 evaluations, of which five are used. Three take four, and a second round three for the last two.
+    Every step is half of the one before, so a length is an odd multiple of its own step.
     """
-    return LINE_STEPS if elements < ROUND_ELEMENTS + TASK_ELEMENTS * tasks else 3
-
-
-def with_successors(length: float, steps: int = LINE_STEPS) -> tuple[float, ...]:
-    """A length that bisection of [0, 1] asks for, with those it may ask for next: within `steps` from the first.
-
-    Bisection that starts at 1 halves its step each time, so a length is an odd multiple of its step.
-    """
-    if length == 1.0:
-        return tuple(k / 2 ** (steps - 1) for k in range(2 ** (steps - 1), 0, -1))
-    step = 1.0
+    step = 0.5
     while length % step:
         step /= 2
-    return (length, length - step / 2, length + step / 2)
+    return tuple((length - step + LAST_STEP * np.arange(1, 2 * step / LAST_STEP)).tolist())

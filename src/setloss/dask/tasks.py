@@ -87,8 +87,10 @@ class PartitionProblem:
             known: dict[str, Array] = self.notes.setdefault("margins", {})
             margins = known.pop(point.name, None)
             if margins is None and point.mixture is not None and {*point.mixture[:2]} <= set(known):
-                start, end, share = known[point.mixture[0]], known[point.mixture[1]], point.mixture[2]
-                margins = start + share * (end - start)
+                start, end = (known[name] for name in point.mixture[:2])
+                margins = end - start
+                margins *= point.mixture[2]
+                margins += start
             known[point.name] = self.problem.margins(point.parameters) if margins is None else margins
             while len(known) > MARGINS_KEPT:
                 del known[next(iter(known))]
@@ -123,12 +125,9 @@ def risk_along(
 ) -> tuple[Array]:
     """The shares of R and of its slope at points of a line; the slopes come second."""
     share = problem_of(source, index, spec)
-    bare, first, way = share.bare, share.margins(start), share.margins(end) - share.margins(start)
-    found = np.empty((2, len(lengths)))
-    for k, length in enumerate(lengths):
-        cuts = bare.cuts(first + length * way)
-        found[:, k] = bare.costs @ cuts.values, -((bare.element_costs * cuts.slopes) @ way)
-    return (found,)
+    first, way = share.margins(start), share.margins(end) - share.margins(start)
+    room = np.empty_like(way)
+    return (np.array([share.bare.risk_along(first, way, length, room) for length in lengths]).T,)
 
 
 def inexact_partition(source: PartitionSource, index: int, spec: FitDescription) -> tuple[Array]:

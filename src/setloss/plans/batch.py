@@ -63,13 +63,14 @@ class BatchSurrogate:
             return other is self
         return all(np.array_equal(left, right) for left, right in zip(self.arrays, other.arrays, strict=True))
 
-    def cuts(self, margins: ArrayLike, *, threads: int = 1) -> BatchCuts:
+    def cuts(self, margins: ArrayLike, *, threads: int = 1, consume: bool = False) -> BatchCuts:
         """The cuts at flat margins, in the order of the labels; the result does not depend on `threads`.
 
-        Slopes have the dtype of the margins, float32 or float64; all sums are float64.
+        Slopes have the dtype of the margins, float32 or float64; all sums are float64. With `consume` they may take
+        the place of the margins, which saves memory of that size.
         """
         flat = self.bags.gather(_flat_margins(margins, self.bags.elements))
-        found = run_kernel(flat, self, threads)
+        found = run_kernel(flat, self, threads, consume=consume or self.bags.order is not None)
         return replace(found, slopes=self.bags.scatter(found.slopes), worst=self.bags.scatter(found.worst))
 
 

@@ -126,7 +126,8 @@ class Problem:
 
         check_time()
         out = np.zeros(self.shape)
-        weights = self.element_costs * self.signs * slopes
+        weights = self.element_costs * self.signs
+        weights *= slopes
         if self.tabular:
             return self._combined_rows(weights)
         accumulate_rows(self.design.arrays, self.rows, self.tasks, weights, out)
@@ -164,10 +165,21 @@ class Problem:
         out[:, -1] = self.design.constant * table.sum(axis=0)
         return out
 
-    def cuts(self, margins: Array) -> BatchCuts:
-        """The cut of every bag at the given margins."""
+    def cuts(self, margins: Array, *, consume: bool = False) -> BatchCuts:
+        """The cut of every bag at the given margins, which slopes may take the place of with `consume`."""
         check_time()
-        return self.surrogate.cuts(margins)
+        return self.surrogate.cuts(margins, consume=consume)
+
+    def risk_along(self, start: Array, way: Array, length: float, room: Array) -> tuple[float, float]:
+        """R and a slope of it at the margins ``start + length way``; `room` is for arrays of their size.
+
+        New arrays are pages that the system must clear, on workers of Dask every time.
+        """
+        np.multiply(way, length, out=room)
+        room += start
+        cuts = self.cuts(room, consume=True)
+        np.multiply(self.element_costs, cuts.slopes, out=room)
+        return float(self.costs @ cuts.values), -float(room @ way)
 
     def place(self, parameters: Array) -> KnownMargins:
         """A point whose margins are known, one pass over X."""
@@ -235,19 +247,22 @@ class Segment:
     start: KnownMargins
     end: KnownMargins
 
+    @cached_property
+    def way(self) -> Array:
+        """How the margins change."""
+        return self.end.margins - self.start.margins
+
+    @cached_property
+    def _room(self) -> Array:
+        return np.empty_like(self.way)
+
     def at(self, length: float) -> tuple[float, float]:
-        problem = self.start.problem
-        cuts = problem.cuts(self._margins(length))
-        way = self.end.margins - self.start.margins
-        return float(problem.costs @ cuts.values), -float((problem.element_costs * cuts.slopes) @ way)
+        return self.start.problem.risk_along(self.start.margins, self.way, length, self._room)
 
     def place(self, length: float) -> KnownMargins:
         start, end = self.start.parameters, self.end.parameters
-        return KnownMargins(self.start.problem, start + length * (end - start), self._margins(length))
-
-    def _margins(self, length: float) -> Array:
-        start, end = self.start.margins, self.end.margins
-        return np.asarray(start + length * (end - start))
+        margins = self.start.margins + length * self.way
+        return KnownMargins(self.start.problem, start + length * (end - start), margins)
 
 
 def digest_of(words: str, *arrays: NDArray[Any]) -> str:

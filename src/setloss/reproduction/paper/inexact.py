@@ -57,7 +57,7 @@ class ReleasedSlack(BatchSurrogate):
 
     scale: float = 2.0
 
-    def cuts(self, margins: ArrayLike, *, threads: int = 1) -> BatchCuts:
+    def cuts(self, margins: ArrayLike, *, threads: int = 1, consume: bool = False) -> BatchCuts:
         found = super().cuts(margins, threads=threads)
         slopes = np.where(found.worst, self.scale, 0.0)
         heights = found.offsets - self.bags.totals(self.bags.gather(slopes * np.asarray(margins)))
