@@ -22,11 +22,11 @@ SUFFIXES = (".npz", ".skops")
 SHOWN_NAMES = 5
 
 
-def check_model_path(path: Path) -> None:
-    """Refuse a path that a model cannot be written to."""
+def check_model_path(path: Path, *others: Path | None) -> None:
+    """Refuse a path that a model cannot be written to, and one of the `others` that are used."""
     if path.suffix.lower() not in SUFFIXES:
         raise InputError(f"--model writes a {' or '.join(SUFFIXES)} file; got {path}")
-    check_writable("--model", path)
+    check_writable("--model", path, *others)
     if path.suffix.lower() == ".skops" and importlib.util.find_spec("skops") is None:
         raise InputError(f"a .skops file needs skops: pip install skops; {path.with_suffix('.npz')} needs nothing")
 

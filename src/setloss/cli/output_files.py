@@ -17,8 +17,8 @@ def make_folder(out: Path) -> None:
         raise InputError(f"--out: {out} cannot be written to")
 
 
-def check_writable(option: str, path: Path) -> None:
-    """Refuse a path in a folder that is not there, or that is not ours to write to."""
+def check_writable(option: str, path: Path, *others: Path | None) -> None:
+    """Refuse a path in a folder that is not there or not ours to write to, and one of the `others` that are used."""
     if not path.parent.is_dir():
         raise InputError(f"{option}: there is no directory {path.parent}")
     wrong = not_a_file(path)
@@ -26,6 +26,15 @@ def check_writable(option: str, path: Path) -> None:
         raise InputError(f"{option}: {path} is {wrong}; give the name of a file")
     if not os.access(path if path.exists() else path.parent, os.W_OK):
         raise InputError(f"{option}: {path} cannot be written")
+    for other in others:
+        if other is not None and _would_replace(path, other):
+            raise InputError(f"{option}: {path} would replace {other}, which is used here too; give another name")
+
+
+def _would_replace(path: Path, other: Path) -> bool:
+    """Whether writing `path` replaces the other file, or a file of the other folder."""
+    target, kept = Path(os.path.realpath(path)), Path(os.path.realpath(other))
+    return target == kept or (path.exists() and target.is_relative_to(kept))
 
 
 def write_text(path: Path, text: str) -> None:

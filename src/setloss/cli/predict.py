@@ -45,7 +45,7 @@ def predict(
     if out is not None:
         if out.suffix.lower() not in SUFFIXES:
             raise InputError(f"--out writes {' and '.join(SUFFIXES)} files; got {out}")
-        check_writable("--out", out)
+        check_writable("--out", out, data.data, model)
     engine.check()
     trained = read_model(model)
     objective = _objective(trained, loss)

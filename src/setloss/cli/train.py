@@ -49,7 +49,7 @@ def train(
     objective = loss.read()
     training.check()
     engine.check()
-    check_model_path(model)
+    check_model_path(model, data.data, training.checkpoint)
     if engine.asked and (training.counts or training.decision not in (None, "sign")):
         raise InputError("--method counts and --decision are for data in memory")
     if engine.asked:

@@ -159,12 +159,12 @@ def reason(error: BaseException) -> str:
 
 
 def is_number(text: str) -> bool:
-    """Whether a cell is a number; Python's 1_000 is not."""
+    """Whether a cell is a number; Python's 1_000 and digits of other scripts are not."""
     try:
         float(text)
     except ValueError:
         return False
-    return "_" not in text
+    return "_" not in text and text.isascii()
 
 
 def whole(text: str) -> int | None:
