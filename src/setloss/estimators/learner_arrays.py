@@ -58,7 +58,7 @@ def restore_learned(model: LearnedDecision, facts: Any, content: dict[str, Any],
 def _held_out(content: dict[str, Any], labels: int | None) -> HeldOut:
     scores, truth, known, weights, folds = (np.asarray(content[name]) for name in MEMBERS[:-1])
     bags = None if labels is not None else _bags(np.asarray(content[MEMBERS[-1]]))
-    n = len(weights)
+    n = weights.size
     shape = (n, labels) if bags is None else (bags.elements,)
     if n == 0 or scores.shape != shape or truth.shape != shape or known.shape != shape or folds.shape != (n,):
         raise ArchiveError("has held-out scores and labels of different shapes")
@@ -84,4 +84,7 @@ def _are_numbers(pair: Any) -> bool:
 
 
 def _are_positive(values: Any) -> bool:
-    return isinstance(values, list) and all(type(value) in (int, float) and 0 < value < np.inf for value in values)
+    """Whether these are numbers whose squares are finite and not 0."""
+    if not isinstance(values, list):
+        return False
+    return all(type(value) in (int, float) and 1e-100 < value < 1e100 for value in values)
