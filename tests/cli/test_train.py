@@ -3,10 +3,7 @@
 import csv
 import importlib.util
 import json
-import os
 import signal
-import subprocess
-import sys
 from pathlib import Path
 from unittest.mock import ANY
 
@@ -342,11 +339,9 @@ def test_a_limit_is_one_sentence_and_no_failure(folder):
 
 
 @pytest.mark.parametrize("command", ["train", "predict", "evaluate"])
-def test_help_fits_and_names_the_exit_codes(command):
-    result = subprocess.run(
-        [sys.executable, "-m", "setloss.cli", command, "--help"],
-        capture_output=True, text=True, check=True, env=os.environ | {"COLUMNS": "80"},
-    )  # fmt: skip
+def test_help_fits_and_names_the_exit_codes(command, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    result = run(command, "--help")
     words = " ".join(result.stdout.split())
     assert "Exit codes: 0 fine" in words
     assert max(map(len, result.stdout.splitlines())) <= 80

@@ -90,11 +90,12 @@ def test_a_cluster_that_speaks_tls_trains_too():
     X, y, groups = frames(12)
     arrays = parted(lengths(len(y), 2, groups), X, y, groups)
     security = Security.temporary()
-    options = {"n_workers": 1, "threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": 50}
+    options = {"n_workers": 1, "threads_per_worker": 1, "processes": False, "dashboard_address": ":0"}
     with (
-        LocalCluster(security=security, protocol="tls://", **options) as cluster,
+        LocalCluster(security=security, protocol="tls://", silence_logs=50, **options) as cluster,
         Client(cluster, security=security, set_as_default=False) as client,
     ):
-        assert client.scheduler.address.startswith("tls://")
+        addresses = [client.scheduler.address, *client.nthreads()]
+        assert all(address.startswith("tls://") for address in addresses)
         model = BagClassifier(client=client, tol=1e-2).fit(*arrays)
     np.testing.assert_array_equal(model.coef_, BagClassifier(tol=1e-2).fit(*arrays).coef_)

@@ -103,7 +103,7 @@ def label_sets(loss="dice", operator="bd", *, n=8, p=3, d=3, seed=0, C=1.0, dtyp
     known = generator.random((n, p)) >= missing
     known[:, 0] = True
     known[0] = True
-    rows, tasks = np.nonzero(known)
+    rows, tasks = map(np.ascontiguousarray, np.nonzero(known))  # as the estimators do: kernels are compiled for it
     offsets = np.concatenate(([0], np.cumsum(known.sum(axis=1))))
     costs = C * generator.uniform(0.5, 2.0, size=n)
     return Case(X, truth[rows, tasks], offsets, rows, tasks, costs, _loss(loss), operator, **options)

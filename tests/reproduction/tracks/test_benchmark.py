@@ -75,7 +75,7 @@ def test_ranks_by_hand():
 
 
 def test_the_command_writes_tables_and_json(tmp_path, monkeypatch):
-    monkeypatch.setattr(track_benchmark, "QUICK", TINY)
+    monkeypatch.setattr(track_benchmark, "QUICK", replace(TINY, Cs=(0.1,), outer_used=2))
     monkeypatch.setitem(track_benchmark.SOURCES, "japanese-vowels", lambda folder, full: tiny())
     data, out = tmp_path / "data", tmp_path / "new" / "results"
     (data / "japanese_vowels").mkdir(parents=True)
