@@ -32,7 +32,7 @@ EXTRAS = tuple(
 )
 JOBS = ("sdist", "core", *EXTRAS, "oldest")
 
-TEST_TOOLS = ("pytest>=8", "pytest-xdist>=3.6", "hypothesis>=6.100", "mpmath>=1.3")
+TEST_TOOLS = ("pytest>=8", "pytest-xdist>=3.7", "hypothesis>=6.100", "mpmath>=1.3")
 FIXED = ("torch==2.13.0",)
 """What an extra takes in place of its lower bound or newest version."""
 

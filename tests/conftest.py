@@ -37,11 +37,15 @@ SLOW = frozenset(LIST.read_text(encoding="utf-8").split())
 SLOW_FIXTURES = frozenset({"browser", "cluster", "document", "reports", "site"})
 """Made once a module, in seconds, for the first test that asks: all that ask are slow."""
 
+LONGEST = frozenset({"tests/test_site.py", "tests/cli/test_partitioned_data.py", "tests/dask/test_cluster.py"})
+"""Files of half a minute: they come first, so that no worker of pytest is left with one when the others are done."""
+
 NOT_COLLECTED = {"torch": "tests/nn", "distributed": "tests/dask"}
 
 
 def pytest_collection_modifyitems(items):
-    """Mark the slow tests."""
+    """Mark the slow tests, and put the longest files first."""
+    items.sort(key=lambda item: item.nodeid.partition("::")[0] not in LONGEST)
     for item in items:
         if without_parameters(item.nodeid) in SLOW or SLOW_FIXTURES.intersection(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.slow)

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from helpers.reference_operators import reference_operator
 from setloss import loss_named
 from setloss.dask.dual_blocks import LocalRound, cut_and_step
 from setloss.dask.engines import FAN_IN, InMemory, add_shares, in_eights
@@ -14,7 +15,6 @@ from setloss.dask.notes import forget
 from setloss.dask.partition import make_partition
 from setloss.dask.problem import LINE_STEPS, PartitionedProblem, within_reach
 from setloss.dask.tasks import FitDescription, ParameterPoint, cut_at, risk_along, risk_at
-from setloss.operators import operator_named
 
 MODELS = [("dice", "slack"), ("dice", "bd"), ("jaccard", "lovasz"), ("curve4", "margin"), ("hamming", "hinge")]
 
@@ -65,7 +65,7 @@ class Data:
         )
 
     def _value(self, truth, scores):
-        surrogate = operator_named(self.operator, self.scale)(loss_named(self.loss).set_function(truth))
+        surrogate = reference_operator(loss_named(self.loss), self.operator, truth, self.scale)
         return surrogate(np.where(truth, 1.0, -1.0) * scores)
 
 

@@ -6,8 +6,8 @@ import dask.array as da
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
+from helpers.reference_operators import reference_operator
 from setloss import loss_named
-from setloss.operators import operator_named
 
 
 def frames(bags=24, d=5, seed=0):
@@ -82,7 +82,7 @@ def set_objective(model, X, Y, weights=None):
 
 def _surrogate(model, truth, scores):
     loss = loss_named(model.loss) if isinstance(model.loss, str) else model.loss
-    surrogate = operator_named(model.operator, model.scale)(loss.set_function(truth))
+    surrogate = reference_operator(loss, model.operator, truth, model.scale)
     return surrogate(np.where(truth, 1.0, -1.0) * scores)
 
 

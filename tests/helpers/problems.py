@@ -6,8 +6,8 @@ from itertools import pairwise
 import numpy as np
 from scipy.sparse import csr_array
 
+from helpers.reference_operators import reference_operator
 from setloss import Hamming, Loss, loss_named
-from setloss.operators import operator_named
 from setloss.plans.batch import batch_surrogate
 from setloss.solvers import Design, Problem
 
@@ -69,7 +69,7 @@ class Case:
         margins = self.matrix @ np.ravel(parameters)
         total = 0.5 * float(np.sum(np.square(parameters)))
         for cost, truth, here in self.bags():
-            surrogate = operator_named(self.operator, self.scale)(self.loss.set_function(truth))
+            surrogate = reference_operator(self.loss, self.operator, truth, self.scale)
             total += cost * surrogate(margins[here])
         return total
 

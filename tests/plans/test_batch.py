@@ -1,7 +1,6 @@
 """The numba interpreter against the reference operators, bag by bag, and against enumeration."""
 
 from dataclasses import dataclass
-from functools import cache
 from itertools import pairwise
 
 import numpy as np
@@ -9,6 +8,7 @@ import pytest
 
 from helpers import reference
 from helpers.definitions import margin_terms, slack_terms
+from helpers.reference_operators import reference_operator
 from setloss import CostCurve, Dice, FBeta, Hamming, Jaccard, SetFunction, Tversky, from_counts, from_set_function
 from setloss.bags import Bags
 from setloss.losses import PAPER_CURVES
@@ -139,17 +139,6 @@ def prepared(name, operator, scale=2.0, **options):
     return loss, data, batch_surrogate(loss, data.truth, data.offsets, operator, scale)
 
 
-def judge(name, operator, truth, scale=2.0):
-    """The reference operator of a bag with these labels."""
-    return _judge_of_bytes(name, operator, truth.tobytes(), scale)
-
-
-@cache
-def _judge_of_bytes(name, operator, truth, scale):
-    loss = {**RAGGED_LOSSES, **RESCALED_ONLY, **FIXED_LOSSES}[name]
-    return operator_named(operator, scale)(loss.set_function(np.frombuffer(truth, dtype=bool)))
-
-
 def assert_close(got, expected, tolerance=1e-12):
     np.testing.assert_allclose(got, expected, rtol=tolerance, atol=tolerance * max(1.0, np.max(np.abs(expected))))
 
@@ -160,10 +149,10 @@ def assert_close(got, expected, tolerance=1e-12):
 @every_case
 @pytest.mark.parametrize("scale", [1.0, 2.0, 0.7])
 def test_cuts_are_those_of_the_reference_operator(name, operator, scale):
-    _, data, batch = prepared(name, operator, scale)
+    loss, data, batch = prepared(name, operator, scale)
     cuts = batch.cuts(data.margins)
     for i, (truth, margins, here) in enumerate(data.bags()):
-        expected = judge(name, operator, truth, scale).cut(margins)
+        expected = reference_operator(loss, operator, truth, scale).cut(margins)
         assert_close(cuts.offsets[i], expected.offset)
         assert_close(cuts.slopes[here], expected.slope)
         assert_close(cuts.values[i], expected(margins))
@@ -173,10 +162,10 @@ def test_cuts_are_those_of_the_reference_operator(name, operator, scale):
 @pytest.mark.parametrize("spread", [1.0, 0.05])
 def test_with_ties_the_values_are_those_of_the_reference_and_the_cuts_touch(name, operator, spread):
     """Among equal margins the order is free, and so is the cut; its value is not."""
-    _, data, batch = prepared(name, operator, ties=True, spread=spread)
+    loss, data, batch = prepared(name, operator, ties=True, spread=spread)
     cuts = batch.cuts(data.margins)
     for i, (truth, margins, here) in enumerate(data.bags()):
-        expected = judge(name, operator, truth)(margins)
+        expected = reference_operator(loss, operator, truth)(margins)
         assert_close(cuts.values[i], expected)
         assert_close(cuts.offsets[i] - cuts.slopes[here] @ margins, expected)
 
@@ -195,10 +184,10 @@ def test_every_cut_is_a_global_minorant(name, operator):
 
 @every_case
 def test_small_margins_where_many_sets_compete(name, operator):
-    _, data, batch = prepared(name, operator, seed=2, spread=0.02)
+    loss, data, batch = prepared(name, operator, seed=2, spread=0.02)
     cuts = batch.cuts(data.margins)
     for i, (truth, margins, _) in enumerate(data.bags()):
-        assert_close(cuts.values[i], judge(name, operator, truth)(margins))
+        assert_close(cuts.values[i], reference_operator(loss, operator, truth)(margins))
 
 
 @every_case
