@@ -107,6 +107,17 @@ def test_frames_without_labels_with_and_without_their_bags(folder):
     assert [row[1:] for row in rows[1:]] == bare[1:]
 
 
+def test_a_model_that_decides_for_bags_finds_their_column_again_or_asks_for_it(folder):
+    tracks()[["shot", *FEATURES]].to_csv("new.csv", index=False)
+    model = ("--group", "shot", "--label", "face", "--decision", "vote", "--tol", 0.1, "--model", "votes.npz")
+    run("train", "tracks.csv", *model)
+    assert predicted("votes.npz", "new.csv") == predicted("votes.npz", "new.csv", "--group", "shot")
+    assert [row[0] for row in predicted("tracks.skops", "new.csv")[:4]] == ["group", "0", "0", "0"]
+    tracks()[FEATURES].to_csv("bare.csv", index=False)
+    assert "decides for whole bags, and the data has no column 'shot'" in complaint("predict", "votes.npz", "bare.csv")
+    assert len(predicted("votes.npz", "bare.csv", "--scores")) == 31
+
+
 def test_archives_and_arff_files_without_labels(folder):
     np.savez("new.npz", X=sets()[FEATURES].to_numpy())
     assert predicted("sets.skops", "new.npz") == predicted("sets.skops", "sets.csv")

@@ -150,11 +150,17 @@ class DataOptions:
                 file,
                 model.features,
                 tracks=not model.of_label_sets,
-                group=self.group,
+                group=self.bag_column(model, file),
                 not_features=self.not_features(model),
             )
         except DatasetError as error:
             raise InputError(self.in_options(str(error))) from None
+
+    def bag_column(self, model: ModelColumns, file: Path) -> str | None:
+        """The column of the bag: as named now, or in training where the table has such a column."""
+        if self.group is not None or model.group is None or self._suffix not in TABLES:
+            return self.group
+        return model.group if model.group in self._column_names(file) else None
 
     def not_features(self, model: ModelColumns) -> list[str]:
         """Columns of data to predict on that are labels, or to be ignored."""

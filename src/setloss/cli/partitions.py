@@ -7,8 +7,9 @@ import typer
 
 from setloss.cli.cluster_options import ClusterOptions
 from setloss.cli.data_options import DataOptions
+from setloss.cli.decided import chosen_sets, decides_for_sets
 from setloss.cli.errors import InputError
-from setloss.cli.models import ModelColumns
+from setloss.cli.models import ModelColumns, scores_of
 from setloss.cli.progress import say
 
 LOST = 3
@@ -42,12 +43,13 @@ def open_partitioned_features(data: DataOptions, engine: ClusterOptions, model: 
 
     _refuse_svmlight_options(data)
     columns = ModelColumns.of(model)
+    needs_bags = not columns.of_label_sets and decides_for_sets(model)
     try:
         return open_features(
             data.data,
             columns.features,
             tracks=not columns.of_label_sets,
-            group=data.group,
+            group=data.group or (columns.group if needs_bags else None),
             not_features=data.not_features(columns),
             partition_bytes=engine.partition_bytes(),
         )
@@ -126,9 +128,6 @@ def answers(collection: Any, client: Any, task: Any, *shared: Any) -> Iterator[A
 
 def answers_of_partition(source: Any, index: int, model: Any, loss: Any, scores: bool) -> tuple[Any, Any]:
     """Names of the bags, if any, and scores (n, p), or numbers above 0 for labels that are decided for."""
-    from setloss.cli.decided import chosen_sets, decides_for_sets
-    from setloss.cli.models import scores_of
-
     part = source.read()
     if decides_for_sets(model) and not scores:
         return part.groups, chosen_sets(model, part.X, part.groups, loss)
@@ -139,7 +138,6 @@ def losses_of_partition(source: Any, index: int, model: Any, losses: dict[str, A
     """The losses of every bag, by name."""
     import numpy as np
 
-    from setloss.cli.decided import chosen_sets, decides_for_sets
     from setloss.dask.partition import Kind, inspect_partition
     from setloss.dask.tasks import all_elements, judged_elements
 

@@ -79,6 +79,12 @@ def _objective(trained: Any, loss: LossOptions) -> Any:
 def _values(trained: Any, X: Any, groups: Any, objective: Any, scores: bool) -> Any:
     """Numbers above 0 for labels that are predicted."""
     if decides_for_sets(trained) and not scores:
+        columns = ModelColumns.of(trained)
+        if groups is None and not columns.of_label_sets:
+            raise InputError(
+                f"the model decides for whole bags, and the data has no column {columns.group or 'group'!r} that names "
+                "them; name it with --group (--scores needs no bags)"
+            )
         try:
             return chosen_sets(trained, X, groups, objective)
         except (ValueError, TypeError) as error:
