@@ -37,18 +37,28 @@ class BagDecisionCV(DecidedBags, DecisionCV):
         A number of folds, which never split a bag, a splitter, or "prefit".
     n_jobs
         Folds at a time.
+    verbose
+        1 says when each fold is done, and what the rules lose on held-out scores.
 
     Attributes are those of `SetDecisionCV`. Without `groups` every frame is a bag of its own, with a warning.
     """
 
     def __init__(
-        self, estimator: Any = None, loss: str | Loss = "f1", *, rule: str = "counts", cv: Any = 5, n_jobs: Any = None
+        self,
+        estimator: Any = None,
+        loss: str | Loss = "f1",
+        *,
+        rule: str = "counts",
+        cv: Any = 5,
+        n_jobs: int | None = None,
+        verbose: int = 0,
     ) -> None:
         self.estimator = estimator
         self.loss = loss
         self.rule = rule
         self.cv = cv
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
     def fit(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None, **params: Any) -> BagDecisionCV:
         """Train on frames X (N, d) with labels y (N,); `groups` names the bag of each frame.

@@ -12,13 +12,14 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, check_random_state, validate_data
+from sklearn.utils.validation import check_is_fitted, check_random_state
 
 from setloss.arguments import is_positive_number
 from setloss.defaults import LINEAR_MODELS
 from setloss.estimators.cuts import count_loss
 from setloss.estimators.decision_rules import Rule, RuleLearner, Threshold
 from setloss.estimators.elements import Elements, check_features, squared_norms, warn_of_scales
+from setloss.estimators.features import checked_features
 from setloss.estimators.progress import report, report_end
 from setloss.losses import Loss, as_loss
 from setloss.operators.names import Operator
@@ -197,7 +198,7 @@ class LinearSetModel(CertifiedFit, LearnedDecision, ClassifierMixin, BaseEstimat
     def _fit(self, X: Any, elements: Elements, loss: Loss) -> None:
         """Train on checked data."""
         check_features(X)
-        warn_of_scales(X, type(self).__name__)
+        warn_of_scales(X, type(self).__name__, getattr(self, "feature_names_in_", None))
         constant = self._constant(X, elements.row_weights(X.shape[0]))
         self._solve(elements.problem(X, constant, loss, self.operator, float(self.scale), self.C))
 
@@ -229,7 +230,7 @@ class LinearSetModel(CertifiedFit, LearnedDecision, ClassifierMixin, BaseEstimat
         self.dual_gap_ = solution.gap
 
     def _checked_X(self, X: Any, *, reset: bool) -> Any:
-        return validate_data(self, X, reset=reset, accept_sparse="csr", dtype=(np.float64, np.float32), order="C")
+        return checked_features(self, X, reset=reset)
 
     # ---------------------------------------------------------------- decisions
 

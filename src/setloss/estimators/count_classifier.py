@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import KFold, check_cv
-from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted
 
 from setloss.decisions import CountModel, expected_losses_of
 from setloss.estimators.base import CertifiedFit
@@ -21,6 +21,7 @@ from setloss.estimators.count_problem import CountProblem, Whitened
 from setloss.estimators.cuts import count_loss
 from setloss.estimators.decision_rules import best_sets
 from setloss.estimators.elements import check_features, squared_norms
+from setloss.estimators.features import checked_features
 from setloss.estimators.label_scores import log_odds
 from setloss.estimators.label_sets import LabelSetMixin
 from setloss.estimators.progress import report_end, report_fold
@@ -101,7 +102,7 @@ class CountClassifier(CertifiedFit, LabelSetMixin, ClassifierMixin, BaseEstimato
         """Train on X (n, d) and labels y (n, p) in {0, 1}; NaN in y is a missing label, which is summed out."""
         self._check_parameters()
         labels = self._read_labels(y)
-        X = validate_data(self, X, accept_sparse="csr", dtype=(np.float64, np.float32), order="C")
+        X = checked_features(self, X, reset=True)
         check_consistent_length(X, labels.positive)
         check_features(X)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
@@ -146,7 +147,7 @@ class CountClassifier(CertifiedFit, LabelSetMixin, ClassifierMixin, BaseEstimato
 
     def _scores_and_counts(self, X: Any) -> tuple[Array, Array]:
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=(np.float64, np.float32))
+        X = checked_features(self, X, reset=False)
         scores = np.asarray(X @ self.coef_.T, dtype=np.float64) + self.intercept_
         if not self.counts_coef_.any():
             return scores, self.counts_
@@ -214,7 +215,7 @@ class CountClassifierCV(CountClassifier):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> CountClassifierCV:
         """Choose C on the folds, then train on everything."""
-        X = validate_data(self, X, accept_sparse="csr", dtype=(np.float64, np.float32), order="C")
+        X = checked_features(self, X, reset=True)
         read = self._read_labels(y)
         labels = np.asarray(y) if read.flat else read.numbers
         cv = KFold(int(self.cv), shuffle=True, random_state=0) if isinstance(self.cv, int) else check_cv(self.cv)

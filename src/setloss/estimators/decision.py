@@ -47,6 +47,8 @@ class SetDecisionCV(DecidedLabelSets, DecisionCV):
         trained on.
     n_jobs
         Folds at a time.
+    verbose
+        1 says when each fold is done, and what the rules lose on held-out scores.
 
     Attributes
     ----------
@@ -71,6 +73,7 @@ class SetDecisionCV(DecidedLabelSets, DecisionCV):
         average: str = "samples",
         cv: Any = 5,
         n_jobs: int | None = None,
+        verbose: int = 0,
     ) -> None:
         self.estimator = estimator
         self.loss = loss
@@ -78,6 +81,7 @@ class SetDecisionCV(DecidedLabelSets, DecisionCV):
         self.average = average
         self.cv = cv
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> SetDecisionCV:
         """Train on X (n, d) and labels y (n, p) in {0, 1}; `params` go to `fit` of the estimator."""

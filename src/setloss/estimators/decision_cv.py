@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,8 +16,11 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_array, check_is_fitted, has_fit_parameter
 
 from setloss.estimators.base import LearnedDecision
+from setloss.estimators.decision_rules import RuleLearner
 from setloss.estimators.held_out import Split
 from setloss.estimators.label_scores import LEAST_CHANCE, LabelScorer, coarse_floor, fit_scorer, log_odds
+from setloss.estimators.progress import report_held_out, report_rule, say
+from setloss.losses import Loss
 from setloss.typing import Array
 
 
@@ -27,10 +31,18 @@ class DecisionCV(LearnedDecision, ClassifierMixin, MetaEstimatorMixin, BaseEstim
     rule: str
     cv: Any
     n_jobs: int | None
+    verbose: int
     scorer_: LabelScorer
 
     def _rule_asked(self) -> str:
         return self.rule
+
+    def _learn(self, learner: RuleLearner, loss: Loss) -> None:
+        if self.verbose:
+            say("learning the decision")
+        super()._learn(learner, loss)
+        if self.verbose:
+            report_rule(self.rule_name_, getattr(self, "rule_losses_", {}) if self.rule == "auto" else {})
 
     # ---------------------------------------------------------------- held-out scores
 
@@ -43,6 +55,8 @@ class DecisionCV(LearnedDecision, ClassifierMixin, MetaEstimatorMixin, BaseEstim
             outputs = [(np.arange(len(Y)), self.scorer_, *self.scorer_.outputs(X))]
         else:
             outputs = list(self._out_of_fold(estimator, X, Y, splits, params))
+            if self.verbose:
+                say("training on everything")
             self.scorer_ = fit_scorer(estimator, X, Y, None, params)
         self.estimator_ = self.scorer_.estimator
         self._floor = min((coarse_floor(found) for _, _, found, chance in outputs if chance), default=LEAST_CHANCE)
@@ -57,10 +71,13 @@ class DecisionCV(LearnedDecision, ClassifierMixin, MetaEstimatorMixin, BaseEstim
     def _out_of_fold(
         self, estimator: Any, X: Any, Y: NDArray[Any], splits: list[Split], params: dict[str, Any]
     ) -> Iterator[tuple[NDArray[np.intp], LabelScorer, Array, bool]]:
-        found = Parallel(n_jobs=self.n_jobs)(
+        began = time.monotonic()
+        found = Parallel(n_jobs=self.n_jobs, return_as="generator")(
             delayed(_scores_of_fold)(estimator, X, Y, train, test, params) for train, test in splits
         )
-        for (_, test), (scorer, outputs, chance) in zip(splits, found, strict=True):
+        for fold, ((_, test), (scorer, outputs, chance)) in enumerate(zip(splits, found, strict=True), 1):
+            if self.verbose:
+                report_held_out(fold, len(splits), time.monotonic() - began)
             yield test, scorer, outputs, chance
 
     def _as_scores(self, outputs: Array, chance: bool) -> Array:

@@ -157,7 +157,7 @@ def column_scales(X: Any) -> Array:
     return np.asarray(X.std(axis=0, dtype=np.float64))
 
 
-def warn_of_scales(X: Any, who: str) -> None:
+def warn_of_scales(X: Any, who: str, names: Any = None) -> None:
     """Say at once that columns differ by orders of magnitude; columns that are constant do not count."""
     scales = column_scales(X)
     largest = float(scales.max(initial=0.0))
@@ -166,10 +166,11 @@ def warn_of_scales(X: Any, who: str) -> None:
         return
     least = used[int(np.argmin(scales[used]))]
     if largest > WIDE_RANGE * scales[least]:
+        wide, narrow = (j if names is None else repr(names[j]) for j in (int(np.argmax(scales)), int(least)))
         warnings.warn(
-            f"{who}: the features differ by orders of magnitude (column {int(np.argmax(scales))} varies by "
-            f"{largest:.1e}, column {least} by {scales[least]:.1e}), and those of small scale are hardly used. Put "
-            "sklearn.preprocessing.StandardScaler before the model (MaxAbsScaler for sparse data).",
+            f"{who}: the features differ by orders of magnitude (column {wide} varies by {largest:.1e}, column "
+            f"{narrow} by {scales[least]:.1e}), and those of small scale are hardly used. Train "
+            f"make_pipeline(StandardScaler(), {who}(...)) of scikit-learn instead (MaxAbsScaler for sparse data).",
             FeatureScaleWarning,
             stacklevel=4,
         )
@@ -181,7 +182,8 @@ def two_classes(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     if len(classes) > 2:
         raise ValueError(
             f"Only binary classification is supported: a label is right or wrong. Unknown label type: y has "
-            f"{len(classes)} classes ({', '.join(map(str, classes[:5]))}...)"
+            f"{len(classes)} classes ({', '.join(map(str, classes[:5]))}...). A label for each of them: "
+            "pandas.get_dummies(y)."
         )
     if len(classes) < 2:
         raise ValueError(f"y has only one class, {classes[0]}; training needs examples of both")

@@ -18,6 +18,7 @@ from setloss.estimators.decision_rules import RuleLearner
 from setloss.estimators.elements import FeatureScaleWarning
 from setloss.estimators.labels import LabelMatrix
 from setloss.estimators.potentials import BagPotentials, LabelPotentials
+from setloss.estimators.progress import say
 from setloss.solvers import Status
 from setloss.typing import Array
 
@@ -37,6 +38,8 @@ def label_splits(cv: Any, X: Any, labels: LabelMatrix, **to_split: Any) -> list[
     if isinstance(cv, int | np.integer) and not labels.single:
         cv = KFold(int(cv), shuffle=True, random_state=0)
     target = labels.numbers.ravel() if labels.single else labels.numbers
+    if isinstance(cv, KFold) and cv.get_n_splits() > len(target):
+        raise ValueError(f"cv={cv.get_n_splits()} folds need as many examples; there are {len(target)}. Lower cv.")
     return list(check_cv(cv, target, classifier=True).split(X, target, **to_split))
 
 
@@ -73,11 +76,12 @@ def out_of_fold(model: Any, X: Any, splits: list[Split], **columns: Any) -> Arra
     """
     quiet = {"decision": "sign", "warm_start": False, "checkpoint": None, "callbacks": (), "verbose": 0}
     scores = np.empty((0, 0))
-    _log.info("learning how scores become sets, from %d held-out folds", len(splits))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         warnings.simplefilter("ignore", FeatureScaleWarning)
-        for train, test in splits:
+        tell = say if model.verbose else _log.info
+        for fold, (train, test) in enumerate(splits, 1):
+            tell("learning the decision, fold %d of %d", fold, len(splits))
             copy = clone(model).set_params(**quiet)
             copy.fit(X[train], **{name: None if part is None else part[train] for name, part in columns.items()})
             if copy.solution_.status is Status.INTERRUPTED:
@@ -85,6 +89,7 @@ def out_of_fold(model: Any, X: Any, splits: list[Split], **columns: Any) -> Arra
             found = copy._scores(X[test])
             scores = scores if scores.size else np.full((X.shape[0], found.shape[1]), np.nan)
             scores[test] = found
+    tell("learning the decision")
     return scores
 
 

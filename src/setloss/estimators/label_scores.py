@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.utils import _safe_indexing
+from sklearn.utils import _safe_indexing, get_tags
 
+from setloss.estimators.features import refuse_text
 from setloss.typing import Array
 
 LEAST_CHANCE = 1e-6
@@ -51,8 +52,29 @@ def fit_scorer(estimator: Any, X: Any, Y: NDArray[Any], rows: NDArray[np.intp] |
     constants = np.where(positives == 0, -odds, odds)
     target = part[:, varying[0]] if len(varying) == 1 else part[:, varying]
     features = X if rows is None else _safe_indexing(X, rows)
-    fitted = clone(estimator).fit(features, target, **params)
+    try:
+        fitted = clone(estimator).fit(features, target, **params)
+    except ValueError as error:
+        _explain(error, estimator, features, target)
+        raise
     return LabelScorer(fitted, varying, constants)
+
+
+def _explain(error: ValueError, estimator: Any, X: Any, target: NDArray[Any]) -> None:
+    """Raise for what a classifier of another library cannot say in the words of this one."""
+    who = type(estimator).__name__
+    if target.dtype.kind == "f" and np.isnan(target).any():
+        raise ValueError(
+            f"y has missing labels, and {who} takes none: {error} CountClassifierCV() and "
+            "SetDecisionCV(SetClassifier()) do."
+        ) from error
+    tags = get_tags(estimator)
+    if target.ndim == 2 and not (tags.target_tags.multi_output or getattr(tags.classifier_tags, "multi_label", True)):
+        raise ValueError(
+            f"{who} learns one label and y has {target.shape[1]}. Train one for each: "
+            f"sklearn.multiclass.OneVsRestClassifier({who}(...))."
+        ) from error
+    refuse_text(X, error)
 
 
 def label_outputs(estimator: Any, X: Any, labels: int) -> tuple[Array, bool]:

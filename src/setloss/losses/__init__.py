@@ -60,7 +60,10 @@ def loss_named(name: str) -> Loss:
     try:
         return NAMED_LOSSES[name.lower()]
     except KeyError:
-        raise ValueError(f"there is no loss {name!r}; the names are {', '.join(NAMED_LOSSES)}") from None
+        raise ValueError(
+            f"there is no loss {name!r}; the names are {', '.join(NAMED_LOSSES)}. Others are objects, as FBeta(2.0) "
+            "or CostCurve(...), or a callable of true and predicted labels."
+        ) from None
 
 
 def as_loss(loss: Any) -> Loss:
