@@ -5,7 +5,7 @@ import sys
 import numpy as np
 import pytest
 
-from setloss.datasets import DatasetError, LabelSets, Tracks, load, read_csv, read_parquet
+from setloss.datasets import DatasetError, LabelSets, Tracks, load, load_features, read_csv, read_parquet
 
 pd = pytest.importorskip("pandas")
 
@@ -112,3 +112,32 @@ def test_columns_of_bytes_lists_or_structures_are_refused(tmp_path, kind, column
     frame.to_parquet(tmp_path / "t.parquet")
     with pytest.raises(DatasetError, match=rf"column '{column}' of .* has type {kind}"):
         read_parquet(tmp_path / "t.parquet")
+
+
+def test_decimal_commas_between_semicolons_or_tabs(tmp_path):
+    table = pd.DataFrame({"a": [1.0, 0.5, -2.25], "b": [3, 4, 5], "is_x": [0, 1, 1]})
+    for name, sep in (("semicolons.csv", ";"), ("tabs.tsv", "\t")):
+        table.to_csv(tmp_path / name, sep=sep, decimal=",", index=False)
+        data = read_csv(tmp_path / name, labels="is_")
+        assert np.array_equal(data.X, table[["a", "b"]])
+        assert np.array_equal(data.Y, table[["is_x"]])
+
+
+def test_text_among_features_and_among_labels_is_told_apart(tmp_path):
+    file = tmp_path / "songs.csv"
+    file.write_text("title,tempo,is_calm\nHey Jude,1,0\n")
+    with pytest.raises(DatasetError, match=r"column 'title' of .* is 'Hey Jude', .*; encode the column, leave"):
+        read_csv(file, labels="is_")
+    file.write_text("tempo,is_calm\n1,no\n2,yes\n")
+    with pytest.raises(DatasetError, match=r"column 'is_calm' of .* is 'no'; labels are in \{0, 1\} or"):
+        read_csv(file, labels="is_")
+
+
+def test_an_index_that_pandas_wrote_is_left_out(tmp_path):
+    plain, indexed = tmp_path / "plain.csv", tmp_path / "indexed.csv"
+    FRAME.to_csv(plain, index=False)
+    FRAME.to_csv(indexed)
+    expected, data = (read_csv(path, group="track", label="face") for path in (plain, indexed))
+    assert data.feature_names == expected.feature_names
+    assert np.array_equal(data.X, expected.X)
+    assert load_features(indexed, ["a"], tracks=True, group="track", not_features=["face"]).unused == ("b, quoted",)

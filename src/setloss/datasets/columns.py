@@ -5,10 +5,14 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 
-from setloss.datasets.checks import Place, listed, not_utf8, reason, refuse_repeats, shown
+from setloss.datasets.checks import Place, is_number, listed, not_utf8, reason, refuse_repeats, shown
 from setloss.datasets.data import DatasetError
+
+ROWS_OF_A_LOOK = 100
+"""Rows that are looked at to tell how numbers are written."""
 
 MAX_CELL = 131_072
 """Most characters of a cell of a CSV file."""
@@ -175,6 +179,14 @@ def delimiter_of(path: Path) -> str:
     except (OSError, UnicodeDecodeError):
         return ","  # the reader says what is wrong
     return max((",", ";", "\t"), key=first.count)
+
+
+def decimal_of(path: Path) -> str:
+    """A comma, if cells are separated by something else and one of the first rows has a number like 0,5 in it."""
+    if delimiter_of(path) == ",":
+        return "."
+    cells = (cell for _, row in islice(csv_records(path), 1, ROWS_OF_A_LOOK) for cell in row)
+    return "," if any(cell.count(",") == 1 and is_number(cell.replace(",", ".")) for cell in cells) else "."
 
 
 def csv_records(path: Path) -> Iterator[tuple[int, list[str]]]:

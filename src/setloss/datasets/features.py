@@ -17,7 +17,7 @@ from setloss.datasets.arrays import read_npz_features
 from setloss.datasets.checks import existing_file, listed
 from setloss.datasets.columns import Roles, feature_roles
 from setloss.datasets.data import DatasetError, Features
-from setloss.datasets.frames import bag_ids, csv_table, feature_matrix, parquet_table
+from setloss.datasets.frames import INDEX, bag_ids, csv_table, feature_matrix, parquet_table
 
 TABLES = {".csv": csv_table, ".tsv": csv_table, ".parquet": parquet_table}
 
@@ -78,7 +78,7 @@ def _of_table(
     groups = None if roles.group is None else bag_ids(frame[roles.group], roles.group, places)
     X = feature_matrix(frame, places)
     standing = tuple(name for name in roles.names if name in roles.features)
-    unused = tuple(name for name in roles.names if name not in roles.used and name not in not_features)
+    unused = tuple(name for name in roles.names if name not in {*roles.used, *not_features, INDEX})
     return Features(X, groups, roles.features, unused, reordered=standing != roles.features)
 
 

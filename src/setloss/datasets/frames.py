@@ -1,8 +1,9 @@
 """Tables with named columns, CSV and Parquet: tracks with a group and a label column, or label sets.
 
 Every other column is a feature. A CSV file is in UTF-8, separated by commas, semicolons or tabs, and its first row
-names the columns; it is read with pandas, a Parquet file with pandas and pyarrow (``pip install setloss[io]``). Bag
-ids of a CSV file are text, unless all of them are whole numbers: 007 and 7 are two bags.
+names the columns; where cells are not separated by commas, numbers may be written with them (0,5). A first column
+without a name is an index, and left out. CSV is read with pandas, Parquet with pandas and pyarrow (``pip install
+setloss[io]``). Bag ids of a CSV file are text, unless all of them are whole numbers: 007 and 7 are two bags.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -27,11 +29,14 @@ from setloss.datasets.arrow import (
     texts,
 )
 from setloss.datasets.checks import as_zero_one, existing_file, is_number, reason, require_finite, shown
-from setloss.datasets.columns import CsvPlaces, Places, Roles, csv_records, delimiter_of, roles_of
+from setloss.datasets.columns import CsvPlaces, Places, Roles, csv_records, decimal_of, delimiter_of, roles_of
 from setloss.datasets.data import DatasetError, LabelSets, Tracks
 
 MAX_COLUMNS = 2**17
 """Most columns of a CSV file: pandas takes minutes for a million."""
+
+INDEX = "Unnamed: 0"
+"""What pandas calls a first column without a name: an index that was written to the file, and is left out."""
 
 MISSING_LABEL = ("", "nan", "NaN", "NA", "?")
 
@@ -78,7 +83,7 @@ def column_names(path: str | os.PathLike[str]) -> list[str]:
     """The names of the columns of a CSV or Parquet file."""
     file = existing_file(path)
     if file.suffix.lower() != ".parquet":
-        return _csv_header(file)
+        return [name for name in _csv_header(file) if name != INDEX]
     parquet, arrow_error = _pyarrow(file)
     try:
         return [name for name in parquet.read_schema(file).names if not name.startswith("__index_level_")]
@@ -89,7 +94,8 @@ def column_names(path: str | os.PathLike[str]) -> list[str]:
 def csv_table(file: Path, roles_for: Callable[[list[str]], Roles]) -> tuple[Any, Places]:
     """The columns of a CSV file with a role, as a DataFrame, and words for places in the file."""
     pandas = import_pandas(file)
-    roles = roles_for(_csv_header(file))
+    names = _csv_header(file)
+    roles = replace(roles_for([name for name in names if name != INDEX]), names=tuple(names))
     return _csv_frame(pandas, file, roles), CsvPlaces(file, roles)
 
 
@@ -158,10 +164,12 @@ def _csv_header(path: Path) -> list[str]:
     if any(is_number(name) for name in names):
         number = next(name for name in names if is_number(name))
         raise DatasetError(f"the first row of {path} has the number {shown(number)} in it; it must name the columns")
+    if not names[0].strip():
+        names[0] = INDEX
     if "" in (name.strip() for name in names):
         place = [name.strip() for name in names].index("") + 1
         raise DatasetError(
-            f"column {place} of {path} has no name; name it, or leave out the index when writing the file"
+            f"column {place} of {path} has no name; name it, or leave it out when writing the file"
         )
     if len(names) == 1:
         raise DatasetError(
@@ -180,6 +188,7 @@ def _csv_frame(pandas: Any, path: Path, roles: Roles) -> Any:
             frame = pandas.read_csv(
                 lines,
                 sep=delimiter_of(path),
+                decimal=decimal_of(path),
                 dtype=None if roles.group is None else {roles.group: str},
                 keep_default_na=False,
                 na_values={name: list(MISSING_LABEL) for name in roles.labels},
@@ -245,7 +254,10 @@ def _refuse_text(column: Any, name: str, places: Places, missing: bool) -> None:
             continue
         if not (is_number(text) and math.isfinite(float(text))):
             what = f"{shown(text)}, not a finite number" if text.strip() else "empty"
-            raise DatasetError(f"{places.of([name])(row)} is {what}; encode or remove the column, or impute the cell")
+            todo = "encode the column, leave it out with ignore=, or impute the cell"
+            if missing:
+                what, todo = shown(text), "labels are in {0, 1} or {-1, +1}, write 1 for the class that is looked for"
+            raise DatasetError(f"{places.of([name])(row)} is {what}; {todo}")
     raise DatasetError(
         f"column {shown(name)} of {places.path} has type {column.dtype}; it must hold numbers, convert it"
     )

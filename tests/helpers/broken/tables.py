@@ -49,7 +49,7 @@ CSV = [
     ("a.csv", "\n\n", {}, "has no rows"),
     ("a.csv", "group,label,x\n", {}, "names columns and has no rows"),
     ("a.csv", "1,0,2\n1,0,3\n", {}, "the first row of", "the number '1' in it; it must name the columns"),
-    ("a.csv", ",group,label,x\n0,1,0,2\n", {}, "column 1 of", "has no name", "leave out the index"),
+    ("a.csv", "group,,label,x\n0,1,0,2\n", {}, "column 2 of", "has no name", "leave it out"),
     ("a.csv", "group:label:x\n1:0:2\n", {}, "has one column", "separated by commas"),
     ("a.csv", "group,label,x,x\n1,0,2,3\n", {}, "two columns named 'x'"),
     ("a.csv", "track,label,x\n1,0,2\n", {}, "no column 'group'", "group=", "'track', 'label', 'x'"),
