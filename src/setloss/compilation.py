@@ -197,16 +197,23 @@ def _alone(index: Path) -> Iterator[None]:
 class _Announcement(event.Listener):
     """Say once in a process that kernels are compiled, so that the wait of a first call has a reason."""
 
-    said = False
+    said, running = False, 0
 
     def on_start(self, event: Any) -> None:
+        self.running += 1
         name = event.data["dispatcher"].py_func.__module__
         if not self.said and str(name).startswith("setloss."):
             self.said = True
-            _log.info("compiling kernels, once")
+            _log.info("compiling kernels, once on this machine")
 
     def on_end(self, event: Any) -> None:
-        """Nothing is said at the end."""
+        self.running -= 1
 
 
-event.register("numba:compile", _Announcement())
+_announcement = _Announcement()
+event.register("numba:compile", _announcement)
+
+
+def under_way() -> bool:
+    """Whether a kernel is being compiled now, in any thread."""
+    return _announcement.running > 0

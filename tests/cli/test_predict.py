@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+import setloss
 from helpers.command_line import complaint, run
 from setloss.cli import app
 
@@ -114,8 +115,31 @@ def test_a_model_that_decides_for_bags_finds_their_column_again_or_asks_for_it(f
     assert predicted("votes.npz", "new.csv") == predicted("votes.npz", "new.csv", "--group", "shot")
     assert [row[0] for row in predicted("tracks.skops", "new.csv")[:4]] == ["group", "0", "0", "0"]
     tracks()[FEATURES].to_csv("bare.csv", index=False)
-    assert "decides for whole bags, and the data has no column 'shot'" in complaint("predict", "votes.npz", "bare.csv")
+    assert "decides for whole bags, and the data has no column 'shot'" in complaint(
+        "predict", "votes.npz", "bare.csv"
+    )
     assert len(predicted("votes.npz", "bare.csv", "--scores")) == 31
+
+
+@pytest.mark.parametrize("labels", [["is_wide", "is_high"], ["is_wide"]], ids=str)
+def test_probabilities_of_labels(folder, labels):
+    sets()[[*FEATURES, *labels]].to_csv("some.csv", index=False)
+    run("train", "some.csv", "--labels", "is_", "--method", "counts", "--model", "counts.npz")
+    rows = predicted("counts.npz", "some.csv", "--probabilities")
+    assert rows[0] == labels
+    expected = setloss.load("counts.npz").predict_proba(sets()[FEATURES])
+    assert np.array(rows[1:], dtype=float) == pytest.approx(expected[:, -len(labels) :])
+
+
+def test_probabilities_of_frames_and_of_models_without_any(folder):
+    options = ("--group", "shot", "--label", "face", "--decision", "counts", "--tol", 0.1, "--model", "counts.npz")
+    run("train", "tracks.csv", *options)
+    rows = predicted("counts.npz", "tracks.csv", "--probabilities")
+    model = setloss.load("counts.npz")
+    expected = model.predict_proba(tracks()[FEATURES], tracks()["shot"])[:, 1]
+    assert np.array([row[1] for row in rows[1:]], dtype=float) == pytest.approx(expected)
+    assert "goes by the signs of its scores" in complaint("predict", "tracks.skops", "tracks.csv", "--probabilities")
+    assert "instead of --scores" in complaint("predict", "counts.npz", "tracks.csv", "--probabilities", "--scores")
 
 
 def test_archives_and_arff_files_without_labels(folder):

@@ -322,7 +322,8 @@ def test_words(folder):
     assert lines[0].startswith("converged: gap ")
     assert lines[1] == "dice with slack, C = 1"
     assert lines[2].startswith("training loss 0.")
-    assert lines[3] == "model written to m.skops"
+    assert lines[3].startswith("2 features (a, b), standardised for the training")
+    assert lines[4] == "model written to m.skops"
     lines = run("evaluate", "m.skops", "tracks.csv").stdout.splitlines()
     assert lines[0] == "m.skops: trained for dice with slack, C = 1"
     assert [line.split()[0] for line in lines[1:]] == SHOWN

@@ -6,11 +6,15 @@ import signal
 import subprocess
 import sys
 import time
+from unittest.mock import patch
 
 import pytest
 from typer.testing import CliRunner
 
 from setloss.cli import app
+
+NEVER = 1e6
+"""Seconds between two lines of progress that no test waits for."""
 
 PATIENCE = 900.0
 """Seconds after which a program is taken to hang, however busy the machine is."""
@@ -19,7 +23,8 @@ PATIENCE = 900.0
 def run(*arguments, code=0):
     """The result of a command that ends with that code; a text is split into words."""
     words = arguments[0].split() if len(arguments) == 1 and isinstance(arguments[0], str) else map(str, arguments)
-    result = CliRunner().invoke(app, list(words))
+    with patch("setloss.cli.progress.SECONDS_BETWEEN_LINES", NEVER):  # on a busy machine a command takes long
+        result = CliRunner().invoke(app, list(words))
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
     assert result.exit_code == code, result.output

@@ -1,7 +1,5 @@
 """The command line, ``setloss COMMAND``: one file per command, each a thin reading of the library."""
 
-import logging
-import sys
 import warnings
 from typing import Annotated
 
@@ -54,16 +52,6 @@ def _setloss(
     """Losses of whole sets of mistakes: look at one, split it into submodular + supermodular, train for it."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
-    if sys.stderr.isatty():
-        _show_waits()
-
-
-def _show_waits() -> None:
-    """One line on the terminal for what takes time beside the bar: compiling on a new machine, held-out folds."""
-    for what_takes_time in ("setloss.compilation", "setloss.estimators.held_out"):
-        logger = logging.getLogger(what_takes_time)
-        logger.setLevel(logging.INFO)
-        logger.addHandler(logging.StreamHandler())
 
 
 def main() -> None:

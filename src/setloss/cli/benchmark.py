@@ -73,6 +73,7 @@ def multilabel(
     """Compare models and decisions on label sets: counts, the plug-in rule, thresholds, top-k, operators, chains.
 
     Writes multilabel.json, .md and .png after each data set; runs that are in multilabel-runs.jsonl are not repeated.
+
     For example: setloss benchmark multilabel --data data --folds 10 --methods logistic,dice:slack@1
     """
     from setloss.datasets import DatasetError

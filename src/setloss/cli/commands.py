@@ -49,7 +49,10 @@ def with_option_groups(command: Callable[..., None]) -> Callable[..., None]:
 
 
 class PlainHelpCommand(TyperCommand):
-    """A command whose help shows flags without a type, for they take no value."""
+    """A command whose help shows flags without a type, for they take no value, and fits any terminal."""
+
+    def __init__(self, *arguments: Any, help: str | None = None, **options: Any) -> None:
+        super().__init__(*arguments, help=help and _without_line_breaks(help), **options)
 
     def get_params(self, ctx: Any) -> Any:
         return _flags_without_type(super().get_params(ctx))
@@ -88,6 +91,11 @@ class OneSentenceGroup(TyperGroup):
         except typer.Abort:
             sys.exit(130)
         sys.exit(code if isinstance(code, int) else 0)
+
+
+def _without_line_breaks(text: str) -> str:
+    """The paragraphs of a docstring, each in one line: terminals are not as wide as a source file."""
+    return "\n\n".join(" ".join(paragraph.split()) for paragraph in inspect.cleandoc(text).split("\n\n"))
 
 
 def _flags_without_type(parameters: Any) -> Any:

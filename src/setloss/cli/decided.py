@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from setloss.cli.models import label_count
+
 
 def decides_for_sets(model: Any) -> bool:
     """Whether a model decides for the set, instead of by the sign of each score."""
@@ -27,6 +29,15 @@ def chosen_sets(model: Any, X: Any, groups: Any, loss: Any = None) -> Any:
             return judge._sets(X)
         scores = judge._scores(X)[:, 0]
         return judge._chosen(scores, bags_named(groups, len(scores)))[:, None]
+
+
+def chances(model: Any, X: Any, groups: Any) -> Any:
+    """The probability of every label (n, p), one column for tracks."""
+    with _for_arrays(model) as judge:
+        if groups is not None:
+            return judge.predict_proba(X, groups)[:, 1:]
+        found = judge.predict_proba(X)
+        return found if found.shape[1] == label_count(model) else found[:, 1:]  # of both classes of a single label
 
 
 def expected_of(model: Any, X: Any, groups: Any, chosen: Any, loss: Any) -> Any:

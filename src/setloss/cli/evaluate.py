@@ -14,6 +14,7 @@ from setloss.cli.errors import InputError
 from setloss.cli.json_output import print_document
 from setloss.cli.models import check_kind, check_partitioned_features, read_model, scores_of
 from setloss.cli.partitions import answers, losses_of_partition, open_partitions
+from setloss.cli.progress import Waiting
 
 SHOWN = ("dice", "jaccard", "hamming")
 CURVES = ("curve1", "curve2", "curve3", "curve4")
@@ -31,23 +32,26 @@ def evaluate(
 
     A model that decides for the set (--method counts, --decision) says which losses it expects, of data in memory.
 
-    For example: setloss evaluate scene.skops scene-test.arff
+    For example: setloss evaluate songs.npz test.csv
     """
     engine.check()
-    trained = read_model(model)
-    own, losses = _losses(trained, SHOWN + CURVES if every else SHOWN)
-    operator = getattr(trained, "operator", getattr(trained, "rule_name_", "counts"))
-    C = getattr(trained, "C", None)
     expected: dict[str, float] = {}
-    if engine.asked:
-        values = _in_partitions(trained, open_partitions(data, engine), losses, engine, data.data, model)
-    else:
-        examples = data.read_for(trained, model)
-        sets = check_kind(examples, data.data, trained, model)
-        chosen = _chosen(trained, examples)
-        truth, predicted, groups = _flat(examples, sets, chosen, data.data, model)
-        values = {name: loss(truth, predicted, groups=groups) for name, loss in losses.items()}
-        expected = _expected(trained, examples, chosen, losses)
+    with Waiting(f"reading {model}") as waiting:
+        trained = read_model(model)
+        own, losses = _losses(trained, SHOWN + CURVES if every else SHOWN)
+        operator = getattr(trained, "operator", getattr(trained, "rule_name_", "counts"))
+        C = getattr(trained, "C", None)
+        waiting.doing(f"reading {data.data}")
+        if engine.asked:
+            values = _in_partitions(trained, open_partitions(data, engine), losses, engine, data.data, model)
+        else:
+            examples = data.read_for(trained, model)
+            sets = check_kind(examples, data.data, trained, model)
+            waiting.doing("predicting")
+            chosen = _chosen(trained, examples)
+            truth, predicted, groups = _flat(examples, sets, chosen, data.data, model)
+            values = {name: loss(truth, predicted, groups=groups) for name, loss in losses.items()}
+            expected = _expected(trained, examples, chosen, losses)
     table: dict[str, dict[str, float | None]] = {name: _mean(per_set) for name, per_set in values.items()}
     for name, mean in expected.items():
         table[name]["expected"] = mean

@@ -116,7 +116,7 @@ class ModelColumns:
             )
         if self.of_label_sets and not set(self.labels or ("",)) <= set(columns):
             looks = f"{path} looks like tracks, and the" if {group, label} <= set(columns) else "the"
-            lacks = f", and {path} does not have its labels {_some(self.labels)}" if self.labels else ""
+            lacks = f", and {path} does not have its labels {some_names(self.labels)}" if self.labels else ""
             raise InputError(f"{looks} model was trained on label sets{lacks}; name the label columns with --labels")
 
 
@@ -184,12 +184,13 @@ def check_partitioned_features(data: Any, path: Path, model: Any, model_path: Pa
 def say_what_differs(found: Features, path: Path) -> None:
     """One sentence about columns that are not used, and one about their order."""
     if found.unused:
-        say(f"{path} has columns that the model does not use: {_some(found.unused)}")
+        say(f"{path} has columns that the model does not use: {some_names(found.unused)}")
     if found.reordered:
         say(f"the features of {path} stand in another order than in training; they are matched by name")
 
 
-def _some(names: Sequence[str] | None) -> str:
+def some_names(names: Sequence[str] | None) -> str:
+    """The first of some names, and how many more there are."""
     known = list(names or ())
     return ", ".join(known[:SHOWN_NAMES]) + (
         f" and {len(known) - SHOWN_NAMES} more" if len(known) > SHOWN_NAMES else ""

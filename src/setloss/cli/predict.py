@@ -12,11 +12,12 @@ import typer
 from setloss.cli.cluster_options import ClusterOptions
 from setloss.cli.commands import with_option_groups
 from setloss.cli.data_options import DataOptions
-from setloss.cli.decided import chosen_sets, decides_for_sets
+from setloss.cli.decided import chances, chosen_sets, decides_for_sets
 from setloss.cli.errors import InputError
 from setloss.cli.models import ModelColumns, check_feature_count, label_count, read_model, scores_of
 from setloss.cli.output_files import check_writable
 from setloss.cli.partitions import answers, answers_of_partition, open_partitioned_features
+from setloss.cli.progress import Waiting
 from setloss.cli.training_options import LossOptions
 from setloss.datasets.checks import is_number
 from setloss.files import replacing
@@ -35,32 +36,46 @@ def predict(
         Path | None, typer.Option(help="File to write, .csv or .npy.", show_default="CSV on standard output")
     ] = None,
     scores: Annotated[bool, typer.Option("--scores", help="Scores instead of labels.")] = False,
+    probabilities: Annotated[
+        bool,
+        typer.Option(
+            "--probabilities", help="The probability of each label instead, of models that decide for the set."
+        ),
+    ] = False,
 ) -> None:
     """Predict: one row per example or frame, in the order of DATA, which needs no labels.
 
     Columns are found by the names that the model was trained with; others are ignored. Models that decide for the set
     (--method counts, --decision) do so for any loss that is named here.
-    For example: setloss predict scene.skops new.csv --out labels.csv
+
+    For example: setloss predict songs.npz new.csv --out moods.csv
     """
     if out is not None:
         if out.suffix.lower() not in SUFFIXES:
             raise InputError(f"--out writes {' and '.join(SUFFIXES)} files; got {out}")
         check_writable("--out", out, data.data, model)
     engine.check()
-    trained = read_model(model)
-    objective = _objective(trained, loss)
-    if engine.asked:
-        examples = open_partitioned_features(data, engine, trained)
-        check_feature_count(examples, data.data, trained, model)
-    else:
-        rows = data.read_features(trained, model)
+    if probabilities and (scores or engine.asked):
+        raise InputError("--probabilities are of data in memory, and instead of --scores")
+    with Waiting(f"reading {model}") as waiting:
+        trained = read_model(model)
+        objective = _objective(trained, loss)
+        waiting.doing(f"reading {data.data}")
+        if engine.asked:
+            examples = open_partitioned_features(data, engine, trained)
+            check_feature_count(examples, data.data, trained, model)
+        else:
+            rows = data.read_features(trained, model)
+            waiting.doing("predicting")
+            values = _values(trained, rows, objective, scores=scores, probabilities=probabilities)
     with engine.client() as client:
         if engine.asked:
             found = answers(examples, client, answers_of_partition, trained, objective, scores)
         else:
-            found = iter([(rows.groups, _values(trained, rows.X, rows.groups, objective, scores))])
+            found = iter([(rows.groups, values)])
+        numbers = scores or probabilities
         pieces = (
-            (groups, values if scores else trained.classes_[(values > 0).astype(int)]) for groups, values in found
+            (groups, values if numbers else trained.classes_[(values > 0).astype(int)]) for groups, values in found
         )
         _write(pieces, _header(trained), out)
 
@@ -76,20 +91,27 @@ def _objective(trained: Any, loss: LossOptions) -> Any:
     return objective
 
 
-def _values(trained: Any, X: Any, groups: Any, objective: Any, scores: bool) -> Any:
-    """Numbers above 0 for labels that are predicted."""
-    if decides_for_sets(trained) and not scores:
-        columns = ModelColumns.of(trained)
-        if groups is None and not columns.of_label_sets:
+def _values(trained: Any, rows: Any, objective: Any, *, scores: bool, probabilities: bool) -> Any:
+    """Scores or probabilities, or numbers above 0 for labels that are predicted."""
+    if scores or not decides_for_sets(trained):
+        if probabilities:
             raise InputError(
-                f"the model decides for whole bags, and the data has no column {columns.group or 'group'!r} that names "
-                "them; name it with --group (--scores needs no bags)"
+                "the model goes by the signs of its scores, which are no probabilities; train with --method counts "
+                "or --decision counts"
             )
-        try:
-            return chosen_sets(trained, X, groups, objective)
-        except (ValueError, TypeError) as error:
-            raise InputError(str(error)) from None
-    return scores_of(trained, X)
+        return scores_of(trained, rows.X)
+    columns = ModelColumns.of(trained)
+    if rows.groups is None and not columns.of_label_sets:
+        raise InputError(
+            f"the model decides for whole bags, and the data has no column {columns.group or 'group'!r} that names "
+            "them; name it with --group (--scores needs no bags)"
+        )
+    if probabilities:
+        return chances(trained, rows.X, rows.groups)
+    try:
+        return chosen_sets(trained, rows.X, rows.groups, objective)
+    except (ValueError, TypeError) as error:
+        raise InputError(str(error)) from None
 
 
 def _write(pieces: Iterator[tuple[Any, Any]], header: list[str], out: Path | None) -> None:

@@ -1,11 +1,14 @@
 """Progress of long commands on standard error, and what Ctrl-C does to them.
 
 `WorkProgress` is for commands of many fits, which Ctrl-C ends at once; `TrainingProgress` is for one training run,
-which the first Ctrl-C ends after the iteration under way.
+which the first Ctrl-C ends after the iteration under way; `Waiting` is for what has no share to tell. On a terminal
+they draw one line, which is gone in the end; elsewhere they write a line every `SECONDS_BETWEEN_LINES` seconds.
 """
 
+import logging
 import math
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -15,7 +18,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn
+from rich.text import Text
 
 if TYPE_CHECKING:
     from setloss.solvers import Record
@@ -26,7 +30,13 @@ INTERRUPTED = 130
 SECONDS_BETWEEN_LINES = 20.0
 """Without a terminal, a line is written about so often."""
 
-STOPPING = "stopping after this iteration (Ctrl-C again: at once)"
+STOPPING = "stopping (Ctrl-C again: at once)"
+
+COMPILING = ", compiling for the first run"
+"""Said beside what is under way while numba compiles, which it does once on a machine."""
+
+TELLS_OF_WAITS = "setloss.estimators.held_out"
+"""A log whose lines are what a training is doing between the iterations that it reports."""
 
 
 def say(sentence: str) -> None:
@@ -129,39 +139,126 @@ def _bar(*columns: Any) -> Progress:
     return Progress(*columns, console=console, transient=True, disable=silent)
 
 
-# ---------------------------------------------------------------- one training run
+def _compiling() -> bool:
+    """Whether a kernel is being compiled; none is while the module that compiles them is not imported."""
+    under_way = getattr(sys.modules.get("setloss.compilation"), "under_way", None)
+    return under_way is not None and bool(under_way())
 
 
-class TrainingProgress:
-    """A callback for the solver that draws a bar on a terminal and turns Ctrl-C into an orderly end.
+# ---------------------------------------------------------------- one piece of work
 
-    The first Ctrl-C, or SIGTERM, waits for the end of an iteration, where the state of the solver is whole, after
-    which there is a model whose objective is known; the second does not wait.
-    """
 
-    def __init__(self, tol: float, fits: int = 1) -> None:
-        self.tol, self.fits = tol, fits
-        self.fit, self.asked = 0, False
-        self._last, self._first_gap = math.inf, math.nan
-        self._bar = _bar(TextColumn("{task.description}"), BarColumn(bar_width=10), TimeElapsedColumn())
-        self._task = self._bar.add_task("starting", total=1.0 if tol > 0 else None)
-        self._ctrl_c = on_ctrl_c(self._ask_to_stop, signal.SIGTERM)
-        self._words = "starting"
+class _Clock(ProgressColumn):
+    """The time since the beginning, which goes on where a bar is full."""
 
-    def __enter__(self) -> "TrainingProgress":
-        self._ctrl_c.__enter__()
+    def __init__(self) -> None:
+        super().__init__()
+        self.began = time.monotonic()
+
+    def render(self, task: Task) -> Text:
+        return Text(_clock(time.monotonic() - self.began))
+
+
+class _Doing(ProgressColumn):
+    """What is under way, and whether it waits for the compiler."""
+
+    def render(self, task: Task) -> Text:
+        return Text(task.description + (COMPILING if _compiling() else ""))
+
+
+class Waiting:
+    """What is under way and for how long."""
+
+    def __init__(self, doing: str, *columns: ProgressColumn, seconds_between_lines: float | None = None) -> None:
+        self._clock = _Clock()
+        self._bar = _bar(_Doing(), *columns, self._clock)
+        self._task = self._bar.add_task(doing, total=None)
+        self._words = doing
+        self._finished = threading.Event()
+        seconds = SECONDS_BETWEEN_LINES if seconds_between_lines is None else seconds_between_lines
+        self._writer = threading.Thread(target=self._write_lines, args=(seconds,), daemon=True)
+
+    def __enter__(self) -> "Waiting":
         self._bar.start()
+        if self._bar.disable:
+            self._writer.start()
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._finished.set()
         self._bar.stop()
+
+    def doing(self, words: str) -> None:
+        """Something else is under way now."""
+        self._words = words
+        self._bar.update(self._task, description=words)
+
+    def _write_lines(self, seconds: float) -> None:
+        while not self._finished.wait(seconds):
+            gone = _clock(time.monotonic() - self._clock.began)
+            say(f"{gone} gone, {self._words}{COMPILING if _compiling() else ''}")
+
+
+class _ToWaiting(logging.Handler):
+    """Lines of a log are what is under way."""
+
+    def __init__(self, waiting: "TrainingProgress") -> None:
+        super().__init__(logging.INFO)
+        self.waiting = waiting
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.waiting.between_fits(record.getMessage())
+
+
+class TrainingProgress(Waiting):
+    """A callback for the solver that shows how far it is and turns Ctrl-C into an orderly end.
+
+    The first Ctrl-C, or SIGTERM, waits for the end of an iteration, where the state of the solver is whole, after
+    which there is a model whose objective is known; the second does not wait. Neither does the first while data are
+    read, when there is nothing to write, nor while a decision is learned, when the model is there already.
+    """
+
+    def __init__(self, tol: float, fits: int = 1, **options: Any) -> None:
+        super().__init__("starting", BarColumn(bar_width=10), **options)
+        self.tol, self.fits = tol, fits
+        self.fit, self.asked = 0, False
+        self._in_a_fit = True
+        self._last, self._first_gap = math.inf, math.nan
+        self._ctrl_c = on_ctrl_c(self._ask_to_stop, signal.SIGTERM)
+        self._from_log = _ToWaiting(self)
+
+    def __enter__(self) -> "TrainingProgress":
+        self._ctrl_c.__enter__()
+        log = logging.getLogger(TELLS_OF_WAITS)
+        self._level_of_log = log.level
+        log.setLevel(logging.INFO)
+        log.addHandler(self._from_log)
+        super().__enter__()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        super().__exit__()
+        log = logging.getLogger(TELLS_OF_WAITS)
+        log.removeHandler(self._from_log)
+        log.setLevel(self._level_of_log)
         self._ctrl_c.__exit__(None, None, None)
 
+    def between_fits(self, words: str) -> None:
+        """Something is under way that reports no iterations, and that Ctrl-C ends at once."""
+        self._in_a_fit = False
+        self.doing(words)
+
+    def starting(self) -> None:
+        """The solver begins, and reports its iterations from now on."""
+        self._in_a_fit = True
+        self.doing("starting")
+
     def _ask_to_stop(self, number: int, frame: FrameType | None) -> None:
-        if self.asked:
+        if self.asked or not self._in_a_fit:
+            self.asked = True
             raise KeyboardInterrupt
         self.asked = True
-        self._bar.update(self._task, description=STOPPING)
+        self.doing(STOPPING)
         if self._bar.disable:
             say(STOPPING)
 
@@ -174,17 +271,18 @@ class TrainingProgress:
             self.fit, self._first_gap = self.fit + 1, math.inf
         if self._first_gap == math.inf:
             self._first_gap = record.gap
-        self._last = record.iteration
+        self._last, self._in_a_fit = record.iteration, True
         if self.asked and self.fit < self.fits:
             raise NoModelYetError
         if self.asked and record.gap > self.tol and math.isfinite(record.primal):
             raise KeyboardInterrupt
         which = f"fit {self.fit} of {self.fits}, " if self.fits > 1 else ""
         gap = f"{record.gap:.1e}" if math.isfinite(record.gap) else "?"
-        so_far = f"iteration {record.iteration}, {record.passes:.0f} passes"
-        words = f"{which}{so_far}, gap {gap} (asked: {self.tol:.1e})"
-        words = self._words = STOPPING if self.asked else words
-        self._bar.update(self._task, description=words, completed=self._share_of_the_way(record.gap))
+        self.doing(
+            STOPPING if self.asked else f"{which}iteration {record.iteration}, gap {gap} (asked: {self.tol:.1e})"
+        )
+        if self.tol > 0:
+            self._bar.update(self._task, total=1.0, completed=self._share_of_the_way(record.gap))
 
     def on_partition(self, number: int, count: int) -> None:
         """Say which partition is being read, for a pass over them can take minutes."""

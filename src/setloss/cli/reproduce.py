@@ -46,6 +46,7 @@ def reproduce(
     """Make the paper's tables and figures again, and say which of its claims hold.
 
     Writes NAME.json, NAME.md and NAME.png for each, and report.html about all that the folder holds.
+
     For example: setloss reproduce table1 figure3 --out results
     """
     from setloss.reproduction.paper.artefact import Settings

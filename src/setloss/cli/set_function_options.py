@@ -35,10 +35,19 @@ WORDS = {
 }
 
 
-AlphaOption = Annotated[float | None, typer.Option(help="Weight of a false positive (tversky).")]
-BetaOption = Annotated[float | None, typer.Option(help="Weight of a false negative (tversky), or the beta of fbeta.")]
+PANEL = "The loss"
+"""Panel of the help for options that name a loss."""
+
+AlphaOption = Annotated[
+    float | None, typer.Option(help="Weight of a false positive (tversky).", rich_help_panel=PANEL)
+]
+BetaOption = Annotated[
+    float | None,
+    typer.Option(help="Weight of a false negative (tversky), or the beta of fbeta.", rich_help_panel=PANEL),
+]
 KnotsOption = Annotated[
-    str | None, typer.Option(help='Cost curve through share:cost, as "0:0,1/4:1,1:1".', metavar="KNOTS")
+    str | None,
+    typer.Option(help='Cost curve through share:cost, as "0:0,1/4:1,1:1".', metavar="KNOTS", rich_help_panel=PANEL),
 ]
 
 
@@ -56,21 +65,26 @@ class DescribedFunction:
 class SetFunctionOptions:
     """The options that describe a set function, as given; `read` checks them and builds it."""
 
-    loss: Annotated[str | None, typer.Option(help=f"Named loss: {', '.join(NAMES)}.")] = None
-    pos: Annotated[int | None, typer.Option(help="Positive elements of the example.")] = None
-    neg: Annotated[int | None, typer.Option(help="Negative elements of the example.")] = None
+    loss: Annotated[str | None, typer.Option(help=f"Named loss: {', '.join(NAMES)}.", rich_help_panel=PANEL)] = None
+    pos: Annotated[int | None, typer.Option(help="Positive elements of the example.", rich_help_panel=PANEL)] = None
+    neg: Annotated[int | None, typer.Option(help="Negative elements of the example.", rich_help_panel=PANEL)] = None
     alpha: AlphaOption = None
     beta: BetaOption = None
     knots: KnotsOption = None
-    size: Annotated[int | None, typer.Option(help="Elements of a cost curve's set.")] = None
+    size: Annotated[int | None, typer.Option(help="Elements of a cost curve's set.", rich_help_panel=PANEL)] = None
     table: Annotated[
         Path | None,
-        typer.Option(help="CSV or npy file: c(0), ..., c(p), or false negatives (rows) x false positives (columns)."),
+        typer.Option(
+            help="CSV or npy file: c(0), ..., c(p), or false negatives (rows) x false positives (columns).",
+            rich_help_panel=PANEL,
+        ),
     ] = None
     general: Annotated[
         bool,
         typer.Option(
-            "--general", help="The table lists all 2^p sets, element 0 the leading bit: flat, or (2, ..., 2)."
+            "--general",
+            help="The table lists all 2^p sets, element 0 the leading bit: flat, or (2, ..., 2).",
+            rich_help_panel=PANEL,
         ),
     ] = False
 

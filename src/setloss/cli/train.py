@@ -2,7 +2,8 @@
 
 import math
 import warnings
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,7 +14,7 @@ from setloss.cli.commands import with_option_groups
 from setloss.cli.data_options import DataOptions
 from setloss.cli.errors import InputError
 from setloss.cli.json_output import print_document
-from setloss.cli.models import check_model_path, note_columns, write_model
+from setloss.cli.models import check_model_path, note_columns, some_names, write_model
 from setloss.cli.partitions import estimator_for, open_partitions, raise_lost, standardized
 from setloss.cli.progress import INTERRUPTED, NoModelYetError, TrainingProgress, say
 from setloss.cli.training_options import LossOptions, TrainingOptions
@@ -44,7 +45,8 @@ def train(
     DATA with label sets trains a SetClassifier (with --method counts a CountClassifier), tracks (bags of frames) a
     BagClassifier. Features are standardised first; the model takes them as they are. How scores become sets is
     learned on held-out folds; --decision sign takes a sixth of the time.
-    For example: setloss train scene.arff --loss dice --C 0.1 --model scene.skops
+
+    For example: setloss train songs.csv --labels mood_ --model songs.npz
     """
     objective = loss.read()
     training.check()
@@ -52,63 +54,76 @@ def train(
     check_model_path(model, data.data, training.checkpoint)
     if engine.asked and (training.counts or training.decision not in (None, "sign")):
         raise InputError("--method counts and --decision are for data in memory")
-    if engine.asked:
-        examples = open_partitions(data, engine)
-        with engine.client() as client:
-            fitted, values = _fit_partitions(examples, objective, training, engine, client)
-    else:
-        examples = data.read()
-        fitted = _fit(examples, objective, training)
-        values = fitted.losses(examples.X, *_targets(examples))
+    with _watched(training, f"reading {data.data}") as watch:
+        if engine.asked:
+            examples = open_partitions(data, engine)
+            with engine.client() as client:
+                fitted, values = _fit_partitions(examples, objective, training, engine, client, watch)
+        else:
+            examples = data.read()
+            fitted = _fit(examples, objective, training, watch)
+            values = fitted.losses(examples.X, *_targets(examples))
     document = _summary(fitted, values, training)
     note_columns(fitted, examples, data.group, data.label)
     write_model(fitted, model)
     if as_json:
         print_document(document | {"model": str(model)})
     else:
-        _print_words(document)
+        _print_words(document, examples.feature_names)
         typer.echo(f"model written to {model}")
     _say_what_is_missing(document, training)
+    if document["decision"] == "sign" != getattr(fitted, "decision", "sign") and document["status"] == "converged":
+        say("interrupted while the decision was learned; the model goes by the signs of its scores")
+        raise typer.Exit(INTERRUPTED)
     if document["status"] != "converged":
         raise typer.Exit(INTERRUPTED if document["status"] == "interrupted" else NOT_CONVERGED)
 
 
-def _fit(examples: Any, objective: Any, training: TrainingOptions) -> Any:
+def _fit(examples: Any, objective: Any, training: TrainingOptions, watch: TrainingProgress) -> Any:
     """The fitted estimator of data in memory."""
-
-    def fit(watch: Any) -> Any:
+    watch.starting()
+    with _faults_in_words():
         estimator = _estimator(examples, objective, training, watch)
         _fit_to_features(estimator, examples, training.standardize)
-        return estimator
-
-    return _watched(fit, training)
+    _refuse_without_objective(estimator.solution_)
+    return estimator
 
 
 def _fit_partitions(
-    examples: Any, objective: Any, training: TrainingOptions, engine: ClusterOptions, client: Any
+    examples: Any, objective: Any, training: TrainingOptions, engine: ClusterOptions, client: Any, watch: Any
 ) -> tuple[Any, Any]:
     """The fitted estimator of data in partitions, and the losses of all bags."""
     if training.cv is not None:
         raise InputError("--cv is for data in memory; choose C on a sample that fits, then train on all data")
-
-    def fit(watch: Any) -> Any:
-        parameters = training.shared() | training.single() | {"loss": objective, "callbacks": (watch,)}
-        estimator = estimator_for(examples, client, engine, **parameters)
+    parameters = training.shared() | training.single() | {"loss": objective, "callbacks": (watch,)}
+    estimator = estimator_for(examples, client, engine, **parameters)
+    watch.starting()
+    with _faults_in_words():
         if training.standardize:
             scaled, features = standardized(examples, client)
             estimator.fit(scaled.X, *scaled.targets)
             features.fold(estimator)
         else:
             estimator.fit(examples.X, *examples.targets)
-        values.append(estimator.losses(examples.X, *examples.targets))
-        return estimator
-
-    values: list[Any] = []
-    return _watched(fit, training).to_local(), values[0]
+        _refuse_without_objective(estimator.solution_)
+        return estimator.to_local(), estimator.losses(examples.X, *examples.targets)
 
 
-def _watched(fit: Callable[[Any], Any], training: TrainingOptions) -> Any:
-    """The fitted estimator; its objective is known, so there is a model to write."""
+@contextmanager
+def _watched(training: TrainingOptions, doing: str) -> Iterator[TrainingProgress]:
+    """Progress from the first word on, before the slow imports; Ctrl-C where there is no model yet ends in 130."""
+    try:
+        with TrainingProgress(training.tol, training.fits()) as watch:
+            watch.between_fits(doing)
+            yield watch
+    except (NoModelYetError, KeyboardInterrupt):
+        say("interrupted before there was a model to write")
+        raise typer.Exit(INTERRUPTED) from None
+
+
+@contextmanager
+def _faults_in_words() -> Iterator[None]:
+    """Errors and warnings of a fit as sentences."""
     from sklearn.exceptions import ConvergenceWarning
 
     from setloss.decomposition import DecompositionError
@@ -116,28 +131,27 @@ def _watched(fit: Callable[[Any], Any], training: TrainingOptions) -> Any:
     from setloss.solvers.loop import OutOfReachError
 
     try:
-        with TrainingProgress(training.tol, training.fits()) as watch, warnings.catch_warnings():
+        with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # said in our own words
             warnings.simplefilter("always", CheckpointWarning)
             warnings.showwarning = lambda message, *place: say(str(message))
-            estimator = fit(watch)
+            yield
     except OutOfReachError as error:
         raise_lost(error)
     except (ValueError, DecompositionError) as error:
         raise InputError(str(error)) from None
-    except (NoModelYetError, KeyboardInterrupt):
-        say("interrupted before there was a model to write")
-        raise typer.Exit(INTERRUPTED) from None
-    solution = estimator.solution_
-    if not math.isfinite(solution.primal) and str(solution.status) == "interrupted":
-        say("interrupted before there was a model to write")
-        raise typer.Exit(INTERRUPTED)
-    if not math.isfinite(solution.primal):
-        raise InputError(
-            f"{solution.status} after {solution.iterations} iterations, before there was a model to write; raise "
-            "--max-iter or --max-time"
-        )
-    return estimator
+
+
+def _refuse_without_objective(solution: Any) -> None:
+    """End where no iteration came to its end: there is no model to write."""
+    if math.isfinite(solution.primal):
+        return
+    if str(solution.status) == "interrupted":
+        raise NoModelYetError
+    raise InputError(
+        f"{solution.status} after {solution.iterations} iterations, before there was a model to write; raise "
+        "--max-iter or --max-time"
+    )
 
 
 def _fit_to_features(estimator: Any, examples: Any, standardize: bool) -> None:
@@ -238,7 +252,7 @@ def _or_standardize(training: TrainingOptions) -> str:
     return "or " if training.standardize else "leave --no-standardize out, or "
 
 
-def _print_words(document: dict[str, Any]) -> None:
+def _print_words(document: dict[str, Any], names: Any) -> None:
     """The summary, and with --cv a line per candidate."""
     for row in document.get("cv", ()):
         error = "" if row["error"] is None else f" +- {row['error']:.4f}"
@@ -248,8 +262,6 @@ def _print_words(document: dict[str, Any]) -> None:
     typer.echo(f"{document['status']}: gap {gap} after {document['iterations']} iterations{seconds}")
     decided = "" if document["decision"] == "sign" else f", decided by {document['decision']}"
     typer.echo(f"{document['loss']} with {document['operator']}, C = {document['C']:g}{decided}")
+    typer.echo(f"training loss {document['training_loss']:.4f}, mean over {document['sets']} sets")
     scaled = ", standardised for the training; the model takes them as they are" if document["standardized"] else ""
-    typer.echo(
-        f"training loss {document['training_loss']:.4f}, mean over {document['sets']} sets, "
-        f"{document['features']} features{scaled}"
-    )
+    typer.echo(f"{document['features']} features{f' ({some_names(names)})' if names else ''}{scaled}")

@@ -11,6 +11,7 @@ from setloss.cli.errors import InputError
 from setloss.cli.set_function_options import (
     NAMES,
     NEEDS,
+    PANEL,
     WORDS,
     AlphaOption,
     BetaOption,
@@ -20,6 +21,11 @@ from setloss.cli.set_function_options import (
     weighted_loss,
 )
 from setloss.defaults import LINEAR_MODELS
+
+MODEL = "The model"
+CHOICE = "Choosing C by cross-validation"
+STOP = "When to stop, and how to resume"
+"""Panels of the help."""
 
 ENOUGH_TO_LEARN = 50
 """Sets from which on a decision is learned unless another is asked for: ten in each fold that is held out."""
@@ -35,6 +41,7 @@ class LossOptions:
             help=f"Named loss: {', '.join(NAMES)}; for predict also module:function of your own, a callable of true "
             "and predicted labels.",
             show_default="dice to train, that of the training to predict",
+            rich_help_panel=PANEL,
         ),
     ] = None
     alpha: AlphaOption = None
@@ -102,12 +109,15 @@ class TrainingOptions:
             help="counts: decide for the set, by which labels and how many (for label sets both learned together, "
             "for tracks as --decision counts); or the name of an operator, as --operator.",
             show_default=LINEAR_MODELS.operator,
+            rich_help_panel=MODEL,
         ),
     ] = None
     operator: Annotated[
         str | None,
         typer.Option(
-            help="Surrogate: slack, margin, bd, bd-monotone, lovasz or hinge.", show_default=LINEAR_MODELS.operator
+            help="Surrogate: slack, margin, bd, bd-monotone, lovasz or hinge.",
+            show_default=LINEAR_MODELS.operator,
+            rich_help_panel=MODEL,
         ),
     ] = None
     decision: Annotated[
@@ -116,45 +126,81 @@ class TrainingOptions:
             help="How scores become sets: sign, or a rule learned on five folds: counts, threshold or auto, the best "
             "of them; for label sets also plug-in and top-k, for tracks vote.",
             show_default=f"auto from {ENOUGH_TO_LEARN} sets on, else sign",
+            rich_help_panel=MODEL,
         ),
     ] = None
     C: Annotated[
-        float | None, typer.Option("--C", help="Weight of the risk against the regulariser.", show_default="1")
+        float | None,
+        typer.Option(
+            "--C",
+            help="What the losses weigh against small coefficients; --cv chooses it.",
+            show_default="1",
+            rich_help_panel=MODEL,
+        ),
     ] = None
     cv: Annotated[
-        int | None, typer.Option(help="Choose C (and operator) by cross-validation on so many folds.", min=2)
+        int | None,
+        typer.Option(
+            help="Choose C (and operator) by cross-validation on so many folds.",
+            min=2,
+            metavar="FOLDS",
+            rich_help_panel=CHOICE,
+        ),
     ] = None
     Cs: Annotated[
         str | None,
         typer.Option(
-            "--Cs", help="With --cv: the values of C to try.", metavar="C,C,...", show_default="0.01,0.1,1,10"
+            "--Cs",
+            help="With --cv: the values of C to try.",
+            metavar="C,C,...",
+            show_default="0.01,0.1,1,10",
+            rich_help_panel=CHOICE,
         ),
     ] = None
     operators: Annotated[
-        str | None, typer.Option(help="With --cv: the operators to try, as bd,slack,hinge.", metavar="NAME,...")
+        str | None,
+        typer.Option(
+            help="With --cv: the operators to try, as bd,slack,hinge.", metavar="NAME,...", rich_help_panel=CHOICE
+        ),
     ] = None
-    scale: Annotated[float, typer.Option(help="The scale c of rescaled parts; the paper has 2.")] = (
-        LINEAR_MODELS.scale
-    )
-    tol: Annotated[float, typer.Option(help="Relative duality gap to reach.")] = 1e-3
-    max_iter: Annotated[int, typer.Option(help="Most iterations (of each fit).")] = 1000
-    max_time: Annotated[float | None, typer.Option(help="Most seconds (of each fit).")] = None
-    solver: Annotated[str, typer.Option(help="auto, frank_wolfe, cutting_plane, n_slack or subgradient.")] = "auto"
-    no_intercept: Annotated[bool, typer.Option("--no-intercept", help="Scores without a constant.")] = False
+    scale: Annotated[
+        float, typer.Option(help="The scale c of rescaled parts; the paper has 2.", rich_help_panel=MODEL)
+    ] = LINEAR_MODELS.scale
+    tol: Annotated[float, typer.Option(help="Relative duality gap to reach.", rich_help_panel=STOP)] = 1e-3
+    max_iter: Annotated[int, typer.Option(help="Most iterations (of each fit).", rich_help_panel=STOP)] = 1000
+    max_time: Annotated[float | None, typer.Option(help="Most seconds (of each fit).", rich_help_panel=STOP)] = None
+    solver: Annotated[
+        str,
+        typer.Option(help="auto, frank_wolfe, newton, cutting_plane, n_slack or subgradient.", rich_help_panel=STOP),
+    ] = "auto"
+    no_intercept: Annotated[
+        bool, typer.Option("--no-intercept", help="Scores without a constant.", rich_help_panel=MODEL)
+    ] = False
     standardize: Annotated[
         bool,
         typer.Option(
             "--standardize/--no-standardize",
             help="Train on features of mean 0 and deviation 1 (over all of DATA, also with --cv), sparse ones on a "
             "largest absolute value of 1. The model written takes features as they are.",
+            rich_help_panel=MODEL,
         ),
     ] = True
-    seed: Annotated[int, typer.Option(help="Seed of the visiting order and of the folds.", min=0)] = 0
+    seed: Annotated[
+        int,
+        typer.Option(help="Seed of the visiting order and of the folds.", min=0, metavar="N", rich_help_panel=STOP),
+    ] = 0
     checkpoint: Annotated[
-        Path | None, typer.Option(help="File to save the solver's state to, and to resume from.")
+        Path | None,
+        typer.Option(help="File to save the solver's state to, and to resume from.", rich_help_panel=STOP),
     ] = None
     checkpoint_seconds: Annotated[
-        float, typer.Option(help="How often the state is saved, at most; and at the end.", min=0)
+        float,
+        typer.Option(
+            help="How often the state is saved, at most; and at the end.",
+            min=0,
+            metavar="SECONDS",
+            rich_help_panel=STOP,
+        ),
     ] = 30.0
 
     def check(self) -> None:

@@ -18,7 +18,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import gammaln
 
 from setloss.setfunctions.combinations import Sum
 from setloss.setfunctions.counts import AxisCurve, CountFunction
@@ -100,6 +99,8 @@ def mean_over_subsets(function: CountFunction) -> float:
 
 def _binomial_weights(n: int) -> tuple[slice, Array]:
     """C(n, k) 2^-n, and for which k: beyond 40 standard deviations they vanish in float64."""
+    from scipy.special import gammaln  # slow to import, and few commands come here
+
     reach = int(20 * np.sqrt(n)) + 20
     k = np.arange(max(0, n // 2 - reach), min(n, n // 2 + reach) + 1)
     weights = np.exp(gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1) - n * np.log(2))
