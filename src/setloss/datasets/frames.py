@@ -168,9 +168,7 @@ def _csv_header(path: Path) -> list[str]:
         names[0] = INDEX
     if "" in (name.strip() for name in names):
         place = [name.strip() for name in names].index("") + 1
-        raise DatasetError(
-            f"column {place} of {path} has no name; name it, or leave it out when writing the file"
-        )
+        raise DatasetError(f"column {place} of {path} has no name; name it, or leave it out when writing the file")
     if len(names) == 1:
         raise DatasetError(
             f"{path} has one column, {shown(names[0])}; cells are separated by commas, semicolons or tabs"

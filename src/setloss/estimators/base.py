@@ -18,8 +18,7 @@ from setloss.arguments import is_positive_number
 from setloss.defaults import LINEAR_MODELS
 from setloss.estimators.cuts import count_loss
 from setloss.estimators.decision_rules import Rule, RuleLearner, Threshold
-from setloss.estimators.elements import Elements, check_features, squared_norms, warn_of_scales
-from setloss.estimators.features import checked_features
+from setloss.estimators.elements import Elements, check_features, checked_features, squared_norms, warn_of_scales
 from setloss.estimators.progress import report, report_end
 from setloss.losses import Loss, as_loss
 from setloss.operators.names import Operator

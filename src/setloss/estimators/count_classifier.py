@@ -20,8 +20,7 @@ from setloss.estimators.count_descent import LimitedMemory
 from setloss.estimators.count_problem import CountProblem, Whitened
 from setloss.estimators.cuts import count_loss
 from setloss.estimators.decision_rules import best_sets
-from setloss.estimators.elements import check_features, squared_norms
-from setloss.estimators.features import checked_features
+from setloss.estimators.elements import check_features, checked_features, squared_norms
 from setloss.estimators.label_scores import log_odds
 from setloss.estimators.label_sets import LabelSetMixin
 from setloss.estimators.progress import report_end, report_fold

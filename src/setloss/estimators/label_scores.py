@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing, get_tags
 
-from setloss.estimators.features import refuse_text
+from setloss.estimators.elements import refuse_text
 from setloss.typing import Array
 
 LEAST_CHANCE = 1e-6
