@@ -66,7 +66,7 @@ CSV = [
     ("a.csv", "group,label,x\n1,0,1\n1,0,inf\n", {}, "line 3, column 'x' of", "is inf"),
     ("a.csv", "group,label,x\n1,0,1\n,0,1\n", {}, "line 3, column 'group' of", "is missing; every frame needs a bag"),
     ("a.csv", "group,label,x\n1,0,1\n1,,1\n", {}, "line 3, column 'label' of", "is missing; every frame needs a"),
-    ("a.csv", "group,label,x\n1,0,1\n1,yes,1\n", {}, "line 3, column 'label' of", "is 'yes', not a finite number"),
+    ("a.csv", "group,label,x\n1,0,1\n1,yes,1\n", {}, "line 3, column 'label' of", "is 'yes'; labels are in {0, 1}"),
     ("a.csv", "group,label,x\n1,0,1\n1,2,1\n", {}, "line 3, column 'label' of", "is 2; labels are in"),
     ("a.csv", 'group,label,x\n"a\nb",0,1\n1,0,z\n', {}, "line 4, column 'x' of", "is 'z'"),
     ("a.csv", 'group,label,x\n"a,0,1\n1,0,2\n', {}, "a.csv"),
