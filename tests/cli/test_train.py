@@ -320,7 +320,7 @@ def test_candidates_that_did_not_converge_are_counted(folder):
 def test_words(folder):
     lines = run("train", "tracks.csv", "--model", "m.skops").stdout.splitlines()
     assert lines[0].startswith("converged: gap ")
-    assert lines[1] == "dice with slack, C = 1"
+    assert lines[1] == "dice with slack, C = 1, cut at 0: too few sets to learn more (50, or ask with --decision)"
     assert lines[2].startswith("training loss 0.")
     assert lines[3].startswith("2 features (a, b), standardised for the training")
     assert lines[4] == "model written to m.skops"

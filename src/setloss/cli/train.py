@@ -17,7 +17,7 @@ from setloss.cli.json_output import print_document
 from setloss.cli.models import check_model_path, note_columns, some_names, write_model
 from setloss.cli.partitions import estimator_for, open_partitions, raise_lost, standardized
 from setloss.cli.progress import INTERRUPTED, NoModelYetError, TrainingProgress, say
-from setloss.cli.training_options import LossOptions, TrainingOptions
+from setloss.cli.training_options import ENOUGH_TO_LEARN, LossOptions, TrainingOptions
 from setloss.defaults import LOOSER_FOLDS
 
 NOT_CONVERGED = 4
@@ -69,7 +69,7 @@ def train(
     if as_json:
         print_document(document | {"model": str(model)})
     else:
-        _print_words(document, examples.feature_names)
+        _print_words(document, examples.feature_names, training)
         typer.echo(f"model written to {model}")
     _say_what_is_missing(document, training)
     if document["decision"] == "sign" != getattr(fitted, "decision", "sign") and document["status"] == "converged":
@@ -252,7 +252,7 @@ def _or_standardize(training: TrainingOptions) -> str:
     return "or " if training.standardize else "leave --no-standardize out, or "
 
 
-def _print_words(document: dict[str, Any], names: Any) -> None:
+def _print_words(document: dict[str, Any], names: Any, training: TrainingOptions) -> None:
     """The summary, and with --cv a line per candidate."""
     for row in document.get("cv", ()):
         error = "" if row["error"] is None else f" +- {row['error']:.4f}"
@@ -261,6 +261,8 @@ def _print_words(document: dict[str, Any], names: Any) -> None:
     seconds = "" if document["seconds"] is None else f", {document['seconds']:.2f} s"
     typer.echo(f"{document['status']}: gap {gap} after {document['iterations']} iterations{seconds}")
     decided = "" if document["decision"] == "sign" else f", decided by {document['decision']}"
+    if training.decision is None and document["decision"] == "sign" and document["sets"] < ENOUGH_TO_LEARN:
+        decided = f", cut at 0: too few sets to learn more ({ENOUGH_TO_LEARN}, or ask with --decision)"
     typer.echo(f"{document['loss']} with {document['operator']}, C = {document['C']:g}{decided}")
     typer.echo(f"training loss {document['training_loss']:.4f}, mean over {document['sets']} sets")
     scaled = ", standardised for the training; the model takes them as they are" if document["standardized"] else ""
