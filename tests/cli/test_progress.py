@@ -10,7 +10,7 @@ import pytest
 from helpers.command_line import run
 from helpers.waiting import until
 from setloss import compilation
-from setloss.cli.progress import COMPILING, TELLS_OF_WAITS, TrainingProgress, Waiting
+from setloss.cli.progress import COMPILING, TELLS_OF_WAITS, TrainingProgress, Waiting, WorkProgress
 from setloss.estimators import SetClassifier
 from setloss.solvers import Record
 
@@ -36,6 +36,14 @@ def test_without_a_terminal_lines_say_what_is_under_way(capsys, monkeypatch):
         said_in_the_end(capsys, " gone, predicting\n")
         monkeypatch.setattr(compilation, "under_way", lambda: True)
         said_in_the_end(capsys, f" gone, predicting{COMPILING}\n")
+
+
+def test_the_time_left_is_told_once_it_is_known():
+    progress = WorkProgress()
+    progress.update(0.02, "table1")
+    assert "left" not in progress.sentence()
+    progress.update(0.5, "table1")
+    assert "50%, 0:00 gone, about 0:00 left, table1" in progress.sentence()
 
 
 def test_a_training_says_which_iteration_and_which_fold_it_is_at(capsys):

@@ -30,6 +30,9 @@ INTERRUPTED = 130
 SECONDS_BETWEEN_LINES = 20.0
 """Without a terminal, a line is written about so often."""
 
+ENOUGH_TO_FORESEE = 0.1
+"""The share of the work from which on the time that is left is told: before, it is a guess that grows."""
+
 STOPPING = "stopping (Ctrl-C again: at once)"
 
 COMPILING = ", compiling for the first run"
@@ -117,7 +120,8 @@ class WorkProgress:
     def sentence(self) -> str:
         """The state in words, as "42 %, 1:10 gone, about 1:40 left, table1: fold 3"."""
         gone = time.monotonic() - self._began
-        left = f", about {_clock(gone * (1 - self._share) / self._share)} left" if self._share >= 0.02 else ""
+        known = self._share >= ENOUGH_TO_FORESEE
+        left = f", about {_clock(gone * (1 - self._share) / self._share)} left" if known else ""
         return f"{self._share:.0%}, {_clock(gone)} gone{left}, {self._doing}"
 
     def _write_lines(self) -> None:
