@@ -95,8 +95,6 @@ def kernel(*, inner: bool = False, allocates: bool = False, **options: Any) -> C
         except RuntimeError as error:
             _log.info("%s; it is compiled anew in every process", error)
             dispatcher = njit(**fixed)(function)
-            _forget_literals(dispatcher)
-            return dispatcher
         _forget_literals(dispatcher)
         _stamp(dispatcher)
         _let_writing_fail(dispatcher)
