@@ -48,6 +48,9 @@ than half as many planes were seen; more of them keep cutting planes for where t
 TRIAL = 0.125
 """The share of its patience that Frank-Wolfe spends in any case: its gap may fall late."""
 
+FEW_EPOCHS = 200
+"""A run that stays with one method begins with Newton's where that costs fewer epochs of Frank-Wolfe than this."""
+
 SMALL_BAG, LARGE_BAG = 16, 128
 """In small bags Frank-Wolfe leaves Newton's method little to do; large ones have faces too large for it."""
 
@@ -68,7 +71,8 @@ def method_named(name: str, problem: Problem, random_state: int = 0) -> Method[P
     if name in VISITS_BAGS and not problem.surrogate.compiled:
         name = "cutting_plane"
     if name == "auto":
-        return fixed_method(problem, random_state)
+        patience = patience_with_epochs(problem)
+        name = "cutting_plane" if patience is None else "newton" if patience < FEW_EPOCHS else "frank_wolfe"
     methods: dict[str, Method[Problem, Any]] = {
         "frank_wolfe": FrankWolfe(random_state=random_state),
         "cutting_plane": CuttingPlane(),
@@ -93,9 +97,13 @@ def solve(
     "auto" begins with Frank-Wolfe and may go on with Newton's method; with a checkpoint it stays with one of them.
     """
     limits = limits or Limits()
+    if solver == "auto" and limits.checkpoint is None and problem.surrogate.compiled:
+        patience = patience_with_epochs(problem)
+        if patience is not None:
+            start = Patient(random_state=random_state, patience=patience, most=limits.max_iter)
+            return solve_in_turn(problem, start, limits, warm)
+        solver = "cutting_plane"
     method = method_named(solver, problem, random_state) if isinstance(solver, str) else solver
-    if solver == "auto" and limits.checkpoint is None and not isinstance(method, CuttingPlane):
-        return solve_in_turn(problem, limits, warm, random_state)
     return run(problem, method, limits, warm)
 
 
@@ -134,51 +142,30 @@ class Patient(FrankWolfe):
                 state.noted = (epochs, min(gap, 1.0))
 
 
-def fixed_method(problem: Problem, random_state: int) -> Method[Problem, Any]:
-    """The method for a run that stays with one."""
+def patience_with_epochs(problem: Problem) -> float | None:
+    """How many epochs of Frank-Wolfe take as long as Newton's method takes in all; None if cutting planes take less.
+
+    All costs are modelled, in operations of a product of matrices.
+    """
+    elements, sizes = len(problem.signs), problem.surrogate.bags.sizes
     size = problem.shape[0] * problem.shape[1]
-    if size <= FEW_PARAMETERS and size * len(problem.signs) <= SMALL_WORK:
-        return CuttingPlane()
-    costs = ModelledCosts.of(problem)
-    if costs.planes < costs.newton:
-        return CuttingPlane()
-    return Newton() if costs.patience < 200 else FrankWolfe(random_state=random_state)
+    if size <= FEW_PARAMETERS and size * elements <= SMALL_WORK:
+        return None
+    pass_over = SLOWER_THAN_BLAS * elements * row_entries(problem)
+    cuts = CUT_OF_AN_ELEMENT * elements
+    typical = float(np.sum(sizes.astype(np.float64) ** 2) / elements)  # the size of the bag of an element
+    cuts_a_step = CUTS_A_STEP if typical <= SMALL_BAG else CUTS_A_STEP_AND_ELEMENT * typical
+    system = system_cost(problem, size, min(1.5 * size, elements), elements)
+    newton = NEWTON_STEPS * (4 * pass_over + cuts_a_step * cuts + system) if typical <= LARGE_BAG else np.inf
+    planes = PLANES_A_PARAMETER * size * (2 * pass_over + CUTS_A_PLANE * cuts)
+    # With several tasks, one plane for all of them says little of each.
+    if problem.n_tasks == 1 and planes < newton:
+        return None
+    return newton / (2 * pass_over + 3 * cuts)
 
 
-@dataclass(frozen=True)
-class ModelledCosts:
-    """Operations of a product of matrices: Newton's method and cutting planes in all, Frank-Wolfe an epoch."""
-
-    newton: float
-    planes: float
-    epoch: float
-
-    @classmethod
-    def of(cls, problem: Problem) -> ModelledCosts:
-        elements, sizes = len(problem.signs), problem.surrogate.bags.sizes
-        size = problem.shape[0] * problem.shape[1]
-        pass_over = SLOWER_THAN_BLAS * elements * row_entries(problem)
-        cuts = CUT_OF_AN_ELEMENT * elements
-        typical = float(np.sum(sizes.astype(np.float64) ** 2) / elements)  # the size of the bag of an element
-        cuts_a_step = CUTS_A_STEP if typical <= SMALL_BAG else CUTS_A_STEP_AND_ELEMENT * typical
-        system = system_cost(problem, size, min(1.5 * size, elements), elements)
-        newton = NEWTON_STEPS * (4 * pass_over + cuts_a_step * cuts + system)
-        planes = PLANES_A_PARAMETER * size * (2 * pass_over + CUTS_A_PLANE * cuts)
-        return cls(
-            newton if typical <= LARGE_BAG else np.inf,
-            planes if problem.n_tasks == 1 else np.inf,  # one plane for all labels says little of each
-            2 * pass_over + 3 * cuts,
-        )
-
-    @property
-    def patience(self) -> float:
-        """How many epochs of Frank-Wolfe take as long as Newton's method takes in all."""
-        return self.newton / self.epoch
-
-
-def solve_in_turn(problem: Problem, limits: Limits, warm: Solution | None, random_state: int) -> Solution:
+def solve_in_turn(problem: Problem, start: Patient, limits: Limits, warm: Solution | None) -> Solution:
     """Frank-Wolfe, and Newton's method from where it is no longer worth while."""
-    start = Patient(random_state=random_state, patience=ModelledCosts.of(problem).patience, most=limits.max_iter)
     first = run(problem, start, limits, warm)
     if first.status is not Status.STALLED:
         return first
