@@ -7,7 +7,6 @@ decomposition D (`decompose`); then `setloss.operators` (S, M, L, B_D), `setloss
 know the set (`setloss.decisions`).
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from setloss.decomposition import (
@@ -18,6 +17,7 @@ from setloss.decomposition import (
     decompose,
     verify_decomposition,
 )
+from setloss.lazy import imported_name
 from setloss.losses import (
     CostCurve,
     Dice,
@@ -95,6 +95,4 @@ _LATER = {
 
 def __getattr__(name: str) -> Any:
     """`decide` and `CountModel`, and `save` and `load` of models."""
-    if name in _LATER:
-        return getattr(import_module(_LATER[name]), name)
-    raise AttributeError(f"module 'setloss' has no attribute {name!r}")
+    return imported_name(__name__, _LATER, name)

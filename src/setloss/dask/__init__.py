@@ -4,7 +4,6 @@ The data stay where they are: the weights W are sent to every partition, and sum
 of all data together.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 try:
@@ -14,6 +13,7 @@ except ImportError as error:
 
 from setloss.dask.errors import ClusterLostError, PartitionError
 from setloss.deprecation import warn_of_old_name
+from setloss.lazy import imported_name
 
 if TYPE_CHECKING:
     from setloss.dask.estimators import DaskBagClassifier, DaskSetClassifier
@@ -38,15 +38,15 @@ __all__ = [
 
 
 _HOMES = {
-    "BagClassifier": ("estimators", "DaskBagClassifier"),
-    "DaskBagClassifier": ("estimators", "DaskBagClassifier"),
-    "DaskSetClassifier": ("estimators", "DaskSetClassifier"),
-    "PartitionedData": ("partitioned_data", "PartitionedData"),
-    "SetClassifier": ("estimators", "DaskSetClassifier"),
-    "open_data": ("readers", "open_data"),
-    "repartition_by_group": ("repartition", "repartition_by_group"),
+    "BagClassifier": ".estimators:DaskBagClassifier",
+    "DaskBagClassifier": ".estimators",
+    "DaskSetClassifier": ".estimators",
+    "PartitionedData": ".partitioned_data",
+    "SetClassifier": ".estimators:DaskSetClassifier",
+    "open_data": ".readers",
+    "repartition_by_group": ".repartition",
 }
-"""The module of every name, and its name there: workers import their tasks, and no estimators."""
+"""The module of every name: workers import their tasks, and no estimators."""
 
 
 def __getattr__(name: str) -> Any:
@@ -54,9 +54,4 @@ def __getattr__(name: str) -> Any:
     if name == "Collection":
         warn_of_old_name("setloss.dask.Collection", "PartitionedData")
         name = "PartitionedData"
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module, there = _HOMES[name]
-    found = getattr(import_module(f"{__name__}.{module}"), there)
-    globals()[name] = found
-    return found
+    return imported_name(__name__, _HOMES, name)

@@ -1,7 +1,8 @@
 """scikit-learn estimators for label sets and for bags of frames, and safe files for them."""
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+from setloss.lazy import imported_name
 
 if TYPE_CHECKING:
     from setloss.estimators.bag_decision import BagDecisionCV
@@ -31,27 +32,23 @@ __all__ = [
 ]
 
 _HOMES = {
-    "BagClassifier": "bags",
-    "BagClassifierCV": "cross_validation",
-    "BagDecisionCV": "bag_decision",
-    "CountClassifier": "count_classifier",
-    "CountClassifierCV": "count_classifier",
-    "FeatureScaleWarning": "elements",
-    "ModelFileError": "skops_files",
-    "SetClassifier": "sets",
-    "SetClassifierCV": "cross_validation",
-    "SetDecisionCV": "decision",
-    "UngroupedWarning": "bags",
-    "load": "persistence",
-    "save": "persistence",
+    "BagClassifier": ".bags",
+    "BagClassifierCV": ".cross_validation",
+    "BagDecisionCV": ".bag_decision",
+    "CountClassifier": ".count_classifier",
+    "CountClassifierCV": ".count_classifier",
+    "FeatureScaleWarning": ".elements",
+    "ModelFileError": ".skops_files",
+    "SetClassifier": ".sets",
+    "SetClassifierCV": ".cross_validation",
+    "SetDecisionCV": ".decision",
+    "UngroupedWarning": ".bags",
+    "load": ".persistence",
+    "save": ".persistence",
 }
 """The module of every name: workers of Dask take `elements` from here, and need no scikit-learn for it."""
 
 
 def __getattr__(name: str) -> Any:
     """A name is imported when it is first asked for."""
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
-    globals()[name] = found
-    return found
+    return imported_name(__name__, _HOMES, name)

@@ -1,0 +1,21 @@
+"""Names of a package that are imported when they are first asked for, with the dependencies that they need."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any
+
+
+def imported_name(package: str, homes: Mapping[str, str], name: str) -> Any:
+    """What ``package.name`` is, for the `__getattr__` of a package; it is kept there for the next time.
+
+    `homes` has the module of every name, and after a colon what it is called there, if it has another name.
+    """
+    if name not in homes:
+        raise AttributeError(f"module {package!r} has no attribute {name!r}")
+    module, _, there = homes[name].partition(":")
+    found = getattr(import_module(module, package), there or name)
+    setattr(sys.modules[package], name, found)
+    return found
