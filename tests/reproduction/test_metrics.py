@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from sklearn.metrics import f1_score, hamming_loss, jaccard_score
 
-from setloss.reproduction.metrics import judge
-from setloss.reproduction.ranks import average_ranks
+from setloss.reproduction.metrics import average_ranks, judge
 
 shapes = st.tuples(st.integers(1, 8), st.integers(2, 5))
 

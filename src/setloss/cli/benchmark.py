@@ -105,10 +105,10 @@ def multilabel(
 def _plan(
     methods: str | None, folds: int | None, criterion: str, quick: bool, jobs: int, seed: int
 ) -> "BenchmarkPlan":
-    from setloss.reproduction.criteria import CRITERIA
+    from setloss.reproduction.label_sets.chosen import SelectionSettings
     from setloss.reproduction.label_sets.methods import METHODS
     from setloss.reproduction.label_sets.protocol import BenchmarkPlan
-    from setloss.reproduction.label_sets.settings import SelectionSettings
+    from setloss.reproduction.metrics import CRITERIA
 
     if criterion not in CRITERIA:
         raise InputError(f"--criterion is one of {', '.join(CRITERIA)}; got {criterion!r}")

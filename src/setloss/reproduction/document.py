@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,15 @@ def cell_text(cell: Cell) -> str:
     if cell is None:
         return ""
     return f"{cell:.4g}" if isinstance(cell, float) else str(cell)
+
+
+def lowest(rows: Sequence[Sequence[Cell]]) -> frozenset[tuple[int, int]]:
+    """The places of the estimates of least mean in their columns, to be set in bold."""
+    best: set[tuple[int, int]] = set()
+    for j in range(len(rows[0]) if rows else 0):
+        means = {i: cell.mean for i, row in enumerate(rows) if isinstance(cell := row[j], Estimate)}
+        best |= {(i, j) for i, mean in means.items() if mean == min(means.values())}
+    return frozenset(best)
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,11 @@ from sklearn.multioutput import ClassifierChain
 from sklearn.svm import LinearSVC
 
 from helpers.label_set_data import small
+from setloss import loss_named
 from setloss.estimators import SetClassifier, SetClassifierCV
-from setloss.reproduction.criteria import of_examples
-from setloss.reproduction.label_sets.chosen import ChosenLabelSets, UnitRows
+from setloss.reproduction.label_sets.chosen import ChosenLabelSets, UnitRows, learned_rule
 from setloss.reproduction.label_sets.competitors import BinaryOrConstant, Chain, OneAgainstRest
-from setloss.reproduction.label_sets.rules import ThresholdRule
+from setloss.reproduction.metrics import of_examples
 
 SCORERS = [OneAgainstRest("logistic"), OneAgainstRest("svm"), Chain()]
 IDS = ["logistic", "svm", "chain"]
@@ -136,11 +136,11 @@ def test_a_C_at_which_the_solver_does_not_converge_is_no_candidate():
 
 def test_the_threshold_is_learned_from_scores_out_of_fold():
     data = small()
-    model = ChosenLabelSets([OneAgainstRest()], ThresholdRule(), Cs=[1.0], folds=3).fit(data.X, data.Y)
+    model = ChosenLabelSets([OneAgainstRest()], "threshold", Cs=[1.0], folds=3).fit(data.X, data.Y)
     scores = np.empty(data.Y.shape)
     for train, test in KFold(3, shuffle=True, random_state=0).split(data.X):
         scores[test] = OneAgainstRest(C=1.0).fit(data.X[train], data.Y[train]).decision_function(data.X[test])
-    assert model.rule_ == ThresholdRule().learned(scores, data.Y == 1, "f1")
+    assert model.rule_ == learned_rule("threshold", scores, data.Y == 1, loss_named("f1"))
 
 
 @pytest.mark.parametrize("sparse", [False, True])

@@ -5,12 +5,12 @@ from dataclasses import replace
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from setloss.reproduction.label_sets.chosen import SelectionSettings
 from setloss.reproduction.label_sets.data import DataSet
 from setloss.reproduction.label_sets.decided import NAMES, Remembering, group_of, is_decided, style_of_decided
 from setloss.reproduction.label_sets.methods import is_ours, style_of
 from setloss.reproduction.label_sets.protocol import BenchmarkPlan, run_data_set
 from setloss.reproduction.label_sets.report import report
-from setloss.reproduction.label_sets.settings import SelectionSettings
 
 PLAN = BenchmarkPlan(
     ("counts", "linear+counts", "linear+auto", "linear+threshold", "linear+plug-in"), None, SelectionSettings(folds=2)

@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 
 from helpers.label_set_data import small
+from setloss.reproduction.label_sets.chosen import SelectionSettings
 from setloss.reproduction.label_sets.protocol import BenchmarkPlan, run_data_set
-from setloss.reproduction.label_sets.settings import SelectionSettings
 
 PLAN = BenchmarkPlan(("logistic",), 2, SelectionSettings(Cs=(1.0,), folds=2))
 

@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 from helpers.label_set_data import small, write_arff
 from setloss.cli import app
 from setloss.datasets import DatasetError
+from setloss.reproduction.label_sets.chosen import SelectionSettings
 from setloss.reproduction.label_sets.data import DataSet, find_data_sets, read_data_set
 from setloss.reproduction.label_sets.methods import (
     METHODS,
@@ -22,7 +23,6 @@ from setloss.reproduction.label_sets.methods import (
 )
 from setloss.reproduction.label_sets.protocol import BenchmarkPlan, run_data_set, run_method
 from setloss.reproduction.label_sets.report import by_rank, report
-from setloss.reproduction.label_sets.settings import SelectionSettings
 
 FAST = SelectionSettings(Cs=(0.3, 3.0), folds=2, tol=1e-2)
 FEW = ("dice:slack@1", "logistic", "logistic+plug-in", "logistic+threshold")

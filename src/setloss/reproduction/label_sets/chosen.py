@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,13 +14,50 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import KFold
 from sklearn.utils.validation import check_is_fitted
 
-from setloss.reproduction.criteria import of_examples
-from setloss.reproduction.label_sets.rules import DecisionRule, Sets, Sign
+from setloss.estimators.calibration import Calibration, HeldOut
+from setloss.estimators.cuts import best_size, count_loss, threshold_of_sets
+from setloss.estimators.decision_rules import LeastExpectedLoss, Rule, Sets, Threshold, TopK
+from setloss.losses import Loss, loss_named
+from setloss.reproduction.metrics import of_examples
 from setloss.reproduction.selection import PATIENCE, ChosenC, choose_C
 from setloss.typing import Array
 
 GRID = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1e3, 3e3, 1e4)
 """Values of C for features of mean squared norm 1 (`UnitRows`): from underfitting to separation of most data."""
+
+
+@dataclass(frozen=True)
+class SelectionSettings:
+    """How every method chooses, and how large the base models are.
+
+    The grid of C, inner folds and their seed, the criterion; the gap to stop at; the numbers of trees of a forest and
+    of rounds of boosting.
+    """
+
+    Cs: tuple[float, ...] = GRID
+    folds: int = 5
+    criterion: str = "f1"
+    seed: int = 0
+    tol: float = 1e-2
+    max_iter: int = 200
+    intercept_scaling: float = 1.0
+    trees: int = 300
+    rounds: int = 50
+
+
+def learned_rule(name: str, scores: Array, truth: Sets, loss: Loss) -> Rule:
+    """The rule "sign", "threshold", "top-k" or "plug-in"; its number is learned from scores of held-out examples.
+
+    The plug-in rule takes scores as log-odds of independent labels, as they are.
+    """
+    if name == "sign":
+        return Threshold(0.0)
+    if name == "plug-in":
+        return LeastExpectedLoss(Calibration(1.0, np.zeros(1)))
+    data = HeldOut(scores, truth, np.ones_like(truth), np.ones(len(truth)), np.zeros(len(truth), dtype=np.intp))
+    if name == "threshold":
+        return Threshold(threshold_of_sets(data, count_loss(loss)))
+    return TopK(best_size(data, count_loss(loss)))
 
 
 class ChosenLabelSets(ClassifierMixin, BaseEstimator):
@@ -35,7 +73,7 @@ class ChosenLabelSets(ClassifierMixin, BaseEstimator):
     scorers
         Estimators with a parameter ``C`` and a `decision_function` (n, p); usually one.
     rule
-        From scores to label sets, see `setloss.reproduction.label_sets.rules`.
+        From scores to label sets, a name of `learned_rule`.
     Cs, folds, random_state
         The values of C, and the number and the seed of the shuffled folds: equal seeds mean equal folds.
     criterion
@@ -52,7 +90,7 @@ class ChosenLabelSets(ClassifierMixin, BaseEstimator):
     def __init__(
         self,
         scorers: Sequence[Any],
-        rule: DecisionRule = Sign(),  # noqa: B008 (frozen)
+        rule: str = "sign",
         *,
         Cs: Sequence[float] = GRID,
         folds: int = 5,
@@ -87,17 +125,16 @@ class ChosenLabelSets(ClassifierMixin, BaseEstimator):
                 model.set_params(C=C).fit(X, truth.astype(np.int8))
         return model
 
-    def _best_C(
-        self, scorer: Any, path: list[float], X: Any, truth: Sets, splits: list[Any]
-    ) -> ChosenC[DecisionRule]:
+    def _best_C(self, scorer: Any, path: list[float], X: Any, truth: Sets, splits: list[Any]) -> ChosenC[Rule]:
         """The choice of C for one scorer, whose loss is minus the mean score."""
+        loss = loss_named(self.criterion)
 
-        def judge(held_out: list[Array]) -> list[tuple[float, DecisionRule]]:
+        def judge(held_out: list[Array]) -> list[tuple[float, Rule]]:
             scores = np.empty(truth.shape)
             for (_, test), found in zip(splits, held_out, strict=True):
                 scores[test] = found
-            rule = self.rule.learned(scores, truth, self.criterion)
-            return [(-float(of_examples(self.criterion, truth, rule.predict(scores)).mean()), rule)]
+            rule = learned_rule(self.rule, scores, truth, loss)
+            return [(-float(of_examples(self.criterion, truth, rule.sets(scores, loss)).mean()), rule)]
 
         folds = [_scores_along_path(scorer, path, X, truth, split) for split in splits]
         return choose_C(path, folds, judge, PATIENCE)[0]
@@ -110,7 +147,7 @@ class ChosenLabelSets(ClassifierMixin, BaseEstimator):
     def predict(self, X: Any) -> NDArray[np.int8]:
         """Label sets (n, p) in {0, 1}."""
         scores = self.decision_function(X)
-        return self.rule_.predict(scores).astype(np.int8)
+        return self.rule_.sets(scores, loss_named(self.criterion)).astype(np.int8)
 
 
 def _scores_along_path(scorer: Any, path: list[float], X: Any, truth: Sets, split: Any) -> Iterator[Array]:

@@ -17,7 +17,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin, clone
 from sklearn.model_selection import KFold
 from sklearn.pipeline import make_pipeline
 
-from setloss.reproduction.label_sets.settings import SelectionSettings
+from setloss.reproduction.label_sets.chosen import SelectionSettings
 from setloss.reproduction.style import Style
 
 JOINT = "counts"

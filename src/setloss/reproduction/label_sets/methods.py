@@ -14,9 +14,7 @@ from typing import Any
 from setloss.losses import NAMED_LOSSES
 from setloss.operators.names import OPERATOR_NAMES
 from setloss.reproduction.label_sets import decided
-from setloss.reproduction.label_sets.chosen import ChosenLabelSets
-from setloss.reproduction.label_sets.rules import DecisionRule, PlugIn, Sign, ThresholdRule, TopKRule
-from setloss.reproduction.label_sets.settings import SelectionSettings
+from setloss.reproduction.label_sets.chosen import ChosenLabelSets, SelectionSettings
 from setloss.reproduction.style import STYLES, Style
 
 COMPETITORS = {
@@ -24,11 +22,9 @@ COMPETITORS = {
     "logistic": Style("logistic", "#555555", ">"),
     "chain": Style("classifier chain", "#555555", "*"),
 }
-RULES: dict[str, tuple[str, DecisionRule]] = {
-    "threshold": ("threshold", ThresholdRule()),
-    "top-k": ("top k", TopKRule()),
-    "plug-in": ("plug-in", PlugIn()),
-}
+RULES = {"threshold": "threshold", "top-k": "top k", "plug-in": "plug-in"}
+"""Endings of names, and how they are written in tables."""
+
 OPERATORS = (
     "dice:bd", "dice:bd@1", "dice:bd-monotone", "dice:bd-monotone@1", "dice:slack", "dice:slack@1", "dice:margin",
     "dice:margin@1", "jaccard:lovasz", "jaccard:slack", "jaccard:slack@1", "jaccard:margin", "jaccard:margin@1",
@@ -51,10 +47,11 @@ def is_ours(name: str) -> bool:
 def make_method(name: str, choice: SelectionSettings) -> ChosenLabelSets:
     """The unfitted estimator; a `ValueError` says which names there are."""
     scorer, rule = _parts(name)
-    found = RULES[rule][1] if rule else Sign()
     scorers = [_competitor(scorer)] if scorer in COMPETITORS else [_ours(part, choice) for part in _named(scorer)]
     folds, seed = choice.folds, choice.seed
-    return ChosenLabelSets(scorers, found, Cs=choice.Cs, folds=folds, criterion=choice.criterion, random_state=seed)
+    return ChosenLabelSets(
+        scorers, rule or "sign", Cs=choice.Cs, folds=folds, criterion=choice.criterion, random_state=seed
+    )
 
 
 def style_of(name: str) -> Style:
@@ -62,7 +59,7 @@ def style_of(name: str) -> Style:
     if decided.is_decided(name):
         return decided.style_of_decided(name)
     scorer, rule = _parts(name)
-    ending = f" + {RULES[rule][0]}" if rule else ""
+    ending = f" + {RULES[rule]}" if rule else ""
     if scorer in COMPETITORS:
         style = COMPETITORS[scorer]
         return Style(style.label + ending, style.colour, style.marker)

@@ -18,11 +18,11 @@ from sklearn.pipeline import Pipeline, make_pipeline
 
 from setloss.datasets import DatasetError
 from setloss.reproduction.estimate import Estimate
+from setloss.reproduction.label_sets.chosen import SelectionSettings
 from setloss.reproduction.label_sets.data import DataSet, Split
 from setloss.reproduction.label_sets.decided import decided_sets, group_of, is_decided
 from setloss.reproduction.label_sets.kept import KeptRuns
 from setloss.reproduction.label_sets.methods import METHODS, make_method
-from setloss.reproduction.label_sets.settings import SelectionSettings
 from setloss.reproduction.metrics import METRICS, Judgement, judge
 from setloss.reproduction.running import Progress, no_progress
 from setloss.typing import Array
@@ -207,7 +207,8 @@ def _chosen(model: Pipeline) -> dict[str, Any]:
     """C, the rule's number, the operator and the gap reached, where there are any."""
     last = model[-1]
     facts = {"C": float(last.C_), "cv_score": float(last.cv_score_)}
-    rule = {name: getattr(last.rule_, name) for name in ("value", "k") if hasattr(last.rule_, name)}
+    learned = () if last.rule == "sign" else ("value", "k")
+    rule = {name: getattr(last.rule_, name) for name in learned if hasattr(last.rule_, name)}
     operator = {"operator": last.scorer_.operator, "scale": last.scorer_.scale} if len(last.scorers) > 1 else {}
     gap = {"gap": float(last.scorer_.dual_gap_)} if hasattr(last.scorer_, "dual_gap_") else {}
     return facts | rule | operator | gap

@@ -14,8 +14,7 @@ from setloss.reproduction.estimate import Estimate
 from setloss.reproduction.label_sets.decided import BASES, OURS, group_of, is_decided
 from setloss.reproduction.label_sets.methods import is_ours, style_of
 from setloss.reproduction.label_sets.protocol import BenchmarkPlan, DataSetOutcome
-from setloss.reproduction.metrics import LOWER_IS_BETTER, METRICS
-from setloss.reproduction.ranks import average_ranks
+from setloss.reproduction.metrics import LOWER_IS_BETTER, METRICS, average_ranks
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from setloss.reproduction.document import Cell, Document, ResultTable
+from setloss.reproduction.document import Cell, Document, ResultTable, lowest
 from setloss.reproduction.estimate import Estimate
-from setloss.reproduction.ranks import average_ranks
+from setloss.reproduction.metrics import average_ranks
 from setloss.reproduction.tracks.data import (
     TrackProblem,
     arabic_digits,
@@ -128,21 +128,17 @@ def _losses_table(
     keys = [method + VOTE * vote for method in methods]
     keys = [key for key in keys if any((loss, key) in found for loss in losses)]
     rows: list[tuple[Cell, ...]] = []
-    best: set[tuple[int, int]] = set()
     for key in keys:
         mine = [found.get((loss, key)) for loss in losses]
         seconds = float(np.mean([np.mean(outcome.seconds) for outcome in mine if outcome is not None]))
         rows.append((_label(key), *(None if one is None else one.estimate for one in mine), round(seconds, 2)))
-    for j, loss in enumerate(losses, 1):
-        means = {i: found[loss, key].estimate.mean for i, key in enumerate(keys) if (loss, key) in found}
-        best |= {(i, j) for i, mean in means.items() if mean == min(means.values())}
     how = "majority vote over the bag" if vote else "frame by frame"
     note = (
         f"{problem.shape}; {problem.note}. Mean loss of a bag and its standard error over {protocol.outer} folds; C "
         f"from {', '.join(f'{C:g}' for C in protocol.Cs)} by {protocol.inner} inner folds. Seconds per fold and "
         "loss, the choice of C included, all questions together. Bold: the lowest mean."
     )
-    return ResultTable(f"{problem.title}, {how}", ("method", *losses, "seconds"), tuple(rows), note, frozenset(best))
+    return ResultTable(f"{problem.title}, {how}", ("method", *losses, "seconds"), tuple(rows), note, lowest(rows))
 
 
 def _differences(

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setloss.estimators.elements import Standardizer
-from setloss.reproduction.document import Cell, ResultTable
+from setloss.reproduction.document import Cell, ResultTable, lowest
 from setloss.reproduction.estimate import Estimate
 from setloss.reproduction.tracks.data import TrackProblem
 from setloss.reproduction.tracks.protocol import Protocol, stratified_folds
@@ -109,10 +109,6 @@ def decided_tables(problem: TrackProblem, found: Judged, losses: Sequence[str]) 
         for base in bases
         for rule in RULES
     ]
-    best = set()
-    for j in range(1, len(losses) + 1):
-        means = [cell.mean for cell in (row[j] for row in rows) if isinstance(cell, Estimate)]
-        best |= {(i, j) for i, mean in enumerate(means) if mean == min(means)}
     note = f"{problem.shape}; {problem.note}. Mean loss of a bag and its standard error over folds. Bold: the lowest."
     compared: list[tuple[Cell, ...]] = []
     for base in bases:
@@ -124,7 +120,7 @@ def decided_tables(problem: TrackProblem, found: Judged, losses: Sequence[str]) 
         ]
         compared.append((f"{BASES[base]}: expected / observed", *expected))
     return [
-        ResultTable(f"{problem.title}, decisions", ("model and rule", *losses), tuple(rows), note, frozenset(best)),
+        ResultTable(f"{problem.title}, decisions", ("model and rule", *losses), tuple(rows), note, lowest(rows)),
         ResultTable(
             f"{problem.title}, counts against the vote",
             ("", *losses),

@@ -3,10 +3,14 @@
 from dataclasses import replace
 
 import numpy as np
+import pytest
+
+pytest.importorskip("benchmarks.prior_widths", reason="the benchmarks are not beside the tests")
+
+from benchmarks.prior_widths import FIXED, held_out_scores, scores_of_widths, widths_table
 
 from helpers.label_set_data import small
-from setloss.reproduction.label_sets.settings import SelectionSettings
-from setloss.reproduction.label_sets.widths import FIXED, held_out_scores, scores_of_widths, widths_table
+from setloss.reproduction.label_sets.chosen import SelectionSettings
 
 
 def test_test_examples_play_no_part_and_the_table_has_a_column_for_each_width():

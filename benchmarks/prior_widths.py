@@ -1,6 +1,6 @@
 """How wide the priors of a count model should be, judged on training parts only.
 
-``python -m setloss.reproduction.label_sets.widths DATA [NAME...]``: base models score five folds of the training part
+``python -m benchmarks.prior_widths DATA [NAME...]``: base models score five folds of the training part
 of every data set; count models of fixed widths, and those whose widths are chosen by likelihood, learn on the scores
 of four of these folds and are judged by the example F1 of the fifth. No test example is read.
 """
@@ -20,12 +20,12 @@ from setloss.decisions import decide
 from setloss.estimators import SetDecisionCV
 from setloss.estimators.calibration import BIAS_WIDTHS, HeldOut, Widths, calibrate, chosen_widths
 from setloss.estimators.potentials import LabelPotentials
-from setloss.reproduction.criteria import of_examples
 from setloss.reproduction.document import Cell, ResultTable
+from setloss.reproduction.label_sets.chosen import SelectionSettings
 from setloss.reproduction.label_sets.data import DataSet, find_data_sets, read_data_set
 from setloss.reproduction.label_sets.decided import base_model
 from setloss.reproduction.label_sets.protocol import scaling
-from setloss.reproduction.label_sets.settings import SelectionSettings
+from setloss.reproduction.metrics import of_examples
 
 COUNT_WIDTHS = (0.05, 0.3, 1.5, 5.0)
 FIXED = tuple(Widths(bias, counts) for bias, counts in product(BIAS_WIDTHS, COUNT_WIDTHS))
