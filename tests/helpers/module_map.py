@@ -29,7 +29,7 @@ LAYERS = (
     ("setfunctions",),
     ("bags",),
     ("compilation",),
-    ("arguments", "deprecation", "defaults", "archives", "files", "typing"),
+    ("arguments", "deprecation", "lazy", "defaults", "archives", "files", "typing"),
 )
 """From the top to the bottom: a package knows those in the lines below its own, and nothing else."""
 

@@ -64,7 +64,7 @@ def tracks(
 
 
 def _data_folder(given: Path | None) -> Path:
-    from setloss.reproduction.data_folder import data_folder
+    from setloss.reproduction.running import data_folder
 
     folder = data_folder(given)
     if folder is None:

@@ -49,8 +49,7 @@ def reproduce(
 
     For example: setloss reproduce table1 figure3 --out results
     """
-    from setloss.reproduction.paper.artefact import Settings
-    from setloss.reproduction.paper.registry import in_order
+    from setloss.reproduction.paper.artefact import Settings, in_order
 
     try:
         wanted = in_order(names or ["all"])
@@ -101,7 +100,7 @@ def _make_all(
     wanted: tuple[str, ...], out: Path, settings: "Settings", made: "list[Document]", *, quiet: bool
 ) -> None:
     """One artefact after the other; its files and the report are written as soon as it is there."""
-    from setloss.reproduction.paper.registry import shares_of_time
+    from setloss.reproduction.paper.artefact import shares_of_time
 
     parts = shares_of_time(wanted, quick=settings.quick, full=settings.full)
     with WorkProgress() as progress:
@@ -122,7 +121,7 @@ def _make_all(
 
 def _make(name: str, settings: "Settings") -> "Document":
     from setloss.datasets import DatasetError
-    from setloss.reproduction.paper.registry import artefact_named
+    from setloss.reproduction.paper.artefact import artefact_named
 
     try:
         return artefact_named(name).make(settings)

@@ -1,8 +1,10 @@
-"""How long computations report their progress, and on how many cores they run."""
+"""What long computations have in common: how they report progress, on how many cores they run, where data are."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
+from pathlib import Path
 
 Progress = Callable[[float, str], None]
 """Called with the share of the work that is done, in [0, 1], and with what is under way."""
@@ -17,3 +19,9 @@ def usual_jobs() -> int:
     from joblib import cpu_count
 
     return min(4, int(cpu_count()))
+
+
+def data_folder(given: Path | None) -> Path | None:
+    """The folder of real data: the one given, or what SETLOSS_DATA names; None where none is named."""
+    named = os.environ.get("SETLOSS_DATA")
+    return given if given is not None else Path(named) if named else None

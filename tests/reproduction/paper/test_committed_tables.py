@@ -10,10 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from setloss.reproduction.page_tables import estimates
-from setloss.reproduction.paper import toy, track_protocol
+from helpers.page_tables import estimates
+from setloss.reproduction.paper import toy, tracks
 from setloss.reproduction.paper.artefact import Settings
-from setloss.reproduction.paper.track_problems import paper_like
 from setloss.reproduction.tracks import protocol
 from setloss.reproduction.tracks.methods import METHODS
 
@@ -53,10 +52,10 @@ def test_table_2(method, monkeypatch):
     cells, text = committed("table2")
     folds = int(re.search(r"over (\d+) folds", text)[1])
     settings = Settings()
-    (problem,) = paper_like(settings)
+    (problem,) = tracks.paper_like(settings)
     assert problem.shape in text
-    usual = track_protocol.protocol_for(settings)
-    found = protocol.run_protocol(problem, [method], track_protocol.CURVES, replace(usual, outer_used=1, n_jobs=1))
-    for k, curve in enumerate(track_protocol.CURVES):
+    usual = tracks.protocol_for(settings)
+    found = protocol.run_protocol(problem, [method], tracks.CURVES, replace(usual, outer_used=1, n_jobs=1))
+    for k, curve in enumerate(tracks.CURVES):
         label = METHODS[method].label
         assert_near(found[curve, method].losses, cells[f"{label}, column {1 + 2 * k}"], folds)

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from setloss.reproduction.paper import figure1, figure3
-from setloss.reproduction.paper.artefact import Settings
-from setloss.reproduction.paper.registry import ARTEFACTS, artefact_named, in_order
+from setloss.reproduction.paper.artefact import ARTEFACTS, Settings, artefact_named, in_order
 
 
 def dice(false_negatives, false_positives, positives=10):

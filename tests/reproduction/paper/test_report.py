@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from helpers.page_tables import differences, main, with_tables
 from setloss.reproduction.document import Document, Figure, ResultTable
 from setloss.reproduction.estimate import Estimate
-from setloss.reproduction.page_tables import differences, main, with_tables
 from setloss.reproduction.paper import files
 from setloss.reproduction.paper.artefact import Settings
 from setloss.reproduction.paper.drawing import panels

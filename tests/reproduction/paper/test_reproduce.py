@@ -11,8 +11,7 @@ import pytest
 
 from helpers import command_line
 from setloss.reproduction.paper import registry
-from setloss.reproduction.paper.artefact import Artefact
-from setloss.reproduction.paper.registry import ARTEFACTS
+from setloss.reproduction.paper.artefact import ARTEFACTS, Artefact
 
 
 def run(*arguments, code=0):

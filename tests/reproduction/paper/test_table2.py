@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from setloss import loss_named
-from setloss.reproduction.paper import table2, track_problems, track_tuning
+from setloss.reproduction.paper import table2, tracks
 from setloss.reproduction.paper.artefact import Settings
 from setloss.reproduction.tracks.data import TrackParameters, generated_tracks
 from setloss.reproduction.tracks.methods import Budget
@@ -76,16 +76,16 @@ def test_the_lowest_mean_of_a_column_is_marked(document):
 
 
 def test_without_data_there_are_generated_tracks_only(tmp_path, monkeypatch):
-    monkeypatch.setitem(track_tuning.SHAPES, "quick", (20, 60, 3))
+    monkeypatch.setitem(tracks.SHAPES, "quick", (20, 60, 3))
     settings = Settings(data=tmp_path)
-    assert [problem.name for problem in track_problems.paper_like(settings)] == ["generated"]
-    assert track_problems.real(settings) == []
+    assert [problem.name for problem in tracks.paper_like(settings)] == ["generated"]
+    assert tracks.real(settings) == []
 
 
 def test_the_faces_come_first_where_a_user_has_them(tmp_path, monkeypatch):
-    monkeypatch.setitem(track_tuning.SHAPES, "quick", (20, 60, 3))
+    monkeypatch.setitem(tracks.SHAPES, "quick", (20, 60, 3))
     np.savez(tmp_path / "buffy.npz", X=np.eye(4), y=[0, 0, 1, 1], groups=[0, 0, 1, 2])
-    names = [problem.name for problem in track_problems.paper_like(Settings(data=tmp_path))]
+    names = [problem.name for problem in tracks.paper_like(Settings(data=tmp_path))]
     assert names == ["buffy", "generated"]
 
 
@@ -94,19 +94,3 @@ def test_why_losses_2_and_4_of_the_paper_cannot_be_matched():
     tables = [loss_named(curve).on_counts(840, 0).table for curve in table2.CURVES]
     assert np.all(tables[1] >= 3 * tables[0] - 1e-12)
     assert np.all(tables[3] >= 1.5 * tables[2] - 1e-12)
-
-
-def test_tuning_looks_at_losses_1_and_3_and_wants_something_learnt():
-    assert track_tuning.distance((0.228, 9.9, 0.144, 9.9)) == 0.0
-    assert track_tuning.distance((0.228 * np.e, 0, 0.144 / np.e, 0)) == pytest.approx(2.0)
-    assert track_tuning.useful((0.29, 0, 0, 0), 0.5)
-    assert not track_tuning.useful((0.31, 0, 0, 0), 0.5)
-
-
-def test_the_search_lists_useful_settings_first(monkeypatch):
-    monkeypatch.setitem(track_tuning.SHAPES, "quick", (30, 120, 4))
-    monkeypatch.setattr(track_tuning, "FAMILY", {"positive": (0.5,), "identity": (0.5,), "separation": (0.1, 4.0)})
-    table = track_tuning.search(n_jobs=1)
-    assert [row[2] for row in table.rows] in ([4.0, 0.1], [0.1, 4.0])
-    flags = [row[-1] for row in table.rows]
-    assert flags == sorted(flags, reverse=True)

@@ -8,7 +8,7 @@ from scipy.io import savemat
 
 from helpers.real_data import folder
 from setloss.datasets import DatasetError
-from setloss.reproduction.data_folder import data_folder
+from setloss.reproduction.running import data_folder
 from setloss.reproduction.tracks import data as track_data
 from setloss.reproduction.tracks.data import (
     TrackParameters,

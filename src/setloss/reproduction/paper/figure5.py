@@ -25,8 +25,7 @@ from setloss.plans.batch import batch_surrogate
 from setloss.reproduction.document import Cell, Document, Figure, ResultTable
 from setloss.reproduction.paper.artefact import Artefact, Settings
 from setloss.reproduction.paper.drawing import SMALL, clean, panels
-from setloss.reproduction.paper.track_problems import paper_like, real
-from setloss.reproduction.paper.track_protocol import CURVES, protocol_for
+from setloss.reproduction.paper.tracks import CURVES, paper_like, protocol_for, real
 from setloss.reproduction.style import STYLES
 from setloss.reproduction.tracks.data import TrackProblem
 from setloss.reproduction.tracks.methods import METHODS

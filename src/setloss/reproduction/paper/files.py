@@ -15,8 +15,7 @@ from typing import Any
 
 from setloss.reproduction.document import Cell, Document, ResultTable
 from setloss.reproduction.estimate import Estimate
-from setloss.reproduction.paper.artefact import Settings
-from setloss.reproduction.paper.registry import ARTEFACTS
+from setloss.reproduction.paper.artefact import ARTEFACTS, Settings
 
 DOTS_PER_INCH = 200
 PACKAGES = ("setloss", "numpy", "scipy", "scikit-learn", "numba", "matplotlib")

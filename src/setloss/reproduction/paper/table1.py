@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import product
 from typing import Any
 
-from setloss.reproduction.document import Cell, Document, ResultTable
+from setloss.reproduction.document import Cell, Document, ResultTable, lowest
 from setloss.reproduction.estimate import Estimate
 from setloss.reproduction.paper import toy
 from setloss.reproduction.paper.artefact import Artefact, Settings
@@ -108,10 +108,9 @@ def _table(
             cells += [Estimate.of(losses[measure][row]), printed("table1", row, measure) or None]
         rows.append(tuple(cells))
     columns = ("trained with", *(name for text in MEASURES.values() for name in (text, "paper")))
-    best = {(_least(rows, column), column) for column in (1, 3)}
     kind, _, suffix = variant.partition(",")
     title = f"Toy problem, {kind} bags{',' + suffix if suffix else ''}: test loss by training surrogate"
-    return ResultTable(title, columns, tuple(rows), f"{_note(found, sizes)} {contrast}".strip(), frozenset(best))
+    return ResultTable(title, columns, tuple(rows), f"{_note(found, sizes)} {contrast}".strip(), lowest(rows))
 
 
 def _contrast(losses: dict[str, dict[str, dict[str, list[float]]]], kind: str) -> str:
@@ -123,11 +122,6 @@ def _contrast(losses: dict[str, dict[str, dict[str, list[float]]]], kind: str) -
             return ""
         told.append(f"{Comparison.of(cells['bd'], cells['hinge'])} with intercept_scaling {scaling:g}")
     return f"Dice loss of B_D less that of the hinge, paired: {', '.join(told)}."
-
-
-def _least(rows: Sequence[tuple[Cell, ...]], column: int) -> int:
-    means = [row[column].mean if isinstance(row[column], Estimate) else float("inf") for row in rows]  # type: ignore[union-attr]
-    return means.index(min(means))
 
 
 def _note(found: toy.ToySearch, sizes: toy.Sizes) -> str:

@@ -1,7 +1,7 @@
 """Table 2: tracks of frames trained with every surrogate of losses 1 to 4, judged by the same loss.
 
 The paper's face tracks are not public. In their place stand generated tracks of the same shape, whose parameters
-were chosen by the 0-1 row alone (`paper.track_tuning`), and two sets of real utterances. A user who has the
+were chosen by the 0-1 row alone (`benchmarks/track_tuning.py`), and two sets of real utterances. A user who has the
 face tracks puts them in the data folder (`setloss.reproduction.tracks.data.buffy`).
 
 The last rows are beyond the paper: logistic regression of frames, decided for the track by counts and by a vote.
@@ -13,12 +13,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from setloss.reproduction.document import Cell, Document, ResultTable
+from setloss.reproduction.document import Cell, Document, ResultTable, lowest
 from setloss.reproduction.estimate import Estimate
 from setloss.reproduction.paper.artefact import Artefact, Settings
 from setloss.reproduction.paper.numbers import printed
-from setloss.reproduction.paper.track_problems import paper_like, real
-from setloss.reproduction.paper.track_protocol import CURVES, protocol_for
+from setloss.reproduction.paper.tracks import CURVES, paper_like, protocol_for, real
 from setloss.reproduction.tracks.data import TrackProblem
 from setloss.reproduction.tracks.decided import judge_decided
 from setloss.reproduction.tracks.methods import METHODS
@@ -98,17 +97,7 @@ def _table(
     names = [(f"loss {k}", "paper") if beside else (f"loss {k}",) for k in range(1, 5)]
     columns = ("trained with", *(name for pair in names for name in pair))
     title = f"{problem.title}: test loss by training surrogate"
-    best = _best(estimates, tuple(labels), width=2 if beside else 1)
-    return ResultTable(title, columns, tuple(cells), _note(problem, found, protocol), best)
-
-
-def _best(estimates: dict[tuple[str, str], Estimate], rows: Sequence[str], width: int) -> frozenset[tuple[int, int]]:
-    """The least mean of every loss; `width` columns belong to one."""
-    best = set()
-    for j, curve in zip(range(1, 1 + width * len(CURVES), width), CURVES, strict=True):
-        means = {i: estimates[curve, row].mean for i, row in enumerate(rows) if (curve, row) in estimates}
-        best |= {(i, j) for i, mean in means.items() if mean == min(means.values())}
-    return frozenset(best)
+    return ResultTable(title, columns, tuple(cells), _note(problem, found, protocol), lowest(cells))
 
 
 def _note(problem: TrackProblem, found: TrackOutcomes, protocol: Protocol) -> str:

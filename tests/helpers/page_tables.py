@@ -1,4 +1,4 @@
-"""Tables in pages: ``python -m setloss.reproduction.page_tables RESULTS PAGE... [--check]``.
+"""Tables in pages: ``PYTHONPATH=tests python -m helpers.page_tables RESULTS PAGE... [--check]``.
 
 What stands between ``<!-- table1 -->`` and ``<!-- end of table1 -->`` is replaced by the first table of that artefact
 in the folder of results, and so on for every artefact that a page has markers for; ``<!-- results: front -->`` stands
@@ -16,8 +16,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from setloss.reproduction.document import ResultTable
+from setloss.reproduction.paper.artefact import ARTEFACTS
 from setloss.reproduction.paper.files import Entry, read, table_of, tables
-from setloss.reproduction.paper.registry import ARTEFACTS
 
 STANDARD_ERRORS = 3.0
 """A committed mean may lie so many standard errors of the difference from the one that the command finds."""
@@ -91,7 +91,7 @@ def main(arguments: Sequence[str]) -> int:
     check = "--check" in arguments
     paths = [Path(argument) for argument in arguments if argument != "--check"]
     if len(paths) < 2:
-        sys.stderr.write("usage: python -m setloss.reproduction.page_tables RESULTS PAGE... [--check]\n")
+        sys.stderr.write("usage: python -m helpers.page_tables RESULTS PAGE... [--check]\n")
         return 2
     try:
         entries = read(paths[0])

@@ -5,7 +5,7 @@ any tracks, for the curves as we read them have ``l_2 >= 3 l_1`` and ``l_4 >= 1.
 and the paper's 0-1 row has 1.25 and 0.74 times. Settings where the hinge is not at least a tenth better on loss 1
 than always giving the same answer are left out: there is nothing to learn.
 
-    python -c "from setloss.reproduction.paper.track_tuning import search; print(search('quick').markdown())"
+    python -m benchmarks.track_tuning
 """
 
 from __future__ import annotations
@@ -16,21 +16,12 @@ import numpy as np
 
 from setloss.reproduction.document import ResultTable
 from setloss.reproduction.paper.numbers import paper_table
-from setloss.reproduction.paper.track_protocol import CURVES
+from setloss.reproduction.paper.tracks import CURVES, SHAPES
 from setloss.reproduction.tracks.data import TrackParameters, generated_tracks
 from setloss.reproduction.tracks.protocol import Protocol, run_protocol
 
-SHAPES = {"quick": (479, 9168, 60), "third": (479, 9168, 646), "full": (1437, 27504, 1937)}
-"""Tracks, frames and features: the paper's, a third of each, and a third of the tracks with few features."""
-
 FAMILY = {"positive": (0.25, 0.4, 0.5), "identity": (0.5, 1.0, 2.0), "separation": (1.0, 2.0, 3.0, 4.0, 6.0)}
 """What was searched; the noise of the frames is the unit, 1."""
-
-CHOSEN = {
-    "quick": TrackParameters(separation=2.0, identity=2.0, noise=1.0, positive=0.5),
-    "full": TrackParameters(separation=3.0, identity=2.0, noise=1.0, positive=0.5),
-}
-"""The closest settings of the family; that of the full shape was searched on a third of every size."""
 
 
 def search(shape: str = "quick", *, seed: int = 0, n_jobs: int = 2) -> ResultTable:
@@ -66,3 +57,7 @@ def distance(losses: tuple[float, ...]) -> float:
 def useful(losses: tuple[float, ...], positive: float) -> bool:
     """Whether the hinge is at least a tenth better on loss 1 than a constant answer."""
     return losses[0] <= 0.9 * (2 / 3) * min(positive, 1 - positive)
+
+
+if __name__ == "__main__":
+    print(search().markdown())

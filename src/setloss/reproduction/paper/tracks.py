@@ -1,11 +1,17 @@
-"""The tracks that Table 2 and Figure 5 run on: generated ones, and real ones where their files are found."""
+"""What Table 2 and Figure 5 share: losses, folds and grid, and the tracks they run on.
+
+There are generated tracks, and real ones where their files are found. How the generated ones were set is in
+`benchmarks/track_tuning.py`.
+"""
 
 from __future__ import annotations
 
-from setloss.reproduction.data_folder import data_folder
+from dataclasses import replace
+
 from setloss.reproduction.paper.artefact import Settings
-from setloss.reproduction.paper.track_tuning import CHOSEN, SHAPES
+from setloss.reproduction.running import data_folder, usual_jobs
 from setloss.reproduction.tracks.data import (
+    TrackParameters,
     TrackProblem,
     arabic_digits,
     arabic_speakers,
@@ -13,8 +19,31 @@ from setloss.reproduction.tracks.data import (
     generated_tracks,
     japanese_vowels,
 )
+from setloss.reproduction.tracks.methods import Budget
+from setloss.reproduction.tracks.protocol import FULL_GRID, QUICK_GRID, Protocol
+
+CURVES = ("curve1", "curve2", "curve3", "curve4")
+TRIAL = Protocol(Cs=QUICK_GRID[1::2], outer=5, inner=2, outer_used=2, budget=Budget(5e-2, 30))
+USUAL = Protocol(Cs=QUICK_GRID, outer=5, inner=2, budget=Budget(1e-2, 100))
+FULL = Protocol(Cs=FULL_GRID, outer=10, inner=3, budget=Budget(1e-2, 300))
+
+SHAPES = {"quick": (479, 9168, 60), "third": (479, 9168, 646), "full": (1437, 27504, 1937)}
+"""Tracks, frames and features: the paper's, a third of each, and a third of the tracks with few features."""
+
+CHOSEN = {
+    "quick": TrackParameters(separation=2.0, identity=2.0, noise=1.0, positive=0.5),
+    "full": TrackParameters(separation=3.0, identity=2.0, noise=1.0, positive=0.5),
+}
+"""The closest settings of the family; that of the full shape was searched on a third of every size."""
 
 QUICK_SPEAKERS = (1,)
+
+
+def protocol_for(settings: Settings) -> Protocol:
+    """The protocol at the sizes the settings ask for."""
+    return replace(
+        FULL if settings.full else TRIAL if settings.quick else USUAL, seed=settings.seed, n_jobs=usual_jobs()
+    )
 
 
 def paper_like(settings: Settings) -> list[TrackProblem]:
