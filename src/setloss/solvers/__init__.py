@@ -1,7 +1,7 @@
 """Solvers that train to a certified duality gap.
 
-`Problem` says what is minimised, a method (`FrankWolfe`, `CuttingPlane`, `NSlack`, `Subgradient`) how, and `solve`
-runs the one loop and returns a `Solution`.
+`Problem` says what is minimised, a method (`FrankWolfe`, `Newton`, `CuttingPlane`, `NSlack`, `Subgradient`) how, and
+`solve` runs the one loop and returns a `Solution`.
 """
 
 from __future__ import annotations

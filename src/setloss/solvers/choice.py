@@ -21,7 +21,7 @@ from setloss.solvers.frank_wolfe import FrankWolfe, FrankWolfeState
 from setloss.solvers.loop import Callback, Limits, Method, run
 from setloss.solvers.n_slack import NSlack
 from setloss.solvers.newton import Newton
-from setloss.solvers.newton_system import SLOWER_THAN_BLAS, row_entries, system_cost
+from setloss.solvers.newton_system import SLOWER_THAN_BLAS, system_cost
 from setloss.solvers.problem import Problem
 from setloss.solvers.solution import Record, Solution, Status, relative_gap
 from setloss.solvers.subgradient import Subgradient
@@ -151,7 +151,7 @@ def patience_with_epochs(problem: Problem) -> float | None:
     size = problem.shape[0] * problem.shape[1]
     if size <= FEW_PARAMETERS and size * elements <= SMALL_WORK:
         return None
-    pass_over = SLOWER_THAN_BLAS * elements * row_entries(problem)
+    pass_over = SLOWER_THAN_BLAS * elements * problem.design.row_entries
     cuts = CUT_OF_AN_ELEMENT * elements
     typical = float(np.sum(sizes.astype(np.float64) ** 2) / elements)  # the size of the bag of an element
     cuts_a_step = CUTS_A_STEP if typical <= SMALL_BAG else CUTS_A_STEP_AND_ELEMENT * typical

@@ -98,8 +98,7 @@ class FrankWolfe:
         for name in ("weights", "slopes", "offsets", "parameters"):
             arrays[name] = agreeing_array(arrays[name], afresh[name])
         state.dual = not_above(state.dual, problem.dual(image, afresh["offsets"]))
-        values = problem.cuts(problem.margins(state.best)).values
-        state.primal = agreeing(state.primal, problem.primal(state.best, values))
+        state.primal = agreeing(state.primal, problem.objective(state.best))
 
     def step(self, problem: Problem, state: FrankWolfeState, tol: float) -> None:
         self.epoch(problem, state, state.iteration)
@@ -229,9 +228,7 @@ def recombined_parameters(problem: Problem, arrays: dict[str, Any]) -> Array:
 def _balanced_steps(problem: Problem) -> int:
     """Inner steps that cost about as much as the two passes over the rows of a bag: none is free."""
     length = len(problem.signs) / problem.n_bags
-    design = problem.design
-    entries = design.data.size / max(len(design.indptr) - 1, 1) if design.sparse else design.features
-    return int(np.clip(2 * entries / (40 + length), 3, 20))
+    return int(np.clip(2 * problem.design.row_entries / (40 + length), 3, 20))
 
 
 _NONE = np.empty(0)

@@ -65,8 +65,7 @@ class NSlack:
         claimed = arrays["plane_offsets"], arrays["planes"]
         arrays["plane_offsets"], arrays["planes"] = agreeing_planes(claimed, (offsets, planes))
         state.dual = not_above(state.dual, self._bound(problem, arrays))
-        values = problem.cuts(problem.margins(state.best)).values
-        state.primal = agreeing(state.primal, problem.primal(state.best, values))
+        state.primal = agreeing(state.primal, problem.objective(state.best))
 
     def step(self, problem: Problem, state: State, tol: float) -> None:
         arrays = state.arrays
@@ -95,8 +94,7 @@ class NSlack:
     def finish(self, problem: Problem, state: State) -> None:
         """Before any other exit than convergence: the last program may have found a better W."""
         parameters = state.arrays["parameters"]
-        values = problem.cuts(problem.margins(parameters)).values
-        state.offer_primal(parameters, problem.primal(parameters, values))
+        state.offer_primal(parameters, problem.objective(parameters))
 
     def _slack(self, problem: Problem, arrays: dict[str, Any]) -> Array:
         """xi_i = the largest of 0 and the cuts in S^i at the current W."""

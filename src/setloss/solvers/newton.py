@@ -102,8 +102,7 @@ class Newton:
         image = problem.parameters(arrays["dual_slopes"])
         arrays["dual_parameters"] = agreeing_array(arrays["dual_parameters"], image)
         state.dual = not_above(state.dual, problem.dual(arrays["dual_parameters"], arrays["dual_offsets"]))
-        values = problem.cuts(problem.margins(state.best)).values
-        state.primal = agreeing(state.primal, problem.primal(state.best, values))
+        state.primal = agreeing(state.primal, problem.objective(state.best))
 
     def _first_mu(self, problem: Problem) -> float:
         """How far a slope moves the margins: one, for slopes as large as those at W = 0."""
@@ -132,8 +131,7 @@ class Newton:
 
     def finish(self, problem: Problem, state: NewtonState) -> None:
         """Certify the answer: margins afresh from the best W."""
-        values = problem.cuts(problem.margins(state.best)).values
-        state.primal = problem.primal(state.best, values)
+        state.primal = problem.objective(state.best)
         state.passes += 1
 
     def _points(self, problem: Problem, state: NewtonState) -> ProximalPoints:

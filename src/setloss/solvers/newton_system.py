@@ -98,19 +98,13 @@ def system_cost(problem: Problem, size: int, rank: float, elements: float) -> fl
 
 def _costs(problem: Problem, size: int, rank: float, elements: float) -> tuple[float, float, float]:
     """Operations by conjugate gradients, by a factor of H, and by one of I + U U^T."""
-    entries = row_entries(problem)
+    entries = problem.design.row_entries
     length = len(problem.signs) / problem.n_bags
     rows = SLOWER_THAN_BLAS * rank * length * entries
     gradients = EXPECTED_STEPS * SLOWER_THAN_BLAS * 2 * elements * entries
     parameters = rows + rank * size**2 + size**3 / 3 if size * size <= MOST_ENTRIES else np.inf
     directions = rows + rank**2 * size + rank**3 / 3 if rank * max(rank, size) <= MOST_ENTRIES else np.inf
     return gradients, parameters, directions
-
-
-def row_entries(problem: Problem) -> float:
-    """How many numbers a row of X holds, on average."""
-    design = problem.design
-    return design.data.size / max(len(design.indptr) - 1, 1) if design.sparse else design.features
 
 
 def _by_parameters(points: ProximalPoints, right: Array, spectrum: Spectrum, diagonal: Array) -> Array:

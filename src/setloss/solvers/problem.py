@@ -69,6 +69,11 @@ class Design:
         return (slice(start, start + ROWS_AT_ONCE) for start in range(0, len(self.dense), ROWS_AT_ONCE))
 
     @property
+    def row_entries(self) -> float:
+        """How many numbers a row holds, on average."""
+        return self.data.size / max(len(self.indptr) - 1, 1) if self.sparse else self.features
+
+    @property
     def arrays(self) -> tuple[Any, ...]:
         """What the kernels take."""
         return self.dense, self.data, self.indices, self.indptr, self.sparse, self.constant
@@ -199,6 +204,10 @@ class Problem:
     def primal(self, parameters: Array, values: Array) -> float:
         """P(W) from the values B_i(m_i(W))."""
         return 0.5 * float(np.vdot(parameters, parameters)) + float(self.costs @ values)
+
+    def objective(self, parameters: Array) -> float:
+        """P(W), one pass over X."""
+        return self.primal(parameters, self.cuts(self.margins(parameters)).values)
 
     def dual(self, parameters: Array, offsets: Array) -> float:
         """D(o, sigma) from W(sigma)."""
