@@ -111,7 +111,7 @@ def telescope(mass: Exact) -> Exact:
         g(a) = sum_{i < j} (second difference of g at prefix i - 1 along the groups of the steps i and j).
 
     So ``g(a) >= 0`` follows from the rows of K, and this is the sum of those derivations, each ``mass(a)`` times;
-    in the row order of `second_differences`. With the weights as mass it is a feasible point of the dual of D.
+    in the row order of `second_difference_matrix`. With the weights as mass it is a feasible point of the dual of D.
     """
     blocks = [_telescope_block(mass, b, c).ravel() for b, c in axis_pairs(mass.shape)]
     return np.concatenate(blocks) if blocks else integers([])

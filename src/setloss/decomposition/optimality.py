@@ -89,9 +89,8 @@ def measure_optimality(
 ) -> Optimality:
     """Measure a candidate ``g`` and multipliers ``y`` of the program of ``table`` (l, zero at zero counts).
 
-    ``multipliers`` has the row order of `setloss.setfunctions.differences.second_differences`; shape ``(rows,)``, or
-    ``(k, rows)`` for k layers whose exact sum is y, which is what large weights need (see `exact`). Without f it is
-    l - g.
+    ``multipliers`` has the row order of `second_difference_matrix`; shape ``(rows,)``, or ``(k, rows)`` for k layers
+    whose exact sum is y, which is what large weights need (see `exact`). Without f it is l - g.
     """
     shape = table.shape
     matrix = second_difference_matrix(shape)
@@ -121,7 +120,7 @@ def measure_optimality(
 
 
 def _flat(blocks: Curvature, shape: Shape) -> Array:
-    """Blocks of second differences in the row order of `second_differences`."""
+    """Blocks of second differences in the row order of `second_difference_matrix`."""
     parts = [blocks[pair].ravel() for pair in axis_pairs(shape)]
     return np.concatenate(parts) if parts else np.empty(0)
 

@@ -78,7 +78,7 @@ class ProgramSolution:
     supermodular: Array
     """g, of the table's shape."""
     multipliers: Array
-    """The dual y >= 0, rounded to float64, in the row order of `second_differences`."""
+    """The dual y >= 0, rounded to float64, in the row order of `second_difference_matrix`."""
     multiplier_layers: Array
     """float64 vectors whose exact sum is y: what proves optimality where weights exceed 1e10."""
     unique: bool | None

@@ -1,4 +1,4 @@
-"""The lattice of counts: weights, first and second differences of tables.
+"""The lattice of counts: second differences of tables.
 
 A table over counts has one axis per group of V; cell ``a = (a_1, ..., a_k)`` stands for the
 ``prod_b C(n_b, a_b)`` subsets with ``a_b`` elements in group ``b``. Submodularity, supermodularity and the
@@ -12,15 +12,13 @@ along one axis (``b = c``, in groups of two or more elements) and across two (``
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import reduce
-from math import comb
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from setloss.typing import Array, Shape
+from setloss.typing import Shape
 
 
 def axis_pairs(shape: Shape) -> Iterator[tuple[int, int]]:
@@ -38,14 +36,8 @@ def second_difference(table: NDArray[Any], b: int, c: int) -> NDArray[Any]:
     return np.diff(np.diff(table, axis=b), axis=c)
 
 
-def second_differences(table: Array) -> Array:
-    """Every second difference as one vector, in the row order of `second_difference_matrix`."""
-    parts = [second_difference(table, b, c).ravel() for b, c in axis_pairs(table.shape)]
-    return np.concatenate(parts) if parts else np.empty(0)
-
-
 def second_difference_matrix(shape: Shape) -> csr_array:
-    """The sparse ``K`` with ``K @ table.ravel() == second_differences(table)``; at most four entries a row."""
+    """The sparse ``K`` with all second differences in ``K @ table.ravel()``, one pair of axes after the other."""
     cells = np.arange(np.prod(shape, dtype=np.intp)).reshape(shape)
     strides = [int(np.prod(shape[b + 1 :], dtype=np.intp)) for b in range(len(shape))]
     corners = [np.empty((0, 4), dtype=np.intp)]
@@ -66,12 +58,6 @@ def _origins(cells: NDArray[np.intp], b: int, c: int) -> NDArray[np.intp]:
     stop[b] -= 1
     stop[c] -= 1
     return cells[tuple(slice(s) for s in stop)].ravel()
-
-
-def cell_weights(shape: Shape) -> Array:
-    """How many subsets each cell stands for, ``prod_b C(n_b, a_b)``, as floats."""
-    rows = [np.array([comb(n - 1, a) for a in range(n)], dtype=np.float64) for n in shape]
-    return reduce(np.multiply.outer, rows)
 
 
 def without_modular_part(table: NDArray[Any]) -> NDArray[Any]:
