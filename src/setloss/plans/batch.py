@@ -20,10 +20,9 @@ from setloss.defaults import AS_PRINTED
 from setloss.losses import Loss
 from setloss.operators.cut import MAX_MARGIN
 from setloss.operators.names import Operator
-from setloss.plans.cuts import BatchCuts
 from setloss.plans.making import Scale, make_plans
 from setloss.plans.plain import PlainPlans
-from setloss.plans.records import CURVE, LINEAR, TABLE, TVERSKY, TVERSKY_SUPERMODULAR, Plans
+from setloss.plans.records import CURVE, LINEAR, TABLE, TVERSKY, TVERSKY_SUPERMODULAR, BatchCuts, Plans
 
 __all__ = ["BatchCuts", "BatchSurrogate", "batch_surrogate", "run_kernel", "scratch"]
 

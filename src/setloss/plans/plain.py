@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from setloss.bags import Bags
 from setloss.operators.cut import Cut, Surrogate
-from setloss.plans.cuts import BatchCuts
+from setloss.plans.records import BatchCuts
 
 
 class SlowSurrogateWarning(UserWarning):

@@ -1,4 +1,6 @@
-"""What is computed for one kind of bag, as a record: at most one Lovász hinge plus at most one rescaled loss.
+"""What interpreters read and answer: records of what is computed for one kind of bag, and one cut per bag.
+
+A record has at most one Lovász hinge and at most one rescaled loss:
 
     B(m) = weight L f(m)  +  max over A of  weight l(A) (1 - c sum_{i in A} m_i)      or  l(A) - c sum_{i in A} m_i
 
@@ -80,6 +82,22 @@ class Plans:
 
     def __len__(self) -> int:
         return len(self.records)
+
+
+@dataclass(frozen=True)
+class BatchCuts:
+    """One cut per bag: ``B_i(m') >= offsets[i] - <slopes of bag i, m'>``, equal to ``values[i]`` at m.
+
+    `worst` marks the set that slack or margin rescaling found worst in each bag; it is empty where the operator
+    has no such part or nothing is lost. Where `exact` is False a heuristic was asked, and `values` is what it saw:
+    the cuts are minorants that need not touch.
+    """
+
+    offsets: Array
+    slopes: NDArray[np.floating]
+    values: Array
+    worst: NDArray[np.bool_]
+    exact: bool = True
 
 
 def blank_records(count: int) -> NDArray[np.void]:
