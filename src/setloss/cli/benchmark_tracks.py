@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,7 +11,7 @@ from setloss.cli.output_files import make_folder, write_text
 from setloss.cli.progress import INTERRUPTED, Interrupted, WorkProgress, say
 
 if TYPE_CHECKING:
-    from setloss.reproduction.document import Document, ResultTable
+    from setloss.reproduction.document import Document
     from setloss.reproduction.tracks.protocol import Protocol
 
 
@@ -37,6 +37,8 @@ def tracks(
     Losses 1 to 4, Dice and Jaccard on Japanese Vowels and Spoken Arabic Digits. Writes tracks-NAME.json and .md as
     soon as a data set is done, then tracks.json and tracks.md about all.
     """
+    from setloss.reproduction.tracks.benchmark import rank_table
+
     folder = _data_folder(data)
     names = _names(datasets, folder)
     make_folder(out)
@@ -47,8 +49,12 @@ def tracks(
         done = ", ".join(documents) or "none"
         say(f"interrupted; data sets that are done: {done}, their tables are in {out}")
         raise typer.Exit(INTERRUPTED) from None
-    ranks = _ranks(documents)
-    everything = _everything(documents, ranks, {"seed": seed, "full": full})
+    ranks = [rank_table(documents, vote=vote) for vote in (False, True)]
+    everything = {
+        "settings": {"seed": seed, "full": full},
+        "ranks": [table.as_dict() for table in ranks],
+        "data_sets": {name: document.as_dict() for name, document in documents.items()},
+    }
     write_text(out / "tracks.json", json.dumps(everything, indent=1, allow_nan=False))
     pieces = [table.markdown() for table in ranks] + [document.markdown(level=2) for document in documents.values()]
     write_text(out / "tracks.md", "\n".join(["# Losses of bags of frames\n", *pieces]))
@@ -78,7 +84,7 @@ def _data_folder(given: Path | None) -> Path:
 
 
 def _names(asked: str | None, folder: Path) -> list[str]:
-    from setloss.reproduction.tracks.benchmark import FOLDERS
+    from setloss.reproduction.tracks.data import FOLDERS
 
     there = [name for name, part in FOLDERS.items() if (folder / part).is_dir()]
     names = there if asked is None else [name.strip() for name in asked.split(",")]
@@ -112,7 +118,8 @@ def _run(
     from functools import partial
 
     from setloss.datasets import DatasetError
-    from setloss.reproduction.tracks.benchmark import SOURCES, benchmark, follow_each
+    from setloss.reproduction.tracks.benchmark import benchmark, follow_each
+    from setloss.reproduction.tracks.data import SOURCES
 
     loaders = [partial(SOURCES[name], folder, full) for name in names]
     with WorkProgress() as progress:
@@ -124,17 +131,3 @@ def _run(
                 documents[problem.name] = document
         except DatasetError as error:
             raise InputError(str(error)) from None
-
-
-def _ranks(documents: "dict[str, Document]") -> "list[ResultTable]":
-    from setloss.reproduction.tracks.benchmark import rank_table
-
-    return [rank_table(documents, vote=vote) for vote in (False, True)]
-
-
-def _everything(
-    documents: "dict[str, Document]", ranks: "list[ResultTable]", settings: dict[str, Any]
-) -> dict[str, Any]:
-    from setloss.reproduction.tracks.benchmark import as_json
-
-    return as_json(documents, ranks, settings)

@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from helpers import command_line
-from setloss.reproduction.paper import registry
+from setloss.reproduction.paper import artefact
 from setloss.reproduction.paper.artefact import ARTEFACTS, Artefact
 
 
@@ -67,7 +67,7 @@ def _no_work(monkeypatch):
     def refuse(name):
         raise AssertionError(f"{name} was begun")
 
-    monkeypatch.setattr(registry, "artefact_named", refuse)
+    monkeypatch.setattr(artefact, "artefact_named", refuse)
 
 
 @pytest.mark.usefixtures("_no_work")
@@ -111,7 +111,7 @@ def test_broken_data_is_a_sentence(tmp_path, monkeypatch):
     def make(settings):
         raise DatasetError("buffy.npz has no y; add it")
 
-    monkeypatch.setattr(registry, "artefact_named", lambda name: Artefact(name, "t", make))
+    monkeypatch.setattr(artefact, "artefact_named", lambda name: Artefact(name, "t", make))
     assert "buffy.npz has no y; add it" in complaint("table2", "--out", tmp_path)
 
 
@@ -120,7 +120,7 @@ def test_broken_data_is_a_sentence(tmp_path, monkeypatch):
 INTERRUPTED = """
 import sys, time
 from setloss.cli import main
-from setloss.reproduction.paper import registry
+from setloss.reproduction.paper import artefact
 from setloss.reproduction.paper.artefact import Artefact
 
 def wait(settings):
@@ -130,8 +130,8 @@ def wait(settings):
     except KeyboardInterrupt:  # as the solvers do
         print("swallowed", flush=True)
 
-known = registry.artefact_named
-registry.artefact_named = lambda name: Artefact(name, name, wait) if name == "table3" else known(name)
+known = artefact.artefact_named
+artefact.artefact_named = lambda name: Artefact(name, name, wait) if name == "table3" else known(name)
 sys.argv = ["setloss", "reproduce", "figure1", "table3", "--out", sys.argv[1]]
 main()
 """

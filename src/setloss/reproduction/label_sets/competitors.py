@@ -1,6 +1,6 @@
 """What people use for label sets without set-level losses: one model per label, or a chain of them.
 
-Scorers in the sense of `setloss.reproduction.selection`: a parameter `C`, and `decision_function` with a column per
+Scorers in the sense of `ChosenLabelSets`: a parameter `C`, and `decision_function` with a column per
 label. A label that is constant in the training data, as rare ones are in a fold, gets a constant score.
 """
 

@@ -11,13 +11,12 @@ from dataclasses import replace
 from setloss.reproduction.paper.artefact import Settings
 from setloss.reproduction.running import data_folder, usual_jobs
 from setloss.reproduction.tracks.data import (
+    FOLDERS,
+    SOURCES,
     TrackParameters,
     TrackProblem,
-    arabic_digits,
-    arabic_speakers,
     buffy,
     generated_tracks,
-    japanese_vowels,
 )
 from setloss.reproduction.tracks.methods import Budget
 from setloss.reproduction.tracks.protocol import FULL_GRID, QUICK_GRID, Protocol
@@ -35,8 +34,6 @@ CHOSEN = {
     "full": TrackParameters(separation=3.0, identity=2.0, noise=1.0, positive=0.5),
 }
 """The closest settings of the family; that of the full shape was searched on a third of every size."""
-
-QUICK_SPEAKERS = (1,)
 
 
 def protocol_for(settings: Settings) -> Protocol:
@@ -64,15 +61,8 @@ def real(settings: Settings) -> list[TrackProblem]:
     The quick run asks for one speaker of the former, and for the sex of half of the speakers of the latter; one digit
     against the rest is left to the full run.
     """
-    folder, found = data_folder(settings.data), []
+    folder = data_folder(settings.data)
+    names = ("japanese-vowels", "arabic-digits-sex", *(("arabic-digits-digit",) if settings.full else ()))
     if folder is None:
         return []
-    if (folder / "japanese_vowels").is_dir():
-        speakers = tuple(range(1, 10)) if settings.full else QUICK_SPEAKERS
-        found.append(japanese_vowels(folder / "japanese_vowels", speakers))
-    arabic = folder / "spoken_arabic_digits"
-    if arabic.is_dir():
-        found.append(arabic_speakers(arabic) if settings.full else arabic_speakers(arabic, utterances=1, every=2))
-    if arabic.is_dir() and settings.full:
-        found.append(arabic_digits(arabic))
-    return found
+    return [SOURCES[name](folder, settings.full) for name in names if (folder / FOLDERS[name]).is_dir()]

@@ -9,21 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from setloss.reproduction.document import Cell, Document, ResultTable, lowest
 from setloss.reproduction.estimate import Estimate
 from setloss.reproduction.metrics import average_ranks
-from setloss.reproduction.tracks.data import (
-    TrackProblem,
-    arabic_digits,
-    arabic_speakers,
-    face_tracks,
-    japanese_vowels,
-)
+from setloss.reproduction.tracks.data import TrackProblem
 from setloss.reproduction.tracks.decided import BASES, decided_tables, judge_decided
 from setloss.reproduction.tracks.methods import METHODS, Budget
 from setloss.reproduction.tracks.protocol import (
@@ -40,27 +32,6 @@ from setloss.reproduction.tracks.protocol import (
 COMPETITORS = ("linear-svc", "logistic")
 QUICK = Protocol(Cs=QUICK_GRID, outer=5, inner=2, votes=(False, True), budget=Budget(1e-2, 100))
 FULL = Protocol(Cs=FULL_GRID, outer=10, inner=3, votes=(False, True), budget=Budget(1e-2, 300))
-
-SOURCES: dict[str, Callable[[Path, bool], TrackProblem]] = {
-    "japanese-vowels": lambda folder, full: japanese_vowels(
-        folder / "japanese_vowels", tuple(range(1, 10)) if full else (1,)
-    ),
-    "arabic-digits-sex": lambda folder, full: arabic_speakers(
-        folder / "spoken_arabic_digits", *((10, 1) if full else (1, 2))
-    ),
-    "arabic-digits-digit": lambda folder, full: arabic_digits(
-        folder / "spoken_arabic_digits", tuple(range(10)) if full else (0,), *((10, 1) if full else (1, 2))
-    ),
-    "buffy": lambda folder, full: face_tracks(folder / "buffy"),
-}
-"""The data sets by name; without `full` some of their questions and utterances."""
-
-FOLDERS = {
-    "japanese-vowels": "japanese_vowels",
-    "arabic-digits-sex": "spoken_arabic_digits",
-    "arabic-digits-digit": "spoken_arabic_digits",
-    "buffy": "buffy/features",
-}
 
 
 def benchmark(
@@ -160,14 +131,3 @@ def _differences(
 
 def _paired(found: TrackOutcomes, loss: str, ours: str, theirs: str) -> Estimate:
     return Estimate.of(np.subtract(found[loss, ours].losses, found[loss, theirs].losses))
-
-
-def as_json(
-    documents: Mapping[str, Document], ranks: Sequence[ResultTable], settings: Mapping[str, Any]
-) -> dict[str, Any]:
-    """What programs read: settings, ranks and one document per data set."""
-    return {
-        "settings": dict(settings),
-        "ranks": [table.as_dict() for table in ranks],
-        "data_sets": {name: document.as_dict() for name, document in documents.items()},
-    }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -151,6 +152,29 @@ def face_tracks(folder: Path) -> TrackProblem:
     """Buffy against all other faces, from the public tracks; see `setloss.datasets.face_tracks`."""
     note = "Buffy against all others, season 5, folds by track"
     return of_tracks("buffy", "Buffy face tracks (public)", load_face_tracks(folder), note=note)
+
+
+SOURCES: dict[str, Callable[[Path, bool], TrackProblem]] = {
+    "japanese-vowels": lambda folder, full: japanese_vowels(
+        folder / "japanese_vowels", tuple(range(1, 10)) if full else (1,)
+    ),
+    "arabic-digits-sex": lambda folder, full: arabic_speakers(
+        folder / "spoken_arabic_digits", *((10, 1) if full else (1, 2))
+    ),
+    "arabic-digits-digit": lambda folder, full: arabic_digits(
+        folder / "spoken_arabic_digits", tuple(range(10)) if full else (0,), *((10, 1) if full else (1, 2))
+    ),
+    "buffy": lambda folder, full: face_tracks(folder / "buffy"),
+}
+"""The data sets by name; without `full` some of their questions and utterances."""
+
+FOLDERS = {
+    "japanese-vowels": "japanese_vowels",
+    "arabic-digits-sex": "spoken_arabic_digits",
+    "arabic-digits-digit": "spoken_arabic_digits",
+    "buffy": "buffy/features",
+}
+"""What each of them has in the folder of data."""
 
 
 def _read_mat(path: Path) -> Tracks:
