@@ -1,7 +1,6 @@
 """``setloss benchmark``: our operators against what people use now, on data in a folder."""
 
 import importlib.util
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,7 +10,7 @@ from setloss.cli.benchmark_segmentation import segmentation
 from setloss.cli.benchmark_tracks import tracks
 from setloss.cli.commands import OneSentenceGroup, PlainHelpCommand
 from setloss.cli.errors import InputError
-from setloss.cli.output_files import make_folder, write_text
+from setloss.cli.output_files import make_folder, show_document, write_document
 from setloss.cli.progress import INTERRUPTED, Interrupted, WorkProgress, say
 
 if TYPE_CHECKING:
@@ -96,7 +95,7 @@ def multilabel(
         done = ", ".join(outcome.name for outcome in outcomes) or "none"
         say(f"interrupted; data sets done and written to {out}: {done}")
         raise typer.Exit(INTERRUPTED) from None
-    _show(_report(outcomes, plan), out, as_json)
+    show_document(_report(outcomes, plan), out, as_json)
 
 
 # ---------------------------------------------------------------- before any work
@@ -141,7 +140,7 @@ def _run(
 
             update(0.0, "reading")
             outcomes.append(run_data_set(read_data_set(name, files), plan, update, out / RUNS))
-            _write(_report(outcomes, plan), out)
+            write_document(_report(outcomes, plan), out)
 
 
 # ---------------------------------------------------------------- what came out
@@ -151,23 +150,3 @@ def _report(outcomes: "list[DataSetOutcome]", plan: "BenchmarkPlan") -> "Documen
     from setloss.reproduction.label_sets.report import report
 
     return report(outcomes, plan)
-
-
-def _write(document: "Document", out: Path) -> None:
-    texts = {"json": json.dumps(document.as_dict(), indent=1, allow_nan=False), "md": document.markdown()}
-    for suffix, text in texts.items():
-        write_text(out / f"{document.name}.{suffix}", text)
-    try:
-        for figure in document.figures:
-            figure.draw().savefig(out / f"{figure.name}.png", dpi=200)
-    except OSError as error:
-        raise InputError(f"--out: {error.filename or out} cannot be written: {error.strerror or error}") from None
-
-
-def _show(document: "Document", out: Path, as_json: bool) -> None:
-    if as_json:
-        typer.echo(json.dumps(document.as_dict(), allow_nan=False))
-        return
-    for table in document.tables:
-        typer.echo(table.markdown())
-    typer.echo(f"written to {out / document.name}.json, .md and .png")

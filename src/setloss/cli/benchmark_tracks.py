@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from setloss.cli.errors import InputError
-from setloss.cli.output_files import make_folder, write_text
+from setloss.cli.output_files import make_folder, write_document, write_text
 from setloss.cli.progress import INTERRUPTED, Interrupted, WorkProgress, say
 
 if TYPE_CHECKING:
@@ -126,8 +126,7 @@ def _run(
         try:
             for problem, followed in follow_each(loaders, protocol, progress.update):
                 document = benchmark(problem, followed)
-                write_text(out / f"{document.name}.json", json.dumps(document.as_dict(), indent=1, allow_nan=False))
-                write_text(out / f"{document.name}.md", document.markdown(level=2))
+                write_document(document, out, level=2)
                 documents[problem.name] = document
         except DatasetError as error:
             raise InputError(str(error)) from None
