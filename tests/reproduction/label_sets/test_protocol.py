@@ -21,7 +21,7 @@ from setloss.reproduction.label_sets.methods import (
     make_method,
     style_of,
 )
-from setloss.reproduction.label_sets.protocol import BenchmarkPlan, run_data_set, run_method
+from setloss.reproduction.label_sets.protocol import BenchmarkPlan, run_data_set, run_group
 from setloss.reproduction.label_sets.report import by_rank, report
 
 FAST = SelectionSettings(Cs=(0.3, 3.0), folds=2, tol=1e-2)
@@ -119,7 +119,7 @@ def test_test_labels_and_features_change_nothing_of_the_choice(method):
         "poisoned", np.vstack([data.X[:40], 99 - data.X[40:]]), np.vstack([data.Y[:40], 1 - data.Y[40:]]), 40
     )
     split = data.splits()[0]
-    runs = [run_method(d, split, 0, method, FAST) for d in (data, poisoned)]
+    runs = [run_group(d, split, 0, (method,), FAST)[0] for d in (data, poisoned)]
     assert runs[0].chosen == runs[1].chosen
     assert runs[0].judgement.means != runs[1].judgement.means
 
@@ -160,7 +160,7 @@ def test_a_method_twice_is_refused():
 
 
 def test_operators_can_be_chosen_by_cross_validation():
-    run = run_method(small(), small().splits()[0], 0, "dice:slack/bd@1+threshold", FAST)
+    (run,) = run_group(small(), small().splits()[0], 0, ("dice:slack/bd@1+threshold",), FAST)
     assert run.chosen["operator"] in ("slack", "bd")
     assert "value" in run.chosen
     assert style_of("dice:slack/bd@1+threshold").label == "S exact, c = 2 or B_D, c = 1 (Dice) + threshold"

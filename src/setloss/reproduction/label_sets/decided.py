@@ -36,10 +36,10 @@ NAMES = (JOINT, *(f"{base}+{rule}" for base in BASES for rule in RULES))
 
 @dataclass(frozen=True, eq=False)
 class Decided:
-    """What one rule predicts for the test part, the mean loss it expects there, and what it chose."""
+    """What is predicted for the test part, the mean loss expected there by models that know, and what was chosen."""
 
     sets: NDArray[Any] = field(repr=False)
-    expected: float
+    expected: float | None
     chosen: dict[str, Any]
 
 

@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.pipeline import make_pipeline
 
 from setloss.datasets import DatasetError
 from setloss.reproduction.estimate import Estimate
-from setloss.reproduction.label_sets.chosen import SelectionSettings
+from setloss.reproduction.label_sets.chosen import ChosenLabelSets, SelectionSettings, UnitRows
 from setloss.reproduction.label_sets.data import DataSet, Split
-from setloss.reproduction.label_sets.decided import decided_sets, group_of, is_decided
+from setloss.reproduction.label_sets.decided import Decided, decided_sets, group_of, is_decided
 from setloss.reproduction.label_sets.kept import KeptRuns
 from setloss.reproduction.label_sets.methods import METHODS, make_method
 from setloss.reproduction.metrics import METRICS, Judgement, judge
@@ -162,17 +162,23 @@ def _each(
 def run_group(
     data: DataSet, split: Split, number: int, group: tuple[str, ...], choice: SelectionSettings
 ) -> list[Run]:
-    """Methods that share a fit, or one that does not; the seconds of a shared fit count for each of them."""
-    if not is_decided(group[0]):
-        return [run_method(data, split, number, method, choice) for method in group]
+    """Methods that share a fit, or one alone: scale, choose and train on the training rows, judge on the test rows.
+
+    The seconds of a shared fit count for each of its methods.
+    """
     from threadpoolctl import threadpool_limits
 
     train, test = split
     began = time.perf_counter()
+    # Threads of BLAS round differently, and that is enough to choose another C.
     with threadpool_limits(1):
         scaled = make_pipeline(*scaling(data.X)).fit(data.X[train])
         X, tested = scaled.transform(data.X[train]), scaled.transform(data.X[test])
-        found = decided_sets(group, X, data.Y[train], tested, choice)
+        if is_decided(group[0]):
+            found = decided_sets(group, X, data.Y[train], tested, choice)
+        else:
+            model = make_method(group[0], choice).fit(X, data.Y[train])
+            found = {group[0]: Decided(model.predict(tested), None, _chosen(model))}
     seconds = time.perf_counter() - began
     return [
         Run(name, number, judge(data.Y[test], one.sets), seconds, one.chosen, one.expected)
@@ -180,35 +186,19 @@ def run_group(
     ]
 
 
-def run_method(data: DataSet, split: Split, number: int, method: str, choice: SelectionSettings) -> Run:
-    """Scale, choose and train on the training rows; judge on the test rows."""
-    from threadpoolctl import threadpool_limits
-
-    train, test = split
-    began = time.perf_counter()
-    # Threads of BLAS round differently, and that is enough to choose another C.
-    with threadpool_limits(1):
-        model = make_pipeline(*scaling(data.X), make_method(method, choice)).fit(data.X[train], data.Y[train])
-    seconds = time.perf_counter() - began
-    return Run(method, number, judge(data.Y[test], model.predict(data.X[test])), seconds, _chosen(model))
-
-
 def scaling(X: Any) -> tuple[Any, Any]:
     """Mean 0 and deviation 1 for dense features, largest absolute value 1 for sparse ones; then rows of unit size."""
     from scipy.sparse import issparse
     from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
-    from setloss.reproduction.label_sets.chosen import UnitRows
-
     return MaxAbsScaler() if issparse(X) else StandardScaler(), UnitRows()
 
 
-def _chosen(model: Pipeline) -> dict[str, Any]:
+def _chosen(model: ChosenLabelSets) -> dict[str, Any]:
     """C, the rule's number, the operator and the gap reached, where there are any."""
-    last = model[-1]
-    facts = {"C": float(last.C_), "cv_score": float(last.cv_score_)}
-    learned = () if last.rule == "sign" else ("value", "k")
-    rule = {name: getattr(last.rule_, name) for name in learned if hasattr(last.rule_, name)}
-    operator = {"operator": last.scorer_.operator, "scale": last.scorer_.scale} if len(last.scorers) > 1 else {}
-    gap = {"gap": float(last.scorer_.dual_gap_)} if hasattr(last.scorer_, "dual_gap_") else {}
+    facts = {"C": float(model.C_), "cv_score": float(model.cv_score_)}
+    learned = () if model.rule == "sign" else ("value", "k")
+    rule = {name: getattr(model.rule_, name) for name in learned if hasattr(model.rule_, name)}
+    operator = {"operator": model.scorer_.operator, "scale": model.scorer_.scale} if len(model.scorers) > 1 else {}
+    gap = {"gap": float(model.scorer_.dual_gap_)} if hasattr(model.scorer_, "dual_gap_") else {}
     return facts | rule | operator | gap
