@@ -14,7 +14,7 @@ from setloss.cli.progress import Interrupted
 from setloss.reproduction.document import Document
 from setloss.reproduction.tracks import benchmark as track_benchmark
 from setloss.reproduction.tracks.benchmark import benchmark, rank_table
-from setloss.reproduction.tracks.data import TrackParameters, generated_tracks
+from setloss.reproduction.tracks.data import SOURCES, TrackParameters, generated_tracks
 from setloss.reproduction.tracks.methods import Budget
 from setloss.reproduction.tracks.protocol import Protocol
 
@@ -76,7 +76,7 @@ def test_ranks_by_hand():
 
 def test_the_command_writes_tables_and_json(tmp_path, monkeypatch):
     monkeypatch.setattr(track_benchmark, "QUICK", replace(TINY, Cs=(0.1,), outer_used=2))
-    monkeypatch.setitem(track_benchmark.SOURCES, "japanese-vowels", lambda folder, full: tiny())
+    monkeypatch.setitem(SOURCES, "japanese-vowels", lambda folder, full: tiny())
     data, out = tmp_path / "data", tmp_path / "new" / "results"
     (data / "japanese_vowels").mkdir(parents=True)
     result = CliRunner().invoke(app, ["tracks", "--data", str(data), "--out", str(out), "--jobs", "1", "--json"])
@@ -100,8 +100,8 @@ def test_ctrl_c_keeps_what_is_done(tmp_path, monkeypatch):
 
     monkeypatch.setattr(track_benchmark, "QUICK", TINY)
     monkeypatch.setattr(track_benchmark, "benchmark", lambda problem, protocol: Document("tracks-a", "A"))
-    monkeypatch.setitem(track_benchmark.SOURCES, "japanese-vowels", lambda folder, full: tiny())
-    monkeypatch.setitem(track_benchmark.SOURCES, "arabic-digits-sex", second)
+    monkeypatch.setitem(SOURCES, "japanese-vowels", lambda folder, full: tiny())
+    monkeypatch.setitem(SOURCES, "arabic-digits-sex", second)
     for name in ("japanese_vowels", "spoken_arabic_digits"):
         (tmp_path / name).mkdir()
     result = CliRunner().invoke(app, ["tracks", "--data", str(tmp_path), "--out", str(tmp_path), "--jobs", "1"])
