@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 from helpers.command_line import run
 from helpers.waiting import until
@@ -36,6 +37,14 @@ def test_without_a_terminal_lines_say_what_is_under_way(capsys, monkeypatch):
         said_in_the_end(capsys, " gone, predicting\n")
         monkeypatch.setattr(compilation, "under_way", lambda: True)
         said_in_the_end(capsys, f" gone, predicting{COMPILING}\n")
+
+
+def test_a_narrow_terminal_has_one_line(capsys):
+    watch = TrainingProgress(1e-3)
+    watch.doing("learning the decision, fold 2 of 5, and so on, wider than the terminal")
+    Console(width=45).print(watch._bar.get_renderable())
+    (line,) = capsys.readouterr().out.splitlines()
+    assert line.startswith("learning the decision")
 
 
 def test_the_time_left_is_told_once_it_is_known():

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn
+from rich.table import Column
 from rich.text import Text
 
 if TYPE_CHECKING:
@@ -164,7 +165,10 @@ class _Clock(ProgressColumn):
 
 
 class _Doing(ProgressColumn):
-    """What is under way, and whether it waits for the compiler."""
+    """What is under way, and whether it waits for the compiler; cut off where the terminal is too narrow."""
+
+    def __init__(self) -> None:
+        super().__init__(Column(no_wrap=True, overflow="ellipsis"))
 
     def render(self, task: Task) -> Text:
         return Text(task.description + (COMPILING if _compiling() else ""))
