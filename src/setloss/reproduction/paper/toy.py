@@ -20,6 +20,7 @@ from setloss.datasets import make_toy
 from setloss.reproduction.paper.artefact import Settings
 from setloss.reproduction.paper.numbers import paper_table
 from setloss.reproduction.running import usual_jobs
+from setloss.reproduction.selection import choose_C
 from setloss.reproduction.tracks.methods import METHODS, Budget, Frames, LinearRule, rules_along_path
 from setloss.reproduction.tracks.protocol import bag_losses
 from setloss.typing import Array
@@ -101,13 +102,17 @@ def draw(setting: Setting, homogeneous: bool, bags: int, *stream: int) -> Frames
 
 def train(method: str, frames: Frames, sizes: Sizes = USUAL) -> LinearRule:
     """The rule of a method, its C chosen by the Dice loss on folds of the training bags."""
-    fold = frames.groups % FOLDS  # bags are drawn in random order
-    totals = np.zeros(len(sizes.Cs))
-    for k in range(FOLDS):
-        held_out = frames.part(fold == k)
-        for j, rule in enumerate(_path(method, frames.part(fold != k), sizes.Cs, sizes.budget)):
-            totals[j] += bag_losses(rule, held_out, "dice", vote=False).sum()
-    return next(_path(method, frames, [sorted(sizes.Cs)[int(np.argmin(totals))]], sizes.budget))
+    folds = [_held_out_losses(method, frames, k, sizes) for k in range(FOLDS)]
+    (chosen,) = choose_C(sorted(sizes.Cs), folds, lambda losses: [(sum(losses), None)])
+    return next(_path(method, frames, [chosen.C], sizes.budget))
+
+
+def _held_out_losses(method: str, frames: Frames, k: int, sizes: Sizes) -> Iterator[float]:
+    """For every C the Dice losses of the bags of a fold, added up; bags are drawn in random order."""
+    inside = frames.groups % FOLDS == k
+    held_out = frames.part(inside)
+    for rule in _path(method, frames.part(~inside), sizes.Cs, sizes.budget):
+        yield float(bag_losses(rule, held_out, "dice", vote=False).sum())
 
 
 def _path(method: str, frames: Frames, Cs: Sequence[float], budget: Budget) -> Iterator[LinearRule]:
