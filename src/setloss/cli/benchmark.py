@@ -131,13 +131,11 @@ def _run(
     """One data set after the other; the files are about all that are done."""
     from setloss.reproduction.label_sets.data import read_data_set
     from setloss.reproduction.label_sets.protocol import run_data_set
+    from setloss.reproduction.running import part_of
 
     with WorkProgress() as progress:
         for number, (name, files) in enumerate(found.items()):
-
-            def update(share: float, doing: str, name: str = name, before: int = number) -> None:
-                progress.update((before + share) / len(found), f"{name}: {doing}")
-
+            update = part_of(progress.update, number / len(found), 1 / len(found), name)
             update(0.0, "reading")
             outcomes.append(run_data_set(read_data_set(name, files), plan, update, out / RUNS))
             write_document(_report(outcomes, plan), out)

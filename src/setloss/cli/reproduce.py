@@ -101,14 +101,12 @@ def _make_all(
 ) -> None:
     """One artefact after the other; its files and the report are written as soon as it is there."""
     from setloss.reproduction.paper.artefact import shares_of_time
+    from setloss.reproduction.running import part_of
 
     parts = shares_of_time(wanted, quick=settings.quick, full=settings.full)
     with WorkProgress() as progress:
         for name, (start, length) in zip(wanted, parts, strict=True):
-
-            def follow(share: float, doing: str, name: str = name, start: float = start, of: float = length) -> None:
-                progress.update(start + of * min(max(share, 0.0), 1.0), f"{name}: {doing}")
-
+            follow = part_of(progress.update, start, length, name)
             follow(0.0, "starting")
             began = time.perf_counter()
             document = _make(name, replace(settings, progress=follow))

@@ -14,6 +14,11 @@ def no_progress(share: float, doing: str) -> None:
     """Report nothing."""
 
 
+def part_of(progress: Progress, begun: float, size: float, name: str = "") -> Progress:
+    """Progress of a part of the work, which begins at one share of the whole and is another; it may have a name."""
+    return lambda share, doing: progress(begun + size * share, f"{name}: {doing}" if name else doing)
+
+
 def usual_jobs() -> int:
     """All cores up to four; results do not depend on their number."""
     from joblib import cpu_count

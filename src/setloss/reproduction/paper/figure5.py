@@ -26,6 +26,7 @@ from setloss.reproduction.document import Cell, Document, Figure, ResultTable
 from setloss.reproduction.paper.artefact import Artefact, Settings
 from setloss.reproduction.paper.drawing import SMALL, clean, panels
 from setloss.reproduction.paper.tracks import CURVES, paper_like, protocol_for, real
+from setloss.reproduction.running import Progress, part_of
 from setloss.reproduction.style import STYLES
 from setloss.reproduction.tracks.data import TrackProblem
 from setloss.reproduction.tracks.methods import METHODS
@@ -71,17 +72,14 @@ def compare(settings: Settings, problems: Sequence[TrackProblem], protocol: Prot
     """Trace every loss and method on every data set, on all of its bags."""
     found: dict[str, Traces] = {}
     for k, problem in enumerate(problems):
-
-        def follow(share: float, doing: str, k: int = k) -> None:
-            settings.progress((k + share) / len(problems), doing)
-
+        follow = part_of(settings.progress, k / len(problems), 1 / len(problems))
         found[problem.name] = traces(problem, protocol, max_iter, follow)
     tables = tuple(_table(problem, found[problem.name], max_iter) for problem in problems)
     figures = tuple(_figure(k, problem, found[problem.name]) for k, problem in enumerate(problems))
     return Document("figure5", FIGURE5.title, tables, figures, _numbers(found, max_iter))
 
 
-def traces(problem: TrackProblem, protocol: Protocol, max_iter: int, progress: Any) -> Traces:
+def traces(problem: TrackProblem, protocol: Protocol, max_iter: int, progress: Progress) -> Traces:
     """Every loss and method."""
     from joblib import Parallel, delayed
 

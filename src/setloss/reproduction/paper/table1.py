@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product
-from typing import Any
 
 from setloss.reproduction.document import Cell, Document, ResultTable, lowest
 from setloss.reproduction.estimate import Estimate
@@ -13,7 +12,7 @@ from setloss.reproduction.paper import toy
 from setloss.reproduction.paper.artefact import Artefact, Settings
 from setloss.reproduction.paper.evidence import Comparison
 from setloss.reproduction.paper.numbers import printed
-from setloss.reproduction.running import usual_jobs
+from setloss.reproduction.running import Progress, part_of, usual_jobs
 from setloss.reproduction.tracks.methods import METHODS
 
 ROWS = (
@@ -51,12 +50,7 @@ def compare(
     begun, all_rows = 0, sum(map(len, shown))
     for chosen, ((suffix, scaling), (kind, homogeneous)) in zip(shown, cases, strict=True):
         variant = kind + suffix
-
-        def follow(
-            share: float, doing: str, begun: int = begun, size: int = len(chosen), variant: str = variant
-        ) -> None:
-            settings.progress((begun + share * size) / all_rows, f"{variant}: {doing}")
-
+        follow = part_of(settings.progress, begun / all_rows, len(chosen) / all_rows, variant)
         follow(0.0, "searching a setting")
         found = toy.search(homogeneous, sizes, settings.seed, family)
         case = replace(sizes, budget=replace(sizes.budget, intercept_scaling=scaling))
@@ -80,7 +74,7 @@ def compare(
 
 
 def _run(
-    rows: Sequence[str], setting: toy.Setting, homogeneous: bool, sizes: toy.Sizes, seed: int, follow: Any
+    rows: Sequence[str], setting: toy.Setting, homogeneous: bool, sizes: toy.Sizes, seed: int, follow: Progress
 ) -> dict[str, list[toy.Trial]]:
     """The trials of every method; methods share the draws."""
     from joblib import Parallel, delayed

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from setloss.losses import loss_named
 from setloss.reproduction.estimate import Estimate
-from setloss.reproduction.running import Progress, no_progress
+from setloss.reproduction.running import Progress, no_progress, part_of
 from setloss.reproduction.selection import choose_C
 from setloss.reproduction.tracks.data import TrackProblem
 from setloss.reproduction.tracks.methods import (
@@ -57,7 +57,7 @@ class Protocol:
 
     def share(self, begun: float, size: float) -> Protocol:
         """The same for a part of the work, which begins at one share of the whole and is another."""
-        return replace(self, progress=lambda done, doing: self.progress(begun + size * done, doing))
+        return replace(self, progress=part_of(self.progress, begun, size))
 
 
 TRAINED = 0.9
