@@ -35,7 +35,7 @@ def site(tmp_path_factory):
     """The site, made from a copy of the pages, so that nothing is written beside them."""
     folder = tmp_path_factory.mktemp("site")
     shutil.copytree(ROOT / "docs", folder / "docs", ignore=GENERATED)
-    for file in ("CHANGELOG.md", "CITATION.cff"):
+    for file in ("README.md", "CHANGELOG.md", "CITATION.cff"):
         shutil.copy(ROOT / file, folder)
     command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-D", "plot_gallery=0", "docs", "html"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
