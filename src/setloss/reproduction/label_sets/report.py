@@ -71,12 +71,11 @@ def difference_table(outcomes: Sequence[DataSetOutcome], methods: Sequence[str])
     """Every method against the competitor of largest mean example F1: mean and error of the paired differences."""
     others = [method for method in methods if not is_ours(method)] or list(methods)
     reference = max(others, key=lambda method: _mean(outcomes, method, MAIN))
-    rows: list[tuple[Cell, ...]] = []
-    for method in methods:
-        if method != reference:
-            found = [outcome.difference(method, reference, MAIN) for outcome in outcomes]
-            mean = sum(difference.mean for difference in found) / len(found)
-            rows.append((style_of(method).label, *found, f"{mean:+.3f}"))
+    rows: list[tuple[Cell, ...]] = [
+        (style_of(method).label, *_differences(outcomes, method, reference))
+        for method in methods
+        if method != reference
+    ]
     return ResultTable(
         f"example F1 minus that of {style_of(reference).label}, the best competitor by mean",
         ("method", *(outcome.name for outcome in outcomes), "mean"),
@@ -92,9 +91,8 @@ def rule_table(outcomes: Sequence[DataSetOutcome], methods: Sequence[str]) -> Re
         others = [name for name in methods if group_of(name) == base and not is_ours(name)]
         for ours in (f"{base}+{rule}" for rule in OURS if f"{base}+{rule}" in methods):
             for other in others:
-                found = [outcome.difference(ours, other, MAIN) for outcome in outcomes]
-                mean = sum(difference.mean for difference in found) / len(found)
-                rows.append((f"{style_of(ours).label} - {style_of(other).label}", *found, f"{mean:+.3f}"))
+                label = f"{style_of(ours).label} - {style_of(other).label}"
+                rows.append((label, *_differences(outcomes, ours, other)))
     return ResultTable(
         "example F1, differences between rules on the same scores",
         ("difference", *(outcome.name for outcome in outcomes), "mean"),
@@ -120,6 +118,12 @@ def calibration_table(outcomes: Sequence[DataSetOutcome], plan: BenchmarkPlan) -
         tuple(rows),
         "Means over test examples of what the count model expects of its own predictions, and of what came true.",
     )
+
+
+def _differences(outcomes: Sequence[DataSetOutcome], ours: str, other: str) -> tuple[Cell, ...]:
+    """Of example F1 on every data set, and their mean."""
+    found = [outcome.difference(ours, other, MAIN) for outcome in outcomes]
+    return *found, f"{sum(difference.mean for difference in found) / len(found):+.3f}"
 
 
 def _decided(methods: Sequence[str]) -> list[str]:
