@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -122,21 +122,10 @@ class InexactSlackClassifier(BagClassifier):
         C: float = 1.0,
         tol: float = 1e-3,
         max_iter: int = 1000,
-        max_time: float | None = None,
-        fit_intercept: bool = True,
         intercept_scaling: float = 1.0,
     ) -> None:
-        super().__init__(
-            loss,
-            "slack",
-            scale=scale,
-            C=C,
-            tol=tol,
-            max_iter=max_iter,
-            max_time=max_time,
-            fit_intercept=fit_intercept,
-            intercept_scaling=intercept_scaling,
-        )
+        limits: dict[str, Any] = {"tol": tol, "max_iter": max_iter, "intercept_scaling": intercept_scaling}
+        super().__init__(loss, "slack", scale=scale, C=C, **limits)
         self.search = search
 
     def _solve(self, problem: Problem) -> None:
@@ -144,13 +133,13 @@ class InexactSlackClassifier(BagClassifier):
             raise ValueError(f"search is one of {', '.join(APPROXIMATIONS)}; got {self.search!r}")
         truth, bags = problem.signs > 0, problem.surrogate.bags
         inexact = inexact_slack(self._loss(), truth, bags, self.search, float(self.scale))
-        limits = Limits(self.tol, self.max_iter, self.max_time)
+        limits = Limits(self.tol, self.max_iter)
         solution = solve(replace(problem, surrogate=inexact), PlainCuttingPlane(), limits)
         self._store(solution, problem.design.constant)
         if solution.status is not Status.UNCERTIFIED:
             warnings.warn(
                 f"{type(self).__name__} stopped ({solution.status}, {solution.iterations} iterations) while its "
-                "search still found planes to add. Increase max_iter or max_time, or decrease C.",
+                "search still found planes to add. Increase max_iter, or decrease C.",
                 ConvergenceWarning,
                 stacklevel=4,
             )
