@@ -12,7 +12,9 @@ import pytest
 from helpers.children import ENVIRONMENT
 from helpers.command_line import complaint, run
 from helpers.waiting import until
+from setloss import load
 from setloss.datasets import make_toy
+from setloss.files import replacing
 
 pytest.importorskip("skops")
 
@@ -86,6 +88,53 @@ def test_standard_output_on_a_full_disk_is_one_sentence_and_code_1():
         done = subprocess.run(CHECK, stdout=full, stderr=subprocess.PIPE, text=True, check=False, env=ENVIRONMENT)
     assert done.returncode == 1
     assert done.stderr == "setloss: standard output cannot be written: No space left on device\n"
+
+
+def test_closed_streams_are_one_sentence_or_none():
+    """As by ``>&-`` and ``2>&-`` in a shell."""
+    closed = subprocess.run(
+        CHECK, stderr=subprocess.PIPE, text=True, check=False, env=ENVIRONMENT, preexec_fn=lambda: os.close(1)
+    )
+    assert closed.returncode == 1
+    assert closed.stderr == "setloss: standard output cannot be written: Bad file descriptor\n"
+    silent = subprocess.run(
+        [*CHECK[:3], "predict", "none.npz", "none.csv"], capture_output=True, check=False, env=ENVIRONMENT,
+        preexec_fn=lambda: os.close(2),
+    )  # fmt: skip
+    assert (silent.returncode, silent.stdout) == (2, b"")
+
+
+def test_a_model_without_room_at_its_place_is_written_elsewhere(folder, monkeypatch):
+    def full(path):
+        if Path(path).resolve().parent == folder.resolve():
+            raise OSError(28, "No space left on device")
+        return replacing(path)
+
+    monkeypatch.setattr("setloss.estimators.persistence.replacing", full)
+    monkeypatch.setattr("tempfile.tempdir", str(folder / "elsewhere"))
+    (folder / "elsewhere").mkdir()
+    said = complaint("train", "sets.npz", "--decision", "sign", "--model", "m.npz")
+    assert said.startswith(
+        "setloss: --model: m.npz cannot be written: No space left on device; the model was written"
+    )
+    assert len(load(said.split(" written to ")[1].split(" instead")[0]).coef_) == 3
+    (folder / "elsewhere").rename(folder / "gone")
+    said = complaint("train", "sets.npz", "--decision", "sign", "--model", "m.npz")
+    assert said.endswith("cannot be written: No space left on device\n")
+
+
+def test_arrays_on_a_full_disk_have_words(folder, monkeypatch):
+    """NumPy counts what it has written, and has no word for what happened."""
+    run("train", "sets.npz", "--decision", "sign", "--model", "m.npz")
+
+    def full(file, values, **options):
+        raise OSError("320 requested and 128 written")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(np, "save", full)
+        said = complaint("predict", "m.npz", "sets.npz", "--out", "p.npy")
+    assert "p.npy cannot be written: 320 requested and 128 written; the disk may be full" in said
+    assert not Path("p.npy").exists()
 
 
 def test_a_reader_that_has_seen_enough_is_no_error():

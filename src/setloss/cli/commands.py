@@ -7,8 +7,10 @@ that is full, ends in 1 and a sentence.
 
 from __future__ import annotations
 
+import errno
 import functools
 import inspect
+import io
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -67,7 +69,7 @@ class OneSentenceGroup(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         """Run the command; here, since click has answers of its own to a closed pipe."""
         plain = sys.stdout
-        sys.stdout = _Output(plain)
+        sys.stdout = _Output(plain or _Closed())
         try:
             result = super().invoke(ctx)
             sys.stdout.flush()
@@ -82,6 +84,7 @@ class OneSentenceGroup(TyperGroup):
     ) -> Any:
         if not standalone_mode:
             return super().main(args, standalone_mode=False, **extra)
+        sys.stderr = sys.stderr or io.StringIO()  # closed: nobody wants to hear
         try:
             code = super().main(args, standalone_mode=False, **extra)
         except InputError as error:
@@ -126,6 +129,13 @@ def _end_output(error: OSError) -> NoReturn:
 
 class _OutputError(Exception):
     """Standard output cannot be written; the cause is the system's own error."""
+
+
+class _Closed(io.TextIOBase):
+    """What stands for standard output where the shell has closed it, as by ``>&-``."""
+
+    def write(self, text: str) -> int:
+        raise OSError(errno.EBADF, os.strerror(errno.EBADF))
 
 
 class _Output:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from setloss.cli.errors import InputError
-from setloss.cli.output_files import check_writable
+from setloss.cli.output_files import check_writable, why
 from setloss.cli.progress import say
 from setloss.files import not_a_file
 
@@ -40,7 +40,23 @@ def write_model(model: Any, path: Path) -> None:
     except ModelFileError as error:
         raise InputError(str(error)) from None
     except OSError as error:
-        raise InputError(f"--model: {path} cannot be written: {error.strerror or error}") from None
+        elsewhere = _saved_elsewhere(model, path.name)
+        rescued = "" if elsewhere is None else f"; the model was written to {elsewhere} instead"
+        raise InputError(f"--model: {path} cannot be written: {why(error)}{rescued}") from None
+
+
+def _saved_elsewhere(model: Any, name: str) -> Path | None:
+    """Where a model is that has no room at its own place, so that its training is not lost; None if nowhere."""
+    from tempfile import mkdtemp
+
+    from setloss.estimators import save
+
+    try:
+        place = Path(mkdtemp(prefix="setloss-")) / name
+        save(model, place)
+    except OSError:
+        return None
+    return place
 
 
 def read_model(path: Path) -> Any:

@@ -14,12 +14,17 @@ if TYPE_CHECKING:
     from setloss.reproduction.document import Document
 
 
+def why(error: OSError) -> str:
+    """The words of the system; NumPy gives numbers instead where a disk is full."""
+    return error.strerror or f"{error}; the disk may be full"
+
+
 def make_folder(out: Path) -> None:
     """Make the folder for results, or say why that cannot be done."""
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(f"--out: {out} cannot be made: {error.strerror or error}") from None
+        raise InputError(f"--out: {out} cannot be made: {why(error)}") from None
     if not os.access(out, os.W_OK | os.X_OK):
         raise InputError(f"--out: {out} cannot be written to")
 
@@ -49,7 +54,7 @@ def write_text(path: Path, text: str) -> None:
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
-        raise InputError(f"--out: {path} cannot be written: {error.strerror or error}") from None
+        raise InputError(f"--out: {path} cannot be written: {why(error)}") from None
 
 
 def write_document(document: "Document", out: Path, level: int = 1) -> None:
@@ -60,7 +65,7 @@ def write_document(document: "Document", out: Path, level: int = 1) -> None:
         for figure in document.figures:
             figure.draw().savefig(out / f"{figure.name}.png", dpi=200)
     except OSError as error:
-        raise InputError(f"--out: {error.filename or out} cannot be written: {error.strerror or error}") from None
+        raise InputError(f"--out: {error.filename or out} cannot be written: {why(error)}") from None
 
 
 def show_document(document: "Document", out: Path, as_json: bool) -> None:

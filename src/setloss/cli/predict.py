@@ -15,7 +15,7 @@ from setloss.cli.data_options import DataOptions
 from setloss.cli.decided import chances, chosen_sets, decides_for_sets
 from setloss.cli.errors import InputError
 from setloss.cli.models import ModelColumns, check_feature_count, label_count, read_model, scores_of
-from setloss.cli.output_files import check_writable
+from setloss.cli.output_files import check_writable, why
 from setloss.cli.partitions import answers, answers_of_partition, open_partitioned_features
 from setloss.cli.progress import Waiting
 from setloss.cli.training_options import LossOptions
@@ -121,7 +121,7 @@ def _write(pieces: Iterator[tuple[Any, Any]], header: list[str], out: Path | Non
     try:
         _write_file(pieces, header, out)
     except OSError as error:
-        raise InputError(f"--out: {out} cannot be written: {error.strerror or error}") from None
+        raise InputError(f"--out: {out} cannot be written: {why(error)}") from None
 
 
 def _write_file(pieces: Iterator[tuple[Any, Any]], header: list[str], out: Path) -> None:
