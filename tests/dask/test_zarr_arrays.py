@@ -83,6 +83,16 @@ def test_chunks_that_promise_too_much_are_refused(folder):
         open_data(folder)
 
 
+@pytest.mark.parametrize(
+    ("kind", "rows"),
+    [("<U999", 2**20), ({"name": "fixed_length_utf32", "configuration": {"length_bytes": 4000}}, 2**20)],
+)
+def test_texts_that_promise_too_much_are_refused(folder, kind, rows):
+    forge(folder, "groups", dtype=kind, data_type=kind, shape=[rows])
+    with pytest.raises(DatasetError, match=r"promises shape '\[1048576\]'"):
+        open_data(folder)
+
+
 @pytest.mark.parametrize("text", ["", "[1]", "{", "[" * 100_000, '{"shape": [4, 4]}', " " * 2**21])
 def test_descriptions_that_are_none(folder, text):
     description(folder, "y").write_text(text)

@@ -4,10 +4,13 @@ The bound is 1 GiB and 64 times the size of the file, on top of what the process
 child process whose address space is limited to that; a reader that took more would end in a MemoryError.
 """
 
+import gzip
+import json
 import subprocess
 import sys
 import zipfile
 
+import numpy as np
 import pytest
 
 from helpers.children import ENVIRONMENT
@@ -16,8 +19,13 @@ CHILD = """
 import resource, sys
 from pathlib import Path
 import numpy, scipy.sparse, sklearn.datasets, pandas, pyarrow.parquet, pyarrow.compute, skops.io
-from setloss.datasets import DatasetError, load
+from setloss.cli.cost_tables import read_table
+from setloss.cli.errors import InputError
+from setloss.datasets import DatasetError, load, load_spoken_arabic_digits
+from setloss.datasets.label_xml import read_label_names
 from setloss.estimators import ModelFileError, load as load_model
+from setloss.solvers import CheckpointError
+from setloss.solvers.checkpoint import Checkpoint
 
 pyarrow.set_cpu_count(1)
 pyarrow.set_io_thread_count(1)
@@ -25,15 +33,27 @@ pyarrow.set_io_thread_count(1)
 def taken():
     return int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
 
+def shape_in(path):
+    if path.suffix in (".skops", ".model"):
+        return load_model(path).coef_.shape
+    if path.suffix == ".checkpoint":
+        return sorted(Checkpoint(path, "")._read(path)[1])
+    if path.name.startswith("table"):
+        return read_table(path).shape
+    if path.suffix == ".xml":
+        return len(read_label_names(path))
+    if path.suffix == ".gz":
+        return load_spoken_arabic_digits(path.parent).X.shape
+    return load(path, **({"labels": 1} if path.suffix == ".arff" else {})).X.shape
+
 good, *files = sys.argv[1:]
 load(good)  # threads and buffers that stay
 for name in files:
-    path, options = Path(name), {"labels": 1} if name.endswith("arff") else {}
+    path = Path(name)
     resource.setrlimit(resource.RLIMIT_AS, (taken() + 2**30 + 64 * path.stat().st_size, resource.RLIM_INFINITY))
     try:
-        found = load_model(path) if path.suffix == ".skops" else load(path, **options)
-        said = f"read {found.X.shape}"
-    except (DatasetError, ModelFileError) as error:
+        said = f"read {shape_in(path)}"
+    except (CheckpointError, DatasetError, InputError, ModelFileError) as error:
         said = str(error)
     print(path.name, said)
 """
@@ -76,6 +96,27 @@ def many_columns(path, count):
     path.write_text(f"group,label,{names}\na,1,{','.join(['1'] * count)}\na,0,{','.join(['1'] * count)}\n")
 
 
+def zeros(path, **arrays):
+    """An archive of zeros, packed to nearly nothing."""
+    with path.open("wb") as file:
+        np.savez_compressed(file, **{name: np.zeros(*value) for name, value in arrays.items()})
+
+
+def wide_model(path, features):
+    """A model of so many features, all without weight."""
+    header = {"format": "setloss-model-1", "version": "0", "kind": "BagClassifier", "loss": "dice", "flat": False}
+    header |= {"parameters": {}, "n_features_in": features, "n_iter": 1, "dual_gap": 0.0}
+    arrays = {"coef": np.zeros((1, features)), "intercept": np.zeros(1), "classes": np.arange(2)}
+    with path.open("wb") as file:
+        np.savez_compressed(file, header=np.array(json.dumps(header)), **arrays)
+
+
+def line_without_end(path):
+    with gzip.open(path, "wb", compresslevel=1) as file:
+        for _ in range(30):
+            file.write(b"0 " * 5_000_000)
+
+
 @pytest.fixture(scope="module")
 def told(tmp_path_factory):
     """What the readers say of each file."""
@@ -92,6 +133,15 @@ def told(tmp_path_factory):
     (folder / "line.csv").write_text("group,label,x\na,1," + "1" * 20_000_000 + "\n")
     (folder / "cells.csv").write_text("group,label,x\na,1," + "1," * 500_000 + "\n")
     (folder / "line.svm").write_text("1 " + " ".join(f"{j}:1" for j in range(1, 500_000)) + "\n")
+    zeros(folder / "small.npz", X=((2**14, 2**14 - 8), np.int8), Y=((2**14, 1), np.int8))
+    zeros(folder / "labels.npz", X=((2**12, 1),), Y=((2**12, 2**13), np.int8))
+    zeros(folder / "more.npz", X=((2**14, 2**10),), Y=((2**14, 2**8), np.int8))
+    wide_model(folder / "wide.model", 2**24)
+    zeros(folder / "planes.checkpoint", best=((1, 2),), planes=((2**24, 2),))
+    labels = "".join(f"<label name='{k}'/>" for k in range(10**5))
+    (folder / "names.xml").write_text(f"<labels>{labels}</labels>")
+    (folder / "table.csv").write_text("0" + ",1" * 10**6 + "\n")
+    line_without_end(folder / "Train_Arabic_Digit.txt.gz")
     names = sorted(str(path) for path in folder.iterdir())
     repeated_text(folder / "good.parquet", "x", 1)
     command = [sys.executable, "-c", CHILD, str(folder / "good.parquet"), *names]
@@ -113,6 +163,14 @@ def told(tmp_path_factory):
         ("line.csv", "is not a table separated by commas"),
         ("cells.csv", "line 2 of"),
         ("line.svm", "read (1, 499999)"),
+        ("small.npz", "2146435072 bytes of memory, and the limit for a file of its size is 268435456"),
+        ("labels.npz", "read (4096, 1)"),
+        ("more.npz", "read (16384, 1024)"),
+        ("wide.model", "read (1, 16777216)"),
+        ("planes.checkpoint", "is not a checkpoint of setloss"),
+        ("names.xml", "read 100000"),
+        ("table.csv", "read (1000001,)"),
+        ("Train_Arabic_Digit.txt.gz", "holds more than 268435456 bytes"),
     ],
 )
 def test_readers_stay_within_their_bound(told, name, words):

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from setloss.archives import DAMAGE
 from setloss.cli.errors import InputError
-from setloss.datasets.checks import reason, shown
+from setloss.datasets.checks import is_number, reason, shown
 from setloss.files import not_a_file
 from setloss.setfunctions.counts import MAX_CELLS
 from setloss.typing import Array
@@ -57,7 +57,7 @@ def _read_csv(path: Path) -> Array:
 
 
 def _refuse_header(path: Path, row: list[str]) -> None:
-    if not any(_is_number(text) for text in row):
+    if not any(is_number(text) for text in row):
         names = ", ".join(row[:4]) + (", ..." if len(row) > 4 else "")
         raise InputError(
             f"row 1 of {path} is not numbers but {shown(names)}; cells are numbers separated by commas, "
@@ -65,16 +65,8 @@ def _refuse_header(path: Path, row: list[str]) -> None:
         )
 
 
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return "_" not in text
-
-
 def _cell(path: Path, row: int, column: int, text: str) -> float:
-    if not _is_number(text):
+    if not is_number(text):
         what = f"{shown(text)}, not a number" if text.strip() else "empty"
         raise InputError(f"row {row}, column {column} of {path} is {what}")
     value = float(text)

@@ -24,6 +24,9 @@ PACKING = ("blosc", "bz2", "gzip", "lz4", "zlib", "zstd")
 CODECS = frozenset((*LAYOUT, *PACKING))
 MAX_DESCRIPTION = 2**20
 NUMBERS = re.compile(r"bool|u?int(8|16|32|64)|float(16|32|64)|[<>|]?(b1|[iu][1248]|f[248])")
+SHORT_TEXT = 64
+"""Bytes of memory that a text is taken for which does not say how long it is."""
+
 TEXTS = re.compile(r"string|fixed_length_utf32|[<>]U[0-9]{1,3}")
 
 
@@ -54,8 +57,8 @@ def _judge(name: str, file: Path, limit: int) -> None:
     if not file.exists():
         return
     described = _read(file)
-    kind = described.get("data_type", described.get("dtype"))
-    kind = kind.get("name") if isinstance(kind, dict) else kind
+    given = described.get("data_type", described.get("dtype"))
+    kind = given.get("name") if isinstance(given, dict) else given
     if not isinstance(kind, str) or not (NUMBERS.fullmatch(kind) or (name == "groups" and TEXTS.fullmatch(kind))):
         wanted = "numbers, or texts of at most 999 characters" if name == "groups" else "numbers"
         raise DatasetError(f"{file} describes values of type {shown(str(kind))}; {name} holds {wanted}")
@@ -66,10 +69,21 @@ def _judge(name: str, file: Path, limit: int) -> None:
             )
     promised: dict[str, Any] = {"shape": described.get("shape"), "chunks": _chunks(described)}
     for what, shape in promised.items():
-        if not _is_shape(shape) or math.prod(shape) * 8 > limit:
+        if not _is_shape(shape) or math.prod(shape) * _bytes_of(kind, given) > limit:
             raise DatasetError(
                 f"{file} promises {what} {shown(str(shape))}, and the limit for its folder is {limit} bytes"
             )
+
+
+def _bytes_of(kind: str, given: Any) -> int:
+    """Bytes that a value takes in memory: a number as float64, a text of fixed length as long as it says."""
+    if kind == "fixed_length_utf32":
+        inside = given.get("configuration") if isinstance(given, dict) else None
+        length = inside.get("length_bytes") if isinstance(inside, dict) else None
+        return length if type(length) is int and length > 0 else SHORT_TEXT
+    if kind == "string":
+        return SHORT_TEXT
+    return 4 * int(kind[2:]) if kind[1:2] == "U" else 8
 
 
 def _read(file: Path) -> dict[str, Any]:

@@ -13,6 +13,7 @@ objects are refused, so nothing in the file can run; shapes and dtypes are check
 
 from __future__ import annotations
 
+import math
 import os
 import zipfile
 from pathlib import Path
@@ -21,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from setloss.archives import DAMAGE, ArchiveError, Header, array_header, open_archive, read_array
+from setloss.archives import DAMAGE, ArchiveError, Header, array_header, open_archive, read_array, unpacked_limit
 from setloss.datasets.checks import as_zero_one, existing_file, listed, reason, require_finite, require_width
 from setloss.datasets.data import DatasetError, Features, LabelSets, Tracks
 
@@ -137,10 +138,12 @@ def _check_features(
 ) -> tuple[int, int]:
     if not sparse:
         _require(path, headers, "X", "biuf", 2)
+        _require_room(path, headers, "X")
         rows, width = headers["X"].shape
     else:
         for name, kinds in zip(SPARSE, ("biuf", "iu", "iu", "iu"), strict=True):
             _require(path, headers, name, kinds, 1)
+            _require_room(path, headers, name)
         if headers["shape"].shape != (2,):
             raise DatasetError(f"shape in {path} must hold two numbers; it has shape {headers['shape'].shape}")
         form = _read(path, archive, "format").tolist() if "format" in headers else "csr"
@@ -161,6 +164,7 @@ def _check_features(
 def _check_shapes(path: Path, headers: dict[str, Header], rows: int, width: int) -> None:
     if "Y" in headers:
         _require(path, headers, "Y", "biuf", 2)
+        _require_room(path, headers, "Y")
         if headers["Y"].shape[1] < 1:
             raise DatasetError(f"Y in {path} has no columns; it needs at least one label")
     for name, kinds in (("y", "biuf"), ("groups", "biufU")):
@@ -179,6 +183,17 @@ def _check_shapes(path: Path, headers: dict[str, Header], rows: int, width: int)
     for name in ("feature_names", "label_names"):
         if name in headers:
             _require(path, headers, name, "U", 1)
+
+
+def _require_room(path: Path, headers: dict[str, Header], name: str) -> None:
+    """Refuse small numbers that take more memory as float64 than an archive of this size may unpack to."""
+    limit, shape = unpacked_limit(path.stat().st_size), headers[name].shape
+    needed = 8 * math.prod(shape)
+    if headers[name].dtype != np.float32 and needed > limit:
+        raise DatasetError(
+            f"{name} in {path} has shape {shape}, {needed} bytes of memory, and the limit for a file of its size is "
+            f"{limit}; write it without compression"
+        )
 
 
 def _require(path: Path, headers: dict[str, Header], name: str, kinds: str, ndim: int) -> None:
