@@ -2,6 +2,9 @@
 
 import importlib.util
 import json
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -23,15 +26,21 @@ SIZES = {"nuclei": 48, "chasedb1": 64, "camvid": 80}
 
 def segmentation(
     data: Annotated[
-        Path,
+        Path | None,
         typer.Option(
             help="Folder of data sets, or one: images/*.png with masks/*.png, or an .npz of images and masks, or of "
-            "train_images, train_labels, val_..., test_...."
+            "train_images, train_labels, val_..., test_.... Without it, images are generated.",
+            show_default=False,
         ),
-    ],
+    ] = None,
     out: Annotated[Path, typer.Option(help="Folder to write to; it is made if it is not there.")] = Path("results"),
     datasets: Annotated[
-        str | None, typer.Option(help="Which ones, as nuclei,camvid.", metavar="NAME,...", show_default="all")
+        str | None,
+        typer.Option(
+            help="Which ones, as nuclei,camvid; blobs, ellipses, curves, discs, lesions and classes are generated.",
+            metavar="NAME,...",
+            show_default="all of the folder, or all generated",
+        ),
     ] = None,
     methods: Annotated[
         str | None, typer.Option(help="Which losses, by name.", metavar="NAME,...", show_default="all")
@@ -44,6 +53,14 @@ def segmentation(
         str, typer.Option(help="Learning rates to choose from.", metavar="RATE,...")
     ] = "0.003,0.01,0.03",
     seeds: Annotated[int, typer.Option(help="Networks per loss; the first chooses the rate.", min=1)] = 3,
+    split: Annotated[
+        int | None,
+        typer.Option(
+            help="To choose by: leave test images out and split the others anew with this seed; generate others.",
+            min=0,
+            show_default="none",
+        ),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="JSON on standard output, nothing else.")] = False,
 ) -> None:
     """Train the same small U-Net with every loss at the same budget; compare losses, then decisions.
@@ -58,7 +75,8 @@ def segmentation(
     make_folder(out)
     outcomes: list[Outcome] = []
     try:
-        _run(found, chosen, settings, size, out, outcomes)
+        problems = [partial(_problem, name, place, size, split) for name, place in found.items()]
+        _run(problems, chosen, settings, out, outcomes)
     except Interrupted:
         done = ", ".join(outcome.problem.name for outcome in outcomes) or "none"
         say(f"interrupted; networks are kept in {out / 'networks'}; data sets done: {done}")
@@ -78,44 +96,59 @@ def _settings(steps: int, rates: str, seeds: int) -> "TrainingSettings":
     return TrainingSettings(steps=steps, rates=grid, seeds=tuple(range(seeds)))
 
 
-def _found(data: Path, datasets: str | None, size: int | None) -> dict[str, Path]:
-    from setloss.reproduction.segmentation.data import ImageError, find_problems
+def _found(data: Path | None, datasets: str | None, size: int | None) -> dict[str, Path | None]:
+    """The chosen data sets by name: the folder of each, or None for those that are generated."""
+    from setloss.reproduction.segmentation.data import ImageError, check_size, find_problems
+    from setloss.reproduction.segmentation.generated import KINDS
 
+    side = 64 if size is None else size
     try:
-        found = find_problems(data, 64 if size is None else size)
+        check_size(side)
+        folders = {} if data is None else find_problems(data, side)
     except ImageError as error:
         raise InputError(f"--data: {error}") from None
-    wanted = list(found) if datasets is None else [name.strip() for name in datasets.split(",")]
+    known: dict[str, Path | None] = {**dict.fromkeys(KINDS), **folders}
+    usual = list(KINDS if data is None else folders)
+    wanted = usual if datasets is None else [name.strip() for name in datasets.split(",")]
     for name in wanted:
-        if name not in found:
-            raise InputError(f"--datasets: there is no data set {name!r}; the names are {', '.join(found)}")
-    return {name: found[name] for name in wanted}
+        if name not in known:
+            raise InputError(f"--datasets: there is no data set {name!r}; the names are {', '.join(known)}")
+    return {name: known[name] for name in wanted}
+
+
+def _problem(name: str, place: Path | None, size: int | None, split: int | None) -> "ImageProblem":
+    from setloss.reproduction.segmentation.data import ImageError, read_problem
+    from setloss.reproduction.segmentation.generated import generated
+
+    try:
+        if place is None:
+            problem = generated(name, size or 48, seed=split or 0)
+        else:
+            problem = read_problem(name, place, SIZES.get(name, 64) if size is None else size, split)
+    except ImageError as error:
+        raise InputError(f"--data: {error}") from None
+    return problem if split is None else replace(problem, name=f"{name} (split {split})")
 
 
 def _run(
-    found: dict[str, Path],
+    problems: "Sequence[Callable[[], ImageProblem]]",
     chosen: list[str] | None,
     settings: "TrainingSettings",
-    size: int | None,
     out: Path,
     outcomes: "list[Outcome]",
 ) -> None:
-    from setloss.reproduction.segmentation.data import ImageError, read_problem
     from setloss.reproduction.segmentation.protocol import compare
 
     with WorkProgress() as progress:
-        for number, (name, place) in enumerate(found.items()):
-            progress.update(number / len(found), f"{name}: reading")
-            try:
-                problem = read_problem(name, place, SIZES.get(name, 64) if size is None else size)
-            except ImageError as error:
-                raise InputError(f"--data: {error}") from None
+        for number, make in enumerate(problems):
+            progress.update(number / len(problems), "reading images")
+            problem = make()
             methods = _methods(problem, chosen)
             runs = len(methods) * (len(settings.rates) + len(settings.seeds) - 1)
             done = count(1)
 
             def hear(what: str, before: int = number, runs: int = runs, done: Any = done) -> None:
-                progress.update((before + next(done) / runs) / len(found), what)
+                progress.update((before + next(done) / runs) / len(problems), what)
 
             outcomes.append(compare(problem, methods, settings, out / "networks", hear))
             _write(outcomes, out)

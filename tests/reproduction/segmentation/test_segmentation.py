@@ -9,7 +9,8 @@ from typer.testing import CliRunner
 
 from setloss.cli import app
 from setloss.decisions.pixels import decide_pixels
-from setloss.reproduction.segmentation.data import NO_LABEL, find_problems, generated, read_problem
+from setloss.reproduction.segmentation.data import NO_LABEL, find_problems, read_problem
+from setloss.reproduction.segmentation.generated import generated
 from setloss.reproduction.segmentation.methods import METHODS, names, soft_dice
 from setloss.reproduction.segmentation.protocol import compare
 from setloss.reproduction.segmentation.report import report
@@ -181,16 +182,16 @@ def test_soft_dice_by_hand():
 
 def test_every_method_trains_a_step():
     settings = TrainingSettings(steps=1, rates=(0.01,), seeds=(0,))
-    problem = generated(12, 16)
+    problem = generated("ellipses", 16, (7, 2, 3))
     outcome = compare(problem, names(1), settings, None)
     assert [one.name for one in outcome.methods] == [name for name in METHODS if name in names(1)]
-    assert [table.title for table in report([outcome]).tables][2] == "generated: objects"
+    assert [table.title for table in report([outcome]).tables][2] == "ellipses: objects"
     assert "argmax" not in names(1)
 
 
 def test_the_same_seed_is_the_same_network():
     settings = TrainingSettings(steps=2)
-    problem = generated(12, 16)
+    problem = generated("ellipses", 16, (7, 2, 3))
     runs = [train_once(NetworkRun("default", 0.01, 5), problem, settings, None) for _ in range(2)]
     np.testing.assert_array_equal(runs[0].values, runs[1].values)
 

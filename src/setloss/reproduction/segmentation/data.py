@@ -47,6 +47,9 @@ class ImageProblem:
     crop: int | None = None
 
 
+Parts = tuple[ImagePart, ImagePart, ImagePart]
+
+
 def find_problems(folder: Path, size: int) -> dict[str, Path]:
     """The data sets in a folder by name: the folder itself, or those of its subfolders that hold one."""
     if not folder.is_dir():
@@ -67,19 +70,19 @@ def check_size(size: int) -> None:
         raise ImageError(f"the side of images is a multiple of 4 from 8 on; got {size}")
 
 
-def read_problem(name: str, folder: Path, size: int) -> ImageProblem:
-    """A data set, ready for training.
+def read_problem(name: str, folder: Path, size: int, split: int | None = None) -> ImageProblem:
+    """A data set, ready for training; with the seed of a `split`, of the images that are not for testing alone.
 
     PNG files are averaged down to ``size x size`` and split at random; an .npz with its own parts is averaged down by
     a whole factor until no side is longer; an .npz of images with masks keeps its resolution, since thin structures
     do not survive less, is split by `names` (a last letter L or R belongs to the same person) and trained on crops.
     """
     if (folder / "images").is_dir():
-        return _from_files(name, folder, size)
+        return _from_files(name, folder, size, split)
     with np.load(_archive(folder)) as arrays:
         if "train_images" in arrays:
-            return _from_parts(name, arrays, size)
-        return _from_groups(name, arrays, size)
+            return _from_parts(name, arrays, size, split)
+        return _from_groups(name, arrays, size, split)
 
 
 def _holds_images(folder: Path) -> bool:
@@ -96,7 +99,7 @@ def _archive(folder: Path) -> Path:
     return next(folder.glob("*.npz"))
 
 
-def _from_files(name: str, folder: Path, size: int) -> ImageProblem:
+def _from_files(name: str, folder: Path, size: int, split: int | None) -> ImageProblem:
     found = sorted((folder / "images").glob("*.png"))
     _check_number(len(found), folder / "images")
     bare = [path.name for path in found if not (folder / "masks" / path.name).is_file()]
@@ -106,7 +109,8 @@ def _from_files(name: str, folder: Path, size: int) -> ImageProblem:
         )
     images = np.stack([_read(path, size) for path in found])[:, None]
     masks = np.stack([_read(folder / "masks" / path.name, size) for path in found]) > 127
-    return _split(name, standard(images), masks.astype(np.int64), [str(i) for i in range(len(found))])
+    every = ImagePart(standard(images), masks.astype(np.int64))
+    return ImageProblem(name, 1, *_split(name, every, [str(i) for i in range(len(found))], split))
 
 
 def _read(path: Path, size: int) -> Images:
@@ -119,7 +123,7 @@ def _read(path: Path, size: int) -> Images:
         raise ImageError(f"{path} cannot be read as an image ({error}); replace or remove it") from None
 
 
-def _from_parts(name: str, arrays: Any, size: int) -> ImageProblem:
+def _from_parts(name: str, arrays: Any, size: int, split: int | None) -> ImageProblem:
     """Labels from 0 on; the largest number is "no label" if the file has 11 classes and one more, as CamVid does."""
     parts, classes = [], int(arrays["train_labels"].max())
     for part in ("train", "val", "test"):
@@ -127,17 +131,23 @@ def _from_parts(name: str, arrays: Any, size: int) -> ImageProblem:
         factor = -(-max(labels.shape[1:]) // size)
         images, labels = _shrunk(images, factor), labels[:, ::factor, ::factor]
         parts.append(ImagePart(standard(images), np.where(labels == classes, NO_LABEL, labels)))
+    if split is not None:
+        first, second = parts[:2]
+        seen = ImagePart(np.append(first.images, second.images, 0), np.append(first.labels, second.labels, 0))
+        order = np.random.default_rng(split).permutation(len(seen))
+        return ImageProblem(name, classes, *_shared_out(name, seen, order, np.arange(len(seen))))
     train, validation, test = parts
     return ImageProblem(name, classes, train, validation, test)
 
 
-def _from_groups(name: str, arrays: Any, size: int) -> ImageProblem:
+def _from_groups(name: str, arrays: Any, size: int, split: int | None) -> ImageProblem:
     images, masks = _channels_first(arrays["images"]), arrays["masks"].astype(np.int64)
     _check_number(len(images), Path(name))
     names = arrays["names"] if "names" in arrays else np.arange(len(images)).astype(str)
     height, width = (4 * (side // 4) for side in masks.shape[1:])
     images, masks = images[..., :height, :width], masks[:, :height, :width]
-    return _split(name, standard(images), masks, [str(one).rstrip("LR") for one in names], min(size, height, width))
+    parts = _split(name, ImagePart(standard(images), masks), [str(one).rstrip("LR") for one in names], split)
+    return ImageProblem(name, 1, *parts, min(size, height, width))
 
 
 def _check_number(n: int, place: Path, what: str = "images", fewest: int = FEWEST_IMAGES) -> None:
@@ -161,35 +171,24 @@ def standard(images: Images) -> Images:
     return np.asarray(centred / (images.std((2, 3), keepdims=True) + 1e-6), dtype=np.float32)
 
 
-def _split(name: str, images: Images, labels: Labels, groups: Sequence[str], crop: int | None = None) -> ImageProblem:
-    """60 % of the groups to train on, 15 % to choose with, the rest to report on."""
-    _check_number(len(set(groups)), Path(name), "groups of images", 4)
+def _split(name: str, every: ImagePart, groups: Sequence[str], split: int | None) -> Parts:
+    """The three parts; with a `split`, the groups that are not for testing are shared out anew by that seed."""
     names, place = np.unique(np.array(groups), return_inverse=True)
     order = np.random.default_rng(0).permutation(len(names))
-    first = round(0.6 * len(names))
-    second = max(round(0.75 * len(names)), first + 1)
-    chosen = [np.isin(place, part) for part in (order[:first], order[first:second], order[second:])]
-    train, validation, test = (ImagePart(images[part], labels[part]) for part in chosen)
-    return ImageProblem(name, 1, train, validation, test, crop)
+    if split is not None:
+        order = np.random.default_rng(split).permutation(order[: _ends(len(order))[1]])
+    return _shared_out(name, every, order, place)
 
 
-def generated(n: int = 60, size: int = 48, seed: int = 0) -> ImageProblem:
-    """Bright ellipses of many sizes under uneven light, dim ones among them, with noise."""
-    rng = np.random.default_rng(seed)
-    made = [_generated_image(size, rng) for _ in range(n)]
-    images = np.stack([image for image, _ in made])[:, None].astype(np.float32)
-    masks = np.stack([mask for _, mask in made]).astype(np.int64)
-    return _split("generated", standard(images), masks, [str(i) for i in range(n)])
+def _shared_out(name: str, every: ImagePart, order: Labels, place: Labels) -> Parts:
+    """The groups in this order: 60 % to train on, 15 % to choose with, the rest to report on."""
+    _check_number(len(order), Path(name), "groups of images", 4)
+    chosen = [np.isin(place, part) for part in np.split(order, _ends(len(order)))]
+    train, validation, test = (ImagePart(every.images[part], every.labels[part]) for part in chosen)
+    return train, validation, test
 
 
-def _generated_image(size: int, rng: np.random.Generator) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    y, x = np.mgrid[:size, :size] / size
-    light, mask = 0.3 * rng.uniform() * x + 0.3 * rng.uniform() * y, np.zeros((size, size), dtype=bool)
-    for _ in range(rng.integers(1, 25)):
-        centre, radii, turn = rng.uniform(size=2), rng.uniform(0.02, 0.09, 2), rng.uniform(0, np.pi)
-        along = (x - centre[0]) * np.cos(turn) + (y - centre[1]) * np.sin(turn)
-        across = (y - centre[1]) * np.cos(turn) - (x - centre[0]) * np.sin(turn)
-        inside = (along / radii[0]) ** 2 + (across / radii[1]) ** 2
-        light = light + rng.uniform(0.15, 0.8) * np.exp(-(inside**2))
-        mask |= inside < 1
-    return light + rng.normal(0, 0.08, light.shape), mask
+def _ends(n: int) -> tuple[int, int]:
+    """Where training ends and where validation does."""
+    first = round(0.6 * n)
+    return first, max(round(0.75 * n), first + 1)

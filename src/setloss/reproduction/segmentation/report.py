@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from setloss.reproduction.document import Cell, Document, ResultTable
 from setloss.reproduction.estimate import Estimate
@@ -16,11 +17,39 @@ from setloss.reproduction.segmentation.scores import Scores
 
 
 def report(outcomes: Sequence[Outcome]) -> Document:
-    """Two tables per data set, losses and decisions on top of some of them; one more where objects were sets."""
+    """All data sets in one table, then two for each, losses and decisions; one more where objects were sets."""
     tables: list[ResultTable] = []
+    if len(outcomes) > 1:
+        tables.append(summary_table(outcomes))
     for outcome in outcomes:
         tables += [losses_table(outcome), decisions_table(outcome), *_objects(outcome)]
     return Document("segmentation", "Losses for segmentation", tuple(tables), (), _numbers(outcomes))
+
+
+def summary_table(outcomes: Sequence[Outcome]) -> ResultTable:
+    """A row per loss, a column per data set: the scores of `FIRST`, for others what they are ahead, seed by seed."""
+    found = [{one.name: _by_seed(one, outcome.problem.classes) for one in outcome.methods} for outcome in outcomes]
+    methods = list(dict.fromkeys(name for scores in found for name in scores))
+    rows: list[tuple[Cell, ...]] = []
+    for name in methods:
+        paired = [scores[name] - scores[FIRST] for scores in found if {name, FIRST} <= set(scores)]
+        if name == FIRST or len(paired) < len(found):
+            cells = [Estimate.of(scores[name]) if name in scores else None for scores in found]
+            rows.append((METHODS[name].label, *cells, None, None))
+        else:
+            gains = [Estimate.of(gain) for gain in paired]
+            mean = float(np.mean([gain.mean for gain in gains]))
+            rows.append((METHODS[name].label, *gains, f"{mean:.3f}", f"{min(gain.mean for gain in gains):.3f}"))
+    columns = ("loss", *(outcome.problem.name for outcome in outcomes), "mean", "worst")
+    note = (
+        f"{METHODS[FIRST].label}: mean Dice of masks, mIoU of classes; below, differences from it, paired by seed, ± "
+        f"over {len(outcomes[0].settings.seeds)} seeds; rates of {_grid(outcomes[0])}."
+    )
+    return ResultTable("All data sets: what losses are ahead", columns, tuple(rows), note)
+
+
+def _by_seed(one: MethodOutcome, classes: int) -> NDArray[np.floating]:
+    return np.array([float(scores.dice.mean()) if classes == 1 else scores.overall for scores in one.test])
 
 
 def losses_table(outcome: Outcome) -> ResultTable:
@@ -107,7 +136,7 @@ def _note(outcome: Outcome) -> str:
     problem, settings = outcome.problem, outcome.settings
     side = " x ".join(map(str, problem.test.labels.shape[1:]))
     crops = "" if problem.crop is None else f", trained on squares of {problem.crop}"
-    grid, seeds = ", ".join(f"{rate:g}" for rate in settings.rates), len(settings.seeds)
+    grid, seeds = _grid(outcome), len(settings.seeds)
     kind = "Dice" if problem.classes == 1 else "Jaccard of the classes on the image"
     return (
         f"{len(problem.train)} images to train on, {len(problem.validation)} to choose the rate with (of {grid}; "
@@ -116,6 +145,10 @@ def _note(outcome: Outcome) -> str:
         f"seed{'s' * (seeds > 1)}; Dice and Jaccard per image, ± over test images; differences of {kind}, image by "
         "image. Milliseconds are CPU time."
     )
+
+
+def _grid(outcome: Outcome) -> str:
+    return ", ".join(f"{rate:g}" for rate in outcome.settings.rates)
 
 
 def _numbers(outcomes: Sequence[Outcome]) -> dict[str, Any]:

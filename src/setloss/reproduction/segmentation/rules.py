@@ -22,6 +22,9 @@ Predicted = NDArray[np.generic]
 VALUED_IMAGES = 40
 """Expected losses of decisions are averaged over so many images."""
 
+RANKSEG = ({"": 0.0}, {"": 0.5, ", nothing pruned": 0.0})
+"""The prunings of the peer that are compared, for masks and for classes; 0.5 is its own."""
+
 
 @dataclass(frozen=True)
 class ImageRule:
@@ -70,16 +73,16 @@ def best_sets(temperature: float, loss: str, logits: Logits) -> Predicted:
     return chosen[:, 0] if mode == "binary" else chosen
 
 
-def rankseg_sets(temperature: float, metric: str, logits: Logits) -> Predicted:
-    """The peer's answer by reciprocal moments; for masks without its pruning, which empties unlikely ones."""
+def rankseg_sets(temperature: float, metric: str, pruning: float, logits: Logits) -> Predicted:
+    """The peer's answer by reciprocal moments; what is nowhere likelier than `pruning` it leaves out."""
     from rankseg import RankSEG
 
     scores = torch.as_tensor(logits) / temperature
     if logits.shape[1] == 1:
-        solver = RankSEG(metric, output_mode="multilabel", solver="RMA", pruning_prob=0.0)
+        solver = RankSEG(metric, output_mode="multilabel", solver="RMA", pruning_prob=pruning)
         masks: Predicted = solver.predict(scores.sigmoid()).numpy()[:, 0]
         return masks
-    solver = RankSEG("iou", output_mode="multiclass", solver="RMA")
+    solver = RankSEG("iou", output_mode="multiclass", solver="RMA", pruning_prob=pruning)
     classes: Predicted = solver.predict(scores.softmax(1)).numpy()
     return classes
 
@@ -93,7 +96,9 @@ def rules(tuning: Tuning) -> dict[str, ImageRule]:
     for named, temperature in (("", 1.0), (", temperature", tuning.temperature)):
         made[f"least expected loss{named}"] = ImageRule(partial(best_sets, temperature, loss), temperature)
         if find_spec("rankseg") is not None:
-            made[f"rankseg (RMA){named}"] = ImageRule(partial(rankseg_sets, temperature, loss), temperature)
+            for words, pruning in RANKSEG[tuning.classes > 1].items():
+                peer = partial(rankseg_sets, temperature, loss, pruning)
+                made[f"rankseg (RMA){words}{named}"] = ImageRule(peer, temperature)
     return made
 
 
