@@ -60,8 +60,8 @@ print(f"{Y.float().mean():.1%} of the pixels are positive")
 # -----
 #
 # ``SetLoss`` takes scores, not sigmoids: positive predicts the label. One set is the
-# pixels of one image. ``SetLoss()`` is the Lovász hinge of Jaccard and soft Jaccard, of
-# probabilities, and cross-entropy in equal parts; ``SetLoss("jaccard", "lovasz")`` is
+# pixels of one image. ``SetLoss()`` is the Lovász hinge of Jaccard mixed with soft
+# Jaccard, both of probabilities, and cross-entropy; ``SetLoss("jaccard", "lovasz")`` is
 # the hinge of the scores alone.
 # Gradients are clipped, which set losses of many pixels need (:doc:`/pytorch`).
 

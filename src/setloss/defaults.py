@@ -43,19 +43,20 @@ class NetworkMode:
 
     margins: Literal["logits", "sigmoid", "softmax"]
     cross_entropy: float
-    soft_share: float = 0.5
+    soft_share: float | Literal["adaptive"] = 0.5
     over: Literal["image", "batch"] = "image"
     absent: Literal["keep", "skip"] = "keep"
 
 
 NETWORK_MODES = {
-    "binary": NetworkMode("sigmoid", 0.5),
+    "binary": NetworkMode("sigmoid", 0.5, soft_share="adaptive"),
     "multilabel": NetworkMode("logits", 0.0),
     "multiclass": NetworkMode("softmax", 0.5, over="batch", absent="skip"),
 }
-"""Networks without a named operator: for pixels the surrogate of probabilities, the loss at expected counts
-(`setloss.nn.relaxed`) and cross-entropy in equal parts, for classes with a set for every class that occurs in the
-batch; for label sets the surrogate of the logits alone (docs/pytorch.md has the comparisons)."""
+"""Networks without a named operator: for pixels the surrogate of probabilities mixed with the loss at expected counts
+(`setloss.nn.relaxed`), and half as much cross-entropy. For masks every set has its own share; for classes the two
+have equal parts, with a set for every class that occurs in the batch. For label sets the surrogate of the logits
+alone (docs/pytorch.md has the comparisons)."""
 
 NAMED_OPERATOR = NetworkMode("logits", 0.0, soft_share=0.0)
 """Networks with a named operator: that operator, of the logits, and nothing else."""

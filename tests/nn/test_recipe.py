@@ -23,12 +23,15 @@ def soft_jaccard(p, y, dims):
     return (1 - both / ((p + y).sum(dims) - both))[y.sum(dims) > 0].mean()
 
 
-def test_the_default_for_masks_is_l_and_soft_jaccard_of_sigmoids_and_cross_entropy_in_equal_parts():
+def test_the_default_for_masks_is_l_and_soft_jaccard_of_sigmoids_and_half_of_cross_entropy():
     logits, target = masks()
-    hinge = set_loss(logits, target, loss="jaccard", operator="lovasz", margins="sigmoid")
-    soft = soft_jaccard(logits.sigmoid(), target.float(), (1, 2, 3))
-    expected = (hinge + soft + binary_cross_entropy_with_logits(logits, target.float())) / 2
-    torch.testing.assert_close(SetLoss()(logits, target), expected)
+    hinges = set_loss(logits, target, loss="jaccard", operator="lovasz", margins="sigmoid", reduction="none")
+    p, y = logits.sigmoid(), target.float()
+    soft = torch.stack([soft_jaccard(p[i : i + 1], y[i : i + 1], (1, 2, 3)) for i in range(3)])
+    sets = ((1 - soft) * hinges + soft * soft).mean()
+    torch.testing.assert_close(SetLoss()(logits, target), sets + binary_cross_entropy_with_logits(logits, y) / 2)
+    equal = (hinges.mean() + soft.mean() + binary_cross_entropy_with_logits(logits, y)) / 2
+    torch.testing.assert_close(SetLoss(soft_share=0.5)(logits, target), equal)
 
 
 def test_the_default_for_classes_has_a_set_for_every_class_in_the_batch():
@@ -51,7 +54,7 @@ def test_naming_an_operator_gives_that_operator_alone():
 def test_naming_a_loss_keeps_the_recommended_way():
     module = SetLoss("dice")
     assert (module.operator, module.margins, module.with_cross_entropy) == ("bd-monotone", "sigmoid", 0.5)
-    assert module.soft_share == 0.5
+    assert (module.soft_share, SetLoss("dice", mode="multiclass").soft_share) == ("adaptive", 0.5)
     assert SetLoss("curve1").soft_share == SetLoss("dice", mode="multilabel").soft_share == 0
     assert SetLoss("iou").operator == SetLoss("jaccard").operator == "lovasz"
 

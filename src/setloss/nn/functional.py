@@ -20,7 +20,7 @@ from setloss.nn.margins import Margins
 from setloss.nn.plan import Scale, plan_number
 from setloss.nn.recipe import Recipe, recipe_of
 from setloss.nn.reduction import Absent, Reduction, counted_sets, reduced
-from setloss.nn.relaxed import relaxed_values
+from setloss.nn.relaxed import SoftShare, mixed_values
 from setloss.nn.sets import Over, Sets, arrange
 from setloss.nn.soft_sets import values_of_soft_sets
 from setloss.nn.targets import Decisions, Mode, decisions
@@ -36,7 +36,7 @@ def set_loss(  # noqa: PLR0913 (the choices of `SetLoss` and the tensors of a ca
     operator: str | Operator | None = None,
     scale: Scale = NETWORKS.scale,
     margins: Margins | None = None,
-    soft_share: float | None = None,
+    soft_share: SoftShare | None = None,
     with_cross_entropy: float | None = None,
     mode: Mode = "binary",
     over: Over | None = None,
@@ -55,8 +55,8 @@ def set_loss(  # noqa: PLR0913 (the choices of `SetLoss` and the tensors of a ca
     """B(m) of every set, m_i the margin of decision i, plus a factor times cross-entropy.
 
     With the margins of logits it is convex and piecewise linear in them. The gradient is that of the cut, exact in
-    value and slope. **Name no operator for what trains networks best**: the surrogate of probabilities, the loss at
-    expected counts and cross-entropy in equal parts. Name one for exactly that operator of the logits.
+    value and slope. **Name no operator for what trains networks best**: the surrogate of probabilities mixed with the
+    loss at expected counts, and cross-entropy. Name one for exactly that operator of the logits.
 
     Parameters
     ----------
@@ -76,8 +76,10 @@ def set_loss(  # noqa: PLR0913 (the choices of `SetLoss` and the tensors of a ca
         "logits" or "probabilities" (of a sigmoid, in multiclass mode of a softmax); in multiclass mode also "argmax".
         See `setloss.nn.margins`.
     soft_share
-        The share s of the loss at expected counts (soft Dice, soft Jaccard) in (1 - s) B + s l; for margins that are
-        probabilities. 1/2 where no operator is named, else 0. See `setloss.nn.relaxed`.
+        The share s of the loss l at expected counts (soft Dice, soft Jaccard) in (1 - s) B + s l; for margins that
+        are probabilities. "adaptive" is s = l, set by set and without a slope: the soft loss leads until the
+        prediction overlaps with the truth, then B. Where no operator is named, "adaptive" for masks and 1/2 for
+        classes; else 0. See `setloss.nn.relaxed`.
     with_cross_entropy
         The factor of the mean cross-entropy that is added; 1/2 where no operator is named and `reduction` is
         "mean", except for label sets.
@@ -189,7 +191,7 @@ def _values(sets: Sets, plan: int, recipe: Recipe, counted: Tensor | None) -> Te
     values = values_of_sets(sets.scores, sets.truth, sets.valid, plan)
     if not recipe.soft_share:
         return values
-    return torch.lerp(values, relaxed_values(sets, recipe.loss, values), recipe.soft_share)
+    return mixed_values(sets, values, recipe.loss, recipe.soft_share)
 
 
 def _check_weights(recipe: Recipe) -> None:

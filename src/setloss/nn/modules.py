@@ -16,6 +16,7 @@ from setloss.nn.margins import Margins
 from setloss.nn.plan import Scale, make_plan
 from setloss.nn.recipe import recipe_of
 from setloss.nn.reduction import Absent, Reduction
+from setloss.nn.relaxed import SoftShare
 from setloss.nn.sets import Over
 from setloss.nn.targets import Mode
 from setloss.operators.names import Operator
@@ -35,8 +36,8 @@ class SetLoss(nn.Module):
     """B(m) of every set of decisions, plus cross-entropy: `setloss.nn.functional.set_loss`, called as ``(logits,
     target)``.
 
-    ``SetLoss()`` is what trains networks best: L of Jaccard and soft Jaccard of probabilities, and cross-entropy, in
-    equal parts. ``SetLoss("dice", "bd")`` is exactly that operator, of logits.
+    ``SetLoss()`` is what trains networks best: L of Jaccard mixed with soft Jaccard, both of probabilities, and
+    cross-entropy. ``SetLoss("dice", "bd")`` is exactly that operator, of logits.
 
     Parameters are those of the function; `mask`, `weight`, `element_weight` and `groups` are given with each call.
     The plan is made here, so that a loss and an operator that do not go together are refused before training starts,
@@ -54,7 +55,7 @@ class SetLoss(nn.Module):
         *,
         scale: Scale = NETWORKS.scale,
         margins: Margins | None = None,
-        soft_share: float | None = None,
+        soft_share: SoftShare | None = None,
         with_cross_entropy: float | None = None,
         mode: Mode = "binary",
         over: Over | None = None,

@@ -11,7 +11,7 @@ from setloss.losses import Loss
 from setloss.nn.margins import KINDS, Margins, margins_named
 from setloss.nn.plan import Scale
 from setloss.nn.reduction import Absent, Reduction
-from setloss.nn.relaxed import takes_expected_counts
+from setloss.nn.relaxed import SoftShare, takes_expected_counts
 from setloss.nn.sets import Over
 from setloss.nn.soft import takes_weights
 from setloss.nn.targets import Mode
@@ -26,7 +26,7 @@ class Recipe:
     operator: str | Operator
     scale: Scale
     margins: str
-    soft_share: float
+    soft_share: SoftShare
     with_cross_entropy: float
     mode: Mode
     over: Over
@@ -55,7 +55,7 @@ def recipe_of(
     *,
     scale: Scale,
     margins: Margins | None,
-    soft_share: float | None,
+    soft_share: SoftShare | None,
     with_cross_entropy: float | None,
     mode: Mode,
     over: Over | None,
@@ -83,7 +83,7 @@ def recipe_of(
         operator,
         scale=scale,
         margins=kind,
-        soft_share=float(soft_share),
+        soft_share=soft_share if soft_share == "adaptive" else float(soft_share),
         with_cross_entropy=with_cross_entropy,
         mode=mode,
         over=over or usual.over,
@@ -120,9 +120,12 @@ def _check(loss: str | Loss, scale: Scale) -> None:
 
 
 def check_soft_share(share: object, relaxes: bool, loss: str | Loss, margins: str) -> None:
-    """A number from 0 to 1, and only where mistakes have probabilities and the loss is a formula of real counts."""
-    if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share <= 1:
-        raise ValueError(f"soft_share is the share of the loss at expected counts, from 0 to 1; got {share!r}")
+    """A number from 0 to 1 or "adaptive"; only where mistakes have probabilities and the loss takes real counts."""
+    number = isinstance(share, int | float) and not isinstance(share, bool) and 0 <= share <= 1
+    if not number and share != "adaptive":
+        raise ValueError(
+            f'soft_share is the share of the loss at expected counts, from 0 to 1, or "adaptive"; got {share!r}'
+        )
     if share and not relaxes:
         raise ValueError(
             "soft_share is for Dice, Jaccard, Tversky and F-beta with margins='probabilities'; got "

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from setloss.nn.margins import scores_of
 from setloss.nn.recipe import Recipe
-from setloss.nn.relaxed import relaxed_loss
+from setloss.nn.relaxed import mixed
 from setloss.nn.sets import Sets, layout
 from setloss.nn.soft import weighted_jaccard
 from setloss.nn.targets import Decisions
@@ -36,8 +36,7 @@ def values_of_soft_sets(
         return sets, values
     as_positive, as_negative = (t, 1 - t) if e is None else (e * t, e * (1 - t))
     missed, alarms = (as_positive * (1 - positive)).sum(1), (as_negative * (1 + negative)).sum(1)
-    relaxed = relaxed_loss(missed, alarms, as_positive.sum(1), recipe.loss, values)
-    return sets, torch.lerp(values, relaxed, recipe.soft_share)
+    return sets, mixed(values, (missed, alarms, as_positive.sum(1)), recipe.loss, recipe.soft_share)
 
 
 def element_weights(given: Decisions, weight: object) -> Tensor | None:

@@ -8,6 +8,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from setloss.nn.functional import set_loss
+from setloss.nn.relaxed import SoftShare
 from setloss.nn.targets import Mode
 
 
@@ -27,7 +28,7 @@ class RegionLoss(nn.Module):
         smooth: float = 1.0,
         ddp: bool = True,
         loss: str = "jaccard",
-        soft_share: float | None = None,
+        soft_share: SoftShare | None = None,
         with_cross_entropy: float = 0.0,
     ) -> None:
         super().__init__()

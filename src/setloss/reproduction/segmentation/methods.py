@@ -86,7 +86,7 @@ METHODS = {
     "bd-monotone": _ours("B_D monotone Dice, logits", "dice", "bd-monotone"),
     "slack": _ours("S Dice, logits", "dice", "slack"),
     "ce+lovasz": _ours("L Jaccard, logits + cross-entropy", operator="lovasz", with_cross_entropy=1.0),
-    "ce+bd-monotone-p": _ours('B_D monotone + soft Dice + cross-entropy: SetLoss("dice")', "dice"),
+    "ce+bd-monotone-p": _ours('SetLoss("dice")', "dice"),
     "ce+lovasz-p": _ours(
         "L Jaccard, probabilities + cross-entropy",
         operator="lovasz",
@@ -99,6 +99,9 @@ METHODS = {
         "L Jaccard + soft Jaccard + cross-entropy: SetLoss()",
         partial(_call, SetLoss()),
         partial(_call, SetLoss(mode="multiclass", ignore_index=NO_LABEL)),
+    ),
+    "equal-parts": SegmentationLoss(
+        "the same in equal parts: SetLoss(soft_share=0.5)", partial(_call, SetLoss(soft_share=0.5)), None
     ),
     "objects": SegmentationLoss('every object a set: SetLoss(over="groups")', by_object, None),
     "argmax": _ours("L Jaccard, argmax", operator="lovasz", margins="argmax", over_classes=BATCH),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -29,23 +29,25 @@ def report(outcomes: Sequence[Outcome]) -> Document:
 def summary_table(outcomes: Sequence[Outcome]) -> ResultTable:
     """A row per loss, a column per data set: the scores of `FIRST`, for others what they are ahead, seed by seed."""
     found = [{one.name: _by_seed(one, outcome.problem.classes) for one in outcome.methods} for outcome in outcomes]
-    methods = list(dict.fromkeys(name for scores in found for name in scores))
-    rows: list[tuple[Cell, ...]] = []
-    for name in methods:
-        paired = [scores[name] - scores[FIRST] for scores in found if {name, FIRST} <= set(scores)]
-        if name == FIRST or len(paired) < len(found):
-            cells = [Estimate.of(scores[name]) if name in scores else None for scores in found]
-            rows.append((METHODS[name].label, *cells, None, None))
-        else:
-            gains = [Estimate.of(gain) for gain in paired]
-            mean = float(np.mean([gain.mean for gain in gains]))
-            rows.append((METHODS[name].label, *gains, f"{mean:.3f}", f"{min(gain.mean for gain in gains):.3f}"))
+    rows = [_summary_row(name, found) for name in dict.fromkeys(name for scores in found for name in scores)]
     columns = ("loss", *(outcome.problem.name for outcome in outcomes), "mean", "worst")
     note = (
-        f"{METHODS[FIRST].label}: mean Dice of masks, mIoU of classes; below, differences from it, paired by seed, ± "
-        f"over {len(outcomes[0].settings.seeds)} seeds; rates of {_grid(outcomes[0])}."
+        f"{METHODS[FIRST].label}: mean Dice of masks, mIoU of classes; other rows: differences from it, paired by "
+        f"seed, ± over {len(outcomes[0].settings.seeds)} seeds; rates of {_grid(outcomes[0])}."
     )
     return ResultTable("All data sets: what losses are ahead", columns, tuple(rows), note)
+
+
+def _summary_row(name: str, found: Sequence[Mapping[str, NDArray[np.floating]]]) -> tuple[Cell, ...]:
+    """Mean and worst are of losses that every data set has."""
+    label = METHODS[name].label
+    if name == FIRST:
+        return (label, *(Estimate.of(scores[name]) if name in scores else None for scores in found), None, None)
+    paired = [Estimate.of(one[name] - one[FIRST]) if {name, FIRST} <= one.keys() else None for one in found]
+    gains = [gain.mean for gain in paired if gain is not None]
+    if len(gains) < len(found):
+        return (label, *paired, None, None)
+    return (label, *paired, f"{np.mean(gains):.3f}", f"{min(gains):.3f}")
 
 
 def _by_seed(one: MethodOutcome, classes: int) -> NDArray[np.floating]:
