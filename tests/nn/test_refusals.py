@@ -101,7 +101,8 @@ REMEDY = "Name a value that stands for 'no label' with ignore_index, or leave el
 def test_labels_are_zero_and_one(mode, value):
     target = labels(2, 3)
     target[1, 2] = value
-    with refused(ValueError, f"targets are 0 and 1; the one at (1, 2) is {value}. {REMEDY}"):
+    of_images = "If 255 is the foreground of an image file, give target > 0. " * (value == 255)
+    with refused(ValueError, f"targets are 0 and 1; the one at (1, 2) is {value}. {of_images}{REMEDY}"):
         set_loss(scores(2, 3), target, mode=mode)
 
 

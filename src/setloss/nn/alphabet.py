@@ -10,6 +10,9 @@ SUM_TOLERANCE = 1e-3
 
 REMEDY = "Name a value that stands for 'no label' with ignore_index, or leave elements out with mask."
 
+WHITE = 255
+"""The brightest pixel of a mask that was read from an image file."""
+
 
 def label_range(target: Tensor) -> tuple[float, float]:
     """What the dtype can hold; torch compares with the lowest bits of a number beyond it."""
@@ -94,4 +97,6 @@ def _refuse(target: Tensor, fits: Tensor, valid: Tensor | None, classes: int | N
             "Soft labels need a loss that knows weights of elements: the Lovász hinge of Jaccard, "
             'SetLoss("jaccard", "lovasz"), takes them; other losses count elements.'
         )
+    elif classes is None and value == WHITE:
+        hint = f"If {WHITE} is the foreground of an image file, give target > 0. {REMEDY}"
     raise ValueError(f"targets are {_wanted(classes, soft)}; the one at {where} is {value}. {hint}")
