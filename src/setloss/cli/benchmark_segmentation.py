@@ -1,7 +1,6 @@
 """``setloss benchmark segmentation``: losses for segmentation networks, and decisions on top of them."""
 
 import importlib.util
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from setloss.cli.errors import InputError
-from setloss.cli.output_files import make_folder, write_text
+from setloss.cli.output_files import make_folder, show_document, write_document
 from setloss.cli.progress import INTERRUPTED, Interrupted, WorkProgress, say
 
 if TYPE_CHECKING:
@@ -70,6 +69,8 @@ def segmentation(
     """
     if importlib.util.find_spec("torch") is None:
         raise InputError('networks need PyTorch: pip install "setloss[torch]"')
+    from setloss.reproduction.segmentation.report import report
+
     settings, chosen = _settings(steps, rates, seeds), None if methods is None else methods.split(",")
     found = _found(data, datasets, size)
     make_folder(out)
@@ -81,7 +82,7 @@ def segmentation(
         done = ", ".join(outcome.problem.name for outcome in outcomes) or "none"
         say(f"interrupted; networks are kept in {out / 'networks'}; data sets done: {done}")
         raise typer.Exit(INTERRUPTED) from None
-    _show(outcomes, out, as_json)
+    show_document(report(outcomes), out, as_json)
 
 
 def _settings(steps: int, rates: str, seeds: int) -> "TrainingSettings":
@@ -138,6 +139,7 @@ def _run(
     outcomes: "list[Outcome]",
 ) -> None:
     from setloss.reproduction.segmentation.protocol import compare
+    from setloss.reproduction.segmentation.report import report
 
     with WorkProgress() as progress:
         for number, make in enumerate(problems):
@@ -151,7 +153,7 @@ def _run(
                 progress.update((before + next(done) / runs) / len(problems), what)
 
             outcomes.append(compare(problem, methods, settings, out / "networks", hear))
-            _write(outcomes, out)
+            write_document(report(outcomes), out)
 
 
 def _methods(problem: "ImageProblem", chosen: list[str] | None) -> list[str]:
@@ -162,23 +164,3 @@ def _methods(problem: "ImageProblem", chosen: list[str] | None) -> list[str]:
         if name not in METHODS:
             raise InputError(f"--methods: there is no method {name!r}; the names are {', '.join(METHODS)}")
     return known if chosen is None else [name for name in chosen if name in known]
-
-
-def _write(outcomes: "list[Outcome]", out: Path) -> None:
-    from setloss.reproduction.segmentation.report import report
-
-    document = report(outcomes)
-    write_text(out / "segmentation.json", json.dumps(document.as_dict(), indent=1, allow_nan=False))
-    write_text(out / "segmentation.md", document.markdown())
-
-
-def _show(outcomes: "list[Outcome]", out: Path, as_json: bool) -> None:
-    from setloss.reproduction.segmentation.report import report
-
-    document: Any = report(outcomes)
-    if as_json:
-        typer.echo(json.dumps(document.as_dict(), allow_nan=False))
-        return
-    for table in document.tables:
-        typer.echo(table.markdown())
-    typer.echo(f"written to {out / 'segmentation'}.json and .md")
