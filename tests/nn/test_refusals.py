@@ -215,7 +215,8 @@ def test_weights_are_a_tensor():
         (
             "loss",
             "lou",
-            "there is no loss 'lou'; the names are dice, f1, jaccard, iou, hamming, curve1, curve2, curve3, curve4",
+            "there is no loss 'lou'; the names are dice, f1, jaccard, iou, hamming, curve1, curve2, curve3, curve4. "
+            "Others are objects, as FBeta(2.0) or CostCurve(...), or a callable of true and predicted labels.",
         ),
         ("scale", 0, 'the scale c must be a positive number or "mean"; got 0'),
         ("scale", -1.0, 'the scale c must be a positive number or "mean"; got -1.0'),
