@@ -237,6 +237,8 @@ def test_a_fit_that_was_cut_short_goes_on_from_its_checkpoint(solver, tmp_path):
 def test_a_line_searched_in_two_rounds_gives_the_numbers_of_one(solver, monkeypatch):
     X, y, groups = frames()
     one = fit_bags(X, y, groups, 3, solver=solver)
+    monkeypatch.setattr(problem, "ROUND_ELEMENTS", 0)
+    monkeypatch.setattr(problem, "TASK_ELEMENTS", 0)
     monkeypatch.setattr(
         problem.PartitionedProblem, "last_lengths", property(lambda self: (1.0,), lambda self, _: None)
     )

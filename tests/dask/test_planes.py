@@ -13,7 +13,7 @@ from setloss.dask.dual_blocks import LocalRound, cut_and_step
 from setloss.dask.engines import FAN_IN, InMemory, add_shares, in_eights
 from setloss.dask.notes import forget
 from setloss.dask.partition import make_partition
-from setloss.dask.problem import LINE_STEPS, PartitionedProblem, within_reach
+from setloss.dask.problem import LINE_STEPS, PartitionedProblem, asks_for_whole_lines, within_reach
 from setloss.dask.tasks import FitDescription, ParameterPoint, cut_at, risk_along, risk_at
 
 MODELS = [("dice", "slack"), ("dice", "bd"), ("jaccard", "lovasz"), ("curve4", "margin"), ("hamming", "hinge")]
@@ -181,6 +181,18 @@ class CountedLengths:
     def total(self, task, spec, start, end, lengths):
         self.asked.append(lengths)
         return (np.array([[abs(length - 0.3), np.sign(length - 0.3)] for length in lengths]).T,)
+
+
+def test_few_elements_are_asked_for_whole_lines():
+    assert asks_for_whole_lines(10_000, 4)
+    assert asks_for_whole_lines(600_000, 1600)
+    assert not asks_for_whole_lines(100_000, 4)
+    engine, nowhere = CountedLengths(), np.zeros((1, 2))
+    problem = PartitionedProblem(engine, None, (1, 2), "", whole_lines=True)
+    line = problem.line(problem.place(nowhere), nowhere)
+    for length in bisection([False, False, True, False]):
+        line.at(length)
+    assert [sorted(lengths) for lengths in engine.asked] == [[k / 16 for k in range(1, 17)]]
 
 
 def test_a_line_asks_first_for_what_the_last_one_took_and_then_for_all_that_is_left():

@@ -15,7 +15,7 @@ from setloss.dask.local_steps import LocalSteps
 from setloss.dask.memory_limit import SMALL_PARTITION, check_memory, in_bytes, share_bytes
 from setloss.dask.partition import Kind, inspect_partition
 from setloss.dask.partitions import Partitions, partitions_of, whole_rows
-from setloss.dask.problem import LINE_STEPS, PartitionedProblem
+from setloss.dask.problem import LINE_STEPS, PartitionedProblem, asks_for_whole_lines
 from setloss.dask.summary import Summary, summarize
 from setloss.dask.tasks import FitDescription, judge_partition
 from setloss.defaults import LINEAR_MODELS
@@ -93,7 +93,8 @@ class DaskModel(LinearSetModel):
             words = repr((self._kind, found.classes.tolist(), loss, self.operator, self.scale, self.C, constant))
             shape = (tasks, found.features + 1)
             digest = digest_of(words + "".join(found.digests))
-            problem = PartitionedProblem(engine, spec, shape, digest)
+            whole_lines = asks_for_whole_lines(found.elements, len(engine))
+            problem = PartitionedProblem(engine, spec, shape, digest, whole_lines)
             method = self._method(shape, found, engine)
             solution = run(problem, method, limits, self._warm())
         finally:

@@ -28,15 +28,19 @@ LAST_STEP = 2.0 ** (1 - LINE_STEPS)
 SHORTER_AND_SHORTER = tuple(0.5**step for step in range(LINE_STEPS))
 """What most line searches ask for: the way to the solution of the program is nearly always too long."""
 
+ROUND_ELEMENTS, TASK_ELEMENTS = 50_000, 2_500
+"""A round without work takes as long as nine evaluations of the cuts of so many elements, and so many more a task."""
+
 
 @dataclass(eq=False)
 class PartitionedProblem:
-    """Partitions behind an engine, what they share, the lengths that the last line search took, the rounds so far."""
+    """Partitions behind an engine, what they share, how lines are asked for, and the rounds so far."""
 
     engine: Engine = field(repr=False)
     spec: FitDescription = field(repr=False)
     shape: tuple[int, int]
     digest: str
+    whole_lines: bool = False
     last_lengths: tuple[float, ...] = SHORTER_AND_SHORTER
     rounds: int = 0
     surrogate: None = None
@@ -109,7 +113,8 @@ class RemotePlace:
 class RemoteLine:
     """A line whose first round asks for the lengths of the last search: mostly this one takes the same.
 
-    Where it does not, a second round asks for all lengths that the rest of the search can take.
+    Where it does not, a second round asks for all lengths that the rest of the search can take. Where elements are so
+    few that a round costs more than it saves, the first round asks for all lengths.
     """
 
     problem: PartitionedProblem
@@ -120,7 +125,8 @@ class RemoteLine:
 
     def at(self, length: float) -> tuple[float, float]:
         if length not in self.known:
-            lengths = within_reach(length) if self.known else self.problem.last_lengths
+            first = (1.0, *within_reach(0.5)) if self.problem.whole_lines else self.problem.last_lengths
+            lengths = within_reach(length) if self.known else first
             (found,) = self.problem.round(risk_along, self.start, self.end, lengths)
             self.known.update(zip(lengths, zip(*found.tolist(), strict=True), strict=True))
         self.taken.append(length)
@@ -134,6 +140,11 @@ class RemoteLine:
         start, end = self.start.parameters, self.end.parameters
         point = ParameterPoint(start + length * (end - start), (self.start.name, self.end.name, length))
         return RemotePlace(self.problem, point)
+
+
+def asks_for_whole_lines(elements: int, tasks: int) -> bool:
+    """Whether the evaluations that are not used, at most eleven of 16, cost less than a second round now and then."""
+    return elements < ROUND_ELEMENTS + TASK_ELEMENTS * tasks
 
 
 def within_reach(length: float) -> tuple[float, ...]:
