@@ -5,8 +5,7 @@ import pytest
 
 from setloss.datasets import DatasetError
 from setloss.datasets.face_tracks import has_face_tracks, load_face_tracks
-from setloss.reproduction.tracks.benchmark import SOURCES
-from setloss.reproduction.tracks.data import buffy
+from setloss.reproduction.tracks.data import SOURCES, buffy
 
 
 def write_video(folder, video="buffy_s05e01", names=("buffy", "riley", "buffy"), width=4):
@@ -63,6 +62,10 @@ def test_broken_features(tmp_path):
     with pytest.raises(DatasetError, match=r"holds an array \(2, 7\) of float64; a track is \(frames, 4\) numbers"):
         load_face_tracks(tmp_path)
     file.write_bytes(b"no array")
+    with pytest.raises(DatasetError, match="cannot be read as an array"):
+        load_face_tracks(tmp_path)
+    with file.open("wb") as stream:  # a header that promises terabytes
+        np.lib.format.write_array_header_1_0(stream, {"descr": "<f8", "fortran_order": False, "shape": (10**12, 4)})
     with pytest.raises(DatasetError, match="cannot be read as an array"):
         load_face_tracks(tmp_path)
     with pytest.raises(DatasetError, match="there is no file"):

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from setloss.archives import DAMAGE, read_npy
 from setloss.datasets.checks import require_finite
 from setloss.datasets.data import DatasetError, Tracks
 
@@ -70,8 +71,8 @@ def _features(file: Path, others: list[NDArray[np.float32]]) -> NDArray[np.float
     if not file.is_file():
         raise DatasetError(f"there is no file {file}; download the features of all videos that have labels")
     try:
-        array = np.load(file, allow_pickle=False)
-    except (ValueError, OSError, EOFError) as error:
+        array = read_npy(file)
+    except DAMAGE as error:
         raise DatasetError(f"{file} cannot be read as an array ({type(error).__name__})") from None
     width = others[0].shape[1] if others else None
     if (
