@@ -209,12 +209,12 @@ TRAIN = [sys.executable, "-m", "setloss.cli", "train", "sets.npz", "--checkpoint
 def test_two_commands_on_one_checkpoint(folder):
     """The second is refused while the first has the file, and the first is not disturbed."""
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "env": ENVIRONMENT}
-    with subprocess.Popen([*TRAIN, "first.skops", "--tol", "0", "--max-iter", "200"], **quiet) as first:
+    with subprocess.Popen([*TRAIN, "first.npz", "--tol", "0", "--max-iter", "200"], **quiet) as first:
         until(lambda: Path("c.npz.lock").exists() or first.poll() is not None)
         first.send_signal(signal.SIGSTOP)
-        said = complaint("train", "sets.npz", "--checkpoint", "c.npz", "--model", "second.skops")
+        said = complaint("train", "sets.npz", "--checkpoint", "c.npz", "--model", "second.npz")
         first.send_signal(signal.SIGCONT)
     assert "another run is writing the checkpoint c.npz" in said
     assert first.returncode == 4  # tolerance 0 is not reached
-    assert Path("first.skops").exists()
-    assert not Path("second.skops").exists()
+    assert Path("first.npz").exists()
+    assert not Path("second.npz").exists()

@@ -582,7 +582,7 @@ def endless(folder):
     generator = np.random.default_rng(0)
     X = generator.standard_normal((400, 30))
     np.savez("hard.npz", X=X, Y=generator.integers(0, 2, (400, 6)))
-    return ("train", "hard.npz", "--tol", 0, "--max-iter", 10**8, "--solver", "frank_wolfe", "--model", "m.skops")
+    return ("train", "hard.npz", "--tol", 0, "--max-iter", 10**8, "--solver", "frank_wolfe", "--model", "m.npz")
 
 
 def test_ctrl_c_leaves_the_best_model_so_far(endless):
@@ -593,7 +593,7 @@ def test_ctrl_c_leaves_the_best_model_so_far(endless):
     assert document["iterations"] >= 7
     assert "interrupted after" in shown
     assert "the best model so far has a relative gap of" in shown
-    found = parsed("evaluate", "m.skops", "hard.npz", "--json")
+    found = parsed("evaluate", "m.npz", "hard.npz", "--json")
     assert found["losses"]["dice"]["mean"] == pytest.approx(document["training_loss"])
 
 
@@ -601,7 +601,7 @@ def test_ctrl_c_while_candidates_are_compared_writes_nothing(endless):
     out, shown = interrupted("fit 1 of 9, iteration", *endless, "--cv", 2, "--json")
     assert out == ""
     assert "setloss: interrupted before there was a model to write" in shown
-    assert not Path("m.skops").exists()
+    assert not Path("m.npz").exists()
 
 
 @pytest.fixture
