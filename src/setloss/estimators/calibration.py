@@ -1,11 +1,12 @@
 """Fitting a count model to scores that some classifier gave to examples it was not trained on.
 
-    max over (a, b, theta)   sum_i weight_i log P(y_i | a s_i + b, u(theta))  -  penalty(a - 1, b, theta)
+    max over (a, b, theta)   sum_i weight_i log P(y_i | a s_i + b, u(theta))  -  penalty(a, b, theta)
 
 Scores s become log-odds by a scale a and a bias b_j for each label; u(theta) are the log-potentials of the number of
-positives (`setloss.estimators.potentials`). The problem is concave. The penalties are those of normal priors: a near
-1, biases near 0 (a classifier's own biases are good to begin with), potentials near those of independent labels. How
-wide the priors are is chosen by the likelihood of held-out folds.
+positives (`setloss.estimators.potentials`). The problem is concave. The penalties are those of normal priors: biases
+near each other (a classifier knows by itself which labels are rare), potentials near those of independent labels. How
+wide these are is chosen by the likelihood of held-out folds. Scale and common bias are as good as free, whatever the
+unit of the scores: margins of a linear model may be a hundredth of log-odds.
 """
 
 from __future__ import annotations
@@ -24,8 +25,11 @@ from setloss.decisions import CountModel
 from setloss.estimators.potentials import LinearPotentials, Potentials
 from setloss.typing import Array
 
-SCALE_WIDTH = 1.0
-"""Standard deviation of the scale around 1."""
+TYPICAL_SPREAD = 3.0
+"""Log-odds that one standard deviation of the scores is worth: mean and deviation of the prior of the scale."""
+
+COMMON_WIDTH = 3.0
+"""Standard deviation of the bias that all labels share, in log-odds."""
 
 BIAS_WIDTHS = (0.1, 0.7)
 COUNT_WIDTHS = (0.3, 1.5, 0.05)
@@ -66,6 +70,11 @@ class HeldOut:
         for fold in np.unique(self.folds):
             inside = self.folds == fold
             yield self.part(~inside), self.part(inside), inside
+
+    @property
+    def sizes(self) -> NDArray[np.intp]:
+        """The number of elements of every set."""
+        return np.full(*self.scores.shape) if self.bags is None else self.bags.sizes
 
     @property
     def element_weights(self) -> Array:
@@ -125,8 +134,7 @@ def calibrate(
         method="L-BFGS-B",
         options={"maxiter": 100, "ftol": 1e-7, "maxcor": 20},
     )
-    scale, bias, theta = problem.unpacked(found.x)
-    return Calibration(scale, problem.centre * (1 - scale) + bias, theta, potentials)
+    return problem.calibration(found.x, potentials)
 
 
 def chosen_widths(data: HeldOut, potentials: Potentials | None) -> Widths:
@@ -166,11 +174,13 @@ def _held_out(folds: list[_Fold], potentials: Potentials | None, widths: Widths)
 class _Problem:
     """The penalised likelihood, in coordinates in which its curvature at the start is near the identity.
 
-    Scores are centred so that the scale does little to the biases. The parameters are (a - 1, b, theta).
+    Scores are brought to the unit of log-odds, and centred so that the scale does little to the biases. The
+    parameters are (a / unit - 1, b, theta).
     """
 
     data: HeldOut
     potentials: LinearPotentials | None
+    unit: float
     centre: float
     centred: Array
     precision: Array
@@ -179,40 +189,48 @@ class _Problem:
 
     @classmethod
     def of(cls, data: HeldOut, family: Potentials | None, widths: Widths) -> _Problem:
-        chance = expit(data.scores)
+        unit = _unit(data)
+        scores = unit * data.scores
+        chance = expit(scores)
         spread = chance * (1 - chance) * data.element_weights + 1e-12
-        centre = float(np.average(data.scores, weights=spread))
-        centred = data.scores - centre
+        centre = float(np.average(scores, weights=spread))
+        centred = scores - centre
         biases = np.atleast_1d(spread.sum(axis=0))
-        prior = [np.array([[SCALE_WIDTH**-2]]), np.eye(len(biases)) / widths.bias**2]
+        prior = [np.eye(1), _precision_of_biases(len(biases), widths.bias)]
         curvature = [np.array([[np.sum(spread * centred**2)]]), np.diag(biases)]
         potentials = None if family is None else family.on(data.bags)
         if family is not None and potentials is not None:
             prior.append(family.precision(widths.counts))
-            model = CountModel(data.scores, potentials.of(np.zeros(len(prior[-1]))), data.bags)
+            model = CountModel(scores, potentials.of(np.zeros(len(prior[-1]))), data.bags)
             curvature.append(potentials.curvature(model.count_probabilities, data.weights))
         precision = block_diag(*prior)
         root = cholesky(precision + block_diag(*curvature))
         whitening = solve_triangular(root, np.eye(len(root)))
-        return cls(data, potentials, centre, centred, precision, whitening, len(biases))
+        return cls(data, potentials, unit, centre, centred, precision, whitening, len(biases))
 
     def whitened(self, known: Calibration | None) -> Array:
-        """The coordinates of a calibration; without one, of the scores as they are."""
+        """The coordinates of a calibration; without one, of the typical scale and no biases."""
         if known is None:
             return np.zeros(len(self.precision))
-        bias = known.bias - self.centre * (1 - known.scale)
-        parameters = np.concatenate(([known.scale - 1], np.atleast_1d(bias), known.theta))
+        scale = known.scale / self.unit
+        bias = known.bias - self.centre * (1 - scale)
+        parameters = np.concatenate(([scale - 1], np.atleast_1d(bias), known.theta))
         return np.asarray(solve_triangular(self.whitening, parameters))
 
-    def unpacked(self, whitened: Array) -> tuple[float, Array, Array]:
-        """(a, b, theta)."""
+    def calibration(self, whitened: Array, potentials: Potentials | None) -> Calibration:
+        """What coordinates stand for."""
+        scale, bias, theta = self._unpacked(whitened)
+        return Calibration(scale * self.unit, self.centre * (1 - scale) + bias, theta, potentials)
+
+    def _unpacked(self, whitened: Array) -> tuple[float, Array, Array]:
+        """(a / unit, b, theta)."""
         parameters = self.whitening @ whitened
         return float(1 + parameters[0]), parameters[1 : 1 + self.n_biases], parameters[1 + self.n_biases :]
 
     def __call__(self, whitened: Array) -> tuple[float, Array]:
         """The negative of the objective, and its gradient."""
         data, parameters = self.data, self.whitening @ whitened
-        scale, bias, theta = self.unpacked(whitened)
+        scale, bias, theta = self._unpacked(whitened)
         value, by_score, by_count = self._likelihood(self.centre + scale * self.centred + bias, theta)
         by_score = by_score * data.spread_weights
         pieces = [np.array([np.sum(by_score * self.centred)]), np.atleast_1d(by_score.sum(axis=0)), by_count]
@@ -229,3 +247,16 @@ class _Problem:
         found = model.likelihood(data.truth, data.known)
         by_count = self.potentials.gradient(found.counts, data.weights)
         return float(data.weights @ found.values), found.scores, by_count
+
+
+def _unit(data: HeldOut) -> float:
+    """The scale with which scores have the spread of typical log-odds."""
+    mean = np.average(data.scores, weights=data.element_weights)
+    variance = float(np.average((data.scores - mean) ** 2, weights=data.element_weights))
+    return TYPICAL_SPREAD / np.sqrt(variance) if variance > 0 else 1.0
+
+
+def _precision_of_biases(p: int, width: float) -> Array:
+    """Of p biases that share one of `COMMON_WIDTH` and differ by `width`: the inverse of width^2 I + common^2 11'."""
+    shared = COMMON_WIDTH**2 / (width**2 + p * COMMON_WIDTH**2)
+    return (np.eye(p) - shared) / width**2
