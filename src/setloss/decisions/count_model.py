@@ -138,7 +138,7 @@ class CountModel:
         """Where the counts of every example begin, and end where those of the next do, in one flat array."""
         if self.layout.whole_rows:
             return np.asarray(self._columns * np.arange(len(self.layout) + 1))
-        return np.concatenate(([0], np.cumsum(self.layout.sizes + 1)))
+        return self.layout.starts
 
     @property
     def _columns(self) -> int:

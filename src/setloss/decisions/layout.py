@@ -69,6 +69,11 @@ class Layout:
             values[part] = found
         return values
 
+    @property
+    def starts(self) -> NDArray[np.intp]:
+        """Where the p + 1 counts of every bag begin in one flat array, and where the last ones end."""
+        return np.concatenate(([0], np.cumsum(self.sizes + 1)))
+
     def totals(self, values: NDArray[Any]) -> NDArray[Any]:
         """The sum over every set."""
         return values.sum(axis=1) if self.bags is None else self.bags.totals(self.bags.gather(values))
@@ -97,8 +102,7 @@ def potentials_of(counts: Counts, layout: Layout) -> list[Array]:
     if layout.whole_rows:
         return [_checked(np.atleast_2d(np.asarray(counts, dtype=np.float64)), layout.shape[1], layout.rows[0])]
     flat = _flat_potentials(counts, layout)
-    starts = np.cumsum(layout.sizes + 1) - layout.sizes - 1
-    found = []
+    starts, found = layout.starts, []
     for part, some in enumerate(layout.rows):
         p = _size(layout, part)
         found.append(_checked(flat[starts[some][:, None] + np.arange(p + 1)], p, some))
@@ -111,7 +115,7 @@ def _flat_potentials(counts: Any, layout: Layout) -> Array:
         known = {int(p): np.asarray(counts(int(p)), dtype=np.float64) for p in np.unique(layout.sizes)}
         counts = [known[int(p)] for p in layout.sizes]
     elif isinstance(counts, np.ndarray) and counts.ndim == 1 and counts.dtype != object:
-        length = int(np.sum(layout.sizes + 1))
+        length = int(layout.starts[-1])
         if counts.size != length:
             raise ValueError(f"flat counts hold p + 1 potentials for each bag, {length} in all; got {counts.size}")
         return counts.astype(np.float64, copy=False)
