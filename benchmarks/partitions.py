@@ -124,7 +124,7 @@ def iteration_rows(frames: int, features: int, dtype: str = "float32") -> Iterat
     name = f"{frames} frames, d = {features}, {dtype}, an iteration:"
 
     def here() -> np.ndarray:
-        return seconds_per_iteration(local.BagClassifier(C=0.3), tracks.X, tracks.y, tracks.groups)
+        return seconds_per_iteration(local.BagClassifier(C=0.3, decision="sign"), tracks.X, tracks.y, tracks.groups)
 
     before = here()
     with tempfile.TemporaryDirectory() as folder:

@@ -99,7 +99,7 @@ def shuffled(generator: Generator, data: Data) -> tuple[Data, np.ndarray]:
 def fit(generator: Generator, training: Training, **options) -> tuple[Training, Solution]:
     """Through an estimator: shuffled frames with names of bags, or a matrix of labels with gaps."""
     kept = {name: getattr(training, name) for name in ("loss", "operator", "scale", "C")}
-    kept["warm_start"] = True  # the solution keeps its dual point for the judge
+    kept |= {"warm_start": True, "decision": "sign"}  # the solution keeps its dual point for the judge
     intercept = {"intercept_scaling": training.constant} if training.constant > 0 else {"fit_intercept": False}
     sparse = bool(generator.random() < 0.5)
     with warnings.catch_warnings():

@@ -66,3 +66,12 @@ AS_PRINTED: Default[float] = Default("dice", "bd", 2.0)
 
 LOOSER_FOLDS = 3.0
 """Fits on folds, which are compared and then forgotten, end at so many times the gap of the last fit."""
+
+DECISION = "auto"
+"""Linear models decide for the set, by the rule of least loss on held-out folds (docs/which-operator.md)."""
+
+ENOUGH_TO_LEARN = 50
+"""Sets of several elements from which on "auto" learns a rule; it takes the sign of each score before that."""
+
+ENOUGH_HELD_OUT = 2000
+"""Folds are held out one after the other until so many sets are: a rule has few numbers to learn."""

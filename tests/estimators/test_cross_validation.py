@@ -229,7 +229,7 @@ def test_an_interrupted_search_compares_complete_candidates_only(monkeypatch):
 def test_a_decision_is_learned_from_the_scores_of_the_search(rule):
     X, Y = label_data()
     model = SetClassifierCV(Cs=[0.01, 1.0], cv=3, decision=rule, **TIGHT).fit(X, Y)
-    splits = list(KFold(3, shuffle=True, random_state=0).split(X))
+    splits = list(KFold(3, shuffle=True, random_state=model._seed()).split(X))
     wrapper = SetDecisionCV(SetClassifier(C=model.C_, **TIGHT), "dice", rule=rule, cv=splits).fit(X, Y)
     np.testing.assert_allclose(model.learner_.data.scores, wrapper.learner_.data.scores, atol=0.02)
     assert model.rule_name_ == wrapper.rule_name_

@@ -14,9 +14,8 @@ from setloss.cli.models import label_count
 def decides_for_sets(model: Any) -> bool:
     """Whether a model decides for the set, instead of by the sign of each score."""
     from setloss.estimators import CountClassifier
-    from setloss.estimators.base import decides_by_counts
 
-    return isinstance(model, CountClassifier) or decides_by_counts(model)
+    return isinstance(model, CountClassifier) or model._decides_by_counts()
 
 
 def chosen_sets(model: Any, X: Any, groups: Any, loss: Any = None) -> Any:

@@ -44,7 +44,7 @@ def train(
 
     DATA with label sets trains a SetClassifier (with --method counts a CountClassifier), tracks (bags of frames) a
     BagClassifier. Features are standardised first; the model takes them as they are. How scores become sets is
-    learned on held-out folds; --decision sign takes a sixth of the time.
+    learned on held-out folds; --decision sign takes a third of the time.
 
     For example: setloss train songs.csv --labels mood_ --model songs.npz
     """
@@ -176,7 +176,7 @@ def _estimator(examples: Any, objective: Any, training: TrainingOptions, watch: 
         if training.cv is not None:
             return estimators.CountClassifierCV(Cs=training.path(), cv=training.cv, **training.of_any_model(), **own)
         return estimators.CountClassifier(**training.of_any_model(), **training.single(), **own)
-    shared = training.shared(training.decision_for(objective, _sets_in(examples))) | own
+    shared = training.in_memory() | own
     if training.cv is not None:
         choose = estimators.SetClassifierCV if sets else estimators.BagClassifierCV
         return choose(Cs=training.path(), operators=training.operator_list(), cv=training.cv, **shared)
@@ -188,14 +188,6 @@ def _targets(examples: Any) -> tuple[Any, ...]:
     from setloss.datasets import LabelSets
 
     return (examples.Y,) if isinstance(examples, LabelSets) else (examples.y, examples.groups)
-
-
-def _sets_in(examples: Any) -> int:
-    import numpy as np
-
-    from setloss.datasets import LabelSets
-
-    return len(examples.Y) if isinstance(examples, LabelSets) else len(np.unique(examples.groups))
 
 
 def _summary(fitted: Any, values: Any, training: TrainingOptions) -> dict[str, Any]:

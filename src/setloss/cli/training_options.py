@@ -1,7 +1,6 @@
 """What `setloss train` asks for: the loss, and how to train."""
 
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -20,15 +19,12 @@ from setloss.cli.set_function_options import (
     curve_through,
     weighted_loss,
 )
-from setloss.defaults import LINEAR_MODELS
+from setloss.defaults import DECISION, ENOUGH_TO_LEARN, LINEAR_MODELS
 
 MODEL = "The model"
 CHOICE = "Choosing C by cross-validation"
 STOP = "When to stop, and how to resume"
 """Panels of the help."""
-
-ENOUGH_TO_LEARN = 50
-"""Sets from which on a decision is learned unless another is asked for: ten in each fold that is held out."""
 
 
 @dataclass(frozen=True)
@@ -123,9 +119,10 @@ class TrainingOptions:
     decision: Annotated[
         str | None,
         typer.Option(
-            help="How scores become sets: sign, or a rule learned on five folds: counts, threshold or auto, the best "
-            "of them; for label sets also plug-in and top-k, for tracks vote.",
-            show_default=f"auto from {ENOUGH_TO_LEARN} sets on, else sign",
+            help="How scores become sets: sign, or a rule learned on held-out folds: counts, threshold or auto, the "
+            f"best of them from {ENOUGH_TO_LEARN} sets on, else sign; for label sets also plug-in and top-k, for "
+            "tracks vote.",
+            show_default=DECISION,
             rich_help_panel=MODEL,
         ),
     ] = None
@@ -271,15 +268,11 @@ class TrainingOptions:
         limits = {"tol": self.tol, "max_iter": self.max_iter, "max_time": self.max_time}
         return limits | {"fit_intercept": not self.no_intercept}
 
-    def decision_for(self, loss: Any, sets: int) -> str:
-        """How scores become sets; if nothing is said, as is best for a loss that mistakes never lower."""
-        if self.counts or self.decision is not None:
-            return self.decision or "counts"
-        knots = getattr(loss, "knots", ())
-        falls = any(after[1] < before[1] for before, after in pairwise(knots))
-        return "auto" if sets >= ENOUGH_TO_LEARN and not falls else "sign"
-
-    def shared(self, decision: str = "sign") -> dict[str, Any]:
+    def shared(self) -> dict[str, Any]:
         """The parameters that all estimators take but count models of label sets."""
-        own = {"operator": self.operator_list()[0], "scale": self.scale, "decision": decision}
+        own = {"operator": self.operator_list()[0], "scale": self.scale}
         return own | self.of_any_model() | {"solver": self.solver, "random_state": self.seed}
+
+    def in_memory(self) -> dict[str, Any]:
+        """Those of data in memory, for which decisions are learned."""
+        return self.shared() | {"decision": self.decision or ("counts" if self.counts else DECISION)}

@@ -39,11 +39,12 @@ class DaskModel(LinearSetModel):
         loss: Any = LINEAR_MODELS.loss,
         operator: Any = LINEAR_MODELS.operator,
         *,
+        decision: str = "sign",
         client: Any = None,
         memory: int | str | None = None,
         **parameters: Any,
     ) -> None:
-        super().__init__(loss, operator, **parameters)
+        super().__init__(loss, operator, decision=decision, **parameters)
         self.client = client
         self.memory = memory
 

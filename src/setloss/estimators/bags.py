@@ -12,10 +12,10 @@ from sklearn.utils.validation import _check_sample_weight, check_consistent_leng
 from setloss.arguments import is_missing
 from setloss.bags import Bags
 from setloss.decisions import expected_losses_of
-from setloss.estimators.base import LearnedDecision, LinearSetModel, decides_by_counts, of_count_models
+from setloss.estimators.base import LearnedDecision, LinearSetModel, of_count_models
 from setloss.estimators.decision_rules import BAG_RULES, RuleLearner
 from setloss.estimators.elements import elements_of_frames, two_classes
-from setloss.estimators.held_out import bag_splits, learner_of_bags, number_of_folds, out_of_fold
+from setloss.estimators.held_out import bag_splits, enough_of, learner_of_bags, number_of_folds, out_of_fold
 from setloss.losses import Loss
 from setloss.typing import Array
 
@@ -59,14 +59,14 @@ class DecidedBags(LearnedDecision):
     def predict(self, X: Any, groups: Any = None) -> NDArray[Any]:
         """The class of every frame; `groups` names the bag of each, unless frames are decided by sign."""
         scores = self._scores(X)[:, 0]
-        if decides_by_counts(self):
+        if self._decides_by_counts():
             warn_if_ungrouped(groups, "decided")
         chosen = self._chosen(scores, bags_named(groups, len(scores)))
         return np.asarray(self.classes_[chosen.astype(np.intp)])
 
     def _chosen(self, scores: Array, bags: Bags) -> NDArray[np.bool_]:
         """Which frames are predicted to be of the second class."""
-        return self._learned_rule().sets(scores, self._loss(), bags) if decides_by_counts(self) else scores > 0
+        return self._learned_rule().sets(scores, self._loss(), bags)
 
     def _bags(self, groups: Any, size: int, what: str) -> Bags:
         warn_if_ungrouped(groups, what)
@@ -139,8 +139,8 @@ class BagClassifier(DecidedBags, LinearSetModel):
 
     The frames of a bag are named by `groups`; bags have any length from one. Parameters and attributes are those of
     `SetClassifier`; `coef_` has shape (1, d) and `classes_` the two classes, the second being the positive one.
-    `decision` is "sign", "counts", "vote", "threshold" or "auto"; all but the sign are decisions for a bag, so that
-    `predict` wants `groups` too.
+    `decision` is "auto", the default, "sign", "counts", "vote" or "threshold"; all but the sign are decisions for a
+    bag, so that `predict` wants `groups` too. "auto" is the sign for fewer than 50 bags of two or more frames.
 
     scikit-learn's tools hand `groups` to `fit`, `predict` and `score` if metadata routing is on,
     ``sklearn.set_config(enable_metadata_routing=True)``; all ask for it. Without groups every frame is a set of its
@@ -155,7 +155,7 @@ class BagClassifier(DecidedBags, LinearSetModel):
         Without groups every frame is a bag of its own, with a warning. The weight of a bag is the mean weight of its
         frames.
         """
-        loss = self._decidable_loss()
+        loss, deadline = self._decidable_loss(), self._deadline()
         self._check_parameters()
         X = self._checked_X(X, reset=True)
         positive = self._read_frames(X, y)
@@ -168,22 +168,31 @@ class BagClassifier(DecidedBags, LinearSetModel):
         warn_if_ungrouped(groups, "trained")
         names = _names(groups, len(positive))
         self._fit(X, elements_of_frames(positive, names, weights), loss)
-        if self.decision != "sign":
-            self._learn_decision(X[used], positive[used], names[used], weights[used], loss)
+        bags = bags_named(names[used], int(used.sum()))
+        if self._learns(loss, bags.sizes):
+            self._learn_decision(X[used], positive[used], names[used], bags, weights[used], loss, deadline)
         return self
 
     def _learn_decision(
-        self, X: Any, positive: NDArray[np.bool_], names: NDArray[Any], weights: Array, loss: Loss
+        self,
+        X: Any,
+        positive: NDArray[np.bool_],
+        names: NDArray[Any],
+        bags: Bags,
+        weights: Array,
+        loss: Loss,
+        deadline: float | None,
     ) -> None:
         """The rule, from scores of copies of the model that have not seen the bag."""
-        bags = bags_named(names, len(positive))
-        splits = bag_splits(number_of_folds(len(bags)), X, positive, bags)
+        splits = enough_of(bag_splits(number_of_folds(len(bags)), X, positive, bags), len(bags))
+        if self.decision == "auto" and any(len(np.unique(positive[train])) < 2 for train, _ in splits):
+            return  # all positive frames, or all negative ones, are in a bag or two
 
         def learned() -> RuleLearner:
-            found = out_of_fold(self, X, splits, y=positive, groups=names, sample_weight=weights)
+            found = out_of_fold(self, X, splits, deadline, y=positive, groups=names, sample_weight=weights)
             return learner_of_bags(found[:, 0], positive, bags, weights, splits)
 
-        self._learn_unless_interrupted(learned, loss)
+        self._learn_unless_stopped(learned, loss)
 
     def decision_function(self, X: Any) -> Array:
         """The score of every frame; positive predicts the second class if the decision is the sign."""

@@ -6,18 +6,20 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from time import monotonic
 from typing import Any, Literal, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, check_random_state
 
 from setloss.arguments import is_positive_number
-from setloss.defaults import LINEAR_MODELS
+from setloss.defaults import DECISION, ENOUGH_TO_LEARN, LINEAR_MODELS
 from setloss.estimators.cuts import count_loss
-from setloss.estimators.decision_rules import Rule, RuleLearner, Threshold
+from setloss.estimators.decision_rules import SIGN, Rule, RuleLearner, is_learnable
 from setloss.estimators.elements import Elements, check_features, checked_features, squared_norms, warn_of_scales
 from setloss.estimators.progress import report, report_end
 from setloss.losses import Loss, as_loss
@@ -59,26 +61,42 @@ class LearnedDecision(LossParameter, ABC):
     def _keep(self, rule: Rule) -> None:
         self.rule_, self._learned_for = rule, (self.loss, self._rule_asked())
 
+    def _keep_sign(self) -> None:
+        """Decide element by element, by the sign of the scores."""
+        self.rule_name_ = "sign"
+        self._keep(SIGN)
+
     def _learned_rule(self) -> Rule:
         """The rule for the loss and the rule that the parameters name now."""
-        check_is_fitted(self, "rule_", msg=f"learn the rule {self._rule_asked()!r} first: call fit again")
-        if (self.loss, self._rule_asked()) == self._learned_for:
+        asked = self._rule_asked()
+        if asked == "sign":
+            return SIGN
+        check_is_fitted(self, "rule_", msg=f"learn the rule {asked!r} first: call fit again")
+        if (self.loss, asked) == self._learned_for or (asked == "auto" and not hasattr(self, "learner_")):
             return self.rule_
-        return self._held_out().rule(self._rule_asked(), self._loss())
+        return self._held_out().rule(asked, self._loss())
 
     def _held_out(self) -> RuleLearner:
         check_is_fitted(self, "learner_", msg="there is no count model of held-out scores; call fit again")
         return self.learner_
 
+    def _decides_by_counts(self) -> bool:
+        """Whether a count model stands behind the decisions, or will after a fit."""
+        return True
 
-def decides_by_counts(model: Any) -> bool:
-    """Whether a count model stands behind the decisions: all rules but the sign learn one."""
-    return bool(model._rule_asked() != "sign")
+
+def _has_counts(model: LearnedDecision) -> bool:
+    if not model._decides_by_counts():
+        raise AttributeError(
+            f"this {type(model).__name__} decides by sign and has learned no chances; decision='auto' learns them "
+            f"from {ENOUGH_TO_LEARN} sets of several elements on, decision='counts' always"
+        )
+    return True
 
 
 Method = TypeVar("Method")
-of_count_models: Callable[[Method], Method] = available_if(decides_by_counts)
-"""Decorates methods that there are only if `decides_by_counts`."""
+of_count_models: Callable[[Method], Method] = available_if(_has_counts)
+"""Decorates methods that need a count model."""
 
 
 class CertifiedFit:
@@ -146,7 +164,7 @@ class LinearSetModel(CertifiedFit, LearnedDecision, ClassifierMixin, BaseEstimat
         *,
         scale: float = LINEAR_MODELS.scale,
         C: float = 1.0,
-        decision: str = "sign",
+        decision: str = DECISION,
         tol: float = 1e-3,
         max_iter: int = 1000,
         max_time: float | None = None,
@@ -212,6 +230,10 @@ class LinearSetModel(CertifiedFit, LearnedDecision, ClassifierMixin, BaseEstimat
     def _warm(self) -> Solution | None:
         return getattr(self, "solution_", None) if self.warm_start else None
 
+    def _deadline(self) -> float | None:
+        """When time is up, on the clock `monotonic`."""
+        return None if self.max_time is None else monotonic() + self.max_time
+
     def _seed(self) -> int:
         if isinstance(self.random_state, np.random.RandomState):
             return int(self.random_state.randint(2**31))
@@ -227,6 +249,7 @@ class LinearSetModel(CertifiedFit, LearnedDecision, ClassifierMixin, BaseEstimat
         self.intercept_ = constant * solution.parameters[:, -1]
         self.n_iter_ = solution.iterations
         self.dual_gap_ = solution.gap
+        self._keep_sign()
 
     def _checked_X(self, X: Any, *, reset: bool) -> Any:
         return checked_features(self, X, reset=reset)
@@ -236,28 +259,39 @@ class LinearSetModel(CertifiedFit, LearnedDecision, ClassifierMixin, BaseEstimat
     def _rule_asked(self) -> str:
         return self.decision
 
+    def _decides_by_counts(self) -> bool:
+        return self.decision != "sign" and (self.decision != "auto" or hasattr(self, "learner_"))
+
     def _decidable_loss(self) -> Loss:
-        """The loss, which a rule that is learned has to be able to decide for; what was learned is forgotten."""
+        """The loss, which a rule that is asked for has to be able to decide for; what was learned is forgotten."""
         for name in ("learner_", "rule_", "rule_name_", "rule_losses_"):
             if hasattr(self, name):
                 delattr(self, name)
-        return self._loss() if self.decision == "sign" else count_loss(self._loss())
+        return self._loss() if self.decision in ("sign", "auto") else count_loss(self._loss())
 
-    def _learn_unless_interrupted(self, learned: Callable[[], RuleLearner], loss: Loss) -> None:
-        """The rule; after Ctrl-C the sign, for a rule from models cut short would be none."""
+    def _learns(self, loss: Loss, sizes: NDArray[np.intp]) -> bool:
+        """Whether a rule is learned from sets of these sizes: if it is asked for, or if "auto" can."""
+        return is_learnable(loss, sizes) if self.decision == "auto" else self.decision != "sign"
+
+    def _learn_unless_stopped(self, learned: Callable[[], RuleLearner], loss: Loss) -> None:
+        """The rule; after Ctrl-C and past `max_time` the sign, for a rule from models cut short would be none."""
+        why = "was interrupted"
         try:
             if self.solution_.status is Status.INTERRUPTED:
                 raise KeyboardInterrupt
             self._learn(learned(), loss)
+            return
         except KeyboardInterrupt:
-            self.rule_name_ = "sign"
-            self._keep(Threshold(0.0))
-            warnings.warn(
-                f"{type(self).__name__} was interrupted before decision={self.decision!r} was learned; it predicts "
-                "by the sign of the scores",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
+            pass
+        except TimeoutError:
+            why = "reached max_time"
+        self._keep_sign()
+        warnings.warn(
+            f"{type(self).__name__} {why} before decision={self.decision!r} was learned; it predicts by the sign of "
+            "the scores",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
 
     # ---------------------------------------------------------------- prediction
 

@@ -17,7 +17,7 @@ from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_sample_weight
 
-from setloss.defaults import LINEAR_MODELS, LOOSER_FOLDS
+from setloss.defaults import DECISION, LINEAR_MODELS, LOOSER_FOLDS
 from setloss.estimators.bags import BagClassifier, bags_named, warn_if_ungrouped
 from setloss.estimators.base import LinearSetModel
 from setloss.estimators.decision_rules import RuleLearner, standard_error
@@ -48,9 +48,10 @@ class CrossValidatedModel(LinearSetModel):
 
     `Cs` is a list or the number of values between 1e-3 and 1e3; `operators` a list to choose from instead of
     `operator`; `cv` a number of folds or a splitter; `n_jobs` folds at a time, in processes of their own. Fits on
-    folds end at three times `tol`. Sample weights count in the fits and in the mean losses. With a `decision` that is
+    folds end at three times `tol`. Sample weights count in the fits and in the mean losses. Where a `decision` is
     learned, the scores that the folds hold out serve for that too: C is the one whose decisions lose least, and no
-    further fits are needed. ``verbose=1`` says how every fold fared, 2 shows the iterations too.
+    further fits are needed. `max_time` is for each fit. ``verbose=1`` says how every fold fared, 2 shows the
+    iterations too.
 
     After the fit `C_` and `operator_` are the choice, and `cv_results_` has the mean loss, its standard error and the
     largest gap for every candidate. Ctrl-C ends the search: candidates that were not fitted on every fold are not
@@ -67,7 +68,7 @@ class CrossValidatedModel(LinearSetModel):
         Cs: int | Sequence[float] = 7,
         operators: Sequence[str | Operator] | None = None,
         cv: Any = 5,
-        decision: str = "sign",
+        decision: str = DECISION,
         scale: float = LINEAR_MODELS.scale,
         tol: float = 1e-3,
         max_iter: int = 1000,
@@ -106,6 +107,10 @@ class CrossValidatedModel(LinearSetModel):
     def _set_weights(self, columns: Columns) -> Array:
         """The weight of every set whose loss `losses` gives."""
 
+    @abstractmethod
+    def _sizes(self, columns: Columns) -> NDArray[np.intp]:
+        """The number of elements of every set of positive weight."""
+
     # ---------------------------------------------------------------- the search
 
     def _path(self) -> Array:
@@ -126,11 +131,12 @@ class CrossValidatedModel(LinearSetModel):
         """Choose on the folds, then train on everything."""
         loss = self._decidable_loss()
         self._check_decision()
+        learns = self._learns(loss, self._sizes(columns))
         path, operators = self._path(), list(self.operators or [self.operator])
         results: list[dict[str, Any]] = []
         for done, operator in enumerate(operators):
             try:
-                results += self._judged(operator, path, X, columns, splits, loss)
+                results += self._judged(operator, path, X, columns, splits, loss if learns else None)
             except KeyboardInterrupt:
                 if not results:
                     raise
@@ -146,13 +152,14 @@ class CrossValidatedModel(LinearSetModel):
         learners = [row.pop("learner") for row in results]
         self.cv_results_ = {name: [row[name] for row in results] for name in best}
         self._copy(self._candidate(self.operator_, self.C_).fit(X, **columns))
-        if self.decision != "sign":
-            self._learn_unless_interrupted(lambda: learners[results.index(best)], loss)
+        if learns:
+            self._learn_unless_stopped(lambda: learners[results.index(best)], loss)
 
     def _copy(self, fitted: LinearSetModel) -> None:
         for name, value in vars(fitted).items():
             if name.endswith("_") or name == "_flat":
                 setattr(self, name, value)
+        self._keep_sign()
 
     def _judged(
         self,
@@ -161,19 +168,19 @@ class CrossValidatedModel(LinearSetModel):
         X: Any,
         columns: Columns,
         splits: list[Split],
-        loss: Loss,
+        decided_for: Loss | None,
     ) -> list[dict[str, Any]]:
-        """One row of `cv_results_` for every C, with what decisions learn of it."""
-        folds = list(self._each_fold(operator, path, X, columns, splits))
+        """One row of `cv_results_` for every C, with what decisions for a loss learn of it; None goes by sign."""
+        folds = list(self._each_fold(operator, path, X, columns, splits, decided_for is not None))
         rows: list[dict[str, Any]] = []
         learner: RuleLearner | None = None
         for k, C in enumerate(path):
-            if self.decision == "sign":
+            if decided_for is None:
                 values = np.concatenate([fold.found[k] for fold in folds])
                 weights = np.concatenate([self._set_weights(dict(_part(columns, test))) for _, test in splits])
             else:
                 learner = self._learner_after(learner, [fold.found[k] for fold in folds], columns, splits)
-                values, weights = self._held_out_losses(learner, loss), learner.data.weights
+                values, weights = self._held_out_losses(learner, decided_for), learner.data.weights
             error = standard_error(values, weights) * np.sqrt(len(values) / max(len(values) - 1, 1))
             gap = max(fold.gaps[k] for fold in folds)
             row = {"operator": operator, "C": float(C), "loss": float(np.average(values, weights=weights))}
@@ -195,13 +202,13 @@ class CrossValidatedModel(LinearSetModel):
         return learner.losses(name, loss)
 
     def _each_fold(
-        self, operator: str | Operator, path: Array, X: Any, columns: Columns, splits: list[Split]
+        self, operator: str | Operator, path: Array, X: Any, columns: Columns, splits: list[Split], scores: bool
     ) -> Iterator[FoldPath]:
         own: dict[str, Any] = {"warm_start": True, "tol": LOOSER_FOLDS * self.tol}
         if self.n_jobs not in (None, 1):
             own["callbacks"] = ()  # they belong to this process
         tasks = (
-            delayed(_fold)(self._candidate(operator, 1.0).set_params(**own), path, X, columns, *split, self.decision)
+            delayed(_fold)(self._candidate(operator, 1.0).set_params(**own), path, X, columns, *split, scores)
             for split in splits
         )
         found = Parallel(n_jobs=self.n_jobs, return_as="generator")(tasks)
@@ -213,7 +220,7 @@ class CrossValidatedModel(LinearSetModel):
             yield fold
 
 
-def _fold(model: Any, path: Array, X: Any, columns: Columns, train: Any, test: Any, decision: str) -> FoldPath | None:
+def _fold(model: Any, path: Array, X: Any, columns: Columns, train: Any, test: Any, scores: bool) -> FoldPath | None:
     """Every C of the path on one fold, each from the solution of the one before; None if that was interrupted."""
     found, gaps = [], []
     held_out = {name: part for name, part in _part(columns, test) if name != "sample_weight"}
@@ -225,7 +232,7 @@ def _fold(model: Any, path: Array, X: Any, columns: Columns, train: Any, test: A
             if model.solution_.status is Status.INTERRUPTED:
                 return None
             features = _safe_indexing(X, test)
-            found.append(model.losses(features, **held_out) if decision == "sign" else model._scores(features))
+            found.append(model._scores(features) if scores else model.losses(features, **held_out))
             gaps.append(model.dual_gap_)
     return FoldPath(found, gaps)
 
@@ -241,6 +248,12 @@ def _indexable(X: Any, y: Any) -> tuple[Any, Any]:
         raise ValueError("requires y to be passed, but the target y is None")
     X, y = indexable(X, y)
     return X, y.toarray() if issparse(y) else (np.asarray(y) if isinstance(y, list) else y)
+
+
+def _known(y: Any) -> NDArray[np.bool_]:
+    """Which labels (n, p) are known."""
+    labels = as_array(y).reshape(len(y), -1)
+    return ~np.isnan(labels) if labels.dtype.kind == "f" else np.ones(labels.shape, dtype=bool)
 
 
 def _weights(sample_weight: Any, X: Any) -> Columns:
@@ -260,8 +273,7 @@ class SetClassifierCV(CrossValidatedModel, SetClassifier):
         X, y = _indexable(X, y)
         cv = self.cv
         if isinstance(cv, int | np.integer) and getattr(y, "ndim", 1) == 2:
-            whole = self.random_state is None or isinstance(self.random_state, int | np.integer)
-            cv = KFold(int(cv), shuffle=True, random_state=(self.random_state or 0) if whole else self._seed())
+            cv = KFold(int(cv), shuffle=True, random_state=self._seed())
         splits = list(check_cv(cv, y, classifier=True).split(X, y))
         self._search(X, {"y": y} | _weights(sample_weight, X), splits)
         return self
@@ -271,10 +283,12 @@ class SetClassifierCV(CrossValidatedModel, SetClassifier):
         return learner_of_labels(scores, labels_of(columns["y"], type(self).__name__), weights, splits)
 
     def _set_weights(self, columns: Columns) -> Array:
-        labels = as_array(columns["y"]).reshape(len(columns["y"]), -1)
-        known: NDArray[Any] = ~np.isnan(labels) if labels.dtype.kind == "f" else np.ones(labels.shape, dtype=bool)
-        weights = columns.get("sample_weight", np.ones(len(labels)))
-        return np.asarray(weights[known.any(axis=1)])
+        weights = columns.get("sample_weight", np.ones(len(columns["y"])))
+        return np.asarray(weights[_known(columns["y"]).any(axis=1)])
+
+    def _sizes(self, columns: Columns) -> NDArray[np.intp]:
+        weights = columns.get("sample_weight", np.ones(len(columns["y"])))
+        return np.asarray(_known(columns["y"])[weights > 0].sum(axis=1))
 
 
 class BagClassifierCV(CrossValidatedModel, BagClassifier):
@@ -306,3 +320,7 @@ class BagClassifierCV(CrossValidatedModel, BagClassifier):
         bags = bags_named(columns["groups"], len(columns["groups"]))
         weights = columns.get("sample_weight", np.ones(bags.elements))
         return np.asarray(bags.totals(bags.gather(weights)) / bags.sizes)
+
+    def _sizes(self, columns: Columns) -> NDArray[np.intp]:
+        used = columns.get("sample_weight", np.ones(len(columns["groups"]))) > 0
+        return bags_named(columns["groups"][used], int(used.sum())).sizes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -10,12 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
+from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags, indexable
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_array, check_is_fitted, has_fit_parameter
 
-from setloss.estimators.base import LearnedDecision
+from setloss.estimators.base import LearnedDecision, LinearSetModel
 from setloss.estimators.decision_rules import RuleLearner
 from setloss.estimators.held_out import Split
 from setloss.estimators.label_scores import LEAST_CHANCE, LabelScorer, coarse_floor, fit_scorer, log_odds
@@ -50,6 +52,7 @@ class DecisionCV(LearnedDecision, ClassifierMixin, MetaEstimatorMixin, BaseEstim
         self, estimator: Any, X: Any, Y: NDArray[Any], splits: list[Split] | None, params: dict[str, Any]
     ) -> Array:
         """Held-out scores (n, p); afterwards `scorer_` and `estimator_` are trained on everything."""
+        estimator = undecided(estimator)
         if splits is None:
             self.scorer_ = LabelScorer(estimator, np.arange(Y.shape[1]), np.zeros(Y.shape[1]))
             outputs = [(np.arange(len(Y)), self.scorer_, *self.scorer_.outputs(X))]
@@ -139,6 +142,20 @@ def fit_parameter(estimator: Any, name: str) -> str | None:
         inner = fit_parameter(last, name)
         return None if inner is None else f"{step}__{inner}"
     return None
+
+
+def undecided(estimator: Any) -> Any:
+    """The estimator; a linear model of ours, also at the end of a pipeline, goes by sign: its scores are wanted."""
+    if isinstance(estimator, Pipeline):
+        name, last = estimator.steps[-1]
+        pipeline = copy.copy(estimator)
+        pipeline.steps = [*estimator.steps[:-1], (name, undecided(last))]
+        return pipeline
+    if not isinstance(estimator, LinearSetModel) or estimator.decision == "sign":
+        return estimator
+    model = copy.copy(estimator)
+    model.decision = "sign"
+    return model
 
 
 def is_prefit(cv: Any) -> bool:

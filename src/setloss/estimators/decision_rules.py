@@ -5,9 +5,12 @@
     "threshold"   one threshold for all labels and examples, of least held-out loss
     "top-k"       the same number of labels for every example, of least held-out loss (label sets only)
     "vote"        every bag takes the label of most of its frames (bags only)
+    "sign"        positive scores, one by one (linear models only, which learn nothing then)
     "auto"        "counts", unless another one has a held-out loss lower by more than two standard errors
 
-For "auto" the folds take turns: a rule learns on all but one of them and is judged on that one.
+For "auto" the folds take turns: a rule learns on all but one of them and is judged on that one. Linear models learn
+from `ENOUGH_TO_LEARN` sets of several elements on; before that, and for losses that are not of counts, "auto" is
+"sign".
 """
 
 from __future__ import annotations
@@ -24,14 +27,21 @@ from setloss.bags import Bags
 from setloss.decisions import decide, expected_losses
 from setloss.decisions.enumeration import MAX_ENUMERATED
 from setloss.decisions.specs import descent
+from setloss.defaults import ENOUGH_TO_LEARN
 from setloss.estimators.calibration import Calibration, HeldOut, Widths, calibrate, chosen_widths
 from setloss.estimators.cuts import best_size, count_loss, threshold_of_sets
 from setloss.estimators.potentials import Potentials
-from setloss.losses import Loss
+from setloss.losses import CountLoss, Loss
 from setloss.typing import Array
+
+MOST_WORK = 50_000_000
+"""Pairs of an element and a count that the sets have together which a count model is fitted to: half a minute."""
 
 LABEL_RULES = ("counts", "plug-in", "threshold", "top-k")
 BAG_RULES = ("counts", "vote", "threshold")
+COUNT_RULES = ("counts", "plug-in")
+"""Rules that need a model of the chances."""
+
 Sets = NDArray[np.bool_]
 
 
@@ -61,6 +71,9 @@ class Threshold:
 
     def sets(self, scores: Array, loss: Loss, bags: Bags | None = None) -> Sets:
         return np.asarray(scores > self.value)
+
+
+SIGN = Threshold(0.0)
 
 
 @dataclass(frozen=True)
@@ -128,32 +141,47 @@ class RuleLearner:
     given: Widths | None = None
 
     @cached_property
+    def studied(self) -> HeldOut:
+        """The sets that count models are fitted to: all, or as many as take no more than `MOST_WORK`, at random."""
+        order = np.random.default_rng(0).permutation(len(self.data.weights))
+        within = np.cumsum(self.family.work(self.data.sizes)[order]) <= MOST_WORK
+        if within.all():
+            return self.data
+        kept = np.zeros(len(order), dtype=bool)
+        kept[order[: max(within.sum(), ENOUGH_TO_LEARN)]] = True
+        return self.data.part(kept)
+
+    @property
+    def is_affordable(self) -> bool:
+        """Whether count models can be fitted to enough of the sets."""
+        return int(self.family.work(self.studied.sizes).sum()) <= MOST_WORK
+
+    @cached_property
     def widths(self) -> Widths:
         """How strongly the count model is shrunk."""
-        return self.given or chosen_widths(self.data, self.family)
+        return self.given or chosen_widths(self.studied, self.family)
 
     @cached_property
     def counts(self) -> Calibration:
         """The count model."""
-        return calibrate(self.data, self.family, self.widths)
+        return calibrate(self.studied, self.family, self.widths)
 
     @cached_property
     def independent(self) -> Calibration:
         """The model of independent labels."""
-        return calibrate(self.data, None, self.widths)
+        return calibrate(self.studied, None, self.widths)
 
     @cached_property
     def folds(self) -> list[tuple[RuleLearner, HeldOut, Sets]]:
         """For every fold: a learner on the others, its own sets, and which those are."""
-        return [
-            (RuleLearner(train, self.family, self.widths), test, here) for train, test, here in self.data.splits()
-        ]
+        widths = self.widths if self.is_affordable else Widths()
+        return [(RuleLearner(train, self.family, widths), test, here) for train, test, here in self.data.splits()]
 
     def rule(self, name: str, loss: Loss) -> Rule:
         """The rule of that name, learned on all held-out scores."""
         if name == "auto":
             return self.rule(self.chosen(loss)[0], loss)
-        if name in ("counts", "plug-in"):
+        if name in COUNT_RULES:
             return LeastExpectedLoss(self.counts if name == "counts" else self.independent)
         if name == "threshold":
             return Threshold(threshold_of_sets(self.data, count_loss(loss)))
@@ -168,9 +196,10 @@ class RuleLearner:
 
     def chosen(self, loss: Loss) -> tuple[str, dict[str, tuple[float, float]]]:
         """The name of the rule to use, and the held-out loss of each one with its standard error."""
-        names = LABEL_RULES if self.data.bags is None else BAG_RULES
+        rules = LABEL_RULES if self.data.bags is None else BAG_RULES
+        names = [name for name in rules if self.is_affordable or name not in COUNT_RULES]
         if len(np.unique(self.data.folds)) < 2:
-            return "counts", {}
+            return names[0], {}
         losses = {name: self.losses(name, loss) for name in names}
         return choose(losses, self.data.weights), {
             name: (float(np.average(values, weights=self.data.weights)), standard_error(values, self.data.weights))
@@ -201,6 +230,11 @@ def losses_of_sets(data: HeldOut, chosen: Sets, loss: Loss) -> Array:
     flags = [truth & ~chosen, data.known & ~data.truth & chosen, truth, data.known & ~data.truth]
     tallies = [flag.sum(axis=1) if data.bags is None else data.bags.totals(flag.astype(np.intp)) for flag in flags]
     return np.asarray(count_loss(loss).value(*tallies), dtype=np.float64)
+
+
+def is_learnable(loss: Loss, sizes: NDArray[np.intp]) -> bool:
+    """Whether there is a rule to learn: for a loss of counts, from enough sets of several elements."""
+    return isinstance(loss, CountLoss) and int(np.sum(sizes > 1)) >= ENOUGH_TO_LEARN
 
 
 def check_rule(rule: Any, names: Sequence[str]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import warnings
+from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GroupKFold, KFold, check_cv
 
 from setloss.bags import Bags
+from setloss.defaults import ENOUGH_HELD_OUT, LOOSER_FOLDS
 from setloss.estimators.calibration import HeldOut
 from setloss.estimators.decision_rules import RuleLearner
 from setloss.estimators.elements import FeatureScaleWarning
@@ -24,8 +26,12 @@ from setloss.typing import Array
 
 _log = logging.getLogger(__name__)
 
-FOLDS = 5
-"""Folds of the scores that `SetClassifier` and `BagClassifier` learn a decision from."""
+FOLDS = 3
+"""Folds of the scores that `SetClassifier` and `BagClassifier` learn a decision from: as good as five (see
+docs/which-operator.md), in half of the time."""
+
+TURNS = 5
+"""Parts that take turns where scores do not come from folds."""
 
 Split = tuple[NDArray[np.intp], NDArray[np.intp]]
 
@@ -65,14 +71,20 @@ def refuse_split_bags(splits: list[Split], groups: NDArray[Any]) -> None:
 
 
 def number_of_folds(members: int) -> int:
-    """Five, or as many as there are members to hold out."""
+    """Three, or as many as there are members to hold out."""
     return max(2, min(FOLDS, members))
 
 
-def out_of_fold(model: Any, X: Any, splits: list[Split], **columns: Any) -> Array:
+def enough_of(splits: list[Split], sets: int) -> list[Split]:
+    """The first of the splits, which hold out so many sets together, that hold out enough."""
+    return splits[: -(-ENOUGH_HELD_OUT * len(splits) // sets)]
+
+
+def out_of_fold(model: Any, X: Any, splits: list[Split], deadline: float | None, **columns: Any) -> Array:
     """Scores (n, p) by copies of a linear model that were not trained on the row; NaN where no fold holds it out.
 
-    `columns` are what `fit` gets beside X, some of them None. An interrupted copy ends it: `KeyboardInterrupt`.
+    `columns` are what `fit` gets beside X, some of them None. An interrupted copy ends it with `KeyboardInterrupt`,
+    the deadline, a time of `monotonic`, with `TimeoutError`.
     """
     quiet = {"decision": "sign", "warm_start": False, "checkpoint": None, "callbacks": (), "verbose": 0}
     scores = np.empty((0, 0))
@@ -82,10 +94,15 @@ def out_of_fold(model: Any, X: Any, splits: list[Split], **columns: Any) -> Arra
         tell = say if model.verbose else _log.info
         for fold, (train, test) in enumerate(splits, 1):
             tell("learning the decision, fold %d of %d", fold, len(splits))
-            copy = clone(model).set_params(**quiet)
+            left = None if deadline is None else deadline - monotonic()
+            if left is not None and left <= 0:
+                raise TimeoutError
+            copy = clone(model).set_params(**quiet, tol=LOOSER_FOLDS * model.tol, max_time=left)
             copy.fit(X[train], **{name: None if part is None else part[train] for name, part in columns.items()})
             if copy.solution_.status is Status.INTERRUPTED:
                 raise KeyboardInterrupt
+            if copy.solution_.status is Status.TIME_LIMIT:
+                raise TimeoutError
             found = copy._scores(X[test])
             scores = scores if scores.size else np.full((X.shape[0], found.shape[1]), np.nan)
             scores[test] = found
@@ -120,10 +137,10 @@ def learner_of_bags(
 
 
 def _numbered(splits: list[Split] | None, n: int) -> NDArray[np.intp]:
-    """The fold that holds every example out, -1 for those that none does; without splits five by turns."""
+    """The fold that holds every example out, -1 for those that none does; of no or one split five by turns."""
     if splits is None:
-        return np.random.default_rng(0).permutation(n) % min(FOLDS, n)
+        return np.random.default_rng(0).permutation(n) % min(TURNS, n)
     folds = np.full(n, -1, dtype=np.intp)
     for k, (_, test) in enumerate(splits):
-        folds[test] = k
+        folds[test] = k if len(splits) > 1 else _numbered(None, len(test))
     return folds

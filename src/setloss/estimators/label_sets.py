@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setloss.decisions import expected_losses_of
-from setloss.estimators.base import LearnedDecision, LossParameter, decides_by_counts, of_count_models
+from setloss.estimators.base import LearnedDecision, LossParameter, of_count_models
 from setloss.estimators.label_scores import log_odds
 from setloss.estimators.labels import LabelMatrix, known_truth, labels_of
 from setloss.typing import Array
@@ -114,12 +114,11 @@ class DecidedLabelSets(LabelSetMixin, LearnedDecision):
         def _scores(self, X: Any) -> Array: ...
 
     def _sets(self, X: Any) -> NDArray[np.bool_]:
-        scores = self._scores(X)
-        return self._learned_rule().sets(scores, self._loss()) if decides_by_counts(self) else scores > 0
+        return self._learned_rule().sets(self._scores(X), self._loss())
 
     def decision_function(self, X: Any) -> Array:
-        """Log-odds (n, p) of the labels, those of `predict_proba`; with decision="sign" the scores themselves."""
-        found = log_odds(self._marginals(X), 1e-15) if decides_by_counts(self) else self._scores(X)
+        """Log-odds (n, p) of the labels, those of `predict_proba`."""
+        found = log_odds(self._marginals(X), 1e-15)
         return found[:, 0] if self._flat else found
 
     @of_count_models

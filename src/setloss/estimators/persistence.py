@@ -95,7 +95,6 @@ def _linear_content(model: Any, simple: Any) -> tuple[dict[str, Any], dict[str, 
         arrays |= {"counts": model.counts_, "counts_coef": model.counts_coef_}
     else:
         known |= {"operator": getattr(model, "operator_", model.operator)}
-        known |= {"decision": model.decision if learned else "sign"}
     header: dict[str, Any] = {
         "parameters": {
             name: _plain(name, value) for name, value in known.items() if name not in (*_FORGOTTEN, "loss")
@@ -184,7 +183,9 @@ def _rebuild_linear(header: dict[str, Any], content: dict[str, Any], loss: Any) 
     model.n_iter_, model.dual_gap_ = header["n_iter"], header["dual_gap"]
     if isinstance(model, CountClassifier):
         model.counts_, model.counts_coef_ = _potentials(content, coef.shape)
-    elif model.decision != "sign":
+    elif "decided" not in header:
+        model._keep_sign()
+    else:
         restore_learned(model, header["decided"], content, None if kind == "BagClassifier" else len(coef))
     return model
 

@@ -50,6 +50,10 @@ class Potentials(Protocol):
         """The potentials of label sets (None), or of these bags."""
         ...
 
+    def work(self, sizes: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Pairs of an element and a count in sets of these sizes: what a count model takes time for."""
+        ...
+
 
 @dataclass(frozen=True)
 class LabelPotentials:
@@ -81,6 +85,9 @@ class LabelPotentials:
     def on(self, bags: Bags | None) -> LabelPotentials:
         return self
 
+    def work(self, sizes: NDArray[np.intp]) -> NDArray[np.intp]:
+        return sizes * (self.most + 1)
+
     def of(self, theta: Array) -> Array:
         return theta
 
@@ -103,6 +110,9 @@ class BagPotentials:
             raise ValueError("potentials of bags need bags")
         known = {int(p): self.statistics(int(p)) for p in np.unique(bags.sizes)}
         return PotentialsOfBags(np.concatenate([known[int(p)] for p in bags.sizes]), bags.sizes + 1)
+
+    def work(self, sizes: NDArray[np.intp]) -> NDArray[np.intp]:
+        return sizes * (sizes + 1)
 
     @staticmethod
     def statistics(p: int) -> Array:

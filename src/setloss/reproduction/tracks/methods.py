@@ -151,7 +151,8 @@ def _model(method: TrackMethod, loss: str, budget: Budget) -> Any:
         return InexactSlackClassifier(loss, INEXACT_METHODS[method.kind], scale=method.scale, **limits)
     from setloss.estimators import BagClassifier
 
-    return BagClassifier(loss_named(loss), method.kind, scale=method.scale, warm_start=True, **limits)
+    limits |= {"decision": "sign", "warm_start": True}
+    return BagClassifier(loss_named(loss), method.kind, scale=method.scale, **limits)
 
 
 def _certified(model: Any) -> bool:
