@@ -118,7 +118,7 @@ predictions = {
         per_label.predict_proba(X_test) > threshold
     ).astype(int),
     "the same in SetDecisionCV": decided.predict(X_test),
-    "trained for F1": for_f1.predict(X_test),
+    "trained and decided for F1": for_f1.predict(X_test),
 }
 colours = ["#777777", "#E69F00", "#009E73", "#0072B2"]
 inks = ["white", "black", "white", "white"]
@@ -155,7 +155,7 @@ means = [f"{f1_of_examples(Y_test, sets).mean():.3f}" for sets in predictions.va
 print(
     f"Cut at 1/2 label by label, the model leaves {empty[0]} of the examples without "
     "any label, which F1 punishes with a full loss; with a threshold it is "
-    f"{empty[1]}, decided for the set {empty[2]}, trained for F1 {empty[3]}. "
+    f"{empty[1]}, decided for the set {empty[2]}, trained for F1 too {empty[3]}. "
     f"F1: {means[0]}, {means[1]}, {means[2]} and {means[3]}."
 )
 

@@ -13,8 +13,8 @@ from scipy.sparse import csr_array
 
 from helpers.command_line import complaint, interrupted, parsed, run
 from setloss import CostCurve, FBeta, Tversky, loss_named
-from setloss.cli.training_options import ENOUGH_TO_LEARN
 from setloss.datasets import load, make_toy
+from setloss.defaults import ENOUGH_TO_LEARN
 from setloss.estimators import BagClassifier, BagClassifierCV, SetClassifier, SetClassifierCV
 from setloss.estimators import load as load_model
 
@@ -557,7 +557,11 @@ def test_training_resumes_from_a_checkpoint(folder):
         (ENOUGH_TO_LEARN, (), {"threshold", "counts", "plug-in", "top-k"}),
         (ENOUGH_TO_LEARN - 1, (), {"sign"}),
         (ENOUGH_TO_LEARN, ("--decision", "sign"), {"sign"}),
-        (ENOUGH_TO_LEARN, ("--knots", "0:0,0.5:1,1:0.5", "--operator", "margin"), {"sign"}),
+        (
+            ENOUGH_TO_LEARN,
+            ("--knots", "0:0,0.5:1,1:0.5", "--operator", "margin"),
+            {"threshold", "counts", "plug-in", "top-k"},
+        ),
     ],
     ids=["enough", "few", "asked", "falling"],
 )

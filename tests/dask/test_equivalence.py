@@ -150,7 +150,7 @@ def test_local_steps_save_rounds_where_there_are_many_features():
 
 def test_fitted_attributes_are_those_of_one_process():
     X, y, groups = frames()
-    here = local.BagClassifier().fit(X, y, groups)
+    here = local.BagClassifier(decision="sign").fit(X, y, groups)
     model = fit_bags(X, y, groups, 2)
     assert {name for name in vars(here) if name.endswith("_")} <= set(vars(model))
     np.testing.assert_array_equal(model.classes_, here.classes_)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from time import monotonic
 from typing import Any, Literal, TypeVar
 
@@ -17,12 +17,13 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, check_random_state
 
 from setloss.arguments import is_positive_number
+from setloss.bags import Bags
 from setloss.defaults import DECISION, ENOUGH_TO_LEARN, LINEAR_MODELS
 from setloss.estimators.cuts import count_loss
-from setloss.estimators.decision_rules import SIGN, Rule, RuleLearner, is_learnable
+from setloss.estimators.decision_rules import Rule, RuleLearner, Sets
 from setloss.estimators.elements import Elements, check_features, checked_features, squared_norms, warn_of_scales
 from setloss.estimators.progress import report, report_end
-from setloss.losses import Loss, as_loss
+from setloss.losses import CountLoss, Loss, as_loss
 from setloss.operators.names import Operator
 from setloss.solvers import Limits, Problem, Solution, Status, solve
 from setloss.typing import Array
@@ -35,6 +36,15 @@ class LossParameter:
 
     def _loss(self) -> Loss:
         return as_loss(self.loss)
+
+
+@dataclass(frozen=True)
+class BySign:
+    """The rule that nothing has to be learned for: elements of positive score."""
+
+    def sets(self, scores: Array, loss: Loss, bags: Bags | None = None) -> Sets:
+        """The chosen elements, in the shape of the scores."""
+        return np.asarray(scores > 0)
 
 
 class LearnedDecision(LossParameter, ABC):
@@ -64,13 +74,13 @@ class LearnedDecision(LossParameter, ABC):
     def _keep_sign(self) -> None:
         """Decide element by element, by the sign of the scores."""
         self.rule_name_ = "sign"
-        self._keep(SIGN)
+        self._keep(BySign())
 
     def _learned_rule(self) -> Rule:
         """The rule for the loss and the rule that the parameters name now."""
         asked = self._rule_asked()
         if asked == "sign":
-            return SIGN
+            return BySign()
         check_is_fitted(self, "rule_", msg=f"learn the rule {asked!r} first: call fit again")
         if (self.loss, asked) == self._learned_for or (asked == "auto" and not hasattr(self, "learner_")):
             return self.rule_
@@ -235,11 +245,12 @@ class LinearSetModel(CertifiedFit, LearnedDecision, ClassifierMixin, BaseEstimat
         return None if self.max_time is None else monotonic() + self.max_time
 
     def _seed(self) -> int:
-        if isinstance(self.random_state, np.random.RandomState):
-            return int(self.random_state.randint(2**31))
+        """`random_state` as an integer, drawn from it if it is a generator."""
+        if self.random_state is None or isinstance(self.random_state, int | np.integer):
+            return int(self.random_state or 0)
         if isinstance(self.random_state, np.random.Generator):
             return int(self.random_state.integers(2**31))
-        return int(check_random_state(self.random_state or 0).randint(2**31))
+        return int(check_random_state(self.random_state).randint(2**31))
 
     def _store(self, solution: Solution, constant: float) -> None:
         """The fitted attributes."""
@@ -270,8 +281,10 @@ class LinearSetModel(CertifiedFit, LearnedDecision, ClassifierMixin, BaseEstimat
         return self._loss() if self.decision in ("sign", "auto") else count_loss(self._loss())
 
     def _learns(self, loss: Loss, sizes: NDArray[np.intp]) -> bool:
-        """Whether a rule is learned from sets of these sizes: if it is asked for, or if "auto" can."""
-        return is_learnable(loss, sizes) if self.decision == "auto" else self.decision != "sign"
+        """Whether a rule is learned: if it is asked for; with "auto" from enough sets, given by their sizes, on."""
+        if self.decision != "auto":
+            return self.decision != "sign"
+        return isinstance(loss, CountLoss) and int(np.sum(sizes > 1)) >= ENOUGH_TO_LEARN
 
     def _learn_unless_stopped(self, learned: Callable[[], RuleLearner], loss: Loss) -> None:
         """The rule; after Ctrl-C and past `max_time` the sign, for a rule from models cut short would be none."""

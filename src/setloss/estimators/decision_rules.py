@@ -31,7 +31,7 @@ from setloss.defaults import ENOUGH_TO_LEARN
 from setloss.estimators.calibration import Calibration, HeldOut, Widths, calibrate, chosen_widths
 from setloss.estimators.cuts import best_size, count_loss, threshold_of_sets
 from setloss.estimators.potentials import Potentials
-from setloss.losses import CountLoss, Loss
+from setloss.losses import Loss
 from setloss.typing import Array
 
 MOST_WORK = 50_000_000
@@ -71,9 +71,6 @@ class Threshold:
 
     def sets(self, scores: Array, loss: Loss, bags: Bags | None = None) -> Sets:
         return np.asarray(scores > self.value)
-
-
-SIGN = Threshold(0.0)
 
 
 @dataclass(frozen=True)
@@ -230,11 +227,6 @@ def losses_of_sets(data: HeldOut, chosen: Sets, loss: Loss) -> Array:
     flags = [truth & ~chosen, data.known & ~data.truth & chosen, truth, data.known & ~data.truth]
     tallies = [flag.sum(axis=1) if data.bags is None else data.bags.totals(flag.astype(np.intp)) for flag in flags]
     return np.asarray(count_loss(loss).value(*tallies), dtype=np.float64)
-
-
-def is_learnable(loss: Loss, sizes: NDArray[np.intp]) -> bool:
-    """Whether there is a rule to learn: for a loss of counts, from enough sets of several elements."""
-    return isinstance(loss, CountLoss) and int(np.sum(sizes > 1)) >= ENOUGH_TO_LEARN
 
 
 def check_rule(rule: Any, names: Sequence[str]) -> str:

@@ -86,8 +86,9 @@ def test_the_choice_is_that_of_a_plain_loop():
 
 def test_the_choice_of_C_is_that_of_the_estimator_that_chooses_itself():
     data, Cs = small(), (0.03, 0.3, 3.0)
-    ours = ChosenLabelSets([SetClassifier(tol=1e-4, warm_start=True)], Cs=Cs, folds=3).fit(data.X, data.Y)
-    own = SetClassifierCV(Cs=Cs, cv=3, tol=1e-4, random_state=0).fit(data.X, data.Y)
+    plain = {"tol": 1e-4, "decision": "sign"}
+    ours = ChosenLabelSets([SetClassifier(warm_start=True, **plain)], Cs=Cs, folds=3).fit(data.X, data.Y)
+    own = SetClassifierCV(Cs=Cs, cv=3, random_state=0, **plain).fit(data.X, data.Y)
     assert ours.C_ == own.C_
     assert ours.cv_score_ == pytest.approx(1 - min(own.cv_results_["loss"]))
 
