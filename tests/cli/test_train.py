@@ -17,6 +17,7 @@ from setloss.datasets import load, make_toy
 from setloss.defaults import ENOUGH_TO_LEARN
 from setloss.estimators import BagClassifier, BagClassifierCV, SetClassifier, SetClassifierCV
 from setloss.estimators import load as load_model
+from setloss.estimators.decision_rules import LABEL_RULES
 
 for library in ("pandas", "pyarrow", "skops"):
     pytest.importorskip(library)
@@ -554,14 +555,10 @@ def test_training_resumes_from_a_checkpoint(folder):
 @pytest.mark.parametrize(
     ("sets", "options", "decided"),
     [
-        (ENOUGH_TO_LEARN, (), {"threshold", "counts", "plug-in", "top-k"}),
+        (ENOUGH_TO_LEARN, (), set(LABEL_RULES)),
         (ENOUGH_TO_LEARN - 1, (), {"sign"}),
         (ENOUGH_TO_LEARN, ("--decision", "sign"), {"sign"}),
-        (
-            ENOUGH_TO_LEARN,
-            ("--knots", "0:0,0.5:1,1:0.5", "--operator", "margin"),
-            {"threshold", "counts", "plug-in", "top-k"},
-        ),
+        (ENOUGH_TO_LEARN, ("--knots", "0:0,0.5:1,1:0.5", "--operator", "margin"), set(LABEL_RULES)),
     ],
     ids=["enough", "few", "asked", "falling"],
 )

@@ -17,8 +17,8 @@ from setloss.cli.json_output import print_document
 from setloss.cli.models import check_model_path, note_columns, some_names, write_model
 from setloss.cli.partitions import estimator_for, open_partitions, raise_lost, standardized
 from setloss.cli.progress import INTERRUPTED, NoModelYetError, TrainingProgress, say
-from setloss.cli.training_options import ENOUGH_TO_LEARN, LossOptions, TrainingOptions
-from setloss.defaults import LOOSER_FOLDS
+from setloss.cli.training_options import LossOptions, TrainingOptions
+from setloss.defaults import ENOUGH_TO_LEARN, LOOSER_FOLDS
 
 NOT_CONVERGED = 4
 """Exit code of a training that a limit ended before the gap asked for."""
