@@ -72,9 +72,12 @@ def train(
         _print_words(document, examples.feature_names, training)
         typer.echo(f"model written to {model}")
     _say_what_is_missing(document, training)
-    if document["decision"] == "sign" != getattr(fitted, "decision", "sign") and document["status"] == "converged":
-        say("interrupted while the decision was learned; the model goes by the signs of its scores")
-        raise typer.Exit(INTERRUPTED)
+    stopped = getattr(fitted, "_stopped", "")
+    if stopped and document["status"] == "converged":
+        interrupted = stopped == "was interrupted"
+        what = "interrupted" if interrupted else "--max-time was over"
+        say(f"{what} while the decision was learned; the model goes by the signs of its scores")
+        raise typer.Exit(INTERRUPTED if interrupted else NOT_CONVERGED)
     if document["status"] != "converged":
         raise typer.Exit(INTERRUPTED if document["status"] == "interrupted" else NOT_CONVERGED)
 

@@ -167,6 +167,9 @@ class LinearSetModel(CertifiedFit, LearnedDecision, ClassifierMixin, BaseEstimat
     _decisions: tuple[str, ...] = ("sign",)
     """What `decision` may be."""
 
+    _stopped: str = ""
+    """What ended the last fit before a decision was learned, if anything did."""
+
     def __init__(  # noqa: PLR0913 (scikit-learn's parameters are the arguments of this one function)
         self,
         loss: str | Loss = LINEAR_MODELS.loss,
@@ -278,6 +281,7 @@ class LinearSetModel(CertifiedFit, LearnedDecision, ClassifierMixin, BaseEstimat
         for name in ("learner_", "rule_", "rule_name_", "rule_losses_"):
             if hasattr(self, name):
                 delattr(self, name)
+        self._stopped = ""
         return self._loss() if self.decision in ("sign", "auto") else count_loss(self._loss())
 
     def _learns(self, loss: Loss, sizes: NDArray[np.intp]) -> bool:
@@ -288,19 +292,18 @@ class LinearSetModel(CertifiedFit, LearnedDecision, ClassifierMixin, BaseEstimat
 
     def _learn_unless_stopped(self, learned: Callable[[], RuleLearner], loss: Loss) -> None:
         """The rule; after Ctrl-C and past `max_time` the sign, for a rule from models cut short would be none."""
-        why = "was interrupted"
         try:
             if self.solution_.status is Status.INTERRUPTED:
                 raise KeyboardInterrupt
             self._learn(learned(), loss)
             return
         except KeyboardInterrupt:
-            pass
+            self._stopped = "was interrupted"
         except TimeoutError:
-            why = "reached max_time"
+            self._stopped = "reached max_time"
         self._keep_sign()
         warnings.warn(
-            f"{type(self).__name__} {why} before decision={self.decision!r} was learned; it predicts by the sign of "
+            f"{type(self).__name__} {self._stopped} before decision={self.decision!r} was learned; it predicts by the sign of "
             "the scores",
             ConvergenceWarning,
             stacklevel=4,

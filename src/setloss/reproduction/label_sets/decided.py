@@ -74,7 +74,8 @@ def decided_sets(
         return {JOINT: Decided(joint.predict(test), float(joint.expected_loss(test).mean()), {"C": joint.C_})}
     base = group_of(names[0])
     model = (slack_model if base == "slack" else _wrapped)(base, choice, splits).fit(X, Y)
-    chosen = {"auto": {"rule": model.rule_name_, "held_out": {k: v[0] for k, v in model.rule_losses_.items()}}}
+    held_out = getattr(model, "rule_losses_", {})  # few examples are decided by sign
+    chosen = {"auto": {"rule": model.rule_name_, "held_out": {k: v[0] for k, v in held_out.items()}}}
     found = {}
     for name in names:
         rule = name.partition("+")[2]
