@@ -52,7 +52,8 @@ def expected_failures(estimator):
     if estimator not in DECIDED or isinstance(estimator, CountClassifier):
         return {}
     of_labels = isinstance(estimator, SetClassifier | SetDecisionCV)
-    weights = {f"check_sample_weight_equivalence_on_{kind}_data": FOLDS for kind in ("dense", "sparse")}
+    kinds = ("dense",) if isinstance(estimator, BagDecisionCV) else ("dense", "sparse")
+    weights = {f"check_sample_weight_equivalence_on_{kind}_data": FOLDS for kind in kinds}
     return weights | ({"check_classifier_multioutput": SETS} if of_labels else {})
 
 

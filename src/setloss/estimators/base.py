@@ -303,8 +303,8 @@ class LinearSetModel(CertifiedFit, LearnedDecision, ClassifierMixin, BaseEstimat
             self._stopped = "reached max_time"
         self._keep_sign()
         warnings.warn(
-            f"{type(self).__name__} {self._stopped} before decision={self.decision!r} was learned; it predicts by the sign of "
-            "the scores",
+            f"{type(self).__name__} {self._stopped} before decision={self.decision!r} was learned; it predicts by "
+            "the sign of the scores",
             ConvergenceWarning,
             stacklevel=4,
         )

@@ -17,6 +17,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin, clone
 from sklearn.model_selection import KFold
 from sklearn.pipeline import make_pipeline
 
+from setloss.losses import as_loss
 from setloss.reproduction.label_sets.chosen import SelectionSettings
 from setloss.reproduction.style import Style
 
@@ -74,8 +75,8 @@ def decided_sets(
         return {JOINT: Decided(joint.predict(test), float(joint.expected_loss(test).mean()), {"C": joint.C_})}
     base = group_of(names[0])
     model = (slack_model if base == "slack" else _wrapped)(base, choice, splits).fit(X, Y)
-    held_out = getattr(model, "rule_losses_", {})  # few examples are decided by sign
-    chosen = {"auto": {"rule": model.rule_name_, "held_out": {k: v[0] for k, v in held_out.items()}}}
+    best, held_out = model.learner_.chosen(as_loss(choice.criterion))
+    chosen = {"auto": {"rule": best, "held_out": {k: v[0] for k, v in held_out.items()}}}
     found = {}
     for name in names:
         rule = name.partition("+")[2]
@@ -92,7 +93,7 @@ def slack_model(base: str, choice: SelectionSettings, splits: Any) -> Any:
     from setloss.estimators import SetClassifierCV
 
     limits: dict[str, Any] = {"tol": choice.tol, "max_iter": 200, "intercept_scaling": 1.0}
-    return SetClassifierCV(choice.criterion, base, Cs=SLACK_CS, cv=splits, decision="auto", scale=1.0, **limits)
+    return SetClassifierCV(choice.criterion, base, Cs=SLACK_CS, cv=splits, decision="counts", scale=1.0, **limits)
 
 
 def _wrapped(base: str, choice: SelectionSettings, splits: Any) -> Any:
