@@ -80,6 +80,16 @@ def test_a_single_file_needs_folds(tmp_path):
         read.splits(99)
 
 
+def test_archives_of_other_arrays_are_passed_over(tmp_path):
+    data = small()
+    for name, arrays in (("photos", {"images": np.zeros((2, 4, 4))}), ("songs", {"X": data.X, "Y": data.Y})):
+        (tmp_path / name).mkdir()
+        np.savez(tmp_path / name / f"{name}.npz", **arrays)
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken" / "broken.npz").write_bytes(b"no archive")
+    assert set(find_data_sets(tmp_path)) == {"songs", "broken"}  # what is wrong with a file its reader says
+
+
 def test_what_is_no_data_set_of_label_sets_is_refused(tmp_path):
     data = small()
     with pytest.raises(DatasetError, match="there is no folder"):

@@ -1,12 +1,14 @@
 """Label sets for benchmarks: folders with a data file, or with a training and a test file, in Mulan's layout.
 
 A folder is a data set if it holds ``NAME-train.SUFFIX`` and ``NAME-test.SUFFIX`` (``_`` and ``.`` do as well), or
-one file ``NAME.SUFFIX``, where the suffix is .arff (with NAME.xml), .svm, .svmlight, .libsvm or .npz.
+one file ``NAME.SUFFIX``, where the suffix is .arff (with NAME.xml), .svm, .svmlight, .libsvm or .npz. Archives of
+other arrays, such as images, are passed over.
 """
 
 from __future__ import annotations
 
 import re
+import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -78,6 +80,7 @@ def read_data_set(name: str, files: tuple[Path, ...]) -> DataSet:
 
 def _files(folder: Path) -> tuple[Path, ...]:
     candidates = sorted(path for path in folder.iterdir() if path.suffix.lower() in SUFFIXES and path.is_file())
+    candidates = [path for path in candidates if not _is_archive_of_others(path)]
     parts: dict[tuple[str, str], dict[str, Path]] = {}
     for path in candidates:
         match = _SPLIT.match(path.stem)
@@ -88,6 +91,14 @@ def _files(folder: Path) -> tuple[Path, ...]:
         return pairs[0]["train"], pairs[0]["test"]
     whole = [path for path in candidates if not _SPLIT.match(path.stem)]
     return (whole[0],) if whole else ()
+
+
+def _is_archive_of_others(file: Path) -> bool:
+    """Whether an archive has no features, dense (X) or sparse (data); a broken one is left to its reader."""
+    if file.suffix.lower() != ".npz" or not zipfile.is_zipfile(file):
+        return False
+    with zipfile.ZipFile(file) as archive:
+        return not {"X.npy", "data.npy"}.intersection(archive.namelist())
 
 
 def _label_sets(file: Path, **options: Any) -> LabelSets:
