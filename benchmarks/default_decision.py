@@ -1,6 +1,6 @@
 """By sign, or by a rule that is learned? What `SetClassifier` should do if nothing is said, without test parts.
 
-``python -m setloss.reproduction.label_sets.default_decision DATA [NAME...]``: linear models are trained by slack
+``python -m benchmarks.default_decision DATA [NAME...]``: linear models are trained by slack
 rescaling on four of five folds of the training part of every data set, and of generated ones; decided by sign, by
 counts and by "auto", they are judged on the fifth. Differences are in points of loss, with standard errors over
 examples; negative ones are in favour of what is learned.
