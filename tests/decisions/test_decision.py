@@ -1,6 +1,7 @@
 """Decisions against the comparison of all sets under all label sets."""
 
 import itertools
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 
 from decisions.judge import AllSets
 from setloss.decisions import decide, expected_losses
+from setloss.decisions.decision import FEW_SUMS
 from setloss.losses import (
     CostCurve,
     Dice,
@@ -50,13 +52,15 @@ models = st.integers(1, 5).flatmap(
 
 
 def judged(scores, counts, loss):
-    found = decide([scores], loss, counts=counts)
+    """By the sums for every loss, which few elements take, and by those for Dice alone."""
     truth = AllSets(scores, counts)
     costs = truth.all_expected(loss)
-    assert found.expected[0] == pytest.approx(costs.min(), rel=1e-9, abs=1e-12)
-    assert truth.expected(loss, found.sets[0]) == pytest.approx(costs.min(), rel=1e-9, abs=1e-12)
-    assert found.sizes[0] == found.sets[0].sum()
-    return found, truth, costs
+    for few in (FEW_SUMS, 0):
+        with patch("setloss.decisions.decision.FEW_SUMS", few):
+            found = decide([scores], loss, counts=counts)
+        assert found.expected[0] == pytest.approx(costs.min(), rel=1e-9, abs=1e-12)
+        assert truth.expected(loss, found.sets[0]) == pytest.approx(costs.min(), rel=1e-9, abs=1e-12)
+        assert found.sizes[0] == found.sets[0].sum()
 
 
 @pytest.mark.parametrize("name", [*RISING, *FALLING])

@@ -25,6 +25,10 @@ from setloss.typing import Array
 
 Flags = NDArray[np.bool_]
 
+FEW_SUMS = 2048
+"""Up to so many terms, as for 12 elements, the sums that serve every loss take a microsecond more a set than those
+for Dice alone, whose kernel the first call on a machine would wait for."""
+
 
 @dataclass(frozen=True, eq=False)
 class Decision:
@@ -132,14 +136,15 @@ def _search(rows: SetsOfOneSize, spec: LossSpec, independent: bool, exact: bool 
     from setloss.decisions.misses import best_by_misses
     from setloss.decisions.search import best_prefixes
 
-    n, _ = shape = rows.scores.shape
+    n, p = shape = rows.scores.shape
     found = Decision(np.empty(shape, dtype=np.bool_), np.empty(n), np.empty(n, dtype=np.intp))
     safe = np.empty(n, dtype=np.bool_)
     order, floor = np.argsort(-rows.scores, axis=1), _floor(independent)
     results = (found.sets, found.expected, found.sizes)
-    if exact or not (spec.linear_in_hits or (independent and spec.linear_in_misses)):
+    by_hits = spec.linear_in_hits and p * rows.potentials.shape[1] ** 2 > FEW_SUMS
+    if exact or not (by_hits or (independent and spec.linear_in_misses)):
         best_prefixes(rows.scores, rows.potentials, spec.arguments, order, floor, *results, safe)
-    elif spec.linear_in_hits:
+    elif by_hits:
         weights = tuple(spec.numbers)
         best_by_hits(rows.scores, rows.potentials, weights, order, floor, *results, safe, independent)
     else:
