@@ -109,4 +109,4 @@ def test_verbose_of_bags_and_silence_unless_it_is_asked_for(caplog):
 def test_verbose_of_a_linear_model_tells_of_the_folds_of_its_decision(caplog):
     with caplog.at_level(logging.INFO, "setloss"):
         SetClassifier(decision="threshold", tol=0.1, verbose=1).fit(X, Y)
-    assert caplog.messages[-2:] == ["learning the decision, fold 5 of 5", "learning the decision"]
+    assert caplog.messages[-2:] == ["learning the decision, fold 3 of 3", "learning the decision"]
