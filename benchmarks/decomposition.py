@@ -9,7 +9,8 @@ from scipy.optimize import linprog
 
 from benchmarks.measure import Row, best_time, side_by_side
 from setloss import SetFunction, decompose
-from setloss.setfunctions.differences import cell_levels, cell_weights, second_difference_matrix
+from setloss.decomposition.exact import exact_weights
+from setloss.setfunctions.differences import cell_levels, second_difference_matrix
 
 
 def plain_linear_program(table: np.ndarray) -> object:
@@ -17,7 +18,7 @@ def plain_linear_program(table: np.ndarray) -> object:
     matrix = second_difference_matrix(table.shape)
     required = np.maximum(matrix @ table.ravel(), 0.0)
     free = cell_levels(table.shape).ravel() >= 2
-    weights = cell_weights(table.shape).ravel()
+    weights = exact_weights(table.shape).astype(float)
     return linprog(weights[free] / weights.max(), A_ub=-matrix[:, free], b_ub=-required, bounds=(None, None))
 
 
