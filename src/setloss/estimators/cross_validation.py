@@ -263,6 +263,11 @@ def _weights(sample_weight: Any, X: Any) -> Columns:
     return {"sample_weight": _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)}
 
 
+def _weights_in(columns: Columns) -> Array:
+    """The weight of every row, 1 without a column of weights."""
+    return np.asarray(columns.get("sample_weight", np.ones(len(columns["y"]))))
+
+
 class SetClassifierCV(CrossValidatedModel, SetClassifier):
     """`SetClassifier` with C, and the operator if asked, chosen by cross-validation."""
 
@@ -279,16 +284,13 @@ class SetClassifierCV(CrossValidatedModel, SetClassifier):
         return self
 
     def _learner(self, scores: Array, columns: Columns, splits: list[Split]) -> RuleLearner:
-        weights = columns.get("sample_weight", np.ones(len(scores)))
-        return learner_of_labels(scores, labels_of(columns["y"], type(self).__name__), weights, splits)
+        return learner_of_labels(scores, labels_of(columns["y"], type(self).__name__), _weights_in(columns), splits)
 
     def _set_weights(self, columns: Columns) -> Array:
-        weights = columns.get("sample_weight", np.ones(len(columns["y"])))
-        return np.asarray(weights[_known(columns["y"]).any(axis=1)])
+        return np.asarray(_weights_in(columns)[_known(columns["y"]).any(axis=1)])
 
     def _sizes(self, columns: Columns) -> NDArray[np.intp]:
-        weights = columns.get("sample_weight", np.ones(len(columns["y"])))
-        return np.asarray(_known(columns["y"])[weights > 0].sum(axis=1))
+        return np.asarray(_known(columns["y"])[_weights_in(columns) > 0].sum(axis=1))
 
 
 class BagClassifierCV(CrossValidatedModel, BagClassifier):
@@ -312,15 +314,14 @@ class BagClassifierCV(CrossValidatedModel, BagClassifier):
         return self
 
     def _learner(self, scores: Array, columns: Columns, splits: list[Split]) -> RuleLearner:
-        weights = columns.get("sample_weight", np.ones(len(scores)))
+        weights = _weights_in(columns)
         positive = two_classes(np.asarray(columns["y"]))[1]
         return learner_of_bags(scores[:, 0], positive, bags_named(columns["groups"], len(scores)), weights, splits)
 
     def _set_weights(self, columns: Columns) -> Array:
         bags = bags_named(columns["groups"], len(columns["groups"]))
-        weights = columns.get("sample_weight", np.ones(bags.elements))
-        return np.asarray(bags.totals(bags.gather(weights)) / bags.sizes)
+        return np.asarray(bags.totals(bags.gather(_weights_in(columns))) / bags.sizes)
 
     def _sizes(self, columns: Columns) -> NDArray[np.intp]:
-        used = columns.get("sample_weight", np.ones(len(columns["groups"]))) > 0
+        used = _weights_in(columns) > 0
         return bags_named(columns["groups"][used], int(used.sum())).sizes
