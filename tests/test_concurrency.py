@@ -3,8 +3,6 @@
 import ast
 import multiprocessing
 import os
-import subprocess
-import sys
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -15,7 +13,7 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 import setloss
-from helpers.children import ENVIRONMENT
+from helpers.children import printed
 from helpers.problems import tracks
 from setloss import Dice, Jaccard, Tversky
 from setloss.estimators import BagClassifier, SetClassifier
@@ -36,9 +34,14 @@ def data(n=80, d=6, p=4):
 
 
 def coefficients(loss, operator):
-    """One fit, of sets and of bags; at the top of the module, where every process finds it."""
+    """One fit, of sets and of bags; at the top of the module, where every process finds it.
+
+    With slack rescaling the decision of sets is learned, too.
+    """
     X, Y = data()
-    sets = SetClassifier(loss, operator, C=0.1, tol=1e-2).fit(X, Y)
+    sets = SetClassifier(loss, operator, C=0.1, tol=1e-2, decision="auto" if operator == "slack" else "sign").fit(
+        X, Y
+    )
     bags = BagClassifier(loss, operator, C=0.1, tol=1e-2).fit(X, Y[:, 0], groups=np.arange(len(X)) // 5)
     return np.vstack([sets.coef_, bags.coef_])
 
@@ -78,7 +81,7 @@ def test_fits_do_not_depend_on_the_threads_of_blas(solver):
     for threads in (1, 2):
         with threadpool_limits(threads), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            found.append(SetClassifier(solver=solver, max_iter=5, tol=1e-9, C=0.05).fit(X, Y).coef_)
+            found.append(SetClassifier(solver=solver, max_iter=5, tol=1e-9, C=0.05, decision="sign").fit(X, Y).coef_)
     np.testing.assert_allclose(found[0], found[1], rtol=0, atol=1e-9 if solver == "n_slack" else 0)
 
 
@@ -126,15 +129,7 @@ out = np.zeros((1, 3))
 accumulate_rows(Design.of(np.eye(2)).arrays, np.arange(2), np.zeros(2, dtype=int), np.array([1.0, 2.0]), out)
 print(out[0].astype(int).tolist())
 """
-
-
-def printed_by_a_child(script=ROWS, **environment):
-    """What a fresh process prints; it compiles one small kernel anew where it finds no cache."""
-    done = subprocess.run(
-        [sys.executable, "-c", script], env=ENVIRONMENT | environment, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout.strip()
+"""A small kernel, compiled anew where there is no cache of it."""
 
 
 @pytest.fixture
@@ -153,12 +148,12 @@ def test_kernels_work_where_nothing_can_be_cached(package):
     nowhere = str(package / "setloss" / "__pycache__")
     places = {"NUMBA_CACHE_DIR": nowhere, "HOME": nowhere, "XDG_CACHE_HOME": nowhere, "PYTHONPATH": str(package)}
     script = f"import setloss; assert setloss.__file__.startswith({str(package)!r}), setloss.__file__{ROWS}"
-    assert printed_by_a_child(script, **places, PYTHONDONTWRITEBYTECODE="1") == "[1, 2, 0]"
+    assert printed(script, **places, PYTHONDONTWRITEBYTECODE="1") == "[1, 2, 0]"
 
 
 def test_kernels_work_where_the_cache_cannot_be_written(tmp_path):
     limit = "import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))"
-    assert printed_by_a_child(limit + ROWS, NUMBA_CACHE_DIR=str(tmp_path)) == "[1, 2, 0]"
+    assert printed(limit + ROWS, NUMBA_CACHE_DIR=str(tmp_path)) == "[1, 2, 0]"
     assert not list(tmp_path.rglob("*.nbc"))
 
 
@@ -182,7 +177,7 @@ def test_processes_that_start_together_compile_every_kernel_once(tmp_path):
     script = COUNTING.format(work=ROWS)
 
     def compiled_by_child(folder):
-        order, names = printed_by_a_child(script, NUMBA_CACHE_DIR=str(folder)).splitlines()
+        order, names = printed(script, NUMBA_CACHE_DIR=str(folder)).splitlines()
         assert order == "[1, 2, 0]"
         return ast.literal_eval(names)
 
@@ -216,7 +211,7 @@ def test_a_disk_that_is_full_warns_once_and_leaves_the_checkpoint_before(tmp_pat
     problem = tracks("dice", "slack").problem
     first = solve(problem, "cutting_plane", Limits(1e-12, 3, checkpoint=path))
     path.unlink()
-    told = printed_by_a_child(FULL_DISK.format(path=str(path)))
+    told = printed(FULL_DISK.format(path=str(path)))
     assert told.startswith(f"6 1 the checkpoint {path} cannot be written (")
     assert "training goes on" in told
     assert [found.name for found in tmp_path.iterdir()] == ["c.npz"]

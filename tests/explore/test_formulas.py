@@ -9,6 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from helpers.explore_cases import LAWS, cases, library_says
+from helpers.waiting import PATIENCE
 from setloss.cli import app
 from setloss.cli.set_function_options import parse_knots
 from setloss.explore import mathematics, page, write_page
@@ -72,7 +73,7 @@ def assert_same_cut(case, cut, surrogate):
 
 def in_node(expression):
     script = f'"use strict";\n{mathematics()}\nprocess.stdout.write(JSON.stringify({expression}));'
-    done = subprocess.run([NODE, "-"], input=script, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run([NODE, "-"], input=script, capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 

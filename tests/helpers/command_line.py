@@ -11,13 +11,11 @@ from unittest.mock import patch
 import pytest
 from typer.testing import CliRunner
 
+from helpers.waiting import PATIENCE
 from setloss.cli import app
 
 NEVER = 1e6
 """Seconds between two lines of progress that no test waits for."""
-
-PATIENCE = 900.0
-"""Seconds after which a program is taken to hang, however busy the machine is."""
 
 
 def run(*arguments, code=0):

@@ -2,7 +2,8 @@
 
 import time
 
-PATIENCE = 300.0
+PATIENCE = 900.0
+"""Seconds after which something is taken to hang, however busy the machine is."""
 
 
 def until(condition):

@@ -1,12 +1,11 @@
-"""Peak extra memory of a training step on megapixels, in a process of its own."""
+"""What a training step on half a megapixel takes, in a process of its own: extra memory, and imports."""
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from helpers.children import printed
 
 MEASURE = """
 import json, sys
@@ -29,7 +28,7 @@ def peak(loss, target, mask):
     step(loss, logits, target, mask)
     return (status("VmHWM") - before) / (logits.numel() * logits.element_size())
 
-shape, found = (2, 512, 1024), {}
+shape, found = (2, 512, 512), {}
 logits = torch.randn(shape)
 truth = torch.rand(shape) < 0.3
 for name, operator in (("jaccard", "lovasz"), ("dice", "bd"), ("dice", "slack"), ("dice", "bd-monotone")):
@@ -39,19 +38,27 @@ for name, operator in (("jaccard", "lovasz"), ("dice", "bd"), ("dice", "slack"),
         step(loss, logits[:, :8].clone(), truth[:, :8], small)  # compiled before it is measured
         for label, target in (("bool", truth), ("int64", truth.to(torch.int64))):
             found[f"{name} {operator} {label}{'' if mask is None else ' masked'}"] = peak(loss, target, mask)
-print(json.dumps(found))
+print(json.dumps({"peaks": found, "compiler": "torch._dynamo" in sys.modules}))
 """
 
 
-@pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="reads the peak from Linux's /proc")
-def test_a_step_takes_at_most_eight_times_the_logits():
+@pytest.fixture(scope="module")
+def measured():
+    """What a process of its own finds."""
+    if not Path("/proc/self/clear_refs").exists():
+        pytest.skip("reads the peak from Linux's /proc")
     # Large blocks go back to the system at once; otherwise the heap of one step would serve the next unseen.
-    environment = os.environ | {"MALLOC_MMAP_THRESHOLD_": "65536", "OMP_NUM_THREADS": "2"}
-    command = [sys.executable, "-c", MEASURE]
-    result = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False, env=environment)
-    assert result.returncode == 0, result.stderr
-    found = json.loads(result.stdout)
+    return json.loads(printed(MEASURE, MALLOC_MMAP_THRESHOLD_="65536", OMP_NUM_THREADS="2"))
+
+
+def test_a_step_takes_at_most_eight_times_the_logits(measured):
+    found = measured["peaks"]
     assert len(found) == 16
     assert max(found.values()) <= 8, found
     # The gradient alone is as large as the logits: less would mean that nothing was measured.
     assert min(found.values()) >= 1, found
+
+
+def test_training_does_not_import_the_compiler_of_torch(measured):
+    """It would take longer than all of setloss."""
+    assert not measured["compiler"]

@@ -1,11 +1,6 @@
 """PyTorch is an extra: the core never imports it, and `setloss.nn` says how to get it."""
 
-import subprocess
-import sys
-
-
-def python(code):
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False)
+from helpers.children import printed, python
 
 
 def test_without_torch_the_message_says_how_to_install_it():
@@ -17,5 +12,5 @@ def test_without_torch_the_message_says_how_to_install_it():
 
 def test_the_rest_of_the_package_never_imports_torch():
     modules = "setloss, setloss.plans.batch, setloss.plans.kernels, setloss.solvers, setloss.cli"
-    result = python(f"import sys; import {modules}; from setloss.estimators import *; print('torch' in sys.modules)")
-    assert result.stdout.strip() == "False", result.stderr
+    code = f"import sys; import {modules}; from setloss.estimators import *; print('torch' in sys.modules)"
+    assert printed(code) == "False"

@@ -12,8 +12,6 @@ from threading import Lock
 from typing import Any
 from weakref import WeakValueDictionary
 
-import torch
-
 from setloss.losses import CountLoss, Loss, TverskyFamily, as_loss
 from setloss.operators.names import Operator, operator_named
 from setloss.plans.making import ClosedForm, Scale, check_scale, closed_form, surrogate_on_counts
@@ -68,9 +66,12 @@ def plan_number(loss: Loss | str, operator: str | Operator, scale: Scale) -> int
     return number
 
 
-@torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
 def _constant_number(loss: Loss | str, operator: str | Operator, scale: str) -> int:
     return _kept_plan(as_loss(loss), operator, "mean" if scale == "mean" else float.fromhex(scale)).number
+
+
+# As `torch.compiler.assume_constant_result` marks it, which imports the compiler first: a second of every process.
+_constant_number._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
 
 _kept_plan = cache(make_plan)

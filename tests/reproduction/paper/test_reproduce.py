@@ -10,6 +10,7 @@ import sys
 import pytest
 
 from helpers import command_line
+from helpers.waiting import PATIENCE
 from setloss.reproduction.paper import artefact
 from setloss.reproduction.paper.artefact import ARTEFACTS, Artefact
 
@@ -150,7 +151,7 @@ def test_ctrl_c_keeps_what_was_made(tmp_path):
     try:
         assert process.stdout.readline() == "waiting\n"
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=300)
+        out, err = process.communicate(timeout=PATIENCE)
     finally:
         process.kill()
     assert process.returncode == 130, err

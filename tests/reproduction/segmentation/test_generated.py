@@ -1,6 +1,7 @@
 """Generated images, splits without the test images, and the table of all data sets."""
 
 import json
+from functools import partial
 
 import numpy as np
 import pytest
@@ -86,6 +87,13 @@ def test_too_few_groups_for_a_split(tmp_path):
         read_problem("eyes", tmp_path / "eyes", 8, split=0)
 
 
+@pytest.fixture
+def few_images(monkeypatch):
+    """Problems of a few images."""
+    monkeypatch.setattr("setloss.reproduction.segmentation.generated.generated", partial(generated, parts=FEW))
+
+
+@pytest.mark.usefixtures("few_images")
 def test_generated_images_need_no_folder(tmp_path):
     arguments = ["--datasets", "discs,classes", "--size", "16", "--steps", "1", "--rates", "0.01", "--seeds", "2"]
     options = ["--methods", "ce,ce+soft-dice,default", "--split", "7", "--out", str(tmp_path)]
