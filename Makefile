@@ -12,8 +12,10 @@ unexport PYTHONDONTWRITEBYTECODE
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-test: venv  ## ruff, mypy and pytest, as the continuous integration runs them
-	@$(MAKE) --no-print-directory lint
+test: venv  ## ruff, mypy and, beside them, pytest, as the continuous integration runs them
+	@$(MAKE) --no-print-directory --jobs=2 lint tests
+
+tests: venv
 	$(RUN) -m pytest
 
 check: venv  ## the inner loop: ruff, mypy and, beside them, the tests that are not marked slow
@@ -93,4 +95,4 @@ clean:  ## remove results and caches, but not .venv
 	rm -rf results build dist docs/_build docs/gallery .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
-.PHONY: help test check fast lint bench soak fuzz package coverage reproduce docs readme venv slim python clean
+.PHONY: help test tests check fast lint bench soak fuzz package coverage reproduce docs readme venv slim python clean

@@ -1,6 +1,7 @@
 """Hypothesis profiles, marks of slow tests, and at the end of a run what was not tested and what would enable it."""
 
 import gc
+import multiprocessing
 import os
 import re
 from collections import Counter
@@ -15,6 +16,10 @@ from helpers.cpu_times import LIST, without_parameters
 # took a third of a run. Tests of threads ask for theirs. Both libraries look here when they are loaded.
 for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(_name, "1")
+
+# Workers of Dask fork from a process that has imported Dask; its own default starts a new interpreter for each.
+if "forkserver" in multiprocessing.get_all_start_methods():
+    os.environ.setdefault("DASK_DISTRIBUTED__WORKER__MULTIPROCESSING_METHOD", "forkserver")
 
 _common = settings(deadline=None, max_examples=50, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("local", _common)

@@ -1,6 +1,5 @@
 """A real cluster of worker processes: the same numbers, and faults that change none of what is promised."""
 
-import multiprocessing
 import os
 import signal
 from itertools import pairwise
@@ -37,8 +36,6 @@ QUIET = {
     "distributed.worker.daemon": True,
     "distributed.logging.distributed": "critical",
 }
-if "forkserver" in multiprocessing.get_all_start_methods():
-    QUIET["distributed.worker.multiprocessing-method"] = "forkserver"  # workers do not all import the same again
 OPTIONS = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": 50}
 
 
