@@ -157,19 +157,13 @@ def test_broken_knots(knots):
 
 
 def test_a_process_of_its_own_ends_with_code_2_and_without_traceback(tmp_path, model):
-    (tmp_path / "a.svm").write_text("1 1:1\n1 1:x\n")
+    (tmp_path / "a.svm").write_text("1 1:1\n")
     (tmp_path / "m.skops").write_bytes(models.good()[:-40])
-    for arguments in (["train", "a.svm", "--model", "new.skops"], ["predict", "m.skops", "a.svm"]):
-        done = subprocess.run(
-            [sys.executable, "-m", "setloss.cli", *arguments],
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert (done.returncode, done.stdout) == (2, "")
-        assert done.stderr.startswith("setloss: ")
-        assert done.stderr.count("\n") == 1
+    command = [sys.executable, "-m", "setloss.cli", "predict", "m.skops", "a.svm"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("setloss: ")
+    assert done.stderr.count("\n") == 1
 
 
 def test_a_model_as_it_should_be_is_read(tmp_path, monkeypatch, model):
