@@ -1,8 +1,9 @@
 """Progress of long commands on standard error, and what Ctrl-C does to them.
 
-`WorkProgress` is for commands of many fits, which Ctrl-C ends at once; `TrainingProgress` is for one training run,
-which the first Ctrl-C ends after the iteration under way; `Waiting` is for what has no share to tell. On a terminal
-they draw one line, which is gone in the end; elsewhere they write a line every `SECONDS_BETWEEN_LINES` seconds.
+`Waiting` shows what is under way and for how long. `WorkProgress` adds the share that is done, for commands of many
+fits, which Ctrl-C ends at once; `TrainingProgress` adds the gap of one training run, which the first Ctrl-C ends after
+the iteration under way. On a terminal they draw one line, which is gone in the end; elsewhere they write a line every
+`SECONDS_BETWEEN_LINES` seconds.
 """
 
 import logging
@@ -14,11 +15,11 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn
+from rich.progress import BarColumn, Progress, ProgressColumn, Task
 from rich.table import Column
 from rich.text import Text
 
@@ -78,66 +79,68 @@ def raise_interrupted(number: int, frame: FrameType | None) -> NoReturn:
     raise Interrupted
 
 
-# ---------------------------------------------------------------- commands of many fits
+# ---------------------------------------------------------------- what is under way
 
 
-class WorkProgress:
-    """The share of the work that is done, what is under way, and about how long it will take.
+class Waiting:
+    """What is under way and for how long."""
 
-    On a terminal this is a bar; elsewhere it is a line every `SECONDS_BETWEEN_LINES` seconds. Ctrl-C raises
-    `Interrupted`.
-    """
-
-    def __init__(self, *, seconds_between_lines: float = SECONDS_BETWEEN_LINES) -> None:
-        self._bar = _bar(BarColumn(bar_width=20), TextColumn("{task.description}", markup=False))
-        self._task = self._bar.add_task("starting", total=1.0)
-        self._seconds_between_lines = seconds_between_lines
-        self._share, self._doing, self._began = 0.0, "starting", time.monotonic()
+    def __init__(self, doing: str, *columns: ProgressColumn, seconds_between_lines: float | None = None) -> None:
+        self._words, self._detail, self._began = doing, "", time.monotonic()
+        self._bar = _bar(*(columns or (_Told(self._now), _Told(self._clock))))
+        self._task = self._bar.add_task("", total=None)
         self._finished = threading.Event()
-        self._writer = threading.Thread(target=self._write_lines, daemon=True)
-        self._ctrl_c = on_ctrl_c(raise_interrupted)
+        seconds = SECONDS_BETWEEN_LINES if seconds_between_lines is None else seconds_between_lines
+        self._writer = threading.Thread(target=self._write_lines, args=(seconds,), daemon=True)
 
-    def __enter__(self) -> "WorkProgress":
-        self._began = time.monotonic()
-        self._ctrl_c.__enter__()
+    def __enter__(self) -> Self:
         self._bar.start()
-        self._writer.start()
+        if self._bar.disable:
+            self._writer.start()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._finished.set()
         self._bar.stop()
-        self._ctrl_c.__exit__(None, None, None)
 
-    def update(self, share: float, doing: str) -> None:
-        """Show a share in [0, 1] and what is under way."""
-        self._share, self._doing = min(max(share, 0.0), 1.0), doing
-        self._bar.update(self._task, completed=self._share, description=self.sentence())
-
-    def announce(self, line: str) -> None:
-        """A line that stays, above the bar."""
-        self._bar.console.print(line, style="dim")
+    def doing(self, words: str) -> None:
+        """Something else is under way now."""
+        self._words, self._detail = words, ""
 
     def sentence(self) -> str:
-        """The state in words, as "42 %, 1:10 gone, about 1:40 left, table1: fold 3"."""
-        gone = time.monotonic() - self._began
-        known = self._share >= ENOUGH_TO_FORESEE
-        left = f", about {_clock(gone * (1 - self._share) / self._share)} left" if known else ""
-        return f"{self._share:.0%}, {_clock(gone)} gone{left}, {self._doing}"
+        """The state in words, as "1:10 gone, reading songs.csv"."""
+        return f"{self._clock()} gone, {self._now()}"
 
-    def _write_lines(self) -> None:
-        while not self._finished.wait(self._seconds_between_lines if self._bar.disable else 1.0):
-            if self._bar.disable:
-                say(self.sentence())
-            else:
-                self._bar.update(self._task, description=self.sentence())
+    def _now(self) -> str:
+        return self._words + self._detail + (COMPILING if _compiling() else "")
+
+    def _clock(self) -> str:
+        return _minutes(self._seconds())
+
+    def _seconds(self) -> float:
+        return time.monotonic() - self._began
+
+    def _write_lines(self, seconds: float) -> None:
+        while not self._finished.wait(seconds):
+            say(self.sentence())
 
 
-def _clock(seconds: float) -> str:
+class _Told(ProgressColumn):
+    """The answer of a function, asked whenever the line is drawn; cut off where the terminal is too narrow."""
+
+    def __init__(self, tell: Callable[[], str]) -> None:
+        super().__init__(Column(no_wrap=True, overflow="ellipsis"))
+        self._tell = tell
+
+    def render(self, task: Task) -> Text:
+        return Text(self._tell())
+
+
+def _minutes(seconds: float) -> str:
     return f"{int(seconds) // 60}:{int(seconds) % 60:02d}"
 
 
-def _bar(*columns: Any) -> Progress:
+def _bar(*columns: ProgressColumn) -> Progress:
     """A bar on standard error, drawn where that is a terminal."""
     console = Console(stderr=True, highlight=False, markup=False)
     silent = not console.is_terminal or console.is_dumb_terminal
@@ -150,61 +153,43 @@ def _compiling() -> bool:
     return under_way is not None and bool(under_way())
 
 
-# ---------------------------------------------------------------- one piece of work
+# ---------------------------------------------------------------- commands of many fits
 
 
-class _Clock(ProgressColumn):
-    """The time since the beginning, which goes on where a bar is full."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.began = time.monotonic()
-
-    def render(self, task: Task) -> Text:
-        return Text(_clock(time.monotonic() - self.began))
-
-
-class _Doing(ProgressColumn):
-    """What is under way, and whether it waits for the compiler; cut off where the terminal is too narrow."""
+class WorkProgress(Waiting):
+    """The share of the work that is done, and about how long the rest will take; Ctrl-C raises `Interrupted`."""
 
     def __init__(self) -> None:
-        super().__init__(Column(no_wrap=True, overflow="ellipsis"))
+        super().__init__("starting", BarColumn(bar_width=20), _Told(self.sentence))
+        self._share = 0.0
+        self._ctrl_c = on_ctrl_c(raise_interrupted)
 
-    def render(self, task: Task) -> Text:
-        return Text(task.description + (COMPILING if _compiling() else ""))
-
-
-class Waiting:
-    """What is under way and for how long."""
-
-    def __init__(self, doing: str, *columns: ProgressColumn, seconds_between_lines: float | None = None) -> None:
-        self._clock = _Clock()
-        self._bar = _bar(_Doing(), *columns, self._clock)
-        self._task = self._bar.add_task(doing, total=None)
-        self._words = doing
-        self._finished = threading.Event()
-        seconds = SECONDS_BETWEEN_LINES if seconds_between_lines is None else seconds_between_lines
-        self._writer = threading.Thread(target=self._write_lines, args=(seconds,), daemon=True)
-
-    def __enter__(self) -> "Waiting":
-        self._bar.start()
-        if self._bar.disable:
-            self._writer.start()
-        return self
+    def __enter__(self) -> Self:
+        self._ctrl_c.__enter__()
+        return super().__enter__()
 
     def __exit__(self, *_: object) -> None:
-        self._finished.set()
-        self._bar.stop()
+        super().__exit__()
+        self._ctrl_c.__exit__(None, None, None)
 
-    def doing(self, words: str) -> None:
-        """Something else is under way now."""
-        self._words = words
-        self._bar.update(self._task, description=words)
+    def update(self, share: float, doing: str) -> None:
+        """Show a share in [0, 1] and what is under way."""
+        self._share = min(max(share, 0.0), 1.0)
+        self.doing(doing)
+        self._bar.update(self._task, total=1.0, completed=self._share)
 
-    def _write_lines(self, seconds: float) -> None:
-        while not self._finished.wait(seconds):
-            gone = _clock(time.monotonic() - self._clock.began)
-            say(f"{gone} gone, {self._words}{COMPILING if _compiling() else ''}")
+    def announce(self, line: str) -> None:
+        """A line that stays, above the bar."""
+        self._bar.console.print(line, style="dim")
+
+    def sentence(self) -> str:
+        """The state in words, as "42%, 1:10 gone, about 1:40 left, table1: fold 3"."""
+        known = self._share >= ENOUGH_TO_FORESEE
+        left = f", about {_minutes(self._seconds() * (1 - self._share) / self._share)} left" if known else ""
+        return f"{self._share:.0%}, {self._clock()} gone{left}, {self._now()}"
+
+
+# ---------------------------------------------------------------- one training run
 
 
 class _ToWaiting(logging.Handler):
@@ -227,7 +212,7 @@ class TrainingProgress(Waiting):
     """
 
     def __init__(self, tol: float, fits: int = 1, **options: Any) -> None:
-        super().__init__("starting", BarColumn(bar_width=10), **options)
+        super().__init__("starting", _Told(self._now), BarColumn(bar_width=10), _Told(self._clock), **options)
         self.tol, self.fits = tol, fits
         self.fit, self.asked = 0, False
         self._in_a_fit = True
@@ -235,14 +220,13 @@ class TrainingProgress(Waiting):
         self._ctrl_c = on_ctrl_c(self._ask_to_stop, signal.SIGTERM)
         self._from_log = _ToWaiting(self)
 
-    def __enter__(self) -> "TrainingProgress":
+    def __enter__(self) -> Self:
         self._ctrl_c.__enter__()
         log = logging.getLogger(TELLS_OF_WAITS)
         self._level_of_log = log.level
         log.setLevel(logging.INFO)
         log.addHandler(self._from_log)
-        super().__enter__()
-        return self
+        return super().__enter__()
 
     def __exit__(self, *_: object) -> None:
         super().__exit__()
@@ -295,7 +279,7 @@ class TrainingProgress(Waiting):
     def on_partition(self, number: int, count: int) -> None:
         """Say which partition is being read, for a pass over them can take minutes."""
         if not self.asked:
-            self._bar.update(self._task, description=f"{self._words}; partition {number} of {count}")
+            self._detail = f"; partition {number} of {count}"
 
     def _share_of_the_way(self, gap: float) -> float:
         """How much of the way from the first gap to the one asked for is behind us, in orders of magnitude."""
