@@ -2,37 +2,27 @@
 
 from __future__ import annotations
 
-import copy
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
-from setloss.cli.models import label_count
+from setloss.cli.models import for_arrays, label_count
 
 
 def decides_for_sets(model: Any) -> bool:
-    """Whether a model decides for the set, instead of by the sign of each score."""
-    from setloss.estimators import CountClassifier
-
-    return isinstance(model, CountClassifier) or model._decides_by_counts()
+    """Whether a model decides for the set, and expects a loss of it, instead of by the sign of each score."""
+    return hasattr(model, "expected_loss")
 
 
 def chosen_sets(model: Any, X: Any, groups: Any, loss: Any = None) -> Any:
     """Predicted labels (n, p) as bool, one column for tracks; for another loss than its own if one is given."""
-    from setloss.estimators.bags import bags_named
-
-    with _for_arrays(model) as judge:
+    with for_arrays(model) as judge:
         judge.loss = model.loss if loss is None else loss
-        if groups is None:
-            return judge._sets(X)
-        scores = judge._scores(X)[:, 0]
-        return judge._chosen(scores, bags_named(groups, len(scores)))[:, None]
+        predicted = judge.predict(X) if groups is None else judge.predict(X, groups)
+        return (predicted == model.classes_[1]).reshape(len(predicted), -1)
 
 
 def chances(model: Any, X: Any, groups: Any) -> Any:
     """The probability of every label (n, p), one column for tracks."""
-    with _for_arrays(model) as judge:
+    with for_arrays(model) as judge:
         if groups is not None:
             return judge.predict_proba(X, groups)[:, 1:]
         found = judge.predict_proba(X)
@@ -46,7 +36,7 @@ def expected_of(model: Any, X: Any, groups: Any, chosen: Any, loss: Any) -> Any:
     from setloss.estimators import CountClassifier
     from setloss.estimators.bags import bags_named
 
-    with _for_arrays(model) as judge:
+    with for_arrays(model) as judge:
         if isinstance(model, CountClassifier):
             scores, counts = judge._scores_and_counts(X)
             return expected_losses_of(chosen, scores, loss, counts=counts)
@@ -57,11 +47,3 @@ def expected_of(model: Any, X: Any, groups: Any, chosen: Any, loss: Any) -> Any:
         plain = Bags(bags.offsets)
         sets, scores = bags.gather(chosen[:, 0]), fitted.scores(bags.gather(found[:, 0]))
         return expected_losses_of(sets, scores, loss, counts=fitted.counts(plain), bags=plain)
-
-
-@contextmanager
-def _for_arrays(model: Any) -> Iterator[Any]:
-    """A copy for X without names; names of features have been compared already."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="X does not have valid feature names")
-        yield copy.copy(model)

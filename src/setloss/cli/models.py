@@ -4,8 +4,11 @@ data file.
 
 from __future__ import annotations
 
+import copy
 import importlib.util
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -81,12 +84,18 @@ def check_kind(examples: Any, path: Path, model: Any, model_path: Path) -> bool:
 
 
 def scores_of(model: Any, X: Any) -> Any:
-    """Scores (n, p). Names of features have been compared already, and an array has none to compare again."""
-    names = vars(model).pop("feature_names_in_", None)
-    scores = model.decision_function(X) if hasattr(model, "decision_function") else model._scores(X)
-    if names is not None:
-        model.feature_names_in_ = names
+    """Scores (n, p)."""
+    with for_arrays(model) as judge:
+        scores = judge.decision_function(X) if hasattr(judge, "decision_function") else judge._scores(X)
     return scores.reshape(len(scores), -1)
+
+
+@contextmanager
+def for_arrays(model: Any) -> Iterator[Any]:
+    """A copy for X without names; names of features have been compared already."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="X does not have valid feature names")
+        yield copy.copy(model)
 
 
 @dataclass(frozen=True)

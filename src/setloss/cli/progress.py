@@ -1,9 +1,9 @@
 """Progress of long commands on standard error, and what Ctrl-C does to them.
 
 `Waiting` shows what is under way and for how long. `WorkProgress` adds the share that is done, for commands of many
-fits, which Ctrl-C ends at once; `TrainingProgress` adds the gap of one training run, which the first Ctrl-C ends after
-the iteration under way. On a terminal they draw one line, which is gone in the end; elsewhere they write a line every
-`SECONDS_BETWEEN_LINES` seconds.
+fits, which Ctrl-C ends at once. `TrainingProgress` adds the gap of one training run, which the first Ctrl-C ends
+after the iteration under way. On a terminal they draw one line, which is gone in the end; elsewhere they write a
+line every `SECONDS_BETWEEN_LINES` seconds.
 """
 
 import logging

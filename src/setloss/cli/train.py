@@ -72,14 +72,14 @@ def train(
         _print_words(document, examples.feature_names, training)
         typer.echo(f"model written to {model}")
     _say_what_is_missing(document, training)
-    stopped = getattr(fitted, "_stopped", "")
-    if stopped and document["status"] == "converged":
-        interrupted = stopped == "was interrupted"
-        what = "interrupted" if interrupted else "--max-time was over"
-        say(f"{what} while the decision was learned; the model goes by the signs of its scores")
-        raise typer.Exit(INTERRUPTED if interrupted else NOT_CONVERGED)
-    if document["status"] != "converged":
-        raise typer.Exit(INTERRUPTED if document["status"] == "interrupted" else NOT_CONVERGED)
+    status = document["status"]
+    if status == "converged":
+        status = str(getattr(fitted, "rule_status_", status))  # count models learn no rule
+        if status != "converged":
+            what = "interrupted" if status == "interrupted" else "--max-time was over"
+            say(f"{what} while the decision was learned; the model goes by the signs of its scores")
+    if status != "converged":
+        raise typer.Exit(INTERRUPTED if status == "interrupted" else NOT_CONVERGED)
 
 
 def _fit(examples: Any, objective: Any, training: TrainingOptions, watch: TrainingProgress) -> Any:

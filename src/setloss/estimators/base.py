@@ -167,8 +167,7 @@ class LinearSetModel(CertifiedFit, LearnedDecision, ClassifierMixin, BaseEstimat
     _decisions: tuple[str, ...] = ("sign",)
     """What `decision` may be."""
 
-    _stopped: str = ""
-    """What ended the last fit before a decision was learned, if anything did."""
+    rule_status_: Status
 
     def __init__(  # noqa: PLR0913 (scikit-learn's parameters are the arguments of this one function)
         self,
@@ -264,6 +263,7 @@ class LinearSetModel(CertifiedFit, LearnedDecision, ClassifierMixin, BaseEstimat
         self.n_iter_ = solution.iterations
         self.dual_gap_ = solution.gap
         self._keep_sign()
+        self.rule_status_ = Status.CONVERGED
 
     def _checked_X(self, X: Any, *, reset: bool) -> Any:
         return checked_features(self, X, reset=reset)
@@ -278,10 +278,9 @@ class LinearSetModel(CertifiedFit, LearnedDecision, ClassifierMixin, BaseEstimat
 
     def _decidable_loss(self) -> Loss:
         """The loss, which a rule that is asked for has to be able to decide for; what was learned is forgotten."""
-        for name in ("learner_", "rule_", "rule_name_", "rule_losses_"):
+        for name in ("learner_", "rule_", "rule_name_", "rule_losses_", "rule_status_"):
             if hasattr(self, name):
                 delattr(self, name)
-        self._stopped = ""
         return self._loss() if self.decision in ("sign", "auto") else count_loss(self._loss())
 
     def _learns(self, loss: Loss, sizes: NDArray[np.intp]) -> bool:
@@ -298,12 +297,12 @@ class LinearSetModel(CertifiedFit, LearnedDecision, ClassifierMixin, BaseEstimat
             self._learn(learned(), loss)
             return
         except KeyboardInterrupt:
-            self._stopped = "was interrupted"
+            self.rule_status_, what = Status.INTERRUPTED, "was interrupted"
         except TimeoutError:
-            self._stopped = "reached max_time"
+            self.rule_status_, what = Status.TIME_LIMIT, "reached max_time"
         self._keep_sign()
         warnings.warn(
-            f"{type(self).__name__} {self._stopped} before decision={self.decision!r} was learned; it predicts by "
+            f"{type(self).__name__} {what} before decision={self.decision!r} was learned; it predicts by "
             "the sign of the scores",
             ConvergenceWarning,
             stacklevel=4,

@@ -52,7 +52,7 @@ def _lean(estimator: Any) -> Any:
     if not isinstance(estimator, CertifiedFit):
         return estimator
     model: Any = copy.copy(estimator)
-    for name in ("solution_", "rule_", "learner_"):
+    for name in ("solution_", "rule_", "rule_status_", "learner_"):
         model.__dict__.pop(name, None)
     known = model.get_params(deep=False)
     return model.set_params(**{name: value for name, value in FOR_TRAINING.items() if name in known})

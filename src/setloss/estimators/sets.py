@@ -70,6 +70,8 @@ class SetClassifier(DecidedLabelSets, LinearSetModel):
         The column names of y if it was a table: ``pd.DataFrame(model.predict(X), columns=model.label_names_)``.
     rule_, rule_name_
         The rule that `predict` uses, and its name: what "auto" came to.
+    rule_status_
+        `Status.CONVERGED`; or `INTERRUPTED` or `TIME_LIMIT`, if that is why no rule was learned and the sign decides.
     learner_, rule_losses_
         Unless that is the sign: the held-out scores with what was fitted to them, and with "auto" the held-out loss
         of every rule.
