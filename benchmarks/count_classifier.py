@@ -14,8 +14,8 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 
 from benchmarks.measure import Row
+from benchmarks.training_parts import training_parts
 from setloss.estimators import CountClassifier
-from setloss.reproduction.label_sets.data import find_data_sets, read_data_set
 from setloss.reproduction.label_sets.protocol import scaling
 
 NAMES = ("yeast", "scene", "medical")
@@ -39,12 +39,9 @@ def _data() -> Iterator[tuple[str, Any, Any]]:
         scores = 5 * X @ generator.normal(size=(103, 14)) + generator.logistic(size=(1500, 14))
         yield "generated", X, (scores > 1).astype(np.int8)
         return
-    for name, files in find_data_sets(folder, NAMES).items():
-        data = read_data_set(name, files)
-        train = data.splits()[0][0]
-        Y = data.Y[train]
-        varying = (Y.min(axis=0) == 0) & (Y.max(axis=0) == 1)
-        yield name, make_pipeline(*scaling(data.X)).fit_transform(data.X[train]), Y[:, varying]
+    for data in training_parts(folder, NAMES):
+        varying = (data.Y.min(axis=0) == 0) & (data.Y.max(axis=0) == 1)
+        yield data.name, make_pipeline(*scaling(data.X)).fit_transform(data.X), data.Y[:, varying]
 
 
 def _cpu_time(run: Callable[[], object], repeats: int = 3) -> float:

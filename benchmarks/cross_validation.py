@@ -13,8 +13,8 @@ import numpy as np
 from sklearn.preprocessing import StandardScaler
 
 from benchmarks.measure import Row
+from benchmarks.training_parts import training_parts
 from setloss.estimators import SetClassifier, SetClassifierCV
-from setloss.reproduction.label_sets.data import find_data_sets, read_data_set
 
 CS = tuple(np.logspace(-3, 0, 10).tolist())
 FITS = 10.0
@@ -42,10 +42,9 @@ def _data(quick: bool) -> Iterator[tuple[str, Any, Any]]:
     yield f"generated, {p} labels", X, (scores > 1).astype(np.int8)
     folder = Path(os.environ.get("SETLOSS_DATA", ""))
     if (folder / "birds").is_dir() and not quick:
-        data = read_data_set("birds", find_data_sets(folder, ("birds",))["birds"])
-        train = data.splits()[0][0]
-        X = np.asarray(data.X[train].toarray() if hasattr(data.X, "toarray") else data.X[train])
-        yield "birds", StandardScaler().fit_transform(X), data.Y[train]
+        for data in training_parts(folder, ("birds",)):
+            X = np.asarray(data.X.toarray() if hasattr(data.X, "toarray") else data.X)
+            yield data.name, StandardScaler().fit_transform(X), data.Y
 
 
 def _cpu_time(model: Any, X: Any, Y: Any) -> float:

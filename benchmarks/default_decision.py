@@ -21,10 +21,10 @@ from sklearn.datasets import make_multilabel_classification
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import KFold
 
+from benchmarks.training_parts import training_parts
 from setloss.estimators import SetClassifier
 from setloss.estimators.elements import Standardizer
 from setloss.reproduction.document import Cell, ResultTable
-from setloss.reproduction.label_sets.data import find_data_sets, read_data_set
 from setloss.typing import Array
 
 TRIALS = (("f1", 0.1), ("f1", 1.0), ("f1", 10.0), ("jaccard", 1.0), ("hamming", 1.0), ("curve1", 1.0))
@@ -40,10 +40,8 @@ Examples = tuple[str, Any, NDArray[Any]]
 
 def examples(folder: Path, names: Sequence[str]) -> Iterator[Examples]:
     """Training parts, then generated sets; labels that no example has are left out."""
-    for name, files in find_data_sets(folder, names or None).items():
-        data = read_data_set(name, files)
-        Y = data.Y[: data.n_train]
-        yield name, data.X[: data.n_train], Y[:, Y.any(axis=0)]
+    for data in training_parts(folder, names):
+        yield data.name, data.X, data.Y[:, data.Y.any(axis=0)]
     for name, settings in GENERATED.items():
         X, Y = make_multilabel_classification(random_state=0, **settings)
         yield name, X, Y

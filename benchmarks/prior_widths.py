@@ -16,13 +16,14 @@ import numpy as np
 from sklearn.model_selection import KFold
 from sklearn.pipeline import make_pipeline
 
+from benchmarks.training_parts import training_parts
 from setloss.decisions import decide
 from setloss.estimators import SetDecisionCV
 from setloss.estimators.calibration import BIAS_WIDTHS, HeldOut, Widths, calibrate, chosen_widths
 from setloss.estimators.potentials import LabelPotentials
 from setloss.reproduction.document import Cell, ResultTable
 from setloss.reproduction.label_sets.chosen import SelectionSettings
-from setloss.reproduction.label_sets.data import DataSet, find_data_sets, read_data_set
+from setloss.reproduction.label_sets.data import DataSet
 from setloss.reproduction.label_sets.decided import base_model
 from setloss.reproduction.label_sets.protocol import scaling
 from setloss.reproduction.metrics import of_examples
@@ -32,11 +33,10 @@ FIXED = tuple(Widths(bias, counts) for bias, counts in product(BIAS_WIDTHS, COUN
 
 
 def held_out_scores(data: DataSet, base: str, choice: SelectionSettings) -> HeldOut:
-    """Scores of the training part by models that have not seen their fold."""
-    rows = slice(0, data.n_train)
-    X = make_pipeline(*scaling(data.X)).fit_transform(data.X[rows])
+    """Scores of all examples by models that have not seen their fold."""
+    X = make_pipeline(*scaling(data.X)).fit_transform(data.X)
     folds = KFold(choice.folds, shuffle=True, random_state=choice.seed)
-    return SetDecisionCV(base_model(base, choice), rule="counts", cv=folds).fit(X, data.Y[rows]).learner_.data
+    return SetDecisionCV(base_model(base, choice), rule="counts", cv=folds).fit(X, data.Y).learner_.data
 
 
 def scores_of_widths(data: HeldOut) -> list[float]:
@@ -66,10 +66,9 @@ def widths_table(cases: Iterator[tuple[str, HeldOut]]) -> ResultTable:
 
 def main(arguments: Sequence[str]) -> int:
     """Print the table."""
-    files = find_data_sets(Path(arguments[0]), arguments[1:] or None)
     cases = (
-        (f"{base}, {name}", held_out_scores(read_data_set(name, paths), base, SelectionSettings()))
-        for name, paths in files.items()
+        (f"{base}, {data.name}", held_out_scores(data, base, SelectionSettings()))
+        for data in training_parts(Path(arguments[0]), arguments[1:])
         for base in ("linear", "trees")
     )
     sys.stdout.write(widths_table(cases).markdown())
