@@ -115,6 +115,22 @@ def bag_cut(margins, partition, plan, tables, room, slope, chosen):
     return offset, value
 
 
+@kernel(inner=True)
+def write_margins(scores, truth, margins, gradient):
+    """The margins of one row, and its number of positives; -1 and a gradient of NaN where a score is not finite."""
+    positives, finite = 0, True
+    for j in range(len(scores)):
+        right = truth[j]
+        margins[j] = scores[j] if right else -scores[j]
+        finite &= np.isfinite(margins[j])
+        positives += right
+    if finite:
+        return positives
+    for j in range(len(scores)):
+        gradient[j] = np.nan
+    return -1
+
+
 @kernel()
 def write_cuts(visits, data, plans, room, out):
     """The cuts of the given bags; `out` receives slopes, worst sets, offset and value, at the places of the bags."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from setloss.compilation import kernel
-from setloss.plans.kernels import gain_of_one_more
+from setloss.plans.kernels import gain_of_one_more, write_margins
 
 
 @kernel()
@@ -52,16 +52,9 @@ def write_narrow_cuts(data, table, room, out):
     values, gradients = out
     width = scores.shape[1]
     for i in range(len(scores)):
-        positives, finite = 0, True
-        for j in range(width):
-            right = truth[i, j]
-            margins[j] = scores[i, j] if right else -scores[i, j]
-            finite &= np.isfinite(margins[j])
-            positives += right
-        if not finite:
+        positives = write_margins(scores[i], truth[i], margins, gradients[i])
+        if positives < 0:
             values[i] = np.nan
-            for j in range(width):
-                gradients[i, j] = np.nan
             continue
         _rank(margins, rank, order)
         # Of the cells of a table (misses, alarms, group) each element moves on by one miss or by one alarm.

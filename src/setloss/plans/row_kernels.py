@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from setloss.compilation import kernel
-from setloss.plans.kernels import bag_cut
+from setloss.plans.kernels import bag_cut, write_margins
 
 
 @kernel()
@@ -30,18 +30,12 @@ def write_row_cuts(first, last, data, plans, room, own, out):
     values, gradients = out
     width = scores.shape[1]
     for i in range(first, last):
-        gradient, finite = gradients[i], True
-        for j in range(width):
-            right = truth[i, j]
-            margin = scores[i, j] if right else -scores[i, j]
-            finite &= np.isfinite(margin)
-            gradient[j] = margin
-            partition[j] = 0 if right else 1
-        if not finite:
+        gradient = gradients[i]
+        if write_margins(scores[i], truth[i], gradient, gradient) < 0:
             values[i] = np.nan
-            for j in range(width):
-                gradient[j] = np.nan
             continue
+        for j in range(width):
+            partition[j] = 0 if truth[i, j] else 1
         plan = records[which[i]]
         values[i] = bag_cut(gradient, partition, plan, (sizes[which[i]], tables), room, gradient, chosen)[1]
         for j in range(width):
