@@ -40,7 +40,7 @@ STOPPING = "stopping (Ctrl-C again: at once)"
 COMPILING = ", compiling for the first run"
 """Said beside what is under way while numba compiles, which it does once on a machine."""
 
-TELLS_OF_WAITS = "setloss.estimators.held_out"
+TELLS_OF_WAITS = "setloss.estimators.folds"
 """A log whose lines are what a training is doing between the iterations that it reports."""
 
 

@@ -9,9 +9,9 @@ if TYPE_CHECKING:
     from setloss.estimators.bags import BagClassifier, UngroupedWarning
     from setloss.estimators.count_classifier import CountClassifier, CountClassifierCV
     from setloss.estimators.cross_validation import BagClassifierCV, SetClassifierCV
-    from setloss.estimators.decision import SetDecisionCV
     from setloss.estimators.elements import FeatureScaleWarning
     from setloss.estimators.persistence import load, save
+    from setloss.estimators.set_decision import SetDecisionCV
     from setloss.estimators.sets import SetClassifier
     from setloss.estimators.skops_files import ModelFileError
 
@@ -41,7 +41,7 @@ _HOMES = {
     "ModelFileError": ".skops_files",
     "SetClassifier": ".sets",
     "SetClassifierCV": ".cross_validation",
-    "SetDecisionCV": ".decision",
+    "SetDecisionCV": ".set_decision",
     "UngroupedWarning": ".bags",
     "load": ".persistence",
     "save": ".persistence",

@@ -9,10 +9,9 @@ from scipy.sparse import issparse
 from sklearn.utils.validation import _check_sample_weight
 
 from setloss.estimators.bags import DecidedBags, bags_named, warn_if_ungrouped
-from setloss.estimators.cuts import count_loss
 from setloss.estimators.decision_cv import DecisionCV, features_of, is_prefit
-from setloss.estimators.decision_rules import BAG_RULES, check_rule
-from setloss.estimators.held_out import bag_splits, learner_of_bags
+from setloss.estimators.decision_rules import BAG_RULES, check_rule, count_loss
+from setloss.estimators.folds import bag_splits, learner_of_bags
 from setloss.losses import Loss
 
 

@@ -18,12 +18,11 @@ from setloss.decisions import CountModel, expected_losses_of
 from setloss.estimators.base import CertifiedFit
 from setloss.estimators.count_descent import LimitedMemory
 from setloss.estimators.count_problem import CountProblem, Whitened
-from setloss.estimators.cuts import count_loss
-from setloss.estimators.decision_rules import best_sets
+from setloss.estimators.decision_rules import best_sets, count_loss
 from setloss.estimators.elements import check_features, checked_features, squared_norms
 from setloss.estimators.label_scores import log_odds
-from setloss.estimators.label_sets import LabelSetMixin
 from setloss.estimators.progress import report_end, report_fold
+from setloss.estimators.sets import LabelSetMixin
 from setloss.losses import Loss
 from setloss.solvers import Solution, Status
 from setloss.solvers.loop import run

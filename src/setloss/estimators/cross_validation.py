@@ -22,7 +22,7 @@ from setloss.estimators.bags import BagClassifier, bags_named, warn_if_ungrouped
 from setloss.estimators.base import LinearSetModel
 from setloss.estimators.decision_rules import RuleLearner, standard_error
 from setloss.estimators.elements import FeatureScaleWarning, two_classes
-from setloss.estimators.held_out import Split, learner_of_bags, learner_of_labels, refuse_split_bags
+from setloss.estimators.folds import Split, learner_of_bags, learner_of_labels, refuse_split_bags
 from setloss.estimators.labels import as_array, labels_of
 from setloss.estimators.progress import report_fold
 from setloss.estimators.sets import SetClassifier

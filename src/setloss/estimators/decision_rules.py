@@ -28,10 +28,11 @@ from setloss.decisions import decide, expected_losses
 from setloss.decisions.enumeration import MAX_ENUMERATED
 from setloss.decisions.specs import descent
 from setloss.defaults import ENOUGH_TO_LEARN
-from setloss.estimators.calibration import Calibration, HeldOut, Widths, calibrate, chosen_widths
-from setloss.estimators.cuts import best_size, count_loss, threshold_of_sets
+from setloss.estimators.calibration import Calibration, Widths, calibrate, chosen_widths
+from setloss.estimators.held_out import HeldOut
 from setloss.estimators.potentials import Potentials
-from setloss.losses import Loss
+from setloss.estimators.thresholds import best_size, threshold_of_sets
+from setloss.losses import CountLoss, Loss
 from setloss.typing import Array
 
 MOST_WORK = 50_000_000
@@ -227,6 +228,16 @@ def losses_of_sets(data: HeldOut, chosen: Sets, loss: Loss) -> Array:
     flags = [truth & ~chosen, data.known & ~data.truth & chosen, truth, data.known & ~data.truth]
     tallies = [flag.sum(axis=1) if data.bags is None else data.bags.totals(flag.astype(np.intp)) for flag in flags]
     return np.asarray(count_loss(loss).value(*tallies), dtype=np.float64)
+
+
+def count_loss(loss: Loss) -> CountLoss:
+    """The loss, if it depends on numbers of false negatives and false positives only."""
+    if not isinstance(loss, CountLoss):
+        raise TypeError(
+            f"a {type(loss).__name__} depends on which elements are wrong; decisions for sets need a loss of the "
+            "numbers of false negatives and false positives, such as Dice() or from_counts(...)"
+        )
+    return loss
 
 
 def check_rule(rule: Any, names: Sequence[str]) -> str:

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from setloss.archives import ArchiveError
 from setloss.bags import Bags
 from setloss.estimators.base import LearnedDecision
-from setloss.estimators.calibration import HeldOut, Widths
-from setloss.estimators.cuts import count_loss
-from setloss.estimators.decision_rules import BAG_RULES, LABEL_RULES, RuleLearner
+from setloss.estimators.calibration import Widths
+from setloss.estimators.decision_rules import BAG_RULES, LABEL_RULES, RuleLearner, count_loss
+from setloss.estimators.held_out import HeldOut
 from setloss.estimators.potentials import BagPotentials, LabelPotentials
 
 PREFIX = "held_out_"

@@ -22,7 +22,7 @@ from setloss.estimators.base import LinearSetModel
 from setloss.estimators.count_classifier import CountClassifier
 from setloss.estimators.decision_files import DECISIONS, decision_content, rebuild_decision
 from setloss.estimators.learner_arrays import learned_arrays, learned_facts, restore_learned
-from setloss.estimators.model_arrays import holds_arrays, read_arrays, write_arrays
+from setloss.estimators.npz_files import holds_arrays, read_arrays, write_arrays
 from setloss.estimators.sets import SetClassifier
 from setloss.estimators.skops_files import ModelFileError, dump_of_skops, read_skops
 from setloss.files import not_a_file, replacing

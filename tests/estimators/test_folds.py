@@ -19,9 +19,10 @@ from setloss.estimators import (
     UngroupedWarning,
     base,
     decision_rules,
-    held_out,
+    folds,
 )
 from setloss.estimators.decision_rules import BAG_RULES, LABEL_RULES
+from setloss.estimators.folds import enough_of, learner_of_labels
 from setloss.estimators.labels import LabelMatrix
 from setloss.losses import from_set_function
 
@@ -174,7 +175,7 @@ def test_where_there_is_nothing_to_learn_the_default_is_the_sign(case):
 def test_the_sign_decides_if_time_is_up_before_a_rule_is_learned(monkeypatch):
     X, Y = label_data(60)
     clock = iter([0.0, *[100.0] * 10])
-    for module in (base, held_out):
+    for module in (base, folds):
         monkeypatch.setattr(module, "monotonic", lambda: next(clock))
     with pytest.warns(ConvergenceWarning, match="reached max_time before decision='auto' was learned"):
         model = SetClassifier(max_time=60.0).fit(X, Y)
@@ -184,11 +185,11 @@ def test_the_sign_decides_if_time_is_up_before_a_rule_is_learned(monkeypatch):
 
 @pytest.mark.parametrize(("sets", "folds"), [(60, 3), (2999, 3), (3000, 2), (6000, 1), (10**7, 1)])
 def test_folds_are_held_out_until_there_are_enough_sets(sets, folds):
-    assert len(held_out.enough_of([(None, None)] * 3, sets)) == folds
+    assert len(enough_of([(None, None)] * 3, sets)) == folds
 
 
 def test_of_many_examples_some_are_held_out(monkeypatch):
-    monkeypatch.setattr(held_out, "ENOUGH_HELD_OUT", 20)
+    monkeypatch.setattr(folds, "ENOUGH_HELD_OUT", 20)
     X, Y = label_data(60)
     model = SetClassifier().fit(X, Y)
     assert len(model.learner_.data.weights) == 20
@@ -217,8 +218,8 @@ def test_the_unit_of_scores_and_a_shift_of_all_change_no_decision(unit, shift):
     truth = generator.random(scores.shape) < 1 / (1 + np.exp(-scores))
     everything = np.ones(len(scores))
     labels = LabelMatrix(truth, np.ones_like(truth), np.array([0, 1]))
-    plain = held_out.learner_of_labels(scores, labels, everything, None)
-    moved = held_out.learner_of_labels(unit * scores + shift, labels, everything, None)
+    plain = learner_of_labels(scores, labels, everything, None)
+    moved = learner_of_labels(unit * scores + shift, labels, everything, None)
     for rule in ("counts", "plug-in"):
         sets = [found.rule(rule, FBeta(1.0)).sets(found.data.scores, FBeta(1.0)) for found in (plain, moved)]
         assert np.mean(sets[0] != sets[1]) < 0.01

@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length
 
-from setloss.estimators.cuts import count_loss, threshold_of_column
 from setloss.estimators.decision_cv import DecisionCV, features_of, is_prefit
-from setloss.estimators.decision_rules import LABEL_RULES, check_rule
-from setloss.estimators.held_out import label_splits, learner_of_labels
-from setloss.estimators.label_sets import DecidedLabelSets
+from setloss.estimators.decision_rules import LABEL_RULES, check_rule, count_loss
+from setloss.estimators.folds import label_splits, learner_of_labels
+from setloss.estimators.sets import DecidedLabelSets
+from setloss.estimators.thresholds import threshold_of_column
 from setloss.losses import Loss
 from setloss.typing import Array
 

@@ -11,19 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from setloss.estimators.calibration import HeldOut
-from setloss.losses import CountLoss, Loss
+from setloss.estimators.held_out import HeldOut
+from setloss.losses import CountLoss
 from setloss.typing import Array
-
-
-def count_loss(loss: Loss) -> CountLoss:
-    """The loss, if it depends on numbers of false negatives and false positives only."""
-    if not isinstance(loss, CountLoss):
-        raise TypeError(
-            f"a {type(loss).__name__} depends on which elements are wrong; decisions for sets need a loss of the "
-            "numbers of false negatives and false positives, such as Dice() or from_counts(...)"
-        )
-    return loss
 
 
 def losses_of_prefixes(data: HeldOut, loss: CountLoss) -> tuple[Array, Array]:
