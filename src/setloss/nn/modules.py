@@ -67,23 +67,9 @@ class SetLoss(nn.Module):
         reduction: Reduction = "mean",
         sync: bool = False,
     ) -> None:
+        given = locals()
         super().__init__()
-        self.recipe = recipe_of(
-            loss,
-            operator,
-            scale=scale,
-            margins=margins,
-            soft_share=soft_share,
-            with_cross_entropy=with_cross_entropy,
-            mode=mode,
-            over=over,
-            classes=classes,
-            include_background=include_background,
-            ignore_index=ignore_index,
-            absent=absent,
-            reduction=reduction,
-            sync=sync,
-        )
+        self.recipe = recipe_of(**{name: given[name] for name in CHOICES})
         self.plan = make_plan(self.recipe.loss, self.recipe.operator, self.recipe.scale)
         factors = class_weight if class_weight is None else torch.as_tensor(class_weight, dtype=torch.float32)
         self.register_buffer("class_weight", factors, persistent=False)
