@@ -25,6 +25,7 @@ from setloss.estimators.decision_rules import BAG_RULES, LABEL_RULES
 from setloss.estimators.folds import enough_of, learner_of_labels
 from setloss.estimators.labels import LabelMatrix
 from setloss.losses import from_set_function
+from setloss.solvers import Status
 
 LEARNED = ("predict_proba", "predict_count_proba", "expected_loss")
 
@@ -179,7 +180,7 @@ def test_the_sign_decides_if_time_is_up_before_a_rule_is_learned(monkeypatch):
         monkeypatch.setattr(module, "monotonic", lambda: next(clock))
     with pytest.warns(ConvergenceWarning, match="reached max_time before decision='auto' was learned"):
         model = SetClassifier(max_time=60.0).fit(X, Y)
-    assert model.rule_name_ == "sign"
+    assert (model.rule_name_, model.rule_status_) == ("sign", Status.TIME_LIMIT)
     assert model.dual_gap_ <= 1e-3
 
 
@@ -267,7 +268,9 @@ def test_a_fold_that_is_cut_short_is_not_learned_from(monkeypatch):
     with pytest.warns(ConvergenceWarning, match="BagClassifier was interrupted"):
         model = BagClassifier(decision="vote").fit(X, y, groups=groups)
     assert calls == ["vote", "sign", "sign"]
-    assert model.rule_name_ == "sign"
+    assert (model.rule_name_, model.rule_status_) == ("sign", Status.INTERRUPTED)
+    monkeypatch.setattr(BagClassifier, "fit", fit)
+    assert model.fit(X, y, groups=groups).rule_status_ is Status.CONVERGED
 
 
 # ---------------------------------------------------------------- bags
