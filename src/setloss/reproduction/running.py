@@ -15,7 +15,10 @@ def no_progress(share: float, doing: str) -> None:
 
 
 def part_of(progress: Progress, begun: float, size: float, name: str = "") -> Progress:
-    """Progress of a part of the work, which begins at one share of the whole and is another; it may have a name."""
+    """Progress of a part of the work: it begins when the share `begun` of the whole is done, and adds `size` to it.
+
+    Words are told after the name of the part, if it has one.
+    """
     return lambda share, doing: progress(begun + size * share, f"{name}: {doing}" if name else doing)
 
 

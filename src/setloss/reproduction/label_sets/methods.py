@@ -76,9 +76,7 @@ def _parts(name: str) -> tuple[str, str]:
         raise ValueError(f"{name!r} ends in +{rule}; the endings are {', '.join(f'+{known}' for known in RULES)}")
     if scorer not in COMPETITORS:
         _named(scorer)
-        if rule == "plug-in":
-            raise ValueError(f"{name!r}: the plug-in rule needs probabilities; it goes with logistic and chain only")
-    elif rule == "plug-in" and scorer == "svm":
+    if rule == "plug-in" and scorer not in ("logistic", "chain"):
         raise ValueError(f"{name!r}: the plug-in rule needs probabilities; it goes with logistic and chain only")
     return scorer, rule
 

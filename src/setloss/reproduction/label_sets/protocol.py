@@ -73,19 +73,17 @@ class DataSetOutcome:
         return sorted((run for run in self.runs if run.method == method), key=lambda run: run.split)
 
     def estimate(self, method: str, metric: str) -> Estimate:
-        """Mean and standard error: over folds, or over the examples of a single test set where it is their mean."""
-        runs = self.of(method)
+        """Mean and standard error of a metric, or of "seconds"."""
         if metric == "seconds":
-            return Estimate.of([run.seconds for run in runs])
-        if len(runs) == 1 and metric in runs[0].judgement.examples:
-            return Estimate.of(runs[0].judgement.examples[metric])
-        return Estimate.of([run.judgement.means[metric] for run in runs])
+            return Estimate.of([run.seconds for run in self.of(method)])
+        return Estimate.of(self._values(method, metric))
 
     def difference(self, method: str, reference: str, metric: str) -> Estimate:
         """Mean of method - reference, and the standard error of the paired differences."""
-        return Estimate.of(self._paired(method, metric) - self._paired(reference, metric))
+        return Estimate.of(self._values(method, metric) - self._values(reference, metric))
 
-    def _paired(self, method: str, metric: str) -> Array:
+    def _values(self, method: str, metric: str) -> Array:
+        """One value per fold; with a single test set one per example, if the metric is a mean over examples."""
         runs = self.of(method)
         if len(runs) == 1 and metric in runs[0].judgement.examples:
             return runs[0].judgement.examples[metric]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from itertools import product
 
 from setloss.reproduction.document import Cell, Document, ResultTable, lowest
@@ -61,7 +61,7 @@ def compare(
         details[variant] = {
             "setting": {"distance": found.setting.distance, "angle": found.setting.angle},
             "intercept_scaling": scaling,
-            "trials": {row: [trial.as_dict() for trial in trials[row]] for row in chosen},
+            "trials": {row: [asdict(trial) for trial in trials[row]] for row in chosen},
         }
         drafts.append((kind, variant, found, case))
         begun += len(chosen)

@@ -10,7 +10,7 @@ The last rows are beyond the paper: logistic regression of frames, decided for t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 from setloss.reproduction.document import Cell, Document, ResultTable, lowest
@@ -127,7 +127,7 @@ def _grid(protocol: Protocol) -> str:
 
 
 def _details(problem: TrackProblem, found: TrackOutcomes) -> dict[str, Any]:
-    outcomes = {curve: {row: found[c, row].as_dict() for c, row in found if c == curve} for curve in CURVES}
+    outcomes = {curve: {row: asdict(found[c, row]) for c, row in found if c == curve} for curve in CURVES}
     return {"shape": problem.shape, "note": problem.note, "outcomes": outcomes}
 
 

@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
@@ -88,9 +87,6 @@ class Trial:
     wrong: float
     C: float
     certified: bool
-
-    def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 def draw(setting: Setting, homogeneous: bool, bags: int, *stream: int) -> Frames:

@@ -8,7 +8,7 @@ frames are decided for the bag, by counts and by a vote; see `setloss.reproducti
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import numpy as np
 
@@ -47,7 +47,7 @@ def benchmark(
     tables.append(_differences(problem, found, losses, protocol))
     decided = judge_decided(problem, protocol.share(TRAINED, 1 - TRAINED), losses, bases)
     tables += decided_tables(problem, decided, losses)
-    outcomes = {loss: {key: found[at, key].as_dict() for at, key in found if at == loss} for loss in losses}
+    outcomes = {loss: {key: asdict(found[at, key]) for at, key in found if at == loss} for loss in losses}
     decisions = {" ".join(key): values for key, values in decided.items()}
     numbers = {"shape": problem.shape, "note": problem.note, "outcomes": outcomes, "decisions": decisions}
     return Document(f"tracks-{problem.name}", f"{problem.title}: losses of bags", tuple(tables), numbers=numbers)

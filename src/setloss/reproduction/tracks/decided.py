@@ -33,8 +33,7 @@ def judge_decided(
     """Every base model with every rule, judged by every loss on the test bags of every outer fold."""
     from joblib import Parallel, delayed
 
-    fold = stratified_folds(problem.units, problem.strata, protocol.outer, protocol.seed)
-    used = range(min(protocol.outer_used or protocol.outer, protocol.outer))
+    fold, used = protocol.outer_folds(problem)
     jobs = list(product(used, bases, problem.targets.values()))
     running = Parallel(n_jobs=protocol.n_jobs, return_as="generator")(
         delayed(_judge)(problem, y, fold, k, base, losses, protocol.seed) for k, base, y in jobs

@@ -56,8 +56,13 @@ class Protocol:
     progress: Progress = no_progress
 
     def share(self, begun: float, size: float) -> Protocol:
-        """The same for a part of the work, which begins at one share of the whole and is another."""
+        """The same protocol for a part of the work; see `part_of`."""
         return replace(self, progress=part_of(self.progress, begun, size))
+
+    def outer_folds(self, problem: TrackProblem) -> tuple[NDArray[np.intp], range]:
+        """The outer fold of every frame, and the numbers of the folds that are run."""
+        fold = stratified_folds(problem.units, problem.strata, self.outer, self.seed)
+        return fold, range(min(self.outer_used or self.outer, self.outer))
 
 
 TRAINED = 0.9
@@ -80,14 +85,6 @@ class TrackOutcome:
     @property
     def estimate(self) -> Estimate:
         return Estimate.of(self.losses)
-
-    def as_dict(self) -> dict[str, Any]:
-        return {
-            "losses": list(self.losses),
-            "Cs": [list(fold) for fold in self.Cs],
-            "seconds": list(self.seconds),
-            "certified": [list(fold) for fold in self.certified],
-        }
 
 
 TrackOutcomes = dict[tuple[str, str], TrackOutcome]
@@ -112,11 +109,10 @@ def run_protocol(
     """Every method, judged by every loss it suits."""
     from joblib import Parallel, delayed
 
-    fold = stratified_folds(problem.units, problem.strata, protocol.outer, protocol.seed)
-    used = range(min(protocol.outer_used or protocol.outer, protocol.outer))
+    fold, used = protocol.outer_folds(problem)
     tasks = list(_tasks([METHODS[key] for key in methods], losses))
     jobs = [(k, *task, target) for k, task, target in product(used, tasks, problem.targets)]
-    quiet = replace(protocol, progress=no_progress)  # what hears of progress stays in this process
+    quiet = replace(protocol, progress=no_progress)  # only this process reports progress
     running = Parallel(n_jobs=protocol.n_jobs, return_as="generator")(
         delayed(_judge)(method, judged, problem, target, fold, k, quiet) for k, method, judged, target in jobs
     )
