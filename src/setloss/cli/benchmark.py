@@ -8,7 +8,7 @@ import typer
 
 from setloss.cli.benchmark_segmentation import segmentation
 from setloss.cli.benchmark_tracks import tracks
-from setloss.cli.commands import OneSentenceGroup, PlainHelpCommand
+from setloss.cli.commands import OneSentenceGroup, PlainHelpCommand, names_in
 from setloss.cli.errors import InputError
 from setloss.cli.output_files import make_folder, show_document, write_document
 from setloss.cli.progress import INTERRUPTED, Interrupted, WorkProgress, say
@@ -82,7 +82,7 @@ def multilabel(
     if importlib.util.find_spec("matplotlib") is None:
         raise InputError('the figure needs matplotlib: pip install "setloss[plot]"')
     try:
-        found = find_data_sets(data, _listed(datasets))
+        found = find_data_sets(data, None if datasets is None else names_in(datasets))
     except DatasetError as error:
         raise InputError(f"--data: {error}") from None
     make_folder(out)
@@ -113,13 +113,11 @@ def _plan(
         raise InputError(f"--criterion is one of {', '.join(CRITERIA)}; got {criterion!r}")
     options: dict[str, Any] = {"criterion": criterion, "seed": seed} | (QUICK if quick else {})
     try:
-        return BenchmarkPlan(tuple(_listed(methods) or METHODS), folds, SelectionSettings(**options), jobs)
+        return BenchmarkPlan(
+            METHODS if methods is None else tuple(names_in(methods)), folds, SelectionSettings(**options), jobs
+        )
     except ValueError as error:
         raise InputError(f"--methods: {error}") from None
-
-
-def _listed(names: str | None) -> list[str] | None:
-    return None if names is None else [name.strip() for name in names.split(",")]
 
 
 # ---------------------------------------------------------------- the work

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from setloss.cli.commands import names_in
 from setloss.cli.errors import InputError
 from setloss.cli.output_files import make_folder, show_document, write_document
 from setloss.cli.progress import INTERRUPTED, Interrupted, WorkProgress, say
@@ -71,7 +72,7 @@ def segmentation(
         raise InputError('networks need PyTorch: pip install "setloss[torch]"')
     from setloss.reproduction.segmentation.report import report
 
-    settings, chosen = _settings(steps, rates, seeds), None if methods is None else methods.split(",")
+    settings, chosen = _settings(steps, rates, seeds), None if methods is None else names_in(methods)
     found = _found(data, datasets, size)
     make_folder(out)
     outcomes: list[Outcome] = []
@@ -110,7 +111,7 @@ def _found(data: Path | None, datasets: str | None, size: int | None) -> dict[st
         raise InputError(f"--data: {error}") from None
     known: dict[str, Path | None] = {**dict.fromkeys(KINDS), **folders}
     usual = list(KINDS if data is None else folders)
-    wanted = usual if datasets is None else [name.strip() for name in datasets.split(",")]
+    wanted = usual if datasets is None else names_in(datasets)
     for name in wanted:
         if name not in known:
             raise InputError(f"--datasets: there is no data set {name!r}; the names are {', '.join(known)}")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from setloss.cli.commands import names_in
 from setloss.cli.errors import InputError
 from setloss.cli.output_files import make_folder, write_document, write_text
 from setloss.cli.progress import INTERRUPTED, Interrupted, WorkProgress, say
@@ -87,7 +88,7 @@ def _names(asked: str | None, folder: Path) -> list[str]:
     from setloss.reproduction.tracks.data import FOLDERS
 
     there = [name for name, part in FOLDERS.items() if (folder / part).is_dir()]
-    names = there if asked is None else [name.strip() for name in asked.split(",")]
+    names = there if asked is None else names_in(asked)
     for name in names:
         if name not in FOLDERS:
             raise InputError(f"--datasets: there is no data set {name!r}; the names are {', '.join(FOLDERS)}")

@@ -108,6 +108,11 @@ def _flags_without_type(parameters: Any) -> Any:
     return parameters
 
 
+def names_in(text: str) -> list[str]:
+    """The names of an option that takes several, with commas between them."""
+    return [name.strip() for name in text.split(",")]
+
+
 def say_warning(message: Warning | str, *_: Any, **__: Any) -> None:
     """Warnings of the library on standard error: the sentence alone, without file and line."""
     typer.echo(f"setloss: {' '.join(str(message).split())}", err=True)

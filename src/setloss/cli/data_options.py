@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from setloss.cli.commands import names_in
 from setloss.cli.errors import InputError
 from setloss.cli.models import (
     ModelColumns,
@@ -213,7 +214,7 @@ class DataOptions:
     @property
     def ignored(self) -> list[str]:
         """The columns that are no features."""
-        return [] if self.ignore is None else [name.strip() for name in self.ignore.split(",")]
+        return [] if self.ignore is None else names_in(self.ignore)
 
     def _labels(self) -> Any:
         """A number, a path, a prefix or names, as the kind of file takes it."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from setloss.cli.errors import InputError
-from setloss.cli.output_files import make_folder
+from setloss.cli.output_files import make_folder, why
 from setloss.cli.progress import INTERRUPTED, Interrupted, WorkProgress, say
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ def _write(document: "Document", settings: "Settings", seconds: float, out: Path
         write(document, settings, seconds, out)
         write_report(out)
     except OSError as error:
-        raise InputError(f"--out: {error.filename or out} cannot be written: {error.strerror or error}") from None
+        raise InputError(f"--out: {error.filename or out} cannot be written: {why(error)}") from None
 
 
 # ---------------------------------------------------------------- what came out

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from setloss.cli.commands import names_in
 from setloss.cli.errors import InputError
 from setloss.cli.set_function_options import (
     NAMES,
@@ -241,7 +242,7 @@ class TrainingOptions:
     def operator_list(self) -> list[str]:
         """The operators to choose from; usually one."""
         named = self.operators or self.operator or ("" if self.counts else self.method) or LINEAR_MODELS.operator
-        return [name.strip() for name in named.split(",")]
+        return names_in(named)
 
     def path(self) -> list[float]:
         """The values of C to choose from."""
