@@ -165,7 +165,7 @@ def _let_one_process_compile(dispatcher: Any) -> None:
     def compile_alone(signature: Any) -> Any:
         if tuple(signature) in dispatcher.overloads:
             return compile_at_once(signature)
-        # numba's own lock first, as it is taken by all threads that compile: nobody waits for it with a file in hand
+        # numba's own lock first, as it is taken by all threads that compile: nobody waits for it while holding a file
         with global_compiler_lock, _alone(Path(index)):
             return compile_at_once(signature)
 
@@ -178,7 +178,7 @@ _in_hand: set[Path] = set()
 
 @contextmanager
 def _alone(index: Path) -> Iterator[None]:
-    """Wait until no other process has this kernel in hand, or for `PATIENCE` seconds."""
+    """Wait until no other process compiles this kernel, or for `PATIENCE` seconds."""
     if index in _in_hand:
         yield
         return

@@ -65,7 +65,7 @@ AS_PRINTED: Default[float] = Default("dice", "bd", 2.0)
 """The paper's own choice, Equations 17 and 20; for the reference API, which adds nothing to it."""
 
 LOOSER_FOLDS = 3.0
-"""Fits on folds, which are compared and then forgotten, end at so many times the gap of the last fit."""
+"""Fits on folds, which are compared and then forgotten, end at this many times the gap of the last fit."""
 
 DECISION = "auto"
 """Linear models decide for the set, by the rule of least loss on held-out folds (docs/which-operator.md)."""
@@ -74,4 +74,4 @@ ENOUGH_TO_LEARN = 50
 """Sets of several elements from which on "auto" learns a rule; it takes the sign of each score before that."""
 
 ENOUGH_HELD_OUT = 2000
-"""Folds are held out one after the other until so many sets are: a rule has few numbers to learn."""
+"""Folds are held out one after the other until this many sets are held out: a rule has few numbers to learn."""

@@ -67,7 +67,7 @@ class OneSentenceGroup(TyperGroup):
         return _flags_without_type(super().get_params(ctx))
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command; here, since click has answers of its own to a closed pipe."""
+        """Run the command, and notice here that a pipe is closed, before click does."""
         plain = sys.stdout
         sys.stdout = _Output(plain or _Closed())
         try:
@@ -84,7 +84,7 @@ class OneSentenceGroup(TyperGroup):
     ) -> Any:
         if not standalone_mode:
             return super().main(args, standalone_mode=False, **extra)
-        sys.stderr = sys.stderr or io.StringIO()  # closed: nobody wants to hear
+        sys.stderr = sys.stderr or io.StringIO()  # closed by the shell: there is nowhere to complain
         try:
             code = super().main(args, standalone_mode=False, **extra)
         except InputError as error:

@@ -30,18 +30,18 @@ INTERRUPTED = 130
 """Exit code after Ctrl-C."""
 
 SECONDS_BETWEEN_LINES = 20.0
-"""Without a terminal, a line is written about so often."""
+"""How often a line is written where there is no terminal."""
 
 ENOUGH_TO_FORESEE = 0.1
-"""The share of the work from which on the time that is left is told: before, it is a guess that grows."""
+"""The time that is left is shown once this share of the work is done; before, it cannot be guessed well."""
 
 STOPPING = "stopping (Ctrl-C again: at once)"
 
 COMPILING = ", compiling for the first run"
-"""Said beside what is under way while numba compiles, which it does once on a machine."""
+"""Added to what is under way while numba compiles, once on a machine."""
 
 TELLS_OF_WAITS = "setloss.estimators.folds"
-"""A log whose lines are what a training is doing between the iterations that it reports."""
+"""The log in which a training says what it does while no iterations are reported."""
 
 
 def say(sentence: str) -> None:
@@ -53,11 +53,11 @@ def say(sentence: str) -> None:
 
 
 class Interrupted(BaseException):
-    """Ctrl-C. Not a KeyboardInterrupt, which solvers take as a wish for the best model so far."""
+    """Ctrl-C. Not a KeyboardInterrupt, on which solvers stop and return the best model so far."""
 
 
 class NoModelYetError(Exception):
-    """Ctrl-C while candidates are compared: none of them is trained on all the data."""
+    """Ctrl-C while candidates are compared, when none of them is trained on all the data yet."""
 
 
 @contextmanager
@@ -193,7 +193,7 @@ class WorkProgress(Waiting):
 
 
 class _ToWaiting(logging.Handler):
-    """Lines of a log are what is under way."""
+    """Shows the lines of a log as what is under way."""
 
     def __init__(self, waiting: "TrainingProgress") -> None:
         super().__init__(logging.INFO)
@@ -282,7 +282,7 @@ class TrainingProgress(Waiting):
             self._detail = f"; partition {number} of {count}"
 
     def _share_of_the_way(self, gap: float) -> float:
-        """How much of the way from the first gap to the one asked for is behind us, in orders of magnitude."""
+        """How much of the way from the first gap to the one asked for is done, in orders of magnitude."""
         if not (0 < self.tol < self._first_gap < math.inf):
             return float(gap <= self.tol)
         if gap <= self.tol:

@@ -18,7 +18,7 @@ from setloss.setfunctions.set_function import SetFunction
 
 SHOWN_ROWS = 20
 SHOWN_CELLS = 8
-"""Longer lists are abridged to so many rows, tables of two groups to so many cells either way."""
+"""Longer lists are shortened to this many rows, tables of two groups to this many rows and columns."""
 
 
 def print_verdicts(found: Mapping[str, Verdict], title: str) -> None:

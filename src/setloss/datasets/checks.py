@@ -118,7 +118,7 @@ def require_room(path: Path, rows: int, labels: int, itemsize: int) -> None:
 
 
 def require_width(path: Path, features: int) -> None:
-    """Refuse features so many that one row of weights, 8 bytes each, is far larger than the file that names them."""
+    """Refuse a number of features whose weights, 8 bytes each, take far more room than the file that names them."""
     limit = unpacked_limit(path.stat().st_size) // 8
     if features > limit:
         raise DatasetError(

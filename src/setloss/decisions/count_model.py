@@ -262,7 +262,7 @@ class SetsOfOneSize:
         return sets
 
     def potentials_at(self, positives: NDArray[np.intp]) -> Array:
-        """The potential of so many positives in every example; -inf beyond the largest possible number."""
+        """The potential of each example at its number of positives; -inf beyond the largest possible number."""
         width = self.potentials.shape[1]
         rows = np.arange(len(positives)) if len(self.potentials) > 1 else 0
         found = self.potentials[rows, np.minimum(positives, width - 1)]

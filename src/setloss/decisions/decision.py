@@ -26,8 +26,8 @@ from setloss.typing import Array
 Flags = NDArray[np.bool_]
 
 FEW_SUMS = 2048
-"""Up to so many terms, as for 12 elements, the sums that serve every loss take a microsecond more a set than those
-for Dice alone, whose kernel the first call on a machine would wait for."""
+"""Up to this many terms (12 elements) the sums that serve every loss take a microsecond more per set than those for
+Dice alone, whose kernel the first call on a machine would wait for."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -34,7 +34,7 @@ from setloss.typing import Array
 Method = Literal["auto", "exact", "moments"]
 
 EXACT_PIXELS = 1024
-"""Up to so many pixels "auto" is exact: a quarter of a second."""
+"""Up to this many pixels "auto" is exact: a quarter of a second."""
 
 TOLERANCE = 1e-3
 """Beyond, "auto" is still exact where moments may lose more than this, up to `MOST_EXACT_PIXELS`."""

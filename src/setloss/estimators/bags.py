@@ -212,7 +212,7 @@ def warn_if_ungrouped(groups: Any, what: str) -> None:
 
 
 def bags_named(groups: Any, size: int) -> Bags:
-    """The bags that `groups` names, one name for each of so many frames; every frame its own bag without groups."""
+    """The bags that `groups` names, one name for each of `size` frames; without groups every frame is a bag."""
     return Bags.from_groups(_names(groups, size))
 
 

@@ -30,7 +30,7 @@ from setloss.typing import Array
 
 
 class CountClassifier(CertifiedFit, LabelSetMixin, ClassifierMixin, BaseEstimator):
-    """Linear multi-label classifier whose labels know how many they are.
+    """Linear multi-label classifier that learns together which labels an example has, and how many.
 
         min over (W, u)   1/2 |W|^2 + prior(u) - C sum_i weight_i log P(y_i | x_i),
         P(y | x) ~ exp( sum_j y_j <w^j, x> + u_|y|(x) )
@@ -46,7 +46,7 @@ class CountClassifier(CertifiedFit, LabelSetMixin, ClassifierMixin, BaseEstimato
     C
         Weight of the likelihood against the regulariser.
     tol, max_iter, max_time
-        L-BFGS ends at a gap of `tol`, relative to the objective, after so many iterations, or so many seconds.
+        L-BFGS ends at a gap of `tol`, relative to the objective, after `max_iter` iterations or `max_time` seconds.
     fit_intercept, intercept_scaling, warm_start, checkpoint, checkpoint_seconds, verbose, callbacks
         As in `SetClassifier`.
 

@@ -25,7 +25,7 @@ from setloss.solvers.problem import digest_of
 from setloss.typing import Array
 
 LARGEST_ROOT = 500
-"""Up to so many features the steps of L-BFGS are made easier by the full curvature, beyond by its diagonal."""
+"""Up to this many features L-BFGS is preconditioned by the full curvature, beyond by its diagonal."""
 
 COUNT_WIDTH = 1.5
 """Width of the prior of the potentials; see `setloss.estimators.calibration`."""

@@ -31,7 +31,7 @@ FOLDS = 3
 docs/which-operator.md), in half of the time."""
 
 TURNS = 5
-"""Parts that take turns where scores do not come from folds."""
+"""Folds that examples are put into where their scores do not come from several folds."""
 
 Split = tuple[NDArray[np.intp], NDArray[np.intp]]
 
@@ -76,7 +76,7 @@ def number_of_folds(members: int) -> int:
 
 
 def enough_of(splits: list[Split], sets: int) -> list[Split]:
-    """The first of the splits, which hold out so many sets together, that hold out enough."""
+    """As many of the splits as it takes to hold out `ENOUGH_HELD_OUT` sets, if all of them hold out `sets`."""
     return splits[: -(-ENOUGH_HELD_OUT * len(splits) // sets)]
 
 
@@ -114,7 +114,7 @@ def out_of_fold(model: Any, X: Any, splits: list[Split], deadline: float | None,
 
 
 def learner_of_labels(scores: Array, labels: LabelMatrix, weights: Array, splits: list[Split] | None) -> RuleLearner:
-    """What rules learn from the scores of examples; without splits five folds by turns."""
+    """What rules learn from the scores of examples; without splits they are put into `TURNS` folds at random."""
     folds = _numbered(splits, len(scores))
     used = (folds >= 0) & labels.known.any(axis=1) & (weights > 0)
     data = HeldOut(scores, labels.positive, labels.known, weights, folds).part(used)
@@ -137,7 +137,11 @@ def learner_of_bags(
 
 
 def _numbered(splits: list[Split] | None, n: int) -> NDArray[np.intp]:
-    """The fold that holds every example out, -1 for those that none does; of no or one split five by turns."""
+    """The number of the fold that holds each example out, -1 where no fold does.
+
+    Rules are compared on several folds: without splits, or with only one, the examples are put into `TURNS` folds at
+    random.
+    """
     if splits is None:
         return np.random.default_rng(0).permutation(n) % min(TURNS, n)
     folds = np.full(n, -1, dtype=np.intp)

@@ -95,7 +95,7 @@ def log_odds(chances: Array, floor: float) -> Array:
 
 
 def coarse_floor(chances: Array) -> float:
-    """Half of the smallest chance above 0: what 0 means of a forest that votes with so many trees."""
+    """Half of the smallest chance above 0: what 0 stands for in a forest, whose trees vote in whole numbers."""
     above = chances[chances > 0]
     return float(np.clip(above.min() / 2, LEAST_CHANCE, 1e-2)) if above.size else LEAST_CHANCE
 

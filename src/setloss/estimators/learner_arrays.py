@@ -37,7 +37,7 @@ def learned_facts(model: LearnedDecision) -> dict[str, Any]:
 
 
 def restore_learned(model: LearnedDecision, facts: Any, content: dict[str, Any], labels: int | None) -> None:
-    """Let a model know what it had learned, for so many labels, or for bags; or an `ArchiveError`."""
+    """Give a model back what it had learned, for `labels` labels or, if None, for bags; or an `ArchiveError`."""
     data = _held_out(content, labels)
     names = BAG_RULES if labels is None else LABEL_RULES
     family = BagPotentials() if labels is None else LabelPotentials.seen(data.truth.sum(axis=1), labels)

@@ -68,7 +68,7 @@ class LabelPotentials:
 
     @classmethod
     def seen(cls, counts: NDArray[np.intp], labels: int) -> LabelPotentials:
-        """For counts of examples with so many labels: somewhat larger ones than seen are possible."""
+        """For numbers of positives as they were seen; somewhat larger ones are possible, up to all `labels`."""
         most = int(counts.max(initial=0))
         return cls(min(labels, most + max(2, most // 4)), max(1.0, float(counts.std())))
 

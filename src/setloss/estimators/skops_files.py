@@ -1,8 +1,8 @@
 """Model files of skops: dictionaries of texts and arrays, and for decisions one estimator of scikit-learn.
 
 skops imports the module that a node names, and importing runs code; so every node is judged before skops sees the
-file. Estimators are taken if skops trusts their type of its own accord (the public estimators of scikit-learn and
-what numbers and arrays are made of) or if it is listed here; functions, methods and types of anybody else are not.
+file. Estimators are taken if skops trusts their type by default (the public estimators of scikit-learn and what
+numbers and arrays are made of) or if it is listed here; functions, methods and types of other packages are not.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ TRUSTED = (
     "sklearn.neural_network._stochastic_optimizers.AdamOptimizer",
     "sklearn.neural_network._stochastic_optimizers.SGDOptimizer",
 )
-"""Types beyond those that skops trusts of its own accord."""
+"""Types beyond those that skops trusts by default."""
 
 FOREIGN = "holds types that are not part of a setloss model; it is not loaded"
 
@@ -87,7 +87,7 @@ def check_estimator(estimator: Any, who: str) -> None:
 
 
 def read_skops(path: Path) -> dict[str, Any]:
-    """The dictionary in a file whose nodes have been judged; skops stumbles over nodes that lack a part."""
+    """The dictionary in a file; its nodes are judged first, and skops raises anything where a node lacks a part."""
     _judge(path)
     try:
         from skops.io import get_untrusted_types, load

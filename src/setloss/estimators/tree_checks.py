@@ -1,4 +1,4 @@
-"""Trees from files: compiled loops follow their nodes unchecked, so nodes that lead astray are refused at loading."""
+"""Trees from files: compiled loops follow their nodes without checks, so wrong nodes are refused at loading."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ _living: WeakValueDictionary[int, Plan] = WeakValueDictionary()
 _lock = Lock()
 
 PROBE = 8
-"""Losses without a closed form are tried on so many positives and negatives before training starts."""
+"""Losses without a closed form are tried on this many positives and negatives before training starts."""
 
 
 def make_plan(loss: Loss | str, operator: str | Operator, scale: Scale) -> Plan:

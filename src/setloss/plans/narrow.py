@@ -19,11 +19,11 @@ Scores = NDArray[np.floating]
 Truth = NDArray[np.bool_]
 
 NARROW = 32
-"""Up to so many elements, every pair of them is compared."""
+"""Up to this many elements, every pair of them is compared."""
 
 
 def is_narrow(width: int, closed: ClosedForm) -> bool:
-    """Whether sets of so many elements are small, and the surrogate is one hinge with slacks from 0 on."""
+    """Whether sets of `width` elements are small, and the surrogate is one hinge that ignores negative slacks."""
     return 0 < width <= NARROW and closed.rescaled == NONE and closed.lovasz in (LINEAR, TVERSKY)
 
 

@@ -21,7 +21,7 @@ Scores = NDArray[np.floating]
 Truth = NDArray[np.bool_]
 
 REMEMBERED_WIDTH = 1024
-"""Sets of up to so many elements share a table of the records of all numbers of positives."""
+"""Sets of up to this many elements share a table of the records of all numbers of positives."""
 
 
 def row_cuts(scores: Scores, truth: Truth, closed: ClosedForm, threads: int) -> tuple[Array, Scores]:

@@ -11,7 +11,8 @@ H = TypeVar("H")
 R = TypeVar("R")
 
 CHEAP, PATIENCE = 3.0, 2
-"""From `CHEAP` on a path may end after so many C in a row that do worse than the best: large C costs most."""
+"""From C = `CHEAP` on, a path may end after `PATIENCE` values in a row that do worse than the best: large C costs
+most."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ def choose_C(
         From what the folds have for one C to pairs of loss and rule. Several ways to decide that share a training
         are several pairs, and each gets a choice of its own.
     patience
-        After so many values of C in a row where nothing got better the path ends, see `CHEAP`.
+        The path ends after this many values of C in a row where nothing got better; see `CHEAP`.
     """
     best: list[ChosenC[R]] = []
     worse = 0

@@ -58,8 +58,8 @@ FEW_PARAMETERS = 200
 """Up to this many parameters cutting planes converge in a few iterations."""
 
 SMALL_WORK = 200_000
-"""Up to so many elements times parameters, few of the latter, cutting planes take a second or two: less than the
-kernels of the other methods take to compile on a new machine."""
+"""Where elements times parameters are no more than this, and parameters are few, cutting planes take a second or two:
+less than the kernels of the other methods take to compile on a new machine."""
 
 
 def method_named(name: str, problem: Problem, random_state: int = 0) -> Method[Problem, Any]:
@@ -122,7 +122,10 @@ def regularization_path(
 
 @dataclass(frozen=True)
 class Patient(FrankWolfe):
-    """Frank-Wolfe that stops when its gap falls too slowly to end within so many epochs, and before `most` in all."""
+    """Frank-Wolfe that stops when its gap falls so slowly that it would take more than `patience` further epochs.
+
+    It also stops when it would take more than `most` epochs in all.
+    """
 
     patience: float = np.inf
     most: float = np.inf

@@ -22,7 +22,7 @@ def clock() -> float:
 
 @contextmanager
 def time_limit(seconds: float | None) -> Iterator[None]:
-    """Let what is called inside end with `OutOfTimeError` after so many seconds; None is no limit."""
+    """End what is called inside with `OutOfTimeError` once the seconds are over; None is no limit."""
     token = _END.set(inf if seconds is None else clock() + seconds)
     try:
         yield

@@ -136,7 +136,7 @@ def run(problem: P, method: Method[P, S], limits: Limits, warm: Solution | None 
 
 @dataclass(eq=False)
 class _Run(Generic[P, S]):
-    """A run from a state; `began` is when it would have, had it never been stopped."""
+    """A run from a state; `began` is the time when it started, moved back by the seconds of the runs it resumes."""
 
     problem: P
     method: Method[P, S]
@@ -147,7 +147,7 @@ class _Run(Generic[P, S]):
     history: list[Record] = field(default_factory=list)
 
     def solution(self) -> Solution:
-        """Iterate, certify the end of the way, and say why it ended."""
+        """Iterate, certify where that ended, and say why it ended."""
         problem, state, tol = self.problem, self.state, self.limits.tol
         status = self._stopped()
         # Before its end is certified: that is no part of the way, which a longer run would go on.

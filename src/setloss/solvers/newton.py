@@ -38,7 +38,7 @@ PACE = (0.4, 0.6, 0.85, 1.0, 1.0)
 Many easy problems take less time than few hard ones: a step that crosses many kinks has to be shortened."""
 
 MANY_STEPS = 10
-"""After so many steps, and where more were needed than `PACE` knows of, mu doubles."""
+"""A smoothed problem ends after this many steps; mu doubles if it took more steps than `PACE` has factors for."""
 
 
 @dataclass

@@ -21,7 +21,7 @@ MOST_ENTRIES = 2**25
 """Matrices of up to this many numbers (256 MiB) are factorised."""
 
 SLOWER_THAN_BLAS = 8.0
-"""An operation of a pass over X takes as long as so many of a product of matrices."""
+"""An operation of a pass over X takes as long as this many operations of a product of matrices."""
 
 EXPECTED_STEPS = 60.0
 """Steps of conjugate gradients to reckon with."""
@@ -92,7 +92,7 @@ def newton_direction(points: ProximalPoints, right: Array, spectrum: Spectrum, d
 
 
 def system_cost(problem: Problem, size: int, rank: float, elements: float) -> float:
-    """Operations that a system takes, with so many parameters, curved directions and elements of curved bags."""
+    """Operations that a system takes: `size` parameters, `rank` curved directions, `elements` of curved bags."""
     return min(_costs(problem, size, rank, elements))
 
 

@@ -38,7 +38,7 @@ class DataSet:
     n_train: int | None = None
 
     def splits(self, folds: int | None = None, seed: int = 0) -> list[Split]:
-        """(train, test) rows: the standard split, or so many shuffled folds."""
+        """(train, test) rows: the standard split, or shuffled folds."""
         if folds is None:
             if self.n_train is None:
                 raise DatasetError(f"{self.name} has no standard split into two files; ask for folds (--folds 10)")

@@ -16,7 +16,7 @@ from setloss.reproduction.running import Progress, no_progress
 
 @dataclass(frozen=True)
 class Settings:
-    """How an artefact is made; `progress` hears the share of it that is done, in [0, 1], and what is under way.
+    """How an artefact is made; `progress` is told the share of it that is done, in [0, 1], and what is under way.
 
     `full` asks for all folds and repeats of the paper, and for its sizes; without it every artefact fits in minutes
     on two cores. `quick` asks for so few folds and repeats that everything takes a minute: to see that it works, not

@@ -25,10 +25,10 @@ DICE_RIVALS = (*RIVALS, "lovasz-jaccard")
 MEASURES = {"dice": "Dice loss", "wrong": "wrong elements"}
 
 LIKE_AN_SVM = 2.0
-"""At most so many times the iterations of the hinge count as "comparable"."""
+"""At most this many times the iterations of the hinge count as "comparable"."""
 
 LIKE_SLACK = 1.5
-"""At most so many times the seconds of slack rescaling count as "comparable"."""
+"""At most this many times the seconds of slack rescaling count as "comparable"."""
 
 
 @dataclass(frozen=True)

@@ -66,7 +66,7 @@ def _cell(cell: Any) -> Cell:
 
 
 def read(folder: Path) -> dict[str, Entry]:
-    """The artefacts that a folder holds, in the paper's order; a `ValueError` names a file that is none."""
+    """The artefacts that a folder holds, in the paper's order; a `ValueError` names a file that is not one."""
     paths = {name: folder / f"{name}.json" for name in ARTEFACTS}
     return {name: _read(path) for name, path in paths.items() if path.is_file()}
 

@@ -75,7 +75,7 @@ def _discs(size: int, rng: np.random.Generator) -> Drawn:
 
 
 def _lesions(size: int, rng: np.random.Generator) -> Drawn:
-    """One or two ellipses on half of the images, and dim shapes that are none on all."""
+    """One or two ellipses on half of the images, and on all of them dim shapes that do not count."""
     light, mask = np.zeros((size, size)), np.zeros((size, size), dtype=bool)
     for _ in range(3):
         light += 0.3 * (_ellipse(size, rng, 0.04, 0.2) < 1)

@@ -122,7 +122,7 @@ FIRST = "ce+soft-dice"
 
 
 def names(classes: int) -> list[str]:
-    """The methods for masks (1), or for so many classes."""
+    """The methods for masks (one class), or for several classes."""
     return [name for name, method in METHODS.items() if (method.binary if classes == 1 else method.classes)]
 
 

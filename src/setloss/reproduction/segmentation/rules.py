@@ -20,7 +20,7 @@ Logits = NDArray[np.float32]
 Predicted = NDArray[np.generic]
 
 VALUED_IMAGES = 40
-"""Expected losses of decisions are averaged over so many images."""
+"""Expected losses of decisions are averaged over this many images."""
 
 RANKSEG = ({"": 0.0}, {"": 0.5, ", nothing pruned": 0.0})
 """The prunings of the peer that are compared, for masks and for classes; 0.5 is its own."""

@@ -105,7 +105,7 @@ def japanese_vowels(folder: Path, speakers: tuple[int, ...] = (1, 2, 3, 4, 5, 6,
 def arabic_speakers(folder: Path, utterances: int = REPETITIONS, every: int = 1) -> TrackProblem:
     """Is the speaker a woman? Folds by speaker.
 
-    `utterances` of the ten of a speaker and digit are taken, and one of `every` so many speakers.
+    Of the ten utterances of a speaker and digit the first `utterances` are taken; of `every` 2, every second speaker.
     """
     both, speakers, kept = _arabic(folder, "sex", utterances, every)
     y = both.y[kept] == 1
