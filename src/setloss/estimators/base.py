@@ -134,6 +134,17 @@ class CertifiedFit:
             return float(self.intercept_scaling)
         return float(np.sqrt(np.average(squared_norms(X), weights=weights))) or 1.0
 
+    def _parameters_for(self, simple: Any) -> dict[str, Any]:
+        """The parameters that another estimator takes too."""
+        shared = set(simple.get_params()) & set(self.get_params())  # type: ignore[attr-defined]
+        return {name: getattr(self, name) for name in shared}
+
+    def _take_fitted(self, fitted: Any) -> None:
+        """Become what another estimator was fitted to."""
+        for name, value in vars(fitted).items():
+            if name.endswith("_") or name == "_flat":
+                setattr(self, name, value)
+
     def _limits(self) -> Limits:
         callbacks = [*self.callbacks, *([report] if self.verbose else [])]
         limits = (self.tol, self.max_iter, self.max_time, tuple(callbacks))

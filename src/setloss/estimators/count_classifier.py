@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Literal
@@ -10,7 +9,6 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import KFold, check_cv
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted
 
@@ -18,13 +16,14 @@ from setloss.decisions import CountModel, expected_losses_of
 from setloss.estimators.base import CertifiedFit
 from setloss.estimators.count_descent import LimitedMemory
 from setloss.estimators.count_problem import CountProblem, Whitened
+from setloss.estimators.cross_validation import fit_path
 from setloss.estimators.decision_rules import best_sets, count_loss
 from setloss.estimators.elements import check_features, checked_features, squared_norms
 from setloss.estimators.label_scores import log_odds
 from setloss.estimators.progress import report_end, report_fold
 from setloss.estimators.sets import LabelSetMixin
 from setloss.losses import Loss
-from setloss.solvers import Solution, Status
+from setloss.solvers import Solution
 from setloss.solvers.loop import run
 from setloss.typing import Array
 
@@ -219,45 +218,29 @@ class CountClassifierCV(CountClassifier):
         cv = KFold(int(self.cv), shuffle=True, random_state=0) if isinstance(self.cv, int) else check_cv(self.cv)
         path, splits = self._path(X), list(cv.split(X, labels))
         found = []
+        columns = {"y": labels} | ({} if sample_weight is None else {"sample_weight": np.asarray(sample_weight)})
         for number, split in enumerate(splits, 1):
-            found.append(self._fold(X, labels, sample_weight, path, *split))
+            model = self._simple(warm_start=True).set_params(verbose=max(0, self.verbose - 1))
+            fold = fit_path(model, path, X, columns, *split)
+            if fold is None:
+                raise KeyboardInterrupt  # a model cut short is not compared with others
+            found.append(fold)
             if self.verbose:
-                report_fold("counts", number, len(splits), path, found[-1][1])
-        losses = np.concatenate([fold for fold, _ in found], axis=1)
+                report_fold("counts", number, len(splits), path, fold.gaps)
+        losses = np.concatenate([np.array(fold.found) for fold in found], axis=1)
         means = losses.mean(axis=1)
         self.C_ = float(path[np.argmin(means)])
         errors = losses.std(axis=1, ddof=1) / np.sqrt(losses.shape[1]) if losses.shape[1] > 1 else np.zeros(len(path))
-        gaps = np.max([reached for _, reached in found], axis=0)
-        columns = {"C": path, "loss": means, "error": errors, "gap": gaps}
-        self.cv_results_ = {name: column.tolist() for name, column in columns.items()}
-        best = self._simple(C=self.C_).fit(X, y, sample_weight)
-        for name, value in vars(best).items():
-            if name.endswith("_") or name == "_flat":
-                setattr(self, name, value)
+        gaps = np.max([fold.gaps for fold in found], axis=0)
+        results = {"C": path, "loss": means, "error": errors, "gap": gaps}
+        self.cv_results_ = {name: column.tolist() for name, column in results.items()}
+        self._take_fitted(self._simple(C=self.C_).fit(X, y, sample_weight))
         return self
 
     def _simple(self, **options: Any) -> CountClassifier:
-        shared = set(CountClassifier().get_params()) & set(self.get_params())
-        return CountClassifier(**{name: getattr(self, name) for name in shared}, **options)
+        return CountClassifier(**self._parameters_for(CountClassifier()), **options)
 
     def _path(self, X: Any) -> Array:
         if isinstance(self.Cs, int | np.integer):
             return np.logspace(-3, 2, int(self.Cs)) * 10 / max(float(np.mean(squared_norms(X))), 1e-12)
         return np.sort(np.asarray(self.Cs, dtype=np.float64))
-
-    def _fold(
-        self, X: Any, labels: Any, weights: Any, path: Array, train: Any, test: Any
-    ) -> tuple[Array, list[float]]:
-        """The losses (C, test examples) along the path and the gaps, each fit starting from the last."""
-        model = self._simple(warm_start=True).set_params(verbose=max(0, self.verbose - 1))
-        part = None if weights is None else np.asarray(weights)[train]
-        found, gaps = [], []
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            for C in path:
-                model.set_params(C=float(C)).fit(X[train], labels[train], part)
-                if model.solution_.status is Status.INTERRUPTED:
-                    raise KeyboardInterrupt  # a model cut short is not compared with others
-                found.append(model.losses(X[test], labels[test]))
-                gaps.append(model.dual_gap_)
-        return np.array(found), gaps

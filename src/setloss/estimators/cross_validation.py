@@ -122,10 +122,8 @@ class CrossValidatedModel(LinearSetModel):
         return path
 
     def _candidate(self, operator: str | Operator, C: float) -> Any:
-        shared = set(self._simple().get_params()) & set(self.get_params())
-        parameters = {name: getattr(self, name) for name in shared}
         own = {"operator": operator, "C": C, "decision": "sign", "verbose": max(0, self.verbose - 1)}
-        return self._simple(**(parameters | own))
+        return self._simple(**(self._parameters_for(self._simple()) | own))
 
     def _search(self, X: Any, columns: Columns, splits: list[Split]) -> None:
         """Choose on the folds, then train on everything."""
@@ -151,15 +149,10 @@ class CrossValidatedModel(LinearSetModel):
         self.C_, self.operator_ = best["C"], best["operator"]
         learners = [row.pop("learner") for row in results]
         self.cv_results_ = {name: [row[name] for row in results] for name in best}
-        self._copy(self._candidate(self.operator_, self.C_).fit(X, **columns))
+        self._take_fitted(self._candidate(self.operator_, self.C_).fit(X, **columns))
+        self._keep_sign()
         if learns:
             self._learn_unless_stopped(lambda: learners[results.index(best)], loss)
-
-    def _copy(self, fitted: LinearSetModel) -> None:
-        for name, value in vars(fitted).items():
-            if name.endswith("_") or name == "_flat":
-                setattr(self, name, value)
-        self._keep_sign()
 
     def _judged(
         self,
@@ -208,7 +201,7 @@ class CrossValidatedModel(LinearSetModel):
         if self.n_jobs not in (None, 1):
             own["callbacks"] = ()  # they belong to this process
         tasks = (
-            delayed(_fold)(self._candidate(operator, 1.0).set_params(**own), path, X, columns, *split, scores)
+            delayed(fit_path)(self._candidate(operator, 1.0).set_params(**own), path, X, columns, *split, scores)
             for split in splits
         )
         found = Parallel(n_jobs=self.n_jobs, return_as="generator")(tasks)
@@ -220,7 +213,9 @@ class CrossValidatedModel(LinearSetModel):
             yield fold
 
 
-def _fold(model: Any, path: Array, X: Any, columns: Columns, train: Any, test: Any, scores: bool) -> FoldPath | None:
+def fit_path(
+    model: Any, path: Array, X: Any, columns: Columns, train: Any, test: Any, scores: bool = False
+) -> FoldPath | None:
     """Every C of the path on one fold, each from the solution of the one before; None if that was interrupted."""
     found, gaps = [], []
     held_out = {name: part for name, part in _part(columns, test) if name != "sample_weight"}
