@@ -81,10 +81,7 @@ class TopK:
     k: int
 
     def sets(self, scores: Array, loss: Loss, bags: Bags | None = None) -> Sets:
-        order = np.argsort(-scores, axis=1, kind="stable")
-        chosen = np.zeros(scores.shape, dtype=bool)
-        np.put_along_axis(chosen, order[:, : self.k], True, axis=1)
-        return chosen
+        return _largest(scores, self.k)
 
 
 @dataclass(frozen=True)
@@ -103,31 +100,22 @@ def best_sets(scores: Array, loss: Loss, counts: Any, bags: Bags | None) -> Sets
     if all(p <= MAX_ENUMERATED or descent(loss, int(p), int(p) + 1) is None for p in sizes):
         return decide(scores, loss, counts=counts, bags=bags).sets
     if bags is None:
-        return TopPrefix(expected_losses(scores, loss, counts=counts)).of(scores)
+        return _largest(scores, np.argmin(expected_losses(scores, loss, counts=counts), axis=1))
     chosen = np.empty(len(scores), dtype=bool)
     starts = np.concatenate(([0], np.cumsum(bags.sizes + 1)))
-    gathered = np.arange(len(scores)) if bags.order is None else bags.order
-    for p in sizes:
-        some = np.flatnonzero(bags.sizes == p)
-        places = gathered[bags.offsets[some][:, None] + np.arange(p)]
-        potentials = None if counts is None else counts[starts[some][:, None] + np.arange(p + 1)]
-        part = scores[places]
-        chosen[places] = TopPrefix(expected_losses(part, loss, counts=potentials)).of(part)
+    for some, places in bags.by_size:
+        part, width = scores[places], places.shape[1] + 1
+        potentials = None if counts is None else counts[starts[some][:, None] + np.arange(width)]
+        chosen[places] = _largest(part, np.argmin(expected_losses(part, loss, counts=potentials), axis=1))
     return chosen
 
 
-@dataclass(frozen=True, eq=False)
-class TopPrefix:
-    """The k largest scores, for the k of least cost (n, p + 1); of equal ones the smallest."""
-
-    costs: Array
-
-    def of(self, scores: Array) -> Sets:
-        best = np.argmin(self.costs, axis=1)
-        order = np.argsort(-scores, axis=1, kind="stable")
-        chosen = np.zeros(scores.shape, dtype=bool)
-        np.put_along_axis(chosen, order, np.arange(scores.shape[1]) < best[:, None], axis=1)
-        return chosen
+def _largest(scores: Array, k: int | NDArray[np.intp]) -> Sets:
+    """The k largest scores of every row, k one number or one per row; of equal scores the first."""
+    order = np.argsort(-scores, axis=1, kind="stable")
+    chosen = np.zeros(scores.shape, dtype=bool)
+    np.put_along_axis(chosen, order, np.arange(scores.shape[1]) < np.reshape(k, (-1, 1)), axis=1)
+    return chosen
 
 
 @dataclass(frozen=True, eq=False)
