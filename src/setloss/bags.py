@@ -95,3 +95,7 @@ class Bags:
         if len(self) == 0:
             return np.zeros(0, dtype=values.dtype)
         return np.add.reduceat(values, self.offsets[:-1])
+
+    def means(self, values: NDArray[Any]) -> NDArray[np.float64]:
+        """The mean over each bag of a flat array."""
+        return self.totals(self.gather(values).astype(np.float64)) / self.sizes

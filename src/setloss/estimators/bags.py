@@ -122,8 +122,7 @@ class DecidedBags(LearnedDecision):
         if sample_weight is None:
             return 1.0 - float(np.mean(losses))
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        bags = bags_named(groups, len(weights))
-        return 1.0 - float(np.average(losses, weights=bags.totals(bags.gather(weights)) / bags.sizes))
+        return 1.0 - float(np.average(losses, weights=bags_named(groups, len(weights)).means(weights)))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # type: ignore[misc]

@@ -314,8 +314,7 @@ class BagClassifierCV(CrossValidatedModel, BagClassifier):
         return learner_of_bags(scores[:, 0], positive, bags_named(columns["groups"], len(scores)), weights, splits)
 
     def _set_weights(self, columns: Columns) -> Array:
-        bags = bags_named(columns["groups"], len(columns["groups"]))
-        return np.asarray(bags.totals(bags.gather(_weights_in(columns))) / bags.sizes)
+        return bags_named(columns["groups"], len(columns["groups"])).means(_weights_in(columns))
 
     def _sizes(self, columns: Columns) -> NDArray[np.intp]:
         used = _weights_in(columns) > 0

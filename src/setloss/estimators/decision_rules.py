@@ -90,8 +90,7 @@ class Vote:
 
     def sets(self, scores: Array, loss: Loss, bags: Bags | None = None) -> Sets:
         assert bags is not None
-        share = bags.totals(bags.gather(scores > 0).astype(np.float64)) / bags.sizes
-        return bags.scatter(np.repeat(share > 0.5, bags.sizes))
+        return bags.scatter(np.repeat(bags.means(scores > 0) > 0.5, bags.sizes))
 
 
 def best_sets(scores: Array, loss: Loss, counts: Any, bags: Bags | None) -> Sets:

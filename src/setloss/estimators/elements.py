@@ -62,9 +62,8 @@ def elements_of_frames(positive: NDArray[np.bool_], groups: NDArray[Any] | None,
     kept = np.flatnonzero(weights > 0)
     found = Bags.from_offsets(np.arange(len(kept) + 1)) if groups is None else Bags.from_groups(groups[kept])
     rows = kept if found.order is None else kept[found.order]
-    bags = Bags(found.offsets)
-    means = bags.totals(weights[rows]) / bags.sizes
-    return Elements(positive[rows], bags, rows.astype(np.int64), np.zeros(len(rows), dtype=np.int64), means)
+    means, tasks = found.means(weights[kept]), np.zeros(len(rows), dtype=np.int64)
+    return Elements(positive[rows], Bags(found.offsets), rows.astype(np.int64), tasks, means)
 
 
 def elements_of_labels(positive: NDArray[np.bool_], known: NDArray[np.bool_], weights: Array) -> Elements:

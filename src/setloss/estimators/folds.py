@@ -129,7 +129,7 @@ def learner_of_bags(
         folds = _numbered(None, len(bags))
     else:
         folds = bags.gather(_numbered(splits, len(scores)))[bags.offsets[:-1]]
-    means = bags.totals(bags.gather(weights)) / bags.sizes
+    means = bags.means(weights)
     truth = bags.gather(positive)
     known, plain = np.ones(len(truth), dtype=bool), Bags(bags.offsets)
     data = HeldOut(bags.gather(scores), truth, known, means, folds, plain).part((folds >= 0) & (means > 0))
