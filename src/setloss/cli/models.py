@@ -49,7 +49,7 @@ def write_model(model: Any, path: Path) -> None:
 
 
 def _saved_elsewhere(model: Any, name: str) -> Path | None:
-    """Where a model is that has no room at its own place, so that its training is not lost; None if nowhere."""
+    """Save a model in a temporary folder where its own place has no room; None if that fails too."""
     from tempfile import mkdtemp
 
     from setloss.estimators import save

@@ -102,7 +102,7 @@ class DecidedBags(LearnedDecision):
     # ---------------------------------------------------------------- losses
 
     def losses(self, X: Any, y: Any, groups: Any = None) -> Array:
-        """The loss of every bag, in sorted order of the groups; without groups every frame is, with a warning."""
+        """The loss of every bag, in sorted order of the groups; without groups, of every frame, with a warning."""
         warn_if_ungrouped(groups, "judged")
         scores = self._scores(X)[:, 0]
         bags = bags_named(groups, len(scores))
@@ -199,7 +199,7 @@ class BagClassifier(DecidedBags, LinearSetModel):
 
 
 def warn_if_ungrouped(groups: Any, what: str) -> None:
-    """Say so where every frame becomes a set of its own: that is hardly ever meant."""
+    """Warn if every frame becomes a set of its own, which is hardly ever meant."""
     if groups is None:
         warnings.warn(
             f"no groups: every frame is {what} as a set of its own. Pass groups=, the bag of each frame; through "

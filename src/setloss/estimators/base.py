@@ -39,7 +39,7 @@ class LossParameter:
 
 @dataclass(frozen=True)
 class BySign:
-    """The rule that nothing has to be learned for: elements of positive score."""
+    """The rule that learns nothing: it takes the elements of positive score."""
 
     def sets(self, scores: Array, loss: Loss, bags: Bags | None = None) -> Sets:
         """The chosen elements, in the shape of the scores."""
@@ -76,7 +76,7 @@ class LearnedDecision(LossParameter, ABC):
         self._keep(BySign())
 
     def _learned_rule(self) -> Rule:
-        """The rule for the loss and the rule that the parameters name now."""
+        """The rule for the present parameters, which may have been set to another loss or rule after the fit."""
         asked = self._rule_asked()
         if asked == "sign":
             return BySign()
@@ -90,7 +90,7 @@ class LearnedDecision(LossParameter, ABC):
         return self.learner_
 
     def _decides_by_counts(self) -> bool:
-        """Whether a count model stands behind the decisions, or will after a fit."""
+        """Whether there is a count model of held-out scores, or will be after a fit."""
         return True
 
 
@@ -127,7 +127,7 @@ class CertifiedFit:
             raise ValueError(f'intercept_scaling must be a positive number or "auto"; got {constant!r}')
 
     def _constant(self, X: Any, weights: Array) -> float:
-        """The value of the feature that is the intercept's: the root mean squared norm of the rows, or as asked."""
+        """The value of the intercept's constant feature: as asked, or the root mean squared norm of the rows."""
         if not self.fit_intercept:
             return 0.0
         if self.intercept_scaling != "auto":
@@ -151,7 +151,7 @@ class CertifiedFit:
         return Limits(*limits, self.checkpoint, self.checkpoint_seconds)
 
     def _warn(self, solution: Solution, stacklevel: int = 5) -> None:
-        """Say so where the gap is not what was asked for, or is no certificate."""
+        """Warn where the gap is not as small as asked for, or is no certificate."""
         if solution.status is Status.UNCERTIFIED:
             warnings.warn(
                 f"{type(self).__name__}: no duality gap is certified, for some cuts of the operator are inexact, as "
@@ -287,20 +287,20 @@ class LinearSetModel(CertifiedFit, LearnedDecision, ClassifierMixin, BaseEstimat
         return self.decision != "sign" and (self.decision != "auto" or hasattr(self, "learner_"))
 
     def _decidable_loss(self) -> Loss:
-        """The loss, which a rule that is asked for has to be able to decide for; what was learned is forgotten."""
+        """The loss, checked: learned rules need one of counts. What the last fit learned is forgotten."""
         for name in ("learner_", "rule_", "rule_name_", "rule_losses_", "rule_status_"):
             if hasattr(self, name):
                 delattr(self, name)
         return self._loss() if self.decision in ("sign", "auto") else count_loss(self._loss())
 
     def _learns(self, loss: Loss, sizes: NDArray[np.intp]) -> bool:
-        """Whether a rule is learned: if it is asked for; with "auto" from enough sets, given by their sizes, on."""
+        """Whether a rule is learned: if asked for by name, or with "auto" if enough sets have several elements."""
         if self.decision != "auto":
             return self.decision != "sign"
         return isinstance(loss, CountLoss) and int(np.sum(sizes > 1)) >= ENOUGH_TO_LEARN
 
     def _learn_unless_stopped(self, learned: Callable[[], RuleLearner], loss: Loss) -> None:
-        """The rule; after Ctrl-C and past `max_time` the sign, for a rule from models cut short would be none."""
+        """Learn the rule; after Ctrl-C or past `max_time` take the sign: models cut short are no basis for a rule."""
         try:
             if self.solution_.status is Status.INTERRUPTED:
                 raise KeyboardInterrupt

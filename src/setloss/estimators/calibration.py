@@ -25,14 +25,14 @@ from setloss.estimators.potentials import LinearPotentials, Potentials
 from setloss.typing import Array
 
 TYPICAL_SPREAD = 3.0
-"""Log-odds that one standard deviation of the scores is worth: mean and deviation of the prior of the scale."""
+"""How many log-odds one standard deviation of the scores is expected to be; also how uncertain that is."""
 
 COMMON_WIDTH = 3.0
 """Standard deviation of the bias that all labels share, in log-odds."""
 
 BIAS_WIDTHS = (0.1, 0.7)
 COUNT_WIDTHS = (0.3, 1.5, 0.05)
-"""Standard deviations of the priors that compete; the first are where the search begins."""
+"""Standard deviations of the priors to choose from; the search begins with the first ones."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +86,10 @@ def calibrate(
 
 
 def chosen_widths(data: HeldOut, potentials: Potentials | None) -> Widths:
-    """The widths of largest likelihood on held-out folds, one after the other; of few sets the first."""
+    """The widths of largest likelihood on held-out folds: first of the potentials, then of the biases.
+
+    With a single fold there is nothing to choose by, and the first ones are taken.
+    """
     best, value = Widths(), -np.inf
     if len(np.unique(data.folds)) < 2:
         return best
@@ -102,7 +105,7 @@ def chosen_widths(data: HeldOut, potentials: Potentials | None) -> Widths:
 
 @dataclass(eq=False)
 class _Fold:
-    """Sets to learn from and sets to judge by, and what was learned last: the next search begins there."""
+    """Sets to learn from, sets to judge by, and the calibration learned last, from which the next search begins."""
 
     train: HeldOut
     test: HeldOut
@@ -166,7 +169,7 @@ class _Problem:
         return np.asarray(solve_triangular(self.whitening, parameters))
 
     def calibration(self, whitened: Array, potentials: Potentials | None) -> Calibration:
-        """What coordinates stand for."""
+        """The calibration with these coordinates."""
         scale, bias, theta = self._unpacked(whitened)
         return Calibration(scale * self.unit, self.centre * (1 - scale) + bias, theta, potentials)
 

@@ -20,7 +20,7 @@ MEMORY = 20
 """Steps whose changes of the gradient are remembered."""
 
 DECREASE, CURVATURE = 1e-4, 0.9
-"""The weak Wolfe conditions: how much of the foreseen decrease, and how much of the slope may be left."""
+"""The weak Wolfe conditions: the least share of the predicted decrease, and the largest share of the slope left."""
 
 TRIALS = 40
 

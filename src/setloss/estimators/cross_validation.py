@@ -163,7 +163,7 @@ class CrossValidatedModel(LinearSetModel):
         splits: list[Split],
         decided_for: Loss | None,
     ) -> list[dict[str, Any]]:
-        """One row of `cv_results_` for every C, with what decisions for a loss learn of it; None goes by sign."""
+        """One row of `cv_results_` for every C and, where decisions are learned, their learner."""
         folds = list(self._each_fold(operator, path, X, columns, splits, decided_for is not None))
         rows: list[dict[str, Any]] = []
         learner: RuleLearner | None = None

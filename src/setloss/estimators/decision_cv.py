@@ -128,7 +128,7 @@ class DecisionCV(LearnedDecision, ClassifierMixin, MetaEstimatorMixin, BaseEstim
 
 
 def features_of(X: Any) -> Any:
-    """X as it came if it is a DataFrame or sparse, else as an array; whether NaN may be in it the estimator knows."""
+    """X as it came if it is a DataFrame or sparse, else as an array; the estimator checks for NaN."""
     if not issparse(X) and not hasattr(X, "iloc"):
         X = check_array(X, accept_sparse=True, dtype=None, ensure_all_finite=False, allow_nd=True)
     return indexable(X)[0]
@@ -145,7 +145,7 @@ def fit_parameter(estimator: Any, name: str) -> str | None:
 
 
 def undecided(estimator: Any) -> Any:
-    """The estimator; a linear model of ours, also at the end of a pipeline, goes by sign: its scores are wanted."""
+    """The estimator; a `LinearSetModel`, also at the end of a pipeline, as one that learns no decision of its own."""
     if isinstance(estimator, Pipeline):
         name, last = estimator.steps[-1]
         pipeline = copy.copy(estimator)

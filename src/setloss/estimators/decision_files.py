@@ -29,7 +29,7 @@ FOR_TRAINING = {"callbacks": (), "checkpoint": None, "random_state": None, "warm
 
 
 def decision_content(model: SetDecisionCV | BagDecisionCV) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What a header and what a dictionary of arrays say of a decision, the classifier among the latter."""
+    """The header of a decision, and its arrays with the classifier among them."""
     scorer = model.scorer_
     estimator = _lean(scorer.estimator)
     check_estimator(estimator, type(model).__name__)

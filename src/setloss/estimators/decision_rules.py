@@ -36,7 +36,7 @@ from setloss.losses import CountLoss, Loss
 from setloss.typing import Array
 
 MOST_WORK = 50_000_000
-"""Pairs of an element and a count that the sets have together which a count model is fitted to: half a minute."""
+"""Count models are fitted to sets with at most this many pairs of an element and a count: half a minute."""
 
 LABEL_RULES = ("counts", "plug-in", "threshold", "top-k")
 BAG_RULES = ("counts", "vote", "threshold")
@@ -195,7 +195,7 @@ class RuleLearner:
 def choose(losses: dict[str, Array], weights: Array) -> str:
     """The first name, unless the one of least mean is better by more than two standard errors of the difference.
 
-    With one error the least of several equals wins by chance about every third time.
+    With one standard error, one of several equally good rules would win by chance about every third time.
     """
     first = next(iter(losses))
     best = min(losses, key=lambda name: float(weights @ losses[name]))

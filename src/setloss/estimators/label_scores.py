@@ -61,7 +61,7 @@ def fit_scorer(estimator: Any, X: Any, Y: NDArray[Any], rows: NDArray[np.intp] |
 
 
 def _explain(error: ValueError, estimator: Any, X: Any, target: NDArray[Any]) -> None:
-    """Raise for what a classifier of another library cannot say in the words of this one."""
+    """Raise a clearer error where the cause is known: missing labels, several labels for one, or text in X."""
     who = type(estimator).__name__
     if target.dtype.kind == "f" and np.isnan(target).any():
         raise ValueError(

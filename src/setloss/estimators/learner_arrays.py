@@ -84,7 +84,7 @@ def _are_numbers(pair: Any) -> bool:
 
 
 def _are_positive(values: Any) -> bool:
-    """Whether these are numbers whose squares are finite and not 0."""
+    """Whether these are positive numbers, neither too large nor too small to be squared."""
     if not isinstance(values, list):
         return False
     return all(type(value) in (int, float) and 1e-100 < value < 1e100 for value in values)

@@ -107,7 +107,7 @@ def read_skops(path: Path) -> dict[str, Any]:
 
 
 def _judge(path: Path) -> None:
-    """Refuse what unpacks to too much, and every node but those of dictionaries, texts, arrays and one estimator."""
+    """Refuse files that unpack to too much, and nodes that are not dictionaries, texts, arrays or one estimator."""
     with open_archive(path) as archive:
         members, size = archive.namelist(), archive.getinfo("schema.json").file_size
         if size > MAX_ESTIMATOR_SCHEMA:

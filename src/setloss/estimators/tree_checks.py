@@ -14,7 +14,7 @@ from setloss.archives import ArchiveError
 
 
 def check_trees(estimator: Any) -> None:
-    """Refuse an estimator with a tree that asks for features that there are not, or whose nodes do not go onward."""
+    """Refuse an estimator with a tree that asks for features that do not exist, or whose nodes lead back."""
     for part in _estimators(estimator):
         features = vars(part).get("n_features_in_")
         for tree in _own_trees(part):

@@ -119,7 +119,7 @@ class ChosenLabelSets(ClassifierMixin, BaseEstimator):
         return self
 
     def _refitted(self, scorer: Any, path: list[float], X: Any, truth: Sets) -> Any:
-        """The choice on all data, by the same way up the path as on the folds."""
+        """The choice trained on all data, along the same path of C as on the folds."""
         model = clone(scorer)
         for C in path if getattr(model, "warm_start", False) else [self.C_]:
             if C <= self.C_:

@@ -37,7 +37,7 @@ NAMES = (JOINT, *(f"{base}+{rule}" for base in BASES for rule in RULES))
 
 @dataclass(frozen=True, eq=False)
 class Decided:
-    """What is predicted for the test part, the mean loss expected there by models that know, and what was chosen."""
+    """The predictions for the test part, the mean loss that the model expects of them, and what was chosen."""
 
     sets: NDArray[Any] = field(repr=False)
     expected: float | None
@@ -50,7 +50,7 @@ def is_decided(name: str) -> bool:
 
 
 def group_of(name: str) -> str:
-    """Names of one group share a fit: those of a base model; any other is alone."""
+    """The group of a method: methods of one base model share a fit and a group, any other is a group of its own."""
     return name.partition("+")[0] if is_decided(name) else name
 
 
@@ -66,7 +66,7 @@ def style_of_decided(name: str) -> Style:
 def decided_sets(
     names: Sequence[str], X: Any, Y: NDArray[Any], test: Any, choice: SelectionSettings
 ) -> dict[str, Decided]:
-    """Train on X and Y what these names, of one group, have in common; then let each of them decide for `test`."""
+    """Train the model that these methods of one group share on X and Y; then let each of them decide for `test`."""
     splits = KFold(choice.folds, shuffle=True, random_state=choice.seed)
     if tuple(names) == (JOINT,):
         from setloss.estimators import CountClassifierCV

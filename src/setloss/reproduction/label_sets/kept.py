@@ -65,7 +65,7 @@ class KeptRuns:
 
 
 def _parsed(line: str) -> dict[str, Any]:
-    """A line of the file; nothing of one that an interruption cut short."""
+    """A line of the file; an empty dictionary where an interruption cut the line short."""
     try:
         found = json.loads(line)
     except ValueError:

@@ -55,7 +55,7 @@ SECONDS = {
     "figure5": (7, 15, 450),
     "table3": (4, 12, 60),
 }
-"""What each takes on two quiet cores, about, in a trial, as usual and in full: it divides the bar of progress."""
+"""About how long each takes on two quiet cores in a trial run, by default and in full; for the bar of progress."""
 
 ARTEFACTS = tuple(SECONDS)
 """Every table and figure with content of its own; Figure 4 shows photographs of faces."""
