@@ -69,7 +69,8 @@ def test_held_out_folds_are_counted(caplog):
     with caplog.at_level(logging.INFO, TELLS_OF_WAITS):
         SetClassifier(decision="threshold", tol=0.1).fit(X, (X > 0).astype(int))
     folds = [f"learning the decision, fold {fold} of 3" for fold in range(1, 4)]
-    assert caplog.messages == [*folds, "learning the decision"]
+    said = [record.getMessage() for record in caplog.records if record.name == TELLS_OF_WAITS]
+    assert said == [*folds, "learning the decision"]  # a machine without compiled kernels logs that it compiles, too
 
 
 @pytest.mark.usefixtures("ctrl_c_is_heard")

@@ -359,6 +359,11 @@ def test_bags_by_ids_in_any_order_give_the_cuts_of_their_elements():
         np.testing.assert_allclose(cuts.slopes[ids == i], expected.slope)
 
 
+def test_the_means_of_bags_are_of_their_elements_wherever_these_stand():
+    values = np.array([True, False, True, True, False])
+    np.testing.assert_array_equal(Bags.from_groups(["b", "a", "b", "a", "b"]).means(values), [1 / 2, 2 / 3])
+
+
 def test_no_bags_at_all():
     cuts = batch_surrogate(Dice(), np.zeros(0, dtype=bool), [0]).cuts(np.zeros(0))
     assert cuts.values.shape == cuts.slopes.shape == (0,)
