@@ -8,7 +8,6 @@ import pytest
 from scipy.optimize import approx_fprime
 from scipy.sparse import csr_array
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from setloss.decisions import decide
 from setloss.estimators import CountClassifier, CountClassifierCV
@@ -28,20 +27,6 @@ def with_gaps(Y, share=0.3, seed=0):
     gaps = Y.astype(float)
     gaps[np.random.default_rng(seed).random(Y.shape) < share] = np.nan
     return gaps
-
-
-def checks_of_scikit_learn():
-    for estimator, check in estimator_checks_generator(CountClassifier()):
-        name = getattr(check, "func", check).__name__
-        if name != "check_classifier_multioutput":  # it wants labels that are decided one by one
-            yield pytest.param(estimator, check, id=name)
-
-
-@pytest.mark.parametrize(("estimator", "check"), list(checks_of_scikit_learn()))
-def test_scikit_learn_accepts_it(estimator, check):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        check(estimator)
 
 
 @pytest.mark.parametrize("linear", [False, True])

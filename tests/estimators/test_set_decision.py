@@ -18,7 +18,6 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
-from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from setloss import CostCurve, Jaccard, SetFunction
 from setloss.decisions import decide
@@ -37,27 +36,6 @@ def one_or_two_labels(n=200, d=6, p=5, seed=0):
     scores = 2 * X @ generator.normal(size=(d, p)) + generator.gumbel(size=(n, p))
     rank = np.argsort(np.argsort(-scores, axis=1), axis=1)
     return X, (rank < 1 + (generator.random((n, 1)) < 0.25)).astype(int)
-
-
-DIFFERENT_ON_PURPOSE = (
-    "check_sample_weight_equivalence_on_dense_data",  # folds are of examples, whatever their weights
-    "check_sample_weight_equivalence_on_sparse_data",
-    "check_classifier_multioutput",  # it wants labels that are decided one by one
-)
-
-
-def checks_of_scikit_learn():
-    for estimator, check in estimator_checks_generator(SetDecisionCV(LINEAR, rule="counts", cv=2)):
-        name = getattr(check, "func", check).__name__
-        if name not in DIFFERENT_ON_PURPOSE:
-            yield pytest.param(estimator, check, id=name)
-
-
-@pytest.mark.parametrize(("estimator", "check"), list(checks_of_scikit_learn()))
-def test_scikit_learn_accepts_it(estimator, check):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        check(estimator)
 
 
 # ---------------------------------------------------------------- any classifier
