@@ -9,18 +9,15 @@ from scipy.optimize import approx_fprime
 from scipy.sparse import csr_array
 from sklearn.exceptions import ConvergenceWarning
 
+from helpers.estimator_data import one_or_two_labels
 from setloss.decisions import decide
 from setloss.estimators import CountClassifier, CountClassifierCV
 from setloss.estimators.count_problem import CountProblem
 from setloss.solvers import CheckpointError
 
 
-def one_or_two_labels(n=150, d=4, p=4, seed=0):
-    generator = np.random.default_rng(seed)
-    X = generator.normal(size=(n, d))
-    scores = 2 * X @ generator.normal(size=(d, p)) + generator.gumbel(size=(n, p))
-    rank = np.argsort(np.argsort(-scores, axis=1), axis=1)
-    return X, (rank < 1 + (generator.random((n, 1)) < 0.25)).astype(int)
+def few_labels(n=150, seed=0):
+    return one_or_two_labels(n, 4, 4, seed)
 
 
 def with_gaps(Y, share=0.3, seed=0):
@@ -31,7 +28,7 @@ def with_gaps(Y, share=0.3, seed=0):
 
 @pytest.mark.parametrize("linear", [False, True])
 def test_the_gradient_is_that_of_the_objective(linear):
-    X, Y = one_or_two_labels(12)
+    X, Y = few_labels(12)
     gaps = with_gaps(Y)
     known = ~np.isnan(gaps)
     problem = CountProblem(X, 2.0, gaps == 1, known, np.linspace(0.5, 2, 12), linear)
@@ -42,7 +39,7 @@ def test_the_gradient_is_that_of_the_objective(linear):
 
 @pytest.mark.parametrize("counts", ["constant", "linear"])
 def test_the_gap_bounds_the_distance_from_the_minimum(counts):
-    X, Y = one_or_two_labels()
+    X, Y = few_labels()
     least = CountClassifier(counts=counts, tol=1e-10, max_iter=5000).fit(X, Y).objective_
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -52,7 +49,7 @@ def test_the_gap_bounds_the_distance_from_the_minimum(counts):
 
 
 def test_prediction_is_the_exact_decision_for_any_loss():
-    X, Y = one_or_two_labels()
+    X, Y = few_labels()
     model = CountClassifier().fit(X, Y)
     scores = X @ model.coef_.T + model.intercept_
     for loss in ("f1", "jaccard", "hamming"):
@@ -76,7 +73,7 @@ def test_counts_that_depend_on_the_features():
 
 
 def test_missing_labels_sparse_features_weights_and_a_warm_start():
-    X, Y = one_or_two_labels()
+    X, Y = few_labels()
     assert CountClassifier().fit(X, with_gaps(Y)).score(X, Y) > 0.65
     model = CountClassifier(tol=1e-8, warm_start=True).fit(X, Y)
     sparse = CountClassifier(tol=1e-8).fit(csr_array(X), Y)
@@ -89,7 +86,7 @@ def test_missing_labels_sparse_features_weights_and_a_warm_start():
 
 
 def test_cross_validation_chooses_C():
-    X, Y = one_or_two_labels()
+    X, Y = few_labels()
     model = CountClassifierCV(Cs=[1e-4, 1.0], cv=3).fit(X, Y)
     assert model.C_ == 1.0
     assert model.cv_results_["loss"][0] > model.cv_results_["loss"][1]
@@ -98,7 +95,7 @@ def test_cross_validation_chooses_C():
 
 
 def test_a_checkpoint_goes_on_to_the_same_digits(tmp_path):
-    X, Y = one_or_two_labels()
+    X, Y = few_labels()
     whole = CountClassifier(tol=1e-8).fit(X, Y)
     path = str(tmp_path / "c.npz")
     with pytest.warns(ConvergenceWarning, match="iteration limit after 4 iterations"):
@@ -112,7 +109,7 @@ def test_a_checkpoint_goes_on_to_the_same_digits(tmp_path):
 
 @pytest.mark.parametrize("claim", [{"dual": 1e9}, {"primal": 1e-9}, {"primal": 1.0, "dual": 1.0}])
 def test_an_edited_checkpoint_forges_no_gap(tmp_path, claim):
-    X, Y = one_or_two_labels()
+    X, Y = few_labels()
     path = str(tmp_path / "c.npz")
     with pytest.warns(ConvergenceWarning):
         honest = CountClassifier(tol=1e-8, max_iter=4, checkpoint=path).fit(X, Y)
@@ -128,7 +125,7 @@ def test_an_edited_checkpoint_forges_no_gap(tmp_path, claim):
 
 def test_limits_callbacks_and_progress(capsys, caplog):
     caplog.set_level("WARNING", logger="setloss")
-    X, Y = one_or_two_labels()
+    X, Y = few_labels()
     records = []
     model = CountClassifier(callbacks=[records.append], verbose=1).fit(X, Y)
     assert tuple(records) == model.solution_.history
@@ -148,7 +145,7 @@ def test_limits_callbacks_and_progress(capsys, caplog):
 
 
 def test_errors_say_what_to_do():
-    X, Y = one_or_two_labels(30)
+    X, Y = few_labels(30)
     with pytest.raises(ValueError, match='counts is "constant" or "linear"'):
         CountClassifier(counts="quadratic").fit(X, Y)
     with pytest.raises(ValueError, match="C must be a positive number"):

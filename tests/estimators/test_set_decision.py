@@ -19,6 +19,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
+from helpers.estimator_data import one_or_two_labels
 from setloss import CostCurve, Jaccard, SetFunction
 from setloss.decisions import decide
 from setloss.estimators import SetClassifier, SetDecisionCV
@@ -27,15 +28,6 @@ from setloss.losses import from_set_function
 
 BY_ELEMENT = from_set_function(SetFunction.from_values([0, 1, 1, 2.5]))
 LINEAR = OneVsRestClassifier(LogisticRegression())
-
-
-def one_or_two_labels(n=200, d=6, p=5, seed=0):
-    """The label of largest score, and for a quarter of the examples the next one too."""
-    generator = np.random.default_rng(seed)
-    X = generator.normal(size=(n, d))
-    scores = 2 * X @ generator.normal(size=(d, p)) + generator.gumbel(size=(n, p))
-    rank = np.argsort(np.argsort(-scores, axis=1), axis=1)
-    return X, (rank < 1 + (generator.random((n, 1)) < 0.25)).astype(int)
 
 
 # ---------------------------------------------------------------- any classifier

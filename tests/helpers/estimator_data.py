@@ -22,3 +22,12 @@ def frame_data(bags=20, d=5, seed=0):
         if bag % 3:
             y[groups == bag] = bag % 2
     return X, y, groups
+
+
+def one_or_two_labels(n=200, d=6, p=5, seed=0):
+    """The label of largest score, and for a quarter of the examples the next one too."""
+    generator = np.random.default_rng(seed)
+    X = generator.normal(size=(n, d))
+    scores = 2 * X @ generator.normal(size=(d, p)) + generator.gumbel(size=(n, p))
+    rank = np.argsort(np.argsort(-scores, axis=1), axis=1)
+    return X, (rank < 1 + (generator.random((n, 1)) < 0.25)).astype(int)
