@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import reduce
 from itertools import islice
-from typing import Any, Protocol, TypeVar
+from typing import Any, NoReturn, Protocol, TypeVar
 from uuid import uuid4
 
 from dask import annotate
@@ -119,6 +119,7 @@ class OnCluster:
         self.client = client
         self._placement = Placement(client)
         self._address = client.scheduler.address if client.scheduler is not None else "?"
+        self._last: list[Any] = []
         with self._reaching():
             self._parts = client.compute(list(delayed_partitions))
 
@@ -142,6 +143,7 @@ class OnCluster:
         self._parts = [self._parts[index] for index in indices]
 
     def close(self, fit: str) -> None:
+        self._last = []
         if self.client.status == "running":
             self.client.run(forget, fit, on_error="ignore")
 
@@ -154,20 +156,9 @@ class OnCluster:
         """One task a thread of the workers, for all partitions there: Dask takes milliseconds for every task."""
 
         def submit() -> list[Any]:
-            token = uuid4().hex
-            return [
-                self.client.submit(
-                    _apply_to_all,
-                    task,
-                    [self._parts[index] for index in group],
-                    group,
-                    shared,
-                    key=f"{task.__name__}-{token}-{group[0]}",
-                    workers=[home],
-                    pure=False,
-                )
-                for home, group in self._placement.groups(self._parts)
-            ]
+            homes, groups = zip(*self._placement.groups(self._parts), strict=True)
+            held = [[self._parts[index] for index in group] for group in groups]
+            return self._map(_apply_to_all, homes, [task] * len(groups), held, groups, [shared] * len(groups))
 
         found: dict[int, T] = {}
         for answers in self._round(submit):
@@ -175,11 +166,16 @@ class OnCluster:
         return [found[index] for index in range(len(self))]
 
     def _round(self, submit: Callable[[], list[Any]]) -> list[Any]:
-        """The results of tasks on all partitions; again if a worker of one goes away."""
+        """The results of tasks on all partitions; again if a worker of one goes away.
+
+        The tasks of a round are let go when those of the next are on their way: a client sends what it has to say
+        every 10 ms, so that new tasks would wait behind the word that old ones are not needed any more.
+        """
         with self._reaching(), self.client.as_current():
             while True:
                 self._await_partitions()
-                results = self._results(submit())
+                self._last = submit()
+                results = self._results(self._last)
                 if results is not None:
                     return results
 
@@ -195,32 +191,34 @@ class OnCluster:
                 self._placement.require_workers()
 
     def _results(self, futures: list[Any]) -> list[Any] | None:
-        """What comes of futures; None if a worker is gone that was to compute one."""
-        results: list[Any] = []
-        while len(results) < len(futures):
-            future = futures[len(results)]
+        """What comes of futures, fetched together; None if a worker is gone that was to compute one."""
+        from distributed import wait
+
+        seconds = LOOK_SECONDS
+        while True:
             try:
-                results.append(future.result(timeout=LOOK_SECONDS))
+                wait(futures, timeout=LOOK_SECONDS)
+                if failed := [future for future in futures if future.status == "error"]:
+                    return _raise_error_of(failed[0])
+                return list(self.client.sync(self.client.gather, futures, callback_timeout=seconds))
             except TimeoutError:
-                if future.status == "error":
-                    raise
                 if not self._placement.complete():
                     return None
-            except (OSError, RuntimeError) as error:
-                if future.status == "error":  # of the task, not of the way to it
-                    raise PartitionError(f"a partition cannot be read where its worker is: {error}") from error
-                raise
-        return results
+                if all(future.status == "finished" for future in futures):
+                    seconds *= 2  # they are large, or the way is slow
 
     def _submit(self, task: Callable[..., Any], shared: tuple[Any, ...]) -> list[Any]:
         """One future per partition; what they share is a task of its own, so that it is sent, and kept, once."""
         common = self.client.submit(_same, shared, pure=False)
-        count, token = len(self._parts), uuid4().hex
-        keys = [f"{task.__name__}-{token}-{index}" for index in range(count)]
-        arguments = ([task] * count, self._parts, range(count), [common] * count)
-        homes = dict(zip(keys, self._placement.of(self._parts), strict=True))
-        with annotate(workers=homes.__getitem__):
-            return list(self.client.map(_apply, *arguments, key=keys, pure=False))
+        count, homes = len(self), self._placement.of(self._parts)
+        return self._map(_apply, homes, [task] * count, self._parts, range(count), [common] * count)
+
+    def _map(self, function: Callable[..., Any], homes: Sequence[str], *arguments: Sequence[Any]) -> list[Any]:
+        """The futures of a function of arguments at each of these workers, sent in one message."""
+        token = f"{arguments[0][0].__name__}-{uuid4().hex}"
+        home_of = {f"{token}-{place}": home for place, home in enumerate(homes)}
+        with annotate(workers=home_of.__getitem__):
+            return list(self.client.map(function, *arguments, key=list(home_of), pure=False))
 
     def _summed(self, answers: list[Any]) -> list[Any]:
         """The root of the tree of sums."""
@@ -271,6 +269,15 @@ def tree_sum(answers: Iterator[Shares], count: int) -> Shares:
     while count > 1:
         answers, count = in_eights(answers), -(-count // FAN_IN)
     return next(answers)
+
+
+def _raise_error_of(failed: Any) -> NoReturn:
+    """The error of a task; one of reading is that of a partition."""
+    try:
+        failed.result()
+    except (OSError, RuntimeError) as error:
+        raise PartitionError(f"a partition cannot be read where its worker is: {error}") from error
+    raise AssertionError("a task that failed has a result")
 
 
 def _sum(shares: Sequence[Shares]) -> Shares:
