@@ -7,7 +7,9 @@ import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import pairwise
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -30,6 +32,9 @@ from setloss.solvers.loop import State
 
 PARTS = 4
 
+FIRST, LAST = 2, 12
+"""Iterations are measured after the first of these and up to the last."""
+
 
 def rows(quick: bool) -> Iterator[Row]:
     yield from latency_rows((1, 4) if quick else (1, 4, 16))
@@ -37,7 +42,7 @@ def rows(quick: bool) -> Iterator[Row]:
     if not quick:
         yield from iteration_rows(20_000, 500)
         for dtype in ("float32", "float64"):
-            yield from iteration_rows(100_000, 2000, dtype)
+            yield from iteration_rows(100_000, 2000, dtype, target=1.5)
     yield from round_rows(100 if quick else 400)
 
 
@@ -74,7 +79,7 @@ def latency_rows(counts: tuple[int, ...]) -> Iterator[Row]:
     with cluster_of(1) as client:
         for parts in counts:
             seconds = round_seconds(client, parts)
-            yield Row(f"Dask, empty round, partitions: {parts}, seconds / 0.03", seconds, 0.03)
+            yield Row(f"Dask, empty round, partitions: {parts}, seconds / 0.02", seconds, 0.02, 1.0)
 
 
 def read_rows(file: str, start: int, stop: int) -> np.ndarray:
@@ -98,19 +103,36 @@ def stored(tracks: Any, folder: Path) -> tuple[da.Array, da.Array, da.Array]:
     return found[0], found[1], found[2]
 
 
-def seconds_per_iteration(model: Any, *data: Any) -> np.ndarray:
-    """Wall time, processor time of this process, of the workers, and of their loops: medians of the iterations."""
-    marks = []
+@dataclass(frozen=True)
+class Cost:
+    """Seconds an iteration: the wall and this process as medians, the processors of the workers as a mean.
+
+    `talking` is that part of `workers` in which they talk to the scheduler.
+    """
+
+    wall: float
+    here: float
+    workers: float = 0.0
+    talking: float = 0.0
+
+
+def cost_of_iteration(model: Any, *data: Any) -> Cost:
+    """What an iteration of cutting planes costs; workers are asked twice, since every question takes time."""
+    client = getattr(model, "client", None)
+    marks, answers = [], []
 
     def look(record: Any) -> None:
-        client = getattr(model, "client", None)
-        workers = [(0.0, 0.0)] if client is None else list(client.run(worker_seconds).values())
-        marks.append((time.perf_counter(), time.process_time(), *np.sum(workers, axis=0)))
+        marks.append((time.perf_counter(), time.process_time()))
+        if client is not None and record.iteration in (FIRST, LAST):
+            answers.append(np.sum(list(client.run(worker_seconds).values()), axis=0))
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model.set_params(tol=0.0, max_iter=12, solver="cutting_plane", callbacks=[look]).fit(*data)
-    return np.median(np.diff(np.array(marks), axis=0)[1:], axis=0)
+        model.set_params(tol=0.0, max_iter=LAST, solver="cutting_plane", callbacks=[look]).fit(*data)
+    wall, here = np.median(np.diff(np.array(marks[FIRST - 1 :]), axis=0), axis=0)
+    if client is None:
+        return Cost(wall, here)
+    return Cost(wall, here, *(answers[1] - answers[0]) / (LAST - FIRST))
 
 
 def worker_seconds() -> tuple[float, float]:
@@ -118,26 +140,50 @@ def worker_seconds() -> tuple[float, float]:
     return time.process_time(), time.thread_time()
 
 
-def iteration_rows(frames: int, features: int, dtype: str = "float32") -> Iterator[Row]:
+def passes_of_processes(file: str, edges: list[int]) -> float:
+    """The seconds in which plain processes go twice over their rows, all at a time: the slowest one's median."""
+    spawning = get_context("spawn")
+    with spawning.Manager() as manager, spawning.Pool(len(edges) - 1) as pool:
+        together = manager.Barrier(len(edges) - 1)
+        return max(pool.starmap(two_passes, [(file, *ends, together) for ends in pairwise(edges)], chunksize=1))
+
+
+def two_passes(file: str, start: int, stop: int, together: Any) -> float:
+    """The median time of a product with every row and a sum of all rows, in NumPy."""
+    X = read_rows(file, start, stop)
+    w, s = np.ones(X.shape[1], X.dtype), np.ones(X.shape[0], X.dtype)
+    times = []
+    for _ in range(LAST - FIRST):
+        together.wait()
+        begin = time.perf_counter()
+        X @ w, s @ X
+        times.append(time.perf_counter() - begin)
+    return float(np.median(times))
+
+
+def iteration_rows(frames: int, features: int, dtype: str = "float32", target: float | None = None) -> Iterator[Row]:
     """Iterations on workers against those of the local solver, which runs before and after them."""
     tracks = make_tracks(frames // 20, frames, features, dtype=dtype)
     name = f"{frames} frames, d = {features}, {dtype}, an iteration:"
 
-    def here() -> np.ndarray:
-        return seconds_per_iteration(local.BagClassifier(C=0.3, decision="sign"), tracks.X, tracks.y, tracks.groups)
+    def here() -> Cost:
+        return cost_of_iteration(local.BagClassifier(C=0.3, decision="sign"), tracks.X, tracks.y, tracks.groups)
 
     before = here()
     with tempfile.TemporaryDirectory() as folder:
         data = stored(tracks, Path(folder))
         with cluster_of(1) as client:
-            one = seconds_per_iteration(BagClassifier(C=0.3, client=client), *data)
+            one = cost_of_iteration(BagClassifier(C=0.3, client=client), *data)
         with cluster_of(2) as client:
-            two = seconds_per_iteration(BagClassifier(C=0.3, client=client), *data)
-    wall, processor, *_ = (before + here()) / 2
-    note = f"{one[3]:.3f} s of it talk to the scheduler; {one[1]:.3f} s of the driver and its scheduler are not in it"
-    yield Row(f"{name} 1 worker / local", one[0], wall, 1.5)
-    yield Row(f"{name} 1 worker / local, processor", one[2], processor, 1.5, note=note)
-    yield Row(f"{name} 2 workers / 1", two[0], one[0])
+            two = cost_of_iteration(BagClassifier(C=0.3, client=client), *data)
+        after = here()
+        file = str(Path(folder) / "X.npy")
+        floor = passes_of_processes(file, [0, frames // 2, frames]) / passes_of_processes(file, [0, frames])
+    wall, processor = (before.wall + after.wall) / 2, (before.here + after.here) / 2
+    note = f"{one.talking:.3f} s of it talk to the scheduler; driver and scheduler, {one.here:.3f} s, are not in it"
+    yield Row(f"{name} 1 worker / local", one.wall, wall, target)
+    yield Row(f"{name} 1 worker / local, processor", one.workers, processor, target, note=note)
+    yield Row(f"{name} 2 workers / 1", two.wall, one.wall, note=f"passes in 2 plain processes / 1: {floor:.2f}")
 
 
 # ---------------------------------------------------------------- rounds

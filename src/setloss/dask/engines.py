@@ -224,7 +224,7 @@ class OnCluster:
         """The root of the tree of sums."""
         while len(answers) > 1:
             groups = [answers[k : k + FAN_IN] for k in range(0, len(answers), FAN_IN)]
-            answers = [self.client.submit(_sum, group, pure=False) for group in groups]
+            answers = list(self.client.map(_sum, groups, pure=False))
         return answers
 
     @contextmanager
