@@ -85,9 +85,15 @@ class Once:
             self.done = True
 
 
+def places_of_parts(client):
+    """The workers that have each of the partitions; one that has moved is a task without a place, and one with."""
+    found = {key: sorted(holders) for key, holders in client.who_has().items() if "make_partition" in str(key)}
+    return {key: holders for key, holders in found.items() if holders}
+
+
 def holders_of_parts(client):
     """The workers that have partitions."""
-    return {holder for key, holders in client.who_has().items() if "make_partition" in str(key) for holder in holders}
+    return {holder for holders in places_of_parts(client).values() for holder in holders}
 
 
 def process_with_parts(client):
@@ -135,16 +141,21 @@ def test_nothing_of_a_fit_stays_on_the_workers(client):
 
 def test_partitions_stay_on_the_worker_that_has_them(client):
     where = []
-
-    def look():
-        where.append(
-            {key: sorted(holders) for key, holders in client.who_has().items() if "make_partition" in str(key)}
-        )
-
-    BagClassifier(tol=1e-3, client=client, callbacks=[lambda record: look()]).fit(*readable())
+    look = [lambda record: where.append(places_of_parts(client))]
+    BagClassifier(tol=1e-3, client=client, callbacks=look).fit(*readable())
     assert len(where[0]) == 4
     assert all(now == where[0] for now in where)
     assert all(len(holders) == 1 for holders in where[0].values())
+
+
+def test_partitions_that_all_lie_on_one_worker_are_shared_out(client):
+    first, second = sorted(client.nthreads())
+    arrays = [client.persist(array, workers=[first]) for array in readable()]
+    where = []
+    look = [lambda record: where.append(places_of_parts(client))]
+    assert_trained(BagClassifier(client=client, callbacks=look).fit(*arrays))
+    assert sorted(where[0].values()) == [[first]] * 2 + [[second]] * 2
+    assert all(now == where[0] for now in where)
 
 
 def test_data_that_is_on_the_workers_already_is_used_there(client):

@@ -156,7 +156,7 @@ class OnCluster:
         """One task a thread of the workers, for all partitions there: Dask takes milliseconds for every task."""
 
         def submit() -> list[Any]:
-            homes, groups = zip(*self._placement.groups(self._parts), strict=True)
+            homes, groups = zip(*self._placement.groups(), strict=True)
             held = [[self._parts[index] for index in group] for group in groups]
             return self._map(_apply_to_all, homes, [task] * len(groups), held, groups, [shared] * len(groups))
 
@@ -174,6 +174,7 @@ class OnCluster:
         with self._reaching(), self.client.as_current():
             while True:
                 self._await_partitions()
+                self._move_partitions()
                 self._last = submit()
                 results = self._results(self._last)
                 if results is not None:
@@ -189,6 +190,13 @@ class OnCluster:
                 return
             except TimeoutError:
                 self._placement.require_workers()
+
+    def _move_partitions(self) -> None:
+        """Give partitions to the workers that are to have them: a copy there, and none where they were."""
+        for index, home in self._placement.settle(self._parts).items():
+            part = self._parts[index]
+            key = f"{str(part.key).partition('-')[0]}-moved-{uuid4().hex}"
+            self._parts[index] = self.client.submit(_same, part, key=key, workers=[home], allow_other_workers=True)
 
     def _results(self, futures: list[Any]) -> list[Any] | None:
         """What comes of futures, fetched together; None if a worker is gone that was to compute one."""
@@ -210,8 +218,8 @@ class OnCluster:
     def _submit(self, task: Callable[..., Any], shared: tuple[Any, ...]) -> list[Any]:
         """One future per partition; what they share is a task of its own, so that it is sent, and kept, once."""
         common = self.client.submit(_same, shared, pure=False)
-        count, homes = len(self), self._placement.of(self._parts)
-        return self._map(_apply, homes, [task] * count, self._parts, range(count), [common] * count)
+        count = len(self)
+        return self._map(_apply, self._placement.homes, [task] * count, self._parts, range(count), [common] * count)
 
     def _map(self, function: Callable[..., Any], homes: Sequence[str], *arguments: Sequence[Any]) -> list[Any]:
         """The futures of a function of arguments at each of these workers, sent in one message."""

@@ -7,7 +7,7 @@ spread over workers, and what comes out of a fit would depend on who was faster.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence, Set
+from collections.abc import Sequence
 from typing import Any
 
 from dask import config
@@ -22,30 +22,42 @@ class Placement:
 
     def __init__(self, client: Any) -> None:
         self._client = client
-        self._addresses: list[str] = []
         self._threads: dict[str, int] = {}
+        self.homes: list[str] = []
 
-    def of(self, parts: Sequence[Any]) -> list[str]:
-        """The homes of all partitions; only those move whose worker is gone, or gives some to one that has come."""
+    def settle(self, parts: Sequence[Any]) -> dict[int, str]:
+        """Give all partitions a home; returns those that lie elsewhere, and are to go there.
+
+        Each worker gets its share of the partitions, by its threads, those first that it has. Later
+        only those move whose worker is gone, or gives some to one that has come.
+        """
         threads = self._present()
-        if threads.keys() != self._threads.keys() or len(parts) != len(self._addresses):
-            self._addresses = self._settle(parts, threads.keys())
+        if threads.keys() == self._threads.keys() and len(parts) == len(self.homes):
+            return {}
+        holders = self._client.who_has(list(parts))
+        found = [[worker for worker in holders.get(part.key, ()) if worker in threads] for part in parts]
+        known = self.homes if len(self.homes) == len(parts) else [""] * len(parts)
+        newcomers = sorted(threads.keys() - self._threads.keys()) if self._threads else []
         self._threads = threads
-        return self._addresses
+        self.homes = _homes([home if home in threads else "" for home in known], found, threads, newcomers)
+        return {
+            index: home
+            for index, (home, near) in enumerate(zip(self.homes, found, strict=True))
+            if near and home not in near
+        }
 
-    def groups(self, parts: Sequence[Any]) -> list[tuple[str, list[int]]]:
+    def groups(self) -> list[tuple[str, list[int]]]:
         """The partitions of every thread of every worker, with the address of the worker."""
-        homes = self.of(parts)
         found = []
-        for worker in dict.fromkeys(homes):
-            here = [index for index, home in enumerate(homes) if home == worker]
+        for worker in dict.fromkeys(self.homes):
+            here = [index for index, home in enumerate(self.homes) if home == worker]
             count = min(self._threads[worker], len(here))
             found += [(worker, here[k::count]) for k in range(count)]
         return found
 
     def complete(self) -> bool:
         """Whether every home is still there."""
-        return set(self._addresses) <= set(self._client.nthreads())
+        return set(self.homes) <= set(self._client.nthreads())
 
     def require_workers(self) -> None:
         """Wait while there is no worker at all, and raise `ClusterLostError` where that takes too long."""
@@ -64,25 +76,25 @@ class Placement:
                 ) from None
         return threads
 
-    def _settle(self, parts: Sequence[Any], workers: Set[str]) -> list[str]:
-        known = self._addresses if len(self._addresses) == len(parts) else [""] * len(parts)
-        homes = [home if home in workers else "" for home in known]
-        counts = Counter({worker: homes.count(worker) for worker in sorted(workers)})
-        holders = self._client.who_has(list(parts)) if "" in homes else {}
-        for index, part in enumerate(parts):
-            if not homes[index]:
-                near = [worker for worker in holders.get(part.key, ()) if worker in workers]
-                homes[index] = min(near or counts, key=lambda worker: (counts[worker], worker))
-                counts[homes[index]] += 1
-        if self._threads:
-            _share_with(sorted(workers - self._threads.keys()), homes, counts)
-        return homes
 
+def _homes(
+    homes: list[str], holders: Sequence[Sequence[str]], threads: dict[str, int], newcomers: Sequence[str]
+) -> list[str]:
+    """A home for every partition without one, then partitions for newcomers from those that have most a thread."""
+    counts = Counter({worker: homes.count(worker) for worker in sorted(threads)})
+    shares = {worker: -(-len(homes) * count // sum(threads.values())) for worker, count in threads.items()}
 
-def _share_with(newcomers: Sequence[str], homes: list[str], counts: Counter[str]) -> None:
-    """Give every newcomer partitions of the worker that has most, while that one keeps more."""
+    def load(worker: str, more: int = 0) -> tuple[float, str]:
+        return (counts[worker] + more) / threads[worker], worker
+
+    for index, home in enumerate(homes):
+        if not home:
+            near = [worker for worker in holders[index] if counts[worker] < shares[worker]]
+            homes[index] = min(near or threads, key=lambda worker: load(worker, 1))
+            counts[homes[index]] += 1
     for newcomer in newcomers:
-        while counts[busiest := max(counts, key=lambda worker: (counts[worker], worker))] > counts[newcomer] + 1:
+        while load(busiest := max(threads, key=load))[0] > load(newcomer, 1)[0]:
             homes[homes.index(busiest)] = newcomer
             counts[busiest] -= 1
             counts[newcomer] += 1
+    return homes
