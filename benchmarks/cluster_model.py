@@ -21,8 +21,8 @@ import numpy as np
 from benchmarks.measure import best_time
 from benchmarks.partitions import cluster_of, round_seconds
 from benchmarks.solvers import track_problem
+from setloss.dask.driver_problem import LINE_STEPS
 from setloss.dask.engines import FAN_IN
-from setloss.dask.problem import LINE_STEPS
 from setloss.datasets import make_tracks
 from setloss.solvers.master import solve_master
 

@@ -24,8 +24,8 @@ from dask import delayed
 from setloss.dask import BagClassifier, SetClassifier
 from setloss.dask.engines import OnCluster
 from setloss.dask.local_steps import LocalSteps
-from setloss.dask.partitions import partitions_of
 from setloss.dask.repartition import whole_bag_chunks
+from setloss.dask.unread_partitions import partitions_of
 from setloss.datasets import make_tracks
 from setloss.solvers import FrankWolfe, Problem
 from setloss.solvers.loop import State

@@ -170,7 +170,7 @@ def test_amounts_that_are_none(given):
 
 def test_the_bound_counts_partitions_and_elements():
     from setloss.dask.memory_limit import check_memory
-    from setloss.dask.summary import Summary
+    from setloss.dask.reports import Summary
 
     found = Summary(1000, None, np.array([0, 1]), 10, 10**6, 1.0, 10**7, ("",))
     assert check_memory(2 * 10**9, (1, 1001), found, steps=True, asked=False)

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from helpers.reference_operators import reference_operator
 from setloss import loss_named
+from setloss.dask.driver_problem import LINE_STEPS, PartitionedProblem, asks_for_whole_lines, within_reach
 from setloss.dask.dual_blocks import LocalRound, cut_and_step
 from setloss.dask.engines import FAN_IN, InMemory, add_shares, in_eights
 from setloss.dask.notes import forget
 from setloss.dask.partition import make_partition
-from setloss.dask.problem import LINE_STEPS, PartitionedProblem, asks_for_whole_lines, within_reach
 from setloss.dask.tasks import FitDescription, ParameterPoint, cut_at, risk_along, risk_at
 
 MODELS = [("dice", "slack"), ("dice", "bd"), ("jaccard", "lovasz"), ("curve4", "margin"), ("hamming", "hinge")]

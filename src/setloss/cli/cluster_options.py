@@ -77,7 +77,7 @@ class ClusterOptions:
     def partition_bytes(self) -> int | None:
         """How large partitions of X should be; None without a bound."""
         from setloss.dask.memory_limit import INTERPRETER
-        from setloss.dask.partitioned_data import PARTITION_BYTES
+        from setloss.dask.opened_data import PARTITION_BYTES
 
         bound = self.bytes()
         if bound is None:

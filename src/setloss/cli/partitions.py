@@ -113,7 +113,7 @@ def raise_lost(error: Exception) -> NoReturn:
 def answers(collection: Any, client: Any, task: Any, *shared: Any) -> Iterator[Any]:
     """What a task makes of each partition, in order."""
     from setloss.dask.engines import OnCluster, OneByOne
-    from setloss.dask.partitions import partitions_of
+    from setloss.dask.unread_partitions import partitions_of
     from setloss.solvers.loop import OutOfReachError
 
     parts = partitions_of(collection.X, *collection.targets).delayed
@@ -138,7 +138,8 @@ def losses_of_partition(source: Any, index: int, model: Any, losses: dict[str, A
     """The losses of every bag, by name."""
     import numpy as np
 
-    from setloss.dask.partition import Kind, inspect_partition
+    from setloss.dask.partition import Kind
+    from setloss.dask.reports import inspect_partition
     from setloss.dask.tasks import all_elements, judged_elements
 
     part = source.read()

@@ -17,7 +17,7 @@ from setloss.lazy import imported_name
 
 if TYPE_CHECKING:
     from setloss.dask.estimators import DaskBagClassifier, DaskSetClassifier
-    from setloss.dask.partitioned_data import PartitionedData
+    from setloss.dask.opened_data import PartitionedData
     from setloss.dask.readers import open_data
     from setloss.dask.repartition import repartition_by_group
 
@@ -41,7 +41,7 @@ _HOMES = {
     "BagClassifier": ".estimators:DaskBagClassifier",
     "DaskBagClassifier": ".estimators",
     "DaskSetClassifier": ".estimators",
-    "PartitionedData": ".partitioned_data",
+    "PartitionedData": ".opened_data",
     "SetClassifier": ".estimators:DaskSetClassifier",
     "open_data": ".readers",
     "repartition_by_group": ".repartition",

@@ -10,14 +10,14 @@ from sklearn.utils.validation import check_is_fitted
 
 import setloss.estimators as local
 from setloss.dask.array_or_frame import is_array, is_frame
+from setloss.dask.driver_problem import LINE_STEPS, PartitionedProblem, asks_for_whole_lines
 from setloss.dask.engines import Engine, OnCluster, OneByOne
 from setloss.dask.local_steps import LocalSteps
 from setloss.dask.memory_limit import SMALL_PARTITION, check_memory, in_bytes, share_bytes
-from setloss.dask.partition import Kind, inspect_partition
-from setloss.dask.partitions import Partitions, partitions_of, whole_rows
-from setloss.dask.problem import LINE_STEPS, PartitionedProblem, asks_for_whole_lines
-from setloss.dask.summary import Summary, summarize
+from setloss.dask.partition import Kind
+from setloss.dask.reports import Summary, inspect_partition, summarize
 from setloss.dask.tasks import FitDescription, judge_partition
+from setloss.dask.unread_partitions import Partitions, partitions_of, whole_rows
 from setloss.defaults import LINEAR_MODELS
 from setloss.estimators.base import LinearSetModel
 from setloss.solvers import CuttingPlane

@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 
+from setloss.dask.driver_problem import PartitionedProblem
 from setloss.dask.dual_blocks import LocalRound
-from setloss.dask.problem import PartitionedProblem
 from setloss.solvers import CuttingPlane
 from setloss.solvers.cutting_plane import PlaneState, keep_planes
 from setloss.solvers.solution import Solution

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from setloss.dask.summary import Summary
+from setloss.dask.reports import Summary
 
 COPIES = 3
 """A partition as it is read, as rows of numbers, and one more for what reads it."""

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setloss.archives import DAMAGE
-from setloss.dask.partitioned_data import PartitionedData, bytes_of_partitions
+from setloss.dask.opened_data import PartitionedData, bytes_of_partitions
 from setloss.dask.repartition import ends_of_partitions, first_repeat, plain
 from setloss.datasets.arrow import is_text, require_short_ids, require_types
 from setloss.datasets.checks import reason

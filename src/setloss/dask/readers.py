@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from setloss.archives import DAMAGE, ArchiveError, read_npy
+from setloss.dask.opened_data import PartitionedData, bytes_of_partitions
 from setloss.dask.parquet import open_parquet
-from setloss.dask.partitioned_data import PartitionedData, bytes_of_partitions
 from setloss.dask.repartition import bag_ends, chunks_between
 from setloss.dask.rows_on_disk import RowsOnDisk
 from setloss.dask.zarr_arrays import zarr_arrays

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setloss.dask.notes import Notes, notes_on
-from setloss.dask.partition import Kind, Partition, PartitionReport, inspect_partition
+from setloss.dask.partition import Kind, Partition
+from setloss.dask.reports import PartitionReport, inspect_partition
 from setloss.estimators.elements import Elements
 from setloss.losses import Loss
 from setloss.operators.names import Operator

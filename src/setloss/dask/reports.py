@@ -2,17 +2,115 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 
+from setloss.bags import Bags
 from setloss.dask.engines import Engine
 from setloss.dask.errors import PartitionError
-from setloss.dask.partition import Kind, PartitionReport, name_of_hash
+from setloss.dask.partition import Kind, Partition, missing_values
 from setloss.dask.repartition import plain
+from setloss.estimators.elements import squared_norms
+from setloss.solvers.problem import digest_of
+
+# ---------------------------------------------------------------- of one partition
+
+
+@dataclass(frozen=True, eq=False)
+class PartitionReport:
+    """What the driver learns of a partition; `squares` and `weight` are sums of weight |x|^2 and of weight."""
+
+    rows: int
+    features: int
+    labels: int | None
+    classes: NDArray[Any]
+    bag_ids: NDArray[np.uint64]
+    bags: int
+    elements: int
+    squares: float
+    weight: float
+    nbytes: int
+    digest: str
+
+
+def inspect_partition(source: Any, index: int, kind: Kind, hashed: bool) -> PartitionReport:
+    """One pass over a partition before any training; `hashed` asks for a digest of its contents."""
+    part: Partition = source.read()
+    classes = _classes(index, part.y, kind)
+    elements = part.elements(kind, classes[-1] if classes.size else None)
+    ids = np.empty(0, dtype=np.uint64)
+    if kind == "bags" and part.groups is not None:
+        ids = _name_hashes(index, part.groups)
+    weights = elements.row_weights(part.X.shape[0])
+    return PartitionReport(
+        part.X.shape[0],
+        part.X.shape[1],
+        None if part.y.ndim == 1 else part.y.shape[1],
+        classes,
+        ids,
+        len(elements.bags),
+        len(elements.truth),
+        float(weights @ squared_norms(part.X)),
+        float(weights.sum()),
+        part.nbytes,
+        _digest(part) if hashed else "",
+    )
+
+
+def name_of_hash(source: Any, index: int, wanted: np.uint64) -> Any:
+    """The name of the bag with that hash, or None."""
+    part: Partition = source.read()
+    if part.groups is None:
+        return None
+    names = np.unique(part.groups)
+    found = np.flatnonzero(_name_hashes(index, names, distinct=True) == wanted)
+    return names[found[0]] if len(found) else None
+
+
+def _classes(index: int, y: NDArray[Any], kind: Kind) -> NDArray[Any]:
+    """The distinct labels, NaN left out of label sets."""
+    flat = y.ravel()
+    missing = missing_values(flat)
+    if missing.any() and (kind == "bags" or y.ndim == 1):
+        raise PartitionError(f"partition {index}, row {int(np.argmax(missing))}: the label is missing")
+    flat = flat[~missing]
+    try:
+        classes = np.unique(flat)
+    except TypeError:
+        raise PartitionError(f"partition {index}: the labels are of different kinds, numbers and strings") from None
+    if len(classes) > 2:
+        shown = ", ".join(repr(label) for label in classes[:4].tolist())
+        raise PartitionError(f"partition {index}: the labels {shown} are more than two; a label is right or wrong")
+    return classes
+
+
+def _name_hashes(index: int, groups: NDArray[Any], distinct: bool = False) -> NDArray[np.uint64]:
+    """64-bit hashes of the distinct names, the same in every process."""
+    from pandas.util import hash_array
+
+    try:
+        ids = groups if distinct else Bags.from_groups(groups).ids
+    except ValueError as error:
+        raise PartitionError(f"partition {index}: {error}") from None
+    ids = np.asarray(ids)
+    named = ids.astype(object) if ids.dtype.kind in "US" else ids
+    return np.asarray(hash_array(named), dtype=np.uint64)
+
+
+def _digest(part: Partition) -> str:
+    stored = (part.X.data, part.X.indices, part.X.indptr) if issparse(part.X) else (part.X,)
+    named = [array for array in (part.y, part.groups) if array is not None]
+    told = [array.astype(str) if array.dtype == object else array for array in named]
+    return digest_of(f"{part.X.shape} {sys.byteorder}", *stored, *told, part.weights)
+
+
+# ---------------------------------------------------------------- of all together
 
 
 @dataclass(frozen=True, eq=False)
