@@ -26,7 +26,7 @@ distributed = pytest.importorskip("distributed")
 
 from distributed import Client, LocalCluster  # noqa: E402
 
-from setloss.dask import BagClassifier, ClusterLostError, PartitionError, SetClassifier  # noqa: E402
+from setloss.dask import BagClassifier, ClusterLostError, PartitionError, SetClassifier, engines  # noqa: E402
 
 QUIET = {
     "distributed.worker.memory.target": False,
@@ -113,6 +113,16 @@ def test_a_cluster_gives_the_numbers_of_one_process(client, solver, parts):
     assert (there.solution_.primal, there.solution_.dual) == (here.solution_.primal, here.solution_.dual)
     assert there.n_rounds_ == here.n_rounds_
     assert there.losses(*readable(parts)).tolist() == here.losses(*readable(parts)).tolist()
+
+
+@pytest.mark.parametrize("solver", ["cutting_plane", "frank_wolfe"])
+def test_sums_made_on_the_workers_are_those_made_by_the_driver(client, solver, monkeypatch):
+    by_driver = BagClassifier(solver=solver, tol=1e-2, client=client).fit(*readable(10))
+    monkeypatch.setattr(engines, "SENT_ALONG", -1)
+    monkeypatch.setattr(engines, "tree_sum", lambda *_: pytest.fail("the driver adds"))
+    by_workers = BagClassifier(solver=solver, tol=1e-2, client=client).fit(*readable(10))
+    np.testing.assert_array_equal(by_workers.solution_.parameters, by_driver.solution_.parameters)
+    assert by_workers.losses(*readable(10)).tolist() == by_driver.losses(*readable(10)).tolist()
 
 
 def test_the_current_client_is_used_without_being_told(cluster):

@@ -16,7 +16,7 @@ from helpers.partitioned import (
     parted,
     set_objective,
 )
-from setloss.dask import BagClassifier, SetClassifier, problem
+from setloss.dask import BagClassifier, SetClassifier, driver_problem
 
 SOLVERS = ("cutting_plane", "frank_wolfe")
 every_solver = pytest.mark.parametrize("solver", SOLVERS)
@@ -237,10 +237,10 @@ def test_a_fit_that_was_cut_short_goes_on_from_its_checkpoint(solver, tmp_path):
 def test_a_line_searched_in_two_rounds_gives_the_numbers_of_one(solver, monkeypatch):
     X, y, groups = frames()
     one = fit_bags(X, y, groups, 3, solver=solver)
-    monkeypatch.setattr(problem, "ROUND_ELEMENTS", 0)
-    monkeypatch.setattr(problem, "TASK_ELEMENTS", 0)
+    monkeypatch.setattr(driver_problem, "ROUND_ELEMENTS", 0)
+    monkeypatch.setattr(driver_problem, "TASK_ELEMENTS", 0)
     monkeypatch.setattr(
-        problem.PartitionedProblem, "last_lengths", property(lambda self: (1.0,), lambda self, _: None)
+        driver_problem.PartitionedProblem, "last_lengths", property(lambda self: (1.0,), lambda self, _: None)
     )
     two = fit_bags(X, y, groups, 3, solver=solver)
     np.testing.assert_array_equal(one.solution_.parameters, two.solution_.parameters)
@@ -261,6 +261,24 @@ def test_losses_read_every_partition_once():
     counted = arrays[0].map_blocks(read, dtype=float, meta=np.empty((0, 0)))
     np.testing.assert_array_equal(model.losses(counted, *arrays[1:]), model.losses(*arrays))
     assert len(reads) == 3
+
+
+def test_without_a_client_only_what_is_persisted_is_computed_once():
+    X, y, groups = frames()
+    rows, *rest = parted(lengths(len(y), 3, groups), X, y, groups)
+    computed = []
+
+    def compute(block):
+        computed.append(block.shape)
+        return 2 * block
+
+    lazy = rows.map_blocks(compute, dtype=float, meta=np.empty((0, 0)))
+    model = BagClassifier(tol=1e-2, solver="cutting_plane").fit(lazy, *rest)
+    assert len(computed) > model.n_rounds_  # docs/past-one-machine.md says so
+    computed.clear()
+    again = BagClassifier(tol=1e-2, solver="cutting_plane").fit(lazy.persist(), *rest)
+    assert len(computed) == 3
+    np.testing.assert_array_equal(again.coef_, model.coef_)
 
 
 def test_label_sets_of_another_number_are_refused():
