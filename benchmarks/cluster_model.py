@@ -84,12 +84,12 @@ def measure(frames: int = 10_000, features: int = 2000) -> Constants:
     offsets = np.random.default_rng(1).random(PLANES)
     gram, blocks = planes @ planes.T / features, np.zeros(PLANES, dtype=np.intp)
     program = best_time(lambda: solve_master(gram, offsets, blocks), repeats=3)
-    few, many = 1, 33
+    few, many = FAN_IN**2 + 1, 3 * FAN_IN**2  # so many partitions are a task each
     with cluster_of(1) as client:
         short, long = (round_seconds(client, parts, features + 1) for parts in (few, many))
     per_task = max(long - short, 0.0) / (many - few)
     per_byte, per_frame = both / 2 / tracks.X.nbytes, evaluation / frames
-    return Constants(per_byte, per_frame, max(short - per_task, 0.0), per_task, program)
+    return Constants(per_byte, per_frame, max(short - few * per_task, 0.0), per_task, program)
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ LAST_STEP = 2.0 ** (1 - LINE_STEPS)
 SHORTER_AND_SHORTER = tuple(0.5**step for step in range(LINE_STEPS))
 """What most line searches ask for: the way to the solution of the program is nearly always too long."""
 
-ROUND_ELEMENTS, TASK_ELEMENTS = 50_000, 2_500
+ROUND_ELEMENTS, TASK_ELEMENTS = 20_000, 2_500
 """A round without work takes as long as nine evaluations of the cuts of so many elements, and so many more a task."""
 
 

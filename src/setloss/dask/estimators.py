@@ -200,7 +200,8 @@ class DaskBagClassifier(DaskModel, local.BagClassifier):
         dual steps on every partition between two rounds) or "auto".
     client
         A `distributed.Client`; by default the current one. Without any, the partitions are read one after the other
-        in this process: for data beyond memory on one machine.
+        in this process, for data beyond memory on one machine: what an array stands for is computed in every pass,
+        so give ``X.persist()`` where that is a computation and not a file.
     memory
         Bound on the memory of this process, as 2e9 or "2GB"; only without a client.
 
