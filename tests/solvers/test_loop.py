@@ -259,6 +259,23 @@ def test_auto_goes_on_with_newton_where_frank_wolfe_is_slow(operator, C):
     assert ("dual_offsets" in solution.arrays) == (operator == "slack")
 
 
+def test_small_problems_of_several_labels_go_on_with_newton_where_planes_are_many():
+    case = label_sets("dice", "slack", n=80, p=5, d=12, C=1000.0)
+    seen = []
+    solution = solve(case.problem, "auto", Limits(1e-3, 500, callbacks=(seen.append,)))
+    assert solution.status is Status.CONVERGED
+    assert choice.FEW_PLANES < solution.iterations < choice.FEW_PLANES + 200
+    assert "dual_offsets" in solution.arrays
+    assert tuple(seen) == solution.history
+    assert solution.primal == pytest.approx(case.objective(solution.parameters), rel=1e-9)
+
+
+def test_small_problems_that_need_few_planes_stay_with_them():
+    solution = solve(label_sets("dice", "slack", n=80, p=5, d=12, C=0.01).problem, "auto", Limits(1e-3))
+    assert solution.status is Status.CONVERGED
+    assert "planes" in solution.arrays
+
+
 @pytest.mark.usefixtures("any_size")
 @pytest.mark.parametrize("max_iter", [1, 3, 6, 9])
 def test_auto_keeps_the_iteration_limit_in_both_stages(max_iter):

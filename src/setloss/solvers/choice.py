@@ -1,9 +1,10 @@
 """`solve` and the choice of a method: by name, or with "auto" by modelled cost, and again in mid-run.
 
 Cutting planes take problems of few parameters: small ones, and those of large bags, on which Newton's method is slow.
-Else Frank-Wolfe begins: its epochs are cheap, and where features are many or C is small it needs few of them. As soon
-as the fall of its gap predicts more work than Newton's method takes, that goes on from where it is. Costs are counted
-in operations of a product of matrices, never in seconds: the same data take the same way on every machine.
+Small ones of several labels go on with Newton's method where C is so large that they need many planes. Else
+Frank-Wolfe begins: its epochs are cheap, and where features are many or C is small it needs few of them. As soon as
+the fall of its gap predicts more work than Newton's method takes, that goes on from where it is. Costs are counted in
+operations of a product of matrices, never in seconds: the same data take the same way on every machine.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from setloss.solvers.cutting_plane import CuttingPlane
+from setloss.solvers.cutting_plane import CuttingPlane, PlaneState, Reachable
 from setloss.solvers.frank_wolfe import FrankWolfe, FrankWolfeState
 from setloss.solvers.loop import Callback, Limits, Method, run
 from setloss.solvers.n_slack import NSlack
@@ -61,6 +62,10 @@ SMALL_WORK = 200_000
 """Where elements times parameters are no more than this, and parameters are few, cutting planes take a second or two:
 less than the kernels of the other methods take to compile on a new machine."""
 
+FEW_PLANES = 150
+"""Planes of a small problem of several tasks, after which Newton's method goes on: one plane for all tasks says
+little of each, and with C = 1000 a thousand planes are too few where some dozen of its steps are enough."""
+
 
 def method_named(name: str, problem: Problem, random_state: int = 0) -> Method[Problem, Any]:
     """The method of that name; "auto" is the one that a run would stay with from beginning to end.
@@ -94,7 +99,8 @@ def solve(
 ) -> Solution:
     """Minimise P(W) to the relative gap asked for, or to a limit; see `Limits`.
 
-    "auto" begins with Frank-Wolfe and may go on with Newton's method; with a checkpoint it stays with one of them.
+    "auto" begins with Frank-Wolfe, or with a few planes, and may go on with Newton's method; with a checkpoint it
+    stays with one method.
     """
     limits = limits or Limits()
     if solver == "auto" and limits.checkpoint is None and problem.surrogate.compiled:
@@ -102,6 +108,8 @@ def solve(
         if patience is not None:
             start = Patient(random_state=random_state, patience=patience, most=limits.max_iter)
             return solve_in_turn(problem, start, limits, warm)
+        if problem.n_tasks > 1:
+            return solve_in_turn(problem, FewPlanes(), limits, warm)
         solver = "cutting_plane"
     method = method_named(solver, problem, random_state) if isinstance(solver, str) else solver
     return run(problem, method, limits, warm)
@@ -145,6 +153,15 @@ class Patient(FrankWolfe):
                 state.noted = (epochs, min(gap, 1.0))
 
 
+@dataclass(frozen=True)
+class FewPlanes(CuttingPlane):
+    """Cutting planes that stop after `FEW_PLANES` of them."""
+
+    def step(self, problem: Reachable, state: PlaneState, tol: float) -> None:
+        super().step(problem, state, tol)
+        state.stalled = state.iteration + 1 >= FEW_PLANES and relative_gap(state.primal, state.dual) > tol
+
+
 def patience_with_epochs(problem: Problem) -> float | None:
     """How many epochs of Frank-Wolfe take as long as Newton's method takes in all; None if cutting planes take less.
 
@@ -167,8 +184,8 @@ def patience_with_epochs(problem: Problem) -> float | None:
     return newton / (2 * pass_over + 3 * cuts)
 
 
-def solve_in_turn(problem: Problem, start: Patient, limits: Limits, warm: Solution | None) -> Solution:
-    """Frank-Wolfe, and Newton's method from where it is no longer worth while."""
+def solve_in_turn(problem: Problem, start: Patient | FewPlanes, limits: Limits, warm: Solution | None) -> Solution:
+    """Frank-Wolfe or cutting planes, and Newton's method from where they are no longer worth while."""
     first = run(problem, start, limits, warm)
     if first.status is not Status.STALLED:
         return first
