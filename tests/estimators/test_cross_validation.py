@@ -10,7 +10,14 @@ from sklearn.model_selection import GroupKFold, KFold, LeaveOneGroupOut
 from helpers.estimator_data import frame_data, label_data
 from setloss import Dice
 from setloss.datasets import make_toy
-from setloss.estimators import BagClassifier, BagClassifierCV, SetClassifier, SetClassifierCV, SetDecisionCV
+from setloss.estimators import (
+    BagClassifier,
+    BagClassifierCV,
+    BagDecisionCV,
+    SetClassifier,
+    SetClassifierCV,
+    SetDecisionCV,
+)
 
 CS = [0.01, 0.1, 1.0, 10.0]
 TIGHT = {"tol": 1e-6, "solver": "cutting_plane"}
@@ -172,6 +179,28 @@ def test_groups_that_do_not_fit_are_refused(spoil):
     X, y, groups = frame_data()
     with pytest.raises(ValueError, match=r"groups|inconsistent|NaN"):
         BagClassifierCV(Cs=[1.0], cv=2).fit(X, y, groups=spoil(groups))
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (lambda g: g[:, None], "groups must name the bag of each of"),
+        (lambda g: np.where(g == 2, None, g.astype(str)), "groups must name a bag for every element"),
+        (lambda g: np.where(g == 2, "two", g.astype(object)), "groups must be names of one kind"),
+        (lambda g: np.minimum(g, 1), "cv=5 folds need as many bags; there are 2. Lower cv"),
+    ],
+)
+@pytest.mark.parametrize("model", [BagClassifierCV(Cs=[1.0]), BagDecisionCV()])
+def test_what_is_wrong_with_groups_is_said_before_any_fold_is_made(model, spoil, message):
+    X, y, groups = frame_data()
+    with pytest.raises(ValueError, match=message):
+        model.fit(X, y, groups=spoil(groups))
+
+
+def test_lists_of_names_are_refused_with_what_to_do():
+    X, Y = label_data()
+    with pytest.raises(ValueError, match="MultiLabelBinarizer"):
+        SetClassifierCV(Cs=[1.0]).fit(X, [["calm"], ["calm", "sad"]] * (len(Y) // 2))
 
 
 @pytest.mark.parametrize("cv", [np.int64(3), None])

@@ -4,6 +4,7 @@ import logging
 
 import numpy as np
 import pytest
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 
@@ -31,6 +32,19 @@ def test_a_column_of_text_is_named_with_what_to_do(model):
         ValueError, match=r"column 'genre' of X to numbers: it holds text \('jazz'\). Leave it out, or"
     ):
         model.fit(table(), Y)
+
+
+@pytest.mark.parametrize("model", [SetClassifier(), CountClassifier(), SetDecisionCV(LINEAR), SetDecisionCV()])
+def test_a_column_of_dates_is_named_with_what_to_do(model):
+    dates = np.datetime64("2020-01-01") + np.arange(40)
+    with pytest.raises(ValueError, match=r"column 'day' of X to numbers: it holds dates or times. Leave it out, or"):
+        model.fit(table().drop(columns="genre").assign(day=dates), Y)
+
+
+@pytest.mark.parametrize("model", [SetClassifier(), SetDecisionCV(LINEAR)])
+def test_a_model_that_was_never_fitted_says_so(model):
+    with pytest.raises(NotFittedError, match=f"This {type(model).__name__} instance is not fitted yet"):
+        model.predict(X)
 
 
 def test_so_it_is_at_prediction_and_without_names():

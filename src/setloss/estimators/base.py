@@ -80,6 +80,7 @@ class LearnedDecision(LossParameter, ABC):
         asked = self._rule_asked()
         if asked == "sign":
             return BySign()
+        check_is_fitted(self)
         check_is_fitted(self, "rule_", msg=f"learn the rule {asked!r} first: call fit again")
         if (self.loss, asked) == self._learned_for or (asked == "auto" and not hasattr(self, "learner_")):
             return self.rule_

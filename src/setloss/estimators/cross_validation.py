@@ -22,7 +22,7 @@ from setloss.estimators.bags import BagClassifier, bags_named, warn_if_ungrouped
 from setloss.estimators.base import LinearSetModel
 from setloss.estimators.decision_rules import RuleLearner, standard_error
 from setloss.estimators.elements import FeatureScaleWarning, two_classes
-from setloss.estimators.folds import Split, learner_of_bags, learner_of_labels, refuse_split_bags
+from setloss.estimators.folds import Split, learner_of_bags, learner_of_labels, refuse_few_bags, refuse_split_bags
 from setloss.estimators.labels import as_array, labels_of
 from setloss.estimators.progress import report_fold
 from setloss.estimators.sets import SetClassifier
@@ -242,7 +242,7 @@ def _indexable(X: Any, y: Any) -> tuple[Any, Any]:
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None")
     X, y = indexable(X, y)
-    return X, y.toarray() if issparse(y) else (np.asarray(y) if isinstance(y, list) else y)
+    return X, y.toarray() if issparse(y) else (as_array(y) if isinstance(y, list) else y)
 
 
 def _known(y: Any) -> NDArray[np.bool_]:
@@ -302,6 +302,9 @@ class BagClassifierCV(CrossValidatedModel, BagClassifier):
             splits = list(check_cv(self.cv, y, classifier=True).split(X, y))
         else:
             folds = 5 if self.cv is None else self.cv
+            bags = bags_named(groups, len(y))
+            if isinstance(folds, int | np.integer):
+                refuse_few_bags(int(folds), len(bags))
             cv = GroupKFold(int(folds)) if isinstance(folds, int | np.integer) else check_cv(folds)
             splits = list(cv.split(X, y, groups))
             refuse_split_bags(splits, np.asarray(groups))

@@ -177,21 +177,26 @@ def warn_of_scales(X: Any, who: str, names: Any = None) -> None:
 
 
 def checked_features(model: Any, X: Any, *, reset: bool) -> Any:
-    """X as numbers, dense or CSR; a column of text is named in the error."""
+    """X as numbers, dense or CSR; a column of text or of dates is named in the error."""
     from sklearn.utils.validation import validate_data
 
     try:
         return validate_data(model, X, reset=reset, accept_sparse="csr", dtype=(np.float64, np.float32), order="C")
-    except ValueError as error:
+    except (ValueError, TypeError) as error:
         refuse_text(X, error)
         raise
 
 
 def refuse_text(X: Any, error: Exception) -> None:
-    """Raise for a column of text, if that is what a failure to make numbers of X came from."""
-    if "could not convert" not in str(error):
+    """Raise for a column of text or dates, if that is what a failure to make numbers of X came from."""
+    if not any(words in str(error) for words in ("could not convert", "could not be promoted")):
         return
     for name, cells in _columns(X):
+        if cells.dtype.kind in "mM":
+            raise ValueError(
+                f"could not convert column {name} of X to numbers: it holds dates or times. Leave it out, or make "
+                "numbers of it, such as the days since the first."
+            ) from error
         text = next((cell for cell in cells if isinstance(cell, str)), None)
         if text is not None:
             raise ValueError(
@@ -201,12 +206,12 @@ def refuse_text(X: Any, error: Exception) -> None:
 
 
 def _columns(X: Any) -> Iterator[tuple[str, Any]]:
-    """Names and cells of the columns that may hold text."""
+    """Names and cells of the columns that may hold text, and of those that hold dates."""
     if hasattr(X, "columns"):
         named = ((repr(name), np.asarray(X[name])) for name in X.columns)
     else:
         named = ((str(j), cells) for j, cells in enumerate(np.asarray(X, dtype=object).T))
-    yield from ((name, cells) for name, cells in named if cells.dtype.kind in "OUST")
+    yield from ((name, cells) for name, cells in named if cells.dtype.kind in "OUSTmM")
 
 
 def two_classes(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.bool_]]:

@@ -53,10 +53,17 @@ def bag_splits(cv: Any, X: Any, positive: NDArray[np.bool_], bags: Bags) -> list
     """(train, test) frames, which never split a bag."""
     numbers = bags.scatter(np.repeat(np.arange(len(bags)), bags.sizes))
     if isinstance(cv, int | np.integer):
+        refuse_few_bags(int(cv), len(bags))
         cv = GroupKFold(int(cv), shuffle=True, random_state=0)
     splits = list(check_cv(cv, positive, classifier=True).split(X, positive, numbers))
     refuse_split_bags(splits, numbers)
     return splits
+
+
+def refuse_few_bags(folds: int, bags: int) -> None:
+    """More folds than bags."""
+    if folds > bags:
+        raise ValueError(f"cv={folds} folds need as many bags; there are {bags}. Lower cv, or look at groups.")
 
 
 def refuse_split_bags(splits: list[Split], groups: NDArray[Any]) -> None:

@@ -54,14 +54,14 @@ def fit_scorer(estimator: Any, X: Any, Y: NDArray[Any], rows: NDArray[np.intp] |
     features = X if rows is None else _safe_indexing(X, rows)
     try:
         fitted = clone(estimator).fit(features, target, **params)
-    except ValueError as error:
+    except (ValueError, TypeError) as error:
         _explain(error, estimator, features, target)
         raise
     return LabelScorer(fitted, varying, constants)
 
 
-def _explain(error: ValueError, estimator: Any, X: Any, target: NDArray[Any]) -> None:
-    """Raise a clearer error where the cause is known: missing labels, several labels for one, or text in X."""
+def _explain(error: ValueError | TypeError, estimator: Any, X: Any, target: NDArray[Any]) -> None:
+    """Raise a clearer error where the cause is known: missing labels, several labels for one, dates or text in X."""
     who = type(estimator).__name__
     if target.dtype.kind == "f" and np.isnan(target).any():
         raise ValueError(
