@@ -70,8 +70,9 @@ LOOSER_FOLDS = 3.0
 DECISION = "auto"
 """Linear models decide for the set, by the rule of least loss on held-out folds (docs/which-operator.md)."""
 
-ENOUGH_TO_LEARN = 50
-"""Sets of several elements from which on "auto" learns a rule; it takes the sign of each score before that."""
+ENOUGH_TO_LEARN = 20
+"""Sets of several elements from which on "auto" learns a rule; it takes the sign of each score before that. With 20
+sets a learned rule gains, with 10 it depends on the draw (docs/which-operator.md, "Decisions of few sets")."""
 
 ENOUGH_HELD_OUT = 2000
 """Folds are held out one after the other until this many sets are held out: a rule has few numbers to learn."""

@@ -167,7 +167,7 @@ def test_tracks_from_file_to_model_to_labels_to_losses(folder, file):
     header, rows = table(run("predict", "m.skops", file, *reading).stdout)
     assert header == ["group", "prediction"]
     np.testing.assert_array_equal(np.array(rows, dtype=int)[:, 0], data.groups)
-    np.testing.assert_array_equal(np.array(rows, dtype=int)[:, 1], model.predict(data.X))
+    np.testing.assert_array_equal(np.array(rows, dtype=int)[:, 1], model.predict(data.X, data.groups))
     run("predict", "m.skops", file, *reading, "--scores", "--out", "s.csv")
     _, rows = table(Path("s.csv").read_text())
     np.testing.assert_array_equal(np.array(rows, dtype=float)[:, 1], model.decision_function(data.X))
@@ -175,7 +175,7 @@ def test_tracks_from_file_to_model_to_labels_to_losses(folder, file):
     found = parsed("evaluate", "m.skops", file, *reading, "--json")
     assert (found["loss"], found["operator"], found["C"], found["sets"]) == ("curve1", "slack", 0.1, 25)
     for name, row in found["losses"].items():
-        values = loss_named(name)(data.y, model.predict(data.X), groups=data.groups)
+        values = model.set_params(loss=loss_named(name)).losses(data.X, data.y, data.groups)
         assert row["mean"] == pytest.approx(values.mean())
         assert row["error"] == pytest.approx(values.std(ddof=1) / np.sqrt(25))
 
@@ -319,9 +319,14 @@ def test_candidates_that_did_not_converge_are_counted(folder):
 
 
 def test_words(folder):
+    data = load("tracks.csv")
+    few = data.groups < 10
+    np.savez("few.npz", X=data.X[few], y=data.y[few], groups=data.groups[few])
+    lines = run("train", "few.npz", "--model", "m.skops").stdout.splitlines()
+    assert lines[1] == "dice with slack, C = 1, cut at 0: too few sets to learn more (20, or ask with --decision)"
     lines = run("train", "tracks.csv", "--model", "m.skops").stdout.splitlines()
     assert lines[0].startswith("converged: gap ")
-    assert lines[1] == "dice with slack, C = 1, cut at 0: too few sets to learn more (50, or ask with --decision)"
+    assert lines[1] == "dice with slack, C = 1, decided by counts"
     assert lines[2].startswith("training loss 0.")
     assert lines[3].startswith("2 features (a, b), standardised for the training")
     assert lines[4] == "model written to m.skops"
@@ -468,7 +473,9 @@ def test_nan_in_an_archive_and_more_folds_than_bags(folder):
     np.savez("nan.npz", X=np.array([[1.0], [np.nan]]), y=[0, 1], groups=[0, 1])
     assert "X[1, 0] of nan.npz is nan" in complaint("train", "nan.npz", "--model", "m.skops")
     np.savez("few.npz", X=np.eye(2), y=[0, 1], groups=[0, 1])
-    assert "n_splits=5" in complaint("train", "few.npz", "--cv", 5, "--model", "m.skops")
+    assert "cv=5 folds need as many bags; there are 2" in complaint(
+        "train", "few.npz", "--cv", 5, "--model", "m.skops"
+    )
 
 
 def test_an_operator_that_the_loss_does_not_allow(folder):
@@ -643,8 +650,8 @@ def test_a_limit_before_there_is_a_model_is_bad_input(folder, monkeypatch):
 
     fit = SetClassifier.fit
 
-    def unmeasured(self, X, Y):
-        fit(self, X, Y)
+    def unmeasured(self, X, y, sample_weight=None):
+        fit(self, X, y, sample_weight)
         self.solution_ = replace(self.solution_, primal=np.inf, dual=-np.inf)
         return self
 

@@ -139,7 +139,7 @@ class BagClassifier(DecidedBags, LinearSetModel):
     The frames of a bag are named by `groups`; bags have any length from one. Parameters and attributes are those of
     `SetClassifier`; `coef_` has shape (1, d) and `classes_` the two classes, the second being the positive one.
     `decision` is "auto", the default, "sign", "counts", "vote" or "threshold"; all but the sign are decisions for a
-    bag, so that `predict` wants `groups` too. "auto" is the sign for fewer than 50 bags of two or more frames.
+    bag, so that `predict` wants `groups` too. "auto" is the sign for fewer than 20 bags of two or more frames.
 
     scikit-learn's tools hand `groups` to `fit`, `predict` and `score` if metadata routing is on,
     ``sklearn.set_config(enable_metadata_routing=True)``; all ask for it. Without groups every frame is a set of its

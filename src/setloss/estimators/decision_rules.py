@@ -27,7 +27,6 @@ from setloss.bags import Bags
 from setloss.decisions import decide, expected_losses
 from setloss.decisions.enumeration import MAX_ENUMERATED
 from setloss.decisions.specs import descent
-from setloss.defaults import ENOUGH_TO_LEARN
 from setloss.estimators.calibration import Calibration, Widths, calibrate, chosen_widths
 from setloss.estimators.held_out import HeldOut
 from setloss.estimators.potentials import Potentials
@@ -37,6 +36,9 @@ from setloss.typing import Array
 
 MOST_WORK = 50_000_000
 """Count models are fitted to sets with at most this many pairs of an element and a count: half a minute."""
+
+FEWEST_STUDIED = 50
+"""Sets that a count model is fitted to at least; where they take more than `MOST_WORK`, there is none."""
 
 LABEL_RULES = ("counts", "plug-in", "threshold", "top-k")
 BAG_RULES = ("counts", "vote", "threshold")
@@ -133,7 +135,7 @@ class RuleLearner:
         if within.all():
             return self.data
         kept = np.zeros(len(order), dtype=bool)
-        kept[order[: max(within.sum(), ENOUGH_TO_LEARN)]] = True
+        kept[order[: max(within.sum(), FEWEST_STUDIED)]] = True
         return self.data.part(kept)
 
     @property

@@ -35,6 +35,11 @@ class LabelMatrix:
         return self.positive.shape[1] == 1 and bool(self.known.all())
 
     @property
+    def has_both(self) -> bool:
+        """Whether some known labels are positive and some are not."""
+        return bool(np.any(self.positive & self.known) and np.any(self.known & ~self.positive))
+
+    @property
     def numbers(self) -> NDArray[Any]:
         """0, 1 and, where a label is missing, NaN."""
         return self.positive.astype(np.int8) if self.known.all() else np.where(self.known, self.positive, np.nan)

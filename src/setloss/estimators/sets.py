@@ -174,7 +174,7 @@ class SetClassifier(DecidedLabelSets, LinearSetModel):
     decision
         How scores become sets: "sign" (positive scores, and nothing more to learn), or a rule that is learned from
         scores of held-out folds after the fit on everything: "counts", "plug-in", "threshold", "top-k", or the best
-        of them, "auto", the default; see `setloss.estimators.decision_rules`. "auto" is the sign for fewer than 50
+        of them, "auto", the default; see `setloss.estimators.decision_rules`. "auto" is the sign for fewer than 20
         examples of two or more known labels, and for losses that are not of counts; `rule_name_` says what it came
         to. With a rule that was learned there are `predict_proba`, `predict_count_proba` and `expected_loss`,
         and ``set_params(loss=...)`` decides for another loss without a new fit. `SetDecisionCV` does the same for any
@@ -250,6 +250,8 @@ class SetClassifier(DecidedLabelSets, LinearSetModel):
         n = len(weights)
         members = min(labels.positive.sum(), (~labels.positive).sum()) if labels.single else n
         splits = enough_of(label_splits(number_of_folds(int(members)), X, labels), n)
+        if self.decision == "auto" and not all(labels.rows(train).has_both for train, _ in splits):
+            return  # all positive labels, or all negative ones, are of an example or two
         target = labels.numbers.ravel() if labels.flat else labels.numbers
 
         def learned() -> RuleLearner:

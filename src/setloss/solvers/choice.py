@@ -184,7 +184,7 @@ def patience_with_epochs(problem: Problem) -> float | None:
     return newton / (2 * pass_over + 3 * cuts)
 
 
-def solve_in_turn(problem: Problem, start: Patient | FewPlanes, limits: Limits, warm: Solution | None) -> Solution:
+def solve_in_turn(problem: Problem, start: Method[Problem, Any], limits: Limits, warm: Solution | None) -> Solution:
     """Frank-Wolfe or cutting planes, and Newton's method from where they are no longer worth while."""
     first = run(problem, start, limits, warm)
     if first.status is not Status.STALLED:
