@@ -205,7 +205,7 @@ def test_the_intercept_is_a_feature_of_constant_value():
 
 def test_positive_scores_predict_the_label_and_a_score_of_zero_does_not():
     X, Y = label_data()
-    model = SetClassifier().fit(X, Y)
+    model = SetClassifier(decision="sign").fit(X, Y)
     np.testing.assert_array_equal(model.predict(X), (model.decision_function(X) > 0).astype(int))
     model.coef_[:], model.intercept_[:] = 0.0, 0.0
     assert not model.predict(X).any()
