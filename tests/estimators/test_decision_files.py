@@ -27,6 +27,7 @@ from setloss.estimators import (
     SetClassifierCV,
     SetDecisionCV,
 )
+from setloss.estimators.set_decision import default_estimators
 
 pd = pytest.importorskip("pandas")
 skops_io = pytest.importorskip("skops.io")
@@ -46,6 +47,7 @@ def path(tmp_path):
     "estimator",
     [
         LINEAR,
+        default_estimators(np.zeros((1, 1)))[1],
         ClassifierChain(LogisticRegression()),
         ExtraTreesClassifier(4, random_state=0),
         MultiOutputClassifier(HistGradientBoostingClassifier(max_iter=3, random_state=0)),

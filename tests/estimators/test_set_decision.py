@@ -8,7 +8,7 @@ import pytest
 import sklearn
 from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
 from sklearn.model_selection import KFold
@@ -76,10 +76,37 @@ def test_data_frames_and_sparse_matrices_reach_the_classifier():
     np.testing.assert_array_equal(sparse.predict(csr_array(X)), SetDecisionCV(LINEAR, cv=3).fit(X, Y).predict(X))
 
 
-def test_without_an_estimator_trees_or_logistic_regression_are_taken():
+def test_without_an_estimator_the_likelier_classifier_is_taken(caplog):
+    """Logistic regression where features add up, trees where their products matter."""
+    X, Y = one_or_two_labels(150)
+    trees = SetDecisionCV(ExtraTreesClassifier(300, random_state=0), cv=2).fit(X, Y)
+    chosen = SetDecisionCV(cv=2, verbose=1).fit(X, Y)
+    assert isinstance(chosen.estimator_[-1].estimator, LogisticRegression)
+    assert chosen.learner_.log_likelihood > trees.learner_.log_likelihood
+    assert f"held-out log-likelihood {trees.learner_.log_likelihood / 150:.3f}" in caplog.text
+    products = (X[:, :3] * X[:, 3:] > 0).astype(int)
+    assert isinstance(SetDecisionCV(cv=2).fit(X, products).estimator_, ExtraTreesClassifier)
+
+
+def test_without_an_estimator_weights_go_to_trees_and_sparse_features_to_logistic_regression():
     X, Y = one_or_two_labels(60)
-    assert len(SetDecisionCV(cv=2).fit(X, Y).estimator_.estimators_) == 300
+    assert isinstance(SetDecisionCV(cv=2).fit(X, Y, sample_weight=np.ones(60)).estimator_, ExtraTreesClassifier)
     assert SetDecisionCV(cv=2).fit(csr_array(X), Y).score(csr_array(X), Y) > 0.5
+
+
+def test_many_examples_are_compared_on_the_first_folds(monkeypatch):
+    """The one that is taken then goes on with the other folds: its scores are those of all folds."""
+    X, Y = one_or_two_labels(150)
+    whole = SetDecisionCV(cv=3).fit(X, Y)
+    monkeypatch.setattr("setloss.estimators.folds.ENOUGH_HELD_OUT", 50)
+    few = SetDecisionCV(cv=3).fit(X, Y)
+    np.testing.assert_array_equal(few.learner_.data.scores, whole.learner_.data.scores)
+
+
+def test_without_an_estimator_features_may_be_missing():
+    X, Y = one_or_two_labels(80)
+    X[::7, 1] = np.nan
+    assert SetDecisionCV(cv=2).fit(X, Y).score(X, Y) > 0.5
 
 
 def test_labels_that_are_constant_in_a_fold_do_no_harm():

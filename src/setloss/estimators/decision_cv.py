@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,9 @@ from setloss.estimators.label_scores import LEAST_CHANCE, LabelScorer, coarse_fl
 from setloss.estimators.progress import report_held_out, report_rule, say
 from setloss.losses import Loss
 from setloss.typing import Array
+
+Outputs = tuple[NDArray[np.intp], LabelScorer, Array, bool]
+"""Held-out rows, the scorer that was not trained on them, what it says of them, and whether that is probabilities."""
 
 
 class DecisionCV(LearnedDecision, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
@@ -49,23 +52,29 @@ class DecisionCV(LearnedDecision, ClassifierMixin, MetaEstimatorMixin, BaseEstim
     # ---------------------------------------------------------------- held-out scores
 
     def _fit_scores(
-        self, estimator: Any, X: Any, Y: NDArray[Any], splits: list[Split] | None, params: dict[str, Any]
+        self,
+        estimator: Any,
+        X: Any,
+        Y: NDArray[Any],
+        splits: list[Split] | None,
+        params: dict[str, Any],
+        done: Sequence[Outputs] = (),
     ) -> Array:
-        """Held-out scores (n, p); afterwards `scorer_` and `estimator_` are trained on everything."""
+        """Held-out scores (n, p); afterwards `scorer_` and `estimator_` are trained on everything.
+
+        `done` are the outputs of the first folds, where they are known already.
+        """
         estimator = undecided(estimator)
         if splits is None:
             self.scorer_ = LabelScorer(estimator, np.arange(Y.shape[1]), np.zeros(Y.shape[1]))
             outputs = [(np.arange(len(Y)), self.scorer_, *self.scorer_.outputs(X))]
         else:
-            outputs = list(self._out_of_fold(estimator, X, Y, splits, params))
+            outputs = [*done, *self._out_of_fold(estimator, X, Y, splits[len(done) :], params)]
             if self.verbose:
                 say("training on everything")
             self.scorer_ = fit_scorer(estimator, X, Y, None, params)
         self.estimator_ = self.scorer_.estimator
-        self._floor = min((coarse_floor(found) for _, _, found, chance in outputs if chance), default=LEAST_CHANCE)
-        scores = np.full(Y.shape, np.nan)
-        for rows, scorer, found, chance in outputs:
-            scores[rows] = scorer.spread(self._as_scores(found, chance))
+        scores, self._floor = gathered(outputs, Y.shape)
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self.estimator_, name):
                 setattr(self, name, getattr(self.estimator_, name))
@@ -73,7 +82,7 @@ class DecisionCV(LearnedDecision, ClassifierMixin, MetaEstimatorMixin, BaseEstim
 
     def _out_of_fold(
         self, estimator: Any, X: Any, Y: NDArray[Any], splits: list[Split], params: dict[str, Any]
-    ) -> Iterator[tuple[NDArray[np.intp], LabelScorer, Array, bool]]:
+    ) -> Iterator[Outputs]:
         began = time.monotonic()
         found = Parallel(n_jobs=self.n_jobs, return_as="generator")(
             delayed(_scores_of_fold)(estimator, X, Y, train, test, params) for train, test in splits
@@ -83,13 +92,10 @@ class DecisionCV(LearnedDecision, ClassifierMixin, MetaEstimatorMixin, BaseEstim
                 report_held_out(fold, len(splits), time.monotonic() - began)
             yield test, scorer, outputs, chance
 
-    def _as_scores(self, outputs: Array, chance: bool) -> Array:
-        return log_odds(outputs, self._floor) if chance else outputs
-
     def _scores(self, X: Any) -> Array:
         """Scores (n, p) of new examples."""
         check_is_fitted(self, "scorer_")
-        return self.scorer_.spread(self._as_scores(*self.scorer_.outputs(X)))
+        return _as_scores(self.scorer_, *self.scorer_.outputs(X), self._floor)
 
     # ---------------------------------------------------------------- metadata
 
@@ -156,6 +162,19 @@ def undecided(estimator: Any) -> Any:
     model = copy.copy(estimator)
     model.decision = "sign"
     return model
+
+
+def gathered(outputs: Sequence[Outputs], shape: tuple[int, ...]) -> tuple[Array, float]:
+    """Scores (n, p) from the outputs of folds, NaN where no fold holds a row out; and the floor of their chances."""
+    floor = min((coarse_floor(found) for _, _, found, chance in outputs if chance), default=LEAST_CHANCE)
+    scores = np.full(shape, np.nan)
+    for rows, scorer, found, chance in outputs:
+        scores[rows] = _as_scores(scorer, found, chance, floor)
+    return scores, floor
+
+
+def _as_scores(scorer: LabelScorer, outputs: Array, chance: bool, floor: float) -> Array:
+    return scorer.spread(log_odds(outputs, floor) if chance else outputs)
 
 
 def is_prefit(cv: Any) -> bool:

@@ -158,6 +158,12 @@ class RuleLearner:
         """The model of independent labels."""
         return calibrate(self.studied, None, self.widths)
 
+    @property
+    def log_likelihood(self) -> float:
+        """That of the held-out sets, by the count model; by independent labels where that is too much work."""
+        model = self.counts if self.is_affordable else self.independent
+        return model.log_likelihood(self.studied)
+
     @cached_property
     def folds(self) -> list[tuple[RuleLearner, HeldOut, Sets]]:
         """For every fold: a learner on the others, its own sets, and which those are."""

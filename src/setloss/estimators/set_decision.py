@@ -7,11 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
+from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length
 
-from setloss.estimators.decision_cv import DecisionCV, features_of, is_prefit
+from setloss.estimators.decision_cv import DecisionCV, Outputs, features_of, gathered, is_prefit
 from setloss.estimators.decision_rules import LABEL_RULES, check_rule, count_loss
-from setloss.estimators.folds import label_splits, learner_of_labels
+from setloss.estimators.folds import Split, enough_of, label_splits, learner_of_labels
+from setloss.estimators.labels import LabelMatrix
+from setloss.estimators.progress import say
 from setloss.estimators.sets import DecidedLabelSets
 from setloss.estimators.thresholds import threshold_of_column
 from setloss.losses import Loss
@@ -33,7 +36,8 @@ class SetDecisionCV(DecidedLabelSets, DecisionCV):
     ----------
     estimator
         A multi-label classifier: OneVsRestClassifier, MultiOutputClassifier, chains, forests, networks, pipelines,
-        `SetClassifier`. None takes 300 extremely randomised trees, or logistic regression per label for sparse X.
+        `SetClassifier`. None compares 300 extremely randomised trees with logistic regressions per label and takes
+        what makes the held-out labels likeliest (see `default_estimators`).
     loss
         A name ("f1", "jaccard", "hamming"...) or a loss of counts; ``set_params(loss=...)`` needs no new fit.
     rule
@@ -93,10 +97,14 @@ class SetDecisionCV(DecidedLabelSets, DecisionCV):
         labels = self._read_labels(y)
         check_consistent_length(X, labels.positive)
         weights = _weights(sample_weight, labels.known)
-        estimator = self._estimator(X)
+        candidates = [self.estimator] if self.estimator is not None else default_estimators(X)
+        estimator = candidates[0]
         to_fit, to_split = self._routed(estimator, sample_weight, params)
         splits = None if is_prefit(self.cv) else label_splits(self.cv, X, labels, **to_split)
-        scores = self._fit_scores(estimator, X, labels.numbers, splits, to_fit)
+        done: list[Outputs] = []
+        if len(candidates) > 1 and splits is not None and not to_fit:
+            estimator, done = self._likeliest(candidates, X, labels, weights, enough_of(splits, len(weights)))
+        scores = self._fit_scores(estimator, X, labels.numbers, splits, to_fit, done)
         learner = learner_of_labels(scores, labels, weights, splits)
         if self.average == "samples":
             self._learn(learner, loss)
@@ -104,8 +112,24 @@ class SetDecisionCV(DecidedLabelSets, DecisionCV):
             self.learner_, self.rule_name_ = learner, "threshold"
         return self
 
+    def _likeliest(
+        self, candidates: list[Any], X: Any, labels: LabelMatrix, weights: Array, splits: list[Split]
+    ) -> tuple[Any, list[Outputs]]:
+        """The classifier by whose scores the held-out labels are likeliest, and its outputs on the folds."""
+        best, chosen, kept = -np.inf, candidates[0], []
+        for candidate in candidates:
+            outputs = list(self._out_of_fold(candidate, X, labels.numbers, splits, {}))
+            scores, _ = gathered(outputs, labels.numbers.shape)
+            found = learner_of_labels(scores, labels, weights, splits).log_likelihood
+            if self.verbose:
+                name = candidate[-1].estimator if isinstance(candidate, Pipeline) else candidate
+                say(f"{name}: held-out log-likelihood {found / len(weights):.3f} for each example")
+            if found > best:
+                best, chosen, kept = found, candidate, outputs
+        return chosen, kept
+
     def _estimator(self, X: Any = None) -> Any:
-        return self.estimator if self.estimator is not None else default_estimator(X)
+        return self.estimator if self.estimator is not None else default_estimators(X)[0]
 
     # ---------------------------------------------------------------- prediction
 
@@ -146,18 +170,35 @@ class SetDecisionCV(DecidedLabelSets, DecisionCV):
         return np.broadcast_to(np.array(found), (p,)).copy()
 
 
-def default_estimator(X: Any = None) -> Any:
-    """300 extremely randomised trees; a logistic regression for each label where X is sparse."""
-    if not issparse(X):
-        from sklearn.ensemble import ExtraTreesClassifier
+def default_estimators(X: Any) -> list[Any]:
+    """What is compared where no classifier is named.
 
-        return ExtraTreesClassifier(300, random_state=0)
+    300 extremely randomised trees, and logistic regressions per label, weakly and strongly shrunk: trees win where
+    labels depend on few features or on their interplay, logistic regression where each feature adds a bit. Logistic
+    regression alone where X is sparse; trees alone where features are missing or examples have weights, which the
+    other does not take.
+    """
+    from sklearn.ensemble import ExtraTreesClassifier
     from sklearn.linear_model import LogisticRegression
     from sklearn.multiclass import OneVsRestClassifier
     from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import MaxAbsScaler
+    from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
-    return make_pipeline(MaxAbsScaler(), OneVsRestClassifier(LogisticRegression(C=10.0, max_iter=1000)))
+    def logistic(C: float) -> Any:
+        return OneVsRestClassifier(LogisticRegression(C=C, max_iter=1000, tol=1e-3))
+
+    if issparse(X):
+        return [make_pipeline(MaxAbsScaler(), logistic(10.0))]
+    linear = [make_pipeline(StandardScaler(), logistic(C)) for C in (1.0, 0.01)] if _is_finite(X) else []
+    return [ExtraTreesClassifier(300, random_state=0), *linear]
+
+
+def _is_finite(X: Any) -> bool:
+    """Whether X is of numbers, none of them missing or infinite."""
+    try:
+        return bool(np.isfinite(np.asarray(X, dtype=np.float64)).all())
+    except (TypeError, ValueError):  # the classifier says what is wrong
+        return False
 
 
 def _weights(sample_weight: Any, known: NDArray[np.bool_]) -> Array:

@@ -1,0 +1,83 @@
+"""Which classifier should `SetDecisionCV()` take if none is named? Judged without test parts.
+
+``python -m benchmarks.default_classifier DATA [NAME...]``: each of `default_estimators`, and the choice among them by
+the likelihood of held-out labels, on three folds of the training parts (at most 1,000 examples) and of generated
+sets. Example F1; seconds are of the processor, for one fit.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.datasets import load_digits, make_multilabel_classification
+from sklearn.model_selection import KFold
+
+from benchmarks.training_parts import training_parts
+from setloss.estimators import SetDecisionCV
+from setloss.estimators.set_decision import default_estimators
+from setloss.reproduction.document import Cell, ResultTable
+
+MOST = 1000
+NAMES = ("trees", "logistic, C = 1", "logistic, C = 0.01", "chosen")
+
+
+Problem = tuple[str, Any, Any]
+"""Name, features and labels."""
+
+
+def real(folder: Path, names: Sequence[str]) -> Iterator[Problem]:
+    """Training parts."""
+    for data in training_parts(folder, names):
+        yield data.name, data.X[:MOST], data.Y[:MOST]
+
+
+def generated() -> Iterator[Problem]:
+    """Noisy digits with five properties, counts of words, and labels that add up or multiply features."""
+    generator = np.random.default_rng(0)
+    X, digit = load_digits(return_X_y=True)
+    kinds = (digit % 2 == 0, digit > 4, digit % 3 == 0, np.isin(digit, [0, 6, 8, 9]), np.isin(digit, [2, 3, 5, 7]))
+    yield "digits, noisy", (X + 4 * generator.normal(size=X.shape))[:MOST], np.column_stack(kinds)[:MOST].astype(int)
+    for n, features, labels in ((300, 20, 5), (1000, 40, 20), (200, 100, 8)):
+        found = make_multilabel_classification(n, features, n_classes=labels, n_labels=3, random_state=1)
+        yield f"words, {n} x {labels}", *found
+    X = generator.normal(size=(500, 30))
+    noise = generator.normal(size=(500, 8))
+    yield "sums", X, (X @ generator.normal(size=(30, 8)) / 5 + noise > 0.5).astype(int)
+    yield "products", X, (X[:, :8] * X[:, 8:16] + 0.5 * noise > 0.3).astype(int)
+
+
+def scores_of(X: Any, Y: Any) -> tuple[list[float], list[float]]:
+    """Mean F1 of each classifier and of the choice, and the seconds of a fit."""
+    found, seconds = [], []
+    for train, test in KFold(3, shuffle=True, random_state=1).split(X):
+        for estimator in (*default_estimators(X), None):
+            began = time.process_time()
+            model = SetDecisionCV(estimator).fit(X[train], Y[train])
+            seconds.append(time.process_time() - began)
+            found.append(model.score(X[test], Y[test]))
+    return [np.reshape(part, (3, -1)).mean(axis=0).tolist() for part in (found, seconds)]
+
+
+def row_of(name: str, X: Any, Y: Any) -> tuple[Cell, ...]:
+    """A line of the table, also shown as it is made."""
+    scores, seconds = scores_of(np.asarray(X.toarray() if hasattr(X, "toarray") else X), np.asarray(Y))
+    cells = [f"{score:.3f} ({second:.1f} s)" for score, second in zip(scores, seconds, strict=True)]
+    sys.stderr.write(f"{'  '.join((name, *cells))}\n")
+    return (name, *cells)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Print the table."""
+    rows = tuple(row_of(*one) for one in (*real(Path(arguments[0]), arguments[1:]), *generated()))
+    note = "Example F1 on held-out folds, and the processor time of a fit."
+    sys.stdout.write(ResultTable("Classifiers of SetDecisionCV()", ("data", *NAMES), rows, note).markdown())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
