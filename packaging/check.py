@@ -6,8 +6,8 @@ fails does not keep the others from running; all of them are listed at the end, 
 
 sdist   the source distribution installs and its command runs
 core    no extras, wheels only (so no compiler), and no licence of the GPL among what is installed
-oldest  the oldest versions that pyproject.toml allows, with the extras plot and io
-others  one for each extra of `EXTRAS`, alone
+oldest  the oldest versions that pyproject.toml allows, with every extra but torch
+others  one for each extra, alone
 """
 
 from __future__ import annotations
@@ -27,9 +27,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-EXTRAS = tuple(
-    extra for extra in ("plot", "io", "torch", "dask", "explore") if extra in PROJECT["optional-dependencies"]
-)
+EXTRAS = tuple(extra for extra in PROJECT["optional-dependencies"] if extra != "all")
+OLD_EXTRAS = tuple(extra for extra in EXTRAS if extra != "torch")
 JOBS = ("sdist", "core", *EXTRAS, "oldest")
 
 TEST_TOOLS = ("pytest>=8", "pytest-xdist>=3.7", "hypothesis>=6.100", "mpmath>=1.3")
@@ -41,7 +40,8 @@ CORE_TESTS = (
     "test_damaged_files.py", "test_plots.py", "decomposition/test_closed_forms.py", "operators/test_cut.py",
     "operators/test_bd.py", "solvers/test_checkpoint.py", "estimators", "nn/test_without_torch.py",
 )  # fmt: skip
-TESTS_OF_EXTRAS = {"torch": ("nn/test_modules.py",), "dask": ("dask/test_equivalence.py",)}
+TESTS_OF_DASK = ("dask/test_equivalence.py",)
+TESTS_OF_EXTRAS = {"torch": ("nn/test_modules.py",), "dask": TESTS_OF_DASK, "oldest": TESTS_OF_DASK}
 
 LICENCES = """
 import sys
@@ -151,7 +151,7 @@ def check(job: str, environment: Environment, wheel: Path, sdist: Path, tests: P
     if job == "oldest":
         bounds = environment.folder / "lower-bounds.txt"
         bounds.write_text("\n".join(lower_bounds()) + "\n", encoding="utf-8")
-        environment.install(f"{wheel}[plot,io]", "-c", bounds)
+        environment.install(f"{wheel}[{','.join(OLD_EXTRAS)}]", "-c", bounds)
     elif job == "core":
         environment.install(wheel)
         refuse_gpl(environment)
@@ -166,11 +166,13 @@ def check(job: str, environment: Environment, wheel: Path, sdist: Path, tests: P
     return run(environment.python, "-m", "pytest", *fast, *lenient, *chosen, cwd=tests).splitlines()[-1]
 
 
-def lower_bounds() -> Iterable[str]:
+def lower_bounds() -> Iterator[str]:
     """The oldest version of everything that pyproject.toml names, but for torch and the tools."""
     extras = PROJECT["optional-dependencies"]
-    for requirement in (*PROJECT["dependencies"], *extras["plot"], *extras["io"]):
-        yield re.sub(r">=", "==", requirement)
+    for requirement in (*PROJECT["dependencies"], *(line for extra in OLD_EXTRAS for line in extras[extra])):
+        # Constraints name no extras; `>=` of the Python that a line is for stays as it is.
+        bound, semicolon, python = re.sub(r"\[.*?\]", "", requirement).partition(";")
+        yield bound.replace(">=", "==") + semicolon + python
 
 
 def refuse_gpl(environment: Environment) -> None:
