@@ -33,6 +33,7 @@ def test_the_partition_of_a_set_function_was_its_groups():
             lambda: SetFunction.from_table([[0, 1], [2, 3]], groups=[1, 0]),
             SetFunction.from_table([[0, 1], [2, 3]], [1, 0]),
         ),
+        (lambda: SetFunction(FUNCTION.counts, groups=[1, 0]), SetFunction(FUNCTION.counts, [1, 0])),
         (
             lambda: SetFunction.symmetric([0, 1, 3]).refine(groups=[0, 1]),
             SetFunction.symmetric([0, 1, 3]).refine([0, 1]),
@@ -40,7 +41,7 @@ def test_the_partition_of_a_set_function_was_its_groups():
     ],
 )
 def test_a_partition_is_still_taken_as_groups(old, new):
-    with pytest.warns(DeprecationWarning, match=r"groups= of \w+ is called partition= now") as said:
+    with pytest.warns(DeprecationWarning, match=r"groups= of SetFunction[.\w]* is called partition= now") as said:
         found = old()
     assert np.array_equal(found.partition, new.partition)
     assert found == new
@@ -52,6 +53,17 @@ def test_the_partition_of_the_elements_of_bags():
     with pytest.warns(DeprecationWarning, match=r"Jaccard\.element_groups is called element_partition now"):
         found = Jaccard().element_groups(truth, bags)
     assert np.array_equal(found, [0, 1, 1])
+
+
+def test_a_loss_that_defines_the_old_name_defines_the_new_one():
+    with pytest.warns(DeprecationWarning, match=r"Mirrored\.element_groups is called element_partition now") as said:
+
+        class Mirrored(Jaccard):
+            def element_groups(self, truth, bags):
+                return truth.astype(int)
+
+    assert said[0].filename == __file__
+    assert np.array_equal(Mirrored().element_partition(np.array([True, False]), Bags.from_groups([0, 0])), [1, 0])
 
 
 def test_other_attributes_are_missing_as_ever():

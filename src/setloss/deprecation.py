@@ -10,16 +10,23 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-def warn_of_old_name(old: str, new: str) -> None:
-    """Said at the line of the user, two calls above this one."""
+def warn_of_old_name(old: str, new: str, *, calls: int = 2) -> None:
+    """Said at the line of the user, so many calls above this one."""
     message = f"{old} is called {new} now; the old name of version 0.1 goes with 0.3"
-    warnings.warn(message, DeprecationWarning, stacklevel=3)
+    warnings.warn(message, DeprecationWarning, stacklevel=calls + 1)
 
 
 class OldAttributes:
     """Attributes that were renamed: `old_attributes` has the old names and the new ones."""
 
     old_attributes: ClassVar[Mapping[str, str]] = {}
+
+    def __init_subclass__(cls) -> None:
+        """A class of the user that defines an old name defines the new one."""
+        for old, new in cls.old_attributes.items():
+            if old in vars(cls):
+                warn_of_old_name(f"{cls.__name__}.{old}", new, calls=3)  # ABCMeta is between
+                setattr(cls, new, vars(cls)[old])
 
     if not TYPE_CHECKING:  # else any attribute would have a type
 
@@ -38,7 +45,7 @@ def old_argument(old: str, new: str) -> Callable[[Function], Function]:
         @functools.wraps(function)
         def called(*arguments: Any, **named: Any) -> Any:
             if old in named:
-                warn_of_old_name(f"{old}= of {function.__name__}", f"{new}=")
+                warn_of_old_name(f"{old}= of {function.__qualname__.removesuffix('.__init__')}", f"{new}=")
                 named[new] = named.pop(old)
             return function(*arguments, **named)
 

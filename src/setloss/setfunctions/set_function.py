@@ -265,6 +265,9 @@ class SetFunction(OldAttributes):
         return f"SetFunction(p={self.p}, {kind}: {' '.join(values.split())})"
 
 
+SetFunction.__init__ = old_argument("groups", "partition")(SetFunction.__init__)  # type: ignore[method-assign]
+
+
 def all_masks(p: int) -> NDArray[np.bool_]:
     """All 2^p subsets as boolean rows, in the C order of a ``(2,) * p`` array."""
     index = np.arange(2**p)[:, None]
