@@ -41,8 +41,8 @@ fuzz: venv  ## coverage-guided fuzzing of every reader of files, MINUTES=2 each;
 	@for target in fuzz/fuzz_$(or $(READER),*).py; do \
 	  echo "$$target"; $(RUN) $$target -max_total_time=$$((60 * $(or $(MINUTES),2))) -verbosity=0 || exit 1; done
 
-package: venv  ## wheel, sdist and core tests in fresh environments; JOBS="core oldest", PYTHONS="python3.12 python3.13"
-	$(RUN) packaging/check.py $(JOBS) $(foreach python,$(PYTHONS),--python $(python))
+package: python  ## wheel, sdist and core tests in fresh environments; JOBS="core oldest", PYTHONS="python3.12 python3.13", OUT=dist
+	$(RUN) packaging/check.py $(JOBS) $(foreach python,$(PYTHONS),--python $(python)) $(if $(OUT),--out $(OUT))
 
 coverage: venv  ## branch coverage of the package by the whole test suite
 	$(RUN) -m pytest --cov --cov-report=term-missing:skip-covered

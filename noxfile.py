@@ -15,8 +15,6 @@ nox.needs_version = ">=2025.2.9"
 nox.options.default_venv_backend = "uv|virtualenv"
 
 PYTHONS = ["3.11", "3.12", "3.13"]
-
-
 PROJECT = nox.project.load_toml("pyproject.toml")
 
 
@@ -34,15 +32,9 @@ def tests(session: nox.Session) -> None:
 
 
 @nox.session(python=PYTHONS, default=False)
-def core(session: nox.Session) -> None:
-    """The tests that need no extra, without any."""
-    session.run("python", "packaging/check.py", "core")
-
-
-@nox.session(default=False)
-def oldest(session: nox.Session) -> None:
-    """The core tests with the oldest versions that pyproject.toml allows."""
-    session.run("python", "packaging/check.py", "oldest")
+def package(session: nox.Session) -> None:
+    """Wheel, sdist and core tests in fresh environments; words after -- are jobs: core, oldest, ..."""
+    session.run("python", "packaging/check.py", *session.posargs)
 
 
 @nox.session

@@ -1,8 +1,9 @@
 """Build the wheel and the sdist, install them into fresh environments, and run the fast core tests in each.
 
 ``python packaging/check.py`` runs every job, ``python packaging/check.py core oldest`` some of them; `--python` names
-the interpreters of the environments, as often as wanted. Nothing is written outside of a temporary folder. A job that
-fails does not keep the others from running; all of them are listed at the end, and the exit code is 1. Jobs:
+the interpreters of the environments, as often as wanted. Nothing is written outside of a temporary folder, unless
+`--out` names one for the wheel and the sdist, where all jobs have passed. A job that fails does not keep the others
+from running; all of them are listed at the end, and the exit code is 1. Jobs:
 
 sdist   the source distribution installs and its command runs
 core    no extras, wheels only (so no compiler), and no licence of the GPL among what is installed
@@ -97,23 +98,25 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("jobs", nargs="*", default=[], metavar=f"{{{','.join(JOBS)}}}")
     parser.add_argument("--python", action="append", metavar="PATH", help="an interpreter; again for one more")
+    parser.add_argument(
+        "--out", type=Path, metavar="DIR", help="a folder for the wheel and the sdist, if all jobs pass"
+    )
     options = parser.parse_args()
     unknown = sorted(set(options.jobs) - set(JOBS))
     if unknown:
         parser.error(f"unknown job {', '.join(unknown)}; there are {', '.join(JOBS)}")
-    outcomes = [
-        outcome
-        for python in options.python or [sys.executable]
-        for outcome in check_all(options.jobs or JOBS, python)
-    ]
+    pythons = options.python or [sys.executable]
+    if options.out and len(pythons) > 1:
+        parser.error("--out takes the files of one interpreter; name one --python")
+    outcomes = [outcome for python in pythons for outcome in check_all(options.jobs or JOBS, python, options.out)]
     say("\n| Python | job | ended | tests |\n|---|---|---|---|")
     for outcome in outcomes:
         say(f"| {outcome.python} | {outcome.job} | {'passed' if outcome.passed else 'FAILED'} | {outcome.said} |")
     sys.exit(not all(outcome.passed for outcome in outcomes))
 
 
-def check_all(jobs: Iterable[str], python: str) -> Iterator[Outcome]:
-    """Every job in an environment of this interpreter."""
+def check_all(jobs: Iterable[str], python: str, out: Path | None) -> Iterator[Outcome]:
+    """Every job in an environment of this interpreter; where all pass, wheel and sdist go to `out`."""
     version = run(python, "-c", "import platform; print(platform.python_version())")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -122,6 +125,7 @@ def check_all(jobs: Iterable[str], python: str) -> Iterator[Outcome]:
             archive.extractall(folder, filter="data")
         tests = Path(shutil.move(next(folder.glob("setloss-*/")), folder / "tests-of-sdist"))
         shutil.rmtree(tests / "src")
+        all_passed = True
         for job in jobs:
             began = time.monotonic()
             environment = Environment.new(folder / job, python)
@@ -132,15 +136,22 @@ def check_all(jobs: Iterable[str], python: str) -> Iterator[Outcome]:
                 said, passed = "see above", False
             shutil.rmtree(environment.folder)
             say(f"Python {version}, {job}: {said} ({time.monotonic() - began:.0f} s)")
+            all_passed &= passed
             yield Outcome(version, job, passed, said)
+        if out and all_passed:
+            out.mkdir(parents=True, exist_ok=True)
+            for file in (wheel, sdist):
+                shutil.copy(file, out)
 
 
 def build(folder: Path, python: str) -> tuple[Path, Path]:
-    """The wheel and the sdist."""
+    """The wheel and the sdist, with metadata that the index takes."""
     tools = Environment.new(folder / "build", python)
-    tools.install("build")
+    tools.install("build", "twine")
     run(tools.python, "-m", "build", "--outdir", folder / "dist", ROOT, cwd=folder)
-    return next((folder / "dist").glob("*.whl")), next((folder / "dist").glob("*.tar.gz"))
+    wheel, sdist = next((folder / "dist").glob("*.whl")), next((folder / "dist").glob("*.tar.gz"))
+    run(tools.python, "-m", "twine", "check", "--strict", wheel, sdist)
+    return wheel, sdist
 
 
 def check(job: str, environment: Environment, wheel: Path, sdist: Path, tests: Path) -> str:
