@@ -8,6 +8,7 @@ import pytest
 
 from setloss import SetFunction
 from setloss.bags import Bags
+from setloss.batch import batch_surrogate
 from setloss.losses import Jaccard
 
 FUNCTION = SetFunction.from_table([[0.0, 1.0], [2.0, -3.0]])
@@ -46,6 +47,12 @@ def test_a_partition_is_still_taken_as_groups(old, new):
     assert np.array_equal(found.partition, new.partition)
     assert found == new
     assert said[0].filename == __file__
+
+
+def test_the_partition_of_a_batch_was_its_groups():
+    batch = batch_surrogate(Jaccard(), [True, False, False], [0, 2, 3])
+    with pytest.warns(DeprecationWarning, match=r"BatchSurrogate\.groups is called partition now"):
+        assert batch.groups is batch.partition
 
 
 def test_the_partition_of_the_elements_of_bags():

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from setloss.arguments import as_labels
 from setloss.bags import Bags
 from setloss.defaults import AS_PRINTED
+from setloss.deprecation import OldAttributes
 from setloss.losses import Loss
 from setloss.operators.cut import MAX_MARGIN
 from setloss.operators.names import Operator
@@ -28,13 +29,15 @@ __all__ = ["BatchCuts", "BatchSurrogate", "batch_surrogate", "run_kernel", "scra
 
 
 @dataclass(frozen=True, eq=False)
-class BatchSurrogate:
+class BatchSurrogate(OldAttributes):
     """The surrogates of all bags of a data set, ready for repeated calls of `cuts`."""
 
     bags: Bags
     partition: NDArray[np.int16]
     which: NDArray[np.intp]
     plans: Plans | PlainPlans = field(repr=False)
+
+    old_attributes: ClassVar = {"groups": "partition"}
 
     @property
     def arrays(self) -> tuple[Any, ...]:
