@@ -7,7 +7,7 @@ import pytest
 
 from helpers.public_api import NAMES, RELEASED, changed, listing
 
-for library in ("torch", "dask", "matplotlib", "skops"):
+for library in ("torch", "distributed", "matplotlib", "skops"):
     pytest.importorskip(library)
 
 CHANGELOG = Path(__file__).parent.parent / "CHANGELOG.md"

@@ -171,7 +171,7 @@ def test_no_output_takes_the_place_of_what_is_read(folder):
 
 def test_output_inside_of_a_folder_that_is_read(folder):
     """A new file is written; one that is read is not replaced."""
-    pytest.importorskip("dask")
+    pytest.importorskip("distributed")  # tests/dask would be taken for dask
     tracks = np.load("tracks.npz")
     Path("arrays").mkdir()
     for name in tracks.files:
