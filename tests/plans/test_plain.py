@@ -168,7 +168,7 @@ def test_a_surrogate_of_one_s_own_obeys_the_laws_trains_and_certifies(quiet):
 
 def test_it_reaches_the_objective_of_the_compiled_one(quiet):
     tracks = make_toy(n_bags=40, p=5)
-    options = {"C": 0.1, "tol": 1e-5}
+    options = {"C": 0.1, "tol": 1e-5, "decision": "sign"}
     compiled = BagClassifier(operator="slack", scale=1.0, **options).fit(tracks.X, tracks.y, groups=tracks.groups)
     for solver in ("auto", "frank_wolfe", "subgradient", "cutting_plane", "n_slack"):
         model = BagClassifier(operator=Wearing(Written, partial(SlackRescaling, scale=1.0)), solver=solver, **options)
