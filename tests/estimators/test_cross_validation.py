@@ -277,7 +277,7 @@ def test_bags_are_decided_from_the_scores_of_the_search():
 
 
 def test_weights_count_in_fits_and_losses():
-    X, Y = label_data()
+    X, Y = label_data(40)
     weights = np.where(np.arange(40) < 30, 1.0, 0.0)
     folds = [(np.arange(0, 15), np.arange(15, 40)), (np.arange(15, 40), np.arange(0, 15))]
     inside = [(train[train < 30], test[test < 30]) for train, test in folds]

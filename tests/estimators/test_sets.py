@@ -286,7 +286,7 @@ def test_data_that_cannot_be_trained_on_is_refused(spoil, message):
     [(np.zeros(40), r"non-zero|nothing to train on"), (-np.ones(40), "[Nn]egative"), (np.ones(3), "shape")],
 )
 def test_weights_that_make_no_sense_are_refused(weights, message):
-    X, Y = label_data()
+    X, Y = label_data(40)
     with pytest.raises(ValueError, match=message):
         SetClassifier().fit(X, Y, sample_weight=weights)
 

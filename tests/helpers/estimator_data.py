@@ -3,8 +3,11 @@
 import numpy as np
 
 
-def label_data(n=40, d=5, p=3, seed=0):
-    """X (n, d) and Y (n, p) in {0, 1}; the first example is all negative, the second all positive."""
+def label_data(n=18, d=5, p=3, seed=0):
+    """X (n, d) and Y (n, p) in {0, 1}; the first example is all negative, the second all positive.
+
+    Unless more are asked for they are too few to learn a decision from.
+    """
     generator = np.random.default_rng(seed)
     X = generator.normal(size=(n, d))
     Y = (X @ generator.normal(size=(d, p)) + 0.5 * generator.normal(size=(n, p)) > 0).astype(int)
