@@ -18,10 +18,10 @@ import numpy as np
 from sklearn.datasets import load_digits, make_multilabel_classification
 from sklearn.exceptions import ConvergenceWarning
 
+from benchmarks.training_parts import training_parts
 from setloss.estimators import BagClassifier, SetClassifier
 from setloss.estimators.elements import Standardizer
 from setloss.reproduction.document import Cell, ResultTable
-from setloss.reproduction.label_sets.data import find_data_sets, read_data_set
 
 SIZES = (10, 20, 35)
 DRAWS, JUDGED = 6, 500
@@ -55,9 +55,8 @@ def frames(shares: Callable[[np.random.Generator, int], Any]) -> Draw:
 
 def problems(folder: Path, names: Sequence[str]) -> Iterator[tuple[str, Draw]]:
     """Training parts, digits as label sets, then generated label sets and bags."""
-    for name, files in find_data_sets(folder, names or None).items():
-        data = read_data_set(name, files)
-        yield name, from_rows(data.X[: data.n_train], data.Y[: data.n_train])
+    for data in training_parts(folder, names):
+        yield data.name, from_rows(data.X, data.Y)
     X, digit = load_digits(return_X_y=True)
     noisy = X + np.random.default_rng(0).normal(0, 8, X.shape)
     yield "ten digits, noisy", from_rows(noisy, np.eye(10, dtype=int)[digit])

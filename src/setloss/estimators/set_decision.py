@@ -97,7 +97,7 @@ class SetDecisionCV(DecidedLabelSets, DecisionCV):
         labels = self._read_labels(y)
         check_consistent_length(X, labels.positive)
         weights = _weights(sample_weight, labels.known)
-        candidates = [self.estimator] if self.estimator is not None else default_estimators(X)
+        candidates = self._candidates(X)
         estimator = candidates[0]
         to_fit, to_split = self._routed(estimator, sample_weight, params)
         splits = None if is_prefit(self.cv) else label_splits(self.cv, X, labels, **to_split)
@@ -129,7 +129,10 @@ class SetDecisionCV(DecidedLabelSets, DecisionCV):
         return chosen, kept
 
     def _estimator(self, X: Any = None) -> Any:
-        return self.estimator if self.estimator is not None else default_estimators(X)[0]
+        return self._candidates(X)[0]
+
+    def _candidates(self, X: Any) -> list[Any]:
+        return [self.estimator] if self.estimator is not None else default_estimators(X)
 
     # ---------------------------------------------------------------- prediction
 
