@@ -393,7 +393,7 @@ def lowered_cut(surrogate, groups, margins):
     """The cut of one bag whose surrogate was built by hand."""
     p = len(margins)
     batch = BatchSurrogate(
-        Bags.from_offsets([0, p]), np.asarray(groups, dtype=np.int32), np.zeros(1, dtype=int), lower([surrogate])
+        Bags.from_offsets([0, p]), np.asarray(groups, dtype=np.int16), np.zeros(1, dtype=int), lower([surrogate])
     )
     return batch.cuts(margins)
 

@@ -56,8 +56,13 @@ class BatchSurrogate(OldAttributes):
 
     @property
     def kernel_data(self) -> tuple[Any, ...]:
-        """The arrays and room for the cut of any one bag at float64 margins: what the kernels of solvers take."""
-        return *self.arrays, scratch(self, np.float64)
+        """The arrays and room for the cut of any one bag at float64 margins: what the epochs of solvers take.
+
+        They are long to compile, so that there is room for plans of every kind: one version serves all losses.
+        """
+        assert isinstance(self.plans, Plans)
+        widest = int(self.bags.sizes.max(initial=0))
+        return *self.arrays, room_for_cuts(self.plans, widest, np.float64, of_every_kind=True)
 
     def same_as(self, other: BatchSurrogate | None) -> bool:
         """Whether the other one has the same surrogate for every bag, so that cuts of one are cuts of the other."""
@@ -165,7 +170,7 @@ def scratch(batch: BatchSurrogate, dtype: Any, first: int = 0, last: int | None 
     return room_for_cuts(batch.plans, int(batch.bags.sizes[first:last].max(initial=0)), dtype)
 
 
-def room_for_cuts(plans: Plans, widest: int, dtype: Any) -> tuple[Any, ...]:
+def room_for_cuts(plans: Plans, widest: int, dtype: Any, *, of_every_kind: bool = False) -> tuple[Any, ...]:
     """Room for bags of up to `widest` elements with margins of this type; None what no plan needs.
 
     The order of the elements, a second array for sorting it, whose memory later holds their margins and those of
@@ -176,18 +181,18 @@ def room_for_cuts(plans: Plans, widest: int, dtype: Any) -> tuple[Any, ...]:
 
     axes, kinds = plans.sizes.shape[1], plans.rescaled_kinds
     spare = np.empty(-(-2 * widest * np.dtype(dtype).itemsize // 8), dtype=np.int64)
-    counted = bool(kinds & {LINEAR, TABLE, TVERSKY})
+    counted = of_every_kind or bool(kinds & {LINEAR, TABLE, TVERSKY})
     return (
         np.empty(widest, dtype=np.int64),
         spare,
         spare.view(dtype),
-        np.empty(TALLIES, dtype=np.int64) if widest >= LARGE else None,
-        1 if plans.has_lovasz else None,
+        np.empty(TALLIES, dtype=np.int64) if of_every_kind or widest >= LARGE else None,
+        1 if of_every_kind or plans.has_lovasz else None,
         (
-            1 if kinds & {CURVE, TVERSKY_SUPERMODULAR} else None,
+            1 if of_every_kind or kinds & {CURVE, TVERSKY_SUPERMODULAR} else None,
             np.empty(widest + axes) if counted else None,
             np.empty(axes, dtype=np.int64) if counted else None,
-            np.empty(axes, dtype=np.int64) if TABLE in kinds else None,
+            np.empty(axes, dtype=np.int64) if of_every_kind or TABLE in kinds else None,
         ),
     )
 

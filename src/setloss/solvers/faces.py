@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from setloss.plans.batch import scratch
 from setloss.solvers.deadline import check_time
 from setloss.solvers.problem import Problem
 from setloss.typing import Array
@@ -145,9 +146,9 @@ class _PointSearch:
         return np.zeros(self.problem.n_bags, dtype=np.int64)
 
     @cached_property
-    def kernel_data(self) -> tuple[Any, ...]:
-        """What the oracle takes, its room included."""
-        return self.problem.surrogate.kernel_data
+    def room(self) -> tuple[Any, ...]:
+        """What the oracle writes on."""
+        return scratch(self.problem.surrogate, np.float64)
 
     @cached_property
     def shifted(self) -> Array:
@@ -169,7 +170,7 @@ class _PointSearch:
         from setloss.plans.kernels import write_cuts
         from setloss.solvers.projection_kernels import advance, faces
 
-        starts, partitions, which, *plans, room = self.kernel_data
+        starts, partitions, which, *plans = self.problem.surrogate.arrays
         sizes = np.diff(starts)
         corrals = _empty_corrals(last - first, self.most, int(sizes.max()))
         visits = first + np.flatnonzero(self.away[first:last])
@@ -179,7 +180,7 @@ class _PointSearch:
             if not len(visits):
                 break
             check_time()
-            write_cuts(visits, (self.shifted, starts, partitions, which), tuple(plans), room, self.entering)
+            write_cuts(visits, (self.shifted, starts, partitions, which), tuple(plans), self.room, self.entering)
             left = advance(visits, first, data, (self.shifted, slopes, totals), corrals, points)
             visits = visits[:left]
         basis = np.empty(int(corrals.counts @ sizes[first:last]))
