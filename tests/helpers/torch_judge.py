@@ -86,6 +86,7 @@ CLOSED = [pair for pair in PAIRS if plan_of(plan_number(CASES[pair[0]].loss, pai
 # ---------------------------------------------------------------- operators by definition
 
 
+@cache
 def all_sets(p):
     """(2^p, p), row k the set of index k."""
     return (np.arange(2**p)[:, None] >> np.arange(p)) & 1 == 1
@@ -156,9 +157,10 @@ def lovasz(values, m):
 
 
 def closure(values):
-    """f_up(A), the minimum over all sets that contain A."""
-    sets = np.arange(len(values))
-    return np.array([values[sets & A == A].min() for A in sets])
+    """f_up(A), the minimum over all sets that contain A: with or without one element more, one after the other."""
+    for i in range(len(values).bit_length() - 1):
+        values = np.minimum(values, values[np.arange(len(values)) | 1 << i])
+    return values
 
 
 def surrogate(case, operator, truth, m, c):
@@ -171,14 +173,16 @@ def surrogate(case, operator, truth, m, c):
 
 @cache
 def _parts(case, labels):
-    return parts_of(case.loss.set_function(np.array(labels, dtype=bool)))
+    return parts_of(case.loss.set_function(np.array(labels, dtype=bool)), _values(case, labels))
 
 
-def parts_of(function):
-    """The values of f and g, by the core."""
+def parts_of(function, values):
+    """The values of f and g, by the core; they add up to those of the function."""
     parts = decompose(function)
     sets = all_sets(function.p)
-    return parts.submodular(sets), parts.supermodular(sets)
+    f, g = parts.submodular(sets), parts.supermodular(sets)
+    np.testing.assert_allclose(f + g, values, atol=1e-9)
+    return f, g
 
 
 def surrogate_of(values, parts, operator, m, c):
@@ -190,7 +194,6 @@ def surrogate_of(values, parts, operator, m, c):
     if operator == "lovasz":
         return lovasz(values, m)
     f, g = parts()
-    np.testing.assert_allclose(f + g, values, atol=1e-9)
     hinge, rescaled = lovasz(closure(f) if operator == "bd-monotone" else f, m), slack(g, m, c)
     return hinge[0] + rescaled[0], hinge[1] + rescaled[1]
 

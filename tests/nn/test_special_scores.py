@@ -31,14 +31,14 @@ every_path = pytest.mark.parametrize("path", list(PATHS))
 
 @pytest.mark.parametrize(("name", "operator"), PAIRS)
 def test_gradcheck_away_from_ties(name, operator):
-    """A piecewise linear function: away from its kinks differences are exact."""
+    """A piecewise linear function: away from its kinks differences are exact; here in a random direction."""
     scores, truth, valid = draw((4, 6), seed=11)
     truth[0] = torch.tensor([1, 0, 1, 1, 0, 0], dtype=torch.bool)
 
     def loss(x):
         return set_loss(x, truth, loss=CASES[name].loss, operator=operator, mask=valid, reduction="none")
 
-    assert torch.autograd.gradcheck(loss, scores.requires_grad_(), eps=1e-7, atol=1e-6)
+    assert torch.autograd.gradcheck(loss, scores.requires_grad_(), eps=1e-7, atol=1e-6, fast_mode=True)
 
 
 def test_second_derivatives_are_zero():
@@ -56,13 +56,13 @@ def test_second_derivatives_are_zero():
 
 @on_both
 def test_one_score_everywhere(path, name, operator):
-    _, truth, valid = draw((5, 5), seed=13)
-    for constant in (0.0, -0.0, 1.0, -1.0, 0.5):
-        scores = torch.full(truth.shape, constant, dtype=torch.float64)
-        values, gradients = PATHS[path](CASES[name].loss, operator, scores, truth, valid, 2.0)
-        arrays = scores.numpy(), truth.numpy(), valid.numpy()
-        assert_close(values, gradient_by_definition(CASES[name], operator, *arrays, 2.0)[0])
-        assert torch.isfinite(gradients).all()
+    _, truth, valid = (rows.repeat(5, 1) for rows in draw((5, 5), seed=13))
+    constants = torch.tensor([0.0, -0.0, 1.0, -1.0, 0.5], dtype=torch.float64)
+    scores = constants.repeat_interleave(5)[:, None].expand(25, 5)
+    values, gradients = PATHS[path](CASES[name].loss, operator, scores, truth, valid, 2.0)
+    arrays = scores.numpy(), truth.numpy(), valid.numpy()
+    assert_close(values, gradient_by_definition(CASES[name], operator, *arrays, 2.0)[0])
+    assert torch.isfinite(gradients).all()
 
 
 @pytest.mark.parametrize(("name", "operator"), PAIRS)
