@@ -79,8 +79,20 @@ def applies(name, operator):
 
 
 PAIRS = [(name, operator) for name in CASES for operator in OPERATORS if applies(name, operator)]
-CLOSED = [pair for pair in PAIRS if plan_of(plan_number(CASES[pair[0]].loss, pair[1], 2.0)).closed is not None]
-"""What tensor operations can do on a device, at any size."""
+
+
+def closed_form(name, operator, scale=2.0):
+    """All that tensor operations know of a loss and an operator; None if they cannot do it."""
+    return plan_of(plan_number(CASES[name].loss, operator, scale)).closed
+
+
+def one_of_each(pairs, kind):
+    """The first pair of every kind."""
+    return list({kind(*pair): pair for pair in reversed(pairs)}.values())[::-1]
+
+
+CLOSED = one_of_each([pair for pair in PAIRS if closed_form(*pair) is not None], closed_form)
+"""What tensor operations can do on a device, at any size; every closed form once, the hinge for one."""
 
 
 # ---------------------------------------------------------------- operators by definition
