@@ -29,7 +29,7 @@ def example():
 def test_multilabel_example(example, capsys, tmp_path, monkeypatch):
     multilabel = example("multilabel_torch")
     monkeypatch.setattr(multilabel, "FOLDS", 2)
-    monkeypatch.setattr(multilabel, "STEPS", 60)
+    monkeypatch.setattr(multilabel, "STEPS", 20)
     for arguments in ([], ["--hidden", "8"]):
         assert multilabel.main(arguments) == 0
         lines = capsys.readouterr().out.splitlines()
