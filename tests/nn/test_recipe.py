@@ -129,19 +129,19 @@ def test_volumes_are_no_channels():
 @pytest.mark.parametrize(
     ("mode", "shape", "wrong", "words"),
     [
-        ("binary", (2, 6), 255, "targets are 0 and 1"),
-        ("multilabel", (2, 6), 2, "targets are 0 and 1"),
-        ("multiclass", (2, 3, 6), 7, "targets are class ids from 0 to 2"),
-        ("multiclass", (2, 3, 6), -1, "targets are class ids from 0 to 2"),
+        ("binary", (2, 6), (255, -1), "targets are 0 and 1"),
+        ("multilabel", (2, 6), (2,), "targets are 0 and 1"),
+        ("multiclass", (2, 3, 6), (7, -1), "targets are class ids from 0 to 2"),
     ],
 )
 def test_compiled_graphs_refuse_labels_outside_of_the_alphabet(mode, shape, wrong, words):
     logits, target = torch.randn(shape), torch.zeros((2, 6), dtype=torch.int64)
     compiled = torch.compile(SetLoss("dice", "slack", mode=mode), fullgraph=True, backend="aot_eager")
     assert torch.isfinite(compiled(logits, target))
-    target[1, 2] = wrong
-    with pytest.raises(RuntimeError, match=words):
-        compiled(logits, target)
+    for label in wrong:
+        target[1, 2] = label
+        with pytest.raises(RuntimeError, match=words):
+            compiled(logits, target)
 
 
 def test_one_hot_targets_have_one_class():
