@@ -31,7 +31,7 @@ def check_set_function(function: SetFunction, laws: Iterable[str] = ()) -> None:
     """l(empty) = 0, the chain and its gains agree with the masks, and the named laws hold by enumeration."""
     masks = _masks(function.p)
     values = function(masks)
-    _expect(values[0] == 0, f"l(empty) is {values[0]}, not 0")
+    _expect(values[0] == 0, "l(empty) is {}, not 0", values[0])
     order = np.random.default_rng(0).permutation(function.p)
     prefixes = np.zeros((function.p + 1, function.p), dtype=bool)
     for j, i in enumerate(order):
@@ -44,7 +44,7 @@ def check_set_function(function: SetFunction, laws: Iterable[str] = ()) -> None:
         if law not in LAWS:
             raise ValueError(f"there is no law {law!r}; the laws are {', '.join(LAWS)}")
         verdict = LAWS[law](general)
-        _expect(bool(verdict), str(verdict))
+        _expect(bool(verdict), "{}", verdict)
 
 
 def check_decomposition(decomposition: Decomposition, tolerance: float = 1e-9) -> None:
@@ -58,8 +58,9 @@ def check_decomposition(decomposition: Decomposition, tolerance: float = 1e-9) -
     expected = ((f, "submodular"), (g, "supermodular"), (g, "increasing"), (g, "non-negative"))
     for function, law in expected:
         verdict = LAWS[law](SetFunction.from_values(function(masks)), tolerance)
-        _expect(bool(verdict), f"the {'sub' if function is f else 'super'}modular part is not {verdict}")
-    _expect(decomposition.certificate.holds, f"the certificate does not hold: {decomposition.certificate}")
+        part = "sub" if function is f else "super"
+        _expect(bool(verdict), "the {}modular part is not {}", part, verdict)
+    _expect(decomposition.certificate.holds, "the certificate does not hold: {}", decomposition.certificate)
 
 
 def check_cut(
@@ -70,13 +71,13 @@ def check_cut(
     cut = surrogate.cut(here)
     value = surrogate(here)
     unit = max(1.0, abs(value), abs(cut.offset))
-    _expect(abs(cut(here) - value) <= tolerance * unit, f"the cut is {cut(here)} where the surrogate is {value}")
+    touches = abs(cut(here) - value) <= tolerance * unit
+    _expect(touches, "the cut is {} where the surrogate is {}", cut(here), value)
     for other in _around(here) if others is None else np.atleast_2d(np.asarray(others, dtype=float)):
-        excess = cut(other) - surrogate(other)
-        _expect(
-            excess <= tolerance * max(unit, abs(surrogate(other))),
-            f"the cut at {here} exceeds the surrogate by {excess:.3g} at {other}",
-        )
+        there = surrogate(other)
+        excess = cut(other) - there
+        below = excess <= tolerance * max(unit, abs(there))
+        _expect(below, "the cut at {} exceeds the surrogate by {:.3g} at {}", here, excess, other)
 
 
 def check_convex(surrogate: Surrogate, samples: int = 50, tolerance: float = 1e-9) -> None:
@@ -86,10 +87,8 @@ def check_convex(surrogate: Surrogate, samples: int = 50, tolerance: float = 1e-
     pairs = [*zip(points[:samples], points[samples:], strict=True), *zip(points[:samples], ends_near, strict=True)]
     for x, y in pairs:
         middle, ends = surrogate((x + y) / 2), (surrogate(x) + surrogate(y)) / 2
-        _expect(
-            middle <= ends + tolerance * max(1.0, abs(ends)),
-            f"not convex: {middle:.6g} half-way between {x} and {y}, where the mean is {ends:.6g}",
-        )
+        convex = middle <= ends + tolerance * max(1.0, abs(ends))
+        _expect(convex, "not convex: {:.6g} half-way between {} and {}, where the mean is {:.6g}", middle, x, y, ends)
 
 
 def check_extension(surrogate: Surrogate, function: SetFunction, tolerance: float = 1e-9) -> None:
@@ -97,10 +96,8 @@ def check_extension(surrogate: Surrogate, function: SetFunction, tolerance: floa
     scale = float(np.abs(function(_masks(function.p))).max()) or 1.0
     for mask in _masks(function.p):
         value, loss = surrogate(1.0 - mask), function(mask)
-        _expect(
-            abs(value - loss) <= tolerance * scale,
-            f"not an extension: {value:.6g} at the vertex of {np.flatnonzero(mask).tolist()}, l is {loss:.6g}",
-        )
+        extends, members = abs(value - loss) <= tolerance * scale, np.flatnonzero(mask).tolist()
+        _expect(extends, "not an extension: {:.6g} at the vertex of {}, l is {:.6g}", value, members, loss)
 
 
 def check_upper_bound(
@@ -112,10 +109,9 @@ def check_upper_bound(
     scale = float(np.abs(function(masks)).max()) or 1.0
     for margins in points:
         loss, value = function(margins <= 0), surrogate(margins)
-        _expect(
-            value >= loss - 1e-6 * scale - tolerance * max(1.0, abs(value)),
-            f"the surrogate is {value:.6g} at margins {margins}, the loss of the prediction is {loss:.6g}",
-        )
+        message = "the surrogate is {:.6g} at margins {}, the loss of the prediction is {:.6g}"
+        bounds = value >= loss - 1e-6 * scale - tolerance * max(1.0, abs(value))
+        _expect(bounds, message, value, margins, loss)
 
 
 def check_oracle(rescaling: Rescaling, samples: int = 50, tolerance: float = 1e-9) -> None:
@@ -126,8 +122,9 @@ def check_oracle(rescaling: Rescaling, samples: int = 50, tolerance: float = 1e-
         found, best = rescaling.cut(margins), reference(margins)
         value = found(margins)
         unit = tolerance * max(1.0, abs(best))
-        _expect(value <= best + unit, f"the value {value} at {margins} exceeds the maximum {best}")
-        _expect(not found.exact or value >= best - unit, f"claims to be exact, but {value} < {best} at {margins}")
+        _expect(value <= best + unit, "the value {} at {} exceeds the maximum {}", value, margins, best)
+        attained = not found.exact or value >= best - unit
+        _expect(attained, "claims to be exact, but {} < {} at {}", value, best, margins)
 
 
 def _masks(p: int) -> NDArray[np.bool_]:
@@ -151,12 +148,13 @@ def _around(center: Array) -> Array:
     return np.concatenate([center + size * directions for size in (1e-3, 0.1, 1.0, 10.0)])
 
 
-def _expect(holds: bool | np.bool_, message: str) -> None:
+def _expect(holds: bool | np.bool_, message: str, *facts: object) -> None:
+    """The facts are put into the braces of the message where it is needed: to print arrays takes long."""
     if not holds:
-        raise LawViolationError(message)
+        raise LawViolationError(message.format(*facts))
 
 
 def _expect_close(left: Array, right: Array, tolerance: float | Array, what: str) -> None:
     difference = np.abs(left - right)
     worst = int(np.argmax(difference - tolerance))
-    _expect(np.all(difference <= tolerance), f"{what} differ by {difference[worst]:.3g}, entry {worst}")
+    _expect(np.all(difference <= tolerance), "{} differ by {:.3g}, entry {}", what, difference[worst], worst)

@@ -3,6 +3,7 @@
 A set function is a dictionary {frozenset: value} as in `reference`; nothing here calls the library's operators.
 """
 
+from functools import cache
 from itertools import permutations
 
 import numpy as np
@@ -65,6 +66,7 @@ def mistakes(m):
 # ---------------------------------------------------------------- what to try them on
 
 
+@cache
 def margin_vectors(p, low=-3, high=3):
     """Quarters, full of ties and exact in floating point, or any numbers."""
     quarters = st.integers(4 * low, 4 * high).map(lambda k: k / 4)

@@ -3,6 +3,7 @@
 Set functions are dictionaries {frozenset: value} as in `reference`; nothing here calls the library.
 """
 
+from functools import cache
 from itertools import permutations
 
 import numpy as np
@@ -84,22 +85,14 @@ def optimal_face_width(values, directions=2):
 
     Random objectives over the optimal face, first in one direction and then in the other.
     """
-    sets = list(values)
-    bends = reference.second_differences(values)
-    place = {A: k for k, A in enumerate(sets)}
-    matrix, required = np.zeros((len(bends), len(sets))), np.zeros(len(bends))
-    for row, ((A, i, j), bend) in enumerate(bends.items()):
-        matrix[row, [place[A | {i, j}], place[A]]] = 1
-        matrix[row, [place[A | {i}], place[A | {j}]]] = -1
-        required[row] = max(0.0, bend)
+    matrix, required, bounds = reference.program_over(values)
     _, minimum = reference.brute_force_program(values)
-    rows = np.vstack([-matrix, np.ones(len(sets))])
+    rows = np.vstack([-matrix, np.ones(len(values))])
     limits = np.append(-required, minimum + 1e-10 * max(1.0, minimum))
-    bounds = [(0, 0) if not A else (0, None) for A in sets]
     generator = np.random.default_rng(0)
     width = 0.0
     for _ in range(directions):
-        objective = generator.normal(size=len(sets))
+        objective = generator.normal(size=len(values))
         ends = [linprog(s * objective, A_ub=rows, b_ub=limits, bounds=bounds, method="highs") for s in (1, -1)]
         assert all(end.status == 0 for end in ends)
         width = max(width, float(np.abs(ends[0].x - ends[1].x).max()))
@@ -119,11 +112,13 @@ def weights_without_j(g):
 # ---------------------------------------------------------------- strategies
 
 
+@cache
 def margin_vectors(p):
     """Multiples of 1/8 in [-3, 3], so that ties and zeros are common."""
     return st.lists(st.integers(-24, 24), min_size=p, max_size=p).map(lambda k: np.array(k) / 8)
 
 
+@cache
 def cube_points(p):
     """Margins of the unit cube: multiples of 1/8 in [0, 1]."""
     return st.lists(st.integers(0, 8), min_size=p, max_size=p).map(lambda k: np.array(k) / 8)

@@ -4,6 +4,7 @@ Nothing here calls the library's own mathematics; p <= 8 throughout.
 """
 
 from fractions import Fraction
+from functools import cache
 from itertools import combinations
 
 import numpy as np
@@ -15,18 +16,25 @@ Values = dict[frozenset, float]
 # ---------------------------------------------------------------- sets and masks
 
 
+@cache
 def subsets(p):
     """All subsets of {0..p-1} in the C order of a (2,)*p array: element 0 is the leading bit."""
-    return [frozenset(i for i in range(p) if k >> (p - 1 - i) & 1) for k in range(2**p)]
+    return tuple(frozenset(i for i in range(p) if k >> (p - 1 - i) & 1) for k in range(2**p))
 
 
 def mask_of(subset, p):
     return np.array([i in subset for i in range(p)], dtype=bool)
 
 
+@cache
+def masks(p):
+    """The masks of all subsets."""
+    return np.array([mask_of(A, p) for A in subsets(p)]).reshape(2**p, p)
+
+
 def values_of(function) -> Values:
-    """Read a `SetFunction` on every subset, one mask at a time."""
-    return {A: function(mask_of(A, function.p)) for A in subsets(function.p)}
+    """Read a `SetFunction` on every subset."""
+    return dict(zip(subsets(function.p), function(masks(function.p)).tolist(), strict=True))
 
 
 def values_of_table(table, groups) -> Values:
@@ -42,13 +50,18 @@ def ground(values: Values):
 # ---------------------------------------------------------------- laws by definition
 
 
+@cache
+def pairs_outside(V):
+    """(A, i, j) for all A and i < j outside A, with A+i+j, A+i and A+j."""
+    below = [frozenset(members) for size in range(len(V) + 1) for members in combinations(sorted(V), size)]
+    return [((A, i, j), A | {i, j}, A | {i}, A | {j}, A) for A in below for i, j in combinations(sorted(V - A), 2)]
+
+
 def second_differences(values: Values):
     """{(A, i, j): l(A+i+j) - l(A+i) - l(A+j) + l(A)} over all A and i < j outside A."""
-    V = ground(values)
     return {
-        (A, i, j): values[A | {i, j}] - values[A | {i}] - values[A | {j}] + values[A]
-        for A in values
-        for i, j in combinations(sorted(V - A), 2)
+        place: values[both] - values[one] - values[other] + values[A]
+        for place, both, one, other, A in pairs_outside(ground(values))
     }
 
 
@@ -131,21 +144,32 @@ def tversky_values(m, q, a, b):
 
 def brute_force_program(values: Values, objective=None):
     """Minimise sum_A objective(A) g(A) over the feasible g of D, by default the plain sum: (g, minimum)."""
-    sets = list(values)
-    place = {A: k for k, A in enumerate(sets)}
-    bends = second_differences(values)
-    matrix, required = np.zeros((len(bends), len(sets))), np.zeros(len(bends))
-    for row, ((A, i, j), bend) in enumerate(bends.items()):
-        matrix[row, [place[A | {i, j}], place[A]]] = 1
-        matrix[row, [place[A | {i}], place[A | {j}]]] = -1
-        required[row] = max(0.0, bend)
-    bounds = [(0, 0) if not A else (0, None) for A in sets]
+    sets = tuple(values)
+    matrix, required, bounds = program_over(values)
     weights = np.ones(len(sets)) if objective is None else objective
-    if not bends:
+    if not len(required):
         return dict.fromkeys(sets, 0.0), 0.0
     result = linprog(weights, A_ub=-matrix, b_ub=-required, bounds=bounds, method="highs")
     assert result.status == 0, result.message
     return dict(zip(sets, result.x.tolist(), strict=True)), float(result.fun)
+
+
+def program_over(values: Values):
+    """(K, r, bounds) of D's program: K g >= r says that g is supermodular and l - g submodular."""
+    required = np.maximum(0.0, list(second_differences(values).values()))
+    return bends_of(tuple(values)), required, [(0, None) if A else (0, 0) for A in values]
+
+
+@cache
+def bends_of(sets):
+    """The matrix that takes second differences of the values on these sets."""
+    place = {A: k for k, A in enumerate(sets)}
+    pairs = pairs_outside(max(sets, key=len))
+    matrix = np.zeros((len(pairs), len(sets)))
+    for row, (_, both, one, other, A) in enumerate(pairs):
+        matrix[row, [place[both], place[A]]] = 1
+        matrix[row, [place[one], place[other]]] = -1
+    return matrix
 
 
 def infeasibility(values: Values, g: Values):

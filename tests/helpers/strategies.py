@@ -1,10 +1,12 @@
 """Hypothesis strategies that draw set functions together with what is known of them.
 
-All values are small integers (as floats), so that verdicts are exact and never a matter of tolerance.
+All values are small integers (as floats), so that verdicts are exact and never a matter of tolerance. Strategies
+that depend on a size are made once for it: Hypothesis looks through every new one, which takes longer than a draw.
 """
 
 from dataclasses import dataclass, field
-from itertools import combinations
+from functools import cache
+from itertools import combinations, product
 
 import numpy as np
 from hypothesis import strategies as st
@@ -25,6 +27,13 @@ class Drawn:
     laws: dict[str, bool] = field(default_factory=dict)
 
 
+@cache
+def lists_of(elements, size):
+    """Lists of one length."""
+    return st.lists(elements, min_size=size, max_size=size)
+
+
+@cache
 def integer_array(shape, elements=INTEGERS):
     """Float arrays of whole numbers with 0 in the first place."""
 
@@ -33,8 +42,7 @@ def integer_array(shape, elements=INTEGERS):
         array.flat[0] = 0.0
         return array
 
-    size = int(np.prod(shape))
-    return st.lists(elements, min_size=size, max_size=size).map(build)
+    return lists_of(elements, int(np.prod(shape))).map(build)
 
 
 # ---------------------------------------------------------------- by representation
@@ -42,18 +50,30 @@ def integer_array(shape, elements=INTEGERS):
 
 @st.composite
 def symmetric_functions(draw, min_p=1, max_p=6):
-    curve = draw(st.integers(min_p, max_p).flatmap(lambda p: integer_array((p + 1,))))
-    p = len(curve) - 1
+    p = draw(st.integers(min_p, max_p))
+    curve = draw(integer_array((p + 1,)))
     values = {A: float(curve[len(A)]) for A in reference.subsets(p)}
     return Drawn(SetFunction.symmetric(curve), values, {"symmetric": True})
+
+
+@cache
+def group_sizes(k, max_size, max_p):
+    """The sizes of k groups that have an element between them."""
+    return st.sampled_from([s for s in product(range(max_size + 1), repeat=k) if 1 <= sum(s) <= max_p])
+
+
+@cache
+def orders_of(members):
+    """All permutations."""
+    return st.permutations(members)
 
 
 @st.composite
 def grouped_functions(draw, k=2, max_size=3, max_p=6):
     """A random table over k groups, some of them perhaps empty, whose elements are interleaved at random."""
-    sizes = draw(st.lists(st.integers(0, max_size), min_size=k, max_size=k).filter(lambda s: 1 <= sum(s) <= max_p))
+    sizes = draw(group_sizes(k, max_size, max_p))
     table = draw(integer_array(tuple(n + 1 for n in sizes)))
-    groups = draw(st.permutations(np.repeat(np.arange(k), sizes).tolist()))
+    groups = draw(orders_of(tuple(np.repeat(np.arange(k), sizes).tolist())))
     return Drawn(SetFunction.from_table(table, groups), reference.values_of_table(table, groups))
 
 
@@ -65,6 +85,7 @@ def general_functions(draw, min_p=1, max_p=5):
     return Drawn(SetFunction.from_values(array), values)
 
 
+@cache
 def any_functions():
     return st.one_of(
         symmetric_functions(), grouped_functions(k=2), grouped_functions(k=3, max_size=2), general_functions()
@@ -80,10 +101,14 @@ def _drawn(values: Values, **laws):
     return Drawn(SetFunction.from_values(flat), values, {k.replace("_", "-"): v for k, v in laws.items()})
 
 
+SOME_OF_SIX = st.frozensets(st.integers(0, 5))
+WEIGHTS = st.integers(0, 3)
+
+
 @st.composite
 def coverage_functions(draw, p):
     """|union of S_i over A|: submodular, increasing, non-negative."""
-    covers = draw(st.lists(st.frozensets(st.integers(0, 5)), min_size=p, max_size=p))
+    covers = draw(lists_of(SOME_OF_SIX, p))
     values = {A: float(len(frozenset().union(*(covers[i] for i in A)))) for A in reference.subsets(p)}
     return _drawn(values, submodular=True, increasing=True, non_negative=True)
 
@@ -92,7 +117,7 @@ def coverage_functions(draw, p):
 def cut_functions(draw, p):
     """Weight of the edges that leave A in a random directed graph: submodular, non-negative, zero on V."""
     arcs = [(i, j) for i in range(p) for j in range(p) if i != j]
-    weights = draw(st.lists(st.integers(0, 3), min_size=len(arcs), max_size=len(arcs)))
+    weights = draw(lists_of(WEIGHTS, len(arcs)))
     values = {
         A: float(sum(w for w, (i, j) in zip(weights, arcs, strict=True) if i in A and j not in A))
         for A in reference.subsets(p)
@@ -100,26 +125,38 @@ def cut_functions(draw, p):
     return _drawn(values, submodular=True, non_negative=True)
 
 
+@cache
+def capped_sets(p):
+    """A few sets of elements, each with a cap."""
+    return st.lists(st.tuples(st.frozensets(st.integers(0, p - 1)), WEIGHTS), max_size=4)
+
+
 @st.composite
 def concave_of_cardinality_sums(draw, p):
     """sum_S min(|A n S|, cap_S): a sum of concave functions of how many elements of S are in A."""
-    parts = draw(st.lists(st.tuples(st.frozensets(st.integers(0, p - 1)), st.integers(0, 3)), max_size=4))
+    parts = draw(capped_sets(p))
     values = {A: float(sum(min(len(A & S), cap) for S, cap in parts)) for A in reference.subsets(p)}
     return _drawn(values, submodular=True, increasing=True, non_negative=True)
 
 
+@cache
+def submodular_functions_of(p):
+    return st.one_of(*(kind(p) for kind in (coverage_functions, cut_functions, concave_of_cardinality_sums)))
+
+
+@cache
 def submodular_functions(min_p=1, max_p=5):
-    kinds = (coverage_functions, cut_functions, concave_of_cardinality_sums)
-    return st.integers(min_p, max_p).flatmap(lambda p: st.one_of(*(kind(p) for kind in kinds)))
+    return st.integers(min_p, max_p).flatmap(submodular_functions_of)
 
 
+@cache
 @st.composite
 def supermodular_functions(draw, min_p=1, max_p=5):
     """Non-negative weights on pairs and triples, plus any modular function: all second differences are >= 0."""
     p = draw(st.integers(min_p, max_p))
     blocks = [frozenset(c) for size in (2, 3) for c in combinations(range(p), size)]
-    weights = draw(st.lists(st.integers(0, 3), min_size=len(blocks), max_size=len(blocks)))
-    rates = draw(st.lists(INTEGERS, min_size=p, max_size=p))
+    weights = draw(lists_of(WEIGHTS, len(blocks)))
+    rates = draw(lists_of(INTEGERS, p))
     values = {
         A: float(sum(rates[i] for i in A) + sum(w for w, S in zip(weights, blocks, strict=True) if S <= A))
         for A in reference.subsets(p)
@@ -165,7 +202,7 @@ def _without_modular_part(values: Values) -> Values:
 def label_vectors(draw, min_p=1, max_p=8, size=None):
     """(boolean truth, the same labels written in one of the three alphabets)."""
     length = size if size is not None else draw(st.integers(min_p, max_p))
-    truth = np.array(draw(st.lists(st.booleans(), min_size=length, max_size=length)), dtype=bool)
+    truth = np.array(draw(lists_of(st.booleans(), length)), dtype=bool)
     return truth, spelled(truth, draw(st.sampled_from(ALPHABETS)))
 
 
@@ -186,4 +223,5 @@ def spelled(truth, alphabet):
 @st.composite
 def truths_and_predictions(draw, max_p=8):
     p = draw(st.integers(1, max_p))
-    return draw(label_vectors(size=p)), draw(label_vectors(size=p))
+    labels = label_vectors(size=p)
+    return draw(labels), draw(labels)

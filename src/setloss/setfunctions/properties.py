@@ -152,9 +152,10 @@ def _worst(inequalities: Inequalities, rtol: float) -> tuple[float, float, tuple
     """The largest excess among the inequalities that are broken, or among all if none is; what it may be; where."""
     excess = inequalities.excess
     cells = np.nonzero(excess > 0)
-    broken = excess[cells] > inequalities.tolerances(cells, rtol)
-    if broken.any():
+    if len(cells[0]):
+        broken = excess[cells] > inequalities.tolerances(cells, rtol)
         cells = tuple(index[broken] for index in cells)
+    if len(cells[0]):
         at = tuple(int(index[np.argmax(excess[cells])]) for index in cells)
     else:
         at = tuple(int(a) for a in np.unravel_index(int(np.argmax(excess)), excess.shape))

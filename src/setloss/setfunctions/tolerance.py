@@ -70,8 +70,10 @@ class Inequalities:
         if np.isnan(self.excess).any():
             return float("nan")
         positive = np.nonzero(self.excess > 0)
+        if not len(positive[0]):
+            return 0.0
         share = self.excess[positive] / self.tolerances(positive, RELATIVE_TOLERANCE)
-        return RELATIVE_TOLERANCE * float(np.max(share, initial=0.0))
+        return RELATIVE_TOLERANCE * float(np.max(share))
 
 
 def _raised(cells: Cells, axis: int) -> Cells:
