@@ -172,7 +172,7 @@ def test_refusals():
     with pytest.raises(ValueError, match="depends on which elements are wrong"):
         decide(np.zeros((1, 17)), groups)
     with pytest.raises(ValueError, match="the limit is"):
-        decide(np.zeros((1, 1000)), RISING["cells"])
+        decide(np.zeros((1, 260)), RISING["cells"])
     with pytest.raises(ValueError, match="there is no loss"):
         decide(np.zeros((1, 2)), "f7")
 
