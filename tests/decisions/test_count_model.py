@@ -1,5 +1,7 @@
 """The count model against the list of all label sets, against mpmath, and at sizes where neither is possible."""
 
+from functools import cache
+
 import mpmath
 import numpy as np
 import pytest
@@ -17,12 +19,15 @@ extreme = st.sampled_from([-1e4, -700.0, -30.0, 0.0, 1.0, 30.0, 700.0, 1e4])
 def models(values=moderate, potentials=moderate, largest=6):
     """Scores of one example and potentials of 0, ..., K positives, some of them impossible."""
     potential = potentials | st.just(-np.inf)
-    return st.integers(1, largest).flatmap(
-        lambda p: st.tuples(
+
+    @cache
+    def models_of(p):
+        return st.tuples(
             st.lists(values, min_size=p, max_size=p),
             st.lists(potential, min_size=1, max_size=p + 1).filter(lambda u: max(u) > -np.inf),
         )
-    )
+
+    return st.integers(1, largest).flatmap(models_of)
 
 
 def judged(scores, counts):

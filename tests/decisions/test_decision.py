@@ -1,6 +1,7 @@
 """Decisions against the comparison of all sets under all label sets."""
 
 import itertools
+from functools import cache
 from unittest.mock import patch
 
 import numpy as np
@@ -42,13 +43,19 @@ FALLING = {
     "falling cells": from_counts(lambda fn, fp, m, n: np.abs(fn - fp) * 1.0 + (fn == 0) * fp),
 }
 values = st.floats(-4, 4) | st.sampled_from([-1e4, -800.0, 0.0, 800.0, 1e4])
-models = st.integers(1, 5).flatmap(
-    lambda p: st.tuples(
+
+
+@cache
+def models_of(p):
+    """Scores of p elements, and potentials or none."""
+    return st.tuples(
         st.lists(values, min_size=p, max_size=p),
         st.none()
         | st.lists(values | st.just(-np.inf), min_size=1, max_size=p + 1).filter(lambda u: max(u) > -np.inf),
     )
-)
+
+
+models = st.integers(1, 5).flatmap(models_of)
 
 
 def judged(scores, counts, loss):
