@@ -51,11 +51,11 @@ def test_both_directions_on_supermodular_functions(drawn):
 @pytest.mark.parametrize(
     ("function", "is_extension"),
     [
-        (loss_named("curve1").on_counts(9, 0), True),
+        (loss_named("curve1").on_counts(6, 0), True),
         (loss_named("curve2").on_counts(8, 0), True),
-        (loss_named("curve3").on_counts(9, 0), False),
-        (loss_named("curve4").on_counts(9, 0), False),
-        (Dice().on_counts(4, 4), True),
+        (loss_named("curve3").on_counts(6, 0), False),
+        (loss_named("curve4").on_counts(6, 0), False),
+        (Dice().on_counts(3, 3), True),
         (Dice().on_counts(6, 0), True),
         (Dice().on_counts(0, 6), True),
     ],

@@ -33,27 +33,33 @@ def convex_closure(function: SetFunction, u: ArrayLike) -> float:
         raise ValueError(f"expected a point in [0, 1]^{function.p}; got shape {point.shape}")
     if not np.all((point >= 0) & (point <= 1)):
         raise ValueError("the convex closure lives on the unit cube; every coordinate must be in [0, 1]")
+    return _closure(function)(point)
+
+
+def _closure(function: SetFunction) -> Callable[[Array], float]:
+    """The closure as a function of the point; the constraints are made once."""
+    from scipy.optimize import linprog
+
     cells = function.counts.cells
     if cells > MAX_CLOSURE_CELLS:
         raise TableTooLargeError(
             f"the convex closure needs one constraint for each of {cells_in_words(cells)} cells, the limit is "
             f"{MAX_CLOSURE_CELLS} (p = 14 in general, 127 + 127 elements in two groups)"
         )
-    return _solve(function, [np.sort(point[function.partition == b])[::-1] for b in range(len(function.sizes))])
-
-
-def _solve(function: SetFunction, sorted_points: list[Array]) -> float:
-    from scipy.optimize import linprog
-
-    objective = -np.concatenate([np.ones(1), *sorted_points])
     rows = vstack([_cell_constraints(function), _order_constraints(function)]).tocsr()
     # The tolerances of the solver are absolute: it sees values of at most 1.
     unit = function.largest_value or 1.0
     bounds = np.concatenate([function.table.ravel() / unit, np.zeros(rows.shape[0] - function.table.size)])
-    answer = linprog(objective, A_ub=rows, b_ub=bounds, bounds=(None, None), method="highs")
-    if answer.status != 0:
-        raise RuntimeError(f"the linear program of the convex closure was not solved: {answer.message}")
-    return float(-answer.fun) * unit
+    members = [function.partition == b for b in range(len(function.sizes))]
+
+    def closure(point: Array) -> float:
+        objective = -np.concatenate([np.ones(1), *(np.sort(point[here])[::-1] for here in members)])
+        answer = linprog(objective, A_ub=rows, b_ub=bounds, bounds=(None, None), method="highs")
+        if answer.status != 0:
+            raise RuntimeError(f"the linear program of the convex closure was not solved: {answer.message}")
+        return float(-answer.fun) * unit
+
+    return closure
 
 
 def _cell_constraints(function: SetFunction) -> csr_array:
@@ -100,6 +106,7 @@ def tightness(
     if samples < 1:
         raise ValueError(f"at least one sample is needed; got {samples}")
     points = np.random.default_rng(random_state).random((samples, function.p))
-    gaps = np.array([convex_closure(function, u) - surrogate(1 - u) for u in points])
+    closure = _closure(function)
+    gaps = np.array([closure(u) - surrogate(1 - u) for u in points])
     worst = int(np.argmax(gaps))
     return Tightness(float(gaps.mean()), float(gaps[worst]), points[worst], samples)
