@@ -54,6 +54,7 @@ def sets_by_hand(mode, over, shape):
 def by_hand(mode, over, logits, truth, valid, loss, operator):
     """One reference operator per set: its value, its gradient, whether it has elements, whether it has positives."""
     sets, shape = sets_by_hand(mode, over, tuple(logits.shape))
+    logits, truth, valid = logits.numpy(), truth.numpy(), valid.numpy()
     values, filled, present = np.zeros(shape), np.zeros(shape, dtype=bool), np.zeros(shape, dtype=bool)
     gradients = {}
     for place, cells in sets.items():

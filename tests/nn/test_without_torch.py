@@ -1,16 +1,30 @@
 """PyTorch is an extra: the core never imports it, and `setloss.nn` says how to get it."""
 
-from helpers.children import printed, python
+import pytest
+
+from helpers.children import python
+
+IMPORTS = """
+import sys
+import setloss, setloss.plans.batch, setloss.plans.kernels, setloss.solvers, setloss.cli
+from setloss.estimators import *
+print('torch' in sys.modules)
+sys.modules['torch'] = None
+import setloss.nn
+"""
 
 
-def test_without_torch_the_message_says_how_to_install_it():
-    result = python("import sys; sys.modules['torch'] = None; import setloss.nn")
-    assert result.returncode == 1
+@pytest.fixture(scope="module")
+def child():
+    """A process that has imported everything else, and fails at `setloss.nn`."""
+    return python(IMPORTS)
+
+
+def test_without_torch_the_message_says_how_to_install_it(child):
+    assert child.returncode == 1
     message = "ImportError: setloss.nn needs PyTorch; install it with: pip install 'setloss[torch]'"
-    assert result.stderr.strip().splitlines()[-1] == message
+    assert child.stderr.strip().splitlines()[-1] == message
 
 
-def test_the_rest_of_the_package_never_imports_torch():
-    modules = "setloss, setloss.plans.batch, setloss.plans.kernels, setloss.solvers, setloss.cli"
-    code = f"import sys; import {modules}; from setloss.estimators import *; print('torch' in sys.modules)"
-    assert printed(code) == "False"
+def test_the_rest_of_the_package_never_imports_torch(child):
+    assert child.stdout.strip() == "False"
