@@ -89,7 +89,7 @@ def test_a_scale_that_changes():
 def test_whole_numbers_as_scales():
     logits, target = binary((3, 6))
     function = compiled(set_loss, "eager")
-    for scale in (2, 1, 3):
+    for scale in (2, 1):
         assert torch.equal(function(logits, target, scale=scale), set_loss(logits, target, scale=scale))
 
 
