@@ -16,10 +16,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from setloss.arguments import as_labels
 from setloss.bags import Bags
-from setloss.decisions.layout import Counts, Layout, as_scores, potentials_of
+from setloss.decisions.layout import Counts, Layout, as_scores, flat_potentials, potentials_of
 from setloss.decisions.mixtures import Mixture, balanced, mixture_over_sizes
+from setloss.decisions.seen_labels import SeenLabels
 from setloss.typing import Array
 
 
@@ -45,19 +45,22 @@ class CountModel:
     counts
         Log-potentials of the number of positives; see `setloss.decisions.layout` for their shapes.
     bags
-        `Bags`, or the n + 1 offsets of the bags in the flat scores.
+        `Bags`, or the n + 1 offsets of the bags in the flat scores; or the `layout` of a model of the same sets.
     """
 
-    def __init__(self, scores: ArrayLike, counts: Counts = None, bags: Bags | ArrayLike | None = None) -> None:
+    def __init__(
+        self, scores: ArrayLike, counts: Counts = None, bags: Bags | Layout | ArrayLike | None = None
+    ) -> None:
         self._flat = as_scores(scores)
         self.layout = Layout.of(self._flat.shape, bags)
+        self._counts = counts if self.layout.whole_rows else flat_potentials(counts, self.layout)
         self.parts = [
             SetsOfOneSize(part, potentials)
             for part, potentials in zip(
-                self.layout.split(self._flat), potentials_of(counts, self.layout), strict=True
+                self.layout.split(self._flat), potentials_of(self._counts, self.layout), strict=True
             )
         ]
-        self._width = 0 if counts is None or bags is not None else int(np.asarray(counts).shape[-1])
+        self._width = int(np.asarray(counts).shape[-1]) if self.layout.whole_rows and counts is not None else 0
 
     @cached_property
     def log_partition(self) -> Array:
@@ -84,11 +87,15 @@ class CountModel:
 
     def log_likelihood(self, y: ArrayLike, known: ArrayLike | None = None) -> Array:
         """The log-likelihood of each example; labels that are not `known` are summed out."""
-        return self._seen(y, known).values - self.log_partition
+        return self._evaluated(SeenLabels.of(y, known, self.layout)).values - self.log_partition
 
     def likelihood(self, y: ArrayLike, known: ArrayLike | None = None) -> Likelihood:
         """The log-likelihood of each example with its gradients in the scores and in the potentials."""
-        seen = self._seen(y, known)
+        return self.likelihood_of(SeenLabels.of(y, known, self.layout))
+
+    def likelihood_of(self, labels: SeenLabels) -> Likelihood:
+        """The same for labels that were made ready, of this layout, once for many models."""
+        seen = self._evaluated(labels)
         impossible = np.flatnonzero(seen.values == -np.inf)
         if impossible.size:
             raise ValueError(
@@ -104,34 +111,32 @@ class CountModel:
         generator = np.random.default_rng(random_state)
         return self.layout.join([part.sample(generator) for part in self.parts])
 
-    def _seen(self, y: ArrayLike, known: ArrayLike | None) -> Likelihood:
+    def _evaluated(self, seen: SeenLabels) -> Likelihood:
         """The log of the sum of exp(sum y_i s_i + u_|y|) over the unknown labels, and its gradients."""
-        shape = self.layout.shape
-        sure = np.ones(shape, dtype=bool) if known is None else np.asarray(known, dtype=bool)
-        truth = as_labels(np.where(sure, np.asarray(y), -1 if np.any(np.asarray(y) == -1) else 0), "y")
-        for name, array in (("y", truth), ("known", sure)):
-            if array.shape != shape:
-                raise ValueError(f"{name} has shape {array.shape}, the scores have shape {shape}")
-        labels = (truth & sure).astype(np.float64)
-        positives = self.layout.totals(labels).astype(np.intp)
-        potentials = [
-            part.potentials_at(positives[some]) for part, some in zip(self.parts, self.layout.rows, strict=True)
-        ]
-        values = self.layout.join_rows(potentials) + self.layout.totals(self._flat * labels)
-        seen = Likelihood(values, labels, self._one_hot(positives))
-        return seen if sure.all() else self._sum_out(seen, sure, positives)
+        values = self._potentials_at(seen.positives) + self.layout.totals(self._flat * seen.labels)
+        counts = self._one_hot(seen.positives)
+        if seen.all_known:
+            return Likelihood(values, seen.labels, counts)
+        return self._sum_out(Likelihood(values, seen.labels.copy(), counts), seen.known, seen.positives)
 
     def _sum_out(self, seen: Likelihood, known: NDArray[np.bool_], positives: NDArray[np.intp]) -> Likelihood:
         """The same for labels of which some are not known, and count as negative in `seen`."""
         scores, counts = self.layout.split(seen.scores), []
-        for part, some, sure, labels in zip(
-            self.parts, self.layout.rows, self.layout.split(known), scores, strict=True
+        for part, some, places, sure, labels in zip(
+            self.parts, self.layout.rows, self._places, self.layout.split(known), scores, strict=True
         ):
-            found = Likelihood(seen.values[some], labels, seen.counts.ravel()[self._places(some, part)])
+            possible = places[:, : part.potentials.shape[1]]
+            found = Likelihood(seen.values[some], labels, seen.counts.ravel()[possible])
             part.sum_out(sure, positives[some], found)
             seen.values[some] = found.values
             counts.append(found.counts)
         return Likelihood(seen.values, self.layout.join(scores), self._join_sizes(counts))
+
+    def _potentials_at(self, positives: NDArray[np.intp]) -> Array:
+        """The potential of every example at its number of positives; -inf where that is impossible."""
+        if self.layout.whole_rows:
+            return self.parts[0].potentials_at(positives)
+        return np.asarray(np.asarray(self._counts)[self._starts[:-1] + positives], dtype=np.float64)
 
     @cached_property
     def _starts(self) -> NDArray[np.intp]:
@@ -156,13 +161,19 @@ class CountModel:
         return self._in_shape(flat)
 
     def _join_sizes(self, parts: list[Array]) -> Array:
+        if self.layout.whole_rows and parts[0].shape[1] == self._columns:
+            return parts[0]
         flat = np.zeros(self._starts[-1])
-        for rows, part, found in zip(self.layout.rows, self.parts, parts, strict=True):
-            flat[self._places(rows, part)] = found
+        for places, found in zip(self._places, parts, strict=True):
+            flat[places[:, : found.shape[1]]] = found
         return self._in_shape(flat)
 
-    def _places(self, rows: NDArray[np.intp], part: SetsOfOneSize) -> NDArray[np.intp]:
-        return self._starts[rows][:, None] + np.arange(part.potentials.shape[1])
+    @property
+    def _places(self) -> tuple[NDArray[np.intp], ...]:
+        """Where the counts of the sets of each size are in the flat array."""
+        if not self.layout.whole_rows:
+            return self.layout.counts
+        return (self._starts[:-1, None] + np.arange(self._columns),)
 
 
 class Sums(NamedTuple):

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -36,8 +37,12 @@ class Layout:
     bags: Bags | None = None
 
     @classmethod
-    def of(cls, shape: Shape, bags: Bags | ArrayLike | None, name: str = "scores") -> Layout:
-        """The layout of an array of that shape."""
+    def of(cls, shape: Shape, bags: Bags | Layout | ArrayLike | None, name: str = "scores") -> Layout:
+        """The layout of an array of that shape; one that is known already is taken as it is."""
+        if isinstance(bags, Layout):
+            if shape != bags.shape:
+                raise ValueError(f"the layout is one of shape {bags.shape}; {name} have shape {shape}")
+            return bags
         if bags is None:
             if len(shape) != 2 or shape[1] == 0:
                 raise ValueError(f"{name} must be (examples, elements), or flat with bags=; got shape {shape}")
@@ -69,10 +74,17 @@ class Layout:
             values[part] = found
         return values
 
-    @property
+    @cached_property
     def starts(self) -> NDArray[np.intp]:
         """Where the p + 1 counts of every bag begin in one flat array, and where the last ones end."""
         return np.concatenate(([0], np.cumsum(self.sizes + 1)))
+
+    @cached_property
+    def counts(self) -> tuple[NDArray[np.intp], ...]:
+        """The places (n, p + 1) of the counts of the bags of each size, in that flat array."""
+        return tuple(
+            self.starts[some][:, None] + np.arange(_size(self, part) + 1) for part, some in enumerate(self.rows)
+        )
 
     def totals(self, values: NDArray[Any]) -> NDArray[Any]:
         """The sum over every set."""
@@ -80,6 +92,8 @@ class Layout:
 
     def join_rows(self, parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
         """One number for each set."""
+        if self.whole_rows:
+            return parts[0]
         values = np.empty(len(self), dtype=parts[0].dtype if parts else np.float64)
         for some, found in zip(self.rows, parts, strict=True):
             values[some] = found
@@ -89,10 +103,12 @@ class Layout:
 def as_scores(scores: ArrayLike) -> Array:
     """Scores as float64; infinite ones, of probabilities 0 and 1, become +-1e6."""
     array = np.asarray(scores, dtype=np.float64)
+    if np.isfinite(array).all():
+        return np.ascontiguousarray(array)
     if np.isnan(array).any():
         place = tuple(int(i) for i in np.argwhere(np.isnan(array))[0])
         raise ValueError(f"scores must be log-odds; the one at {place} is NaN")
-    return np.ascontiguousarray(np.clip(array, -1e6, 1e6)) if np.isinf(array).any() else np.ascontiguousarray(array)
+    return np.ascontiguousarray(np.clip(array, -1e6, 1e6))
 
 
 def potentials_of(counts: Counts, layout: Layout) -> list[Array]:
@@ -101,16 +117,17 @@ def potentials_of(counts: Counts, layout: Layout) -> list[Array]:
         return [np.zeros((1, _size(layout, part) + 1)) for part in range(len(layout.rows))]
     if layout.whole_rows:
         return [_checked(np.atleast_2d(np.asarray(counts, dtype=np.float64)), layout.shape[1], layout.rows[0])]
-    flat = _flat_potentials(counts, layout)
-    starts, found = layout.starts, []
-    for part, some in enumerate(layout.rows):
-        p = _size(layout, part)
-        found.append(_checked(flat[starts[some][:, None] + np.arange(p + 1)], p, some))
-    return found
+    flat = flat_potentials(counts, layout)
+    found = [flat[places] for places in layout.counts]
+    if np.isfinite(flat).all():
+        return found
+    return [_checked(part, part.shape[1] - 1, some) for part, some in zip(found, layout.rows, strict=True)]
 
 
-def _flat_potentials(counts: Any, layout: Layout) -> Array:
+def flat_potentials(counts: Any, layout: Layout) -> Array:
     """The p + 1 potentials of each bag, one bag after the other."""
+    if counts is None:
+        return np.zeros(int(layout.starts[-1]))
     if callable(counts):
         known = {int(p): np.asarray(counts(int(p)), dtype=np.float64) for p in np.unique(layout.sizes)}
         counts = [known[int(p)] for p in layout.sizes]

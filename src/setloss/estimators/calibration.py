@@ -14,12 +14,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy.linalg import block_diag, cholesky, solve_triangular
+from scipy.linalg import cholesky, solve_triangular
 from scipy.optimize import minimize
 from scipy.special import expit
 
 from setloss.bags import Bags
 from setloss.decisions import CountModel
+from setloss.decisions.layout import Layout
+from setloss.decisions.seen_labels import SeenLabels
 from setloss.estimators.held_out import HeldOut
 from setloss.estimators.potentials import LinearPotentials, Potentials
 from setloss.typing import Array
@@ -74,15 +76,7 @@ def calibrate(
     data: HeldOut, potentials: Potentials | None, widths: Widths, start: Calibration | None = None
 ) -> Calibration:
     """The most likely count model, sought from `start` on; with no potentials, that of independent labels."""
-    problem = _Problem.of(data, potentials, widths)
-    found = minimize(
-        problem,
-        problem.whitened(start),
-        jac=True,
-        method="L-BFGS-B",
-        options={"maxiter": 100, "ftol": 1e-7, "maxcor": 20},
-    )
-    return problem.calibration(found.x, potentials)
+    return _Problem.of(_Sets.of(data, potentials), widths).solved(start)
 
 
 def chosen_widths(data: HeldOut, potentials: Potentials | None) -> Widths:
@@ -93,13 +87,13 @@ def chosen_widths(data: HeldOut, potentials: Potentials | None) -> Widths:
     best, value = Widths(), -np.inf
     if len(np.unique(data.folds)) < 2:
         return best
-    folds = [_Fold(train, test) for train, test, _ in data.splits()]
+    folds = [_Fold(_Sets.of(train, potentials), test) for train, test, _ in data.splits()]
     others = [Widths(best.bias, width) for width in COUNT_WIDTHS if potentials is not None]
     for widths in others or [best]:
-        best, value = max((best, value), (widths, _held_out(folds, potentials, widths)), key=lambda pair: pair[1])
+        best, value = max((best, value), (widths, _held_out(folds, widths)), key=lambda pair: pair[1])
     for width in BIAS_WIDTHS[1:]:
         widths = Widths(width, best.counts)
-        best, value = max((best, value), (widths, _held_out(folds, potentials, widths)), key=lambda pair: pair[1])
+        best, value = max((best, value), (widths, _held_out(folds, widths)), key=lambda pair: pair[1])
     return best
 
 
@@ -107,103 +101,136 @@ def chosen_widths(data: HeldOut, potentials: Potentials | None) -> Widths:
 class _Fold:
     """Sets to learn from, sets to judge by, and the calibration learned last, from which the next search begins."""
 
-    train: HeldOut
+    train: _Sets
     test: HeldOut
     last: Calibration | None = None
 
 
-def _held_out(folds: list[_Fold], potentials: Potentials | None, widths: Widths) -> float:
+def _held_out(folds: list[_Fold], widths: Widths) -> float:
     """The likelihood of the held-out sets."""
     total = 0.0
     for fold in folds:
-        fold.last = calibrate(fold.train, potentials, widths, fold.last)
+        fold.last = _Problem.of(fold.train, widths).solved(fold.last)
         total += fold.last.log_likelihood(fold.test)
     return total
 
 
 @dataclass(frozen=True, eq=False)
-class _Problem:
-    """The penalised likelihood, in coordinates in which its curvature at the start is near the identity.
-
-    Scores are brought to the unit of log-odds, and centred so that the scale does little to the biases. The
-    parameters are (a / unit - 1, b, theta).
+class _Sets:
+    """What all widths have in common: scores in the unit of log-odds, centred so that the scale does little to the
+    biases, and the curvature of the likelihood at the start, in the parameters (a / unit - 1, b, theta).
     """
 
-    data: HeldOut
+    family: Potentials | None
     potentials: LinearPotentials | None
+    seen: SeenLabels
+    weights: Array
+    element_weights: Array
     unit: float
     centre: float
     centred: Array
-    precision: Array
-    whitening: Array
+    curvature: Array
     n_biases: int
 
     @classmethod
-    def of(cls, data: HeldOut, family: Potentials | None, widths: Widths) -> _Problem:
-        unit = _unit(data)
+    def of(cls, data: HeldOut, family: Potentials | None) -> _Sets:
+        weights = data.element_weights
+        unit = _unit(data.scores, weights)
         scores = unit * data.scores
         chance = expit(scores)
-        spread = chance * (1 - chance) * data.element_weights + 1e-12
+        spread = chance * (1 - chance) * weights + 1e-12
         centre = float(np.average(scores, weights=spread))
         centred = scores - centre
         biases = np.atleast_1d(spread.sum(axis=0))
-        prior = [np.eye(1), _precision_of_biases(len(biases), widths.bias)]
         curvature = [np.array([[np.sum(spread * centred**2)]]), np.diag(biases)]
+        layout = Layout.of(scores.shape, data.bags)
         potentials = None if family is None else family.on(data.bags)
-        if family is not None and potentials is not None:
-            prior.append(family.precision(widths.counts))
-            model = CountModel(scores, potentials.of(np.zeros(len(prior[-1]))), data.bags)
+        if potentials is not None:
+            model = CountModel(scores, potentials.of(np.zeros(potentials.length)), layout)
             curvature.append(potentials.curvature(model.count_probabilities, data.weights))
-        precision = block_diag(*prior)
-        root = cholesky(precision + block_diag(*curvature))
-        whitening = solve_triangular(root, np.eye(len(root)))
-        return cls(data, potentials, unit, centre, centred, precision, whitening, len(biases))
+        seen = SeenLabels.of(data.truth, data.known, layout)
+        found = _block_diagonal(curvature)
+        return cls(family, potentials, seen, data.weights, weights, unit, centre, centred, found, len(biases))
+
+    def likelihood(self, scores: Array, theta: Array) -> tuple[float, Array, Array]:
+        """The weighted log-likelihood and its gradients in the score of every element and in theta."""
+        if self.potentials is None:
+            labels, weights = self.seen.labels, self.element_weights
+            value = np.vdot(weights, labels * scores - np.logaddexp(0, scores))
+            return float(value), weights * (labels - expit(scores)), theta
+        found = CountModel(scores, self.potentials.of(theta), self.seen.layout).likelihood_of(self.seen)
+        bags = self.seen.layout.bags
+        weights = self.weights[:, None] if bags is None else np.repeat(self.weights, bags.sizes)
+        by_count = self.potentials.gradient(found.counts, self.weights)
+        return float(self.weights @ found.values), weights * found.scores, by_count
+
+
+@dataclass(frozen=True, eq=False)
+class _Problem:
+    """The penalised likelihood, in coordinates in which its curvature at the start is near the identity."""
+
+    sets: _Sets
+    precision: Array
+    whitening: Array
+
+    @classmethod
+    def of(cls, sets: _Sets, widths: Widths) -> _Problem:
+        prior = [np.eye(1), _precision_of_biases(sets.n_biases, widths.bias)]
+        if sets.family is not None:
+            prior.append(sets.family.precision(widths.counts))
+        precision = _block_diagonal(prior)
+        root = cholesky(precision + sets.curvature)
+        return cls(sets, precision, solve_triangular(root, np.eye(len(root))))
+
+    def solved(self, start: Calibration | None) -> Calibration:
+        """The most likely calibration."""
+        options = {"maxiter": 100, "ftol": 1e-7, "maxcor": 20}
+        return self.calibration(minimize(self, self.whitened(start), jac=True, method="L-BFGS-B", options=options).x)
 
     def whitened(self, known: Calibration | None) -> Array:
         """The coordinates of a calibration; without one, of the typical scale and no biases."""
         if known is None:
             return np.zeros(len(self.precision))
-        scale = known.scale / self.unit
-        bias = known.bias - self.centre * (1 - scale)
+        scale = known.scale / self.sets.unit
+        bias = known.bias - self.sets.centre * (1 - scale)
         parameters = np.concatenate(([scale - 1], np.atleast_1d(bias), known.theta))
         return np.asarray(solve_triangular(self.whitening, parameters))
 
-    def calibration(self, whitened: Array, potentials: Potentials | None) -> Calibration:
+    def calibration(self, whitened: Array) -> Calibration:
         """The calibration with these coordinates."""
-        scale, bias, theta = self._unpacked(whitened)
-        return Calibration(scale * self.unit, self.centre * (1 - scale) + bias, theta, potentials)
+        scale, bias, theta = self._unpacked(self.whitening @ whitened)
+        sets = self.sets
+        return Calibration(scale * sets.unit, sets.centre * (1 - scale) + bias, theta, sets.family)
 
-    def _unpacked(self, whitened: Array) -> tuple[float, Array, Array]:
+    def _unpacked(self, parameters: Array) -> tuple[float, Array, Array]:
         """(a / unit, b, theta)."""
-        parameters = self.whitening @ whitened
-        return float(1 + parameters[0]), parameters[1 : 1 + self.n_biases], parameters[1 + self.n_biases :]
+        end = 1 + self.sets.n_biases
+        return float(1 + parameters[0]), parameters[1:end], parameters[end:]
 
     def __call__(self, whitened: Array) -> tuple[float, Array]:
         """The negative of the objective, and its gradient."""
-        data, parameters = self.data, self.whitening @ whitened
-        scale, bias, theta = self._unpacked(whitened)
-        value, by_score, by_count = self._likelihood(self.centre + scale * self.centred + bias, theta)
-        by_score = by_score * data.spread_weights
-        pieces = [np.array([np.sum(by_score * self.centred)]), np.atleast_1d(by_score.sum(axis=0)), by_count]
+        parameters = self.whitening @ whitened
+        scale, bias, theta = self._unpacked(parameters)
+        value, by_score, by_count = self.sets.likelihood(self.sets.centre + scale * self.sets.centred + bias, theta)
         pull = self.precision @ parameters
-        return -value + 0.5 * float(parameters @ pull), -self.whitening.T @ (np.concatenate(pieces) - pull)
-
-    def _likelihood(self, scores: Array, theta: Array) -> tuple[float, Array, Array]:
-        """The weighted log-likelihood and its gradients in the scores of every set and in theta."""
-        data = self.data
-        if self.potentials is None:
-            values = np.where(data.truth, -np.logaddexp(0, -scores), -np.logaddexp(0, scores))
-            return float(np.sum(values * data.element_weights)), (data.truth - expit(scores)) * data.known, theta
-        model = CountModel(scores, self.potentials.of(theta), data.bags)
-        found = model.likelihood(data.truth, data.known)
-        by_count = self.potentials.gradient(found.counts, data.weights)
-        return float(data.weights @ found.values), found.scores, by_count
+        by_scale = np.vdot(by_score, self.sets.centred)
+        gradient = np.concatenate(([by_scale], np.atleast_1d(by_score.sum(axis=0)), by_count)) - pull
+        return 0.5 * float(parameters @ pull) - value, -(gradient @ self.whitening)
 
 
-def _unit(data: HeldOut) -> float:
+def _block_diagonal(blocks: list[Array]) -> Array:
+    """A matrix with these square ones along its diagonal."""
+    ends = np.cumsum([len(block) for block in blocks])
+    found = np.zeros((ends[-1], ends[-1]))
+    for block, end in zip(blocks, ends, strict=True):
+        found[end - len(block) : end, end - len(block) : end] = block
+    return found
+
+
+def _unit(scores: Array, weights: Array) -> float:
     """The scale with which scores have the spread of typical log-odds."""
-    mean = np.average(data.scores, weights=data.element_weights)
-    variance = float(np.average((data.scores - mean) ** 2, weights=data.element_weights))
+    mean = np.average(scores, weights=weights)
+    variance = float(np.average((scores - mean) ** 2, weights=weights))
     return TYPICAL_SPREAD / np.sqrt(variance) if variance > 0 else 1.0
 
 

@@ -19,6 +19,8 @@ from scipy.linalg import cholesky, solve_triangular
 from scipy.sparse import issparse
 
 from setloss.decisions import CountModel
+from setloss.decisions.layout import Layout
+from setloss.decisions.seen_labels import SeenLabels
 from setloss.estimators.potentials import LabelPotentials
 from setloss.solvers.deadline import check_time
 from setloss.solvers.problem import digest_of
@@ -57,6 +59,7 @@ class CountProblem:
 
     def __post_init__(self) -> None:
         p = self.truth.shape[1]
+        self.seen = SeenLabels.of(self.truth, self.known, Layout.of(self.truth.shape, None))
         self.potentials = LabelPotentials.seen((self.truth & self.known).sum(axis=1) + (~self.known).sum(axis=1), p)
         root = cholesky(self.potentials.precision(COUNT_WIDTH))
         self.root = solve_triangular(root, np.eye(len(root)))
@@ -77,7 +80,7 @@ class CountProblem:
         W, T = self.unpacked(flat)
         scores = self._times(W)
         counts = (self._times(T) if self.linear else T.T) @ self.root.T
-        found = CountModel(scores, counts, None).likelihood(self.truth, self.known)
+        found = CountModel(scores, counts, self.seen.layout).likelihood_of(self.seen)
         by_score, by_count = found.scores * self.weights[:, None], found.counts * self.weights[:, None]
         by_count = by_count[:, : len(self.root)] @ self.root
         gradient = flat - np.concatenate(

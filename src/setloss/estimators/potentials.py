@@ -26,6 +26,11 @@ SLOPE_WIDTH = 3.0
 class LinearPotentials(Protocol):
     """Potentials of some sets as a linear function of theta."""
 
+    @property
+    def length(self) -> int:
+        """How many numbers theta are."""
+        ...
+
     def of(self, theta: Array) -> Array:
         """The potentials as `CountModel` takes them."""
         ...
@@ -88,6 +93,10 @@ class LabelPotentials:
     def work(self, sizes: NDArray[np.intp]) -> NDArray[np.intp]:
         return sizes * (self.most + 1)
 
+    @property
+    def length(self) -> int:
+        return self.most + 1
+
     def of(self, theta: Array) -> Array:
         return theta
 
@@ -129,6 +138,10 @@ class PotentialsOfBags:
 
     statistics: Array
     lengths: NDArray[np.intp]
+
+    @property
+    def length(self) -> int:
+        return int(self.statistics.shape[1])
 
     def of(self, theta: Array) -> Array:
         return np.asarray(self.statistics @ theta)
