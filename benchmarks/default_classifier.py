@@ -24,6 +24,8 @@ from setloss.reproduction.document import Cell, ResultTable
 
 MOST = 1000
 NAMES = ("trees", "logistic, C = 1", "logistic, C = 0.01", "chosen")
+WORDS = ((300, 20, 5), (1000, 40, 20), (200, 100, 8))
+"""Texts, words and labels; the first take scikit-learn more than a second to draw."""
 
 
 Problem = tuple[str, Any, Any]
@@ -36,13 +38,13 @@ def real(folder: Path, names: Sequence[str]) -> Iterator[Problem]:
         yield data.name, data.X[:MOST], data.Y[:MOST]
 
 
-def generated() -> Iterator[Problem]:
+def generated(words: Sequence[tuple[int, int, int]] = WORDS) -> Iterator[Problem]:
     """Noisy digits with five properties, counts of words, and labels that add up or multiply features."""
     generator = np.random.default_rng(0)
     X, digit = load_digits(return_X_y=True)
     kinds = (digit % 2 == 0, digit > 4, digit % 3 == 0, np.isin(digit, [0, 6, 8, 9]), np.isin(digit, [2, 3, 5, 7]))
     yield "digits, noisy", (X + 4 * generator.normal(size=X.shape))[:MOST], np.column_stack(kinds)[:MOST].astype(int)
-    for n, features, labels in ((300, 20, 5), (1000, 40, 20), (200, 100, 8)):
+    for n, features, labels in words:
         found = make_multilabel_classification(n, features, n_classes=labels, n_labels=3, random_state=1)
         yield f"words, {n} x {labels}", *found
     X = generator.normal(size=(500, 30))
@@ -51,16 +53,16 @@ def generated() -> Iterator[Problem]:
     yield "products", X, (X[:, :8] * X[:, 8:16] + 0.5 * noise > 0.3).astype(int)
 
 
-def scores_of(X: Any, Y: Any) -> tuple[list[float], list[float]]:
-    """Mean F1 of each classifier and of the choice, and the seconds of a fit."""
+def scores_of(X: Any, Y: Any, folds: int = 3, **options: Any) -> tuple[list[float], list[float]]:
+    """Mean F1 of each classifier and of the choice, and the seconds of a fit; `options` go to `SetDecisionCV`."""
     found, seconds = [], []
-    for train, test in KFold(3, shuffle=True, random_state=1).split(X):
+    for train, test in KFold(folds, shuffle=True, random_state=1).split(X):
         for estimator in (*default_estimators(X), None):
             began = time.process_time()
-            model = SetDecisionCV(estimator).fit(X[train], Y[train])
+            model = SetDecisionCV(estimator, **options).fit(X[train], Y[train])
             seconds.append(time.process_time() - began)
             found.append(model.score(X[test], Y[test]))
-    return [np.reshape(part, (3, -1)).mean(axis=0).tolist() for part in (found, seconds)]
+    return [np.reshape(part, (folds, -1)).mean(axis=0).tolist() for part in (found, seconds)]
 
 
 def row_of(name: str, X: Any, Y: Any) -> tuple[Cell, ...]:

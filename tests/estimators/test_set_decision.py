@@ -23,11 +23,21 @@ from helpers.estimator_data import one_or_two_labels
 from setloss import CostCurve, Jaccard, SetFunction
 from setloss.decisions import decide
 from setloss.estimators import SetClassifier, SetDecisionCV
+from setloss.estimators import decision_rules
+from setloss.estimators.calibration import chosen_widths
 from setloss.estimators.decision_rules import LABEL_RULES
+from setloss.estimators.set_decision import default_estimators
 from setloss.losses import from_set_function
 
 BY_ELEMENT = from_set_function(SetFunction.from_values([0, 1, 1, 2.5]))
 LINEAR = OneVsRestClassifier(LogisticRegression())
+TREES = 30
+
+
+@pytest.fixture(autouse=True)
+def few_trees(monkeypatch):
+    """What is taken without an estimator, in a tenth of the time."""
+    monkeypatch.setattr("setloss.estimators.set_decision.TREES", TREES)
 
 
 # ---------------------------------------------------------------- any classifier
@@ -48,10 +58,10 @@ LINEAR = OneVsRestClassifier(LogisticRegression())
     ids=lambda estimator: type(estimator).__name__,
 )
 def test_any_multi_label_classifier_will_do(estimator):
-    X, Y = one_or_two_labels(80)
+    X, Y = one_or_two_labels(60)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model = SetDecisionCV(estimator, cv=3).fit(X, Y)
+        model = SetDecisionCV(estimator, cv=2).fit(X, Y)
     chances = model.predict_proba(X)
     assert model.predict(X).shape == chances.shape == Y.shape
     np.testing.assert_allclose(model.predict_count_proba(X).sum(axis=1), 1)
@@ -68,18 +78,18 @@ def test_weights_do_not_trouble_the_default_for_sparse_features():
 
 def test_data_frames_and_sparse_matrices_reach_the_classifier():
     pandas = pytest.importorskip("pandas")
-    X, Y = one_or_two_labels(80)
+    X, Y = one_or_two_labels(60)
     frame = pandas.DataFrame(X, columns=[f"x{j}" for j in range(X.shape[1])])
-    model = SetDecisionCV(make_pipeline(StandardScaler(), LINEAR), cv=3).fit(frame, pandas.DataFrame(Y))
+    model = SetDecisionCV(make_pipeline(StandardScaler(), LINEAR), cv=2).fit(frame, pandas.DataFrame(Y))
     assert list(model.feature_names_in_) == list(frame.columns)
-    sparse = SetDecisionCV(LINEAR, cv=3).fit(csr_array(X), csr_array(Y))
-    np.testing.assert_array_equal(sparse.predict(csr_array(X)), SetDecisionCV(LINEAR, cv=3).fit(X, Y).predict(X))
+    sparse = SetDecisionCV(LINEAR, cv=2).fit(csr_array(X), csr_array(Y))
+    np.testing.assert_array_equal(sparse.predict(csr_array(X)), SetDecisionCV(LINEAR, cv=2).fit(X, Y).predict(X))
 
 
 def test_without_an_estimator_the_likelier_classifier_is_taken(caplog):
     """Logistic regression where features add up, trees where their products matter."""
     X, Y = one_or_two_labels(150)
-    trees = SetDecisionCV(ExtraTreesClassifier(300, random_state=0), cv=2).fit(X, Y)
+    trees = SetDecisionCV(ExtraTreesClassifier(TREES, random_state=0), cv=2).fit(X, Y)
     chosen = SetDecisionCV(cv=2, verbose=1).fit(X, Y)
     assert isinstance(chosen.estimator_[-1].estimator, LogisticRegression)
     assert chosen.learner_.log_likelihood > trees.learner_.log_likelihood
@@ -96,11 +106,21 @@ def test_without_an_estimator_weights_go_to_trees_and_sparse_features_to_logisti
 
 def test_many_examples_are_compared_on_the_first_folds(monkeypatch):
     """The one that is taken then goes on with the other folds: its scores are those of all folds."""
-    X, Y = one_or_two_labels(150)
+    searches = []
+    monkeypatch.setattr(decision_rules, "chosen_widths", lambda *data: searches.append(data) or chosen_widths(*data))
+    X, Y = one_or_two_labels(75)
     whole = SetDecisionCV(cv=3).fit(X, Y)
-    monkeypatch.setattr("setloss.estimators.folds.ENOUGH_HELD_OUT", 50)
+    assert len(searches) == len(default_estimators(X)), "what was learned from all folds is used again"
+    monkeypatch.setattr("setloss.estimators.folds.ENOUGH_HELD_OUT", 25)
     few = SetDecisionCV(cv=3).fit(X, Y)
+    assert len(searches) == 2 * len(default_estimators(X)) + 1
     np.testing.assert_array_equal(few.learner_.data.scores, whole.learner_.data.scores)
+
+
+def test_what_is_compared_without_an_estimator():
+    trees, *linear = default_estimators(np.ones((2, 2)))
+    assert trees.n_estimators == TREES
+    assert [one[-1].estimator.C for one in linear] == [1.0, 0.01]
 
 
 def test_without_an_estimator_features_may_be_missing():
@@ -119,11 +139,11 @@ def test_labels_that_are_constant_in_a_fold_do_no_harm():
 
 
 def test_missing_labels_are_summed_out():
-    X, Y = one_or_two_labels(100)
+    X, Y = one_or_two_labels(80)
     gaps = Y.astype(float)
     gaps[np.random.default_rng(0).random(Y.shape) < 0.2] = np.nan
     gaps[3] = np.nan
-    model = SetDecisionCV(SetClassifier(C=0.1), cv=3).fit(X, gaps)
+    model = SetDecisionCV(SetClassifier(C=0.1), cv=2).fit(X, gaps)
     assert model.score(X, Y) > 0.6
 
 
@@ -132,7 +152,7 @@ def test_missing_labels_are_summed_out():
 
 def test_knowing_how_many_beats_every_other_rule_where_the_number_is_nearly_constant():
     X, Y = one_or_two_labels(1200)
-    models = {rule: SetDecisionCV(LINEAR, rule=rule).fit(X[:400], Y[:400]) for rule in (*LABEL_RULES, "auto")}
+    models = {rule: SetDecisionCV(LINEAR, rule=rule, cv=2).fit(X[:400], Y[:400]) for rule in (*LABEL_RULES, "auto")}
     scores = {rule: model.score(X[400:], Y[400:]) for rule, model in models.items()}
     assert scores["counts"] > max(scores[rule] for rule in ("plug-in", "threshold")) + 0.01
     assert models["auto"].rule_name_ in ("counts", "top-k")
@@ -140,30 +160,30 @@ def test_knowing_how_many_beats_every_other_rule_where_the_number_is_nearly_cons
 
 
 def test_the_loss_enters_at_prediction_only():
-    X, Y = one_or_two_labels()
+    X, Y = one_or_two_labels(100)
     for rule in LABEL_RULES:
-        model = SetDecisionCV(LINEAR, rule=rule).fit(X, Y)
-        anew = SetDecisionCV(LINEAR, Jaccard(), rule=rule).fit(X, Y)
+        model = SetDecisionCV(LINEAR, rule=rule, cv=2).fit(X, Y)
+        anew = SetDecisionCV(LINEAR, Jaccard(), rule=rule, cv=2).fit(X, Y)
         np.testing.assert_array_equal(model.set_params(loss="jaccard").predict(X), anew.predict(X))
 
 
 def test_counts_are_the_exact_decision_and_expected_losses_are_its_own():
-    X, Y = one_or_two_labels(800)
-    model = SetDecisionCV(LINEAR, rule="counts").fit(X, Y)
+    X, Y = one_or_two_labels(400)
+    model = SetDecisionCV(LINEAR, rule="counts", cv=2).fit(X, Y)
     calibration = model.learner_.counts
     scores = calibration.scores(model.estimator_.decision_function(X))
     best = decide(scores, "f1", counts=calibration.counts())
     np.testing.assert_array_equal(model.predict(X), best.sets)
     np.testing.assert_allclose(model.expected_loss(X), best.expected, rtol=1e-5)
-    worse = SetDecisionCV(LINEAR, rule="threshold").fit(X, Y).expected_loss(X)
+    worse = SetDecisionCV(LINEAR, rule="threshold", cv=2).fit(X, Y).expected_loss(X)
     assert np.all(worse >= best.expected - 1e-5)
     assert abs(model.expected_loss(X).mean() - (1 - model.score(X, Y))) < 0.05
 
 
 def test_a_loss_that_falls_is_decided_among_the_largest_scores():
-    X, Y = one_or_two_labels(p=20)
+    X, Y = one_or_two_labels(60, p=20)
     falling = CostCurve(((0, 0), (0.1, 0.5), (1, 0.2)))
-    model = SetDecisionCV(LINEAR, falling, rule="counts").fit(X, Y)
+    model = SetDecisionCV(LINEAR, falling, rule="counts", cv=2).fit(X, Y)
     assert model.predict(X).shape == Y.shape
 
 
@@ -171,7 +191,7 @@ def test_a_loss_that_falls_is_decided_among_the_largest_scores():
 def test_macro_and_micro_f1_get_thresholds_of_their_own(average):
     X, Y = one_or_two_labels(400)
     plain = LINEAR.fit(X[:200], Y[:200]).predict(X[200:])
-    model = SetDecisionCV(LINEAR, average=average).fit(X[:200], Y[:200])
+    model = SetDecisionCV(LINEAR, average=average, cv=2).fit(X[:200], Y[:200])
     score = f1_score(Y[200:], model.predict(X[200:]), average=average)
     assert score > f1_score(Y[200:], plain, average=average)
     assert score == pytest.approx(model.score(X[200:], Y[200:]))
@@ -185,7 +205,7 @@ def test_macro_and_micro_f1_get_thresholds_of_their_own(average):
 def test_a_fitted_classifier_is_used_as_it_is():
     X, Y = one_or_two_labels()
     fitted = clone(LINEAR).fit(X[:100], Y[:100])
-    model = SetDecisionCV(fitted, cv="prefit").fit(X[100:], Y[100:])
+    model = SetDecisionCV(fitted, cv="prefit").fit(X[100:160], Y[100:160])
     assert model.estimator_ is fitted
     assert model.score(X, Y) > 0.7
 

@@ -11,7 +11,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length
 
 from setloss.estimators.decision_cv import DecisionCV, Outputs, features_of, gathered, is_prefit
-from setloss.estimators.decision_rules import LABEL_RULES, check_rule, count_loss
+from setloss.estimators.decision_rules import LABEL_RULES, RuleLearner, check_rule, count_loss
 from setloss.estimators.folds import Split, enough_of, label_splits, learner_of_labels
 from setloss.estimators.labels import LabelMatrix
 from setloss.estimators.progress import say
@@ -21,6 +21,9 @@ from setloss.losses import Loss
 from setloss.typing import Array
 
 AVERAGES = ("samples", "macro", "micro")
+
+TREES = 300
+"""How many trees are grown where no classifier is named."""
 
 
 class SetDecisionCV(DecidedLabelSets, DecisionCV):
@@ -102,10 +105,13 @@ class SetDecisionCV(DecidedLabelSets, DecisionCV):
         to_fit, to_split = self._routed(estimator, sample_weight, params)
         splits = None if is_prefit(self.cv) else label_splits(self.cv, X, labels, **to_split)
         done: list[Outputs] = []
+        learner = None
         if len(candidates) > 1 and splits is not None and not to_fit:
-            estimator, done = self._likeliest(candidates, X, labels, weights, enough_of(splits, len(weights)))
+            compared = enough_of(splits, len(weights))
+            estimator, done, learner = self._likeliest(candidates, X, labels, weights, compared)
         scores = self._fit_scores(estimator, X, labels.numbers, splits, to_fit, done)
-        learner = learner_of_labels(scores, labels, weights, splits)
+        if learner is None or splits is None or len(done) < len(splits):
+            learner = learner_of_labels(scores, labels, weights, splits)
         if self.average == "samples":
             self._learn(learner, loss)
         else:
@@ -114,19 +120,23 @@ class SetDecisionCV(DecidedLabelSets, DecisionCV):
 
     def _likeliest(
         self, candidates: list[Any], X: Any, labels: LabelMatrix, weights: Array, splits: list[Split]
-    ) -> tuple[Any, list[Outputs]]:
-        """The classifier by whose scores the held-out labels are likeliest, and its outputs on the folds."""
-        best, chosen, kept = -np.inf, candidates[0], []
+    ) -> tuple[Any, list[Outputs], RuleLearner | None]:
+        """The classifier by whose scores the held-out labels are likeliest, its outputs on the folds, and what was
+        learned from them.
+        """
+        best: float = -np.inf
+        kept: tuple[Any, list[Outputs], RuleLearner | None] = (candidates[0], [], None)
         for candidate in candidates:
             outputs = list(self._out_of_fold(candidate, X, labels.numbers, splits, {}))
             scores, _ = gathered(outputs, labels.numbers.shape)
-            found = learner_of_labels(scores, labels, weights, splits).log_likelihood
+            learner = learner_of_labels(scores, labels, weights, splits)
+            found = learner.log_likelihood
             if self.verbose:
                 name = candidate[-1].estimator if isinstance(candidate, Pipeline) else candidate
                 say(f"{name}: held-out log-likelihood {found / len(weights):.3f} for each example")
             if found > best:
-                best, chosen, kept = found, candidate, outputs
-        return chosen, kept
+                best, kept = found, (candidate, outputs, learner)
+        return kept
 
     def _estimator(self, X: Any = None) -> Any:
         return self._candidates(X)[0]
@@ -176,7 +186,7 @@ class SetDecisionCV(DecidedLabelSets, DecisionCV):
 def default_estimators(X: Any) -> list[Any]:
     """What is compared where no classifier is named.
 
-    300 extremely randomised trees, and logistic regressions per label, weakly and strongly shrunk: trees win where
+    `TREES` extremely randomised trees, and logistic regressions per label, weakly and strongly shrunk: trees win where
     labels depend on few features or on their interplay, logistic regression where each feature adds a bit. Logistic
     regression alone where X is sparse; trees alone where features are missing or examples have weights, which the
     other does not take.
@@ -193,7 +203,7 @@ def default_estimators(X: Any) -> list[Any]:
     if issparse(X):
         return [make_pipeline(MaxAbsScaler(), logistic(10.0))]
     linear = [make_pipeline(StandardScaler(), logistic(C)) for C in (1.0, 0.01)] if _is_finite(X) else []
-    return [ExtraTreesClassifier(300, random_state=0), *linear]
+    return [ExtraTreesClassifier(TREES, random_state=0), *linear]
 
 
 def _is_finite(X: Any) -> bool:
