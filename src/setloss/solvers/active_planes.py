@@ -22,6 +22,9 @@ RIDGE = 1e-13
 """Of a proximal term, relative to the longest plane and for each active one. Where active planes are dependent, and
 the best point of their hull is at infinity, it keeps the program solvable; where nothing moves it is zero."""
 
+TINY = float(np.finfo(np.float64).tiny)
+"""Keeps quotients finite, of weights that do not fall."""
+
 LOST = 1e-6
 """Multipliers whose sum is further from one, relative to the largest, have lost their digits to large heights."""
 
@@ -35,7 +38,7 @@ def improved_weights(weights: Array, gram: Array, offsets: Array, accuracy: floa
     shares = np.append(start, max(1.0 - float(start.sum()), 0.0))
     for _ in range(MOST_STEPS):
         above = heights - products @ shares
-        entering = int(np.argmax(above))
+        entering = int(above.argmax())
         if above[entering] - shares @ above <= accuracy:
             return _feasible(shares[:size])
         used = shares != 0.0
@@ -67,8 +70,8 @@ def _best_of_hull(shares: Array, active: NDArray[np.intp], products: Array, heig
         if not falling.any() or len(active) == 1:
             shares[active] = target / target.sum()
             return shares
-        reach = np.where(falling, here / np.maximum(here - target, np.finfo(np.float64).tiny), np.inf)
-        leaving = int(np.argmin(reach))
+        reach = np.where(falling, here / np.maximum(here - target, TINY), np.inf)
+        leaving = int(reach.argmin())
         moved = np.maximum(here + reach[leaving] * (target - here), 0.0)
         moved[leaving] = 0.0
         shares[active] = moved / moved.sum()
@@ -87,12 +90,11 @@ def _best_of_affine_hull(here: Array, products: Array, heights: Array) -> Array:
     longest = float(products.diagonal().max()) or 1.0
     lifted = products + longest  # the same for all points of the hull, and no plane is zero any more
     ridge = RIDGE * longest * len(heights)
-    lifted.flat[:: len(lifted) + 1] += ridge
-    sides = np.ones((len(heights), 2), order="F")
-    sides[:, 0] = heights + ridge * here
-    _, found, failed = dposv(lifted, sides, lower=True, overwrite_b=True)
+    lifted.reshape(-1)[:: len(lifted) + 1] += ridge
+    sides = np.array([heights + ridge * here, np.ones(len(heights))])
+    _, found, failed = dposv(lifted, sides.T, lower=True, overwrite_b=True)
     first, second = found.T
     best = np.asarray(first + (1.0 - first.sum()) / second.sum() * second)
-    if failed or not abs(float(best.sum()) - 1.0) <= LOST * max(float(np.abs(best).max()), 1.0):
+    if failed or not abs(float(best.sum()) - 1.0) <= LOST * max(float(best.max()), -float(best.min()), 1.0):
         raise np.linalg.LinAlgError("the digits of the multipliers are lost")
     return best

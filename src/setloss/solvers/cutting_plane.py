@@ -167,20 +167,14 @@ class CuttingPlane:
     def _add(self, state: PlaneState, plane: Array, offset: float, point: Array) -> None:
         """One more plane, and the point where it touches the risk."""
         arrays = state.arrays
-        grown = {
-            "planes": np.vstack([arrays["planes"], plane]),
-            "plane_offsets": np.append(arrays["plane_offsets"], offset),
-            "idle": np.append(arrays["idle"], 0),
-            "points": np.vstack([arrays["points"], point.ravel()]),
-            "multipliers": np.append(arrays["multipliers"], 0.0),
-        }
-        arrays.update(grown)
+        rows = {"planes": plane, "plane_offsets": offset, "idle": 0, "points": point.ravel(), "multipliers": 0.0}
+        arrays.update({name: np.concatenate((arrays[name], np.array([row]))) for name, row in rows.items()})
 
     def _solve(self, problem: Reachable, state: PlaneState) -> Array:
         """The program over the planes: offers its dual value and returns its W."""
         arrays = state.arrays
         planes, offsets = arrays["planes"], arrays["plane_offsets"]
-        gap, highest = state.primal - state.dual, float(np.max(np.abs(offsets)))
+        gap, highest = state.primal - state.dual, float(np.abs(offsets).max())
         accuracy = max(PROGRAM_SHARE * gap, 1e-12 * highest) if np.isfinite(gap) else ENOUGH * highest
         found = improved_weights(arrays["multipliers"], self._gram(state), offsets, accuracy)
         if found is None:
@@ -217,7 +211,7 @@ class CuttingPlane:
         low, high, length = 0.0, 1.0, 1.0
         best_length = 0.0
         for _ in range(self.line_steps):
-            point = start + length * way
+            point = end if length == 1.0 else start + length * way
             risk, slope = line.at(length)
             value = objective_at(point, risk)
             if value < state.primal:

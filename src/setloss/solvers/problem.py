@@ -269,6 +269,8 @@ class Segment:
         return self.start.problem.risk_along(self.start.margins, self.way, length, self._room)
 
     def place(self, length: float) -> KnownMargins:
+        if length in (0.0, 1.0):
+            return self.end if length else self.start
         start, end = self.start.parameters, self.end.parameters
         margins = self.start.margins + length * self.way
         return KnownMargins(self.start.problem, start + length * (end - start), margins)
