@@ -1,5 +1,6 @@
 """Every cut of a surrogate, by enumeration."""
 
+from functools import lru_cache
 from itertools import permutations
 
 import numpy as np
@@ -31,16 +32,22 @@ def lovasz_cuts(values, p):
 
 def terms(case, truth):
     """The surrogate of a bag is a sum of maxima; each as its list of (offset, slope)."""
+    return _terms(case.loss, case.operator, case.scale, tuple(truth.tolist()))
+
+
+@lru_cache(maxsize=None)
+def _terms(loss, operator, scale, truth):
+    """The same labels come again in bag after bag, and in case after case."""
     p = len(truth)
-    values = reference.values_of(case.loss.set_function(truth))
-    if case.operator in ("slack", "margin"):
-        return [{"slack": slack_cuts, "margin": margin_cuts}[case.operator](values, p, case.scale)]
-    if case.operator == "hinge":
+    values = reference.values_of(loss.set_function(np.array(truth)))
+    if operator in ("slack", "margin"):
+        return [{"slack": slack_cuts, "margin": margin_cuts}[operator](values, p, scale)]
+    if operator == "hinge":
         return [lovasz_cuts({A: float(len(A)) for A in values}, p)]
-    if case.operator == "lovasz":
+    if operator == "lovasz":
         return [lovasz_cuts(values, p)]
     supermodular, _ = reference.brute_force_program(values)
     submodular = {A: values[A] - supermodular[A] for A in values}
-    if case.operator == "bd-monotone":
+    if operator == "bd-monotone":
         submodular = reference.monotone_closure(submodular)
-    return [lovasz_cuts(submodular, p), slack_cuts(supermodular, p, case.scale)]
+    return [lovasz_cuts(submodular, p), slack_cuts(supermodular, p, scale)]
