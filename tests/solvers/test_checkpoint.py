@@ -115,20 +115,33 @@ CHILD = """
 import sys
 from setloss.solvers import Limits, solve
 from helpers.problems import tracks
-wait = lambda record: record.iteration < 5 or (print("waiting", flush=True), sys.stdin.read())
-solve(tracks("dice", "bd", **{sizes!r}).problem, {solver!r}, Limits(1e-15, 10**6, None, (wait,), {path!r}, 0.0))
+problem = tracks("dice", "bd", **{sizes!r}).problem
+def run(solver, at_the_fifth):
+    call = lambda record: record.iteration < 5 or at_the_fifth()
+    solve(problem, solver, Limits(1e-15, 10**6, None, (call,), {folder!r} + "/" + solver, 0.0))
+def wait():
+    print("waiting", flush=True)
+    sys.stdin.read()
+run("frank_wolfe", lambda: run("cutting_plane", wait))
 """
 
 
-@pytest.mark.parametrize("solver", ["frank_wolfe", "cutting_plane"])
-def test_a_run_killed_by_signal_9_is_resumed(case, path, minimum, solver):
-    script = CHILD.format(sizes=LONG, solver=solver, path=str(path))
+@pytest.fixture(scope="module")
+def killed(tmp_path_factory):
+    """The checkpoints of two runs, one within a callback of the other, that were killed in their fifth iteration."""
+    folder = tmp_path_factory.mktemp("killed")
     ends = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    script = CHILD.format(sizes=LONG, folder=str(folder))
     with subprocess.Popen([sys.executable, "-c", script], **ends, env=ENVIRONMENT) as child:
         assert child.stdout.readline() == b"waiting\n"
         os.kill(child.pid, signal.SIGKILL)
         child.wait()
-    tolerance = 1e-3
+    return folder
+
+
+@pytest.mark.parametrize("solver", ["frank_wolfe", "cutting_plane"])
+def test_a_run_killed_by_signal_9_is_resumed(case, killed, minimum, solver):
+    path, tolerance = killed / solver, 1e-3
     resumed = solve(case.problem, solver, Limits(tolerance, resumable(solver), checkpoint=path))
     assert resumed.history[0].iteration == 5
     assert resumed.status is Status.CONVERGED
