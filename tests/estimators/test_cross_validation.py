@@ -256,7 +256,7 @@ def test_an_interrupted_search_compares_complete_candidates_only(monkeypatch):
 
 @pytest.mark.parametrize("rule", ["counts", "threshold", "auto"])
 def test_a_decision_is_learned_from_the_scores_of_the_search(rule):
-    X, Y = label_data(60)
+    X, Y = label_data(40)
     model = SetClassifierCV(Cs=[0.01, 1.0], cv=3, decision=rule, **TIGHT).fit(X, Y)
     splits = list(KFold(3, shuffle=True, random_state=model._seed()).split(X))
     wrapper = SetDecisionCV(SetClassifier(C=model.C_, **TIGHT), "dice", rule=rule, cv=splits).fit(X, Y)

@@ -40,6 +40,28 @@ def decided():
     return SetClassifier("f1", decision="counts", **SHARP).fit(*label_data(60))
 
 
+@pytest.fixture(scope="module")
+def wrapper():
+    """The same around the model."""
+    return SetDecisionCV(SetClassifier("f1", **SHARP), "f1", rule="auto", cv=3).fit(*label_data(60))
+
+
+@pytest.fixture(scope="module")
+def frames():
+    """Frames of bags that do not lie one after the other."""
+    X, y, groups = frame_data(80)
+    mixed = np.random.default_rng(0).permutation(len(y))
+    return X[mixed], y[mixed], groups[mixed]
+
+
+@pytest.fixture(scope="module")
+def decided_bags(frames):
+    """A model of bags that has learned what every rule needs, and the wrapper around the same model."""
+    X, y, groups = frames
+    model = BagClassifier("f1", decision="auto", **SHARP).fit(X, y, groups=groups)
+    return model, BagDecisionCV(BagClassifier("f1", **SHARP), "f1", rule="auto", cv=3).fit(X, y, groups=groups)
+
+
 def interrupt(record):
     raise KeyboardInterrupt
 
@@ -48,9 +70,9 @@ def interrupt(record):
 
 
 @pytest.mark.parametrize("rule", [*LABEL_RULES, "auto"])
-def test_a_decision_is_that_of_the_wrapper_around_the_same_model(decided, rule):
+def test_a_decision_is_that_of_the_wrapper_around_the_same_model(decided, wrapper, rule):
     X, Y = label_data(60)
-    wrapper = SetDecisionCV(SetClassifier("f1", **SHARP), "f1", rule=rule, cv=3).fit(X, Y)
+    wrapper.set_params(rule=rule)
     model = SetClassifier("f1", **SHARP).fit(X, Y) if rule == "auto" else decided.set_params(decision=rule)
     np.testing.assert_array_equal(model.predict(X), wrapper.predict(X))
     for name in LEARNED:
@@ -214,15 +236,20 @@ def test_count_models_are_left_out_where_they_would_take_for_ever(monkeypatch):
     assert len(none.learner_.studied.weights) == 50
 
 
-@pytest.mark.parametrize(("unit", "shift"), [(0.01, 0.0), (100.0, 0.0), (1.0, 1.5), (0.01, -0.01)])
-def test_the_unit_of_scores_and_a_shift_of_all_change_no_decision(unit, shift):
+@pytest.fixture(scope="module")
+def labels_of_scores():
+    """Labels with the chances that scores say, and what is learned from them."""
     generator = np.random.default_rng(1)
     scores = generator.normal(size=(400, 6)) * 2 - 1
     truth = generator.random(scores.shape) < 1 / (1 + np.exp(-scores))
-    everything = np.ones(len(scores))
     labels = LabelMatrix(truth, np.ones_like(truth), np.array([0, 1]))
-    plain = learner_of_labels(scores, labels, everything, None)
-    moved = learner_of_labels(unit * scores + shift, labels, everything, None)
+    return labels, learner_of_labels(scores, labels, np.ones(len(scores)), None)
+
+
+@pytest.mark.parametrize(("unit", "shift"), [(0.01, 0.0), (100.0, 0.0), (1.0, 1.5), (0.01, -0.01)])
+def test_the_unit_of_scores_and_a_shift_of_all_change_no_decision(labels_of_scores, unit, shift):
+    labels, plain = labels_of_scores
+    moved = learner_of_labels(unit * plain.data.scores + shift, labels, plain.data.weights, None)
     for rule in ("counts", "plug-in"):
         sets = [found.rule(rule, FBeta(1.0)).sets(found.data.scores, FBeta(1.0)) for found in (plain, moved)]
         assert np.mean(sets[0] != sets[1]) < 0.01
@@ -279,12 +306,11 @@ def test_a_fold_that_is_cut_short_is_not_learned_from(monkeypatch):
 
 
 @pytest.mark.parametrize("rule", [*BAG_RULES, "auto"])
-def test_bags_are_decided_as_by_the_wrapper_around_the_same_model(rule):
-    X, y, groups = frame_data(80)
-    mixed = np.random.default_rng(0).permutation(len(y))
-    X, y, groups = X[mixed], y[mixed], groups[mixed]
-    model = BagClassifier("f1", decision=rule, **SHARP).fit(X, y, groups=groups)
-    wrapper = BagDecisionCV(BagClassifier("f1", **SHARP), "f1", rule=rule, cv=3).fit(X, y, groups=groups)
+def test_bags_are_decided_as_by_the_wrapper_around_the_same_model(frames, decided_bags, rule):
+    X, y, groups = frames
+    model, wrapper = decided_bags
+    model.set_params(decision=rule)
+    wrapper.set_params(rule=rule)
     np.testing.assert_array_equal(model.predict(X, groups), wrapper.predict(X, groups))
     np.testing.assert_allclose(model.predict_proba(X, groups), wrapper.predict_proba(X, groups), atol=1e-3)
     np.testing.assert_allclose(model.expected_loss(X, groups), wrapper.expected_loss(X, groups), atol=1e-3)
