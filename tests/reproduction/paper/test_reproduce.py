@@ -3,6 +3,7 @@
 import importlib.util
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -23,9 +24,21 @@ def complaint(*arguments):
     return command_line.complaint("reproduce", *arguments)
 
 
-def test_figures_tables_and_report_are_written(tmp_path):
-    out = tmp_path / "new" / "results"
-    result = run("figure3", "figure1", "--out", out)
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A folder with two figures, and what was said."""
+    out = tmp_path_factory.mktemp("made") / "new" / "results"
+    return out, run("figure3", "figure1", "--out", out)
+
+
+@pytest.fixture
+def results(made, tmp_path):
+    """A copy of that folder."""
+    return shutil.copytree(made[0], tmp_path / "results")
+
+
+def test_figures_tables_and_report_are_written(made):
+    out, result = made
     assert {path.name for path in out.iterdir()} == {
         "figure1.json", "figure1.md", "figure1.png", "figure3.json", "figure3.md", "figure3.png", "report.html",
     }  # fmt: skip
@@ -52,10 +65,10 @@ def test_json_is_all_that_is_printed(tmp_path):
     assert verdicts["Dice is neither submodular nor supermodular"] == "holds"
 
 
-def test_the_report_is_about_all_that_the_folder_holds(tmp_path):
-    run("figure1", "--out", tmp_path)
-    run("figure3", "--out", tmp_path)
-    text = (tmp_path / "report.html").read_text()
+def test_the_report_is_about_all_that_the_folder_holds(results):
+    (results / "report.html").unlink()
+    run("figure1", "--out", results)
+    text = (results / "report.html").read_text()
     assert 'id="figure1"' in text
     assert 'id="figure3"' in text
 
@@ -170,7 +183,6 @@ def test_a_broken_result_in_the_folder_is_a_sentence(tmp_path, content):
     assert not (tmp_path / "figure1.json").exists()
 
 
-def test_a_figure_that_is_gone_is_a_sentence(tmp_path):
-    run("figure3", "--out", tmp_path)
-    (tmp_path / "figure3.png").unlink()
-    assert "figure3.json is not what" in complaint("figure1", "--out", tmp_path)
+def test_a_figure_that_is_gone_is_a_sentence(results):
+    (results / "figure3.png").unlink()
+    assert "figure3.json is not what" in complaint("figure1", "--out", results)

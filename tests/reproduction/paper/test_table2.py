@@ -13,11 +13,11 @@ from setloss.reproduction.tracks.data import TrackParameters, generated_tracks
 from setloss.reproduction.tracks.methods import Budget
 from setloss.reproduction.tracks.protocol import Protocol
 
-TINY = Protocol(Cs=(0.01, 0.1), outer=3, inner=2, budget=Budget(1e-1, 20))
+TINY = Protocol(Cs=(0.1,), outer=3, inner=2, budget=Budget(1e-1, 20))
 
 
 def tiny(name="generated"):
-    made = generated_tracks(TrackParameters(3.0, 1.0, 1.0, 0.5), n_bags=30, n_frames=120, n_features=4)
+    made = generated_tracks(TrackParameters(3.0, 1.0, 1.0, 0.5), n_bags=18, n_frames=72, n_features=4)
     return replace(made, name=name)
 
 

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from setloss.cli.commands import OneSentenceGroup
 from setloss.cli.progress import Interrupted
 from setloss.reproduction.document import Document
 from setloss.reproduction.tracks import benchmark as track_benchmark
+from setloss.reproduction.tracks import decided
 from setloss.reproduction.tracks.benchmark import benchmark, rank_table
 from setloss.reproduction.tracks.data import SOURCES, TrackParameters, generated_tracks
 from setloss.reproduction.tracks.methods import Budget
@@ -33,8 +35,8 @@ def tiny(name="japanese-vowels"):
 
 def test_tables_with_and_without_the_vote_and_paired_differences():
     document = benchmark(tiny(), TINY, METHODS, ("curve1", "curve3"), ("logistic",))
-    frames, vote, differences, decided, against = document.tables
-    assert [row[0] for row in decided.rows][:3] == [
+    frames, vote, differences, decisions, against = document.tables
+    assert [row[0] for row in decisions.rows][:3] == [
         f"logistic regression + {r}" for r in ("counts", "vote", "threshold")
     ]
     assert [row[0] for row in against.rows][:2] == [
@@ -76,6 +78,8 @@ def test_ranks_by_hand():
 
 def test_the_command_writes_tables_and_json(tmp_path, monkeypatch):
     monkeypatch.setattr(track_benchmark, "QUICK", replace(TINY, Cs=(0.1,), outer_used=2))
+    monkeypatch.setattr(track_benchmark, "benchmark", partial(benchmark, methods=METHODS, losses=("curve1", "dice")))
+    monkeypatch.setattr(decided, "INNER", 2)
     monkeypatch.setitem(SOURCES, "japanese-vowels", lambda folder, full: tiny())
     data, out = tmp_path / "data", tmp_path / "new" / "results"
     (data / "japanese_vowels").mkdir(parents=True)
