@@ -24,7 +24,7 @@ from setloss.reproduction.label_sets.methods import (
 from setloss.reproduction.label_sets.protocol import BenchmarkPlan, run_data_set, run_group
 from setloss.reproduction.label_sets.report import by_rank, report
 
-FAST = SelectionSettings(Cs=(0.3, 3.0), folds=2, tol=1e-2)
+FAST = SelectionSettings(Cs=(0.3, 3.0), folds=2, tol=1e-2, trees=20, rounds=5)
 FEW = ("dice:slack@1", "logistic", "logistic+plug-in", "logistic+threshold")
 
 

@@ -1,5 +1,6 @@
 """The data of the experiments on tracks: what folds keep together, and the layout of the paper's face tracks."""
 
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +9,7 @@ from scipy.io import savemat
 
 from helpers.real_data import folder
 from setloss.datasets import DatasetError
+from setloss.datasets.tracks import _blocks
 from setloss.reproduction.running import data_folder
 from setloss.reproduction.tracks import data as track_data
 from setloss.reproduction.tracks.data import (
@@ -18,6 +20,14 @@ from setloss.reproduction.tracks.data import (
     generated_tracks,
     japanese_vowels,
 )
+
+
+@pytest.fixture(scope="module")
+def digits():
+    """The folder of spoken digits, whose files are read once: they are megabytes of text."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("setloss.datasets.tracks._blocks", cache(_blocks))
+        yield folder("spoken_arabic_digits")
 
 
 def test_generated_tracks_have_one_label_each_and_say_how_they_were_made():
@@ -37,8 +47,7 @@ def test_japanese_vowels_are_all_utterances():
     assert bags == {"speaker 3": 30 + 88, "speaker 5": 30 + 29}
 
 
-def test_arabic_speakers_have_one_sex_and_say_every_digit():
-    digits = folder("spoken_arabic_digits")
+def test_arabic_speakers_have_one_sex_and_say_every_digit(digits):
     sex, digit = arabic_speakers(digits, 1, every=2), arabic_digits(digits, (0, 7), 1, every=2)
     assert sex.n_bags == digit.n_bags == 44 * 10
     assert sex.note == "women against men, folds by speaker, 44 of 88 speakers, 1 of 10 utterances of every digit"
@@ -53,9 +62,8 @@ def test_arabic_speakers_have_one_sex_and_say_every_digit():
         assert len(set(digit.groups[said])) == 1
 
 
-def test_utterances_of_a_speaker_follow_each_other():
+def test_utterances_of_a_speaker_follow_each_other(digits):
     """Mean features jump at every tenth utterance of a digit: that is where the speaker changes."""
-    digits = folder("spoken_arabic_digits")
     tracks, _, _ = track_data._arabic(digits, "digit", 10, 1)
     kept = tracks.groups < 6600
     groups = tracks.groups[kept]
