@@ -28,15 +28,16 @@ def one_label_per_bag(bags=60, largest=8, seed=0, shift=0.5):
 def test_on_bags_of_one_label_it_finds_the_vote_by_itself():
     X, y, groups = one_label_per_bag(150)
     Xt, yt, gt = one_label_per_bag(200, seed=1)
-    losses = {rule: 1 - BagDecisionCV(rule=rule).fit(X, y, groups).score(Xt, yt, gt) for rule in (*BAG_RULES, "auto")}
+    model = BagDecisionCV().fit(X, y, groups)
+    predicted = model.predict(Xt, gt)
+    losses = {rule: 1 - model.set_params(rule=rule).score(Xt, yt, gt) for rule in BAG_RULES}
     assert losses["counts"] <= losses["vote"] < losses["threshold"]
-    predicted = BagDecisionCV().fit(X, y, groups).predict(Xt, gt)
     assert all(len(np.unique(predicted[gt == bag])) == 1 for bag in np.unique(gt))
 
 
 def test_sizes_never_seen():
     X, y, groups = one_label_per_bag(100, largest=6)
-    model = BagDecisionCV().fit(X, y, groups)
+    model = BagDecisionCV(cv=2).fit(X, y, groups)
     Xt, yt, gt = one_label_per_bag(30, largest=25, seed=2)
     assert model.score(Xt, yt, gt) > 0.8
     chances = model.predict_count_proba(Xt, gt)

@@ -34,12 +34,12 @@ ESTIMATORS = [
     SetClassifier(loss="hamming", operator="hinge", decision="sign"),
     BagClassifier(solver="cutting_plane", fit_intercept=False),
     SetClassifierCV(Cs=[0.1, 1.0], cv=2),
-    BagClassifierCV(Cs=[0.1, 1.0], cv=2),
+    BagClassifierCV(Cs=[1.0], cv=2),
 ]
 DECIDED = [
     SetClassifier(decision="counts"),
-    BagClassifier(decision="counts"),
-    SetDecisionCV(OneVsRestClassifier(LogisticRegression()), cv=2),
+    BagClassifier(decision="vote"),
+    SetDecisionCV(OneVsRestClassifier(LogisticRegression()), rule="counts", cv=2),
     BagDecisionCV(cv=2),
     CountClassifier(),
 ]
