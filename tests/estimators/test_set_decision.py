@@ -22,8 +22,7 @@ from sklearn.svm import LinearSVC
 from helpers.estimator_data import one_or_two_labels
 from setloss import CostCurve, Jaccard, SetFunction
 from setloss.decisions import decide
-from setloss.estimators import SetClassifier, SetDecisionCV
-from setloss.estimators import decision_rules
+from setloss.estimators import SetClassifier, SetDecisionCV, decision_rules
 from setloss.estimators.calibration import chosen_widths
 from setloss.estimators.decision_rules import LABEL_RULES
 from setloss.estimators.set_decision import default_estimators

@@ -1,6 +1,6 @@
 """Every cut of a surrogate, by enumeration."""
 
-from functools import lru_cache
+from functools import cache
 from itertools import permutations
 
 import numpy as np
@@ -35,7 +35,7 @@ def terms(case, truth):
     return _terms(case.loss, case.operator, case.scale, tuple(truth.tolist()))
 
 
-@lru_cache(maxsize=None)
+@cache
 def _terms(loss, operator, scale, truth):
     """The same labels come again in bag after bag, and in case after case."""
     p = len(truth)

@@ -85,17 +85,13 @@ class CountModel:
                 found[i] = table
         return found
 
-    def log_likelihood(self, y: ArrayLike, known: ArrayLike | None = None) -> Array:
+    def log_likelihood(self, y: ArrayLike | SeenLabels, known: ArrayLike | None = None) -> Array:
         """The log-likelihood of each example; labels that are not `known` are summed out."""
         return self._evaluated(SeenLabels.of(y, known, self.layout)).values - self.log_partition
 
-    def likelihood(self, y: ArrayLike, known: ArrayLike | None = None) -> Likelihood:
+    def likelihood(self, y: ArrayLike | SeenLabels, known: ArrayLike | None = None) -> Likelihood:
         """The log-likelihood of each example with its gradients in the scores and in the potentials."""
-        return self.likelihood_of(SeenLabels.of(y, known, self.layout))
-
-    def likelihood_of(self, labels: SeenLabels) -> Likelihood:
-        """The same for labels that were made ready, of this layout, once for many models."""
-        seen = self._evaluated(labels)
+        seen = self._evaluated(SeenLabels.of(y, known, self.layout))
         impossible = np.flatnonzero(seen.values == -np.inf)
         if impossible.size:
             raise ValueError(

@@ -23,8 +23,10 @@ class SeenLabels:
     all_known: bool
 
     @classmethod
-    def of(cls, y: ArrayLike, known: ArrayLike | None, layout: Layout) -> SeenLabels:
+    def of(cls, y: ArrayLike | SeenLabels, known: ArrayLike | None, layout: Layout) -> SeenLabels:
         """Labels in the shape of the scores; those that are not `known` may be anything."""
+        if isinstance(y, SeenLabels):
+            return y
         sure = np.ones(layout.shape, dtype=bool) if known is None else np.asarray(known, dtype=bool)
         truth = as_labels(np.where(sure, np.asarray(y), -1 if np.any(np.asarray(y) == -1) else 0), "y")
         for name, array in (("y", truth), ("known", sure)):

@@ -158,7 +158,7 @@ class _Sets:
             labels, weights = self.seen.labels, self.element_weights
             value = np.vdot(weights, labels * scores - np.logaddexp(0, scores))
             return float(value), weights * (labels - expit(scores)), theta
-        found = CountModel(scores, self.potentials.of(theta), self.seen.layout).likelihood_of(self.seen)
+        found = CountModel(scores, self.potentials.of(theta), self.seen.layout).likelihood(self.seen)
         bags = self.seen.layout.bags
         weights = self.weights[:, None] if bags is None else np.repeat(self.weights, bags.sizes)
         by_count = self.potentials.gradient(found.counts, self.weights)

@@ -80,7 +80,7 @@ class CountProblem:
         W, T = self.unpacked(flat)
         scores = self._times(W)
         counts = (self._times(T) if self.linear else T.T) @ self.root.T
-        found = CountModel(scores, counts, self.seen.layout).likelihood_of(self.seen)
+        found = CountModel(scores, counts, self.seen.layout).likelihood(self.seen)
         by_score, by_count = found.scores * self.weights[:, None], found.counts * self.weights[:, None]
         by_count = by_count[:, : len(self.root)] @ self.root
         gradient = flat - np.concatenate(

@@ -186,10 +186,10 @@ class SetDecisionCV(DecidedLabelSets, DecisionCV):
 def default_estimators(X: Any) -> list[Any]:
     """What is compared where no classifier is named.
 
-    `TREES` extremely randomised trees, and logistic regressions per label, weakly and strongly shrunk: trees win where
-    labels depend on few features or on their interplay, logistic regression where each feature adds a bit. Logistic
-    regression alone where X is sparse; trees alone where features are missing or examples have weights, which the
-    other does not take.
+    `TREES` extremely randomised trees, and logistic regressions per label, weakly and strongly shrunk: trees win
+    where labels depend on few features or on their interplay, logistic regression where each feature adds a bit.
+    Logistic regression alone where X is sparse; trees alone where features are missing or examples have weights,
+    which the other does not take.
     """
     from sklearn.ensemble import ExtraTreesClassifier
     from sklearn.linear_model import LogisticRegression

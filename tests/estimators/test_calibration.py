@@ -1,0 +1,87 @@
+"""The likelihood that calibrations maximise: its gradient, and labels that are made ready once for many models."""
+
+import numpy as np
+import pytest
+
+from setloss.bags import Bags
+from setloss.decisions import CountModel
+from setloss.decisions.layout import Layout
+from setloss.decisions.seen_labels import SeenLabels
+from setloss.estimators.calibration import Widths, _Problem, _Sets, calibrate
+from setloss.estimators.held_out import HeldOut
+from setloss.estimators.potentials import BagPotentials, LabelPotentials
+
+
+def held_out(layout, missing=False):
+    """Scores with labels that follow them, in rows or in bags of one to five."""
+    generator = np.random.default_rng(0)
+    bags = None if layout == "rows" else Bags.from_offsets([0, 3, 4, 9, 11, 14, 15])
+    scores = generator.normal(size=(12, 4) if bags is None else bags.elements)
+    truth = generator.random(scores.shape) < 1 / (1 + np.exp(-2 * scores))
+    known = generator.random(scores.shape) < 0.7 if missing else np.ones(scores.shape, dtype=bool)
+    sets = len(scores) if bags is None else len(bags)
+    weights = generator.uniform(0.5, 2.0, size=sets)
+    return HeldOut(scores, truth, known, weights, np.zeros(sets, dtype=np.intp), bags)
+
+
+def family_of(data):
+    return LabelPotentials(3) if data.bags is None else BagPotentials()
+
+
+layouts = pytest.mark.parametrize("layout", ["rows", "bags"])
+completeness = pytest.mark.parametrize("missing", [False, True], ids=["complete", "missing"])
+
+
+@layouts
+@completeness
+@pytest.mark.parametrize("independent", [False, True], ids=["counts", "independent"])
+def test_the_gradient_is_that_of_the_value(layout, missing, independent):
+    data = held_out(layout, missing)
+    problem = _Problem.of(_Sets.of(data, None if independent else family_of(data)), Widths())
+    point = np.random.default_rng(1).normal(size=len(problem.precision))
+    _, gradient = problem(point)
+    steps = 1e-5 * np.eye(len(point))
+    slopes = [(problem(point + step)[0] - problem(point - step)[0]) / 2e-5 for step in steps]
+    np.testing.assert_allclose(gradient, slopes, rtol=1e-5, atol=1e-5)
+
+
+@layouts
+@completeness
+def test_the_value_is_the_likelihood_but_for_the_prior(layout, missing):
+    data = held_out(layout, missing)
+    family = family_of(data)
+    problem = _Problem.of(_Sets.of(data, family), Widths())
+    point = np.random.default_rng(1).normal(size=len(problem.precision))
+    parameters = problem.whitening @ point
+    likelihood = problem.calibration(point).log_likelihood(data)
+    assert problem(point)[0] == pytest.approx(0.5 * parameters @ problem.precision @ parameters - likelihood)
+
+
+@layouts
+@completeness
+def test_labels_made_ready_once_serve_every_model(layout, missing):
+    data = held_out(layout, missing)
+    seen = SeenLabels.of(data.truth, data.known, Layout.of(data.scores.shape, data.bags))
+    for scale in (1.0, 2.0, 1.0):
+        ready = CountModel(scale * data.scores, None, seen.layout).likelihood(seen)
+        plain = CountModel(scale * data.scores, None, data.bags).likelihood(data.truth, data.known)
+        for name in ("values", "scores", "counts"):
+            np.testing.assert_array_equal(getattr(ready, name), getattr(plain, name))
+
+
+def test_scores_of_another_shape_have_another_layout():
+    with pytest.raises(ValueError, match=r"the layout is one of shape \(12, 4\); scores have shape \(12, 3\)"):
+        CountModel(np.zeros((12, 3)), None, Layout.of((12, 4), None))
+
+
+@layouts
+def test_no_step_from_the_calibration_is_likelier(layout):
+    data = held_out(layout)
+    family = family_of(data)
+    found = calibrate(data, family, Widths())
+    problem = _Problem.of(_Sets.of(data, family), Widths())
+    best, _ = problem(problem.whitened(found))
+    generator = np.random.default_rng(1)
+    for size in (0.1, 0.3, 1.0):
+        step = size * generator.normal(size=len(problem.precision))
+        assert problem(problem.whitened(found) + step)[0] > best
