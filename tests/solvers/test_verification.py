@@ -118,7 +118,7 @@ def honest(problem, path, solver):
     return path.read_bytes()
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 @every_solver
 def test_random_edits_never_make_a_gap_smaller_than_the_true_one(problem, path, minimum, solver, honest, data):
