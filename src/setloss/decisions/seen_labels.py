@@ -26,6 +26,8 @@ class SeenLabels:
     def of(cls, y: ArrayLike | SeenLabels, known: ArrayLike | None, layout: Layout) -> SeenLabels:
         """Labels in the shape of the scores; those that are not `known` may be anything."""
         if isinstance(y, SeenLabels):
+            if y.layout is not layout:
+                raise ValueError("these labels were made ready for another layout; make the model with bags=y.layout")
             return y
         sure = np.ones(layout.shape, dtype=bool) if known is None else np.asarray(known, dtype=bool)
         truth = as_labels(np.where(sure, np.asarray(y), -1 if np.any(np.asarray(y) == -1) else 0), "y")

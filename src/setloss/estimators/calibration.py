@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy.linalg import cholesky, solve_triangular
+from scipy.linalg import block_diag, cholesky, solve_triangular
 from scipy.optimize import minimize
 from scipy.special import expit
 
@@ -149,7 +149,7 @@ class _Sets:
             model = CountModel(scores, potentials.of(np.zeros(potentials.length)), layout)
             curvature.append(potentials.curvature(model.count_probabilities, data.weights))
         seen = SeenLabels.of(data.truth, data.known, layout)
-        found = _block_diagonal(curvature)
+        found = block_diag(*curvature)
         return cls(family, potentials, seen, data.weights, weights, unit, centre, centred, found, len(biases))
 
     def likelihood(self, scores: Array, theta: Array) -> tuple[float, Array, Array]:
@@ -178,7 +178,7 @@ class _Problem:
         prior = [np.eye(1), _precision_of_biases(sets.n_biases, widths.bias)]
         if sets.family is not None:
             prior.append(sets.family.precision(widths.counts))
-        precision = _block_diagonal(prior)
+        precision = block_diag(*prior)
         root = cholesky(precision + sets.curvature)
         return cls(sets, precision, solve_triangular(root, np.eye(len(root))))
 
@@ -216,15 +216,6 @@ class _Problem:
         by_scale = np.vdot(by_score, self.sets.centred)
         gradient = np.concatenate(([by_scale], np.atleast_1d(by_score.sum(axis=0)), by_count)) - pull
         return 0.5 * float(parameters @ pull) - value, -(gradient @ self.whitening)
-
-
-def _block_diagonal(blocks: list[Array]) -> Array:
-    """A matrix with these square ones along its diagonal."""
-    ends = np.cumsum([len(block) for block in blocks])
-    found = np.zeros((ends[-1], ends[-1]))
-    for block, end in zip(blocks, ends, strict=True):
-        found[end - len(block) : end, end - len(block) : end] = block
-    return found
 
 
 def _unit(scores: Array, weights: Array) -> float:
