@@ -74,6 +74,12 @@ def test_scores_of_another_shape_have_another_layout():
         CountModel(np.zeros((12, 3)), None, Layout.of((12, 4), None))
 
 
+def test_labels_made_ready_for_other_sets_are_refused():
+    seen = SeenLabels.of(np.zeros((12, 4)), None, Layout.of((12, 4), None))
+    with pytest.raises(ValueError, match="made ready for another layout"):
+        CountModel(np.zeros((12, 4))).likelihood(seen)
+
+
 @layouts
 def test_no_step_from_the_calibration_is_likelier(layout):
     data = held_out(layout)
