@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Any, NoReturn, Protocol, TypeVar
 from uuid import uuid4
 
-from dask import annotate
+from dask import annotate, get, optimize
 from setloss.dask.errors import ClusterLostError, PartitionError
 from setloss.dask.notes import forget
 from setloss.dask.partition import Partition
@@ -68,7 +68,7 @@ class InMemory:
 
 @dataclass(eq=False)
 class OnDisk:
-    """A partition that is read when it is asked for, once."""
+    """A partition that is read when it is asked for, once, by a graph that is as short as it gets."""
 
     delayed: Any
     index: int
@@ -77,7 +77,7 @@ class OnDisk:
     def read(self) -> Partition:
         if self.part is None:
             try:
-                self.part = self.delayed.compute(scheduler="synchronous")
+                self.part = get(self.delayed.__dask_graph__(), self.delayed.key)
             except (OSError, RuntimeError) as error:
                 raise PartitionError(f"partition {self.index} cannot be read: {error}") from error
         return self.part
@@ -87,7 +87,7 @@ class OneByOne:
     """In this process: each partition is read when its turn comes, if it is needed at all, and dropped after it."""
 
     def __init__(self, delayed_partitions: Sequence[Any], watch: Callable[[int, int], object] | None = None) -> None:
-        self._parts = list(delayed_partitions)
+        self._parts = [optimize(part)[0] for part in delayed_partitions]  # and not each time that it is read
         self._watch = watch
 
     def __len__(self) -> int:
