@@ -11,6 +11,7 @@ import pytest
 import dask
 import setloss.estimators as local
 from dask import delayed
+from helpers.forked import fork_server
 from helpers.partitioned import (
     assert_certified,
     assert_same_problem,
@@ -41,6 +42,7 @@ OPTIONS = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0", "
 
 @pytest.fixture(scope="module")
 def cluster():
+    fork_server()
     with dask.config.set(QUIET), LocalCluster(**OPTIONS) as cluster:
         yield cluster
 

@@ -1,15 +1,15 @@
 """The scheduler is lost, or speaks TLS: `dask scheduler` and `dask worker` as processes of their own."""
 
-import signal
-import subprocess
-import sys
-from contextlib import contextmanager
+import os
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from uuid import uuid4
 
 import numpy as np
 import pytest
 
 import dask
+from helpers.forked import program
 from helpers.partitioned import assert_certified, bag_objective, frames, lengths, parted
 from helpers.waiting import PATIENCE, until
 
@@ -22,27 +22,21 @@ from setloss.dask import BagClassifier, ClusterLostError
 SHORT_TIMEOUTS = {"distributed.comm.timeouts.connect": "3s", "distributed.comm.retry.count": 0}
 
 
-def dask_command(*words):
-    return subprocess.Popen(
-        [sys.executable, "-m", "dask", *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
-
-
 @contextmanager
 def processes_of_a_cluster(folder, workers):
     """(file that says where, scheduler, workers) of a cluster started by the commands of Dask, without nannies."""
     file = folder / f"scheduler-{uuid4().hex}.json"
     here = ("--host", "127.0.0.1", "--no-dashboard", "--scheduler-file", str(file))
-    started = [dask_command("scheduler", "--port", "0", "--no-jupyter", *here)]
-    try:
+    alone = ("--no-nanny", "--nthreads", "1", "--death-timeout", "20")
+    with ExitStack() as stack:
+        nowhere = stack.enter_context(Path(os.devnull).open("w"))
+
+        def started(*words):
+            return stack.enter_context(program("dask", *words, *here, out=nowhere, err=nowhere))
+
+        scheduler = started("scheduler", "--port", "0", "--no-jupyter")
         until(lambda: file.exists() and file.stat().st_size)
-        alone = ("--no-nanny", "--nthreads", "1", "--death-timeout", "20")
-        started += [dask_command("worker", *alone, *here) for _ in range(workers)]
-        yield str(file), started[0], started[1:]
-    finally:
-        for process in started:
-            process.kill()
-            process.wait()
+        yield str(file), scheduler, [started("worker", *alone) for _ in range(workers)]
 
 
 def killed_after(iteration, process):
@@ -50,8 +44,8 @@ def killed_after(iteration, process):
 
     def callback(record):
         if record.iteration == iteration:
-            process.send_signal(signal.SIGKILL)
-            process.wait()
+            process.kill()
+            process.join()
 
     return callback
 

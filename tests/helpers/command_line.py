@@ -3,14 +3,14 @@
 import json
 import os
 import signal
-import subprocess
-import sys
+import tempfile
 import time
 from unittest.mock import patch
 
 import pytest
 from typer.testing import CliRunner
 
+from helpers.forked import program
 from helpers.waiting import PATIENCE
 from setloss.cli import app
 
@@ -53,15 +53,15 @@ def interrupted(sign, *arguments, everyone=False):
     """
     pty = pytest.importorskip("pty")
     master, slave = pty.openpty()
-    program = subprocess.Popen(
-        [sys.executable, "-m", "setloss.cli", *map(str, arguments)],
-        stdout=subprocess.PIPE, stderr=slave, text=True, env=os.environ | {"TERM": "xterm", "COLUMNS": "80"},
-        start_new_session=everyone,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),  # ignored in the background
-    )  # fmt: skip
-    os.close(slave)
     shown, pressed, deadline = "", False, time.monotonic() + PATIENCE
-    with os.fdopen(master, "rb", buffering=0) as terminal, program:
+    with (
+        tempfile.TemporaryFile("w+") as out,
+        os.fdopen(master, "rb", buffering=0) as terminal,
+        os.fdopen(slave, "wb") as end,
+        patch.dict(os.environ, TERM="xterm", COLUMNS="80"),
+        program("setloss.cli", *arguments, out=out, err=end, in_new_session=everyone) as process,
+    ):
+        end.close()
         while time.monotonic() < deadline:
             try:
                 chunk = terminal.read(65536)
@@ -69,12 +69,12 @@ def interrupted(sign, *arguments, everyone=False):
                 break
             shown += chunk.decode(errors="replace")
             if sign in shown and not pressed:
-                (os.killpg if everyone else os.kill)(program.pid, signal.SIGINT)
+                (os.killpg if everyone else os.kill)(process.pid, signal.SIGINT)
                 pressed = True
-        else:
-            program.kill()
-        out = program.stdout.read()
+        process.join(PATIENCE)
+        out.seek(0)
+        printed = out.read()
     assert pressed, shown
-    assert program.returncode == 130, shown
+    assert process.exitcode == 130, shown
     assert "Traceback" not in shown
-    return out, shown
+    return printed, shown

@@ -1,0 +1,59 @@
+"""``python -m MODULE WORDS``, forked from a process that has all in memory: for tests of what a program does.
+
+A new interpreter needs three seconds to import and to load what a fork has. But a fork ends without the clean-up of
+an interpreter: tests of imports, and of streams that are closed or broken, start a new one (`helpers.children`).
+"""
+
+import multiprocessing
+import os
+import runpy
+import signal
+import sys
+from contextlib import contextmanager
+from multiprocessing.connection import Connection
+from pathlib import Path
+from unittest.mock import patch
+
+from helpers.children import ENVIRONMENT
+
+
+def fork_server():
+    """Where processes are forked from, started by the first that asks; and then workers of a `LocalCluster`, too."""
+    from multiprocessing import forkserver
+
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["helpers.preloaded"])
+    with patch.dict(os.environ, PYTHONPATH=ENVIRONMENT["PYTHONPATH"]):
+        forkserver.ensure_running()
+    return context
+
+
+@contextmanager
+def program(module, *words, out, err, in_new_session=False):
+    """A process that writes to open files, and hears Ctrl-C; killed at the end."""
+    streams = [Connection(os.dup(file.fileno())) for file in (out, err)]  # which are sent along
+    options = (module, [*map(str, words)], Path.cwd(), dict(os.environ), streams, in_new_session)
+    process = fork_server().Process(target=_run, args=options)
+    process.start()
+    for stream in streams:
+        stream.close()
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.join()
+
+
+def _run(module, words, folder, environment, streams, in_new_session):
+    if in_new_session:
+        os.setsid()
+    os.chdir(folder)
+    os.environ.clear()
+    os.environ.update(environment)
+    for number, stream in enumerate(streams, start=1):
+        os.dup2(stream.fileno(), number)
+        stream.close()
+    sys.stdout, sys.stderr = (os.fdopen(number, "w", closefd=False) for number in (1, 2))
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in the background of a shell
+    sys.argv = [module, *words]
+    runpy.run_module(module, run_name="__main__", alter_sys=True)
