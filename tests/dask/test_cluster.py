@@ -35,9 +35,12 @@ QUIET = {
     "distributed.worker.memory.pause": False,
     "distributed.worker.memory.terminate": False,
     "distributed.worker.daemon": True,
+    "distributed.worker.profile.enabled": False,
     "distributed.logging.distributed": "critical",
 }
 OPTIONS = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": 50}
+QUICK = {"C": 0.1, "tol": 1e-2}
+"""Six to eight iterations: some after the third, in which faults happen."""
 
 
 @pytest.fixture(scope="module")
@@ -107,31 +110,27 @@ def process_with_parts(client):
 
 
 @pytest.mark.parametrize("solver", ["cutting_plane", "frank_wolfe"])
-@pytest.mark.parametrize("parts", [3, 10])
-def test_a_cluster_gives_the_numbers_of_one_process(client, solver, parts):
-    here = BagClassifier(solver=solver, tol=1e-2, random_state=1).fit(*readable(parts))
-    there = BagClassifier(solver=solver, tol=1e-2, random_state=1, client=client).fit(*readable(parts))
+@pytest.mark.parametrize("adding", ["driver", "workers"])
+def test_a_cluster_gives_the_numbers_of_one_process(client, solver, adding, monkeypatch):
+    """Whoever adds the answers of ten partitions, which takes two levels of sums."""
+    data, options = readable(10), {**QUICK, "solver": solver, "random_state": 1}
+    here = BagClassifier(**options).fit(*data)
+    losses = here.losses(*data).tolist()
+    if adding == "workers":
+        monkeypatch.setattr(engines, "SENT_ALONG", -1)
+        monkeypatch.setattr(engines, "tree_sum", lambda *_: pytest.fail("the driver adds"))
+    there = BagClassifier(**options, client=client).fit(*data)
     np.testing.assert_array_equal(there.solution_.parameters, here.solution_.parameters)
     assert (there.solution_.primal, there.solution_.dual) == (here.solution_.primal, here.solution_.dual)
     assert there.n_rounds_ == here.n_rounds_
-    assert there.losses(*readable(parts)).tolist() == here.losses(*readable(parts)).tolist()
-
-
-@pytest.mark.parametrize("solver", ["cutting_plane", "frank_wolfe"])
-def test_sums_made_on_the_workers_are_those_made_by_the_driver(client, solver, monkeypatch):
-    by_driver = BagClassifier(solver=solver, tol=1e-2, client=client).fit(*readable(10))
-    monkeypatch.setattr(engines, "SENT_ALONG", -1)
-    monkeypatch.setattr(engines, "tree_sum", lambda *_: pytest.fail("the driver adds"))
-    by_workers = BagClassifier(solver=solver, tol=1e-2, client=client).fit(*readable(10))
-    np.testing.assert_array_equal(by_workers.solution_.parameters, by_driver.solution_.parameters)
-    assert by_workers.losses(*readable(10)).tolist() == by_driver.losses(*readable(10)).tolist()
+    assert there.losses(*data).tolist() == losses
 
 
 def test_the_current_client_is_used_without_being_told(cluster):
     with Client(cluster) as current:
-        model = BagClassifier(tol=1e-2).fit(*readable())
+        model = BagClassifier(**QUICK).fit(*readable())
         assert client_saw(current, "cut")
-    np.testing.assert_array_equal(model.coef_, BagClassifier(tol=1e-2).fit(*readable()).coef_)
+    np.testing.assert_array_equal(model.coef_, BagClassifier(**QUICK).fit(*readable()).coef_)
 
 
 def client_saw(client, word):
@@ -141,7 +140,7 @@ def client_saw(client, word):
 
 
 def test_nothing_of_a_fit_stays_on_the_workers(client):
-    BagClassifier(tol=1e-2, client=client).fit(*readable())
+    BagClassifier(**QUICK, client=client).fit(*readable())
 
     def remembered():
         from setloss.dask.notes import _NOTES
@@ -154,7 +153,7 @@ def test_nothing_of_a_fit_stays_on_the_workers(client):
 def test_partitions_stay_on_the_worker_that_has_them(client):
     where = []
     look = [lambda record: where.append(places_of_parts(client))]
-    BagClassifier(tol=1e-3, client=client, callbacks=look).fit(*readable())
+    BagClassifier(**QUICK, client=client, callbacks=look).fit(*readable())
     assert len(where[0]) == 4
     assert all(now == where[0] for now in where)
     assert all(len(holders) == 1 for holders in where[0].values())
@@ -165,22 +164,22 @@ def test_partitions_that_all_lie_on_one_worker_are_shared_out(client):
     arrays = [client.persist(array, workers=[first]) for array in readable()]
     where = []
     look = [lambda record: where.append(places_of_parts(client))]
-    assert_trained(BagClassifier(client=client, callbacks=look).fit(*arrays))
+    assert_trained(BagClassifier(**QUICK, client=client, callbacks=look).fit(*arrays))
     assert sorted(where[0].values()) == [[first]] * 2 + [[second]] * 2
     assert all(now == where[0] for now in where)
 
 
 def test_data_that_is_on_the_workers_already_is_used_there(client):
     X, y, groups = (client.persist(array) for array in readable())
-    assert_trained(BagClassifier(client=client).fit(X, y, groups))
+    assert_trained(BagClassifier(**QUICK, client=client).fit(X, y, groups))
 
 
 def test_label_sets_train_and_predict_on_the_cluster(client):
     generator = np.random.default_rng(0)
     X = da.from_array(generator.normal(size=(60, 4)), chunks=(20, 4))
     Y = (X[:, :3] > 0).astype(int)
-    here = SetClassifier(tol=1e-2).fit(X, Y)
-    there = SetClassifier(tol=1e-2, client=client).fit(X, Y)
+    here = SetClassifier(**QUICK).fit(X, Y)
+    there = SetClassifier(**QUICK, client=client).fit(X, Y)
     np.testing.assert_array_equal(there.coef_, here.coef_)
     np.testing.assert_array_equal(client.compute(there.predict(X)).result(), here.predict(X).compute())
 
@@ -190,12 +189,12 @@ def test_bad_data_is_named_before_training(client):
     X[-1, 2] = np.nan
     arrays = parted(lengths(len(y), 3, groups), X, y, groups)
     with pytest.raises(PartitionError, match=r"partition 2, row \d+: feature 2 is NaN"):
-        BagClassifier(client=client, callbacks=[lambda record: pytest.fail("trained")]).fit(*arrays)
+        BagClassifier(**QUICK, client=client, callbacks=[lambda record: pytest.fail("trained")]).fit(*arrays)
 
 
 def test_a_bound_on_memory_is_for_one_process(client):
     with pytest.raises(ValueError, match="workers of a cluster have their own limits"):
-        BagClassifier(client=client, memory="1GB").fit(*readable())
+        BagClassifier(**QUICK, client=client, memory="1GB").fit(*readable())
 
 
 def test_a_client_must_be_one():
@@ -209,7 +208,7 @@ def test_a_client_must_be_one():
 @pytest.mark.parametrize("solver", ["cutting_plane", "frank_wolfe"])
 def test_a_worker_killed_in_mid_fit_is_replaced(client, solver):
     kill = Once(lambda: os.kill(process_with_parts(client), signal.SIGKILL))
-    assert_trained(BagClassifier(solver=solver, client=client, callbacks=[kill]).fit(*readable()))
+    assert_trained(BagClassifier(**QUICK, solver=solver, client=client, callbacks=[kill]).fit(*readable()))
     assert kill.done
     client.wait_for_workers(2, timeout=PATIENCE)
 
@@ -221,7 +220,7 @@ def test_data_that_lay_on_a_killed_worker_only_are_lost_in_words_or_not_at_all(c
     futures = [(client.scatter(block, workers=[worker]), block.shape) for block, worker in blocks]
     rows = da.concatenate([da.from_delayed(future, shape, float) for future, shape in futures])
     kill = Once(lambda: os.kill(client.run(os.getpid)[min(client.nthreads())], signal.SIGKILL))
-    model = BagClassifier(client=client, callbacks=[kill])
+    model = BagClassifier(**QUICK, client=client, callbacks=[kill])
     said = None
     try:
         model.fit(rows, *parted(lengths(len(y), 2, groups), y, groups))
@@ -245,7 +244,7 @@ def test_a_worker_paused_for_seconds_is_waited_for(client):
         os.kill(process, signal.SIGCONT)
 
     happened = []
-    assert_trained(BagClassifier(client=client, callbacks=[Once(pause)]).fit(*readable()))
+    assert_trained(BagClassifier(**QUICK, client=client, callbacks=[Once(pause)]).fit(*readable()))
     assert happened == ["goes on"]
 
 
@@ -259,7 +258,7 @@ def test_a_worker_that_comes_in_mid_fit_gets_partitions(cluster, client):
     seen = set()
     more = Once(add)
     look = [more, lambda record: seen.update(holders_of_parts(client))]
-    assert_trained(BagClassifier(solver="frank_wolfe", client=client, callbacks=look).fit(*readable(6)))
+    assert_trained(BagClassifier(**QUICK, solver="frank_wolfe", client=client, callbacks=look).fit(*readable(6)))
     assert seen - workers
 
 
@@ -269,5 +268,5 @@ def test_a_worker_that_leaves_hands_its_partitions_over(cluster, client):
         until(lambda: len(client.nthreads()) == 1)
 
     leaves = Once(leave)
-    assert_trained(BagClassifier(client=client, callbacks=[leaves]).fit(*readable()))
+    assert_trained(BagClassifier(**QUICK, client=client, callbacks=[leaves]).fit(*readable()))
     assert leaves.done
