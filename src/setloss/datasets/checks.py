@@ -89,7 +89,7 @@ def require_finite(X: Any, place: Place) -> None:
 def as_zero_one(values: NDArray[Any], place: Place, *, missing: bool) -> NDArray[Any]:
     """Labels in {0, 1} or {-1, +1} as int8 in {0, 1}; with NaN, where `missing` allows it, as float64."""
     positive: NDArray[np.bool_] = np.equal(values, 1)
-    unknown: NDArray[np.bool_] = np.isnan(values.astype(np.float64, copy=False))
+    unknown: NDArray[np.bool_] = np.not_equal(values, values)  # NaN, without a copy as float64
     if unknown.any() and not missing:
         raise DatasetError(f"{place(*_first(unknown))} is missing; every frame needs a label, remove the others")
     zero, minus = np.equal(values, 0), np.equal(values, -1)
@@ -103,7 +103,7 @@ def as_zero_one(values: NDArray[Any], place: Place, *, missing: bool) -> NDArray
             "labels are in {0, 1} or in {-1, +1}, not in both"
         )
     if not unknown.any():
-        return positive.astype(np.int8)
+        return positive.view(np.int8)
     labels: NDArray[Any] = np.where(unknown, np.nan, positive)
     return labels
 
