@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from helpers import module_map
-from helpers.module_map import BEGIN, END, LAYERS, SOURCES, arrows, drawn, height, packages, parsed
+from helpers.module_map import BEGIN, END, LAYERS, SOURCES, arrows, drawn, height, packages, parsed, statements
 
 ROOT = Path(__file__).parents[1]
 FILES = sorted(SOURCES.rglob("*.py"))
@@ -36,7 +36,7 @@ def test_no_package_imports_one_of_its_own_layer_or_above():
 def test_heavy_libraries_are_imported_where_they_belong(library, package):
     for file in FILES:
         where = file.relative_to(SOURCES).parts[0].removesuffix(".py")
-        for node in ast.walk(parsed(file)):
+        for node in statements(parsed(file)):
             names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
             names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             if any(name.split(".")[0] == library for name in names):
@@ -52,7 +52,7 @@ def test_no_class_name_twice():
         node.name
         for file in FILES
         if "compat" not in file.parts  # whose classes have the names that other libraries give them
-        for node in ast.walk(parsed(file))
+        for node in statements(parsed(file))
         if isinstance(node, ast.ClassDef)
     )
     assert not [name for name, count in names.items() if count > 1]

@@ -54,19 +54,22 @@ def packages() -> dict[str, list[Path]]:
     return found
 
 
-def running(tree: ast.AST) -> Iterator[ast.AST]:
-    """All nodes but those under ``if TYPE_CHECKING``."""
-    if isinstance(tree, ast.If) and isinstance(tree.test, ast.Name) and tree.test.id == "TYPE_CHECKING":
-        return
-    yield tree
-    for child in ast.iter_child_nodes(tree):
-        yield from running(child)
+def statements(tree: ast.AST, *, types: bool = True) -> Iterator[ast.AST]:
+    """All statements, where imports and classes are; `types`: also those under ``if TYPE_CHECKING``."""
+    left = [tree]
+    while left:
+        node = left.pop()
+        if isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING" and not types:
+            continue
+        yield node
+        for block in ("body", "orelse", "finalbody", "handlers", "cases"):
+            left += getattr(node, block, ())
 
 
 def imports_of(path: Path) -> set[str]:
     """The packages of setloss that a file imports, at its head or inside of functions; types alone do not count."""
     found = set()
-    for node in running(parsed(path)):
+    for node in statements(parsed(path), types=False):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
