@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import norm
 from sklearn.svm import LinearSVC
 
-from setloss.datasets import make_toy, make_tracks
+from setloss.datasets import Tracks, make_toy, make_tracks
 from setloss.datasets.synthetic import TOY_NEGATIVES
 
 
@@ -23,7 +23,8 @@ def test_tracks_have_the_shape_and_the_difficulty_of_the_paper():
     np.testing.assert_array_equal(np.repeat(labels, sizes), tracks.y)
     assert labels.mean() == pytest.approx(0.25, abs=1e-3)
     assert np.linalg.norm(tracks.X[::50], axis=1).mean() == pytest.approx(np.sqrt(2), abs=0.05)
-    assert 0.17 < error(tracks, tracks.groups < 958) < 0.23
+    some = Tracks(tracks.X[::3], tracks.y[::3], tracks.groups[::3], None)  # frames of a track are much alike
+    assert 0.17 < error(some, some.groups < 958) < 0.23
 
 
 def test_tracks_are_reproducible_and_seeds_differ():
