@@ -94,10 +94,14 @@ def folder(tmp_path, monkeypatch, files):
     return tmp_path
 
 
-def train(*arguments):
+SIGN = ("--decision", "sign")
+
+
+def train(*arguments, decision="sign"):
     """The summary of a training on features as they are, unless --standardize is said."""
     plain = () if "--standardize" in arguments else ("--no-standardize",)
-    return parsed("train", *arguments, *plain, "--model", "m.skops", "--json")
+    learned = () if decision == "auto" else ("--decision", decision)
+    return parsed("train", *arguments, *plain, *learned, "--model", "m.skops", "--json")
 
 
 def options(reading):
@@ -126,8 +130,9 @@ def table(text):
 def test_label_sets_from_file_to_model_to_labels_to_losses(folder, file):
     reading = options(SET_FILES[file])
     data = load(file, **SET_FILES[file])
-    model = SetClassifier(C=0.5, random_state=0).fit(data.X, data.Y)
-    document = train(file, *reading, "--C", 0.5)
+    decision = "auto" if file.endswith(".npz") else "sign"
+    model = SetClassifier(C=0.5, random_state=0, decision=decision).fit(data.X, data.Y)
+    document = train(file, *reading, "--C", 0.5, decision=decision)
     assert list(document) == SUMMARY
     assert document["status"] == "converged"
     assert (document["primal"], document["dual"]) == (model.solution_.primal, model.solution_.dual)
@@ -156,8 +161,11 @@ def test_label_sets_from_file_to_model_to_labels_to_losses(folder, file):
 def test_tracks_from_file_to_model_to_labels_to_losses(folder, file):
     reading = options(TRACK_FILES[file])
     data = load(file, **TRACK_FILES[file])
-    model = BagClassifier("curve1", "slack", C=0.1, scale=1.0, random_state=0).fit(data.X, data.y, data.groups)
-    document = train(file, *reading, "--loss", "curve1", "--operator", "slack", "--C", 0.1, "--scale", 1)
+    decision = "auto" if file.endswith(".npz") else "sign"
+    model = BagClassifier("curve1", "slack", C=0.1, scale=1.0, random_state=0, decision=decision)
+    model.fit(data.X, data.y, data.groups)
+    words = ("--loss", "curve1", "--operator", "slack", "--C", 0.1, "--scale", 1)
+    document = train(file, *reading, *words, decision=decision)
     assert list(document) == SUMMARY
     assert (document["primal"], document["dual"]) == (model.solution_.primal, model.solution_.dual)
     assert document["training_loss"] == pytest.approx(1 - model.score(data.X, data.y, data.groups))
@@ -209,7 +217,8 @@ def test_options_of_the_solver_arrive(folder):
         "sets.npz", "--solver", "frank_wolfe", "--tol", 0.05, "--no-intercept", "--seed", 7, "--max-time", 5000
     )
     data = load("sets.npz")
-    expected = SetClassifier(solver="frank_wolfe", tol=0.05, fit_intercept=False, random_state=7).fit(data.X, data.Y)
+    options = {"solver": "frank_wolfe", "tol": 0.05, "fit_intercept": False, "random_state": 7, "decision": "sign"}
+    expected = SetClassifier(**options).fit(data.X, data.Y)
     assert document["primal"] == expected.solution_.primal
     assert document["tol"] == 0.05
     assert saved().intercept_.tolist() == [0, 0, 0]
@@ -223,19 +232,20 @@ def test_standardised_features_are_folded_into_the_model(folder, intercept):
     data = load("tracks.csv")
     X = np.column_stack([1000 * data.X[:, 0] - 500, 0.01 * data.X[:, 1], np.full(len(data.y), 7.0)])
     np.savez("units.npz", X=X, y=data.y, groups=data.groups)
-    model = BagClassifier(C=0.3, fit_intercept=intercept, random_state=0)
+    decision = "auto" if intercept else "sign"
+    model = BagClassifier(C=0.3, fit_intercept=intercept, random_state=0, decision=decision)
     expected = make_pipeline(StandardScaler(), model)
     expected.fit(X, data.y, bagclassifier__groups=data.groups)
     more = () if intercept else ("--no-intercept",)
-    document = train("units.npz", "--C", 0.3, "--standardize", *more)
+    document = train("units.npz", "--C", 0.3, "--standardize", *more, decision=decision)
     assert document["standardized"] is True
     assert document["primal"] == pytest.approx(model.solution_.primal)
     np.testing.assert_allclose(saved().decision_function(X), expected.decision_function(X), atol=1e-9)
     found = parsed("evaluate", "m.skops", "units.npz", "--json")["losses"]["dice"]["mean"]
     assert found == pytest.approx(document["training_loss"])
-    assert parsed("train", "units.npz", "--C", 0.3, *more, "--model", "m.skops", "--json") == document | {
-        "seconds": ANY
-    }
+    more += () if intercept else SIGN
+    by_default = parsed("train", "units.npz", "--C", 0.3, *more, "--model", "m.skops", "--json")
+    assert by_default == document | {"seconds": ANY}
 
 
 def test_sparse_features_are_scaled_and_not_centred(folder):
@@ -244,16 +254,16 @@ def test_sparse_features_are_scaled_and_not_centred(folder):
     data = load("sparse.npz")
     document = train("sparse.npz", "--standardize")
     scaler = MaxAbsScaler()
-    model = SetClassifier(random_state=0).fit(scaler.fit_transform(data.X), data.Y)
+    model = SetClassifier(random_state=0, decision="sign").fit(scaler.fit_transform(data.X), data.Y)
     assert document["primal"] == pytest.approx(model.solution_.primal)
     np.testing.assert_allclose(saved().coef_ * scaler.scale_, model.coef_, atol=1e-9)
     np.testing.assert_allclose(saved().intercept_, model.intercept_)
 
 
 def test_the_words_say_that_features_were_standardised(folder):
-    said = run("train", "tracks.npz", "--model", "m.skops").stdout
+    said = run("train", "tracks.npz", *SIGN, "--model", "m.skops").stdout
     assert "features, standardised for the training; the model takes them as they are" in said
-    assert "standardised" not in run("train", "tracks.npz", "--no-standardize", "--model", "m.skops").stdout
+    assert "standardised" not in run("train", "tracks.npz", "--no-standardize", *SIGN, "--model", "m.skops").stdout
 
 
 def test_single_precision_stays_single(folder):
@@ -269,7 +279,7 @@ def test_missing_labels_are_left_out(folder):
     Y[0], Y[1, 2] = np.nan, np.nan
     np.savez("holes.npz", X=data.X, Y=Y)
     model = SetClassifier(random_state=0).fit(data.X, Y)
-    document = train("holes.npz")
+    document = train("holes.npz", decision="auto")
     assert document["sets"] == 39
     assert document["training_loss"] == pytest.approx(1 - model.score(data.X, Y))
     found = parsed("evaluate", "m.skops", "holes.npz", "--json")
@@ -291,7 +301,7 @@ def test_one_set_has_no_standard_error(folder):
 def test_cv_of_label_sets_is_the_librarys(folder):
     data = load("sets.npz")
     expected = SetClassifierCV(Cs=[0.01, 1], operators=["bd", "hinge"], cv=3, random_state=0).fit(data.X, data.Y)
-    document = train("sets.npz", "--cv", 3, "--Cs", "0.01,1", "--operators", "bd,hinge")
+    document = train("sets.npz", "--cv", 3, "--Cs", "0.01,1", "--operators", "bd,hinge", decision="auto")
     assert list(document) == [*SUMMARY[:-1], "cv", "model"]
     assert (document["C"], document["operator"]) == (expected.C_, expected.operator_)
     assert [row["loss"] for row in document["cv"]] == expected.cv_results_["loss"]
@@ -302,11 +312,12 @@ def test_cv_of_label_sets_is_the_librarys(folder):
 
 def test_cv_of_tracks_is_the_librarys(folder):
     data = load("tracks.npz")
-    expected = BagClassifierCV(Cs=[0.01, 0.1, 1, 10], cv=5, random_state=0).fit(data.X, data.y, data.groups)
-    document = train("tracks.npz", "--cv", 5)
+    options = {"Cs": [0.01, 0.1, 1, 10], "cv": 2, "random_state": 0, "decision": "sign"}
+    expected = BagClassifierCV(**options).fit(data.X, data.y, data.groups)
+    document = train("tracks.npz", "--cv", 2)
     assert document["C"] == expected.C_
     assert [row["error"] for row in document["cv"]] == expected.cv_results_["error"]
-    words = run("train", "tracks.npz", "--cv", 5, "--model", "m.skops").stdout
+    words = run("train", "tracks.npz", "--cv", 2, *SIGN, "--model", "m.skops").stdout
     assert words.count("+-") == 4
 
 
@@ -337,7 +348,7 @@ def test_words(folder):
 
 
 def test_a_limit_is_one_sentence_and_no_failure(folder):
-    result = run("train", "sets.npz", "--max-iter", 2, "--model", "m.skops", "--json", code=4)
+    result = run("train", "sets.npz", "--max-iter", 2, *SIGN, "--model", "m.skops", "--json", code=4)
     assert json.loads(result.stdout)["status"] == "iteration limit"
     assert result.stderr.startswith("setloss: iteration limit after 2 iterations with a relative gap of ")
     assert "instead of 1.0e-03; raise --max-iter" in result.stderr
@@ -540,7 +551,7 @@ def test_unexpected_errors_are_not_swallowed(folder, monkeypatch):
 
 
 def test_training_resumes_from_a_checkpoint(folder):
-    hard = ("sets.npz", "--no-standardize", "--C", 10, "--solver", "frank_wolfe", "--tol", 1e-6)
+    hard = ("sets.npz", *SIGN, "--no-standardize", "--C", 10, "--solver", "frank_wolfe", "--tol", 1e-6)
     straight = train(*hard)
     stopped = run("train", *hard, "--max-iter", 5, "--checkpoint", "c.npz", "--model", "m.skops", "--json", code=4)
     assert json.loads(stopped.stdout)["iterations"] == 5
