@@ -1,8 +1,6 @@
 """Every way a file can be broken ends in the reader's own error: one sentence with file, place and remedy."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +12,8 @@ from helpers.broken import checkpoints, models
 from helpers.broken.arff import XML
 from helpers.broken_files import CASES
 from helpers.command_line import complaint
+from helpers.forked import program
+from helpers.waiting import PATIENCE
 from setloss.cli import app
 from setloss.datasets import DatasetError, load, load_japanese_vowels, load_spoken_arabic_digits
 
@@ -156,14 +156,20 @@ def test_broken_knots(knots):
     assert len(complaint("decompose", "--size", 5, "--knots", knots)) < 800
 
 
-def test_a_process_of_its_own_ends_with_code_2_and_without_traceback(tmp_path, model):
-    (tmp_path / "a.svm").write_text("1 1:1\n")
-    (tmp_path / "m.skops").write_bytes(models.good()[:-40])
-    command = [sys.executable, "-m", "setloss.cli", "predict", "m.skops", "a.svm"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith("setloss: ")
-    assert done.stderr.count("\n") == 1
+def test_a_process_of_its_own_ends_with_code_2_and_without_traceback(tmp_path, monkeypatch, model):
+    monkeypatch.chdir(tmp_path)
+    Path("a.svm").write_text("1 1:1\n")
+    Path("m.skops").write_bytes(models.good()[:-40])
+    words = ("predict", "m.skops", "a.svm")
+    with (
+        Path("out").open("w") as out,
+        Path("err").open("w") as err,
+        program("setloss.cli", *words, out=out, err=err) as done,
+    ):
+        done.join(PATIENCE)
+    assert (done.exitcode, Path("out").read_text()) == (2, "")
+    assert Path("err").read_text().startswith("setloss: ")
+    assert Path("err").read_text().count("\n") == 1
 
 
 def test_a_model_as_it_should_be_is_read(tmp_path, monkeypatch, model):

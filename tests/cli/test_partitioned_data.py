@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from helpers.command_line import complaint, interrupted, parsed, run
+from helpers.forked import fork_server
 from helpers.partitioned import frames, label_sets
 from setloss.dask.memory_limit import INTERPRETER, in_bytes
 from setloss.estimators import BagClassifier, FeatureScaleWarning, SetClassifier
@@ -105,6 +106,7 @@ def test_standardised_features_are_folded_in(data, here):
 
 def test_workers_of_this_machine(data, here):
     """A real cluster, started and stopped by each command."""
+    fork_server()
     alone = document("train", data / "arrays", "--memory", "1GB", *QUICK, "--model", "alone.skops")
     words = ("--memory", "4GB", "--workers")
     found = document("train", data / "arrays", *words, "2", *QUICK, "--model", "two.skops")
