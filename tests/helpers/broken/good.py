@@ -2,6 +2,7 @@
 
 import io
 from collections.abc import Callable
+from functools import cache
 
 import numpy as np
 
@@ -32,6 +33,7 @@ def label_xml() -> list[bytes]:
     return [XML.encode(), b'<?xml version="1.0" encoding="utf-8"?>' + nested.encode()]
 
 
+@cache
 def npz() -> list[bytes]:
     from scipy.sparse import csr_array
 
@@ -42,12 +44,14 @@ def npz() -> list[bytes]:
     return [_saved(**arrays) for arrays in contents]
 
 
+@cache
 def csv_table() -> list[bytes]:
     rows = "".join(f"bag {g},{y[0]},{x[0]},{x[1]}\n" for g, x, y in zip(GROUPS, X, Y, strict=True))
     quoted = '\ufeff"group","label","x, y","z"\r\n"1","0","2.5","1e-3"\r\n1,1,-2,"3"\r\n'
     return [f"group,label,x,y\n{rows}".encode(), quoted.encode()]
 
 
+@cache
 def parquet() -> list[bytes]:
     import pandas
 
@@ -62,6 +66,7 @@ def cost_csv() -> list[bytes]:
     return [b"0,1,1.5,2\n", b"0,0.5,1\n0.25,0.75,1\n1,1,1\n", b"\xef\xbb\xbf0\r\n\r\n1e-3\r\n+2.5\r\n"]
 
 
+@cache
 def cost_npy() -> list[bytes]:
     streams = []
     for array in (np.array([0.0, 1, 1, 2]), np.array([[0, 1], [1, 2]], order="F"), np.zeros((2, 2, 2), dtype=bool)):
