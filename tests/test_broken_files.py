@@ -12,8 +12,7 @@ from helpers.broken import checkpoints, models
 from helpers.broken.arff import XML
 from helpers.broken_files import CASES
 from helpers.command_line import complaint
-from helpers.forked import program
-from helpers.waiting import PATIENCE
+from helpers.forked import ended
 from setloss.cli import app
 from setloss.datasets import DatasetError, load, load_japanese_vowels, load_spoken_arabic_digits
 
@@ -160,16 +159,10 @@ def test_a_process_of_its_own_ends_with_code_2_and_without_traceback(tmp_path, m
     monkeypatch.chdir(tmp_path)
     Path("a.svm").write_text("1 1:1\n")
     Path("m.skops").write_bytes(models.good()[:-40])
-    words = ("predict", "m.skops", "a.svm")
-    with (
-        Path("out").open("w") as out,
-        Path("err").open("w") as err,
-        program("setloss.cli", *words, out=out, err=err) as done,
-    ):
-        done.join(PATIENCE)
-    assert (done.exitcode, Path("out").read_text()) == (2, "")
-    assert Path("err").read_text().startswith("setloss: ")
-    assert Path("err").read_text().count("\n") == 1
+    code, out, err = ended("setloss.cli", "predict", "m.skops", "a.svm")
+    assert (code, out) == (2, "")
+    assert err.startswith("setloss: ")
+    assert err.count("\n") == 1
 
 
 def test_a_model_as_it_should_be_is_read(tmp_path, monkeypatch, model):

@@ -13,7 +13,7 @@ from numba.core.dispatcher import Dispatcher
 from numba.core.errors import NumbaError
 
 import setloss
-from helpers.children import python
+from helpers.forked import ended
 from setloss.compilation import PACKAGE, kernel, kernel_sources
 
 
@@ -137,8 +137,9 @@ def copied(tmp_path):
 
     def run():
         """What a process prints, and how often it says why it waits."""
-        done = python(COUNTED, PYTHONPATH=str(tmp_path), NUMBA_CACHE_DIR=str(tmp_path / "kept"))
-        return done.stdout.strip(), done.stderr.count("compiling kernels, once")
+        places = {"PYTHONPATH": str(tmp_path), "NUMBA_CACHE_DIR": str(tmp_path / "kept")}
+        _, told, said = ended("helpers.anew", COUNTED, **places)
+        return told.strip(), said.count("compiling kernels, once")
 
     return tmp_path / "setloss", run
 

@@ -62,12 +62,12 @@ def interrupted(sign, *arguments, everyone=False):
     pty = pytest.importorskip("pty")
     master, slave = pty.openpty()
     shown, pressed, deadline = "", False, time.monotonic() + PATIENCE
+    options = {"in_new_session": everyone, "TERM": "xterm", "COLUMNS": "80"}
     with (
         tempfile.TemporaryFile("w+") as out,
         os.fdopen(master, "rb", buffering=0) as terminal,
         os.fdopen(slave, "wb") as end,
-        patch.dict(os.environ, TERM="xterm", COLUMNS="80"),
-        program("setloss.cli", *arguments, out=out, err=end, in_new_session=everyone) as process,
+        program("setloss.cli", *arguments, out=out, err=end, **options) as process,
     ):
         end.close()
         while time.monotonic() < deadline:

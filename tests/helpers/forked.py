@@ -9,14 +9,18 @@ import os
 import runpy
 import signal
 import sys
+import tempfile
 from contextlib import contextmanager
+from functools import cache
 from multiprocessing.connection import Connection
 from pathlib import Path
 from unittest.mock import patch
 
 from helpers.children import ENVIRONMENT
+from helpers.waiting import PATIENCE
 
 
+@cache
 def fork_server():
     """Where processes are forked from, started by the first that asks; and then workers of a `LocalCluster`, too."""
     from multiprocessing import forkserver
@@ -29,10 +33,10 @@ def fork_server():
 
 
 @contextmanager
-def program(module, *words, out, err, in_new_session=False):
+def program(module, *words, out, err, in_new_session=False, **environment):
     """A process that writes to open files, and hears Ctrl-C; killed at the end."""
     streams = [Connection(os.dup(file.fileno())) for file in (out, err)]  # which are sent along
-    options = (module, [*map(str, words)], Path.cwd(), dict(os.environ), streams, in_new_session)
+    options = (module, [*map(str, words)], Path.cwd(), os.environ | environment, streams, in_new_session)
     process = fork_server().Process(target=_run, args=options)
     process.start()
     for stream in streams:
@@ -42,6 +46,19 @@ def program(module, *words, out, err, in_new_session=False):
     finally:
         process.kill()
         process.join()
+
+
+def ended(module, *words, **environment):
+    """How a process ended, what it printed, and what it complained about."""
+    with (
+        tempfile.TemporaryFile("w+") as out,
+        tempfile.TemporaryFile("w+") as err,
+        program(module, *words, out=out, err=err, **environment) as process,
+    ):
+        process.join(PATIENCE)
+        for file in (out, err):
+            file.seek(0)
+        return process.exitcode, out.read(), err.read()
 
 
 def _run(module, words, folder, environment, streams, in_new_session):
