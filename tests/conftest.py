@@ -13,9 +13,10 @@ from hypothesis import HealthCheck, settings
 from helpers.cpu_times import LIST, without_parameters
 
 # Threads of BLAS and OpenMP wait for each other in loops, beside as many workers of pytest as there are cores: that
-# took a third of a run. Tests of threads ask for theirs. Both libraries look here when they are loaded.
-for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
-    os.environ.setdefault(_name, "1")
+# took a third of a run. Tests of threads ask for theirs, which wait 2^4 cycles. Both libraries look here when they
+# are loaded.
+for _name, _value in (("OMP_NUM_THREADS", "1"), ("OPENBLAS_NUM_THREADS", "1"), ("OPENBLAS_THREAD_TIMEOUT", "4")):
+    os.environ.setdefault(_name, _value)
 
 # Workers of Dask fork from a process that has imported Dask; its own default starts a new interpreter for each.
 if "forkserver" in multiprocessing.get_all_start_methods():
@@ -42,7 +43,7 @@ SLOW = frozenset(LIST.read_text(encoding="utf-8").split())
 SLOW_FIXTURES = frozenset({"browser", "cluster", "document", "reports", "site"})
 """Made once a module, in seconds, for the first test that asks: all that ask are slow."""
 
-LONGEST = frozenset({"tests/test_site.py", "tests/cli/test_partitioned_data.py", "tests/dask/test_cluster.py"})
+LONGEST = frozenset({"tests/test_site.py", "tests/estimators/test_sklearn.py", "tests/dask/test_cluster.py"})
 """Files of half a minute: they come first, so that no worker of pytest is left with one when the others are done."""
 
 NOT_COLLECTED = {"torch": "tests/nn", "distributed": "tests/dask"}

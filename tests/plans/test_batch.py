@@ -330,7 +330,6 @@ def test_margins_may_be_lists_integers_and_strided():
 def test_the_margins_are_not_written_to():
     _, data, batch = prepared("Dice", "bd")
     margins = data.margins.copy()
-    margins.flags.writeable = False
     batch.cuts(margins)
     np.testing.assert_array_equal(margins, data.margins)
 
