@@ -7,8 +7,7 @@ import importlib
 import pkgutil
 import re
 import shutil
-import subprocess
-import sys
+from contextlib import chdir
 from html.parser import HTMLParser
 from importlib.util import find_spec
 from pathlib import Path
@@ -18,6 +17,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 import setloss
+from helpers.forked import ended
 
 NEEDED = ("sphinx", "pydata_sphinx_theme", "sphinx_gallery", "numpydoc", "myst_parser", "matplotlib", "torch", "dask")
 MISSING = [name for name in NEEDED if find_spec(name) is None]
@@ -37,9 +37,9 @@ def site(tmp_path_factory):
     shutil.copytree(ROOT / "docs", folder / "docs", ignore=GENERATED)
     for file in ("README.md", "CHANGELOG.md", "CITATION.cff"):
         shutil.copy(ROOT / file, folder)
-    command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-D", "plot_gallery=0", "docs", "html"]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    with chdir(folder):
+        ending, _, said = ended("sphinx", "-W", "--keep-going", "-q", "-D", "plot_gallery=0", "docs", "html")
+    assert ending == 0, said
     return folder / "html"
 
 

@@ -78,9 +78,8 @@ def test_sets_of_thousands_of_elements(loss, operator, path, share):
 @pytest.mark.parametrize("operator", ["bd", "slack", "margin"])
 def test_cost_curves_of_thousands_of_elements(operator):
     loss = CostCurve([(0, 0), (0.2, 0), (0.6, 1), (1, 1.1)])
-    for dtype in DTYPES:
-        scores, truth, valid = draw((4, 3000), seed=3, dtype=dtype)
-        check("host", loss, operator, scores, truth, valid)
+    scores, truth, valid = draw((4, 3000), seed=3, dtype=torch.float32)
+    check("host", loss, operator, scores, truth, valid)
 
 
 def groups_of_three():
