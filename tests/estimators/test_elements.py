@@ -4,6 +4,7 @@ import logging
 
 import numpy as np
 import pytest
+from joblib import parallel_config
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
@@ -115,7 +116,8 @@ def test_verbose_of_bags_and_silence_unless_it_is_asked_for(caplog):
     with caplog.at_level(logging.INFO, "setloss"):
         quiet = BagDecisionCV(LogisticRegression(), cv=2).fit(X, Y[:, 0], groups)
         assert caplog.messages == []
-        loud = BagDecisionCV(LogisticRegression(), cv=2, n_jobs=2, verbose=1).fit(X, Y[:, 0], groups)
+        with parallel_config("threading"):
+            loud = BagDecisionCV(LogisticRegression(), cv=2, n_jobs=2, verbose=1).fit(X, Y[:, 0], groups)
     assert caplog.messages[-2:] == ["learning the decision", "decided by counts"]
     assert np.array_equal(quiet.predict(X, groups), loud.predict(X, groups))
 
