@@ -128,6 +128,6 @@ def random_label_sets(generator: Generator) -> Data:
     known = generator.random((n, p)) >= pick(generator, (0.0, 0.3))
     known[:, 0] = known[0] = True
     truth[0, 0], truth[-1, 0], truth[0, 1] = True, False, False
-    rows, tasks = np.nonzero(known)
+    rows, tasks = map(np.ascontiguousarray, np.nonzero(known))
     offsets = np.concatenate(([0], np.cumsum(known.sum(axis=1))))
     return Data(X, truth[rows, tasks], offsets, rows, tasks, generator.uniform(0.2, 2.0, n))
