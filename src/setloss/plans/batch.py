@@ -186,7 +186,7 @@ def room_for_cuts(plans: Plans, widest: int, dtype: Any, *, of_every_kind: bool 
         np.empty(widest, dtype=np.int64),
         spare,
         spare.view(dtype),
-        np.empty(TALLIES, dtype=np.int64) if of_every_kind or widest >= LARGE else None,
+        np.empty(TALLIES, dtype=np.int64) if widest >= LARGE else None,
         1 if of_every_kind or plans.has_lovasz else None,
         (
             1 if of_every_kind or kinds & {CURVE, TVERSKY_SUPERMODULAR} else None,
