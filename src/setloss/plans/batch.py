@@ -175,7 +175,7 @@ def room_for_cuts(plans: Plans, widest: int, dtype: Any, *, of_every_kind: bool 
 
     The order of the elements, a second array for sorting it, whose memory later holds their margins and those of
     group after group, counters of radix sort, and whether there is a Lovász part. For rescaled parts: whether there
-    is a curve; the sums of the smallest margins of each group, and two counts per group.
+    is a curve; the sums of the smallest margins of each group and a count per group; for tables one more.
     """
     from setloss.plans.sorting import LARGE, TALLIES
 
@@ -191,7 +191,8 @@ def room_for_cuts(plans: Plans, widest: int, dtype: Any, *, of_every_kind: bool 
         (
             1 if of_every_kind or kinds & {CURVE, TVERSKY_SUPERMODULAR} else None,
             np.empty(widest + axes) if counted else None,
-            np.empty((2, axes), dtype=np.int64) if counted else None,
+            np.empty(axes, dtype=np.int64) if counted else None,
+            np.empty(axes, dtype=np.int64) if of_every_kind or TABLE in kinds else None,
         ),
     )
 

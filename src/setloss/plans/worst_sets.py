@@ -18,20 +18,19 @@ ELEMENT = 0xFFFFFFFF
 @kernel(inner=True)
 def worst_set(ranked, order, plan, tables, grouped, room, chosen):
     """Mark the set that maximises the rescaled loss in `chosen`; returns its loss and the objective."""
-    curve, sums, counts = room
+    curve, sums, counts, turning = room
     if plan.rescaled.kind in (CURVE, TVERSKY_SUPERMODULAR):
         return _best_of_curve(ranked, order, plan, tables, curve, chosen)
     if plan.rescaled.kind == NONE:
         return 0.0, 0.0
-    return _best_of_counts(ranked, order, plan, tables, grouped, sums, counts, chosen)
+    return _best_of_counts(ranked, order, plan, tables, grouped, sums, counts, turning, chosen)
 
 
 @kernel(inner=True)
-def _best_of_counts(ranked, order, plan, tables, grouped, sums, room, chosen):
+def _best_of_counts(ranked, order, plan, tables, grouped, sums, counts, turning, chosen):
     """Several counts matter. `sums` is None where no bag is of that kind."""
     if sums is None:
         return 0.0, 0.0
-    counts, turning = room[0], room[1]
     sizes, values = tables
     _sums(ranked, order, plan.axes, grouped, sums)
     for b in range(plan.axes):
@@ -113,7 +112,12 @@ def _mark(ranked, order, axis, left, chosen):
 
 @kernel(inner=True)
 def _best_of_cells(plan, sizes, values, sums, counts, turning):
-    """Every cell of a table: the last count runs fastest, the others turn like an odometer."""
+    """Every cell of a table: the last count runs fastest, the others turn like an odometer.
+
+    `turning` is None where no bag has a table.
+    """
+    if turning is None:
+        return 0.0, 0.0
     k, cell, weight = plan.axes, plan.rescaled.start, plan.rescaled.weight
     last, tail = sizes[k - 1], 0
     for b in range(k - 1):
