@@ -1,6 +1,5 @@
 """Decisions for pixels: exact answers by enumeration of all outcomes and sets, bounds that hold, and large images."""
 
-import itertools
 from functools import cache, partial
 
 import numpy as np
@@ -8,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from helpers.reference import masks
 from setloss import CostCurve, Dice, FBeta, Hamming, Jaccard, Tversky
 from setloss.decisions.pixels import decide_pixels, expected_scores, poisson_binomial
 from setloss.losses import PAPER_CURVES
@@ -51,14 +51,9 @@ def cost(name, n, q, found, size):
 
 
 @cache
-def all_sets(size):
-    return np.array(list(itertools.product([False, True], repeat=size)))
-
-
-@cache
 def all_costs(name, size):
     """Of every set, for every outcome."""
-    truth, chosen = all_sets(size)[None, :], all_sets(size)[:, None]
+    truth, chosen = masks(size)[None, :], masks(size)[:, None]
     counts = (pixels.sum(2) for pixels in (truth & ~chosen, ~truth & chosen, truth & chosen))
     return np.vectorize(cache(partial(cost, name, size=size)), otypes=[float])(*counts)
 
@@ -68,7 +63,7 @@ chances = st.lists(st.floats(0, 1), min_size=1, max_size=6)
 
 def expected_losses(name, p):
     """Of all sets, over all 2^p outcomes."""
-    chances = np.where(all_sets(len(p)), p, 1 - p).prod(axis=1)
+    chances = np.where(masks(len(p)), p, 1 - p).prod(axis=1)
     return all_costs(name, len(p)) @ chances
 
 

@@ -60,7 +60,7 @@ class CountProblem:
     def __post_init__(self) -> None:
         p = self.truth.shape[1]
         self.seen = SeenLabels.of(self.truth, self.known, Layout.of(self.truth.shape, None))
-        self.potentials = LabelPotentials.seen((self.truth & self.known).sum(axis=1) + (~self.known).sum(axis=1), p)
+        self.potentials = LabelPotentials.seen(self.seen.positives + (~self.known).sum(axis=1), p)
         root = cholesky(self.potentials.precision(COUNT_WIDTH))
         self.root = solve_triangular(root, np.eye(len(root)))
         self.width = self.X.shape[1] + 1
