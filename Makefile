@@ -18,11 +18,11 @@ test: venv  ## ruff, mypy and, beside them, pytest, as the continuous integratio
 tests: venv
 	$(RUN) -m pytest
 
-check: venv  ## the inner loop: ruff, mypy and, beside them, the tests that are not marked slow
+check: venv  ## the inner loop: ruff, mypy and, beside them, the tests of the mathematics and of decisions
 	@$(MAKE) --no-print-directory --jobs=2 lint fast
 
 fast: venv
-	$(RUN) -m pytest -m "not slow"
+	$(RUN) -m pytest $(addprefix tests/,paper setfunctions losses decomposition operators plans decisions)
 
 lint: venv  ## ruff and mypy only
 	$(RUN) -m ruff check .

@@ -1,4 +1,4 @@
-"""Hypothesis profiles, marks of slow tests, and at the end of a run what was not tested and what would enable it."""
+"""Hypothesis profiles, and at the end of a run what was not tested and what would enable it."""
 
 import gc
 import multiprocessing
@@ -9,8 +9,6 @@ from importlib.util import find_spec
 
 import pytest
 from hypothesis import HealthCheck, settings
-
-from helpers.cpu_times import LIST, without_parameters
 
 # Threads of BLAS and OpenMP wait for each other in loops, beside as many workers of pytest as there are cores: that
 # took a third of a run. Tests of threads ask for theirs, which wait 2^4 cycles. Both libraries look here when they
@@ -37,12 +35,6 @@ ENABLED_BY = {
 }
 """What a reason for skipping says, and what to do about it."""
 
-SLOW = frozenset(LIST.read_text(encoding="utf-8").split())
-"""Tests that `make check` leaves out; `helpers.cpu_times` makes the list from a run."""
-
-SLOW_FIXTURES = frozenset({"browser", "cluster", "document", "reports", "site"})
-"""Made once a module, in seconds, for the first test that asks: all that ask are slow."""
-
 LONGEST = frozenset({"tests/test_site.py", "tests/estimators/test_sklearn.py", "tests/dask/test_cluster.py"})
 """Files of half a minute: they come first, so that no worker of pytest is left with one when the others are done."""
 
@@ -50,11 +42,8 @@ NOT_COLLECTED = {"torch": "tests/nn", "distributed": "tests/dask"}
 
 
 def pytest_collection_modifyitems(items):
-    """Mark the slow tests, and put the longest files first."""
+    """Put the longest files first."""
     items.sort(key=lambda item: item.nodeid.partition("::")[0] not in LONGEST)
-    for item in items:
-        if without_parameters(item.nodeid) in SLOW or SLOW_FIXTURES.intersection(getattr(item, "fixturenames", ())):
-            item.add_marker(pytest.mark.slow)
 
 
 def pytest_collection_finish():

@@ -58,9 +58,3 @@ def test_hooks_have_the_versions_of_make_lint():
 def test_the_extra_all_has_every_extra():
     extras = PROJECT["optional-dependencies"]
     assert extras["all"] == [f"setloss[{','.join(name for name in extras if name != 'all')}]"]
-
-
-def test_every_slow_test_in_the_list_exists():
-    for name in (ROOT / "tests" / "slow.txt").read_text(encoding="utf-8").split():
-        file, *_, function = name.split("::")
-        assert f"def {function}(" in (ROOT / file).read_text(encoding="utf-8"), f"{name}: run helpers.cpu_times"

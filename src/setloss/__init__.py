@@ -48,7 +48,7 @@ from setloss.setfunctions.set_function import SetFunction
 if TYPE_CHECKING:
     from setloss.decisions import CountModel, decide
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 __all__ = [
     "Certificate",
