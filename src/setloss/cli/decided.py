@@ -34,7 +34,7 @@ def expected_of(model: Any, X: Any, groups: Any, chosen: Any, loss: Any) -> Any:
     from setloss.bags import Bags
     from setloss.decisions import expected_losses_of
     from setloss.estimators import CountClassifier
-    from setloss.estimators.bags import bags_named
+    from setloss.estimators.bag_classifier import bags_named
 
     with for_arrays(model) as judge:
         if isinstance(model, CountClassifier):

@@ -147,7 +147,7 @@ class ModelColumns:
 
 def is_of_label_sets(model: Any) -> bool:
     """Whether a model predicts label sets, and not the frames of tracks."""
-    from setloss.estimators.sets import LabelSetMixin
+    from setloss.estimators.set_classifier import LabelSetMixin
 
     return isinstance(model, LabelSetMixin)
 

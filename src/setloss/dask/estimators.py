@@ -19,7 +19,7 @@ from setloss.dask.reports import Summary, inspect_partition, summarize
 from setloss.dask.tasks import FitDescription, judge_partition
 from setloss.dask.unread_partitions import Partitions, partitions_of, whole_rows
 from setloss.defaults import LINEAR_MODELS
-from setloss.estimators.base import LinearSetModel
+from setloss.estimators.linear_model import LinearSetModel
 from setloss.solvers import CuttingPlane
 from setloss.solvers.choice import FEW_PARAMETERS
 from setloss.solvers.loop import run

@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING, Any
 from setloss.lazy import imported_name
 
 if TYPE_CHECKING:
+    from setloss.estimators.bag_classifier import BagClassifier, UngroupedWarning
     from setloss.estimators.bag_decision import BagDecisionCV
-    from setloss.estimators.bags import BagClassifier, UngroupedWarning
     from setloss.estimators.count_classifier import CountClassifier, CountClassifierCV
-    from setloss.estimators.cross_validation import BagClassifierCV, SetClassifierCV
     from setloss.estimators.elements import FeatureScaleWarning
     from setloss.estimators.persistence import load, save
+    from setloss.estimators.search import BagClassifierCV, SetClassifierCV
+    from setloss.estimators.set_classifier import SetClassifier
     from setloss.estimators.set_decision import SetDecisionCV
-    from setloss.estimators.sets import SetClassifier
     from setloss.estimators.skops_files import ModelFileError
 
 __all__ = [
@@ -32,17 +32,17 @@ __all__ = [
 ]
 
 _HOMES = {
-    "BagClassifier": ".bags",
-    "BagClassifierCV": ".cross_validation",
+    "BagClassifier": ".bag_classifier",
+    "BagClassifierCV": ".search",
     "BagDecisionCV": ".bag_decision",
     "CountClassifier": ".count_classifier",
     "CountClassifierCV": ".count_classifier",
     "FeatureScaleWarning": ".elements",
     "ModelFileError": ".skops_files",
-    "SetClassifier": ".sets",
-    "SetClassifierCV": ".cross_validation",
+    "SetClassifier": ".set_classifier",
+    "SetClassifierCV": ".search",
     "SetDecisionCV": ".set_decision",
-    "UngroupedWarning": ".bags",
+    "UngroupedWarning": ".bag_classifier",
     "load": ".persistence",
     "save": ".persistence",
 }

@@ -13,15 +13,15 @@ from sklearn.model_selection import KFold, check_cv
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted
 
 from setloss.decisions import CountModel, expected_losses_of
-from setloss.estimators.base import CertifiedFit
 from setloss.estimators.count_descent import LimitedMemory
 from setloss.estimators.count_problem import CountProblem, Whitened
-from setloss.estimators.cross_validation import fit_path
 from setloss.estimators.decision_rules import best_sets, count_loss
 from setloss.estimators.elements import check_features, checked_features, squared_norms
 from setloss.estimators.label_scores import log_odds
+from setloss.estimators.linear_model import CertifiedFit
 from setloss.estimators.progress import report_end, report_fold
-from setloss.estimators.sets import LabelSetMixin
+from setloss.estimators.search import fit_path
+from setloss.estimators.set_classifier import LabelSetMixin
 from setloss.losses import Loss
 from setloss.solvers import Solution
 from setloss.solvers.loop import run

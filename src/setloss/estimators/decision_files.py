@@ -11,10 +11,10 @@ from sklearn.pipeline import Pipeline
 
 from setloss.archives import ArchiveError
 from setloss.estimators.bag_decision import BagDecisionCV
-from setloss.estimators.base import CertifiedFit
 from setloss.estimators.decision_rules import BAG_RULES, LABEL_RULES
 from setloss.estimators.label_scores import LabelScorer
 from setloss.estimators.learner_arrays import learned_arrays, learned_facts, restore_learned
+from setloss.estimators.linear_model import CertifiedFit
 from setloss.estimators.set_decision import AVERAGES, SetDecisionCV
 from setloss.estimators.skops_files import ESTIMATOR, check_estimator
 from setloss.estimators.tree_checks import check_trees

@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from setloss.archives import ArchiveError
 from setloss.bags import Bags
-from setloss.estimators.base import LearnedDecision
 from setloss.estimators.calibration import Widths
 from setloss.estimators.decision_rules import BAG_RULES, LABEL_RULES, RuleLearner, count_loss
 from setloss.estimators.held_out import HeldOut
+from setloss.estimators.linear_model import LearnedDecision
 from setloss.estimators.potentials import BagPotentials, LabelPotentials
 
 PREFIX = "held_out_"

@@ -17,13 +17,13 @@ import numpy as np
 import setloss
 from setloss import losses
 from setloss.archives import DAMAGE, ArchiveError
-from setloss.estimators.bags import BagClassifier
-from setloss.estimators.base import LinearSetModel
+from setloss.estimators.bag_classifier import BagClassifier
 from setloss.estimators.count_classifier import CountClassifier
 from setloss.estimators.decision_files import DECISIONS, decision_content, rebuild_decision
 from setloss.estimators.learner_arrays import learned_arrays, learned_facts, restore_learned
+from setloss.estimators.linear_model import LinearSetModel
 from setloss.estimators.npz_files import holds_arrays, read_arrays, write_arrays
-from setloss.estimators.sets import SetClassifier
+from setloss.estimators.set_classifier import SetClassifier
 from setloss.estimators.skops_files import ModelFileError, dump_of_skops, read_skops
 from setloss.files import not_a_file, replacing
 from setloss.operators.names import OPERATOR_NAMES

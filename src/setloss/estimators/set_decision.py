@@ -15,7 +15,7 @@ from setloss.estimators.decision_rules import LABEL_RULES, RuleLearner, check_ru
 from setloss.estimators.folds import Split, enough_of, label_splits, learner_of_labels
 from setloss.estimators.labels import LabelMatrix
 from setloss.estimators.progress import say
-from setloss.estimators.sets import DecidedLabelSets
+from setloss.estimators.set_classifier import DecidedLabelSets
 from setloss.estimators.thresholds import threshold_of_column
 from setloss.losses import Loss
 from setloss.typing import Array

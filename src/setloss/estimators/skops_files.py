@@ -34,8 +34,8 @@ ESTIMATOR_NODES = (
 )
 PACKAGES = ("builtins", "numpy", "scipy", "sklearn")
 OURS = (
-    "setloss.estimators.sets.SetClassifier",
-    "setloss.estimators.bags.BagClassifier",
+    "setloss.estimators.set_classifier.SetClassifier",
+    "setloss.estimators.bag_classifier.BagClassifier",
     "setloss.estimators.count_classifier.CountClassifier",
     *(f"setloss.losses.counts_of_errors.{name}" for name in ("Dice", "Jaccard", "Tversky", "FBeta", "Hamming")),
     "setloss.losses.curves.CostCurve",

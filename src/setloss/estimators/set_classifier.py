@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length
 
 from setloss.decisions import expected_losses_of
-from setloss.estimators.base import LearnedDecision, LinearSetModel, LossParameter, of_count_models
 from setloss.estimators.decision_rules import LABEL_RULES, RuleLearner
 from setloss.estimators.elements import elements_of_labels
 from setloss.estimators.folds import enough_of, label_splits, learner_of_labels, number_of_folds, out_of_fold
 from setloss.estimators.label_scores import log_odds
 from setloss.estimators.labels import LabelMatrix, known_truth, labels_of
+from setloss.estimators.linear_model import LearnedDecision, LinearSetModel, LossParameter, of_count_models
 from setloss.losses import Loss
 from setloss.typing import Array
 

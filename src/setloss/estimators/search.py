@@ -18,14 +18,14 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_sample_weight
 
 from setloss.defaults import DECISION, LINEAR_MODELS, LOOSER_FOLDS
-from setloss.estimators.bags import BagClassifier, bags_named, warn_if_ungrouped
-from setloss.estimators.base import LinearSetModel
+from setloss.estimators.bag_classifier import BagClassifier, bags_named, warn_if_ungrouped
 from setloss.estimators.decision_rules import RuleLearner, standard_error
 from setloss.estimators.elements import FeatureScaleWarning, two_classes
 from setloss.estimators.folds import Split, learner_of_bags, learner_of_labels, refuse_few_bags, refuse_split_bags
 from setloss.estimators.labels import as_array, labels_of
+from setloss.estimators.linear_model import LinearSetModel
 from setloss.estimators.progress import report_fold
-from setloss.estimators.sets import SetClassifier
+from setloss.estimators.set_classifier import SetClassifier
 from setloss.losses import Loss
 from setloss.operators.names import Operator
 from setloss.solvers import Status
