@@ -18,10 +18,10 @@ from sklearn.pipeline import make_pipeline
 
 from benchmarks.training_parts import training_parts
 from setloss.decisions import decide
+from setloss.decisions.calibration import BIAS_WIDTHS, Widths, calibrate, chosen_widths
+from setloss.decisions.held_out import HeldOut
+from setloss.decisions.potentials import LabelPotentials
 from setloss.estimators import SetDecisionCV
-from setloss.estimators.calibration import BIAS_WIDTHS, Widths, calibrate, chosen_widths
-from setloss.estimators.held_out import HeldOut
-from setloss.estimators.potentials import LabelPotentials
 from setloss.reproduction.document import Cell, ResultTable
 from setloss.reproduction.label_sets.chosen import SelectionSettings
 from setloss.reproduction.label_sets.data import DataSet

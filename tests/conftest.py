@@ -7,7 +7,6 @@ import re
 from collections import Counter
 from importlib.util import find_spec
 
-import pytest
 from hypothesis import HealthCheck, settings
 
 # Threads of BLAS and OpenMP wait for each other in loops, beside as many workers of pytest as there are cores: that

@@ -14,10 +14,10 @@ from scipy.sparse import csr_array
 from helpers.command_line import complaint, interrupted, parsed, run
 from setloss import CostCurve, FBeta, Tversky, loss_named
 from setloss.datasets import load, make_toy
+from setloss.decisions.rules import LABEL_RULES
 from setloss.defaults import ENOUGH_TO_LEARN
 from setloss.estimators import BagClassifier, BagClassifierCV, SetClassifier, SetClassifierCV
 from setloss.estimators import load as load_model
-from setloss.estimators.decision_rules import LABEL_RULES
 
 for library in ("pandas", "pyarrow", "skops"):
     pytest.importorskip(library)

@@ -10,8 +10,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from setloss.decisions import decide
+from setloss.decisions.rules import BAG_RULES
 from setloss.estimators import BagDecisionCV, UngroupedWarning
-from setloss.estimators.decision_rules import BAG_RULES
 
 
 def one_label_per_bag(bags=60, largest=8, seed=0, shift=0.5):

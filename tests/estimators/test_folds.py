@@ -10,6 +10,8 @@ from sklearn.preprocessing import StandardScaler
 
 from helpers.estimator_data import frame_data, label_data
 from setloss import FBeta, SetFunction
+from setloss.decisions import rules
+from setloss.decisions.rules import BAG_RULES, LABEL_RULES
 from setloss.estimators import (
     BagClassifier,
     BagDecisionCV,
@@ -18,10 +20,8 @@ from setloss.estimators import (
     SetDecisionCV,
     UngroupedWarning,
     base,
-    decision_rules,
     folds,
 )
-from setloss.estimators.decision_rules import BAG_RULES, LABEL_RULES
 from setloss.estimators.folds import enough_of, learner_of_labels
 from setloss.estimators.labels import LabelMatrix
 from setloss.losses import from_set_function
@@ -226,11 +226,11 @@ def test_of_many_examples_some_are_held_out(monkeypatch):
 
 def test_count_models_are_left_out_where_they_would_take_for_ever(monkeypatch):
     X, y, groups = frame_data(90)
-    monkeypatch.setattr(decision_rules, "MOST_WORK", 1000)
+    monkeypatch.setattr(rules, "MOST_WORK", 1000)
     some = BagClassifier().fit(X, y, groups=groups)
     assert 50 <= len(some.learner_.studied.weights) < 90
     assert "counts" in some.rule_losses_
-    monkeypatch.setattr(decision_rules, "MOST_WORK", 100)
+    monkeypatch.setattr(rules, "MOST_WORK", 100)
     none = BagClassifier().fit(X, y, groups=groups)
     assert set(none.rule_losses_) == {"vote", "threshold"}
     assert len(none.learner_.studied.weights) == 50

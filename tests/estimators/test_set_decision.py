@@ -21,10 +21,10 @@ from sklearn.svm import LinearSVC
 
 from helpers.estimator_data import one_or_two_labels
 from setloss import CostCurve, Jaccard, SetFunction
-from setloss.decisions import decide
-from setloss.estimators import SetClassifier, SetDecisionCV, decision_rules
-from setloss.estimators.calibration import chosen_widths
-from setloss.estimators.decision_rules import LABEL_RULES
+from setloss.decisions import decide, rules
+from setloss.decisions.calibration import chosen_widths
+from setloss.decisions.rules import LABEL_RULES
+from setloss.estimators import SetClassifier, SetDecisionCV
 from setloss.estimators.set_decision import default_estimators
 from setloss.losses import from_set_function
 
@@ -106,7 +106,7 @@ def test_without_an_estimator_weights_go_to_trees_and_sparse_features_to_logisti
 def test_many_examples_are_compared_on_the_first_folds(monkeypatch):
     """The one that is taken then goes on with the other folds: its scores are those of all folds."""
     searches = []
-    monkeypatch.setattr(decision_rules, "chosen_widths", lambda *data: searches.append(data) or chosen_widths(*data))
+    monkeypatch.setattr(rules, "chosen_widths", lambda *data: searches.append(data) or chosen_widths(*data))
     X, Y = one_or_two_labels(75)
     whole = SetDecisionCV(cv=3).fit(X, Y)
     assert len(searches) == len(default_estimators(X)), "what was learned from all folds is used again"

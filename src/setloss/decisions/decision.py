@@ -132,7 +132,7 @@ def _decide_sets_of_one_size(scores: Array, potentials: Array, loss: Loss, indep
 
 def _search(rows: SetsOfOneSize, spec: LossSpec, independent: bool, exact: bool = False) -> tuple[Decision, Flags]:
     """Decisions, and which of them can be trusted; `exact` never subtracts."""
-    from setloss.decisions.hits import best_by_hits
+    from setloss.decisions.f_measure_kernel import best_by_hits
     from setloss.decisions.misses import best_by_misses
     from setloss.decisions.search import best_prefixes
 

@@ -12,7 +12,7 @@ from sklearn.utils.validation import _check_sample_weight, check_consistent_leng
 from setloss.arguments import is_missing
 from setloss.bags import Bags
 from setloss.decisions import expected_losses_of
-from setloss.estimators.decision_rules import BAG_RULES, RuleLearner
+from setloss.decisions.rules import BAG_RULES, RuleLearner
 from setloss.estimators.elements import elements_of_frames, two_classes
 from setloss.estimators.folds import bag_splits, enough_of, learner_of_bags, number_of_folds, out_of_fold
 from setloss.estimators.linear_model import LearnedDecision, LinearSetModel, of_count_models

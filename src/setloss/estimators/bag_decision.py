@@ -10,7 +10,6 @@ from sklearn.utils.validation import _check_sample_weight
 
 from setloss.estimators.bag_classifier import DecidedBags, bags_named, warn_if_ungrouped
 from setloss.estimators.decision_cv import DecisionCV, features_of, is_prefit
-from setloss.estimators.decision_rules import BAG_RULES, check_rule, count_loss
 from setloss.estimators.folds import bag_splits, learner_of_bags
 from setloss.losses import Loss
 
@@ -31,7 +30,7 @@ class BagDecisionCV(DecidedBags, DecisionCV):
     loss
         A name or a loss of counts; ``set_params(loss=...)`` needs no new fit.
     rule
-        "counts" (the default), "vote", "threshold" or "auto"; see `setloss.estimators.decision_rules`.
+        "counts" (the default), "vote", "threshold" or "auto"; see `setloss.decisions.rules`.
     cv
         A number of folds, which never split a bag, a splitter, or "prefit".
     n_jobs

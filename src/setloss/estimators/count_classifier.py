@@ -13,9 +13,9 @@ from sklearn.model_selection import KFold, check_cv
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted
 
 from setloss.decisions import CountModel, expected_losses_of
+from setloss.decisions.rules import best_sets, count_loss
 from setloss.estimators.count_descent import LimitedMemory
 from setloss.estimators.count_problem import CountProblem, Whitened
-from setloss.estimators.decision_rules import best_sets, count_loss
 from setloss.estimators.elements import check_features, checked_features, squared_norms
 from setloss.estimators.label_scores import log_odds
 from setloss.estimators.linear_model import CertifiedFit

@@ -20,8 +20,8 @@ from scipy.sparse import issparse
 
 from setloss.decisions import CountModel
 from setloss.decisions.layout import Layout
+from setloss.decisions.potentials import LabelPotentials
 from setloss.decisions.seen_labels import SeenLabels
-from setloss.estimators.potentials import LabelPotentials
 from setloss.solvers.deadline import check_time
 from setloss.solvers.problem import digest_of
 from setloss.typing import Array
@@ -30,7 +30,7 @@ LARGEST_ROOT = 500
 """Up to this many features L-BFGS is preconditioned by the full curvature, beyond by its diagonal."""
 
 COUNT_WIDTH = 1.5
-"""Width of the prior of the potentials; see `setloss.estimators.calibration`."""
+"""Width of the prior of the potentials; see `setloss.decisions.calibration`."""
 
 
 @dataclass(frozen=True, eq=False)

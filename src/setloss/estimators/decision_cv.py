@@ -17,7 +17,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_array, check_is_fitted, has_fit_parameter
 
-from setloss.estimators.decision_rules import RuleLearner
+from setloss.decisions.rules import RuleLearner
 from setloss.estimators.folds import Split
 from setloss.estimators.label_scores import LEAST_CHANCE, LabelScorer, coarse_floor, fit_scorer, log_odds
 from setloss.estimators.linear_model import LearnedDecision, LinearSetModel

@@ -10,8 +10,8 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.pipeline import Pipeline
 
 from setloss.archives import ArchiveError
+from setloss.decisions.rules import BAG_RULES, LABEL_RULES
 from setloss.estimators.bag_decision import BagDecisionCV
-from setloss.estimators.decision_rules import BAG_RULES, LABEL_RULES
 from setloss.estimators.label_scores import LabelScorer
 from setloss.estimators.learner_arrays import learned_arrays, learned_facts, restore_learned
 from setloss.estimators.linear_model import CertifiedFit

@@ -14,12 +14,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GroupKFold, KFold, check_cv
 
 from setloss.bags import Bags
+from setloss.decisions.held_out import HeldOut
+from setloss.decisions.potentials import BagPotentials, LabelPotentials
+from setloss.decisions.rules import RuleLearner
 from setloss.defaults import ENOUGH_HELD_OUT, LOOSER_FOLDS
-from setloss.estimators.decision_rules import RuleLearner
 from setloss.estimators.elements import FeatureScaleWarning
-from setloss.estimators.held_out import HeldOut
 from setloss.estimators.labels import LabelMatrix
-from setloss.estimators.potentials import BagPotentials, LabelPotentials
 from setloss.estimators.progress import say
 from setloss.solvers import Status
 from setloss.typing import Array

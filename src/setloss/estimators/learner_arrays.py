@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 from setloss.archives import ArchiveError
 from setloss.bags import Bags
-from setloss.estimators.calibration import Widths
-from setloss.estimators.decision_rules import BAG_RULES, LABEL_RULES, RuleLearner, count_loss
-from setloss.estimators.held_out import HeldOut
+from setloss.decisions.calibration import Widths
+from setloss.decisions.held_out import HeldOut
+from setloss.decisions.potentials import BagPotentials, LabelPotentials
+from setloss.decisions.rules import BAG_RULES, LABEL_RULES, RuleLearner, count_loss
 from setloss.estimators.linear_model import LearnedDecision
-from setloss.estimators.potentials import BagPotentials, LabelPotentials
 
 PREFIX = "held_out_"
 NAMES = ("scores", "truth", "known", "weights", "folds", "offsets")

@@ -18,8 +18,8 @@ from sklearn.utils.validation import check_is_fitted, check_random_state
 
 from setloss.arguments import is_positive_number
 from setloss.bags import Bags
+from setloss.decisions.rules import Rule, RuleLearner, Sets, count_loss
 from setloss.defaults import DECISION, ENOUGH_TO_LEARN, LINEAR_MODELS
-from setloss.estimators.decision_rules import Rule, RuleLearner, Sets, count_loss
 from setloss.estimators.elements import Elements, check_features, checked_features, squared_norms, warn_of_scales
 from setloss.estimators.progress import report, report_end
 from setloss.losses import CountLoss, Loss, as_loss

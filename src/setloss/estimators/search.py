@@ -17,9 +17,9 @@ from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_sample_weight
 
+from setloss.decisions.rules import RuleLearner, standard_error
 from setloss.defaults import DECISION, LINEAR_MODELS, LOOSER_FOLDS
 from setloss.estimators.bag_classifier import BagClassifier, bags_named, warn_if_ungrouped
-from setloss.estimators.decision_rules import RuleLearner, standard_error
 from setloss.estimators.elements import FeatureScaleWarning, two_classes
 from setloss.estimators.folds import Split, learner_of_bags, learner_of_labels, refuse_few_bags, refuse_split_bags
 from setloss.estimators.labels import as_array, labels_of

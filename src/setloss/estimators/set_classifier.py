@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length
 
 from setloss.decisions import expected_losses_of
-from setloss.estimators.decision_rules import LABEL_RULES, RuleLearner
+from setloss.decisions.rules import LABEL_RULES, RuleLearner
 from setloss.estimators.elements import elements_of_labels
 from setloss.estimators.folds import enough_of, label_splits, learner_of_labels, number_of_folds, out_of_fold
 from setloss.estimators.label_scores import log_odds
@@ -174,7 +174,7 @@ class SetClassifier(DecidedLabelSets, LinearSetModel):
     decision
         How scores become sets: "sign" (positive scores, and nothing more to learn), or a rule that is learned from
         scores of held-out folds after the fit on everything: "counts", "plug-in", "threshold", "top-k", or the best
-        of them, "auto", the default; see `setloss.estimators.decision_rules`. "auto" is the sign for fewer than 20
+        of them, "auto", the default; see `setloss.decisions.rules`. "auto" is the sign for fewer than 20
         examples of two or more known labels, and for losses that are not of counts; `rule_name_` says what it came
         to. With a rule that was learned there are `predict_proba`, `predict_count_proba` and `expected_loss`,
         and ``set_params(loss=...)`` decides for another loss without a new fit. `SetDecisionCV` does the same for any

@@ -10,13 +10,13 @@ from scipy.sparse import issparse
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length
 
+from setloss.decisions.rules import LABEL_RULES, RuleLearner, check_rule, count_loss
+from setloss.decisions.thresholds import threshold_of_column
 from setloss.estimators.decision_cv import DecisionCV, Outputs, features_of, gathered, is_prefit
-from setloss.estimators.decision_rules import LABEL_RULES, RuleLearner, check_rule, count_loss
 from setloss.estimators.folds import Split, enough_of, label_splits, learner_of_labels
 from setloss.estimators.labels import LabelMatrix
 from setloss.estimators.progress import say
 from setloss.estimators.set_classifier import DecidedLabelSets
-from setloss.estimators.thresholds import threshold_of_column
 from setloss.losses import Loss
 from setloss.typing import Array
 
@@ -44,7 +44,7 @@ class SetDecisionCV(DecidedLabelSets, DecisionCV):
     loss
         A name ("f1", "jaccard", "hamming"...) or a loss of counts; ``set_params(loss=...)`` needs no new fit.
     rule
-        "auto" (the default), "counts", "plug-in", "threshold" or "top-k"; see `setloss.estimators.decision_rules`.
+        "auto" (the default), "counts", "plug-in", "threshold" or "top-k"; see `setloss.decisions.rules`.
     average
         "samples": the mean loss of the examples. "macro": the mean over labels of the loss of one on all examples,
         and "micro": the loss of all labels of all examples as one set; for these two, thresholds of least loss on

@@ -14,10 +14,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import KFold
 from sklearn.utils.validation import check_is_fitted
 
-from setloss.estimators.calibration import Calibration
-from setloss.estimators.decision_rules import LeastExpectedLoss, Rule, Sets, Threshold, TopK, count_loss
-from setloss.estimators.held_out import HeldOut
-from setloss.estimators.thresholds import best_size, threshold_of_sets
+from setloss.decisions.calibration import Calibration
+from setloss.decisions.held_out import HeldOut
+from setloss.decisions.rules import LeastExpectedLoss, Rule, Sets, Threshold, TopK, count_loss
+from setloss.decisions.thresholds import best_size, threshold_of_sets
 from setloss.losses import Loss, loss_named
 from setloss.reproduction.metrics import of_examples
 from setloss.reproduction.selection import PATIENCE, ChosenC, choose_C

@@ -25,12 +25,12 @@ from numpy.typing import NDArray
 
 from setloss.bags import Bags
 from setloss.decisions import decide, expected_losses
+from setloss.decisions.calibration import Calibration, Widths, calibrate, chosen_widths
 from setloss.decisions.enumeration import MAX_ENUMERATED
+from setloss.decisions.held_out import HeldOut
+from setloss.decisions.potentials import Potentials
 from setloss.decisions.specs import descent
-from setloss.estimators.calibration import Calibration, Widths, calibrate, chosen_widths
-from setloss.estimators.held_out import HeldOut
-from setloss.estimators.potentials import Potentials
-from setloss.estimators.thresholds import best_size, threshold_of_sets
+from setloss.decisions.thresholds import best_size, threshold_of_sets
 from setloss.losses import CountLoss, Loss
 from setloss.typing import Array
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from setloss.estimators.held_out import HeldOut
+from setloss.decisions.held_out import HeldOut
 from setloss.losses import CountLoss
 from setloss.typing import Array
 

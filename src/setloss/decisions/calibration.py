@@ -3,7 +3,7 @@
     max over (a, b, theta)   sum_i weight_i log P(y_i | a s_i + b, u(theta))  -  penalty(a, b, theta)
 
 Scores s become log-odds by a scale a and a bias b_j for each label; u(theta) are the log-potentials of the number of
-positives (`setloss.estimators.potentials`). The problem is concave. The penalties are those of normal priors: biases
+positives (`setloss.decisions.potentials`). The problem is concave. The penalties are those of normal priors: biases
 near each other (a classifier knows by itself which labels are rare), potentials near those of independent labels. How
 wide these are is chosen by the likelihood of held-out folds. Scale and common bias are as good as free, whatever the
 unit of the scores: margins of a linear model may be a hundredth of log-odds.
@@ -20,10 +20,10 @@ from scipy.special import expit
 
 from setloss.bags import Bags
 from setloss.decisions import CountModel
+from setloss.decisions.held_out import HeldOut
 from setloss.decisions.layout import Layout
+from setloss.decisions.potentials import LinearPotentials, Potentials
 from setloss.decisions.seen_labels import SeenLabels
-from setloss.estimators.held_out import HeldOut
-from setloss.estimators.potentials import LinearPotentials, Potentials
 from setloss.typing import Array
 
 TYPICAL_SPREAD = 3.0

@@ -5,11 +5,11 @@ import pytest
 
 from setloss.bags import Bags
 from setloss.decisions import CountModel
+from setloss.decisions.calibration import Widths, _Problem, _Sets, calibrate
+from setloss.decisions.held_out import HeldOut
 from setloss.decisions.layout import Layout
+from setloss.decisions.potentials import BagPotentials, LabelPotentials
 from setloss.decisions.seen_labels import SeenLabels
-from setloss.estimators.calibration import Widths, _Problem, _Sets, calibrate
-from setloss.estimators.held_out import HeldOut
-from setloss.estimators.potentials import BagPotentials, LabelPotentials
 
 
 def held_out(layout, missing=False):
