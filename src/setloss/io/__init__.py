@@ -1,0 +1,158 @@
+"""Data files in, model files in and out: `read` picks the reader by the suffix of the file.
+
+A file that cannot be used ends in a `DatasetError` or a `ModelFileError` that names the file and says what to do, in
+one sentence; no code from any file is run.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from setloss.io.arff import read_arff, read_arff_features
+from setloss.io.data import DatasetError, Features, LabelSets, Tracks, existing_file, listed
+from setloss.io.npz import read_npz, read_npz_features
+from setloss.io.svmlight import read_svmlight
+from setloss.io.tables import SUFFIXES as TABLES
+from setloss.io.tables import read_columns, read_numbers, read_table, read_table_features
+
+__all__ = [
+    "DatasetError",
+    "Features",
+    "LabelSets",
+    "Tracks",
+    "read",
+    "read_columns",
+    "read_features",
+    "read_table",
+]
+
+SVMLIGHT = (".svm", ".svmlight", ".libsvm", ".txt")
+OPTIONS: dict[str, tuple[str, ...]] = {
+    ".arff": ("labels",),
+    ".npz": (),
+    **dict.fromkeys(TABLES, ("labels", "group", "label", "ignore")),
+    **dict.fromkeys(SVMLIGHT, ("labels", "features", "first_label", "first_feature")),
+}
+"""The options that a kind of file has a use for."""
+
+
+def read(
+    path: str | os.PathLike[str],
+    *,
+    labels: str | os.PathLike[str] | int | Sequence[str] | None = None,
+    group: str | None = None,
+    label: str | None = None,
+    ignore: Sequence[str] | None = None,
+    features: int | None = None,
+    first_label: int | None = None,
+    first_feature: int | None = None,
+) -> LabelSets | Tracks:
+    """Label sets or tracks from a file: .arff, .svm (.svmlight, .libsvm, .txt), .npz, .csv, .tsv or .parquet.
+
+    An option that the kind of file has no use for is refused.
+
+    Parameters
+    ----------
+    path : path
+        The data file; the suffix says what it is.
+    labels : path, int, str or sequence of str, optional
+        ARFF: the XML file that names the labels, or their number. svmlight: their number. CSV and Parquet: the
+        prefix or the list of the label columns, for label sets instead of tracks.
+    group, label : str, optional
+        CSV and Parquet: the columns with the bag and the label of a frame, by default "group" and "label".
+    ignore : sequence of str, optional
+        CSV and Parquet: columns that are no features.
+    features : int, optional
+        svmlight: the number of features.
+    first_label, first_feature : 0 or 1, optional
+        svmlight: where label ids and feature indices start.
+    """
+    file = _data_file(path)
+    options: dict[str, Any] = {
+        "labels": labels,
+        "group": group,
+        "label": label,
+        "ignore": ignore,
+        "features": features,
+        "first_label": first_label,
+        "first_feature": first_feature,
+    }
+    given = {name: value for name, value in options.items() if value is not None}
+    suffix = file.suffix.lower()
+    for name in given:
+        if name not in OPTIONS[suffix]:
+            raise DatasetError(f"{name}= has no meaning for a {suffix} file ({file}); leave it out")
+    if suffix in TABLES:
+        return read_numbers(file, **given)
+    if suffix == ".npz":
+        return read_npz(file)
+    return read_arff(file, **given) if suffix == ".arff" else read_svmlight(file, **given)
+
+
+def read_features(
+    path: str | os.PathLike[str],
+    names: Sequence[str] | None = None,
+    *,
+    tracks: bool = False,
+    group: str | None = None,
+    not_features: Sequence[str] = (),
+) -> Features:
+    """Rows to predict on: the features of a .csv, .tsv, .parquet, .arff or .npz file whose labels may be missing.
+
+    Where the file names its columns and the model knows the `names` of its features, columns are matched by name:
+    they may stand in another order, and others may stand between them. Without names the columns are as they stand.
+
+    Parameters
+    ----------
+    path : path
+        The file; labels in it are ignored, and need not be there.
+    names : sequence of str, optional
+        The features of the model. Without them all columns are features, but for `group` and `not_features`.
+    tracks : bool
+        Whether the model is one of tracks: archives that hold label sets are then refused, and the other way round.
+    group : str, optional
+        The column with the bag of a frame, by default "group" where there is one.
+    not_features : sequence of str
+        Columns that are labels, or to be ignored.
+    """
+    file = _data_file(path)
+    suffix = file.suffix.lower()
+    if suffix in TABLES:
+        return read_table_features(file, names, tracks=tracks, group=group, not_features=not_features)
+    if suffix in SVMLIGHT:
+        raise DatasetError(f"{file} names no features; read svmlight files with read(), and give features=")
+    if suffix == ".arff":
+        return _matched(file, read_arff_features(file, names, not_features), names)
+    found, kind = read_npz_features(file)
+    model = "tracks" if tracks else "label sets"
+    if kind not in ("features", model):
+        raise DatasetError(f"{file} holds {kind} and the model was trained on {model}; give it data of its own kind")
+    return _matched(file, found, names)
+
+
+def _data_file(path: str | os.PathLike[str]) -> Path:
+    file = Path(path)
+    if file.suffix.lower() not in OPTIONS:
+        raise DatasetError(
+            f"{file} has {f'the suffix {file.suffix}' if file.suffix else 'no suffix'}; "
+            f"data files are {', '.join(OPTIONS)}, unpack or rename it"
+        )
+    return existing_file(file)
+
+
+def _matched(file: Path, found: Features, names: Sequence[str] | None) -> Features:
+    """The columns that a model knows by name, in its order; as they are where either side has no names."""
+    if names is None or found.feature_names is None or tuple(names) == found.feature_names:
+        return found
+    place = {name: j for j, name in enumerate(found.feature_names)}
+    absent = [name for name in names if name not in place]
+    if absent:
+        raise DatasetError(f"{file} lacks features that the model was trained on: {listed(absent)}")
+    columns = [place[name] for name in names]
+    unused = found.unused + tuple(name for name in found.feature_names if name not in set(names))
+    reordered = sorted(columns) != columns
+    return replace(found, X=found.X[:, columns], feature_names=tuple(names), unused=unused, reordered=reordered)

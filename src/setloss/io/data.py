@@ -1,0 +1,149 @@
+"""What the readers return (label sets, tracks, features to predict on), their one error, and checks they share."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setloss.files import not_a_file
+
+Place = Callable[..., str]
+"""Turns the indices of an entry into words: ``place(row)`` or ``place(row, column)``."""
+
+
+class DatasetError(ValueError):
+    """A file that cannot be used; the message names the file and the place and says what to do, in one sentence."""
+
+
+@dataclass(frozen=True, eq=False)
+class LabelSets:
+    """Multi-label data: example i has the features ``X[i]`` and the label set ``{j : Y[i, j] = 1}``.
+
+    `X` (n, d) is a dense or CSR array of floats, NaN where a feature is missing; `read_columns` gives a DataFrame
+    instead. `Y` is an int64 array (n, p) in {0, 1}; where labels are missing it is a float64 array with NaN in their
+    place, and a CSR array of int64 where a dense one would take more than a gigabyte. `feature_names` is None where
+    the file names no features.
+    """
+
+    X: Any = field(repr=False)
+    Y: Any = field(repr=False)
+    feature_names: tuple[str, ...] | None
+    label_names: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Tracks:
+    """Bags of frames: frame e has the features ``X[e]`` and the label ``y[e]``, and lies in the bag ``groups[e]``.
+
+    `X` is as in `LabelSets`. `y` (N,) is an int64 array in {0, 1}, or of class numbers where the loader says so.
+    `groups` (N,) holds integers or strings; the frames of a bag need not be adjacent.
+    """
+
+    X: Any = field(repr=False)
+    y: NDArray[Any] = field(repr=False)
+    groups: NDArray[Any] = field(repr=False)
+    feature_names: tuple[str, ...] | None
+
+
+@dataclass(frozen=True, eq=False)
+class Features:
+    """Rows to predict on, without labels: the columns of `X` are those of the model, in its order.
+
+    `groups` is None where the file names no bags. `unused` are columns of the file that the model does not know;
+    `reordered` says whether its own stood in another order.
+    """
+
+    X: Any = field(repr=False)
+    groups: NDArray[Any] | None = field(repr=False)
+    feature_names: tuple[str, ...] | None
+    unused: tuple[str, ...] = ()
+    reordered: bool = False
+
+
+# ------------------------------------------------------------------ checks
+
+
+def existing_file(path: str | os.PathLike[str]) -> Path:
+    """The path of a file that is there and not empty."""
+    file = Path(path)
+    wrong = not_a_file(file)
+    if wrong is not None:
+        raise DatasetError(f"{file} is {wrong}; give the path of the data file itself")
+    if not file.exists():
+        raise DatasetError(f"there is no file {file}; check the path")
+    if file.stat().st_size == 0:
+        raise DatasetError(f"{file} is empty; it may be an unfinished download")
+    return file
+
+
+def require_no_infinity(X: Any, place: Place) -> None:
+    """Refuse infinity in a dense or CSR matrix of features; NaN is a missing feature."""
+    infinite = np.isinf(X if isinstance(X, np.ndarray) else X.data)
+    if not infinite.any():
+        return
+    entry = int(np.argmax(infinite))
+    if isinstance(X, np.ndarray):
+        row, column = (int(i) for i in np.unravel_index(entry, X.shape))
+    else:
+        row, column = int(np.searchsorted(X.indptr, entry, side="right")) - 1, int(X.indices[entry])
+    raise DatasetError(f"{place(row, column)} is infinite; features are finite numbers, correct or remove it")
+
+
+def as_zero_one(values: NDArray[Any], place: Place, *, missing: bool) -> NDArray[Any]:
+    """Labels in {0, 1} or {-1, +1} as int64 in {0, 1}; with NaN, where `missing` allows it, as float64."""
+    positive, zero, minus = np.equal(values, 1), np.equal(values, 0), np.equal(values, -1)
+    unknown = np.isnan(values)
+    if unknown.any() and not missing:
+        raise DatasetError(f"{place(*_first(unknown))} is missing; every frame needs a label, remove the others")
+    strange = ~(positive | unknown | zero | minus)
+    if strange.any():
+        where = _first(strange)
+        raise DatasetError(f"{place(*where)} is {values[where]:g}; labels are in {{0, 1}} or {{-1, +1}}")
+    if zero.any() and minus.any():
+        raise DatasetError(
+            f"{place(*_first(minus))} is -1 and {place(*_first(zero))} is 0; "
+            "labels are in {0, 1} or in {-1, +1}, not in both"
+        )
+    labels: NDArray[Any] = np.where(unknown, np.nan, positive) if unknown.any() else positive.astype(np.int64)
+    return labels
+
+
+def refuse_repeats(path: Path, names: Sequence[str], what: str) -> None:
+    """Refuse a name that two columns share."""
+    if len(set(names)) < len(names):
+        twice = next(name for i, name in enumerate(names) if name in names[:i])
+        raise DatasetError(f"{path} has two {what} named {shown(twice)}; rename one of them")
+
+
+# ------------------------------------------------------------------ words for messages
+
+
+def listed(names: Sequence[str], most: int = 6, *, like: str = "") -> str:
+    """Names for messages; of many, those most like the one that was looked for, then the first ones."""
+    if len(names) <= most:
+        return ", ".join(map(shown, names))
+    near = get_close_matches(like, names[:10_000], most, cutoff=0.5) if like else []
+    chosen = [*near, *(name for name in names if name not in near)][:most]
+    return f"{', '.join(map(shown, chosen))}, ... ({len(names)} in all)"
+
+
+def shown(text: str, most: int = 40) -> str:
+    """A text in quotes, for messages; only the start of a long one."""
+    return repr(text if len(text) <= most else f"{text[:most]}...")
+
+
+def reason(error: BaseException) -> str:
+    """The first line of what another library says, for messages."""
+    text = (str(error).strip() or type(error).__name__).splitlines()[0]
+    return text[:160].rstrip(".")
+
+
+def _first(mask: NDArray[np.bool_]) -> tuple[int, ...]:
+    return tuple(int(i) for i in np.unravel_index(np.argmax(mask), mask.shape))

@@ -1,0 +1,272 @@
+"""Tables with named columns, CSV and Parquet, read with pyarrow into pandas; and which column has which role.
+
+A CSV file is in UTF-8, separated by commas, semicolons or tabs, and its first row names the columns; where cells are
+not separated by commas, numbers may be written with them (0,5). A first column without a name is an index, and left
+out. Tracks have a column for the bag and one for the label, label sets have several columns of labels; every other
+column is a feature. Bag ids of a CSV file are text, unless all of them are plain whole numbers: 007 and 7 are two bags.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setloss.io.data import (
+    DatasetError,
+    Features,
+    LabelSets,
+    Tracks,
+    as_zero_one,
+    existing_file,
+    listed,
+    reason,
+    refuse_repeats,
+    require_no_infinity,
+    shown,
+)
+
+if TYPE_CHECKING:
+    from pandas import DataFrame, Series
+
+SUFFIXES = (".csv", ".tsv", ".parquet")
+INDEX = "__index_level_"
+"""Start of the names that pandas gives, in Parquet, to an index without one."""
+
+
+def read_table(path: str | os.PathLike[str], *, text: Sequence[str] = ()) -> DataFrame:
+    """All columns of a .csv, .tsv or .parquet file as they are; empty cells are missing, ISO dates are dates.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    text : sequence of str
+        Columns of a CSV file that are text even if they look like numbers (ids: 007 is not 7).
+    """
+    file = existing_file(path)
+    try:
+        import pandas  # noqa: F401 (pyarrow needs it to give a DataFrame)
+        import pyarrow
+    except ImportError:
+        raise DatasetError(f"reading {file} needs pandas and pyarrow; install setloss[io]") from None
+    try:
+        table = _parquet(file) if file.suffix.lower() == ".parquet" else _csv(file, text)
+        table.validate(full=True)
+        frame = table.to_pandas(ignore_metadata=True, date_as_object=False)
+    except (pyarrow.ArrowException, OSError, ValueError, OverflowError) as error:
+        raise DatasetError(f"{file} cannot be read as a table: {reason(error)}; correct or write it anew") from None
+    names = [str(name) for name in table.column_names]
+    refuse_repeats(file, names, "columns")
+    if names and not names[0].strip():
+        frame, names = frame.iloc[:, 1:], names[1:]
+    if len(names) < 2:
+        raise DatasetError(
+            f"{file} has the columns {listed(names)}; it needs features and labels, separated by commas, semicolons "
+            "or tabs"
+        )
+    if any(_is_number(name) for name in names):
+        number = next(name for name in names if _is_number(name))
+        raise DatasetError(f"the first row of {file} has the number {shown(number)} in it; it must name the columns")
+    if len(frame) == 0:
+        raise DatasetError(f"{file} names columns and has no rows; it may be an unfinished download")
+    return frame
+
+
+def _parquet(file: Path) -> Any:
+    from pyarrow import parquet
+
+    content = parquet.ParquetFile(file)
+    return content.read([name for name in content.schema_arrow.names if not name.startswith(INDEX)])
+
+
+def _csv(file: Path, text: Sequence[str]) -> Any:
+    """One block of the size of the file: pyarrow takes the type of a column from the first block."""
+    import pyarrow
+    from pyarrow import csv
+
+    with file.open("rb") as lines:
+        first = lines.readline(2**20)
+    delimiter = "\t" if file.suffix.lower() == ".tsv" else max(",;\t", key=lambda sign: first.count(sign.encode()))
+
+    def read(decimal: str) -> Any:
+        return csv.read_csv(
+            file,
+            csv.ReadOptions(block_size=min(file.stat().st_size + 1, 2**31 - 1)),
+            csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
+            csv.ConvertOptions(
+                column_types=dict.fromkeys(text, pyarrow.string()), strings_can_be_null=True, decimal_point=decimal
+            ),
+        )
+
+    table = read(".")
+    if delimiter == ",":
+        return table
+    other = read(",")  # the way of writing numbers that gives more columns of numbers
+    return max(table, other, key=lambda some: sum(pyarrow.types.is_floating(kind) for kind in some.schema.types))
+
+
+def _is_number(name: str) -> bool:
+    try:
+        float(name)
+    except ValueError:
+        return False
+    return name.lower() not in ("nan", "inf", "infinity")
+
+
+# ------------------------------------------------------------------ roles of columns
+
+
+def read_columns(
+    path: str | os.PathLike[str],
+    *,
+    labels: str | Sequence[str] | None = None,
+    group: str | None = None,
+    label: str | None = None,
+    ignore: Sequence[str] = (),
+) -> LabelSets | Tracks:
+    """Label sets (with `labels`) or tracks whose X is a DataFrame of all other columns, as they are.
+
+    Parameters
+    ----------
+    path : path
+        A .csv, .tsv or .parquet file.
+    labels : str or sequence of str, optional
+        The label columns of label sets: their common prefix, or their names. Empty cells are missing labels.
+    group, label : str, optional
+        The columns of tracks with the bag and the label of a frame, by default "group" and "label".
+    ignore : sequence of str, optional
+        Columns that are left out.
+    """
+    file = existing_file(path)
+    if labels is not None and (group is not None or label is not None):
+        raise DatasetError("labels= is for label sets, group= and label= are for tracks; give one or the other")
+    frame = read_table(file, text=() if labels is not None else (group or "group",))
+    frame = frame.drop(columns=_existing(file, frame, ignore, "ignore="))
+    if labels is None:
+        group, label = group or "group", label or "label"
+        if group == label:
+            raise DatasetError(f"group and label are both {shown(group)}; they are two columns of {file}")
+        _existing(file, frame, [group, label], "group= (the bag), label=, or labels= for label sets")
+        X, chosen = frame.drop(columns=[group, label]), (label,)
+    else:
+        chosen = _label_columns(file, frame, labels)
+        X = frame.drop(columns=list(chosen))
+    if X.shape[1] == 0:
+        raise DatasetError(f"{file} has no columns of features; its columns are {listed(list(frame.columns))}")
+    Y = np.column_stack([_numbers(frame[name], file, "write labels as 0 and 1") for name in chosen])
+    Y = as_zero_one(Y, lambda row, j: _place(file, row, chosen[j]), missing=labels is not None)
+    if labels is not None:
+        return LabelSets(X, Y, tuple(X.columns), chosen)
+    assert group is not None
+    return Tracks(X, Y[:, 0], bag_ids(frame[group], file), tuple(X.columns))
+
+
+def read_numbers(file: Path, **roles: Any) -> LabelSets | Tracks:
+    """`read_columns` with X as an array; columns that are no numbers are refused, all of them in one sentence."""
+    data = read_columns(file, **roles)
+    X, names = number_matrix(data.X, file), tuple(data.X.columns)
+    return LabelSets(X, data.Y, names, data.label_names) if isinstance(data, LabelSets) else Tracks(
+        X, data.y, data.groups, names
+    )
+
+
+def read_table_features(
+    file: Path, names: Sequence[str] | None, *, tracks: bool, group: str | None, not_features: Sequence[str]
+) -> Features:
+    """The columns of a model, and for tracks the bag where there is a column for it."""
+    frame = read_table(file, text=(group or "group",))
+    if group is None and tracks and "group" in frame and "group" not in (names or ()):
+        group = "group"
+    if group is not None:
+        _existing(file, frame, [group], "group=")
+    columns = [name for name in frame.columns if name != group and name not in not_features]
+    names = columns if names is None else _existing(file, frame, names, "the features that the model was trained on")
+    groups = None if group is None else bag_ids(frame[group], file)
+    standing = [name for name in columns if name in set(names)]
+    unused = tuple(name for name in columns if name not in set(names))
+    X = number_matrix(frame[list(names)], file)
+    return Features(X, groups, tuple(names), unused, reordered=standing != list(names))
+
+
+def _existing(file: Path, frame: DataFrame, names: Sequence[str], role: str) -> list[str]:
+    absent = [name for name in names if name not in frame.columns]
+    if absent:
+        raise DatasetError(
+            f"{file} lacks {'a column' if len(absent) == 1 else f'{len(absent)} columns'} of {role}: {listed(absent)}; "
+            f"its columns are {listed(list(frame.columns), like=absent[0])}"
+        )
+    return list(names)
+
+
+def _label_columns(file: Path, frame: DataFrame, labels: str | Sequence[str]) -> tuple[str, ...]:
+    if isinstance(labels, int):
+        raise DatasetError(f"labels={labels} does not name columns of {file}; give their prefix or their names")
+    if isinstance(labels, str):
+        labels = [name for name in frame.columns if labels and name.startswith(labels)] or [labels]
+    refuse_repeats(file, labels, "labels in labels=")
+    chosen = tuple(_existing(file, frame, labels, "labels="))
+    if not chosen:
+        raise DatasetError(f"labels= names no columns of {file}; its columns are {listed(list(frame.columns))}")
+    return chosen
+
+
+# ------------------------------------------------------------------ values of columns
+
+
+def number_matrix(frame: DataFrame, file: Path) -> NDArray[Any]:
+    """The columns as an array of floats; those that are no numbers are refused together."""
+    from pandas.api.types import is_complex_dtype, is_numeric_dtype
+
+    others = [name for name in frame if not is_numeric_dtype(frame[name]) or is_complex_dtype(frame[name])]
+    if len(others) > 1:
+        raise DatasetError(
+            f"{file} has columns that are not numbers: {listed(others)}; encode them (io.read_columns and "
+            "io.table_encoder), or leave them out with ignore="
+        )
+    small = all(kind == np.float32 for kind in frame.dtypes)
+    X = np.empty(frame.shape, dtype=np.float32 if small else np.float64)
+    for j, name in enumerate(frame):
+        X[:, j] = _numbers(frame[name], file, "encode the column, or leave it out with ignore=")
+    require_no_infinity(X, lambda row, j: _place(file, row, frame.columns[j]))
+    return X
+
+
+def _numbers(column: Series[Any], file: Path, remedy: str) -> NDArray[Any]:
+    """A column as floats, NaN where a cell is empty; a cell that is no number is named."""
+    import pandas
+    from pandas.api.types import is_bool_dtype, is_numeric_dtype
+
+    if not (is_bool_dtype(column) or is_numeric_dtype(column)) or column.dtype.kind == "c":
+        present = column.dropna()
+        if all(isinstance(value, bool) for value in present):
+            return np.asarray(column.astype("boolean").to_numpy(dtype=np.float64, na_value=np.nan))
+        strange = pandas.to_numeric(present.astype(str), errors="coerce").isna()
+        row = int(np.flatnonzero(column.index == strange.index[int(np.argmax(strange))])[0])
+        raise DatasetError(f"{_place(file, row, str(column.name))} is {shown(str(column.iloc[row]))}; {remedy}")
+    dtype = np.float32 if column.dtype == np.float32 else np.float64
+    values: NDArray[Any] = column.to_numpy(dtype=dtype, na_value=np.nan)
+    return values
+
+
+def bag_ids(column: Series[Any], file: Path) -> NDArray[Any]:
+    """The bag of every frame, as integers where all ids are plain whole numbers."""
+    missing = column.isna().to_numpy()
+    if missing.any():
+        place = _place(file, int(np.argmax(missing)), str(column.name))
+        raise DatasetError(f"{place} is missing; every frame needs a bag id, remove the others")
+    if column.dtype.kind in "biu":
+        return np.asarray(column)
+    ids, inverse = np.unique(column.astype(str).to_numpy(dtype=str), return_inverse=True)
+    if all(text.removeprefix("-").isdecimal() and len(text) < 19 and str(int(text)) == text for text in ids):
+        ids = ids.astype(np.int64)
+    groups: NDArray[Any] = ids[inverse]
+    return groups
+
+
+def _place(file: Path, row: int, column: str) -> str:
+    return f"row {row + 1}, column {shown(column)} of {file}"
