@@ -147,7 +147,7 @@ def _dense(columns: Any) -> NDArray[Any]:
 
 def _features(table: Table, kept: Sequence[int]) -> tuple[Any, tuple[str, ...]]:
     """The features of the attributes `kept`, side by side, and their names."""
-    if all(table.values[j] is None for j in kept):
+    if all(table.values[j] in (None, ("0", "1")) for j in kept):
         X, names = table.columns[:, kept], tuple(table.names[j] for j in kept)
     else:
         found = [table.features(j) for j in kept]
