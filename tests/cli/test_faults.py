@@ -170,20 +170,6 @@ def test_no_output_takes_the_place_of_what_is_read(folder):
         assert f"--out: {name} would replace rows.csv" in complaint("predict", "m.npz", "rows.csv", "--out", name)
 
 
-def test_output_inside_of_a_folder_that_is_read(folder):
-    """A new file is written; one that is read is not replaced."""
-    pytest.importorskip("distributed")  # tests/dask would be taken for dask
-    tracks = np.load("tracks.npz")
-    Path("arrays").mkdir()
-    for name in tracks.files:
-        np.save(f"arrays/{name}.npy", tracks[name])
-    run("train", "tracks.npz", "--model", "m.npz", *SIGN)
-    inside = ("predict", "m.npz", "arrays", "--memory", "1GB", "--out")
-    assert "--out: arrays/y.npy would replace arrays" in complaint(*inside, "arrays/y.npy")
-    run(*inside, "arrays/new.npy")
-    assert len(np.load("arrays/new.npy")) == len(tracks["y"])
-
-
 @pytest.mark.parametrize("command", ["train", "predict", "model"])
 def test_pipes_and_long_names_as_input_are_refused_at_once(folder, command):
     os.mkfifo("pipe.npz")

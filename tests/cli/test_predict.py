@@ -139,7 +139,7 @@ def test_probabilities_of_frames_and_of_models_without_any(folder):
     expected = model.predict_proba(tracks()[FEATURES], tracks()["shot"])[:, 1]
     assert np.array([row[1] for row in rows[1:]], dtype=float) == pytest.approx(expected)
     assert "goes by the signs of its scores" in complaint("predict", "tracks.skops", "tracks.csv", "--probabilities")
-    assert "instead of --scores" in complaint("predict", "counts.npz", "tracks.csv", "--probabilities", "--scores")
+    assert "--scores, not both" in complaint("predict", "counts.npz", "tracks.csv", "--probabilities", "--scores")
 
 
 def test_archives_and_arff_files_without_labels(folder):
@@ -183,9 +183,3 @@ def test_evaluate_needs_no_names_again(folder):
     mixed = run("evaluate", "tracks.skops", "mixed.csv")
     assert mixed.stdout == run("evaluate", "tracks.skops", "tracks.csv").stdout
     assert "does not use: day" in mixed.stderr or "matched by name" in mixed.stderr
-
-
-def test_partitions_without_labels(folder):
-    pytest.importorskip("distributed")
-    sets()[["weight", "width", "height"]].to_parquet("new.parquet")
-    assert predicted("sets.skops", "new.parquet", "--memory", "2GB") == predicted("sets.skops", "sets.csv")

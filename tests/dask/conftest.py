@@ -2,4 +2,4 @@
 
 from importlib.util import find_spec
 
-collect_ignore_glob = [] if find_spec("distributed") and find_spec("zarr") else ["*"]
+collect_ignore_glob = [] if find_spec("distributed") else ["*"]

@@ -109,7 +109,7 @@ def process_with_parts(client):
 # ---------------------------------------------------------------- without faults
 
 
-@pytest.mark.parametrize("solver", ["cutting_plane", "frank_wolfe"])
+@pytest.mark.parametrize("solver", ["cutting_plane"])
 @pytest.mark.parametrize("adding", ["driver", "workers"])
 def test_a_cluster_gives_the_numbers_of_one_process(client, solver, adding, monkeypatch):
     """Whoever adds the answers of ten partitions, which takes two levels of sums."""
@@ -192,11 +192,6 @@ def test_bad_data_is_named_before_training(client):
         BagClassifier(**QUICK, client=client, callbacks=[lambda record: pytest.fail("trained")]).fit(*arrays)
 
 
-def test_a_bound_on_memory_is_for_one_process(client):
-    with pytest.raises(ValueError, match="workers of a cluster have their own limits"):
-        BagClassifier(**QUICK, client=client, memory="1GB").fit(*readable())
-
-
 def test_a_client_must_be_one():
     with pytest.raises(TypeError, match=r"client must be a distributed\.Client"):
         BagClassifier(client="tcp://127.0.0.1:8786").fit(*readable())
@@ -205,7 +200,7 @@ def test_a_client_must_be_one():
 # ---------------------------------------------------------------- with faults
 
 
-@pytest.mark.parametrize("solver", ["cutting_plane", "frank_wolfe"])
+@pytest.mark.parametrize("solver", ["cutting_plane"])
 def test_a_worker_killed_in_mid_fit_is_replaced(client, solver):
     kill = Once(lambda: os.kill(process_with_parts(client), signal.SIGKILL))
     assert_trained(BagClassifier(**QUICK, solver=solver, client=client, callbacks=[kill]).fit(*readable()))
@@ -258,7 +253,7 @@ def test_a_worker_that_comes_in_mid_fit_gets_partitions(cluster, client):
     seen = set()
     more = Once(add)
     look = [more, lambda record: seen.update(holders_of_parts(client))]
-    assert_trained(BagClassifier(**QUICK, solver="frank_wolfe", client=client, callbacks=look).fit(*readable(6)))
+    assert_trained(BagClassifier(**QUICK, client=client, callbacks=look).fit(*readable(6)))
     assert seen - workers
 
 

@@ -41,7 +41,7 @@ def in_partitions(operator, solver):
     return model.fit(*parted(lengths(len(y), 3, groups), X, y, groups))
 
 
-@pytest.mark.parametrize("solver", ["cutting_plane", "frank_wolfe"])
+@pytest.mark.parametrize("solver", ["cutting_plane"])
 def test_it_trains_to_the_certified_minimum_of_the_compiled_one(solver):
     model = in_partitions(own, solver)
     assert model.solution_.status is Status.CONVERGED

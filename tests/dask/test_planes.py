@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from helpers.reference_operators import reference_operator
 from setloss import loss_named
 from setloss.dask.driver_problem import LINE_STEPS, PartitionedProblem, asks_for_whole_lines, within_reach
-from setloss.dask.dual_blocks import LocalRound, cut_and_step
 from setloss.dask.engines import FAN_IN, InMemory, add_shares, in_eights
 from setloss.dask.notes import forget
 from setloss.dask.partition import make_partition
@@ -115,34 +114,6 @@ def test_risks_along_a_line_come_with_slopes_of_it(data, seed):
         start.parameters + 0.25 * (end.parameters - start.parameters), (start.name, end.name, 0.25)
     )  # margins are mixed from those at both ends
     assert_below(data, *data.total(cut_at, between), generator, touching=between.parameters)
-
-
-@settings(max_examples=25)
-@given(data=parted_data(), seed=st.integers(0, 99), epochs=st.integers(1, 4), lost=st.booleans())
-def test_both_planes_of_a_round_with_local_steps_are_below_the_risk(data, seed, epochs, lost):
-    """Whatever W and proportions the driver sends, and also where a worker has forgotten its block."""
-    generator = np.random.default_rng(seed)
-    for number in range(3):
-        point = ParameterPoint(generator.normal(size=data.shape))
-        ids = [id for id in range(2 * number) if generator.random() < 0.7]
-        proportions = dict(zip(ids, generator.dirichlet(np.ones(max(len(ids), 1))).tolist(), strict=False))
-        order = LocalRound(number, generator.normal(size=data.shape), proportions, epochs)
-        offset, plane, dual_offset, dual_plane = data.total(cut_and_step, point, order)
-        assert_below(data, offset, plane, generator, touching=point.parameters)
-        assert_below(data, dual_offset, dual_plane, generator)
-        if lost:
-            forget(data.spec.fit)
-
-
-def test_local_steps_raise_the_dual_of_one_partition():
-    data = Data(3, 1, "bags", ("dice", "slack"), 1.0)
-    values, W, proportions = [], np.zeros(data.shape), {}
-    for number in range(4):
-        _, _, offset, plane = data.total(cut_and_step, ParameterPoint(W), LocalRound(number, W, proportions, 3))
-        values.append(float(offset) - 0.5 * float(np.vdot(plane, plane)))
-        W, proportions = plane, {2 * number + 1: 1.0}
-    assert 0 < values[0] <= values[1] + 1e-12
-    assert values[1] <= values[3] + 1e-12
 
 
 @pytest.mark.parametrize("count", [1, 7, 8, 9, 64, 65])

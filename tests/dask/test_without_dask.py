@@ -12,5 +12,5 @@ def test_without_dask_the_message_says_how_to_install_it():
 
 
 def test_the_tasks_of_a_worker_need_no_scikit_learn():
-    code = "import sys, setloss.dask.tasks, setloss.dask.dual_blocks; print({'sklearn', 'pandas'} & set(sys.modules))"
+    code = "import sys, setloss.dask.tasks; print({'sklearn', 'pandas'} & set(sys.modules))"
     assert printed(code) == "set()"

@@ -42,7 +42,7 @@ class DataOptions:
         typer.Argument(
             metavar="DATA",
             help="Label sets or tracks: .svm (.svmlight, .libsvm, .txt), .arff, .npz, .csv, .tsv or .parquet; - is "
-            "CSV on standard input; with --dask, --workers or --memory also folders.",
+            "CSV on standard input.",
         ),
     ]
     labels: Annotated[
@@ -193,9 +193,7 @@ class DataOptions:
         from setloss.datasets import DatasetError, load
 
         if not_a_file(file) == "a folder":
-            raise InputError(
-                f"{file} is a folder; folders are read in partitions, with --memory, --workers or --dask"
-            )
+            raise InputError(f"{file} is a folder; give one file (setloss.dask trains on folders of Parquet files)")
         given = {
             "labels": self._labels(),
             "group": self.group,

@@ -6,14 +6,12 @@ from typing import Annotated, Any
 
 import typer
 
-from setloss.cli.cluster_options import ClusterOptions
 from setloss.cli.commands import with_option_groups
 from setloss.cli.data_options import DataOptions
 from setloss.cli.decided import chosen_sets, decides_for_sets, expected_of
 from setloss.cli.errors import InputError
 from setloss.cli.json_output import print_document
-from setloss.cli.models import check_kind, check_partitioned_features, read_model, scores_of
-from setloss.cli.partitions import answers, losses_of_partition, open_partitions
+from setloss.cli.models import check_kind, read_model, scores_of
 from setloss.cli.progress import Waiting
 
 SHOWN = ("dice", "jaccard", "hamming")
@@ -24,34 +22,28 @@ CURVES = ("curve1", "curve2", "curve3", "curve4")
 def evaluate(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="File written by setloss train.")],
     data: DataOptions,
-    engine: ClusterOptions,
     every: Annotated[bool, typer.Option("--all", help="The paper's cost curves too.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="JSON on standard output, nothing else.")] = False,
 ) -> None:
     """The losses of a model: the mean over examples or bags, and its standard error.
 
-    A model that decides for the set (--method counts, --decision) says which losses it expects, of data in memory.
+    A model that decides for the set (--method counts, --decision) says which losses it expects.
 
     For example: setloss evaluate songs.npz test.csv
     """
-    engine.check()
-    expected: dict[str, float] = {}
     with Waiting(f"reading {model}") as waiting:
         trained = read_model(model)
         own, losses = _losses(trained, SHOWN + CURVES if every else SHOWN)
         operator = getattr(trained, "operator", getattr(trained, "rule_name_", "counts"))
         C = getattr(trained, "C", None)
         waiting.doing(f"reading {data.data}")
-        if engine.asked:
-            values = _in_partitions(trained, open_partitions(data, engine), losses, engine, data.data, model)
-        else:
-            examples = data.read_for(trained, model)
-            sets = check_kind(examples, data.data, trained, model)
-            waiting.doing("predicting")
-            chosen = _chosen(trained, examples)
-            truth, predicted, groups = _flat(examples, sets, chosen, data.data, model)
-            values = {name: loss(truth, predicted, groups=groups) for name, loss in losses.items()}
-            expected = _expected(trained, examples, chosen, losses)
+        examples = data.read_for(trained, model)
+        sets = check_kind(examples, data.data, trained, model)
+        waiting.doing("predicting")
+        chosen = _chosen(trained, examples)
+        truth, predicted, groups = _flat(examples, sets, chosen, data.data, model)
+        values = {name: loss(truth, predicted, groups=groups) for name, loss in losses.items()}
+        expected = _expected(trained, examples, chosen, losses)
     table: dict[str, dict[str, float | None]] = {name: _mean(per_set) for name, per_set in values.items()}
     for name, mean in expected.items():
         table[name]["expected"] = mean
@@ -66,19 +58,6 @@ def evaluate(
         error = "" if row["error"] is None else f" +- {row['error']:.4f}"
         foreseen = f"  expected {row['expected']:.4f}" if "expected" in row else ""
         typer.echo(f"{name:<{width}}  {row['mean']:.4f}{error}{foreseen}{'  (its own)' if name == own else ''}")
-
-
-def _in_partitions(
-    trained: Any, examples: Any, losses: dict[str, Any], engine: ClusterOptions, path: Path, model: Path
-) -> dict[str, Any]:
-    """The losses of all sets, by name, one partition after the other."""
-    import numpy as np
-
-    check_kind(examples, path, trained, model)
-    check_partitioned_features(examples, path, trained, model)
-    with engine.client() as client:
-        pieces = list(answers(examples, client, losses_of_partition, trained, losses))
-    return {name: np.concatenate([piece[name] for piece in pieces]) for name in losses}
 
 
 def _chosen(trained: Any, examples: Any) -> Any:

@@ -194,18 +194,6 @@ def check_feature_count(data: Any, path: Path, model: Any, model_path: Path) -> 
         )
 
 
-def check_partitioned_features(data: Any, path: Path, model: Any, model_path: Path) -> None:
-    """The same for data in partitions, whose columns are not put in order: they must stand as in training."""
-    check_feature_count(data, path, model, model_path)
-    names = ModelColumns.of(model).features
-    for place, (name, trained) in enumerate(zip(data.feature_names or (), names or (), strict=False), 1):
-        if name != trained:
-            raise InputError(
-                f"feature {place} of {path} is {name!r} and the model {model_path} was trained with {trained!r} "
-                "there; give the columns their names and order of the training data"
-            )
-
-
 def say_what_differs(found: Features, path: Path) -> None:
     """One sentence about columns that are not used, and one about their order."""
     if found.unused:

@@ -3,20 +3,17 @@
 import csv
 import io
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, TextIO
 
 import typer
 
-from setloss.cli.cluster_options import ClusterOptions
 from setloss.cli.commands import with_option_groups
 from setloss.cli.data_options import DataOptions
 from setloss.cli.decided import chances, chosen_sets, decides_for_sets
 from setloss.cli.errors import InputError
-from setloss.cli.models import ModelColumns, check_feature_count, label_count, read_model, scores_of
+from setloss.cli.models import ModelColumns, label_count, read_model, scores_of
 from setloss.cli.output_files import check_writable, why
-from setloss.cli.partitions import answers, answers_of_partition, open_partitioned_features
 from setloss.cli.progress import Waiting
 from setloss.cli.training_options import LossOptions
 from setloss.datasets.checks import is_number
@@ -31,7 +28,6 @@ def predict(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="File written by setloss train.")],
     data: DataOptions,
     loss: LossOptions,
-    engine: ClusterOptions,
     out: Annotated[
         Path | None, typer.Option(help="File to write, .csv or .npy.", show_default="CSV on standard output")
     ] = None,
@@ -54,30 +50,18 @@ def predict(
         if out.suffix.lower() not in SUFFIXES:
             raise InputError(f"--out writes {' and '.join(SUFFIXES)} files; got {out}")
         check_writable("--out", out, data.data, model)
-    engine.check()
-    if probabilities and (scores or engine.asked):
-        raise InputError("--probabilities are of data in memory, and instead of --scores")
+    if probabilities and scores:
+        raise InputError("give --probabilities or --scores, not both")
     with Waiting(f"reading {model}") as waiting:
         trained = read_model(model)
         objective = _objective(trained, loss)
         waiting.doing(f"reading {data.data}")
-        if engine.asked:
-            examples = open_partitioned_features(data, engine, trained)
-            check_feature_count(examples, data.data, trained, model)
-        else:
-            rows = data.read_features(trained, model)
-            waiting.doing("predicting")
-            values = _values(trained, rows, objective, scores=scores, probabilities=probabilities)
-    with engine.client() as client:
-        if engine.asked:
-            found = answers(examples, client, answers_of_partition, trained, objective, scores)
-        else:
-            found = iter([(rows.groups, values)])
-        numbers = scores or probabilities
-        pieces = (
-            (groups, values if numbers else trained.classes_[(values > 0).astype(int)]) for groups, values in found
-        )
-        _write(pieces, _header(trained), out)
+        rows = data.read_features(trained, model)
+        waiting.doing("predicting")
+        values = _values(trained, rows, objective, scores=scores, probabilities=probabilities)
+    if not (scores or probabilities):
+        values = trained.classes_[(values > 0).astype(int)]
+    _write(rows.groups, values, _header(trained), out)
 
 
 def _objective(trained: Any, loss: LossOptions) -> Any:
@@ -114,43 +98,36 @@ def _values(trained: Any, rows: Any, objective: Any, *, scores: bool, probabilit
         raise InputError(str(error)) from None
 
 
-def _write(pieces: Iterator[tuple[Any, Any]], header: list[str], out: Path | None) -> None:
+def _write(groups: Any, values: Any, header: list[str], out: Path | None) -> None:
     if out is None:
-        _write_csv(pieces, header, sys.stdout)
+        _write_csv(groups, values, header, sys.stdout)
         return
     try:
-        _write_file(pieces, header, out)
+        _write_file(groups, values, header, out)
     except OSError as error:
         raise InputError(f"--out: {out} cannot be written: {why(error)}") from None
 
 
-def _write_file(pieces: Iterator[tuple[Any, Any]], header: list[str], out: Path) -> None:
-    """Piece by piece as CSV; an .npy file needs all of them at once."""
-    if out.suffix.lower() == ".npy":
-        import numpy as np
-
-        values = np.concatenate([values for _, values in pieces])
-        with replacing(out) as file:
-            np.save(file, values, allow_pickle=False)
-        return
+def _write_file(groups: Any, values: Any, header: list[str], out: Path) -> None:
     with replacing(out) as file:
+        if out.suffix.lower() == ".npy":
+            import numpy as np
+
+            np.save(file, values, allow_pickle=False)
+            return
         text = io.TextIOWrapper(file, encoding="utf-8", newline="")
-        _write_csv(pieces, header, text)
+        _write_csv(groups, values, header, text)
         text.detach()
 
 
-def _write_csv(pieces: Iterator[tuple[Any, Any]], header: list[str], file: TextIO) -> None:
+def _write_csv(groups: Any, values: Any, header: list[str], file: TextIO) -> None:
     """The bags, where there are any, come first."""
     writer = csv.writer(file, lineterminator="\n")
-    for number, (groups, values) in enumerate(pieces):
-        if number == 0:
-            writer.writerow(map(no_formula, header if groups is None else ["group", *header]))
-        rows = values.tolist()
-        if groups is None:
-            writer.writerows(rows)
-        else:
-            ids = map(no_formula, groups.tolist())
-            writer.writerows([name, *row] for name, row in zip(ids, rows, strict=True))
+    writer.writerow(map(no_formula, header if groups is None else ["group", *header]))
+    rows = values.tolist()
+    if groups is not None:
+        rows = [[name, *row] for name, row in zip(map(no_formula, groups.tolist()), rows, strict=True)]
+    writer.writerows(rows)
 
 
 def no_formula(cell: Any) -> Any:

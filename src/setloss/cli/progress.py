@@ -86,7 +86,7 @@ class Waiting:
     """What is under way and for how long."""
 
     def __init__(self, doing: str, *columns: ProgressColumn, seconds_between_lines: float | None = None) -> None:
-        self._words, self._detail, self._began = doing, "", time.monotonic()
+        self._words, self._began = doing, time.monotonic()
         self._bar = _bar(*(columns or (_Told(self._now), _Told(self._clock))))
         self._task = self._bar.add_task("", total=None)
         self._finished = threading.Event()
@@ -105,14 +105,14 @@ class Waiting:
 
     def doing(self, words: str) -> None:
         """Something else is under way now."""
-        self._words, self._detail = words, ""
+        self._words = words
 
     def sentence(self) -> str:
         """The state in words, as "1:10 gone, reading songs.csv"."""
         return f"{self._clock()} gone, {self._now()}"
 
     def _now(self) -> str:
-        return self._words + self._detail + (COMPILING if _compiling() else "")
+        return self._words + (COMPILING if _compiling() else "")
 
     def _clock(self) -> str:
         return _minutes(self._seconds())
@@ -275,11 +275,6 @@ class TrainingProgress(Waiting):
         )
         if self.tol > 0:
             self._bar.update(self._task, total=1.0, completed=self._share_of_the_way(record.gap))
-
-    def on_partition(self, number: int, count: int) -> None:
-        """Say which partition is being read, for a pass over them can take minutes."""
-        if not self.asked:
-            self._detail = f"; partition {number} of {count}"
 
     def _share_of_the_way(self, gap: float) -> float:
         """How much of the way from the first gap to the one asked for is done, in orders of magnitude."""

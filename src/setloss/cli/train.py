@@ -9,13 +9,11 @@ from typing import Annotated, Any
 
 import typer
 
-from setloss.cli.cluster_options import ClusterOptions
 from setloss.cli.commands import with_option_groups
 from setloss.cli.data_options import DataOptions
 from setloss.cli.errors import InputError
 from setloss.cli.json_output import print_document
 from setloss.cli.models import check_model_path, note_columns, some_names, write_model
-from setloss.cli.partitions import estimator_for, open_partitions, raise_lost, standardized
 from setloss.cli.progress import INTERRUPTED, NoModelYetError, TrainingProgress, say
 from setloss.cli.training_options import LossOptions, TrainingOptions
 from setloss.defaults import ENOUGH_TO_LEARN, LOOSER_FOLDS
@@ -25,7 +23,7 @@ NOT_CONVERGED = 4
 
 EPILOG = (
     "Exit codes: 0 fine; 4 a limit came before the gap asked for: the model is written, and a sentence says how far "
-    "it got; 2 bad input (one sentence on standard error says what); 3 the Dask cluster is gone; 130 "
+    "it got; 2 bad input (one sentence on standard error says what); 130 "
     "interrupted: the first Ctrl-C or SIGTERM stops after the iteration under way and writes the best model so far "
     "(none while --cv still compares)."
 )
@@ -36,7 +34,6 @@ def train(
     data: DataOptions,
     loss: LossOptions,
     training: TrainingOptions,
-    engine: ClusterOptions,
     model: Annotated[Path, typer.Option(help="File to write, .npz or .skops.")],
     as_json: Annotated[bool, typer.Option("--json", help="JSON on standard output, nothing else.")] = False,
 ) -> None:
@@ -50,19 +47,11 @@ def train(
     """
     objective = loss.read()
     training.check()
-    engine.check()
     check_model_path(model, data.data, training.checkpoint)
-    if engine.asked and (training.counts or training.decision not in (None, "sign")):
-        raise InputError("--method counts and --decision are for data in memory")
     with _watched(training, f"reading {data.data}") as watch:
-        if engine.asked:
-            examples = open_partitions(data, engine)
-            with engine.client() as client:
-                fitted, values = _fit_partitions(examples, objective, training, engine, client, watch)
-        else:
-            examples = data.read()
-            fitted = _fit(examples, objective, training, watch)
-            values = fitted.losses(examples.X, *_targets(examples))
+        examples = data.read()
+        fitted = _fit(examples, objective, training, watch)
+        values = fitted.losses(examples.X, *_targets(examples))
     document = _summary(fitted, values, training)
     note_columns(fitted, examples, data.group, data.label)
     write_model(fitted, model)
@@ -92,26 +81,6 @@ def _fit(examples: Any, objective: Any, training: TrainingOptions, watch: Traini
     return estimator
 
 
-def _fit_partitions(
-    examples: Any, objective: Any, training: TrainingOptions, engine: ClusterOptions, client: Any, watch: Any
-) -> tuple[Any, Any]:
-    """The fitted estimator of data in partitions, and the losses of all bags."""
-    if training.cv is not None:
-        raise InputError("--cv is for data in memory; choose C on a sample that fits, then train on all data")
-    parameters = training.shared() | training.single() | {"loss": objective, "callbacks": (watch,)}
-    estimator = estimator_for(examples, client, engine, **parameters)
-    watch.starting()
-    with _faults_in_words():
-        if training.standardize:
-            scaled, features = standardized(examples, client)
-            estimator.fit(scaled.X, *scaled.targets)
-            features.fold(estimator)
-        else:
-            estimator.fit(examples.X, *examples.targets)
-        _refuse_without_objective(estimator.solution_)
-        return estimator.to_local(), estimator.losses(examples.X, *examples.targets)
-
-
 @contextmanager
 def _watched(training: TrainingOptions, doing: str) -> Iterator[TrainingProgress]:
     """Progress from the first word on, before the slow imports; Ctrl-C where there is no model yet ends in 130."""
@@ -131,7 +100,6 @@ def _faults_in_words() -> Iterator[None]:
 
     from setloss.decomposition import DecompositionError
     from setloss.solvers import CheckpointWarning
-    from setloss.solvers.loop import OutOfReachError
 
     try:
         with warnings.catch_warnings():
@@ -139,8 +107,6 @@ def _faults_in_words() -> Iterator[None]:
             warnings.simplefilter("always", CheckpointWarning)
             warnings.showwarning = lambda message, *place: say(str(message))
             yield
-    except OutOfReachError as error:
-        raise_lost(error)
     except (ValueError, DecompositionError) as error:
         raise InputError(str(error)) from None
 

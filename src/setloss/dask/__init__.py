@@ -12,13 +12,10 @@ except ImportError as error:
     raise ImportError("setloss.dask needs Dask; install it with: pip install 'setloss[dask]'") from error
 
 from setloss.dask.errors import ClusterLostError, PartitionError
-from setloss.deprecation import warn_of_old_name
 from setloss.lazy import imported_name
 
 if TYPE_CHECKING:
     from setloss.dask.estimators import DaskBagClassifier, DaskSetClassifier
-    from setloss.dask.opened_data import PartitionedData
-    from setloss.dask.readers import open_data
     from setloss.dask.repartition import repartition_by_group
 
     BagClassifier = DaskBagClassifier
@@ -30,9 +27,7 @@ __all__ = [
     "DaskBagClassifier",
     "DaskSetClassifier",
     "PartitionError",
-    "PartitionedData",
     "SetClassifier",
-    "open_data",
     "repartition_by_group",
 ]
 
@@ -41,17 +36,12 @@ _HOMES = {
     "BagClassifier": ".estimators:DaskBagClassifier",
     "DaskBagClassifier": ".estimators",
     "DaskSetClassifier": ".estimators",
-    "PartitionedData": ".opened_data",
     "SetClassifier": ".estimators:DaskSetClassifier",
-    "open_data": ".readers",
     "repartition_by_group": ".repartition",
 }
 """The module of every name: workers import their tasks, and no estimators."""
 
 
 def __getattr__(name: str) -> Any:
-    """A name is imported when it is first asked for; those of version 0.1 go on working until 0.3."""
-    if name == "Collection":
-        warn_of_old_name("setloss.dask.Collection", "PartitionedData")
-        name = "PartitionedData"
+    """A name is imported when it is first asked for."""
     return imported_name(__name__, _HOMES, name)

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from setloss.dask.dual_blocks import LocalRound, cut_and_step
 from setloss.dask.engines import Engine
 from setloss.dask.tasks import FitDescription, ParameterPoint, cut_at, cuts_at, inexact_partition, risk_along, risk_at
 from setloss.solvers.deadline import check_time
@@ -75,11 +74,6 @@ class PartitionedProblem:
     def line(self, start: RemotePlace, target: Array) -> RemoteLine:
         """The way from a place to other parameters; nothing is asked for yet."""
         return RemoteLine(self, start.point, ParameterPoint(target))
-
-    def cut_and_step(self, where: RemotePlace, order: LocalRound) -> tuple[float, Array, float, Array]:
-        """The plane that touches the risk there, and the one of dual steps where the data lie; one round."""
-        offset, plane, dual_offset, dual_plane = self.round(cut_and_step, where.point, order)
-        return float(offset), plane.ravel(), float(dual_offset), dual_plane.ravel()
 
 
 @dataclass(frozen=True, eq=False)

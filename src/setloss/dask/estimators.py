@@ -12,8 +12,6 @@ import setloss.estimators as local
 from setloss.dask.array_or_frame import is_array, is_frame
 from setloss.dask.driver_problem import LINE_STEPS, PartitionedProblem, asks_for_whole_lines
 from setloss.dask.engines import Engine, OnCluster, OneByOne
-from setloss.dask.local_steps import LocalSteps
-from setloss.dask.memory_limit import SMALL_PARTITION, check_memory, in_bytes, share_bytes
 from setloss.dask.partition import Kind
 from setloss.dask.reports import Summary, inspect_partition, summarize
 from setloss.dask.tasks import FitDescription, judge_partition
@@ -21,16 +19,15 @@ from setloss.dask.unread_partitions import Partitions, partitions_of, whole_rows
 from setloss.defaults import LINEAR_MODELS
 from setloss.estimators.linear_model import LinearSetModel
 from setloss.solvers import CuttingPlane
-from setloss.solvers.choice import FEW_PARAMETERS
 from setloss.solvers.loop import run
 from setloss.solvers.problem import digest_of
 from setloss.typing import Array
 
-SOLVER_NAMES = ("auto", "frank_wolfe", "cutting_plane")
+SOLVER_NAMES = ("auto", "cutting_plane")
 
 
 class DaskModel(LinearSetModel):
-    """What both estimators add to the local ones: partitions, a client, a bound on memory."""
+    """What both estimators add to the local ones: partitions and a client."""
 
     _kind: Kind
 
@@ -41,12 +38,10 @@ class DaskModel(LinearSetModel):
         *,
         decision: str = "sign",
         client: Any = None,
-        memory: int | str | None = None,
         **parameters: Any,
     ) -> None:
         super().__init__(loss, operator, decision=decision, **parameters)
         self.client = client
-        self.memory = memory
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         """The parameters that differ from their defaults, as scikit-learn shows them."""
@@ -57,14 +52,14 @@ class DaskModel(LinearSetModel):
 
     @classmethod
     def _get_param_names(cls) -> list[str]:
-        return sorted([*LinearSetModel._get_param_names(), "client", "memory"])
+        return sorted([*LinearSetModel._get_param_names(), "client"])
 
     def to_local(self) -> Any:
         """The fitted estimator of setloss with the same parameters and attributes, free of Dask."""
         check_is_fitted(self)
         plain = {"bags": local.BagClassifier, "sets": local.SetClassifier}[self._kind]
         model = plain(**{name: getattr(self, name) for name in LinearSetModel._get_param_names()})
-        model.__dict__.update({name: value for name, value in vars(self).items() if name not in ("client", "memory")})
+        model.__dict__.update({name: value for name, value in vars(self).items() if name != "client"})
         return model
 
     # ---------------------------------------------------------------- fitting
@@ -96,8 +91,7 @@ class DaskModel(LinearSetModel):
             digest = digest_of(words + "".join(found.digests))
             whole_lines = asks_for_whole_lines(found.elements, len(engine))
             problem = PartitionedProblem(engine, spec, shape, digest, whole_lines)
-            method = self._method(shape, found, engine)
-            solution = run(problem, method, limits, self._warm())
+            solution = run(problem, CuttingPlane(line_steps=LINE_STEPS), limits, self._warm())
         finally:
             engine.close(fit)
         self.classes_ = found.classes
@@ -112,24 +106,13 @@ class DaskModel(LinearSetModel):
     def _engine(self, partitions: Partitions) -> Engine:
         client = current_client(self.client)
         if client is None:
-            watching = [callback.on_partition for callback in self.callbacks if hasattr(callback, "on_partition")]
-            return OneByOne(partitions.delayed, watching[0] if watching else None)
-        if self.memory is not None:
-            raise ValueError("memory= is a bound for this process; the workers of a cluster have their own limits")
+            return OneByOne(partitions.delayed)
         return OnCluster(client, partitions.delayed)
 
     def _constant_of(self, found: Summary) -> float:
         if not self.fit_intercept:
             return 0.0
         return found.norm if self.intercept_scaling == "auto" else float(self.intercept_scaling)
-
-    def _method(self, shape: tuple[int, int], found: Summary, engine: Engine) -> CuttingPlane:
-        size = shape[0] * shape[1]
-        light = share_bytes(size) <= max(found.largest, SMALL_PARTITION)
-        steps = self.solver == "frank_wolfe" or (self.solver == "auto" and size > FEW_PARAMETERS and light)
-        if self.memory is not None and isinstance(engine, OneByOne):
-            steps = check_memory(in_bytes(self.memory), shape, found, steps=steps, asked=self.solver == "frank_wolfe")
-        return LocalSteps(line_steps=LINE_STEPS) if steps else CuttingPlane(line_steps=LINE_STEPS)
 
     # ---------------------------------------------------------------- prediction
 
@@ -196,14 +179,11 @@ class DaskBagClassifier(DaskModel, local.BagClassifier):
     Parameters
     ----------
     loss, operator, scale, C, tol, max_iter, ...
-        Those of `setloss.estimators.BagClassifier`. `solver` is "cutting_plane", "frank_wolfe" (cutting planes, with
-        dual steps on every partition between two rounds) or "auto".
+        Those of `setloss.estimators.BagClassifier`. `solver` is "cutting_plane", also called "auto".
     client
         A `distributed.Client`; by default the current one. Without any, the partitions are read one after the other
         in this process, for data beyond memory on one machine: what an array stands for is computed in every pass,
         so give ``X.persist()`` where that is a computation and not a file.
-    memory
-        Bound on the memory of this process, as 2e9 or "2GB"; only without a client.
 
     Attributes
     ----------

@@ -9,8 +9,6 @@ import numpy as np
 
 from setloss.dask.array_or_frame import is_array, is_frame
 from setloss.dask.partition import Partition, make_partition
-from setloss.dask.repartition import ROWS_BYTES, whole_bag_chunks
-from setloss.dask.rows_on_disk import RowsOnDisk
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,13 +22,11 @@ class Partitions:
 def partitions_of(X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> Partitions:
     """The partitions of X with what belongs to them.
 
-    X is a dask array, a `numpy.memmap` of a file, or a dask DataFrame; for the last `y`, `groups` and
+    X is a dask array or a dask DataFrame; for the last `y`, `groups` and
     `sample_weight` may be names of columns, which are then no features.
     """
     if is_frame(X):
         return _of_frame(X, y, groups, sample_weight)
-    if isinstance(X, np.memmap):
-        X, y, groups, sample_weight = _of_memmap(X, y, groups, sample_weight)
     if is_array(X):
         return _of_array(X, y, groups, sample_weight)
     raise TypeError(
@@ -51,19 +47,6 @@ def _of_array(X: Any, y: Any, groups: Any, sample_weight: Any) -> Partitions:
     named = {"y": y, "groups": groups, "sample_weight": sample_weight}
     columns = [_aligned(name, values, X) for name, values in named.items()]
     return Partitions(_delayed_partitions(blocks, columns))
-
-
-def _of_memmap(X: Any, y: Any, groups: Any, sample_weight: Any) -> tuple[Any, ...]:
-    """Dask arrays over a file that is mapped, cut between bags."""
-    rows = RowsOnDisk.of(X)
-    npartitions = max(-(-X.nbytes // ROWS_BYTES), 1)
-    if groups is None:
-        bounds = np.linspace(0, X.shape[0], npartitions + 1).astype(int)
-        return rows.array(np.diff(bounds).tolist()), y, None, sample_weight
-    names = np.asarray(groups)
-    if names.shape != X.shape[:1]:
-        raise ValueError(f"groups must name the bag of each of {X.shape[0]} frames; got shape {names.shape}")
-    return rows.array(whole_bag_chunks(names, npartitions)), y, names, sample_weight
 
 
 def _aligned(name: str, values: Any, X: Any) -> list[Any] | None:
