@@ -1,0 +1,169 @@
+"""Model files: any fitted estimator, its pipelines and losses, in one format (.skops), without running code.
+
+A file of skops names types and their attributes. Loading builds only types of setloss, NumPy, SciPy and scikit-learn,
+by `__new__` and their attributes, never by a call with arguments from the file; functions and everything of other
+packages is refused unless the reader trusts it by name. Nothing is fitted when a model is loaded.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import zipfile
+from collections.abc import Iterator, Sequence
+from enum import Enum
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+from setloss.files import not_a_file, replacing
+
+PACKAGES = ("setloss", "numpy", "scipy", "sklearn")
+"""Packages whose types are trusted."""
+
+BUILT_BY_STATE = ("ObjectNode", "DTypeNode", "TupleNode", "TreeNode", "CachedNode")
+"""Nodes of skops that build a type without calling anything but the type itself (`__new__`, a named tuple, a dtype)."""
+
+CODE = ("FunctionNode", "MethodNode", "PartialNode", "OperatorFuncNode")
+"""Nodes of skops that stand for functions."""
+
+
+class ModelFileError(ValueError):
+    """A model file that cannot be read or written; the message says why and what to do, in one sentence."""
+
+
+def save(model: Any, path: str | os.PathLike[str]) -> None:
+    """Write a fitted model to a .skops file, which replaces an older one in one step.
+
+    Parameters
+    ----------
+    model : estimator
+        Any fitted estimator of setloss, alone, in a pipeline or around others. Types of other packages (XGBoost) are
+        written, and `load` then asks to trust them; functions, as a loss of your own, are refused.
+    path : path
+        The file; its name ends in .skops.
+    """
+    from skops.io import dumps
+    from sklearn.exceptions import NotFittedError
+    from sklearn.utils.validation import check_is_fitted
+
+    file = _model_path(path)
+    who = type(model).__name__
+    try:
+        check_is_fitted(model)
+        content = dumps(model, compression=zipfile.ZIP_DEFLATED)
+        nodes = _nodes_of(content)
+    except NotFittedError:
+        raise ModelFileError(f"this {who} has not been fitted; call fit before save") from None
+    except Exception as error:  # skops raises whatever the attributes of foreign types raise
+        raise ModelFileError(f"a {who} cannot be saved: {_reason(error)}") from None
+    refused = [name for name in _untrusted(content) if any(loader in CODE for loader in nodes.get(name, CODE))]
+    if refused:
+        raise ModelFileError(
+            f"a {who} that holds the function {refused[0]} cannot be saved: files hold no code; use a loss or a "
+            "transformer with a name or a formula, or save the attributes that you need"
+        )
+    try:
+        with replacing(file) as stream:
+            stream.write(content)
+    except OSError as error:
+        raise ModelFileError(f"{file} cannot be written: {error.strerror or error}; choose another path") from None
+
+
+def load(path: str | os.PathLike[str], trusted: Sequence[str] = ()) -> Any:
+    """Read a model that `save` wrote; no code from the file is run.
+
+    Parameters
+    ----------
+    path : path
+        The .skops file.
+    trusted : sequence of str
+        Packages ("xgboost") or types ("mine.Scaler") that may be built beside those of setloss, NumPy, SciPy and
+        scikit-learn. A file can make a trusted package do anything that its types can do: name only what you expect.
+    """
+    import skops.io
+
+    file = _model_path(path)
+    wrong = not_a_file(file)
+    if wrong is not None or not file.exists():
+        raise ModelFileError(f"{file} is {wrong or 'no file'}; give the path of a model written by setloss.save")
+    trusted = (trusted,) if isinstance(trusted, str) else tuple(trusted)
+    try:
+        content = file.read_bytes()
+        nodes = _nodes_of(content)
+        unknown = _untrusted(content)
+        foreign = [name for name in unknown if not _is_trusted(name, nodes.get(name, ()), trusted)]
+        model = None if foreign else skops.io.loads(content, trusted=unknown)
+    except (OSError, zipfile.BadZipFile) as error:
+        raise ModelFileError(f"{file} cannot be read as a model: {_reason(error)}; save the model anew") from None
+    except ModuleNotFoundError as error:
+        raise ModelFileError(f"{file} needs the package {error.name}; install it first") from None
+    except Exception as error:  # a node of the file may lack any part, or name a type that is no longer there
+        raise ModelFileError(
+            f"{file} is damaged or from another version ({_reason(error)}); fit and save the model anew"
+        ) from None
+    if foreign:
+        raise ModelFileError(
+            f"{file} holds {', '.join(foreign[:3])}, of packages that are not trusted; if you know where the file "
+            f"comes from, load it with trusted={[name.partition('.')[0] for name in foreign[:1]]}"
+        )
+    if not hasattr(model, "predict"):
+        raise ModelFileError(f"{file} holds a {type(model).__name__}, not a model; give a file of setloss.save")
+    return model
+
+
+def _model_path(path: str | os.PathLike[str]) -> Path:
+    file = Path(path)
+    if file.suffix != ".skops":
+        older = " (.npz models of version 0.2 are not read any more, train the model anew)"
+        raise ModelFileError(f"{file} is no model file; they end in .skops{older if file.suffix == '.npz' else ''}")
+    return file
+
+
+def _untrusted(content: bytes) -> list[str]:
+    from skops.io import get_untrusted_types
+
+    return list(get_untrusted_types(data=content))
+
+
+def _nodes_of(content: bytes) -> dict[str, set[str]]:
+    """For every type or function that a file names, the kinds of nodes it stands in."""
+    with zipfile.ZipFile(BytesIO(content)) as archive:
+        schema = json.loads(archive.read("schema.json"))
+    found: dict[str, set[str]] = {}
+    for node in _dictionaries(schema):
+        found.setdefault(f"{node.get('__module__')}.{node.get('__class__')}", set()).add(str(node.get("__loader__")))
+    return found
+
+
+def _dictionaries(schema: Any) -> Iterator[dict[str, Any]]:
+    waiting = [schema]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, dict):
+            yield node
+        waiting.extend(node.values() if isinstance(node, dict) else node if isinstance(node, list | tuple) else ())
+
+
+def _is_trusted(name: str, loaders: set[str] | tuple[str, ...], trusted: Sequence[str]) -> bool:
+    """Whether a type may be built: trusted by the reader, or of our packages and built by its state alone."""
+    package = name.partition(".")[0]
+    if name in trusted or package in trusted or name == "builtins.frozenset":
+        return True
+    if package not in PACKAGES or "__main__" in name:
+        return False
+    by_state = bool(loaders) and all(loader in BUILT_BY_STATE for loader in loaders)
+    return by_state or (package == "setloss" and _is_enumeration(name))
+
+
+def _is_enumeration(name: str) -> bool:
+    """Whether a name is that of an enumeration of ours, which is built by a call with one of its values."""
+    module, _, kind = name.rpartition(".")
+    found = getattr(importlib.import_module(module), kind, None)
+    return isinstance(found, type) and issubclass(found, Enum)
+
+
+def _reason(error: BaseException) -> str:
+    text = (str(error).strip() or type(error).__name__).splitlines()[0]
+    return f"{type(error).__name__}: {text[:120].rstrip('.')}"
