@@ -87,8 +87,8 @@ __all__ = [
 _LATER = {
     "CountModel": "setloss.decisions",
     "decide": "setloss.decisions",
-    "load": "setloss.estimators.persistence",
-    "save": "setloss.estimators.persistence",
+    "load": "setloss.io.models",
+    "save": "setloss.io.models",
 }
 """Where names live that are imported when they are first asked for: SciPy or scikit-learn comes with them."""
 

@@ -111,7 +111,7 @@ def test_a_model_without_room_at_its_place_is_written_elsewhere(folder, monkeypa
             raise OSError(28, "No space left on device")
         return replacing(path)
 
-    monkeypatch.setattr("setloss.estimators.persistence.replacing", full)
+    monkeypatch.setattr("setloss.io.models.replacing", full)
     monkeypatch.setattr("tempfile.tempdir", str(folder / "elsewhere"))
     (folder / "elsewhere").mkdir()
     said = complaint("train", "sets.npz", "--decision", "sign", "--model", "m.npz")

@@ -9,7 +9,7 @@ from setloss.estimators import BagClassifier
 
 for _name in (
     "setloss.cli",
-    "setloss.estimators.persistence",
+    "setloss.io.models",
     "setloss.dask.estimators",
     "distributed.cli.dask_worker",
 ):

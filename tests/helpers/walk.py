@@ -20,7 +20,7 @@ FILES = (
     "cli/models.py",
     "cli/output_",
     "estimators/pers",
-    "estimators/skops_files.py",
+    "io/models.py",
 )
 """Modules that read the data and write the model, whatever is done in between."""
 

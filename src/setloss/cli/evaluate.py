@@ -29,7 +29,7 @@ def evaluate(
 
     A model that decides for the set (--method counts, --decision) says which losses it expects.
 
-    For example: setloss evaluate songs.npz test.csv
+    For example: setloss evaluate songs.skops test.csv
     """
     with Waiting(f"reading {model}") as waiting:
         trained = read_model(model)

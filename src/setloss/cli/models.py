@@ -5,7 +5,6 @@ data file.
 from __future__ import annotations
 
 import copy
-import importlib.util
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -14,14 +13,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from setloss.cli.errors import InputError
-from setloss.cli.output_files import check_writable, why
+from setloss.cli.output_files import check_writable
 from setloss.cli.progress import say
 from setloss.files import not_a_file
 
 if TYPE_CHECKING:
     from setloss.datasets import Features, LabelSets, Tracks
 
-SUFFIXES = (".npz", ".skops")
+SUFFIXES = (".skops",)
 SHOWN_NAMES = 5
 
 
@@ -30,43 +29,23 @@ def check_model_path(path: Path, *others: Path | None) -> None:
     if path.suffix.lower() not in SUFFIXES:
         raise InputError(f"--model writes a {' or '.join(SUFFIXES)} file; got {path}")
     check_writable("--model", path, *others)
-    if path.suffix.lower() == ".skops" and importlib.util.find_spec("skops") is None:
-        raise InputError(f"a .skops file needs skops: pip install skops; {path.with_suffix('.npz')} needs nothing")
 
 
 def write_model(model: Any, path: Path) -> None:
     """Save a fitted estimator."""
-    from setloss.estimators import ModelFileError, save
+    from setloss.io.models import ModelFileError, save
 
     try:
         save(model, path)
     except ModelFileError as error:
         raise InputError(str(error)) from None
-    except OSError as error:
-        elsewhere = _saved_elsewhere(model, path.name)
-        rescued = "" if elsewhere is None else f"; the model was written to {elsewhere} instead"
-        raise InputError(f"--model: {path} cannot be written: {why(error)}{rescued}") from None
-
-
-def _saved_elsewhere(model: Any, name: str) -> Path | None:
-    """Save a model in a temporary folder where its own place has no room; None if that fails too."""
-    from tempfile import mkdtemp
-
-    from setloss.estimators import save
-
-    try:
-        place = Path(mkdtemp(prefix="setloss-")) / name
-        save(model, place)
-    except OSError:
-        return None
-    return place
 
 
 def read_model(path: Path) -> Any:
     """The estimator in a file, or an `InputError`."""
     if not_a_file(path) is None and not path.exists():
         raise InputError(f"there is no model file {path}")
-    from setloss.estimators import ModelFileError, load
+    from setloss.io.models import ModelFileError, load
 
     try:
         return load(path)

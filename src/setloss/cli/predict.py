@@ -44,7 +44,7 @@ def predict(
     Columns are found by the names that the model was trained with; others are ignored. Models that decide for the set
     (--method counts, --decision) do so for any loss that is named here.
 
-    For example: setloss predict songs.npz new.csv --out moods.csv
+    For example: setloss predict songs.skops new.csv --out moods.csv
     """
     if out is not None:
         if out.suffix.lower() not in SUFFIXES:

@@ -34,7 +34,7 @@ def train(
     data: DataOptions,
     loss: LossOptions,
     training: TrainingOptions,
-    model: Annotated[Path, typer.Option(help="File to write, .npz or .skops.")],
+    model: Annotated[Path, typer.Option(help="File to write, .skops.")],
     as_json: Annotated[bool, typer.Option("--json", help="JSON on standard output, nothing else.")] = False,
 ) -> None:
     """Train a linear model for a loss of whole sets of mistakes, to a certified duality gap.
@@ -43,7 +43,7 @@ def train(
     BagClassifier. Features are standardised first; the model takes them as they are. How scores become sets is
     learned on held-out folds; --decision sign takes a third of the time.
 
-    For example: setloss train songs.csv --labels mood_ --model songs.npz
+    For example: setloss train songs.csv --labels mood_ --model songs.skops
     """
     objective = loss.read()
     training.check()

@@ -1,4 +1,4 @@
-"""scikit-learn estimators for label sets and for bags of frames, and safe files for them."""
+"""scikit-learn estimators for label sets and for bags of frames."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -9,11 +9,9 @@ if TYPE_CHECKING:
     from setloss.estimators.bag_decision import BagDecisionCV
     from setloss.estimators.count_classifier import CountClassifier, CountClassifierCV
     from setloss.estimators.elements import FeatureScaleWarning
-    from setloss.estimators.persistence import load, save
     from setloss.estimators.search import BagClassifierCV, SetClassifierCV
     from setloss.estimators.set_classifier import SetClassifier
     from setloss.estimators.set_decision import SetDecisionCV
-    from setloss.estimators.skops_files import ModelFileError
 
 __all__ = [
     "BagClassifier",
@@ -22,13 +20,10 @@ __all__ = [
     "CountClassifier",
     "CountClassifierCV",
     "FeatureScaleWarning",
-    "ModelFileError",
     "SetClassifier",
     "SetClassifierCV",
     "SetDecisionCV",
     "UngroupedWarning",
-    "load",
-    "save",
 ]
 
 _HOMES = {
@@ -38,13 +33,10 @@ _HOMES = {
     "CountClassifier": ".count_classifier",
     "CountClassifierCV": ".count_classifier",
     "FeatureScaleWarning": ".elements",
-    "ModelFileError": ".skops_files",
     "SetClassifier": ".set_classifier",
     "SetClassifierCV": ".search",
     "SetDecisionCV": ".set_decision",
     "UngroupedWarning": ".bag_classifier",
-    "load": ".persistence",
-    "save": ".persistence",
 }
 """The module of every name: workers of Dask take `elements` from here, and need no scikit-learn for it."""
 

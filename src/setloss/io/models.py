@@ -23,7 +23,7 @@ PACKAGES = ("setloss", "numpy", "scipy", "sklearn")
 """Packages whose types are trusted."""
 
 BUILT_BY_STATE = ("ObjectNode", "DTypeNode", "TupleNode", "TreeNode", "CachedNode")
-"""Nodes of skops that build a type without calling anything but the type itself (`__new__`, a named tuple, a dtype)."""
+"""Nodes of skops that build a type and call nothing but the type itself (`__new__`, a named tuple, a dtype)."""
 
 CODE = ("FunctionNode", "MethodNode", "PartialNode", "OperatorFuncNode")
 """Nodes of skops that stand for functions."""
@@ -44,9 +44,9 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     path : path
         The file; its name ends in .skops.
     """
-    from skops.io import dumps
     from sklearn.exceptions import NotFittedError
     from sklearn.utils.validation import check_is_fitted
+    from skops.io import dumps
 
     file = _model_path(path)
     who = type(model).__name__

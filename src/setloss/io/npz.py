@@ -20,7 +20,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from setloss.io.data import DatasetError, Features, LabelSets, Tracks, as_zero_one, listed, reason, require_no_infinity
+from setloss.io.data import (
+    DatasetError,
+    Features,
+    LabelSets,
+    Tracks,
+    as_zero_one,
+    listed,
+    reason,
+    require_no_infinity,
+)
 
 SPARSE = ("data", "indices", "indptr", "shape")
 AXES = {"X": 2, "Y": 2, "y": 1, "groups": 1, "feature_names": 1, "label_names": 1, **dict.fromkeys(SPARSE, 1)}
@@ -62,7 +71,7 @@ def _arrays(file: Path) -> dict[str, NDArray[Any]]:
             arrays = {name: np.asarray(archive[name]) for name in AXES if name in archive}
             found = list(archive)
     except (ValueError, OSError, EOFError, KeyError, NotImplementedError, zipfile.BadZipFile, zlib.error) as error:
-        raise DatasetError(f"{file} is not a complete archive of plain arrays: {reason(error)}; save it anew") from None
+        raise DatasetError(f"{file} is no complete archive of plain arrays: {reason(error)}; save it anew") from None
     except (AttributeError, TypeError):  # one array, as numpy.save writes it
         raise DatasetError(f"{file} is not an archive of arrays; write it with numpy.savez") from None
     if "X" not in arrays and not all(name in arrays for name in SPARSE):

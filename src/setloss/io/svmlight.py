@@ -91,9 +91,7 @@ def _parse(file: Path) -> tuple[Any, list[tuple[float, ...]], tuple[int, ...] | 
     return matrix, sets, tuple(int(number) for number in first.split()) if is_header else None
 
 
-def _numbering(
-    file: Path, what: str, found: NDArray[Any], number: int | None, first: int | None
-) -> tuple[int, int]:
+def _numbering(file: Path, what: str, found: NDArray[Any], number: int | None, first: int | None) -> tuple[int, int]:
     """Where the numbering of features or labels starts, and how many there are."""
     if first not in (None, 0, 1):
         raise DatasetError(f"first_{what}={first} is not possible for {file}; it must be 0 or 1")

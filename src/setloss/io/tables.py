@@ -3,7 +3,7 @@
 A CSV file is in UTF-8, separated by commas, semicolons or tabs, and its first row names the columns; where cells are
 not separated by commas, numbers may be written with them (0,5). A first column without a name is an index, and left
 out. Tracks have a column for the bag and one for the label, label sets have several columns of labels; every other
-column is a feature. Bag ids of a CSV file are text, unless all of them are plain whole numbers: 007 and 7 are two bags.
+column is a feature. Bag ids of a CSV file are text, unless all are plain whole numbers: 007 and 7 are two bags.
 """
 
 from __future__ import annotations
@@ -170,8 +170,10 @@ def read_numbers(file: Path, **roles: Any) -> LabelSets | Tracks:
     """`read_columns` with X as an array; columns that are no numbers are refused, all of them in one sentence."""
     data = read_columns(file, **roles)
     X, names = number_matrix(data.X, file), tuple(data.X.columns)
-    return LabelSets(X, data.Y, names, data.label_names) if isinstance(data, LabelSets) else Tracks(
-        X, data.y, data.groups, names
+    return (
+        LabelSets(X, data.Y, names, data.label_names)
+        if isinstance(data, LabelSets)
+        else Tracks(X, data.y, data.groups, names)
     )
 
 
@@ -197,7 +199,7 @@ def _existing(file: Path, frame: DataFrame, names: Sequence[str], role: str) -> 
     absent = [name for name in names if name not in frame.columns]
     if absent:
         raise DatasetError(
-            f"{file} lacks {'a column' if len(absent) == 1 else f'{len(absent)} columns'} of {role}: {listed(absent)}; "
+            f"{file} lacks the column{'s' * (len(absent) > 1)} {listed(absent)} of {role}; "
             f"its columns are {listed(list(frame.columns), like=absent[0])}"
         )
     return list(names)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import Enum
+from enum import StrEnum
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from setloss.plans.batch import BatchSurrogate
 from setloss.typing import Array
 
 
-class Status(Enum):
+class Status(StrEnum):
     """Why the solver stopped."""
 
     CONVERGED = "converged"
@@ -21,9 +21,6 @@ class Status(Enum):
     INTERRUPTED = "interrupted"
     STALLED = "stalled"
     UNCERTIFIED = "uncertified (inexact oracle)"
-
-    def __str__(self) -> str:
-        return self.value
 
 
 @dataclass(frozen=True)
