@@ -48,7 +48,10 @@ coverage: venv  ## branch coverage of the package by the whole test suite
 	$(RUN) -m pytest --cov --cov-report=term-missing:skip-covered
 
 reproduce: slim  ## the paper's tables and figures and a report on its claims, into results/; FULL=1 for its sizes, QUICK=1
-	$(RUN) -m setloss.cli reproduce all --out results $(if $(FULL),--full) $(if $(QUICK),--quick)
+	$(RUN) -m experiments reproduce --out results $(if $(FULL),--full) $(if $(QUICK),--quick)
+
+benchmark: venv  ## label sets, tracks and images on the data sets in DATA (a folder), into results/; ONLY=multilabel for one
+	$(foreach kind,$(or $(ONLY),multilabel tracks segmentation),$(RUN) -m experiments $(kind) --data $(DATA) --out results &&) true
 
 docs: venv  ## the documentation with its tutorials, into docs/_build/html; warnings are errors
 	OMP_NUM_THREADS=1 $(RUN) -m sphinx -W --keep-going -q docs docs/_build/html
@@ -95,4 +98,4 @@ clean:  ## remove results and caches, but not .venv
 	rm -rf results build dist docs/_build docs/gallery .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
-.PHONY: help test tests check fast lint bench soak fuzz package coverage reproduce docs readme venv slim python clean
+.PHONY: help test tests check fast lint bench soak fuzz package coverage reproduce benchmark docs readme venv slim python clean

@@ -13,7 +13,7 @@ from benchmarks.measure import Row
 
 TORCH = "import torch"
 FIT = """
-from setloss.datasets import make_toy
+from experiments.generators import make_toy
 from setloss.estimators import BagClassifier
 tracks = make_toy(n_bags=100, p=6)
 BagClassifier({options}).fit(tracks.X, tracks.y, groups=tracks.groups)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from setloss.reproduction.document import ResultTable
+from experiments.document import ResultTable
 
 RESULTS = Path(__file__).parents[1] / "docs" / "results"
 FITS, TABLE = RESULTS / "convergence_fits.json", RESULTS / "convergence.json"

@@ -15,8 +15,8 @@ from sklearn.pipeline import make_pipeline
 
 from benchmarks.measure import Row
 from benchmarks.training_parts import training_parts
+from experiments.label_sets.protocol import scaling
 from setloss.estimators import CountClassifier
-from setloss.reproduction.label_sets.protocol import scaling
 
 NAMES = ("yeast", "scene", "medical")
 

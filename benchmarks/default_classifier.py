@@ -18,9 +18,9 @@ from sklearn.datasets import load_digits, make_multilabel_classification
 from sklearn.model_selection import KFold
 
 from benchmarks.training_parts import training_parts
+from experiments.document import Cell, ResultTable
 from setloss.estimators import SetDecisionCV
 from setloss.estimators.set_decision import default_estimators
-from setloss.reproduction.document import Cell, ResultTable
 
 MOST = 1000
 NAMES = ("trees", "logistic, C = 1", "logistic, C = 0.01", "chosen")

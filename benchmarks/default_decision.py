@@ -22,9 +22,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import KFold
 
 from benchmarks.training_parts import training_parts
+from experiments.document import Cell, ResultTable
 from setloss.estimators import SetClassifier
 from setloss.estimators.elements import Standardizer
-from setloss.reproduction.document import Cell, ResultTable
 from setloss.typing import Array
 
 TRIALS = (("f1", 0.1), ("f1", 1.0), ("f1", 10.0), ("jaccard", 1.0), ("hamming", 1.0), ("curve1", 1.0))

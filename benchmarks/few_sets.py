@@ -19,9 +19,9 @@ from sklearn.datasets import load_digits, make_multilabel_classification
 from sklearn.exceptions import ConvergenceWarning
 
 from benchmarks.training_parts import training_parts
+from experiments.document import Cell, ResultTable
 from setloss.estimators import BagClassifier, SetClassifier
 from setloss.estimators.elements import Standardizer
-from setloss.reproduction.document import Cell, ResultTable
 
 SIZES = (10, 20, 35)
 DRAWS, JUDGED = 6, 500

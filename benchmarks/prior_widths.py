@@ -17,17 +17,17 @@ from sklearn.model_selection import KFold
 from sklearn.pipeline import make_pipeline
 
 from benchmarks.training_parts import training_parts
+from experiments.document import Cell, ResultTable
+from experiments.label_sets.chosen import SelectionSettings
+from experiments.label_sets.data import DataSet
+from experiments.label_sets.decided import base_model
+from experiments.label_sets.protocol import scaling
+from experiments.metrics import of_examples
 from setloss.decisions import decide
 from setloss.decisions.calibration import BIAS_WIDTHS, Widths, calibrate, chosen_widths
 from setloss.decisions.held_out import HeldOut
 from setloss.decisions.potentials import LabelPotentials
 from setloss.estimators import SetDecisionCV
-from setloss.reproduction.document import Cell, ResultTable
-from setloss.reproduction.label_sets.chosen import SelectionSettings
-from setloss.reproduction.label_sets.data import DataSet
-from setloss.reproduction.label_sets.decided import base_model
-from setloss.reproduction.label_sets.protocol import scaling
-from setloss.reproduction.metrics import of_examples
 
 COUNT_WIDTHS = (0.05, 0.3, 1.5, 5.0)
 FIXED = tuple(Widths(bias, counts) for bias, counts in product(BIAS_WIDTHS, COUNT_WIDTHS))

@@ -14,7 +14,8 @@ from sklearn.preprocessing import MaxAbsScaler
 from sklearn.svm import LinearSVC
 
 from benchmarks.measure import Row, best_time, side_by_side
-from setloss.datasets import load, make_tracks
+from experiments.generators import make_tracks
+from setloss.datasets import load
 from setloss.estimators import SetClassifier
 from setloss.losses import PAPER_CURVES
 from setloss.operators.names import OPERATOR_NAMES

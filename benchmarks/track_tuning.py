@@ -14,11 +14,11 @@ from itertools import product
 
 import numpy as np
 
-from setloss.reproduction.document import ResultTable
-from setloss.reproduction.paper.numbers import paper_table
-from setloss.reproduction.paper.tracks import CURVES, SHAPES
-from setloss.reproduction.tracks.data import TrackParameters, generated_tracks
-from setloss.reproduction.tracks.protocol import Protocol, run_protocol
+from experiments.document import ResultTable
+from experiments.paper.numbers import paper_table
+from experiments.paper.tracks import CURVES, SHAPES
+from experiments.tracks.data import TrackParameters, generated_tracks
+from experiments.tracks.protocol import Protocol, run_protocol
 
 FAMILY = {"positive": (0.25, 0.4, 0.5), "identity": (0.5, 1.0, 2.0), "separation": (1.0, 2.0, 3.0, 4.0, 6.0)}
 """What was searched; the noise of the frames is the unit, 1."""

@@ -33,7 +33,7 @@ def cuts(loss: str, operator: str) -> Callable[[], object]:
 
 def fit(solver: str) -> Callable[[], object]:
     """A model of 400 bags to a gap of 1e-2."""
-    from setloss.datasets import make_toy
+    from experiments.generators import make_toy
     from setloss.estimators import BagClassifier
     from setloss.losses import PAPER_CURVES
 

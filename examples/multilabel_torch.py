@@ -18,9 +18,9 @@ import torch
 from sklearn.datasets import make_multilabel_classification
 from torch import Tensor, nn
 
+from experiments.estimate import Estimate
 from setloss.datasets import DatasetError, LabelSets, load
 from setloss.nn import CountModelLoss, SetLoss, decide
-from setloss.reproduction.estimate import Estimate
 
 FOLDS = 5
 STEPS = 300

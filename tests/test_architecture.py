@@ -40,11 +40,11 @@ def test_heavy_libraries_are_imported_where_they_belong(library, package):
             names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
             names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             if any(name.split(".")[0] == library for name in names):
-                assert where in (package, "cli", "plots", "reproduction", "estimators", "datasets")
+                assert where in (package, "cli", "plots", "estimators", "datasets")
 
 
-def test_only_the_command_line_imports_the_reproduction():
-    assert [package for package, others in arrows().items() if "reproduction" in others] == ["cli"]
+def test_nothing_imports_the_experiments():
+    assert not [file for file in FILES if re.search(r"^\s*(from|import) experiments", file.read_text("utf-8"), re.M)]
 
 
 def test_no_class_name_twice():

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from experiments.loaders import load_japanese_vowels, load_spoken_arabic_digits
 from helpers import broken_files
 from helpers.broken import checkpoints, models
 from helpers.broken.arff import XML
@@ -14,7 +15,7 @@ from helpers.broken_files import CASES
 from helpers.command_line import complaint
 from helpers.forked import ended
 from setloss.cli import app
-from setloss.datasets import DatasetError, load, load_japanese_vowels, load_spoken_arabic_digits
+from setloss.datasets import DatasetError, load
 
 NEEDS = {"CSV": ("pandas",), "Parquet": ("pandas", "pyarrow"), "model": ("skops",)}
 PAGE = Path(__file__).parents[1] / "docs" / "broken-files.md"

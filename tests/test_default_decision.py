@@ -6,7 +6,6 @@ import pytest
 pytest.importorskip("benchmarks.default_decision", reason="the benchmarks are not beside the tests")
 
 from benchmarks.default_decision import examples, judged
-
 from helpers.label_set_data import small
 
 

@@ -9,9 +9,8 @@ pytest.importorskip("benchmarks.prior_widths", reason="the benchmarks are not be
 
 from benchmarks.prior_widths import FIXED, held_out_scores, scores_of_widths, widths_table
 from benchmarks.training_parts import training_part
-
+from experiments.label_sets.chosen import SelectionSettings
 from helpers.label_set_data import small
-from setloss.reproduction.label_sets.chosen import SelectionSettings
 
 
 def test_test_examples_play_no_part_and_the_table_has_a_column_for_each_width():

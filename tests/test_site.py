@@ -105,9 +105,9 @@ def test_every_page_is_reached_from_the_front_page(site, pages):
 
 
 def public_modules() -> list[ModuleType]:
-    """`setloss` and every module of it that says what is public, but for commands, plans and the paper's tables."""
+    """`setloss` and every module of it that says what is public, but for commands and plans."""
     names = [found.name for found in pkgutil.walk_packages(setloss.__path__, "setloss.")]
-    kept = [name for name in names if not re.match(r"setloss\.(cli|plans|nn\.plan|reproduction)\b|.*__main__", name)]
+    kept = [name for name in names if not re.match(r"setloss\.(cli|plans|nn\.plan)\b|.*__main__", name)]
     return [module for module in [setloss, *map(importlib.import_module, kept)] if hasattr(module, "__all__")]
 
 

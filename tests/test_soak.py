@@ -12,7 +12,6 @@ from benchmarks.soak import cuts, decompositions, solves
 from benchmarks.soak.__main__ import Part, main
 from benchmarks.soak.draws import OPERATORS, random_loss, random_margins, usable_operator
 from benchmarks.soak.judge import Judge
-
 from setloss.operators import operator_named
 
 PARTS = {"cuts": cuts.check, "decompositions": decompositions.check, "solves": solves.check}

@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from experiments.generators import make_toy
 from helpers.children import ENVIRONMENT
 from helpers.command_line import complaint, run
 from helpers.forked import program
 from helpers.waiting import PATIENCE, until
 from setloss import load
-from setloss.datasets import make_toy
 from setloss.files import replacing
 
 pytest.importorskip("skops")

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from setloss.cli import app
 
-COMMANDS = ("decompose", "check", "explore", "train", "predict", "evaluate", "reproduce")
+COMMANDS = ("decompose", "check", "explore", "train", "predict", "evaluate")
 
 
 def page(*command):

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from setloss.datasets import LabelSets, Tracks, load, make_tracks
+from experiments.generators import make_tracks
+from setloss.datasets import LabelSets, Tracks, load
 
 X = np.arange(12.0).reshape(4, 3)
 Y = np.array([[0, 1], [1, 0], [1, 1], [0, 0]])

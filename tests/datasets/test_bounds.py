@@ -20,7 +20,8 @@ from pathlib import Path
 import numpy, scipy.sparse, sklearn.datasets, pandas, pyarrow.parquet, pyarrow.compute
 from setloss.cli.cost_tables import read_table
 from setloss.cli.errors import InputError
-from setloss.datasets import DatasetError, load, load_spoken_arabic_digits
+from experiments.loaders import load_spoken_arabic_digits
+from setloss.datasets import DatasetError, load
 from setloss.datasets.label_xml import read_label_names
 from setloss.estimators import ModelFileError, load as load_model
 from setloss.solvers import CheckpointError

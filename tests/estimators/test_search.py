@@ -7,9 +7,9 @@ from scipy.sparse import csr_array
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GroupKFold, KFold, LeaveOneGroupOut
 
+from experiments.generators import make_toy
 from helpers.estimator_data import frame_data, label_data
 from setloss import Dice
-from setloss.datasets import make_toy
 from setloss.estimators import (
     BagClassifier,
     BagClassifierCV,

@@ -59,13 +59,13 @@ def _xml(path):
 
 
 def _series(path):
-    from setloss.datasets import load_japanese_vowels
+    from experiments.loaders import load_japanese_vowels
 
     return load_japanese_vowels(path.parent)
 
 
 def _digits(path):
-    from setloss.datasets import load_spoken_arabic_digits
+    from experiments.loaders import load_spoken_arabic_digits
 
     return load_spoken_arabic_digits(path.parent)
 

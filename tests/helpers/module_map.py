@@ -17,7 +17,6 @@ TOP = "setloss"
 
 LAYERS = (
     ("cli",),
-    ("reproduction",),
     ("dask",),
     ("estimators", "nn", "datasets", "explore", "plots", "testing", "batch"),
     ("solvers", "decisions"),

@@ -15,9 +15,9 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from setloss.reproduction.document import ResultTable
-from setloss.reproduction.paper.artefact import ARTEFACTS
-from setloss.reproduction.paper.files import Entry, read, table_of, tables
+from experiments.document import ResultTable
+from experiments.paper.artefact import ARTEFACTS
+from experiments.paper.files import Entry, read, table_of, tables
 
 STANDARD_ERRORS = 3.0
 """A committed mean may lie so many standard errors of the difference from the one that the command finds."""
@@ -69,7 +69,7 @@ def estimates(markdown: str) -> dict[str, tuple[float, float]]:
 
 def _made_table(entries: Mapping[str, Entry], name: str) -> ResultTable:
     if name not in entries:
-        raise ValueError(f"{name} has not been made; run: setloss reproduce {name}")
+        raise ValueError(f"{name} has not been made; run: python -m experiments reproduce --only {name}")
     return tables(entries[name])[0]
 
 

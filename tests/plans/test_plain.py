@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
+from experiments.generators import make_toy
 from setloss import Dice, Jaccard, SetFunction, from_set_function
-from setloss.datasets import make_toy
 from setloss.estimators import BagClassifier, BagClassifierCV, SetClassifier
 from setloss.operators import B_D, Cut, LovaszHinge, MarginRescaling, SlackRescaling, Surrogate
 from setloss.plans import plain

@@ -6,15 +6,12 @@ from typing import Annotated
 import typer
 
 import setloss
-from setloss.cli.benchmark import benchmark
 from setloss.cli.check import check
 from setloss.cli.commands import OneSentenceGroup, PlainHelpCommand, say_warning
 from setloss.cli.decompose import decompose
 from setloss.cli.evaluate import evaluate
 from setloss.cli.explore import explore
 from setloss.cli.predict import predict
-from setloss.cli.reproduce import EPILOG as REPRODUCE_EPILOG
-from setloss.cli.reproduce import reproduce
 from setloss.cli.train import EPILOG as TRAIN_EPILOG
 from setloss.cli.train import train
 
@@ -32,8 +29,6 @@ app.command(cls=PlainHelpCommand, epilog=EPILOG)(explore)
 app.command(cls=PlainHelpCommand, epilog=TRAIN_EPILOG)(train)
 app.command(cls=PlainHelpCommand, epilog=EPILOG)(predict)
 app.command(cls=PlainHelpCommand, epilog=EPILOG)(evaluate)
-app.command(cls=PlainHelpCommand, epilog=REPRODUCE_EPILOG)(reproduce)
-app.add_typer(benchmark, name="benchmark")
 
 
 def _print_version(wanted: bool) -> None:

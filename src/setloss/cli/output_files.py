@@ -1,17 +1,10 @@
 """Files and folders that commands write: whether they can be written is checked before any work."""
 
-import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-import typer
 
 from setloss.cli.errors import InputError
 from setloss.files import not_a_file
-
-if TYPE_CHECKING:
-    from setloss.reproduction.document import Document
 
 
 def why(error: OSError) -> str:
@@ -55,24 +48,3 @@ def write_text(path: Path, text: str) -> None:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
         raise InputError(f"--out: {path} cannot be written: {why(error)}") from None
-
-
-def write_document(document: "Document", out: Path, level: int = 1) -> None:
-    """Write the tables, numbers and figures of an experiment to the folder for results."""
-    write_text(out / f"{document.name}.json", json.dumps(document.as_dict(), indent=1, allow_nan=False))
-    write_text(out / f"{document.name}.md", document.markdown(level))
-    try:
-        for figure in document.figures:
-            figure.draw().savefig(out / f"{figure.name}.png", dpi=200)
-    except OSError as error:
-        raise InputError(f"--out: {error.filename or out} cannot be written: {why(error)}") from None
-
-
-def show_document(document: "Document", out: Path, as_json: bool) -> None:
-    """Print the tables of an experiment and where they are, or everything as JSON."""
-    if as_json:
-        typer.echo(json.dumps(document.as_dict(), allow_nan=False))
-        return
-    for table in document.tables:
-        typer.echo(table.markdown())
-    typer.echo(f"written to {out / document.name}.json{', .md and .png' if document.figures else ' and .md'}")

@@ -1,4 +1,4 @@
-"""Data for set-level losses: readers for the usual files, the UCI tracks, and generators.
+"""Data for set-level losses: readers for the usual files.
 
 `load` picks the reader by the suffix of the file. All readers check before they return: what they return trains,
 and a file that is broken ends in a `DatasetError` that names the place and says what to do.
@@ -14,12 +14,9 @@ from typing import Any
 from setloss.datasets.arff import read_arff
 from setloss.datasets.arrays import read_npz
 from setloss.datasets.data import DatasetError, Features, LabelSets, Tracks
-from setloss.datasets.face_tracks import load_face_tracks
 from setloss.datasets.features import load_features
 from setloss.datasets.frames import read_csv, read_parquet
 from setloss.datasets.svmlight import read_svmlight
-from setloss.datasets.synthetic import make_toy, make_tracks
-from setloss.datasets.tracks import load_japanese_vowels, load_spoken_arabic_digits
 
 __all__ = [
     "DatasetError",
@@ -27,12 +24,7 @@ __all__ = [
     "LabelSets",
     "Tracks",
     "load",
-    "load_face_tracks",
     "load_features",
-    "load_japanese_vowels",
-    "load_spoken_arabic_digits",
-    "make_toy",
-    "make_tracks",
     "read_arff",
     "read_csv",
     "read_npz",

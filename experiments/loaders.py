@@ -1,0 +1,191 @@
+"""Readers of public bags of frames: two sets of utterances (UCI), and face tracks of television series.
+
+All read a folder with the files as their sources name them. Class numbers are in `Tracks.y`; a binary problem is one
+class against the rest, ``tracks.y == 3``. What cannot be read is a `DatasetError` that names the file.
+"""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setloss.io import DatasetError, Tracks
+
+Split = Literal["train", "test"]
+
+DIGIT_BLOCKS = {"train": 6600, "test": 2200}
+DIGIT_FEATURES = 13
+FACES_HEADER = "CVHCI_TRACKLABELS_V1"
+
+
+def as_tracks(bags: list[NDArray[Any]], labels: Any, place: Path) -> Tracks:
+    """Bags (frames, features) and the label of each, checked for their width and for numbers that are not finite."""
+    widths = {bag.shape[1:] for bag in bags}
+    if not bags or len(widths) != 1:
+        raise DatasetError(f"{place} has {len(bags)} bags of {sorted(widths)} features; it may be damaged")
+    X, sizes = np.concatenate(bags), [len(bag) for bag in bags]
+    if not np.isfinite(X).all():
+        frame = int(np.flatnonzero(~np.isfinite(X).all(axis=1))[0])
+        bag = int(np.searchsorted(np.cumsum(sizes), frame, side="right"))
+        raise DatasetError(f"bag {bag + 1} of {place} has numbers that are not finite; frames must be complete")
+    return Tracks(
+        X, np.repeat(np.asarray(labels, dtype=np.int64), sizes), np.repeat(np.arange(len(bags)), sizes), None
+    )
+
+
+def _text(path: Path) -> str:
+    """The text of a file, or of the packed file beside it."""
+    packed = path.with_name(f"{path.name}.gz")
+    try:
+        if packed.exists() and not path.exists():
+            return gzip.decompress(packed.read_bytes()).decode("latin-1")
+        return path.read_text(encoding="latin-1")
+    except FileNotFoundError:
+        raise DatasetError(f"there is no file {path}; download it from its source") from None
+    except (OSError, EOFError) as error:
+        raise DatasetError(f"{path} cannot be read ({error}); it may be truncated") from None
+
+
+def _checked(split: str) -> str:
+    if split not in DIGIT_BLOCKS:
+        raise DatasetError(f"split is 'train' or 'test', not {split!r}")
+    return split
+
+
+# ---------------------------------------------------------------- utterances
+
+
+def load_japanese_vowels(folder: Path | str, split: Split = "train") -> Tracks:
+    """Japanese vowels (Kudo et al. 1999): 270 training and 370 test utterances, 12 features, 9 speakers.
+
+    The folder has ``JapaneseVowels_TRAIN.ts`` and ``JapaneseVowels_TEST.ts``, as timeseriesclassification.com and
+    aeon have them: a line ``1,2,3:4,5,6:class`` holds three frames of two features. `y` is the speaker, 1 to 9.
+    """
+    file = Path(folder) / f"JapaneseVowels_{_checked(split).upper()}.ts"
+    _, _, data = _text(file).partition("@data")
+    bags, speakers = [], []
+    for number, line in enumerate(data.split(), 1):
+        *series, label = line.split(":")
+        try:
+            bags.append(np.array([text.split(",") for text in series], dtype=np.float64).T)
+            speakers.append(int(label))
+        except ValueError as error:
+            raise DatasetError(f"series {number} of {file} cannot be read ({error}); use the original file") from None
+    return as_tracks(bags, speakers, file)
+
+
+def load_spoken_arabic_digits(
+    folder: Path | str, split: Split = "train", target: Literal["digit", "sex"] = "digit"
+) -> Tracks:
+    """Spoken Arabic digits (Hammami and Bedda 2010): 6600 training and 2200 test utterances, 13 features.
+
+    The folder has ``Train_Arabic_Digit.txt`` and ``Test_Arabic_Digit.txt`` of UCI, as they are or packed (.gz); they
+    have no speaker in common. `y` is the digit, 0 to 9, or 1 for a female and 0 for a male speaker. The file does not
+    say: by the order of the utterances, every digit has its share, the first half of it by men.
+    """
+    if target not in ("digit", "sex"):
+        raise DatasetError(f"target is 'digit' or 'sex', not {target!r}")
+    file = Path(folder) / f"{_checked(split).capitalize()}_Arabic_Digit.txt"
+    bags, n_bags = blocks_of_digits(file), DIGIT_BLOCKS[split]
+    if len(bags) != n_bags:
+        raise DatasetError(
+            f"{file} has {len(bags)} utterances, {n_bags} are expected; labels go by their order, so use the "
+            "original file of UCI"
+        )
+    utterance, share = np.arange(n_bags), n_bags // 10
+    return as_tracks(bags, utterance // share if target == "digit" else utterance % share >= share // 2, file)
+
+
+def blocks_of_digits(file: Path) -> list[NDArray[Any]]:
+    """The blocks of rows that blank lines separate."""
+    lines = [line.strip() for line in _text(file).splitlines()]
+    rows = np.flatnonzero([bool(line) for line in lines])
+    try:
+        X = np.loadtxt([lines[row] for row in rows], comments=None, ndmin=2)
+    except ValueError as error:
+        raise DatasetError(f"{file} cannot be read as rows of numbers ({error}); use the file of UCI") from None
+    if X.shape[1] != DIGIT_FEATURES:
+        raise DatasetError(f"{file} has rows of {X.shape[1]} numbers, {DIGIT_FEATURES} are expected; use UCI's file")
+    return np.split(X, np.flatnonzero(np.diff(rows) > 1) + 1)
+
+
+# ---------------------------------------------------------------- face tracks
+
+
+def has_face_tracks(folder: Path, videos: str = "buffy") -> bool:
+    """Whether the folder has labels and features of videos whose names begin so."""
+    return any((folder / "features" / file.stem).is_dir() for file in (folder / "ids").glob(f"{videos}*.ids"))
+
+
+def load_face_tracks(folder: Path | str, person: str = "buffy", videos: str = "buffy") -> Tracks:
+    """Is the face that of one person? All labelled tracks of the videos whose names begin with `videos`.
+
+    The layout is that of the Ball Clustering data (Tapaswi, Law and Fidler, ICCV 2019), the nearest public stand-in
+    for the paper's faces (season 5 of Buffy): ``ids/VIDEO.ids`` has the line CVHCI_TRACKLABELS_V1 and then lines
+    "TRACK NAME"; ``features/VIDEO/TRACK.npy`` is an array (frames, features).
+    """
+    root = Path(folder)
+    files = sorted((root / "ids").glob(f"{videos}*.ids"))
+    if not files:
+        raise DatasetError(
+            f"there is no file {root / 'ids' / videos}*.ids; the layout is ids/VIDEO.ids, features/VIDEO"
+        )
+    named = [
+        (root / "features" / file.stem / f"{track}.npy", name == person)
+        for file in files
+        for track, name in sorted(_names_of_tracks(file).items())
+    ]
+    if not any(positive for _, positive in named):
+        raise DatasetError(f"no track in {root / 'ids'} is labelled {person!r}")
+    return as_tracks([_features(file) for file, _ in named], [positive for _, positive in named], root)
+
+
+def _names_of_tracks(file: Path) -> dict[int, str]:
+    header, *lines = file.read_text(encoding="utf-8").splitlines() or [""]
+    if header.strip() != FACES_HEADER:
+        raise DatasetError(f"{file} does not begin with {FACES_HEADER}; it is not a file of track labels")
+    found: dict[int, str] = {}
+    for number, line in enumerate(lines, 2):
+        words = line.split()
+        if words and (len(words) != 2 or not words[0].isdigit() or int(words[0]) in found):
+            raise DatasetError(f"line {number} of {file} is {line[:60]!r}; a line is a new track and a name")
+        if words:
+            found[int(words[0])] = words[1]
+    return found
+
+
+def _features(file: Path) -> NDArray[np.float32]:
+    if not file.is_file():
+        raise DatasetError(f"there is no file {file}; download the features of all videos that have labels")
+    try:
+        found = np.load(file, allow_pickle=False, mmap_mode="r")
+        if found.ndim != 2 or not len(found):
+            raise ValueError(f"its shape is {found.shape}")
+        return np.array(found, dtype=np.float32)
+    except (ValueError, TypeError, OSError, EOFError) as error:
+        raise DatasetError(f"{file} cannot be read as an array (frames, features) of numbers ({error})") from None
+
+
+def load_face_descriptors(path: Path) -> Tracks:
+    """The paper's own face tracks, for those who have them; they are not public.
+
+    A MATLAB file (up to version 7) or .npz with ``X`` (27504, 1937), ``y`` (27504,) in {0, 1} or {-1, +1}, 1 being
+    Buffy, and ``groups`` (27504,), the number of the track of every frame. Other sizes are taken as well.
+    """
+    from scipy.io import loadmat
+
+    try:
+        found: Any = loadmat(path) if path.suffix == ".mat" else np.load(path, allow_pickle=False)
+        X, y, groups = found["X"], np.ravel(found["y"]), np.ravel(found["groups"])
+        if not len(X) == len(y) == len(groups) or X.ndim != 2:
+            raise ValueError(f"shapes {X.shape}, {y.shape}, {groups.shape} disagree")
+        X = np.ascontiguousarray(X, dtype=np.float32 if X.dtype == np.float32 else np.float64)
+        if not np.isfinite(X).all() or not (set(np.unique(y)) <= {0, 1} or set(np.unique(y)) <= {-1, 1}):
+            raise ValueError("X must be finite, y in {0, 1} or {-1, +1}")
+    except (ValueError, TypeError, OSError, NotImplementedError, KeyError, IndexError) as error:
+        raise DatasetError(f"{path} cannot be read as tracks X, y and groups: {error}; save it as .npz") from None
+    return Tracks(X, (y == 1).astype(np.int64), groups, None)

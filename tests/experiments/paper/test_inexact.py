@@ -1,0 +1,144 @@
+"""Approximate slack rescaling: the kernels are the reference searches, and training with them certifies nothing."""
+
+from functools import cache
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+from experiments.paper.inexact import InexactSlackClassifier, PlainCuttingPlane, inexact_slack
+from setloss import loss_named
+from setloss.estimators import BagClassifier
+from setloss.operators import SlackRescaling
+from setloss.plans.batch import batch_surrogate
+from setloss.solvers import Design, Limits, Problem, Status, solve
+
+LOSSES = ("curve1", "curve2", "curve3", "curve4", "dice", "jaccard")
+REFERENCE = {"greedy": "greedy", "released": "one-pass"}
+
+
+def ragged(seed, bags=40, mixed=True):
+    generator = np.random.default_rng(seed)
+    offsets = np.concatenate(([0], np.cumsum(generator.integers(1, 13, size=bags))))
+    truth = generator.random(offsets[-1]) < 0.5
+    if not mixed:
+        for lo, hi in pairwise(offsets):
+            truth[lo:hi] = truth[lo]
+    return offsets, truth, generator.normal(scale=0.5, size=offsets[-1])
+
+
+@cache
+def set_function(name, labels):
+    """Of the bag with these labels; bags of equal labels share one."""
+    return loss_named(name).set_function(np.frombuffer(labels, dtype=bool))
+
+
+@pytest.mark.parametrize("name", LOSSES)
+@pytest.mark.parametrize("search", REFERENCE)
+@pytest.mark.parametrize("scale", [1.0, 2.0])
+@pytest.mark.parametrize("mixed", [True, False])
+def test_kernels_are_the_reference_searches(name, search, scale, mixed):
+    loss = loss_named(name)
+    offsets, truth, margins = ragged(0, mixed=mixed)
+    cuts = inexact_slack(loss, truth, offsets, search, scale).cuts(margins)
+    references = [
+        SlackRescaling(set_function(name, truth[lo:hi].tobytes()), scale, REFERENCE[search]).cut(margins[lo:hi])
+        for lo, hi in pairwise(offsets)
+    ]
+    slopes, heights = np.concatenate([cut.slope for cut in references]), np.array([cut.offset for cut in references])
+    np.testing.assert_array_equal(cuts.worst, slopes > 0)
+    np.testing.assert_allclose(cuts.offsets, heights, rtol=1e-6, atol=1e-14)
+    slopes = np.where(cuts.worst, scale, 0.0) if search == "released" else slopes
+    np.testing.assert_allclose(cuts.slopes, slopes, rtol=1e-6, atol=1e-14)
+    np.testing.assert_allclose(
+        cuts.values, heights - np.add.reduceat(slopes * margins, offsets[:-1]), rtol=1e-6, atol=1e-12
+    )
+
+
+def test_greedy_stops_at_free_mistakes_where_the_exact_search_goes_on():
+    """Loss 3: the first third of the mistakes is free, so no single element raises the objective."""
+    loss, truth, margins = loss_named("curve3"), np.ones(6, dtype=bool), np.full(6, -1.0)
+    exact = batch_surrogate(loss, truth, [0, 6], "slack", 2.0).cuts(margins)
+    assert exact.values[0] == pytest.approx(13 / 3)
+    for search in REFERENCE:
+        assert inexact_slack(loss, truth, [0, 6], search, 2.0).cuts(margins).values[0] == 0.0
+
+
+def test_planes_of_greedy_are_minorants_and_those_of_the_released_code_are_not():
+    loss, offsets, truth = loss_named("curve1"), np.array([0, 6]), np.ones(6, dtype=bool)
+    exact = SlackRescaling(loss.set_function(truth), 2.0)
+    generator = np.random.default_rng(0)
+    above = {"greedy": -np.inf, "released": -np.inf}
+    for margins, other in generator.normal(size=(200, 2, 6)):
+        for search in above:
+            cuts = inexact_slack(loss, truth, offsets, search, 2.0).cuts(margins)
+            excess = cuts.offsets[0] - cuts.slopes @ other - exact(other)
+            above[search] = max(above[search], excess)
+    assert above["greedy"] <= 1e-12
+    assert above["released"] > 1
+
+
+def frames(seed=0, bags=60, d=3, shift=1.0):
+    generator = np.random.default_rng(seed)
+    groups = np.repeat(np.arange(bags), generator.integers(1, 9, size=bags))
+    y = (groups % 3 == 0).astype(int)
+    return generator.normal(size=(len(y), d)) + shift * y[:, None], y, groups
+
+
+def test_training_ends_uncertified_and_predicts():
+    X, y, groups = frames()
+    model = InexactSlackClassifier("dice", "greedy", C=0.1).fit(X, y, groups)
+    assert model.solution_.status is Status.UNCERTIFIED
+    assert model.predict(X).shape == y.shape
+    assert np.array_equal(model.predict(X), (model.decision_function(X) > 0).astype(int))
+    assert model.losses(X, y, groups).mean() < 0.5
+    again = InexactSlackClassifier("dice", "greedy", C=0.1).fit(X, y, groups)
+    assert np.array_equal(model.coef_, again.coef_)
+
+
+def test_greedy_on_bags_of_one_is_exact():
+    """A single element leaves nothing to approximate: the loop finds the minimum of S that the exact solver finds."""
+    X, y, _ = frames()
+    greedy = InexactSlackClassifier("curve1", "greedy", C=0.5, tol=1e-5).fit(X, y, np.arange(len(y)))
+    exact = BagClassifier("curve1", "slack", scale=2.0, C=0.5, tol=1e-5, intercept_scaling=1.0).fit(
+        X, y, groups=np.arange(len(y))
+    )
+    assert greedy.solution_.primal == pytest.approx(exact.solution_.primal, rel=1e-4)
+    assert greedy.coef_ == pytest.approx(exact.coef_, abs=1e-2)
+
+
+def test_plain_cutting_planes_with_an_exact_oracle_agree_with_the_solver():
+    X, y, groups = frames()
+    offsets = np.flatnonzero(np.diff(groups, prepend=-1, append=-1))
+    rows = np.arange(len(y))
+    surrogate = batch_surrogate(loss_named("curve2"), y, offsets, "bd")
+    costs = np.full(len(offsets) - 1, 0.1)
+    problem = Problem(Design.of(X, 1.0), surrogate, np.where(y, 1.0, -1.0), rows, np.zeros_like(rows), costs)
+    plain = solve(problem, PlainCuttingPlane(exact=True), Limits(tol=1e-4))
+    reference = solve(problem, "cutting_plane", Limits(tol=1e-4))
+    assert plain.status is Status.CONVERGED
+    assert plain.primal == pytest.approx(reference.primal, rel=2e-4)
+
+
+def test_free_mistakes_leave_the_model_at_zero():
+    """With loss 3 and bags of at least four, greedy never finds a plane: all is predicted -1."""
+    X, y, groups = frames()
+    long = np.isin(groups, np.flatnonzero(np.bincount(groups) >= 4))
+    model = InexactSlackClassifier("curve3", "greedy").fit(X[long], y[long], groups[long])
+    assert not model.coef_.any()
+    assert not model.predict(X).any()
+
+
+def test_unknown_search_and_early_end_are_said():
+    X, y, groups = frames()
+    with pytest.raises(ValueError, match="search is one of greedy, released; got 'exact'"):
+        InexactSlackClassifier("dice", "exact").fit(X, y, groups)
+    with pytest.warns(ConvergenceWarning, match="still found planes to add"):
+        InexactSlackClassifier("dice", "greedy", C=100.0, max_iter=2).fit(X, y, groups)
+
+
+def test_parameters_are_those_of_an_estimator():
+    model = InexactSlackClassifier("dice", "released", C=3.0)
+    assert model.get_params()["search"] == "released"
+    assert InexactSlackClassifier(**model.get_params()).C == 3.0

@@ -1,0 +1,207 @@
+"""The report: self-contained, escaped, well-formed; files that can be read back; tables in a page between markers."""
+
+import json
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from experiments.document import Document, Figure, ResultTable
+from experiments.estimate import Estimate
+from experiments.paper import files
+from experiments.paper.artefact import Settings
+from experiments.paper.drawing import panels
+from experiments.paper.report import write_report
+from helpers.page_tables import differences, main, with_tables
+
+VOID = {"meta", "img", "br", "link", "input", "hr"}
+
+
+class Page(HTMLParser):
+    """Elements with their attributes, all closed in order; the text; and what a browser would load."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.elements, self.loaded, self.words = [], [], [], []
+        self.feed(text)
+        assert self.open == [], f"never closed: {self.open}"
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+        self.loaded += [value for name, value in attrs if name in ("src", "href", "srcset", "data", "action")]
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.words.append(data)
+
+    def named(self, tag):
+        return [attributes for name, attributes in self.elements if name == tag]
+
+
+def draw():
+    figure, (axes,) = panels(1, (2, 1.5))
+    axes.plot([0, 1])
+    return figure
+
+
+def document(name="table1", text="plain"):
+    rows = ((f"B_D {text}", Estimate(0.25, 0.01, 4), None, 3), (f"S {text}", Estimate(0.5, None, 1), "x", 0.123456))
+    table = ResultTable(
+        f"title {text}", ("method", "ours", f"head {text}", "n"), rows, f"note {text}", frozenset({(0, 1)})
+    )
+    figures = (Figure(f"{name}_part", f"caption {text}", draw),)
+    return Document(name, f"Table 1. {text}", (table,), figures, {"losses": {}})
+
+
+@pytest.fixture
+def written(tmp_path):
+    files.write(document(), Settings(seed=7), 1.5, tmp_path)
+    return tmp_path
+
+
+def test_an_artefact_leaves_json_markdown_and_png(written):
+    assert {path.name for path in written.iterdir()} == {"table1.json", "table1.md", "table1_part.png"}
+    assert (written / "table1_part.png").read_bytes().startswith(b"\x89PNG")
+    entry = json.loads((written / "table1.json").read_text())
+    assert entry["settings"] | {"size": ""} == {"seed": 7, "full": False, "quick": False, "size": ""}
+    assert entry["seconds"] == 1.5
+    assert entry["versions"]["setloss"]
+
+
+def test_markdown_has_figure_and_table(written):
+    text = (written / "table1.md").read_text()
+    assert text.startswith("# Table 1. plain\n")
+    assert "![caption plain](table1_part.png)" in text
+    assert "| B_D plain | **0.250 ± 0.010** |  | 3 |" in text
+
+
+def test_tables_survive_their_file(written):
+    (table,) = files.tables(files.read(written)["table1"])
+    assert table == document().tables[0]
+
+
+def test_a_folder_is_read_in_the_paper_s_order(tmp_path):
+    for name in ("table3", "figure1"):
+        files.write(document(name), Settings(), 0.0, tmp_path)
+    (tmp_path / "other.json").write_text("{}")
+    assert list(files.read(tmp_path)) == ["figure1", "table3"]
+
+
+def test_the_report_loads_nothing_from_anywhere(written):
+    path, _ = write_report(written)
+    page = Page(path.read_text())
+    assert page.named("script") == []
+    assert page.named("link") == []
+    assert all(target.startswith(("#", "data:image/png;base64,")) for target in page.loaded)
+    assert len(page.named("img")) == 1
+    assert "http" not in path.read_text().split("base64,")[0]
+
+
+def test_the_report_is_semantic_and_links_reach_their_sections(written):
+    page = Page(write_report(written)[0].read_text())
+    ids = {attributes["id"] for _, attributes in page.elements if "id" in attributes}
+    assert {"claims", "table1"} <= ids
+    assert {attributes["href"][1:] for attributes in page.named("a")} <= ids
+    assert all(attributes["scope"] in ("row", "col") for attributes in page.named("th"))
+    assert [attributes["alt"] for attributes in page.named("img")] == ["caption plain"]
+    assert page.named("html") == [{"lang": "en"}]
+    assert any(attributes.get("name") == "viewport" for attributes in page.named("meta"))
+    assert len(page.named("h1")) == 1
+
+
+def test_numbers_and_settings_are_on_the_page(written):
+    text = write_report(written)[0].read_text()
+    for words in ("0.250 ± 0.010", 'class="best"', "0.1235", "seed 7", "reproduce --only table1", "B<sub>D</sub>"):
+        assert words in text
+
+
+def test_text_is_escaped(tmp_path):
+    nasty = '<script>alert("x")</script> & \'"'
+    files.write(document(text=nasty), Settings(), 0.0, tmp_path)
+    path, _ = write_report(tmp_path)
+    page = Page(path.read_text())
+    assert page.named("script") == []
+    assert nasty in "".join(page.words)
+    assert page.named("img")[0]["alt"] == f"caption {nasty}"
+
+
+def test_an_empty_folder_has_a_report_too(tmp_path):
+    path, judged = write_report(tmp_path)
+    assert "Nothing has been made yet" in "".join(Page(path.read_text()).words)
+    assert judged
+
+
+# ---------------------------------------------------------------- tables in a page
+
+
+@pytest.mark.parametrize(("name", "number"), [("table1", "0.1121 ± 0.0040"), ("table2", "0.194 ± 0.006")])
+def test_the_page_has_the_two_tables_that_matter_most(name, number):
+    text = (Path(__file__).parents[3] / "docs" / "reproducing.md").read_text(encoding="utf-8")
+    table = text.split(f"<!-- {name} -->")[1].split(f"<!-- end of {name} -->")[0]
+    assert number in table
+    assert f"reproduce --only {name}" in text or "make reproduce" in text
+
+
+MARKED = "before\n<!-- table1 -->\nold | table\n<!-- end of table1 -->\nafter\n"
+
+
+def test_marked_tables_are_replaced_and_nothing_else(written):
+    page = with_tables(MARKED, files.read(written))
+    assert page.startswith("before\n<!-- table1 -->\n**title plain**\n")
+    assert page.endswith("note plain\n<!-- end of table1 -->\nafter\n")
+    assert "old" not in page
+    assert with_tables(page, files.read(written)) == page
+
+
+def test_the_program_rewrites_the_page(written, tmp_path):
+    path = tmp_path / "PAGE.md"
+    path.write_text(MARKED)
+    assert main([str(written), str(path)]) == 0
+    assert "**title plain**" in path.read_text()
+
+
+@pytest.mark.parametrize(
+    ("page", "words"),
+    [
+        ("<!-- table1 -->", "without <!-- end of table1 -->"),
+        (MARKED, "table1 has not been made; run: python -m experiments reproduce --only table1"),
+    ],
+)
+def test_what_is_missing_is_said_and_the_page_is_left_alone(page, words, tmp_path, capsys):
+    path = tmp_path / "PAGE.md"
+    path.write_text(page)
+    assert main([str(tmp_path), str(path)]) == 2
+    assert words in capsys.readouterr().err
+    assert path.read_text() == page
+
+
+def test_usage(capsys):
+    assert main([]) == 2
+    assert "RESULTS PAGE" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("page", "table"), [("README.md", "front"), ("docs/pytorch.md", "nuclei_losses")])
+def test_pages_have_the_tables_that_are_kept_with_them(page, table):
+    root = Path(__file__).parents[3]
+    text = (root / page).read_text(encoding="utf-8")
+    assert f"<!-- results: {table} -->" in text
+    assert with_tables(text, {}, root / "docs" / "results") == text, "run make readme"
+
+
+def test_numbers_of_a_page_are_compared_within_their_errors(written, tmp_path, capsys):
+    entries = files.read(written)
+    page = with_tables(MARKED, entries)
+    assert list(differences(page, entries)) == []
+    assert list(differences(page.replace("0.250 ± 0.010", "0.270 ± 0.010"), entries)) == []
+    (words,) = differences(page.replace("0.250 ± 0.010", "0.350 ± 0.010"), entries)
+    assert "0.35 ± 0.01 on the page, 0.25 ± 0.01 in the results" in words
+    path = tmp_path / "PAGE.md"
+    path.write_text(page.replace("0.250 ± 0.010", "0.350 ± 0.010"))
+    before = path.read_text()
+    assert main([str(written), str(path), "--check"]) == 1
+    assert "on the page" in capsys.readouterr().err
+    assert path.read_text() == before

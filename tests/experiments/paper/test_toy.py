@@ -1,0 +1,157 @@
+"""The toy problem: Table 1 and Figure 2 at tiny sizes, and what their numbers mean."""
+
+import json
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from experiments.generators import make_toy
+from experiments.paper import figure2, table1, toy
+from experiments.paper.artefact import Settings
+from experiments.paper.evidence import Comparison
+from experiments.tracks.methods import Budget, Frames, LinearRule
+
+BUDGET = Budget(tol=0.1, max_iter=30, intercept_scaling=10.0)
+TINY = toy.Sizes(train=24, test=40, repeats=2, search_repeats=1, Cs=(0.01, 1.0), budget=BUDGET)
+FAMILY = (toy.Setting(3.8, 90), toy.Setting(8.0, 90))
+ROWS = ("bd", "hinge", "slack-greedy", "slack-released", "lovasz-jaccard")
+
+
+@pytest.fixture(autouse=True)
+def _one_process(monkeypatch):
+    monkeypatch.setenv("LOKY_MAX_CPU_COUNT", "1")
+    toy.search.cache_clear()
+
+
+def test_negatives_lie_where_the_setting_says():
+    first, second = np.array(toy.Setting(3.0, 120).negatives)
+    assert np.linalg.norm(first) == pytest.approx(3)
+    assert np.linalg.norm(second) == pytest.approx(3)
+    assert first @ second == pytest.approx(9 * math.cos(math.radians(120)))
+
+
+def test_make_toy_takes_means():
+    data = make_toy(2000, 1, negatives=((10.0, 0.0), (0.0, -10.0)), random_state=1)
+    negatives = data.X[data.y == 0]
+    near_first = negatives[:, 0] > 5
+    np.testing.assert_allclose(negatives[near_first].mean(axis=0), (10, 0), atol=0.2)
+    np.testing.assert_allclose(negatives[~near_first].mean(axis=0), (0, -10), atol=0.2)
+    assert 0.4 < near_first.mean() < 0.6
+
+
+def test_wrong_elements_are_counted_by_bag():
+    frames = Frames(
+        np.array([[1.0], [-1.0], [1.0], [2.0]]), np.array([True, True, False, False]), np.array([0, 0, 1, 1])
+    )
+    np.testing.assert_array_equal(toy.wrong_per_bag(LinearRule(np.ones(1), 0.0, 1.0, 0.0, True), frames), [1, 2])
+
+
+def test_a_stream_gives_the_same_bags_and_another_others():
+    setting = FAMILY[0]
+    again = [toy.draw(setting, True, 5, 0, 1, 2).X for _ in range(2)]
+    np.testing.assert_array_equal(*again)
+    assert not np.array_equal(again[0], toy.draw(setting, True, 5, 0, 1, 3).X)
+
+
+def test_the_search_takes_the_setting_nearest_to_the_paper_s_row():
+    found = toy.ToySearch(
+        (toy.Setting(1, 1), toy.Setting(2, 2), toy.Setting(3, 3)), (0.4, 0.55, 0.6), (0.1, 0.2, 0.3)
+    )
+    assert found.setting == toy.Setting(2, 2)
+
+
+def test_the_search_prefers_overlap_to_separation():
+    assert toy.search(True, TINY, 0, FAMILY).setting == FAMILY[0]
+
+
+def test_the_chosen_c_is_one_of_the_grid_and_tests_have_no_say():
+    trials = [toy.trial("hinge", FAMILY[0], True, replace(TINY, test=test), 0, 1, 1, 0) for test in (20, 60)]
+    assert trials[0].C in TINY.Cs
+    assert trials[0].C == trials[1].C
+
+
+@pytest.fixture(scope="module")
+def document():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LOKY_MAX_CPU_COUNT", "1")
+        seen = []
+        settings = Settings(progress=lambda share, doing: seen.append(share))
+        found = table1.compare(settings, TINY, ROWS, FAMILY)
+    assert seen == sorted(seen)
+    assert 0 <= seen[0] <= seen[-1] <= 1
+    return found
+
+
+def test_table_1_has_the_paper_s_numbers_beside_ours(document):
+    table = document.tables[0]
+    assert table.rows[0][::2] == ("B_D", "0.1121 ± 0.0040", "0.6027 ± 0.0125")
+    assert table.rows[1][2::2] == ("0.1497 ± 0.0046", "0.5370 ± 0.0114")
+    assert table.rows[4][2] is None
+    assert [len(one.rows) for one in document.tables] == [len(ROWS)] * 2 + [4] * 2
+
+
+def test_table_1_says_what_the_intercept_does(document):
+    losses = document.numbers["losses"]
+    assert list(losses) == [
+        "homogeneous",
+        "mixed",
+        "homogeneous, regularised intercept",
+        "mixed, regularised intercept",
+    ]
+    scalings = [one["intercept_scaling"] for one in document.numbers["variants"].values()]
+    assert scalings == [10.0, 10.0, 1.0, 1.0]
+    for table, kind in zip(document.tables, ("homogeneous", "mixed") * 2, strict=True):
+        for suffix, scaling in toy.INTERCEPTS.items():
+            cells = losses[kind + suffix]["dice"]
+            assert f"{Comparison.of(cells['bd'], cells['hinge'])} with intercept_scaling {scaling:g}" in table.note
+
+
+def test_table_1_cells_are_means_of_the_numbers(document):
+    for table, variant in zip(document.tables, document.numbers["losses"], strict=True):
+        for row, method in zip(table.rows, document.numbers["losses"][variant]["dice"], strict=True):
+            for column, measure in ((1, "dice"), (3, "wrong")):
+                values = document.numbers["losses"][variant][measure][method]
+                assert len(values) == TINY.repeats
+                assert row[column].mean == pytest.approx(np.mean(values))
+                assert row[column].error == pytest.approx(np.std(values, ddof=1) / math.sqrt(TINY.repeats))
+
+
+def test_table_1_marks_the_least_mean(document):
+    table = document.tables[0]
+    for column in (1, 3):
+        (row,) = (i for i, j in table.best if j == column)
+        assert table.rows[row][column].mean == min(one[column].mean for one in table.rows)
+
+
+def test_table_1_is_json(document):
+    json.dumps(document.as_dict(), allow_nan=False)
+
+
+def test_processes_do_not_change_the_numbers(document, monkeypatch):
+    monkeypatch.setenv("LOKY_MAX_CPU_COUNT", "2")
+    again = table1.compare(Settings(), TINY, ("bd", "hinge"), FAMILY)
+    for variant in toy.VARIANTS:
+        for method in ("bd", "hinge"):
+            expected = document.numbers["losses"][variant]["dice"][method]
+            assert again.numbers["losses"][variant]["dice"][method] == expected
+
+
+def test_figure_2_shows_both_variants_with_three_lines_each():
+    found = figure2.picture(Settings(), TINY, FAMILY)
+    panels = found.figures[0].draw().axes
+    assert [panel.get_title() for panel in panels] == ["homogeneous bags", "mixed bags"]
+    assert all(len(panel.lines) == len(figure2.LINES) for panel in panels)
+    assert found.tables[0].best == {(0, 1)}
+
+
+def test_a_line_of_figure_2_is_where_the_score_is_zero():
+    from experiments.paper.drawing import panels
+
+    for weights in ((1.0, 0.01), (0.01, -1.0), (1.0, 1.0)):
+        rule = LinearRule(np.array(weights), 0.5, 1.0, 0.0, True)
+        _, (axes,) = panels(1, (2, 2))
+        figure2._line(axes, rule, "bd", (-1.0, 1.0))
+        points = np.column_stack(axes.lines[0].get_data())
+        np.testing.assert_allclose(rule.scores(points), 0, atol=1e-12)
