@@ -59,7 +59,7 @@ def test_broken_features(tmp_path):
     write_video(tmp_path)
     file = tmp_path / "features" / "buffy_s05e01" / "12.npy"
     np.save(file, np.zeros((2, 7)))
-    with pytest.raises(DatasetError, match="has 3 bags of .* features"):
+    with pytest.raises(DatasetError, match=r"has 3 bags of .* features"):
         load_face_tracks(tmp_path)
     file.write_bytes(b"no array")
     with pytest.raises(DatasetError, match="cannot be read as an array"):

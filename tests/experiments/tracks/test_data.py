@@ -115,7 +115,7 @@ def test_broken_faces_are_said(tmp_path, change, message):
 
 def test_a_file_that_is_no_matlab_file_is_said(tmp_path):
     (tmp_path / "buffy.mat").write_bytes(b"hello" * 100)
-    with pytest.raises(DatasetError, match="buffy.mat cannot be read as tracks"):
+    with pytest.raises(DatasetError, match=r"buffy.mat cannot be read as tracks"):
         buffy(tmp_path)
 
 
