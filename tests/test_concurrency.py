@@ -22,7 +22,7 @@ from setloss.estimators import SetClassifier
 from setloss.plans.batch import batch_surrogate
 from setloss.solvers import CheckpointWarning, Limits, solve
 
-SOLVERS = ("frank_wolfe", "cutting_plane", "n_slack", "subgradient")
+SOLVERS = ("frank_wolfe", "cutting_plane", "n_slack")
 
 
 @pytest.fixture(scope="module")

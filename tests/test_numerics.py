@@ -20,7 +20,7 @@ from setloss.operators import operator_named
 from setloss.plans.batch import batch_surrogate
 from setloss.setfunctions.properties import verdicts
 from setloss.solvers import Limits, Status, solve
-from setloss.solvers.master import solve_master
+from setloss.solvers.plane_qp import solve_plane_qp
 
 DIGITS = 50
 SOLVERS = ("cutting_plane", "frank_wolfe", "n_slack")
@@ -70,14 +70,14 @@ def exact_surrogate(case, truth, margins):
 
 def exact_dual(case, solution, rows):
     """D of the convex combination of cuts that Frank-Wolfe ends with."""
-    arrays = solution.arrays
-    capacity = arrays["weights"].shape[1]
+    cuts = solution.state.cuts
+    capacity = cuts.weights.shape[1]
     total, image = mpmath.mpf(0), [mpmath.mpf(0)] * len(rows[0])
     for i, (cost, _, here) in enumerate(case.bags()):
-        weights, offsets = exact(arrays["weights"][i]), exact(arrays["atom_offsets"][i])
+        weights, offsets = exact(cuts.weights[i]), exact(cuts.atom_offsets[i])
         whole = mpmath.fsum(weights)
         total += mpmath.mpf(float(cost)) * mpmath.fdot(weights, offsets) / whole
-        block = arrays["atoms"][here.start * capacity : here.stop * capacity].reshape(capacity, -1)
+        block = cuts.atoms[here.start * capacity : here.stop * capacity].reshape(capacity, -1)
         for e, column in zip(range(here.start, here.stop), block.T, strict=True):
             factor = mpmath.mpf(float(cost)) * mpmath.fdot(weights, exact(column)) / whole
             image = [w + factor * x for w, x in zip(image, rows[e], strict=True)]
@@ -126,7 +126,7 @@ def test_the_program_over_planes_never_does_worse_than_nothing():
     generator = np.random.default_rng(0)
     for size in (1e-150, 1e-6, 1.0, 1e3, 1e6, 1e150):
         planes, offsets = size * generator.normal(size=(6, 3)), generator.random(6)
-        weights, _ = solve_master(planes, offsets, np.zeros(6, dtype=np.intp))
+        weights, _ = solve_plane_qp(planes, offsets, np.zeros(6, dtype=np.intp))
         image = weights @ planes
         assert weights.min() >= 0
         assert weights.sum() <= 1 + 1e-12

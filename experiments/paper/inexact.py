@@ -32,7 +32,7 @@ from setloss.operators import SlackRescaling
 from setloss.plans.batch import BatchCuts, BatchSurrogate, batch_surrogate
 from setloss.setfunctions.set_function import SetFunction
 from setloss.solvers import CuttingPlane, Limits, Problem, Solution, Status, solve
-from setloss.solvers.cutting_plane import PlaneState, Reachable, no_planes, objective_at
+from setloss.solvers.cutting_plane import PlaneState, Reachable, objective_at
 
 Approximation = Literal["greedy", "released"]
 APPROXIMATIONS: tuple[Approximation, ...] = ("greedy", "released")
@@ -85,13 +85,13 @@ class PlainCuttingPlane(CuttingPlane):
     exact: bool = False
 
     def start(self, problem: Reachable, warm: Solution | None) -> PlaneState:
-        return PlaneState(no_planes(problem), best=np.zeros(problem.shape), exact=self.exact)
+        return PlaneState(np.zeros(problem.shape), exact=self.exact)
 
     def step(self, problem: Reachable, state: PlaneState, tol: float) -> None:
         target = state.best
         if not self.exact:
             state.dual = -np.inf
-        if len(state.arrays["planes"]):
+        if len(state.planes):
             target = self._solve(problem, state)
         else:
             state.offer_dual(0.0)
@@ -102,7 +102,7 @@ class PlainCuttingPlane(CuttingPlane):
         else:
             state.best, state.primal = target, max(seen, state.dual)
         offset, plane = place.cut()
-        self._add(state, plane, offset, target)
+        state.add(plane, offset)
         state.passes += 2
 
 

@@ -356,4 +356,4 @@ def test_dual_variables_are_kept_for_a_warm_start_only(warm_start):
     model = SetClassifier(warm_start=warm_start, C=0.01).fit(
         generator.normal(size=(30, 3)), generator.random((30, 2)) < 0.5
     )
-    assert bool(model.solution_.arrays) == warm_start
+    assert (model.solution_.state is not None) == warm_start

@@ -13,7 +13,7 @@ from helpers.problems import LAYOUTS, loss_of, pairs, tracks
 from setloss import Hamming
 from setloss.solvers import Design, Limits, Status, regularization_path, solve
 
-SOLVERS = ("cutting_plane", "n_slack", "newton", "frank_wolfe", "subgradient")
+SOLVERS = ("cutting_plane", "n_slack", "newton", "frank_wolfe")
 every_solver = pytest.mark.parametrize("solver", SOLVERS)
 
 

@@ -10,7 +10,7 @@ from helpers.problems import label_sets, tracks
 from setloss.solvers import Limits, Problem, Status, deadline, kernels, loop, solve
 from setloss.solvers.deadline import OutOfTimeError, check_time, seconds_left, time_limit
 
-SOLVERS = ("cutting_plane", "n_slack", "newton", "frank_wolfe", "subgradient", "auto")
+SOLVERS = ("cutting_plane", "n_slack", "newton", "frank_wolfe", "auto")
 every_solver = pytest.mark.parametrize("solver", SOLVERS)
 
 
@@ -26,8 +26,6 @@ class Passes:
             monkeypatch.setattr(Problem, name, self.counted(getattr(Problem, name), lambda *given: 1.0))
         share = lambda *given: 2.0 * len(given[6]) / len(given[3])  # noqa: E731
         monkeypatch.setattr(kernels, "frank_wolfe_epoch", self.counted(kernels.frank_wolfe_epoch, share))
-        share = lambda *given: 2.0 * (given[7] - given[6]) / len(given[3])  # noqa: E731
-        monkeypatch.setattr(kernels, "subgradient_epoch", self.counted(kernels.subgradient_epoch, share))
 
     def counted(self, function, passes):
         def call(*given):

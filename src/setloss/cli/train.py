@@ -160,7 +160,7 @@ def _targets(examples: Any) -> tuple[Any, ...]:
 
 
 def _summary(fitted: Any, values: Any, training: TrainingOptions) -> dict[str, Any]:
-    """How the training ended; numbers that are not known (a subgradient has no dual) are None."""
+    """How the training ended; numbers that are not known are None."""
     solution = fitted.solution_
     last = solution.history[-1] if solution.history else None
     document: dict[str, Any] = {

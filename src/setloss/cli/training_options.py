@@ -169,7 +169,7 @@ class TrainingOptions:
     max_time: Annotated[float | None, typer.Option(help="Most seconds (of each fit).", rich_help_panel=STOP)] = None
     solver: Annotated[
         str,
-        typer.Option(help="auto, frank_wolfe, newton, cutting_plane, n_slack or subgradient.", rich_help_panel=STOP),
+        typer.Option(help="auto, frank_wolfe, newton, cutting_plane or n_slack.", rich_help_panel=STOP),
     ] = "auto"
     no_intercept: Annotated[
         bool, typer.Option("--no-intercept", help="Scores without a constant.", rich_help_panel=MODEL)

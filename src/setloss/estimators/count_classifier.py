@@ -133,7 +133,7 @@ class CountClassifier(CertifiedFit, LabelSetMixin, ClassifierMixin, BaseEstimato
 
     def _store(self, problem: CountProblem, solution: Solution) -> None:
         W, T = problem.unpacked(solution.parameters)
-        self.solution_ = solution if self.warm_start else replace(solution, arrays={})
+        self.solution_ = solution if self.warm_start else replace(solution, state=None)
         self.coef_, self.intercept_ = W[:, :-1].copy(), problem.constant * W[:, -1]
         potentials = problem.root @ T
         self.counts_ = potentials[:, -1] * (problem.constant if problem.linear else 1.0)

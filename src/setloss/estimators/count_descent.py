@@ -12,8 +12,7 @@ import numpy as np
 
 from setloss.estimators.count_problem import Whitened
 from setloss.solvers import Solution
-from setloss.solvers.loop import State
-from setloss.solvers.verification import ImpossibleStateError, agreeing, not_above
+from setloss.solvers.solution import State
 from setloss.typing import Array
 
 MEMORY = 20
@@ -29,6 +28,7 @@ TRIALS = 40
 class DescentState(State):
     """P and its gradient at the point last evaluated."""
 
+    arrays: dict[str, Array] = field(default_factory=dict)
     value: float = np.inf
     gradient: Array = field(default_factory=lambda: np.empty(0))
 
@@ -54,24 +54,9 @@ class LimitedMemory:
             "changes": memory.copy(),
             "updates": np.zeros(1),
         }
-        state = DescentState(arrays, best)
+        state = DescentState(best, arrays=arrays)
         _evaluate(problem, state, point)
         return state
-
-    def verify(self, problem: Whitened, state: DescentState) -> None:
-        """Both bounds again from the parameters where they were found, and the gradient where the run stands."""
-        arrays, best, passes, claimed = state.arrays, state.best, state.passes, (state.dual, state.primal)
-        products = np.einsum("kj,kj->k", arrays["moves"], arrays["changes"])
-        if not (arrays["updates"][0] >= 0 and np.all(products[: int(min(arrays["updates"][0], MEMORY))] > 0)):
-            raise ImpossibleStateError("its moves are none of this method")
-        with np.errstate(all="ignore"):
-            value, gradient = problem.problem(arrays["bounded_at"])
-            bound, primal = value - 0.5 * float(gradient @ gradient), problem.problem(state.best)[0]
-            _evaluate(problem, state, arrays["point"])
-        if not np.isfinite([bound, primal, state.value]).all():
-            raise ImpossibleStateError("its numbers are too large")
-        state.dual, state.primal = not_above(claimed[0], bound), agreeing(claimed[1], primal)
-        state.best, state.passes = best, passes
 
     def finish(self, problem: Whitened, state: DescentState) -> None:
         """Every iteration leaves both values up to date."""

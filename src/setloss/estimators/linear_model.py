@@ -268,7 +268,7 @@ class LinearSetModel(CertifiedFit, LearnedDecision, ClassifierMixin, BaseEstimat
     def _store(self, solution: Solution, constant: float) -> None:
         """The fitted attributes."""
         # The dual variables are large; only a warm start needs them.
-        self.solution_ = solution if self.warm_start else replace(solution, arrays={})
+        self.solution_ = solution if self.warm_start else replace(solution, state=None)
         self.coef_ = solution.parameters[:, :-1].copy()
         self.intercept_ = constant * solution.parameters[:, -1]
         self.n_iter_ = solution.iterations

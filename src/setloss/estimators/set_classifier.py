@@ -185,7 +185,7 @@ class SetClassifier(DecidedLabelSets, LinearSetModel):
         Limits in iterations of each fit, and in seconds of everything: if time is up before the rule is learned, the
         sign decides, with a warning.
     solver
-        "auto", "frank_wolfe", "newton", "cutting_plane", "n_slack" or "subgradient".
+        "auto", "frank_wolfe", "newton", "cutting_plane" or "n_slack".
     fit_intercept, intercept_scaling
         An intercept is one more feature of constant value `intercept_scaling`, regularised like the others; "auto" is
         the root mean squared norm of the rows of X, so that it weighs as much as all features together.

@@ -1,6 +1,6 @@
 """Solvers that train to a certified duality gap.
 
-`Problem` says what is minimised, a method (`FrankWolfe`, `Newton`, `CuttingPlane`, `NSlack`, `Subgradient`) how, and
+`Problem` says what is minimised, a method (`FrankWolfe`, `Newton`, `CuttingPlane`, `NSlack`) how, and
 `solve` runs the one loop and returns a `Solution`.
 """
 
@@ -14,8 +14,7 @@ from setloss.solvers.loop import Limits
 from setloss.solvers.n_slack import NSlack
 from setloss.solvers.newton import Newton
 from setloss.solvers.problem import Design, Problem
-from setloss.solvers.solution import Record, Solution, Status
-from setloss.solvers.subgradient import Subgradient
+from setloss.solvers.solution import Record, Solution, State, Status
 
 __all__ = [
     "CheckpointError",
@@ -29,8 +28,8 @@ __all__ = [
     "Problem",
     "Record",
     "Solution",
+    "State",
     "Status",
-    "Subgradient",
     "method_named",
     "regularization_path",
     "solve",

@@ -1,207 +1,152 @@
-"""Checkpoints: the state of a solver on disk, written atomically, resumed only on the very same problem.
+"""Checkpoints: the best parameters of a run in one small file, from which another run starts.
 
-What the file says of both objectives is not believed: the method computes it again (`setloss.solvers.verification`).
+The file holds the parameters, a digest of the problem, the iterations and seconds spent, and the method at work. It
+replaces the one before in a single step, so a crash leaves the old file or the new one. Resuming is a warm start: the
+solver begins at the parameters and computes every bound anew.
 """
 
 from __future__ import annotations
 
-import json
-import math
+import glob
 import os
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+import zipfile
+import zlib
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from setloss.archives import DAMAGE, ArchiveError, array_header, open_archive, read_array
-from setloss.files import BusyFileError, not_a_file, only_writer, replacing
-from setloss.solvers.verification import ImpossibleStateError
+from setloss.typing import Array
 
-if TYPE_CHECKING:
-    from setloss.solvers.loop import State, Trainable
-
-FORMAT = "setloss-checkpoint-2"
-_NUMBERS = ("primal", "dual", "iteration", "passes", "exact")
-LARGEST = 1e150
-"""Numbers of a state are smaller: features are below 1e100."""
-
-_PER_PLANE = frozenset(("planes", "plane_offsets", "idle", "bags", "ids", "points", "multipliers", "born"))
-_GROWING = _PER_PLANE | {"iterates"}
+FORMAT = "setloss-checkpoint-3"
+_FIELDS = ("format", "digest", "parameters", "iteration", "seconds", "method")
+_DAMAGE = (
+    OSError,
+    ValueError,
+    LookupError,
+    EOFError,
+    MemoryError,
+    NotImplementedError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
+"""Errors that reading a damaged file raises."""
 
 
 class CheckpointError(ValueError):
-    """A checkpoint file that cannot be used; the message says why and what to do."""
+    """A checkpoint that cannot be used; the message says why and what to do."""
 
 
 class CheckpointWarning(UserWarning):
-    """A checkpoint could not be written; training goes on, and the one before stays."""
+    """A checkpoint could not be written; training goes on, and the file written before stays."""
+
+
+@dataclass(frozen=True, eq=False)
+class Progress:
+    """Parameters, iterations, seconds and the name of the method at work."""
+
+    parameters: Array
+    iteration: int
+    seconds: float
+    method: str
 
 
 @dataclass
 class Checkpoint:
-    """A file and the fingerprint of the problem and method it belongs to; without a path it does nothing."""
+    """A file for the progress on the problem with this digest; without a path it does nothing."""
 
     path: Path | None
-    fingerprint: str
-    bags: int = 0
-    failed: bool = field(default=False, init=False)
+    digest: str
+    failed: bool = False
 
     @classmethod
-    def at(cls, path: str | Path | None, problem: Trainable, method: str) -> Checkpoint:
-        """The checkpoint of this problem and method at `path`."""
+    def at(cls, path: str | Path | None, digest: str) -> Checkpoint:
+        """The checkpoint at `path`, which must be a file or nothing yet, in a folder that can be written."""
         if path is None:
-            return cls(None, "")
+            return cls(None, digest)
         target = Path(path)
-        wrong = not_a_file(target)
-        if wrong is not None:
-            raise CheckpointError(f"the checkpoint {target} is {wrong}; give the name of a file")
+        try:
+            if target.exists() and not target.is_file():
+                raise CheckpointError(f"the checkpoint {target} is not a file; give the name of one")
+        except OSError as error:
+            why = error.strerror
+            raise CheckpointError(f"the checkpoint {target} cannot be used ({why}); give another") from None
         if not target.parent.is_dir():
             raise CheckpointError(f"the folder of the checkpoint {target} does not exist; create it first")
         if not os.access(target.parent, os.W_OK | os.X_OK):
-            raise CheckpointError(
-                f"the checkpoint {target} cannot be written: its folder does not let us; give another"
-            )
-        bags = 0 if problem.surrogate is None else len(problem.surrogate.bags)
-        return cls(target, f"{method}:{problem.fingerprint()}", bags)
+            raise CheckpointError(f"the folder of the checkpoint {target} cannot be written; give another")
+        return cls(target, digest)
 
-    @contextmanager
-    def alone(self) -> Iterator[None]:
-        """Keep other runs away from the file, or say that one of them is already writing it."""
-        if self.path is None:
-            yield
-            return
-        try:
-            with only_writer(self.path):
-                yield
-        except BusyFileError:
-            raise CheckpointError(
-                f"another run is writing the checkpoint {self.path}; wait for its end, or give each a path of its own"
-            ) from None
-
-    def resume(self, state: State, verify: Callable[[], None]) -> float:
-        """Bring `state` to where the file says, if there is one, and verify it; returns the seconds spent before."""
+    def read(self) -> Progress | None:
+        """The progress in the file, None if there is no file."""
         if self.path is None or not self.path.exists():
-            return 0.0
-        seconds = self._restore(self.path, state)
+            return None
         try:
-            verify()
-        except ImpossibleStateError as error:
-            raise self._does_not_fit(str(error)) from None
-        return seconds
-
-    def _does_not_fit(self, why: str) -> CheckpointError:
-        return CheckpointError(
-            f"the checkpoint {self.path} does not fit this problem: {why}; delete it to start anew"
-        )
-
-    def _restore(self, path: Path, state: State) -> float:
-        header, arrays = self._read(path)
-        if header.get("fingerprint") != self.fingerprint:
-            raise CheckpointError(
-                f"the checkpoint {self.path} belongs to another problem or solver (data, labels, loss, operator, "
-                "C or solver differ); delete it, or give another path"
+            with self.path.open("rb") as file:
+                arrays = np.load(file, allow_pickle=False)
+                found = {name: arrays[name] for name in _FIELDS}
+            progress = Progress(
+                found["parameters"], int(found["iteration"]), float(found["seconds"]), str(found["method"])
             )
-        misfit = _misfit(arrays, {"best": state.best, **state.arrays}, self.bags)
-        if misfit:
-            raise self._does_not_fit(misfit)
-        state.best = arrays["best"]
-        exact = state.exact
-        for name in state.arrays:
-            state.arrays[name] = arrays[name]
-        state.arrays_replaced()
-        for name in _NUMBERS:
-            setattr(state, name, header[name])
-        state.exact &= exact
-        return float(header["seconds"])
+        except _DAMAGE as error:
+            raise CheckpointError(
+                f"{self.path} is damaged or no checkpoint of this version of setloss ({type(error).__name__}); "
+                "delete it to start anew, or give another path"
+            ) from None
+        self._check(str(found["format"]), str(found["digest"]), progress)
+        return progress
 
-    def write(self, state: State, seconds: float) -> None:
-        """Replace the file in one step; where that fails, warn once and leave the old one: the work is worth more."""
+    def _check(self, written_as: str, digest: str, progress: Progress) -> None:
+        """Refuse the progress of another problem, and numbers that no run has."""
+        if written_as != FORMAT:
+            raise CheckpointError(f"{self.path} has the format {written_as[:40]!r}, not {FORMAT!r}; delete it")
+        if digest != self.digest:
+            raise CheckpointError(
+                f"the checkpoint {self.path} belongs to another problem (data, labels, loss, operator or C differ); "
+                "delete it, or give another path"
+            )
+        values = progress.parameters
+        sound = values.dtype == np.float64 and bool(np.isfinite(values).all())
+        if not (sound and progress.iteration >= 0 and 0 <= progress.seconds < np.inf):
+            raise CheckpointError(f"the checkpoint {self.path} does not fit this problem; delete it to start anew")
+
+    def write(self, progress: Progress) -> None:
+        """Replace the file in one step. Where that fails, warn once and keep the old one."""
         if self.path is None:
             return
-        header: dict[str, Any] = {"format": FORMAT, "fingerprint": self.fingerprint, "seconds": seconds}
-        header |= {name: getattr(state, name) for name in _NUMBERS}
-        arrays: dict[str, Any] = {"header": np.array(json.dumps(header)), "best": state.best, **state.arrays}
         try:
-            with replacing(self.path) as file:
-                np.savez(file, **arrays)
+            self._replace(self.path, progress)
         except OSError as error:
-            self._warn_once(error)
+            if not self.failed:
+                self.failed = True
+                warnings.warn(
+                    f"the checkpoint {self.path} cannot be written ({error.strerror or error}); training goes on and "
+                    "the file written before is kept. This is said once; later checkpoints are still tried.",
+                    CheckpointWarning,
+                    stacklevel=5,
+                )
 
-    def _warn_once(self, error: OSError) -> None:
-        if not self.failed:
-            self.failed = True
-            warnings.warn(
-                f"the checkpoint {self.path} cannot be written ({error.strerror or error}); training goes on and the "
-                "file of before is kept. This is said once; later checkpoints are tried all the same.",
-                CheckpointWarning,
-                stacklevel=4,
-            )
-
-    def _read(self, path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    def _replace(self, path: Path, progress: Progress) -> None:
+        target = Path(os.path.realpath(path))
+        for stale in target.parent.glob(f".{glob.escape(target.name)}.*.tmp"):  # of runs that were killed
+            with suppress(OSError):
+                stale.unlink()
+        temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
         try:
-            with open_archive(path) as archive:
-                members = archive.namelist()
-                for member in members:
-                    array_header(archive, member)
-                arrays = {member.removesuffix(".npy"): read_array(archive, member) for member in members}
-            header = json.loads(str(arrays.pop("header")))
-            if not isinstance(header, dict):
-                raise ArchiveError("has a header that is no dictionary")
-            if header.get("format") != FORMAT:
-                raise ArchiveError(f"has the format {str(header.get('format'))[:40]!r} and not {FORMAT!r}")
-            for name in ("seconds", *_NUMBERS):
-                if not _is_possible(name, header.get(name)):
-                    raise ArchiveError(f"has {str(header.get(name))[:40]!r} for {name} in its header")
-            return header, arrays
-        except ArchiveError as error:
-            what = f": it {error}"
-        except DAMAGE as error:
-            what = f" ({type(error).__name__})"
-        raise CheckpointError(
-            f"{path} is not a checkpoint of setloss, or it is damaged{what}; delete it to start anew, or give "
-            "another path"
-        )
-
-
-def _is_possible(name: str, value: object) -> bool:
-    """Whether a field of the header is one that a run can have: objectives may be infinite, counts are not."""
-    if name == "exact":
-        return isinstance(value, bool)
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return False
-    if name == "iteration":
-        return isinstance(value, int) and 0 <= value < 2**63
-    return not math.isnan(value) if name in ("primal", "dual") else 0 <= value < math.inf
-
-
-def _misfit(found: dict[str, Any], expected: dict[str, Any], bags: int) -> str:
-    """Why arrays cannot take the place of those of a state, or nothing; some of them grow, all by as many rows.
-
-    Solvers look up by `counts` and `bags`, kernels without a check, so their range is checked here.
-    """
-    if set(found) != set(expected):
-        return f"it holds {', '.join(sorted(found))[:200]}"
-    if len({found[name].shape[:1] for name in _PER_PLANE & set(found)}) > 1:
-        return "its planes are of unequal number"
-    ranges: dict[str, tuple[float, float]] = {"bags": (0, bags - 1), "gaps": (0, np.inf)}
-    if "weights" in expected:
-        ranges["counts"] = (1, expected["weights"].shape[-1])
-    for name in expected:
-        if not _like(found[name], expected[name], name in _GROWING):
-            return f"{name} is {found[name].dtype} of shape {found[name].shape}"
-        if name != "gaps" and not np.isfinite(found[name]).all():
-            return f"{name} is not finite"
-        low, high = ranges.get(name, (-LARGEST, LARGEST))
-        if not np.all((low <= found[name]) & (found[name] <= high)):
-            return f"{name} is out of range"
-    return ""
-
-
-def _like(found: NDArray[Any], expected: NDArray[Any], grows: bool) -> bool:
-    same = found.dtype == expected.dtype and found.ndim == expected.ndim
-    return same and found.shape[grows:] == expected.shape[grows:]
+            with temporary.open("wb") as file:
+                np.savez(
+                    file,
+                    format=np.array(FORMAT),
+                    digest=np.array(self.digest),
+                    parameters=progress.parameters,
+                    iteration=np.array(progress.iteration),
+                    seconds=np.array(progress.seconds),
+                    method=np.array(progress.method),
+                )
+                file.flush()
+                os.fsync(file.fileno())
+            temporary.replace(target)
+        finally:
+            temporary.unlink(missing_ok=True)

@@ -9,9 +9,8 @@ operations of a product of matrices, never in seconds: the same data take the sa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from math import log
 from typing import Any
 
@@ -19,18 +18,17 @@ import numpy as np
 
 from setloss.solvers.cutting_plane import CuttingPlane, PlaneState, Reachable
 from setloss.solvers.frank_wolfe import FrankWolfe, FrankWolfeState
-from setloss.solvers.loop import Callback, Limits, Method, run
+from setloss.solvers.loop import Limits, Method, run
 from setloss.solvers.n_slack import NSlack
 from setloss.solvers.newton import Newton
 from setloss.solvers.newton_system import SLOWER_THAN_BLAS, system_cost
 from setloss.solvers.problem import Problem
-from setloss.solvers.solution import Record, Solution, Status, relative_gap
-from setloss.solvers.subgradient import Subgradient
-from setloss.typing import Array
+from setloss.solvers.solution import Solution, relative_gap
 
-SOLVER_NAMES = ("auto", "frank_wolfe", "newton", "cutting_plane", "n_slack", "subgradient")
+SOLVER_NAMES = ("auto", "frank_wolfe", "newton", "cutting_plane", "n_slack")
 
-VISITS_BAGS = ("auto", "frank_wolfe", "newton", "subgradient")
+VISITS_BAGS = ("auto", "frank_wolfe", "newton")
+"""Solvers whose kernels ask for the cuts of single bags."""
 
 CUT_OF_AN_ELEMENT = 1000.0
 """Operations of a product of matrices in the time that the cut of a bag takes per element."""
@@ -83,7 +81,6 @@ def method_named(name: str, problem: Problem, random_state: int = 0) -> Method[P
         "cutting_plane": CuttingPlane(),
         "n_slack": NSlack(),
         "newton": Newton(),
-        "subgradient": Subgradient(random_state),
     }
     if name not in methods:
         raise ValueError(f"there is no solver {name!r}; the names are {', '.join(SOLVER_NAMES)}")
@@ -99,17 +96,17 @@ def solve(
 ) -> Solution:
     """Minimise P(W) to the relative gap asked for, or to a limit; see `Limits`.
 
-    "auto" begins with Frank-Wolfe, or with a few planes, and may go on with Newton's method; with a checkpoint it
-    stays with one method.
+    "auto" begins with Frank-Wolfe, or with a few planes, and may go on with Newton's method.
     """
     limits = limits or Limits()
-    if solver == "auto" and limits.checkpoint is None and problem.surrogate.compiled:
+    if solver == "auto" and problem.surrogate.compiled:
         patience = patience_with_epochs(problem)
+        after = Newton(smoothing=0.3)
         if patience is not None:
             start = Patient(random_state=random_state, patience=patience, most=limits.max_iter)
-            return solve_in_turn(problem, start, limits, warm)
+            return run(problem, start, limits, warm, after)
         if problem.n_tasks > 1:
-            return solve_in_turn(problem, FewPlanes(), limits, warm)
+            return run(problem, FewPlanes(), limits, warm, after)
         solver = "cutting_plane"
     method = method_named(solver, problem, random_state) if isinstance(solver, str) else solver
     return run(problem, method, limits, warm)
@@ -182,48 +179,3 @@ def patience_with_epochs(problem: Problem) -> float | None:
     if problem.n_tasks == 1 and planes < newton:
         return None
     return newton / (2 * pass_over + 3 * cuts)
-
-
-def solve_in_turn(problem: Problem, start: Method[Problem, Any], limits: Limits, warm: Solution | None) -> Solution:
-    """Frank-Wolfe or cutting planes, and Newton's method from where they are no longer worth while."""
-    first = run(problem, start, limits, warm)
-    if first.status is not Status.STALLED:
-        return first
-    last = first.history[-1]
-
-    def later(record: Record) -> Record:
-        """A record of the second run as one of the whole."""
-        return Record(
-            last.iteration + record.iteration,
-            last.seconds + record.seconds,
-            last.passes + record.passes,
-            min(first.primal, record.primal),
-            max(first.dual, record.dual),
-        )
-
-    seconds = None if limits.max_time is None else max(limits.max_time - last.seconds, 1e-3)
-    rest = replace(
-        limits,
-        max_iter=max(limits.max_iter - last.iteration, 1),
-        max_time=seconds,
-        callbacks=tuple(partial(_call_later, call, later) for call in limits.callbacks),
-    )
-    second = run(problem, Newton(smoothing=0.3), rest, first)
-    return _joined(first, second, tuple(map(later, second.history)))
-
-
-def _call_later(call: Callback, later: Callable[[Record], Record], record: Record) -> None:
-    call(later(record))
-
-
-def _joined(first: Solution, second: Solution, later: tuple[Record, ...]) -> Solution:
-    """The second solution with the history of both; every dual value bounds every primal one."""
-    parameters: Array = second.parameters if second.primal <= first.primal else first.parameters
-    return replace(
-        second,
-        parameters=parameters,
-        primal=min(first.primal, second.primal),
-        dual=max(first.dual, second.dual),
-        history=first.history + later,
-        iterations=first.iterations + second.iterations,
-    )

@@ -11,34 +11,85 @@ Every few epochs the dual point is extrapolated along the way it took, which hal
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from setloss.solvers.deadline import check_time
 from setloss.solvers.grams import write_some_grams
-from setloss.solvers.loop import State
 from setloss.solvers.problem import Problem
-from setloss.solvers.solution import Solution, relative_gap
-from setloss.solvers.verification import agreeing, agreeing_array, confirm_atoms, not_above
+from setloss.solvers.solution import Solution, State, relative_gap
 from setloss.typing import Array
 
 MIN_GRAM_ENTRIES = 2**22
-"""Gram matrices may take this many numbers (32 MiB) however small X is."""
+"""Numbers that Gram matrices may take however small X is (32 MiB)."""
+
+
+@dataclass
+class ActiveCuts:
+    """The dual point: the active cuts of every bag with their weights, and the combination they make.
+
+    `atoms` holds the slopes of all cuts, bag after bag; `versions` counts how often cuts of a bag were merged.
+    """
+
+    slopes: Array
+    offsets: Array
+    atoms: Array
+    atom_offsets: Array
+    weights: Array
+    counts: NDArray[np.int64]
+    versions: NDArray[np.int64]
+
+    @classmethod
+    def none(cls, problem: Problem, capacity: int) -> ActiveCuts:
+        """The zero cut for every bag, with room for `capacity` cuts."""
+        n, size = problem.n_bags, len(problem.signs)
+        return cls(
+            np.zeros(size),
+            np.zeros(n),
+            np.zeros(size * capacity),
+            np.zeros((n, capacity)),
+            np.eye(1, capacity).repeat(n, axis=0),
+            np.ones(n, dtype=np.int64),
+            np.zeros(n, dtype=np.int64),
+        )
+
+    def copy(self) -> ActiveCuts:
+        return ActiveCuts(*(array.copy() for array in vars(self).values()))
+
+    def recombine(self, problem: Problem) -> None:
+        """The combination afresh from the cuts and their weights, which are normalised to sum to one."""
+        from setloss.solvers.kernels import recombine
+
+        cuts = (self.atoms, self.atom_offsets, self.weights)
+        recombine(problem.surrogate.bags.offsets, *cuts, self.slopes, self.offsets)
 
 
 @dataclass
 class FrankWolfeState(State):
-    """Where the Gram matrices of the bags begin and what they are, and how many steps a visit takes.
+    """W = W(sigma) of the dual point, the gap of every bag, and the plan of the next extrapolation.
 
-    `noted` is an epoch and the gap after it, from which the fall of the gap is predicted.
+    `before` holds weights and versions at the last extrapolation, `wait` the epochs until the next and `pause` the
+    epochs between two. `grams` are the Gram matrices of the bags and where each begins. `noted` is an epoch and the
+    gap after it, from which the fall of the gap is predicted.
     """
 
-    grams: tuple[NDArray[np.int64], Array] | None = None
-    inner_steps: int = 0
+    parameters: Array = field(default_factory=lambda: np.empty((0, 0)))
+    cuts: ActiveCuts = field(kw_only=True)
+    gaps: Array = field(default_factory=lambda: np.empty(0))
+    before: tuple[Array, NDArray[np.int64]] | None = None
+    wait: int = 0
+    pause: int = 0
     noted: tuple[int, float] = (0, 1.0)
+    inner_steps: int = 0
+    grams: tuple[NDArray[np.int64], Array] | None = None
+
+    def dual_slopes(self) -> Array:
+        return self.cuts.slopes
+
+    def drop_caches(self) -> None:
+        self.grams = None
 
 
 @dataclass(frozen=True)
@@ -66,47 +117,49 @@ class FrankWolfe:
         return "frank_wolfe"
 
     def start(self, problem: Problem, warm: Solution | None) -> FrankWolfeState:
-        n, size = problem.n_bags, len(problem.signs)
-        arrays: dict[str, Any] = {
-            "slopes": np.zeros(size),
-            "offsets": np.zeros(n),
-            "atoms": np.zeros(size * self.capacity),
-            "atom_offsets": np.zeros((n, self.capacity)),
-            "weights": np.eye(1, self.capacity).repeat(n, axis=0),
-            "counts": np.ones(n, dtype=np.int64),
-            "versions": np.zeros(n, dtype=np.int64),
-            "gaps": np.full(n, np.inf),
-            "weights_before": np.zeros((n, self.capacity)),
-            "versions_before": np.zeros(n, dtype=np.int64),
-            "wait": np.array([self.memory, self.memory]),
-        }
-        known = warm is not None and all(warm.arrays.get(n, _NONE).shape == a.shape for n, a in arrays.items())
-        if warm is not None and known and problem.surrogate.same_as(warm.surrogate):
-            arrays = {name: np.array(warm.arrays[name]) for name in arrays}
-            arrays["gaps"][:] = np.inf
-            arrays["wait"] = np.array([self.memory, self.memory])
-        arrays["parameters"] = problem.parameters(arrays["slopes"])
-        return FrankWolfeState(arrays, best=arrays["parameters"].copy())
+        cuts = ActiveCuts.none(problem, self.capacity)
+        if warm is not None and isinstance(warm.state, FrankWolfeState):
+            known = warm.state.cuts
+            fits = known.atoms.shape == cuts.atoms.shape and known.weights.shape == cuts.weights.shape
+            if fits and problem.surrogate.same_as(warm.surrogate):
+                cuts = known.copy()
+        parameters = problem.parameters(cuts.slopes)
+        state = FrankWolfeState(
+            parameters.copy(),
+            parameters=parameters,
+            cuts=cuts,
+            gaps=np.full(problem.n_bags, np.inf),
+            wait=self.memory,
+            pause=self.memory,
+        )
+        if warm is not None and warm.state is None and warm.parameters.shape == problem.shape:
+            self._start_at(problem, state, warm.parameters)
+        return state
 
-    def verify(self, problem: Problem, state: FrankWolfeState) -> None:
-        """Every active cut as far as it is one, the dual point afresh from them; both values from there."""
-        arrays = state.arrays
-        confirm_atoms(problem, arrays)
-        afresh = dict(arrays, **{name: arrays[name].copy() for name in ("weights", "slopes", "offsets")})
-        image = recombined_parameters(problem, afresh)
-        afresh["parameters"] = image
-        for name in ("weights", "slopes", "offsets", "parameters"):
-            arrays[name] = agreeing_array(arrays[name], afresh[name])
-        state.dual = not_above(state.dual, problem.dual(image, afresh["offsets"]))
-        state.primal = agreeing(state.primal, problem.objective(state.best))
+    def _start_at(self, problem: Problem, state: FrankWolfeState, parameters: Array) -> None:
+        """Offer W itself, and begin with the cuts at W, each of the weight that raises the dual most."""
+        found = problem.cuts(problem.margins(parameters))
+        state.offer_primal(parameters, problem.primal(parameters, found.values))
+        slopes = np.asarray(found.slopes)
+        image, rise = problem.parameters(slopes), float(problem.costs @ found.offsets)
+        curvature = float(np.vdot(image, image))
+        weight = float(np.clip(rise / curvature, 0.0, 1.0)) if curvature > 0 else 0.0
+        state.passes += 2
+        if weight > 0:
+            sizes, capacity = problem.surrogate.bags.sizes, self.capacity
+            starts = np.repeat(problem.surrogate.bags.offsets[:-1], sizes)
+            places = capacity * starts + np.repeat(sizes, sizes) + np.arange(len(slopes)) - starts
+            state.cuts.atoms[places], state.cuts.atom_offsets[:, 1] = slopes, found.offsets
+            state.cuts.weights[:, :2], state.cuts.counts[:] = (1.0 - weight, weight), 2
+            state.cuts.recombine(problem)
+            state.parameters = weight * image
 
     def step(self, problem: Problem, state: FrankWolfeState, tol: float) -> None:
         self.epoch(problem, state, state.iteration)
         if self.memory:
             self._extrapolate(problem, state)
-        arrays = state.arrays
-        estimate = float(problem.costs @ arrays["gaps"])
-        reference = max(problem.dual(arrays["parameters"], arrays["offsets"]), 0.0)
+        estimate = float(problem.costs @ state.gaps)
+        reference = max(problem.dual(state.parameters, state.cuts.offsets), 0.0)
         due = (state.iteration + 1) % self.check_every == 0
         if due or estimate <= 2 * tol * (reference + estimate):
             self._measure(problem, state, tol)
@@ -117,9 +170,9 @@ class FrankWolfe:
 
         if state.grams is None:
             state.grams, state.inner_steps = self._grams(problem), self.inner_steps or _balanced_steps(problem)
-        arrays, bags = state.arrays, problem.surrogate.bags
-        visits, widest = self._visits(arrays["gaps"], number), int(bags.sizes.max())
-        dual = tuple(arrays[name] for name in _KERNEL_ORDER)
+        bags = problem.surrogate.bags
+        visits, widest = self._visits(state.gaps, number), int(bags.sizes.max())
+        dual = (state.parameters, *vars(state.cuts).values(), state.gaps)
         work = (*np.empty((5, widest)), np.empty(widest, dtype=bool), np.empty(problem.shape))
         data = (problem.design.arrays, problem.maps, problem.surrogate.kernel_data, problem.costs)
         for some in np.array_split(visits, pieces_of(len(visits))):
@@ -128,41 +181,38 @@ class FrankWolfe:
         state.passes += 2 * float(bags.sizes[visits].sum()) / bags.elements
 
     def finish(self, problem: Problem, state: FrankWolfeState) -> None:
-        """Before any other exit than convergence: what the last epochs were worth."""
+        """Measure the last epochs."""
         self._measure(problem, state, tol=np.inf)
 
     def _extrapolate(self, problem: Problem, state: FrankWolfeState) -> None:
         """Go on in the direction of the last epochs, as far as that raises the dual.
 
         The weights of the active cuts are moved beyond where they are, negative ones clipped; a bag whose cuts were
-        replaced meanwhile keeps its weights. Whatever comes out is a dual point.
+        merged meanwhile keeps its weights. The result is a dual point in any case.
         """
-        from setloss.solvers.kernels import recombine
-
-        arrays = state.arrays
-        wait, pause = arrays["wait"]
-        arrays["wait"] = np.array([wait - 1, pause])
-        if wait == self.memory:
-            arrays.update(weights_before=arrays["weights"].copy(), versions_before=arrays["versions"].copy())
-        if wait > 1:
+        cuts = state.cuts
+        if state.before is None:
+            state.before = cuts.weights.copy(), cuts.versions.copy()
+        state.wait -= 1
+        if state.wait > 0:
             return
-        same = arrays["versions_before"] == arrays["versions"]
-        direction = np.where(same[:, None], arrays["weights"] - arrays["weights_before"], 0.0)
-        dual = problem.dual(arrays["parameters"], arrays["offsets"])
+        weights_before, versions_before = state.before
+        same = versions_before == cuts.versions
+        direction = np.where(same[:, None], cuts.weights - weights_before, 0.0)
+        dual = problem.dual(state.parameters, cuts.offsets)
+        state.before = None
         for reach in (16.0, 4.0, 1.0):
-            weights = np.maximum(arrays["weights"] + reach * direction, 0.0)
-            slopes, offsets = np.empty_like(arrays["slopes"]), np.empty_like(arrays["offsets"])
-            recombine(
-                problem.surrogate.bags.offsets, arrays["atoms"], arrays["atom_offsets"], weights, slopes, offsets
-            )
-            parameters = problem.parameters(slopes)
+            moved = replace(cuts, weights=np.maximum(cuts.weights + reach * direction, 0.0))
+            moved.slopes, moved.offsets = np.empty_like(cuts.slopes), np.empty_like(cuts.offsets)
+            moved.recombine(problem)
+            parameters = problem.parameters(moved.slopes)
             state.passes += 1
-            if problem.dual(parameters, offsets) > dual:
-                arrays.update(weights=weights, slopes=slopes, offsets=offsets, parameters=parameters)
-                arrays["wait"] = np.array([self.memory, self.memory])
+            if problem.dual(parameters, moved.offsets) > dual:
+                state.cuts, state.parameters = moved, parameters
+                state.wait = state.pause = self.memory
                 return
         # In vain: leave more time to the epochs before the next try.
-        arrays["wait"] = np.full(2, min(2 * pause, 4 * self.memory))
+        state.wait = state.pause = min(2 * state.pause, 4 * self.memory)
 
     def _visits(self, gaps: Array, iteration: int) -> NDArray[np.int64]:
         """Every bag once at first; then those that hold nearly all of the gap, in random order."""
@@ -174,16 +224,15 @@ class FrankWolfe:
 
     def _measure(self, problem: Problem, state: FrankWolfeState, tol: float) -> None:
         """True primal and dual values, and the gap of every bag at one and the same W."""
-        arrays = state.arrays
-        values = measure_gaps(problem, arrays)
+        values = measure_gaps(problem, state)
         state.passes += 1
-        state.offer_primal(arrays["parameters"], problem.primal(arrays["parameters"], values))
-        dual = problem.dual(arrays["parameters"], arrays["offsets"])
+        state.offer_primal(state.parameters, problem.primal(state.parameters, values))
+        dual = problem.dual(state.parameters, state.cuts.offsets)
         if relative_gap(state.primal, dual) <= tol:
             # Certify the answer: the dual point afresh from its cuts, and W afresh from the dual point.
-            arrays["parameters"][:] = recombined_parameters(problem, arrays)
+            state.parameters = recombined_parameters(problem, state)
             state.passes += 1
-            dual = problem.dual(arrays["parameters"], arrays["offsets"])
+            dual = problem.dual(state.parameters, state.cuts.offsets)
         state.offer_dual(dual)
 
     def _grams(self, problem: Problem) -> tuple[NDArray[np.int64], Array]:
@@ -203,33 +252,26 @@ class FrankWolfe:
 
 
 def pieces_of(visits: int) -> int:
-    """In how many pieces bags are visited, the clock looked at in between: none takes longer than a pass over X."""
+    """The number of pieces of an epoch, so that the clock is looked at more often than once per pass over X."""
     return min(8, 1 + visits // 512)
 
 
-def measure_gaps(problem: Problem, arrays: dict[str, Any]) -> Array:
-    """The gap of every bag at the parameters, in place; returns the values B_i there."""
-    margins = problem.margins(arrays["parameters"])
+def measure_gaps(problem: Problem, state: FrankWolfeState) -> Array:
+    """Write the gap of every bag at the parameters; returns the values B_i there."""
+    margins = problem.margins(state.parameters)
     values = problem.cuts(margins).values
-    heights = arrays["offsets"] - problem.surrogate.bags.totals(arrays["slopes"] * margins)
-    arrays["gaps"][:] = np.maximum(values - heights, 0.0)
+    heights = state.cuts.offsets - problem.surrogate.bags.totals(state.cuts.slopes * margins)
+    state.gaps[:] = np.maximum(values - heights, 0.0)
     return values
 
 
-def recombined_parameters(problem: Problem, arrays: dict[str, Any]) -> Array:
-    """The dual point afresh from its cuts, in place, and W afresh from the dual point."""
-    from setloss.solvers.kernels import recombine
-
-    names = ("atoms", "atom_offsets", "weights", "slopes", "offsets")
-    recombine(problem.surrogate.bags.offsets, *(arrays[name] for name in names))
-    return problem.parameters(arrays["slopes"])
+def recombined_parameters(problem: Problem, state: FrankWolfeState) -> Array:
+    """W(sigma) of the dual point, which is first computed afresh from its cuts."""
+    state.cuts.recombine(problem)
+    return problem.parameters(state.cuts.slopes)
 
 
 def _balanced_steps(problem: Problem) -> int:
     """Inner steps that cost about as much as the two passes over the rows of a bag: none is free."""
     length = len(problem.signs) / problem.n_bags
     return int(np.clip(2 * problem.design.row_entries / (40 + length), 3, 20))
-
-
-_NONE = np.empty(0)
-_KERNEL_ORDER = ("parameters", "slopes", "offsets", "atoms", "atom_offsets", "weights", "counts", "versions", "gaps")

@@ -306,35 +306,3 @@ def recombine(starts, atoms, atom_offsets, weights, slopes, offsets):
                 offsets[i] += weights[i, k] * atom_offsets[i, k]
                 for j in range(hi - lo):
                     slopes[lo + j] += weights[i, k] * block[k, j]
-
-
-@kernel()
-def subgradient_epoch(design, maps, batch, costs, dual_point, visits, first, last, epoch, work):
-    """Visits `first` up to `last` of an epoch of W <- (1 - 1/t) W + (1/t) n c_i W(cut of bag i).
-
-    The average cut of every bag is kept. `work` holds margins, slope and a mark per element of the largest bag.
-    """
-    rows, tasks, signs = maps
-    starts, partitions, which, records, sizes, values, room = batch
-    parameters, slopes, offsets = dual_point
-    margins, slope, chosen = work
-    n = len(visits)
-    share = 1.0 / (epoch + 1)
-    for visit in range(first, last):
-        i = visits[visit]
-        lo, hi = starts[i], starts[i + 1]
-        p, kind = hi - lo, which[i]
-        rate = 1.0 / (epoch * n + visit + 1)
-        for e in range(p):
-            margins[e] = signs[lo + e] * row_dot(design, rows[lo + e], parameters[tasks[lo + e]])
-        tables = (sizes[kind], values)
-        offset, _ = bag_cut(margins[:p], partitions[lo:hi], records[kind], tables, room, slope[:p], chosen[:p])
-        for t in range(parameters.shape[0]):
-            for j in range(parameters.shape[1]):
-                parameters[t, j] *= 1.0 - rate
-        offsets[i] += share * (offset - offsets[i])
-        for e in range(p):
-            slopes[lo + e] += share * (slope[e] - slopes[lo + e])
-            step = rate * n * costs[i] * signs[lo + e] * slope[e]
-            if step != 0.0:
-                row_add(design, rows[lo + e], step, parameters[tasks[lo + e]])

@@ -1,7 +1,8 @@
 """The one loop: limits, history, callbacks, interruption and checkpoints around the iterations of any method.
 
-A method is a frozen configuration that makes a state and improves it. The state always carries the best primal
-point so far and the best dual value; the loop only looks at these.
+A method is a frozen configuration that makes a typed state and improves it. The state always carries the best primal
+point so far and the best dual value; the loop only looks at these. A second method may take over where the first one
+says that it is no longer worth while (`State.stalled`).
 """
 
 from __future__ import annotations
@@ -9,47 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
 from setloss.plans.batch import BatchSurrogate
-from setloss.solvers.checkpoint import Checkpoint
+from setloss.solvers.checkpoint import Checkpoint, Progress
 from setloss.solvers.deadline import OutOfTimeError, clock, time_limit
-from setloss.solvers.solution import Record, Solution, Status, relative_gap
-from setloss.typing import Array
+from setloss.solvers.solution import Record, Solution, State, Status, relative_gap
 
 Callback = Callable[[Record], object]
-
-
-@dataclass
-class State:
-    """Where a method is: `arrays` is all it needs to go on, by name, and what a checkpoint stores.
-
-    What a method computes once from the problem and the arrays, and can compute again, are fields of a subclass.
-    """
-
-    arrays: dict[str, Array]
-    best: Array
-    primal: float = np.inf
-    dual: float = -np.inf
-    iteration: int = 0
-    passes: float = 0.0
-    exact: bool = True
-    stalled: bool = False
-
-    def offer_primal(self, parameters: Array, value: float) -> None:
-        """Keep the parameters of the best primal value."""
-        if value < self.primal:
-            self.primal = value
-            self.best = parameters.copy()
-
-    def offer_dual(self, value: float) -> None:
-        """Keep the best dual value; every one is a lower bound of every primal value."""
-        self.dual = max(self.dual, value)
-
-    def arrays_replaced(self) -> None:
-        """Forget what was computed from the arrays; a subclass that keeps any says what."""
 
 
 class Trainable(Protocol):
@@ -78,19 +48,15 @@ class OutOfReachError(RuntimeError):
 
 
 class Method(Protocol[P, S]):
-    """A solver: how to begin, and one iteration."""
+    """A solver: how to begin, one iteration, and how to end."""
 
     @property
     def name(self) -> str:
-        """How checkpoints and messages call it."""
+        """The name in checkpoints and messages."""
         ...
 
     def start(self, problem: P, warm: Solution | None) -> S:
-        """The state before the first iteration, near an earlier solution if there is one."""
-        ...
-
-    def verify(self, problem: P, state: S) -> None:
-        """Compute again what a checkpoint claims: afterwards both values, and all they rest on, are true."""
+        """The state before the first iteration: near `warm` if it fits, by its state or by its parameters alone."""
         ...
 
     def step(self, problem: P, state: S, tol: float) -> None:
@@ -124,64 +90,89 @@ class Limits:
             raise ValueError(f"checkpoint_seconds is in seconds, at least 0; got {self.checkpoint_seconds}")
 
 
-def run(problem: P, method: Method[P, S], limits: Limits, warm: Solution | None = None) -> Solution:
-    """Iterate until a limit is reached; Ctrl-C returns the best solution so far."""
-    saved = Checkpoint.at(limits.checkpoint, problem, method.name)
-    with saved.alone():
-        began = clock()
-        state = method.start(problem, warm)
-        spent = saved.resume(state, lambda: method.verify(problem, state))
-        return _Run(problem, method, limits, saved, state, began - spent).solution()
+def run(
+    problem: P,
+    method: Method[P, Any],
+    limits: Limits,
+    warm: Solution | None = None,
+    then: Method[P, Any] | None = None,
+) -> Solution:
+    """Iterate until a limit is reached; Ctrl-C returns the best solution so far.
+
+    `then` takes over where the first method stalls. With a checkpoint in `limits`, a run goes on from the parameters
+    in the file, by the method that wrote it.
+    """
+    began = clock()
+    saved = Checkpoint.at(limits.checkpoint, problem.fingerprint() if limits.checkpoint is not None else "")
+    before = saved.read()
+    iteration = 0
+    if before is not None:
+        began, iteration = began - before.seconds, before.iteration
+        warm = Solution(before.parameters, np.inf, -np.inf, Status.INTERRUPTED, ())
+        if then is not None and before.method == then.name:
+            method, then = then, None
+    state = method.start(problem, warm)
+    state.iteration = iteration
+    return _Run(problem, method, then, limits, saved, state, began).solution()
 
 
 @dataclass(eq=False)
-class _Run(Generic[P, S]):
-    """A run from a state; `began` is the time when it started, moved back by the seconds of the runs it resumes."""
+class _Run(Generic[P]):
+    """One run; `began` is its start on the clock, earlier by the seconds of the runs it resumes."""
 
     problem: P
-    method: Method[P, S]
+    method: Method[P, Any]
+    then: Method[P, Any] | None
     limits: Limits
     saved: Checkpoint
-    state: S
+    state: State
     began: float
     history: list[Record] = field(default_factory=list)
 
     def solution(self) -> Solution:
-        """Iterate, certify where that ended, and say why it ended."""
-        problem, state, tol = self.problem, self.state, self.limits.tol
+        """Iterate, certify the end, and say why it ended."""
         status = self._stopped()
-        # Before its end is certified: that is no part of the way, which a longer run would go on.
-        self.saved.write(state, self._seconds())
-        if _gap(problem, state) > tol:
-            self.method.finish(problem, state)
-        if _gap(problem, state) <= tol and status is not Status.INTERRUPTED:
-            certain = state.exact and problem.exact()
+        if self._gap() > self.limits.tol:
+            self.method.finish(self.problem, self.state)
+        self._save()
+        if self._gap() <= self.limits.tol and status is not Status.INTERRUPTED:
+            certain = self.state.exact and self.problem.exact()
             status = Status.CONVERGED if certain else Status.UNCERTIFIED
+        self.state.drop_caches()
+        return self._solution(status)
+
+    def _solution(self, status: Status) -> Solution:
+        state = self.state
         found = (state.best, state.primal, state.dual, status, tuple(self.history), state.iteration)
-        return Solution(*found, state.arrays, problem.surrogate)
+        return Solution(*found, state, self.problem.surrogate)
 
     def _seconds(self) -> float:
         return clock() - self.began
 
+    def _save(self) -> None:
+        self.saved.write(Progress(self.state.best, self.state.iteration, self._seconds(), self.method.name))
+
     def _stopped(self) -> Status:
-        """Iterate until a limit, or somebody, ends it; what has been found is in the state."""
+        """Iterate until a limit, or somebody, ends it; the findings are in the state."""
         left = None if self.limits.max_time is None else self.limits.max_time - self._seconds()
         try:
             with time_limit(left):
-                return self._iterate()
+                while (status := self._iterate()) is Status.STALLED and self.then is not None:
+                    self._hand_over(self.then)
+                return status
         except KeyboardInterrupt:
             return Status.INTERRUPTED
         except OutOfTimeError:
             return Status.TIME_LIMIT
         except OutOfReachError:
-            self.saved.write(self.state, self._seconds())
+            self._save()
             raise
 
     def _iterate(self) -> Status:
-        problem, state, limits = self.problem, self.state, self.limits
+        state, limits = self.state, self.limits
         last_save = clock()
-        while _gap(problem, state) > limits.tol and state.iteration < limits.max_iter:
-            self.method.step(problem, state, limits.tol)
+        while self._gap() > limits.tol and state.iteration < limits.max_iter:
+            self.method.step(self.problem, state, limits.tol)
             state.iteration += 1
             record = Record(state.iteration, self._seconds(), state.passes, state.primal, state.dual)
             self.history.append(record)
@@ -192,13 +183,23 @@ class _Run(Generic[P, S]):
             if limits.max_time is not None and record.seconds >= limits.max_time:
                 return Status.TIME_LIMIT
             if clock() - last_save >= limits.checkpoint_seconds:
-                self.saved.write(state, self._seconds())
+                self._save()
                 last_save = clock()
         return Status.ITERATION_LIMIT
 
+    def _hand_over(self, method: Method[P, Any]) -> None:
+        """Go on with another method. The best of both values stay: every dual one bounds every primal one."""
+        before = self.state
+        state = method.start(self.problem, self._solution(Status.STALLED))
+        state.offer_primal(before.best, before.primal)
+        state.offer_dual(before.dual)
+        state.iteration, state.exact = before.iteration, before.exact and state.exact
+        state.passes += before.passes
+        self.method, self.state, self.then = method, state, None
 
-def _gap(problem: Trainable, state: State) -> float:
-    """The relative gap; 0 where a heuristic sees less than the planes it has found and can add nothing."""
-    gap = relative_gap(state.primal, state.dual)
-    passed = np.isinf(gap) and np.isfinite(state.dual) and state.dual >= state.primal
-    return 0.0 if passed and not problem.exact() else gap
+    def _gap(self) -> float:
+        """The relative gap; 0 where a heuristic sees less than the planes it has found and can add nothing."""
+        state = self.state
+        gap = relative_gap(state.primal, state.dual)
+        passed = np.isinf(gap) and np.isfinite(state.dual) and state.dual >= state.primal
+        return 0.0 if passed and not self.problem.exact() else gap

@@ -9,19 +9,26 @@ vector and the program grows with their number.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from setloss.plans.batch import BatchCuts
-from setloss.solvers.loop import State
-from setloss.solvers.master import plane_bound, solve_master
+from setloss.solvers.plane_qp import solve_plane_qp
 from setloss.solvers.problem import Problem
-from setloss.solvers.solution import Solution
-from setloss.solvers.verification import ImpossibleStateError, agreeing, agreeing_planes, not_above
+from setloss.solvers.solution import Solution, State
 from setloss.typing import Array
+
+
+@dataclass
+class NSlackState(State):
+    """W, and the working sets S^i of all bags: planes, offsets and the bag of each."""
+
+    parameters: Array = field(default_factory=lambda: np.empty((0, 0)))
+    planes: Array = field(default_factory=lambda: np.empty((0, 0)))
+    offsets: Array = field(default_factory=lambda: np.empty(0))
+    bags: NDArray[np.intp] = field(default_factory=lambda: np.empty(0, dtype=np.intp))
 
 
 @dataclass(frozen=True)
@@ -37,105 +44,61 @@ class NSlack:
     def name(self) -> str:
         return "n_slack"
 
-    def start(self, problem: Problem, warm: Solution | None) -> State:
-        size = int(np.prod(problem.shape))
-        arrays: dict[str, Any] = {
-            "parameters": np.zeros(problem.shape),
-            "planes": np.empty((0, size)),  # Alg. 1, line 2: S^i = empty
-            "plane_offsets": np.empty(0),
-            "bags": np.empty(0, dtype=np.int64),
-            "multipliers": np.empty(0),
-            "born": np.empty(0, dtype=np.int64),
-            "iterates": np.empty((0, size)),
-        }
+    def start(self, problem: Problem, warm: Solution | None) -> NSlackState:
+        parameters = np.zeros(problem.shape)
         if warm is not None and warm.parameters.shape == problem.shape:
-            arrays["parameters"] = warm.parameters.copy()
-        return State(arrays, best=arrays["parameters"].copy())
+            parameters = warm.parameters.copy()
+        planes = np.empty((0, parameters.size))  # Alg. 1, line 2: S^i = empty
+        return NSlackState(parameters.copy(), parameters=parameters, planes=planes)
 
-    def verify(self, problem: Problem, state: State) -> None:
-        """Take every cut again at the W where it was found; both values from there."""
-        arrays, n = state.arrays, len(state.arrays["iterates"])
-        if not np.all((arrays["born"] >= 0) & (arrays["born"] < n)):
-            raise ImpossibleStateError("born is out of range")
-        offsets, planes = np.empty_like(arrays["plane_offsets"]), np.empty_like(arrays["planes"])
-        for birth in np.unique(arrays["born"]):
-            cuts = problem.cuts(problem.margins(arrays["iterates"][birth].reshape(problem.shape)))
-            for k in np.flatnonzero(arrays["born"] == birth):
-                offsets[k], planes[k] = self._plane(problem, int(arrays["bags"][k]), cuts)
-        claimed = arrays["plane_offsets"], arrays["planes"]
-        arrays["plane_offsets"], arrays["planes"] = agreeing_planes(claimed, (offsets, planes))
-        state.dual = not_above(state.dual, self._bound(problem, arrays))
-        state.primal = agreeing(state.primal, problem.objective(state.best))
-
-    def step(self, problem: Problem, state: State, tol: float) -> None:
-        arrays = state.arrays
-        margins = problem.margins(arrays["parameters"])
-        cuts = problem.cuts(margins)
+    def step(self, problem: Problem, state: NSlackState, tol: float) -> None:
+        cuts = problem.cuts(problem.margins(state.parameters))
         state.passes += 1
-        state.offer_primal(arrays["parameters"], problem.primal(arrays["parameters"], cuts.values))
+        state.offer_primal(state.parameters, problem.primal(state.parameters, cuts.values))
         epsilon = tol * state.primal / (2 * float(problem.costs.sum()))
-        slack = self._slack(problem, arrays)
-        fresh, before = 0, len(arrays["bags"])
+        slack = self._slack(problem, state)
+        fresh, before = 0, len(state.bags)
         for i in range(problem.n_bags):  # Alg. 1, line 4
             if self.reoptimise_after is not None and fresh >= self.reoptimise_after:
                 self._optimise(problem, state)
-                margins = problem.margins(arrays["parameters"])
-                cuts, slack, fresh = problem.cuts(margins), self._slack(problem, arrays), 0
+                cuts = problem.cuts(problem.margins(state.parameters))
+                slack, fresh = self._slack(problem, state), 0
                 state.passes += 1
             if cuts.values[i] > slack[i] + epsilon:  # Alg. 1, lines 5 to 9: L and S parts in one cut
-                if fresh == 0:
-                    arrays["iterates"] = np.vstack([arrays["iterates"], arrays["parameters"].ravel()])
-                self._add(arrays, i, *self._plane(problem, i, cuts))  # line 10, as meant
+                self._add(problem, state, i, cuts)  # line 10, as meant
                 fresh += 1
-        if len(arrays["bags"]) == before and np.isfinite(state.dual):
+        if len(state.bags) == before and np.isfinite(state.dual):
             state.stalled = True  # Alg. 1, line 14: no S^i has changed
         self._optimise(problem, state)  # Alg. 1, line 11
 
-    def finish(self, problem: Problem, state: State) -> None:
-        """Before any other exit than convergence: the last program may have found a better W."""
-        parameters = state.arrays["parameters"]
-        state.offer_primal(parameters, problem.objective(parameters))
+    def finish(self, problem: Problem, state: NSlackState) -> None:
+        """The last program may have found a better W."""
+        state.offer_primal(state.parameters, problem.objective(state.parameters))
 
-    def _slack(self, problem: Problem, arrays: dict[str, Any]) -> Array:
+    def _slack(self, problem: Problem, state: NSlackState) -> Array:
         """xi_i = the largest of 0 and the cuts in S^i at the current W."""
-        heights = arrays["plane_offsets"] - arrays["planes"] @ arrays["parameters"].ravel()
+        heights = state.offsets - state.planes @ state.parameters.ravel()
         slack = np.zeros(problem.n_bags)
-        np.maximum.at(slack, arrays["bags"], heights)
+        np.maximum.at(slack, state.bags, heights)
         return slack
 
-    def _plane(self, problem: Problem, bag: int, cuts: BatchCuts) -> tuple[float, Array]:
-        """Offset and flat slope of the cut of one bag, as a function of W."""
+    def _add(self, problem: Problem, state: NSlackState, bag: int, cuts: BatchCuts) -> None:
+        """The cut of one bag, as a function of W, into its working set."""
         full = np.zeros(len(problem.signs))
         lo, hi = problem.surrogate.bags.offsets[bag : bag + 2]
         full[lo:hi] = cuts.slopes[lo:hi] / problem.costs[bag]
-        return float(cuts.offsets[bag]), problem.parameters(full).ravel()
+        state.planes = np.vstack([state.planes, problem.parameters(full).ravel()])
+        state.offsets = np.append(state.offsets, cuts.offsets[bag])
+        state.bags = np.append(state.bags, bag)
 
-    def _add(self, arrays: dict[str, Any], bag: int, offset: float, plane: Array) -> None:
-        grown = {
-            "planes": np.vstack([arrays["planes"], plane]),
-            "plane_offsets": np.append(arrays["plane_offsets"], offset),
-            "bags": np.append(arrays["bags"], bag),
-            "multipliers": np.append(arrays["multipliers"], 0.0),
-            "born": np.append(arrays["born"], len(arrays["iterates"]) - 1),
-        }
-        arrays.update(grown)
-
-    def _optimise(self, problem: Problem, state: State) -> None:
-        arrays = state.arrays
-        if len(arrays["planes"]) == 0:
-            arrays["parameters"] = np.zeros(problem.shape)
+    def _optimise(self, problem: Problem, state: NSlackState) -> None:
+        if len(state.planes) == 0:
+            state.parameters = np.zeros(problem.shape)
             state.offer_dual(0.0)
             return
-        arrays["multipliers"], parameters = solve_master(*self._program(problem, arrays))
-        state.offer_dual(self._bound(problem, arrays))
-        arrays["parameters"] = parameters.reshape(problem.shape)
-
-    def _program(self, problem: Problem, arrays: dict[str, Any]) -> tuple[Array, Array, NDArray[np.intp]]:
-        """Planes and offsets times their costs, and the bag of each."""
-        costs = problem.costs[arrays["bags"]]
-        return costs[:, None] * arrays["planes"], costs * arrays["plane_offsets"], arrays["bags"].astype(np.intp)
-
-    def _bound(self, problem: Problem, arrays: dict[str, Any]) -> float:
-        """The dual value of the multipliers."""
-        planes, offsets, bags = self._program(problem, arrays)
-        return plane_bound(planes, offsets, arrays["multipliers"], bags)
+        costs = problem.costs[state.bags]
+        planes, offsets = costs[:, None] * state.planes, costs * state.offsets
+        weights, parameters = solve_plane_qp(planes, offsets, state.bags)
+        image = weights @ planes
+        state.offer_dual(float(weights @ offsets) - 0.5 * float(image @ image))
+        state.parameters = parameters.reshape(problem.shape)

@@ -13,8 +13,8 @@ from functools import cached_property
 
 import numpy as np
 
-from setloss.solvers.faces import ProximalPoints
 from setloss.solvers.problem import Problem
+from setloss.solvers.proximal_points import ProximalPoints
 from setloss.typing import Array
 
 MOST_ENTRIES = 2**25

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -30,7 +30,6 @@ from scipy.sparse import csr_array, issparse
 
 from setloss.plans.batch import BatchCuts, BatchSurrogate
 from setloss.solvers.deadline import check_time
-from setloss.solvers.verification import agreeing_array
 from setloss.typing import Array
 
 ROWS_AT_ONCE = 4096
@@ -190,13 +189,6 @@ class Problem:
         """A point whose margins are known, one pass over X."""
         return KnownMargins(self, parameters, self.margins(parameters))
 
-    def planes_at(self, points: Array) -> tuple[Array, Array]:
-        """Offsets and flat slopes of the planes that touch the risk at rows of `points`; two passes over X each."""
-        offsets, planes = np.empty(len(points)), np.empty_like(points)
-        for k, point in enumerate(points):
-            offsets[k], planes[k] = self.place(point.reshape(self.shape)).cut()
-        return offsets, planes
-
     def line(self, start: KnownMargins, target: Array) -> Segment:
         """The way from a place to other parameters, one pass over X."""
         return Segment(start, self.place(target))
@@ -228,13 +220,6 @@ class KnownMargins:
     problem: Problem = field(repr=False)
     parameters: Array
     margins: Array = field(repr=False)
-
-    @property
-    def known(self) -> Array:
-        return self.margins
-
-    def recalled(self, known: Array) -> KnownMargins:
-        return replace(self, margins=agreeing_array(known, self.margins))
 
     @cached_property
     def cuts(self) -> BatchCuts:

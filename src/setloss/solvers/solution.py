@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -10,6 +9,36 @@ import numpy as np
 
 from setloss.plans.batch import BatchSurrogate
 from setloss.typing import Array
+
+
+@dataclass
+class State:
+    """The best primal point and the best dual value so far. A method adds what it needs to go on as typed fields."""
+
+    best: Array
+    primal: float = np.inf
+    dual: float = -np.inf
+    iteration: int = 0
+    passes: float = 0.0
+    exact: bool = True
+    stalled: bool = False
+
+    def offer_primal(self, parameters: Array, value: float) -> None:
+        """Keep the parameters of the best primal value."""
+        if value < self.primal:
+            self.primal = value
+            self.best = parameters.copy()
+
+    def offer_dual(self, value: float) -> None:
+        """Keep the best dual value; every one is a lower bound of every primal value."""
+        self.dual = max(self.dual, value)
+
+    def dual_slopes(self) -> Array | None:
+        """One convex combination of cuts per bag, for another method to start from; None where there is none."""
+        return None
+
+    def drop_caches(self) -> None:
+        """Release the data set and whatever can be computed again, at the end of a run."""
 
 
 class Status(StrEnum):
@@ -43,7 +72,8 @@ class Record:
 class Solution:
     """The best parameters found, with P(W) = `primal` and a dual point of value `dual` below every P.
 
-    `arrays` is the last state of the method, from which a warm start goes on if the surrogates are the same.
+    `state` is the last state of the method: a warm start goes on from it if the surrogates are the same, and else
+    from the parameters alone.
     """
 
     parameters: Array = field(repr=False)
@@ -52,7 +82,7 @@ class Solution:
     status: Status
     history: tuple[Record, ...] = field(repr=False)
     iterations: int = 0
-    arrays: Mapping[str, Array] = field(repr=False, default_factory=dict)
+    state: State | None = field(repr=False, default=None)
     surrogate: BatchSurrogate | None = field(repr=False, default=None)
 
     @property

@@ -1,15 +1,22 @@
-"""The small quadratic programs of the cutting-plane methods, by Clarabel.
+"""The small quadratic programs of the cutting-plane methods.
 
     min over W of        1/2 |W|^2 + sum over blocks of max(0, max over its planes k of  b_k - <a_k, W>)
     max over lambda of   <b, lambda> - 1/2 |A^T lambda|^2     subject to   lambda >= 0,  sum of each block <= 1
 
-One block for the one-slack method, one per bag for Algorithm 1. Planes are often nearly parallel, so ``A A^T`` is
-singular as a rule; an interior-point method does not mind. It does mind units: features of 1e6 make planes of 1e9
-that nearly cancel, and where the data are separable lambda is of the order of 1e-12. So W is asked for first, in
-units in which planes are of length one, then lambda, in units of the lengths of its planes, until both values agree.
-What comes back is exactly feasible, so that the dual value computed from it is a true lower bound however well the
-program was solved. Matrices are written down column after column, as Clarabel takes them: scipy's own ways to put
-blocks together take longer than a small program itself.
+One block for the one-slack method, one per bag for Algorithm 1.
+
+`solve_plane_qp` is an interior-point method, Clarabel. Planes are often nearly parallel, so ``A A^T`` is singular as
+a rule, which it does not mind. It does mind units: features of 1e6 make planes of 1e9 that nearly cancel, and where
+the data are separable lambda is of the order of 1e-12. So W is asked for first, in units in which planes are of
+length one, then lambda, in units of the lengths of its planes, until both values agree. The answer is exactly
+feasible, so the dual value computed from it is a true lower bound however well the program was solved. Matrices are
+written down column by column, as Clarabel takes them: scipy's ways to join blocks take longer than a small program.
+
+`improved_weights` is an active-set method for one block that starts where the last program ended. One more plane,
+zero everywhere, makes the sum of lambda equal to one; then this is the nearest-point problem of Wolfe (1976). A plane
+that is higher at W = A^T lambda than the point enters; the best point of the affine hull of the active ones is
+sought, and planes that lose their weight on the way leave. A program with one plane more than the last takes a few
+steps, each a factorisation of the size of the active set, at most the number of parameters plus two.
 """
 
 from __future__ import annotations
@@ -26,14 +33,25 @@ from setloss.solvers.deadline import check_time, seconds_left
 from setloss.typing import Array
 
 ENOUGH = 1e-8
-"""Values of the two programs that are this close, relative to the larger, are equal."""
+"""Relative difference at which the values of the two programs count as equal."""
 
 TINY = float(np.finfo(np.float64).tiny)
+"""Keeps quotients finite."""
+
+MOST_STEPS = 200
+"""Maximum number of active-set steps; a program that needs more goes to the interior-point method."""
+
+RIDGE = 1e-13
+"""Weight of a proximal term, relative to the longest plane and per active one. Where active planes are dependent, and
+the best point of their hull is at infinity, it keeps the program solvable; where nothing moves it is zero."""
+
+LOST = 1e-6
+"""Largest error of the sum of the multipliers, relative to the largest of them; beyond it their digits are lost."""
 
 Attempt = Callable[[Array, Array, NDArray[np.intp]], tuple[Array, Array]]
 
 
-def solve_master(planes: Array, offsets: Array, blocks: NDArray[np.intp]) -> tuple[Array, Array]:
+def solve_plane_qp(planes: Array, offsets: Array, blocks: NDArray[np.intp]) -> tuple[Array, Array]:
     """The multipliers lambda, one per row of planes, and W; `blocks[k]` is the block of plane k."""
     multipliers, parameters = np.zeros(len(offsets)), np.zeros(planes.shape[1])
     lower, upper = 0.0, _height(planes, offsets, blocks, parameters)
@@ -50,15 +68,6 @@ def solve_master(planes: Array, offsets: Array, blocks: NDArray[np.intp]) -> tup
             if height < upper:
                 parameters, upper = point, height
     return multipliers, parameters
-
-
-def plane_bound(planes: Array, offsets: Array, weights: Array, blocks: NDArray[np.intp] | None = None) -> float:
-    """The value of the second program at multipliers, made feasible first; minus infinity without a plane."""
-    if len(offsets) == 0:
-        return -np.inf
-    feasible = _feasible(weights, np.zeros(len(offsets), dtype=np.intp) if blocks is None else blocks)
-    image = feasible @ planes
-    return float(feasible @ offsets) - 0.5 * float(image @ image)
 
 
 def _height(planes: Array, offsets: Array, blocks: NDArray[np.intp], parameters: Array) -> float:
@@ -151,3 +160,74 @@ def _feasible(weights: Array, blocks: NDArray[np.intp]) -> Array:
     """The multipliers clipped to be non-negative, each block shrunk to a sum of at most one."""
     clipped = np.maximum(np.nan_to_num(weights), 0.0)
     return np.asarray(clipped / np.maximum(np.bincount(blocks, clipped), 1.0)[blocks])
+
+
+def improved_weights(weights: Array, gram: Array, offsets: Array, accuracy: float) -> Array | None:
+    """The lambda whose value is within `accuracy` of the best, from another one; None where that fails."""
+    size = len(offsets)
+    heights, products = np.append(offsets, 0.0), np.zeros((size + 1, size + 1))
+    products[:size, :size] = gram
+    start = _feasible_shares(weights)
+    shares = np.append(start, max(1.0 - float(start.sum()), 0.0))
+    for _ in range(MOST_STEPS):
+        above = heights - products @ shares
+        entering = int(above.argmax())
+        if above[entering] - shares @ above <= accuracy:
+            return _feasible_shares(shares[:size])
+        used = shares != 0.0
+        used[entering] = True
+        active = np.flatnonzero(used)
+        try:
+            found = _best_of_hull(shares, active, products, heights)
+        except np.linalg.LinAlgError:
+            return None
+        if np.array_equal(found, shares):  # `accuracy` is below the rounding errors
+            return None
+        shares = found
+    return None
+
+
+def _feasible_shares(weights: Array) -> Array:
+    """The multipliers, not negative and of a sum of at most one."""
+    clipped = np.maximum(weights, 0.0)
+    return np.asarray(clipped / max(float(clipped.sum()), 1.0))
+
+
+def _best_of_hull(shares: Array, active: NDArray[np.intp], products: Array, heights: Array) -> Array:
+    """The best point of the convex hull of the active planes that steps to affine ones reach."""
+    shares = shares.copy()
+    while True:
+        here = shares[active]
+        target = _best_of_affine_hull(here, products[active[:, None], active], heights[active])
+        falling = target <= 0.0
+        if not falling.any() or len(active) == 1:
+            shares[active] = target / target.sum()
+            return shares
+        reach = np.where(falling, here / np.maximum(here - target, TINY), np.inf)
+        leaving = int(reach.argmin())
+        moved = np.maximum(here + reach[leaving] * (target - here), 0.0)
+        moved[leaving] = 0.0
+        shares[active] = moved / moved.sum()
+        active = active[np.arange(len(active)) != leaving]
+
+
+def _best_of_affine_hull(here: Array, products: Array, heights: Array) -> Array:
+    """The maximiser under sum = 1 alone, seen from `here`; an error where planes are too short for their heights to
+    be told apart.
+    """
+    # By LAPACK itself: for some planes, what scipy puts around it takes longer than the factorisation.
+    from scipy.linalg.lapack import dposv
+
+    if len(heights) == 1:
+        return np.ones(1)
+    longest = float(products.diagonal().max()) or 1.0
+    lifted = products + longest  # the same for all points of the hull, and no plane is zero any more
+    ridge = RIDGE * longest * len(heights)
+    lifted.reshape(-1)[:: len(lifted) + 1] += ridge
+    sides = np.array([heights + ridge * here, np.ones(len(heights))])
+    _, found, failed = dposv(lifted, sides.T, lower=True, overwrite_b=True)
+    first, second = found.T
+    best = np.asarray(first + (1.0 - first.sum()) / second.sum() * second)
+    if failed or not abs(float(best.sum()) - 1.0) <= LOST * max(float(best.max()), -float(best.min()), 1.0):
+        raise np.linalg.LinAlgError("the digits of the multipliers are lost")
+    return best

@@ -9,7 +9,7 @@ from scipy.sparse import csc_array, vstack
 
 from helpers.explicit import terms
 from helpers.problems import LAYOUTS, pairs
-from setloss.solvers.faces import ProximalPoints
+from setloss.solvers.proximal_points import ProximalPoints
 
 
 def all_cuts(case, truth):

@@ -25,13 +25,13 @@ from setloss.solvers.problem import Problem
 from setloss.typing import Array
 
 if TYPE_CHECKING:
-    from setloss.solvers.projection_kernels import Corrals
+    from setloss.solvers.proximal_kernels import Corrals
 
 CHUNK = 2**19
-"""Corrals of this many numbers (4 MiB) are worked on at a time: what a cache holds."""
+"""Numbers in the corrals that are worked on at a time (4 MiB, so that a cache holds them)."""
 
 ROWS_AT_ONCE = 512
-"""Rows of the curvature that are held in memory together."""
+"""Maximum number of rows of the curvature in memory together."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,16 +47,14 @@ class ProximalPoints:
     basis: Array
 
     @classmethod
-    def at(
-        cls, problem: Problem, margins: Array, centre: Array, mu: float, largest: int | None = None
-    ) -> ProximalPoints:
-        """The proximal points at the margins, each of at most `largest` cuts."""
-        from setloss.solvers.projection_kernels import LARGEST_CORRAL
+    def at(cls, problem: Problem, margins: Array, centre: Array, mu: float) -> ProximalPoints:
+        """The proximal points at the margins."""
+        from setloss.solvers.proximal_kernels import LARGEST_CORRAL
 
         found = problem.cuts(margins)
         slopes, offsets = np.array(found.slopes), found.offsets.copy()
         widest = int(problem.surrogate.bags.sizes.max())
-        most = min(widest + 2, largest or LARGEST_CORRAL) + 1
+        most = min(widest + 2, LARGEST_CORRAL) + 1
         search = _PointSearch(problem, margins, centre, mu, slopes, offsets, most)
         bags = max(CHUNK // (most * (widest + 2 * most + 2)), 1)
         basis = [search.bases(first, min(first + bags, problem.n_bags)) for first in range(0, problem.n_bags, bags)]
@@ -91,7 +89,7 @@ class ProximalPoints:
 
     def rows(self) -> Iterator[Array]:
         """The rows ``sqrt(c_i / mu) q M_i`` of the square root of H - I, some hundred at a time."""
-        from setloss.solvers.face_kernels import face_rows
+        from setloss.solvers.proximal_kernels import face_rows
 
         problem = self.problem
         out = np.empty((ROWS_AT_ONCE + int(self.ranks.max(initial=0)), *problem.shape))
@@ -104,7 +102,7 @@ class ProximalPoints:
 
     def curved(self, direction: Array) -> Array:
         """H times a direction, without its identity part: two passes over the rows of the active bags, or over X."""
-        from setloss.solvers.face_kernels import face_product, project_on_faces
+        from setloss.solvers.proximal_kernels import face_product, project_on_faces
 
         check_time()
         problem, starts = self.problem, self.problem.surrogate.bags.offsets
@@ -121,7 +119,7 @@ class ProximalPoints:
     @cached_property
     def diagonals(self) -> Array:
         """The diagonal of c_i / mu Q_i Q_i^T, one number per element."""
-        from setloss.solvers.face_kernels import face_diagonals
+        from setloss.solvers.proximal_kernels import face_diagonals
 
         out = np.zeros(len(self.slopes))
         face_diagonals(self.problem.surrogate.bags.offsets, self.ranks, self.basis, self.problem.costs / self.mu, out)
@@ -168,7 +166,7 @@ class _PointSearch:
     def bases(self, first: int, last: int) -> Array:
         """Move the bags from `first` up to `last`; returns the bases of their faces."""
         from setloss.plans.kernels import write_cuts
-        from setloss.solvers.projection_kernels import advance, faces
+        from setloss.solvers.proximal_kernels import advance, faces
 
         starts, partitions, which, *plans = self.problem.surrogate.arrays
         sizes = np.diff(starts)
@@ -189,7 +187,7 @@ class _PointSearch:
 
 def _empty_corrals(bags: int, most: int, widest: int) -> Corrals:
     """Room for up to `most` cuts per bag."""
-    from setloss.solvers.projection_kernels import Corrals
+    from setloss.solvers.proximal_kernels import Corrals
 
     return Corrals(
         slopes=np.empty((bags, most, widest)),

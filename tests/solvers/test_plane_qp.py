@@ -5,8 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from setloss.solvers.active_planes import improved_weights
-from setloss.solvers.master import plane_bound, solve_master
+from setloss.solvers.plane_qp import improved_weights, solve_plane_qp
+
+
+def plane_bound(planes, offsets, weights):
+    """The value of feasible multipliers."""
+    image = weights @ planes
+    return float(weights @ offsets) - 0.5 * float(image @ image)
 
 
 def planes_of(seed, count, size, scale, repeated):
@@ -37,7 +42,7 @@ def test_the_program_is_solved_from_any_start(seed, count, size, scale, repeated
         return
     assert found.min() >= 0
     assert found.sum() <= 1 + 1e-12
-    best, _ = solve_master(planes, offsets, np.zeros(len(offsets), dtype=np.intp))
+    best, _ = solve_plane_qp(planes, offsets, np.zeros(len(offsets), dtype=np.intp))
     assert plane_bound(planes, offsets, found) >= plane_bound(planes, offsets, best) - accuracy - 1e-12
 
 
