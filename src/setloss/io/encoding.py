@@ -1,0 +1,235 @@
+"""Columns of real tables as features: numbers, few categories, dates; ids and free text are left out.
+
+| column | becomes |
+|---|---|
+| numbers, truth values | themselves, empty cells the median and a flag, then scaled |
+| text with few different values | one 0/1 column a value; values that are rare or new share one |
+| dates, also as text | year, day of the year, day of the week and, where there are times, hour; treated as numbers |
+| an id: text that is different in every row, or whole numbers that are and are named so | nothing; its values name the rows of predictions |
+| everything else: free text, empty columns, columns of one value | nothing |
+"""  # noqa: E501 (a table)
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.compose import ColumnTransformer
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.utils.validation import check_is_fitted
+
+from setloss.io.data import DatasetError, listed, shown
+
+if TYPE_CHECKING:
+    from pandas import DataFrame, Series
+
+MAX_CATEGORIES = 50
+"""Most different values of a column of categories."""
+
+SHARE_OF_NUMBERS = 0.9
+"""Share of the cells of a column of text that must be numbers for the others to count as empty."""
+
+DATE_PARTS = ("year", "day of year", "weekday", "hour")
+_ID = re.compile(r"(?i:^(?:id|uuid|guid|key|index)$|[ _.-](?:id|uuid|guid|key)$)|[a-z](?:Id|ID)$")
+
+
+class Column(NamedTuple):
+    """What becomes of a column: its role ("number", "category", "date", "id" or "left out"), and why, in words."""
+
+    name: str
+    role: str
+    words: str
+
+
+def column_roles(frame: DataFrame) -> tuple[Column, ...]:
+    """The role of every column of a table, from its values and its name."""
+    found = tuple(Column(str(name), *_role(frame[name], str(name))) for name in frame.columns)
+    first = next((column.name for column in found if column.role == "id"), None)
+    return tuple(
+        Column(column.name, "left out", "a second id") if column.role == "id" and column.name != first else column
+        for column in found
+    )
+
+
+class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Turn the columns of a DataFrame into features, the same way for new rows; the module's docstring says how.
+
+    Attributes
+    ----------
+    columns_
+        A `Column` for every column of the table, in its order.
+    id_
+        The column that names the rows, or None.
+    transformer_
+        The fitted `ColumnTransformer` behind it.
+    """
+
+    def fit(self, X: DataFrame, y: Any = None) -> TableEncoder:
+        """Choose a role for every column, and fit imputation, scaling and categories."""
+        self.columns_ = column_roles(X)
+        self.id_ = next((column.name for column in self.columns_ if column.role == "id"), None)
+        self.feature_names_in_ = np.array([column.name for column in self.columns_], dtype=object)
+        self.n_features_in_ = len(self.feature_names_in_)
+        dates, texts = self._named("date"), [name for name in X if X[name].map(type).eq(str).any()]
+        self.text_numbers_ = [name for name in self._named("number") if name in texts]
+        self.day_first_ = [name for name in dates if name in texts and _is_day_first(X[name])]
+        self.hours_ = [name for name in dates if self._dates(X[name]).dt.hour.gt(0).any()]
+        numbers, categories = self._values(X)
+        if not numbers.shape[1] + categories.shape[1]:
+            raise DatasetError("no column of the table can be a feature: " + "; ".join(map(_told, self.columns_)))
+        filled = make_pipeline(SimpleImputer(strategy="median", add_indicator=True), StandardScaler())
+        rare = OneHotEncoder(handle_unknown="infrequent_if_exist", min_frequency=2, max_categories=MAX_CATEGORIES)
+        first = numbers.shape[1]
+        places = list(range(first)), list(range(first, first + categories.shape[1]))
+        chosen = [("numbers", filled, places[0]), ("categories", rare, places[1])]
+        self.transformer_ = ColumnTransformer([part for part in chosen if part[2]])
+        self.transformer_.fit(np.hstack([numbers.astype(object), categories]))
+        return self
+
+    def transform(self, X: DataFrame) -> Any:
+        """The features (n, d) of rows that have the columns of the table, in any order."""
+        check_is_fitted(self)
+        numbers, categories = self._values(X)
+        return self.transformer_.transform(np.hstack([numbers.astype(object), categories]))
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+        """The names of the features: ``price``, ``city_Paris``, ``sold: weekday``."""
+        check_is_fitted(self)
+        plain = [
+            *self._named("number"),
+            *(f"{name}: {part}" for name in self._named("date") for part in self._parts(name)),
+        ]
+        names: NDArray[Any] = self.transformer_.get_feature_names_out([*plain, *self._named("category")])
+        return np.array([name.partition("__")[2] for name in names], dtype=object)
+
+    def _named(self, role: str) -> list[str]:
+        return [column.name for column in self.columns_ if column.role == role]
+
+    def _parts(self, name: str) -> Sequence[str]:
+        return DATE_PARTS if name in self.hours_ else DATE_PARTS[:-1]
+
+    def _dates(self, column: Series[Any]) -> Series[Any]:
+        return _dates(column, day_first=column.name in self.day_first_)
+
+    def _values(self, X: DataFrame) -> tuple[NDArray[np.float64], NDArray[Any]]:
+        """Numbers (with dates) and categories as plain arrays, NaN and "" where a cell is empty."""
+        wanted = [column.name for column in self.columns_ if column.role not in ("id", "left out")]
+        absent = [name for name in wanted if name not in X.columns]
+        if absent:
+            raise DatasetError(
+                f"the table lacks columns that the model was trained on: {listed(absent)}; its columns are "
+                f"{listed([str(name) for name in X.columns], like=absent[0])}"
+            )
+        numbers = [_numbers(X[name], strict=name not in self.text_numbers_) for name in self._named("number")]
+        for name in self._named("date"):
+            dates = self._dates(X[name])
+            _refuse_lost(X[name], dates.isna(), "dates")
+            parts = dates.dt
+            found = [parts.year + parts.dayofyear / 366, parts.dayofyear, parts.dayofweek, parts.hour]
+            numbers += [part.to_numpy(dtype=np.float64, na_value=np.nan) for part in found[: len(self._parts(name))]]
+        categories = [_texts(X[name]) for name in self._named("category")]
+        empty = np.empty((len(X), 0))
+        return (
+            np.column_stack(numbers) if numbers else empty,
+            np.column_stack(categories) if categories else empty.astype(object),
+        )
+
+
+# ------------------------------------------------------------------ one column
+
+
+def _role(column: Series[Any], name: str) -> tuple[str, str]:
+    """The role of a column and why, in words."""
+    from pandas.api import types
+
+    present = column.dropna()
+    empty = f", {len(column) - len(present)} empty" if len(present) < len(column) else ""
+    if len(present) == 0:
+        return "left out", "empty"
+    try:
+        different = present.nunique()
+    except TypeError:
+        return "left out", f"values of type {type(present.iloc[0]).__name__}"
+    if different == 1 and not empty:
+        return "left out", f"always {shown(str(present.iloc[0]))}"
+    if types.is_datetime64_any_dtype(column):
+        return "date", f"date{empty}"
+    if types.is_numeric_dtype(column) or isinstance(present.iloc[0], bool | Decimal) or column.dtype.kind == "m":
+        if _ID.search(name) and different == len(column) and types.is_integer_dtype(column):
+            return "id", "different in every row"
+        return "number", f"number{empty}"
+    if not isinstance(present.iloc[0], str):
+        return "left out", f"values of type {type(present.iloc[0]).__name__}"
+    return _role_of_text(column, present, different, empty)
+
+
+def _role_of_text(column: Series[Any], present: Series[Any], different: int, empty: str) -> tuple[str, str]:
+    numbers = len(present) - int(np.isnan(_numbers(present, strict=False)).sum())
+    if numbers >= SHARE_OF_NUMBERS * len(present):
+        return "number", f"number{empty}, {len(present) - numbers} that are no numbers count as empty"
+    if present.str.contains(r"\d.*\d.*\d").all() and _dates(present, day_first=_is_day_first(present)).notna().all():
+        return "date", f"date as text{empty}"
+    if different <= min(MAX_CATEGORIES, len(present) / 2):
+        return "category", f"{different} categories{empty}"
+    if different == len(column):
+        return "id", "different in every row"
+    return "left out", f"text with {different} different values"
+
+
+def _numbers(column: Series[Any], *, strict: bool) -> NDArray[np.float64]:
+    import pandas
+
+    if column.dtype.kind == "m":
+        column = column.dt.total_seconds()
+    found = pandas.to_numeric(column, errors="coerce")
+    values: NDArray[np.float64] = found.to_numpy(dtype=np.float64, na_value=np.nan)
+    values = np.where(np.isinf(values), np.nan, values)
+    if strict:
+        _refuse_lost(column, np.isnan(values), "numbers")
+    return values
+
+
+def _refuse_lost(column: Series[Any], lost: Any, what: str) -> None:
+    """Refuse a cell that is neither empty nor of the kind that the model was trained on."""
+    strange = column[lost & column.notna()]
+    if len(strange):
+        cell = shown(str(strange.iloc[0]))
+        raise DatasetError(f"column {shown(str(column.name))} holds {cell} where the model knows {what}; correct it")
+
+
+def _is_day_first(column: Series[Any]) -> bool:
+    """Whether more texts are dates if 03.04.2020 is the third of April."""
+    first, other = (_dates(column, day_first=day).notna().sum() for day in (True, False))
+    return bool(first > other)
+
+
+def _dates(column: Series[Any], *, day_first: bool) -> Series[Any]:
+    """The column as dates without a time zone, missing where a cell is none."""
+    import warnings
+
+    import pandas
+
+    if isinstance(column.dtype, pandas.DatetimeTZDtype):
+        return column.dt.tz_convert("UTC").dt.tz_localize(None)
+    if column.dtype.kind == "M":
+        return column
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # pandas warns when it cannot tell a format
+        return pandas.to_datetime(column, errors="coerce", dayfirst=day_first, utc=True).dt.tz_localize(None)
+
+
+def _texts(column: Series[Any]) -> NDArray[Any]:
+    return np.array(
+        ["" if missing else str(cell) for cell, missing in zip(column, column.isna(), strict=True)], object
+    )
+
+
+def _told(column: Column) -> str:
+    return f"{column.name} ({column.words})"
