@@ -1,6 +1,5 @@
-"""Threads and processes: the same numbers however many there are, and kernels that work without a place on disk."""
+"""Threads and processes: the same numbers however many there are."""
 
-import ast
 import multiprocessing
 import os
 import warnings
@@ -13,9 +12,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
 
-import setloss
 from helpers.fits_in_processes import MODELS, coefficients, data
-from helpers.forked import ended, fork_server
 from helpers.problems import tracks
 from setloss import Dice, Jaccard, Tversky
 from setloss.estimators import SetClassifier
@@ -94,85 +91,6 @@ def test_one_estimator_predicts_in_many_threads():
     model = SetClassifier(C=0.1, tol=1e-2).fit(X, Y)
     with ThreadPoolExecutor(8) as pool:
         assert_the_same(pool.map(model.decision_function, [X] * 32), [model.decision_function(X)] * 32)
-
-
-# ---------------------------------------------------------------- compiled kernels without a place on disk
-
-
-PACKAGE = Path(setloss.__file__).parent
-COUNTS = """
-import numpy as np
-from setloss.plans.row_kernels import count_positives
-counts = np.zeros(2, dtype=int)
-count_positives(np.array([[True, False], [True, True]]), counts)
-print(counts.tolist())
-"""
-"""A small kernel, compiled anew where there is no cache of it."""
-
-
-def printed_anew(code, **environment):
-    """What a process prints that imports setloss anew, and ends well."""
-    ending, told, said = ended("helpers.anew", code, **environment)
-    assert ending == 0, told + said
-    return told.strip()
-
-
-@pytest.fixture
-def package(tmp_path):
-    """A copy of the package without compiled kernels, whose folders for them cannot be made."""
-    for source in PACKAGE.rglob("*.py"):
-        target = tmp_path / "setloss" / source.relative_to(PACKAGE)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(source.read_bytes())
-    for folder in (tmp_path / "setloss", *(tmp_path / "setloss").rglob("*/")):
-        (folder / "__pycache__").write_text("a file, so no folder")
-    return tmp_path
-
-
-def test_kernels_work_where_nothing_can_be_cached(package):
-    nowhere = str(package / "setloss" / "__pycache__")
-    places = {"NUMBA_CACHE_DIR": nowhere, "HOME": nowhere, "XDG_CACHE_HOME": nowhere, "PYTHONPATH": str(package)}
-    script = f"import setloss; assert setloss.__file__.startswith({str(package)!r}), setloss.__file__{COUNTS}"
-    assert printed_anew(script, **places) == "[1, 2]"
-
-
-def test_kernels_work_where_the_cache_cannot_be_written(tmp_path):
-    limit = "import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))"
-    assert printed_anew(limit + COUNTS, NUMBA_CACHE_DIR=str(tmp_path)) == "[1, 2]"
-    assert not list(tmp_path.rglob("*.nbc"))
-
-
-COUNTING = """
-from numba.core import event
-class Compiled(event.Listener):
-    names = []
-    def on_start(self, event):
-        function = event.data["dispatcher"].py_func
-        if function.__module__.startswith("setloss."):
-            self.names.append((function.__qualname__, str(event.data["args"])))
-    def on_end(self, event):
-        pass
-event.register("numba:compile", Compiled())
-{work}
-print(sorted(Compiled.names))
-"""
-
-
-def test_processes_that_start_together_compile_every_kernel_once(tmp_path):
-    script = COUNTING.format(work=COUNTS)
-
-    def compiled_by_child(folder):
-        order, names = printed_anew(script, NUMBA_CACHE_DIR=str(folder)).splitlines()
-        assert order == "[1, 2]"
-        return ast.literal_eval(names)
-
-    fork_server()
-    with ThreadPoolExecutor(2) as pool:
-        together = [pool.submit(compiled_by_child, tmp_path / "shared") for _ in range(2)]
-    by_all = [name for child in together for name in child.result()]
-    assert len(by_all) == len(set(by_all)) > 0
-    assert compiled_by_child(tmp_path / "shared") == []
-    assert not list(tmp_path.rglob("*.lock"))
 
 
 # ---------------------------------------------------------------- checkpoints on a full disk, and under Ctrl-C

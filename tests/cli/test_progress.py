@@ -10,8 +10,7 @@ from rich.console import Console
 
 from helpers.command_line import run
 from helpers.waiting import until
-from setloss import compilation
-from setloss.cli.progress import COMPILING, TELLS_OF_WAITS, TrainingProgress, Waiting, WorkProgress
+from setloss.cli.progress import TELLS_OF_WAITS, TrainingProgress, Waiting, WorkProgress
 from setloss.estimators import SetClassifier
 from setloss.solvers import Record
 
@@ -30,13 +29,11 @@ def said_in_the_end(capsys, words):
     until(lambda: shown.append(capsys.readouterr().err) or words in "".join(shown))
 
 
-def test_without_a_terminal_lines_say_what_is_under_way(capsys, monkeypatch):
+def test_without_a_terminal_lines_say_what_is_under_way(capsys):
     with Waiting("reading songs.csv", seconds_between_lines=0.01) as waiting:
         said_in_the_end(capsys, " gone, reading songs.csv\n")
         waiting.doing("predicting")
         said_in_the_end(capsys, " gone, predicting\n")
-        monkeypatch.setattr(compilation, "under_way", lambda: True)
-        said_in_the_end(capsys, f" gone, predicting{COMPILING}\n")
 
 
 def test_a_narrow_terminal_has_one_line(capsys):
@@ -70,7 +67,7 @@ def test_held_out_folds_are_counted(caplog):
         SetClassifier(decision="threshold", tol=0.1).fit(X, (X > 0).astype(int))
     folds = [f"learning the decision, fold {fold} of 3" for fold in range(1, 4)]
     said = [record.getMessage() for record in caplog.records if record.name == TELLS_OF_WAITS]
-    assert said == [*folds, "learning the decision"]  # a machine without compiled kernels logs that it compiles, too
+    assert said == [*folds, "learning the decision"]
 
 
 @pytest.mark.usefixtures("ctrl_c_is_heard")

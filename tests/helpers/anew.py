@@ -6,12 +6,9 @@ That is what a new interpreter does, in a third of its time: for tests of kernel
 import os
 import sys
 
-from numba.core import config, event
-
-from setloss import compilation
+from numba.core import config
 
 if __name__ == "__main__":
-    event.unregister("numba:compile", compilation._announcement)
     for _name in [name for name in sys.modules if name.partition(".")[0] == "setloss"]:
         del sys.modules[_name]
     sys.path[:0] = os.environ.get("PYTHONPATH", "").split(os.pathsep)

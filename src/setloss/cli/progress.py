@@ -9,7 +9,6 @@ line every `SECONDS_BETWEEN_LINES` seconds.
 import logging
 import math
 import signal
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -36,9 +35,6 @@ ENOUGH_TO_FORESEE = 0.1
 """The time that is left is shown once this share of the work is done; before, it cannot be guessed well."""
 
 STOPPING = "stopping (Ctrl-C again: at once)"
-
-COMPILING = ", compiling for the first run"
-"""Added to what is under way while numba compiles, once on a machine."""
 
 TELLS_OF_WAITS = "setloss.estimators.folds"
 """The log in which a training says what it does while no iterations are reported."""
@@ -112,7 +108,7 @@ class Waiting:
         return f"{self._clock()} gone, {self._now()}"
 
     def _now(self) -> str:
-        return self._words + (COMPILING if _compiling() else "")
+        return self._words
 
     def _clock(self) -> str:
         return _minutes(self._seconds())
@@ -145,12 +141,6 @@ def _bar(*columns: ProgressColumn) -> Progress:
     console = Console(stderr=True, highlight=False, markup=False)
     silent = not console.is_terminal or console.is_dumb_terminal
     return Progress(*columns, console=console, transient=True, disable=silent)
-
-
-def _compiling() -> bool:
-    """Whether a kernel is being compiled; none is while the module that compiles them is not imported."""
-    under_way = getattr(sys.modules.get("setloss.compilation"), "under_way", None)
-    return under_way is not None and bool(under_way())
 
 
 # ---------------------------------------------------------------- commands of many fits

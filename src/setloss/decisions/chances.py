@@ -27,7 +27,7 @@ LANES = 4
 """Elements that are multiplied or divided side by side."""
 
 
-@kernel(inner=True)
+@kernel()
 def gather_chances(scores, order, q, r):
     """Chances by falling scores, of equal scores the first element first; returns how many exceed one half."""
     heavy, before = 0, np.inf
@@ -47,7 +47,7 @@ def gather_chances(scores, order, q, r):
     return heavy
 
 
-@kernel(inner=True)
+@kernel()
 def count_above(scores, order, least):
     """How many scores are larger, in falling order."""
     k = 0
@@ -56,7 +56,7 @@ def count_above(scores, order, least):
     return k
 
 
-@kernel(inner=True, fastmath={"contract"})
+@kernel(fastmath={"contract"})
 def multiply(before, after, low, high, q, r, j, floor):
     """The LANES elements from j on: chances are at ``before[LANES + t]``, low <= t <= high, between LANES zeros."""
     x0, x1, x2 = r[j] * r[j + 1], r[j] * q[j + 1] + q[j] * r[j + 1], q[j] * q[j + 1]
@@ -78,7 +78,7 @@ def multiply(before, after, low, high, q, r, j, floor):
     return low, last
 
 
-@kernel(inner=True, allocates=True)
+@kernel()
 def all_chances(q, r, heavy, floor, now, then, stored):
     """F and its range; with `stored`, the chances of the elements after each of the first `heavy` ones."""
     p = len(q) - LANES
@@ -99,7 +99,7 @@ def all_chances(q, r, heavy, floor, now, then, stored):
     return now[LANES:], low, high
 
 
-@kernel(inner=True, fastmath={"contract"})
+@kernel(fastmath={"contract"})
 def merge(first, a_low, a_high, others, b_low, b_high, chances, hits):
     """F and J of all elements from the chances of positives among the first ones and among the others."""
     low, high = a_low + b_low, a_high + b_high
@@ -120,7 +120,7 @@ def merge(first, a_low, a_high, others, b_low, b_high, chances, hits):
     return low, high
 
 
-@kernel(inner=True, allocates=True)
+@kernel()
 def begin_with(sure, q, r, floor, buffers, chances, hits):
     """F, its range, and J of the first `sure` elements."""
     head_q, head_r = np.zeros(sure + LANES), np.ones(sure + LANES)
@@ -132,7 +132,7 @@ def begin_with(sure, q, r, floor, buffers, chances, hits):
     return merge(first, a_low, a_high, others, b_low, b_high, chances, hits)
 
 
-@kernel(inner=True, fastmath={"contract"})
+@kernel(fastmath={"contract"})
 def divide_up(chances, low, high, q, r, w, k, parts):
     """parts[l, t] = F^{-l}_{t-1} for the LANES elements from k on, all at most one half; returns an error bound."""
     parts[0, low] = parts[1, low] = parts[2, low] = parts[3, low] = 0.0
@@ -151,7 +151,7 @@ def divide_up(chances, low, high, q, r, w, k, parts):
     return worst * o0
 
 
-@kernel(inner=True, fastmath={"contract"})
+@kernel(fastmath={"contract"})
 def divide_down(chances, low, high, q, r, w, k, lanes, parts):
     """The same for up to LANES elements of more than one half, from the largest size on."""
     parts[0, low] = parts[1, low] = parts[2, low] = parts[3, low] = 0.0
@@ -170,7 +170,7 @@ def divide_down(chances, low, high, q, r, w, k, lanes, parts):
     return worst
 
 
-@kernel(inner=True, fastmath={"contract"})
+@kernel(fastmath={"contract"})
 def convolve(first, last, others, low, high, part):
     """part[t] = F^{-l}_{t-1} for any element, from the chances before and after it."""
     clear(part[low : high + 1])
@@ -181,7 +181,7 @@ def convolve(first, last, others, low, high, part):
             target[t] += chance * source[t]
 
 
-@kernel(inner=True)
+@kernel()
 def append(first, k, q, r):
     """The chances of the first k elements become those of k + 1."""
     last = min(k + 1, len(first) - 1)

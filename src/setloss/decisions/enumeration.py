@@ -18,7 +18,7 @@ MAX_ENUMERATED = 16
 """Largest number of elements for which all sets are compared."""
 
 
-@kernel(inner=True)
+@kernel()
 def chances_of_subsets(q, r, chances):
     """chances[A, a] = the chance of a positives among A, from A without its first element."""
     chances[0, 0] = 1.0
@@ -33,7 +33,7 @@ def chances_of_subsets(q, r, chances):
             chances[mask, a] = chances[rest, a] * r[first] + chances[rest, a - 1] * q[first]
 
 
-@kernel(allocates=True)
+@kernel()
 def losses_of_subsets(scores, potentials, spec, sizes, losses):
     """The expected loss of every set, for a loss of counts; the rows must be safe."""
     kind, numbers, table = spec

@@ -49,7 +49,7 @@ SURE = 1e-6
 """Scores above this are chances above one half whose gain is more than a tie."""
 
 
-@kernel(inner=True, fastmath={"reassoc", "contract"})
+@kernel(fastmath={"reassoc", "contract"})
 def score_lanes(hits, parts, w, shares, step, q, k, low, high, scores):
     """J(t) with LANES more elements, from k on, and Z times the expected score with each one of them."""
     found, weight = hits[low:], w[low:]
@@ -70,7 +70,7 @@ def score_lanes(hits, parts, w, shares, step, q, k, low, high, scores):
     scores[0], scores[1], scores[2], scores[3] = a0, a1, a2, a3
 
 
-@kernel(inner=True, fastmath={"reassoc", "contract"})
+@kernel(fastmath={"reassoc", "contract"})
 def score_with(hits, part, w, share, q, low, high):
     """J_k(t) and Z times the expected score with one more element."""
     total = 0.0
@@ -81,7 +81,7 @@ def score_with(hits, part, w, share, q, low, high):
     return total
 
 
-@kernel(inner=True, fastmath={"reassoc", "contract"})
+@kernel(fastmath={"reassoc", "contract"})
 def largest_score(hits, part, w, share, q, low, high, a):
     """No larger set has a larger expected score, times Z."""
     total, rate = 0.0, q / a
@@ -91,7 +91,7 @@ def largest_score(hits, part, w, share, q, low, high, a):
     return total
 
 
-@kernel(inner=True)
+@kernel()
 def write_shares(k, a, b, low, high, width, shares):
     """shares[l width + t] = 1 / (a (k + l) + b t) for LANES sets, low <= t <= high."""
     for lane in range(LANES):
@@ -100,7 +100,7 @@ def write_shares(k, a, b, low, high, width, shares):
             row[t] = 1 / (size + b * t)
 
 
-@kernel(inner=True)
+@kernel()
 def divide_next(k, heavy, whole, chances, low, high, q, r, w, first, stored, parts):
     """F without each of the next elements, from k on: how many of them, and the error bound of the division."""
     if k >= heavy:
@@ -113,7 +113,7 @@ def divide_next(k, heavy, whole, chances, low, high, q, r, w, first, stored, par
     return 1, 0.0
 
 
-@kernel(inner=True)
+@kernel()
 def score_next(k, lanes, low, high, q, w, hits, parts, shares, step, gains):
     """Z times the expected scores of the sets with the next elements."""
     if lanes == LANES:
@@ -123,7 +123,7 @@ def score_next(k, lanes, low, high, q, w, hits, parts, shares, step, gains):
         gains[lane] = score_with(hits, parts[lane], w, shares[lane * step :], q[k + lane], low, high)
 
 
-@kernel(inner=True, allocates=True)
+@kernel()
 def climb(k, total, least, heavy, whole, weights, chances, low, high, q, r, w, hits, table, scratch):
     """The best set of k elements or more, given J_k in `hits`: size, cost if below `least`, and error bound."""
     parts, first, stored = scratch
@@ -151,7 +151,7 @@ def climb(k, total, least, heavy, whole, weights, chances, low, high, q, r, w, h
     return size, least, growth
 
 
-@kernel(allocates=True)
+@kernel()
 def best_by_hits(scores, potentials, weights, order, floor, sets, expected, best, safe, independent):
     """The best set of every row, `order` by falling scores; `safe` is False where the sums cannot be trusted."""
     n, p = scores.shape

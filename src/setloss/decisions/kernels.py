@@ -21,7 +21,7 @@ from setloss.compilation import kernel
 SMALLEST = 1e-250
 
 
-@kernel(inner=True)
+@kernel()
 def weigh_sizes(potentials, w):
     """The weights w_k = exp(u_k - max u); returns max u."""
     top = potentials[0]
@@ -32,7 +32,7 @@ def weigh_sizes(potentials, w):
     return top
 
 
-@kernel(inner=True)
+@kernel()
 def weigh(scores, potentials, q, r, w):
     """Chances q, their complements r and weights w; returns the logarithm of what was divided out."""
     scale = 0.0
@@ -47,14 +47,14 @@ def weigh(scores, potentials, q, r, w):
     return scale + weigh_sizes(potentials, w)
 
 
-@kernel(inner=True)
+@kernel()
 def clear(values):
     """Zeros; a loop compiles in a tenth of the time of an assignment to a slice."""
     for k in range(len(values)):
         values[k] = 0.0
 
 
-@kernel(inner=True)
+@kernel()
 def prefixes(q, r, table):
     """table[i, a] = the chance of a positives among the first i elements, a below the width of the table."""
     clear(table[0])
@@ -66,7 +66,7 @@ def prefixes(q, r, table):
             after[a] = before[a] * r[i] + before[a - 1] * q[i]
 
 
-@kernel(inner=True)
+@kernel()
 def suffixes(q, r, table):
     """table[i, b] = the chance of b positives among the elements from i on."""
     p = len(q)
@@ -79,7 +79,7 @@ def suffixes(q, r, table):
             after[b] = before[b] * r[i] + before[b - 1] * q[i]
 
 
-@kernel(allocates=True)
+@kernel()
 def sums(scores, potentials, log_partition, sizes, marginals, safe):
     """The logarithm of Z, P(|y| = k) and P(y_i = 1) of every row; `safe` is False where Z is too small to trust."""
     n, p = scores.shape
@@ -110,7 +110,7 @@ def sums(scores, potentials, log_partition, sizes, marginals, safe):
                 ahead[a] = ahead[a] * r[j] + ahead[a + 1] * q[j]
 
 
-@kernel(allocates=True)
+@kernel()
 def joint_sums(scores, potentials, joint):
     """P(y_i = 1, |y| = k) of every row and element; the rows must be safe."""
     n, p = scores.shape
@@ -133,7 +133,7 @@ def joint_sums(scores, potentials, joint):
                 joint[i, j, k] = ways * q[j] * w[k] / total
 
 
-@kernel(allocates=True)
+@kernel()
 def draw(scores, sizes, uniform, sets):
     """Label sets of the given sizes, element by element from the last; the rows must be safe at their size."""
     n, p = scores.shape
@@ -149,7 +149,7 @@ def draw(scores, sizes, uniform, sets):
             left -= sets[i, j]
 
 
-@kernel(allocates=True)
+@kernel()
 def chances_of_sizes(scores, sizes, chances):
     """The chance of sizes[i] positives among independent elements with the scores of row i."""
     n, p = scores.shape

@@ -19,7 +19,7 @@ from setloss.decisions.chances import gather_chances
 from setloss.decisions.search import TIE, add_element, choose
 
 
-@kernel(inner=True, fastmath={"reassoc", "contract"})
+@kernel(fastmath={"reassoc", "contract"})
 def expected_share(chances, low, high, k, b):
     """E 1 / (k + b R)."""
     found, total, size = chances[low:], 0.0, k + b * low
@@ -28,7 +28,7 @@ def expected_share(chances, low, high, k, b):
     return total
 
 
-@kernel(allocates=True)
+@kernel()
 def best_by_misses(scores, weights, order, floor, sets, expected, best):
     """The best set of every row for weights 1 and b > 0; `order` by falling scores."""
     n, p = scores.shape

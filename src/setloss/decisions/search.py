@@ -26,7 +26,7 @@ TIE = 1e-12
 """Expected losses closer than this, relative to their size, are equal; the smaller set wins."""
 
 
-@kernel(inner=True)
+@kernel()
 def write_losses(kind, numbers, table, p, k, a, width, out):
     """out[b] = the loss of k chosen elements, a of them positive, with b positives not chosen, b < width."""
     wrong = k - a
@@ -51,7 +51,7 @@ def write_losses(kind, numbers, table, p, k, a, width, out):
             out[b] = table[k, a, b]
 
 
-@kernel(inner=True)
+@kernel()
 def add_element(before, after, low, high, q, r, floor):
     """One more element: ``after = r before + q before shifted``, trimmed to the chances above `floor`."""
     last = min(high + 1, len(after) - 1)
@@ -67,7 +67,7 @@ def add_element(before, after, low, high, q, r, floor):
     return low, last
 
 
-@kernel(inner=True, allocates=True)
+@kernel()
 def store_suffixes(q, r, stored, ranges, floor, kept):
     """The chances of b positives among the elements from k on, for k < kept; returns those of all elements."""
     p, width = len(q), stored.shape[1]
@@ -84,7 +84,7 @@ def store_suffixes(q, r, stored, ranges, floor, kept):
             ranges[k, 0], ranges[k, 1] = low, high
 
 
-@kernel(inner=True, fastmath={"reassoc", "contract"})
+@kernel(fastmath={"reassoc", "contract"})
 def expected_loss(k, p, first, low, high, others, b_low, b_high, w, spec, row):
     """Z E l(top k)."""
     kind, numbers, table = spec
@@ -101,7 +101,7 @@ def expected_loss(k, p, first, low, high, others, b_low, b_high, w, spec, row):
     return total
 
 
-@kernel(inner=True)
+@kernel()
 def least_loss(k, p, sizes, spec, row):
     """No set of k elements or more is expected to cost less."""
     kind, numbers, table = spec
@@ -112,7 +112,7 @@ def least_loss(k, p, sizes, spec, row):
     return total
 
 
-@kernel(inner=True)
+@kernel()
 def settle_ties(scores, order):
     """Elements of equal score in the order of their numbers."""
     for j in range(1, len(order)):
@@ -122,7 +122,7 @@ def settle_ties(scores, order):
             i -= 1
 
 
-@kernel(inner=True)
+@kernel()
 def choose(chosen, order, size):
     """The first elements in an order."""
     for j in range(len(chosen)):
@@ -131,7 +131,7 @@ def choose(chosen, order, size):
         chosen[order[j]] = True
 
 
-@kernel(allocates=True)
+@kernel()
 def best_prefixes(scores, potentials, spec, order, floor, sets, expected, best, safe):
     """The best set of every row, `order` by falling scores; `safe` is False where Z is too small."""
     n, p = scores.shape
@@ -175,7 +175,7 @@ def best_prefixes(scores, potentials, spec, order, floor, sets, expected, best, 
         choose(sets[i], order[i], best[i])
 
 
-@kernel(allocates=True)
+@kernel()
 def all_prefixes(scores, potentials, spec, floor, expected):
     """The expected losses of k = 0, ..., p for rows of falling scores; the rows must be safe."""
     n, p = scores.shape

@@ -9,15 +9,15 @@ from setloss.compilation import kernel
 from setloss.plans.records import CURVE, LINEAR, TABLE, TVERSKY, TVERSKY_SUPERMODULAR
 from setloss.setfunctions import tversky
 
-_denominator = kernel(inner=True)(tversky.denominator)
-_loss_value = kernel(inner=True)(tversky.loss_value)
-_miss_step = kernel(inner=True)(tversky.false_negative_step)
-_alarm_step = kernel(inner=True)(tversky.false_positive_step)
-_submodular_miss_step = kernel(inner=True)(tversky.submodular_false_negative_step)
-_supermodular_value = kernel(inner=True)(tversky.supermodular_value)
+_denominator = kernel()(tversky.denominator)
+_loss_value = kernel()(tversky.loss_value)
+_miss_step = kernel()(tversky.false_negative_step)
+_alarm_step = kernel()(tversky.false_positive_step)
+_submodular_miss_step = kernel()(tversky.submodular_false_negative_step)
+_supermodular_value = kernel()(tversky.supermodular_value)
 
 
-@kernel(inner=True)
+@kernel()
 def tversky_loss(n, q, m, part):
     """l(n, q), with the value of the part where it reads 0/0."""
     a, b = part.false_positive, part.false_negative
@@ -26,7 +26,7 @@ def tversky_loss(n, q, m, part):
     return part.undefined
 
 
-@kernel(inner=True)
+@kernel()
 def tversky_step(axis, n, q, m, part):
     """One more false negative (axis 0) or false positive; a difference only where l reads 0/0 at either end."""
     a, b = part.false_positive, part.false_negative
@@ -36,7 +36,7 @@ def tversky_step(axis, n, q, m, part):
     return tversky_loss(further_n, further_q, m, part) - tversky_loss(n, q, m, part)
 
 
-@kernel(inner=True)
+@kernel()
 def tversky_gain(axis, n, q, m, part):
     """The increment of l, of its submodular part f, or of the closure min(f, cap)."""
     if part.kind == TVERSKY or axis == 1:
@@ -49,7 +49,7 @@ def tversky_gain(axis, n, q, m, part):
     return gain
 
 
-@kernel(inner=True)
+@kernel()
 def curve_value(count, m, part, values):
     """The weighted loss at `count` mistakes of the one group that matters."""
     if part.kind == TVERSKY_SUPERMODULAR:
@@ -57,7 +57,7 @@ def curve_value(count, m, part, values):
     return part.weight * values[part.start + count]
 
 
-@kernel(inner=True)
+@kernel()
 def concave_value(n, q, m, part):
     """The weighted loss at n false negatives and q false positives."""
     if part.kind == LINEAR:
@@ -65,7 +65,7 @@ def concave_value(n, q, m, part):
     return part.weight * tversky_loss(n, q, m, part)
 
 
-@kernel(inner=True)
+@kernel()
 def concave_step(n, q, m, part):
     """The weighted loss of one more false positive."""
     if part.kind == LINEAR:
@@ -73,7 +73,7 @@ def concave_step(n, q, m, part):
     return part.weight * tversky_step(1, n, q, m, part)
 
 
-@kernel(inner=True)
+@kernel()
 def value_at(counts, plan, sizes, values):
     """The weighted loss of the rescaled part at any counts, one per group."""
     part = plan.rescaled
@@ -87,7 +87,7 @@ def value_at(counts, plan, sizes, values):
     return concave_value(float(counts[0]), float(counts[1]), float(sizes[0]), part)
 
 
-@kernel(inner=True)
+@kernel()
 def objective(is_margin, loss, total, scale):
     """The rescaled loss of a set whose margins sum to `total`."""
     if is_margin:

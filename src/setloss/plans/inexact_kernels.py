@@ -12,7 +12,7 @@ from setloss.plans.records import GREEDY
 from setloss.plans.sorting import sort_elements
 
 
-@kernel(inner=True)
+@kernel()
 def _next_of(partition, order, position, wanted):
     """The first position in `order`, from `position` on, of an element of the wanted group."""
     while position < len(order) and partition[order[position]] != wanted:
@@ -20,7 +20,7 @@ def _next_of(partition, order, position, wanted):
     return position
 
 
-@kernel(inner=True)
+@kernel()
 def _greedy(margins, partition, plan, tables, order, counts, places, chosen):
     """Of the next element of every group take the best one, as long as it raises the objective."""
     sizes, values = tables
@@ -47,7 +47,7 @@ def _greedy(margins, partition, plan, tables, order, counts, places, chosen):
         places[best_group] = _next_of(partition, order, places[best_group] + 1, best_group)
 
 
-@kernel(inner=True)
+@kernel()
 def _one_pass(margins, partition, plan, tables, counts, chosen):
     """Every element once, in the order of the data; it stays if it raises the objective."""
     sizes, values = tables

@@ -20,7 +20,7 @@ from setloss.plans.sorting import sort_elements
 from setloss.plans.worst_sets import ELEMENT, worst_set
 
 
-@kernel(inner=True)
+@kernel()
 def _rank_elements(margins, partition, active_only, order, spare, ranked, tallies):
     """Elements by ascending margin at the front of `order`, each as group << 32 | element, their margins in `ranked`.
 
@@ -40,7 +40,7 @@ def _rank_elements(margins, partition, active_only, order, spare, ranked, tallie
     return count
 
 
-@kernel(inner=True)
+@kernel()
 def gain_of_one_more(part, axis, rank, cell, stride, misses, alarms, m, values):
     """The increment of f when an element of group `axis` follows `misses` false negatives and `alarms` positives."""
     if part.kind == CURVE:
@@ -52,7 +52,7 @@ def gain_of_one_more(part, axis, rank, cell, stride, misses, alarms, m, values):
     return tversky_gain(axis, misses, alarms, m, part)
 
 
-@kernel(inner=True)
+@kernel()
 def _lovasz(ranked, order, plan, tables, hinge, slope):
     """Write the slopes of the Lovász part; returns its offset and value. `hinge` is None where no bag has one."""
     if hinge is None:
@@ -88,7 +88,7 @@ def _lovasz(ranked, order, plan, tables, hinge, slope):
     return offset, value
 
 
-@kernel(inner=True)
+@kernel()
 def bag_cut(margins, partition, plan, tables, room, slope, chosen):
     """The cut of one bag: fills `slope` and `chosen`, returns offset and value.
 
@@ -115,7 +115,7 @@ def bag_cut(margins, partition, plan, tables, room, slope, chosen):
     return offset, value
 
 
-@kernel(inner=True)
+@kernel()
 def write_margins(scores, truth, margins, gradient):
     """The margins of one row, and its number of positives; -1 and a gradient of NaN where a score is not finite."""
     positives, finite = 0, True

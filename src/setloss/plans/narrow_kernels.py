@@ -22,7 +22,7 @@ def write_gains(records, starts, gains):
                     place += 1
 
 
-@kernel(inner=True)
+@kernel()
 def _rank(margins, rank, order):
     """The elements by ascending margin, ties in their order: each by the number of elements before it.
 

@@ -21,7 +21,9 @@ from numpy.typing import NDArray
 from setloss.typing import Array
 
 NONE, CURVE, TABLE, LINEAR, TVERSKY, TVERSKY_SUBMODULAR, TVERSKY_SUPERMODULAR = range(7)
-"""How a part is known: not there, by a curve over one count, by a table of cells, or in closed form."""
+"""How a part is known: not there, by a curve over one count, by a table of cells, or in closed form.
+
+Constants of kernels (`setloss.compilation`)."""
 
 EXACT, GREEDY, ONE_PASS = range(3)
 """How the worst set of a rescaled part is sought."""

@@ -15,7 +15,7 @@ ELEMENT = 0xFFFFFFFF
 """The bits of a ranked element that are its place in the bag; those above are its group."""
 
 
-@kernel(inner=True)
+@kernel()
 def worst_set(ranked, order, plan, tables, grouped, room, chosen):
     """Mark the set that maximises the rescaled loss in `chosen`; returns its loss and the objective."""
     curve, sums, counts, turning = room
@@ -26,7 +26,7 @@ def worst_set(ranked, order, plan, tables, grouped, room, chosen):
     return _best_of_counts(ranked, order, plan, tables, grouped, sums, counts, turning, chosen)
 
 
-@kernel(inner=True)
+@kernel()
 def _best_of_counts(ranked, order, plan, tables, grouped, sums, counts, turning, chosen):
     """Several counts matter. `sums` is None where no bag is of that kind."""
     if sums is None:
@@ -47,7 +47,7 @@ def _best_of_counts(ranked, order, plan, tables, grouped, sums, counts, turning,
     return loss, best
 
 
-@kernel(inner=True)
+@kernel()
 def _sums(ranked, order, axes, grouped, sums):
     """Group after group: its margins in ascending order, and the sums of its k smallest ones.
 
@@ -65,7 +65,7 @@ def _sums(ranked, order, axes, grouped, sums):
                 sums[n + b] = total
 
 
-@kernel(inner=True)
+@kernel()
 def _best_of_curve(ranked, order, plan, tables, curve, chosen):
     """One count matters: every other element is in exactly if its margin is negative.
 
@@ -97,7 +97,7 @@ def _best_of_curve(ranked, order, plan, tables, curve, chosen):
     return best_loss, best
 
 
-@kernel(inner=True)
+@kernel()
 def _mark(ranked, order, axis, left, chosen):
     """Choose the `left` smallest margins of one group, and all negative ones of the others."""
     for k in range(len(order)):
@@ -110,7 +110,7 @@ def _mark(ranked, order, axis, left, chosen):
             break
 
 
-@kernel(inner=True)
+@kernel()
 def _best_of_cells(plan, sizes, values, sums, counts, turning):
     """Every cell of a table: the last count runs fastest, the others turn like an odometer.
 
@@ -149,7 +149,7 @@ def _best_of_cells(plan, sizes, values, sums, counts, turning):
         turning[b] += 1
 
 
-@kernel(inner=True)
+@kernel()
 def _alarm_helps(n, q, m, margin, total, plan):
     """Whether the objective rises from q to q + 1 false positives; `total` includes the new one's margin."""
     step = concave_step(n, q, m, plan.rescaled)
@@ -158,7 +158,7 @@ def _alarm_helps(n, q, m, margin, total, plan):
     return step * (1.0 - plan.scale * total) > plan.scale * concave_value(n, q, m, plan.rescaled) * margin
 
 
-@kernel(inner=True)
+@kernel()
 def _best_of_concave(plan, sizes, grouped, sums, counts):
     """For every number of false negatives, the number of false positives up to which one more helps.
 

@@ -18,7 +18,7 @@ bound ``g(n) = l(n, 0) - n l(1, 0)``, free of q, is feasible, hence it is D l, a
 mixed difference at n = q = 0 is positive as soon as m (1 - 2b) > (1 - b)^2 + a b, and this g is not feasible.
 
 Increments are single fractions. Differencing two values of l instead loses 24 % in float32 at 1024 x 1024.
-The functions of this module are plain arithmetic: they run on arrays here and inside the numba kernels.
+The functions of this module are plain arithmetic: they run on arrays here and in kernels (`setloss.compilation`).
 """
 
 from __future__ import annotations

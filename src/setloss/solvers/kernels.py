@@ -16,7 +16,7 @@ from setloss.plans.kernels import bag_cut
 _fast: dict[str, Any] = {"fastmath": {"reassoc", "contract"}}
 
 
-@kernel(inner=True, **_fast)
+@kernel(**_fast)
 def row_dot(design, row, vector):
     """<x_row, vector>, the constant feature included."""
     dense, data, indices, indptr, sparse, constant = design
@@ -31,7 +31,7 @@ def row_dot(design, row, vector):
     return total + constant * vector[-1]
 
 
-@kernel(inner=True, **_fast)
+@kernel(**_fast)
 def row_add(design, row, factor, vector):
     """Vector += factor x_row."""
     dense, data, indices, indptr, sparse, constant = design
@@ -60,7 +60,7 @@ def accumulate_rows(design, rows, tasks, weights, out):
             row_add(design, rows[e], weights[e], out[tasks[e]])
 
 
-@kernel(inner=True, **_fast)
+@kernel(**_fast)
 def _inner_products(design, first, second, scratch):
     """<x_first, x_second>; for CSR `scratch` holds x_first already."""
     dense, data, indices, indptr, sparse, constant = design
@@ -75,7 +75,7 @@ def _inner_products(design, first, second, scratch):
     return total
 
 
-@kernel(inner=True)
+@kernel()
 def block_gram(design, rows, tasks, signs, scratch, gram):
     """gram[e, e'] = y_e y_e' <x_row(e), x_row(e')> for elements of the same task, 0 otherwise."""
     _, data, indices, indptr, sparse, _ = design
@@ -103,7 +103,7 @@ def write_grams(visits, design, maps, starts, gram_starts, scratch, grams):
         block_gram(design, rows[lo:hi], tasks[lo:hi], signs[lo:hi], scratch, gram)
 
 
-@kernel(inner=True, **_fast)
+@kernel(**_fast)
 def _score(offset, slope, margins):
     """O - <sigma, m>, the height of a cut at the margins."""
     total = 0.0
@@ -112,7 +112,7 @@ def _score(offset, slope, margins):
     return offset - total
 
 
-@kernel(inner=True)
+@kernel()
 def _lowest_atom(count, weights, offsets, atoms, margins):
     """The active cut of least height: the one a pairwise step takes weight from."""
     worst, least = 0, np.inf
@@ -124,7 +124,7 @@ def _lowest_atom(count, weights, offsets, atoms, margins):
     return worst, least
 
 
-@kernel(inner=True)
+@kernel()
 def _find_atom(count, offsets, atoms, offset, slope):
     """The slot of a cut that is stored already, or -1."""
     for k in range(count):
@@ -137,7 +137,7 @@ def _find_atom(count, offsets, atoms, offset, slope):
     return -1
 
 
-@kernel(inner=True)
+@kernel()
 def _free_slot(weights, offsets, atoms):
     """A slot without weight; if there is none, the two lightest cuts become one, a point of the same polytope."""
     a = b = 0
@@ -159,7 +159,7 @@ def _free_slot(weights, offsets, atoms):
     return a
 
 
-@kernel(inner=True)
+@kernel()
 def _direction_image(design, rows, tasks, signs, gram, direction, parameters_step, image):
     """Image = K direction, from the Gram matrix if there is one, else by two passes over the rows."""
     p = len(rows)
@@ -179,7 +179,7 @@ def _direction_image(design, rows, tasks, signs, gram, direction, parameters_ste
         image[a] = signs[a] * row_dot(design, rows[a], parameters_step[tasks[a]])
 
 
-@kernel(inner=True)
+@kernel()
 def _new_slot(i, active, block, offset, slope):
     """Store a cut of bag i without weight; returns its slot."""
     atom_offsets, weights, counts, versions = active
@@ -196,7 +196,7 @@ def _new_slot(i, active, block, offset, slope):
     return slot
 
 
-@kernel(inner=True)
+@kernel()
 def _move_weight(i, active, block, worst, slot, length, cut):
     """Move weight `length` of bag i from cut `worst` to the cut in `slot`, a new one if that is -1."""
     weights = active[1]
@@ -210,13 +210,13 @@ def _move_weight(i, active, block, worst, slot, length, cut):
     weights[i, slot] += length
 
 
-@kernel(inner=True)
+@kernel()
 def _step_length(most, rise, curvature):
     """The maximiser of rise t - curvature t^2 / 2 over 0 <= t <= most."""
     return rise / curvature if curvature * most > rise else most
 
 
-@kernel(inner=True)
+@kernel()
 def _visit(i, design, maps, batch, cost, gram, state, work, steps, shrink):
     """Up to `steps` pairwise Frank-Wolfe steps on one bag, its margins following through the Gram matrix.
 

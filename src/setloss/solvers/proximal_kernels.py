@@ -59,7 +59,7 @@ class Corral(NamedTuple):
     ones: Any
 
 
-@kernel(inner=True, fastmath={"reassoc", "contract"})
+@kernel(fastmath={"reassoc", "contract"})
 def _dot(left, right, count):
     total = 0.0
     for e in range(count):
@@ -67,7 +67,7 @@ def _dot(left, right, count):
     return total
 
 
-@kernel(inner=True)
+@kernel()
 def _factorise(corral, first, count):
     """The rows of the Cholesky factor from `first` on."""
     for k in range(first, count):
@@ -79,7 +79,7 @@ def _factorise(corral, first, count):
                 corral.factor[k, k] = np.sqrt(max(total, DEPENDENT * corral.products[k, k]))
 
 
-@kernel(inner=True)
+@kernel()
 def _solve(factor, count, x):
     """In place: x <- (factor factor^T)^-1 x."""
     for k in range(count):
@@ -91,7 +91,7 @@ def _solve(factor, count, x):
         x[k] = total / factor[k, k]
 
 
-@kernel(inner=True)
+@kernel()
 def _append(corral, count, slope, offset, unit):
     """Write the cut behind the others; returns how far it is from their affine hull, squared and relative."""
     p = len(slope)
@@ -108,7 +108,7 @@ def _append(corral, count, slope, offset, unit):
     return (own - _dot(row, row, count)) / own
 
 
-@kernel(inner=True)
+@kernel()
 def _drop(corral, count, k, p):
     """Take cut k out; returns how many are left."""
     for j in range(k, count - 1):
@@ -125,7 +125,7 @@ def _drop(corral, count, k, p):
     return count - 1
 
 
-@kernel(inner=True)
+@kernel()
 def _exchange(corral, count, slope, offset, unit):
     """A cut in the affine hull of the corral takes the place of the first to lose its weight; 0 if none does."""
     shares = corral.ones
@@ -146,7 +146,7 @@ def _exchange(corral, count, slope, offset, unit):
     return count + 1
 
 
-@kernel(inner=True)
+@kernel()
 def _known(corral, count, slope, offset):
     """Whether the cut is in the corral."""
     for k in range(count):
@@ -158,7 +158,7 @@ def _known(corral, count, slope, offset):
     return False
 
 
-@kernel(inner=True)
+@kernel()
 def _enter(corral, count, slope, offset):
     """Take a new cut into the corral; returns the number of cuts, 0 if it is there already."""
     p = len(slope)
@@ -174,7 +174,7 @@ def _enter(corral, count, slope, offset):
     return count + 1
 
 
-@kernel(inner=True)
+@kernel()
 def _affine_weights(corral, count, margins, centre, mu):
     """Into `targets`: the weights of the best point of the affine hull of the corral."""
     targets, ones = corral.targets, corral.ones
@@ -194,7 +194,7 @@ def _affine_weights(corral, count, margins, centre, mu):
         targets[k] += (1.0 - total) / unit * ones[k]
 
 
-@kernel(inner=True)
+@kernel()
 def _correct(corral, count, margins, centre, mu):
     """Move to the best point of the hull of the corral, dropping the cuts that lose their weight on the way."""
     weights, targets = corral.weights, corral.targets
@@ -214,7 +214,7 @@ def _correct(corral, count, margins, centre, mu):
     return count
 
 
-@kernel(inner=True)
+@kernel()
 def _combine(corral, count, point):
     """The point of the corral, its weights normalised to sum to one; returns its offset."""
     total = offset = 0.0
@@ -231,14 +231,14 @@ def _combine(corral, count, point):
     return offset
 
 
-@kernel(inner=True)
+@kernel()
 def _corral(corrals, j):
     """Bag j of the chunk."""
     arrays = (corrals.slopes[j], corrals.offsets[j], corrals.weights[j], corrals.products[j], corrals.factor[j])
     return Corral(arrays[0], arrays[1], arrays[2], arrays[3], arrays[4], corrals.targets, corrals.ones)
 
 
-@kernel(inner=True)
+@kernel()
 def _start(corral, point, offset):
     """A corral of one cut."""
     corral.offsets[0] = offset
@@ -283,7 +283,7 @@ def advance(visits, first, data, found, corrals, points):
     return left
 
 
-@kernel(inner=True)
+@kernel()
 def _face(corral, count, p, basis, used):
     """Append an orthonormal basis of the differences of the cuts of the corral; returns its rank."""
     rank = 0
