@@ -15,7 +15,7 @@ from sklearn.svm import LinearSVC
 
 from benchmarks.measure import Row, best_time, side_by_side
 from experiments.generators import make_tracks
-from setloss.datasets import load
+from setloss.io import read
 from setloss.estimators import SetClassifier
 from setloss.losses import PAPER_CURVES
 from setloss.operators.names import OPERATOR_NAMES
@@ -103,7 +103,7 @@ def growth_rows(tracks) -> Iterator[Row]:
 def label_rows(names: tuple[str, ...], C: float) -> Iterator[Row]:
     """Every operator to a gap of 1e-3 on real label sets, in CPU seconds; the reference is 10 s."""
     for name in names:
-        data = load(DATA / name / f"{name}-train.arff")
+        data = read(DATA / name / f"{name}-train.arff")
         X = MaxAbsScaler().fit_transform(data.X)
         slowest, note = 0.0, ""
         for operator in OPERATOR_NAMES:

@@ -19,7 +19,7 @@ from sklearn.datasets import make_multilabel_classification
 from torch import Tensor, nn
 
 from experiments.estimate import Estimate
-from setloss.datasets import DatasetError, LabelSets, load
+from setloss.io import DatasetError, LabelSets, read
 from setloss.nn import CountModelLoss, SetLoss, decide
 
 FOLDS = 5
@@ -74,7 +74,7 @@ def example_f1(predicted: Tensor, truth: Tensor) -> float:
 
 def read(path: str) -> tuple[Tensor, Tensor]:
     """Features and labels of a Mulan file; its XML lies beside it."""
-    data = load(path)
+    data = read(path)
     if not isinstance(data, LabelSets):
         raise DatasetError(f"{path} holds tracks; this example needs label sets")
     X = data.X if isinstance(data.X, np.ndarray) else data.X.toarray()

@@ -37,7 +37,7 @@ FIXED = ("torch==2.13.0",)
 """What an extra takes in place of its lower bound or newest version."""
 
 CORE_TESTS = (
-    "setfunctions", "losses", "plans/test_batch.py", "cli", "datasets", "test_broken_files.py",
+    "setfunctions", "losses", "plans/test_batch.py", "cli", "io",
     "test_damaged_files.py", "test_plots.py", "decomposition/test_closed_forms.py", "operators/test_cut.py",
     "operators/test_bd.py", "solvers/test_checkpoint.py", "estimators", "nn/test_without_torch.py",
 )  # fmt: skip

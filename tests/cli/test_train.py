@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 from experiments.generators import make_toy
 from helpers.command_line import complaint, interrupted, parsed, run
 from setloss import CostCurve, FBeta, Tversky, loss_named
-from setloss.datasets import load
+from setloss.io import read as load
 from setloss.decisions.rules import LABEL_RULES
 from setloss.defaults import ENOUGH_TO_LEARN
 from setloss.estimators import BagClassifier, BagClassifierCV, SetClassifier, SetClassifierCV

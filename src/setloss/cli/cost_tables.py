@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from setloss.archives import DAMAGE
 from setloss.cli.errors import InputError
-from setloss.datasets.checks import is_number, reason, shown
 from setloss.files import not_a_file
+from setloss.io.data import is_number, reason, shown
 from setloss.setfunctions.counts import MAX_CELLS
 from setloss.typing import Array
 
@@ -81,7 +80,7 @@ def _read_npy(path: Path) -> Array:
         array: NDArray[Any] = np.lib.format.open_memmap(path, mode="r")
     except OSError:
         raise
-    except DAMAGE as error:
+    except (ValueError, EOFError, SyntaxError, TypeError) as error:
         raise InputError(f"{path} is not a complete .npy file of numbers: {reason(error)}") from None
     if array.dtype.kind not in "biuf":
         raise InputError(f"{path} holds {array.dtype} values; a table holds real numbers")

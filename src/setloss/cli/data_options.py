@@ -25,7 +25,7 @@ from setloss.cli.models import (
 from setloss.files import not_a_file
 
 if TYPE_CHECKING:
-    from setloss.datasets import Features, LabelSets, Tracks
+    from setloss.io import Features, LabelSets, Tracks
 
 SVMLIGHT = (".svm", ".svmlight", ".libsvm", ".txt")
 TABLES = (".csv", ".tsv", ".parquet")
@@ -99,7 +99,7 @@ class DataOptions:
 
     def read_features(self, model: Any, model_path: Path) -> "Features":
         """The features of a model, from a file whose labels are ignored and may be missing."""
-        from setloss.datasets import Features
+        from setloss.io import Features
 
         with self._file() as file:
             if self._suffix in SVMLIGHT:
@@ -132,22 +132,21 @@ class DataOptions:
         return known | {"ignore": [*strangers, *(name for name in self.ignored if name not in strangers)]}
 
     def _column_names(self, file: Path) -> list[str]:
-        from setloss.datasets import DatasetError
-        from setloss.datasets.frames import column_names
+        from setloss.io import DatasetError, read_table
 
         try:
-            return column_names(file)
+            return [str(name) for name in read_table(file).columns]
         except DatasetError as error:
             raise InputError(self.in_options(str(error))) from None
 
     def _load_features(self, file: Path, model: ModelColumns) -> "Features":
-        from setloss.datasets import DatasetError, load_features
+        from setloss.io import DatasetError, read_features
 
         for option in ("labels", "group", "label", "ignore"):
             if self._suffix == ".npz" and getattr(self, option) is not None:
                 raise InputError(f"--{option} has no meaning for a .npz file ({self.data}); leave it out")
         try:
-            return load_features(
+            return read_features(
                 file,
                 model.features,
                 tracks=not model.of_label_sets,
@@ -190,7 +189,7 @@ class DataOptions:
                 raise InputError(str(error).replace(str(file), "standard input")) from None
 
     def _load(self, file: Path, known: dict[str, Any]) -> "LabelSets | Tracks":
-        from setloss.datasets import DatasetError, load
+        from setloss.io import DatasetError, read
 
         if not_a_file(file) == "a folder":
             raise InputError(f"{file} is a folder; give one file (setloss.dask trains on folders of Parquet files)")
@@ -205,7 +204,7 @@ class DataOptions:
         }
         options = known | {name: value for name, value in given.items() if value is not None}
         try:
-            return load(file, **{name: value for name, value in options.items() if value is not None})
+            return read(file, **{name: value for name, value in options.items() if value is not None})
         except DatasetError as error:
             raise InputError(self.in_options(str(error))) from None
 

@@ -18,7 +18,7 @@ from setloss.cli.progress import say
 from setloss.files import not_a_file
 
 if TYPE_CHECKING:
-    from setloss.datasets import Features, LabelSets, Tracks
+    from setloss.io import Features, LabelSets, Tracks
 
 SUFFIXES = (".skops",)
 SHOWN_NAMES = 5
@@ -151,8 +151,7 @@ def note_columns(model: Any, examples: Any, group: str | None, label: str | None
 
 def with_features_of(model: Any, model_path: Path, examples: LabelSets | Tracks, path: Path) -> LabelSets | Tracks:
     """Examples with the columns that a model knows, in its order."""
-    from setloss.datasets import DatasetError, Features
-    from setloss.datasets.features import matched
+    from setloss.io import DatasetError, Features, matched
 
     found = Features(examples.X, None, examples.feature_names)
     try:

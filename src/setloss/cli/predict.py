@@ -16,8 +16,8 @@ from setloss.cli.models import ModelColumns, label_count, read_model, scores_of
 from setloss.cli.output_files import check_writable, why
 from setloss.cli.progress import Waiting
 from setloss.cli.training_options import LossOptions
-from setloss.datasets.checks import is_number
 from setloss.files import replacing
+from setloss.io.data import is_number
 
 SUFFIXES = (".csv", ".npy")
 FORMULA = ("=", "+", "-", "@", "\t", "\r")

@@ -9,7 +9,7 @@ import typer
 
 from setloss.cli.cost_tables import read_table
 from setloss.cli.errors import InputError
-from setloss.datasets.checks import shown
+from setloss.io.data import shown
 from setloss.losses import NAMED_LOSSES, PAPER_CURVES, CostCurve, CountLoss, FBeta, Tversky
 from setloss.setfunctions.set_function import SetFunction
 from setloss.typing import Shape

@@ -137,7 +137,7 @@ def _fit_to_features(estimator: Any, examples: Any, standardize: bool) -> None:
 
 def _estimator(examples: Any, objective: Any, training: TrainingOptions, watch: Any) -> Any:
     from setloss import estimators
-    from setloss.datasets import LabelSets
+    from setloss.io import LabelSets
 
     sets = isinstance(examples, LabelSets)
     own = {"loss": objective, "callbacks": (watch,)}
@@ -154,7 +154,7 @@ def _estimator(examples: Any, objective: Any, training: TrainingOptions, watch: 
 
 
 def _targets(examples: Any) -> tuple[Any, ...]:
-    from setloss.datasets import LabelSets
+    from setloss.io import LabelSets
 
     return (examples.Y,) if isinstance(examples, LabelSets) else (examples.y, examples.groups)
 

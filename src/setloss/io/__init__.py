@@ -10,7 +10,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from setloss.io.arff import read_arff, read_arff_features
 from setloss.io.data import DatasetError, Features, LabelSets, Tracks, existing_file, listed
@@ -18,17 +18,34 @@ from setloss.io.npz import read_npz, read_npz_features
 from setloss.io.svmlight import read_svmlight
 from setloss.io.tables import SUFFIXES as TABLES
 from setloss.io.tables import read_columns, read_numbers, read_table, read_table_features
+from setloss.lazy import imported_name
+
+if TYPE_CHECKING:
+    from setloss.io.encoding import Column, TableEncoder
+    from setloss.io.models import ModelFileError, load, save
 
 __all__ = [
+    "Column",
     "DatasetError",
     "Features",
     "LabelSets",
+    "ModelFileError",
+    "TableEncoder",
     "Tracks",
+    "load",
     "read",
     "read_columns",
     "read_features",
     "read_table",
+    "save",
 ]
+
+_LATER = {
+    "Column": ".encoding",
+    "TableEncoder": ".encoding",
+    **dict.fromkeys(("ModelFileError", "load", "save"), ".models"),
+}
+"""Names that bring scikit-learn with them: imported when they are first asked for."""
 
 SVMLIGHT = (".svm", ".svmlight", ".libsvm", ".txt")
 OPTIONS: dict[str, tuple[str, ...]] = {
@@ -38,6 +55,11 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(SVMLIGHT, ("labels", "features", "first_label", "first_feature")),
 }
 """The options that a kind of file has a use for."""
+
+
+def __getattr__(name: str) -> Any:
+    """A name is imported when it is first asked for."""
+    return imported_name(__name__, _LATER, name)
 
 
 def read(
@@ -126,12 +148,12 @@ def read_features(
     if suffix in SVMLIGHT:
         raise DatasetError(f"{file} names no features; read svmlight files with read(), and give features=")
     if suffix == ".arff":
-        return _matched(file, read_arff_features(file, names, not_features), names)
+        return matched(file, read_arff_features(file, names, not_features), names)
     found, kind = read_npz_features(file)
     model = "tracks" if tracks else "label sets"
     if kind not in ("features", model):
         raise DatasetError(f"{file} holds {kind} and the model was trained on {model}; give it data of its own kind")
-    return _matched(file, found, names)
+    return matched(file, found, names)
 
 
 def _data_file(path: str | os.PathLike[str]) -> Path:
@@ -144,7 +166,7 @@ def _data_file(path: str | os.PathLike[str]) -> Path:
     return existing_file(file)
 
 
-def _matched(file: Path, found: Features, names: Sequence[str] | None) -> Features:
+def matched(file: Path, found: Features, names: Sequence[str] | None) -> Features:
     """The columns that a model knows by name, in its order; as they are where either side has no names."""
     if names is None or found.feature_names is None or tuple(names) == found.feature_names:
         return found

@@ -32,6 +32,7 @@ from setloss.io.data import (
     refuse_repeats,
     require_no_infinity,
     shown,
+    with_small_indices,
 )
 
 _SPARSE_DATA = re.compile(r"^\s*@data[^\n]*\n(?:\s*%[^\n]*\n|\s*\n)*\s*\{", re.IGNORECASE | re.MULTILINE)
@@ -156,6 +157,7 @@ def _features(table: Table, kept: Sequence[int]) -> tuple[Any, tuple[str, ...]]:
     if not isinstance(X, np.ndarray):
         X = X.tocsr()
         X.eliminate_zeros()
+        X = with_small_indices(X)
         X.sort_indices()
     require_no_infinity(X, lambda row, j: f"row {row + 1}, attribute {shown(names[j])} of {table.file}")
     return X, names

@@ -115,6 +115,13 @@ def as_zero_one(values: NDArray[Any], place: Place, *, missing: bool) -> NDArray
     return labels
 
 
+def with_small_indices(matrix: Any) -> Any:
+    """A CSR array with int32 indices where they fit, as most of scikit-learn wants them."""
+    if max(matrix.nnz, *matrix.shape) < 2**31:
+        matrix.indices, matrix.indptr = matrix.indices.astype(np.int32), matrix.indptr.astype(np.int32)
+    return matrix
+
+
 def refuse_repeats(path: Path, names: Sequence[str], what: str) -> None:
     """Refuse a name that two columns share."""
     if len(set(names)) < len(names):
@@ -143,6 +150,15 @@ def reason(error: BaseException) -> str:
     """The first line of what another library says, for messages."""
     text = (str(error).strip() or type(error).__name__).splitlines()[0]
     return text[:160].rstrip(".")
+
+
+def is_number(text: str) -> bool:
+    """Whether a text is a number; Python's 1_000 and digits of other scripts are not."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return "_" not in text and text.isascii()
 
 
 def _first(mask: NDArray[np.bool_]) -> tuple[int, ...]:

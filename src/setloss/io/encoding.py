@@ -132,7 +132,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             dates = self._dates(X[name])
             _refuse_lost(X[name], dates.isna(), "dates")
             parts = dates.dt
-            found = [parts.year + parts.dayofyear / 366, parts.dayofyear, parts.dayofweek, parts.hour]
+            found = [parts.year + parts.day_of_year / 366, parts.day_of_year, parts.day_of_week, parts.hour]
             numbers += [part.to_numpy(dtype=np.float64, na_value=np.nan) for part in found[: len(self._parts(name))]]
         categories = [_texts(X[name]) for name in self._named("category")]
         empty = np.empty((len(X), 0))

@@ -29,6 +29,7 @@ from setloss.io.data import (
     listed,
     reason,
     require_no_infinity,
+    with_small_indices,
 )
 
 SPARSE = ("data", "indices", "indptr", "shape")
@@ -67,7 +68,7 @@ def read_npz_features(file: Path) -> tuple[Features, str]:
 def _arrays(file: Path) -> dict[str, NDArray[Any]]:
     """The known arrays of an archive, with the kind of values and the number of axes that they must have."""
     try:
-        with np.load(file, allow_pickle=False) as archive:
+        with file.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
             arrays = {name: np.asarray(archive[name]) for name in AXES if name in archive}
             found = list(archive)
     except (ValueError, OSError, EOFError, KeyError, NotImplementedError, zipfile.BadZipFile, zlib.error) as error:
@@ -113,7 +114,7 @@ def _csr(file: Path, arrays: dict[str, NDArray[Any]]) -> Any:
     except (ValueError, TypeError, IndexError) as error:
         raise DatasetError(f"the CSR matrix in {file} is damaged: {reason(error)}; save it anew") from None
     X.sum_duplicates()
-    return X
+    return with_small_indices(X)
 
 
 def _require_length(file: Path, name: str, array: NDArray[Any], length: int) -> None:

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from setloss.io.data import DatasetError, LabelSets, reason, require_no_infinity
+from setloss.io.data import DatasetError, LabelSets, reason, require_no_infinity, with_small_indices
 
 MAX_DENSE = 2**30
 """Most bytes of a dense matrix of labels; a larger one is returned as CSR."""
@@ -118,9 +118,7 @@ def _numbering(file: Path, what: str, found: NDArray[Any], number: int | None, f
 def _shifted(matrix: Any, shift: int, d: int) -> Any:
     from scipy.sparse import csr_array
 
-    small = np.int32 if max(matrix.nnz, d) < 2**31 else np.int64
-    parts = (matrix.data, (matrix.indices - shift).astype(small), matrix.indptr.astype(small))
-    return csr_array(parts, shape=(matrix.shape[0], d))
+    return with_small_indices(csr_array((matrix.data, matrix.indices - shift, matrix.indptr), (matrix.shape[0], d)))
 
 
 def _label_matrix(sets: list[tuple[float, ...]], ids: NDArray[np.float64], base: int, p: int) -> Any:
@@ -131,4 +129,4 @@ def _label_matrix(sets: list[tuple[float, ...]], ids: NDArray[np.float64], base:
     Y = csr_array((np.ones(len(columns), dtype=np.int64), columns, offsets), shape=(len(sets), p))
     Y.sum_duplicates()
     Y.data[:] = 1
-    return Y if 8 * len(sets) * p > MAX_DENSE else Y.toarray()
+    return with_small_indices(Y) if 8 * len(sets) * p > MAX_DENSE else Y.toarray()

@@ -23,6 +23,7 @@ from setloss.io.data import (
     Tracks,
     as_zero_one,
     existing_file,
+    is_number,
     listed,
     reason,
     refuse_repeats,
@@ -57,10 +58,12 @@ def read_table(path: str | os.PathLike[str], *, text: Sequence[str] = ()) -> Dat
     try:
         table = _parquet(file) if file.suffix.lower() == ".parquet" else _csv(file, text)
         table.validate(full=True)
+        names = [str(name) for name in table.column_names]
+        if any(pyarrow.types.is_binary(kind) for kind in table.schema.types):
+            raise ValueError("it has bytes that are not text in UTF-8")
         frame = table.to_pandas(ignore_metadata=True, date_as_object=False)
     except (pyarrow.ArrowException, OSError, ValueError, OverflowError) as error:
         raise DatasetError(f"{file} cannot be read as a table: {reason(error)}; correct or write it anew") from None
-    names = [str(name) for name in table.column_names]
     refuse_repeats(file, names, "columns")
     if names and not names[0].strip():
         frame, names = frame.iloc[:, 1:], names[1:]
@@ -69,8 +72,8 @@ def read_table(path: str | os.PathLike[str], *, text: Sequence[str] = ()) -> Dat
             f"{file} has the columns {listed(names)}; it needs features and labels, separated by commas, semicolons "
             "or tabs"
         )
-    if any(_is_number(name) for name in names):
-        number = next(name for name in names if _is_number(name))
+    if any(is_number(name) for name in names):
+        number = next(name for name in names if is_number(name))
         raise DatasetError(f"the first row of {file} has the number {shown(number)} in it; it must name the columns")
     if len(frame) == 0:
         raise DatasetError(f"{file} names columns and has no rows; it may be an unfinished download")
@@ -85,7 +88,7 @@ def _parquet(file: Path) -> Any:
 
 
 def _csv(file: Path, text: Sequence[str]) -> Any:
-    """One block of the size of the file: pyarrow takes the type of a column from the first block."""
+    """One block of the size of the file, from which pyarrow takes types; one thread, so that it counts rows."""
     import pyarrow
     from pyarrow import csv
 
@@ -96,7 +99,7 @@ def _csv(file: Path, text: Sequence[str]) -> Any:
     def read(decimal: str) -> Any:
         return csv.read_csv(
             file,
-            csv.ReadOptions(block_size=min(file.stat().st_size + 1, 2**31 - 1)),
+            csv.ReadOptions(use_threads=False, block_size=min(file.stat().st_size + 1, 2**31 - 1)),
             csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
             csv.ConvertOptions(
                 column_types=dict.fromkeys(text, pyarrow.string()), strings_can_be_null=True, decimal_point=decimal
@@ -108,14 +111,6 @@ def _csv(file: Path, text: Sequence[str]) -> Any:
         return table
     other = read(",")  # the way of writing numbers that gives more columns of numbers
     return max(table, other, key=lambda some: sum(pyarrow.types.is_floating(kind) for kind in some.schema.types))
-
-
-def _is_number(name: str) -> bool:
-    try:
-        float(name)
-    except ValueError:
-        return False
-    return name.lower() not in ("nan", "inf", "infinity")
 
 
 # ------------------------------------------------------------------ roles of columns

@@ -5,7 +5,7 @@ import pytest
 from sklearn.datasets import dump_svmlight_file
 
 from helpers.real_data import folder
-from setloss.datasets import DatasetError, load, read_svmlight
+from setloss.io import read, svmlight
 
 
 def written(tmp_path, text, name="data.svm"):
@@ -15,10 +15,10 @@ def written(tmp_path, text, name="data.svm"):
 
 
 def test_label_sets_empty_sets_comments_and_blank_lines(tmp_path):
-    data = load(written(tmp_path, "# a comment\n1,3 1:0.5 4:1 # note\n 2:-2e-1\n\n2\n"))
+    data = read(written(tmp_path, "# a comment\n1,3 1:0.5 4:1 # note\n 2:-2e-1\n\n2\n"))
     np.testing.assert_array_equal(data.Y, [[1, 0, 1], [0, 0, 0], [0, 1, 0]])
     np.testing.assert_array_equal(data.X.toarray(), [[0.5, 0, 0, 1], [0, -0.2, 0, 0], [0, 0, 0, 0]])
-    assert data.Y.dtype == np.int8
+    assert data.Y.dtype == np.int64
     assert data.label_names == ("1", "2", "3")
     assert data.feature_names is None
 
@@ -28,6 +28,7 @@ def test_label_sets_empty_sets_comments_and_blank_lines(tmp_path):
     [
         ("0,2 1:1 3:1\n1 2:1\n", {}, [[1, 0, 1], [0, 1, 0]], 3),  # labels from 0, features from 1
         ("1 0:1 3:1\n", {}, [[1]], 4),
+        ("\ufeff1 0:1 3:1\n", {}, [[1]], 4),
         ("2 3 3\n1,2 1:1\n2 2:1\n", {}, [[0, 1, 1], [0, 0, 1]], 3),  # the header: both from 0
         ("2 1:1\n", {"labels": 3, "features": 5, "first_label": 0, "first_feature": 0}, [[0, 0, 1]], 5),
         ("2 1:1\n", {"labels": 3, "features": 5, "first_label": 1, "first_feature": 1}, [[0, 1, 0]], 5),
@@ -37,21 +38,9 @@ def test_label_sets_empty_sets_comments_and_blank_lines(tmp_path):
     ],
 )
 def test_numbering(tmp_path, text, options, Y, d):
-    data = load(written(tmp_path, text), **options)
+    data = read(written(tmp_path, text), **options)
     np.testing.assert_array_equal(data.Y, Y)
     assert data.X.shape == (len(Y), d)
-
-
-def test_the_header_says_where_features_start(tmp_path):
-    data = read_svmlight(written(tmp_path, "1 3 2\n1 1:7\n"))
-    np.testing.assert_array_equal(data.X.toarray(), [[0, 7, 0]])
-
-
-def test_an_undecided_numbering_is_not_guessed(tmp_path):
-    with pytest.raises(DatasetError, match="say with first_label= whether they start with 0 or with 1"):
-        load(written(tmp_path, "2 1:1\n"), labels=3)
-    with pytest.raises(DatasetError, match="say with first_feature="):
-        load(written(tmp_path, "3 1:1\n"), labels=3, features=2)
 
 
 @pytest.mark.parametrize("first", [0, 1])
@@ -60,16 +49,25 @@ def test_what_scikit_learn_writes(tmp_path, first):
     X, Y = rng.standard_normal((40, 7)), rng.integers(0, 2, (40, 5))
     X[rng.random(X.shape) < 0.5] = 0
     dump_svmlight_file(X, Y, str(tmp_path / "a.svm"), multilabel=True, zero_based=first == 0)
-    data = load(tmp_path / "a.svm", labels=5, features=7, first_feature=first)
+    data = read(tmp_path / "a.svm", labels=5, features=7, first_feature=first)
     np.testing.assert_allclose(data.X.toarray(), X, rtol=1e-15)  # it writes 16 digits
     np.testing.assert_array_equal(data.Y, Y)
 
 
+def test_many_labels_come_as_a_sparse_matrix(tmp_path, monkeypatch):
+    monkeypatch.setattr(svmlight, "MAX_DENSE", 1000)
+    data = read(written(tmp_path, "0,32999 1:1\n5,5 1:2\n"), labels=33_000)
+    assert data.Y.format == "csr"
+    assert data.Y.dtype == np.int64
+    assert data.Y.shape == (2, 33_000)
+    assert data.Y.sum(axis=1).tolist() == [2, 1]
+
+
 @pytest.mark.parametrize("name", ["medical", "emotions"])
 def test_round_trip_of_real_data(tmp_path, name):
-    arff = load(folder(name) / f"{name}-train.arff")
+    arff = read(folder(name) / f"{name}-train.arff")
     p, d = arff.Y.shape[1], arff.X.shape[1]
     dump_svmlight_file(arff.X, arff.Y, str(tmp_path / "a.libsvm"), multilabel=True)
-    data = load(tmp_path / "a.libsvm", labels=p, features=d, first_label=0, first_feature=0)
+    data = read(tmp_path / "a.libsvm", labels=p, features=d, first_label=0, first_feature=0)
     assert abs(data.X - arff.X).max() < 1e-12
     np.testing.assert_array_equal(data.Y, arff.Y)

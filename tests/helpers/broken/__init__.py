@@ -1,1 +1,0 @@
-"""Files that are broken in every way, by reader."""

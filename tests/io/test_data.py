@@ -1,0 +1,154 @@
+"""Broken files of every kind: one sentence that names the file, the place as far as it is known, and the remedy."""
+
+import io
+import random
+from contextlib import suppress
+
+import numpy as np
+import pytest
+
+from setloss.io import DatasetError, read, read_features
+
+X, Y = np.eye(3), np.eye(3)
+
+
+def archive(**arrays):
+    stream = io.BytesIO()
+    np.savez(stream, **arrays)
+    return stream.getvalue()
+
+
+def csr(**changed):
+    parts = {"data": [1.0, 2.0], "indices": [0, 1], "indptr": [0, 1, 1, 2], "shape": [3, 2], "Y": Y}
+    return archive(**(parts | changed))
+
+
+TABLE = "group,label,x\n1,0,2\n"
+ARFF = "@relation r\n@attribute a numeric\n@attribute c {u,v}\n@attribute p {0,1}\n@data\n"
+
+BROKEN = [
+    ("a.svm", None, {}, "there is no file", "check the path"),
+    ("a.svm", "", {}, "is empty", "unfinished download"),
+    ("a.xlsx", "x", {}, "the suffix .xlsx", "unpack or rename"),
+    ("a", "x", {}, "no suffix"),
+    ("a.svm", "1 1:1\n", {"group": "g"}, "group= has no meaning for a .svm file", "leave it out"),
+    ("a.npz", archive(X=X, Y=Y), {"labels": 3}, "labels= has no meaning"),
+    # svmlight
+    ("a.svm", "# nothing\n\n", {}, "no examples"),
+    ("a.svm", "1 1:1\n2 2:x\n", {}, "is not a multi-label svmlight file", "4:0.5"),
+    ("a.svm", "1 1:1\nred 2:1\n", {}, "is not a multi-label svmlight file"),
+    ("a.svm", "1 3:1 2:3\n", {}, "is not a multi-label svmlight file"),
+    ("a.svm", b"\x00\x00\x00\x00", {}, "a.svm"),
+    ("a.svm", "#\n1 1:1\n1 1:1 3:inf\n", {}, "feature 3 of example 2", "infinite"),
+    ("a.svm", "+1 1:1\n-1 1:2\n", {}, "a label that is no id", "not values as in files for one binary label"),
+    ("a.svm", "1 1:1\n5 1:1\n", {"labels": 3}, "the label 5", "out of range for 3 labels"),
+    ("a.svm", "1 1:1 9:1\n", {"features": 3}, "the feature 9", "out of range for 3 features"),
+    ("a.svm", "1 0:1\n", {"first_feature": 1}, "leave out first_feature="),
+    ("a.svm", "1 0:1\n", {"first_label": 2}, "first_label=2", "0 or 1"),
+    ("a.svm", "1 0:1\n", {"labels": 0}, "labels=0", "at least 1"),
+    ("a.svm", "2 1:1\n", {"labels": 3}, "say with first_label="),
+    ("a.svm", "3 2 2\n0 0:1\n1 1:1\n", {}, "has 2 examples, its first line promises 3"),
+    ("a.svm", " 1:1\n", {}, "no labels at all", "labels="),
+    # tables
+    ("a.csv", "group,label,x\n", {}, "no rows"),
+    ("a.csv", "1,0,2\n1,0,3\n", {}, "the first row", "must name the columns"),
+    ("a.csv", "group:label:x\n1:0:2\n", {}, "separated by commas"),
+    ("a.csv", "group,label,x,x\n1,0,2,3\n", {}, "two columns named 'x'"),
+    ("a.csv", "track,label,x\n1,0,2\n", {}, "'group'", "group=", "'track', 'label', 'x'"),
+    ("a.csv", TABLE, {"label": "face"}, "'face'", "label="),
+    ("a.csv", TABLE, {"group": "x", "label": "x"}, "group and label are both 'x'"),
+    ("a.csv", TABLE, {"ignore": ["y"]}, "'y'", "ignore="),
+    ("a.csv", "group,label\n1,0\n", {}, "no columns of features"),
+    ("a.csv", TABLE + "1,0\n", {}, "Row #3", "Expected 3 columns, got 2"),
+    ("a.csv", TABLE + "1,0,2,9\n", {}, "Row #3", "got 4"),
+    ("a.csv", TABLE + "1,0,red\n", {}, "row 2, column 'x'", "'red'", "ignore="),
+    ("a.csv", "group,label,x,s,t\n1,0,1,a,b\n", {}, "columns that are not numbers: 's', 't'", "ignore="),
+    ("a.csv", TABLE + "1,0,inf\n", {}, "row 2, column 'x'", "infinite"),
+    ("a.csv", TABLE + ",0,1\n", {}, "row 2, column 'group'", "missing"),
+    ("a.csv", TABLE + "1,,1\n", {}, "row 2, column 'label'", "missing"),
+    ("a.csv", TABLE + "1,yes,1\n", {}, "row 2, column 'label'", "'yes'", "0 and 1"),
+    ("a.csv", TABLE + "1,2,1\n", {}, "row 2, column 'label'", "is 2"),
+    ("a.csv", b"group,label,x\n1,0,\xff\n", {}, "UTF-8"),
+    ("a.csv", "x,l1\n1,0\n", {"labels": "m"}, "'m'", "labels=", "'x', 'l1'"),
+    ("a.csv", "x,l1\n1,0\n", {"labels": ["l1", "l2"]}, "'l2'"),
+    ("a.csv", "x,l1\n1,0\n", {"labels": 1}, "labels=1 does not name columns"),
+    ("a.csv", "x,l1\n1,0\n", {"labels": "l", "group": "x"}, "give one or the other"),
+    ("a.parquet", b"PAR1" + bytes(40) + b"PAR1", {}, "cannot be read as a table"),
+    # ARFF
+    ("a.arff", "@relation r\n@attribute a numeric\n", {"labels": 1}, "cannot be read as ARFF"),
+    ("a.arff", ARFF, {"labels": 1}, "no rows"),
+    ("a.arff", ARFF + "1,u,0\nx,v,1\n", {"labels": 1}, "line 7"),
+    ("a.arff", ARFF + "1,w,0\n", {"labels": 1}, "line 6", "w"),
+    ("a.arff", ARFF + "1,u\n", {"labels": 1}, "line 6"),
+    ("a.arff", ARFF + "{9 1}\n", {"labels": 1}, "line 6"),
+    ("a.arff", ARFF + "1,u,0\n", {}, "a.xml", "labels="),
+    ("a.arff", ARFF + "1,u,0\n", {"labels": 3}, "labels=3 leaves no label or no feature"),
+    ("a.arff", ARFF + "1,u,0\n", {"labels": 2}, "label 'c'", "'u', 'v'"),
+    ("a.arff", ARFF.replace("numeric", "string") + "1,u,0\n", {"labels": 1}, "attribute 'a'", "is text"),
+    ("a.arff", b"@relation \xff\n", {"labels": 1}, "UTF-8"),
+    # archives
+    ("a.npz", b"\x1f\x8b\x08\x00packed", {}, "no complete archive"),
+    ("a.npz", archive(X=X, Y=Y)[:-40], {}, "no complete archive"),
+    ("a.npz", archive(Y=Y), {}, "has no X", "'Y'"),
+    ("a.npz", archive(X=X), {}, "label sets have Y"),
+    ("a.npz", archive(X=X, y=[0, 1, 1]), {}, "tracks have y (n,) and groups"),
+    ("a.npz", archive(X=np.array([{}, {}], dtype=object), Y=Y), {}, "plain arrays"),
+    ("a.npz", archive(X=X.astype(complex), Y=Y), {}, "X in", "complex128"),
+    ("a.npz", archive(X=X[0], Y=Y), {}, "X in", "2 axes"),
+    ("a.npz", archive(X=X[:0], Y=Y[:0]), {}, "at least one row"),
+    ("a.npz", archive(X=X, Y=Y[:2]), {}, "Y in", "length 2"),
+    ("a.npz", archive(X=X, Y=2 * Y), {}, "Y[0, 0]", "is 2"),
+    ("a.npz", archive(X=X, Y=[[0, 1, -1]] * 3), {}, "not in both"),
+    ("a.npz", archive(X=X, y=[0, 1, np.nan], groups=[1, 1, 2]), {}, "y[2]", "missing"),
+    ("a.npz", archive(X=X + np.inf, Y=Y), {}, "X[0, 0]", "infinite"),
+    ("a.npz", archive(X=X, Y=Y, feature_names=["a"]), {}, "feature_names in"),
+    ("a.npz", csr(indptr=[0, 2, 1, 2]), {}, "CSR matrix", "damaged"),
+    ("a.npz", csr(indices=[0, 7]), {}, "CSR matrix", "damaged"),
+    ("a.npz", csr(indices=[0, -1]), {}, "CSR matrix", "damaged"),
+]
+
+
+@pytest.mark.parametrize(("name", "content", "options", "says"), [(*row[:3], row[3:]) for row in BROKEN])
+def test_a_broken_file_is_told_in_one_sentence(tmp_path, name, content, options, says):
+    path = tmp_path / name
+    if content is not None:
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+    with pytest.raises(DatasetError) as caught:
+        read(path, **options)
+    message = str(caught.value)
+    assert "\n" not in message
+    for part in (*says, name if "one or the other" not in message else ""):
+        assert part in message
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.svm", "a.arff", "a.npz", "a.parquet"])
+def test_a_damaged_file_gives_data_or_a_sentence(tmp_path, name):
+    """Bytes changed, cut off and repeated at random; no other error, whatever comes out."""
+    path, options = tmp_path / name, {"labels": 1} if name == "a.arff" else {}
+    if name == "a.parquet":
+        pandas = pytest.importorskip("pandas")
+        pandas.DataFrame({"group": [1, 1, 2], "label": [0, 1, 1], "x": [1.5, 2, 3]}).to_parquet(path)
+        good = path.read_bytes()
+    else:
+        texts = {"a.csv": TABLE * 3, "a.svm": "1,3 1:0.5 4:1\n2 2:1\n", "a.arff": ARFF + "1,u,0\n2,v,1\n"}
+        good = archive(X=X, Y=Y) if name == "a.npz" else texts[name].encode()
+    draw = random.Random(0)
+    for _ in range(150):
+        content = bytearray(good)
+        for _ in range(draw.randint(1, 3)):
+            content[draw.randrange(len(content))] = draw.choice([0, 10, 44, 58, 123, 255, draw.randrange(256)])
+        path.write_bytes(content[: draw.choice([len(content), draw.randrange(1, len(content))])])
+        with suppress(DatasetError):
+            read(path, **options)
+
+
+def test_a_folder_is_no_file(tmp_path):
+    (tmp_path / "a.csv").mkdir()
+    with pytest.raises(DatasetError, match="is a folder; give the path of the data file itself"):
+        read(tmp_path / "a.csv")
+
+
+def test_an_archive_of_the_other_kind_is_refused(tmp_path):
+    np.savez(tmp_path / "a.npz", X=X, Y=Y)
+    with pytest.raises(DatasetError, match="holds label sets and the model was trained on tracks"):
+        read_features(tmp_path / "a.npz", tracks=True)

@@ -1,0 +1,136 @@
+"""Columns of a real table: what becomes of each, and the same for new rows and from a model file."""
+
+import numpy as np
+import pytest
+from sklearn.pipeline import make_pipeline
+from sklearn.tree import DecisionTreeClassifier
+
+from setloss.io import DatasetError, TableEncoder, read_columns, read_table
+from setloss.io.models import load, save
+
+pd = pytest.importorskip("pandas")
+ROWS = 120
+
+
+def orders():
+    """A table with everything that tables have."""
+    rng = np.random.default_rng(0)
+    days = pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(0, 900, ROWS), unit="D")
+    frame = pd.DataFrame(
+        {
+            "order_id": np.arange(ROWS) + 5000,
+            "customer": [f"c{i:04d}" for i in range(ROWS)],
+            "city": rng.choice(["Paris", "Rome", "Oslo"], ROWS),
+            "price": rng.lognormal(3, 1, ROWS),
+            "sold": days.strftime("%Y-%m-%d"),
+            "opened": days.strftime("%d.%m.%Y"),
+            "at": [
+                f"{day:%Y-%m-%d} {hour:02d}:30:00" for day, hour in zip(days, rng.integers(0, 24, ROWS), strict=True)
+            ],
+            "note": rng.choice([f"text {i}" for i in range(90)], ROWS),
+            "vip": rng.choice(["true", "false"], ROWS),
+            "rooms": [str(i) if i > 2 else "unknown" for i in rng.integers(0, 80, ROWS)],
+            "nothing": "",
+            "country": "FR",
+        }
+    )
+    frame.loc[::7, "city"] = None
+    frame.loc[::5, "price"] = None
+    return frame.assign(y_0=rng.integers(0, 2, ROWS), y_1=rng.integers(0, 2, ROWS))
+
+
+ROLES = {
+    "order_id": "id",
+    "customer": "left out",
+    "city": "category",
+    "price": "number",
+    "sold": "date",
+    "opened": "date",
+    "at": "date",
+    "note": "left out",
+    "vip": "number",
+    "rooms": "number",
+    "nothing": "left out",
+    "country": "left out",
+}
+
+
+@pytest.fixture
+def table(tmp_path):
+    orders().to_csv(tmp_path / "orders.csv", index=False)
+    return read_columns(tmp_path / "orders.csv", labels="y_")
+
+
+def test_every_column_has_a_role_and_a_reason(table):
+    encoder = TableEncoder().fit(table.X)
+    assert {column.name: column.role for column in encoder.columns_} == ROLES
+    assert all(column.words for column in encoder.columns_)
+    assert encoder.id_ == "order_id"
+
+
+def test_features_are_finite_numbers_with_names(table):
+    encoder = TableEncoder().fit(table.X)
+    features, names = encoder.transform(table.X), list(encoder.get_feature_names_out())
+    assert features.shape == (ROWS, len(names))
+    assert np.isfinite(features).all()
+    assert {"price", "city_Rome", "sold: weekday", "at: hour", "missingindicator_price"} <= set(names)
+    assert "sold: hour" not in names
+
+
+def test_numbers_are_scaled_and_empty_cells_are_the_median():
+    frame = pd.DataFrame({"a": [1.0, 2.0, 9.0, None], "b": [1, 2, 3, 4]})
+    features = TableEncoder().fit_transform(frame)
+    np.testing.assert_allclose(features.mean(axis=0), 0, atol=1e-12)
+    assert features[3, 0] == features[1, 0]
+    np.testing.assert_array_equal(features[:, 2] > 0, [False, False, False, True])
+
+
+def test_dates_are_read_for_one_row_as_they_were_for_many(table):
+    encoder = TableEncoder().fit(table.X)
+    every, one = encoder.transform(table.X), encoder.transform(table.X.iloc[[3]])
+    np.testing.assert_allclose(one[0], every[3])
+    ambiguous = table.X.assign(opened="03.04.2020")
+    place = list(encoder.get_feature_names_out()).index("opened: day of year")
+    april = encoder.transform(ambiguous.assign(opened="13.04.2020"))[0, place]
+    july = encoder.transform(ambiguous.assign(opened="13.07.2020"))[0, place]
+    assert abs(encoder.transform(ambiguous)[0, place] - april) < abs(april - july) / 2
+
+
+def test_new_rows_may_have_other_columns_another_order_and_new_categories(table):
+    encoder = TableEncoder().fit(table.X)
+    rows = table.X.assign(city="Atlantis", more=1)[["more", *reversed(ROLES)]].drop(columns=["note", "order_id"])
+    assert np.isfinite(encoder.transform(rows)).all()
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda frame: frame.drop(columns="price"), "lacks columns .*'price'"),
+        (lambda frame: frame.assign(price="dear"), "'price' holds 'dear' where the model knows numbers"),
+        (lambda frame: frame.assign(sold="later"), "'sold' holds 'later' where the model knows dates"),
+    ],
+)
+def test_new_rows_that_do_not_fit_are_told(table, change, words):
+    encoder = TableEncoder().fit(table.X)
+    with pytest.raises(DatasetError, match=words):
+        encoder.transform(change(table.X))
+
+
+def test_a_table_of_ids_has_no_features():
+    with pytest.raises(DatasetError, match="no column of the table can be a feature: name"):
+        TableEncoder().fit(pd.DataFrame({"name": [f"a{i}" for i in range(30)]}))
+
+
+def test_months_and_codes_are_no_dates_and_lists_are_left_out():
+    frame = pd.DataFrame({"month": ["May", "June"] * 5, "code": ["A1", "B2"] * 5, "list": [[1]] * 10})
+    roles = {column.name: column.role for column in TableEncoder().fit(frame).columns_}
+    assert roles == {"month": "category", "code": "category", "list": "left out"}
+
+
+def test_the_encoding_is_part_of_the_model_file(table, tmp_path):
+    model = make_pipeline(TableEncoder(), DecisionTreeClassifier(max_depth=3)).fit(table.X, table.Y)
+    save(model, tmp_path / "model.skops")
+    found = load(tmp_path / "model.skops")
+    np.testing.assert_array_equal(found.predict(table.X), model.predict(table.X))
+    assert found[0].columns_ == model[0].columns_
+    assert read_table(tmp_path / "orders.csv")[found[0].id_].tolist() == list(range(5000, 5000 + ROWS))
