@@ -48,7 +48,7 @@ def read_svmlight(
         Where ids and indices start; see the module's docstring for what is assumed without them.
     """
     for option, number in (("labels", labels), ("features", features)):
-        if number is not None and not (isinstance(number, int) and number > 0):
+        if number is not None and number < 1:
             raise DatasetError(f"{option}={number!r} is not possible for {file}; give their number, at least 1")
     matrix, sets, header = _parse(file)
     if header is not None:

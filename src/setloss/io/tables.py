@@ -147,7 +147,8 @@ def read_columns(
         if group == label:
             raise DatasetError(f"group and label are both {shown(group)}; they are two columns of {file}")
         _existing(file, frame, [group, label], "group= (the bag), label=, or labels= for label sets")
-        X, chosen = frame.drop(columns=[group, label]), (label,)
+        chosen: tuple[str, ...] = (label,)
+        X = frame.drop(columns=[group, label])
     else:
         chosen = _label_columns(file, frame, labels)
         X = frame.drop(columns=list(chosen))

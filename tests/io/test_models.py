@@ -1,0 +1,273 @@
+"""Model files: every estimator comes back, functions and foreign types do not, nothing runs, no data are kept."""
+
+import functools
+import json
+import subprocess
+import sys
+import zipfile
+
+import numpy as np
+import pytest
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression, SGDClassifier
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.multioutput import ClassifierChain, MultiOutputClassifier
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
+from sklearn.svm import SVC, LinearSVC
+
+import setloss
+from setloss.estimators import BagClassifier, BagDecisionCV, SetClassifier, SetClassifierCV, SetDecisionCV
+from setloss.io.models import ModelFileError, load, save
+from setloss.losses import CostCurve, Dice, FBeta, Hamming, Jaccard, Tversky, from_counts
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+
+def label_sets(n=80):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, 4))
+    return X, (X[:, :3] + rng.normal(size=(n, 3)) > 0).astype(np.int64)
+
+
+X, Y = label_sets()
+GROUPS = np.arange(80) // 4
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "model.skops"
+
+
+def returned(model, path, *data):
+    """The model from its file, after a comparison of predictions."""
+    setloss.save(model, path)
+    found = setloss.load(path)
+    np.testing.assert_array_equal(found.predict(*data), model.predict(*data))
+    return found
+
+
+CLASSIFIERS = [
+    make_pipeline(SimpleImputer(), StandardScaler(), MultiOutputClassifier(LogisticRegression())),
+    make_pipeline(OneHotEncoder(handle_unknown="ignore"), MultiOutputClassifier(LogisticRegression())),
+    make_pipeline(FunctionTransformer(np.arcsinh), KNeighborsClassifier()),
+    OneVsRestClassifier(CalibratedClassifierCV(LinearSVC(), cv=2)),
+    OneVsRestClassifier(SVC()),
+    OneVsRestClassifier(SGDClassifier(loss="log_loss")),
+    OneVsRestClassifier(GradientBoostingClassifier(n_estimators=2)),
+    ClassifierChain(HistGradientBoostingClassifier(max_iter=2)),
+    MultiOutputClassifier(GaussianNB()),
+    RandomForestClassifier(3),
+    MLPClassifier(max_iter=5),
+]
+
+
+@pytest.mark.parametrize("classifier", CLASSIFIERS, ids=lambda model: str(model)[:40])
+def test_classifiers_and_pipelines_come_back(path, classifier):
+    returned(classifier.fit(X, Y), path, X)
+
+
+@pytest.mark.parametrize("classifier", [*CLASSIFIERS[:1], *CLASSIFIERS[9:10]], ids=lambda model: str(model)[:40])
+def test_decisions_come_back_with_their_classifier(path, classifier):
+    found = returned(SetDecisionCV(classifier, cv=3).fit(X, Y), path, X)
+    assert found.loss == "f1"
+
+
+LOSSES = [
+    "f1",
+    "jaccard",
+    "hamming",
+    Dice(),
+    Jaccard(),
+    FBeta(2.0),
+    Tversky(0.5, 0.2),
+    Hamming(),
+    CostCurve([(0, 0), (0.5, 0.8), (1, 1)]),
+]
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=str)
+def test_linear_models_come_back_for_every_loss(path, loss):
+    found = returned(SetClassifier(loss=loss, max_iter=5).fit(X, Y), path, X)
+    assert found.loss == loss
+    np.testing.assert_array_equal(found.coef_, returned(found, path, X).coef_)
+
+
+def test_bags_and_searches_come_back(path):
+    returned(BagClassifier(max_iter=5).fit(X, Y[:, 0], groups=GROUPS), path, X, GROUPS)
+    returned(BagDecisionCV(cv=3).fit(X, Y[:, 0], groups=GROUPS), path, X, GROUPS)
+    returned(SetClassifierCV(max_iter=5, cv=3, Cs=[0.1, 1]).fit(X, Y), path, X)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [lambda: SetClassifier(max_iter=5), lambda: SetDecisionCV(OneVsRestClassifier(LogisticRegression()), cv=3)],
+)
+def test_a_file_holds_no_training_data(path, make):
+    sizes = []
+    for n in (200, 2000):
+        save(make().fit(*label_sets(n)), path)
+        sizes.append(path.stat().st_size)
+    assert max(sizes) < 20_000
+    assert abs(sizes[1] - sizes[0]) < 500
+
+
+def test_nothing_is_fitted_when_a_model_is_loaded(path, monkeypatch):
+    model = SetDecisionCV(OneVsRestClassifier(LogisticRegression()), cv=3).fit(X, Y)
+    save(model, path)
+    for kind in (SetDecisionCV, LogisticRegression):
+        monkeypatch.setattr(kind, "fit", None)
+    np.testing.assert_array_equal(load(path).predict(X), model.predict(X))
+
+
+# ------------------------------------------------------------------ what is refused
+
+
+def own_loss(p, misses, alarms):
+    return misses + alarms
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        make_pipeline(FunctionTransformer(lambda x: x), LogisticRegression()),
+        make_pipeline(FunctionTransformer(functools.partial(np.clip, a_min=0, a_max=1)), LogisticRegression()),
+        make_pipeline(FunctionTransformer(np.testing.assert_equal), LogisticRegression()),
+    ],
+)
+def test_functions_are_not_saved(path, model):
+    model[-1].fit(X, Y[:, 0])
+    with pytest.raises(ModelFileError, match=r"function .* cannot be saved: files hold no code; use"):
+        save(model, path)
+    assert not path.exists()
+
+
+def test_a_loss_that_is_code_is_not_saved(path):
+    model = SetClassifier(max_iter=5).fit(X, Y)
+    model.loss = from_counts(own_loss)
+    with pytest.raises(ModelFileError, match="own_loss cannot be saved: files hold no code; use a loss"):
+        save(model, path)
+
+
+class Foreign(LogisticRegression):
+    """A classifier of another package."""
+
+
+Foreign.__module__ = "foreign.models"
+
+
+def test_types_of_other_packages_are_loaded_when_they_are_trusted(path, monkeypatch):
+    module = type(sys)("foreign.models")
+    module.Foreign = Foreign
+    monkeypatch.setitem(sys.modules, "foreign", type(sys)("foreign"))
+    monkeypatch.setitem(sys.modules, "foreign.models", module)
+    model = SetDecisionCV(OneVsRestClassifier(Foreign()), cv=3).fit(X, Y)
+    save(model, path)
+    with pytest.raises(ModelFileError, match=r"holds foreign.models.Foreign, .*load it with trusted=\['foreign'\]"):
+        load(path)
+    for trusted in (["foreign"], "foreign", ["foreign.models.Foreign"]):
+        np.testing.assert_array_equal(load(path, trusted=trusted).predict(X), model.predict(X))
+
+
+def forged(path, **node):
+    """A file whose first parameter is another node."""
+    save(LogisticRegression().fit(X, Y[:, 0]), path)
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    schema = json.loads(members["schema.json"])
+    schema["content"]["content"]["tol"] = node
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in (members | {"schema.json": json.dumps(schema).encode()}).items():
+            archive.writestr(name, content)
+
+
+def text(value):
+    return {"__class__": "str", "__module__": "builtins", "__loader__": "JsonNode", "content": json.dumps(value)}
+
+
+CONTENT = {"__class__": "list", "__module__": "builtins", "__loader__": "ListNode", "content": [text("ran")]}
+TARGETS = [("os", "system"), ("builtins", "eval"), ("numpy.testing", "rundocs"), ("setloss.io.models", "load")]
+
+
+@pytest.mark.parametrize(("module", "name"), TARGETS)
+@pytest.mark.parametrize("loader", ["FunctionNode", "ConstructorFromReduceNode", "ListNode", "SetNode", "ObjectNode"])
+def test_a_forged_node_calls_nothing(path, monkeypatch, module, name, loader):
+    content = CONTENT["content"] if loader in ("ListNode", "SetNode") else CONTENT
+    forged(path, __class__=name, __module__=module, __loader__=loader, content=content)
+    ran = []
+    monkeypatch.setattr(f"{module}.{name}", lambda *words: ran.append(words))
+    with pytest.raises(ModelFileError):
+        load(path)
+    assert not ran
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "cannot be read as a model"),
+        (b"PK\x03\x04 and no more", "cannot be read as a model"),
+        (np.random.default_rng(0).bytes(3000), "cannot be read as a model"),
+    ],
+)
+def test_other_bytes_are_refused(path, content, words):
+    path.write_bytes(content)
+    with pytest.raises(ModelFileError, match=words):
+        load(path)
+
+
+def test_a_damaged_file_is_a_model_or_refused(path):
+    save(LogisticRegression().fit(X, Y[:, 0]), path)
+    good, rng = path.read_bytes(), np.random.default_rng(0)
+    for _ in range(40):
+        content = bytearray(good)
+        content[rng.integers(len(good))] ^= 1 + rng.integers(255)
+        path.write_bytes(content[: rng.choice([len(good), rng.integers(1, len(good))])])
+        try:
+            load(path)
+        except ModelFileError as error:
+            assert "\n" not in str(error)  # noqa: PT017 (or a model)
+
+
+def test_what_is_no_model_is_refused(path, tmp_path):
+    from skops.io import dump
+
+    dump({"a": 1}, path)
+    with pytest.raises(ModelFileError, match="holds a dict, not a model"):
+        load(path)
+    with pytest.raises(ModelFileError, match=r"is no file; give the path of a model"):
+        load(tmp_path / "other.skops")
+    (tmp_path / "folder.skops").mkdir()
+    with pytest.raises(ModelFileError, match="is a folder"):
+        load(tmp_path / "folder.skops")
+    with pytest.raises(ModelFileError, match=r"end in .skops \(.npz models of version 0.2 are not read"):
+        load(tmp_path / "model.npz")
+
+
+def test_what_cannot_be_written_is_told(path, tmp_path):
+    with pytest.raises(ModelFileError, match="not been fitted; call fit before save"):
+        save(SetClassifier(), path)
+    fitted = LogisticRegression().fit(X, Y[:, 0])
+    with pytest.raises(ModelFileError, match=r"end in .skops"):
+        save(fitted, tmp_path / "model.pkl")
+    with pytest.raises(ModelFileError, match=r"missing/model.skops cannot be written"):
+        save(fitted, tmp_path / "missing" / "model.skops")
+
+
+def test_a_model_that_is_refused_leaves_the_file_there(path):
+    fitted = LogisticRegression().fit(X, Y[:, 0])
+    save(fitted, str(path))
+    before = path.read_bytes()
+    with pytest.raises(ModelFileError):
+        save(make_pipeline(FunctionTransformer(own_loss), fitted), path)
+    assert path.read_bytes() == before
+
+
+def test_importing_setloss_is_light():
+    code = "import sys, setloss, setloss.io; print([m for m in ('skops', 'sklearn', 'pandas') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
