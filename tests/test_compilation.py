@@ -12,19 +12,19 @@ from helpers.forked import ended
 from setloss import compilation
 from setloss.compilation import PACKAGE, Kernel, kernel
 
-COUNTED = """
+SORTED = """
 import numpy as np
-from setloss.plans.row_kernels import count_positives
-counts = np.zeros(2, dtype=int)
-count_positives(np.array([[True, False], [True, True]]), counts)
-print(counts.tolist())
+from setloss.plans.sorting import _insertion
+order = np.arange(3)
+_insertion(np.array([0.2, 0.3, 0.1]), order, 0, 3)
+print(order.tolist())
 """
 
 
 def run(folder, before="", **environment):
-    """What a new process says; it ends well and counts right."""
-    ending, told, said = ended("helpers.anew", before + COUNTED, NUMBA_CACHE_DIR=str(folder), **environment)
-    assert (ending, told) == (0, "[1, 2]\n"), said
+    """What a new process says; it ends well and sorts right."""
+    ending, told, said = ended("helpers.anew", before + SORTED, NUMBA_CACHE_DIR=str(folder), **environment)
+    assert (ending, told) == (0, "[2, 0, 1]\n"), said
     return said
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from setloss import CostCurve, Dice, FBeta, Hamming, Jaccard, Loss, Tversky, from_counts
 from setloss.losses import PAPER_CURVES
-from setloss.plans.making import surrogate_on_counts
+from setloss.plans.build import surrogate_on_counts
 
 OPERATORS = ("bd", "bd-monotone", "slack", "margin", "lovasz", "hinge")
 Generator = np.random.Generator

@@ -19,12 +19,14 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 
+from experiments.paper.inexact_search import flat_tables, search_bags
 from setloss.bags import Bags
 from setloss.estimators import BagClassifier
 from setloss.losses import Loss
@@ -41,37 +43,44 @@ INEXACT_METHODS: dict[str, Approximation] = {"slack-greedy": "greedy", "slack-re
 
 
 @dataclass(frozen=True)
-class SearchedSlack:
+class GreedySlack:
     """Slack rescaling whose worst sets are sought by a heuristic: an operator."""
 
-    search: Literal["greedy", "one-pass"]
     scale: float
 
     def __call__(self, function: SetFunction) -> SlackRescaling:
-        return SlackRescaling(function, self.scale, self.search)
+        return SlackRescaling(function, self.scale, "greedy")
 
 
 @dataclass(frozen=True, eq=False)
-class ReleasedSlack(BatchSurrogate):
-    """The cuts of the released code: one pass over the elements, and the slope c where it should be c l(A)."""
+class InexactSlack(BatchSurrogate):
+    """Slack rescaling of every bag by an approximation; `values` of its cuts are what that sees."""
 
+    search: Approximation = "greedy"
     scale: float = 2.0
+    exact = False
+
+    @cached_property
+    def tables(self) -> tuple[NDArray[Any], ...]:
+        return flat_tables([surrogate.function for surrogate in self.plans.surrogates])
 
     def cuts(self, margins: ArrayLike, *, threads: int = 1, consume: bool = False) -> BatchCuts:
-        found = super().cuts(margins, threads=threads)
-        slopes = np.where(found.worst, self.scale, 0.0)
-        heights = found.offsets - self.bags.totals(self.bags.gather(slopes * np.asarray(margins)))
-        return replace(found, slopes=slopes, values=heights)
+        flat = self.bags.gather(np.asarray(margins, dtype=np.float64))
+        chosen, losses = np.zeros(len(flat), dtype=bool), np.zeros(len(self.bags))
+        bags = (self.bags.offsets, self.partition, self.which)
+        search_bags(flat, bags, self.tables, self.scale, self.search == "greedy", chosen, losses)
+        rates = np.ones(len(losses)) if self.search == "released" else losses
+        slopes = np.where(chosen, self.scale * np.repeat(rates, self.bags.sizes), 0.0)
+        heights = losses - self.bags.totals(slopes * flat)
+        return BatchCuts(losses, self.bags.scatter(slopes), heights, self.bags.scatter(chosen), exact=False)
 
 
 def inexact_slack(
     loss: Loss, truth: ArrayLike, bags: Bags | ArrayLike, search: Approximation, scale: float
-) -> BatchSurrogate:
-    """Slack rescaling of every bag by an approximation; `values` of its cuts are what that sees."""
-    found = batch_surrogate(loss, truth, bags, SearchedSlack("greedy" if search == "greedy" else "one-pass", scale))
-    if search == "greedy":
-        return found
-    return ReleasedSlack(found.bags, found.partition, found.which, found.plans, scale)
+) -> InexactSlack:
+    """Slack rescaling of every bag by one of the approximations."""
+    found = batch_surrogate(loss, truth, bags, GreedySlack(scale))
+    return InexactSlack(found.bags, found.partition, found.which, found.plans, search, scale)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from setloss.dask import BagClassifier
 from setloss.operators import Cut, SlackRescaling, Surrogate
 from setloss.solvers import Status
 
-pytestmark = pytest.mark.filterwarnings("ignore::setloss.plans.plain.SlowSurrogateWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::setloss.plans.python_fallback.SlowSurrogateWarning")
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from setloss import CostCurve, Dice, SetFunction, Tversky, from_counts, from_set
 from setloss.nn import SetLoss, set_loss
 from setloss.nn import plan as plans
 from setloss.operators import SlackRescaling, Surrogate
-from setloss.plans import plain
+from setloss.plans import python_fallback
 
 
 def quadratic(n, q, m, r):
@@ -161,7 +161,7 @@ def test_a_copy_has_a_plan_of_its_own():
 
 
 def test_a_surrogate_of_one_s_own_is_an_operator():
-    plain._named.add("Hidden")
+    python_fallback._named.add("Hidden")
     logits, target = batch()
     values = []
     for operator in (Hidden, SlackRescaling):

@@ -1,6 +1,6 @@
 """Cuts by tensor operations: every set at once, one sort per set, nothing leaves the device.
 
-The tensor interpreter of plans: their fields, `setloss.plans.making.Fields`, are computed where the counts are.
+The tensor interpreter of plans: their fields, `setloss.plans.build.Fields`, are computed where the counts are.
 Counts and sums are float64 where the device has it. The formulas are those of `setloss.setfunctions.tversky`: plain
 arithmetic, which runs on tensors as it does on arrays and inside the kernels.
 """
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from setloss.plans.making import ClosedForm, Fields
+from setloss.plans.build import ClosedForm, Fields
 from setloss.plans.records import LINEAR, NONE, TVERSKY_SUBMODULAR, TVERSKY_SUPERMODULAR
 from setloss.setfunctions import tversky
 

@@ -14,7 +14,7 @@ from weakref import WeakValueDictionary
 
 from setloss.losses import CountLoss, Loss, TverskyFamily, as_loss
 from setloss.operators.names import Operator, operator_named
-from setloss.plans.making import ClosedForm, Scale, check_scale, closed_form, surrogate_on_counts
+from setloss.plans.build import ClosedForm, Scale, check_scale, closed_form, surrogate_on_counts
 
 __all__ = ["Plan", "Scale", "make_plan", "plan_number", "plan_of"]
 

@@ -31,7 +31,7 @@ from setloss.setfunctions.set_function import SetFunction, all_masks
 from setloss.setfunctions.tolerance import RELATIVE_TOLERANCE
 from setloss.typing import Array
 
-Search = Literal["exact", "enumerate", "greedy", "one-pass"]
+Search = Literal["exact", "enumerate", "greedy"]
 Mask = NDArray[np.bool_]
 
 MAX_ENUMERATED_ELEMENTS = 20
@@ -143,8 +143,8 @@ def _best_counts(function: SetFunction, ranked: list[_Ranked], objective: Object
     if counts.cells > MAX_CELLS or (counts.by_calls and function.p > MAX_ENUMERATED_ELEMENTS):
         raise TableTooLargeError(
             f"exact maximisation over {cells_in_words(counts.cells)} cells is out of reach for a function without a "
-            'closed form. Choose a heuristic by name, search="greedy" or "one-pass" (their cuts never certify), or '
-            "describe the function by counts."
+            'closed form. Choose a heuristic by name, search="greedy" (its cuts never certify), or describe the '
+            "function by counts."
         )
     return _scan_grid(function, ranked, objective)
 
@@ -230,25 +230,8 @@ def _greedy(function: SetFunction, ordered: OrderedMargins, objective: Objective
     return mask
 
 
-def _one_pass(function: SetFunction, ordered: OrderedMargins, objective: Objective) -> Mask:
-    """The greedy of the authors' released code: one pass in index order, keeping what helps."""
-    mask = np.zeros(function.p, dtype=bool)
-    counts = np.zeros(len(function.sizes), dtype=np.intp)
-    total, value = 0.0, 0.0
-    for i, b in enumerate(function.partition):
-        counts[b] += 1
-        with_i = total + ordered.margins[i]
-        candidate = float(objective.combine(function.counts(*counts), with_i))
-        if candidate > value:
-            mask[i], total, value = True, with_i, candidate
-        else:
-            counts[b] -= 1
-    return mask
-
-
 _SEARCHES: dict[Search, Callable[[SetFunction, OrderedMargins, Objective], Mask]] = {
     "exact": _exact,
     "enumerate": _enumerate,
     "greedy": _greedy,
-    "one-pass": _one_pass,
 }

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,27 +17,24 @@ from numpy.typing import ArrayLike, NDArray
 from setloss.arguments import as_labels
 from setloss.bags import Bags
 from setloss.defaults import AS_PRINTED
-from setloss.deprecation import OldAttributes
 from setloss.losses import Loss
 from setloss.operators.cut import MAX_MARGIN
 from setloss.operators.names import Operator
-from setloss.plans.making import Scale, make_plans
-from setloss.plans.plain import PlainPlans
+from setloss.plans.build import Scale, build_plans
+from setloss.plans.python_fallback import PythonPlans
 from setloss.plans.records import CURVE, LINEAR, TABLE, TVERSKY, TVERSKY_SUPERMODULAR, BatchCuts, Plans
 
 __all__ = ["BatchCuts", "BatchSurrogate", "batch_surrogate", "run_kernel", "scratch"]
 
 
 @dataclass(frozen=True, eq=False)
-class BatchSurrogate(OldAttributes):
+class BatchSurrogate:
     """The surrogates of all bags of a data set, ready for repeated calls of `cuts`."""
 
     bags: Bags
     partition: NDArray[np.int16]
     which: NDArray[np.intp]
-    plans: Plans | PlainPlans = field(repr=False)
-
-    old_attributes: ClassVar = {"groups": "partition"}
+    plans: Plans | PythonPlans = field(repr=False)
 
     @property
     def arrays(self) -> tuple[Any, ...]:
@@ -52,7 +49,7 @@ class BatchSurrogate(OldAttributes):
     @property
     def compiled(self) -> bool:
         """Whether the kernels of solvers can ask for the cut of any one bag."""
-        return isinstance(self.plans, Plans) and self.plans.exact
+        return isinstance(self.plans, Plans)
 
     @property
     def kernel_data(self) -> tuple[Any, ...]:
@@ -107,7 +104,7 @@ def batch_surrogate(
     positives = np.add.reduceat(truth, bags.offsets[:-1], dtype=np.intp) if len(bags) else np.zeros(0, dtype=np.intp)
     counts = loss.distinct_counts(positives, bags.sizes - positives)
     kinds, which = distinct_rows(counts)
-    plans = make_plans(loss, operator, scale, kinds[:, 0], kinds[:, 1])
+    plans = build_plans(loss, operator, scale, kinds[:, 0], kinds[:, 1])
     return BatchSurrogate(bags, loss.element_partition(truth, bags).astype(np.int16, copy=False), which, plans)
 
 
@@ -125,10 +122,8 @@ def run_kernel(
 
     With `consume` the slopes take the place of the margins.
     """
-    if isinstance(batch.plans, PlainPlans):
+    if isinstance(batch.plans, PythonPlans):
         return batch.plans.cuts(flat, batch.bags, batch.partition, batch.which)
-    if not batch.plans.exact:
-        return _inexact_cuts(flat, batch, batch.plans)
     from setloss.plans.kernels import write_cuts
 
     n, size = len(batch.bags), len(flat)
@@ -151,17 +146,6 @@ def share_out(work: Callable[[int, int], None], n: int, threads: int) -> None:
     shares = np.linspace(0, n, min(threads, n) + 1, dtype=np.intp)
     with ThreadPoolExecutor(len(shares) - 1) as pool:
         list(pool.map(work, shares[:-1], shares[1:]))
-
-
-def _inexact_cuts(flat: NDArray[np.floating], batch: BatchSurrogate, plans: Plans) -> BatchCuts:
-    from setloss.plans.inexact_kernels import write_inexact_cuts
-
-    widest, axes = int(batch.bags.sizes.max(initial=0)), plans.sizes.shape[1]
-    room = (*np.empty((2, widest), dtype=np.int64), *np.empty((2, axes), dtype=np.int64))
-    slopes, worst, totals = np.empty_like(flat), np.empty(len(flat), dtype=bool), np.empty((len(batch.bags), 2))
-    data = (flat, batch.bags.offsets, batch.partition, batch.which)
-    write_inexact_cuts(data, plans.arrays, room, (slopes, worst, totals))
-    return BatchCuts(totals[:, 0], slopes, totals[:, 1], worst, exact=False)
 
 
 def scratch(batch: BatchSurrogate, dtype: Any, first: int = 0, last: int | None = None) -> tuple[Any, ...]:

@@ -4,9 +4,8 @@ Each bag refers to one record of `setloss.plans.records`, its Lovász part and i
 float64 whatever the margins are, and nothing is allocated here: `setloss.plans.batch.scratch` gives a call its room.
 
 Half a minute of compilation would greet the first user of a machine, so the kernels are written for short
-compilation, too: plain loops in place of array expressions, which numba compiles with all their error messages;
-`inner` kernels, which get no entry from Python; and room that is None where no bag of the batch needs it, so that
-what would use it is not compiled.
+compilation, too: plain loops in place of array expressions, which numba compiles with all their error messages, and
+room that is None where no bag of the batch needs it, so that what would use it is not compiled.
 """
 
 from __future__ import annotations
@@ -14,10 +13,9 @@ from __future__ import annotations
 import numpy as np
 
 from setloss.compilation import kernel
-from setloss.plans.formulas import tversky_gain
 from setloss.plans.records import CURVE, LINEAR, NONE, TABLE
 from setloss.plans.sorting import sort_elements
-from setloss.plans.worst_sets import ELEMENT, worst_set
+from setloss.plans.worst_sets import ELEMENT, tversky_gain, worst_set
 
 
 @kernel()
@@ -116,6 +114,23 @@ def bag_cut(margins, partition, plan, tables, room, slope, chosen):
 
 
 @kernel()
+def write_cuts(visits, data, plans, room, out):
+    """The cuts of the given bags; `out` receives slopes, worst sets, offset and value, at the places of the bags."""
+    margins, starts, partitions, which = data
+    records, sizes, values = plans
+    slopes, chosen, totals = out
+    for i in visits:
+        lo, hi, kind = starts[i], starts[i + 1], which[i]
+        tables = (sizes[kind], values)
+        totals[i, 0], totals[i, 1] = bag_cut(
+            margins[lo:hi], partitions[lo:hi], records[kind], tables, room, slopes[lo:hi], chosen[lo:hi]
+        )
+
+
+# ---------------------------------------------------------------- sets of equal size
+
+
+@kernel()
 def write_margins(scores, truth, margins, gradient):
     """The margins of one row, and its number of positives; -1 and a gradient of NaN where a score is not finite."""
     positives, finite = 0, True
@@ -132,14 +147,88 @@ def write_margins(scores, truth, margins, gradient):
 
 
 @kernel()
-def write_cuts(visits, data, plans, room, out):
-    """The cuts of the given bags; `out` receives slopes, worst sets, offset and value, at the places of the bags."""
-    margins, starts, partitions, which = data
-    records, sizes, values = plans
-    slopes, chosen, totals = out
-    for i in visits:
-        lo, hi, kind = starts[i], starts[i + 1], which[i]
-        tables = (sizes[kind], values)
-        totals[i, 0], totals[i, 1] = bag_cut(
-            margins[lo:hi], partitions[lo:hi], records[kind], tables, room, slopes[lo:hi], chosen[lo:hi]
-        )
+def write_row_cuts(first, last, data, plans, room, own, out):
+    """The cuts of the rows from `first` up to `last`; `out` receives values and gradients in the scores.
+
+    A row of gradients holds its margins first and its slopes then; `own` is room for a partition and the worst set.
+    """
+    scores, truth, which = data
+    records, sizes, tables = plans
+    partition, chosen = own
+    values, gradients = out
+    width = scores.shape[1]
+    for i in range(first, last):
+        gradient = gradients[i]
+        if write_margins(scores[i], truth[i], gradient, gradient) < 0:
+            values[i] = np.nan
+            continue
+        for j in range(width):
+            partition[j] = 0 if truth[i, j] else 1
+        plan = records[which[i]]
+        values[i] = bag_cut(gradient, partition, plan, (sizes[which[i]], tables), room, gradient, chosen)[1]
+        for j in range(width):
+            if truth[i, j]:
+                gradient[j] = -gradient[j]
+
+
+@kernel()
+def write_gains(records, starts, gains):
+    """The increments of f: for all numbers of positives, misses and alarms so far, for an element of either group."""
+    width = len(records) - 1
+    for m in range(width + 1):
+        part, place = records[m].lovasz, starts[m]
+        for misses in range(m + 1):
+            for alarms in range(width - m + 1):
+                for axis in range(2):
+                    gain = gain_of_one_more(part, axis, 0, 0, 0, float(misses), float(alarms), float(m), gains)
+                    gains[place] = part.weight * gain
+                    place += 1
+
+
+@kernel()
+def _rank(margins, rank, order):
+    """The elements by ascending margin, ties in their order: each by the number of elements before it.
+
+    Every pair is compared once and nothing branches, so that no guess of the processor goes wrong. Up to some dozens
+    of elements this is faster than any sort.
+    """
+    one = np.int32(1)
+    for i in range(len(margins)):
+        rank[i] = 0
+    for i in range(len(margins)):
+        margin, before = margins[i], np.int32(0)
+        for j in range(i):
+            first = np.int32(margins[j] <= margin)
+            before += first
+            rank[j] += one - first
+        rank[i] = before
+    for i in range(len(margins)):
+        order[rank[i]] = i
+
+
+@kernel()
+def write_narrow_cuts(data, table, room, out):
+    """The cuts of all rows; `out` receives values and gradients in the scores, NaN where a score is not finite."""
+    scores, truth = data
+    starts, gains = table
+    rank, order, margins = room
+    values, gradients = out
+    width = scores.shape[1]
+    for i in range(len(scores)):
+        positives = write_margins(scores[i], truth[i], margins, gradients[i])
+        if positives < 0:
+            values[i] = np.nan
+            continue
+        _rank(margins, rank, order)
+        # Of the cells of a table (misses, alarms, group) each element moves on by one miss or by one alarm.
+        cell, row = starts[positives], 2 * (width - positives + 1)
+        value = 0.0
+        for k in range(width):
+            j = order[k]
+            slack = max(1.0 - np.float64(margins[j]), 0.0)
+            right = np.int64(truth[i, j])
+            gain = gains[cell + 1 - right] if slack > 0.0 else 0.0
+            cell += row if right else 2
+            gradients[i, j] = -gain if right else gain
+            value += gain * slack
+        values[i] = value

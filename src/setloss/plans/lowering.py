@@ -18,10 +18,7 @@ from setloss.operators.lovasz import LovaszHinge
 from setloss.operators.rescaling import MarginRescaling, Rescaling, SlackRescaling
 from setloss.plans.records import (
     CURVE,
-    EXACT,
-    GREEDY,
     LINEAR,
-    ONE_PASS,
     TABLE,
     TVERSKY,
     TVERSKY_SUBMODULAR,
@@ -30,11 +27,9 @@ from setloss.plans.records import (
     write_part,
 )
 from setloss.setfunctions.combinations import Linear, Sum, unscaled
-from setloss.setfunctions.counts import AxisCurve, CountFunction, TableTooLargeError
+from setloss.setfunctions.counts import AxisCurve, CountFunction
 from setloss.setfunctions.tversky import TverskyClosure, TverskyCounts, TverskySubmodular
 from setloss.typing import Array
-
-SEARCHES = {"exact": EXACT, "greedy": GREEDY, "one-pass": ONE_PASS}
 
 
 class NoPlanError(TypeError):
@@ -72,14 +67,9 @@ def _terms(surrogate: Surrogate) -> list[tuple[float, Any]]:
     hinges = sum(isinstance(term, LovaszHinge) for _, term in found)
     if hinges > 1 or len(found) - hinges > 1:
         raise NoPlanError("a plan is the sum of at most one Lovász hinge and one rescaling")
-    searches = {term.search for _, term in found if isinstance(term, Rescaling)}
-    if "enumerate" in searches or (searches - {"exact"} and (hinges or _weighs(found))):
-        raise NoPlanError(f"a plan with a hinge or a weight is exact; it does not take search={searches.pop()!r}")
+    if any(term.search != "exact" for _, term in found if isinstance(term, Rescaling)):
+        raise NoPlanError('a plan searches worst sets with search="exact"')
     return found
-
-
-def _weighs(terms: list[tuple[float, Any]]) -> bool:
-    return any(weight != 1 for weight, _ in terms)
 
 
 def _flatten(surrogate: Surrogate, weight: float) -> Iterator[tuple[float, Any]]:
@@ -107,16 +97,11 @@ def _write_hinge(hinge: LovaszHinge, weight: float, start: int, records: NDArray
 def _write_rescaling(rescaling: Rescaling, weight: float, start: int, records: NDArray[np.void]) -> Array:
     is_margin = isinstance(rescaling, MarginRescaling)
     inner, counts = unscaled(rescaling.function.counts)
-    try:
-        part = loss_of(counts)
-    except TableTooLargeError as error:
-        if rescaling.search == "exact":
-            raise
-        raise NoPlanError(f"search={rescaling.search!r} without a table: {error}") from error
+    part = loss_of(counts)
     write_part(records, "rescaled", start=start, weight=weight * inner, **part.fields)
     # The weight of a margin rescaling multiplies the margins too; that of a slack rescaling the loss only.
     records["scale"] = rescaling.scale * (weight if is_margin else 1.0)
-    records["margin"], records["search"] = is_margin, SEARCHES[rescaling.search]
+    records["margin"] = is_margin
     return part.values
 
 

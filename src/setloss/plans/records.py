@@ -25,9 +25,6 @@ NONE, CURVE, TABLE, LINEAR, TVERSKY, TVERSKY_SUBMODULAR, TVERSKY_SUPERMODULAR = 
 
 Constants of kernels (`setloss.compilation`)."""
 
-EXACT, GREEDY, ONE_PASS = range(3)
-"""How the worst set of a rescaled part is sought."""
-
 PART = np.dtype(
     [
         ("kind", np.int64),
@@ -47,7 +44,6 @@ PLAN = np.dtype(
         ("rescaled", PART),
         ("elementwise", np.int64),  # whether the positive part of the hinge is taken element by element
         ("margin", np.int64),  # margin instead of slack rescaling
-        ("search", np.int64),
         ("scale", np.float64),
         ("axes", np.int64),  # the number of groups that the partition of a bag has
     ]
@@ -61,16 +57,12 @@ class Plans:
     records: NDArray[np.void]
     sizes: NDArray[np.int64]
     values: Array
+    exact = True  # every cut touches its surrogate
 
     @property
     def arrays(self) -> tuple[NDArray[np.void], NDArray[np.int64], Array]:
         """What the kernels take."""
         return self.records, self.sizes, self.values
-
-    @cached_property
-    def exact(self) -> bool:
-        """Whether every cut touches its surrogate."""
-        return not np.any(self.records["search"] != EXACT)
 
     @cached_property
     def has_lovasz(self) -> bool:

@@ -1,7 +1,7 @@
 """Cuts of sets of equal size, straight from scores and truth: no flat copy, no array of offsets, no search for kinds.
 
-For losses with a closed form the record of a set follows from its number of positives. What a tensor of scores needs
-besides its cuts, the signs and the check for numbers that are not finite, is done set by set in the same threads.
+For losses with a closed form the record of a set follows from its number of positives. Label sets have some dozens of
+elements; of so few, the increments of f for all counts are a small table, and their order is found without a branch.
 """
 
 from __future__ import annotations
@@ -12,30 +12,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setloss.plans.batch import room_for_cuts, share_out
-from setloss.plans.making import ClosedForm
-from setloss.plans.narrow import is_narrow, narrow_cuts
-from setloss.plans.records import Plans
+from setloss.plans.build import ClosedForm
+from setloss.plans.records import LINEAR, NONE, TVERSKY, Plans
 from setloss.typing import Array
 
 Scores = NDArray[np.floating]
 Truth = NDArray[np.bool_]
 
 REMEMBERED_WIDTH = 1024
-"""Sets of up to this many elements share a table of the records of all numbers of positives."""
+"""Largest number of elements for which the records of all numbers of positives are kept."""
+
+NARROW = 32
+"""Largest number of elements of which every pair is compared."""
 
 
 def row_cuts(scores: Scores, truth: Truth, closed: ClosedForm, threads: int) -> tuple[Array, Scores]:
     """The value of every row's surrogate and its gradient in the scores; NaN where a score is not finite."""
     if is_narrow(scores.shape[1], closed) and threads == 1:
         return narrow_cuts(scores, truth, closed)
-    from setloss.plans.row_kernels import count_positives, write_row_cuts
+    from setloss.plans.kernels import write_row_cuts
 
     n, width = scores.shape
-    positives = np.empty(n, dtype=np.int64)
-    count_positives(truth, positives)
     if width <= REMEMBERED_WIDTH:
-        plans, which = _plans_of_width(closed, width), positives
+        plans, which = _plans_of_width(closed, width), np.count_nonzero(truth, axis=1)
     else:
+        positives = np.array([np.count_nonzero(row) for row in truth])
         plans, which = closed.plans(positives, width - positives), np.arange(n)
     values, gradient = np.empty(n), np.empty_like(scores)
 
@@ -52,3 +53,31 @@ def row_cuts(scores: Scores, truth: Truth, closed: ClosedForm, threads: int) -> 
 def _plans_of_width(closed: ClosedForm, width: int) -> Plans:
     positives = np.arange(width + 1)
     return closed.plans(positives, width - positives)
+
+
+def is_narrow(width: int, closed: ClosedForm) -> bool:
+    """Whether sets of `width` elements are small, and the surrogate is one hinge that ignores negative slacks."""
+    return 0 < width <= NARROW and closed.rescaled == NONE and closed.lovasz in (LINEAR, TVERSKY)
+
+
+def narrow_cuts(scores: Scores, truth: Truth, closed: ClosedForm) -> tuple[Array, Scores]:
+    """The same for small sets of one hinge."""
+    from setloss.plans.kernels import write_narrow_cuts
+
+    n, width = scores.shape
+    values, gradient = np.empty(n), np.empty_like(scores)
+    room = np.empty(width, dtype=np.int32), np.empty(width, dtype=np.int32), np.empty(width, dtype=scores.dtype)
+    write_narrow_cuts((scores, truth), _gains_of_width(closed, width), room, (values, gradient))
+    return values, gradient
+
+
+@lru_cache(maxsize=256)
+def _gains_of_width(closed: ClosedForm, width: int) -> tuple[NDArray[np.int64], Array]:
+    """The first cell of the table of each number of positives, and the tables."""
+    from setloss.plans.kernels import write_gains
+
+    positives = np.arange(width + 1)
+    cells = 2 * (positives + 1) * (width - positives + 1)
+    starts, gains = np.cumsum(cells) - cells, np.empty(cells.sum())
+    write_gains(_plans_of_width(closed, width).records, starts, gains)
+    return starts, gains

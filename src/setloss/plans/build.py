@@ -28,7 +28,7 @@ from setloss.losses import CountLoss, Hamming, Loss, TverskyFamily
 from setloss.operators.cut import Surrogate
 from setloss.operators.names import Operator, operator_named
 from setloss.plans.lowering import NoPlanError, lower
-from setloss.plans.plain import PlainPlans
+from setloss.plans.python_fallback import PythonPlans
 from setloss.plans.records import (
     LINEAR,
     NONE,
@@ -52,9 +52,9 @@ MANY_ELEMENTS = 2048
 RESCALINGS = ("slack", "margin")
 
 
-def make_plans(
+def build_plans(
     loss: Loss, operator: str | Operator, scale: Scale, positives: Counts, negatives: Counts
-) -> Plans | PlainPlans:
+) -> Plans | PythonPlans:
     """The plans of bags with these numbers of positives and negatives."""
     closed = closed_form(loss, operator, scale)
     if closed is None:
@@ -63,7 +63,7 @@ def make_plans(
         try:
             return lower(surrogates)
         except NoPlanError:
-            return PlainPlans(surrogates, [loss.on_counts(m, q).partition for m, q in pairs])
+            return PythonPlans(surrogates, [loss.on_counts(m, q).partition for m, q in pairs])
     if closed.rescaled != NONE:
         check_scale(scale)
     if np.any(positives == 0):

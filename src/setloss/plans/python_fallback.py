@@ -1,4 +1,4 @@
-"""The plain interpreter: `Surrogate.cut`, bag by bag, for every surrogate that no record can hold.
+"""Cuts without a plan: `Surrogate.cut`, bag by bag, for every surrogate that no record can hold.
 
 It is for surrogates that users write. It takes some ten microseconds a bag and more, a hundred times as long as the
 kernels, and says so once; whatever works with plans works with it.
@@ -28,7 +28,7 @@ _named: set[str] = set()
 """The surrogates that were warned of in this process."""
 
 
-class PlainPlans:
+class PythonPlans:
     """One surrogate per kind of bag, over elements in the order of its `partitions`, one of each kind."""
 
     def __init__(self, surrogates: Sequence[Surrogate], partitions: Sequence[NDArray[Any]]) -> None:
