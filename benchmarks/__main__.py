@@ -15,7 +15,6 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 from benchmarks import (
     cold_start,
     convergence,
-    count_classifier,
     cross_validation,
     decisions,
     decomposition,
@@ -33,7 +32,6 @@ BENCHMARKS = {
     "decomposition": decomposition,
     "operators": operators,
     "decisions": decisions,
-    "counts": count_classifier,
     "search": cross_validation,
     "solvers": solvers,
     "convergence": convergence,

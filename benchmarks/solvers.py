@@ -108,7 +108,7 @@ def label_rows(names: tuple[str, ...], C: float) -> Iterator[Row]:
         slowest, note = 0.0, ""
         for operator in OPERATOR_NAMES:
             loss = "jaccard" if operator == "lovasz" else "dice"
-            model = SetClassifier(loss, operator, C=C, decision="sign", max_iter=10**6, max_time=60)
+            model = SetClassifier(loss, operator, C=C, max_iter=10**6, max_time=60)
             start = time.process_time()
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")

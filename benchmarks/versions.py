@@ -38,7 +38,7 @@ def fit(solver: str) -> Callable[[], object]:
     from setloss.losses import PAPER_CURVES
 
     toy = make_toy(n_bags=400, p=8)
-    model = BagClassifier(PAPER_CURVES["curve1"], "bd", C=0.1, decision="sign", solver=solver, tol=1e-2)
+    model = BagClassifier(PAPER_CURVES["curve1"], "bd", C=0.1, solver=solver, tol=1e-2)
     return lambda: model.fit(toy.X, toy.y, groups=toy.groups)
 
 

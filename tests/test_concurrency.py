@@ -57,7 +57,7 @@ def test_fits_do_not_depend_on_the_threads_of_blas(solver):
     for threads in (1, 2):
         with threadpool_limits(threads), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            found.append(SetClassifier(solver=solver, max_iter=3, tol=1e-9, C=0.05, decision="sign").fit(X, Y).coef_)
+            found.append(SetClassifier(solver=solver, max_iter=3, tol=1e-9, C=0.05).fit(X, Y).coef_)
     np.testing.assert_allclose(found[0], found[1], rtol=0, atol=1e-9 if solver == "n_slack" else 0)
 
 

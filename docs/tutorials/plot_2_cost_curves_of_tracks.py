@@ -143,7 +143,6 @@ for name, operator, scale in (
         scale=scale,
         Cs=(1e-2, 1e-1, 1.0, 10.0),
         cv=3,
-        decision="sign",  # frame by frame, to compare operators
         tol=1e-2,
     )
     model.fit(X[train], y[train], groups=track[train])

@@ -93,7 +93,7 @@ def slack_model(base: str, choice: SelectionSettings, splits: Any) -> Any:
     from setloss.estimators import SetClassifierCV
 
     limits: dict[str, Any] = {"tol": choice.tol, "max_iter": 200, "intercept_scaling": 1.0}
-    return SetClassifierCV(choice.criterion, base, Cs=SLACK_CS, cv=splits, decision="counts", scale=1.0, **limits)
+    return SetClassifierCV(choice.criterion, base, Cs=SLACK_CS, cv=splits, scale=1.0, **limits)
 
 
 def _wrapped(base: str, choice: SelectionSettings, splits: Any) -> Any:

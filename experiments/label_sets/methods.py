@@ -111,7 +111,6 @@ def _ours(part: tuple[str, str, int], choice: SelectionSettings) -> Any:
         loss,
         operator,
         scale=float(scale),
-        decision="sign",
         tol=choice.tol,
         max_iter=choice.max_iter,
         intercept_scaling=choice.intercept_scaling,

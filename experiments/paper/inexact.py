@@ -134,7 +134,7 @@ class InexactSlackClassifier(BagClassifier):
         intercept_scaling: float = 1.0,
     ) -> None:
         limits: dict[str, Any] = {"tol": tol, "max_iter": max_iter, "intercept_scaling": intercept_scaling}
-        super().__init__(loss, "slack", scale=scale, C=C, decision="sign", **limits)
+        super().__init__(loss, "slack", scale=scale, C=C, **limits)
         self.search = search
 
     def _solve(self, problem: Problem) -> None:

@@ -85,7 +85,7 @@ def _slack(splits: list[tuple[NDArray[np.intp], NDArray[np.intp]]]) -> Any:
     """Trained for Dice of the bag by slack rescaling; its folds choose C and hold out the scores."""
     from setloss.estimators import BagClassifierCV
 
-    return BagClassifierCV("dice", "slack", Cs=(0.01, 0.1, 1.0), cv=splits, decision="counts", tol=1e-2, max_iter=300)
+    return BagClassifierCV("dice", "slack", Cs=(0.01, 0.1, 1.0), cv=splits, tol=1e-2, max_iter=300)
 
 
 def _base_model(base: str) -> Any:

@@ -1,4 +1,4 @@
-"""Arguments as users give them, checked: numbers of the right kind, labels in {0, 1}, {-1, +1} or bool."""
+"""Checks of arguments: numbers of the right kind, and labels in {0, 1}, {-1, +1} or bool."""
 
 from __future__ import annotations
 
@@ -21,14 +21,25 @@ def is_whole_number(value: object, low: int, high: float = inf) -> bool:
 
 
 def is_missing(value: object) -> bool:
-    """Whether it is None, NaN, the one value that differs from itself, or pandas' NA, which does not say."""
+    """Whether it is None, pandas' NA, or NaN or NaT, the values that differ from themselves."""
     return value is None or type(value).__name__ == "NAType" or bool(value != value)  # noqa: PLR0124
+
+
+def refuse_masked(values: object, name: str) -> None:
+    """Raise for a masked array with masked values: NumPy and scikit-learn would use what lies under the mask."""
+    if np.ma.is_masked(values):
+        hidden = int(np.ma.count_masked(values))  # type: ignore[no-untyped-call]
+        raise ValueError(
+            f"{name} is a masked array with {hidden} masked values, which would be used as if they were not masked. "
+            f"Leave those rows out, or fill them: {name}.filled(...)."
+        )
 
 
 def as_labels(labels: ArrayLike, name: str = "y", ndim: tuple[int, ...] = (1, 2)) -> NDArray[np.bool_]:
     """The positive labels as a boolean array; anything but {0, 1}, {-1, +1} or bool is refused."""
     if hasattr(labels, "toarray"):
         raise ValueError(f"{name} is a sparse matrix; pass {name}.toarray()")
+    refuse_masked(labels, name)
     try:
         array: NDArray[Any] = np.asarray(labels)
     except ValueError:

@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from setloss.arguments import is_missing
+from setloss.arguments import is_missing, refuse_masked
+
+ONE_KIND = "groups must be names of one kind, all numbers or all strings"
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,18 +39,14 @@ class Bags:
     @classmethod
     def from_groups(cls, groups: ArrayLike) -> Bags:
         """One bag per distinct id; bags are in sorted order of their ids, elements keep their order."""
-        array = np.asarray(groups)
-        if array.ndim != 1:
-            raise ValueError(f"groups must be a 1-D array, one bag id per element; got shape {array.shape}")
-        if array.dtype.kind == "f" and np.any(np.isnan(array)):
-            raise ValueError(f"groups must name a bag for every element; element {np.argmax(np.isnan(array))} is NaN")
-        missing = array.dtype.kind == "M" and np.any(np.isnat(array))
-        if missing or (array.dtype == object and any(is_missing(name) for name in array.tolist())):
-            raise ValueError("groups must name a bag for every element; some are missing")
+        array = group_array(groups)
+        if array.dtype.kind in "biuf" and np.all(array[1:] >= array[:-1]):  # sorted already: no need to sort again
+            starts = np.flatnonzero(np.concatenate(([True], array[1:] != array[:-1]))) if array.size else array[:0]
+            return cls(np.append(starts, array.size).astype(np.intp), None, array[starts])
         try:
             ids, inverse, sizes = np.unique(array, return_inverse=True, return_counts=True)
         except TypeError:
-            raise ValueError("groups must be names of one kind, all numbers or all strings") from None
+            raise ValueError(ONE_KIND) from None
         order = np.argsort(inverse, kind="stable")
         contiguous = bool(np.all(order == np.arange(len(order))))
         return cls(np.concatenate(([0], np.cumsum(sizes))), None if contiguous else order, ids)
@@ -99,3 +97,21 @@ class Bags:
     def means(self, values: NDArray[Any]) -> NDArray[np.float64]:
         """The mean over each bag of a flat array."""
         return self.totals(self.gather(values).astype(np.float64)) / self.sizes
+
+
+def group_array(groups: Any) -> NDArray[Any]:
+    """Names of bags as a 1-D array, or a sentence that says what is wrong with them."""
+    refuse_masked(groups, "groups")
+    names = np.asarray(groups)
+    if names.ndim != 1:
+        raise ValueError(f"groups must be a 1-D array, one bag id per element; got shape {names.shape}")
+    if names.dtype.kind == "f" and np.any(np.isnan(names)):
+        raise ValueError(f"groups must name a bag for every element; element {np.argmax(np.isnan(names))} is NaN")
+    dates = names.dtype.kind == "M" and np.any(np.isnat(names))
+    if dates or (names.dtype == object and any(is_missing(name) for name in names.tolist())):
+        raise ValueError("groups must name a bag for every element; some are missing")
+    # NumPy makes strings of a list of numbers and strings, so that 1 and "1" become the same bag.
+    mixed = names.dtype.kind in "US" and isinstance(groups, list | tuple)
+    if names.dtype.kind == "c" or (mixed and not all(isinstance(name, str | bytes) for name in groups)):
+        raise ValueError(ONE_KIND)
+    return names

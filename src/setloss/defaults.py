@@ -67,12 +67,5 @@ AS_PRINTED: Default[float] = Default("dice", "bd", 2.0)
 LOOSER_FOLDS = 3.0
 """Fits on folds, which are compared and then forgotten, end at this many times the gap of the last fit."""
 
-DECISION = "auto"
-"""Linear models decide for the set, by the rule of least loss on held-out folds (docs/which-operator.md)."""
-
-ENOUGH_TO_LEARN = 20
-"""Sets of several elements from which on "auto" learns a rule; it takes the sign of each score before that. With 20
-sets a learned rule gains, with 10 it depends on the draw (docs/which-operator.md, "Decisions of few sets")."""
-
 ENOUGH_HELD_OUT = 2000
 """Folds are held out one after the other until this many sets are held out: a rule has few numbers to learn."""

@@ -98,7 +98,7 @@ def folder(tmp_path, monkeypatch, files):
 SIGN = ("--decision", "sign")
 
 
-def train(*arguments, decision="sign"):
+def train(*arguments):
     """The summary of a training on features as they are, unless --standardize is said."""
     plain = () if "--standardize" in arguments else ("--no-standardize",)
     learned = () if decision == "auto" else ("--decision", decision)
@@ -255,7 +255,7 @@ def test_sparse_features_are_scaled_and_not_centred(folder):
     data = load("sparse.npz")
     document = train("sparse.npz", "--standardize")
     scaler = MaxAbsScaler()
-    model = SetClassifier(random_state=0, decision="sign").fit(scaler.fit_transform(data.X), data.Y)
+    model = SetClassifier(random_state=0).fit(scaler.fit_transform(data.X), data.Y)
     assert document["primal"] == pytest.approx(model.solution_.primal)
     np.testing.assert_allclose(saved().coef_ * scaler.scale_, model.coef_, atol=1e-9)
     np.testing.assert_allclose(saved().intercept_, model.intercept_)

@@ -75,7 +75,7 @@ def readable(parts=4):
 def assert_trained(model):
     X, y, groups = frames(40)
     assert_certified(model, bag_objective(model, X, y, groups))
-    assert_same_problem(model, local.BagClassifier(C=model.C, tol=1e-6, decision="sign").fit(X, y, groups))
+    assert_same_problem(model, local.BagClassifier(C=model.C, tol=1e-6).fit(X, y, groups))
 
 
 class Once:

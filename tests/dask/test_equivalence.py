@@ -42,7 +42,7 @@ def fit_sets(X, Y, parts, weights=None, **options):
 @pytest.mark.parametrize("parts", [1, 2, 3, 7])
 def test_bags_in_any_number_of_partitions_have_one_minimum(parts, solver):
     X, y, groups = frames()
-    exact = local.BagClassifier(C=0.5, decision="sign", tol=1e-8, solver="cutting_plane").fit(X, y, groups)
+    exact = local.BagClassifier(C=0.5, tol=1e-8, solver="cutting_plane").fit(X, y, groups)
     model = fit_bags(X, y, groups, parts, solver=solver)
     assert_certified(model, bag_objective(model, X, y, groups))
     assert_same_problem(model, exact)
@@ -53,7 +53,7 @@ def test_bags_in_any_number_of_partitions_have_one_minimum(parts, solver):
 @pytest.mark.parametrize("parts", [1, 3])
 def test_label_sets_in_any_number_of_partitions_have_one_minimum(parts, solver):
     X, Y = label_sets()
-    exact = local.SetClassifier(C=0.5, decision="sign", tol=1e-6).fit(X, Y)
+    exact = local.SetClassifier(C=0.5, tol=1e-6).fit(X, Y)
     model = fit_sets(X, Y, parts, solver=solver)
     assert_certified(model, set_objective(model, X, Y))
     assert_same_problem(model, exact)
@@ -68,7 +68,7 @@ def test_every_loss_and_operator_is_certified(loss, operator, solver):
     options = {"loss": loss, "operator": operator, "C": 0.5, "tol": 1e-2}
     model = fit_bags(X, y, groups, 2, solver=solver, **options)
     assert_certified(model, bag_objective(model, X, y, groups))
-    assert_same_problem(model, local.BagClassifier(**options, decision="sign").fit(X, y, groups))
+    assert_same_problem(model, local.BagClassifier(**options).fit(X, y, groups))
 
 
 @every_solver
@@ -78,7 +78,7 @@ def test_rows_may_be_of_any_kind(storage, solver):
     X = storage(np.where(np.abs(X) > 0.5, X, 0.0))
     model = fit_bags(X, y, groups, 3, solver=solver)
     assert_certified(model, bag_objective(model, X, y, groups))
-    assert_same_problem(model, local.BagClassifier(C=0.5, decision="sign").fit(X, y, groups))
+    assert_same_problem(model, local.BagClassifier(C=0.5).fit(X, y, groups))
 
 
 @every_solver
@@ -88,7 +88,7 @@ def test_weights_count_and_zeros_leave_frames_out(solver):
     weights[groups < 4] = 0.0
     model = fit_bags(X, y, groups, 7, weights, solver=solver)
     assert_certified(model, bag_objective(model, X, y, groups, weights))
-    assert_same_problem(model, local.BagClassifier(C=0.5, decision="sign").fit(X, y, groups, weights))
+    assert_same_problem(model, local.BagClassifier(C=0.5).fit(X, y, groups, weights))
 
 
 @every_solver
@@ -99,7 +99,7 @@ def test_missing_labels_are_left_out_of_their_sets(solver):
     weights = np.tile([1.0, 0.0, 3.0, 0.5], 10)
     model = fit_sets(X, Y, 4, weights, solver=solver)
     assert_certified(model, set_objective(model, X, Y, weights))
-    assert_same_problem(model, local.SetClassifier(C=0.5, decision="sign").fit(X, Y, weights))
+    assert_same_problem(model, local.SetClassifier(C=0.5).fit(X, Y, weights))
 
 
 def test_the_order_of_rows_in_a_partition_and_the_names_of_bags_do_not_matter():
@@ -141,7 +141,7 @@ def test_the_same_partitions_and_seed_give_the_same_numbers(solver):
 
 def test_fitted_attributes_are_those_of_one_process():
     X, y, groups = frames()
-    here = local.BagClassifier(decision="sign").fit(X, y, groups)
+    here = local.BagClassifier().fit(X, y, groups)
     model = fit_bags(X, y, groups, 2)
     assert {name for name in vars(here) if name.endswith("_")} <= set(vars(model))
     np.testing.assert_array_equal(model.classes_, here.classes_)

@@ -45,9 +45,7 @@ def in_partitions(operator, solver):
 def test_it_trains_to_the_certified_minimum_of_the_compiled_one(solver):
     model = in_partitions(own, solver)
     assert model.solution_.status is Status.CONVERGED
-    assert_same_problem(
-        model, local.BagClassifier(operator="slack", scale=1.0, C=0.5, decision="sign").fit(*frames(12))
-    )
+    assert_same_problem(model, local.BagClassifier(operator="slack", scale=1.0, C=0.5).fit(*frames(12)))
 
 
 def test_inexact_cuts_certify_nothing():

@@ -105,7 +105,7 @@ def test_a_generator_is_a_random_state():
 def test_verbose_shows_the_iterations_on_standard_output(capsys, caplog):
     caplog.set_level("WARNING", logger="setloss")
     X, Y = label_data()
-    model = SetClassifier(verbose=1, decision="sign").fit(X, Y)
+    model = SetClassifier(verbose=1).fit(X, Y)
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("iteration ")
     assert "gap" in lines[0]

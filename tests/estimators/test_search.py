@@ -25,11 +25,11 @@ TIGHT = {"tol": 1e-6, "solver": "cutting_plane"}
 
 def test_it_picks_the_C_of_least_loss_as_a_plain_loop_does():
     X, Y = label_data()
-    model = SetClassifierCV(Cs=CS, cv=KFold(4), decision="sign", **TIGHT).fit(X, Y)
+    model = SetClassifierCV(Cs=CS, cv=KFold(4), **TIGHT).fit(X, Y)
     means = []
     for C in CS:
         losses = [
-            SetClassifier(C=C, decision="sign", **TIGHT).fit(X[train], Y[train]).losses(X[test], Y[test])
+            SetClassifier(C=C, **TIGHT).fit(X[train], Y[train]).losses(X[test], Y[test])
             for train, test in KFold(4).split(X)
         ]
         means.append(np.concatenate(losses).mean())

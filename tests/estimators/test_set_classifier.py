@@ -162,7 +162,7 @@ def test_contradicting_duplicates_work():
 @pytest.mark.parametrize("solver", ["auto", "frank_wolfe", "cutting_plane", "n_slack"])
 def test_every_operator_trains_with_every_solver_to_the_gap_asked_for(operator, solver):
     X, Y = label_data(d=20)
-    assert SetClassifier(operator=operator, solver=solver, tol=1e-2, decision="sign").fit(X, Y).dual_gap_ <= 1e-2
+    assert SetClassifier(operator=operator, solver=solver, tol=1e-2).fit(X, Y).dual_gap_ <= 1e-2
 
 
 # ---------------------------------------------------------------- weights and intercept

@@ -31,7 +31,7 @@ from setloss.estimators import (
 ESTIMATORS = [
     SetClassifier(),
     BagClassifier(),
-    SetClassifier(loss="hamming", operator="hinge", decision="sign"),
+    SetClassifier(loss="hamming", operator="hinge"),
     BagClassifier(solver="cutting_plane", fit_intercept=False),
     SetClassifierCV(Cs=[0.1, 1.0], cv=2),
     BagClassifierCV(Cs=[1.0], cv=2),
@@ -245,7 +245,7 @@ def test_callbacks_are_called_every_iteration():
 def test_verbose_logs_every_iteration(caplog):
     X, Y = label_data()
     with caplog.at_level("INFO", logger="setloss"):
-        model = SetClassifier(verbose=1, decision="sign").fit(X, Y)
+        model = SetClassifier(verbose=1).fit(X, Y)
     assert len(caplog.records) == model.n_iter_ + 1
     assert "gap" in caplog.records[-1].getMessage()
 
@@ -262,9 +262,9 @@ def test_the_library_prints_nothing_unasked(capsys):
 @pytest.mark.parametrize("solver", ["cutting_plane", "frank_wolfe", "n_slack"])
 def test_a_warm_start_after_a_change_of_C_reaches_the_same_objective(solver):
     X, Y = label_data(d=30)
-    warm = SetClassifier(decision="sign", warm_start=True, solver=solver, C=0.1, tol=1e-5, max_iter=5000).fit(X, Y)
+    warm = SetClassifier(warm_start=True, solver=solver, C=0.1, tol=1e-5, max_iter=5000).fit(X, Y)
     warm.set_params(C=0.2).fit(X, Y)
-    cold = SetClassifier(decision="sign", solver=solver, C=0.2, tol=1e-5, max_iter=5000).fit(X, Y)
+    cold = SetClassifier(solver=solver, C=0.2, tol=1e-5, max_iter=5000).fit(X, Y)
     assert warm.solution_.primal == pytest.approx(cold.solution_.primal, rel=2e-5)
 
 
@@ -274,10 +274,10 @@ def test_a_warm_start_after_a_change_of_C_reaches_the_same_objective(solver):
 )
 def test_a_warm_start_after_a_change_of_the_surrogate_is_certified_all_the_same(solver, change):
     X, Y = label_data(d=30)
-    warm = SetClassifier("hamming", "hinge", decision="sign", warm_start=True, solver=solver, max_iter=5000).fit(X, Y)
+    warm = SetClassifier("hamming", "hinge", warm_start=True, solver=solver, max_iter=5000).fit(X, Y)
     changed = {"loss": "dice", "operator": "bd"} | change
     warm.set_params(**changed).fit(X, Y)
-    cold = SetClassifier(**changed, decision="sign", solver=solver, max_iter=5000).fit(X, Y)
+    cold = SetClassifier(**changed, solver=solver, max_iter=5000).fit(X, Y)
     assert warm.solution_.dual <= warm.solution_.primal
     assert warm.solution_.primal == pytest.approx(cold.solution_.primal, rel=2e-3)
 
@@ -286,8 +286,8 @@ def test_a_warm_start_after_a_change_of_the_surrogate_is_certified_all_the_same(
 def test_a_warm_start_on_other_data_is_certified_all_the_same(solver):
     X, Y = label_data(d=30)
     for X2, Y2 in ((X, 1 - Y), (X[:20], Y[:20]), (X[:, :10], Y), (np.vstack([X, -X]), np.vstack([Y, Y]))):
-        warm = SetClassifier(decision="sign", warm_start=True, solver=solver, max_iter=5000).fit(X, Y).fit(X2, Y2)
-        cold = SetClassifier(decision="sign", solver=solver, max_iter=5000).fit(X2, Y2)
+        warm = SetClassifier(warm_start=True, solver=solver, max_iter=5000).fit(X, Y).fit(X2, Y2)
+        cold = SetClassifier(solver=solver, max_iter=5000).fit(X2, Y2)
         assert warm.solution_.dual <= warm.solution_.primal
         assert warm.solution_.primal == pytest.approx(cold.solution_.primal, rel=2e-3)
 

@@ -17,9 +17,8 @@ def data(n=40, d=6, p=4):
 
 
 def coefficients(loss, operator):
-    """One fit, of sets and of bags. With slack rescaling the decision of sets is learned, too."""
+    """One fit, of sets and of bags."""
     X, Y = data()
-    decision = "auto" if operator == "slack" else "sign"
-    sets = SetClassifier(loss, operator, C=0.1, tol=1e-2, decision=decision).fit(X, Y)
+    sets = SetClassifier(loss, operator, C=0.1, tol=1e-2).fit(X, Y)
     bags = BagClassifier(loss, operator, C=0.1, tol=1e-2).fit(X, Y[:, 0], groups=np.arange(len(X)) // 5)
     return np.vstack([sets.coef_, bags.coef_])

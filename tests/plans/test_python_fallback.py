@@ -163,7 +163,7 @@ def test_a_surrogate_of_one_s_own_obeys_the_laws_trains_and_certifies(quiet):
     check_convex(WorstElement(function))
     check_upper_bound(WorstElement(function), function)
     tracks = make_toy(n_bags=40, p=5)
-    model = BagClassifier(operator=WorstElement, C=0.1, decision="sign").fit(tracks.X, tracks.y, groups=tracks.groups)
+    model = BagClassifier(operator=WorstElement, C=0.1).fit(tracks.X, tracks.y, groups=tracks.groups)
     assert model.solution_.status is Status.CONVERGED
     assert model.dual_gap_ <= 1e-3
 
@@ -182,7 +182,7 @@ def test_label_sets_train_too(quiet):
     generator = np.random.default_rng(0)
     X = generator.normal(size=(40, 3))
     Y = (X @ generator.normal(size=(3, 4)) > 0).astype(int)
-    model = SetClassifier(operator=WorstElement, C=0.1, decision="sign").fit(X, Y)
+    model = SetClassifier(operator=WorstElement, C=0.1).fit(X, Y)
     assert model.solution_.status is Status.CONVERGED
 
 
@@ -191,7 +191,7 @@ def test_cross_validation_chooses_the_same_C_as_for_the_compiled_one(quiet):
     options = {"Cs": (0.01, 1.0), "cv": 2, "tol": 1e-3, "decision": "sign"}
     found = {}
     for name, operator in (("slack", "slack"), ("written", Wearing(Written, partial(SlackRescaling, scale=1.0)))):
-        model = BagClassifierCV(operators=[operator], **options).fit(tracks.X, tracks.y, groups=tracks.groups)
+        model = BagClassifierCV(operator=[operator], **options).fit(tracks.X, tracks.y, groups=tracks.groups)
         found[name] = model
     assert found["written"].C_ == found["slack"].C_
     np.testing.assert_allclose(found["written"].cv_results_["loss"], found["slack"].cv_results_["loss"], atol=0.02)
@@ -204,17 +204,17 @@ def test_cross_validation_chooses_the_same_C_as_for_the_compiled_one(quiet):
 def test_greedy_searches_end_uncertified(quiet):
     """On bags of one frame greedy is exact, but nobody proves it."""
     tracks = make_toy(n_bags=60, p=1)
-    greedy = BagClassifier(operator=partial(SlackRescaling, search="greedy"), C=0.1, decision="sign")
+    greedy = BagClassifier(operator=partial(SlackRescaling, search="greedy"), C=0.1)
     greedy.fit(tracks.X, tracks.y, groups=tracks.groups)
     assert greedy.solution_.status is Status.UNCERTIFIED
-    exact = BagClassifier(operator="slack", scale=2.0, C=0.1, decision="sign")
+    exact = BagClassifier(operator="slack", scale=2.0, C=0.1)
     exact.fit(tracks.X, tracks.y, groups=tracks.groups)
     assert greedy.solution_.primal == pytest.approx(exact.solution_.primal, rel=5e-3)
 
 
 def test_cuts_that_say_they_are_not_exact_end_uncertified_and_more_iterations_are_not_advised(quiet):
     tracks = make_toy(n_bags=40, p=5)
-    model = BagClassifier(operator=Wearing(Guessed, SlackRescaling), C=0.1, decision="sign")
+    model = BagClassifier(operator=Wearing(Guessed, SlackRescaling), C=0.1)
     with pytest.warns(ConvergenceWarning, match="no duality gap is certified, for some cuts") as caught:
         model.fit(tracks.X, tracks.y, groups=tracks.groups)
     assert model.solution_.status is Status.UNCERTIFIED

@@ -33,13 +33,9 @@ def expected_of(model: Any, X: Any, groups: Any, chosen: Any, loss: Any) -> Any:
     """What a model expects of chosen sets, for every example or bag."""
     from setloss.bags import Bags
     from setloss.decisions import expected_losses_of
-    from setloss.estimators import CountClassifier
     from setloss.estimators.bag_classifier import bags_named
 
     with for_arrays(model) as judge:
-        if isinstance(model, CountClassifier):
-            scores, counts = judge._scores_and_counts(X)
-            return expected_losses_of(chosen, scores, loss, counts=counts)
         found, fitted = judge._scores(X), model.learner_.counts
         if groups is None:
             return expected_losses_of(chosen, fitted.scores(found), loss, counts=fitted.counts())

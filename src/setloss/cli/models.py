@@ -126,9 +126,9 @@ class ModelColumns:
 
 def is_of_label_sets(model: Any) -> bool:
     """Whether a model predicts label sets, and not the frames of tracks."""
-    from setloss.estimators.set_classifier import LabelSetMixin
+    from sklearn.utils import get_tags
 
-    return isinstance(model, LabelSetMixin)
+    return bool(get_tags(model).target_tags.multi_output)
 
 
 def label_count(model: Any) -> int:

@@ -16,7 +16,7 @@ from setloss.cli.json_output import print_document
 from setloss.cli.models import check_model_path, note_columns, some_names, write_model
 from setloss.cli.progress import INTERRUPTED, NoModelYetError, TrainingProgress, say
 from setloss.cli.training_options import LossOptions, TrainingOptions
-from setloss.defaults import ENOUGH_TO_LEARN, LOOSER_FOLDS
+from setloss.defaults import LOOSER_FOLDS
 
 NOT_CONVERGED = 4
 """Exit code of a training that a limit ended before the gap asked for."""
@@ -39,9 +39,8 @@ def train(
 ) -> None:
     """Train a linear model for a loss of whole sets of mistakes, to a certified duality gap.
 
-    DATA with label sets trains a SetClassifier (with --method counts a CountClassifier), tracks (bags of frames) a
-    BagClassifier. Features are standardised first; the model takes them as they are. How scores become sets is
-    learned on held-out folds; --decision sign takes a third of the time.
+    DATA with label sets trains a SetClassifier, tracks (bags of frames) a BagClassifier. Features are standardised
+    first; the model takes them as they are.
 
     For example: setloss train songs.csv --labels mood_ --model songs.skops
     """
@@ -62,11 +61,6 @@ def train(
         typer.echo(f"model written to {model}")
     _say_what_is_missing(document, training)
     status = document["status"]
-    if status == "converged":
-        status = str(getattr(fitted, "rule_status_", status))  # count models learn no rule
-        if status != "converged":
-            what = "interrupted" if status == "interrupted" else "--max-time was over"
-            say(f"{what} while the decision was learned; the model goes by the signs of its scores")
     if status != "converged":
         raise typer.Exit(INTERRUPTED if status == "interrupted" else NOT_CONVERGED)
 
@@ -141,14 +135,10 @@ def _estimator(examples: Any, objective: Any, training: TrainingOptions, watch: 
 
     sets = isinstance(examples, LabelSets)
     own = {"loss": objective, "callbacks": (watch,)}
-    if sets and training.counts:
-        if training.cv is not None:
-            return estimators.CountClassifierCV(Cs=training.path(), cv=training.cv, **training.of_any_model(), **own)
-        return estimators.CountClassifier(**training.of_any_model(), **training.single(), **own)
-    shared = training.in_memory() | own
+    shared = training.shared() | own
     if training.cv is not None:
         choose = estimators.SetClassifierCV if sets else estimators.BagClassifierCV
-        return choose(Cs=training.path(), operators=training.operator_list(), cv=training.cv, **shared)
+        return choose(Cs=training.path(), cv=training.cv, **(shared | {"operator": training.operator_list()}))
     simple = estimators.SetClassifier if sets else estimators.BagClassifier
     return simple(**shared, **training.single())
 
@@ -173,8 +163,7 @@ def _summary(fitted: Any, values: Any, training: TrainingOptions) -> dict[str, A
         "passes": None if last is None else float(last.passes),
         "seconds": None if last is None else float(last.seconds),
         "loss": fitted.loss if isinstance(fitted.loss, str) else repr(fitted.loss),
-        "operator": str(getattr(fitted, "operator_", getattr(fitted, "operator", "counts"))),
-        "decision": getattr(fitted, "rule_name_", getattr(fitted, "decision", "counts")),
+        "operator": str(getattr(fitted, "operator_", fitted.operator)),
         "C": float(getattr(fitted, "C_", None) or fitted.C),
         "training_loss": float(values.mean()),
         "sets": len(values),
@@ -185,8 +174,7 @@ def _summary(fitted: Any, values: Any, training: TrainingOptions) -> dict[str, A
         columns = fitted.cv_results_
         rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
         numbers = ("C", "loss", "error", "gap")
-        named = {"operator": "counts"}
-        document["cv"] = [named | row | {name: _known(row[name]) for name in numbers} for row in rows]
+        document["cv"] = [row | {name: _known(row[name]) for name in numbers} for row in rows]
     return document
 
 
@@ -221,10 +209,7 @@ def _print_words(document: dict[str, Any], names: Any, training: TrainingOptions
     gap = "unknown" if document["gap"] is None else f"{document['gap']:.2e}"
     seconds = "" if document["seconds"] is None else f", {document['seconds']:.2f} s"
     typer.echo(f"{document['status']}: gap {gap} after {document['iterations']} iterations{seconds}")
-    decided = "" if document["decision"] == "sign" else f", decided by {document['decision']}"
-    if training.decision is None and document["decision"] == "sign" and document["sets"] < ENOUGH_TO_LEARN:
-        decided = f", cut at 0: too few sets to learn more ({ENOUGH_TO_LEARN}, or ask with --decision)"
-    typer.echo(f"{document['loss']} with {document['operator']}, C = {document['C']:g}{decided}")
+    typer.echo(f"{document['loss']} with {document['operator']}, C = {document['C']:g}")
     typer.echo(f"training loss {document['training_loss']:.4f}, mean over {document['sets']} sets")
     scaled = ", standardised for the training; the model takes them as they are" if document["standardized"] else ""
     typer.echo(f"{document['features']} features{f' ({some_names(names)})' if names else ''}{scaled}")

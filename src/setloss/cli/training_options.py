@@ -20,7 +20,7 @@ from setloss.cli.set_function_options import (
     curve_through,
     weighted_loss,
 )
-from setloss.defaults import DECISION, ENOUGH_TO_LEARN, LINEAR_MODELS
+from setloss.defaults import LINEAR_MODELS
 
 MODEL = "The model"
 CHOICE = "Choosing C by cross-validation"
@@ -103,8 +103,7 @@ class TrainingOptions:
     method: Annotated[
         str | None,
         typer.Option(
-            help="counts: decide for the set, by which labels and how many (for label sets both learned together, "
-            "for tracks as --decision counts); or the name of an operator, as --operator.",
+            help="The name of an operator, as --operator.",
             show_default=LINEAR_MODELS.operator,
             rich_help_panel=MODEL,
         ),
@@ -114,16 +113,6 @@ class TrainingOptions:
         typer.Option(
             help="Surrogate: slack, margin, bd, bd-monotone, lovasz or hinge.",
             show_default=LINEAR_MODELS.operator,
-            rich_help_panel=MODEL,
-        ),
-    ] = None
-    decision: Annotated[
-        str | None,
-        typer.Option(
-            help="How scores become sets: sign, or a rule learned on held-out folds: counts, threshold or auto, the "
-            f"best of them from {ENOUGH_TO_LEARN} sets on, else sign; for label sets also plug-in and top-k, for "
-            "tracks vote.",
-            show_default=DECISION,
             rich_help_panel=MODEL,
         ),
     ] = None
@@ -191,15 +180,6 @@ class TrainingOptions:
         Path | None,
         typer.Option(help="File to save the solver's state to, and to resume from.", rich_help_panel=STOP),
     ] = None
-    checkpoint_seconds: Annotated[
-        float,
-        typer.Option(
-            help="How often the state is saved, at most; and at the end.",
-            min=0,
-            metavar="SECONDS",
-            rich_help_panel=STOP,
-        ),
-    ] = 30.0
 
     def check(self) -> None:
         """Refuse unknown names, impossible numbers and options that exclude each other."""
@@ -231,17 +211,10 @@ class TrainingOptions:
                 raise InputError(f"{option} goes without --cv only; --cv tries every value of --Cs")
         if sum(name is not None for name in (self.operators, self.operator, self.method)) > 1:
             raise InputError("give one of --method, --operator and --operators")
-        if self.counts and self.decision is not None:
-            raise InputError("give one of --method counts and --decision")
-
-    @property
-    def counts(self) -> bool:
-        """Whether a count model is trained."""
-        return self.method == "counts"
 
     def operator_list(self) -> list[str]:
         """The operators to choose from; usually one."""
-        named = self.operators or self.operator or ("" if self.counts else self.method) or LINEAR_MODELS.operator
+        named = self.operators or self.operator or self.method or LINEAR_MODELS.operator
         return names_in(named)
 
     def path(self) -> list[float]:
@@ -261,19 +234,10 @@ class TrainingOptions:
     def single(self) -> dict[str, Any]:
         """The parameters of an estimator that is trained once."""
         checkpoint = None if self.checkpoint is None else str(self.checkpoint)
-        saving = {"checkpoint": checkpoint, "checkpoint_seconds": self.checkpoint_seconds}
-        return {"C": 1.0 if self.C is None else self.C, **saving}
-
-    def of_any_model(self) -> dict[str, Any]:
-        """The parameters that all estimators take."""
-        limits = {"tol": self.tol, "max_iter": self.max_iter, "max_time": self.max_time}
-        return limits | {"fit_intercept": not self.no_intercept}
+        return {"C": 1.0 if self.C is None else self.C, "checkpoint": checkpoint}
 
     def shared(self) -> dict[str, Any]:
-        """The parameters that all estimators take but count models of label sets."""
-        own = {"operator": self.operator_list()[0], "scale": self.scale}
-        return own | self.of_any_model() | {"solver": self.solver, "random_state": self.seed}
-
-    def in_memory(self) -> dict[str, Any]:
-        """Those of data in memory, for which decisions are learned."""
-        return self.shared() | {"decision": self.decision or ("counts" if self.counts else DECISION)}
+        """The parameters that all estimators take."""
+        limits = {"tol": self.tol, "max_iter": self.max_iter, "max_time": self.max_time}
+        own = {"operator": self.operator_list()[0], "scale": self.scale, "fit_intercept": not self.no_intercept}
+        return own | limits | {"solver": self.solver, "random_state": self.seed}

@@ -36,11 +36,10 @@ class DaskModel(LinearSetModel):
         loss: Any = LINEAR_MODELS.loss,
         operator: Any = LINEAR_MODELS.operator,
         *,
-        decision: str = "sign",
         client: Any = None,
         **parameters: Any,
     ) -> None:
-        super().__init__(loss, operator, decision=decision, **parameters)
+        super().__init__(loss, operator, **parameters)
         self.client = client
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
@@ -63,14 +62,6 @@ class DaskModel(LinearSetModel):
         return model
 
     # ---------------------------------------------------------------- fitting
-
-    def _check_parameters(self) -> None:
-        if self.decision != "sign":
-            raise ValueError(
-                f"on Dask labels are decided by their sign, not by {self.decision!r}; wrap what to_local() gives in "
-                'SetDecisionCV or BagDecisionCV with cv="prefit", and fit that on other data that fit in memory'
-            )
-        super()._check_parameters()
 
     def _fit_partitions(self, partitions: Partitions) -> None:
         loss = self._loss()

@@ -7,7 +7,6 @@ from setloss.lazy import imported_name
 if TYPE_CHECKING:
     from setloss.estimators.bag_classifier import BagClassifier, UngroupedWarning
     from setloss.estimators.bag_decision import BagDecisionCV
-    from setloss.estimators.count_classifier import CountClassifier, CountClassifierCV
     from setloss.estimators.elements import FeatureScaleWarning
     from setloss.estimators.search import BagClassifierCV, SetClassifierCV
     from setloss.estimators.set_classifier import SetClassifier
@@ -17,8 +16,6 @@ __all__ = [
     "BagClassifier",
     "BagClassifierCV",
     "BagDecisionCV",
-    "CountClassifier",
-    "CountClassifierCV",
     "FeatureScaleWarning",
     "SetClassifier",
     "SetClassifierCV",
@@ -30,8 +27,6 @@ _HOMES = {
     "BagClassifier": ".bag_classifier",
     "BagClassifierCV": ".search",
     "BagDecisionCV": ".bag_decision",
-    "CountClassifier": ".count_classifier",
-    "CountClassifierCV": ".count_classifier",
     "FeatureScaleWarning": ".elements",
     "SetClassifier": ".set_classifier",
     "SetClassifierCV": ".search",

@@ -8,9 +8,10 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils.validation import _check_sample_weight
 
-from setloss.estimators.bag_classifier import DecidedBags, bags_named, warn_if_ungrouped
+from setloss.estimators.bag_classifier import bags_named, warn_if_ungrouped
 from setloss.estimators.decision_cv import DecisionCV, features_of, is_prefit
 from setloss.estimators.folds import bag_splits, learner_of_bags
+from setloss.estimators.learned_decision import DecidedBags
 from setloss.losses import Loss
 
 

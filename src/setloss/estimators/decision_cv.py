@@ -20,7 +20,8 @@ from sklearn.utils.validation import check_array, check_is_fitted, has_fit_param
 from setloss.decisions.rules import RuleLearner
 from setloss.estimators.folds import Split
 from setloss.estimators.label_scores import LEAST_CHANCE, LabelScorer, coarse_floor, fit_scorer, log_odds
-from setloss.estimators.linear_model import LearnedDecision, LinearSetModel
+from setloss.estimators.learned_decision import LearnedDecision
+from setloss.estimators.linear_model import LinearSetModel
 from setloss.estimators.progress import report_held_out, report_rule, say
 from setloss.losses import Loss
 from setloss.typing import Array
@@ -157,7 +158,7 @@ def undecided(estimator: Any) -> Any:
         pipeline = copy.copy(estimator)
         pipeline.steps = [*estimator.steps[:-1], (name, undecided(last))]
         return pipeline
-    if not isinstance(estimator, LinearSetModel) or estimator.decision == "sign":
+    if not isinstance(estimator, LinearSetModel) or not hasattr(estimator, "decision"):
         return estimator
     model = copy.copy(estimator)
     model.decision = "sign"

@@ -1,4 +1,7 @@
-"""What the labels of an estimator become in a `Problem`, the elements of all bags; features checked and scaled."""
+"""The elements of a `Problem` (labels or frames, in bags) from checked labels; features checked and scaled.
+
+scikit-learn is imported where it is needed only: workers of Dask import this module.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
+from scipy.sparse import csr_array, issparse
 
+from setloss.arguments import refuse_masked
 from setloss.bags import Bags
 from setloss.losses import Loss
 from setloss.operators.names import Operator
@@ -22,7 +26,14 @@ WIDE_RANGE = 1e3
 """Columns whose scales differ by this factor are worth a warning."""
 
 MAX_FEATURE = 1e100
-"""Larger features are refused: the squares of their sums are no longer finite."""
+"""Largest absolute value of a feature. Squares of sums of larger ones may overflow."""
+
+MAX_COST = 1e15
+"""Largest sum over the rows of ``C weight |x|^2``, the weight of the data against that of the regulariser. Beyond it
+the sum of both, as a double, is that of the data alone: matrices are singular and methods stall."""
+
+ROWS_AT_ONCE = 4096
+"""Rows of a dense X that column scales are computed from at a time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,9 +48,12 @@ class Elements:
     n_tasks: int = 1
 
     def row_weights(self, rows: int) -> Array:
-        """The weight of the bag each row of X belongs to; 0 for rows of no bag."""
+        """The weight of the bag of each row of X; 0 for rows of no bag."""
         weights = np.zeros(rows)
-        weights[self.rows] = np.repeat(self.weights, self.bags.sizes)
+        if len(self.rows) == len(self.bags) * self.n_tasks:  # all elements of a bag are labels of one row
+            weights[self.rows[self.bags.offsets[:-1]]] = self.weights
+        else:
+            weights[self.rows] = np.repeat(self.weights, self.bags.sizes)
         return weights
 
     def problem(
@@ -63,37 +77,59 @@ def elements_of_frames(positive: NDArray[np.bool_], groups: NDArray[Any] | None,
     found = Bags.from_offsets(np.arange(len(kept) + 1)) if groups is None else Bags.from_groups(groups[kept])
     rows = kept if found.order is None else kept[found.order]
     means, tasks = found.means(weights[kept]), np.zeros(len(rows), dtype=np.int64)
-    return Elements(positive[rows], Bags(found.offsets), rows.astype(np.int64), tasks, means)
+    return Elements(positive[rows], Bags(found.offsets), rows.astype(np.int64, copy=False), tasks, means)
 
 
 def elements_of_labels(positive: NDArray[np.bool_], known: NDArray[np.bool_], weights: Array) -> Elements:
     """The known labels of every example that has any and a positive weight."""
-    used = np.flatnonzero(known.any(axis=1) & (weights > 0))
-    rows, tasks = np.nonzero(known[used])
-    offsets = np.concatenate(([0], np.cumsum(known[used].sum(axis=1))))
-    truth = positive[used][rows, tasks]
-    places = used[rows].astype(np.int64)
-    return Elements(
-        truth, Bags.from_offsets(offsets), places, tasks.astype(np.int64), weights[used], positive.shape[1]
-    )
+    n, p = positive.shape
+    sizes = known.sum(axis=1) * (weights > 0)
+    used = np.flatnonzero(sizes).astype(np.int64, copy=False)
+    bags = Bags.from_offsets(np.concatenate(([0], np.cumsum(sizes[used]))))
+    whole = len(used) == n
+    if np.all(sizes[used] == p):
+        truth = (positive if whole else positive[used]).ravel()
+        return Elements(truth, bags, np.repeat(used, p), np.tile(np.arange(p), len(used)), weights[used], p)
+    places, tasks = np.nonzero(known[used])
+    truth = positive[used][places, tasks]
+    return Elements(truth, bags, used[places], tasks.astype(np.int64, copy=False), weights[used], p)
 
 
 def squared_norms(X: Any) -> Array:
     """|x|^2 of every row, summed in double precision."""
     if issparse(X):
-        return np.ravel(X.astype(np.float64).power(2).sum(axis=1)).astype(np.float64)
+        squares = csr_array((np.square(X.data, dtype=np.float64), X.indices, X.indptr), shape=X.shape)
+        return np.ravel(squares.sum(axis=1))
     return np.asarray(np.einsum("ij,ij->i", X, X, dtype=np.float64))
+
+
+# -------------------------------------------------------------------- features
+
+
+def largest_value(X: Any) -> float:
+    """The feature of largest absolute value."""
+    values = X.data if issparse(X) else X
+    least, most = float(values.min(initial=0.0)), float(values.max(initial=0.0))
+    return most if most >= -least else least
 
 
 def check_features(X: Any) -> None:
     """Refuse features whose inner products overflow."""
-    values = X.data if issparse(X) else X
-    least, most = float(values.min(initial=0.0)), float(values.max(initial=0.0))
-    largest = most if most >= -least else least
+    largest = largest_value(X)
     if abs(largest) > MAX_FEATURE:
         raise ValueError(
             f"X has the value {largest:.3e}; features are taken up to {MAX_FEATURE:g}, beyond which their squares "
             "overflow, so scale the features first"
+        )
+
+
+def check_cost(cost: float, largest: float, who: str) -> None:
+    """Refuse data that outweigh the regulariser so far that doubles cannot tell; `largest` is a value of X."""
+    if not cost <= MAX_COST:
+        raise ValueError(
+            f"{who}: C times weight times squared norm, summed over the rows of X, is {cost:.1e}; at most "
+            f"{MAX_COST:g} is possible in double precision. X has values up to {abs(largest):.1e}: scale the features, "
+            f"make_pipeline(StandardScaler(), {who}(...)), or lower C or the weights."
         )
 
 
@@ -140,8 +176,6 @@ class Standardizer:
     def fold(self, model: Any) -> None:
         """Turn a linear model of standardised features into the same one of the original features."""
         model.coef_, model.intercept_ = self.folded(model.coef_, model.intercept_)
-        if hasattr(model, "counts_coef_"):
-            model.counts_coef_, model.counts_ = self.folded(model.counts_coef_, model.counts_)
 
 
 class FeatureScaleWarning(UserWarning):
@@ -154,7 +188,10 @@ def column_scales(X: Any) -> Array:
         stored = np.bincount(X.indices, minlength=X.shape[1])
         totals = np.bincount(X.indices, np.square(X.data, dtype=np.float64), minlength=X.shape[1])
         return np.sqrt(totals / np.maximum(stored, 1))
-    return np.asarray(X.std(axis=0, dtype=np.float64))
+    mean, squares = X.mean(axis=0, dtype=np.float64), np.zeros(X.shape[1])
+    for start in range(0, len(X), ROWS_AT_ONCE):
+        squares += np.square(X[start : start + ROWS_AT_ONCE] - mean, dtype=np.float64).sum(axis=0)
+    return np.sqrt(squares / max(len(X), 1))
 
 
 def warn_of_scales(X: Any, who: str, names: Any = None) -> None:
@@ -180,6 +217,10 @@ def checked_features(model: Any, X: Any, *, reset: bool) -> Any:
     """X as numbers, dense or CSR; a column of text or of dates is named in the error."""
     from sklearn.utils.validation import validate_data
 
+    refuse_masked(X, "X")
+    _refuse_dates(X)
+    if issparse(X) and X.dtype.kind == "c":
+        raise ValueError("Complex data not supported: X is a sparse matrix of complex numbers")
     try:
         return validate_data(model, X, reset=reset, accept_sparse="csr", dtype=(np.float64, np.float32), order="C")
     except (ValueError, TypeError) as error:
@@ -187,16 +228,28 @@ def checked_features(model: Any, X: Any, *, reset: bool) -> Any:
         raise
 
 
-def refuse_text(X: Any, error: Exception) -> None:
-    """Raise for a column of text or dates, if that is what a failure to make numbers of X came from."""
-    if not any(words in str(error) for words in ("could not convert", "could not be promoted")):
-        return
-    for name, cells in _columns(X):
-        if cells.dtype.kind in "mM":
+def _refuse_dates(X: Any) -> None:
+    """Raise for dates and durations, which NumPy would take as numbers of days or of nanoseconds."""
+    if hasattr(X, "columns"):
+        columns = ((repr(name), X[name][:1]) for name in X.columns)
+    elif isinstance(X, np.ndarray):
+        columns = iter([("0", X)])
+    else:
+        columns = iter([("0", X[0])]) if isinstance(X, list) and X else iter([])
+    for name, cells in columns:
+        if np.asarray(cells).dtype.kind in "mM":
             raise ValueError(
                 f"could not convert column {name} of X to numbers: it holds dates or times. Leave it out, or make "
                 "numbers of it, such as the days since the first."
-            ) from error
+            )
+
+
+def refuse_text(X: Any, error: Exception) -> None:
+    """Raise for a column of text, if that is what a failure to make numbers of X came from."""
+    if not any(words in str(error) for words in ("could not convert", "could not be promoted")):
+        return
+    _refuse_dates(X)
+    for name, cells in _columns(X):
         text = next((cell for cell in cells if isinstance(cell, str)), None)
         if text is not None:
             raise ValueError(
@@ -206,23 +259,9 @@ def refuse_text(X: Any, error: Exception) -> None:
 
 
 def _columns(X: Any) -> Iterator[tuple[str, Any]]:
-    """Names and cells of the columns that may hold text, and of those that hold dates."""
+    """Names and cells of the columns that may hold text."""
     if hasattr(X, "columns"):
         named = ((repr(name), np.asarray(X[name])) for name in X.columns)
     else:
         named = ((str(j), cells) for j, cells in enumerate(np.asarray(X, dtype=object).T))
-    yield from ((name, cells) for name, cells in named if cells.dtype.kind in "OUSTmM")
-
-
-def two_classes(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    """The two classes of a label vector, in sorted order, and which labels are the second, the positive one."""
-    classes, codes = np.unique(y, return_inverse=True)
-    if len(classes) > 2:
-        raise ValueError(
-            f"Only binary classification is supported: a label is right or wrong. Unknown label type: y has "
-            f"{len(classes)} classes ({', '.join(map(str, classes[:5]))}...). A label for each of them: "
-            "pandas.get_dummies(y)."
-        )
-    if len(classes) < 2:
-        raise ValueError(f"y has only one class, {classes[0]}; training needs examples of both")
-    return classes, codes.ravel() == 1
+    yield from ((name, cells) for name, cells in named if cells.dtype.kind in "OUST")

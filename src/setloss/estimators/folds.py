@@ -1,120 +1,81 @@
-"""Held-out scores, from which rules are learned: splits, scores of every fold, and what is learned from them."""
+"""Splits of label sets and of bags into folds, checked: the same for searches and for held-out scores."""
 
 from __future__ import annotations
 
-import logging
-import warnings
-from time import monotonic
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GroupKFold, KFold, check_cv
 
 from setloss.bags import Bags
 from setloss.decisions.held_out import HeldOut
 from setloss.decisions.potentials import BagPotentials, LabelPotentials
 from setloss.decisions.rules import RuleLearner
-from setloss.defaults import ENOUGH_HELD_OUT, LOOSER_FOLDS
-from setloss.estimators.elements import FeatureScaleWarning
+from setloss.defaults import ENOUGH_HELD_OUT
 from setloss.estimators.labels import LabelMatrix
-from setloss.estimators.progress import say
-from setloss.solvers import Status
 from setloss.typing import Array
-
-_log = logging.getLogger(__name__)
-
-FOLDS = 3
-"""Folds of the scores that `SetClassifier` and `BagClassifier` learn a decision from: as good as five (see
-docs/which-operator.md), in half of the time."""
 
 TURNS = 5
 """Folds that examples are put into where their scores do not come from several folds."""
 
 Split = tuple[NDArray[np.intp], NDArray[np.intp]]
+"""Rows to train on, and rows held out."""
 
 
-# -------------------------------------------------------------------- splits
-
-
-def label_splits(cv: Any, X: Any, labels: LabelMatrix, **to_split: Any) -> list[Split]:
-    """(train, test) rows; a number is one of shuffled folds, stratified for a single label."""
-    if isinstance(cv, int | np.integer) and not labels.single:
-        cv = KFold(int(cv), shuffle=True, random_state=0)
-    target = labels.numbers.ravel() if labels.single else labels.numbers
+def label_splits(cv: Any, X: Any, labels: LabelMatrix, *, seed: int = 0, **to_split: Any) -> list[Split]:
+    """Splits of examples; a number is one of shuffled folds, stratified for a single label."""
+    single = labels.single
+    if isinstance(cv, int | np.integer) and not single:
+        cv = KFold(int(cv), shuffle=True, random_state=seed)
+    target = labels.positive[:, 0].astype(np.int64) if single else labels.positive
     if isinstance(cv, KFold) and cv.get_n_splits() > len(target):
         raise ValueError(f"cv={cv.get_n_splits()} folds need as many examples; there are {len(target)}. Lower cv.")
-    return list(check_cv(cv, target, classifier=True).split(X, target, **to_split))
+    return _checked(check_cv(cv, target, classifier=True).split(X, target, **to_split))
 
 
-def bag_splits(cv: Any, X: Any, positive: NDArray[np.bool_], bags: Bags) -> list[Split]:
-    """(train, test) frames, which never split a bag."""
+def bag_splits(cv: Any, X: Any, positive: NDArray[np.bool_], bags: Bags, *, seed: int = 0) -> list[Split]:
+    """Splits of frames that never split a bag; a number, or None for 5, is one of shuffled folds of whole bags."""
     numbers = bags.scatter(np.repeat(np.arange(len(bags)), bags.sizes))
+    cv = 5 if cv is None else cv
     if isinstance(cv, int | np.integer):
-        refuse_few_bags(int(cv), len(bags))
-        cv = GroupKFold(int(cv), shuffle=True, random_state=0)
-    splits = list(check_cv(cv, positive, classifier=True).split(X, positive, numbers))
-    refuse_split_bags(splits, numbers)
+        if cv > len(bags):
+            raise ValueError(f"cv={cv} folds need as many bags; there are {len(bags)}. Lower cv, or look at groups.")
+        cv = GroupKFold(int(cv), shuffle=True, random_state=seed)
+    splits = _checked(check_cv(cv, positive, classifier=True).split(X, positive, numbers))
+    for fold, (train, test) in enumerate(splits):
+        shared = np.intersect1d(numbers[train], numbers[test])
+        if len(shared):
+            name = shared[0] if bags.ids is None else bags.ids[shared[0]]
+            raise ValueError(
+                f"fold {fold} of cv splits bag {name}: frames of a bag in both parts make the loss look small. "
+                "Use a splitter by groups such as GroupKFold, or a number of folds."
+            )
     return splits
 
 
-def refuse_few_bags(folds: int, bags: int) -> None:
-    """More folds than bags."""
-    if folds > bags:
-        raise ValueError(f"cv={folds} folds need as many bags; there are {bags}. Lower cv, or look at groups.")
-
-
-def refuse_split_bags(splits: list[Split], groups: NDArray[Any]) -> None:
-    """Folds with frames of a bag in both parts."""
+def _checked(found: Any) -> list[Split]:
+    """Splits as arrays of rows; none at all and rows in both parts are refused."""
+    splits = [(_rows(train), _rows(test)) for train, test in found]
+    if not splits:
+        raise ValueError("cv gives no splits; it must be a number of folds, a splitter or a list of (train, test)")
     for fold, (train, test) in enumerate(splits):
-        shared = np.intersect1d(groups[train], groups[test])
+        shared = np.intersect1d(train, test)
         if len(shared):
             raise ValueError(
-                f"fold {fold} of cv splits bag {shared[0]}: frames of a bag in both parts make the loss look small. "
-                "Use a splitter by groups such as GroupKFold, or a number of folds."
+                f"fold {fold} of cv has row {shared[0]} in both parts; what is held out is not trained on"
             )
+    return splits
 
 
-def number_of_folds(members: int) -> int:
-    """Three, or as many as there are members to hold out."""
-    return max(2, min(FOLDS, members))
+def _rows(part: Any) -> NDArray[np.intp]:
+    part = np.asarray(part)
+    return np.flatnonzero(part) if part.dtype == bool else part.astype(np.intp)
 
 
 def enough_of(splits: list[Split], sets: int) -> list[Split]:
     """As many of the splits as it takes to hold out `ENOUGH_HELD_OUT` sets, if all of them hold out `sets`."""
     return splits[: -(-ENOUGH_HELD_OUT * len(splits) // sets)]
-
-
-def out_of_fold(model: Any, X: Any, splits: list[Split], deadline: float | None, **columns: Any) -> Array:
-    """Scores (n, p) by copies of a linear model that were not trained on the row; NaN where no fold holds it out.
-
-    `columns` are what `fit` gets beside X, some of them None. An interrupted copy ends it with `KeyboardInterrupt`,
-    the deadline, a time of `monotonic`, with `TimeoutError`.
-    """
-    quiet = {"decision": "sign", "warm_start": False, "checkpoint": None, "callbacks": (), "verbose": 0}
-    scores = np.empty((0, 0))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        warnings.simplefilter("ignore", FeatureScaleWarning)
-        tell = say if model.verbose else _log.info
-        for fold, (train, test) in enumerate(splits, 1):
-            tell("learning the decision, fold %d of %d", fold, len(splits))
-            left = None if deadline is None else deadline - monotonic()
-            if left is not None and left <= 0:
-                raise TimeoutError
-            copy = clone(model).set_params(**quiet, tol=LOOSER_FOLDS * model.tol, max_time=left)
-            copy.fit(X[train], **{name: None if part is None else part[train] for name, part in columns.items()})
-            if copy.solution_.status is Status.INTERRUPTED:
-                raise KeyboardInterrupt
-            if copy.solution_.status is Status.TIME_LIMIT:
-                raise TimeoutError
-            found = copy._scores(X[test])
-            scores = scores if scores.size else np.full((X.shape[0], found.shape[1]), np.nan)
-            scores[test] = found
-    tell("learning the decision")
-    return scores
 
 
 # -------------------------------------------------------------------- learners

@@ -1,4 +1,8 @@
-"""Labels as people have them, arrays, lists, tables, with 0 and 1 or -1 and +1, as booleans with gaps."""
+"""Labels as users have them (arrays, lists, tables, sparse matrices; 0 and 1, -1 and +1, two names) as booleans.
+
+Labels (n, p) of which some may be missing become a `LabelMatrix`. Sparse labels are never turned into an array of
+numbers, only into one byte each.
+"""
 
 from __future__ import annotations
 
@@ -7,19 +11,20 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
+from scipy.sparse import csr_array, issparse
 from sklearn.utils.validation import check_array
 
-from setloss.arguments import is_missing
-from setloss.estimators.elements import two_classes
+from setloss.arguments import is_missing, refuse_masked
+
+Flags = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
 class LabelMatrix:
     """Which labels are positive and which are known, (n, p); the two classes; the names of the columns if any."""
 
-    positive: NDArray[np.bool_]
-    known: NDArray[np.bool_]
+    positive: Flags
+    known: Flags
     classes: NDArray[Any]
     names: NDArray[np.object_] | None = None
     flat: bool = False
@@ -41,19 +46,43 @@ class LabelMatrix:
 
     @property
     def numbers(self) -> NDArray[Any]:
-        """0, 1 and, where a label is missing, NaN."""
-        return self.positive.astype(np.int8) if self.known.all() else np.where(self.known, self.positive, np.nan)
+        """0 and 1 as int64; floats with NaN if some label is missing."""
+        return self.positive.astype(np.int64) if self.known.all() else np.where(self.known, self.positive, np.nan)
+
+
+# -------------------------------------------------------------------- reading
+
+
+def labels_of(y: Any, who: str) -> LabelMatrix:
+    """Labels (n, p) in {0, 1}, {-1, +1} or bool, NaN, None or NA where missing; or one column of any two classes."""
+    if y is None:
+        raise ValueError(f"This {who} estimator requires y to be passed, but the target y is None.")
+    if issparse(y) and y.shape[1] > 1:
+        return _of_parts(*_sparse_parts(y))
+    array = as_array(y)
+    flat = array.ndim == 1
+    missing = array.dtype.kind == "f" and bool(np.any(np.isnan(array)))
+    if flat or (array.shape[1:] == (1,) and not missing):
+        column = check_array(array, ensure_2d=False, dtype=None, input_name="y").ravel()
+        classes, positive = two_classes(column)
+        names = None if flat else label_names(y)
+        return LabelMatrix(positive[:, None], _all_known((len(positive), 1)), classes, names, flat)
+    check_array(array, dtype=None, ensure_all_finite="allow-nan", input_name="y")
+    return replace(_of_parts(*_dense_parts(array)), names=label_names(y))
 
 
 def as_array(y: Any) -> NDArray[Any]:
     """Labels as a NumPy array; nullable columns become floats with NaN, objects that are numbers become floats."""
     if issparse(y):
         return np.asarray(y.toarray())
+    refuse_masked(y, "y")
     try:
         array = np.asarray(y)
     except ValueError:
         array = np.empty(len(y), dtype=object)
         array[:] = list(y)
+    if array.dtype.kind == "c":
+        raise ValueError("Complex data not supported: y holds complex numbers; labels are 0 and 1, or two names")
     if array.dtype == object and array.size and _is_nested(array.flat[0]):
         raise ValueError(
             "y holds lists of different lengths. If they are the labels of each example, make a matrix of them: "
@@ -67,7 +96,7 @@ def _is_nested(value: Any) -> bool:
 
 
 def _numbers(array: NDArray[Any]) -> NDArray[Any]:
-    """A matrix of objects as floats, missing ones as NaN; as it is if one is no number."""
+    """A matrix of objects as floats, missing ones as NaN; unchanged if one is no number."""
     numbers = np.full(array.shape, np.nan)
     for cell, value in np.ndenumerate(array):
         if is_missing(value):
@@ -78,33 +107,11 @@ def _numbers(array: NDArray[Any]) -> NDArray[Any]:
     return numbers
 
 
-def label_names(y: Any) -> NDArray[np.object_] | None:
-    """The column names of a table of labels, if they are text."""
-    columns = getattr(y, "columns", None)
-    if columns is None or not all(isinstance(name, str) for name in columns):
-        return None
-    return np.array(list(columns), dtype=object)
+Parts = tuple[Flags, Flags, Flags, Any]
+"""Which labels are known, positive, and -1; and the values that are neither 0, 1 nor -1."""
 
 
-def labels_of(y: Any, who: str) -> LabelMatrix:
-    """Label sets (n, p), see `label_matrix`, or one column of two classes of any type."""
-    if y is None:
-        raise ValueError(f"This {who} estimator requires y to be passed, but the target y is None.")
-    array = as_array(y)
-    flat = array.ndim == 1
-    missing = array.dtype.kind == "f" and bool(np.any(np.isnan(array)))
-    if flat or (array.shape[1:] == (1,) and not missing):
-        column = check_array(array, ensure_2d=False, dtype=None, input_name="y").ravel()
-        classes, positive = two_classes(column)
-        known = np.ones((len(positive), 1), dtype=bool)
-        return LabelMatrix(positive[:, None], known, classes, None if flat else label_names(y), flat)
-    check_array(array, dtype=None, ensure_all_finite="allow-nan", input_name="y")
-    return label_matrix(y)
-
-
-def label_matrix(y: Any) -> LabelMatrix:
-    """Labels (n, p) in {0, 1}, {-1, +1} or bool; NaN, None and pandas' NA are missing ones."""
-    array = as_array(y)
+def _dense_parts(array: NDArray[Any]) -> Parts:
     if array.ndim != 2:
         raise ValueError(f"y must be a matrix of labels, one column each; got shape {array.shape}")
     if array.dtype.kind not in "biuf":
@@ -112,20 +119,60 @@ def label_matrix(y: Any) -> LabelMatrix:
             f"Unknown label type: y holds {_example(array)}, not 0 and 1. For columns of two words compare with one "
             "of them, (y == 'yes').astype(int); for columns of several use pandas.get_dummies(y)."
         )
-    known = ~np.isnan(array.astype(np.float64))
-    values = np.unique(array[known])
-    if not (np.all(np.isin(values, (0, 1))) or np.all(np.isin(values, (-1, 1)))):
-        strange = values[~np.isin(values, (0, 1))]
-        found = f"{strange[0]:g}" if not np.all(np.isin(values, (-1, 0, 1))) else "both 0 and -1"
+    known = ~np.isnan(array) if array.dtype.kind == "f" else _all_known(array.shape)
+    positive = array == 1
+    negative = _all_known(array.shape, False) if array.dtype.kind in "bu" else array == -1
+    return known, positive, negative, array[known & ~positive & ~negative & (array != 0)]
+
+
+def _sparse_parts(y: Any) -> Parts:
+    """The same of a sparse matrix; labels that are not stored are 0."""
+    rows, stored = _stored(y)
+    if stored.dtype.kind not in "biuf":
+        raise ValueError(f"Unknown label type: y is a sparse matrix of {stored.dtype}, not of 0 and 1")
+    missing = np.isnan(stored.data) if stored.dtype.kind == "f" else np.zeros(stored.data.shape, dtype=bool)
+    known = _all_known(y.shape)
+    if np.any(missing):
+        known = ~_spread(y.shape, rows, stored.indices, missing)
+    positive = _spread(y.shape, rows, stored.indices, stored.data == 1)
+    below = stored.data == -1 if stored.dtype.kind in "if" else np.zeros(stored.data.shape, dtype=bool)
+    negative = _spread(y.shape, rows, stored.indices, below) if np.any(below) else _all_known(y.shape, False)
+    strange = ~missing & ~np.isin(stored.data, (-1, 0, 1))
+    return known, positive, negative, stored.data[strange]
+
+
+def _stored(y: Any) -> tuple[NDArray[np.intp], Any]:
+    """The row of every stored label, and the labels in rows of distinct columns."""
+    rows = csr_array(y)
+    if not rows.has_canonical_format:
+        rows = rows.copy()
+        rows.sum_duplicates()
+    return np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr)), rows
+
+
+def _spread(shape: tuple[int, ...], rows: NDArray[np.intp], columns: NDArray[Any], values: Flags) -> Flags:
+    out = np.zeros(shape, dtype=bool)
+    out[rows[values], columns[values]] = True
+    return out
+
+
+def _all_known(shape: tuple[int, ...], value: bool = True) -> Flags:
+    """The same value everywhere, without memory for it."""
+    return np.broadcast_to(np.bool_(value), shape)
+
+
+def _of_parts(known: Flags, positive: Flags, negative: Flags, strange: NDArray[Any]) -> LabelMatrix:
+    """Labels that are 0 and 1, or -1 and 1, and not all the same."""
+    signed = bool(negative.any())
+    if strange.size or (signed and np.any(known & ~positive & ~negative)):
+        found = f"{strange[0]:g}" if strange.size else "both 0 and -1"
         raise ValueError(
             "Unknown label type: y must hold 0 and 1, or -1 and +1 (NaN where a label is missing); it contains "
             f"{found}. Missing labels are NaN, not a number; counts and grades become labels by y > threshold."
         )
-    positive = known & (array == 1)
-    if not np.any(positive) or np.array_equal(positive, known):
+    if not positive.any() or not np.any(known & ~positive):
         raise ValueError("y has only one class: all known labels are equal; training needs both")
-    classes = np.array([-1, 1]) if np.any(values == -1) else np.array([0, 1])
-    return LabelMatrix(positive, known, classes, label_names(y))
+    return LabelMatrix(positive, known, np.array([-1, 1] if signed else [0, 1], dtype=np.int64))
 
 
 def _example(array: NDArray[Any]) -> str:
@@ -136,20 +183,41 @@ def _example(array: NDArray[Any]) -> str:
     return f"{type(odd[0]).__name__} ({str(odd[0])[:40]!r})" if odd else str(array.dtype)
 
 
-def known_truth(
-    y: Any, classes: NDArray[Any], names: NDArray[np.object_] | None, shape: tuple[int, ...]
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Labels (n, p) to judge predictions of that shape by: which are positive, and which are known."""
-    check_names(names, y)
-    array = as_array(y)
-    array = array[:, None] if array.ndim == 1 else array
-    if array.shape != shape:
-        raise ValueError(f"y has shape {array.shape}; the model gives labels of shape {shape}")
-    known = ~np.isnan(array) if array.dtype.kind == "f" else np.ones(array.shape, dtype=bool)
-    strange = array[known][~np.isin(array[known], classes)]
-    if len(strange):
-        raise ValueError(f"y contains {strange[0]!r}; the classes of the model are {classes.tolist()}")
-    return known & (array == classes[1]), known
+def two_classes(y: NDArray[Any]) -> tuple[NDArray[Any], Flags]:
+    """The two classes of a label vector, in sorted order, and which labels are the second, the positive one.
+
+    Whole numbers become int64: scikit-learn counts columns in the type of y, and int8 ends at 127.
+    """
+    if y.dtype.kind == "f" and not np.all(np.isfinite(y)):
+        raise ValueError(f"y contains NaN or inf at place {int(np.argmin(np.isfinite(y)))}; leave those rows out")
+    dates = y.dtype.kind in "mM" and np.any(np.isnat(y))
+    if dates or (y.dtype == object and any(is_missing(label) for label in y.tolist())):
+        raise ValueError("y has missing labels; leave those rows out")
+    try:
+        classes, codes = np.unique(y, return_inverse=True)
+    except TypeError:
+        raise ValueError("y must hold labels of one kind, all numbers or all strings") from None
+    if len(classes) > 2:
+        raise ValueError(
+            f"Only binary classification is supported: a label is right or wrong. Unknown label type: y has "
+            f"{len(classes)} classes ({', '.join(map(str, classes[:5]))}...). A label for each of them: "
+            "pandas.get_dummies(y)."
+        )
+    if len(classes) < 2:
+        raise ValueError(f"y has only one class, {classes[0]}; training needs examples of both")
+    whole = classes.dtype.kind == "i" or (classes.dtype.kind == "u" and classes[-1] < 2**63)
+    return classes.astype(np.int64) if whole else classes, codes.ravel() == 1
+
+
+# -------------------------------------------------------------------- names, and labels to judge by
+
+
+def label_names(y: Any) -> NDArray[np.object_] | None:
+    """The column names of a table of labels, if they are text."""
+    columns = getattr(y, "columns", None)
+    if columns is None or not all(isinstance(name, str) for name in columns):
+        return None
+    return np.array(list(columns), dtype=object)
 
 
 def check_names(names: NDArray[np.object_] | None, y: Any) -> None:
@@ -160,3 +228,26 @@ def check_names(names: NDArray[np.object_] | None, y: Any) -> None:
             f"the columns of y are {given.tolist()[:8]}, the labels of the model {names.tolist()[:8]}; "
             "pass y[model.label_names_]"
         )
+
+
+def known_truth(
+    y: Any, classes: NDArray[Any], names: NDArray[np.object_] | None, shape: tuple[int, ...]
+) -> tuple[Flags, Flags]:
+    """Labels (n, p) to judge predictions of that shape by: which are positive, and which are known."""
+    check_names(names, y)
+    array = y if issparse(y) and len(classes) == 2 and classes[1] == 1 else as_array(y)
+    array = array[:, None] if array.ndim == 1 else array
+    if array.shape != shape:
+        raise ValueError(f"y has shape {array.shape}; the model gives labels of shape {shape}")
+    if issparse(array):
+        known, positive, negative, strange = _sparse_parts(array)
+        zero = np.any(known & ~positive & ~negative)
+        found = [*strange[:1], *([-1] if negative.any() else []), *([0] if zero else [])]
+    else:
+        known = ~np.isnan(array) if array.dtype.kind == "f" else _all_known(array.shape)
+        positive = known & (array == classes[1])
+        found = array[known & ~positive & (array != classes[0])][:1].tolist()
+    other = [value for value in found if value not in classes]
+    if other:
+        raise ValueError(f"y contains {other[0]!r}; the classes of the model are {classes.tolist()}")
+    return positive, known

@@ -15,8 +15,8 @@ from setloss.decisions.thresholds import threshold_of_column
 from setloss.estimators.decision_cv import DecisionCV, Outputs, features_of, gathered, is_prefit
 from setloss.estimators.folds import Split, enough_of, label_splits, learner_of_labels
 from setloss.estimators.labels import LabelMatrix
+from setloss.estimators.learned_decision import DecidedLabelSets
 from setloss.estimators.progress import say
-from setloss.estimators.set_classifier import DecidedLabelSets
 from setloss.losses import Loss
 from setloss.typing import Array
 

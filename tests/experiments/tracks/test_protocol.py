@@ -92,9 +92,7 @@ def test_the_outcome_is_the_loss_of_a_model_fitted_by_hand():
     found = run_protocol(made, ["bd"], ["dice"], protocol)["dice", "bd"]
     fold, y = stratified_folds(made.units, made.strata, 3, 0), made.targets[""]
     for k in range(3):
-        model = BagClassifier(
-            "dice", "bd", scale=2.0, C=0.1, tol=1e-2, max_iter=50, intercept_scaling=1.0, decision="sign"
-        )
+        model = BagClassifier("dice", "bd", scale=2.0, C=0.1, tol=1e-2, max_iter=50, intercept_scaling=1.0)
         model.fit(made.X[fold != k], y[fold != k], made.groups[fold != k])
         losses = model.losses(made.X[fold == k], y[fold == k], made.groups[fold == k])
         assert found.losses[k] == pytest.approx(losses.mean())
