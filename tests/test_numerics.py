@@ -156,7 +156,7 @@ def data_of(scale, dtype=np.float64):
     return (scale * X).astype(dtype), X[:, 0] + generator.normal(size=40) > 0, np.repeat(np.arange(10), 4)
 
 
-SIZES = {np.float32: (1e-40, 1e-12, 1.0, 1e12, 1e37), np.float64: (1e-300, 1e-12, 1.0, 1e12, 1e99)}
+SIZES = {np.float32: (1e-40, 1e-12, 1.0, 1e6), np.float64: (1e-300, 1e-12, 1.0, 1e6)}
 
 
 @pytest.mark.parametrize(("dtype", "scale"), [(dtype, scale) for dtype in SIZES for scale in SIZES[dtype]])
@@ -173,12 +173,12 @@ def test_an_estimator_converges_or_warns(scale, dtype, solver):
     assert set(model.predict(X)) <= {False, True}
 
 
-@pytest.mark.parametrize("scale", [1e101, 1e160, 1e307])
+@pytest.mark.parametrize("scale", [1e12, 1e99, 1e101, 1e160, 1e307])
 @pytest.mark.parametrize("sparse", [False, True])
-def test_features_whose_squares_overflow_are_refused(scale, sparse):
+def test_features_beyond_the_range_are_refused(scale, sparse):
     X, y, groups = data_of(scale)
     X = csr_array(X) if sparse else X
-    with pytest.raises(ValueError, match=r"X has the value -?\d\.\d+e\+\d+.*scale the features"):
+    with pytest.raises(ValueError, match=r"X has (the value|values up to) -?\d\.\d+e\+\d+.*scale the features"):
         BagClassifier("dice").fit(X, y, groups=groups)
     with pytest.raises(ValueError, match="scale the features"):
         SetClassifier("dice").fit(X, np.stack([y, ~y], axis=1).astype(int))

@@ -101,8 +101,7 @@ SIGN = ("--decision", "sign")
 def train(*arguments):
     """The summary of a training on features as they are, unless --standardize is said."""
     plain = () if "--standardize" in arguments else ("--no-standardize",)
-    learned = () if decision == "auto" else ("--decision", decision)
-    return parsed("train", *arguments, *plain, *learned, "--model", "m.skops", "--json")
+    return parsed("train", *arguments, *plain, "--model", "m.skops", "--json")
 
 
 def options(reading):

@@ -205,7 +205,7 @@ def test_the_intercept_is_a_feature_of_constant_value():
 
 def test_positive_scores_predict_the_label_and_a_score_of_zero_does_not():
     X, Y = label_data()
-    model = SetClassifier(decision="sign").fit(X, Y)
+    model = SetClassifier().fit(X, Y)
     np.testing.assert_array_equal(model.predict(X), (model.decision_function(X) > 0).astype(int))
     model.coef_[:], model.intercept_[:] = 0.0, 0.0
     assert not model.predict(X).any()
@@ -217,95 +217,6 @@ def test_score_is_one_minus_the_mean_loss(loss):
     model = SetClassifier(loss).fit(X, Y)
     assert model.score(X, Y) == pytest.approx(1 - np.mean(loss(Y, model.predict(X))))
     np.testing.assert_allclose(model.losses(X, Y), loss(Y, model.predict(X)))
-
-
-# ---------------------------------------------------------------- errors
-
-
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"C": 0.0}, "C must be a positive number; got 0.0"),
-        ({"C": -1.0}, "C must be a positive number"),
-        ({"C": np.nan}, "C must be a positive number"),
-        ({"C": np.inf}, "C must be a positive number"),
-        ({"intercept_scaling": 0.0}, "intercept_scaling must be a positive number"),
-        ({"intercept_scaling": "none"}, "intercept_scaling must be a positive number or"),
-        ({"loss": "dicee"}, "there is no loss 'dicee'; the names are dice"),
-        ({"operator": "db"}, "there is no operator 'db'; the names are bd"),
-        ({"solver": "sgd"}, "there is no solver 'sgd'; the names are auto"),
-        ({"scale": -1.0, "operator": "slack"}, "the scale c must be a positive number"),
-        ({"scale": np.nan}, "the scale c must be a positive number"),
-        ({"operator": "lovasz"}, "needs a submodular function"),
-        ({"loss": "curve3", "operator": "bd-monotone"}, "Only a non-negative function has one"),
-        ({"tol": -1.0}, "tol is a relative gap"),
-        ({"max_iter": 0}, "max_iter must be at least 1"),
-        ({"max_time": 0.0}, "max_time is in seconds and positive"),
-    ],
-)
-def test_parameters_that_make_no_sense_are_refused(parameters, message):
-    X, Y = label_data()
-    with pytest.raises(ValueError, match=message):
-        SetClassifier(**parameters).fit(X, Y)
-
-
-def test_a_loss_that_is_neither_a_name_nor_a_loss_is_refused():
-    X, Y = label_data()
-    with pytest.raises(TypeError, match="loss is a name, a Loss such as Dice"):
-        SetClassifier(loss=Dice).fit(X, Y)
-
-
-@pytest.mark.parametrize(
-    ("spoil", "message"),
-    [
-        (lambda X, Y: (X[:, 0], Y), "Expected 2D array"),
-        (lambda X, Y: (np.where(X > 2, np.nan, X), Y), "contains NaN"),
-        (lambda X, Y: (np.where(X > 2, np.inf, X), Y), "contains infinity"),
-        (lambda X, Y: (X[:0], Y[:0]), "0 sample"),
-        (lambda X, Y: (X[:, :0], Y), "0 feature"),
-        (lambda X, Y: (X, Y[:-1]), "inconsistent numbers of samples"),
-        (lambda X, Y: (X, Y + 1), "y must hold 0 and 1"),
-        (lambda X, Y: (X, 0.5 * Y), "it contains 0.5"),
-        (lambda X, Y: (X, np.where(Y, np.inf, 0.0)), "infinity"),
-        (lambda X, Y: (X, Y[:, :, None]), "dim 3"),
-        (lambda X, Y: (X, Y[:, :0]), "0 feature"),
-        (lambda X, Y: (X, 0 * Y), "only one class"),
-        (lambda X, Y: (X, np.zeros(len(X))), "only one class"),
-        (lambda X, Y: (X, np.arange(len(X)) % 3), "Only binary classification is supported"),
-        (lambda X, Y: (X, np.full(Y.shape, np.nan)), "one class|known label"),
-        (lambda X, Y: (X, None), "requires y to be passed"),
-    ],
-)
-def test_data_that_cannot_be_trained_on_is_refused(spoil, message):
-    with pytest.raises(ValueError, match=message):
-        SetClassifier().fit(*spoil(*label_data()))
-
-
-@pytest.mark.parametrize(
-    ("weights", "message"),
-    [(np.zeros(40), r"non-zero|nothing to train on"), (-np.ones(40), "[Nn]egative"), (np.ones(3), "shape")],
-)
-def test_weights_that_make_no_sense_are_refused(weights, message):
-    X, Y = label_data(40)
-    with pytest.raises(ValueError, match=message):
-        SetClassifier().fit(X, Y, sample_weight=weights)
-
-
-@pytest.mark.parametrize(
-    "spoil",
-    [
-        pytest.param(lambda Y: Y.T, id="transposed"),
-        pytest.param(lambda Y: 2 * Y, id="other labels"),
-        pytest.param(lambda Y: Y[:, :2], id="fewer labels"),
-        pytest.param(lambda Y: Y[:, 0], id="one label"),
-        pytest.param(lambda Y: Y[:-1], id="fewer examples"),
-    ],
-)
-def test_labels_that_do_not_fit_the_model_are_not_scored(spoil):
-    X, Y = label_data()
-    model = SetClassifier().fit(X, Y)
-    with pytest.raises(ValueError, match="y"):
-        model.score(X, spoil(Y))
 
 
 def test_the_intercept_weighs_as_much_as_the_mean_row_by_default():

@@ -63,7 +63,7 @@ class BagClassifier(LinearSetModel):
 
     def predict(self, X: Any, groups: Any = None) -> NDArray[Any]:
         """The class of every frame, by the sign of its score; `groups`, for `BagDecisionCV`, play no part here."""
-        return np.where(self._scores(X)[:, 0] > 0, self.classes_[1], self.classes_[0])
+        return np.asarray(np.where(self._scores(X)[:, 0] > 0, self.classes_[1], self.classes_[0]))
 
     def losses(self, X: Any, y: Any, groups: Any = None) -> Array:
         """The loss of every bag, in sorted order of the groups; without groups, of every frame, with a warning."""
@@ -72,8 +72,8 @@ class BagClassifier(LinearSetModel):
         y = column_or_1d(as_array(y))
         if len(y) != len(chosen):
             raise ValueError(f"y has {len(y)} labels for {len(chosen)} frames")
-        strange = y[~np.isin(y, self.classes_)]
-        if len(strange):
+        strange = y[~np.isin(y, self.classes_)][:1].tolist()
+        if strange:
             raise ValueError(f"y contains {strange[0]!r}; the classes of the model are {self.classes_.tolist()}")
         names = np.arange(len(y)) if groups is None else group_names(groups, len(y))
         return np.asarray(self._loss()(y == self.classes_[1], chosen, groups=names))

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils.validation import _check_sample_weight
 
+from setloss.decisions.rules import BAG_RULES, check_rule, count_loss
 from setloss.estimators.bag_classifier import bags_named, warn_if_ungrouped
 from setloss.estimators.decision_cv import DecisionCV, features_of, is_prefit
 from setloss.estimators.folds import bag_splits, learner_of_bags

@@ -128,8 +128,8 @@ def check_cost(cost: float, largest: float, who: str) -> None:
     if not cost <= MAX_COST:
         raise ValueError(
             f"{who}: C times weight times squared norm, summed over the rows of X, is {cost:.1e}; at most "
-            f"{MAX_COST:g} is possible in double precision. X has values up to {abs(largest):.1e}: scale the features, "
-            f"make_pipeline(StandardScaler(), {who}(...)), or lower C or the weights."
+            f"{MAX_COST:g} is possible in double precision. X has values up to {abs(largest):.1e}: scale the "
+            f"features, make_pipeline(StandardScaler(), {who}(...)), or lower C or the weights."
         )
 
 
@@ -230,13 +230,12 @@ def checked_features(model: Any, X: Any, *, reset: bool) -> Any:
 
 def _refuse_dates(X: Any) -> None:
     """Raise for dates and durations, which NumPy would take as numbers of days or of nanoseconds."""
+    some: list[tuple[str, Any]] = []
     if hasattr(X, "columns"):
-        columns = ((repr(name), X[name][:1]) for name in X.columns)
-    elif isinstance(X, np.ndarray):
-        columns = iter([("0", X)])
-    else:
-        columns = iter([("0", X[0])]) if isinstance(X, list) and X else iter([])
-    for name, cells in columns:
+        some = [(repr(name), X[name][:1]) for name in X.columns]
+    elif isinstance(X, np.ndarray) or (isinstance(X, list) and X):
+        some = [("0", X if isinstance(X, np.ndarray) else X[0])]
+    for name, cells in some:
         if np.asarray(cells).dtype.kind in "mM":
             raise ValueError(
                 f"could not convert column {name} of X to numbers: it holds dates or times. Leave it out, or make "

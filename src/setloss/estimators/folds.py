@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.model_selection import GroupKFold, KFold, check_cv
+from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold, check_cv
 
 from setloss.bags import Bags
 from setloss.decisions.held_out import HeldOut
@@ -35,13 +35,17 @@ def label_splits(cv: Any, X: Any, labels: LabelMatrix, *, seed: int = 0, **to_sp
 
 
 def bag_splits(cv: Any, X: Any, positive: NDArray[np.bool_], bags: Bags, *, seed: int = 0) -> list[Split]:
-    """Splits of frames that never split a bag; a number, or None for 5, is one of shuffled folds of whole bags."""
+    """Splits of frames that never split a bag; a number, or None for 5, is one of shuffled folds of whole bags.
+
+    If every frame is a bag, folds are stratified by class.
+    """
     numbers = bags.scatter(np.repeat(np.arange(len(bags)), bags.sizes))
     cv = 5 if cv is None else cv
     if isinstance(cv, int | np.integer):
         if cv > len(bags):
             raise ValueError(f"cv={cv} folds need as many bags; there are {len(bags)}. Lower cv, or look at groups.")
-        cv = GroupKFold(int(cv), shuffle=True, random_state=seed)
+        alone = len(bags) == len(positive)
+        cv = (StratifiedKFold if alone else GroupKFold)(int(cv), shuffle=True, random_state=seed)
     splits = _checked(check_cv(cv, positive, classifier=True).split(X, positive, numbers))
     for fold, (train, test) in enumerate(splits):
         shared = np.intersect1d(numbers[train], numbers[test])

@@ -1,4 +1,4 @@
-"""Decisions that are learned from held-out scores, for `SetDecisionCV` and `BagDecisionCV` as they are still built."""
+"""Decisions that are learned from held-out scores, for `SetDecisionCV` and `BagDecisionCV`."""
 
 from __future__ import annotations
 

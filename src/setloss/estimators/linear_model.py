@@ -1,4 +1,4 @@
-"""`LinearSetModel`, what `SetClassifier` and `BagClassifier` share: parameters, training to a certified gap, scores."""
+"""`LinearSetModel`: parameters, training to a certified gap and scores of `SetClassifier` and `BagClassifier`."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from numbers import Integral, Real
+from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -111,13 +112,13 @@ class LinearSetModel(ClassifierMixin, BaseEstimator):
         norms, weights = squared_norms(X), elements.row_weights(X.shape[0])
         constant = self._constant(norms, weights)
         with np.errstate(over="ignore"):
-            cost = self.C * float(weights @ (norms + constant**2))
+            cost = self.C * float(weights @ (norms + np.square(constant)))
         check_cost(cost, largest_value(X), type(self).__name__)
         warn_of_scales(X, type(self).__name__, getattr(self, "feature_names_in_", None))
         self._solve(elements.problem(X, constant, loss, self.operator, float(self.scale), self.C))
 
     def _constant(self, norms: Array, weights: Array) -> float:
-        """The value of the intercept's constant feature: as asked, or the root of the mean squared norm of the rows."""
+        """The value of the intercept's constant feature: as asked, or the root mean squared norm of the rows."""
         if not self.fit_intercept:
             return 0.0
         if self.intercept_scaling != "auto":
@@ -134,7 +135,13 @@ class LinearSetModel(ClassifierMixin, BaseEstimator):
 
     def _limits(self) -> Limits:
         callbacks = (*self.callbacks, *([report] if self.verbose else []))
-        return Limits(self.tol, self.max_iter, self.max_time, callbacks, self.checkpoint)
+        return Limits(
+            self.tol,
+            self.max_iter,
+            self.max_time,
+            callbacks,
+            None if self.checkpoint is None else Path(self.checkpoint),
+        )
 
     def _warm(self) -> Solution | None:
         return getattr(self, "solution_", None) if self.warm_start else None

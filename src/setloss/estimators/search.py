@@ -1,4 +1,4 @@
-"""`SetClassifierCV` and `BagClassifierCV`: C, and the operator if asked, chosen by cross-validation on the loss itself.
+"""`SetClassifierCV` and `BagClassifierCV`: C, and the operator if asked, of least loss in cross-validation.
 
 Every C of a path is fitted on every fold, each from the solution of the one before; kept is the C of least mean loss.
 """
@@ -14,13 +14,14 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import _safe_indexing, indexable
+from sklearn.utils import _safe_indexing
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import check_consistent_length
 
 from setloss.defaults import LINEAR_MODELS, LOOSER_FOLDS
 from setloss.estimators.bag_classifier import BagClassifier, bags_named, frame_labels, group_names, warn_if_ungrouped
-from setloss.estimators.elements import FeatureScaleWarning
+from setloss.estimators.elements import FeatureScaleWarning, checked_features
 from setloss.estimators.folds import Split, bag_splits, label_splits
 from setloss.estimators.labels import as_array, labels_of
 from setloss.estimators.linear_model import LinearSetModel, checked_weights
@@ -97,7 +98,7 @@ class SetClassifierCV(SetClassifier):
         callbacks: Sequence[Any] = (),
     ) -> None:
         self.loss = loss
-        self.operator = operator
+        self.operator = operator  # type: ignore[assignment]
         self.Cs = Cs
         self.cv = cv
         self.scale = scale
@@ -115,10 +116,11 @@ class SetClassifierCV(SetClassifier):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SetClassifierCV:
         """Choose on the folds, then train on all of X (n, d) and y (n, p)."""
         self._check_parameters()
-        labels = labels_of(y, type(self).__name__)
-        X, y = _indexable(X, y)
+        X = checked_features(self, X, reset=True)
+        labels, y = labels_of(y, type(self).__name__), _indexable(y)
+        check_consistent_length(X, labels.positive)
         splits = label_splits(self.cv, X, labels, seed=self._seed())
-        weights, some = checked_weights(sample_weight, X), labels.known.any(axis=1)
+        weights, some = checked_weights(sample_weight, X), np.asarray(labels.known.any(axis=1))
         held_out = [weights[test][some[test]] for _, test in splits]
         given = {} if sample_weight is None else {"sample_weight": weights}
         Search(self, SetClassifier, X, {"y": y} | given, splits, held_out).run()
@@ -154,7 +156,7 @@ class BagClassifierCV(BagClassifier):
         callbacks: Sequence[Any] = (),
     ) -> None:
         self.loss = loss
-        self.operator = operator
+        self.operator = operator  # type: ignore[assignment]
         self.Cs = Cs
         self.cv = cv
         self.scale = scale
@@ -172,8 +174,9 @@ class BagClassifierCV(BagClassifier):
     def fit(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> BagClassifierCV:
         """Choose on folds that never split a bag, then train on all frames."""
         self._check_parameters()
+        X = checked_features(self, X, reset=True)
         _, positive = frame_labels(X, y, type(self).__name__)
-        X, y = _indexable(X, y)
+        y = _indexable(y)
         warn_if_ungrouped(groups, "trained")
         names = np.arange(len(positive)) if groups is None else group_names(groups, len(positive))
         bags = bags_named(names, len(names))
@@ -309,6 +312,6 @@ def _listed(operator: OwnOperator) -> list[str | Operator]:
     return list(operator)
 
 
-def _indexable(X: Any, y: Any) -> tuple[Any, Any]:
-    X, y = indexable(X, y)
-    return X, as_array(y) if isinstance(y, list) else y.tocsr() if issparse(y) else y
+def _indexable(y: Any) -> Any:
+    """Labels of which rows can be taken."""
+    return y.tocsr() if issparse(y) else y if hasattr(y, "iloc") else as_array(y)

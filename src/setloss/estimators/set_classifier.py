@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_consistent_length
 
 from setloss.estimators.elements import checked_features, elements_of_labels
@@ -24,7 +25,7 @@ class SetClassifier(LinearSetModel):
     Parameters
     ----------
     loss
-        A name ("dice", "f1", "jaccard", "hamming", "curve1"...), a `Loss`, or a callable ``(y_true, y_pred) -> float``.
+        A name ("dice", "f1", "jaccard", "hamming", "curve1"...), a `Loss`, or a callable of two label vectors.
     operator
         The surrogate B: "slack", "margin", "bd", "bd-monotone", "lovasz" or "hinge", or a function from set functions
         to surrogates. docs/which-operator.md has the measurements behind the default.
@@ -63,6 +64,7 @@ class SetClassifier(LinearSetModel):
         Iterations, the relative gap reached, and all else that the solver reports; `solution_` has the history.
     """
 
+    label_names_: NDArray[np.object_]
     _flat: bool
     """Whether y was one column (n,), so that predictions are."""
 

@@ -1,0 +1,212 @@
+"""What cannot be used is refused with one sentence that names the argument: a table over all public estimators.
+
+Every row is (what is wrong, a call, words that the sentence must have). Data are right but for the one thing.
+"""
+
+import re
+import warnings
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from sklearn.model_selection import KFold
+
+from helpers.estimator_data import frame_data, label_data
+from setloss.estimators import BagClassifier, BagClassifierCV, SetClassifier, SetClassifierCV
+
+X, Y = label_data()
+F, y, groups = frame_data()
+N = len(y)
+ONE = np.arange(N) == 3
+SMALL = {"Cs": [1.0], "cv": 2}
+LINEAR = {
+    SetClassifier: ({}, (X, Y)),
+    BagClassifier: ({}, (F, y, groups)),
+    SetClassifierCV: (SMALL, (X, Y)),
+    BagClassifierCV: (SMALL, (F, y, groups)),
+}
+NAN = float("nan")
+PARAMETERS = {
+    "C": ["1", None, [1.0], 0.0, -1.0, NAN, np.inf, 1j],
+    "Cs": ["1", [], 0, -2, [0.0, 1.0], [-1.0], [NAN], [np.inf], [[1.0]], 1.5, ["a"], None],
+    "tol": [None, "small", -1.0, NAN, np.inf, [1e-3]],
+    "max_iter": ["x", 2.5, 0, None, -3],
+    "max_time": [0.0, -1.0, "60", NAN],
+    "solver": [3, None, "sgd", ["newton"]],
+    "operator": [None, 3, "db", []],
+    "scale": [-1.0, 0.0, NAN, "2", None],
+    "loss": [None, 3, "dicee", []],
+    "callbacks": [3, None, [3], "print"],
+    "cv": [[], 1, 0, -1, "five", 1000, 2.5],
+    "fit_intercept": ["no", None, 3],
+    "intercept_scaling": [0.0, -1.0, "none", None, NAN],
+    "warm_start": ["yes", None],
+    "checkpoint": [3],
+    "random_state": ["zero", -1, 1.5],
+    "verbose": ["loud", -1],
+    "n_jobs": ["all", 1.5],
+}
+
+
+def refused(call, *words):
+    """Run it; it raises a sentence with these words, and is no failure of something inside."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with pytest.raises((ValueError, TypeError)) as caught:
+            call()
+    said = str(caught.value)
+    assert len(said) > 20
+    for word in words:
+        assert re.search(word, said), said
+
+
+@pytest.mark.parametrize("estimator", LINEAR)
+@pytest.mark.parametrize("name", PARAMETERS)
+def test_parameters(estimator, name):
+    usual, data = LINEAR[estimator]
+    for value in PARAMETERS[name] if name in estimator().get_params() else ():
+        refused(lambda value=value: estimator(**(usual | {name: value})).fit(*data), name)
+
+
+masked_rows = np.ma.masked_array(X, X > 1)
+dates = np.datetime64("2020-01-01") + np.arange(N * 5).reshape(N, 5)
+
+
+DATA = {
+    "masked X": (lambda: SetClassifier().fit(masked_rows, Y), "X .*masked", "filled"),
+    "masked X, bags": (lambda: BagClassifier().fit(np.ma.masked_array(F, F > 1), y, groups), "X .*masked"),
+    "masked X of predict": (lambda: SetClassifier().fit(X, Y).predict(masked_rows), "X .*masked"),
+    "masked Y": (lambda: SetClassifier().fit(X, np.ma.masked_array(Y, Y == 1)), "y .*masked"),
+    "masked Y of score": (lambda: SetClassifier().fit(X, Y).score(X, np.ma.masked_array(Y, Y == 1)), "y .*masked"),
+    "masked y": (lambda: BagClassifier().fit(F, np.ma.masked_array(y, ONE), groups), "y .*masked"),
+    "masked groups": (lambda: BagClassifier().fit(F, y, np.ma.masked_array(groups, ONE)), "groups .*masked"),
+    "masked weights": (
+        lambda: BagClassifier().fit(F, y, groups, np.ma.masked_array(np.ones(N), ONE)),
+        "sample_weight .*masked",
+    ),
+    "dates as features": (lambda: BagClassifier().fit(dates, y, groups), "column .* of X .*dates"),
+    "durations as features": (lambda: BagClassifier().fit(dates - dates[0], y, groups), "column .* of X .*dates"),
+    "complex features": (lambda: SetClassifier().fit(X + 1j, Y), "[Cc]omplex"),
+    "complex sparse features": (lambda: SetClassifier().fit(csr_array(X + 1j), Y), "[Cc]omplex"),
+    "complex labels": (lambda: SetClassifier().fit(X, Y + 0j), "[Cc]omplex"),
+    "complex frames": (lambda: BagClassifier().fit(F, y + 0j, groups), "[Cc]omplex"),
+    "NaT as a class": (lambda: BagClassifier().fit(F, np.where(ONE, "NaT", "2020").astype("M8[D]"), groups), "y"),
+    "NaN among frames": (lambda: BagClassifier().fit(F, np.where(ONE, np.nan, y), groups), "y .*3"),
+    "None among frames": (lambda: BagClassifier().fit(F, np.where(ONE, None, y), groups), "y .*missing"),
+    "labels of two kinds": (lambda: BagClassifier().fit(F, np.where(ONE, "a", y.astype(object)), groups), "y"),
+    "mixed groups": (lambda: BagClassifier().fit(F, y, np.where(ONE, "a", groups.astype(object))), "groups .*kind"),
+    "a list of mixed groups": (lambda: BagClassifier().fit(F, y, [*groups[:-1].tolist(), "1"]), "groups .*kind"),
+    "complex groups": (lambda: BagClassifier().fit(F, y, groups + 0j), "groups .*kind"),
+    "mixed groups of CV": (
+        lambda: BagClassifierCV(**SMALL).fit(F, y, np.where(ONE, "a", groups.astype(object))),
+        "groups .*kind",
+    ),
+    "mixed groups of score": (
+        lambda: BagClassifier().fit(F, y, groups).score(F, y, np.where(ONE, "a", groups.astype(object))),
+        "groups .*kind",
+    ),
+    "few groups": (lambda: BagClassifier().fit(F, y, groups[:-1]), "groups .*each"),
+    "a column of groups": (lambda: BagClassifier().fit(F, y, groups[:, None]), "groups .*each"),
+    "fewer bags than folds": (lambda: BagClassifierCV(Cs=[1.0]).fit(F, y, np.minimum(groups, 1)), "cv=5", "groups"),
+    "rows in both parts": (
+        lambda: SetClassifierCV(Cs=[1.0], cv=[(np.arange(10), np.arange(9, 18))]).fit(X, Y),
+        "cv .*row 9 in both parts",
+    ),
+    "bags in both parts": (
+        lambda: BagClassifierCV(Cs=[1.0], cv=KFold(3)).fit(F, y, groups),
+        "cv splits bag",
+        "Group",
+    ),
+    "text among features": (lambda: SetClassifier().fit(np.where(X > 2, "loud", X), Y), "column .* of X .*text"),
+    "NaN features": (lambda: SetClassifier().fit(np.where(X > 1, np.nan, X), Y), "NaN"),
+    "infinite features": (lambda: BagClassifier().fit(np.where(F > 1, np.inf, F), y, groups), "infinity"),
+    "X of one axis": (lambda: SetClassifier().fit(X[:, 0], Y), "2D"),
+    "no rows": (lambda: SetClassifier().fit(X[:0], Y[:0]), "0 sample"),
+    "no columns": (lambda: SetClassifier().fit(X[:, :0], Y), "0 feature"),
+    "fewer labels": (lambda: SetClassifier().fit(X, Y[:-1]), "inconsistent numbers of samples"),
+    "fewer labels, CV": (lambda: SetClassifierCV(**SMALL).fit(X, Y[:-1]), "inconsistent numbers of samples"),
+    "no y": (lambda: BagClassifierCV(**SMALL).fit(F, None, groups), "requires y"),
+    "labels 1 and 2": (lambda: SetClassifier().fit(X, Y + 1), "0 and 1", "2"),
+    "sparse labels 0 and 2": (lambda: SetClassifier().fit(X, csr_array(2 * Y)), "0 and 1", "2"),
+    "labels 0 and .5": (lambda: SetClassifier().fit(X, 0.5 * Y), "contains 0.5"),
+    "labels 0 and -1": (lambda: SetClassifier().fit(X, np.where(Y, -1, np.arange(3) % 2)), "both 0 and -1"),
+    "grades": (lambda: SetClassifier().fit(X, 3 * Y), "3", "y > threshold"),
+    "infinite labels": (lambda: SetClassifier().fit(X, np.where(Y, np.inf, 0.0)), "infinity"),
+    "text labels": (lambda: SetClassifier().fit(X, np.where(Y, "yes", "no")), r"text .*\(y == 'yes'\)"),
+    "text objects": (lambda: SetClassifier().fit(X, np.where(Y, "yes", "no").astype(object)), r"\(y == 'yes'\)"),
+    "lists of labels": (lambda: SetClassifier().fit(X, [[0], [0, 1]] * 9), "MultiLabelBinarizer"),
+    "lists of labels, CV": (lambda: SetClassifierCV(**SMALL).fit(X, [["a"], ["a", "b"]] * 9), "MultiLabelBinarizer"),
+    "three axes": (lambda: SetClassifier().fit(X, Y[:, :, None]), "dim 3"),
+    "one class": (lambda: SetClassifier().fit(X, 0 * Y), "only one class"),
+    "one class, sparse": (lambda: SetClassifier().fit(X, csr_array(0 * Y)), "only one class"),
+    "one class of frames": (lambda: BagClassifier().fit(F, 0 * y, groups), "only one class"),
+    "three classes": (lambda: SetClassifier().fit(X, np.arange(18) % 3), "binary", "get_dummies"),
+    "three classes of frames": (lambda: BagClassifier().fit(F, np.arange(N) % 3, groups), "binary"),
+    "nothing known": (lambda: SetClassifier().fit(X, np.full(Y.shape, np.nan)), "one class|known label"),
+    "two columns of frames": (lambda: BagClassifier().fit(F, np.stack([y, y], 1), groups), "1d array"),
+    "operator that does not fit": (lambda: SetClassifier(operator="lovasz").fit(X, Y), "needs a submodular function"),
+    "other labels of score": (lambda: SetClassifier().fit(X, Y).score(X, 2 * Y), "y contains 2", "classes"),
+    "sparse labels of score": (lambda: SetClassifier().fit(X, 2 * Y - 1).score(X, csr_array(Y)), "y contains 0"),
+    "fewer labels of score": (lambda: SetClassifier().fit(X, Y).score(X, Y[:, :2]), "y has shape"),
+    "other classes of score": (lambda: BagClassifier().fit(F, y, groups).score(F, y + 5, groups), "y contains 6|5"),
+    "fewer frames of score": (lambda: BagClassifier().fit(F, y, groups).score(F, y[:-1], groups), "y has"),
+}
+
+
+@pytest.mark.parametrize("case", DATA)
+def test_data(case):
+    refused(*DATA[case])
+
+
+WEIGHTS = {
+    "NaN": (lambda n: np.where(np.arange(n) == 3, np.nan, 1.0), "NaN"),
+    "negative": (lambda n: -np.ones(n), "[Nn]egative"),
+    "too few": (lambda n: np.ones(n - 1), "sample_weight"),
+    "all zero": (np.zeros, "zero"),
+    "complex": (lambda n: np.ones(n) + 0j, "[Cc]omplex"),
+    "infinite": (lambda n: np.full(n, np.inf), "infinity"),
+    "masked": (lambda n: np.ma.masked_array(np.ones(n), np.arange(n) < 2), "sample_weight .*masked"),
+}
+
+
+@pytest.mark.parametrize("case", WEIGHTS)
+@pytest.mark.parametrize("method", ["fit", "score"])
+def test_weights(method, case):
+    make, words = WEIGHTS[case]
+    for model, data in ((SetClassifier(), (X, Y)), (BagClassifier(), (F, y, groups))):
+        call = getattr(model if method == "fit" else model.fit(*data), method)
+        refused(lambda call=call, data=data: call(*data, sample_weight=make(len(data[0]))), words)
+
+
+def test_weights_that_leave_one_class():
+    refused(lambda: BagClassifier().fit(F, y, groups, (y == 1).astype(float)), "one class")
+
+
+SCALES = {
+    "features": lambda model, data: model.fit(1e12 * data[0], *data[1:]),
+    "whole numbers": lambda model, data: model.fit((2.0**60 * data[0]).astype(np.int64), *data[1:]),
+    "C": lambda model, data: model.set_params(C=1e300).fit(*data),
+    "weights": lambda model, data: model.fit(*data, sample_weight=np.full(len(data[0]), 1e300)),
+    "whole weights": lambda model, data: model.fit(*data, sample_weight=np.full(len(data[0]), 2**62)),
+    "intercept": lambda model, data: model.set_params(intercept_scaling=1e200).fit(*data),
+    "one outlier": lambda model, data: model.fit(np.where(data[0] == data[0].max(), 1e30, data[0]), *data[1:]),
+}
+
+
+@pytest.mark.parametrize("what", SCALES)
+@pytest.mark.parametrize("kind", ["sets", "bags"])
+def test_what_outweighs_the_regulariser_beyond_doubles_is_refused_before_work(kind, what):
+    """A raw LinAlgError, or no end, before there was a range."""
+    model, data = (SetClassifier(), (X, Y)) if kind == "sets" else (BagClassifier(), (F, y, groups))
+    refused(lambda: SCALES[what](model, data), "scale the features", "StandardScaler", "1e[+]15", "lower C")
+
+
+@pytest.mark.parametrize("solver", ["auto", "frank_wolfe", "newton", "cutting_plane", "n_slack"])
+def test_at_the_edge_of_the_range_every_solver_ends(solver):
+    largest = np.sqrt(0.4e15 / np.sum(X**2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = SetClassifier(solver=solver, max_iter=50, max_time=20).fit(largest * X, Y)
+        tiny = SetClassifier(solver=solver, max_iter=50, C=1e-300).fit(1e-5 * X, Y)
+    assert np.all(np.isfinite(model.coef_))
+    assert tiny.dual_gap_ <= 1e-3
