@@ -170,7 +170,7 @@ def test_a_surrogate_of_one_s_own_obeys_the_laws_trains_and_certifies(quiet):
 
 def test_it_reaches_the_objective_of_the_compiled_one(quiet):
     tracks = make_toy(n_bags=20, p=4)
-    options = {"C": 0.1, "tol": 1e-5, "decision": "sign"}
+    options = {"C": 0.1, "tol": 1e-5}
     compiled = BagClassifier(operator="slack", scale=1.0, **options).fit(tracks.X, tracks.y, groups=tracks.groups)
     for solver in ("auto", "frank_wolfe", "cutting_plane", "n_slack"):
         model = BagClassifier(operator=Wearing(Written, partial(SlackRescaling, scale=1.0)), solver=solver, **options)
@@ -188,7 +188,7 @@ def test_label_sets_train_too(quiet):
 
 def test_cross_validation_chooses_the_same_C_as_for_the_compiled_one(quiet):
     tracks = make_toy(n_bags=30, p=4)
-    options = {"Cs": (0.01, 1.0), "cv": 2, "tol": 1e-3, "decision": "sign"}
+    options = {"Cs": (0.01, 1.0), "cv": 2, "tol": 1e-3}
     found = {}
     for name, operator in (("slack", "slack"), ("written", Wearing(Written, partial(SlackRescaling, scale=1.0)))):
         model = BagClassifierCV(operator=[operator], **options).fit(tracks.X, tracks.y, groups=tracks.groups)

@@ -40,13 +40,15 @@ def bag_splits(cv: Any, X: Any, positive: NDArray[np.bool_], bags: Bags, *, seed
     If every frame is a bag, folds are stratified by class.
     """
     numbers = bags.scatter(np.repeat(np.arange(len(bags)), bags.sizes))
+    groups: NDArray[np.intp] | None = numbers
     cv = 5 if cv is None else cv
     if isinstance(cv, int | np.integer):
         if cv > len(bags):
             raise ValueError(f"cv={cv} folds need as many bags; there are {len(bags)}. Lower cv, or look at groups.")
         alone = len(bags) == len(positive)
+        groups = None if alone else numbers
         cv = (StratifiedKFold if alone else GroupKFold)(int(cv), shuffle=True, random_state=seed)
-    splits = _checked(check_cv(cv, positive, classifier=True).split(X, positive, numbers))
+    splits = _checked(check_cv(cv, positive, classifier=True).split(X, positive, groups))
     for fold, (train, test) in enumerate(splits):
         shared = np.intersect1d(numbers[train], numbers[test])
         if len(shared):
