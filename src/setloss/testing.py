@@ -13,7 +13,8 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from setloss.decomposition import Decomposition
+from setloss.decomposition import Decomposition, verify_decomposition
+from setloss.decomposition.certificate import FEASIBILITY_TOLERANCE
 from setloss.operators.cut import Surrogate
 from setloss.operators.rescaling import MarginRescaling, Rescaling, SlackRescaling
 from setloss.setfunctions.properties import LAWS
@@ -48,7 +49,10 @@ def check_set_function(function: SetFunction, laws: Iterable[str] = ()) -> None:
 
 
 def check_decomposition(decomposition: Decomposition, tolerance: float = 1e-9) -> None:
-    """L = f + g, f submodular, g supermodular, increasing, non-negative, zero on singletons, and certified."""
+    """L = f + g, f submodular, g supermodular, increasing, non-negative, zero on singletons, and of least sum.
+
+    That no feasible g has a smaller sum is computed anew (`verify_decomposition`); the certificate must hold, too.
+    """
     loss, f, g = decomposition.loss, decomposition.submodular, decomposition.supermodular
     masks = _masks(loss.p)
     sizes = np.max(np.abs([f(masks), g(masks), loss(masks)]), axis=0)
@@ -61,6 +65,8 @@ def check_decomposition(decomposition: Decomposition, tolerance: float = 1e-9) -
         part = "sub" if function is f else "super"
         _expect(bool(verdict), "the {}modular part is not {}", part, verdict)
     _expect(decomposition.certificate.holds, "the certificate does not hold: {}", decomposition.certificate)
+    verified = verify_decomposition(loss, g, max(tolerance, FEASIBILITY_TOLERANCE))
+    _expect(verified.optimal is True, "the supermodular part is not D's: {}", verified)
 
 
 def check_cut(
@@ -103,9 +109,13 @@ def check_extension(surrogate: Surrogate, function: SetFunction, tolerance: floa
 def check_upper_bound(
     surrogate: Surrogate, function: SetFunction, samples: int = 200, tolerance: float = 1e-9
 ) -> None:
-    """B(m) >= l({i : m_i <= 0}) at sampled margins and near the vertices: it bounds the loss incurred."""
+    """B(m) >= l({i : m_i <= 0}) at sampled margins and for every prediction: it bounds the loss incurred.
+
+    Predictions are wrong by little and right by much as well: an outer positive part lets the one outweigh the other.
+    """
     masks = _masks(function.p)
-    points = np.concatenate([_points(function.p, samples), np.where(masks, -1e-9, 1.0)])
+    sides = ((1e-9, 1.0), (1e-9, 100.0), (1.0, 1000.0), (20.0, 70.0))
+    points = np.concatenate([_points(function.p, samples), *(np.where(masks, -bad, good) for bad, good in sides)])
     scale = float(np.abs(function(masks)).max()) or 1.0
     for margins in points:
         loss, value = function(margins <= 0), surrogate(margins)

@@ -41,8 +41,10 @@ class Measured:
     dual: float
 
 
-def infeasibility(loss: Array, supermodular: Array, submodular: Array | None = None) -> float:
-    """The largest breach of a law by g, by f, and by f + g = l; at most `FEASIBILITY_TOLERANCE` is none.
+def infeasibility(
+    loss: Array, supermodular: Array, submodular: Array | None = None, rtol: float = FEASIBILITY_TOLERANCE
+) -> float:
+    """The largest breach of a law by g, by f, and by f + g = l; at most `rtol` is none.
 
     Without f it is l - g, which has the rounding errors of l and g.
     """
@@ -50,10 +52,19 @@ def infeasibility(loss: Array, supermodular: Array, submodular: Array | None = N
     laws = (curvature(supermodular, -1.0), descent(supermodular), negativity(supermodular))
     families = [replace(family, sizes=sizes) for law in laws for family in law]
     families += _bends_of_rest(loss, supermodular, submodular)
-    broken = [family.violation() for family in families]
+    broken = [family.violation(rtol) for family in families]
     if submodular is not None:
         broken.append(_mismatch(loss, supermodular, submodular))
     return float(np.max(broken))
+
+
+def breaks_rounding_only(loss: Array, supermodular: Array, submodular: Array) -> bool:
+    """Whether the laws hold up to sums of rounding errors.
+
+    What is broken by more, though by less than `FEASIBILITY_TOLERANCE`, may be a small value of l beside large ones.
+    """
+    sums = ROUNDING * sum(loss.shape)
+    return infeasibility(loss, supermodular, submodular, sums) <= sums
 
 
 def _bends_of_rest(loss: Array, supermodular: Array, submodular: Array | None) -> Iterator[Inequalities]:
@@ -105,18 +116,19 @@ MAX_EXACT_CELLS_TIMES_PAIRS = 2**20
 
 def feasible_bound(table: Array) -> tuple[Array, Array] | None:
     """(f, g) with g the pointwise bound if that is feasible, which makes it D's; None if it is not."""
-    for f, g in _bound_and_rest(table):
+    g = pointwise_lower_bound(table)
+    f = rest_in_floats(table, g)
+    is_large = table.size * table.ndim**2 > MAX_EXACT_CELLS_TIMES_PAIRS
+    if breaks_rounding_only(table, g, f) or (is_large and infeasibility(table, g, f) <= FEASIBILITY_TOLERANCE):
+        return f, g
+    for f, g in () if is_large else _exact_bound_and_rest(table):
         if infeasibility(table, g, f) <= FEASIBILITY_TOLERANCE:
             return f, g
     return None
 
 
-def _bound_and_rest(table: Array) -> Iterator[tuple[Array, Array]]:
-    """In floats; where that does not do, exactly; then exactly with the noise of straight lines."""
-    g = pointwise_lower_bound(table)
-    yield rest_in_floats(table, g), g
-    if table.size * table.ndim**2 > MAX_EXACT_CELLS_TIMES_PAIRS:
-        return
+def _exact_bound_and_rest(table: Array) -> Iterator[tuple[Array, Array]]:
+    """The bound if it is feasible in exact arithmetic, without and then with the noise of straight lines."""
     numbers, unit = to_integers(table)
     for noise in (table, None):
         required = required_curvature(numbers, noise)

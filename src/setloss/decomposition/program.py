@@ -32,6 +32,7 @@ from setloss.decomposition.exact import (
     to_stack,
 )
 from setloss.decomposition.lower_bound import required_curvature
+from setloss.decomposition.measure import breaks_rounding_only
 from setloss.decomposition.optimality import Optimality, free_cells, measure_optimality
 from setloss.decomposition.refinement import (
     NEGLIGIBLE_MULTIPLIER,
@@ -123,12 +124,19 @@ def solve_program(table: Array) -> ProgramSolution:
         return _zero(table)
     # First as exactly as floats tell; exactly where small values are lost beside large ones; then with the noise
     # of straight lines, which does matter where f is no larger than that.
+    found: ProgramSolution | None = None
     for exact, noise in ((False, table), (True, table), (True, None)):
         try:
-            return _solve(table, exact, noise)
+            solution = _solve(table, exact, noise)
         except DecompositionError as error:
             failure = error
-    raise failure
+            continue
+        if exact or breaks_rounding_only(table, solution.supermodular, solution.submodular):
+            return solution
+        found = solution
+    if found is None:
+        raise failure
+    return found
 
 
 def _solve(table: Array, exact: bool, noise: Array | None) -> ProgramSolution:

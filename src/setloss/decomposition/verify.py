@@ -45,8 +45,9 @@ def verify_decomposition(
     """Check a g for l: supermodular, non-negative, l - g submodular, and of least sum among all such.
 
     `supermodular` is a set function over the same elements, or a table of the shape of `loss`. Where the lower
-    bound on every feasible g is itself feasible, optimal means equal to it. Otherwise g is optimal iff every
-    second difference that carries a multiplier of the linear program is as small as it may be.
+    bound on every feasible g is itself feasible, or the linear program has one solution, optimal means equal to it.
+    Otherwise g is optimal iff every second difference that carries a multiplier of the linear program is as small as
+    it may be.
     """
     g = (
         supermodular
@@ -74,11 +75,14 @@ def verify_decomposition(
         best = solution.supermodular
         measured = measure_optimality(l_table, g_table, solution.multiplier_layers)
         excess = max(measured.complementarity, measured.feasibility)
+        if solution.unique:
+            excess = max(excess, measure_table(l_table, g_table, bound=best).column_residual)
     best_mean = mean_over_subsets(SetFunction.from_table(best, partition).counts)
     mean_excess = mean_over_subsets(SetFunction.from_table(g_table, partition).counts) - best_mean
     if excess <= OPTIMALITY_TOLERANCE:
         return Verification(True, True, violation, excess, max(mean_excess, 0.0), "feasible and optimal")
-    words = f"feasible, not optimal: its mean over all subsets exceeds D's by {mean_excess:.3g}; "
+    more = f"its mean over all subsets exceeds D's by {mean_excess:.3g}" if mean_excess > 0 else "it is not D's"
+    words = f"feasible, not optimal: {more}; "
     return Verification(True, False, violation, excess, mean_excess, words + _where(g_table, best, partition))
 
 

@@ -4,19 +4,28 @@ from __future__ import annotations
 
 from setloss.decomposition import decompose
 from setloss.operators.cut import Surrogate
-from setloss.operators.lovasz import LovaszHinge
+from setloss.operators.lovasz import LovaszHinge, PositivePart
 from setloss.operators.rescaling import SlackRescaling
 from setloss.setfunctions.set_function import SetFunction
 
 
-def B_D(function: SetFunction, *, monotone: bool = False, scale: float = 2.0) -> Surrogate:
+def B_D(
+    function: SetFunction, *, monotone: bool = False, positive_part: PositivePart | None = None, scale: float = 2.0
+) -> Surrogate:
     """B_D l = L f + S g with g = D l and f = l - g   (Equation 20).
 
-    An extension of l iff f >= 0. With ``monotone=True`` the Lovász hinge is that of the monotone closure f_up of f,
-    with the element-wise positive part: what the printed operator lacks on mixed sets. Where f is not increasing
-    that is neither an extension nor an upper bound of l, but one of f_up + g; where f has negative values (cost
-    curves 3 and 4) there is no closure, and a `ValueError` says so.
+    An extension of l iff f >= 0. Equation 20 as printed takes the outer positive part of L, which is
+    ``positive_part="outer"``. By default `LovaszHinge` takes the element-wise positive part where f is increasing,
+    which is larger and bounds f at every prediction, and the outer one where it is not.
+
+    With ``monotone=True`` the Lovász hinge is that of the monotone closure f_up of f, with the element-wise positive
+    part: what the printed operator lacks on mixed sets. Where f is not increasing that is neither an extension nor an
+    upper bound of l, but one of f_up + g; where f has negative values (cost curves 3 and 4) there is no closure, and a
+    `ValueError` says so.
     """
+    if monotone and positive_part == "outer":
+        raise ValueError('the monotone closure takes the element-wise positive part; leave out positive_part="outer"')
     parts = decompose(function)
-    hinge = LovaszHinge.of_closure if monotone else LovaszHinge
-    return hinge(parts.submodular) + SlackRescaling(parts.supermodular, scale)
+    f = parts.submodular
+    hinge = LovaszHinge.of_closure(f) if monotone else LovaszHinge(f, positive_part)
+    return hinge + SlackRescaling(parts.supermodular, scale)

@@ -65,15 +65,15 @@ class Inequalities:
             corners += [_raised(corner, axis) for corner in corners]
         return [table[corner] for corner in corners]
 
-    def violation(self) -> float:
-        """The largest excess, in units in which `RELATIVE_TOLERANCE` is allowed; 0 if nothing is broken at all."""
+    def violation(self, rtol: float = RELATIVE_TOLERANCE) -> float:
+        """The largest excess, in units in which `rtol` is allowed; 0 if nothing is broken at all."""
         if np.isnan(self.excess).any():
             return float("nan")
         positive = np.nonzero(self.excess > 0)
         if not len(positive[0]):
             return 0.0
-        share = self.excess[positive] / self.tolerances(positive, RELATIVE_TOLERANCE)
-        return RELATIVE_TOLERANCE * float(np.max(share))
+        share = self.excess[positive] / self.tolerances(positive, rtol)
+        return rtol * float(np.max(share))
 
 
 def _raised(cells: Cells, axis: int) -> Cells:
