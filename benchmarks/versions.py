@@ -23,7 +23,7 @@ ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 
 def cuts(loss: str, operator: str) -> Callable[[], object]:
     """The cuts of all tracks."""
-    from setloss.batch import batch_surrogate
+    from setloss.plans.batch import batch_surrogate
     from setloss.losses import PAPER_CURVES, Jaccard
 
     margins, labels, offsets = tracks()

@@ -1,11 +1,8 @@
 """Threads and processes: the same numbers however many there are."""
 
 import multiprocessing
-import os
 import warnings
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from pathlib import Path
 
 import joblib
 import numpy as np
@@ -13,11 +10,9 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 from helpers.fits_in_processes import MODELS, coefficients, data
-from helpers.problems import tracks
 from setloss import Dice, Jaccard, Tversky
 from setloss.estimators import SetClassifier
 from setloss.plans.batch import batch_surrogate
-from setloss.solvers import CheckpointWarning, Limits, solve
 
 SOLVERS = ("frank_wolfe", "cutting_plane", "n_slack")
 
@@ -91,53 +86,3 @@ def test_one_estimator_predicts_in_many_threads():
     model = SetClassifier(C=0.1, tol=1e-2).fit(X, Y)
     with ThreadPoolExecutor(8) as pool:
         assert_the_same(pool.map(model.decision_function, [X] * 32), [model.decision_function(X)] * 32)
-
-
-# ---------------------------------------------------------------- checkpoints on a full disk, and under Ctrl-C
-
-
-@contextmanager
-def room_for(size):
-    """Files cannot grow beyond so many bytes."""
-    import resource
-
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
-
-
-def test_a_disk_that_is_full_warns_once_and_leaves_the_checkpoint_before(tmp_path):
-    path = tmp_path / "c.npz"
-    problem = tracks("dice", "slack").problem
-    first = solve(problem, "cutting_plane", Limits(1e-12, 3, checkpoint=path))
-    with room_for(700), pytest.warns(CheckpointWarning) as said:
-        more = solve(problem, "cutting_plane", Limits(1e-12, 6, checkpoint=path, checkpoint_seconds=0.0))
-    (warning,) = said
-    assert str(warning.message).startswith(f"the checkpoint {path} cannot be written (")
-    assert "training goes on" in str(warning.message)
-    assert more.iterations == 6
-    assert [found.name for found in tmp_path.iterdir()] == ["c.npz"]
-    again = solve(problem, "cutting_plane", Limits(1e-12, 3, checkpoint=path))
-    assert (again.primal, again.dual, again.iterations) == (first.primal, first.dual, 3)
-
-
-@pytest.mark.parametrize("step", ["fsync", "replace"])
-def test_ctrl_c_while_a_checkpoint_is_written_leaves_the_one_before(tmp_path, monkeypatch, step):
-    path = tmp_path / "c.npz"
-    problem = tracks("dice", "slack").problem
-    solve(problem, "cutting_plane", Limits(1e-12, 3, checkpoint=path))
-    before = path.read_bytes()
-
-    def interrupted(*arguments):
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(*((os, "fsync") if step == "fsync" else (Path, "replace")), interrupted)
-        with pytest.raises(KeyboardInterrupt):
-            solve(problem, "cutting_plane", Limits(1e-12, 6, checkpoint=path, checkpoint_seconds=0.0))
-    assert path.read_bytes() == before
-    assert [found.name for found in tmp_path.iterdir()] == ["c.npz"]
-    assert solve(problem, "cutting_plane", Limits(1e-12, 6, checkpoint=path)).history[0].iteration == 4

@@ -1,16 +1,13 @@
-"""Files that appear whole or not at all, one writer at a time, and paths that are not files."""
+"""Files that appear whole or not at all, and paths that are not files."""
 
 import os
 import socket
 import stat
-import subprocess
-import sys
 from pathlib import Path
-from threading import Thread
 
 import pytest
 
-from setloss.files import BusyFileError, not_a_file, only_writer, replacing
+from setloss.files import not_a_file, replacing
 
 
 def test_a_file_is_replaced_in_one_step(tmp_path):
@@ -54,47 +51,7 @@ def test_the_longest_name_that_the_system_takes_can_be_replaced(tmp_path):
     path = tmp_path / ("x" * 255)
     with replacing(path) as file:
         file.write(b"new")
-    with only_writer(path):  # there is no room for the name of a lock
-        pass
     assert path.read_bytes() == b"new"
-
-
-def test_two_writers_of_one_process_exclude_each_other_and_leave_no_lock(tmp_path):
-    path = tmp_path / "state"
-    outcomes = []
-
-    def second():
-        try:
-            with only_writer(path):
-                outcomes.append("went on")
-        except BusyFileError:
-            outcomes.append("refused")
-
-    with only_writer(path):
-        thread = Thread(target=second)
-        thread.start()
-        thread.join()
-    second()
-    assert outcomes == ["refused", "went on"]
-    assert not list(tmp_path.iterdir())
-
-
-HOLD = "import sys\nfrom pathlib import Path\nfrom setloss.files import only_writer\n" + (
-    "with only_writer(Path(sys.argv[1])):\n    print('held', flush=True)\n    sys.stdin.read()\n"
-)
-
-
-def test_the_lock_of_a_killed_process_is_free_again(tmp_path):
-    path = tmp_path / "state"
-    with subprocess.Popen(
-        [sys.executable, "-c", HOLD, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    ) as child:
-        assert child.stdout.readline().strip() == b"held"
-        with pytest.raises(BusyFileError), only_writer(path):
-            pass
-        child.kill()
-    with only_writer(path):
-        pass
 
 
 @pytest.mark.parametrize(

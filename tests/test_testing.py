@@ -206,6 +206,14 @@ def test_parts_that_break_a_law_are_found(bump, message):
         check_decomposition(moved(np.array(bump)))
 
 
+def test_a_feasible_part_that_is_not_the_least_is_found_whatever_its_certificate_says():
+    parts = decompose(DICE)
+    more = SetFunction.symmetric([0, 0, 1, 3, 6, 10])
+    wrong = replace(parts, supermodular=parts.supermodular + more, submodular=parts.submodular - more)
+    with pytest.raises(LawViolationError, match="the supermodular part is not D's: feasible, not optimal"):
+        check_decomposition(wrong)
+
+
 def test_a_certificate_that_does_not_hold_is_found():
     parts = decompose(CURVE)
     wrong = replace(parts, certificate=replace(parts.certificate, column_residual=0.5))
@@ -346,9 +354,10 @@ def test_upper_bounds_pass(scale):
     check_upper_bound(LovaszHinge(JACCARD), JACCARD)
 
 
-def test_the_printed_b_d_of_dice_is_found_to_be_no_upper_bound():
+@pytest.mark.parametrize("counts", [(3, 3), (4, 6)])
+def test_the_printed_b_d_of_dice_is_found_to_be_no_upper_bound(counts):
     with pytest.raises(LawViolationError, match="the loss of the prediction is"):
-        check_upper_bound(B_D(Dice().on_counts(3, 3)), Dice().on_counts(3, 3))
+        check_upper_bound(B_D(Dice().on_counts(*counts), positive_part="outer"), Dice().on_counts(*counts))
 
 
 def test_a_surrogate_that_is_too_small_is_found():

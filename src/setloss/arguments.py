@@ -10,6 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 
+def is_number_within(value: object, low: float, high: float = inf) -> bool:
+    """Whether it is a finite number from `low` to `high`, of Python or NumPy, and no bool."""
+    if not isinstance(value, Real) or isinstance(value, bool):
+        return False
+    return low <= float(value) <= high and float(value) < inf
+
+
 def is_positive_number(value: object) -> bool:
     """Whether it is a finite number above 0, of Python or NumPy."""
     return isinstance(value, Real) and 0 < float(value) < inf

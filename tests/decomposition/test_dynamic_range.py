@@ -1,5 +1,7 @@
 """Values of very different size: no false certificate, and what is certified the operators accept."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -121,3 +123,19 @@ def test_a_false_certificate_would_be_seen_in_one_inequality():
     assert verify_decomposition(SetFunction.from_table(values), [[0, 0], [0, 1e15 - 2]])
     curve = SetFunction.symmetric([0.0, 1.0, 1.0, 3.0, 1e15])
     assert not verify_decomposition(curve, [0, 0, 0, 0, 1e15])
+
+
+def test_a_value_ten_decades_below_the_others_is_not_lost():
+    """g(0, 2) = 1.5 is needed beside values of 1e10; the bound 0 there is broken by 1.5e-10 of the gains only."""
+    table = np.array([[0, 0, 0], [1e10, 0, 0], [1.5, 0, 5e10], [0, 0, 4e10]])
+    function = SetFunction.from_table(table)
+    g = decompose(function).supermodular.table
+    assert g[0, 2] == 1.5
+    exact = [[Fraction(a) - Fraction(b) for a, b in zip(*rows, strict=True)] for rows in zip(table, g, strict=True)]
+    for part, sign in ((np.array(exact), 1), (np.vectorize(Fraction)(g), -1)):
+        for b, c in ((0, 0), (0, 1), (1, 1)):
+            assert np.all(sign * np.diff(np.diff(part, axis=b), axis=c) <= 0)
+    assert verify_decomposition(function, g)
+    without = g.copy()
+    without[0, 2] = 0
+    assert not verify_decomposition(function, without)

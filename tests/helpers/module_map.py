@@ -18,7 +18,7 @@ TOP = "setloss"
 LAYERS = (
     ("cli",),
     ("dask",),
-    ("estimators", "nn", "datasets", "explore", "plots", "testing", "batch"),
+    ("estimators", "nn", "datasets", "explore", "plots", "testing"),
     ("solvers", "decisions"),
     ("plans",),
     ("operators",),
@@ -28,7 +28,7 @@ LAYERS = (
     ("setfunctions",),
     ("bags",),
     ("compilation",),
-    ("arguments", "deprecation", "lazy", "defaults", "archives", "files", "typing"),
+    ("arguments", "lazy", "defaults", "files", "typing"),
 )
 """From the top to the bottom: a package knows those in the lines below its own, and nothing else."""
 

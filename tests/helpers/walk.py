@@ -27,18 +27,12 @@ FILES = (
 SOURCES = Path(setloss.__file__).parent
 
 
-OLD_NAMES = str(SOURCES / "deprecation.py")
-"""Wraps constructors that had other arguments in 0.1, until 0.3: no step of any walk."""
-
-
 def modules_entered(work: Callable[[], object]) -> list[str]:
     """The modules of setloss in the order in which a function of theirs is first called; imports do not count."""
     found: dict[str, None] = {}
 
     def note(frame, event, argument):
         code = frame.f_code
-        if code.co_filename == OLD_NAMES:
-            return
         if event == "call" and code.co_name != "<module>" and code.co_filename.startswith(str(SOURCES)):
             called_by_import = frame.f_back is not None and frame.f_back.f_code.co_name == "<module>"
             if not called_by_import:

@@ -26,7 +26,7 @@ from setloss import (
     is_nonnegative,
     loss_named,
 )
-from setloss.losses import PAPER_CURVES
+from setloss.losses import PAPER_CURVES, from_metric
 
 LOSSES = [
     Dice(),
@@ -237,13 +237,13 @@ FIXED = from_set_function(SetFunction.symmetric([0, 1, 2]))
             lambda: Dice(zero_division=0).set_function([0, 0]),
             r"Dice\(zero_division=0\) costs 1 .* needs l\(empty\) = 0",
         ),
-        (lambda: Dice(zero_division=2), "zero_division is a score and lies between 0 and 1; got 2"),
-        (lambda: Dice(zero_division=np.nan), "zero_division is a score and lies between 0 and 1; got nan"),
+        (lambda: Dice(zero_division=2), "zero_division is a score, a number from 0 to 1; got 2"),
+        (lambda: Dice(zero_division=np.nan), "zero_division is a score, a number from 0 to 1; got nan"),
         (lambda: Tversky(alpha=-1), "the weight of a false positive must be a number >= 0; got -1"),
         (lambda: Tversky(beta=np.inf), "the weight of a false negative must be a number >= 0; got inf"),
-        (lambda: FBeta(np.nan), "beta of F-beta must lie between 0 and 1e6; got nan"),
-        (lambda: FBeta(-1.0), "beta of F-beta must lie between 0 and 1e6; got -1"),
-        (lambda: FBeta(1e200), "beta of F-beta must lie between 0 and 1e6; got 1e"),
+        (lambda: FBeta(np.nan), "beta of F-beta must be a number from 0 to 1e6; got nan"),
+        (lambda: FBeta(-1.0), "beta of F-beta must be a number from 0 to 1e6; got -1"),
+        (lambda: FBeta(1e200), "beta of F-beta must be a number from 0 to 1e6; got 1e"),
         (lambda: Hamming(false_negative_weight=-2), "the class weights must be numbers >= 0; got -2"),
         (lambda: FIXED.set_function([0, 1, 1]), "this loss is for sets of 2 elements; .* 3"),
         (lambda: FIXED([0, 1, 1], [0, 0, 0], groups=[0, 0, 0]), "for sets of 2 elements; bag 0 has 3"),
@@ -355,3 +355,28 @@ def test_a_loss_of_single_numbers_is_told_how_to_say_so():
     with pytest.raises(ValueError, match="pass elementwise=True"):
         from_counts(lambda n, q, m, r: max(n, q)).on_counts(2, 2).table.sum()
     assert from_counts(lambda n, q, m, r: max(n, q), elementwise=True).on_counts(2, 2).at(1, 2) == 2
+
+
+@pytest.mark.parametrize(
+    ("made", "named"),
+    [
+        (lambda: FBeta("1"), "beta"),
+        (lambda: FBeta(None), "beta"),
+        (lambda: FBeta(True), "beta"),
+        (lambda: Tversky("a"), "false positive"),
+        (lambda: Tversky(1, [1, 2]), "false negative"),
+        (lambda: Tversky(np.inf), "false positive"),
+        (lambda: Dice("x"), "zero_division"),
+        (lambda: Jaccard(None), "zero_division"),
+        (lambda: Hamming("no"), "normalize"),
+        (lambda: Hamming(True, "1"), "class weights"),
+        (lambda: Dice().on_counts("a", 2), "positives and negatives"),
+        (lambda: Dice().on_counts(2.5, 2), "positives and negatives"),
+        (lambda: loss_named(3), "no loss 3"),
+        (lambda: from_counts(3), "from_counts takes a callable"),
+        (lambda: from_metric(lambda truth, predicted: 0.0, elements=2.5), "elements"),
+    ],
+)
+def test_arguments_of_another_kind_are_refused_in_a_sentence(made, named):
+    with pytest.raises((TypeError, ValueError), match=named):
+        made()

@@ -476,3 +476,15 @@ def test_a_plan_holds_one_hinge_and_one_exact_rescaling():
         lower([LovaszHinge(function) + LovaszHinge(function)])
     with pytest.raises(NoPlanError, match="exact"):
         lower([LovaszHinge(function) + SlackRescaling(function, search="greedy")])
+
+
+@pytest.mark.parametrize("weights", [(0, 0), (0, 0, 0.5), (0, 1), (1, 0), (0, 2), (0.3, 0, 0.5)], ids=str)
+@pytest.mark.parametrize("operator", ["slack", "margin", "bd"])
+def test_weights_of_zero_have_finite_cuts_at_any_margins(weights, operator):
+    """Where no mistake of a kind counts, the closed forms read 0/0 at the top."""
+    loss, truth = Tversky(*weights), np.array([1, 1, 0, 0, 0])
+    reference = surrogate_on_counts(loss, operator, 2.0, 2, 3)
+    for margins in (np.zeros(5), np.full(5, 1e30), np.full(5, -1e30), np.linspace(-2, 2, 5)):
+        found = batch_surrogate(loss, truth, [0, 5], operator).cuts(margins)
+        assert np.all(np.isfinite(found.slopes))
+        assert found.values[0] == pytest.approx(reference(margins), rel=1e-12)

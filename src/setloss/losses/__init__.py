@@ -59,7 +59,7 @@ def loss_named(name: str) -> Loss:
     """The loss of that name; see `NAMED_LOSSES`."""
     try:
         return NAMED_LOSSES[name.lower()]
-    except KeyError:
+    except (KeyError, AttributeError):
         raise ValueError(
             f"there is no loss {name!r}; the names are {', '.join(NAMED_LOSSES)}. Others are objects, as FBeta(2.0) "
             "or CostCurve(...), or a callable of true and predicted labels."

@@ -4,23 +4,20 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from setloss.arguments import as_labels
+from setloss.arguments import as_labels, is_whole_number
 from setloss.bags import Bags
-from setloss.deprecation import OldAttributes
 from setloss.setfunctions.counts import CountFunction, Formula
 from setloss.setfunctions.set_function import SetFunction
 from setloss.typing import Array
 
 
-class Loss(OldAttributes, ABC):
+class Loss(ABC):
     """Delta(y, y~), a loss of the whole set of mistakes on one example."""
-
-    old_attributes: ClassVar = {"element_groups": "element_partition"}
 
     def __call__(self, y_true: ArrayLike, y_pred: ArrayLike, groups: ArrayLike | None = None) -> Any:
         """Evaluate on one example ``(p,)``, on the rows of ``(n, p)``, or on bags.
@@ -77,8 +74,10 @@ class CountLoss(Loss):
         return self.value(false_negatives, false_positives, positives, negatives)
 
     def on_counts(self, positives: int, negatives: int) -> SetFunction:
-        if min(positives, negatives) < 0:
-            raise ValueError(f"there cannot be {positives} positives and {negatives} negatives")
+        if not (is_whole_number(positives, 0) and is_whole_number(negatives, 0)):
+            raise ValueError(
+                f"positives and negatives are whole numbers from 0 on; got {positives!r} and {negatives!r}"
+            )
         return SetFunction(self.counts(positives, negatives), np.repeat([0, 1], [positives, negatives]))
 
     def set_function(self, y_true: ArrayLike) -> SetFunction:

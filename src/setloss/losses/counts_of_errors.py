@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from setloss.arguments import is_number_within
 from setloss.losses.base import CountLoss
 from setloss.setfunctions.combinations import Linear
 from setloss.setfunctions.counts import CountFunction
@@ -26,10 +27,10 @@ class TverskyFamily(CountLoss):
 
     def __post_init__(self) -> None:
         for kind, weight in zip(("positive", "negative"), self.weights, strict=True):
-            if not (np.isfinite(weight) and weight >= 0):
-                raise ValueError(f"{self}: the weight of a false {kind} must be a number >= 0; got {weight}")
-        if not 0 <= self.zero_division <= 1:
-            raise ValueError(f"zero_division is a score and lies between 0 and 1; got {self.zero_division}")
+            if not is_number_within(weight, 0):
+                raise ValueError(f"{self}: the weight of a false {kind} must be a number >= 0; got {weight!r}")
+        if not is_number_within(self.zero_division, 0, 1):
+            raise ValueError(f"zero_division is a score, a number from 0 to 1; got {self.zero_division!r}")
 
     def value(self, false_negatives: Any, false_positives: Any, positives: Any, negatives: Any) -> Any:
         a, b = self.weights
@@ -89,8 +90,8 @@ class FBeta(TverskyFamily):
     zero_division: float = 1.0
 
     def __post_init__(self) -> None:
-        if not 0 <= self.beta <= 1e6:
-            raise ValueError(f"beta of F-beta must lie between 0 and 1e6; got {self.beta}")
+        if not is_number_within(self.beta, 0, 1e6):
+            raise ValueError(f"beta of F-beta must be a number from 0 to 1e6; got {self.beta!r}")
         super().__post_init__()
 
     @property
@@ -108,8 +109,10 @@ class Hamming(CountLoss):
 
     def __post_init__(self) -> None:
         for weight in (self.false_negative_weight, self.false_positive_weight):
-            if not (np.isfinite(weight) and weight >= 0):
-                raise ValueError(f"{self}: the class weights must be numbers >= 0; got {weight}")
+            if not is_number_within(weight, 0):
+                raise ValueError(f"{self}: the class weights must be numbers >= 0; got {weight!r}")
+        if not isinstance(self.normalize, bool | np.bool_):
+            raise ValueError(f"normalize is True or False; got {self.normalize!r}")
 
     def value(self, false_negatives: Any, false_positives: Any, positives: Any, negatives: Any) -> Any:
         cost = self.false_negative_weight * false_negatives + self.false_positive_weight * false_positives

@@ -88,6 +88,8 @@ def from_counts(function: Callable[[Any, Any, Any, Any], Any], *, elementwise: b
 
     The callable is called with arrays; with ``elementwise=True`` it is called with one number each.
     """
+    if not callable(function):
+        raise TypeError(f"from_counts takes a callable (fn, fp, positives, negatives); got {type(function).__name__}")
     return CallableLoss(function, elementwise)
 
 

@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from setloss.arguments import is_whole_number
 from setloss.losses.base import CountLoss, Loss
 from setloss.losses.custom import from_set_function
-from setloss.setfunctions.set_function import SetFunction
+from setloss.setfunctions.set_function import MAX_CALLABLE_ELEMENTS, SetFunction
 from setloss.setfunctions.tolerance import RELATIVE_TOLERANCE
 
 Metric = Callable[[NDArray[np.int64], NDArray[np.int64]], float]
@@ -125,7 +126,11 @@ def from_metric(metric: Metric, *, elements: int | None = None) -> Loss:
     """
     if not callable(metric):
         raise TypeError(f"from_metric takes a callable of (y_true, y_pred); got {type(metric).__name__}")
-    return MetricLoss(metric) if elements is None else _loss_of_sets(metric, elements)
+    if elements is None:
+        return MetricLoss(metric)
+    if not is_whole_number(elements, 1, MAX_CALLABLE_ELEMENTS):
+        raise ValueError(f"elements is a whole number from 1 to {MAX_CALLABLE_ELEMENTS}; got {elements!r}")
+    return _loss_of_sets(metric, elements)
 
 
 def _loss_of_sets(metric: Metric, p: int) -> Loss:

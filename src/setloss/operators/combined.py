@@ -20,8 +20,8 @@ def B_D(
 
     With ``monotone=True`` the Lovász hinge is that of the monotone closure f_up of f, with the element-wise positive
     part: what the printed operator lacks on mixed sets. Where f is not increasing that is neither an extension nor an
-    upper bound of l, but one of f_up + g; where f has negative values (cost curves 3 and 4) there is no closure, and a
-    `ValueError` says so.
+    upper bound of l, but one of f_up + g; where f has negative values (cost curves 3 and 4) there is no closure,
+    and a `ValueError` says so.
     """
     if monotone and positive_part == "outer":
         raise ValueError('the monotone closure takes the element-wise positive part; leave out positive_part="outer"')

@@ -9,16 +9,16 @@ of false negatives and false positives, and p groups of one element are the gene
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from setloss.arguments import is_whole_number
-from setloss.deprecation import OldAttributes, old_argument
 from setloss.setfunctions.combinations import Refined, added, scaled
 from setloss.setfunctions.counts import MAX_CELLS, CountFunction, Oracle, Table
 from setloss.setfunctions.knots import checked_knots, curve_through
@@ -30,7 +30,7 @@ MAX_CALLABLE_ELEMENTS = 16
 
 
 @dataclass(frozen=True, eq=False)
-class SetFunction(OldAttributes):
+class SetFunction:
     """l(A) = counts(|A n V_1|, ..., |A n V_k|), with ``partition[i]`` the group V_b of element i.
 
     Use one of the constructors: `symmetric`, `from_table`, `from_values`, `from_callable`, `from_knots`,
@@ -39,8 +39,6 @@ class SetFunction(OldAttributes):
 
     counts: CountFunction
     partition: NDArray[np.intp]
-
-    old_attributes: ClassVar = {"scale": "largest_value", "groups": "partition"}
 
     def __post_init__(self) -> None:
         partition = np.array(self.partition, dtype=np.intp)
@@ -71,7 +69,6 @@ class SetFunction(OldAttributes):
         return cls.from_table(_real_array(curve, "the curve", ndim=1))
 
     @classmethod
-    @old_argument("groups", "partition")
     def from_table(cls, table: ArrayLike, partition: ArrayLike | None = None) -> SetFunction:
         """From a table over counts; axis b has length |V_b| + 1.
 
@@ -148,14 +145,12 @@ class SetFunction(OldAttributes):
         """Max |l(A)|."""
         return float(np.max(np.abs(self.table), initial=0.0))
 
-    def __call__(self, mask: ArrayLike) -> Any:
-        """l(A) of a boolean mask ``(p,)``, or of each row of masks ``(n, p)``."""
-        masks = np.asarray(mask)
-        if masks.dtype != bool or masks.ndim not in (1, 2) or masks.shape[-1] != self.p:
-            raise ValueError(
-                f"a set is a boolean mask of shape ({self.p},) or (n, {self.p}); got {masks.dtype} "
-                f"of shape {masks.shape}"
-            )
+    def __call__(self, members: ArrayLike | AbstractSet[int]) -> Any:
+        """l(A) of a mask of p booleans or of 0 and 1, or of each row of masks ``(n, p)``; or of A by its elements.
+
+        ``l([0, 2])`` and ``l({0, 2})`` are l of the elements 0 and 2, ``l([1, 0, 1, 0])`` is that of a mask.
+        """
+        masks = _as_masks(members, self.p)
         member = self.partition == np.arange(len(self.sizes))[:, None]
         values = self.counts(*(masks @ member.T.astype(np.intp)).T)
         return float(values) if masks.ndim == 1 else values
@@ -191,7 +186,6 @@ class SetFunction(OldAttributes):
 
     # ---------------------------------------------------------------- algebra
 
-    @old_argument("groups", "partition")
     def refine(self, partition: ArrayLike) -> SetFunction:
         """The same function described on a finer partition; ``np.arange(p)`` gives the general table."""
         fine = _partition_array(partition)
@@ -265,13 +259,35 @@ class SetFunction(OldAttributes):
         return f"SetFunction(p={self.p}, {kind}: {' '.join(values.split())})"
 
 
-SetFunction.__init__ = old_argument("groups", "partition")(SetFunction.__init__)  # type: ignore[method-assign]
-
-
 def all_masks(p: int) -> NDArray[np.bool_]:
     """All 2^p subsets as boolean rows, in the C order of a ``(2,) * p`` array."""
     index = np.arange(2**p)[:, None]
     return ((index >> np.arange(p - 1, -1, -1)) & 1).astype(bool)
+
+
+def _as_masks(members: ArrayLike | AbstractSet[int], p: int) -> NDArray[np.bool_]:
+    """Boolean masks, from masks of 0 and 1 or from the elements of one set."""
+    named = isinstance(members, AbstractSet)
+    array = np.array(sorted(members)) if isinstance(members, AbstractSet) else np.asarray(members)
+    if array.dtype == bool and array.ndim in (1, 2) and array.shape[-1] == p:
+        return array
+    whole = np.issubdtype(array.dtype, np.integer) or array.shape == (0,)
+    is_mask = whole and not named and array.shape[-1:] == (p,) and bool(np.all((array == 0) | (array == 1)))
+    distinct = np.unique(array)
+    are_elements = whole and array.ndim == 1 and len(distinct) == array.size
+    are_elements = are_elements and (array.size == 0 or (distinct[0] >= 0 and distinct[-1] < p))
+    if is_mask and are_elements:
+        raise ValueError(f"{array.tolist()} may be a mask or the elements of a set; pass booleans, or a Python set")
+    if is_mask and array.ndim in (1, 2):
+        return array.astype(bool)
+    if not are_elements:
+        raise ValueError(
+            f"a set is a mask of shape ({p},) or (n, {p}), of booleans or of 0 and 1, or a list of different "
+            f"elements from 0 to {p - 1}; got {array.dtype} of shape {array.shape}"
+        )
+    mask = np.zeros(p, dtype=bool)
+    mask[array.astype(np.intp)] = True
+    return mask
 
 
 @dataclass(frozen=True)
