@@ -20,7 +20,7 @@ from sklearn.model_selection import KFold
 from benchmarks.training_parts import training_parts
 from experiments.document import Cell, ResultTable
 from setloss.estimators import SetDecisionCV
-from setloss.estimators.set_decision import default_estimators
+from setloss.estimators.candidates import default_estimators
 
 MOST = 1000
 NAMES = ("trees", "logistic, C = 1", "logistic, C = 0.01", "chosen")
@@ -57,7 +57,7 @@ def scores_of(X: Any, Y: Any, folds: int = 3, **options: Any) -> tuple[list[floa
     """Mean F1 of each classifier and of the choice, and the seconds of a fit; `options` go to `SetDecisionCV`."""
     found, seconds = [], []
     for train, test in KFold(folds, shuffle=True, random_state=1).split(X):
-        for estimator in (*default_estimators(X), None):
+        for estimator in (*default_estimators(X)[0], None):
             began = time.process_time()
             model = SetDecisionCV(estimator, **options).fit(X[train], Y[train])
             seconds.append(time.process_time() - began)

@@ -24,9 +24,8 @@ from experiments.label_sets.decided import base_model
 from experiments.label_sets.protocol import scaling
 from experiments.metrics import of_examples
 from setloss.decisions import decide
-from setloss.decisions.calibration import BIAS_WIDTHS, Widths, calibrate, chosen_widths
+from setloss.decisions.calibration import BIAS_WIDTHS, LabelPotentials, Widths, calibrate, chosen_widths
 from setloss.decisions.held_out import HeldOut
-from setloss.decisions.potentials import LabelPotentials
 from setloss.estimators import SetDecisionCV
 
 COUNT_WIDTHS = (0.05, 0.3, 1.5, 5.0)

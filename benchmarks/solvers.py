@@ -15,8 +15,8 @@ from sklearn.svm import LinearSVC
 
 from benchmarks.measure import Row, best_time, side_by_side
 from experiments.generators import make_tracks
-from setloss.io import read
 from setloss.estimators import SetClassifier
+from setloss.io import read
 from setloss.losses import PAPER_CURVES
 from setloss.operators.names import OPERATOR_NAMES
 from setloss.plans.batch import batch_surrogate

@@ -17,9 +17,8 @@ from sklearn.utils.validation import check_is_fitted
 from experiments.metrics import CRITERIA, of_examples
 from experiments.selection import PATIENCE, ChosenC, choose_C
 from setloss.decisions.calibration import Calibration
-from setloss.decisions.held_out import HeldOut
+from setloss.decisions.held_out import HeldOut, best_size, threshold_of_sets
 from setloss.decisions.rules import LeastExpectedLoss, Rule, Sets, Threshold, TopK, count_loss
-from setloss.decisions.thresholds import best_size, threshold_of_sets
 from setloss.losses import Loss, loss_named
 from setloss.typing import Array
 

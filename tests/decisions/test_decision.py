@@ -1,7 +1,7 @@
 """Decisions against the comparison of all sets under all label sets."""
 
 import itertools
-from functools import cache
+from functools import cache, partial
 from unittest.mock import patch
 
 import numpy as np
@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from decisions.judge import AllSets
-from setloss.decisions import decide, expected_losses
+from setloss.decisions import decide as decide_any
+from setloss.decisions import expected_losses
 from setloss.decisions.decision import FEW_SUMS
 from setloss.losses import (
     CostCurve,
@@ -24,6 +25,8 @@ from setloss.losses import (
     loss_named,
 )
 from setloss.setfunctions.set_function import SetFunction
+
+decide = partial(decide_any, scores="log-odds")
 
 RISING = {
     "dice": Dice(),
@@ -65,7 +68,7 @@ def judged(scores, counts, loss):
     for few in (FEW_SUMS, 0):
         with patch("setloss.decisions.decision.FEW_SUMS", few):
             found = decide([scores], loss, counts=counts)
-        assert found.expected[0] == pytest.approx(costs.min(), rel=1e-9, abs=1e-12)
+        assert found.expected_loss[0] == pytest.approx(costs.min(), rel=1e-9, abs=1e-12)
         assert truth.expected(loss, found.sets[0]) == pytest.approx(costs.min(), rel=1e-9, abs=1e-12)
         assert found.sizes[0] == found.sets[0].sum()
 
@@ -124,7 +127,7 @@ def test_a_label_below_one_half_can_be_worth_predicting():
 def test_infinite_log_odds_are_certain():
     found = decide([[np.inf, -np.inf, 0.1]], Hamming())
     np.testing.assert_array_equal(found.sets, [[True, False, True]])
-    assert found.expected[0] == pytest.approx(1 / (1 + np.exp(0.1)) / 3)
+    assert found.expected_loss[0] == pytest.approx(1 / (1 + np.exp(0.1)) / 3)
 
 
 def test_bags_are_decided_each_on_its_own():
@@ -137,7 +140,7 @@ def test_bags_are_decided_each_on_its_own():
         for i, (start, end) in enumerate(itertools.pairwise(offsets)):
             alone = decide([scores[start:end]], "jaccard", counts=None if counts is None else each[i])
             np.testing.assert_array_equal(found.sets[start:end], alone.sets[0])
-            assert (found.expected[i], found.sizes[i]) == (alone.expected[0], alone.sizes[0])
+            assert (found.expected_loss[i], found.sizes[i]) == (alone.expected_loss[0], alone.sizes[0])
 
 
 @pytest.mark.parametrize("beta", [0.5, 1.0, 3.0])
@@ -149,7 +152,7 @@ def test_f_measures_by_hits_are_those_of_the_search_that_never_subtracts(beta, m
     counts = None if strength is None else -strength * np.abs(np.arange(21.0) - 9)
     costs = expected_losses(scores, FBeta(beta), counts=counts)
     found = decide(scores, FBeta(beta), counts=counts)
-    np.testing.assert_allclose(found.expected, costs.min(axis=1), atol=1e-13)
+    np.testing.assert_allclose(found.expected_loss, costs.min(axis=1), atol=1e-13)
     np.testing.assert_array_equal(found.sizes, costs.argmin(axis=1))
 
 
@@ -160,14 +163,16 @@ def test_potentials_far_from_the_scores_are_not_lost_to_subtraction():
     counts[[2, 38]] = [60.0, 60.0]
     costs = expected_losses(scores, "f1", counts=counts)
     found = decide(scores, "f1", counts=counts)
-    np.testing.assert_allclose(found.expected, costs.min(axis=1), atol=1e-13)
-    np.testing.assert_allclose(found.expected, decide(scores + 1, "f1", counts=counts - np.arange(41)).expected)
+    np.testing.assert_allclose(found.expected_loss, costs.min(axis=1), atol=1e-13)
+    np.testing.assert_allclose(
+        found.expected_loss, decide(scores + 1, "f1", counts=counts - np.arange(41)).expected_loss
+    )
 
 
 def test_no_examples():
     found = decide(np.zeros((0, 3)), "f1")
     assert found.sets.shape == (0, 3)
-    assert found.expected.shape == found.sizes.shape == (0,)
+    assert found.expected_loss.shape == found.sizes.shape == (0,)
 
 
 def test_refusals():
@@ -193,5 +198,5 @@ def test_independent_elements_have_short_cuts_that_change_nothing(loss, mean):
     scores[0], scores[1, :20], scores[2, :9] = 0.0, 1e-7, [-np.inf] * 5 + [np.inf] * 4
     scores[3], scores[4] = -800.0, np.inf
     fast, slow = decide(scores, loss), decide(scores, loss, counts=np.zeros(46))
-    np.testing.assert_allclose(fast.expected, slow.expected, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(fast.expected_loss, slow.expected_loss, rtol=0, atol=1e-12)
     np.testing.assert_array_equal(fast.sets, slow.sets)

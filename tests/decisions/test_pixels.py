@@ -1,5 +1,6 @@
 """Decisions for pixels: exact answers by enumeration of all outcomes and sets, bounds that hold, and large images."""
 
+from dataclasses import replace
 from functools import cache, partial
 
 import numpy as np
@@ -9,8 +10,12 @@ from hypothesis import strategies as st
 
 from helpers.reference import masks
 from setloss import CostCurve, Dice, FBeta, Hamming, Jaccard, Tversky
-from setloss.decisions.pixels import decide_pixels, expected_scores, poisson_binomial
+from setloss.decisions import expected_losses as losses_of_prefixes
+from setloss.decisions import pixels
+from setloss.decisions.pixels import moment_bounds, poisson_binomial
 from setloss.losses import PAPER_CURVES
+
+decide_pixels = partial(pixels.decide_pixels, scores="probabilities")
 
 
 def zero_one(y_true, y_pred):
@@ -25,6 +30,17 @@ LOSSES = {
     "FBeta(1/2)": (FBeta(0.5), 0.8, 0.2),
     "Tversky(0.3, 0.7)": (Tversky(0.3, 0.7), 0.3, 0.7),
     "Tversky(0.2, 1.5)": (Tversky(0.2, 1.5), 0.2, 1.5),
+    "Tversky(2, 0.1)": (Tversky(2.0, 0.1), 2, 0.1),
+    "recall": (Tversky(0.0, 1.0), 0, 1),
+    "precision": (FBeta(0.0), 1, 0),
+    "Tversky(0.3, 0)": (Tversky(0.3, 0.0), 0.3, 0),
+    "Tversky(0, 0)": (Tversky(0.0, 0.0), 0, 0),
+}
+ZERO_DIVISION = (0.0, 0.4)
+LOSSES |= {
+    f"{name}, 0/0 = {value}": (replace(loss, zero_division=value), a, b)
+    for name, (loss, a, b) in LOSSES.items()
+    for value in ZERO_DIVISION
 }
 COUNTED = {
     "Hamming": (Hamming(), lambda n, q, size: (n + q) / size),
@@ -46,8 +62,9 @@ def cost(name, n, q, found, size):
     """The loss by its definition, for n positives missed, q negatives taken and the others found."""
     if name in COUNTED:
         return COUNTED[name][1](n, q, size)
-    _, a, b = LOSSES[name]
-    return 0.0 if n + q + found == 0 else 1 - found / (found + a * q + b * n)
+    loss, a, b = LOSSES[name]
+    size = found + a * q + b * n
+    return 1 - (loss.zero_division if size == 0 else found / size)
 
 
 @cache
@@ -72,8 +89,7 @@ def expected_loss(name, p, chosen):
     return expected_losses(name, p)[int("".join(map(str, chosen.astype(int))), 2)]
 
 
-NAMES = ["Dice", "Jaccard", "FBeta(2)", "FBeta(1/2)", "Tversky(0.3, 0.7)", "Hamming", "Hamming(0.3, 0.7)", "curve1"]
-NAMES += ["curve4, which falls", "a callable"]
+NAMES = [*LOSSES, *COUNTED]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -82,18 +98,18 @@ NAMES += ["curve4, which falls", "a callable"]
 def test_no_set_of_pixels_is_better(name, p):
     p = np.array(p)
     found = decide_pixels(p, loss_of(name))
-    np.testing.assert_allclose(found.expected_loss, expected_loss(name, p, found.chosen), atol=1e-10)
+    np.testing.assert_allclose(found.expected_loss, expected_loss(name, p, found.sets), atol=1e-10)
     np.testing.assert_allclose(found.expected_loss, expected_losses(name, p).min(), atol=1e-10)
     assert found.error == found.regret == 0
 
 
-@pytest.mark.parametrize("name", ["Dice", "Jaccard", "FBeta(2)", "Tversky(0.2, 1.5)"])
+@pytest.mark.parametrize("name", [name for name, (_, a, _) in LOSSES.items() if a > 0])
 @given(chances)
 @settings(max_examples=20, deadline=None)
 def test_bounds_by_moments_hold(name, p):
     p = np.array(p)
     found = decide_pixels(p, loss_of(name), method="moments")
-    truth = expected_loss(name, p, found.chosen)
+    truth = expected_loss(name, p, found.sets)
     assert abs(found.expected_loss - truth) <= found.error + 1e-12
     assert truth - expected_losses(name, p).min() <= found.regret + 1e-12
 
@@ -102,14 +118,12 @@ def test_bounds_by_moments_hold(name, p):
 @pytest.mark.parametrize("share", [0.02, 0.3])
 def test_moments_against_the_exact_answer_on_an_image(loss, share):
     rng = np.random.default_rng(0)
-    p = np.sort(rng.beta(0.3, 0.3 / share, 600))[::-1]
-    exact, _ = expected_scores(p, *loss.weights, method="exact")
-    bounds, rule = expected_scores(p, *loss.weights, method="moments")
-    assert rule == "moments"
-    assert np.all(bounds.low <= exact.low + 1e-12)
-    assert np.all(exact.low <= bounds.high + 1e-12)
-    best = int(np.argmax(bounds.low))
-    assert exact.low.max() - exact.low[best] < 2e-4
+    p = np.sort(rng.beta(0.3, 0.3 / share, 200))[::-1]
+    exact = 1 - losses_of_prefixes([np.log(p) - np.log1p(-p)], loss)[0]
+    low, high = moment_bounds(p, *loss.weights, np)
+    assert np.all(low <= exact + 1e-12)
+    assert np.all(exact <= high + 1e-12)
+    assert exact.max() - exact[np.argmax(low)] < 2e-4
 
 
 def test_errors_fall_with_the_size_of_the_image():
@@ -128,15 +142,15 @@ def test_a_megapixel_is_decided_to_six_digits():
 
 
 def test_auto_is_exact_where_moments_are_not_good_enough():
-    p = np.full(2000, 1e-3)
+    p = np.full(20_000, 1e-4)
     assert decide_pixels(p, "dice").rule == "exact"
-    assert decide_pixels(np.full(2000, 0.3), "dice").rule == "moments"
+    assert decide_pixels(np.full(20_000, 0.3), "dice").rule == "moments"
 
 
 def test_masks_nothing_and_certainty():
     p = np.array([[0.9, 0.8], [0.1, 1.0]])
     found = decide_pixels(p, "dice", mask=np.array([[True, False], [True, True]]))
-    np.testing.assert_array_equal(found.chosen, [[True, False], [False, True]])
+    np.testing.assert_array_equal(found.sets, [[True, False], [False, True]])
     assert decide_pixels(np.zeros(0), "dice").expected_loss == 0
     assert decide_pixels(np.zeros(5), "jaccard").expected_loss == 0
     assert decide_pixels(np.array([1.0, 1.0, 0.0]), "jaccard").expected_loss == 0
@@ -145,7 +159,7 @@ def test_masks_nothing_and_certainty():
 def test_cost_of_a_large_image_comes_with_its_error():
     p = np.random.default_rng(3).random(20000)
     found = decide_pixels(p, CostCurve([(0, 0), (0.2, 0), (1, 1)]))
-    np.testing.assert_array_equal(found.chosen, p > 0.5)
+    np.testing.assert_array_equal(found.sets, p > 0.5)
     assert 0 < found.error < 0.01
 
 
@@ -156,12 +170,12 @@ def test_counts_of_independent_trials():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: decide_pixels([0.2, 1.4]), "probabilities lie in \\[0, 1\\]"),
+        (lambda: decide_pixels([0.2, 1.4]), "values are not probabilities"),
         (lambda: decide_pixels([0.2], mask=[True, False]), "a mask of shape \\(2,\\) does not fit"),
         (lambda: decide_pixels([0.2], method="fast"), "method is 'auto', 'exact' or 'moments'; got 'fast'"),
         (
-            lambda: decide_pixels([0.2], Tversky(0.3, 0.9), method="exact"),
-            "exact decisions are for Jaccard and F-beta",
+            lambda: decide_pixels(np.full(300, 0.2), Tversky(0.3, 0.9), method="exact"),
+            "exact decisions of more than 256 pixels are for Jaccard and F-beta",
         ),
         (lambda: decide_pixels(np.full(17, 0.2), FALLING), "found by comparing all sets, for up to 16 elements"),
         (lambda: decide_pixels(np.full(500, 0.2), zero_one), "which would be called 63001 times"),
@@ -172,5 +186,26 @@ def test_what_is_refused(call, message):
         call()
 
 
+def test_zero_division_and_free_false_negatives_count():
+    found = decide_pixels([0.3, 0.3], Dice(zero_division=0.0))
+    assert found.sets.tolist() == [True, True]
+    assert found.expected_loss == pytest.approx(0.63)
+    assert decide_pixels([0.5, 0.2], FBeta(0.0)).expected_loss == 0
+
+
+def test_of_equal_pixels_as_few_as_are_best():
+    found = decide_pixels(np.full(20, 0.119), Tversky(2.0, 0.1))
+    assert found.sets.sum() == 1
+    assert found.expected_loss == pytest.approx(0.9017, abs=1e-4)
+
+
+def test_logits_and_probabilities_are_told_apart():
+    p = np.array([0.9, 0.2, 0.4])
+    with pytest.raises(ValueError, match='scores="probabilities"'):
+        pixels.decide_pixels(p)
+    logits = np.log(p) - np.log1p(-p)
+    np.testing.assert_array_equal(pixels.decide_pixels(logits).sets, decide_pixels(p).sets)
+
+
 def test_hamming_of_different_weights_cuts_elsewhere():
-    np.testing.assert_array_equal(decide_pixels([0.2, 0.4], Hamming(False, 3.0, 1.0)).chosen, [False, True])
+    np.testing.assert_array_equal(decide_pixels([0.2, 0.4], Hamming(False, 3.0, 1.0)).sets, [False, True])

@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from decisions.judge import AllSets
-from setloss.decisions import CountModel
 from setloss.losses import Dice, Jaccard, from_counts, from_set_function
 from setloss.setfunctions.set_function import SetFunction
 
@@ -41,7 +40,7 @@ def test_the_largest_scores_are_the_best_set_of_their_size(loss, model):
 @given(models)
 def test_the_joint_chances_of_every_size_fall_with_the_scores(model):
     scores, counts = np.sort(model[0])[::-1], model[1]
-    joint = CountModel([scores], counts).joint()[0]
+    joint = AllSets(scores, counts).joint(len(scores) + 1)
     assert np.all(np.diff(joint, axis=0) <= 1e-14)
 
 

@@ -1,280 +1,292 @@
-"""`SetDecisionCV`: every kind of classifier, rules and losses, weights, routing, and errors in words."""
+"""`SetDecision`: scores in, sets out; label sets and bags, rules, words for scores, expected scores, conventions."""
 
-import warnings
-from typing import ClassVar
+import pickle
 
 import numpy as np
 import pytest
-import sklearn
 from scipy.sparse import csr_array
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
-from sklearn.linear_model import LogisticRegression
+from sklearn.base import clone
 from sklearn.metrics import f1_score
-from sklearn.model_selection import KFold
-from sklearn.multiclass import OneVsRestClassifier
-from sklearn.multioutput import ClassifierChain, MultiOutputClassifier
-from sklearn.neural_network import MLPClassifier
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
-from sklearn.svm import LinearSVC
-
-from helpers.estimator_data import one_or_two_labels
-from setloss import CostCurve, Jaccard, SetFunction
-from setloss.decisions import decide, rules
-from setloss.decisions.calibration import chosen_widths
-from setloss.decisions.rules import LABEL_RULES
-from setloss.estimators import SetClassifier, SetDecisionCV
-from setloss.estimators.set_decision import default_estimators
-from setloss.losses import from_set_function
-
-BY_ELEMENT = from_set_function(SetFunction.from_values([0, 1, 1, 2.5]))
-LINEAR = OneVsRestClassifier(LogisticRegression())
-TREES = 30
-
-
-@pytest.fixture(autouse=True)
-def few_trees(monkeypatch):
-    """What is taken without an estimator, in a tenth of the time."""
-    monkeypatch.setattr("setloss.estimators.set_decision.TREES", TREES)
-
-
-# ---------------------------------------------------------------- any classifier
-
-
-@pytest.mark.parametrize(
-    "estimator",
-    [
-        LINEAR,
-        MultiOutputClassifier(LogisticRegression()),
-        ClassifierChain(LogisticRegression()),
-        RandomForestClassifier(10, random_state=0),
-        OneVsRestClassifier(LinearSVC()),
-        MLPClassifier((8,), random_state=0),
-        SetClassifier(C=0.1, max_iter=20),
-        make_pipeline(StandardScaler(), LINEAR),
-    ],
-    ids=lambda estimator: type(estimator).__name__,
+from sklearn.utils import get_tags
+from sklearn.utils.estimator_checks import (
+    check_estimator_cloneable,
+    check_estimator_repr,
+    check_get_params_invariance,
+    check_no_attributes_set_in_init,
+    check_parameters_default_constructible,
+    check_set_params,
 )
-def test_any_multi_label_classifier_will_do(estimator):
-    X, Y = one_or_two_labels(60)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        model = SetDecisionCV(estimator, cv=2).fit(X, Y)
-    chances = model.predict_proba(X)
-    assert model.predict(X).shape == chances.shape == Y.shape
-    np.testing.assert_allclose(model.predict_count_proba(X).sum(axis=1), 1)
-    sizes = np.arange(model.predict_count_proba(X).shape[1])
-    np.testing.assert_allclose(chances.sum(axis=1), model.predict_count_proba(X) @ sizes)
-    assert model.score(X, Y) > 0.4
+
+from setloss import Dice, Jaccard
+from setloss.decisions import CountModel, decide
+from setloss.decisions.rules import LABEL_RULES
+from setloss.estimators import SetDecision, UngroupedWarning
+from setloss.losses import CostCurve
 
 
-def test_weights_do_not_trouble_the_default_for_sparse_features():
-    X, Y = one_or_two_labels(80)
-    weights = np.linspace(1, 2, len(X))
-    assert SetDecisionCV(cv=3).fit(csr_array(X), Y, sample_weight=weights).score(csr_array(X), Y) > 0.5
+def scored_labels(n=400, p=6, seed=0, most=2):
+    """Scores whose log-odds are twice as large, with sets of one or two labels."""
+    generator = np.random.default_rng(seed)
+    scores = generator.normal(-0.5, 1, size=(n, p))
+    counts = np.array([-2.0, 2.0, 3.0][: most + 1])
+    return scores, CountModel(2 * scores, counts).sample(seed).astype(int)
 
 
-def test_data_frames_and_sparse_matrices_reach_the_classifier():
-    pandas = pytest.importorskip("pandas")
-    X, Y = one_or_two_labels(60)
-    frame = pandas.DataFrame(X, columns=[f"x{j}" for j in range(X.shape[1])])
-    model = SetDecisionCV(make_pipeline(StandardScaler(), LINEAR), cv=2).fit(frame, pandas.DataFrame(Y))
-    assert list(model.feature_names_in_) == list(frame.columns)
-    sparse = SetDecisionCV(LINEAR, cv=2).fit(csr_array(X), csr_array(Y))
-    np.testing.assert_array_equal(sparse.predict(csr_array(X)), SetDecisionCV(LINEAR, cv=2).fit(X, Y).predict(X))
+def scored_bags(bags=150, largest=8, seed=0):
+    """Bags of one label each, and scores that say a little of it; elements are shuffled."""
+    generator = np.random.default_rng(seed)
+    groups = generator.permutation(np.repeat(np.arange(bags), generator.integers(1, largest + 1, size=bags)))
+    y = (generator.random(bags) < 0.4)[groups]
+    return generator.normal(y - 0.5, 1.0), y.astype(int), groups
 
 
-def test_without_an_estimator_the_likelier_classifier_is_taken(caplog):
-    """Logistic regression where features add up, trees where their products matter."""
-    X, Y = one_or_two_labels(150)
-    trees = SetDecisionCV(ExtraTreesClassifier(TREES, random_state=0), cv=2).fit(X, Y)
-    chosen = SetDecisionCV(cv=2, verbose=1).fit(X, Y)
-    assert isinstance(chosen.estimator_[-1].estimator, LogisticRegression)
-    assert chosen.learner_.log_likelihood > trees.learner_.log_likelihood
-    assert f"held-out log-likelihood {trees.learner_.log_likelihood / 150:.3f}" in caplog.text
-    products = (X[:, :3] * X[:, 3:] > 0).astype(int)
-    assert isinstance(SetDecisionCV(cv=2).fit(X, products).estimator_, ExtraTreesClassifier)
+def probabilities_of(scores):
+    return 1 / (1 + np.exp(-scores))
 
 
-def test_without_an_estimator_weights_go_to_trees_and_sparse_features_to_logistic_regression():
-    X, Y = one_or_two_labels(60)
-    assert isinstance(SetDecisionCV(cv=2).fit(X, Y, sample_weight=np.ones(60)).estimator_, ExtraTreesClassifier)
-    assert SetDecisionCV(cv=2).fit(csr_array(X), Y).score(csr_array(X), Y) > 0.5
-
-
-def test_many_examples_are_compared_on_the_first_folds(monkeypatch):
-    """The one that is taken then goes on with the other folds: its scores are those of all folds."""
-    searches = []
-    monkeypatch.setattr(rules, "chosen_widths", lambda *data: searches.append(data) or chosen_widths(*data))
-    X, Y = one_or_two_labels(75)
-    whole = SetDecisionCV(cv=3).fit(X, Y)
-    assert len(searches) == len(default_estimators(X)), "what was learned from all folds is used again"
-    monkeypatch.setattr("setloss.estimators.folds.ENOUGH_HELD_OUT", 25)
-    few = SetDecisionCV(cv=3).fit(X, Y)
-    assert len(searches) == 2 * len(default_estimators(X)) + 1
-    np.testing.assert_array_equal(few.learner_.data.scores, whole.learner_.data.scores)
-
-
-def test_what_is_compared_without_an_estimator():
-    trees, *linear = default_estimators(np.ones((2, 2)))
-    assert trees.n_estimators == TREES
-    assert [one[-1].estimator.C for one in linear] == [1.0, 0.01]
-
-
-def test_without_an_estimator_features_may_be_missing():
-    X, Y = one_or_two_labels(80)
-    X[::7, 1] = np.nan
-    assert SetDecisionCV(cv=2).fit(X, Y).score(X, Y) > 0.5
-
-
-def test_labels_that_are_constant_in_a_fold_do_no_harm():
-    X, Y = one_or_two_labels(60)
-    Y = np.column_stack([Y, np.zeros(60, dtype=int), np.eye(60, dtype=int)[7], np.ones(60, dtype=int)])
-    model = SetDecisionCV(MultiOutputClassifier(LogisticRegression()), cv=3).fit(X, Y)
-    predicted = model.predict(X)
-    assert not predicted[:, 5].any()
-    assert predicted[:, 7].all()
-
-
-def test_missing_labels_are_summed_out():
-    X, Y = one_or_two_labels(80)
-    gaps = Y.astype(float)
-    gaps[np.random.default_rng(0).random(Y.shape) < 0.2] = np.nan
-    gaps[3] = np.nan
-    model = SetDecisionCV(SetClassifier(C=0.1), cv=2).fit(X, gaps)
-    assert model.score(X, Y) > 0.6
-
-
-# ---------------------------------------------------------------- rules and losses
+# ---------------------------------------------------------------- label sets
 
 
 def test_knowing_how_many_beats_every_other_rule_where_the_number_is_nearly_constant():
-    X, Y = one_or_two_labels(1200)
-    models = {rule: SetDecisionCV(LINEAR, rule=rule, cv=2).fit(X[:400], Y[:400]) for rule in (*LABEL_RULES, "auto")}
-    scores = {rule: model.score(X[400:], Y[400:]) for rule, model in models.items()}
-    assert scores["counts"] > max(scores[rule] for rule in ("plug-in", "threshold")) + 0.01
-    assert models["auto"].rule_name_ in ("counts", "top-k")
-    assert set(models["auto"].rule_losses_) == set(LABEL_RULES)
+    (S, Y), (T, Z) = scored_labels(), scored_labels(800, seed=1)
+    models = {rule: SetDecision(rule=rule).fit(S, Y) for rule in (*LABEL_RULES, "half", "auto")}
+    found = {rule: model.score(T, Z) for rule, model in models.items()}
+    assert found["counts"] > max(found[rule] for rule in ("plug-in", "threshold", "half")) + 0.02
+    assert models["auto"].rule_name_ == "counts"
+    assert set(models["auto"].rule_losses_) == {*LABEL_RULES, "half"}
+    assert set(models["top-k"].rule_losses_) == {"top-k", "threshold", "half"}
 
 
-def test_the_loss_enters_at_prediction_only():
-    X, Y = one_or_two_labels(100)
-    for rule in LABEL_RULES:
-        model = SetDecisionCV(LINEAR, rule=rule, cv=2).fit(X, Y)
-        anew = SetDecisionCV(LINEAR, Jaccard(), rule=rule, cv=2).fit(X, Y)
-        np.testing.assert_array_equal(model.set_params(loss="jaccard").predict(X), anew.predict(X))
+def test_the_count_model_is_found_and_decides_exactly():
+    S, Y = scored_labels(3000)
+    model = SetDecision(rule="counts").fit(S, Y)
+    assert model.calibration_.scale == pytest.approx(2, rel=0.15)
+    best = decide(model.calibration_.log_odds(S), "f1", counts=model.calibration_.counts())
+    np.testing.assert_array_equal(model.predict(S), best.sets)
+    np.testing.assert_allclose(model.expected_loss(S), best.expected_loss, rtol=1e-6)
+    np.testing.assert_allclose(model.predict_proba(S), model.calibration_.model(S).marginals)
 
 
-def test_counts_are_the_exact_decision_and_expected_losses_are_its_own():
-    X, Y = one_or_two_labels(400)
-    model = SetDecisionCV(LINEAR, rule="counts", cv=2).fit(X, Y)
-    calibration = model.learner_.counts
-    scores = calibration.scores(model.estimator_.decision_function(X))
-    best = decide(scores, "f1", counts=calibration.counts())
-    np.testing.assert_array_equal(model.predict(X), best.sets)
-    np.testing.assert_allclose(model.expected_loss(X), best.expected, rtol=1e-5)
-    worse = SetDecisionCV(LINEAR, rule="threshold", cv=2).fit(X, Y).expected_loss(X)
-    assert np.all(worse >= best.expected - 1e-5)
-    assert abs(model.expected_loss(X).mean() - (1 - model.score(X, Y))) < 0.05
+def test_the_form_of_scores_and_labels_does_not_matter():
+    S, Y = scored_labels()
+    plain = SetDecision(rule="counts").fit(S, Y)
+    sparse = SetDecision(rule="counts").fit(S, csr_array(Y))
+    signs = SetDecision(rule="counts").fit(S.tolist(), 2 * Y - 1)
+    np.testing.assert_array_equal(plain.predict(S), sparse.predict(S))
+    np.testing.assert_array_equal(2 * plain.predict(S) - 1, signs.predict(S))
+    assert plain.score(S, csr_array(Y)) == pytest.approx(plain.score(S, Y))
+    chances = SetDecision(rule="counts", scores="probabilities").fit(probabilities_of(S), Y)
+    np.testing.assert_array_equal(plain.predict(S), chances.predict(probabilities_of(S)))
+
+
+def test_missing_labels_are_summed_out_and_not_judged():
+    S, Y = scored_labels()
+    gaps = Y.astype(float)
+    gaps[np.random.default_rng(0).random(Y.shape) < 0.2] = np.nan
+    gaps[3] = np.nan
+    model = SetDecision().fit(S, gaps)
+    assert model.score(S, Y) > SetDecision().fit(S, Y).score(S, Y) - 0.02
+    assert len(model.losses(S, gaps)) == len(S) - 1
+
+
+def test_weights_count_as_copies_do():
+    S, Y = scored_labels(100)
+    weights = np.where(np.arange(100) < 50, 2.0, 1.0)
+    copies = np.concatenate([np.arange(100), np.arange(50)])
+    one = SetDecision(rule="threshold").fit(S, Y, sample_weight=weights)
+    other = SetDecision(rule="threshold").fit(S[copies], Y[copies])
+    assert one.thresholds() == pytest.approx(other.thresholds())
+    assert one.score(S, Y, sample_weight=weights) == pytest.approx(other.score(S[copies], Y[copies]))
+
+
+def test_another_loss_needs_no_fit_for_the_count_model():
+    S, Y = scored_labels()
+    for rule in ("auto", "counts", "plug-in"):
+        model = SetDecision(rule=rule).fit(S, Y)
+        anew = SetDecision(Jaccard(), rule="counts" if rule == "auto" else rule).fit(S, Y)
+        np.testing.assert_array_equal(model.set_params(loss="jaccard").predict(S), anew.predict(S))
+    for rule in ("threshold", "top-k"):
+        model = SetDecision(rule=rule).fit(S, Y).set_params(loss="jaccard")
+        with pytest.raises(ValueError, match="call fit again"):
+            model.predict(S)
 
 
 def test_a_loss_that_falls_is_decided_among_the_largest_scores():
-    X, Y = one_or_two_labels(60, p=20)
-    falling = CostCurve(((0, 0), (0.1, 0.5), (1, 0.2)))
-    model = SetDecisionCV(LINEAR, falling, rule="counts", cv=2).fit(X, Y)
-    assert model.predict(X).shape == Y.shape
+    S, Y = scored_labels(60, p=20)
+    model = SetDecision(CostCurve(((0, 0), (0.1, 0.5), (1, 0.2))), rule="counts").fit(S, Y)
+    assert model.predict(S).shape == Y.shape
 
 
 @pytest.mark.parametrize("average", ["macro", "micro"])
 def test_macro_and_micro_f1_get_thresholds_of_their_own(average):
-    X, Y = one_or_two_labels(400)
-    plain = LINEAR.fit(X[:200], Y[:200]).predict(X[200:])
-    model = SetDecisionCV(LINEAR, average=average, cv=2).fit(X[:200], Y[:200])
-    score = f1_score(Y[200:], model.predict(X[200:]), average=average)
-    assert score > f1_score(Y[200:], plain, average=average)
-    assert score == pytest.approx(model.score(X[200:], Y[200:]))
-    with pytest.raises(ValueError, match="single examples"):
-        model.expected_loss(X)
+    (S, Y), (T, Z) = scored_labels(), scored_labels(800, seed=1)
+    model = SetDecision(average=average).fit(S, Y)
+    assert model.score(T, Z) == pytest.approx(f1_score(Z, model.predict(T), average=average))
+    assert model.score(T, Z) > f1_score(Z, T > 0, average=average)
+    np.testing.assert_allclose(model.thresholds(probabilities=True), probabilities_of(model.thresholds()))
+    for method in (model.expected_loss, model.expected_score):
+        with pytest.raises(ValueError, match="samples"):
+            method(T)
+
+
+def test_many_sparse_labels():
+    """33,000 labels are more than int16 counts, and too many for a count model: independent labels decide."""
+    generator = np.random.default_rng(0)
+    n, p = 60, 33_000
+    scores = generator.normal(-9, 1, size=(n, p))
+    rows, columns = np.repeat(np.arange(n), 3), generator.integers(p, size=3 * n)
+    columns[:3] = [32_766, 32_768, p - 1]
+    scores[rows, columns] += 9
+    Y = csr_array((np.ones(3 * n, dtype=np.int8), (rows, columns)), shape=(n, p))
+    Y.data[:] = 1
+    model = SetDecision().fit(scores, Y)
+    assert set(model.rule_losses_) == {"plug-in", "threshold", "top-k", "half"}
+    assert model.score(scores, Y) > 0.6
+    assert model.predict(scores)[0, [32_766, 32_768, p - 1]].sum() >= 2
+
+
+# ---------------------------------------------------------------- what to expect
+
+
+def test_rules_without_a_model_expect_their_held_out_loss():
+    S, Y = scored_labels()
+    model = SetDecision(rule="threshold").fit(S, Y)
+    np.testing.assert_array_equal(model.expected_loss(S), np.full(len(S), model.rule_losses_["threshold"][0]))
+
+
+@pytest.mark.parametrize("rule", ["counts", "threshold"])
+def test_the_expected_score_covers_the_observed_one(rule):
+    hits = 0
+    for seed in range(20):
+        (S, Y), (T, Z) = scored_labels(200, seed=seed), scored_labels(200, seed=100 + seed)
+        model = SetDecision(rule=rule).fit(S, Y)
+        found = model.expected_score(T)
+        assert found.low <= found.value <= found.high
+        hits += found.low <= model.score(T, Z) <= found.high
+    assert hits >= 14
+
+
+# ---------------------------------------------------------------- bags
+
+
+def test_on_bags_of_one_label_it_finds_the_vote_by_itself():
+    (S, y, groups), (T, z, names) = scored_bags(), scored_bags(seed=1)
+    model = SetDecision(rule="counts").fit(S, y, groups)
+    predicted = model.predict(T, names)
+    assert all(len(np.unique(predicted[names == bag])) == 1 for bag in np.unique(names))
+    assert set(model.rule_losses_) == {"counts", "threshold", "half"}
+    assert model.score(T, z, names) > SetDecision(rule="threshold").fit(S, y, groups).score(T, z, names)
+    assert model.predict_proba(T, names).sum(axis=1) == pytest.approx(np.ones(len(T)))
+    assert model.expected_loss(T, names).shape == model.losses(T, z, names).shape == (len(np.unique(names)),)
+    assert model.expected_score(T, names).value == pytest.approx(model.score(T, z, names), abs=0.1)
+
+
+def test_long_bags_cost_what_their_length_is():
+    """One bag of 20,000 elements among short ones: a table over its counts would have 400 million cells."""
+    S, y, groups = scored_bags(100)
+    long = np.random.default_rng(1).normal(0.5, 1.0, size=20_000)
+    S, y, groups = (
+        np.concatenate(pair) for pair in ((S, long), (y, np.ones(20_000, int)), (groups, np.full(20_000, 100)))
+    )
+    model = SetDecision().fit(S, y, groups)
+    assert model.predict(S, groups)[-20_000:].mean() > 0.9
+    chances = model.predict_proba(S, groups)[-20_000:, 1]
+    order = np.argsort(long)
+    assert np.all(np.diff(chances[order]) >= -1e-9)
+
+
+def test_bags_without_groups_are_warned_of():
+    S, y, groups = scored_bags(40)
+    model = SetDecision(rule="vote").fit(S, np.where(y == 1, "yes", "no"), groups)
+    with pytest.warns(UngroupedWarning, match="groups"):
+        assert set(model.predict(S)) <= {"yes", "no"}
 
 
 # ---------------------------------------------------------------- conventions
 
 
-def test_a_fitted_classifier_is_used_as_it_is():
-    X, Y = one_or_two_labels()
-    fitted = clone(LINEAR).fit(X[:100], Y[:100])
-    model = SetDecisionCV(fitted, cv="prefit").fit(X[100:160], Y[100:160])
-    assert model.estimator_ is fitted
-    assert model.score(X, Y) > 0.7
+@pytest.mark.parametrize(
+    "check",
+    [
+        check_estimator_cloneable,
+        check_estimator_repr,
+        check_get_params_invariance,
+        check_no_attributes_set_in_init,
+        check_parameters_default_constructible,
+        check_set_params,
+    ],
+    ids=lambda check: check.__name__,
+)
+def test_scikit_learn_accepts_it(check):
+    """The checks that do not fit: those that do give labels that are no sets."""
+    check("SetDecision", SetDecision())
 
 
-class Recorder(ClassifierMixin, BaseEstimator):
-    """Keeps what `fit` was given."""
-
-    seen: ClassVar[list] = []
-
-    def fit(self, X, y, sample_weight=None, note=None):
-        self.seen.append((None if sample_weight is None else len(sample_weight), note))
-        self.model_ = clone(LINEAR).fit(X, y)
-        self.classes_ = self.model_.classes_
-        return self
-
-    def predict_proba(self, X):
-        return self.model_.predict_proba(X)
+def test_it_is_cloned_and_tagged():
+    model = SetDecision(Dice(), rule="counts", average="samples", scores="log-odds")
+    assert clone(model).get_params() == model.get_params()
+    assert get_tags(model).classifier_tags.multi_label
+    with pytest.raises(ValueError, match="not fitted"):
+        model.predict(np.zeros((2, 3)))
 
 
-def test_weights_and_parameters_of_fit_are_passed_on_by_fold():
-    X, Y = one_or_two_labels(60)
-    Recorder.seen.clear()
-    SetDecisionCV(Recorder(), cv=3).fit(X, Y, sample_weight=np.ones(60), note="x")
-    assert Recorder.seen == [(40, "x")] * 3 + [(60, "x")]
-
-
-def test_metadata_routing():
-    X, Y = one_or_two_labels(60)
-    Recorder.seen.clear()
-    with sklearn.config_context(enable_metadata_routing=True):
-        inner = Recorder().set_fit_request(sample_weight=True, note=False)
-        SetDecisionCV(inner, cv=KFold(3)).fit(X, Y, sample_weight=np.ones(60))
-    assert Recorder.seen == [(40, None)] * 3 + [(60, None)]
-
-
-def test_weights_count():
-    X, Y = one_or_two_labels(100)
-    doubled = np.concatenate([np.arange(100), np.arange(50)])
-    weights = np.where(np.arange(100) < 50, 2.0, 1.0)
-    fitted = clone(LINEAR).fit(X, Y)
-    one = SetDecisionCV(fitted, rule="threshold", cv="prefit").fit(X, Y, sample_weight=weights)
-    other = SetDecisionCV(fitted, rule="threshold", cv="prefit").fit(X[doubled], Y[doubled])
-    assert one.rule_ == other.rule_
+def test_it_keeps_no_training_data():
+    sizes = []
+    for n in (200, 2000):
+        S, Y = scored_labels(n)
+        model = SetDecision().fit(S, Y, sample_weight=np.ones(n))
+        sizes.append(len(pickle.dumps(model)))
+        np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict(S), model.predict(S))
+    assert abs(sizes[1] - sizes[0]) < 200
 
 
 # ---------------------------------------------------------------- errors
 
 
+def test_probabilities_are_never_taken_for_log_odds():
+    S, Y = scored_labels()
+    with pytest.raises(ValueError, match='scores="probabilities"'):
+        SetDecision().fit(probabilities_of(S), Y)
+    model = SetDecision().fit(S, Y)
+    with pytest.raises(ValueError, match='scores="probabilities"'):
+        model.predict(probabilities_of(S))
+    assert model.predict([[0.3] * 6]).shape == (1, 6), "a few numbers are what the fit was told"
+    assert SetDecision(scores="log-odds").fit(probabilities_of(S), Y).score(probabilities_of(S), Y) > 0.5
+
+
 @pytest.mark.parametrize(
-    ("options", "error", "words"),
+    ("options", "change", "words"),
     [
-        (
-            {"rule": "votes"},
-            ValueError,
-            "there is no rule 'votes'; the names are counts, plug-in, threshold, top-k, auto",
-        ),
-        ({"average": "weighted"}, ValueError, "average is one of samples, macro, micro"),
-        ({"loss": "f2"}, ValueError, "there is no loss 'f2'"),
-        ({"loss": 3}, TypeError, "loss is a name, a Loss such as"),
-        ({"loss": BY_ELEMENT}, TypeError, "depends on which elements are wrong"),
-        ({"estimator": StandardScaler()}, TypeError, "neither predict_proba nor decision_function"),
+        ({"rule": "votes"}, {}, "rule 'votes'"),
+        ({"rule": "vote"}, {}, "rule 'vote'"),
+        ({"average": "weighted"}, {}, "average is one of"),
+        ({"scores": "logits"}, {}, "scores is one of"),
+        ({"loss": "f7"}, {}, "no loss 'f7'"),
+        ({}, {"scores": np.zeros((400, 5)) - 1}, "one score for each label"),
+        ({}, {"scores": 1j * np.ones((400, 6))}, "real numbers"),
+        ({}, {"scores": np.full((400, 6), "a")}, "real numbers"),
+        ({}, {"scores": np.full((400, 6), np.nan)}, "NaN"),
+        ({}, {"scores": np.ma.masked_array(-np.ones((400, 6)), mask=np.eye(400, 6))}, "masked"),
+        ({}, {"y": None}, "requires y"),
+        ({}, {"sample_weight": -np.ones(400)}, "egative"),
+        ({}, {"sample_weight": np.full(400, np.nan)}, "NaN"),
+        ({}, {"groups": np.zeros(400)}, "flat"),
     ],
 )
-def test_errors_say_what_to_do(options, error, words):
-    X, Y = one_or_two_labels(40)
-    with pytest.raises(error, match=words):
-        SetDecisionCV(**({"estimator": LINEAR, "cv": 2} | options)).fit(X, Y)
+def test_errors_name_the_argument(options, change, words):
+    S, Y = scored_labels()
+    given = {"scores": S, "y": Y} | change
+    with pytest.raises(ValueError, match=words):
+        SetDecision(**options).fit(**given)
 
 
-def test_labels_are_zero_and_one():
-    X, Y = one_or_two_labels(40)
-    with pytest.raises(ValueError, match="y must hold 0 and 1"):
-        SetDecisionCV(LINEAR).fit(X, Y + 1)
+def test_scores_of_other_labels_are_refused():
+    S, Y = scored_labels()
+    model = SetDecision().fit(S, Y)
+    for wrong in (S[:, :4], S[:, 0]):
+        with pytest.raises(ValueError, match="expecting 6 features"):
+            model.predict(wrong)
+    with pytest.raises(ValueError, match="groups are for bags"):
+        model.predict(S, groups=np.zeros(len(S)))
+    with pytest.raises(ValueError, match="top-k"):
+        SetDecision(rule="top-k").fit(S, Y).thresholds()

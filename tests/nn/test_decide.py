@@ -16,7 +16,7 @@ def test_tensors_are_decided_as_arrays(dtype, counts):
     array = logits.detach().double().numpy()
     expected = decisions.decide(array, "jaccard", counts=None if counts is None else counts.numpy())
     np.testing.assert_array_equal(found.sets, expected.sets)
-    np.testing.assert_array_equal(found.expected, expected.expected)
+    np.testing.assert_array_equal(found.expected, expected.expected_loss)
     np.testing.assert_array_equal(found.sizes, expected.sizes)
 
 

@@ -31,15 +31,5 @@ def chances(model: Any, X: Any, groups: Any) -> Any:
 
 def expected_of(model: Any, X: Any, groups: Any, chosen: Any, loss: Any) -> Any:
     """What a model expects of chosen sets, for every example or bag."""
-    from setloss.bags import Bags
-    from setloss.decisions import expected_losses_of
-    from setloss.estimators.bag_classifier import bags_named
-
     with for_arrays(model) as judge:
-        found, fitted = judge._scores(X), model.learner_.counts
-        if groups is None:
-            return expected_losses_of(chosen, fitted.scores(found), loss, counts=fitted.counts())
-        bags = bags_named(groups, len(found))
-        plain = Bags(bags.offsets)
-        sets, scores = bags.gather(chosen[:, 0]), fitted.scores(bags.gather(found[:, 0]))
-        return expected_losses_of(sets, scores, loss, counts=fitted.counts(plain), bags=plain)
+        return judge.expected_loss(X) if groups is None else judge.expected_loss(X, groups)

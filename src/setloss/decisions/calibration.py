@@ -1,40 +1,179 @@
-"""Fitting a count model to scores that some classifier gave to examples it was not trained on.
+"""A count model on top of the scores of any classifier.
 
-    max over (a, b, theta)   sum_i weight_i log P(y_i | a s_i + b, u(theta))  -  penalty(a, b, theta)
+    P(y | s) ~ exp( sum_j y_j (a s_j + b_j) + u_|y| )
 
-Scores s become log-odds by a scale a and a bias b_j for each label; u(theta) are the log-potentials of the number of
-positives (`setloss.decisions.potentials`). The problem is concave. The penalties are those of normal priors: biases
-near each other (a classifier knows by itself which labels are rare), potentials near those of independent labels. How
-wide these are is chosen by the likelihood of held-out folds. Scale and common bias are as good as free, whatever the
-unit of the scores: margins of a linear model may be a hundredth of log-odds.
+Scores s become log-odds by a scale a and a bias b_j for each label. Log-potentials u of the number of positives are
+linear in some numbers theta. For label sets these are u_0, ..., u_K themselves; for bags of frames of any size p,
+u(k, p) is a sum of atoms at k = 0 and k = p and of a smooth part in the share r = k / p. All are fitted to held-out
+scores (`setloss.decisions.fitting`), theta with a normal prior: second differences of u_k are small, so that without
+data the potentials are a straight line, which is the independent model with one more bias; u_0, the empty set, may
+stand apart.
+
+A bag of more than `LONGEST` frames is read through that many of them, spread evenly over its sorted scores, when the
+model is fitted and when it decides: its cost is then that of a sort.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
-from scipy.linalg import block_diag, cholesky, solve_triangular
-from scipy.optimize import minimize
-from scipy.special import expit
+from numpy.typing import NDArray
 
 from setloss.bags import Bags
-from setloss.decisions import CountModel
-from setloss.decisions.held_out import HeldOut
-from setloss.decisions.layout import Layout
-from setloss.decisions.potentials import LinearPotentials, Potentials
-from setloss.decisions.seen_labels import SeenLabels
+from setloss.decisions.count_model import CountModel
+from setloss.decisions.decision import Decision, decide, expected_losses, expected_losses_of
+from setloss.decisions.held_out import HeldOut, thinned
+from setloss.decisions.specs import MAX_ENUMERATED, descent
+from setloss.losses import Loss
 from setloss.typing import Array
 
-TYPICAL_SPREAD = 3.0
-"""How many log-odds one standard deviation of the scores is expected to be; also how uncertain that is."""
+EMPTY_STANDS_APART = 4.0
+"""How much wider the prior of the second difference at the empty set is than that of the others."""
 
-COMMON_WIDTH = 3.0
-"""Standard deviation of the bias that all labels share, in log-odds."""
+SLOPE_WIDTH = 3.0
+"""Standard deviation of the slope of the straight line, a bias of all labels, in log-odds."""
 
-BIAS_WIDTHS = (0.1, 0.7)
-COUNT_WIDTHS = (0.3, 1.5, 0.05)
-"""Standard deviations of the priors to choose from; the search begins with the first ones."""
+LONGEST = 256
+"""Frames of a bag that the count model sees."""
+
+CHUNK = 2_000_000
+"""Scores that are decided at a time, which bounds the memory of a prediction."""
+
+
+class LinearPotentials(Protocol):
+    """Potentials of some sets as a linear function of theta."""
+
+    @property
+    def length(self) -> int:
+        """How many numbers theta are."""
+        ...
+
+    def of(self, theta: Array) -> Array:
+        """The potentials as `CountModel` takes them."""
+        ...
+
+    def gradient(self, counts: Array, weights: Array) -> Array:
+        """The weighted sum over sets of a gradient in their potentials, as a gradient in theta."""
+        ...
+
+    def curvature(self, chances: Array, weights: Array) -> Array:
+        """The weighted sum over sets of the covariance of theta's statistics, given the chances of every count."""
+        ...
+
+
+class Potentials(Protocol):
+    """A family of potentials."""
+
+    def precision(self, width: float) -> Array:
+        """The precision of the prior of theta, whose width is a standard deviation."""
+        ...
+
+    def on(self, bags: Bags | None) -> LinearPotentials:
+        """The potentials of label sets (None), or of these bags."""
+        ...
+
+    def work(self, sizes: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Pairs of an element and a count in sets of these sizes: what a count model takes time for."""
+        ...
+
+
+@dataclass(frozen=True)
+class LabelPotentials:
+    """u_0, ..., u_K, the same for all examples; more than K positives are impossible.
+
+    A prior of equal width leaves potentials equal freedom over the `spread` of the counts, their standard deviation:
+    second differences of size e add up to e spread^1.5 over that range.
+    """
+
+    most: int
+    spread: float = 1.0
+
+    @classmethod
+    def seen(cls, counts: NDArray[np.intp], labels: int) -> LabelPotentials:
+        """For numbers of positives as they were seen; somewhat larger ones are possible, up to all `labels`."""
+        most = int(counts.max(initial=0))
+        return cls(min(labels, most + max(2, most // 4)), max(1.0, float(counts.std())))
+
+    def precision(self, width: float) -> Array:
+        differences = np.diff(np.eye(self.most + 1), 2, axis=0)
+        widths = np.full(len(differences), width / self.spread**1.5)
+        widths[:1] *= EMPTY_STANDS_APART
+        rows = differences / widths[:, None]
+        slope = np.zeros(self.most + 1)
+        slope[-1], slope[0] = 1.0, -1.0
+        slope /= SLOPE_WIDTH * max(self.most, 1)
+        return np.asarray(rows.T @ rows + np.outer(slope, slope) + 1e-6 * np.eye(self.most + 1))
+
+    def on(self, bags: Bags | None) -> LabelPotentials:
+        return self
+
+    def work(self, sizes: NDArray[np.intp]) -> NDArray[np.intp]:
+        return sizes * (self.most + 1)
+
+    @property
+    def length(self) -> int:
+        return self.most + 1
+
+    def of(self, theta: Array) -> Array:
+        return theta
+
+    def gradient(self, counts: Array, weights: Array) -> Array:
+        return np.asarray(weights @ counts)
+
+    def curvature(self, chances: Array, weights: Array) -> Array:
+        return np.asarray(np.diag(weights @ chances) - (chances * weights[:, None]).T @ chances)
+
+
+@dataclass(frozen=True)
+class BagPotentials:
+    """u(k, p) = theta . ([k = 0], [k = p], r, r (1 - r), p r (1 - r)) with r = k / p, for bags of any size p."""
+
+    def precision(self, width: float) -> Array:
+        return np.diag([1 / (10 * width) ** 2] * 2 + [1 / (3 * width) ** 2] * 2 + [1 / width**2])
+
+    def on(self, bags: Bags | None) -> PotentialsOfBags:
+        if bags is None:
+            raise ValueError("potentials of bags need bags")
+        known = {int(p): self.statistics(int(p)) for p in np.unique(bags.sizes)}
+        return PotentialsOfBags(np.concatenate([known[int(p)] for p in bags.sizes]), bags.sizes + 1)
+
+    def work(self, sizes: NDArray[np.intp]) -> NDArray[np.intp]:
+        return sizes * (sizes + 1)
+
+    @staticmethod
+    def statistics(p: int) -> Array:
+        """A row of numbers for each k = 0, ..., p."""
+        k = np.arange(p + 1)
+        share = k / p
+        mixed = share * (1 - share)
+        return np.column_stack([k == 0, k == p, share, mixed, p * mixed]).astype(np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class PotentialsOfBags:
+    """The statistics of every bag and count, one bag after the other, and the number of counts of each bag."""
+
+    statistics: Array
+    lengths: NDArray[np.intp]
+
+    @property
+    def length(self) -> int:
+        return int(self.statistics.shape[1])
+
+    def of(self, theta: Array) -> Array:
+        return np.asarray(self.statistics @ theta)
+
+    def gradient(self, counts: Array, weights: Array) -> Array:
+        return np.asarray((counts * np.repeat(weights, self.lengths)) @ self.statistics)
+
+    def curvature(self, chances: Array, weights: Array) -> Array:
+        each = chances[:, None] * self.statistics
+        means = np.add.reduceat(each, np.cumsum(self.lengths) - self.lengths, axis=0)
+        squares = (each * np.repeat(weights, self.lengths)[:, None]).T @ self.statistics
+        return np.asarray(squares - (means * weights[:, None]).T @ means)
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +185,7 @@ class Calibration:
     theta: Array = field(default_factory=lambda: np.zeros(0))
     potentials: Potentials | None = None
 
-    def scores(self, scores: Array) -> Array:
+    def log_odds(self, scores: Array) -> Array:
         """Log-odds, but for the potentials."""
         return np.asarray(self.scale * scores + self.bias)
 
@@ -56,176 +195,95 @@ class Calibration:
 
     def model(self, scores: Array, bags: Bags | None = None) -> CountModel:
         """The count model of sets with these scores."""
-        return CountModel(self.scores(scores), self.counts(bags), bags)
+        return CountModel(self.log_odds(scores), self.counts(bags), bags)
 
     def log_likelihood(self, held_out: HeldOut) -> float:
         """The weighted sum of log P(y) over the sets."""
         model = self.model(held_out.scores, held_out.bags)
         return float(held_out.weights @ model.log_likelihood(held_out.truth, held_out.known))
 
+    # The three below take bags that lie one after the other, of any length, and arrays (n, p) of any number of rows.
 
-@dataclass(frozen=True)
-class Widths:
-    """Standard deviations of the priors of biases and potentials."""
+    def decide(self, scores: Array, loss: Loss, bags: Bags | None = None) -> Decision:
+        """The sets of least expected loss."""
+        if bags is None:
+            parts = [self._decide(scores[some], loss, None) for some in _chunks(scores)]
+            return Decision(*(np.concatenate([getattr(part, name) for part in parts]) for name in _FIELDS))
+        elements, short = thinned(scores, bags, LONGEST)
+        found = self._decide(scores[elements], loss, short)
+        sizes = (2 * found.sizes * bags.sizes + short.sizes) // (2 * short.sizes)
+        return Decision(_largest_of_bags(scores, bags, sizes), found.expected_loss, sizes)
 
-    bias: float = BIAS_WIDTHS[0]
-    counts: float = COUNT_WIDTHS[0]
+    def marginals(self, scores: Array, bags: Bags | None = None) -> Array:
+        """P(y_i = 1), in the shape of the scores."""
+        if bags is None:
+            return np.concatenate([self.model(scores[some]).marginals for some in _chunks(scores)])
+        elements, short = thinned(scores, bags, LONGEST)
+        found = np.empty(len(scores))
+        found[elements] = chances = self.model(scores[elements], short).marginals
+        for i in np.flatnonzero(bags.sizes > LONGEST):
+            here, seen = (slice(*each.offsets[i : i + 2]) for each in (bags, short))
+            found[here] = np.interp(scores[here], scores[elements[seen]][::-1], chances[seen][::-1])
+        return found
 
+    def expected_losses(self, sets: NDArray[np.bool_], scores: Array, loss: Loss, bags: Bags | None = None) -> Array:
+        """The expected loss of given sets."""
+        if bags is None:
+            counts = self.counts()
+            parts = [
+                expected_losses_of(sets[some], self.log_odds(scores[some]), loss, counts=counts)
+                for some in _chunks(scores)
+            ]
+            return np.concatenate(parts)
+        elements, short = thinned(scores, bags, LONGEST)
+        log_odds = self.log_odds(scores[elements])
+        return expected_losses_of(sets[elements], log_odds, loss, counts=self.counts(short), bags=short)
 
-def calibrate(
-    data: HeldOut, potentials: Potentials | None, widths: Widths, start: Calibration | None = None
-) -> Calibration:
-    """The most likely count model, sought from `start` on; with no potentials, that of independent labels."""
-    return _Problem.of(_Sets.of(data, potentials), widths).solved(start)
-
-
-def chosen_widths(data: HeldOut, potentials: Potentials | None) -> Widths:
-    """The widths of largest likelihood on held-out folds: first of the potentials, then of the biases.
-
-    With a single fold there is nothing to choose by, and the first ones are taken.
-    """
-    best, value = Widths(), -np.inf
-    if len(np.unique(data.folds)) < 2:
-        return best
-    folds = [_Fold(_Sets.of(train, potentials), test) for train, test, _ in data.splits()]
-    others = [Widths(best.bias, width) for width in COUNT_WIDTHS if potentials is not None]
-    for widths in others or [best]:
-        best, value = max((best, value), (widths, _held_out(folds, widths)), key=lambda pair: pair[1])
-    for width in BIAS_WIDTHS[1:]:
-        widths = Widths(width, best.counts)
-        best, value = max((best, value), (widths, _held_out(folds, widths)), key=lambda pair: pair[1])
-    return best
-
-
-@dataclass(eq=False)
-class _Fold:
-    """Sets to learn from, sets to judge by, and the calibration learned last, from which the next search begins."""
-
-    train: _Sets
-    test: HeldOut
-    last: Calibration | None = None
-
-
-def _held_out(folds: list[_Fold], widths: Widths) -> float:
-    """The likelihood of the held-out sets."""
-    total = 0.0
-    for fold in folds:
-        fold.last = _Problem.of(fold.train, widths).solved(fold.last)
-        total += fold.last.log_likelihood(fold.test)
-    return total
-
-
-@dataclass(frozen=True, eq=False)
-class _Sets:
-    """What all widths have in common: scores in the unit of log-odds, centred so that the scale does little to the
-    biases, and the curvature of the likelihood at the start, in the parameters (a / unit - 1, b, theta).
-    """
-
-    family: Potentials | None
-    potentials: LinearPotentials | None
-    seen: SeenLabels
-    weights: Array
-    element_weights: Array
-    unit: float
-    centre: float
-    centred: Array
-    curvature: Array
-    n_biases: int
-
-    @classmethod
-    def of(cls, data: HeldOut, family: Potentials | None) -> _Sets:
-        weights = data.element_weights
-        unit = _unit(data.scores, weights)
-        scores = unit * data.scores
-        chance = expit(scores)
-        spread = chance * (1 - chance) * weights + 1e-12
-        centre = float(np.average(scores, weights=spread))
-        centred = scores - centre
-        biases = np.atleast_1d(spread.sum(axis=0))
-        curvature = [np.array([[np.sum(spread * centred**2)]]), np.diag(biases)]
-        layout = Layout.of(scores.shape, data.bags)
-        potentials = None if family is None else family.on(data.bags)
-        if potentials is not None:
-            model = CountModel(scores, potentials.of(np.zeros(potentials.length)), layout)
-            curvature.append(potentials.curvature(model.count_probabilities, data.weights))
-        seen = SeenLabels.of(data.truth, data.known, layout)
-        found = block_diag(*curvature)
-        return cls(family, potentials, seen, data.weights, weights, unit, centre, centred, found, len(biases))
-
-    def likelihood(self, scores: Array, theta: Array) -> tuple[float, Array, Array]:
-        """The weighted log-likelihood and its gradients in the score of every element and in theta."""
-        if self.potentials is None:
-            labels, weights = self.seen.labels, self.element_weights
-            value = np.vdot(weights, labels * scores - np.logaddexp(0, scores))
-            return float(value), weights * (labels - expit(scores)), theta
-        found = CountModel(scores, self.potentials.of(theta), self.seen.layout).likelihood(self.seen)
-        bags = self.seen.layout.bags
-        weights = self.weights[:, None] if bags is None else np.repeat(self.weights, bags.sizes)
-        by_count = self.potentials.gradient(found.counts, self.weights)
-        return float(self.weights @ found.values), weights * found.scores, by_count
+    def _decide(self, scores: Array, loss: Loss, bags: Bags | None) -> Decision:
+        """`decide`; where it would have to compare too many sets, the best of those of the k largest scores."""
+        log_odds, counts = self.log_odds(scores), self.counts(bags)
+        sizes = [scores.shape[1]] if bags is None else np.unique(bags.sizes).tolist()
+        if all(p <= MAX_ENUMERATED or descent(loss, int(p), int(p) + 1) is None for p in sizes):
+            return decide(log_odds, loss, scores="log-odds", counts=counts, bags=bags)
+        if bags is None:
+            return _best_prefix(log_odds, loss, counts)
+        starts = np.concatenate(([0], np.cumsum(bags.sizes + 1)))
+        found = Decision(np.empty(len(scores), dtype=bool), np.empty(len(bags)), np.empty(len(bags), dtype=np.intp))
+        for some, places in bags.by_size:
+            each = None if counts is None else counts[starts[some][:, None] + np.arange(places.shape[1] + 1)]
+            part = _best_prefix(log_odds[places], loss, each)
+            found.sets[places], found.expected_loss[some], found.sizes[some] = (
+                getattr(part, name) for name in _FIELDS
+            )
+        return found
 
 
-@dataclass(frozen=True, eq=False)
-class _Problem:
-    """The penalised likelihood, in coordinates in which its curvature at the start is near the identity."""
-
-    sets: _Sets
-    precision: Array
-    whitening: Array
-
-    @classmethod
-    def of(cls, sets: _Sets, widths: Widths) -> _Problem:
-        prior = [np.eye(1), _precision_of_biases(sets.n_biases, widths.bias)]
-        if sets.family is not None:
-            prior.append(sets.family.precision(widths.counts))
-        precision = block_diag(*prior)
-        root = cholesky(precision + sets.curvature)
-        return cls(sets, precision, solve_triangular(root, np.eye(len(root))))
-
-    def solved(self, start: Calibration | None) -> Calibration:
-        """The most likely calibration."""
-        options = {"maxiter": 100, "ftol": 1e-7, "maxcor": 20}
-        return self.calibration(minimize(self, self.whitened(start), jac=True, method="L-BFGS-B", options=options).x)
-
-    def whitened(self, known: Calibration | None) -> Array:
-        """The coordinates of a calibration; without one, of the typical scale and no biases."""
-        if known is None:
-            return np.zeros(len(self.precision))
-        scale = known.scale / self.sets.unit
-        bias = known.bias - self.sets.centre * (1 - scale)
-        parameters = np.concatenate(([scale - 1], np.atleast_1d(bias), known.theta))
-        return np.asarray(solve_triangular(self.whitening, parameters))
-
-    def calibration(self, whitened: Array) -> Calibration:
-        """The calibration with these coordinates."""
-        scale, bias, theta = self._unpacked(self.whitening @ whitened)
-        sets = self.sets
-        return Calibration(scale * sets.unit, sets.centre * (1 - scale) + bias, theta, sets.family)
-
-    def _unpacked(self, parameters: Array) -> tuple[float, Array, Array]:
-        """(a / unit, b, theta)."""
-        end = 1 + self.sets.n_biases
-        return float(1 + parameters[0]), parameters[1:end], parameters[end:]
-
-    def __call__(self, whitened: Array) -> tuple[float, Array]:
-        """The negative of the objective, and its gradient."""
-        parameters = self.whitening @ whitened
-        scale, bias, theta = self._unpacked(parameters)
-        value, by_score, by_count = self.sets.likelihood(self.sets.centre + scale * self.sets.centred + bias, theta)
-        pull = self.precision @ parameters
-        by_scale = np.vdot(by_score, self.sets.centred)
-        gradient = np.concatenate(([by_scale], np.atleast_1d(by_score.sum(axis=0)), by_count)) - pull
-        return 0.5 * float(parameters @ pull) - value, -(gradient @ self.whitening)
+_FIELDS = ("sets", "expected_loss", "sizes")
 
 
-def _unit(scores: Array, weights: Array) -> float:
-    """The scale with which scores have the spread of typical log-odds."""
-    mean = np.average(scores, weights=weights)
-    variance = float(np.average((scores - mean) ** 2, weights=weights))
-    return TYPICAL_SPREAD / np.sqrt(variance) if variance > 0 else 1.0
+def _chunks(scores: Array) -> Iterator[slice]:
+    """Slices of rows with at most `CHUNK` scores each; at least one."""
+    step = max(1, CHUNK // max(1, scores.shape[1]))
+    yield from (slice(start, start + step) for start in range(0, max(len(scores), 1), step))
 
 
-def _precision_of_biases(p: int, width: float) -> Array:
-    """Of p biases that share one of `COMMON_WIDTH` and differ by `width`: the inverse of width^2 I + common^2 11'."""
-    shared = COMMON_WIDTH**2 / (width**2 + p * COMMON_WIDTH**2)
-    return (np.eye(p) - shared) / width**2
+def _best_prefix(log_odds: Array, loss: Loss, counts: Array | None) -> Decision:
+    costs = expected_losses(log_odds, loss, counts=counts)
+    sizes = np.argmin(costs, axis=1)
+    return Decision(largest(log_odds, sizes), costs.min(axis=1), sizes)
+
+
+def largest(scores: Array, k: int | NDArray[np.intp]) -> NDArray[np.bool_]:
+    """The k largest scores of every row, k one number or one per row; of equal scores the first."""
+    order = np.argsort(-scores, axis=1, kind="stable")
+    chosen = np.zeros(scores.shape, dtype=bool)
+    np.put_along_axis(chosen, order, np.arange(scores.shape[1]) < np.reshape(k, (-1, 1)), axis=1)
+    return chosen
+
+
+def _largest_of_bags(scores: Array, bags: Bags, sizes: NDArray[np.intp]) -> NDArray[np.bool_]:
+    order = np.lexsort((-scores, np.repeat(np.arange(len(bags)), bags.sizes)))
+    ranks = np.arange(len(scores)) - np.repeat(bags.offsets[:-1], bags.sizes)
+    chosen = np.empty(len(scores), dtype=bool)
+    chosen[order] = ranks < np.repeat(sizes, bags.sizes)
+    return chosen

@@ -17,9 +17,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from setloss.bags import Bags
-from setloss.decisions.layout import Counts, Layout, as_scores, flat_potentials, potentials_of
 from setloss.decisions.mixtures import Mixture, balanced, mixture_over_sizes
-from setloss.decisions.seen_labels import SeenLabels
+from setloss.decisions.scores import Counts, Layout, SeenLabels, as_log_odds, flat_potentials, potentials_of
 from setloss.typing import Array
 
 
@@ -43,7 +42,7 @@ class CountModel:
     scores
         Log-odds (n, p), or flat with `bags`.
     counts
-        Log-potentials of the number of positives; see `setloss.decisions.layout` for their shapes.
+        Log-potentials of the number of positives; see `setloss.decisions.scores` for their shapes.
     bags
         `Bags`, or the n + 1 offsets of the bags in the flat scores; or the `layout` of a model of the same sets.
     """
@@ -51,7 +50,7 @@ class CountModel:
     def __init__(
         self, scores: ArrayLike, counts: Counts = None, bags: Bags | Layout | ArrayLike | None = None
     ) -> None:
-        self._flat = as_scores(scores)
+        self._flat = as_log_odds(scores, "log-odds")
         self.layout = Layout.of(self._flat.shape, bags)
         self._counts = counts if self.layout.whole_rows else flat_potentials(counts, self.layout)
         self.parts = [
@@ -76,14 +75,6 @@ class CountModel:
     def count_probabilities(self) -> Array:
         """P(|y| = k): (n, K + 1), with bags flat, p_i + 1 numbers for each bag."""
         return self._join_sizes([part.sums.sizes for part in self.parts])
-
-    def joint(self) -> list[Array]:
-        """P(y_i = 1, |y| = k) of each example, arrays (p, K + 1); this one takes O(p K^2)."""
-        found: list[Array] = [np.empty(0)] * len(self.layout)
-        for rows, part in zip(self.layout.rows, self.parts, strict=True):
-            for i, table in zip(rows, part.joint(), strict=True):
-                found[i] = table
-        return found
 
     def log_likelihood(self, y: ArrayLike | SeenLabels, known: ArrayLike | None = None) -> Array:
         """The log-likelihood of each example; labels that are not `known` are summed out."""
@@ -172,6 +163,20 @@ class CountModel:
         return (self._starts[:-1, None] + np.arange(self._columns),)
 
 
+MOST_SUMS = 150_000_000
+"""Largest number of pairs of an element and a size in one table, 1.2 GB."""
+
+
+def refuse_large_tables(p: int, width: int) -> None:
+    """Refuse what needs too much memory, before it is allocated."""
+    if p * width > MOST_SUMS:
+        raise ValueError(
+            f"{p} elements with up to {width - 1} positives need a table of {p * width:.1e} numbers, the limit is "
+            f"{MOST_SUMS:.1e}. Bound the number of positives by counts (K + 1 potentials, K small), or take "
+            "independent elements (counts=None) with F1, Jaccard or Hamming."
+        )
+
+
 class Sums(NamedTuple):
     """log Z (n,), P(|y| = k) (n, L) and P(y_i = 1) (n, p)."""
 
@@ -210,6 +215,7 @@ class SetsOfOneSize:
         from setloss.decisions.kernels import sums
 
         n, p = self.scores.shape
+        refuse_large_tables(p, self.potentials.shape[1])
         found = Sums(np.empty(n), np.zeros((n, self.potentials.shape[1])), np.empty((n, p)))
         safe = np.empty(n, dtype=np.bool_)
         sums(self.scores, self.potentials, *found, safe)
@@ -243,15 +249,6 @@ class SetsOfOneSize:
     def of_mixture(self, mixture: Mixture) -> SetsOfOneSize:
         """The parts of a mixture as examples of their own."""
         return SetsOfOneSize(mixture.scores, mixture.potentials(self.potentials.shape[1]))
-
-    def joint(self) -> Array:
-        from setloss.decisions.kernels import joint_sums
-
-        found = np.empty((*self.scores.shape, self.potentials.shape[1]))
-        joint_sums(self.in_scale.scores, self.in_scale.potentials, found)
-        for i, mixture in self.mixtures.items():
-            found[i] = np.tensordot(mixture.chances, self.of_mixture(mixture).joint(), 1)
-        return found
 
     def sample(self, generator: np.random.Generator) -> NDArray[np.bool_]:
         from setloss.decisions.kernels import draw

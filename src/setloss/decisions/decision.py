@@ -14,12 +14,12 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import softmax
+from scipy.special import expit, softmax
 
 from setloss.bags import Bags
-from setloss.decisions.count_model import SetsOfOneSize
-from setloss.decisions.layout import Counts, Layout, as_scores, potentials_of
-from setloss.decisions.specs import LossSpec, descent, loss_spec
+from setloss.decisions.count_model import SetsOfOneSize, refuse_large_tables
+from setloss.decisions.scores import Counts, Layout, as_log_odds, potentials_of
+from setloss.decisions.specs import LINEAR, MAX_ENUMERATED, TIE, LossSpec, descent, loss_spec
 from setloss.losses import FixedSetLoss, Loss, as_loss
 from setloss.typing import Array
 
@@ -35,12 +35,17 @@ class Decision:
     """Chosen sets in the shape of the scores, the expected loss of each, and how many elements each has."""
 
     sets: NDArray[np.bool_]
-    expected: Array
+    expected_loss: Array
     sizes: NDArray[np.intp]
 
 
 def decide(
-    scores: ArrayLike, loss: Loss | str, *, counts: Counts = None, bags: Bags | ArrayLike | None = None
+    values: ArrayLike,
+    loss: Loss | str,
+    *,
+    scores: str = "auto",
+    counts: Counts = None,
+    bags: Bags | ArrayLike | None = None,
 ) -> Decision:
     """The set of least expected loss for every example.
 
@@ -49,12 +54,18 @@ def decide(
     refused. The empty set competes; 0/0 costs what the loss says. Of equal sets (to 1e-12) the smallest is chosen, of
     elements with equal scores the first.
 
+    Independent elements may be 10^5 and more for Hamming, F-measures and Jaccard; what would need a table of more
+    than 1.5 x 10^8 numbers (1.2 GB) is refused before anything is allocated.
+
     Parameters
     ----------
-    scores
-        Log-odds (n, p), or flat with `bags`. Infinite ones are allowed.
+    values
+        Log-odds or probabilities (n, p), or flat with `bags`. Log-odds may be infinite.
     loss
         A loss, or the name of one.
+    scores
+        What `values` are: "log-odds", "probabilities", or "auto", log-odds unless all of them lie in [0, 1], which is
+        refused.
     counts
         None for independent elements, or log-potentials of the number of positives: (K + 1,) or (n, K + 1), larger
         numbers being impossible; with bags a callable ``p -> (p + 1,)``, a sequence of arrays, or a flat array of
@@ -63,7 +74,7 @@ def decide(
         `Bags`, or the n + 1 offsets of the bags in the flat scores.
     """
     loss = as_loss(loss)
-    array = as_scores(scores)
+    array = as_log_odds(values, scores)
     layout = Layout.of(array.shape, bags)
     parts = [
         _decide_sets_of_one_size(part, potentials, loss, counts is None)
@@ -71,15 +82,15 @@ def decide(
     ]
     return Decision(
         layout.join([part.sets for part in parts]) if parts else np.zeros(layout.shape, dtype=bool),
-        layout.join_rows([part.expected for part in parts]),
+        layout.join_rows([part.expected_loss for part in parts]),
         layout.join_rows([part.sizes for part in parts]).astype(np.intp),
     )
 
 
 def expected_losses(scores: ArrayLike, loss: Loss | str, *, counts: Counts = None) -> Array:
-    """The expected loss (n, p + 1) of choosing the k largest scores, for every k; scores (n, p) in any order."""
+    """The expected loss (n, p + 1) of choosing the k largest log-odds, for every k; these are (n, p) in any order."""
     loss = as_loss(loss)
-    array = as_scores(scores)
+    array = as_log_odds(scores, "log-odds")
     layout = Layout.of(array.shape, None)
     potentials = potentials_of(counts, layout)[0]
     spec = loss_spec(loss, layout.shape[1], potentials.shape[1])
@@ -96,9 +107,9 @@ def expected_losses_of(
     counts: Counts = None,
     bags: Bags | ArrayLike | None = None,
 ) -> Array:
-    """The expected loss of given sets, in the shape of the scores; the rest is as in `decide`."""
+    """The expected loss of given sets, in the shape of the log-odds `scores`; the rest is as in `decide`."""
     loss = as_loss(loss)
-    array, chosen = as_scores(scores), np.asarray(sets, dtype=bool)
+    array, chosen = as_log_odds(scores, "log-odds"), np.asarray(sets, dtype=bool)
     if chosen.shape != array.shape:
         raise ValueError(f"sets have shape {chosen.shape}, the scores have shape {array.shape}")
     layout = Layout.of(array.shape, bags)
@@ -110,8 +121,8 @@ def expected_losses_of(
         if spec is None:
             raise ValueError(_why_not(loss, part.shape[1], potentials.shape[1]))
         chosen_first = np.take_along_axis(part, np.argsort(~said, axis=1, kind="stable"), axis=1)
-        losses = _losses_of_prefixes(SetsOfOneSize(chosen_first, potentials), spec)
-        parts.append(np.take_along_axis(losses, said.sum(axis=1, keepdims=True), axis=1)[:, 0])
+        rows = SetsOfOneSize(chosen_first, potentials)
+        parts.append(_losses_of_firsts(rows, said.sum(axis=1), spec, counts is None))
     return layout.join_rows(parts)
 
 
@@ -122,27 +133,43 @@ def _decide_sets_of_one_size(scores: Array, potentials: Array, loss: Loss, indep
     spec = loss_spec(loss, p, width)
     assert spec is not None
     rows = SetsOfOneSize(scores, potentials)
+    if spec.kind == LINEAR:
+        return _decide_one_by_one(rows, spec, independent)
     found, safe = _search(rows, spec, independent)
     if not np.all(safe):
         some = np.flatnonzero(~safe)
         again = _search_in_scale(rows.take(some), spec)
-        found.sets[some], found.expected[some], found.sizes[some] = again.sets, again.expected, again.sizes
+        found.sets[some], found.expected_loss[some], found.sizes[some] = again.sets, again.expected_loss, again.sizes
     return found
+
+
+def _decide_one_by_one(rows: SetsOfOneSize, spec: LossSpec, independent: bool) -> Decision:
+    """Hamming: element i costs P(y_i = 1) times the weight of a miss, or P(y_i = 0) times that of a false alarm."""
+    chances = expit(rows.scores) if independent else rows.sums.marginals
+    order = np.argsort(-rows.scores, axis=1, kind="stable")
+    misses, alarms = spec.numbers[0] * chances, spec.numbers[1] * (1 - chances)
+    steps = np.take_along_axis(alarms - misses, order, axis=1)
+    costs = misses.sum(axis=1, keepdims=True) + np.pad(np.cumsum(steps, axis=1), ((0, 0), (1, 0)))
+    least = costs.min(axis=1, keepdims=True)
+    sizes = np.argmax(costs <= least + TIE * np.maximum(np.abs(least), np.abs(costs[:, :1])), axis=1)
+    sets = np.zeros(chances.shape, dtype=np.bool_)
+    np.put_along_axis(sets, order, np.arange(chances.shape[1]) < sizes[:, None], axis=1)
+    return Decision(sets, np.where(sets, alarms, misses).sum(axis=1), sizes)
 
 
 def _search(rows: SetsOfOneSize, spec: LossSpec, independent: bool, exact: bool = False) -> tuple[Decision, Flags]:
     """Decisions, and which of them can be trusted; `exact` never subtracts."""
-    from setloss.decisions.f_measure_kernel import best_by_hits
-    from setloss.decisions.misses import best_by_misses
+    from setloss.decisions.f_measure_kernel import best_by_hits, best_by_misses
     from setloss.decisions.search import best_prefixes
 
     n, p = shape = rows.scores.shape
     found = Decision(np.empty(shape, dtype=np.bool_), np.empty(n), np.empty(n, dtype=np.intp))
     safe = np.empty(n, dtype=np.bool_)
     order, floor = np.argsort(-rows.scores, axis=1), _floor(independent)
-    results = (found.sets, found.expected, found.sizes)
+    results = (found.sets, found.expected_loss, found.sizes)
     by_hits = spec.linear_in_hits and p * rows.potentials.shape[1] ** 2 > FEW_SUMS
     if exact or not (by_hits or (independent and spec.linear_in_misses)):
+        refuse_large_tables(p, rows.potentials.shape[1])
         best_prefixes(rows.scores, rows.potentials, spec.arguments, order, floor, *results, safe)
     elif by_hits:
         weights = tuple(spec.numbers)
@@ -160,8 +187,8 @@ def _search_in_scale(rows: SetsOfOneSize, spec: LossSpec) -> Decision:
         parts = rows.of_mixture(mixture)
         falling = SetsOfOneSize(-np.sort(-parts.scores, axis=1), parts.potentials)
         losses = mixture.chances @ _losses_of_prefixes(falling, spec)
-        size = int(np.argmax(losses <= losses.min() + 1e-12 * abs(losses.min())))
-        found.sizes[i], found.expected[i] = size, losses[size]
+        size = int(np.argmax(losses <= losses.min() + TIE * max(abs(losses.min()), abs(losses[0]))))
+        found.sizes[i], found.expected_loss[i] = size, losses[size]
         found.sets[i] = False
         found.sets[i, np.argsort(-rows.scores[i], kind="stable")[:size]] = True
     return found
@@ -172,10 +199,24 @@ def _losses_of_prefixes(rows: SetsOfOneSize, spec: LossSpec) -> Array:
     from setloss.decisions.search import all_prefixes
 
     n, p = rows.scores.shape
+    refuse_large_tables(p, rows.potentials.shape[1])
     found = np.empty((n, p + 1))
     all_prefixes(rows.in_scale.scores, rows.in_scale.potentials, spec.arguments, _floor(False), found)
     for i, mixture in rows.mixtures.items():
         found[i] = mixture.chances @ _losses_of_prefixes(rows.of_mixture(mixture), spec)
+    return found
+
+
+def _losses_of_firsts(rows: SetsOfOneSize, sizes: NDArray[np.intp], spec: LossSpec, independent: bool) -> Array:
+    """Expected losses (n,) of the first elements, sizes[i] of them in row i."""
+    from setloss.decisions.search import losses_of_firsts
+
+    found = np.empty(len(rows.scores))
+    safe = rows if independent else rows.in_scale  # independent chances add up to 1 and cannot underflow
+    losses_of_firsts(safe.scores, sizes, safe.potentials, spec.arguments, _floor(independent), found)
+    for i, mixture in ({} if independent else rows.mixtures).items():
+        parts = rows.of_mixture(mixture)
+        found[i] = mixture.chances @ _losses_of_firsts(parts, np.full(len(parts.scores), sizes[i]), spec, False)
     return found
 
 
@@ -189,7 +230,7 @@ def _why_not(loss: Loss, p: int, width: int) -> str:
 
 
 def _enumerate(scores: Array, potentials: Array, loss: Loss) -> Decision:
-    from setloss.decisions.enumeration import MAX_ENUMERATED, best_subset
+    from setloss.decisions.search import best_subset
 
     (n, p), width = scores.shape, potentials.shape[1]
     if p > MAX_ENUMERATED:
@@ -211,7 +252,7 @@ def _losses_of_all_sets(
     scores: Array, potentials: Array, loss: Loss, masks: NDArray[np.bool_], sizes: NDArray[np.intp]
 ) -> Array:
     """The expected loss of each of the 2^p sets, for one example."""
-    from setloss.decisions.enumeration import losses_by_transform, losses_of_subsets
+    from setloss.decisions.search import losses_by_transform, losses_of_subsets
 
     spec = loss_spec(loss, len(scores), len(potentials))
     if spec is None:

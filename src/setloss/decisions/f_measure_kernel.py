@@ -1,12 +1,13 @@
-"""The best set for F-measures, whose loss is linear in the number of hits: O(p K) for each example.
+"""The best set for F-measures, whose loss is linear in the number of hits, and for Jaccard: O(p K) for each example.
 
 With a + b = 1 (Dice and F-beta) the loss of k chosen elements, t positives and h hits is 1 - h / (a k + b t), so
 
     E l(top k) = 1 - sum_t J_k(t) / (a k + b t),      J_k(t) = sum_{i <= k} j_i(t),   j_i(t) = P(y_i = 1, |y| = t).
 
 **One element.** j_i(t) = w_t q_i F^{-i}_{t-1} / Z, with F^{-i} the chances without element i, by a division
-(`setloss.decisions.chances`). A row in which the bound of its error exceeds `GROWTH` rounding errors is left to
-`setloss.decisions.search`, which never subtracts. Where sizes beyond K are impossible, elements with q_i > 1/2, at
+(`setloss.decisions.chances`). A row in which the bound of its error exceeds `GROWTH` + p rounding errors is left to
+`setloss.decisions.search`, which never subtracts; the shares 1 / (a k + b t) add up to about 1 over k elements, so the
+expected loss is as good as one division. Where sizes beyond K are impossible, elements with q_i > 1/2, at
 most twice the expected number of positives, are convolved.
 
 **When to stop.** By the swap argument j_i(t) falls with i, so J_{k+x}(t) <= J_k(t) + x j_k(t). Divided by
@@ -21,6 +22,11 @@ with chance q in addition gains
 
 which is (D - H) / (2 D (D + 1)) >= 0 for q = 1/2, and grows with q. So smaller sets need no look, and these elements
 enter all at once.
+
+**Jaccard**, and Tversky's index that weighs false positives by 1, of independent elements: with S positives among the
+k chosen elements and R among the others the score is S / (k + b R). S and R are independent, so
+E score = E S  E 1 / (k + b R): O(p) for each k, once the chances of R are known. R has one element more for each k
+less. All sets take O(p^2), and less where chances below `floor` are dropped.
 """
 
 # mypy: disable-error-code="no-untyped-def"
@@ -42,9 +48,12 @@ from setloss.decisions.chances import (
     gather_chances,
 )
 from setloss.decisions.kernels import SMALLEST, clear, weigh_sizes
-from setloss.decisions.search import TIE, choose
+from setloss.decisions.search import add_element, choose
+from setloss.decisions.specs import TIE
 
 GROWTH = 256.0
+"""Rounding errors, beside one for each element, that a division may cost."""
+
 SURE = 1e-6
 """Scores above this are chances above one half whose gain is more than a tie."""
 
@@ -128,12 +137,12 @@ def climb(k, total, least, heavy, whole, weights, chances, low, high, q, r, w, h
     """The best set of k elements or more, given J_k in `hits`: size, cost if below `least`, and error bound."""
     parts, first, stored = scratch
     p, a, b = len(q) - LANES, weights[0], weights[1]
-    size, bound, growth, gains = 0, total, 0.0, np.empty(LANES)
+    size, bound, growth, gains, room = 0, total, 0.0, np.empty(LANES), TIE * abs(least)
     if k:
         cost = 1 - score_with(hits, parts[0], w, table[k - 1 :], 0.0, low, high) / total
-        if cost < least - TIE * abs(least):
+        if cost < least - room:
             size, least = k, cost
-    while k < p and 1 - bound / total < least * (1 - TIE):
+    while k < p and 1 - bound / total < least - room:
         shares, step = table[k:], 1
         if a != b:
             shares, step = table, len(w)
@@ -144,7 +153,7 @@ def climb(k, total, least, heavy, whole, weights, chances, low, high, q, r, w, h
         for lane in range(lanes):
             k += 1
             cost = 1 - gains[lane] / total
-            if cost < least - TIE * abs(least):
+            if cost < least - room:
                 size, least = k, cost
         last = shares[(lanes - 1) * step :]
         bound = largest_score(hits, parts[lanes - 1], w, last, q[k - 1], low, high, a)
@@ -190,5 +199,39 @@ def best_by_hits(scores, potentials, weights, order, floor, sets, expected, best
         best[i], expected[i], growth = climb(
             sure, total, none, heavy, whole, weights, chances, low, high, q, r, w, hits, table, (parts, first, stored)
         )
-        safe[i] = growth <= GROWTH * total
+        safe[i] = growth <= (GROWTH + p) * total
+        choose(sets[i], order[i], best[i])
+
+
+@kernel(fastmath={"reassoc", "contract"})
+def expected_share(chances, low, high, k, b):
+    """E 1 / (k + b R)."""
+    found, total, size = chances[low:], 0.0, k + b * low
+    for t in range(high - low + 1):
+        total += found[t] / (size + b * t)
+    return total
+
+
+@kernel()
+def best_by_misses(scores, weights, order, floor, sets, expected, best):
+    """The best set of every row for weights 1 and b > 0; `order` by falling scores."""
+    n, p = scores.shape
+    _, b, undefined = weights
+    q, r, means, costs = np.zeros(p), np.ones(p), np.zeros(p + 1), np.empty(p + 1)
+    now, then = np.empty(p + 1), np.empty(p + 1)
+    for i in range(n):
+        gather_chances(scores[i], order[i], q, r)
+        for k in range(p):
+            means[k + 1] = means[k] + q[k]
+        now[0] = 1.0
+        low, high = 0, 0
+        for k in range(p, 0, -1):
+            costs[k] = 1 - means[k] * expected_share(now, low, high, k, b)
+            low, high = add_element(now, then, low, high, q[k - 1], r[k - 1], floor)
+            now, then = then, now
+        best[i], expected[i] = 0, 1 - (now[0] * (1 - undefined) if low == 0 else 0.0)
+        room = TIE * abs(expected[i])
+        for k in range(1, p + 1):
+            if costs[k] < expected[i] - room:
+                best[i], expected[i] = k, costs[k]
         choose(sets[i], order[i], best[i])

@@ -1,4 +1,9 @@
-"""Scores of sets that the scorer was not trained on, with their labels: what rules and count models learn from."""
+"""Scores of sets that the scorer was not trained on, with their labels: what rules and count models learn from.
+
+The cut of least held-out loss is found by an exact scan: of all places to cut the sorted scores, the best. Losses are
+those of one example at a time (the mean over examples), or of elements that are judged together as one set: a label
+over all examples (macro), all labels of all examples (micro).
+"""
 
 from __future__ import annotations
 
@@ -9,7 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setloss.bags import Bags
+from setloss.losses import CountLoss
 from setloss.typing import Array
+
+Flags = NDArray[np.bool_]
+
+TURNS = 5
+"""Folds that sets are put into where their scores do not come from several folds."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,32 +31,47 @@ class HeldOut:
     """
 
     scores: Array
-    truth: NDArray[np.bool_]
-    known: NDArray[np.bool_]
+    truth: Flags
+    known: Flags
     weights: Array
     folds: NDArray[np.intp]
     bags: Bags | None = None
 
-    def part(self, kept: NDArray[np.bool_]) -> HeldOut:
+    def part(self, kept: Flags) -> HeldOut:
         """Some of the sets."""
         elements, bags = kept, None
         if self.bags is not None:
             elements = np.repeat(kept, self.bags.sizes)
             bags = Bags.from_offsets(np.concatenate(([0], np.cumsum(self.bags.sizes[kept]))))
-        return HeldOut(
-            self.scores[elements],
-            self.truth[elements],
-            self.known[elements],
-            self.weights[kept],
-            self.folds[kept],
-            bags,
-        )
+        return self._of(elements, kept, bags)
 
-    def splits(self) -> Iterator[tuple[HeldOut, HeldOut, NDArray[np.bool_]]]:
+    def _of(self, elements: NDArray[np.generic], sets: NDArray[np.generic] | slice, bags: Bags | None) -> HeldOut:
+        arrays = (array[elements] for array in (self.scores, self.truth, self.known))
+        return HeldOut(*arrays, self.weights[sets], self.folds[sets], bags)
+
+    def sample(self, most: int) -> HeldOut:
+        """At most so many of the sets, at random."""
+        if len(self) <= most:
+            return self
+        kept = np.zeros(len(self), dtype=bool)
+        kept[np.random.default_rng(0).permutation(len(self))[:most]] = True
+        return self.part(kept)
+
+    def thinned(self, longest: int) -> HeldOut:
+        """Every bag of more than `longest` elements by that many of them, spread evenly over its sorted scores."""
+        if self.bags is None or self.bags.sizes.max(initial=0) <= longest:
+            return self
+        elements, bags = thinned(self.scores, self.bags, longest)
+        return self._of(elements, slice(None), bags)
+
+    def splits(self) -> Iterator[tuple[HeldOut, HeldOut, Flags]]:
         """For every fold: the sets of the others, its own, and which those are."""
         for fold in np.unique(self.folds):
             inside = self.folds == fold
             yield self.part(~inside), self.part(inside), inside
+
+    def __len__(self) -> int:
+        return len(self.weights)
 
     @property
     def sizes(self) -> NDArray[np.intp]:
@@ -55,9 +81,130 @@ class HeldOut:
     @property
     def element_weights(self) -> Array:
         """The weight of every element in the shape of the scores; 0 where the label is not known."""
-        return np.asarray(self.spread_weights * self.known, dtype=np.float64)
+        weights = self.weights[:, None] if self.bags is None else np.repeat(self.weights, self.bags.sizes)
+        return np.asarray(weights * self.known, dtype=np.float64)
 
-    @property
-    def spread_weights(self) -> Array:
-        """The weight of the set of every element, in a shape that broadcasts with the scores."""
-        return self.weights[:, None] if self.bags is None else np.repeat(self.weights, self.bags.sizes)
+    def losses(self, chosen: Flags, loss: CountLoss) -> Array:
+        """The loss of every set on its known labels."""
+        truth = self.truth & self.known
+        flags = [truth & ~chosen, self.known & ~self.truth & chosen, truth, self.known & ~self.truth]
+        tallies = [
+            flag.sum(axis=1) if self.bags is None else self.bags.totals(flag.astype(np.intp)) for flag in flags
+        ]
+        return np.asarray(loss.value(*tallies), dtype=np.float64)
+
+
+def numbered_folds(splits: list[tuple[NDArray[np.intp], NDArray[np.intp]]] | None, n: int) -> NDArray[np.intp]:
+    """The number of the fold that holds each example out, -1 where no fold does.
+
+    Rules are compared on several folds: without splits, or with only one, the examples are put into `TURNS` folds at
+    random.
+    """
+    if splits is None:
+        return np.random.default_rng(0).permutation(n) % min(TURNS, max(n, 1))
+    folds = np.full(n, -1, dtype=np.intp)
+    for k, (_, test) in enumerate(splits):
+        folds[test] = k if len(splits) > 1 else numbered_folds(None, len(test))
+    return folds
+
+
+def thinned(scores: Array, bags: Bags, longest: int) -> tuple[NDArray[np.intp], Bags]:
+    """Indices of elements, evenly spaced in the falling order of each bag, at most `longest` of each; and their bags.
+
+    Bags must lie one after the other.
+    """
+    order, starts = _falling(scores, bags), bags.offsets[:-1]
+    sizes = np.minimum(bags.sizes, longest)
+    offsets = np.concatenate(([0], np.cumsum(sizes)))
+    place = np.arange(offsets[-1]) - np.repeat(offsets[:-1], sizes)
+    ranks = ((2 * place + 1) * np.repeat(bags.sizes, sizes)) // (2 * np.repeat(sizes, sizes))
+    return order[np.repeat(starts, sizes) + ranks], Bags.from_offsets(offsets)
+
+
+def _falling(scores: Array, bags: Bags) -> NDArray[np.intp]:
+    """Elements by bag, and in each bag by falling score, of equal ones the first."""
+    return np.lexsort((-scores, np.repeat(np.arange(len(bags)), bags.sizes)))
+
+
+# -------------------------------------------------------------------- thresholds
+
+
+def threshold_of_sets(data: HeldOut, loss: CountLoss) -> float:
+    """One threshold for all labels and examples, of least mean loss; of equally good ones that nearest to 0.
+
+    Lowering the threshold adds labels one by one, by falling score; each changes the loss of its own example.
+    """
+    scores, before, after = _losses_of_prefixes(data, loss)
+    steps = (after - before) * np.repeat(data.weights, data.sizes)
+    kept = np.flatnonzero(scores > -np.inf)
+    by_score = kept[np.argsort(-scores[kept], kind="stable")]
+    return best_cut(scores[by_score], np.concatenate(([0.0], np.cumsum(steps[by_score]))))
+
+
+def best_size(data: HeldOut, loss: CountLoss) -> int:
+    """The number of labels of least mean loss, if every example gets the same number."""
+    _, before, after = (values.reshape(data.scores.shape) for values in _losses_of_prefixes(data, loss))
+    return int(np.argmin(np.concatenate(([data.weights @ before[:, 0]], data.weights @ after))))
+
+
+def threshold_of_column(scores: Array, positive: Array, weights: Array, loss: CountLoss) -> float:
+    """A threshold for flat elements that are judged together, as one set; `positive` is 0 or 1, or a chance."""
+    by_score = np.argsort(-scores, kind="stable")
+    hits = np.concatenate(([0.0], np.cumsum((weights * positive)[by_score])))
+    said = np.concatenate(([0.0], np.cumsum(weights[by_score])))
+    misses, alarms = np.maximum(hits[-1] - hits, 0.0), np.maximum(said - hits, 0.0)
+    values = loss.value(misses, alarms, hits[-1], max(said[-1] - hits[-1], 0.0))
+    return best_cut(scores[by_score], np.asarray(values, dtype=np.float64))
+
+
+def column_thresholds(data: HeldOut, loss: CountLoss, average: str) -> Array:
+    """Thresholds (p,) of least loss over all examples: one for each label (macro), or one for all (micro)."""
+    weights, p = data.element_weights, data.scores.shape[1]
+    if average == "micro":
+        known = data.known
+        found = threshold_of_column(data.scores[known], data.truth[known].astype(np.float64), weights[known], loss)
+        return np.full(p, found)
+    thresholds = np.empty(p)
+    for j in range(p):
+        known = data.known[:, j]
+        truth = data.truth[known, j].astype(np.float64)
+        thresholds[j] = threshold_of_column(data.scores[known, j], truth, weights[known, j], loss)
+    return thresholds
+
+
+def best_cut(falling: Array, totals: Array) -> float:
+    """The cut of least total between different scores, nearest to 0 among equals; totals[j] is for j scores above."""
+    if not len(falling):
+        return 0.0
+    edges = np.concatenate(([falling[0] + 1], falling, [falling[-1] - 1]))
+    possible = np.flatnonzero(edges[:-1] > edges[1:])
+    cuts, found = (edges[:-1] + edges[1:])[possible] / 2, totals[possible]
+    best = cuts[found <= found.min() + 1e-9 * max(1.0, float(np.abs(found).max()))]
+    return float(best[np.argmin(np.abs(best))])
+
+
+def _losses_of_prefixes(data: HeldOut, loss: CountLoss) -> tuple[Array, Array, Array]:
+    """Elements set by set, by falling score: their scores, and the loss of their set without and with this one.
+
+    All three are flat. Labels that are not known come last, with a score of -inf, and change nothing.
+    """
+    scores = np.where(data.known, data.scores, -np.inf)
+    bags = data.bags or Bags.from_offsets(scores.shape[1] * np.arange(len(data) + 1))
+    if data.bags is None:
+        order = np.ravel(np.argsort(-scores, axis=1, kind="stable") + bags.offsets[:-1, None])
+    else:
+        order = _falling(scores, bags)
+    flags = (np.ravel(array)[order].astype(np.intp) for array in (data.truth & data.known, data.known))
+    hits, said = (_cumulated(flag, bags) for flag in flags)
+    positives, known = (np.repeat(values[bags.offsets[1:] - 1], bags.sizes) for values in (hits, said))
+    after = np.asarray(loss.value(positives - hits, said - hits, positives, known - positives), dtype=np.float64)
+    before = np.concatenate(([0.0], after[:-1]))
+    first = bags.offsets[:-1]
+    before[first] = loss.value(positives[first], 0 * first, positives[first], (known - positives)[first])
+    return np.ravel(scores)[order], before, after
+
+
+def _cumulated(values: NDArray[np.intp], bags: Bags) -> NDArray[np.intp]:
+    """Sums within each bag, up to and with every element."""
+    totals = np.concatenate(([0], np.cumsum(values)))
+    return np.asarray(totals[1:] - np.repeat(totals[bags.offsets[:-1]], bags.sizes))

@@ -67,19 +67,6 @@ def prefixes(q, r, table):
 
 
 @kernel()
-def suffixes(q, r, table):
-    """table[i, b] = the chance of b positives among the elements from i on."""
-    p = len(q)
-    clear(table[p])
-    table[p, 0] = 1.0
-    for i in range(p - 1, -1, -1):
-        before, after = table[i + 1], table[i]
-        after[0] = before[0] * r[i]
-        for b in range(1, table.shape[1]):
-            after[b] = before[b] * r[i] + before[b - 1] * q[i]
-
-
-@kernel()
 def sums(scores, potentials, log_partition, sizes, marginals, safe):
     """The logarithm of Z, P(|y| = k) and P(y_i = 1) of every row; `safe` is False where Z is too small to trust."""
     n, p = scores.shape
@@ -108,29 +95,6 @@ def sums(scores, potentials, log_partition, sizes, marginals, safe):
             marginals[i, j] = min(q[j] * with_it, 1.0)
             for a in range(width):
                 ahead[a] = ahead[a] * r[j] + ahead[a + 1] * q[j]
-
-
-@kernel()
-def joint_sums(scores, potentials, joint):
-    """P(y_i = 1, |y| = k) of every row and element; the rows must be safe."""
-    n, p = scores.shape
-    width = potentials.shape[1]
-    q, r, w = np.empty(p), np.empty(p), np.empty(width)
-    first, others = np.empty((p + 1, width)), np.empty((p + 1, width))
-    for i in range(n):
-        weigh(scores[i], potentials[i % len(potentials)], q, r, w)
-        prefixes(q, r, first)
-        suffixes(q, r, others)
-        total = 0.0
-        for k in range(width):
-            total += w[k] * first[p, k]
-        for j in range(p):
-            joint[i, j, 0] = 0.0
-            for k in range(1, width):
-                ways = 0.0
-                for a in range(k):
-                    ways += first[j, a] * others[j + 1, k - 1 - a]
-                joint[i, j, k] = ways * q[j] * w[k] / total
 
 
 @kernel()

@@ -5,9 +5,10 @@ so p + 1 sets compete. With S the positives among the k taken, R those among the
 
     score = S / D,   D = (1 - a) S + a k + b R,         a, b the weights of false positives and false negatives
 
-is Tversky's index: Dice a = b = 1/2, Jaccard a = b = 1, F-beta a + b = 1. Two ways to its expectation:
+is Tversky's index: Dice a = b = 1/2, Jaccard a = b = 1, F-beta a + b = 1; 0/0 scores `zero_division`. Two ways to its
+expectation:
 
-- **exact**, O(p^2), for Jaccard, where D does not know S, and for F-beta, where D knows S + R only;
+- **exact**, by `decide`, for Jaccard (a = 1) and F-beta (a + b = 1), and for others of few pixels;
 - **by moments**, O(p log p) at any size. With d = E D and e = D - d, exactly
 
       1/D = 1/d - e/d^2 + e^2/d^3 - e^3/d^4 + e^4/(d^4 D),
@@ -16,7 +17,8 @@ is Tversky's index: Dice a = b = 1/2, Jaccard a = b = 1, F-beta a + b = 1. Two w
   plus E e^4 / d^4. That is the error bound; it falls with the square of the expected number of positives.
 
 A loss that is an increasing function of the number of mistakes alone (Hamming, cost curves) needs neither: taking the
-pixels with probability above 1/2 makes that number stochastically smallest.
+pixels with probability above 1/2 makes that number stochastically smallest. Where false positives cost nothing
+(a = 0), every pixel that may be positive is taken.
 """
 
 from __future__ import annotations
@@ -26,31 +28,37 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit
 
 from setloss.decisions.decision import decide
+from setloss.decisions.scores import as_log_odds
+from setloss.decisions.specs import TIE, loss_spec
 from setloss.losses import CostCurve, Hamming, Loss, TverskyFamily, as_loss
 from setloss.typing import Array
 
 Method = Literal["auto", "exact", "moments"]
 
-EXACT_PIXELS = 1024
-"""Up to this many pixels "auto" is exact: a quarter of a second."""
+EXACT_PIXELS = 16_384
+"""Largest set that "auto" decides exactly in any case: a few hundredths of a second."""
 
 TOLERANCE = 1e-3
-"""Beyond, "auto" is still exact where moments may lose more than this, up to `MOST_EXACT_PIXELS`."""
+"""Regret by moments above which "auto" is exact up to `MOST_EXACT_PIXELS`."""
 
-MOST_EXACT_PIXELS = 8192
+MOST_EXACT_PIXELS = 131_072
+
+FEW_PIXELS = 256
+"""Largest set that is decided exactly for weights a, b of no fast algorithm."""
 
 
 @dataclass(frozen=True)
 class PixelDecision:
-    """A set of pixels and what is known of its expected loss.
+    """A set of pixels, bool in the shape of the scores, and what is known of its expected loss.
 
     `expected_loss` is off by at most `error`, and no other set has an expected loss that is lower by more than
     `regret`; both are 0 for exact answers.
     """
 
-    chosen: NDArray[np.bool_]
+    sets: NDArray[np.bool_]
     expected_loss: float
     error: float
     regret: float
@@ -58,7 +66,7 @@ class PixelDecision:
 
     def __str__(self) -> str:
         return (
-            f"{int(self.chosen.sum())} of {self.chosen.size} pixels, expected loss {self.expected_loss:.4f} "
+            f"{int(self.sets.sum())} of {self.sets.size} pixels, expected loss {self.expected_loss:.4f} "
             f"± {self.error:.1e}, at most {self.regret:.1e} above the best ({self.rule})"
         )
 
@@ -71,74 +79,119 @@ class Bounds(NamedTuple):
 
 
 def decide_pixels(
-    probabilities: ArrayLike, loss: str | Loss = "dice", *, mask: ArrayLike | None = None, method: Method = "auto"
+    values: ArrayLike,
+    loss: str | Loss = "dice",
+    *,
+    scores: str = "auto",
+    mask: ArrayLike | None = None,
+    method: Method = "auto",
 ) -> PixelDecision:
     """The set of pixels of lowest expected loss.
 
     Parameters
     ----------
-    probabilities
-        Of every pixel to be positive, any shape. They have to be calibrated: fit a temperature on validation images
-        first (`setloss.nn.fit_temperature`), or take the cut at 1/2.
+    values
+        Log-odds (logits) or probabilities of every pixel to be positive, any shape. They have to be calibrated: fit a
+        temperature on validation images first (`setloss.nn.fit_temperature`), or take the cut at 1/2.
     loss
         Dice, Jaccard, Tversky, F-beta, Hamming, or an increasing cost curve; of few pixels any loss that `decide`
         takes, a callable ``(y_true, y_pred) -> float`` too.
+    scores
+        What `values` are: "log-odds", "probabilities", or "auto", log-odds unless all of them lie in [0, 1], which is
+        refused.
     mask
         Which pixels count; others are not chosen.
     method
-        "exact", "moments", or "auto": exact for small sets and where moments may be off by 0.001.
+        "exact", "moments", or "auto": exact up to 16,384 pixels, and where moments may be off by 0.001.
     """
-    p = np.asarray(probabilities, dtype=np.float64)
-    counted = np.ones(p.shape, dtype=bool) if mask is None else np.asarray(mask, dtype=bool)
-    if counted.shape != p.shape:
-        raise ValueError(f"a mask of shape {counted.shape} does not fit probabilities {p.shape}")
-    inside = p[counted]
-    if not ((inside >= 0) & (inside <= 1)).all():
-        raise ValueError("probabilities lie in [0, 1]; give the sigmoid of logits")
-    chosen = np.zeros(p.shape, dtype=bool)
-    family = as_loss(loss)
-    if not isinstance(family, TverskyFamily):
-        if not _each_pixel_is_best(family):
-            found = decide(log_odds(inside)[None], family)
-            chosen[counted] = found.sets[0]
-            return PixelDecision(chosen, float(found.expected[0]), 0.0, 0.0, "exact")
-        chosen[counted], expected, error = _each_pixel(inside, family)
-        return PixelDecision(chosen, expected, error, 0.0, "each pixel")
-    order = np.argsort(-inside, kind="stable")
-    a, b = family.weights
-    bounds, rule = expected_scores(inside[order], float(a), float(b), method)
-    best = int(np.argmax(bounds.low))
-    taken = np.zeros(len(inside), dtype=bool)
-    taken[order[:best]] = True
-    chosen[counted] = taken
-    middle, error = (bounds.low[best] + bounds.high[best]) / 2, (bounds.high[best] - bounds.low[best]) / 2
-    return PixelDecision(chosen, float(1 - middle), float(error), float(bounds.high.max() - bounds.low[best]), rule)
-
-
-def expected_scores(
-    p: Array, a: float, b: float, method: Method = "auto"
-) -> tuple[Bounds, Literal["exact", "moments"]]:
-    """The expected score of the k first pixels, k = 0, ..., p, for probabilities in descending order."""
+    log_odds = as_log_odds(values, scores, "values")
+    counted = np.ones(log_odds.shape, dtype=bool) if mask is None else np.asarray(mask, dtype=bool)
+    if counted.shape != log_odds.shape:
+        raise ValueError(f"a mask of shape {counted.shape} does not fit values of shape {log_odds.shape}")
     if method not in ("auto", "exact", "moments"):
         raise ValueError(f"method is 'auto', 'exact' or 'moments'; got {method!r}")
-    if a <= 0:
-        raise ValueError("where false positives cost nothing, taking every pixel is best; give them a weight")
-    solvable = np.isclose(a, 1) or np.isclose(a + b, 1)
-    if method == "exact" and not solvable:
-        raise ValueError(f"exact decisions are for Jaccard and F-beta (a = 1 or a + b = 1); got a = {a:g}, b = {b:g}")
-    if solvable and (method == "exact" or (method == "auto" and len(p) <= EXACT_PIXELS)):
-        return _exact(p, a, b), "exact"
-    bounds = moment_bounds(p, a, b, np)
-    off = float(bounds.high.max() - bounds.low.max())
-    if method == "auto" and solvable and off > TOLERANCE and len(p) <= MOST_EXACT_PIXELS:
-        return _exact(p, a, b), "exact"
-    return bounds, "moments"
+    found = _decide(log_odds[counted], as_loss(loss), method)
+    chosen = np.zeros(log_odds.shape, dtype=bool)
+    chosen[counted] = found.sets
+    return PixelDecision(chosen, found.expected_loss, found.error, found.regret, found.rule)
 
 
-def log_odds(p: Array) -> Array:
-    """Log p / (1 - p); infinite at 0 and 1."""
-    with np.errstate(divide="ignore"):
-        return np.asarray(np.log(p) - np.log1p(-p))
+def _decide(log_odds: Array, loss: Loss, method: Method) -> PixelDecision:
+    """The decision for a flat array."""
+    p = expit(log_odds)
+    if not len(p):
+        return PixelDecision(np.zeros(0, dtype=bool), _loss_of_nothing(loss), 0.0, 0.0, "exact")
+    if isinstance(loss, TverskyFamily):
+        a, _ = loss.weights
+        if a == 0:
+            return _decide_all(p, loss)
+        if _is_exact(log_odds, p, loss, method):
+            return _decide_exactly(log_odds, loss)
+        return _decide_by_moments(p, loss)
+    if _each_pixel_is_best(loss):
+        return PixelDecision(*_each_pixel(p, loss), 0.0, "each pixel")
+    return _decide_exactly(log_odds, loss)
+
+
+def _loss_of_nothing(loss: Loss) -> float:
+    """The loss of an image without pixels."""
+    return 1 - float(loss.zero_division) if isinstance(loss, TverskyFamily) else 0.0
+
+
+def _is_exact(log_odds: Array, p: Array, loss: TverskyFamily, method: Method) -> bool:
+    spec = loss_spec(loss, len(p), len(p) + 1)
+    assert spec is not None
+    fast = spec.linear_in_hits or spec.linear_in_misses or _is_precision(loss)
+    if method == "exact" and not fast and len(p) > FEW_PIXELS:
+        raise ValueError(
+            f"exact decisions of more than {FEW_PIXELS} pixels are for Jaccard and F-beta (a = 1 or a + b = 1); got "
+            f"a = {loss.weights[0]:g}, b = {loss.weights[1]:g} and {len(p)} pixels. Use method='moments'."
+        )
+    if method != "auto" or len(p) <= (EXACT_PIXELS if fast else FEW_PIXELS):
+        return method != "moments"
+    return fast and len(p) <= MOST_EXACT_PIXELS and _decide_by_moments(p, loss).regret > TOLERANCE
+
+
+def _decide_exactly(log_odds: Array, loss: Loss) -> PixelDecision:
+    if isinstance(loss, TverskyFamily) and _is_precision(loss):
+        return _decide_for_precision(log_odds, loss)
+    found = decide(log_odds[None], loss, scores="log-odds")
+    return PixelDecision(found.sets[0], float(found.expected_loss[0]), 0.0, 0.0, "exact")
+
+
+def _is_precision(loss: TverskyFamily) -> bool:
+    return tuple(loss.weights) == (1, 0)
+
+
+def _decide_for_precision(log_odds: Array, loss: TverskyFamily) -> PixelDecision:
+    """The score of k pixels is S / k, its mean that of their probabilities: the most probable pixel, or none."""
+    first, p = int(np.argmax(log_odds)), float(expit(log_odds.max()))
+    chosen = np.zeros(len(log_odds), dtype=bool)
+    chosen[first] = p > loss.zero_division + TIE
+    return PixelDecision(chosen, 1 - max(p, float(loss.zero_division)), 0.0, 0.0, "exact")
+
+
+def _decide_all(p: Array, loss: TverskyFamily) -> PixelDecision:
+    """False positives cost nothing: every pixel that may be positive; without cost of misses, as few as suffice."""
+    none = np.exp(np.cumsum(np.log1p(-np.minimum(np.sort(p)[::-1], 1 - 1e-16))))
+    costs = (1 - loss.zero_division) * np.concatenate(([1.0], none))
+    chosen = p > 0
+    if loss.weights[1] == 0:
+        size = int(np.argmax(costs <= costs.min() + TIE))
+        chosen = np.zeros(len(p), dtype=bool)
+        chosen[np.argsort(-p, kind="stable")[:size]] = True
+    return PixelDecision(chosen, float(costs[-1]), 0.0, 0.0, "exact")
+
+
+def _decide_by_moments(p: Array, loss: TverskyFamily) -> PixelDecision:
+    order = np.argsort(-p, kind="stable")
+    a, b = map(float, loss.weights)
+    low, high = moment_bounds(p[order], a, b, np, float(loss.zero_division))
+    best = int(np.argmax(low))
+    chosen = np.zeros(len(p), dtype=bool)
+    chosen[order[:best]] = True
+    middle, error = (low[best] + high[best]) / 2, (high[best] - low[best]) / 2
+    return PixelDecision(chosen, float(1 - middle), float(error), float(high.max() - low[best]), "moments")
 
 
 def _each_pixel_is_best(loss: Loss) -> bool:
@@ -159,10 +212,8 @@ def _each_pixel(p: Array, loss: Loss) -> tuple[NDArray[np.bool_], float, float]:
 
 def _expected_cost(loss: CostCurve, wrong: Array) -> tuple[float, float]:
     """The expected cost; for large sets the cost of the expected share, off by at most slope x standard deviation."""
-    if not len(wrong):
-        return 0.0, 0.0
     shares, costs = np.transpose(loss.knots)
-    if len(wrong) <= MOST_EXACT_PIXELS:
+    if len(wrong) <= EXACT_PIXELS:
         counts = poisson_binomial(wrong)
         return float(counts @ np.interp(np.arange(len(counts)) / len(wrong), shares, costs)), 0.0
     spread = float(np.sqrt((wrong * (1 - wrong)).sum()) / len(wrong))
@@ -170,11 +221,26 @@ def _expected_cost(loss: CostCurve, wrong: Array) -> tuple[float, float]:
     return float(np.interp(wrong.mean(), shares, costs)), steepest * spread
 
 
+def poisson_binomial(p: Array) -> Array:
+    """The distribution of the number of successes of independent trials."""
+    counts = np.ones(1)
+    for chance in p:
+        counts = _with_one_more(counts, chance)
+    return counts
+
+
+def _with_one_more(counts: Array, chance: float) -> Array:
+    grown = np.zeros(len(counts) + 1)
+    grown[:-1] = (1 - chance) * counts
+    grown[1:] += chance * counts
+    return grown
+
+
 # ---------------------------------------------------------------- by moments
 
 
-def moment_bounds(p: Any, a: float, b: float, xp: Any) -> Bounds:
-    """Bounds of E S/D for every prefix of the last axis; plain arithmetic, for NumPy and torch alike (`xp`)."""
+def moment_bounds(p: Any, a: float, b: float, xp: Any, zero_division: float = 1.0) -> Bounds:
+    """Bounds of E S/D for every prefix of the last axis, a > 0; plain arithmetic, for NumPy and torch alike (`xp`)."""
     v = p * (1 - p)
     parts = {"mean": p, "variance": v, "third": v * (1 - 2 * p), "fourth": v * (1 - 6 * v)}
     taken = {name: _prefixes(part, xp) for name, part in parts.items()}
@@ -183,9 +249,15 @@ def moment_bounds(p: Any, a: float, b: float, xp: Any) -> Bounds:
     d = (1 - a) * taken["mean"] + a * k + b * rest["mean"]
     d = xp.where(k == 0, 1 + 0 * d, d)  # a set of its own, below
     first, fourth = _terms(taken, rest, d, 1 - a, b)
-    empty = xp.prod(1 - p, axis=-1)[..., None] if xp is np else xp.prod(1 - p, dim=-1, keepdim=True)
+    empty = empty_score(p, b, zero_division, xp)
     low, high = xp.where(k == 0, empty, first), xp.where(k == 0, empty, first + fourth)
     return Bounds(xp.maximum(low, 0 * d), xp.minimum(high, 1 + 0 * d))
+
+
+def empty_score(p: Any, b: float, zero_division: float, xp: Any) -> Any:
+    """The expected score of no pixels: 0/0 if there are no positives, or if missing them costs nothing; else 0."""
+    none = xp.prod(1 - p, axis=-1)[..., None] if xp is np else xp.prod(1 - p, dim=-1, keepdim=True)
+    return zero_division * (none if b > 0 else 0 * none + 1)
 
 
 def _terms(taken: dict[str, Any], rest: dict[str, Any], d: Any, alpha: float, b: float) -> tuple[Any, Any]:
@@ -206,58 +278,3 @@ def _prefixes(values: Any, xp: Any) -> Any:
         return values.sum(-1)[..., None]
     joined = xp.concatenate([zero, values], axis=-1) if xp is np else xp.cat([zero, values], dim=-1)
     return xp.cumsum(joined, -1)
-
-
-# ---------------------------------------------------------------- exactly
-
-
-def _exact(p: Array, a: float, b: float) -> Bounds:
-    values = _exact_jaccard(p, b) if np.isclose(a, 1) else _exact_fbeta(p, a, b)
-    values[0] = np.prod(1 - p)
-    return Bounds(values, values)
-
-
-def _exact_jaccard(p: Array, b: float) -> Array:
-    """E S E 1/(k + b R): the two are independent. R grows by one pixel from each k to the one before."""
-    size = len(p)
-    means, values, rest = np.cumsum(p), np.zeros(size + 1), np.ones(1)
-    for k in range(size, 0, -1):
-        values[k] = means[k - 1] * (rest / (k + b * np.arange(len(rest)))).sum()
-        rest = _with_one_more(rest, p[k - 1])
-    return values
-
-
-def _exact_fbeta(p: Array, a: float, b: float) -> Array:
-    """E[S; T = t] grows by p_k P(T without k = t - 1) from each k to the next; T all positives."""
-    size = len(p)
-    total, joint, t = poisson_binomial(p), np.zeros(size + 1), np.arange(size + 1)
-    values = np.zeros(size + 1)
-    for k in range(1, size + 1):
-        joint[1:] += p[k - 1] * _without(total, p[k - 1])
-        values[k] = (joint / (a * k + b * t)).sum()
-    return values
-
-
-def poisson_binomial(p: Array) -> Array:
-    """The distribution of the number of successes of independent trials."""
-    counts = np.ones(1)
-    for chance in p:
-        counts = _with_one_more(counts, chance)
-    return counts
-
-
-def _with_one_more(counts: Array, chance: float) -> Array:
-    grown = np.zeros(len(counts) + 1)
-    grown[:-1] = (1 - chance) * counts
-    grown[1:] += chance * counts
-    return grown
-
-
-def _without(counts: Array, chance: float) -> Array:
-    """The distribution with one trial less: the recursion from the side on which errors shrink."""
-    from scipy.signal import lfilter
-
-    if chance <= 0.5:
-        return np.asarray(lfilter([1 / (1 - chance)], [1, chance / (1 - chance)], counts[:-1]))
-    back = lfilter([1 / chance], [1, (1 - chance) / chance], counts[:0:-1])
-    return np.asarray(back[::-1])

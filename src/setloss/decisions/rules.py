@@ -1,16 +1,15 @@
 """How scores become sets, and how each rule learns what it needs from scores of held-out examples.
 
     "counts"      the set of least expected loss under a count model fitted to the scores
-    "plug-in"     the same for independent labels: only scale and biases are fitted
+    "plug-in"     the same for independent labels: only scale and biases are fitted (label sets only)
     "threshold"   one threshold for all labels and examples, of least held-out loss
     "top-k"       the same number of labels for every example, of least held-out loss (label sets only)
     "vote"        every bag takes the label of most of its frames (bags only)
-    "sign"        positive scores, one by one (linear models only, which learn nothing then)
-    "auto"        "counts", unless another one has a held-out loss lower by more than two standard errors
+    "half"        a cut at 1/2, where log-odds are 0: what classifiers do by themselves
+    "auto"        "counts", unless another one but "half" has a held-out loss lower by more than two standard errors
 
-For "auto" the folds take turns: a rule learns on all but one of them and is judged on that one. Linear models learn
-from `ENOUGH_TO_LEARN` sets of several elements on; before that, and for losses that are not of counts, "auto" is
-"sign".
+The folds take turns: a rule learns on all but one of them and is judged on that one. A model has few numbers to learn,
+so where there are many sets, `MOST_SETS` of them, at random, are enough for everything.
 """
 
 from __future__ import annotations
@@ -24,26 +23,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setloss.bags import Bags
-from setloss.decisions import decide, expected_losses
-from setloss.decisions.calibration import Calibration, Widths, calibrate, chosen_widths
-from setloss.decisions.enumeration import MAX_ENUMERATED
-from setloss.decisions.held_out import HeldOut
-from setloss.decisions.potentials import Potentials
-from setloss.decisions.specs import descent
-from setloss.decisions.thresholds import best_size, threshold_of_sets
+from setloss.decisions.calibration import BagPotentials, Calibration, LabelPotentials, Potentials, largest
+from setloss.decisions.fitting import MOST_WORK, Widths, calibrate, chosen_widths, within_work, work_of_a_set
+from setloss.decisions.held_out import HeldOut, best_size, threshold_of_sets
 from setloss.losses import CountLoss, Loss
 from setloss.typing import Array
 
-MOST_WORK = 50_000_000
-"""Count models are fitted to sets with at most this many pairs of an element and a count: half a minute."""
+MOST_SETS = 10_000
+"""Largest number of sets that a rule is learned from and judged by. The mean loss of so many is known to .002 or so,
+the p + K + 2 numbers of a count model about as well as from all (docs/decisions.md has a measurement)."""
 
 FEWEST_STUDIED = 50
-"""Sets that a count model is fitted to at least; where they take more than `MOST_WORK`, there is none."""
+"""Fewest sets a count model is fitted to. If even these exceed `MOST_WORK`, no count model is fitted."""
 
 LABEL_RULES = ("counts", "plug-in", "threshold", "top-k")
 BAG_RULES = ("counts", "vote", "threshold")
-COUNT_RULES = ("counts", "plug-in")
-"""Rules that need a model of the chances."""
+REFERENCES = ("threshold", "half")
+"""Rules whose held-out loss is always shown: what people do now."""
 
 Sets = NDArray[np.bool_]
 
@@ -52,7 +48,7 @@ class Rule(Protocol):
     """What turns scores into sets."""
 
     def sets(self, scores: Array, loss: Loss, bags: Bags | None = None) -> Sets:
-        """The chosen elements, in the shape of the scores."""
+        """The chosen elements, in the shape of the scores; bags lie one after the other."""
         ...
 
 
@@ -63,14 +59,14 @@ class LeastExpectedLoss:
     calibration: Calibration
 
     def sets(self, scores: Array, loss: Loss, bags: Bags | None = None) -> Sets:
-        return best_sets(self.calibration.scores(scores), loss, self.calibration.counts(bags), bags)
+        return self.calibration.decide(scores, loss, bags).sets
 
 
 @dataclass(frozen=True)
 class Threshold:
-    """Elements of score above one threshold."""
+    """Elements of score above one threshold, or above that of their label."""
 
-    value: float
+    value: float | Array
 
     def sets(self, scores: Array, loss: Loss, bags: Bags | None = None) -> Sets:
         return np.asarray(scores > self.value)
@@ -83,7 +79,7 @@ class TopK:
     k: int
 
     def sets(self, scores: Array, loss: Loss, bags: Bags | None = None) -> Sets:
-        return _largest(scores, self.k)
+        return largest(scores, self.k)
 
 
 @dataclass(frozen=True)
@@ -92,31 +88,16 @@ class Vote:
 
     def sets(self, scores: Array, loss: Loss, bags: Bags | None = None) -> Sets:
         assert bags is not None
-        return bags.scatter(np.repeat(bags.means(scores > 0) > 0.5, bags.sizes))
+        return np.repeat(bags.means(scores > 0) > 0.5, bags.sizes)
 
 
-def best_sets(scores: Array, loss: Loss, counts: Any, bags: Bags | None) -> Sets:
-    """`decide`; where it would have to compare too many sets, the best of those of the k largest scores."""
-    sizes = [scores.shape[1]] if bags is None else np.unique(bags.sizes).tolist()
-    if all(p <= MAX_ENUMERATED or descent(loss, int(p), int(p) + 1) is None for p in sizes):
-        return decide(scores, loss, counts=counts, bags=bags).sets
-    if bags is None:
-        return _largest(scores, np.argmin(expected_losses(scores, loss, counts=counts), axis=1))
-    chosen = np.empty(len(scores), dtype=bool)
-    starts = np.concatenate(([0], np.cumsum(bags.sizes + 1)))
-    for some, places in bags.by_size:
-        part, width = scores[places], places.shape[1] + 1
-        potentials = None if counts is None else counts[starts[some][:, None] + np.arange(width)]
-        chosen[places] = _largest(part, np.argmin(expected_losses(part, loss, counts=potentials), axis=1))
-    return chosen
+@dataclass(frozen=True)
+class Reliability:
+    """Observed minus expected loss of held-out sets: its mean, the standard error of that, and its spread."""
 
-
-def _largest(scores: Array, k: int | NDArray[np.intp]) -> Sets:
-    """The k largest scores of every row, k one number or one per row; of equal scores the first."""
-    order = np.argsort(-scores, axis=1, kind="stable")
-    chosen = np.zeros(scores.shape, dtype=bool)
-    np.put_along_axis(chosen, order, np.arange(scores.shape[1]) < np.reshape(k, (-1, 1)), axis=1)
-    return chosen
+    bias: float
+    error: float
+    spread: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,77 +106,105 @@ class RuleLearner:
 
     data: HeldOut
     family: Potentials
-    given: Widths | None = None
+    start: RuleLearner | None = None
+
+    @classmethod
+    def of(cls, data: HeldOut) -> RuleLearner:
+        """Sets and the family of potentials that their kind and their numbers of positives ask for."""
+        data = data.sample(MOST_SETS)
+        if data.bags is not None:
+            return cls(data, BagPotentials())
+        return cls(data, LabelPotentials.seen(data.truth.sum(axis=1), data.scores.shape[1]))
 
     @cached_property
-    def studied(self) -> HeldOut:
-        """The sets that count models are fitted to: all, or as many as take no more than `MOST_WORK`, at random."""
-        order = np.random.default_rng(0).permutation(len(self.data.weights))
-        within = np.cumsum(self.family.work(self.data.sizes)[order]) <= MOST_WORK
-        if within.all():
-            return self.data
-        kept = np.zeros(len(order), dtype=bool)
-        kept[order[: max(within.sum(), FEWEST_STUDIED)]] = True
-        return self.data.part(kept)
-
-    @property
     def is_affordable(self) -> bool:
         """Whether count models can be fitted to enough of the sets."""
-        return int(self.family.work(self.studied.sizes).sum()) <= MOST_WORK
+        return FEWEST_STUDIED * work_of_a_set(self.data, self.family) <= MOST_WORK
 
     @cached_property
     def widths(self) -> Widths:
-        """How strongly the count model is shrunk."""
-        return self.given or chosen_widths(self.studied, self.family)
+        """How strongly models are shrunk."""
+        if self.start is not None:
+            return self.start.widths
+        return chosen_widths(self.data, self.family if self.is_affordable else None)
 
     @cached_property
     def counts(self) -> Calibration:
         """The count model."""
-        return calibrate(self.studied, self.family, self.widths)
+        return calibrate(self.data, self.family, self.widths, None if self.start is None else self.start.counts)
 
     @cached_property
     def independent(self) -> Calibration:
         """The model of independent labels."""
-        return calibrate(self.studied, None, self.widths)
+        return calibrate(self.data, None, self.widths, None if self.start is None else self.start.independent)
+
+    @property
+    def model(self) -> Calibration:
+        """The count model; that of independent labels where it is too much work."""
+        return self.counts if self.is_affordable else self.independent
 
     @property
     def log_likelihood(self) -> float:
-        """That of the held-out sets, by the count model; by independent labels where that is too much work."""
-        model = self.counts if self.is_affordable else self.independent
-        return model.log_likelihood(self.studied)
+        """Of a held-out set, on average, by the model."""
+        studied = within_work(self.data, self.family if self.is_affordable else None, MOST_WORK)
+        return self.model.log_likelihood(studied) / float(studied.weights.sum())
 
     @cached_property
     def folds(self) -> list[tuple[RuleLearner, HeldOut, Sets]]:
         """For every fold: a learner on the others, its own sets, and which those are."""
-        widths = self.widths if self.is_affordable else Widths()
-        return [(RuleLearner(train, self.family, widths), test, here) for train, test, here in self.data.splits()]
+        return [(RuleLearner(train, self.family, self), test, here) for train, test, here in self.data.splits()]
 
-    def rule(self, name: str, loss: Loss) -> Rule:
+    @property
+    def names(self) -> list[str]:
+        """The rules that can be learned."""
+        rules = LABEL_RULES if self.data.bags is None else BAG_RULES
+        return [name for name in rules if self.is_affordable or name != "counts"]
+
+    def rule(self, name: str, loss: CountLoss) -> Rule:
         """The rule of that name, learned on all held-out scores."""
-        if name == "auto":
-            return self.rule(self.chosen(loss)[0], loss)
-        if name in COUNT_RULES:
+        if name in ("counts", "plug-in"):
             return LeastExpectedLoss(self.counts if name == "counts" else self.independent)
         if name == "threshold":
-            return Threshold(threshold_of_sets(self.data, count_loss(loss)))
-        return TopK(best_size(self.data, count_loss(loss))) if name == "top-k" else Vote()
+            return Threshold(threshold_of_sets(self.data, loss))
+        if name == "top-k":
+            return TopK(best_size(self.data, loss))
+        return Vote() if name == "vote" else Threshold(0.0)
 
-    def losses(self, name: str, loss: Loss) -> Array:
+    def losses(self, name: str, loss: CountLoss) -> Array:
         """The loss of every set by a rule that has not learned on its fold."""
-        found = np.empty(len(self.data.weights))
+        found = np.empty(len(self.data))
         for learner, test, here in self.folds:
-            found[here] = losses_of_sets(test, learner.rule(name, loss).sets(test.scores, loss, test.bags), loss)
+            found[here] = test.losses(learner.rule(name, loss).sets(test.scores, loss, test.bags), loss)
         return found
 
-    def chosen(self, loss: Loss) -> tuple[str, dict[str, tuple[float, float]]]:
-        """The name of the rule to use, and the held-out loss of each one with its standard error."""
-        rules = LABEL_RULES if self.data.bags is None else BAG_RULES
-        names = [name for name in rules if self.is_affordable or name not in COUNT_RULES]
+    def judged(self, names: Sequence[str], loss: CountLoss) -> dict[str, Array]:
+        """The held-out loss of every set by each of the rules; none with a single fold."""
         if len(np.unique(self.data.folds)) < 2:
-            return names[0], {}
-        losses = {name: self.losses(name, loss) for name in names}
-        return choose(losses, self.data.weights), {
-            name: (float(np.average(values, weights=self.data.weights)), standard_error(values, self.data.weights))
+            return {}
+        return {name: self.losses(name, loss) for name in dict.fromkeys((*names, *REFERENCES))}
+
+    def reliability(self, name: str, loss: CountLoss) -> Reliability:
+        """How far the losses that the model expects of a rule are from those observed on held-out folds."""
+        differences = np.zeros(len(self.data))
+        for learner, test, here in self.folds:
+            sets = learner.rule(name, loss).sets(test.scores, loss, test.bags)
+            expected = learner.model.expected_losses(sets, test.scores, loss, test.bags)
+            differences[here] = test.losses(sets, loss) - expected
+        weights = self.data.weights
+        mean = float(np.average(differences, weights=weights))
+        spread = float(np.sqrt(np.average((differences - mean) ** 2, weights=weights)))
+        return Reliability(mean, standard_error(differences, weights), spread)
+
+    def choose(self, losses: dict[str, Array]) -> str:
+        """The name of the rule to use."""
+        candidates = {name: values for name, values in losses.items() if name in self.names}
+        return choose(candidates, self.data.weights) if candidates else self.names[0]
+
+    def summary(self, losses: dict[str, Array]) -> dict[str, tuple[float, float]]:
+        """The mean held-out loss of each rule with its standard error."""
+        weights = self.data.weights
+        return {
+            name: (float(np.average(values, weights=weights)), standard_error(values, weights))
             for name, values in losses.items()
         }
 
@@ -217,14 +226,6 @@ def standard_error(values: Array, weights: Array) -> float:
     return float(np.sqrt(deviations @ deviations) / weights.sum())
 
 
-def losses_of_sets(data: HeldOut, chosen: Sets, loss: Loss) -> Array:
-    """The loss of every set on its known labels."""
-    truth = data.truth & data.known
-    flags = [truth & ~chosen, data.known & ~data.truth & chosen, truth, data.known & ~data.truth]
-    tallies = [flag.sum(axis=1) if data.bags is None else data.bags.totals(flag.astype(np.intp)) for flag in flags]
-    return np.asarray(count_loss(loss).value(*tallies), dtype=np.float64)
-
-
 def count_loss(loss: Loss) -> CountLoss:
     """The loss, if it depends on numbers of false negatives and false positives only."""
     if not isinstance(loss, CountLoss):
@@ -237,6 +238,7 @@ def count_loss(loss: Loss) -> CountLoss:
 
 def check_rule(rule: Any, names: Sequence[str]) -> str:
     """The name of a rule."""
-    if rule not in (*names, "auto"):
-        raise ValueError(f"there is no rule {rule!r}; the names are {', '.join((*names, 'auto'))}")
+    known = (*names, "half", "auto")
+    if rule not in known:
+        raise ValueError(f"there is no rule {rule!r}; the names are {', '.join(known)}")
     return str(rule)

@@ -11,6 +11,9 @@ this short.
 2. Chances below `floor` are dropped at both ends. Each element adds one chance to A_k and to B_k, so at most 4 p are
    dropped, each of which weighs at most its own size: no expected loss changes by more than ``4 p floor / Z`` times
    the largest loss, which is below a rounding error.
+
+For losses whose best set of k elements need not be the k largest scores, all 2^p sets are compared. Sets are numbered
+by their elements: element j is the bit of weight 2^j.
 """
 
 # mypy: disable-error-code="no-untyped-def"
@@ -21,9 +24,8 @@ import numpy as np
 
 from setloss.compilation import kernel
 from setloss.decisions.kernels import SMALLEST, weigh
-
-TIE = 1e-12
-"""Expected losses closer than this, relative to their size, are equal; the smaller set wins."""
+from setloss.decisions.specs import TIE
+from setloss.typing import Array
 
 
 @kernel()
@@ -158,16 +160,18 @@ def best_prefixes(scores, potentials, spec, order, floor, sets, expected, best, 
         for t in range(width):
             sizes[t] /= total
         first[0] = 1.0
-        low, high = 0, 0
+        low, high, room = 0, 0, 0.0
         for k in range(p + 1):
-            if k > 0 and least_loss(k, p, sizes, spec, row) >= expected[i] * (1 - TIE):
+            if k > 0 and least_loss(k, p, sizes, spec, row) >= expected[i] - room:
                 break
             if k == kept:
                 kept = min(p + 1, 2 * kept)
                 stored, ranges = np.empty((kept, width)), np.empty((kept, 2), np.int64)
                 store_suffixes(q, r, stored, ranges, floor, kept)
             cost = expected_loss(k, p, first, low, high, stored[k], ranges[k, 0], ranges[k, 1], w, spec, row) / total
-            if k == 0 or cost < expected[i] - TIE * abs(expected[i]):
+            if k == 0:
+                room = TIE * abs(cost)
+            if k == 0 or cost < expected[i] - room:
                 best[i], expected[i] = k, cost
             if k < p:
                 low, high = add_element(first, then, low, high, q[k], r[k], floor)
@@ -197,3 +201,99 @@ def all_prefixes(scores, potentials, spec, floor, expected):
             if k < p:
                 low, high = add_element(first, then, low, high, q[k], r[k], floor)
                 first, then = then, first
+
+
+@kernel()
+def losses_of_firsts(scores, chosen, potentials, spec, floor, expected):
+    """The expected loss of the first chosen[i] elements of every row; the rows must be safe."""
+    n, p = scores.shape
+    width = potentials.shape[1]
+    q, r, w, row = np.empty(p), np.empty(p), np.empty(width), np.empty(width)
+    first, others, then = np.empty(width), np.empty(width), np.empty(width)
+    for i in range(n):
+        k = chosen[i]
+        weigh(scores[i], potentials[i % len(potentials)], q, r, w)
+        first[0] = others[0] = 1.0
+        low, high, b_low, b_high = 0, 0, 0, 0
+        for j in range(k):
+            low, high = add_element(first, then, low, high, q[j], r[j], floor)
+            first, then = then, first
+        for j in range(k, p):
+            b_low, b_high = add_element(others, then, b_low, b_high, q[j], r[j], floor)
+            others, then = then, others
+        total = 0.0
+        for a in range(low, high + 1):
+            for b in range(b_low, min(b_high + 1, width - a)):
+                total += first[a] * others[b] * w[a + b]
+        expected[i] = expected_loss(k, p, first, low, high, others, b_low, b_high, w, spec, row) / total
+
+
+# ---------------------------------------------------------------- all sets, for losses that fall
+
+
+@kernel()
+def chances_of_subsets(q, r, chances):
+    """chances[A, a] = the chance of a positives among A, from A without its first element."""
+    chances[0, 0] = 1.0
+    for mask in range(1, len(chances)):
+        first, rest, size = 0, mask & (mask - 1), 0
+        while not (mask >> first) & 1:
+            first += 1
+        for j in range(len(q)):
+            size += (mask >> j) & 1
+        chances[mask, 0] = chances[rest, 0] * r[first]
+        for a in range(1, size + 1):
+            chances[mask, a] = chances[rest, a] * r[first] + chances[rest, a - 1] * q[first]
+
+
+@kernel()
+def losses_of_subsets(scores, potentials, spec, sizes, losses):
+    """The expected loss of every set, for a loss of counts; the rows must be safe."""
+    kind, numbers, table = spec
+    n, p = scores.shape
+    width = potentials.shape[1]
+    q, r, w, row = np.empty(p), np.empty(p), np.empty(width), np.empty(p + 1)
+    chances = np.zeros((2**p, p + 1))
+    for i in range(n):
+        weigh(scores[i], potentials[i % len(potentials)], q, r, w)
+        chances_of_subsets(q, r, chances)
+        total = 0.0
+        for k in range(width):
+            total += w[k] * chances[2**p - 1, k]
+        for mask in range(2**p):
+            k, other = sizes[mask], 2**p - 1 - mask
+            cost = 0.0
+            for a in range(min(k, width - 1) + 1):
+                end = min(p - k + 1, width - a)
+                write_losses(kind, numbers, table, p, k, a, end, row)
+                for b in range(end):
+                    cost += chances[mask, a] * chances[other, b] * w[a + b] * row[b]
+            losses[i, mask] = cost / total
+
+
+@kernel()
+def best_subset(losses, sizes):
+    """The set of least expected loss; of equal ones the smallest, of equally small ones the first."""
+    best = 0
+    for mask in range(1, len(losses)):
+        room = TIE * max(abs(losses[best]), abs(losses[0]))
+        smaller = sizes[mask] < sizes[best] and losses[mask] <= losses[best] + room
+        if smaller or losses[mask] < losses[best] - room:
+            best = mask
+    return best
+
+
+def losses_by_transform(chances: Array, values: Array) -> Array:
+    """sum_y P(y) l(A xor y) for all A: a convolution, turned into a product by the Walsh-Hadamard transform."""
+    return _transformed(_transformed(chances) * _transformed(values)) / len(values)
+
+
+def _transformed(values: Array) -> Array:
+    """The sums over all sets, with the sign of the number of elements in common."""
+    found = values.copy()
+    step = 1
+    while step < len(found):
+        pairs = found.reshape(-1, 2, step)
+        found = np.stack([pairs[:, 0] + pairs[:, 1], pairs[:, 0] - pairs[:, 1]], axis=1).reshape(-1)
+        step *= 2
+    return found

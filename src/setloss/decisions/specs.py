@@ -17,6 +17,12 @@ from setloss.typing import Array
 
 TVERSKY, LINEAR, CURVE, TABLE = range(4)
 
+MAX_ENUMERATED = 16
+"""Largest number of elements for which all sets are compared."""
+
+TIE = 1e-12
+"""Expected losses closer than this, relative to that of the empty set, are equal; the smaller set wins."""
+
 
 @dataclass(frozen=True, eq=False)
 class LossSpec:

@@ -6,11 +6,11 @@ from setloss.lazy import imported_name
 
 if TYPE_CHECKING:
     from setloss.estimators.bag_classifier import BagClassifier, UngroupedWarning
-    from setloss.estimators.bag_decision import BagDecisionCV
+    from setloss.estimators.decision_cv import BagDecisionCV, SetDecisionCV
     from setloss.estimators.elements import FeatureScaleWarning
     from setloss.estimators.search import BagClassifierCV, SetClassifierCV
     from setloss.estimators.set_classifier import SetClassifier
-    from setloss.estimators.set_decision import SetDecisionCV
+    from setloss.estimators.set_decision import SetDecision
 
 __all__ = [
     "BagClassifier",
@@ -19,6 +19,7 @@ __all__ = [
     "FeatureScaleWarning",
     "SetClassifier",
     "SetClassifierCV",
+    "SetDecision",
     "SetDecisionCV",
     "UngroupedWarning",
 ]
@@ -26,11 +27,12 @@ __all__ = [
 _HOMES = {
     "BagClassifier": ".bag_classifier",
     "BagClassifierCV": ".search",
-    "BagDecisionCV": ".bag_decision",
+    "BagDecisionCV": ".decision_cv",
     "FeatureScaleWarning": ".elements",
     "SetClassifier": ".set_classifier",
     "SetClassifierCV": ".search",
-    "SetDecisionCV": ".set_decision",
+    "SetDecision": ".set_decision",
+    "SetDecisionCV": ".decision_cv",
     "UngroupedWarning": ".bag_classifier",
 }
 """The module of every name: workers of Dask take `elements` from here, and need no scikit-learn for it."""

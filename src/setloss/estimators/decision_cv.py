@@ -1,193 +1,374 @@
-"""What decisions for label sets and for bags share: parameters, held-out scores, routing of metadata."""
+"""`SetDecisionCV` and `BagDecisionCV`: any classifier, its held-out scores, and a `SetDecision` that learns from them."""
 
 from __future__ import annotations
 
-import copy
-import time
-from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
+from scipy.sparse import csr_array, issparse
+from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
-from sklearn.pipeline import Pipeline
+from sklearn.frozen import FrozenEstimator
 from sklearn.utils import get_tags, indexable
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
-from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import check_array, check_is_fitted, has_fit_parameter
+from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted
 
-from setloss.decisions.rules import RuleLearner
-from setloss.estimators.folds import Split
-from setloss.estimators.label_scores import LEAST_CHANCE, LabelScorer, coarse_floor, fit_scorer, log_odds
-from setloss.estimators.learned_decision import LearnedDecision
-from setloss.estimators.linear_model import LinearSetModel
-from setloss.estimators.progress import report_held_out, report_rule, say
+from setloss.arguments import refuse_masked
+from setloss.bags import Bags
+from setloss.decisions.held_out import HeldOut, numbered_folds
+from setloss.decisions.rules import MOST_SETS
+from setloss.estimators.bag_classifier import bags_named, frame_labels, warn_if_ungrouped
+from setloss.estimators.candidates import Examples, default_estimators, fit_likeliest
+from setloss.estimators.folds import bag_splits, label_splits
+from setloss.estimators.label_scores import Rows, Scorer
+from setloss.estimators.labels import LabelMatrix, labels_of
+from setloss.estimators.linear_model import checked_weights
+from setloss.estimators.progress import report_rule, say
+from setloss.estimators.set_decision import ExpectedScore, SetDecision
 from setloss.losses import Loss
 from setloss.typing import Array
 
-Outputs = tuple[NDArray[np.intp], LabelScorer, Array, bool]
-"""Held-out rows, the scorer that was not trained on them, what it says of them, and whether that is probabilities."""
+MOST_DENSE_LABELS = 50_000_000
+"""Largest number of labels, examples x labels, that are handed to a classifier as a dense array if y is sparse."""
 
 
-class DecisionCV(LearnedDecision, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
-    """A classifier, a loss, and a rule that is learned from held-out scores of the classifier."""
+class DecisionCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+    """A classifier, its held-out scores, and the decision learned from them; the base of the two below."""
 
     estimator: Any
+    loss: Any
     rule: str
     cv: Any
     n_jobs: int | None
     verbose: int
-    scorer_: LabelScorer
+    decision_: SetDecision
+    estimator_: Any
+    _scorer: Scorer
 
-    def _rule_asked(self) -> str:
-        return self.rule
+    def _new_decision(self) -> SetDecision:
+        return SetDecision(self.loss, rule=self.rule, scores="log-odds")
 
-    def _learn(self, learner: RuleLearner, loss: Loss) -> None:
-        if self.verbose:
-            say("learning the decision")
-        super()._learn(learner, loss)
-        if self.verbose:
-            report_rule(self.rule_name_, getattr(self, "rule_losses_", {}) if self.rule == "auto" else {})
+    def _decision(self) -> SetDecision:
+        """The decision for the present parameters, which may have been set to others after the fit."""
+        check_is_fitted(self, "decision_")
+        return self.decision_.set_params(**self._new_decision().get_params(deep=False))
 
-    # ---------------------------------------------------------------- held-out scores
-
-    def _fit_scores(
-        self,
-        estimator: Any,
-        X: Any,
-        Y: NDArray[Any],
-        splits: list[Split] | None,
-        params: dict[str, Any],
-        done: Sequence[Outputs] = (),
-    ) -> Array:
-        """Held-out scores (n, p); afterwards `scorer_` and `estimator_` are trained on everything.
-
-        `done` are the outputs of the first folds, where they are known already.
-        """
-        estimator = undecided(estimator)
-        if splits is None:
-            self.scorer_ = LabelScorer(estimator, np.arange(Y.shape[1]), np.zeros(Y.shape[1]))
-            outputs = [(np.arange(len(Y)), self.scorer_, *self.scorer_.outputs(X))]
-        else:
-            outputs = [*done, *self._out_of_fold(estimator, X, Y, splits[len(done) :], params)]
-            if self.verbose:
-                say("training on everything")
-            self.scorer_ = fit_scorer(estimator, X, Y, None, params)
-        self.estimator_ = self.scorer_.estimator
-        scores, self._floor = gathered(outputs, Y.shape)
+    def _fit(self, examples: Examples, decision: SetDecision, estimators: list[Any], path: int) -> None:
+        """Train the likeliest of the estimators, and the decision on its held-out scores."""
+        self._scorer, learner = fit_likeliest(estimators, path, examples)
+        self.estimator_ = self._scorer.estimator
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self.estimator_, name):
                 setattr(self, name, getattr(self.estimator_, name))
-        return scores
+        if self.verbose:
+            say("learning the decision")
+        decision._learn(learner.data, learner)
+        self.decision_, self.classes_ = decision, decision.classes_
+        if self.verbose:
+            report_rule(decision.rule_name_, decision.rule_losses_)
 
-    def _out_of_fold(
-        self, estimator: Any, X: Any, Y: NDArray[Any], splits: list[Split], params: dict[str, Any]
-    ) -> Iterator[Outputs]:
-        began = time.monotonic()
-        found = Parallel(n_jobs=self.n_jobs, return_as="generator")(
-            delayed(_scores_of_fold)(estimator, X, Y, train, test, params) for train, test in splits
-        )
-        for fold, ((_, test), (scorer, outputs, chance)) in enumerate(zip(splits, found, strict=True), 1):
-            if self.verbose:
-                report_held_out(fold, len(splits), time.monotonic() - began)
-            yield test, scorer, outputs, chance
+    def _estimators(self, X: Any = None) -> tuple[list[Any], int]:
+        """The candidates, and how many of them are a path of one parameter."""
+        if self.estimator is None:
+            return default_estimators(np.zeros((1, 1)) if X is None else X, in_bags=isinstance(self, BagDecisionCV))
+        found = list(self.estimator) if isinstance(self.estimator, list | tuple) else [self.estimator]
+        for one in found:
+            if not hasattr(one, "fit"):
+                raise TypeError(f"estimator must be a classifier or a list of them; got {one!r}")
+        return found, 0
+
+    @property
+    def _is_fitted_already(self) -> bool:
+        prefit = isinstance(self.cv, str) and self.cv == "prefit"
+        return prefit or all(isinstance(one, FrozenEstimator) for one in self._estimators()[0])
 
     def _scores(self, X: Any) -> Array:
         """Scores (n, p) of new examples."""
-        check_is_fitted(self, "scorer_")
-        return _as_scores(self.scorer_, *self.scorer_.outputs(X), self._floor)
+        check_is_fitted(self, "decision_")
+        return self._scorer.scores(X)
 
     # ---------------------------------------------------------------- metadata
 
-    def _routed(
-        self, estimator: Any, sample_weight: Any, params: dict[str, Any], groups: Any = None
-    ) -> tuple[dict[str, Any], Any]:
-        """What `fit` of the estimator gets, and what the splitter gets."""
-        from sklearn import get_config
-
-        if get_config().get("enable_metadata_routing"):
-            named = {"sample_weight": sample_weight, "groups": groups}
-            given = {name: value for name, value in named.items() if value is not None}
-            routed = process_routing(self, "fit", **params, **given)
-            return routed.estimator.fit, routed.splitter.split
-        for name, value in (("sample_weight", sample_weight), ("groups", groups)):
-            taken = None if value is None else fit_parameter(estimator, name)
-            if taken is not None:
-                params = params | {taken: np.asarray(value)}
-        return params, {}
+    def _routed(self, params: dict[str, Any], given: dict[str, Any]) -> tuple[dict[str, Any], Any, dict[str, Any]]:
+        """What `fit` of every candidate gets, what the splitter gets, and what is offered to those that take it."""
+        given = {name: value for name, value in given.items() if value is not None}
+        if not get_config().get("enable_metadata_routing"):
+            return params, {}, given
+        routed = process_routing(self, "fit", **params, **given)
+        return routed.estimator.fit, routed.splitter.split, {}
 
     def get_metadata_routing(self) -> Any:
         """Which metadata goes where: to `fit` of the estimator, and to `split` of cv."""
         router = MetadataRouter(owner=type(self).__name__)
         router.add_self_request(self)
-        router.add(estimator=self._estimator(), method_mapping=MethodMapping().add(caller="fit", callee="fit"))
+        mapping = MethodMapping().add(caller="fit", callee="fit")
+        router.add(estimator=self._estimators()[0][0], method_mapping=mapping)
         splitter = None if self.cv is None or isinstance(self.cv, int | str) else self.cv
         return router.add(splitter=splitter, method_mapping=MethodMapping().add(caller="fit", callee="split"))
 
-    def _estimator(self, X: Any = None) -> Any:
-        return self.estimator
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = get_tags(self._estimator()).input_tags.allow_nan
+        estimators = [] if self.estimator is None else self._estimators()[0]
+        tags.input_tags.allow_nan = all(get_tags(one).input_tags.allow_nan for one in estimators)
+        tags.input_tags.sparse = True
+        tags.classifier_tags.multi_class = False
         return tags
+
+
+class SetDecisionCV(DecisionCV):
+    """Label sets of least expected loss, from the scores of any multi-label classifier.
+
+        P(y | x) ~ exp( sum_j y_j (a s_j(x) + b_j) + u_|y| ),        predict argmin_A E l(y, A)
+
+    Scores s are log-odds of `predict_proba`, or `decision_function` where there is none. A `SetDecision` learns from
+    scores of examples that the classifier was not trained on; then the classifier is trained on everything.
+
+    Parameters
+    ----------
+    estimator
+        A multi-label classifier: OneVsRestClassifier, MultiOutputClassifier, chains, forests, networks, pipelines,
+        `SetClassifier`; a FrozenEstimator is used as it is, on data it was not trained on. A list of them: the one by
+        whose held-out scores the labels are likeliest is kept. None: logistic regressions per label with C from .003
+        to 3, and extremely randomised trees where X is dense.
+    loss, rule, average
+        As in `SetDecision`.
+    cv
+        A number of folds, a splitter, or "prefit": the estimator is fitted already, and X and y are not what it was
+        trained on.
+    n_jobs
+        Folds at a time.
+    verbose
+        1 says when each fold is done, and what the rules lose on held-out scores.
+
+    Attributes
+    ----------
+    estimator_
+        The classifier, trained on everything.
+    decision_
+        The `SetDecision`: `calibration_`, `rule_name_`, `rule_losses_` are there.
+    classes_, label_names_
+        As in `SetDecision`.
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        loss: str | Loss = "f1",
+        *,
+        rule: str = "auto",
+        average: str = "samples",
+        cv: Any = 5,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.loss = loss
+        self.rule = rule
+        self.average = average
+        self.cv = cv
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _new_decision(self) -> SetDecision:
+        return SetDecision(self.loss, rule=self.rule, average=self.average, scores="log-odds")
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> SetDecisionCV:
+        """Train on X (n, d) and labels y (n, p), dense or sparse; `params` go to `fit` of the estimator."""
+        decision = self._new_decision()
+        decision._check_parameters(in_bags=False)
+        X = features_of(X)
+        labels = labels_of(y, type(self).__name__)
+        check_consistent_length(X, labels.positive)
+        weights = checked_weights(sample_weight, labels.positive)
+        estimators, path = self._estimators(X)
+        to_fit, to_split, offered = self._routed(params, {"sample_weight": sample_weight})
+        splits = None if self._is_fitted_already else label_splits(self.cv, X, labels, **to_split)
+        folds = numbered_folds(splits, len(weights))
+        needed = (folds >= 0) & labels.known.any(axis=1) & (weights > 0)
+
+        def held_out(rows: Rows, scores: Array) -> HeldOut:
+            return HeldOut(scores, labels.positive[rows], labels.known[rows], weights[rows], folds[rows])
+
+        decision._take_classes(labels.classes, labels.names, labels.flat)
+        examples = Examples(
+            X,
+            _targets(labels, y),
+            splits,
+            needed if self.average != "samples" else _some_of(needed, MOST_SETS),
+            held_out,
+            len(weights),
+            to_fit,
+            offered,
+            self.n_jobs,
+            bool(self.verbose),
+        )
+        self._fit(examples, decision, estimators, path)
+        return self
+
+    @property
+    def label_names_(self) -> NDArray[np.object_]:
+        """The column names of y if it was a table."""
+        return self.decision_.label_names_
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Label sets (n, p) in the alphabet of y, or classes of a single label."""
+        return self._decision().predict(self._scores(X))
+
+    def predict_proba(self, X: Any) -> Array:
+        """P(y_j = 1) of every label (n, p); both classes (n, 2) of a single label."""
+        return self._decision().predict_proba(self._scores(X))
+
+    def expected_loss(self, X: Any) -> Array:
+        """The loss to expect of every example; see `SetDecision.expected_loss`."""
+        return self._decision().expected_loss(self._scores(X))
+
+    def expected_score(self, X: Any, *, level: float = 0.9) -> ExpectedScore:
+        """The mean score to expect on examples without labels; see `SetDecision.expected_score`."""
+        return self._decision().expected_score(self._scores(X), level=level)
+
+    def thresholds(self, *, probabilities: bool = False) -> Array:
+        """The cut of every label; see `SetDecision.thresholds`."""
+        return self._decision().thresholds(probabilities=probabilities)
+
+    def losses(self, X: Any, y: Any) -> Array:
+        """The loss of every example on its known labels."""
+        return self._decision().losses(self._scores(X), y)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """1 - the mean loss of the examples, or of the labels (macro), or of everything as one set (micro)."""
+        return self._decision().score(self._scores(X), y, sample_weight=sample_weight)
+
+
+class BagDecisionCV(DecisionCV):
+    """Labels of the frames of a bag of least expected loss, from the scores of any binary classifier of frames.
+
+        P(y_1, ..., y_p | bag) ~ exp( sum_i y_i (a s(x_i) + b) + u(|y|, p) ),        predict argmin_A E l(y, A)
+
+    u has atoms at no and at all frames and a smooth part in the share of positive frames, so that it is learned from
+    bags of any sizes and serves sizes never seen. On bags of one label it finds the vote by itself.
+
+    Parameters
+    ----------
+    estimator
+        A binary classifier of frames, or a list of them, as in `SetDecisionCV`; None: logistic regressions on scaled
+        features with C from .003 to 3.
+    loss, rule
+        As in `SetDecision`; rule is "auto" (the default), "counts", "vote", "threshold" or "half".
+    cv
+        A number of folds, which never split a bag, a splitter, or "prefit".
+    n_jobs, verbose
+        As in `SetDecisionCV`, and so are the attributes.
+
+    Without `groups` every frame is a bag of its own, with a warning.
+    """
+
+    __metadata_request__fit: ClassVar = {"groups": True}
+    __metadata_request__predict: ClassVar = {"groups": True}
+    __metadata_request__predict_proba: ClassVar = {"groups": True}
+    __metadata_request__score: ClassVar = {"groups": True}
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        loss: str | Loss = "f1",
+        *,
+        rule: str = "auto",
+        cv: Any = 5,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.loss = loss
+        self.rule = rule
+        self.cv = cv
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None, **params: Any) -> BagDecisionCV:
+        """Train on frames X (N, d) with labels y (N,); `groups` names the bag of each frame.
+
+        The weight of a bag is the mean weight of its frames; `params` go to `fit` of the estimator, and `groups` too
+        if it takes them, as `BagClassifier` does.
+        """
+        decision = self._new_decision()
+        decision._check_parameters(in_bags=True)
+        X = features_of(X)
+        classes, positive = frame_labels(X, y, type(self).__name__)
+        weights = checked_weights(sample_weight, positive[:, None])
+        warn_if_ungrouped(groups, "trained")
+        bags = bags_named(groups, len(positive))
+        estimators, path = self._estimators(X)
+        to_fit, _, offered = self._routed(params, {"sample_weight": sample_weight, "groups": groups})
+        splits = None if self._is_fitted_already else bag_splits(self.cv, X, positive, bags)
+        number = bags.scatter(np.repeat(np.arange(len(bags)), bags.sizes))
+        folds = numbered_folds(None, len(bags))[number] if splits is None else numbered_folds(splits, len(positive))
+        means = bags.means(weights)
+        needed = _some_of(means > 0, MOST_SETS)[number] & (folds >= 0)
+
+        def held_out(rows: Rows, scores: Array) -> HeldOut:
+            found = bags_named(number[rows], len(rows))
+            first = rows[found.order[found.offsets[:-1]] if found.order is not None else found.offsets[:-1]]
+            known = np.ones(len(rows), dtype=bool)
+            parts = (found.gather(values) for values in (scores[:, 0], positive[rows], known))
+            return HeldOut(*parts, means[number[first]], folds[first], Bags(found.offsets))
+
+        decision._take_classes(classes, None, True)
+        Y = positive[:, None].astype(np.int64)
+        self._fit(
+            Examples(X, Y, splits, needed, held_out, len(bags), to_fit, offered, self.n_jobs, bool(self.verbose)),
+            decision,
+            estimators,
+            path,
+        )
+        return self
+
+    def _frame_scores(self, X: Any) -> Array:
+        return self._scores(X)[:, 0]
+
+    def predict(self, X: Any, groups: Any = None) -> NDArray[Any]:
+        """The class of every frame; `groups` names the bag of each."""
+        return self._decision().predict(self._frame_scores(X), groups)
+
+    def predict_proba(self, X: Any, groups: Any = None) -> Array:
+        """The chances (N, 2) of both classes for every frame, given all frames of its bag."""
+        return self._decision().predict_proba(self._frame_scores(X), groups)
+
+    def expected_loss(self, X: Any, groups: Any = None) -> Array:
+        """The loss to expect of every bag, in sorted order of the groups; see `SetDecision.expected_loss`."""
+        return self._decision().expected_loss(self._frame_scores(X), groups)
+
+    def expected_score(self, X: Any, groups: Any = None, *, level: float = 0.9) -> ExpectedScore:
+        """The mean score to expect on bags without labels; see `SetDecision.expected_score`."""
+        return self._decision().expected_score(self._frame_scores(X), groups, level=level)
+
+    def losses(self, X: Any, y: Any, groups: Any = None) -> Array:
+        """The loss of every bag, in sorted order of the groups."""
+        return self._decision().losses(self._frame_scores(X), y, groups)
+
+    def score(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> float:
+        """1 - the mean loss over the bags; a bag weighs as much as its frames on average."""
+        return self._decision().score(self._frame_scores(X), y, groups, sample_weight)
 
 
 def features_of(X: Any) -> Any:
     """X as it came if it is a DataFrame or sparse, else as an array; the estimator checks for NaN."""
+    refuse_masked(X, "X")
     if not issparse(X) and not hasattr(X, "iloc"):
         X = check_array(X, accept_sparse=True, dtype=None, ensure_all_finite=False, allow_nd=True)
     return indexable(X)[0]
 
 
-def fit_parameter(estimator: Any, name: str) -> str | None:
-    """What `fit` calls a parameter; pipelines hand it to their last step. None where it does not take it."""
-    if has_fit_parameter(estimator, name):
-        return name
-    for step, last in getattr(estimator, "steps", ())[-1:]:
-        inner = fit_parameter(last, name)
-        return None if inner is None else f"{step}__{inner}"
-    return None
+def _some_of(flags: NDArray[np.bool_], most: int) -> NDArray[np.bool_]:
+    """At most so many of the flags, at random."""
+    places = np.flatnonzero(flags)
+    kept = np.zeros(len(flags), dtype=bool)
+    kept[places if len(places) <= most else np.random.default_rng(0).permutation(places)[:most]] = True
+    return kept
 
 
-def undecided(estimator: Any) -> Any:
-    """The estimator; a `LinearSetModel`, also at the end of a pipeline, as one that learns no decision of its own."""
-    if isinstance(estimator, Pipeline):
-        name, last = estimator.steps[-1]
-        pipeline = copy.copy(estimator)
-        pipeline.steps = [*estimator.steps[:-1], (name, undecided(last))]
-        return pipeline
-    if not isinstance(estimator, LinearSetModel) or not hasattr(estimator, "decision"):
-        return estimator
-    model = copy.copy(estimator)
-    model.decision = "sign"
-    return model
-
-
-def gathered(outputs: Sequence[Outputs], shape: tuple[int, ...]) -> tuple[Array, float]:
-    """Scores (n, p) from the outputs of folds, NaN where no fold holds a row out; and the floor of their chances."""
-    floor = min((coarse_floor(found) for _, _, found, chance in outputs if chance), default=LEAST_CHANCE)
-    scores = np.full(shape, np.nan)
-    for rows, scorer, found, chance in outputs:
-        scores[rows] = _as_scores(scorer, found, chance, floor)
-    return scores, floor
-
-
-def _as_scores(scorer: LabelScorer, outputs: Array, chance: bool, floor: float) -> Array:
-    return scorer.spread(log_odds(outputs, floor) if chance else outputs)
-
-
-def is_prefit(cv: Any) -> bool:
-    """Whether the estimator is fitted already."""
-    return isinstance(cv, str) and cv == "prefit"
-
-
-def _scores_of_fold(
-    estimator: Any, X: Any, Y: NDArray[Any], train: NDArray[np.intp], test: NDArray[np.intp], params: dict[str, Any]
-) -> tuple[LabelScorer, Array, bool]:
-    from sklearn.utils import _safe_indexing
-    from sklearn.utils.validation import _check_method_params
-
-    scorer = fit_scorer(estimator, X, Y, train, _check_method_params(X, params, train))
-    return scorer, *scorer.outputs(_safe_indexing(X, test))
+def _targets(labels: LabelMatrix, y: Any) -> Any:
+    """Labels for classifiers: int64, or floats with NaN; sparse where y is and a dense array would be large."""
+    if issparse(y) and labels.known.all() and labels.positive.size > MOST_DENSE_LABELS:
+        return csr_array(labels.positive, dtype=np.int64)
+    return labels.numbers

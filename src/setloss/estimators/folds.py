@@ -9,15 +9,7 @@ from numpy.typing import NDArray
 from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold, check_cv
 
 from setloss.bags import Bags
-from setloss.decisions.held_out import HeldOut
-from setloss.decisions.potentials import BagPotentials, LabelPotentials
-from setloss.decisions.rules import RuleLearner
-from setloss.defaults import ENOUGH_HELD_OUT
 from setloss.estimators.labels import LabelMatrix
-from setloss.typing import Array
-
-TURNS = 5
-"""Folds that examples are put into where their scores do not come from several folds."""
 
 Split = tuple[NDArray[np.intp], NDArray[np.intp]]
 """Rows to train on, and rows held out."""
@@ -77,48 +69,3 @@ def _checked(found: Any) -> list[Split]:
 def _rows(part: Any) -> NDArray[np.intp]:
     part = np.asarray(part)
     return np.flatnonzero(part) if part.dtype == bool else part.astype(np.intp)
-
-
-def enough_of(splits: list[Split], sets: int) -> list[Split]:
-    """As many of the splits as it takes to hold out `ENOUGH_HELD_OUT` sets, if all of them hold out `sets`."""
-    return splits[: -(-ENOUGH_HELD_OUT * len(splits) // sets)]
-
-
-# -------------------------------------------------------------------- learners
-
-
-def learner_of_labels(scores: Array, labels: LabelMatrix, weights: Array, splits: list[Split] | None) -> RuleLearner:
-    """What rules learn from the scores of examples; without splits they are put into `TURNS` folds at random."""
-    folds = _numbered(splits, len(scores))
-    used = (folds >= 0) & labels.known.any(axis=1) & (weights > 0)
-    data = HeldOut(scores, labels.positive, labels.known, weights, folds).part(used)
-    return RuleLearner(data, LabelPotentials.seen(data.truth.sum(axis=1), scores.shape[1]))
-
-
-def learner_of_bags(
-    scores: Array, positive: NDArray[np.bool_], bags: Bags, weights: Array, splits: list[Split] | None
-) -> RuleLearner:
-    """What rules learn from the scores (N,) of frames; a bag weighs as much as its frames on average."""
-    if splits is None:
-        folds = _numbered(None, len(bags))
-    else:
-        folds = bags.gather(_numbered(splits, len(scores)))[bags.offsets[:-1]]
-    means = bags.means(weights)
-    truth = bags.gather(positive)
-    known, plain = np.ones(len(truth), dtype=bool), Bags(bags.offsets)
-    data = HeldOut(bags.gather(scores), truth, known, means, folds, plain).part((folds >= 0) & (means > 0))
-    return RuleLearner(data, BagPotentials())
-
-
-def _numbered(splits: list[Split] | None, n: int) -> NDArray[np.intp]:
-    """The number of the fold that holds each example out, -1 where no fold does.
-
-    Rules are compared on several folds: without splits, or with only one, the examples are put into `TURNS` folds at
-    random.
-    """
-    if splits is None:
-        return np.random.default_rng(0).permutation(n) % min(TURNS, n)
-    folds = np.full(n, -1, dtype=np.intp)
-    for k, (_, test) in enumerate(splits):
-        folds[test] = k if len(splits) > 1 else _numbered(None, len(test))
-    return folds

@@ -1,66 +1,155 @@
-"""Scores of labels from any classifier: log-odds of `predict_proba` in any of its forms, or `decision_function`."""
+"""Scores of labels from any classifier, on examples it was not trained on.
+
+Scores are log-odds of `predict_proba` in any of its forms, or `decision_function` where there is none. Labels are
+handed to classifiers as int64, for scikit-learn numbers columns in the type of y and int8 ends at 127, or as a sparse
+matrix of int64.
+"""
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing, get_tags
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import _check_method_params, has_fit_parameter
 
+from setloss.decisions.calibration import CHUNK
 from setloss.estimators.elements import refuse_text
+from setloss.estimators.folds import Split
+from setloss.estimators.progress import report_held_out
 from setloss.typing import Array
 
 LEAST_CHANCE = 1e-6
 """Probabilities are moved into [this, 1 - this] before their log-odds are taken, unless a coarser floor is known."""
 
+Rows = NDArray[np.intp]
+
 
 @dataclass(frozen=True, eq=False)
-class LabelScorer:
-    """A fitted classifier of those labels that vary in its training data, and log-odds for the others."""
+class Scorer:
+    """A fitted classifier of those labels that vary in its training data, and log-odds for the others.
+
+    `floor` is the chance that a probability of 0 stands for.
+    """
 
     estimator: Any
-    varying: NDArray[np.intp]
+    varying: Rows
     constants: Array
+    floor: float = LEAST_CHANCE
+
+    def scores(self, X: Any) -> Array:
+        """Scores (n, p) of all labels, asked for in chunks of bounded size."""
+        n, p = _length(X), len(self.constants)
+        step = max(1, CHUNK // p)
+        if n <= step:
+            return self.spread(self.outputs(X))
+        return np.concatenate(
+            [self.spread(self.outputs(_safe_indexing(X, np.arange(i, min(i + step, n))))) for i in range(0, n, step)]
+        )
 
     def outputs(self, X: Any) -> tuple[Array, bool]:
         """Probabilities of the labels that vary (n, v), or their scores, and whether they are probabilities."""
         return label_outputs(self.estimator, X, len(self.varying))
 
-    def spread(self, scores: Array) -> Array:
-        """Scores (n, p) of all labels from those of the ones that vary."""
-        found = np.tile(self.constants, (len(scores), 1))
-        found[:, self.varying] = scores
+    def spread(self, outputs: tuple[Array, bool]) -> Array:
+        """Scores (n, p) of all labels from outputs of the ones that vary."""
+        values, chance = outputs
+        if chance:
+            kept = np.clip(values, self.floor, 1 - self.floor)
+            values = np.log(kept) - np.log1p(-kept)
+        if len(self.varying) == len(self.constants):
+            return values
+        found = np.tile(self.constants, (len(values), 1))
+        found[:, self.varying] = values
         return found
 
 
-def fit_scorer(estimator: Any, X: Any, Y: NDArray[Any], rows: NDArray[np.intp] | None, params: Any) -> LabelScorer:
+Outputs = tuple[Rows, Scorer, tuple[Array, bool]]
+"""Held-out rows, the scorer that was not trained on them, and what it says of them."""
+
+
+def fit_scorer(estimator: Any, X: Any, Y: Any, rows: Rows | None, params: Any, floor: float = LEAST_CHANCE) -> Scorer:
     """Train a copy of the estimator on some rows of X and Y (n, p); labels of one value are left out.
 
     Rare labels are constant in a fold now and then, and many classifiers refuse those; their score is the log-odds of
     half an example.
     """
     part = Y if rows is None else Y[rows]
-    known = ~np.isnan(part) if part.dtype.kind == "f" else np.ones(part.shape, dtype=bool)
-    positives, totals = (known & (part == 1)).sum(axis=0), known.sum(axis=0)
+    positives, totals = _tallies(part)
     varying = np.flatnonzero((positives > 0) & (positives < totals))
     if not len(varying):
         raise ValueError("y has only one class in the training part of a fold; use fewer folds, or more data")
     odds = np.log(2.0 * totals + 1)
     constants = np.where(positives == 0, -odds, odds)
-    target = part[:, varying[0]] if len(varying) == 1 else part[:, varying]
+    target = part if len(varying) == part.shape[1] else part[:, varying]
+    if len(varying) == 1:
+        target = np.ravel(target.toarray() if issparse(target) else target)
     features = X if rows is None else _safe_indexing(X, rows)
     try:
         fitted = clone(estimator).fit(features, target, **params)
     except (ValueError, TypeError) as error:
         _explain(error, estimator, features, target)
         raise
-    return LabelScorer(fitted, varying, constants)
+    return Scorer(fitted, varying, constants, floor)
 
 
-def _explain(error: ValueError | TypeError, estimator: Any, X: Any, target: NDArray[Any]) -> None:
+def _tallies(Y: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+    """The number of positive and of known labels in every column."""
+    if issparse(Y):
+        return np.ravel(Y.sum(axis=0)), np.full(Y.shape[1], Y.shape[0])
+    known = ~np.isnan(Y) if Y.dtype.kind == "f" else np.broadcast_to(True, Y.shape)
+    return (known & (Y == 1)).sum(axis=0), known.sum(axis=0)
+
+
+def frozen_scorer(estimator: Any, p: int) -> Scorer:
+    """A classifier that is fitted already, for all p labels."""
+    return Scorer(estimator, np.arange(p), np.zeros(p))
+
+
+def out_of_fold(
+    estimator: Any, X: Any, Y: Any, splits: Sequence[Split], params: Any, n_jobs: int | None, verbose: bool
+) -> Iterator[Outputs]:
+    """What copies of the estimator say of the rows that they were not trained on, fold by fold."""
+    began = time.monotonic()
+    found = Parallel(n_jobs=n_jobs, return_as="generator")(
+        delayed(_outputs_of_fold)(estimator, X, Y, train, test, params) for train, test in splits
+    )
+    for fold, ((_, test), (scorer, outputs)) in enumerate(zip(splits, found, strict=True), 1):
+        if verbose:
+            report_held_out(fold, len(splits), time.monotonic() - began)
+        yield test, scorer, outputs
+
+
+def _outputs_of_fold(
+    estimator: Any, X: Any, Y: Any, train: Rows, test: Rows, params: dict[str, Any]
+) -> tuple[Scorer, tuple[Array, bool]]:
+    scorer = fit_scorer(estimator, X, Y, train, _check_method_params(X, params, train))
+    return scorer, scorer.outputs(_safe_indexing(X, test))
+
+
+def gathered(outputs: Sequence[Outputs]) -> tuple[Rows, Array, float]:
+    """Held-out rows in rising order, their scores (n, p), and the floor of their chances."""
+    floor = min((coarse_floor(values) for _, _, (values, chance) in outputs if chance), default=LEAST_CHANCE)
+    rows = np.concatenate([rows for rows, _, _ in outputs])
+    parts = [Scorer(one.estimator, one.varying, one.constants, floor).spread(said) for _, one, said in outputs]
+    order = np.argsort(rows, kind="stable")
+    return rows[order], np.concatenate(parts)[order], floor
+
+
+def coarse_floor(chances: Array) -> float:
+    """Half of the smallest chance above 0: what 0 stands for in a forest, whose trees vote in whole numbers."""
+    above = chances[chances > 0]
+    return float(np.clip(above.min() / 2, LEAST_CHANCE, 1e-2)) if above.size else LEAST_CHANCE
+
+
+def _explain(error: ValueError | TypeError, estimator: Any, X: Any, target: Any) -> None:
     """Raise a clearer error where the cause is known: missing labels, several labels for one, dates or text in X."""
     who = type(estimator).__name__
     if target.dtype.kind == "f" and np.isnan(target).any():
@@ -73,7 +162,24 @@ def _explain(error: ValueError | TypeError, estimator: Any, X: Any, target: NDAr
             f"{who} learns one label and y has {target.shape[1]}. Train one for each: "
             f"sklearn.multiclass.OneVsRestClassifier({who}(...))."
         ) from error
+    if issparse(target):
+        raise ValueError(
+            f"{who} does not take {target.shape[1]} sparse labels: {error} OneVsRestClassifier does."
+        ) from error
     refuse_text(X, error)
+
+
+def fit_parameter(estimator: Any, name: str) -> str | None:
+    """What `fit` calls a parameter; pipelines hand it to their last step. None where it does not take it."""
+    if has_fit_parameter(estimator, name):
+        return name
+    for step, last in getattr(estimator, "steps", ())[-1:]:
+        inner = fit_parameter(last, name)
+        return None if inner is None else f"{step}__{inner}"
+    return None
+
+
+# -------------------------------------------------------------------- what classifiers say
 
 
 def label_outputs(estimator: Any, X: Any, labels: int) -> tuple[Array, bool]:
@@ -85,18 +191,6 @@ def label_outputs(estimator: Any, X: Any, labels: int) -> tuple[Array, bool]:
     raise TypeError(
         f"{type(estimator).__name__} has neither predict_proba nor decision_function; decisions need scores of labels"
     )
-
-
-def log_odds(chances: Array, floor: float) -> Array:
-    """Log p / (1 - p), with p moved into [floor, 1 - floor]."""
-    kept = np.clip(chances, floor, 1 - floor)
-    return np.asarray(np.log(kept) - np.log1p(-kept))
-
-
-def coarse_floor(chances: Array) -> float:
-    """Half of the smallest chance above 0: what 0 stands for in a forest, whose trees vote in whole numbers."""
-    above = chances[chances > 0]
-    return float(np.clip(above.min() / 2, LEAST_CHANCE, 1e-2)) if above.size else LEAST_CHANCE
 
 
 def _positive_chances(estimator: Any, found: Any, labels: int) -> Array:
@@ -126,3 +220,7 @@ def _shaped(scores: Array, labels: int, estimator: Any) -> Array:
             "multi-label classifier such as OneVsRestClassifier(LogisticRegression())"
         )
     return scores
+
+
+def _length(X: Any) -> int:
+    return int(X.shape[0]) if hasattr(X, "shape") else len(X)

@@ -1,221 +1,358 @@
-"""`SetDecisionCV`: any multi-label classifier, decided for the set."""
+"""`SetDecision`: scores in, sets out."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
-from sklearn.pipeline import Pipeline
-from sklearn.utils.validation import _check_sample_weight, check_consistent_length
+from scipy.special import expit, ndtri
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
 
-from setloss.decisions.rules import LABEL_RULES, RuleLearner, check_rule, count_loss
-from setloss.decisions.thresholds import threshold_of_column
-from setloss.estimators.decision_cv import DecisionCV, Outputs, features_of, gathered, is_prefit
-from setloss.estimators.folds import Split, enough_of, label_splits, learner_of_labels
-from setloss.estimators.labels import LabelMatrix
-from setloss.estimators.learned_decision import DecidedLabelSets
-from setloss.estimators.progress import say
-from setloss.losses import Loss
+from setloss.bags import Bags
+from setloss.decisions.calibration import Calibration
+from setloss.decisions.held_out import HeldOut, column_thresholds, numbered_folds
+from setloss.decisions.rules import (
+    BAG_RULES,
+    LABEL_RULES,
+    LeastExpectedLoss,
+    Reliability,
+    Rule,
+    RuleLearner,
+    Threshold,
+    check_rule,
+    count_loss,
+)
+from setloss.decisions.scores import as_log_odds, as_numbers, check_scores_word
+from setloss.estimators.bag_classifier import bags_named, frame_labels, warn_if_ungrouped
+from setloss.estimators.labels import known_truth, labels_of
+from setloss.estimators.linear_model import checked_weights
+from setloss.losses import CountLoss, Loss, as_loss
 from setloss.typing import Array
 
 AVERAGES = ("samples", "macro", "micro")
 
-TREES = 300
-"""How many trees are grown where no classifier is named."""
+FEW_SCORES = 20
+"""Fewest scores in a prediction of which "auto" asks whether they are probabilities; the fit always asks."""
 
 
-class SetDecisionCV(DecidedLabelSets, DecisionCV):
-    """Label sets of least expected loss, from the scores of any multi-label classifier.
+class ExpectedScore(NamedTuple):
+    """The mean score to expect, and an interval that covers the observed one in most cases."""
 
-        P(y | x) ~ exp( sum_j y_j (a s_j(x) + b_j) + u_|y| ),        predict argmin_A E l(y, A)
+    value: float
+    low: float
+    high: float
 
-    Scores s are log-odds of `predict_proba`, or `decision_function` where there is none. Scale a, biases b and
-    potentials u of the number of labels are fitted by penalised likelihood to scores of examples that the classifier
-    was not trained on; then it is trained on everything. The loss enters at prediction only.
+
+class SetDecision(ClassifierMixin, BaseEstimator):
+    """Sets of least expected loss, from scores of any origin.
+
+        P(y | s) ~ exp( sum_j y_j (a s_j + b_j) + u_|y| ),        predict argmin_A E l(y, A)
+
+    Scale a, biases b and potentials u of the number of positives are fitted by penalised likelihood to scores with
+    known labels, which must not be those that the scorer was trained on. The fit keeps no scores and no labels.
 
     Parameters
     ----------
-    estimator
-        A multi-label classifier: OneVsRestClassifier, MultiOutputClassifier, chains, forests, networks, pipelines,
-        `SetClassifier`. None compares 300 extremely randomised trees with logistic regressions per label and takes
-        what makes the held-out labels likeliest (see `default_estimators`).
     loss
-        A name ("f1", "jaccard", "hamming"...) or a loss of counts; ``set_params(loss=...)`` needs no new fit.
+        A name ("f1", "jaccard", "hamming"...) or a loss of counts. After ``set_params(loss=...)`` the count model
+        decides for the new loss without a fit; rules that were learned for the old one want a new fit.
     rule
-        "auto" (the default), "counts", "plug-in", "threshold" or "top-k"; see `setloss.decisions.rules`.
+        "auto" (the default), "counts", "plug-in", "threshold", "top-k" or "half"; of bags "auto", "counts", "vote",
+        "threshold" or "half". See `setloss.decisions.rules`.
     average
-        "samples": the mean loss of the examples. "macro": the mean over labels of the loss of one on all examples,
-        and "micro": the loss of all labels of all examples as one set; for these two, thresholds of least loss on
-        the held-out scores are what is learned, one for each label or one for all, and `rule` plays no part.
-    cv
-        A number of folds, a splitter, or "prefit": the estimator is fitted already, and X and y are not what it was
-        trained on.
-    n_jobs
-        Folds at a time.
-    verbose
-        1 says when each fold is done, and what the rules lose on held-out scores.
+        "samples": the mean loss of the sets. "macro": the mean over labels of the loss of one on all examples, and
+        "micro": the loss of all labels of all examples as one set; for these two, thresholds are what is learned, one
+        for each label or one for all, and `rule` plays no part.
+    scores
+        What scores are: "log-odds" (or margins), "probabilities", or "auto", log-odds unless all numbers lie in
+        [0, 1], which is refused.
 
     Attributes
     ----------
-    estimator_
-        The classifier, trained on everything.
-    learner_, rule_, rule_name_
-        The held-out scores with what was fitted to them, and the rule that `predict` uses.
+    calibration_
+        The count model (`setloss.decisions.calibration.Calibration`); that of independent labels where there are too
+        many for one.
+    rule_, rule_name_
+        What `predict` uses.
     rule_losses_
-        With rule="auto", the held-out loss of every rule and its standard error.
-    classes_
-        0 and 1, or -1 and 1, as in y; or the two classes of a single label.
-    label_names_
-        The column names of y if it was a table; ``set_output(transform="pandas")`` puts them on predictions.
+        {rule: (mean, standard error)} of the loss on folds that the rule has not learned on, always with "threshold",
+        one for all, and "half", the cut at 1/2: what one would have without this class.
+    classes_, label_names_, n_features_in_
+        The two classes, the names of the columns of y if it was a table, and the number of labels (1 for bags).
     """
 
+    __metadata_request__fit: ClassVar = {"groups": True}
+    __metadata_request__predict: ClassVar = {"groups": True}
+    __metadata_request__predict_proba: ClassVar = {"groups": True}
+    __metadata_request__score: ClassVar = {"groups": True}
+
+    calibration_: Calibration
+    rule_: Rule
+    rule_name_: str
+    rule_losses_: dict[str, tuple[float, float]]
+    classes_: NDArray[Any]
+    label_names_: NDArray[np.object_]
+    n_features_in_: int
+    _reliability: Reliability | None
+
     def __init__(
-        self,
-        estimator: Any = None,
-        loss: str | Loss = "f1",
-        *,
-        rule: str = "auto",
-        average: str = "samples",
-        cv: Any = 5,
-        n_jobs: int | None = None,
-        verbose: int = 0,
+        self, loss: str | Loss = "f1", *, rule: str = "auto", average: str = "samples", scores: str = "auto"
     ) -> None:
-        self.estimator = estimator
         self.loss = loss
         self.rule = rule
         self.average = average
-        self.cv = cv
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+        self.scores = scores
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> SetDecisionCV:
-        """Train on X (n, d) and labels y (n, p) in {0, 1}; `params` go to `fit` of the estimator."""
-        check_rule(self.rule, LABEL_RULES)
-        loss = count_loss(self._loss())
-        if self.average not in AVERAGES:
-            raise ValueError(f"average is one of {', '.join(AVERAGES)}; got {self.average!r}")
-        X = features_of(X)
-        labels = self._read_labels(y)
-        check_consistent_length(X, labels.positive)
-        weights = _weights(sample_weight, labels.known)
-        candidates = self._candidates(X)
-        estimator = candidates[0]
-        to_fit, to_split = self._routed(estimator, sample_weight, params)
-        splits = None if is_prefit(self.cv) else label_splits(self.cv, X, labels, **to_split)
-        done: list[Outputs] = []
-        learner = None
-        if len(candidates) > 1 and splits is not None and not to_fit:
-            compared = enough_of(splits, len(weights))
-            estimator, done, learner = self._likeliest(candidates, X, labels, weights, compared)
-        scores = self._fit_scores(estimator, X, labels.numbers, splits, to_fit, done)
-        if learner is None or splits is None or len(done) < len(splits):
-            learner = learner_of_labels(scores, labels, weights, splits)
-        if self.average == "samples":
-            self._learn(learner, loss)
-        else:
-            self.learner_, self.rule_name_ = learner, "threshold"
+    # ---------------------------------------------------------------- learning
+
+    def fit(self, scores: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> SetDecision:
+        """Learn from scores (n, p) and labels y (n, p), dense or sparse, NaN where a label is not known.
+
+        For bags, from one score an element (N,), labels (N,) and `groups`, the bag of each element.
+        """
+        self._check_parameters(groups is not None)
+        array = as_log_odds(as_scores(scores), self.scores)
+        if groups is not None:
+            self._learn(self._held_out_bags(array, y, groups, sample_weight))
+            return self
+        labels = labels_of(y, type(self).__name__)
+        if array.shape != labels.positive.shape:
+            raise ValueError(
+                f"scores have shape {array.shape} and y {labels.positive.shape}: one score for each label, or flat "
+                "with groups="
+            )
+        self._take_classes(labels.classes, labels.names, labels.flat)
+        weights = checked_weights(sample_weight, array)
+        folds = numbered_folds(None, len(array))
+        self._learn(HeldOut(array, labels.positive, labels.known, weights, folds))
         return self
 
-    def _likeliest(
-        self, candidates: list[Any], X: Any, labels: LabelMatrix, weights: Array, splits: list[Split]
-    ) -> tuple[Any, list[Outputs], RuleLearner | None]:
-        """The classifier by whose scores the held-out labels are likeliest, its outputs on the folds, and what was
-        learned from them.
-        """
-        best: float = -np.inf
-        kept: tuple[Any, list[Outputs], RuleLearner | None] = (candidates[0], [], None)
-        for candidate in candidates:
-            outputs = list(self._out_of_fold(candidate, X, labels.numbers, splits, {}))
-            scores, _ = gathered(outputs, labels.numbers.shape)
-            learner = learner_of_labels(scores, labels, weights, splits)
-            found = learner.log_likelihood
-            if self.verbose:
-                name = candidate[-1].estimator if isinstance(candidate, Pipeline) else candidate
-                say(f"{name}: held-out log-likelihood {found / len(weights):.3f} for each example")
-            if found > best:
-                best, kept = found, (candidate, outputs, learner)
-        return kept
+    def _held_out_bags(
+        self, scores: Array, y: Any, groups: Any, sample_weight: Any, folds: NDArray[np.intp] | None = None
+    ) -> HeldOut:
+        """Frames in bags; `folds` numbers the fold of every frame."""
+        if scores.ndim != 1:
+            raise ValueError(f"with groups, scores are flat, one for each element; got shape {scores.shape}")
+        classes, positive = frame_labels(scores[:, None], y, type(self).__name__)
+        self._take_classes(classes, None, True)
+        weights = checked_weights(sample_weight, scores[:, None])
+        bags = bags_named(groups, len(scores))
+        numbers = numbered_folds(None, len(bags)) if folds is None else bags.gather(folds)[bags.offsets[:-1]]
+        known = np.ones(len(scores), dtype=bool)
+        gathered = (bags.gather(array) for array in (scores, positive, known))
+        return HeldOut(*gathered, bags.means(weights), numbers, Bags(bags.offsets))
 
-    def _estimator(self, X: Any = None) -> Any:
-        return self._candidates(X)[0]
+    def _check_parameters(self, in_bags: bool) -> None:
+        check_rule(self.rule, BAG_RULES if in_bags else LABEL_RULES)
+        if self.average not in AVERAGES:
+            raise ValueError(f"average is one of {', '.join(AVERAGES)}; got {self.average!r}")
+        if in_bags and self.average != "samples":
+            raise ValueError(f'the loss of bags is a mean over bags; average must be "samples", not {self.average!r}')
+        check_scores_word(self.scores)
+        self._loss()
 
-    def _candidates(self, X: Any) -> list[Any]:
-        return [self.estimator] if self.estimator is not None else default_estimators(X)
+    def _take_classes(self, classes: NDArray[Any], names: NDArray[np.object_] | None, flat: bool) -> None:
+        self.classes_, self._flat = classes, flat
+        if hasattr(self, "label_names_"):
+            del self.label_names_
+        if names is not None:
+            self.label_names_ = names
 
-    # ---------------------------------------------------------------- prediction
-
-    def expected_loss(self, X: Any) -> Array:
-        """The loss of every example that the count model expects of `predict`."""
+    def _learn(self, data: HeldOut, learner: RuleLearner | None = None) -> None:
+        """Fit models and rule to sets that some fold holds out; the learner, if given, is that of the same sets."""
+        used = (data.folds >= 0) & (data.weights > 0)
+        if data.bags is None:
+            used &= data.known.any(axis=1)
+        if not used.any():
+            raise ValueError("no set has a known label and a positive sample weight; there is nothing to learn from")
+        data = data if used.all() else data.part(used)
+        learner = learner or RuleLearner.of(data)
+        loss = self._loss()
+        self.n_features_in_ = 1 if data.bags is not None else int(data.scores.shape[1])
+        self._in_bags = data.bags is not None
+        self.calibration_ = learner.model
         if self.average != "samples":
-            raise ValueError(f'expected losses are of single examples; average is {self.average!r}, not "samples"')
-        found: Array = super().expected_loss(X)
-        return found
+            self.rule_name_, self.rule_losses_, self._reliability = "threshold", {}, None
+            self.rule_ = Threshold(column_thresholds(data, loss, self.average))
+        else:
+            self._learn_rule(learner, loss)
+        self._learned_for = (self.loss, self.rule, self.average)
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """1 - the mean loss of the examples, or of the labels (macro), or of everything as one set (micro)."""
+    def _learn_rule(self, learner: RuleLearner, loss: CountLoss) -> None:
+        losses = learner.judged(learner.names if self.rule == "auto" else [self.rule], loss)
+        self.rule_name_ = learner.choose(losses) if self.rule == "auto" else self.rule
+        self.rule_losses_ = learner.summary(losses)
+        self.rule_ = learner.rule(self.rule_name_, loss)
+        self._reliability = learner.reliability(self.rule_name_, loss) if losses else None
+
+    # ---------------------------------------------------------------- deciding
+
+    def _loss(self) -> CountLoss:
+        return count_loss(as_loss(self.loss))
+
+    def _rule(self) -> tuple[str, Rule]:
+        """The rule for the present parameters, which may have been set to others after the fit."""
+        check_is_fitted(self)
+        if (self.loss, self.rule, self.average) == self._learned_for:
+            return self.rule_name_, self.rule_
+        self._check_parameters(self._in_bags)
+        if self.average == "samples" and self.rule in ("auto", "counts"):
+            return "counts", LeastExpectedLoss(self.calibration_)
+        if self.average == "samples" and self.rule == self.rule_name_ and self.rule in ("plug-in", "vote", "half"):
+            return self.rule_name_, self.rule_
+        raise ValueError(
+            f"the rule for loss={self.loss!r}, rule={self.rule!r}, average={self.average!r} has to be learned from "
+            "data; call fit again"
+        )
+
+    def _read(self, scores: Any, groups: Any, what: str) -> tuple[Array, Bags | None]:
+        """Scores to decide for as log-odds, and their bags."""
+        check_is_fitted(self)
+        given = as_scores(scores)
+        array = as_log_odds(given, "log-odds" if self.scores == "auto" and given.size < FEW_SCORES else self.scores)
+        if self._in_bags:
+            if array.ndim != 1:
+                raise ValueError(f"the fit was one of bags: scores are flat; got shape {array.shape}")
+            warn_if_ungrouped(groups, what)
+            return array, bags_named(groups, len(array))
+        if groups is not None:
+            raise ValueError("the fit was one of label sets; groups are for bags")
+        if array.ndim != 2 or array.shape[1] != self.n_features_in_:
+            raise ValueError(
+                f"X has {array.shape[-1] if array.ndim == 2 else array.shape} features, but {type(self).__name__} is "
+                f"expecting {self.n_features_in_} features as input: scores (n, {self.n_features_in_})"
+            )
+        return array, None
+
+    def _sets(self, array: Array, bags: Bags | None) -> NDArray[np.bool_]:
+        """The chosen elements in the order of the scores."""
+        _, rule = self._rule()
+        if bags is None:
+            return rule.sets(array, self._loss())
+        return bags.scatter(rule.sets(bags.gather(array), self._loss(), Bags(bags.offsets)))
+
+    def predict(self, scores: Any, groups: Any = None) -> NDArray[Any]:
+        """Label sets (n, p) in the alphabet of y; of bags the class of every element."""
+        sets = self._sets(*self._read(scores, groups, "decided"))
+        found = self.classes_[sets.astype(np.intp)]
+        return np.asarray(found[:, 0] if self._flat and found.ndim == 2 else found)
+
+    def predict_proba(self, scores: Any, groups: Any = None) -> Array:
+        """P(y_j = 1) of every label (n, p) given all scores of its set; of bags and single labels both classes."""
+        array, bags = self._read(scores, groups, "judged")
+        if bags is None:
+            found = self.calibration_.marginals(array)
+            return np.column_stack([1 - found, found]) if self._flat else found
+        found = bags.scatter(self.calibration_.marginals(bags.gather(array), Bags(bags.offsets)))
+        return np.column_stack([1 - found, found])
+
+    def thresholds(self, *, probabilities: bool = False) -> Array:
+        """The cut of every label (p,), in log-odds (of margins: in their own unit); or as probabilities.
+
+        A label is chosen if its score is above. Only rules that cut scores have one.
+        """
+        name, rule = self._rule()
+        if not isinstance(rule, Threshold):
+            raise ValueError(
+                f'rule {name!r} does not cut every score at a threshold; pass rule="threshold", or average="macro"'
+            )
+        found = np.broadcast_to(np.asarray(rule.value, dtype=np.float64), (self.n_features_in_,)).copy()
+        return np.asarray(expit(found)) if probabilities else found
+
+    # ---------------------------------------------------------------- what to expect
+
+    def expected_loss(self, scores: Any, groups: Any = None) -> Array:
+        """The loss to expect of every set, of bags in sorted order of the groups.
+
+        Where the count model decides, what it expects; for other rules, which know nothing of single sets, the mean
+        loss on held-out folds.
+        """
+        self._need_samples("expected losses are those of single sets")
+        array, bags = self._read(scores, groups, "judged")
+        name, rule = self._rule()
+        if isinstance(rule, LeastExpectedLoss) and name == "counts":
+            plain = None if bags is None else Bags(bags.offsets)
+            gathered = array if bags is None else bags.gather(array)
+            return rule.calibration.decide(gathered, self._loss(), plain).expected_loss
+        if name not in self.rule_losses_:
+            raise ValueError(f"nothing is known of the loss of rule {name!r}; there was only one fold to learn from")
+        return np.full(len(array) if bags is None else len(bags), self.rule_losses_[name][0])
+
+    def expected_score(self, scores: Any, groups: Any = None, *, level: float = 0.9) -> ExpectedScore:
+        """The mean score (1 - loss) to expect on these sets, whose labels nobody knows, with an interval.
+
+        What the count model expects of the predicted sets, corrected by the difference of observed and expected
+        losses on held-out folds. It assumes that labels depend on scores as they did there: a shift of the features is
+        taken into account as far as the scores show it, a shift of the base rates given the scores is not.
+        """
+        self._need_samples("the expected score is a mean over sets")
+        array, bags = self._read(scores, groups, "judged")
+        if self._reliability is None or (self.loss, self.rule, self.average) != self._learned_for:
+            raise ValueError("expected scores need held-out losses of this rule and loss; call fit again")
+        plain = None if bags is None else Bags(bags.offsets)
+        gathered = array if bags is None else bags.gather(array)
+        sets = self._rule()[1].sets(gathered, self._loss(), plain)
+        expected = self.calibration_.expected_losses(sets, gathered, self._loss(), plain)
+        value = 1 - float(np.mean(expected)) - self._reliability.bias
+        error = np.hypot(self._reliability.error, self._reliability.spread / np.sqrt(max(len(expected), 1)))
+        width = float(ndtri(0.5 + level / 2) * error)
+        return ExpectedScore(*(float(np.clip(x, 0, 1)) for x in (value, value - width, value + width)))
+
+    def _need_samples(self, what: str) -> None:
+        if self.average != "samples":
+            raise ValueError(f'{what}; average is {self.average!r}, not "samples"')
+
+    # ---------------------------------------------------------------- judging
+
+    def losses(self, scores: Any, y: Any, groups: Any = None) -> Array:
+        """The loss of every set on its known labels, of bags in sorted order of the groups."""
+        data, sets = self._judged(scores, y, groups, None)
+        return data.losses(sets, self._loss())
+
+    def score(self, scores: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> float:
+        """1 - the mean loss of the sets, or of the labels (macro), or of everything as one set (micro)."""
+        data, sets = self._judged(scores, y, groups, sample_weight)
         if self.average == "samples":
-            return super().score(X, y, sample_weight)
-        said = self._sets(X)
-        truth, known = self._truth(y, said.shape)
-        weights = np.ones(len(truth)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-        flags = np.stack([truth & ~said, ~truth & said, truth, ~truth]) & known
-        tallies = np.einsum("tij,i->tj", flags, weights)
+            return 1 - float(np.average(data.losses(sets, self._loss()), weights=data.weights))
+        flags = np.stack([data.truth & ~sets, ~data.truth & sets, data.truth, ~data.truth]) & data.known
+        tallies = np.einsum("tij,i->tj", flags, data.weights)
         tallies = tallies if self.average == "macro" else tallies.sum(axis=1)
-        return 1 - float(np.mean(count_loss(self._loss()).value(*tallies)))
+        return 1 - float(np.mean(self._loss().value(*tallies)))
 
-    def _sets(self, X: Any) -> NDArray[np.bool_]:
-        if self.average == "samples":
-            return super()._sets(X)
-        return np.asarray(self._scores(X) > self.thresholds())
+    def _judged(self, scores: Any, y: Any, groups: Any, sample_weight: Any) -> tuple[HeldOut, NDArray[np.bool_]]:
+        """Sets with known labels, and the elements chosen in them."""
+        array, bags = self._read(scores, groups, "judged")
+        shape = (len(array), self.n_features_in_)
+        truth, known = known_truth(y, self.classes_, getattr(self, "label_names_", None), shape)
+        weights = checked_weights(sample_weight, array if bags is None else array[:, None])
+        sets = self._sets(array, bags)
+        if bags is not None:
+            gathered = (bags.gather(values) for values in (array, truth[:, 0], known[:, 0], sets))
+            *parts, sets = gathered
+            return HeldOut(*parts, bags.means(weights), numbered_folds(None, len(bags)), Bags(bags.offsets)), sets
+        used = known.any(axis=1)
+        data = HeldOut(array, truth, known, weights, numbered_folds(None, len(array)))
+        return (data, sets) if used.all() else (data.part(used), sets[used])
 
-    def thresholds(self) -> Array:
-        """Of least loss on the held-out scores, for every label: each its own (macro), or one for all (micro)."""
-        data, loss = self.learner_.data, count_loss(self._loss())
-        weights, p = np.broadcast_to(data.weights[:, None], data.scores.shape), data.scores.shape[1]
-        columns: list[Any] = [(slice(None), j) for j in range(p)] if self.average == "macro" else [...]
-        found = []
-        for column in columns:
-            known = data.known[column]
-            scores, truth = data.scores[column][known], data.truth[column][known]
-            found.append(threshold_of_column(scores, truth, weights[column][known], loss))
-        return np.broadcast_to(np.array(found), (p,)).copy()
-
-
-def default_estimators(X: Any) -> list[Any]:
-    """What is compared where no classifier is named.
-
-    `TREES` extremely randomised trees, and logistic regressions per label, weakly and strongly shrunk: trees win
-    where labels depend on few features or on their interplay, logistic regression where each feature adds a bit.
-    Logistic regression alone where X is sparse; trees alone where features are missing or examples have weights,
-    which the other does not take.
-    """
-    from sklearn.ensemble import ExtraTreesClassifier
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.multiclass import OneVsRestClassifier
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import MaxAbsScaler, StandardScaler
-
-    def logistic(C: float) -> Any:
-        return OneVsRestClassifier(LogisticRegression(C=C, max_iter=1000, tol=1e-3))
-
-    if issparse(X):
-        return [make_pipeline(MaxAbsScaler(), logistic(10.0))]
-    linear = [make_pipeline(StandardScaler(), logistic(C)) for C in (1.0, 0.01)] if _is_finite(X) else []
-    return [ExtraTreesClassifier(TREES, random_state=0), *linear]
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.one_d_labels = False
+        tags.target_tags.two_d_labels = True
+        tags.target_tags.multi_output = True
+        tags.classifier_tags.multi_class = False
+        tags.classifier_tags.multi_label = True
+        return tags
 
 
-def _is_finite(X: Any) -> bool:
-    """Whether X is of numbers, none of them missing or infinite."""
-    try:
-        return bool(np.isfinite(np.asarray(X, dtype=np.float64)).all())
-    except (TypeError, ValueError):  # the classifier says what is wrong
-        return False
-
-
-def _weights(sample_weight: Any, known: NDArray[np.bool_]) -> Array:
-    weights = _check_sample_weight(sample_weight, known, dtype=np.float64, ensure_non_negative=True)
-    if not np.any(weights[known.any(axis=1)] > 0):
-        raise ValueError("every sample weight is zero; there is nothing to train on")
-    return np.asarray(weights)
+def as_scores(scores: Any) -> Array:
+    """Scores as an array of numbers, from lists, tables and arrays."""
+    if hasattr(scores, "toarray"):
+        raise ValueError("scores are a sparse matrix; every element needs a score, pass scores.toarray()")
+    array = as_numbers(scores, "scores")
+    if array.ndim not in (1, 2) or array.shape[0] == 0:
+        raise ValueError(
+            f"scores are (n, p), or flat with groups=; got shape {array.shape}: Found array with 0 sample(s)"
+        )
+    return array

@@ -39,7 +39,7 @@ def decide(logits: Tensor, loss: str | Loss, *, counts: Tensor | None = None) ->
     potentials = None if counts is None else counts.detach().cpu().double().numpy()
     found = decide_arrays(logits.detach().cpu().double().numpy(), loss, counts=potentials)
     device = logits.device
-    expected = torch.from_numpy(found.expected)
+    expected = torch.from_numpy(found.expected_loss)
     return LabelDecisions(
         torch.from_numpy(found.sets).to(device),
         (expected.float() if device.type == "mps" else expected).to(device),

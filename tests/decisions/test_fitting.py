@@ -5,11 +5,10 @@ import pytest
 
 from setloss.bags import Bags
 from setloss.decisions import CountModel
-from setloss.decisions.calibration import Widths, _Problem, _Sets, calibrate
+from setloss.decisions.calibration import BagPotentials, LabelPotentials
+from setloss.decisions.fitting import COMMON_WIDTH, Widths, _Problem, _Sets, calibrate
 from setloss.decisions.held_out import HeldOut
-from setloss.decisions.layout import Layout
-from setloss.decisions.potentials import BagPotentials, LabelPotentials
-from setloss.decisions.seen_labels import SeenLabels
+from setloss.decisions.scores import Layout, SeenLabels
 
 
 def held_out(layout, missing=False):
@@ -38,7 +37,7 @@ completeness = pytest.mark.parametrize("missing", [False, True], ids=["complete"
 def test_the_gradient_is_that_of_the_value(layout, missing, independent):
     data = held_out(layout, missing)
     problem = _Problem.of(_Sets.of(data, None if independent else family_of(data)), Widths())
-    point = np.random.default_rng(1).normal(size=len(problem.precision))
+    point = np.random.default_rng(1).normal(size=len(problem.coordinates(None)))
     _, gradient = problem(point)
     steps = 1e-5 * np.eye(len(point))
     slopes = [(problem(point + step)[0] - problem(point - step)[0]) / 2e-5 for step in steps]
@@ -51,10 +50,13 @@ def test_the_value_is_the_likelihood_but_for_the_prior(layout, missing):
     data = held_out(layout, missing)
     family = family_of(data)
     problem = _Problem.of(_Sets.of(data, family), Widths())
-    point = np.random.default_rng(1).normal(size=len(problem.precision))
-    parameters = problem.whitening @ point
+    point = np.random.default_rng(1).normal(size=len(problem.coordinates(None)))
     likelihood = problem.calibration(point).log_likelihood(data)
-    assert problem(point)[0] == pytest.approx(0.5 * parameters @ problem.precision @ parameters - likelihood)
+    change, bias, theta = problem.parameters(point)
+    spread = Widths().bias ** 2 * np.eye(len(bias)) + COMMON_WIDTH**2
+    prior = change**2 + bias @ np.linalg.solve(spread, bias) + theta @ family.precision(Widths().counts) @ theta
+    assert problem(point)[0] == pytest.approx(0.5 * prior - likelihood)
+    np.testing.assert_allclose(problem.coordinates(problem.calibration(point)), point, atol=1e-9)
 
 
 @layouts
@@ -86,8 +88,8 @@ def test_no_step_from_the_calibration_is_likelier(layout):
     family = family_of(data)
     found = calibrate(data, family, Widths())
     problem = _Problem.of(_Sets.of(data, family), Widths())
-    best, _ = problem(problem.whitened(found))
+    best, _ = problem(problem.coordinates(found))
     generator = np.random.default_rng(1)
     for size in (0.1, 0.3, 1.0):
-        step = size * generator.normal(size=len(problem.precision))
-        assert problem(problem.whitened(found) + step)[0] > best
+        step = size * generator.normal(size=len(problem.coordinates(None)))
+        assert problem(problem.coordinates(found) + step)[0] > best

@@ -1,6 +1,6 @@
-"""Sets of elements, gathered by size: the kernels work on arrays (n, p), whatever the layout of the data is.
+"""Scores of sets: which numbers they are, and where the sets of each size lie.
 
-Scores are (n, p), or flat with `bags`. Log-potentials of the number of positives are
+The kernels work on arrays (n, p). Scores are (n, p), or flat with `bags`. Log-potentials of the number of positives are
 
 - ``None``: elements are independent, every potential is 0;
 - without bags ``(K + 1,)``, the same for all examples, or ``(n, K + 1)``; sizes beyond K are impossible;
@@ -20,8 +20,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from setloss.arguments import as_labels
 from setloss.bags import Bags
 from setloss.typing import Array, Shape
+
+SCORES = ("auto", "log-odds", "probabilities")
+"""What scores may be said to be."""
+
+ALL_WITHIN_01 = (
+    'all {name} lie in [0, 1], as probabilities do, and log-odds are expected; pass scores="probabilities" if they are '
+    'probabilities, scores="log-odds" if they are not'
+)
+"""Sentence for probabilities that would be taken for log-odds."""
+
+LARGEST = 1e6
+"""Log-odds of certainty."""
 
 Counts = ArrayLike | Sequence[ArrayLike] | Callable[[int], ArrayLike] | None
 
@@ -100,15 +113,55 @@ class Layout:
         return values
 
 
-def as_scores(scores: ArrayLike) -> Array:
-    """Scores as float64; infinite ones, of probabilities 0 and 1, become +-1e6."""
-    array = np.asarray(scores, dtype=np.float64)
-    if np.isfinite(array).all():
+def as_log_odds(values: ArrayLike, scores: str = "auto", name: str = "scores") -> Array:
+    """Scores as log-odds in float64, by the word `scores` of `decide`, `decide_pixels` and `SetDecision`.
+
+    "auto" takes log-odds as they are, but refuses numbers that all lie in [0, 1]: they are nearly always
+    probabilities, and taken for log-odds every one of them would say "rather yes". "log-odds" insists, and
+    "probabilities" are turned into log-odds. Infinite log-odds, of probabilities 0 and 1, become +-1e6.
+    """
+    check_scores_word(scores)
+    array = as_numbers(values, name)
+    if scores == "log-odds" and np.isfinite(array).all():
         return np.ascontiguousarray(array)
+    inside = bool(array.size) and bool(np.all((array >= 0) & (array <= 1)))
+    if scores == "auto" and inside:
+        raise ValueError(ALL_WITHIN_01.format(name=name))
+    if scores == "probabilities":
+        if array.size and not inside:
+            raise ValueError(
+                f"{name} are not probabilities: they reach from {array.min():.4g} to {array.max():.4g}. For log-odds "
+                'or margins pass scores="log-odds".'
+            )
+        with np.errstate(divide="ignore"):
+            array = np.log(array) - np.log1p(-array)
+    return np.ascontiguousarray(np.clip(array, -LARGEST, LARGEST))
+
+
+def check_scores_word(scores: Any) -> None:
+    """Refuse any other word for what scores are."""
+    if scores not in SCORES:
+        raise ValueError(f"scores is one of {', '.join(SCORES)}; got {scores!r}")
+
+
+def as_numbers(values: ArrayLike, name: str) -> Array:
+    """Real numbers as float64; NaN, complex numbers, masked arrays and text are refused with a sentence."""
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        raise ValueError(
+            f"{name} is a masked array, and masked scores have no meaning here; leave those elements out"
+        )
+    try:
+        given = np.asarray(values)
+        if given.dtype.kind not in "biuf" and (given.dtype != object or np.iscomplexobj(values)):
+            raise TypeError
+        array = given.astype(np.float64, copy=False)
+    except (TypeError, ValueError):
+        kind = getattr(values, "dtype", type(values).__name__)
+        raise ValueError(f"{name} must be real numbers, one for each element; got {kind}") from None
     if np.isnan(array).any():
         place = tuple(int(i) for i in np.argwhere(np.isnan(array))[0])
-        raise ValueError(f"scores must be log-odds; the one at {place} is NaN")
-    return np.ascontiguousarray(np.clip(array, -1e6, 1e6))
+        raise ValueError(f"{name} must be numbers; the one at {place} is NaN")
+    return array
 
 
 def potentials_of(counts: Counts, layout: Layout) -> list[Array]:
@@ -175,3 +228,29 @@ def _checked(potentials: Array, p: int, rows: NDArray[np.intp]) -> Array:
         raise ValueError(f"row {i} of counts makes every number of positives impossible; all are -inf")
     last = int(np.flatnonzero(possible.any(axis=0))[-1]) if possible.any() else 0
     return np.ascontiguousarray(potentials[:, : last + 1])
+
+
+@dataclass(frozen=True, eq=False)
+class SeenLabels:
+    """1.0 for every known positive, which labels are `known`, and the number of known positives of each set."""
+
+    layout: Layout
+    labels: Array
+    known: NDArray[np.bool_]
+    positives: NDArray[np.intp]
+    all_known: bool
+
+    @classmethod
+    def of(cls, y: ArrayLike | SeenLabels, known: ArrayLike | None, layout: Layout) -> SeenLabels:
+        """Labels in the shape of the scores; those that are not `known` may be anything."""
+        if isinstance(y, SeenLabels):
+            if y.layout is not layout:
+                raise ValueError("these labels were made ready for another layout; make the model with bags=y.layout")
+            return y
+        sure = np.ones(layout.shape, dtype=bool) if known is None else np.asarray(known, dtype=bool)
+        truth = as_labels(np.where(sure, np.asarray(y), -1 if np.any(np.asarray(y) == -1) else 0), "y")
+        for name, array in (("y", truth), ("known", sure)):
+            if array.shape != layout.shape:
+                raise ValueError(f"{name} has shape {array.shape}, the scores have shape {layout.shape}")
+        labels = (truth & sure).astype(np.float64)
+        return cls(layout, labels, sure, layout.totals(labels).astype(np.intp), bool(sure.all()))

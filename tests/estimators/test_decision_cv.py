@@ -1,0 +1,368 @@
+"""`SetDecisionCV` and `BagDecisionCV`: any classifier, held-out scores, many labels, frozen classifiers, routing."""
+
+import pickle
+from typing import ClassVar
+
+import numpy as np
+import pytest
+import sklearn
+from scipy.sparse import csr_array
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.model_selection import KFold
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.multioutput import ClassifierChain, MultiOutputClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
+
+from setloss.decisions import decide
+from setloss.estimators import (
+    BagClassifier,
+    BagDecisionCV,
+    SetClassifier,
+    SetDecision,
+    SetDecisionCV,
+    UngroupedWarning,
+    candidates,
+    decision_cv,
+)
+
+LINEAR = OneVsRestClassifier(LogisticRegression())
+
+
+def one_or_two_labels(n=200, p=5, d=6, seed=0):
+    """Examples with one or two labels, those of largest linear score."""
+    generator = np.random.default_rng(seed)
+    X = generator.normal(size=(n, d))
+    scores = X @ generator.normal(size=(d, p)) + generator.gumbel(size=(n, p))
+    ranks = np.argsort(np.argsort(-scores, axis=1), axis=1)
+    return X, (ranks < generator.integers(1, 3, size=(n, 1))).astype(int)
+
+
+def one_label_per_bag(bags=60, largest=8, seed=0, shift=0.5):
+    """Bags of one to `largest` frames that share a label; features say little of it. Frames are shuffled."""
+    generator = np.random.default_rng(seed)
+    label = generator.random(bags) < 0.4
+    groups = generator.permutation(np.repeat(np.arange(bags), generator.integers(1, largest + 1, size=bags)))
+    y = label[groups]
+    X = generator.normal(size=(len(y), 3))
+    X[:, 0] += shift * (2 * y - 1)
+    return X, y.astype(int), groups
+
+
+# ---------------------------------------------------------------- any classifier
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        LINEAR,
+        MultiOutputClassifier(LogisticRegression()),
+        ClassifierChain(LogisticRegression()),
+        RandomForestClassifier(20, random_state=0),
+        OneVsRestClassifier(RidgeClassifier()),
+        make_pipeline(StandardScaler(), LINEAR),
+        SetClassifier(C=0.1),
+    ],
+    ids=lambda estimator: type(estimator).__name__,
+)
+def test_any_multi_label_classifier(estimator):
+    X, Y = one_or_two_labels()
+    model = SetDecisionCV(estimator, cv=3).fit(X[:150], Y[:150])
+    assert isinstance(model.decision_, SetDecision)
+    assert model.predict(X).shape == Y.shape
+    assert model.score(X[150:], Y[150:]) > 0.5
+    assert model.predict_proba(X).shape == Y.shape
+    assert model.expected_loss(X).shape == (len(X),)
+    assert model.expected_score(X[150:]).value == pytest.approx(model.score(X[150:], Y[150:]), abs=0.15)
+
+
+def test_scores_are_those_of_folds_that_were_not_trained_on():
+    X, Y = one_or_two_labels(120)
+    splits = list(KFold(3).split(X))
+    scores = np.empty(Y.shape)
+    for train, test in splits:
+        scores[test] = clone(LINEAR).fit(X[train], Y[train]).decision_function(X[test])
+    model = SetDecisionCV(LINEAR, rule="threshold", cv=splits).fit(X, Y)
+    np.testing.assert_allclose(model.thresholds(), SetDecision(rule="threshold").fit(scores, Y).thresholds())
+    np.testing.assert_array_equal(
+        model.predict(X), model.decision_.predict(clone(LINEAR).fit(X, Y).decision_function(X))
+    )
+
+
+@pytest.mark.parametrize("labels", [127, 128, 129, 200])
+@pytest.mark.parametrize(
+    "kind", [LINEAR, "chain", "outputs", "trees"], ids=["one-vs-rest", "chain", "outputs", "trees"]
+)
+def test_more_labels_than_an_int8_counts(labels, kind):
+    """scikit-learn numbers columns in the type of y: int8 made all scores of 129 labels wrong."""
+    generator = np.random.default_rng(0)
+    centres = generator.normal(size=(labels, 40))
+    which = np.concatenate([np.arange(labels)] * 4)
+    X = centres[which] + 0.1 * generator.normal(size=(len(which), 40))
+    Y = (which[:, None] == np.arange(labels)).astype(np.int8)
+    cheap = LogisticRegression(C=100.0, max_iter=20, tol=0.1)
+    estimator = {"chain": ClassifierChain(cheap), "outputs": MultiOutputClassifier(cheap)}.get(
+        str(kind), ExtraTreesClassifier(10, random_state=0) if kind == "trees" else OneVsRestClassifier(cheap)
+    )
+    model = SetDecisionCV(estimator, rule="top-k", cv=2).fit(X, Y)
+    assert model.score(X, Y) > 0.9
+
+
+class LabelMeans(ClassifierMixin, BaseEstimator):
+    """Log-odds by how often a label was seen with each feature; takes sparse labels as they come."""
+
+    seen: ClassVar[list] = []
+
+    def fit(self, X, y):
+        self.seen.append((type(y).__name__, y.dtype))
+        self.weights_ = np.asarray((csr_array(X).T @ y).todense())
+        return self
+
+    def decision_function(self, X):
+        return X @ self.weights_ - 0.5
+
+
+def test_sparse_labels_stay_sparse_where_a_dense_array_would_be_large(monkeypatch):
+    p, n = 33_000, 40
+    rows = np.repeat(np.arange(n), 2)
+    columns = (rows % 4) * 11_000 - (rows % 4 == 3) + np.tile([0, 1], n) * (rows % 4 != 3)
+    Y = csr_array((np.ones(len(rows)), (rows, columns)), shape=(n, p))
+    Y.data[:] = 1
+    X = np.eye(4)[np.arange(n) % 4]
+    monkeypatch.setattr(decision_cv, "MOST_DENSE_LABELS", 1000)
+    LabelMeans.seen.clear()
+    model = SetDecisionCV(LabelMeans(), rule="top-k", cv=2).fit(X, Y)
+    assert {name for name, _ in LabelMeans.seen} <= {"csr_array", "csr_matrix"}
+    assert {dtype for _, dtype in LabelMeans.seen} == {np.dtype(np.int64)}
+    assert model.predict(X[3:4])[0, p - 1] == 1
+
+
+def test_labels_that_are_constant_in_a_fold_do_no_harm():
+    X, Y = one_or_two_labels(60)
+    Y = np.column_stack([Y, np.zeros(60, dtype=int), np.eye(60, dtype=int)[7], np.ones(60, dtype=int)])
+    predicted = SetDecisionCV(MultiOutputClassifier(LogisticRegression()), cv=3).fit(X, Y).predict(X)
+    assert not predicted[:, 5].any()
+    assert predicted[:, 7].all()
+
+
+def test_missing_labels():
+    X, Y = one_or_two_labels(80)
+    gaps = Y.astype(float)
+    gaps[np.random.default_rng(0).random(Y.shape) < 0.2] = np.nan
+    gaps[3] = np.nan
+    assert SetDecisionCV(SetClassifier(C=0.1), cv=2).fit(X, gaps).score(X, Y) > 0.6
+    with pytest.raises(ValueError, match=r"missing labels.*SetClassifier"):
+        SetDecisionCV(LINEAR, cv=2).fit(X, gaps)
+
+
+def test_data_frames_and_sparse_matrices_reach_the_classifier():
+    pandas = pytest.importorskip("pandas")
+    X, Y = one_or_two_labels(60)
+    frame = pandas.DataFrame(X, columns=[f"x{j}" for j in range(X.shape[1])])
+    table = pandas.DataFrame(Y, columns=list("abcde"))
+    model = SetDecisionCV(make_pipeline(StandardScaler(), LINEAR), cv=2).fit(frame, table)
+    assert list(model.feature_names_in_) == list(frame.columns)
+    assert list(model.label_names_) == list("abcde")
+    with pytest.raises(ValueError, match="columns of y"):
+        model.score(frame, table[list("bacde")])
+    sparse = SetDecisionCV(LINEAR, cv=2).fit(csr_array(X), csr_array(Y))
+    np.testing.assert_array_equal(sparse.predict(csr_array(X)), SetDecisionCV(LINEAR, cv=2).fit(X, Y).predict(X))
+
+
+# ---------------------------------------------------------------- which classifier
+
+
+def test_of_a_list_the_likeliest_is_kept(caplog):
+    X, Y = one_or_two_labels(150)
+    noise = make_pipeline(FunctionTransformer(np.zeros_like), LINEAR)
+    model = SetDecisionCV([noise, LINEAR], cv=3, verbose=1).fit(X, Y)
+    assert isinstance(model.estimator_, OneVsRestClassifier)
+    assert "log-likelihood" in caplog.text
+    alone = SetDecisionCV(LINEAR, cv=3).fit(X, Y)
+    np.testing.assert_array_equal(model.predict(X), alone.predict(X))
+
+
+def test_many_examples_are_compared_on_the_first_folds(monkeypatch):
+    """The one that is kept then goes on with the other folds."""
+    X, Y = one_or_two_labels(75)
+    whole = SetDecisionCV([LINEAR, RandomForestClassifier(5, random_state=0)], cv=4).fit(X, Y)
+    monkeypatch.setattr(candidates, "ENOUGH_HELD_OUT", 1)
+    few = SetDecisionCV([LINEAR, RandomForestClassifier(5, random_state=0)], cv=4).fit(X, Y)
+    assert few.decision_.rule_losses_ == whole.decision_.rule_losses_
+
+
+def test_without_an_estimator(monkeypatch):
+    """Logistic regression where features add up, trees where their products matter."""
+    monkeypatch.setattr(candidates, "TREES", 30)
+    X, Y = one_or_two_labels(150)
+    chosen = SetDecisionCV(cv=2).fit(X, Y)
+    assert isinstance(chosen.estimator_[-1].estimator, LogisticRegression)
+    assert chosen.estimator_[-1].estimator.C in candidates.PATH
+    products = (X[:, :3] * X[:, 3:] > 0).astype(int)
+    assert isinstance(SetDecisionCV(cv=2).fit(X, products).estimator_, ExtraTreesClassifier)
+    sparse = SetDecisionCV(cv=2).fit(csr_array(X), Y, sample_weight=np.linspace(1, 2, len(X)))
+    assert sparse.score(csr_array(X), Y) > 0.5
+    X[::7, 1] = np.nan
+    assert isinstance(SetDecisionCV(cv=2).fit(X, Y).estimator_, ExtraTreesClassifier)
+
+
+def test_the_path_is_climbed_from_its_middle():
+    for peak in range(7):
+        asked = []
+        values = {i: -abs(i - peak) for i in range(7)}
+        assert candidates._climb(lambda i, values=values, asked=asked: asked.append(i) or values[i], 7) == peak
+        assert len(set(asked)) <= abs(peak - 3) + 3
+
+
+# ---------------------------------------------------------------- fitted classifiers, routing, weights
+
+
+@pytest.mark.parametrize("how", ["prefit", "frozen"])
+def test_a_fitted_classifier_is_used_as_it_is(how):
+    X, Y = one_or_two_labels()
+    fitted = clone(LINEAR).fit(X[:100], Y[:100])
+    calibrated_on = Y[100:160].copy()
+    calibrated_on[:, 4] = 0
+    calibrated_on[0, 4] = 1  # a label that most folds lack
+    given = {"estimator": fitted, "cv": "prefit"} if how == "prefit" else {"estimator": FrozenEstimator(fitted)}
+    model = SetDecisionCV(**given).fit(X[100:160], calibrated_on)
+    assert model.estimator_ is given["estimator"]
+    assert model.score(X[:, :], Y) > 0.6
+    one = BagDecisionCV(FrozenEstimator(LogisticRegression().fit(X, Y[:, 0]))).fit(X, Y[:, 0], np.arange(200) // 4)
+    assert one.predict(X, np.arange(200) // 4).shape == (200,)
+
+
+class Recorder(ClassifierMixin, BaseEstimator):
+    """Keeps what `fit` was given."""
+
+    seen: ClassVar[list] = []
+
+    def fit(self, X, y, sample_weight=None, note=None):
+        self.seen.append((None if sample_weight is None else len(sample_weight), note))
+        self.model_ = clone(LINEAR).fit(X, y)
+        self.classes_ = self.model_.classes_
+        return self
+
+    def predict_proba(self, X):
+        return self.model_.predict_proba(X)
+
+
+def test_weights_and_parameters_of_fit_are_passed_on_by_fold():
+    X, Y = one_or_two_labels(60)
+    Recorder.seen.clear()
+    SetDecisionCV(Recorder(), cv=3).fit(X, Y, sample_weight=np.ones(60), note="x")
+    assert Recorder.seen == [(40, "x")] * 3 + [(60, "x")]
+
+
+def test_metadata_routing():
+    X, Y = one_or_two_labels(60)
+    Recorder.seen.clear()
+    with sklearn.config_context(enable_metadata_routing=True):
+        inner = Recorder().set_fit_request(sample_weight=True, note=False)
+        SetDecisionCV(inner, cv=KFold(3)).fit(X, Y, sample_weight=np.ones(60))
+    assert Recorder.seen == [(40, None)] * 3 + [(60, None)]
+
+
+def test_a_fitted_model_keeps_no_training_data():
+    sizes = []
+    for n in (200, 2000):
+        X, Y = one_or_two_labels(n)
+        sizes.append(len(pickle.dumps(SetDecisionCV(LINEAR, cv=2).fit(X, Y, sample_weight=np.ones(n)))))
+    assert abs(sizes[1] - sizes[0]) < 300
+
+
+def test_the_loss_may_be_set_after_the_fit():
+    X, Y = one_or_two_labels(100)
+    model = SetDecisionCV(LINEAR, rule="counts", cv=2).fit(X, Y)
+    anew = SetDecisionCV(LINEAR, "jaccard", rule="counts", cv=2).fit(X, Y)
+    np.testing.assert_array_equal(model.set_params(loss="jaccard").predict(X), anew.predict(X))
+    with pytest.raises(ValueError, match="call fit again"):
+        model.set_params(rule="threshold").predict(X)
+
+
+# ---------------------------------------------------------------- bags
+
+
+def test_bags_are_decided_exactly_whatever_the_order_of_the_frames():
+    X, y, groups = one_label_per_bag(40)
+    model = BagDecisionCV(LogisticRegression(), "jaccard", rule="counts").fit(X, y, groups)
+    order = np.argsort(groups, kind="stable")
+    calibration, sizes = model.decision_.calibration_, np.unique(groups, return_counts=True)[1]
+    offsets = np.concatenate(([0], np.cumsum(sizes)))
+    log_odds = calibration.log_odds(model.estimator_.decision_function(X[order]))
+    from setloss.bags import Bags
+
+    best = decide(log_odds, "jaccard", counts=calibration.counts(Bags.from_offsets(offsets)), bags=offsets)
+    np.testing.assert_array_equal(model.predict(X, groups)[order], best.sets)
+    np.testing.assert_allclose(model.expected_loss(X, groups), best.expected_loss, rtol=1e-5)
+    assert model.predict_proba(X, groups).sum(axis=1) == pytest.approx(np.ones(len(y)))
+
+
+def test_sizes_never_seen_and_any_loss():
+    X, y, groups = one_label_per_bag(100, largest=6)
+    model = BagDecisionCV(rule="counts", cv=2).fit(X, y, groups)
+    Xt, yt, gt = one_label_per_bag(30, largest=25, seed=2)
+    assert model.score(Xt, yt, gt) > 0.8
+    for loss in ("curve1", "curve4", "dice", "hamming"):
+        assert model.set_params(loss=loss).losses(Xt, yt, gt).shape == (30,)
+
+
+def test_bags_without_groups_names_of_classes_and_weights():
+    X, y, groups = one_label_per_bag(40, shift=2)
+    with pytest.warns(UngroupedWarning, match="trained as a set of its own"):
+        model = BagDecisionCV(LogisticRegression(), loss="hamming").fit(X, y)
+    with pytest.warns(UngroupedWarning, match="decided as a set of its own"):
+        assert np.mean(model.predict(X) == y) > 0.9
+    names, weights = np.where(y == 1, "yes", "no"), np.where(groups < 35, 1.0, 0.0)
+    model = BagDecisionCV(cv=3).fit(X, names, groups, sample_weight=weights)
+    assert set(model.predict(X, groups)) <= {"yes", "no"}
+    assert model.score(X, names, groups) > 0.8
+
+
+def test_groups_and_weights_reach_the_classifier_of_frames():
+    X, y, groups = one_label_per_bag()
+    weights = np.where(groups % 2, 5.0, 1.0)
+    model = BagDecisionCV(make_pipeline(FunctionTransformer(), LogisticRegression()))
+    fitted = model.fit(X, y, groups, sample_weight=weights).estimator_[-1]
+    np.testing.assert_allclose(fitted.coef_, LogisticRegression().fit(X, y, sample_weight=weights).coef_)
+    bags = BagDecisionCV(BagClassifier(), cv=2).fit(X, y, groups).estimator_
+    np.testing.assert_allclose(bags.coef_, BagClassifier().fit(X, y, groups).coef_, atol=1e-6)
+
+
+# ---------------------------------------------------------------- errors
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "words"),
+    [
+        ({"rule": "votes"}, ValueError, "rule 'votes'"),
+        ({"average": "weighted"}, ValueError, "average is one of"),
+        ({"loss": 3}, TypeError, "loss is a name"),
+        ({"estimator": 3}, TypeError, "estimator must be a classifier"),
+        ({"estimator": StandardScaler()}, TypeError, "neither predict_proba nor decision_function"),
+        ({"estimator": LogisticRegression()}, ValueError, "OneVsRestClassifier"),
+        ({"cv": []}, ValueError, "cv"),
+    ],
+)
+def test_errors_say_what_to_do(options, error, words):
+    X, Y = one_or_two_labels(40)
+    with pytest.raises(error, match=words):
+        SetDecisionCV(**({"estimator": LINEAR, "cv": 2} | options)).fit(X, Y)
+
+
+def test_errors_of_bags():
+    X, y, groups = one_label_per_bag(40)
+    with pytest.raises(ValueError, match="rule 'top-k'"):
+        BagDecisionCV(rule="top-k").fit(X, y, groups)
+    with pytest.raises(ValueError, match="splits bag"):
+        BagDecisionCV(cv=list(KFold(3).split(X))).fit(X, y, groups)
+    with pytest.raises(ValueError, match="groups must name the bag of each"):
+        BagDecisionCV().fit(X, y, groups[:-1])
+    with pytest.raises(ValueError, match="requires y"):
+        BagDecisionCV().fit(X, None, groups)
+    masked = np.ma.masked_array(X, mask=X > 1)
+    with pytest.raises(ValueError, match="masked"):
+        BagDecisionCV().fit(masked, y, groups)
