@@ -1,185 +1,143 @@
-"""``setloss predict`` on the data one has: no labels, columns in any order, text among them, standard input."""
+"""``setloss predict``: rows by name, with their ids, from all kinds of files, for other losses."""
 
-import csv
-from pathlib import Path
+import io
+import subprocess
+import sys
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
+from sklearn.linear_model import LogisticRegression
+from sklearn.multioutput import MultiOutputClassifier
 
 import setloss
 from helpers.command_line import complaint, run
-from setloss.cli import app
+from helpers.tables import orders
+from setloss.cli.predict import no_formula
+from setloss.estimators import SetDecisionCV
+from setloss.io import read_table
 
-pandas = pytest.importorskip("pandas")
-pytest.importorskip("pyarrow")
-pytest.importorskip("skops")
-
-FEATURES = ["width", "height", "weight"]
-
-
-def sets(n=30):
-    """Label sets that depend on the features."""
-    X = np.random.default_rng(0).standard_normal((n, 3)).round(3)
-    frame = pandas.DataFrame(X, columns=FEATURES)
-    return frame.assign(is_wide=(X[:, 0] > 0).astype(int), is_high=(X[:, 1] > 0).astype(int))
-
-
-def tracks():
-    """Bags of three frames."""
-    X = np.random.default_rng(1).standard_normal((30, 3)).round(3)
-    frame = pandas.DataFrame(X, columns=FEATURES)
-    return frame.assign(shot=np.repeat(np.arange(10), 3), face=(X[:, 0] > 0).astype(int))
+pd = pytest.importorskip("pandas")
+QUICK = "--method logistic --cv 2 --model m.skops"
 
 
 @pytest.fixture(scope="module")
-def models(tmp_path_factory):
-    """A model of label sets and one of tracks, from CSV files, and their predictions for the training data."""
-    folder = tmp_path_factory.mktemp("models")
-    sets().to_csv(folder / "sets.csv", index=False)
-    tracks().to_csv(folder / "tracks.csv", index=False)
-    common = ["--tol", "0.1", "--model"]
-    run("train", folder / "sets.csv", "--labels", "is_", *common, folder / "sets.skops")
-    run("train", folder / "tracks.csv", "--group", "shot", "--label", "face", *common, folder / "tracks.skops")
+def trained(tmp_path_factory):
+    """A folder with tables and models trained on them."""
+    folder = tmp_path_factory.mktemp("trained")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        orders().to_csv("orders.csv", index=False)
+        run(f"train orders.csv --labels y_ {QUICK.replace('m.skops', 'orders.skops')}")
+        rng = np.random.default_rng(0)
+        X = rng.normal(size=(60, 3))
+        Y = (X[:, :2] + rng.normal(size=(60, 2)) > 0).astype(int)
+        np.savez("sets.npz", X=X, Y=Y)
+        rows = "\n".join(
+            ",".join(f"{value:.6f}" for value in row) + f",{y[0]},{y[1]}" for row, y in zip(X, Y, strict=True)
+        )
+        header = (
+            "".join(f"@attribute {name} numeric\n" for name in "abc") + "@attribute p {0,1}\n@attribute q {0,1}\n"
+        )
+        (folder / "sets.arff").write_text(f"@relation r\n{header}@data\n{rows}\n")
+        run(f"train sets.arff --labels 2 {QUICK.replace('m.skops', 'sets.skops')}")
+        run("train sets.npz --decision sign --tol 1e-2 --model sign.skops")
     return folder
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch, models):
-    monkeypatch.chdir(tmp_path)
-    for file in models.iterdir():
-        Path(file.name).symlink_to(file)
-    return tmp_path
+def folder(trained, monkeypatch):
+    monkeypatch.chdir(trained)
+    return trained
 
 
-def predicted(*arguments, said=""):
-    """The rows of a prediction, with their header; `said` is all that may be on standard error."""
-    result = run("predict", *arguments)
-    assert result.stderr == said
-    return list(csv.reader(result.stdout.splitlines()))
+def frame(*words):
+    return pd.read_csv(io.StringIO(run(*words).stdout), dtype=str)
 
 
-def test_a_table_without_labels(folder):
-    sets()[FEATURES].to_csv("new.csv", index=False)
-    rows = predicted("sets.skops", "new.csv")
-    assert rows == predicted("sets.skops", "sets.csv")
-    assert rows[0] == ["is_wide", "is_high"]
-    assert len(rows) == 31
+def test_ids_come_first_as_they_are_written(folder):
+    found = frame("predict orders.skops orders.csv")
+    assert list(found.columns) == ["order_id", "y_0", "y_1", "y_2"]
+    assert found["order_id"].tolist() == [f"{i:05d}" for i in range(120)]
+    expected = setloss.load("orders.skops").predict(read_table("orders.csv"))
+    np.testing.assert_array_equal(found[["y_0", "y_1", "y_2"]].astype(int), expected)
 
 
-@pytest.mark.parametrize("name", ["new.parquet", "new.tsv", "semicolons.csv"])
-def test_other_tables_without_labels(folder, name):
-    data = sets()[FEATURES]
-    if name.endswith("parquet"):
-        data.to_parquet(name)
-    else:
-        data.to_csv(name, index=False, sep="\t" if name.endswith("tsv") else ";")
-    assert predicted("sets.skops", name) == predicted("sets.skops", "sets.csv")
+def test_new_rows_need_no_labels_and_no_order_of_columns(folder):
+    new = orders().drop(columns=["y_0", "y_1", "y_2", "note"]).iloc[:7, ::-1]
+    new.assign(city="Atlantis", more="x").to_csv("new.csv", index=False)
+    assert len(frame("predict orders.skops new.csv")) == 7
+    new.drop(columns="price").to_csv("less.csv", index=False)
+    assert "lacks columns that the model was trained on: 'price'" in complaint("predict orders.skops less.csv")
+    new.assign(price="dear").to_csv("odd.csv", index=False)
+    assert "'price' holds 'dear' where the model knows numbers" in complaint("predict orders.skops odd.csv")
 
 
-def test_columns_in_another_order_and_others_between_them(folder):
-    data = sets()[["weight", "width", "height"]]
-    data.insert(1, "day", "monday")
-    data.to_csv("new.csv", index=False)
-    said = (
-        "setloss: new.csv has columns that the model does not use: day\n"
-        "setloss: the features of new.csv stand in another order than in training; they are matched by name\n"
-    )
-    assert predicted("sets.skops", "new.csv", said=said) == predicted("sets.skops", "sets.csv")
-    quiet = said.splitlines(keepends=True)[1]
-    assert predicted("sets.skops", "new.csv", "--ignore", "day", said=quiet) == predicted("sets.skops", "sets.csv")
+def test_attributes_are_found_by_name(folder):
+    expected = run("predict sets.skops sets.arff").stdout
+    assert expected.startswith("p,q\n")
+    lines = (folder / "sets.arff").read_text().splitlines()
+    body = [line.split(",")[:3][::-1] for line in lines if line[0] not in "@"]
+    header = [f"@attribute {name} numeric" for name in "cba"]
+    rows = [",".join(row) for row in body]
+    (folder / "new.arff").write_text("\n".join(["@relation r", *header, "@data", *rows]))
+    assert run("predict sets.skops new.arff").stdout == expected
 
 
-def test_a_missing_feature_is_named(folder):
-    sets()[["width", "weight"]].to_csv("new.csv", index=False)
-    assert "new.csv lacks a column that the model was trained on: 'height'" in complaint(
-        "predict", "sets.skops", "new.csv"
-    )
+def test_standard_input_and_output_files(folder):
+    expected = run("predict orders.skops orders.csv").stdout
+    with (folder / "orders.csv").open() as rows:
+        command = [sys.executable, "-m", "setloss.cli", "predict", "orders.skops", "-"]
+        done = subprocess.run(command, stdin=rows, capture_output=True, text=True, check=True)
+    assert done.stdout == expected
+    run("predict orders.skops orders.csv --out found.csv")
+    assert (folder / "found.csv").read_text() == expected
+    run("predict orders.skops orders.csv --out found.npy")
+    assert np.load("found.npy").shape == (120, 3)
 
 
-def test_frames_without_labels_with_and_without_their_bags(folder):
-    tracks()[["shot", *FEATURES]].to_csv("new.csv", index=False)
-    rows = predicted("tracks.skops", "new.csv", "--group", "shot")
-    assert rows[0] == ["group", "prediction"]
-    assert [row[0] for row in rows[1:4]] == ["0", "0", "0"]
-    tracks()[FEATURES].to_csv("bare.csv", index=False)
-    bare = predicted("tracks.skops", "bare.csv")
-    assert bare[0] == ["prediction"]
-    assert [row[1:] for row in rows[1:]] == bare[1:]
+def test_probabilities_scores_and_other_losses(folder):
+    chances = frame("predict orders.skops orders.csv --probabilities")[["y_0", "y_1", "y_2"]].astype(float)
+    assert ((chances > 0) & (chances < 1)).all(axis=None)
+    scores = frame("predict orders.skops orders.csv --scores")[["y_0", "y_1", "y_2"]].astype(float)
+    assert np.corrcoef(chances.to_numpy().ravel(), scores.to_numpy().ravel())[0, 1] > 0.5
+    few = frame("predict orders.skops orders.csv --loss tversky --alpha 9 --beta 0.1").iloc[:, 1:].astype(int)
+    many = frame("predict orders.skops orders.csv --loss tversky --alpha 0.1 --beta 9").iloc[:, 1:].astype(int)
+    assert few.to_numpy().sum() < many.to_numpy().sum()
 
 
-def test_a_model_that_decides_for_bags_finds_their_column_again_or_asks_for_it(folder):
-    tracks()[["shot", *FEATURES]].to_csv("new.csv", index=False)
-    model = ("--group", "shot", "--label", "face", "--decision", "vote", "--tol", 0.1, "--model", "votes.npz")
-    run("train", "tracks.csv", *model)
-    assert predicted("votes.npz", "new.csv") == predicted("votes.npz", "new.csv", "--group", "shot")
-    assert [row[0] for row in predicted("tracks.skops", "new.csv")[:4]] == ["group", "0", "0", "0"]
-    tracks()[FEATURES].to_csv("bare.csv", index=False)
-    assert "decides for whole bags, and the data has no column 'shot'" in complaint(
-        "predict", "votes.npz", "bare.csv"
-    )
-    assert len(predicted("votes.npz", "bare.csv", "--scores")) == 31
+def test_models_that_go_by_signs(folder):
+    assert run("predict sign.skops sets.npz").stdout.startswith("0,1\n")
+    assert "give --scores" in complaint("predict sign.skops sets.npz --probabilities")
+    assert "goes by the signs" in complaint("predict sign.skops sets.npz --loss jaccard")
+    assert len(run("predict sign.skops sets.npz --scores").stdout.splitlines()) == 61
 
 
-@pytest.mark.parametrize("labels", [["is_wide", "is_high"], ["is_wide"]], ids=str)
-def test_probabilities_of_labels(folder, labels):
-    sets()[[*FEATURES, *labels]].to_csv("some.csv", index=False)
-    run("train", "some.csv", "--labels", "is_", "--method", "counts", "--model", "counts.npz")
-    rows = predicted("counts.npz", "some.csv", "--probabilities")
-    assert rows[0] == labels
-    expected = setloss.load("counts.npz").predict_proba(sets()[FEATURES])
-    assert np.array(rows[1:], dtype=float) == pytest.approx(expected[:, -len(labels) :])
+def test_models_of_the_library_serve_too(folder):
+    with np.load("sets.npz") as data:
+        model = SetDecisionCV(MultiOutputClassifier(LogisticRegression()), cv=2).fit(data["X"], data["Y"])
+        setloss.save(model, "own.skops")
+        expected = model.predict(data["X"])
+    found = frame("predict own.skops sets.npz").astype(int)
+    np.testing.assert_array_equal(found, expected)
 
 
-def test_probabilities_of_frames_and_of_models_without_any(folder):
-    options = ("--group", "shot", "--label", "face", "--decision", "counts", "--tol", 0.1, "--model", "counts.npz")
-    run("train", "tracks.csv", *options)
-    rows = predicted("counts.npz", "tracks.csv", "--probabilities")
-    model = setloss.load("counts.npz")
-    expected = model.predict_proba(tracks()[FEATURES], tracks()["shot"])[:, 1]
-    assert np.array([row[1] for row in rows[1:]], dtype=float) == pytest.approx(expected)
-    assert "goes by the signs of its scores" in complaint("predict", "tracks.skops", "tracks.csv", "--probabilities")
-    assert "--scores, not both" in complaint("predict", "counts.npz", "tracks.csv", "--probabilities", "--scores")
+def test_bad_input_is_one_sentence(folder):
+    assert "is no file" in complaint("predict none.skops orders.csv")
+    assert "end in .skops" in complaint("predict orders.csv orders.csv")
+    assert "there is no file none.csv" in complaint("predict orders.skops none.csv")
+    assert "--out writes .csv and .npy files" in complaint("predict orders.skops orders.csv --out a.txt")
+    assert "would replace" in complaint("predict orders.skops orders.csv --out orders.csv")
+    assert "not both" in complaint("predict orders.skops orders.csv --scores --probabilities")
+    (folder / "broken.skops").write_bytes(b"PK\x03\x04")
+    assert "cannot be read as a model" in complaint("predict broken.skops orders.csv")
 
 
-def test_archives_and_arff_files_without_labels(folder):
-    np.savez("new.npz", X=sets()[FEATURES].to_numpy())
-    assert predicted("sets.skops", "new.npz") == predicted("sets.skops", "sets.csv")
-    np.savez(
-        "named.npz", X=sets()[["weight", "width", "height"]].to_numpy(), feature_names=["weight", "width", "height"]
-    )
-    assert run("predict", "sets.skops", "named.npz").stdout == run("predict", "sets.skops", "sets.csv").stdout
-    head = "@relation r\n" + "".join(f"@attribute {name} numeric\n" for name in FEATURES)
-    rows = "".join(f"{','.join(map(str, row))}\n" for row in sets()[FEATURES].to_numpy().tolist())
-    Path("new.arff").write_text(f"{head}@data\n{rows}")
-    assert predicted("sets.skops", "new.arff") == predicted("sets.skops", "sets.csv")
+def test_a_reader_that_has_seen_enough_is_no_error(folder):
+    line = f"{sys.executable} -m setloss.cli predict orders.skops orders.csv | head -1"
+    done = subprocess.run(["bash", "-o", "pipefail", "-c", line], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_standard_input(folder):
-    expected = run("predict", "sets.skops", "sets.csv").stdout
-    result = CliRunner().invoke(app, ["predict", "sets.skops", "-"], input=sets()[FEATURES].to_csv(index=False))
-    assert (result.exit_code, result.stdout) == (0, expected)
-    result = CliRunner().invoke(app, ["predict", "sets.skops", "-"], input="width,height\n1,2\n")
-    assert result.exit_code == 2
-    assert "standard input.csv" not in result.stderr
-    assert "standard input lacks a column that the model was trained on: 'weight'" in result.stderr
-
-
-def test_data_of_the_other_kind_are_named(folder):
-    np.savez("frames.npz", X=np.zeros((2, 3)), y=[0, 1], groups=[5, 5])
-    assert "holds tracks and the model was trained on label sets" in complaint("predict", "sets.skops", "frames.npz")
-    tracks().rename(columns={"shot": "group", "face": "label"}).to_csv("frames.csv", index=False)
-    said = complaint("evaluate", "sets.skops", "frames.csv")
-    assert "frames.csv looks like tracks, and the model was trained on label sets" in said
-    assert "the model was trained on tracks, and sets.csv has no column 'shot'" in complaint(
-        "evaluate", "tracks.skops", "sets.csv"
-    )
-
-
-def test_evaluate_needs_no_names_again(folder):
-    assert run("evaluate", "sets.skops", "sets.csv").stdout
-    assert run("evaluate", "tracks.skops", "tracks.csv").stdout
-    tracks()[["height", "face", "shot", "width", "weight"]].assign(day="monday").to_csv("mixed.csv", index=False)
-    mixed = run("evaluate", "tracks.skops", "mixed.csv")
-    assert mixed.stdout == run("evaluate", "tracks.skops", "tracks.csv").stdout
-    assert "does not use: day" in mixed.stderr or "matched by name" in mixed.stderr
+@pytest.mark.parametrize(("cell", "shown"), [("=1+1", "'=1+1"), ("-5", "-5"), ("@a", "'@a"), (7, 7), ("a=b", "a=b")])
+def test_ids_are_no_formulas(cell, shown):
+    assert no_formula(cell) == shown

@@ -5,38 +5,12 @@ import pytest
 from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 
+from helpers.tables import orders
 from setloss.io import DatasetError, TableEncoder, read_columns, read_table
 from setloss.io.models import load, save
 
 pd = pytest.importorskip("pandas")
 ROWS = 120
-
-
-def orders():
-    """A table with everything that tables have."""
-    rng = np.random.default_rng(0)
-    days = pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(0, 900, ROWS), unit="D")
-    frame = pd.DataFrame(
-        {
-            "order_id": np.arange(ROWS) + 5000,
-            "customer": [f"c{i:04d}" for i in range(ROWS)],
-            "city": rng.choice(["Paris", "Rome", "Oslo"], ROWS),
-            "price": rng.lognormal(3, 1, ROWS),
-            "sold": days.strftime("%Y-%m-%d"),
-            "opened": days.strftime("%d.%m.%Y"),
-            "at": [
-                f"{day:%Y-%m-%d} {hour:02d}:30:00" for day, hour in zip(days, rng.integers(0, 24, ROWS), strict=True)
-            ],
-            "note": rng.choice([f"text {i}" for i in range(90)], ROWS),
-            "vip": rng.choice(["true", "false"], ROWS),
-            "rooms": [str(i) if i > 2 else "unknown" for i in rng.integers(0, 80, ROWS)],
-            "nothing": "",
-            "country": "FR",
-        }
-    )
-    frame.loc[::7, "city"] = None
-    frame.loc[::5, "price"] = None
-    return frame.assign(y_0=rng.integers(0, 2, ROWS), y_1=rng.integers(0, 2, ROWS))
 
 
 ROLES = {
@@ -133,4 +107,4 @@ def test_the_encoding_is_part_of_the_model_file(table, tmp_path):
     found = load(tmp_path / "model.skops")
     np.testing.assert_array_equal(found.predict(table.X), model.predict(table.X))
     assert found[0].columns_ == model[0].columns_
-    assert read_table(tmp_path / "orders.csv")[found[0].id_].tolist() == list(range(5000, 5000 + ROWS))
+    assert read_table(tmp_path / "orders.csv")[found[0].id_].tolist() == list(range(ROWS))

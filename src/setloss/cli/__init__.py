@@ -6,9 +6,8 @@ from typing import Annotated
 import typer
 
 import setloss
-from setloss.cli.check import check
-from setloss.cli.commands import OneSentenceGroup, PlainHelpCommand, say_warning
-from setloss.cli.decompose import decompose
+from setloss.cli.commands import OneSentenceGroup, PlainHelpCommand, say
+from setloss.cli.decompose import check, decompose
 from setloss.cli.evaluate import evaluate
 from setloss.cli.explore import explore
 from setloss.cli.predict import predict
@@ -51,5 +50,5 @@ def _setloss(
 
 def main() -> None:
     """Entry point of the ``setloss`` command."""
-    warnings.showwarning = say_warning
+    warnings.showwarning = say
     app(prog_name="setloss")

@@ -1,33 +1,35 @@
 """What all commands share: options that are dataclasses, and one sentence on standard error for bad input.
 
 Bad input ends in exit code 2; anything else keeps its traceback. A reader that has seen enough
-(``setloss predict ... | head -1``) is no error, and ends in 0. Standard output that cannot be written, on a disk
-that is full, ends in 1 and a sentence.
+(``setloss predict ... | head -1``) is no error, and ends in 0.
 """
 
 from __future__ import annotations
 
-import errno
 import functools
 import inspect
-import io
+import json
 import os
 import sys
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
+from pathlib import Path
 from typing import Any, NoReturn
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from setloss.cli.errors import InputError
+from setloss.files import not_a_file
 
 BAD_INPUT = 2
 NOT_WRITTEN = 1
 
 # The parent of BadParameter is click's UsageError, which lives in different packages from release to release.
 _UsageError: type[Exception] = typer.BadParameter.mro()[1]
+
+
+class InputError(Exception):
+    """What the user gave cannot be used; the message says why, in one sentence."""
 
 
 def with_option_groups(command: Callable[..., None]) -> Callable[..., None]:
@@ -66,33 +68,22 @@ class OneSentenceGroup(TyperGroup):
     def get_params(self, ctx: Any) -> Any:
         return _flags_without_type(super().get_params(ctx))
 
-    def invoke(self, ctx: Any) -> Any:
-        """Run the command, and notice here that a pipe is closed, before click does."""
-        plain = sys.stdout
-        sys.stdout = _Output(plain or _Closed())
-        try:
-            result = super().invoke(ctx)
-            sys.stdout.flush()
-        except _OutputError as error:
-            _end_output(error.__cause__)  # type: ignore[arg-type]
-        finally:
-            sys.stdout = plain
-        return result
-
     def main(  # type: ignore[override]
         self, args: Sequence[str] | None = None, standalone_mode: bool = True, **extra: Any
     ) -> Any:
         if not standalone_mode:
             return super().main(args, standalone_mode=False, **extra)
-        sys.stderr = sys.stderr or io.StringIO()  # closed by the shell: there is nowhere to complain
         try:
             code = super().main(args, standalone_mode=False, **extra)
+            sys.stdout.flush()
         except InputError as error:
             _complain(str(error))
         except _UsageError as error:
             _complain(error.format_message())  # type: ignore[attr-defined]
         except typer.Abort:
             sys.exit(130)
+        except OSError as error:
+            _end_output(error)
         sys.exit(code if isinstance(code, int) else 0)
 
 
@@ -113,53 +104,38 @@ def names_in(text: str) -> list[str]:
     return [name.strip() for name in text.split(",")]
 
 
-def say_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    """Warnings of the library on standard error: the sentence alone, without file and line."""
+def print_document(document: Mapping[str, Any]) -> None:
+    """A JSON document alone, in one line."""
+    typer.echo(json.dumps(document, allow_nan=False))
+
+
+def check_writable(option: str, path: Path, *others: Path) -> None:
+    """Refuse, before any work, a path that cannot be written, and one of the `others` that are used."""
+    if not path.parent.is_dir():
+        raise InputError(f"{option}: there is no directory {path.parent}")
+    wrong = not_a_file(path)
+    if wrong is not None:
+        raise InputError(f"{option}: {path} is {wrong}; give the name of a file")
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise InputError(f"{option}: {path} cannot be written")
+    for other in others:
+        if os.path.realpath(path) == os.path.realpath(other):
+            raise InputError(f"{option}: {path} would replace {other}, which is used here too; give another name")
+
+
+def say(message: Warning | str, *_: Any, **__: Any) -> None:
+    """One sentence on standard error; also the form of warnings of the library, without file and line."""
     typer.echo(f"setloss: {' '.join(str(message).split())}", err=True)
 
 
 def _complain(sentence: str, code: int = BAD_INPUT) -> NoReturn:
-    typer.echo(f"setloss: {' '.join(sentence.split())}", err=True)
+    say(sentence)
     sys.exit(code)
 
 
 def _end_output(error: OSError) -> NoReturn:
     """End where standard output takes no more."""
-    with suppress(OSError, ValueError):  # the interpreter flushes once more at its end, and would complain
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # the interpreter flushes once more at its end, and would complain
     if isinstance(error, BrokenPipeError):
         sys.exit(0)
-    _complain(f"standard output cannot be written: {error.strerror or error}", NOT_WRITTEN)
-
-
-class _OutputError(Exception):
-    """Standard output cannot be written; the cause is the system's own error."""
-
-
-class _Closed(io.TextIOBase):
-    """What stands for standard output where the shell has closed it, as by ``>&-``."""
-
-    def write(self, text: str) -> int:
-        raise OSError(errno.EBADF, os.strerror(errno.EBADF))
-
-
-class _Output:
-    """Standard output, whose failures are told apart from all other errors of the system."""
-
-    def __init__(self, stream: Any) -> None:
-        self._stream = stream
-
-    def write(self, text: Any) -> Any:
-        return self._tried(self._stream.write, text)
-
-    def flush(self) -> None:
-        self._tried(self._stream.flush)
-
-    def _tried(self, call: Any, *arguments: Any) -> Any:
-        try:
-            return call(*arguments)
-        except OSError as error:
-            raise _OutputError from error
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)
+    _complain(f"output cannot be written: {error.strerror or error}", NOT_WRITTEN)

@@ -1,20 +1,24 @@
-"""``setloss decompose``: l = f + g on the command line."""
+"""``setloss decompose`` and ``setloss check``: l = f + g, and the six verdicts, on the command line."""
 
 import importlib.util
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 import setloss
-from setloss.cli.commands import with_option_groups
-from setloss.cli.errors import InputError
-from setloss.cli.json_output import MAX_CELLS, decomposition_document, print_document
-from setloss.cli.output_files import check_writable
-from setloss.cli.set_function_options import DescribedFunction, SetFunctionOptions
+from setloss.cli.commands import InputError, check_writable, print_document, with_option_groups
+from setloss.cli.set_functions import DescribedFunction, SetFunctionOptions
+from setloss.decomposition import Certificate, Decomposition
 from setloss.setfunctions.counts import TableTooLargeError
+from setloss.setfunctions.properties import Verdict, verdicts
+from setloss.setfunctions.set_function import SetFunction
 
 PLOT_SUFFIXES = (".png", ".pdf", ".svg")
+
+MAX_CELLS = 2**20
+"""Most cells of a table in a JSON document."""
 
 
 @with_option_groups
@@ -39,13 +43,35 @@ def decompose(
     if plot is not None:
         _write_plot(answer, plot)
     if as_json:
-        print_document(decomposition_document(answer, given))
+        print_document(_decomposition_document(answer, given))
         return
     from setloss.cli.text_output import print_decomposition
 
     print_decomposition(answer, given)
     if plot is not None:
         typer.echo(f"figure written to {plot}")
+
+
+@with_option_groups
+def check(
+    function: SetFunctionOptions,
+    as_json: Annotated[bool, typer.Option("--json", help="JSON on standard output, nothing else.")] = False,
+) -> None:
+    """Is a loss submodular, supermodular, modular, symmetric, increasing, non-negative?
+
+    Every no comes with a witness: a set A and elements i, j for which the law fails most.
+    """
+    given = function.read()
+    try:
+        found = verdicts(given.function)
+    except TableTooLargeError as error:
+        raise InputError(str(error)) from None
+    if as_json:
+        print_document(_verdicts_document(found))
+        return
+    from setloss.cli.text_output import print_verdicts
+
+    print_verdicts(found, given.title)
 
 
 def _check_printable(given: DescribedFunction) -> None:
@@ -71,10 +97,59 @@ def _check_plottable(given: DescribedFunction, path: Path) -> None:
         raise InputError(f"--plot: {error}") from None
 
 
-def _write_plot(answer: setloss.Decomposition, path: Path) -> None:
+def _write_plot(answer: Decomposition, path: Path) -> None:
     from setloss.plots import plot_decomposition
 
     try:
         plot_decomposition(answer).savefig(path, dpi=200)
     except OSError as error:
         raise InputError(f"--plot: {path} cannot be written: {error.strerror or error}") from None
+
+
+# ------------------------------------------------------------------ JSON
+
+
+def _decomposition_document(answer: Decomposition, given: DescribedFunction) -> dict[str, Any]:
+    """l, f and g as nested lists in the shape of the input, and the certificate."""
+
+    def cells(function: SetFunction) -> Any:
+        return function.table.reshape(given.shape).tolist()
+
+    return {
+        "loss": cells(answer.loss),
+        "submodular": cells(answer.submodular),
+        "supermodular": cells(answer.supermodular),
+        "certificate": _certificate(answer.certificate),
+    }
+
+
+def _certificate(certificate: Certificate) -> dict[str, Any]:
+    return {
+        "rule": certificate.rule,
+        "reason": certificate.reason,
+        "feasibility": float(certificate.feasibility) + 0.0,
+        "column_residual": float(certificate.column_residual),
+        "primal": float(certificate.primal),
+        "dual": float(certificate.dual),
+        "gap": float(certificate.gap),
+        "unique": None if certificate.unique is None else bool(certificate.unique),
+        "tie_broken": bool(certificate.tie_broken),
+        "checked": certificate.checked,
+        "holds": bool(certificate.holds),
+    }
+
+
+def _verdicts_document(found: Mapping[str, Verdict]) -> dict[str, Any]:
+    """The verdicts by name, each with its witness or null."""
+    return {"verdicts": {law: _verdict(verdict) for law, verdict in found.items()}}
+
+
+def _verdict(verdict: Verdict) -> dict[str, Any]:
+    witness = verdict.witness
+    return {
+        "holds": bool(verdict.holds),
+        "proved": bool(verdict.proved),
+        "excess": float(verdict.excess) + 0.0,
+        "tolerance": float(verdict.tolerance),
+        "witness": witness and {"A": list(witness.A), "i": witness.i, "j": witness.j, "words": witness.words},
+    }

@@ -1,4 +1,4 @@
-"""``setloss evaluate``: every loss of a model on a data file, with standard errors."""
+"""``setloss evaluate``: what a model loses on a data file, and its classifier without the decision."""
 
 import math
 from pathlib import Path
@@ -6,104 +6,130 @@ from typing import Annotated, Any
 
 import typer
 
-from setloss.cli.commands import with_option_groups
-from setloss.cli.data_options import DataOptions
-from setloss.cli.decided import chosen_sets, decides_for_sets, expected_of
-from setloss.cli.errors import InputError
-from setloss.cli.json_output import print_document
-from setloss.cli.models import check_kind, read_model, scores_of
+from setloss.cli.commands import InputError, print_document, with_option_groups
+from setloss.cli.data import DataOptions
+from setloss.cli.models import Source, decides, last_step, prepared, read_model, scores_of, with_bags
+from setloss.cli.predict import TrustedOption
 from setloss.cli.progress import Waiting
+from setloss.cli.set_functions import LossOptions
 
-SHOWN = ("dice", "jaccard", "hamming")
-CURVES = ("curve1", "curve2", "curve3", "curve4")
+CUTS = 64
+"""Number of thresholds that are tried."""
 
 
 @with_option_groups
 def evaluate(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="File written by setloss train.")],
     data: DataOptions,
-    every: Annotated[bool, typer.Option("--all", help="The paper's cost curves too.")] = False,
+    loss: LossOptions,
+    trusted: TrustedOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="JSON on standard output, nothing else.")] = False,
 ) -> None:
-    """The losses of a model: the mean over examples or bags, and its standard error.
+    """The mean loss of a model over examples or bags, with its standard error, and F1 beside it.
 
-    A model that decides for the set (--method counts, --decision) says which losses it expects.
+    Below the model's own decisions: the same classifier cut at 1/2, and at the one threshold that is best on these
+    very data. For data without labels, the score that the model expects.
 
-    For example: setloss evaluate songs.skops test.csv
+    For example: setloss evaluate songs.skops test.csv --loss jaccard
     """
     with Waiting(f"reading {model}") as waiting:
-        trained = read_model(model)
-        own, losses = _losses(trained, SHOWN + CURVES if every else SHOWN)
-        operator = getattr(trained, "operator", getattr(trained, "rule_name_", "counts"))
-        C = getattr(trained, "C", None)
+        trained = read_model(model, trusted)
+        source = Source.of(trained)
+        own = last_step(trained).loss
+        measure = own if loss == LossOptions() else loss.read()
         waiting.doing(f"reading {data.data}")
-        examples = data.read_for(trained, model)
-        sets = check_kind(examples, data.data, trained, model)
+        labelled = data.has_labels(source)
+        examples = data.read_for(source) if labelled else data.read_rows(source)
         waiting.doing("predicting")
-        chosen = _chosen(trained, examples)
-        truth, predicted, groups = _flat(examples, sets, chosen, data.data, model)
-        values = {name: loss(truth, predicted, groups=groups) for name, loss in losses.items()}
-        expected = _expected(trained, examples, chosen, losses)
-    table: dict[str, dict[str, float | None]] = {name: _mean(per_set) for name, per_set in values.items()}
-    for name, mean in expected.items():
-        table[name]["expected"] = mean
+        try:
+            X = prepared(trained, examples.X)
+            beside = with_bags(source, getattr(examples, "groups", None))
+            expected = _expected(trained, X, beside)
+            rows, sets = _rows(trained, X, examples, beside, measure) if labelled else ({}, 0)
+        except (ValueError, TypeError) as error:
+            raise InputError(f"{data.data}: {error}") from None
+    if not labelled and expected is None:
+        raise InputError(f"{data.data} has no labels, and the model cannot tell what to expect without them")
+    facts = {
+        "loss": _named(measure),
+        "trained_for": _named(own),
+        "sets": sets,
+        "rows": rows,
+        "expected_score": expected,
+    }
     if as_json:
-        facts = {"loss": own, "operator": operator, "C": C, "sets": len(values[own])}
-        print_document(facts | {"losses": table})
-        return
-    weight = "" if C is None else f", C = {C:g}"
-    typer.echo(f"{model}: trained for {own} with {operator}{weight}")
-    width = max(map(len, table))
-    for name, row in table.items():
-        error = "" if row["error"] is None else f" +- {row['error']:.4f}"
-        foreseen = f"  expected {row['expected']:.4f}" if "expected" in row else ""
-        typer.echo(f"{name:<{width}}  {row['mean']:.4f}{error}{foreseen}{'  (its own)' if name == own else ''}")
+        print_document(facts)
+    else:
+        _print_words(facts, model, data.data)
 
 
-def _chosen(trained: Any, examples: Any) -> Any:
-    """Predicted labels (n, p) as bool, one column for tracks."""
-    if decides_for_sets(trained):
-        return chosen_sets(trained, examples.X, getattr(examples, "groups", None))
-    return scores_of(trained, examples.X) > 0
+def _expected(trained: Any, X: Any, beside: tuple[Any, ...]) -> dict[str, float] | None:
+    """The score that the model expects for its own loss, with an interval; None where it cannot tell."""
+    if not decides(trained):
+        return None
+    try:
+        found = last_step(trained).expected_score(X, *beside)
+    except ValueError:
+        return None
+    return {name: float(value) for name, value in found._asdict().items()}
 
 
-def _flat(examples: Any, sets: bool, predicted: Any, path: Path, model: Path) -> tuple[Any, Any, Any]:
-    """True and predicted labels of all known elements, and the set each belongs to."""
+def _rows(
+    trained: Any, X: Any, examples: Any, beside: tuple[Any, ...], measure: Any
+) -> tuple[dict[str, dict[str, float | None]], int]:
+    """Mean losses and F1 of the decisions of the model and of plain cuts, and the number of sets."""
     import numpy as np
 
-    if not sets:
-        return examples.y == 1, predicted[:, 0], examples.groups
-    if examples.Y.shape != predicted.shape:
-        raise InputError(
-            f"{path} has {examples.Y.shape[1]} labels and the model {model} was trained on {predicted.shape[1]}"
-        )
-    known = ~np.isnan(examples.Y.astype(np.float64))
-    if not known.any():
-        raise InputError(f"{path} has no known label to compare with")
-    return examples.Y[known] == 1, predicted[known], np.nonzero(known)[0]
-
-
-def _expected(trained: Any, examples: Any, chosen: Any, losses: dict[str, Any]) -> dict[str, float]:
-    """What a model expects of its decisions, by loss; one that goes by signs expects nothing."""
-    if not decides_for_sets(trained):
-        return {}
-    groups = getattr(examples, "groups", None)
-    return {
-        name: float(expected_of(trained, examples.X, groups, chosen, loss).mean()) for name, loss in losses.items()
-    }
-
-
-def _losses(trained: Any, shown: tuple[str, ...]) -> tuple[str, dict[str, Any]]:
-    """What the model's own loss is called, and the losses to show, its own among them."""
     from setloss.losses import as_loss, loss_named
 
-    own = trained.loss if isinstance(trained.loss, str) else repr(trained.loss)
-    losses = {name: loss_named(name) for name in shown}
-    objective = as_loss(trained.loss)
-    own = next((name for name in (*SHOWN, *CURVES) if loss_named(name) == objective), own)
-    return own, losses | {own: objective}
+    truth, known, sets = _truth(examples)
+    judges = {"loss": as_loss(measure), "f1": loss_named("f1")}
+
+    def losses(predicted: Any, judge: str) -> Any:
+        return judges[judge](truth, predicted.reshape(known.shape)[known], groups=sets)
+
+    def row(predicted: Any) -> dict[str, float | None]:
+        found = losses(predicted, "loss")
+        error = float(found.std(ddof=1)) / math.sqrt(len(found)) if len(found) > 1 else None
+        return {"loss": float(found.mean()), "error": error, "f1": 1 - float(losses(predicted, "f1").mean())}
+
+    estimator, scores = last_step(trained), scores_of(trained, X)
+    if scores.size != known.size:
+        raise ValueError(f"has {known.size // len(known)} labels and the model was trained on {scores.shape[1]}")
+    positive = getattr(estimator, "classes_", [0, 1])[1]
+    found = {"decided": row(np.asarray(estimator.predict(X, *beside) == positive))} if decides(trained) else {}
+    cuts = np.unique(np.quantile(scores, np.linspace(0, 1, CUTS)))
+    best = min(cuts, key=lambda cut: float(losses(scores > cut, "loss").mean()))
+    found |= {"half": row(scores > 0), "threshold": row(scores > best)}
+    return found, len(np.unique(sets))
 
 
-def _mean(values: Any) -> dict[str, float | None]:
-    error = float(values.std(ddof=1)) / math.sqrt(len(values)) if len(values) > 1 else None
-    return {"mean": float(values.mean()), "error": error}
+def _truth(examples: Any) -> tuple[Any, Any, Any]:
+    """Known labels of all elements, which they are, and the set each belongs to."""
+    import numpy as np
+
+    if not hasattr(examples, "Y"):
+        return examples.y == 1, np.ones(examples.y.shape, dtype=bool), examples.groups
+    Y = examples.Y.toarray() if hasattr(examples.Y, "toarray") else examples.Y
+    known = ~np.isnan(Y)
+    if not known.any():
+        raise ValueError("there is no known label to compare with")
+    return Y[known] == 1, known, np.nonzero(known)[0]
+
+
+def _named(loss: Any) -> str:
+    return loss if isinstance(loss, str) else repr(loss)
+
+
+def _print_words(facts: dict[str, Any], model: Path, data: Path) -> None:
+    typer.echo(f"{model}, trained for {facts['trained_for']}, on {data}")
+    words = {"decided": "as decided", "half": "cut at 1/2", "threshold": "one threshold, the best here"}
+    width = max(map(len, words.values()))
+    if facts["rows"]:
+        typer.echo(f"{'':<{width}}  {facts['loss']} loss, mean over {facts['sets']} sets; F1")
+    for name, row in facts["rows"].items():
+        error = "" if row["error"] is None else f" +- {row['error']:.4f}"
+        typer.echo(f"{words[name]:<{width}}  {row['loss']:.4f}{error}  {row['f1']:.4f}")
+    if facts["expected_score"] is not None:
+        value, low, high = (facts["expected_score"][name] for name in ("value", "low", "high"))
+        typer.echo(f"expected 1 - {facts['trained_for']} loss, without labels: {value:.4f}, {low:.4f} to {high:.4f}")

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from setloss.cli.errors import InputError
+from setloss.cli.commands import InputError
 
 
 def explore(

@@ -1,4 +1,4 @@
-"""``setloss predict``: the labels, or the scores, that a model gives to the rows of a data file."""
+"""``setloss predict``: the labels, probabilities or scores that a model gives to the rows of a data file."""
 
 import csv
 import io
@@ -8,19 +8,20 @@ from typing import Annotated, Any, TextIO
 
 import typer
 
-from setloss.cli.commands import with_option_groups
-from setloss.cli.data_options import DataOptions
-from setloss.cli.decided import chances, chosen_sets, decides_for_sets
-from setloss.cli.errors import InputError
-from setloss.cli.models import ModelColumns, label_count, read_model, scores_of
-from setloss.cli.output_files import check_writable, why
+from setloss.cli.commands import InputError, check_writable, with_option_groups
+from setloss.cli.data import DataOptions
+from setloss.cli.models import Source, decides, last_step, prepared, read_model, scores_of, with_bags
 from setloss.cli.progress import Waiting
-from setloss.cli.training_options import LossOptions
+from setloss.cli.set_functions import LossOptions
 from setloss.files import replacing
 from setloss.io.data import is_number
 
 SUFFIXES = (".csv", ".npy")
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+TrustedOption = Annotated[
+    str | None, typer.Option(help="Other packages that the model may be made of, as xgboost,lightgbm.")
+]
 
 
 @with_option_groups
@@ -33,16 +34,14 @@ def predict(
     ] = None,
     scores: Annotated[bool, typer.Option("--scores", help="Scores instead of labels.")] = False,
     probabilities: Annotated[
-        bool,
-        typer.Option(
-            "--probabilities", help="The probability of each label instead, of models that decide for the set."
-        ),
+        bool, typer.Option("--probabilities", help="The probability of each label instead.")
     ] = False,
+    trusted: TrustedOption = None,
 ) -> None:
     """Predict: one row per example or frame, in the order of DATA, which needs no labels.
 
-    Columns are found by the names that the model was trained with; others are ignored. Models that decide for the set
-    (--method counts, --decision) do so for any loss that is named here.
+    Columns are found by the names that the model was trained with; others are ignored, and the id comes first. With
+    --loss, --knots the model decides for another loss than it was trained for.
 
     For example: setloss predict songs.skops new.csv --out moods.csv
     """
@@ -53,81 +52,79 @@ def predict(
     if probabilities and scores:
         raise InputError("give --probabilities or --scores, not both")
     with Waiting(f"reading {model}") as waiting:
-        trained = read_model(model)
-        objective = _objective(trained, loss)
+        trained = read_model(model, trusted)
+        source = Source.of(trained)
+        _decide_for(trained, loss)
         waiting.doing(f"reading {data.data}")
-        rows = data.read_features(trained, model)
+        rows = data.read_rows(source)
         waiting.doing("predicting")
-        values = _values(trained, rows, objective, scores=scores, probabilities=probabilities)
-    if not (scores or probabilities):
-        values = trained.classes_[(values > 0).astype(int)]
-    _write(rows.groups, values, _header(trained), out)
+        try:
+            values = _values(trained, rows, source, scores=scores, probabilities=probabilities)
+        except (ValueError, TypeError) as error:
+            raise InputError(f"{data.data}: {error}") from None
+    _write(_beside(rows, source), values, source.labels or _header(values, source), out)
 
 
-def _objective(trained: Any, loss: LossOptions) -> Any:
-    """The loss to decide for, if one is named."""
-    objective = loss.read_if_given()
-    if objective is not None and not decides_for_sets(trained):
-        raise InputError(
-            "--loss is for models that decide for the set (train with --method counts or --decision); others are "
-            "trained for one loss"
-        )
-    return objective
+def _decide_for(trained: Any, loss: LossOptions) -> None:
+    """Let the model decide for the loss of the options, if they name one."""
+    if loss == LossOptions():
+        return
+    if not decides(trained):
+        raise InputError("--loss is for models that decide for the set; this one goes by the signs of its scores")
+    last_step(trained).set_params(loss=loss.read())
 
 
-def _values(trained: Any, rows: Any, objective: Any, *, scores: bool, probabilities: bool) -> Any:
-    """Scores or probabilities, or numbers above 0 for labels that are predicted."""
-    if scores or not decides_for_sets(trained):
-        if probabilities:
-            raise InputError(
-                "the model goes by the signs of its scores, which are no probabilities; train with --method counts "
-                "or --decision counts"
-            )
-        return scores_of(trained, rows.X)
-    columns = ModelColumns.of(trained)
-    if rows.groups is None and not columns.of_label_sets:
-        raise InputError(
-            f"the model decides for whole bags, and the data has no column {columns.group or 'group'!r} that names "
-            "them; name it with --group (--scores needs no bags)"
-        )
-    if probabilities:
-        return chances(trained, rows.X, rows.groups)
-    try:
-        return chosen_sets(trained, rows.X, rows.groups, objective)
-    except (ValueError, TypeError) as error:
-        raise InputError(str(error)) from None
+def _values(trained: Any, rows: Any, source: Source, *, scores: bool, probabilities: bool) -> Any:
+    X, estimator = prepared(trained, rows.X), last_step(trained)
+    if scores:
+        return scores_of(trained, X)
+    if not probabilities:
+        found = estimator.predict(X, *(with_bags(source, rows.groups) if decides(trained) else ()))
+    elif decides(trained):
+        found = estimator.predict_proba(X, *with_bags(source, rows.groups))
+        found = found if source.of_label_sets and source.label_count > 1 else found[:, 1]
+    else:
+        raise InputError("the model goes by the signs of its scores, which are no probabilities; give --scores")
+    return found.reshape(len(found), -1)
 
 
-def _write(groups: Any, values: Any, header: list[str], out: Path | None) -> None:
+def _header(values: Any, source: Source) -> list[str]:
+    return [str(j) for j in range(values.shape[1])] if source.of_label_sets else ["prediction"]
+
+
+def _beside(rows: Any, source: Source) -> dict[str, list[Any]]:
+    """The columns that come first: the id and the bag of a row, as far as there are any."""
+    found: dict[str, list[Any]] = {}
+    if source.id is not None and source.id in getattr(rows.X, "columns", ()):
+        found[source.id] = rows.X[source.id].tolist()
+    if rows.groups is not None:
+        found[source.group or "group"] = rows.groups.tolist()
+    return found
+
+
+def _write(beside: dict[str, list[Any]], values: Any, header: list[str], out: Path | None) -> None:
     if out is None:
-        _write_csv(groups, values, header, sys.stdout)
+        _write_csv(beside, values, header, sys.stdout)
         return
     try:
-        _write_file(groups, values, header, out)
+        with replacing(out) as file:
+            if out.suffix.lower() == ".npy":
+                import numpy as np
+
+                np.save(file, values, allow_pickle=False)
+                return
+            text = io.TextIOWrapper(file, encoding="utf-8", newline="")
+            _write_csv(beside, values, header, text)
+            text.detach()
     except OSError as error:
-        raise InputError(f"--out: {out} cannot be written: {why(error)}") from None
+        raise InputError(f"--out: {out} cannot be written: {error.strerror or error}") from None
 
 
-def _write_file(groups: Any, values: Any, header: list[str], out: Path) -> None:
-    with replacing(out) as file:
-        if out.suffix.lower() == ".npy":
-            import numpy as np
-
-            np.save(file, values, allow_pickle=False)
-            return
-        text = io.TextIOWrapper(file, encoding="utf-8", newline="")
-        _write_csv(groups, values, header, text)
-        text.detach()
-
-
-def _write_csv(groups: Any, values: Any, header: list[str], file: TextIO) -> None:
-    """The bags, where there are any, come first."""
+def _write_csv(beside: dict[str, list[Any]], values: Any, header: list[str], file: TextIO) -> None:
     writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(map(no_formula, header if groups is None else ["group", *header]))
-    rows = values.tolist()
-    if groups is not None:
-        rows = [[name, *row] for name, row in zip(map(no_formula, groups.tolist()), rows, strict=True)]
-    writer.writerows(rows)
+    writer.writerow(map(no_formula, [*beside, *header]))
+    for *names, row in zip(*beside.values(), values.tolist(), strict=True):
+        writer.writerow([*map(no_formula, names), *row])
 
 
 def no_formula(cell: Any) -> Any:
@@ -135,11 +132,3 @@ def no_formula(cell: Any) -> Any:
     if isinstance(cell, str) and cell.startswith(FORMULA) and not is_number(cell):
         return f"'{cell}"
     return cell
-
-
-def _header(trained: Any) -> list[str]:
-    """The names of the labels, or their numbers; a model of tracks has one label."""
-    columns = ModelColumns.of(trained)
-    if not columns.of_label_sets:
-        return ["prediction"]
-    return list(columns.labels or map(str, range(label_count(trained))))

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from setloss.cli.set_function_options import DescribedFunction
+from setloss.cli.set_functions import DescribedFunction
 from setloss.decomposition import Certificate, Decomposition
 from setloss.setfunctions.properties import Verdict
 from setloss.setfunctions.set_function import SetFunction

@@ -82,12 +82,12 @@ def load(path: str | os.PathLike[str], trusted: Sequence[str] = ()) -> Any:
         Packages ("xgboost") or types ("mine.Scaler") that may be built beside those of setloss, NumPy, SciPy and
         scikit-learn. A file can make a trusted package do anything that its types can do: name only what you expect.
     """
-    import skops.io
-
     file = _model_path(path)
     wrong = not_a_file(file)
     if wrong is not None or not file.exists():
         raise ModelFileError(f"{file} is {wrong or 'no file'}; give the path of a model written by setloss.save")
+    import skops.io  # slow: it looks at every estimator of scikit-learn
+
     trusted = (trusted,) if isinstance(trusted, str) else tuple(trusted)
     try:
         content = file.read_bytes()

@@ -12,10 +12,11 @@ Arrays of Python objects are refused, so nothing in the file can run.
 
 from __future__ import annotations
 
-import zipfile
 import zlib
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +32,9 @@ from setloss.io.data import (
     require_no_infinity,
     with_small_indices,
 )
+
+DAMAGE = (ValueError, OSError, EOFError, LookupError, SyntaxError, RuntimeError, TokenError, BadZipFile, zlib.error)
+"""What NumPy and zipfile raise for bytes they did not write."""
 
 SPARSE = ("data", "indices", "indptr", "shape")
 AXES = {"X": 2, "Y": 2, "y": 1, "groups": 1, "feature_names": 1, "label_names": 1, **dict.fromkeys(SPARSE, 1)}
@@ -71,7 +75,7 @@ def _arrays(file: Path) -> dict[str, NDArray[Any]]:
         with file.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
             arrays = {name: np.asarray(archive[name]) for name in AXES if name in archive}
             found = list(archive)
-    except (ValueError, OSError, EOFError, KeyError, NotImplementedError, zipfile.BadZipFile, zlib.error) as error:
+    except DAMAGE as error:
         raise DatasetError(f"{file} is no complete archive of plain arrays: {reason(error)}; save it anew") from None
     except (AttributeError, TypeError):  # one array, as numpy.save writes it
         raise DatasetError(f"{file} is not an archive of arrays; write it with numpy.savez") from None

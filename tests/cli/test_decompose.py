@@ -1,16 +1,12 @@
-"""The command line: JSON against the library, words for people, and a sentence for every kind of bad input."""
+"""``setloss decompose`` and ``setloss check``: JSON against the library, words for people."""
 
-import csv
 import importlib.util
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import setloss
-from helpers.children import printed
 from helpers.command_line import complaint, parsed, run
 from setloss import CostCurve, Dice, FBeta, Hamming, Jaccard, SetFunction, Tversky, verdicts
 from setloss.losses import PAPER_CURVES
@@ -196,179 +192,6 @@ def test_tiny_and_huge_numbers_fit(folder):
     assert "certificate  holds" in run("decompose --table t.npy").stdout
 
 
-# ------------------------------------------------------------------ bad options
-
-BAD_OPTIONS = {
-    "": "give exactly one of --loss, --knots and --table; got none",
-    "--loss dice --table t.csv --pos 1 --neg 1": "got --loss and --table",
-    "--loss dice --knots 0:0,1:1 --table t.csv": "got --loss and --knots and --table",
-    "--loss dise --pos 1 --neg 1": "there is no loss 'dise'; the names are dice, f1, jaccard",
-    "--loss dice": "--loss dice needs --pos (the number of positive elements) and --neg",
-    "--loss dice --pos 5": "--loss dice needs --neg (the number of negative elements)",
-    "--loss dice --size 5": "--loss dice needs --pos",
-    "--loss dice --pos 5 --neg 7 --size 12": "--loss dice takes --pos and --neg, not --size",
-    "--loss dice --pos 5 --neg 7 --beta 1": "--loss dice takes --pos and --neg, not --beta",
-    "--loss dice --pos -1 --neg 7": "--pos is the number of positive elements, at least 0; got -1",
-    "--loss dice --pos 5 --neg -7": "--neg is the number of negative elements, at least 0; got -7",
-    "--loss dice --pos 0 --neg 0": "--pos and --neg are both 0; a set needs at least one element",
-    "--loss dice --pos five --neg 7": "--pos",
-    "--loss dice --pos 1.5 --neg 7": "--pos",
-    "--loss dice --pos 999999999999 --neg 1": "1000000000000 elements are too many here; the limit is 10000000",
-    "--loss tversky --pos 5 --neg 7": "--loss tversky needs --alpha (the weight of a false positive) and",
-    "--loss tversky --pos 5 --neg 7 --alpha -1 --beta 1": "--alpha is the weight of a false positive, from 0",
-    "--loss tversky --pos 5 --neg 7 --alpha 1 --beta nan": "from 0 to 1e+06; got nan",
-    "--loss fbeta --pos 5 --neg 7": "--loss fbeta needs --beta",
-    "--loss fbeta --pos 5 --neg 7 --beta -2": "from 0 to 1e+06; got -2",
-    "--loss fbeta --pos 5 --neg 7 --beta inf": "from 0 to 1e+06; got inf",
-    "--loss fbeta --pos 5 --neg 7 --beta 1e200": "from 0 to 1e+06; got 1e+200",
-    "--loss fbeta --pos 5 --neg 7 --beta 1 --alpha 1": "not --alpha",
-    "--loss curve1": "--loss curve1 needs --size (the number of elements)",
-    "--loss curve1 --size 10 --pos 5": "--loss curve1 takes --size, not --pos",
-    "--loss curve1 --size 0": "--size is the number of elements, at least 1; got 0",
-    "--loss curve1 --size -3": "at least 1; got -3",
-    "--loss curve1 --size 10 --general": "--general goes with --table only",
-    "--knots 0:0,1:1": "--knots needs --size",
-    "--knots 0:0,1:1 --size 4 --neg 3": "--knots takes --size, not --neg",
-    "--knots 0:0,1 --size 4": "--knots: '1' is not share:cost, two finite numbers; write them as 0:0,1/4:1,1:1",
-    "--knots 0:0,x:1,1:1 --size 4": "'x:1' is not share:cost",
-    "--knots 0:0,nan:1,1:1 --size 4": "'nan:1' is not share:cost",
-    "--knots 0:0,1/0:1,1:1 --size 4": "'1/0:1' is not share:cost",
-    "--knots 0:0,1:inf --size 4": "'1:inf' is not share:cost",
-    "--knots 0:0,0.5:1 --size 4": "--knots: the shares of the knots must climb from 0 to 1",
-    "--knots 0:0,0.5:1,0.5:2,1:1 --size 4": "must climb from 0 to 1",
-    "--knots 0:1,1:1 --size 4": "--knots: l(empty) must be 0",
-    "--knots 0:0,1:-1 --size 4": "costs are finite and non-negative",
-    "--table t.csv --size 4": "--table takes no sizes and no weights, not --size",
-    "--nonsense": "--nonsense",
-}
-
-
-@pytest.mark.parametrize("command", ["decompose", "check"])
-@pytest.mark.parametrize("options", BAD_OPTIONS)
-def test_impossible_options(command, options):
-    assert BAD_OPTIONS[options] in complaint(command, *options.split())
-
-
-def test_an_unknown_command_is_one_sentence_too():
-    assert "decomposse" in complaint("decomposse")
-
-
-# ------------------------------------------------------------------ bad files
-
-
-BAD_CSV = {
-    "": "t.csv is empty",
-    "\n \n\n": "t.csv is empty",
-    "0,1,2\n1,2\n": "t.csv is ragged: row 1 has 3 cells, row 2 has 2",
-    "0,1\n\n1,2,3\n": "row 1 has 2 cells, row 3 has 3",
-    "0,1,2\n1,two,3\n": "row 2, column 2 of t.csv is 'two', not a number",
-    "0,1,2\n1,,3\n": "row 2, column 2 of t.csv is empty",
-    "0,1,2,\n": "row 1, column 4 of t.csv is empty",
-    "0,nan,2\n": "row 1, column 2 of t.csv is nan; every value must be finite",
-    "0\n1\n-inf\n": "row 3, column 1 of t.csv is -inf; every value must be finite",
-    "mistakes,cost\n0,0\n": "row 1 of t.csv is not numbers but 'mistakes, cost'; cells are numbers "
-    "separated by commas, and there is no header",
-    "0;1;2\n": "row 1 of t.csv is not numbers but '0;1;2'",
-    "1,2,3\n": "t.csv: l(empty) must be 0, this function has l(empty) = 1",
-    "0\n": "t.csv has the value of the empty set only; a table needs at least one element",
-    '0,"1\n2,3\n': "row 1, column 2 of t.csv is",
-}
-
-
-@pytest.mark.parametrize("content", BAD_CSV)
-def test_bad_csv(folder, content):
-    Path("t.csv").write_text(content)
-    assert BAD_CSV[content] in complaint("decompose", "--table", "t.csv", "--json")
-
-
-def test_csv_that_is_no_text(folder):
-    Path("t.csv").write_bytes(b"\xff\xfe0\x00,\x001\x00")
-    assert "t.csv is not a text file in UTF-8" in complaint("check", "--table", "t.csv")
-
-
-@pytest.fixture
-def _short_csv_fields():
-    """The default limit of the csv module, which scipy's ARFF reader lifts for the whole process."""
-    before = csv.field_size_limit(131_072)
-    yield
-    csv.field_size_limit(before)
-
-
-@pytest.mark.usefixtures("_short_csv_fields")
-def test_csv_with_an_endless_field(folder):
-    Path("t.csv").write_text("0," + "1" * 200_000)
-    assert "t.csv is not a table of numbers separated by commas: field larger" in complaint(
-        "check", "--table", "t.csv"
-    )
-
-
-@pytest.mark.parametrize(
-    ("array", "phrase"),
-    [
-        (np.zeros((2, 3, 2)), "t.npy has 3 axes; a table has one (a curve) or two"),
-        (np.zeros(()), "t.npy has shape (); a table needs at least one axis and one value"),
-        (np.zeros(0), "t.npy has shape (0,); a table needs at least one axis and one value"),
-        (np.zeros((3, 0)), "t.npy has shape (3, 0); a table needs"),
-        (np.zeros((1, 1)), "t.npy has the value of the empty set only"),
-        (np.array([0, 1j]), "t.npy holds complex128 values; a table holds real numbers"),
-        (np.array(["0", "1"]), "t.npy holds <U1 values; a table holds real numbers"),
-        (np.array([0.0, np.nan, 1.0]), "entry (1,) of t.npy is nan; every value must be finite"),
-        (np.array([[0.0, 1.0], [np.inf, 1.0]]), "entry (1, 0) of t.npy is inf; every value must be finite"),
-        (np.array([0.5, 1.0]), "t.npy: l(empty) must be 0, this function has l(empty) = 0.5"),
-        (np.array([0, None], dtype=object), "t.npy is not a complete .npy file of numbers"),
-    ],
-)
-def test_bad_npy(folder, array, phrase):
-    np.save("t.npy", array, allow_pickle=True)
-    assert phrase in complaint("decompose", "--table", "t.npy")
-
-
-@pytest.mark.parametrize(
-    ("shape", "phrase"),
-    [
-        (6, "t.npy: a general set function needs 2^p values, flat or of shape (2,) * p; got shape (6,)"),
-        ((2, 4), "got shape (2, 4)"),
-        ((3, 3), "got shape (3, 3)"),
-    ],
-)
-def test_general_needs_powers_of_two(folder, shape, phrase):
-    np.save("t.npy", np.zeros(shape))
-    assert phrase in complaint("decompose", "--table", "t.npy", "--general")
-
-
-@pytest.mark.parametrize("keep", [1, 5, 8, 40, 127, 130])
-def test_truncated_npy(folder, keep):
-    np.save("t.npy", np.arange(5.0))
-    Path("t.npy").write_bytes(Path("t.npy").read_bytes()[:keep])
-    assert "t.npy is not a complete .npy file of numbers" in complaint("decompose", "--table", "t.npy")
-
-
-def test_npy_files_of_another_kind(folder):
-    np.savez("t.npz", a=np.zeros(3))
-    Path("t.npz").rename("t.npy")
-    assert "t.npy is not a complete .npy file of numbers" in complaint("decompose", "--table", "t.npy")
-    assert "t.npz: a table is a .csv or .npy file, not .npz" in complaint("check", "--table", "t.npz")
-
-
-def test_npy_headers_that_lie_about_the_size_are_not_believed(folder):
-    np.save("t.npy", np.zeros(4))
-    content = Path("t.npy").read_bytes()
-    for header in (b"(400000000,), }", b"(-1,), }       ", b"(4,), '       ", b"(4,), [[[[    "):
-        Path("t.npy").write_bytes(content.replace(b"(4,), }        ", header))
-        assert "t.npy is not a complete .npy file of numbers" in complaint("decompose", "--table", "t.npy")
-
-
-def test_missing_and_unreadable_files(folder):
-    assert "there is no file none.csv" in complaint("decompose", "--table", "none.csv")
-    assert "none.txt: a table is a .csv or .npy file, not .txt" in complaint("decompose", "--table", "none.txt")
-    assert "not a file without suffix" in complaint("decompose", "--table", "none")
-    for name in ("dir.csv", "dir.npy"):
-        Path(name).mkdir()
-        assert f"{name} is a folder; a table is a file" in complaint("check", "--table", name)
-    Path("t.npy").touch()
-    assert "t.npy is empty" in complaint("check", "--table", "t.npy")
-
-
 # ------------------------------------------------------------------ limits and failures
 
 
@@ -440,27 +263,3 @@ def test_plots_that_cannot_be_drawn_are_refused_before_the_work(folder, monkeypa
 
 
 # ------------------------------------------------------------------ the program itself
-
-
-def test_version_and_help():
-    assert run("--version").stdout == f"setloss {setloss.__version__}\n"
-    assert "decompose" in run("").stdout
-    for arguments in ("--help", "decompose --help", "check -h"):
-        assert "Exit codes: 0 fine, 2 bad input" in run(arguments).stdout
-
-
-def test_the_program_starts_without_the_heavy_libraries():
-    script = (
-        "import sys; from typer.testing import CliRunner; from setloss.cli import app\n"
-        "for line in ('--help', 'decompose --loss curve1 --size 9', 'check --loss dice --pos 2 --neg 3'):\n"
-        "    assert CliRunner().invoke(app, line.split()).exit_code == 0\n"
-        f"print([name for name in {HEAVY} if name in sys.modules])"
-    )
-    assert printed(script) == "[]"
-
-
-def test_the_module_runs_as_a_program():
-    command = [sys.executable, "-m", "setloss.cli", "decompose", "--loss", "dice"]
-    result = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert result.returncode == 2
-    assert result.stderr.startswith("setloss: --loss dice needs --pos")

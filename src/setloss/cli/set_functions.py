@@ -1,18 +1,23 @@
-"""The set function a command speaks of: a named loss, a cost curve, or a table from a file."""
+"""The set function or loss a command speaks of: a named loss, a cost curve, or a table of costs from a file."""
 
 import math
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from tokenize import TokenError
+from typing import Annotated, Any
 
+import numpy as np
 import typer
+from numpy.typing import NDArray
 
-from setloss.cli.cost_tables import read_table
-from setloss.cli.errors import InputError
-from setloss.io.data import shown
+from setloss.cli.commands import InputError
+from setloss.files import not_a_file
+from setloss.io.data import reason, shown
 from setloss.losses import NAMED_LOSSES, PAPER_CURVES, CostCurve, CountLoss, FBeta, Tversky
+from setloss.setfunctions.counts import MAX_CELLS
 from setloss.setfunctions.set_function import SetFunction
-from setloss.typing import Shape
+from setloss.typing import Array, Shape
 
 MAX_ELEMENTS = 10**7
 """Largest set; what works without a table works up to here in seconds."""
@@ -125,7 +130,7 @@ class SetFunctionOptions:
     def _from_table(self) -> DescribedFunction:
         self._require("--table", ())
         path = Path(str(self.table))
-        values = read_table(path)
+        values = read_cost_table(path)
         if values.size == 1:
             raise InputError(f"{path} has the value of the empty set only; a table needs at least one element")
         if not self.general and values.ndim > 2:
@@ -158,17 +163,49 @@ class SetFunctionOptions:
 
     def _check_values(self, needs: tuple[str, ...]) -> None:
         for option in needs:
-            value = getattr(self, option)
+            value, lowest = getattr(self, option), 1 if option == "size" else 0
             if option in ("alpha", "beta"):
                 check_weight(option, value)
-            lowest = 1 if option == "size" else 0
-            if option not in ("alpha", "beta") and value < lowest:
+            elif value < lowest:
                 raise InputError(f"--{option} is {WORDS[option]}, at least {lowest}; got {value}")
         elements = sum(getattr(self, option) for option in needs if option in (*COUNTS, *CURVE))
         if needs and elements == 0:
             raise InputError("--pos and --neg are both 0; a set needs at least one element")
         if elements > MAX_ELEMENTS:
             raise InputError(f"{elements} elements are too many here; the limit is {MAX_ELEMENTS}")
+
+
+@dataclass(frozen=True)
+class LossOptions:
+    """The loss to decide for, as given; `read` checks it."""
+
+    loss: Annotated[
+        str | None,
+        typer.Option(
+            help=f"Named loss: {', '.join(NAMES)}.", show_default="f1, or that of the training", rich_help_panel=PANEL
+        ),
+    ] = None
+    alpha: AlphaOption = None
+    beta: BetaOption = None
+    knots: KnotsOption = None
+
+    def read(self) -> Any:
+        """The name of the loss, or a `Loss` where it has parameters; or an `InputError`."""
+        if self.knots is not None and self.loss is not None:
+            raise InputError("give --loss or --knots, not both")
+        name = "--knots" if self.knots is not None else (self.loss or "f1").lower()
+        if name != "--knots" and name not in NAMES:
+            raise InputError(f"there is no loss {self.loss!r}; the names are {', '.join(NAMES)}")
+        needs = [word for word in NEEDS.get(name, ()) if word in ("alpha", "beta")]
+        for option in ("alpha", "beta"):
+            value = getattr(self, option)
+            if (value is None) == (option in needs):
+                raise InputError(f"{name} {'needs' if value is None else 'takes no'} --{option} ({WORDS[option]})")
+            if value is not None:
+                check_weight(option, value)
+        if self.knots is not None:
+            return curve_through(self.knots)
+        return weighted_loss(name, self.alpha, self.beta) if needs else name
 
 
 def check_weight(option: str, value: float) -> None:
@@ -218,3 +255,37 @@ def _number(text: str) -> float:
 
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+# ------------------------------------------------------------------ tables of costs
+
+
+def read_cost_table(path: Path) -> Array:
+    """The numbers of a .csv or .npy file, all finite; a CSV file of one row or one column has one axis."""
+    if path.suffix.lower() not in (".csv", ".npy"):
+        raise InputError(f"{path}: a table is a .csv or .npy file, not {path.suffix or 'a file without suffix'}")
+    wrong = not_a_file(path)
+    if wrong is not None or not path.exists():
+        raise InputError(f"{path} is {wrong or 'no file'}; a table is a .csv or .npy file")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of a file without rows
+            is_csv = path.suffix.lower() == ".csv"
+            values = _csv_numbers(path) if is_csv else np.load(path, mmap_mode="r", allow_pickle=False)
+    except (ValueError, EOFError, OSError, SyntaxError, TypeError, TokenError) as error:
+        why = reason(error).partition("; use")[0]
+        raise InputError(f"{path} is not a table of numbers: {why}; cells are numbers, without a header") from None
+    if not isinstance(values, np.ndarray) or values.dtype.kind not in "biuf" or values.ndim == 0 or values.size == 0:
+        raise InputError(f"{path} holds no real numbers; a table needs at least one axis and one value")
+    if values.size > MAX_CELLS:
+        raise InputError(f"{path} has {values.size} values; the limit is {MAX_CELLS}")
+    finite = np.isfinite(values)
+    if not finite.all():
+        where = tuple(int(i) for i in np.argwhere(~finite)[0])
+        raise InputError(f"entry {where} of {path} is {values[where]}; every value must be finite")
+    return values.astype(np.float64)
+
+
+def _csv_numbers(path: Path) -> NDArray[Any]:
+    values = np.loadtxt(path, delimiter=",", ndmin=2, encoding="utf-8-sig", comments=None)
+    return values.ravel() if 1 in values.shape else values

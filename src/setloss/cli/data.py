@@ -1,0 +1,199 @@
+"""The data file of a command and how to read it: to train on, to evaluate a model on, or to predict on."""
+
+import re
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from setloss.cli.commands import InputError, names_in
+from setloss.cli.models import Source
+
+if TYPE_CHECKING:
+    from setloss.io import Features, LabelSets, Tracks
+
+SVMLIGHT = (".svm", ".svmlight", ".libsvm", ".txt")
+TABLES = (".csv", ".tsv", ".parquet")
+STANDARD_INPUT = "-"
+PANEL = "Reading DATA"
+
+
+@dataclass(frozen=True)
+class DataOptions:
+    """A data file and how to read it, as given."""
+
+    data: Annotated[
+        Path,
+        typer.Argument(
+            metavar="DATA",
+            help="Label sets or tracks: .csv, .tsv, .parquet, .arff, .npz or .svm (.svmlight, .libsvm, .txt); - is "
+            "CSV on standard input.",
+        ),
+    ]
+    labels: Annotated[
+        str | None,
+        typer.Option(
+            help="Label sets. csv, parquet: prefix of the label columns, or their names with commas between; "
+            "arff: the XML file, or the number of labels; svm: the number of labels.",
+            rich_help_panel=PANEL,
+        ),
+    ] = None
+    group: Annotated[
+        str | None,
+        typer.Option(help="Tracks in csv, parquet: column of the bag.", show_default="group", rich_help_panel=PANEL),
+    ] = None
+    label: Annotated[
+        str | None,
+        typer.Option(
+            help="Tracks in csv, parquet: column of the label.", show_default="label", rich_help_panel=PANEL
+        ),
+    ] = None
+    ignore: Annotated[
+        str | None,
+        typer.Option(help="csv, parquet: columns to leave out.", metavar="NAME,...", rich_help_panel=PANEL),
+    ] = None
+    features: Annotated[int | None, typer.Option(help="svm: the number of features.", rich_help_panel=PANEL)] = None
+    first_label: Annotated[
+        int | None, typer.Option(help="svm: label ids start with 0 or 1.", rich_help_panel=PANEL)
+    ] = None
+    first_feature: Annotated[
+        int | None, typer.Option(help="svm: feature indices start with 0 or 1.", rich_help_panel=PANEL)
+    ] = None
+
+    def read(self) -> "LabelSets | Tracks":
+        """Examples to train on; X is a DataFrame where the file is a table."""
+        return self._read({})
+
+    def read_for(self, source: Source) -> "LabelSets | Tracks":
+        """Examples with labels for a model, whose columns are found by the names that it knows."""
+        from setloss.io import Features, matched
+
+        known: dict[str, Any] = {}
+        if self.is_table and self.labels is self.group is self.label is None:
+            known = (
+                {"labels": source.labels} if source.of_label_sets else {"group": source.group, "label": source.label}
+            )
+        elif self._suffix in SVMLIGHT:
+            known = {"features": source.width, "labels": source.label_count}
+        found = self._read(known)
+        if hasattr(found, "Y") != source.of_label_sets:
+            kinds = ("tracks", "label sets") if source.of_label_sets else ("label sets", "tracks")
+            raise InputError(f"{self.data} holds {kinds[0]} and the model was trained on {kinds[1]}")
+        if self.is_table or source.features is None or found.feature_names is None:
+            return found
+        with self._in_options():
+            matching = matched(self.data, Features(found.X, None, found.feature_names), source.features)
+        return replace(found, X=matching.X)
+
+    def read_rows(self, source: Source) -> "Features":
+        """Rows to predict on, whose labels are ignored and may be missing; X of a table is a DataFrame."""
+        from setloss.io import Features, read_features, read_table
+        from setloss.io.tables import bag_ids
+
+        with self._file() as file, self._in_options():
+            if self.is_table:
+                group = self.group or source.group or "group"
+                frame = read_table(file, text=[name for name in (source.id, group) if name is not None])
+                bags = not source.of_label_sets and group in frame
+                return Features(frame, bag_ids(frame[group], file) if bags else None, None)
+            if self._suffix in SVMLIGHT:
+                # One more label id from 0 has room for both ways to number labels, and for files without any.
+                room = {"features": source.width, "labels": source.label_count + 1, "first_label": 0}
+                told = self.labels is not None or self.first_label is not None
+                return Features(self._read({"features": source.width} if told else room).X, None, None)
+            return read_features(
+                file, source.features, tracks=not source.of_label_sets, not_features=source.labels or ()
+            )
+
+    def has_labels(self, source: Source) -> bool:
+        """Whether a table or an archive has labels, or some option names them."""
+        if self.labels is not None or self.label is not None:
+            return True
+        with self._file() as file, self._in_options():
+            if self.is_table:
+                from setloss.io import read_table
+
+                wanted = source.labels if source.of_label_sets else (source.label or "label",)
+                return not set(wanted or ()).isdisjoint(read_table(file).columns)
+            if self._suffix == ".npz":
+                import numpy as np
+
+                with np.load(file, allow_pickle=False) as archive:
+                    return "Y" in archive or "y" in archive
+        return True
+
+    @property
+    def is_table(self) -> bool:
+        """Whether the file has named columns."""
+        return self._suffix in TABLES
+
+    @property
+    def _suffix(self) -> str:
+        return ".csv" if str(self.data) == STANDARD_INPUT else self.data.suffix.lower()
+
+    def _read(self, known: dict[str, Any]) -> "LabelSets | Tracks":
+        from setloss.io import read, read_columns
+
+        given = {
+            "labels": self._labels(),
+            "group": self.group,
+            "label": self.label,
+            "ignore": None if self.ignore is None else names_in(self.ignore),
+            "features": self.features,
+            "first_label": self.first_label,
+            "first_feature": self.first_feature,
+        }
+        options = known | {name: value for name, value in given.items() if value is not None}
+        options = {name: value for name, value in options.items() if value is not None}
+        for_tables = options.keys() <= {"labels", "group", "label", "ignore"}
+        with self._file() as file, self._in_options():
+            return (read_columns if self.is_table and for_tables else read)(file, **options)
+
+    def _labels(self) -> Any:
+        """A number, a path, a prefix or names, as the kind of file takes it."""
+        if self.labels is None or (self.is_table and "," not in self.labels):
+            return self.labels
+        if self.is_table:
+            return names_in(self.labels)
+        if not self.labels.isdecimal() and self._suffix in SVMLIGHT:
+            raise InputError(f"--labels is the number of labels for a {self._suffix} file; got {self.labels!r}")
+        return int(self.labels) if self.labels.isdecimal() else self.labels
+
+    @contextmanager
+    def _file(self) -> Iterator[Path]:
+        """The data file; standard input is copied into one first."""
+        if str(self.data) != STANDARD_INPUT:
+            yield self.data
+            return
+        with TemporaryDirectory() as folder:
+            file = Path(folder) / "standard input.csv"
+            with file.open("wb") as copy:
+                shutil.copyfileobj(sys.stdin.buffer, copy)
+            try:
+                yield file
+            except InputError as error:
+                raise InputError(str(error).replace(str(file), "standard input")) from None
+
+    @contextmanager
+    def _in_options(self) -> Iterator[None]:
+        """Errors of readers as bad input: they speak of ``first_label=``, the command line of --first-label."""
+        from setloss.io import DatasetError
+
+        try:
+            yield
+        except DatasetError as error:
+            raise InputError(self._with_options(str(error))) from None
+
+    def _with_options(self, sentence: str) -> str:
+        def option(match: re.Match[str]) -> str:
+            return f"--{match[1].replace('_', '-')}{' ' if match[2] else ''}{match[2]}"
+
+        path = str(self.data)
+        pattern = r"\b(labels|group|label|ignore|features|first_label|first_feature)=(\w?)"
+        return path.join(re.sub(pattern, option, piece) for piece in sentence.split(path))

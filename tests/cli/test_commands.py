@@ -1,0 +1,69 @@
+"""What all commands share: help that fits a terminal, one sentence for bad input, pipes, a fast start."""
+
+import re
+import subprocess
+import sys
+from itertools import pairwise
+
+import pytest
+from typer.testing import CliRunner
+
+import setloss
+from helpers.children import printed
+from helpers.command_line import complaint, run
+from setloss.cli import app
+
+HEAVY = ("numba", "torch", "dask", "matplotlib", "sklearn", "pandas", "skops", "scipy.optimize")
+COMMANDS = ("decompose", "check", "explore", "train", "predict", "evaluate")
+
+
+def page(*command):
+    """The help of a command as on a terminal of 80 columns."""
+    result = CliRunner().invoke(app, [*command, "--help"], env={"COLUMNS": "80", "TERMINAL_WIDTH": "80"})
+    assert result.exit_code == 0
+    return result.stdout
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_text_above_the_options_is_filled_and_not_broken_where_the_source_is(command):
+    text = page(command).split("╭")[0]
+    paragraphs = [block.splitlines() for block in re.split(r"\n\s*\n", text) if "Usage:" not in block]
+    for lines in paragraphs:
+        for line, following in pairwise(lines):
+            word = following.split()[0]
+            assert len(line.rstrip()) + 1 + len(word) > 78, f"{line!r} had room for {word!r}"
+
+
+def test_options_of_train_have_room_for_their_words():
+    shown = page("train")
+    panels = re.findall(r"╭─ (.*?) ─*╮", shown)
+    assert {"The loss", "The model", "Reading DATA"} <= set(panels)
+    assert shown.count("│") / 2 < 110, "lines of the panels: narrow columns make a long page"
+
+
+def test_an_unknown_command_is_one_sentence_too():
+    assert "decomposse" in complaint("decomposse")
+
+
+def test_version_and_help():
+    assert run("--version").stdout == f"setloss {setloss.__version__}\n"
+    assert "decompose" in run("").stdout
+    for arguments in ("--help", "decompose --help", "check -h"):
+        assert "Exit codes: 0 fine, 2 bad input" in run(arguments).stdout
+
+
+def test_the_program_starts_without_the_heavy_libraries():
+    script = (
+        "import sys; from typer.testing import CliRunner; from setloss.cli import app\n"
+        "for line in ('--help', 'decompose --loss curve1 --size 9', 'check --loss dice --pos 2 --neg 3'):\n"
+        "    assert CliRunner().invoke(app, line.split()).exit_code == 0\n"
+        f"print([name for name in {HEAVY} if name in sys.modules])"
+    )
+    assert printed(script) == "[]"
+
+
+def test_the_module_runs_as_a_program():
+    command = [sys.executable, "-m", "setloss.cli", "decompose", "--loss", "dice"]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert result.returncode == 2
+    assert result.stderr.startswith("setloss: --loss dice needs --pos")
