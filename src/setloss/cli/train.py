@@ -132,7 +132,9 @@ def train(
         with terminated_as_interrupted(), Waiting(f"reading {data.data}") as waiting, _faults_in_words():
             examples = data.read()
             waiting.doing("preparing the columns")
-            steps, features = _prepared(examples.X, scaled=training.method in (*OPERATORS, "logistic"))
+            steps, features = _prepared(
+                examples.X, scaled=training.operator is not None or training.method == "logistic"
+            )
             waiting.doing("training")
             estimator = _estimator(training, objective, hasattr(examples, "Y"))
             estimator.fit(features, *_targets(examples))
@@ -212,9 +214,8 @@ def _estimator(training: TrainingOptions, objective: Any, of_label_sets: bool) -
     if training.operator is not None:
         simple = getattr(estimators, kinds[0])
         if training.decision == "sign" and len(path) > 1:
-            del linear["operator"]
             choose = getattr(estimators, f"{kinds[0]}CV")
-            return choose(Cs=path, operators=[training.operator], cv=training.cv, **linear)
+            return choose(Cs=path, cv=training.cv, **linear)
         if training.decision == "sign":
             checkpoint = None if training.checkpoint is None else str(training.checkpoint)
             return simple(C=path[0], checkpoint=checkpoint, **linear)
