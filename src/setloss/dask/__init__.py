@@ -1,4 +1,4 @@
-"""The estimators of setloss on Dask arrays and DataFrames: on a cluster, or partition by partition from disk.
+"""The estimators of setloss on Dask arrays and DataFrames: on a cluster, or with Dask's threads in this process.
 
 The data stay where they are: the weights W are sent to every partition, and sums come back. The duality gap is that
 of all data together.
@@ -11,12 +11,13 @@ try:
 except ImportError as error:
     raise ImportError("setloss.dask needs Dask; install it with: pip install 'setloss[dask]'") from error
 
-from setloss.dask.errors import ClusterLostError, PartitionError
 from setloss.lazy import imported_name
 
 if TYPE_CHECKING:
     from setloss.dask.estimators import DaskBagClassifier, DaskSetClassifier
+    from setloss.dask.partition import PartitionError
     from setloss.dask.repartition import repartition_by_group
+    from setloss.dask.scheduling import ClusterLostError
 
     BagClassifier = DaskBagClassifier
     SetClassifier = DaskSetClassifier
@@ -34,8 +35,10 @@ __all__ = [
 
 _HOMES = {
     "BagClassifier": ".estimators:DaskBagClassifier",
+    "ClusterLostError": ".scheduling",
     "DaskBagClassifier": ".estimators",
     "DaskSetClassifier": ".estimators",
+    "PartitionError": ".partition",
     "SetClassifier": ".estimators:DaskSetClassifier",
     "repartition_by_group": ".repartition",
 }

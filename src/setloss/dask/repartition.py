@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setloss.arguments import is_whole_number
-from setloss.dask.array_or_frame import is_array, is_frame
+from setloss.dask.inputs import is_array, is_frame
 
 ROWS_BYTES = 128_000_000
-"""Partitions of arrays aim at so many bytes of X."""
+"""Bytes of X in a partition of an array, about."""
 
 
 def repartition_by_group(X: Any, *columns: Any, groups: Any, npartitions: int | None = None) -> Any:
@@ -36,7 +36,7 @@ def repartition_by_group(X: Any, *columns: Any, groups: Any, npartitions: int | 
     if npartitions is not None and not is_whole_number(npartitions, 1):
         raise ValueError(f"npartitions is a whole number, at least 1; got {npartitions!r}")
     if is_frame(X):
-        if columns or not _names_column(groups, X):
+        if columns or not (isinstance(groups, str) and groups in X.columns):
             raise ValueError(
                 "a DataFrame brings its own columns: give groups= as the name of one of them, nothing else"
             )
@@ -44,59 +44,27 @@ def repartition_by_group(X: Any, *columns: Any, groups: Any, npartitions: int | 
     if not is_array(X):
         raise TypeError(f"X is a {type(X).__name__}; give a dask array or DataFrame")
     names = np.asarray(groups.compute() if hasattr(groups, "compute") else groups)
-    if names.shape != X.shape[:1]:
+    if names.shape != X.shape[:1] or not len(names):
         raise ValueError(f"groups must name the bag of each of {X.shape[0]} frames; got shape {names.shape}")
-    if npartitions is None:
-        npartitions = -(-X.nbytes // ROWS_BYTES)
-    chunks = whole_bag_chunks(names, npartitions)
+    ends = _bag_ends(names)
+    targets = np.linspace(0, len(names), (npartitions or -(-X.nbytes // ROWS_BYTES)) + 1)[1:]
+    chosen = np.unique(ends[np.minimum(np.searchsorted(ends, targets), len(ends) - 1)])
+    chunks = tuple(np.diff(chosen, prepend=0).tolist())
     return tuple(_cut(array, chunks) for array in (X, *columns, names))
 
 
-def _names_column(groups: object, X: Any) -> bool:
-    return isinstance(groups, str) and groups in X.columns
-
-
-def whole_bag_chunks(names: NDArray[Any], npartitions: int) -> tuple[int, ...]:
-    """Lengths of about equal partitions that end where bags end; frames of a bag must follow each other."""
-    return chunks_between(bag_ends(names), npartitions)
-
-
-def chunks_between(ends: NDArray[np.intp], npartitions: int) -> tuple[int, ...]:
-    """Lengths of partitions that end at some of the ends."""
-    return tuple(int(length) for length in np.diff(ends_of_partitions(ends, npartitions), prepend=0))
-
-
-def ends_of_partitions(ends: NDArray[np.intp], npartitions: int) -> NDArray[np.intp]:
-    """Some of the ends of bags, that many of them if possible, at about equal distances."""
-    targets = np.linspace(0, ends[-1], max(int(npartitions), 1) + 1)[1:]
-    return np.unique(ends[np.minimum(np.searchsorted(ends, targets), len(ends) - 1)])
-
-
-def bag_ends(names: NDArray[Any]) -> NDArray[np.intp]:
-    """Where each run of one name ends; a name that comes back later is refused."""
-    if len(names) == 0:
-        raise ValueError("there is no frame")
+def _bag_ends(names: NDArray[Any]) -> NDArray[np.intp]:
+    """The ends of runs of one name; a name that comes back later is refused."""
     changes = np.flatnonzero(names[1:] != names[:-1]) + 1
     starts = np.concatenate(([0], changes))
-    runs = names[starts]
-    again = first_repeat(runs)
-    if again is not None:
+    _, first = np.unique(names[starts], return_index=True)
+    if len(first) < len(starts):
+        again = starts[np.setdiff1d(np.arange(len(starts)), first)[0]]
         raise ValueError(
-            f"the frames of bag {plain(runs[again])!r} do not follow each other (it comes back at row "
-            f"{starts[again]}); sort the rows by bag, or use a DataFrame, which is shuffled"
+            f"the frames of bag {names[again : again + 1].tolist()[0]!r} do not follow each other (it comes back at "
+            f"row {again}); sort the rows by bag, or use a DataFrame, which is shuffled"
         )
     return np.append(changes, len(names))
-
-
-def plain(name: Any) -> Any:
-    """A name as Python writes it."""
-    return name.item() if isinstance(name, np.generic) else name
-
-
-def first_repeat(names: NDArray[Any]) -> int | None:
-    """The place of a name that was there before, or None."""
-    _, first = np.unique(names, return_index=True)
-    return None if len(first) == len(names) else int(np.setdiff1d(np.arange(len(names)), first)[0])
 
 
 def _cut(array: Any, chunks: tuple[int, ...]) -> Any:

@@ -1,37 +1,34 @@
-"""What is done where a partition lies: its share of the risk, of a cutting plane, of a dual point.
+"""What is done where a partition lies: its share of the risk, and of a cutting plane.
 
-Every task is a pure function of its arguments. What a process remembers of a partition saves time, never changes
-an answer; so a task may run twice, elsewhere, or on a worker that has just come.
+Every task is a pure function of its arguments. Margins that a partition keeps save time and never change an answer:
+a task may run twice, or elsewhere, or on a worker that has just come.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import Any, Protocol
+from dataclasses import dataclass
+from threading import Lock
+from typing import Any
 
 import numpy as np
+from dask.sizeof import sizeof
 from numpy.typing import NDArray
 
-from setloss.dask.notes import Notes, notes_on
+from setloss.bags import Bags
 from setloss.dask.partition import Kind, Partition
-from setloss.dask.reports import PartitionReport, inspect_partition
-from setloss.estimators.elements import Elements
+from setloss.dask.summary import bag_names
 from setloss.losses import Loss
 from setloss.operators.names import Operator
-from setloss.solvers import Design, Problem
-from setloss.solvers.problem import digest_of
 from setloss.typing import Array
 
 MARGINS_KEPT = 3
-"""Both ends of a line, and the point that was cut at."""
+"""Both ends of a line, and the point of the next cut."""
 
 
 @dataclass(frozen=True, eq=False)
 class FitDescription:
     """What all partitions of a fit share."""
 
-    fit: str
     kind: Kind
     positive: Any
     loss: Loss
@@ -39,149 +36,85 @@ class FitDescription:
     scale: float
     C: float
     constant: float
-    seed: int
 
 
 @dataclass(frozen=True, eq=False)
-class ParameterPoint:
-    """Parameters W, and of which two other points it is the mixture (1 - share) a + share b, if of any."""
+class Point:
+    """Parameters W with a number; `mixture` names two other points a, b and the share s if W = (1 - s) a + s b."""
 
+    number: int
     parameters: Array
-    mixture: tuple[str, str, float] | None = field(default=None)
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes in memory."""
-        return self.parameters.nbytes
-
-    @cached_property
-    def name(self) -> str:
-        """A digest: points of the same parameters have the same name."""
-        return digest_of("point", self.parameters)
+    mixture: tuple[int, int, float] | None = None
 
 
-class PartitionSource(Protocol):
-    """A partition that may have to be read first."""
-
-    def read(self) -> Partition:
-        """The data, kept by whoever asks."""
-        ...
-
-
-@dataclass(frozen=True, eq=False)
 class PartitionProblem:
-    """The part of a fit that is one partition: its problem without the rows of X, and what was noted of it."""
+    """The training problem of one partition, with the margins at the last points: lost where it moves elsewhere."""
 
-    source: PartitionSource
-    spec: FitDescription
-    notes: Notes
-    bare: Problem
+    def __init__(self, part: Partition, fit: FitDescription) -> None:
+        arguments = (fit.constant, fit.loss, fit.operator, fit.scale, fit.C)
+        self.part, self.fit = part, fit
+        self.problem = part.elements(fit.kind, fit.positive).problem(part.X, *arguments)
+        self._margins: dict[int, Array] = {}
+        self._lock = Lock()
 
-    @cached_property
-    def problem(self) -> Problem:
-        """The training problem of the partition alone; reads it."""
-        return replace(self.bare, design=Design.of(self.source.read().X, self.spec.constant))
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.part, self.fit)
 
-    def margins(self, point: ParameterPoint) -> Array:
-        """Those noted, or mixed from noted ones, or one pass over X."""
-        with self.notes.lock:
-            known: dict[str, Array] = self.notes.setdefault("margins", {})
-            margins = known.pop(point.name, None)
-            if margins is None and point.mixture is not None and {*point.mixture[:2]} <= set(known):
-                start, end = (known[name] for name in point.mixture[:2])
-                margins = end - start
-                margins *= point.mixture[2]
-                margins += start
-            known[point.name] = self.problem.margins(point.parameters) if margins is None else margins
+    def margins(self, point: Point) -> Array:
+        """The margins kept, or mixed from those of two other points, or computed by one pass over X."""
+        with self._lock:
+            known = self._margins
+            found = known.pop(point.number, None)
+            if found is None and point.mixture is not None and {*point.mixture[:2]} <= known.keys():
+                start, end, share = known[point.mixture[0]], known[point.mixture[1]], point.mixture[2]
+                found = start + share * (end - start)
+            known[point.number] = self.problem.margins(point.parameters) if found is None else found
             while len(known) > MARGINS_KEPT:
                 del known[next(iter(known))]
-            return known[point.name]
+            return known[point.number]
+
+    def inexact(self) -> Array:
+        """1 where a cut of this partition came from a heuristic search, else 0."""
+        return np.asarray(0.0 if self.problem.exact() else 1.0)
 
 
-def problem_of(source: PartitionSource, index: int, spec: FitDescription) -> PartitionProblem:
-    """The share of a partition; its surrogates are made once in a process."""
-    notes = notes_on(spec.fit, index)
-    with notes.lock:
-        if "problem" not in notes:
-            part = source.read()
-            nothing = np.empty((0, part.X.shape[1]), dtype=part.X.dtype)
-            arguments = (spec.constant, spec.loss, spec.operator, spec.scale, spec.C)
-            notes["problem"] = part.elements(spec.kind, spec.positive).problem(nothing, *arguments)
-    return PartitionProblem(source, spec, notes, notes["problem"])
+@sizeof.register(PartitionProblem)  # type: ignore[untyped-decorator]
+def _size_of_problem(share: PartitionProblem) -> int:
+    return int(sizeof(share.part)) + 8 * 10 * len(share.problem.signs)
 
 
-def risk_at(source: PartitionSource, index: int, spec: FitDescription, point: ParameterPoint) -> tuple[Array]:
-    """The share of R(W)."""
-    share = problem_of(source, index, spec)
-    return (np.asarray(share.bare.costs @ share.bare.cuts(share.margins(point)).values),)
+def risk_at(share: PartitionProblem, point: Point) -> tuple[Array, ...]:
+    """The share of R(W), and whether a cut was inexact."""
+    problem = share.problem
+    risk = problem.costs @ problem.cuts(share.margins(point)).values
+    return np.asarray(risk), share.inexact()
 
 
-def risk_along(
-    source: PartitionSource,
-    index: int,
-    spec: FitDescription,
-    start: ParameterPoint,
-    end: ParameterPoint,
-    lengths: tuple[float, ...],
-) -> tuple[Array]:
-    """The shares of R and of its slope at points of a line; the slopes come second."""
-    share = problem_of(source, index, spec)
-    first, way = share.margins(start), share.margins(end) - share.margins(start)
+def risk_along(share: PartitionProblem, start: Point, end: Point, lengths: tuple[float, ...]) -> tuple[Array, ...]:
+    """The shares of R, and of its slope, at some lengths of a line; and whether a cut was inexact."""
+    first = share.margins(start)
+    way = share.margins(end) - first
     room = np.empty_like(way)
-    return (np.array([share.bare.risk_along(first, way, length, room) for length in lengths]).T,)
+    found = [share.problem.risk_along(first, way, length, room) for length in lengths]
+    return np.array(found).T, share.inexact()
 
 
-def inexact_partition(source: PartitionSource, index: int, spec: FitDescription) -> tuple[Array]:
-    """1 where a cut of this partition came from a heuristic."""
-    return (np.asarray(0.0 if problem_of(source, index, spec).bare.exact() else 1.0),)
+def cut_at(share: PartitionProblem, point: Point) -> tuple[Array, ...]:
+    """The shares of offset and slope of the plane that touches R at a point, and whether a cut was inexact."""
+    problem = share.problem
+    cuts = problem.cuts(share.margins(point))
+    plane = problem.parameters(np.asarray(cuts.slopes))
+    return np.asarray(problem.costs @ cuts.offsets), plane, share.inexact()
 
 
-def cut_at(source: PartitionSource, index: int, spec: FitDescription, point: ParameterPoint) -> tuple[Array, Array]:
-    """The shares of offset and slope of the plane that touches R at a point."""
-    share = problem_of(source, index, spec)
-    cuts = share.bare.cuts(share.margins(point))
-    return np.asarray(share.bare.costs @ cuts.offsets), share.problem.parameters(np.asarray(cuts.slopes))
-
-
-def cuts_at(source: PartitionSource, index: int, spec: FitDescription, points: Array) -> tuple[Array, Array]:
-    """The shares of offset and flat slope of the planes that touch R at several points."""
-    problem = problem_of(source, index, spec).problem
-    return problem.planes_at(points)
-
-
-def judge_partition(
-    source: PartitionSource, index: int, spec: FitDescription, parameters: Array
-) -> tuple[PartitionReport, NDArray[np.float64]]:
-    """What a partition reports of itself and, if it fits the model and has any, the losses of its bags; one read."""
-    part = source.read()
-    report = inspect_partition(source, index, spec.kind, hashed=False)
-    tasks = 1 if spec.kind == "bags" else report.labels or 1
-    fits = report.bags > 0 and (tasks, report.features + 1) == parameters.shape
-    return report, losses_of(part, spec, parameters) if fits else np.empty((2, 0))
-
-
-def losses_of(part: Partition, spec: FitDescription, parameters: Array) -> NDArray[np.float64]:
-    """The loss of every bag under the scores of the parameters, and below it the weight of the bag."""
-    elements, predicted, groups = judged_elements(part, spec.kind, spec.positive, parameters, spec.constant)
-    losses = spec.loss(elements.truth, predicted, groups=groups)
-    weights = elements.bags.totals(part.weights[elements.rows]) / elements.bags.sizes
-    return np.vstack([losses, weights])
-
-
-def judged_elements(
-    part: Partition, kind: Kind, positive: Any, parameters: Array, constant: float
-) -> tuple[Elements, NDArray[np.bool_], NDArray[np.intp]]:
-    """`all_elements`, and between them whether each is predicted positive."""
-    from setloss.solvers.kernels import all_margins
-
-    elements, bags = all_elements(part, kind, positive)
-    scores = np.empty(len(elements.rows))
-    places = (elements.rows, elements.tasks, np.ones(len(scores)))
-    all_margins(Design.of(part.X, constant).arrays, *places, parameters, scores)
-    return elements, scores > 0, bags
-
-
-def all_elements(part: Partition, kind: Kind, positive: Any) -> tuple[Elements, NDArray[np.intp]]:
-    """The elements of all bags whatever their weight, and the bag that each is in."""
-    elements = replace(part, weights=np.ones_like(part.weights)).elements(kind, positive)
-    return elements, np.repeat(np.arange(len(elements.bags)), elements.bags.sizes)
+def judge(part: Partition, model: Any, kind: Kind) -> tuple[Array, Array, NDArray[Any]]:
+    """The loss and the weight of every bag or label set under a fitted local model, and the names of the bags."""
+    names = bag_names(part, kind)
+    if kind == "sets":
+        used = part.known.any(axis=1)
+        losses = model.losses(part.X, part.y) if used.any() else np.empty(0)
+        return losses, part.weights[used], names
+    if not len(part.y):
+        return np.empty(0), np.empty(0), names
+    groups = np.arange(len(part.y)) if part.groups is None else part.groups
+    return model.losses(part.X, part.y, groups), Bags.from_groups(groups).means(part.weights), names

@@ -1,10 +1,15 @@
 """Partitions change nothing: as many as there are, in whatever order, the minimum is that of one process."""
 
+from dataclasses import dataclass
+from functools import partial
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 
+import setloss
 import setloss.estimators as local
 from helpers.partitioned import (
     assert_certified,
@@ -16,10 +21,10 @@ from helpers.partitioned import (
     parted,
     set_objective,
 )
-from setloss.dask import BagClassifier, SetClassifier, driver_problem
+from setloss.dask import BagClassifier, SetClassifier
+from setloss.operators import Cut, SlackRescaling, Surrogate
+from setloss.solvers import Status
 
-SOLVERS = ("cutting_plane",)
-every_solver = pytest.mark.parametrize("solver", SOLVERS)
 MODELS = [
     ("dice", "slack"), ("dice", "bd"), ("dice", "bd-monotone"), ("dice", "margin"), ("jaccard", "lovasz"),
     ("curve3", "bd"), ("curve1", "slack"), ("hamming", "hinge"),
@@ -38,66 +43,60 @@ def fit_sets(X, Y, parts, weights=None, **options):
 # ---------------------------------------------------------------- the same minimum
 
 
-@every_solver
 @pytest.mark.parametrize("parts", [1, 2, 3, 7])
-def test_bags_in_any_number_of_partitions_have_one_minimum(parts, solver):
+def test_bags_in_any_number_of_partitions_have_one_minimum(parts):
     X, y, groups = frames()
     exact = local.BagClassifier(C=0.5, tol=1e-8, solver="cutting_plane").fit(X, y, groups)
-    model = fit_bags(X, y, groups, parts, solver=solver)
+    model = fit_bags(X, y, groups, parts)
     assert_certified(model, bag_objective(model, X, y, groups))
     assert_same_problem(model, exact)
     assert model.solution_.dual <= exact.solution_.primal * (1 + 1e-7)
 
 
-@every_solver
 @pytest.mark.parametrize("parts", [1, 3])
-def test_label_sets_in_any_number_of_partitions_have_one_minimum(parts, solver):
+def test_label_sets_in_any_number_of_partitions_have_one_minimum(parts):
     X, Y = label_sets()
     exact = local.SetClassifier(C=0.5, tol=1e-6).fit(X, Y)
-    model = fit_sets(X, Y, parts, solver=solver)
+    model = fit_sets(X, Y, parts)
     assert_certified(model, set_objective(model, X, Y))
     assert_same_problem(model, exact)
     assert model.coef_.shape == exact.coef_.shape
     assert model.intercept_.shape == exact.intercept_.shape
 
 
-@every_solver
 @pytest.mark.parametrize(("loss", "operator"), MODELS)
-def test_every_loss_and_operator_is_certified(loss, operator, solver):
+def test_every_loss_and_operator_is_certified(loss, operator):
     X, y, groups = frames(12)
     options = {"loss": loss, "operator": operator, "C": 0.5, "tol": 1e-2}
-    model = fit_bags(X, y, groups, 2, solver=solver, **options)
+    model = fit_bags(X, y, groups, 2, **options)
     assert_certified(model, bag_objective(model, X, y, groups))
     assert_same_problem(model, local.BagClassifier(**options).fit(X, y, groups))
 
 
-@every_solver
 @pytest.mark.parametrize("storage", [np.float32, np.float64, csr_array, lambda X: csr_array(X.astype(np.float32))])
-def test_rows_may_be_of_any_kind(storage, solver):
+def test_rows_may_be_of_any_kind(storage):
     X, y, groups = frames(12)
     X = storage(np.where(np.abs(X) > 0.5, X, 0.0))
-    model = fit_bags(X, y, groups, 3, solver=solver)
+    model = fit_bags(X, y, groups, 3)
     assert_certified(model, bag_objective(model, X, y, groups))
     assert_same_problem(model, local.BagClassifier(C=0.5).fit(X, y, groups))
 
 
-@every_solver
-def test_weights_count_and_zeros_leave_frames_out(solver):
+def test_weights_count_and_zeros_leave_frames_out():
     X, y, groups = frames()
     weights = np.random.default_rng(0).choice([0.0, 0.5, 2.0], size=len(y))
     weights[groups < 4] = 0.0
-    model = fit_bags(X, y, groups, 7, weights, solver=solver)
+    model = fit_bags(X, y, groups, 7, weights)
     assert_certified(model, bag_objective(model, X, y, groups, weights))
     assert_same_problem(model, local.BagClassifier(C=0.5).fit(X, y, groups, weights))
 
 
-@every_solver
-def test_missing_labels_are_left_out_of_their_sets(solver):
+def test_missing_labels_are_left_out_of_their_sets():
     X, Y = label_sets()
     Y = np.where(np.random.default_rng(0).random(Y.shape) < 0.3, np.nan, Y)
     Y[:9] = np.nan
     weights = np.tile([1.0, 0.0, 3.0, 0.5], 10)
-    model = fit_sets(X, Y, 4, weights, solver=solver)
+    model = fit_sets(X, Y, 4, weights)
     assert_certified(model, set_objective(model, X, Y, weights))
     assert_same_problem(model, local.SetClassifier(C=0.5).fit(X, Y, weights))
 
@@ -130,10 +129,9 @@ def test_without_groups_every_frame_is_a_bag():
 # ---------------------------------------------------------------- the same numbers
 
 
-@every_solver
-def test_the_same_partitions_and_seed_give_the_same_numbers(solver):
+def test_the_same_partitions_and_seed_give_the_same_numbers():
     X, y, groups = frames(bags=30)
-    one, other = (fit_bags(X, y, groups, 10, solver=solver, tol=1e-2, random_state=3) for _ in range(2))
+    one, other = (fit_bags(X, y, groups, 10, tol=1e-2, random_state=3) for _ in range(2))
     np.testing.assert_array_equal(one.solution_.parameters, other.solution_.parameters)
     assert (one.solution_.primal, one.solution_.dual) == (other.solution_.primal, other.solution_.dual)
     assert one.n_rounds_ == other.n_rounds_
@@ -179,26 +177,11 @@ def test_label_sets_predict_like_the_local_model():
     assert model.score(*arrays) == pytest.approx(plain.score(X, Y, weights))
 
 
-def test_data_frames_give_what_arrays_give():
-    dd, pd = pytest.importorskip("dask.dataframe"), pytest.importorskip("pandas")
-    X, y, groups = frames()
-    frame = pd.DataFrame(X, columns=list("abcde")).assign(label=y, track=groups, weight=1.0)
-    whole = dd.from_pandas(frame, npartitions=1)
-    model = BagClassifier().fit(whole, "label", "track", "weight")
-    np.testing.assert_array_equal(model.coef_, BagClassifier().fit(*parted((len(y),), X, y, groups)).coef_)
-    np.testing.assert_array_equal(model.feature_names_in_, list("abcde"))
-    np.testing.assert_array_equal(model.predict(whole).compute(), model.to_local().predict(frame[list("abcde")]))
-    assert model.score(whole.drop(columns="weight"), "label", "track") == pytest.approx(
-        model.to_local().score(frame[list("abcde")], y, groups)
-    )
-
-
 def test_models_are_saved_like_others(tmp_path):
-    pytest.importorskip("skops")
     X, y, groups = frames()
     model = fit_bags(X, y, groups, 2)
-    local.save(model.to_local(), tmp_path / "model.skops")
-    np.testing.assert_array_equal(local.load(tmp_path / "model.skops").predict(X), model.predict(X))
+    setloss.save(model.to_local(), tmp_path / "model.skops")
+    np.testing.assert_array_equal(setloss.load(tmp_path / "model.skops").predict(X), model.predict(X))
 
 
 @pytest.mark.parametrize("estimator", [BagClassifier, SetClassifier])
@@ -210,33 +193,17 @@ def test_parameters_can_be_read_set_and_cloned(estimator):
     assert set(model.get_params()) == {*local.BagClassifier().get_params(), "client"}
 
 
-@every_solver
-def test_a_fit_that_was_cut_short_goes_on_from_its_checkpoint(solver, tmp_path):
+def test_a_fit_that_was_cut_short_goes_on_from_its_checkpoint(tmp_path):
     X, y, groups = frames()
     file = str(tmp_path / "fit.npz")
     with pytest.warns(match="iteration limit"):
-        short = fit_bags(X, y, groups, 3, solver=solver, max_iter=4, checkpoint=file)
-    model = fit_bags(X, y, groups, 3, solver=solver, checkpoint=file)
+        short = fit_bags(X, y, groups, 3, max_iter=4, checkpoint=file)
+    model = fit_bags(X, y, groups, 3, checkpoint=file)
     assert model.solution_.history[0].iteration == 5
     assert model.solution_.primal <= short.solution_.primal
     assert_certified(model, bag_objective(model, X, y, groups))
     with pytest.raises(ValueError, match="another problem"):
-        fit_bags(2 * X, y, groups, 3, solver=solver, checkpoint=file)
-
-
-@every_solver
-def test_a_line_searched_in_two_rounds_gives_the_numbers_of_one(solver, monkeypatch):
-    X, y, groups = frames()
-    one = fit_bags(X, y, groups, 3, solver=solver)
-    monkeypatch.setattr(driver_problem, "ROUND_ELEMENTS", 0)
-    monkeypatch.setattr(driver_problem, "TASK_ELEMENTS", 0)
-    monkeypatch.setattr(
-        driver_problem.PartitionedProblem, "last_lengths", property(lambda self: (1.0,), lambda self, _: None)
-    )
-    two = fit_bags(X, y, groups, 3, solver=solver)
-    np.testing.assert_array_equal(one.solution_.parameters, two.solution_.parameters)
-    assert (one.n_iter_, one.solution_.dual) == (two.n_iter_, two.solution_.dual)
-    assert one.n_rounds_ < two.n_rounds_ <= 1.5 * one.n_rounds_ + 1
+        fit_bags(2 * X, y, groups, 3, checkpoint=file)
 
 
 def test_losses_read_every_partition_once():
@@ -275,5 +242,43 @@ def test_without_a_client_only_what_is_persisted_is_computed_once():
 def test_label_sets_of_another_number_are_refused():
     X, Y = label_sets()
     model = fit_sets(X, Y, 2)
-    with pytest.raises(ValueError, match=rf"y has 1 labels and the model was trained on {Y.shape[1]}"):
+    with pytest.raises(ValueError, match=r"partition [01]: y has shape .*the model gives labels of shape"):
         model.score(*parted(lengths(len(Y), 2), X, np.nan_to_num(Y[:, :1])))
+
+
+# ---------------------------------------------------------------- a surrogate of the user's own
+
+
+@dataclass(frozen=True)
+class Own(Surrogate):
+    """Slack rescaling that no plan knows."""
+
+    inner: Surrogate
+    exact: bool = True
+
+    @property
+    def p(self):
+        return self.inner.p
+
+    def cut_ordered(self, ordered):
+        found = self.inner.cut_ordered(ordered)
+        return Cut(found.offset, found.slope, exact=self.exact)
+
+
+def own(function, exact=True):
+    return Own(SlackRescaling(function, scale=1.0), exact)
+
+
+@pytest.mark.filterwarnings("ignore::setloss.plans.python_fallback.SlowSurrogateWarning")
+def test_it_trains_to_the_certified_minimum_of_the_compiled_one():
+    X, y, groups = frames(12)
+    model = fit_bags(X, y, groups, 3, operator=own)
+    assert model.solution_.status is Status.CONVERGED
+    assert_same_problem(model, local.BagClassifier(operator="slack", scale=1.0, C=0.5).fit(X, y, groups))
+
+
+@pytest.mark.filterwarnings("ignore::setloss.plans.python_fallback.SlowSurrogateWarning")
+def test_inexact_cuts_certify_nothing():
+    with pytest.warns(ConvergenceWarning, match="no duality gap is certified"):
+        model = fit_bags(*frames(12), 3, operator=partial(own, exact=False))
+    assert model.solution_.status is Status.UNCERTIFIED

@@ -1,0 +1,187 @@
+"""Running tasks on all partitions: on the workers of a Dask cluster, which hold them, or by Dask in this process.
+
+Where tasks run, and what is computed again after a worker is lost, is up to Dask. Without a cluster partitions are
+read in every pass, so that they need not fit into memory together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial, reduce
+from operator import add
+from time import monotonic
+from typing import Any, NoReturn
+
+import dask
+from dask import config, delayed
+from setloss.dask.inputs import LazyPartitions
+from setloss.dask.partition import numbered
+from setloss.dask.tasks import FitDescription, PartitionProblem
+from setloss.solvers.deadline import check_time
+from setloss.solvers.loop import OutOfReachError
+from setloss.typing import Array
+
+FAN_IN = 8
+"""Number of partial sums that one task of the reduction adds."""
+
+LOOK_SECONDS = 2.0
+"""Interval between two looks at the workers while a round runs."""
+
+NO_WORKER_SECONDS = 300.0
+"""Time a fit waits without a worker; `setloss.wait-for-workers` in the configuration of Dask sets another."""
+
+SMALLER = "make smaller partitions, or give the workers more memory"
+RESUME = "with checkpoint= the work goes on where it stopped"
+
+Shares = tuple[Array, ...]
+
+
+class ClusterLostError(OutOfReachError):
+    """The scheduler, or every worker that could hold a partition, is gone; the message says how to go on."""
+
+
+class Partitions:
+    """Partitions of a Dask collection and the tasks that run on them, in this process if `client` is None."""
+
+    def __init__(self, data: LazyPartitions, client: Any = None) -> None:
+        self._data, self._sources, self._client = data, data.delayed(), client
+        self._address = "?" if client is None or client.scheduler is None else client.scheduler.address
+        self._held: list[Any] = []
+        self._last: list[Any] = []
+        self._stale = True
+        self._read = False
+
+    def prepare(self, kept: Sequence[int], fit: FitDescription) -> None:
+        """Work with the training problems of these partitions from now on."""
+        parts = self._sources if self._client is not None else self._data.delayed(check=False)
+        self._sources = [_lazy(partial(PartitionProblem, fit=fit))(parts[index]) for index in kept]
+        self._stale = True
+
+    def each(self, task: Callable[..., Any], *shared: Any) -> list[Any]:
+        """All answers ``task(partition, *shared)``, in the order of the partitions."""
+        return self._run(lambda parts: _answers(task, parts, shared))
+
+    def total(self, task: Callable[..., Shares], *shared: Any) -> Shares:
+        """The sum of all answers, term by term, in an order that depends on the number of partitions alone."""
+
+        def summed(parts: Sequence[Any]) -> list[Any]:
+            answers = _answers(task, parts, shared)
+            while len(answers) > 1:
+                answers = [_lazy(_sum)(answers[k : k + FAN_IN]) for k in range(0, len(answers), FAN_IN)]
+            return answers
+
+        return tuple(self._run(summed)[0])
+
+    # ---------------------------------------------------------------- on a cluster
+
+    def _run(self, graph: Callable[[Sequence[Any]], list[Any]]) -> list[Any]:
+        """The results of tasks; on a cluster again if the partitions are gone from it, as after a restart."""
+        if self._client is None:
+            return list(dask.compute(*graph(self._sources)))
+        from distributed import CancelledError
+
+        with self._client.as_current():
+            for again in (False, True):
+                try:
+                    if self._stale or again:
+                        self._held = list(self._client.persist(self._sources))
+                        self._stale = False
+                    results, error = self._results(self._client.compute(graph(self._held)))
+                    break
+                except (CancelledError, OSError) as lost:
+                    if again or not isinstance(lost, CancelledError) or self._client.status != "running":
+                        self._raise_lost(lost)
+        if error is not None:
+            raise error
+        return results
+
+    def _results(self, futures: list[Any]) -> tuple[list[Any], Exception | None]:
+        """What comes of futures, or the error of a task; waits as long as there are workers or some may come.
+
+        The futures of the last round are let go only now: a client sends messages every 10 ms, and new tasks would
+        wait behind the message that old ones are not needed any more.
+        """
+        from distributed import KilledWorker, wait
+
+        self._last, seconds = futures, LOOK_SECONDS
+        while True:
+            try:
+                wait(futures, timeout=LOOK_SECONDS)
+                break
+            except TimeoutError:
+                check_time()
+                self._require_worker()
+        failed = [future for future in futures if future.status == "error"]
+        if failed:
+            error = failed[0].exception()
+            if isinstance(error, KilledWorker):
+                raise ClusterLostError(
+                    f"a task ended the workers it ran on, again and again ({error.task}); if a partition is too "
+                    f"large for the memory of a worker, {SMALLER}"
+                ) from error
+            return [], error
+        while True:
+            try:
+                results = list(self._client.sync(self._client.gather, futures, callback_timeout=seconds))
+                self._read = True
+                return results, None
+            except TimeoutError:
+                self._require_worker()
+                seconds *= 2  # answers are large, or the way is slow
+
+    def _require_worker(self) -> None:
+        """Wait while no worker takes tasks, and raise `ClusterLostError` where that takes too long."""
+        seconds = float(config.get("setloss.wait-for-workers", NO_WORKER_SECONDS))
+        end = monotonic() + seconds
+        while True:
+            if self._client.status != "running":
+                raise ConnectionError("the client has lost its scheduler")
+            workers = self._client.nthreads()
+            try:
+                self._client.wait_for_workers(1, timeout=min(seconds, LOOK_SECONDS))
+                return
+            except TimeoutError:
+                if monotonic() >= end:
+                    break
+        why = ""
+        if workers:
+            why = f": {len(workers)} are paused, because their memory is full, so {SMALLER}"
+        elif not self._read:
+            why = f": they were lost while they read partitions. If their memory was too small, {SMALLER}"
+        raise ClusterLostError(
+            f"the cluster had no worker that takes tasks for {seconds:g} seconds{why}. Start workers and fit again; "
+            f"{RESUME}"
+        )
+
+    def _raise_lost(self, error: BaseException) -> NoReturn:
+        if self._client.status == "running":
+            raise ClusterLostError(
+                "data that lay on the workers only (scattered or persisted) are gone: a worker was lost, or the "
+                f"cluster was restarted. Give collections that can be read again from their source; {RESUME}"
+            ) from error
+        raise ClusterLostError(
+            f"the scheduler at {self._address} is gone ({type(error).__name__}). Start a cluster and fit again; "
+            f"{RESUME}"
+        ) from error
+
+
+def _lazy(function: Callable[..., Any]) -> Any:
+    return delayed(function, pure=False, traverse=False)
+
+
+def _answers(task: Callable[..., Any], parts: Sequence[Any], shared: tuple[Any, ...]) -> list[Any]:
+    """A task for every partition; what they share is a task of its own, so that it is sent to a worker once."""
+    common = _lazy(partial(_same, shared))()
+    return [_lazy(partial(_apply, index, task))(part, common) for index, part in enumerate(parts)]
+
+
+def _apply(index: int, task: Callable[..., Any], part: Any, shared: tuple[Any, ...]) -> Any:
+    return numbered(index, task, part, *shared)
+
+
+def _same(shared: tuple[Any, ...]) -> tuple[Any, ...]:
+    return shared
+
+
+def _sum(shares: Sequence[Shares]) -> Shares:
+    return tuple(reduce(add, terms) for terms in zip(*shares, strict=True))

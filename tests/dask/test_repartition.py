@@ -1,0 +1,49 @@
+"""Any partitions become partitions of whole bags."""
+
+import dask.array as da
+import numpy as np
+import pytest
+
+from helpers.partitioned import frames
+from setloss.dask import BagClassifier, repartition_by_group
+
+
+@pytest.mark.parametrize("npartitions", [1, 3, 7, 100])
+def test_arrays_are_cut_between_bags(npartitions):
+    X, y, groups = frames()
+    lazy = [da.from_array(array, chunks=5) for array in (X, y, groups)]
+    rows, labels, names = repartition_by_group(*lazy[:2], groups=lazy[2], npartitions=npartitions)
+    assert rows.chunks[0] == labels.chunks[0] == names.chunks[0]
+    assert len(rows.chunks[0]) == min(npartitions, len(np.unique(groups))) or npartitions == 7
+    ends = np.cumsum(rows.chunks[0])[:-1]
+    assert np.all(groups[ends] != groups[ends - 1])
+    for array, whole in zip((rows, labels, names), (X, y, groups), strict=True):
+        np.testing.assert_array_equal(array.compute(), whole)
+    BagClassifier(tol=1e-2).fit(rows, labels, names)
+
+
+def test_a_data_frame_is_shuffled():
+    dd, pd = pytest.importorskip("dask.dataframe"), pytest.importorskip("pandas")
+    X, y, groups = frames()
+    mixed = np.random.default_rng(0).permutation(len(y))
+    frame = pd.DataFrame(X).add_prefix("x").assign(label=y, track=groups).iloc[mixed].reset_index(drop=True)
+    lazy = repartition_by_group(dd.from_pandas(frame, npartitions=4), groups="track")
+    tracks = [set(part["track"].compute()) for part in lazy.partitions]
+    assert sum(map(len, tracks)) == len(set(groups.tolist()))
+    model = BagClassifier().fit(lazy, "label", "track")
+    assert model.dual_gap_ <= 1e-3
+
+
+def test_what_cannot_be_done_is_said():
+    X, y, groups = frames()
+    rows = da.from_array(X, chunks=9)
+    with pytest.raises(ValueError, match=r"bag 0 do not follow each other .* row \d+.*; sort the rows"):
+        repartition_by_group(rows, groups=groups % 5)
+    with pytest.raises(ValueError, match="groups must name the bag of each of"):
+        repartition_by_group(rows, groups=groups[1:])
+    with pytest.raises(ValueError, match="npartitions is a whole number"):
+        repartition_by_group(rows, groups=groups, npartitions=0)
+    with pytest.raises(ValueError, match="rows and groups"):
+        repartition_by_group(rows, y[1:], groups=groups)
+    with pytest.raises(TypeError, match="give a dask array or DataFrame"):
+        repartition_by_group(X, groups=groups)

@@ -1,0 +1,370 @@
+"""A real cluster of worker processes: the same problem, and faults that change nothing of what is promised."""
+
+import os
+import signal
+import threading
+from contextlib import ExitStack, contextmanager
+from itertools import pairwise
+from pathlib import Path
+from uuid import uuid4
+
+import dask.array as da
+import numpy as np
+import pytest
+
+import dask
+import setloss.estimators as local
+from dask import delayed
+from helpers.forked import fork_server, program
+from helpers.partitioned import (
+    assert_certified,
+    assert_same_problem,
+    bag_objective,
+    block_of,
+    frames,
+    lengths,
+    parted,
+)
+from helpers.waiting import PATIENCE, until
+
+distributed = pytest.importorskip("distributed")
+
+from distributed import Client, LocalCluster  # noqa: E402
+
+from setloss.dask import BagClassifier, ClusterLostError, PartitionError, SetClassifier, scheduling  # noqa: E402
+
+QUIET = {
+    "distributed.worker.memory.target": False,
+    "distributed.worker.memory.spill": False,
+    "distributed.worker.memory.pause": False,
+    "distributed.worker.memory.terminate": False,
+    "distributed.worker.daemon": True,
+    "distributed.worker.profile.enabled": False,
+    "distributed.logging.distributed": "critical",
+    "distributed.scheduler.allowed-failures": 1,
+}
+OPTIONS = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": 50}
+IN_PROCESS = {**OPTIONS, "n_workers": 1, "processes": False}
+QUICK = {"C": 0.1, "tol": 1e-2}
+"""Six to eight iterations: some after the third, in which faults happen."""
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    fork_server()
+    with dask.config.set(QUIET), LocalCluster(**OPTIONS) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def client(cluster):
+    with Client(cluster, set_as_default=False) as client:
+        client.wait_for_workers(2, timeout=PATIENCE)
+        yield client
+
+
+@pytest.fixture
+def small_cluster():
+    """One worker, a thread of this process."""
+    with LocalCluster(**IN_PROCESS) as cluster:
+        yield cluster
+
+
+def readable(parts=4, block=block_of):
+    """Data that every worker can read again: nothing of it lies in one place only."""
+    X, y, groups = frames(40)
+    edges = np.concatenate(([0], np.cumsum(lengths(len(y), parts, groups)))).tolist()
+    arrays = []
+    for which, array in enumerate((X, y, groups)):
+        blocks = [
+            da.from_delayed(delayed(block)(lo, hi, which), (hi - lo, *array.shape[1:]), array.dtype)
+            for lo, hi in pairwise(edges)
+        ]
+        arrays.append(da.concatenate(blocks))
+    return arrays
+
+
+def deadly_block(lo, hi, which):
+    """Rows that are too many for the memory of any worker."""
+    if lo:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return block_of(lo, hi, which)
+
+
+def assert_trained(model):
+    X, y, groups = frames(40)
+    assert_certified(model, bag_objective(model, X, y, groups))
+    assert_same_problem(model, local.BagClassifier(C=model.C, tol=1e-6).fit(X, y, groups))
+
+
+class Once:
+    """A callback that does something after one iteration, once."""
+
+    def __init__(self, action, iteration=3):
+        self.action, self.iteration, self.done = action, iteration, False
+
+    def __call__(self, record):
+        if record.iteration == self.iteration and not self.done:
+            self.action()
+            self.done = True
+
+
+def process_with_parts(client):
+    """The process of a worker that has partitions."""
+    holders = {worker for key, workers in client.who_has().items() if "Problem" in str(key) for worker in workers}
+    return client.run(os.getpid)[min(holders)]
+
+
+# ---------------------------------------------------------------- without faults
+
+
+@pytest.mark.parametrize("parts", [1, 4, 10])
+def test_a_cluster_solves_the_problem_of_one_process(client, parts):
+    data = readable(parts)
+    there = BagClassifier(**QUICK, client=client).fit(*data)
+    assert_trained(there)
+    here = BagClassifier(**QUICK).fit(*data)
+    np.testing.assert_allclose(there.solution_.parameters, here.solution_.parameters, rtol=1e-6, atol=1e-9)
+    np.testing.assert_array_equal(there.losses(*data), here.to_local().losses(*frames(40)))
+
+
+def test_the_current_client_is_used_without_being_told(cluster):
+    with Client(cluster) as current:
+        assert_trained(BagClassifier(**QUICK).fit(*readable()))
+        names = current.run_on_scheduler(lambda dask_scheduler: list(dask_scheduler.task_prefixes))
+    assert any("apply" in name or "sum" in name for name in names)
+
+
+def test_partitions_are_read_once_and_let_go_at_the_end(client, tmp_path):
+    def counted(lo, hi, which):
+        (tmp_path / uuid4().hex).touch()
+        return block_of(lo, hi, which)
+
+    BagClassifier(**QUICK, client=client).fit(*readable(4, counted))
+    assert len(list(tmp_path.iterdir())) == 12
+    until(lambda: not client.run_on_scheduler(lambda dask_scheduler: len(dask_scheduler.tasks)))
+
+
+def test_label_sets_train_and_predict_on_the_cluster(client):
+    X = da.from_array(np.random.default_rng(0).normal(size=(60, 4)), chunks=(20, 4))
+    Y = (X[:, :3] > 0).astype(int)
+    there = SetClassifier(**QUICK, client=client).fit(X, Y)
+    assert_same_problem(there, SetClassifier(**QUICK).fit(X, Y))
+    found = client.compute(there.predict(X)).result()
+    np.testing.assert_array_equal(found, there.to_local().predict(X.compute()))
+
+
+def test_data_on_the_workers_is_used_there_and_bad_rows_are_named_before_training(client):
+    X, y, groups = (client.persist(array) for array in readable(3))
+    assert_trained(BagClassifier(**QUICK, client=client).fit(X, y, groups))
+    bad = da.where(da.arange(len(X), chunks=X.chunks[0])[:, None] == len(X) - 1, np.nan, X)
+    with pytest.raises(PartitionError, match=r"partition 2: row \d+: feature 0 is NaN"):
+        BagClassifier(client=client, callbacks=[lambda record: pytest.fail("trained")]).fit(bad, y, groups)
+
+
+def test_errors_of_reading_are_those_of_the_reader(client):
+    def missing(lo, hi, which):
+        raise FileNotFoundError(f"no file for rows {lo} to {hi}")
+
+    with pytest.raises(FileNotFoundError, match="no file for rows"):
+        BagClassifier(client=client).fit(*readable(2, missing))
+
+
+def test_a_client_must_be_one():
+    with pytest.raises(TypeError, match=r"client must be a distributed\.Client"):
+        BagClassifier(client="tcp://127.0.0.1:8786").fit(*readable())
+
+
+@pytest.mark.parametrize("count", [1, 7, 8, 9, 65])
+def test_sums_are_sums(count):
+    partitions = scheduling.Partitions.__new__(scheduling.Partitions)
+    partitions._client, partitions._sources = None, [float(k) for k in range(count)]
+    assert (
+        partitions.total(lambda k, two: (np.asarray(k), np.full(2, two * k)), 2.0)[1].tolist()
+        == [count * (count - 1.0)] * 2
+    )
+
+
+# ---------------------------------------------------------------- workers are lost
+
+
+def test_a_worker_killed_in_mid_fit_is_replaced(client):
+    kill = Once(lambda: os.kill(process_with_parts(client), signal.SIGKILL))
+    assert_trained(BagClassifier(**QUICK, client=client, callbacks=[kill]).fit(*readable()))
+    assert kill.done
+
+
+def test_a_restarted_cluster_reads_its_partitions_again(client):
+    restart = Once(lambda: client.restart(timeout=PATIENCE))
+    assert_trained(BagClassifier(**QUICK, client=client, callbacks=[restart]).fit(*readable()))
+    assert restart.done
+
+
+def test_data_that_a_restart_has_wiped_out_are_lost_in_words(client):
+    arrays = [client.persist(array) for array in readable()]
+    restart = Once(lambda: client.restart(timeout=PATIENCE))
+    model = BagClassifier(**QUICK, client=client, callbacks=[restart])
+    with pytest.raises(ClusterLostError, match=r"\(scattered or persisted\) are gone: .*restarted.*source"):
+        model.fit(*arrays)
+
+
+def test_data_that_lay_on_a_killed_worker_only_are_lost_in_words_or_not_at_all(client):
+    X, y, groups = frames(40)
+    blocks = zip(np.split(X, [lengths(len(y), 2, groups)[0]]), sorted(client.nthreads())[:2], strict=True)
+    futures = [(client.scatter(block, workers=[worker]), block.shape) for block, worker in blocks]
+    rows = da.concatenate([da.from_delayed(future, shape, float) for future, shape in futures])
+    kill = Once(lambda: os.kill(client.run(os.getpid)[min(client.nthreads())], signal.SIGKILL))
+    model = BagClassifier(**QUICK, client=client, callbacks=[kill])
+    said = ""
+    try:
+        model.fit(rows, *parted(lengths(len(y), 2, groups), y, groups))
+    except ClusterLostError as error:
+        said = str(error)
+    if said:
+        assert "(scattered or persisted) are gone" in said
+    else:  # Dask had made a copy elsewhere in time: then the result must be right
+        assert_trained(model)
+
+
+def test_a_worker_paused_for_seconds_is_waited_for(client):
+    def pause():
+        process = process_with_parts(client)
+        os.kill(process, signal.SIGSTOP)
+        client.loop.call_later(3, os.kill, process, signal.SIGCONT)
+
+    paused = Once(pause)
+    assert_trained(BagClassifier(**QUICK, client=client, callbacks=[paused]).fit(*readable()))
+    assert paused.done
+
+
+def test_a_partition_that_kills_its_workers_is_a_matter_of_memory(client):
+    with pytest.raises(ClusterLostError, match="memory of a worker, make smaller partitions"):
+        BagClassifier(client=client).fit(*readable(2, deadly_block))
+
+
+# ---------------------------------------------------------------- all workers are gone
+
+
+def without_workers(cluster):
+    """Take all workers away."""
+    cluster.scale(0)
+    with Client(cluster, set_as_default=False) as watching:
+        until(lambda: not watching.nthreads())
+
+
+def test_no_worker_for_a_stated_time_is_an_error_with_a_checkpoint(small_cluster, tmp_path):
+    options = {"checkpoint": str(tmp_path / "fit.npz"), "callbacks": [Once(lambda: without_workers(small_cluster))]}
+    with (
+        Client(small_cluster, set_as_default=False) as client,
+        dask.config.set({"setloss.wait-for-workers": 0.5}),
+        pytest.raises(ClusterLostError, match=r"no worker that takes tasks for 0\.5 seconds\. .*checkpoint="),
+    ):
+        BagClassifier(client=client, **options).fit(*readable())
+    resumed = BagClassifier(checkpoint=options["checkpoint"]).fit(*readable())
+    assert resumed.solution_.history[0].iteration == 4
+    assert_trained(resumed)
+
+
+def test_a_worker_that_comes_back_goes_on(small_cluster):
+    def take_and_give():
+        without_workers(small_cluster)
+        threading.Timer(0.1, small_cluster.scale, (1,)).start()
+
+    with Client(small_cluster, set_as_default=False) as client:
+        assert_trained(BagClassifier(client=client, callbacks=[Once(take_and_give)]).fit(*readable()))
+
+
+def test_workers_that_are_paused_are_short_of_memory(small_cluster):
+    with Client(small_cluster, set_as_default=False) as client, dask.config.set({"setloss.wait-for-workers": 0.5}):
+        pause = Once(lambda: client.run(pause_worker))
+        with pytest.raises(ClusterLostError, match="1 are paused, because their memory is full, so make smaller"):
+            BagClassifier(client=client, callbacks=[pause]).fit(*readable())
+
+
+def pause_worker(dask_worker):
+    """What Dask does with a worker whose memory is nearly full."""
+    dask_worker.monitor_frozen = True
+    dask_worker.status = distributed.core.Status.paused
+
+
+# ---------------------------------------------------------------- clusters started by the commands of Dask
+
+
+@contextmanager
+def processes_of_a_cluster(folder, workers):
+    """(file that says where, scheduler, workers) of a cluster started by the commands of Dask, without nannies."""
+    file = folder / f"scheduler-{uuid4().hex}.json"
+    here = ("--host", "127.0.0.1", "--no-dashboard", "--scheduler-file", str(file))
+    alone = ("--no-nanny", "--nthreads", "1", "--death-timeout", "20")
+    with ExitStack() as stack:
+        nowhere = stack.enter_context(Path(os.devnull).open("w"))
+
+        def started(*words):
+            return stack.enter_context(program("dask", *words, *here, out=nowhere, err=nowhere))
+
+        scheduler = started("scheduler", "--port", "0", "--no-jupyter")
+        until(lambda: file.exists() and file.stat().st_size)
+        yield str(file), scheduler, [started("worker", *alone) for _ in range(workers)]
+
+
+def killed_after(iteration, process):
+    """A callback that kills a process."""
+
+    def kill():
+        process.kill()
+        process.join()
+
+    return Once(kill, iteration)
+
+
+SHORT_TIMEOUTS = {"distributed.comm.timeouts.connect": "3s", "distributed.comm.retry.count": 0}
+REACH = {"set_as_default": False, "timeout": PATIENCE}
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+def test_a_lost_scheduler_is_an_error_and_its_checkpoint_resumes_on_another_cluster(tmp_path):
+    checkpoint = str(tmp_path / "fit.npz")
+    with dask.config.set(SHORT_TIMEOUTS):
+        with (
+            processes_of_a_cluster(tmp_path, 1) as (file, scheduler, _),
+            Client(scheduler_file=file, **REACH) as client,
+        ):
+            model = BagClassifier(client=client, callbacks=[killed_after(3, scheduler)], checkpoint=checkpoint)
+            with pytest.raises(ClusterLostError, match=r"the scheduler at tcp://.* is gone .*checkpoint="):
+                model.fit(*readable())
+        with (
+            processes_of_a_cluster(tmp_path, 2) as (file, _, workers),
+            Client(scheduler_file=file, **REACH) as client,
+        ):
+            client.wait_for_workers(2, timeout=PATIENCE)
+            callbacks = [killed_after(6, workers[0])]
+            model = BagClassifier(client=client, callbacks=callbacks, checkpoint=checkpoint).fit(*readable())
+            assert callbacks[0].done
+    assert model.solution_.history[0].iteration == 4
+    assert_trained(model)
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+def test_workers_lost_while_they_read_may_have_had_too_little_memory(tmp_path):
+    """Without a nanny a worker that the system kills does not come back."""
+    with (
+        dask.config.set({**SHORT_TIMEOUTS, "setloss.wait-for-workers": 0.5}),
+        processes_of_a_cluster(tmp_path, 1) as (file, _, _),
+        Client(scheduler_file=file, **REACH) as client,
+    ):
+        client.wait_for_workers(1, timeout=PATIENCE)
+        with pytest.raises(ClusterLostError, match=r"lost while they read partitions.*memory.*smaller partitions"):
+            BagClassifier(client=client).fit(*readable(2, deadly_block))
+
+
+def test_a_cluster_that_speaks_tls_trains_too():
+    pytest.importorskip("cryptography")
+    from distributed.security import Security
+
+    security = Security.temporary()
+    with (
+        LocalCluster(security=security, protocol="tls://", **IN_PROCESS) as cluster,
+        Client(cluster, security=security, set_as_default=False) as client,
+    ):
+        assert all(address.startswith("tls://") for address in client.nthreads())
+        assert_trained(BagClassifier(client=client, **QUICK).fit(*readable(2)))

@@ -1,0 +1,113 @@
+"""What partitions answer, judged from the definition: risks, slopes along lines, and planes below the risk of all."""
+
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from helpers.reference_operators import reference_operator
+from setloss import loss_named
+from setloss.dask.driver_problem import reachable_from
+from setloss.dask.partition import make_partition
+from setloss.dask.tasks import FitDescription, PartitionProblem, Point, cut_at, risk_along, risk_at
+
+MODELS = [("dice", "slack"), ("dice", "bd"), ("jaccard", "lovasz"), ("curve4", "margin"), ("hamming", "hinge")]
+
+
+class Data:
+    """Bags or label sets in partitions, and the risk of all of them by the reference operators."""
+
+    def __init__(self, seed, parts, kind, model, scale):
+        generator = np.random.default_rng(seed)
+        self.loss, self.operator, self.scale, self.kind = *model, scale, kind
+        self.spec = FitDescription(kind, 1, loss_named(self.loss), self.operator, scale, 0.7, 1.5)
+        self.shape = (1, 4) if kind == "bags" else (3, 4)
+        self.parts = [self._part(generator) for _ in range(parts)]
+        self.shares = [PartitionProblem(part, self.spec) for part in self.parts]
+
+    def _part(self, generator):
+        rows = int(generator.integers(3, 9))
+        X = generator.normal(size=(rows, 3))
+        weights = generator.uniform(0.5, 2.0, size=rows)
+        if self.kind == "bags":
+            return make_partition(X, generator.integers(0, 2, rows), generator.integers(0, 3, rows), weights)
+        Y = generator.integers(0, 2, (rows, 3)).astype(float)
+        Y[generator.random(Y.shape) < 0.2] = np.nan
+        return make_partition(X, Y, None, weights)
+
+    def total(self, task, *shared):
+        *answer, inexact = (
+            sum(terms) for terms in zip(*(task(share, *shared) for share in self.shares), strict=True)
+        )
+        assert inexact == 0
+        return answer
+
+    def risk(self, W):
+        """R(W) from the definition."""
+        return self.spec.C * sum(self._risk_of(part, W) for part in self.parts)
+
+    def _risk_of(self, part, W):
+        scores = np.hstack([part.X, np.full((len(part.X), 1), self.spec.constant)]) @ W.T
+        if self.kind == "bags":
+            bags = [np.flatnonzero(part.groups == group) for group in np.unique(part.groups)]
+            return sum(part.weights[bag].mean() * self._value(part.y[bag] == 1, scores[bag, 0]) for bag in bags)
+        known = ~np.isnan(part.y)
+        return sum(
+            part.weights[row] * self._value(part.y[row, here] == 1, scores[row, here])
+            for row, here in enumerate(known)
+            if here.any()
+        )
+
+    def _value(self, truth, scores):
+        surrogate = reference_operator(loss_named(self.loss), self.operator, truth, self.scale)
+        return surrogate(np.where(truth, 1.0, -1.0) * scores)
+
+
+@st.composite
+def parted_data(draw):
+    return Data(
+        draw(st.integers(0, 2**20)),
+        draw(st.integers(1, 4)),
+        draw(st.sampled_from(["bags", "sets"])),
+        draw(st.sampled_from(MODELS)),
+        draw(st.sampled_from([1.0, 2.0])),
+    )
+
+
+def assert_below(data, offset, plane, generator, touching=None):
+    """R(W) >= offset - <plane, W> at random W, with equality at the point where it was asked for."""
+    for size in (0.0, 0.1, 1.0, 10.0):
+        W = size * generator.normal(size=data.shape)
+        risk = data.risk(W)
+        assert float(offset) - float(np.vdot(plane, W)) <= risk + 1e-9 * (1 + risk)
+    if touching is not None:
+        assert float(offset) - float(np.vdot(plane, touching)) == pytest.approx(data.risk(touching), abs=1e-9)
+
+
+@settings(max_examples=40)
+@given(data=parted_data(), seed=st.integers(0, 99))
+def test_risks_and_planes_are_those_of_all_bags(data, seed):
+    generator = np.random.default_rng(seed)
+    point = Point(0, generator.normal(size=data.shape))
+    assert float(data.total(risk_at, point)[0]) == pytest.approx(data.risk(point.parameters), abs=1e-9)
+    assert_below(data, *data.total(cut_at, point), generator, touching=point.parameters)
+
+
+@settings(max_examples=40)
+@given(data=parted_data(), seed=st.integers(0, 99))
+def test_risks_along_a_line_come_with_slopes_of_it(data, seed):
+    generator = np.random.default_rng(seed)
+    start, end = (Point(number, generator.normal(size=data.shape)) for number in range(2))
+    lengths = (1.0, *reachable_from(0.5))
+    ((risks, slopes),) = data.total(risk_along, start, end, lengths)
+    values = [data.risk((1 - t) * start.parameters + t * end.parameters) for t in lengths]
+    np.testing.assert_allclose(risks, values, atol=1e-9)
+    for t, risk, slope in zip(lengths, values, slopes, strict=True):
+        for other, value in zip(lengths, values, strict=True):
+            assert value >= risk + slope * (other - t) - 1e-9
+    # Margins are mixed from those of both ends, or computed where a partition has moved and lost them.
+    between = Point(2, start.parameters + 0.25 * (end.parameters - start.parameters), (0, 1, 0.25))
+    data.shares[0] = pickle.loads(pickle.dumps(data.shares[0]))
+    assert_below(data, *data.total(cut_at, between), generator, touching=between.parameters)
