@@ -221,6 +221,8 @@ class TestInTheBrowser:
                 np.testing.assert_allclose([[cell[key] for cell in row] for row in shown], table, atol=1e-12)
 
     def test_the_commands_to_take_along_train(self, browser):
-        assert "setloss train tracks.csv --knots" in browser.run("document.getElementById('train').textContent")
+        command = browser.run("document.getElementById('train').textContent")
+        assert "setloss train tracks.csv --knots" in command
+        assert "--scale" in command
         browser.click("[value=jaccard]")
         assert "--loss jaccard" in browser.run("document.getElementById('counts-command').textContent")

@@ -157,7 +157,7 @@ class LinearSetModel(ClassifierMixin, BaseEstimator):
     def _store(self, solution: Solution, constant: float) -> None:
         """Set the fitted attributes."""
         # The dual variables are large; only a warm start needs them.
-        self.solution_ = solution if self.warm_start else replace(solution, state=None)
+        self.solution_ = solution if self.warm_start else _without_data(solution)
         self.coef_ = solution.parameters[:, :-1].copy()
         self.intercept_ = constant * solution.parameters[:, -1]
         self.n_iter_ = solution.iterations
@@ -183,6 +183,13 @@ class LinearSetModel(ClassifierMixin, BaseEstimator):
                 stacklevel=stacklevel,
             )
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Files and copies hold no training data: what a warm start needs of them stays here."""
+        state: dict[str, Any] = dict(super().__getstate__())
+        if "solution_" in state:
+            state["solution_"] = _without_data(state["solution_"])
+        return state
+
     # ---------------------------------------------------------------- scores
 
     def _scores(self, X: Any) -> Array:
@@ -206,3 +213,8 @@ def checked_weights(sample_weight: Any, X: Any) -> Array:
     if not np.any(weights > 0):
         raise ValueError("sample_weight is zero for every row; at least one must be non-zero")
     return np.asarray(weights)
+
+
+def _without_data(solution: Solution) -> Solution:
+    """The solution without what has a part for every example."""
+    return replace(solution, state=None, surrogate=None)

@@ -20,7 +20,7 @@ function showCounts(change = {}) {
   $("counts-caption").textContent = `${PARTS[part]}, ${positives} positives and ${negatives} negatives. ${VERDICTS[loss]}`;
   $("counts-command").textContent =
     `setloss decompose --loss ${loss} --pos ${positives} --neg ${negatives}\n` +
-    `setloss train data.csv --labels label_ --loss ${loss} --cv 5 --model model.skops`;
+    `setloss train data.csv --labels label_ --loss ${loss} --model model.skops`;
   for (const [id, value] of [["positives", positives], ["negatives", negatives]]) {
     $(id).value = value;
     $(`${id}-shown`).textContent = value;
