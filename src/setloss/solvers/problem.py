@@ -63,6 +63,11 @@ class Design:
         none = np.empty(0, dtype=np.int64)
         return cls(dense, np.empty(0, dtype=dense.dtype), none, none, False, dense.shape[1], constant)
 
+    @property
+    def rows(self) -> int:
+        """The number of rows."""
+        return len(self.indptr) - 1 if self.sparse else len(self.dense)
+
     def pieces(self) -> Iterator[slice]:
         """The rows of a dense X, some thousand at a time: what is converted to float64 stays small."""
         return (slice(start, start + ROWS_AT_ONCE) for start in range(0, len(self.dense), ROWS_AT_ONCE))
@@ -70,7 +75,21 @@ class Design:
     @property
     def row_entries(self) -> float:
         """How many numbers a row holds, on average."""
-        return self.data.size / max(len(self.indptr) - 1, 1) if self.sparse else self.features
+        return self.data.size / max(self.rows, 1) if self.sparse else self.features
+
+    def squared_norms(self) -> Array:
+        """|x|^2 of every row, the constant feature included."""
+        if self.sparse:
+            entries = np.repeat(np.arange(len(self.indptr) - 1), np.diff(self.indptr))
+            found = np.bincount(entries, np.square(self.data, dtype=np.float64), minlength=len(self.indptr) - 1)
+        else:
+            found = np.einsum("ij,ij->i", self.dense, self.dense, dtype=np.float64)
+        return np.asarray(found + self.constant**2)
+
+    @property
+    def rows_of_csr(self) -> csr_array:
+        """A sparse X as scipy takes it."""
+        return csr_array((self.data, self.indices, self.indptr), shape=(len(self.indptr) - 1, self.features))
 
     @property
     def arrays(self) -> tuple[Any, ...]:
@@ -138,34 +157,49 @@ class Problem:
         return out
 
     @cached_property
+    def label_sets(self) -> bool:
+        """Whether every bag is one row with distinct tasks: its Gram matrix is |x|^2 times the identity."""
+        if self.n_tasks == 1:
+            return False
+        starts = np.zeros(len(self.signs), dtype=bool)
+        starts[self.surrogate.bags.offsets[:-1]] = True
+        same = (self.rows[1:] == self.rows[:-1]) & (self.tasks[1:] > self.tasks[:-1])
+        return bool(np.all(same | starts[1:]))
+
+    @cached_property
     def tabular(self) -> bool:
-        """Whether most rows of a dense X are used by most tasks: passes over X are then products of matrices."""
-        cells = len(self.design.dense) * self.n_tasks
-        return not self.design.sparse and self.n_tasks > 1 and 2 * len(self.signs) >= cells
+        """Whether most rows of X are used by most tasks: passes over X are then products of matrices."""
+        return self.n_tasks > 1 and 2 * len(self.signs) >= self.design.rows * self.n_tasks
 
     @cached_property
     def _cells(self) -> NDArray[np.int64] | slice:
         """Where the elements are in the table of all rows and tasks."""
         cells = self.rows * self.n_tasks + self.tasks
-        whole = len(cells) == len(self.design.dense) * self.n_tasks
+        whole = len(cells) == self.design.rows * self.n_tasks
         return slice(None) if whole and np.array_equal(cells, np.arange(len(cells))) else cells
 
     def _scores(self, parameters: Array) -> Array:
         """<x, W_t> of all rows and tasks, in float64 whatever X is."""
-        out = np.empty((len(self.design.dense), self.n_tasks))
-        for here in self.design.pieces():
-            np.matmul(self.design.dense[here], parameters[:, :-1].T, out=out[here], dtype=np.float64)
+        if self.design.sparse:
+            out = self.design.rows_of_csr @ parameters[:, :-1].T
+        else:
+            out = np.empty((self.design.rows, self.n_tasks))
+            for here in self.design.pieces():
+                np.matmul(self.design.dense[here], parameters[:, :-1].T, out=out[here], dtype=np.float64)
         out += self.design.constant * parameters[:, -1]
         return out
 
     def _combined_rows(self, weights: Array) -> Array:
         """The sum over the elements of weight times x, for every task."""
-        size, cells = len(self.design.dense) * self.n_tasks, self._cells
+        size, cells = self.design.rows * self.n_tasks, self._cells
         table = weights if isinstance(cells, slice) else np.bincount(cells, weights, minlength=size)
         table = table.reshape(-1, self.n_tasks)
         out = np.zeros(self.shape)
-        for here in self.design.pieces():
-            out[:, :-1] += np.matmul(table[here].T, self.design.dense[here], dtype=np.float64)
+        if self.design.sparse:
+            out[:, :-1] = (self.design.rows_of_csr.T @ table).T
+        else:
+            for here in self.design.pieces():
+                out[:, :-1] += np.matmul(table[here].T, self.design.dense[here], dtype=np.float64)
         out[:, -1] = self.design.constant * table.sum(axis=0)
         return out
 

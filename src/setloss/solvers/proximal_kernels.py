@@ -60,7 +60,7 @@ class Corral(NamedTuple):
 
 
 @kernel(fastmath={"reassoc", "contract"})
-def _dot(left, right, count):
+def dot(left, right, count):
     total = 0.0
     for e in range(count):
         total += left[e] * right[e]
@@ -68,11 +68,11 @@ def _dot(left, right, count):
 
 
 @kernel()
-def _factorise(corral, first, count):
+def factorise(corral, first, count):
     """The rows of the Cholesky factor from `first` on."""
     for k in range(first, count):
         for i in range(k + 1):
-            total = corral.products[k, i] - _dot(corral.factor[k], corral.factor[i], i)
+            total = corral.products[k, i] - dot(corral.factor[k], corral.factor[i], i)
             if i < k:
                 corral.factor[k, i] = total / corral.factor[i, i]
             else:
@@ -83,7 +83,7 @@ def _factorise(corral, first, count):
 def _solve(factor, count, x):
     """In place: x <- (factor factor^T)^-1 x."""
     for k in range(count):
-        x[k] = (x[k] - _dot(factor[k], x, k)) / factor[k, k]
+        x[k] = (x[k] - dot(factor[k], x, k)) / factor[k, k]
     for k in range(count - 1, -1, -1):
         total = x[k]
         for j in range(k + 1, count):
@@ -99,13 +99,13 @@ def _append(corral, count, slope, offset, unit):
         corral.slopes[count, e] = slope[e]
     corral.offsets[count] = offset
     for k in range(count + 1):
-        product = _dot(corral.slopes[k], slope, p) + unit
+        product = dot(corral.slopes[k], slope, p) + unit
         corral.products[count, k] = product
         corral.products[k, count] = product
-    _factorise(corral, count, count + 1)
+    factorise(corral, count, count + 1)
     own = corral.products[count, count]
     row = corral.factor[count]
-    return (own - _dot(row, row, count)) / own
+    return (own - dot(row, row, count)) / own
 
 
 @kernel()
@@ -121,7 +121,7 @@ def _drop(corral, count, k, p):
             product = corral.products[j + 1, i if i < k else i + 1]
             corral.products[j, i] = product
             corral.products[i, j] = product
-    _factorise(corral, k, count - 1)
+    factorise(corral, k, count - 1)
     return count - 1
 
 
@@ -159,14 +159,14 @@ def _known(corral, count, slope, offset):
 
 
 @kernel()
-def _enter(corral, count, slope, offset):
+def enter(corral, count, slope, offset):
     """Take a new cut into the corral; returns the number of cuts, 0 if it is there already."""
     p = len(slope)
     if _known(corral, count, slope, offset):
         return 0
-    own = _dot(corral.slopes[0], corral.slopes[0], p)
+    own = dot(corral.slopes[0], corral.slopes[0], p)
     if count == 1:
-        _append(corral, 0, corral.slopes[0, :p], corral.offsets[0], max(own, _dot(slope, slope, p)))
+        _append(corral, 0, corral.slopes[0, :p], corral.offsets[0], max(own, dot(slope, slope, p)))
     unit = corral.products[0, 0] - own
     if _append(corral, count, slope, offset, unit) <= DEPENDENT:
         return _exchange(corral, count, slope, offset, unit)
@@ -195,7 +195,7 @@ def _affine_weights(corral, count, margins, centre, mu):
 
 
 @kernel()
-def _correct(corral, count, margins, centre, mu):
+def correct(corral, count, margins, centre, mu):
     """Move to the best point of the hull of the corral, dropping the cuts that lose their weight on the way."""
     weights, targets = corral.weights, corral.targets
     while count > 1:
@@ -215,7 +215,7 @@ def _correct(corral, count, margins, centre, mu):
 
 
 @kernel()
-def _combine(corral, count, point):
+def combine(corral, count, point):
     """The point of the corral, its weights normalised to sum to one; returns its offset."""
     total = offset = 0.0
     for k in range(count):
@@ -268,13 +268,13 @@ def advance(visits, first, data, found, corrals, points):
             _start(corral, point, offsets[i])
             count = 1
         offset, height = totals[i, 0], totals[i, 1]
-        here = offsets[i] - _dot(point, shifted[lo:hi], hi - lo)
+        here = offsets[i] - dot(point, shifted[lo:hi], hi - lo)
         grown = 0
         if height - here > EXACT * (abs(height) + abs(offsets[i])) and count < largest:
-            grown = _enter(corral, count, slope, offset)
+            grown = enter(corral, count, slope, offset)
         if grown > 0:
-            count = _correct(corral, grown, margins[lo:hi], centre[lo:hi], mu)
-            offsets[i] = _combine(corral, count, point)
+            count = correct(corral, grown, margins[lo:hi], centre[lo:hi], mu)
+            offsets[i] = combine(corral, count, point)
             for e in range(lo, hi):
                 shifted[e] = margins[e] + mu * (slopes[e] - centre[e])
             visits[left] = i
@@ -291,14 +291,14 @@ def _face(corral, count, p, basis, used):
         vector = basis[used + rank * p : used + (rank + 1) * p]
         for e in range(p):
             vector[e] = corral.slopes[k, e] - corral.slopes[0, e]
-        length = np.sqrt(_dot(vector, vector, p))
+        length = np.sqrt(dot(vector, vector, p))
         for _ in range(2):  # twice is enough
             for j in range(rank):
                 other = basis[used + j * p : used + (j + 1) * p]
-                product = _dot(other, vector, p)
+                product = dot(other, vector, p)
                 for e in range(p):
                     vector[e] -= product * other[e]
-        left = np.sqrt(_dot(vector, vector, p))
+        left = np.sqrt(dot(vector, vector, p))
         if left > 1e-9 * length:
             for e in range(p):
                 vector[e] /= left

@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 from setloss.losses import PAPER_CURVES
 from setloss.plans.batch import batch_surrogate
 from setloss.solvers import Design, Problem
-from setloss.solvers import grams as module
+from setloss.solvers import dual_blocks as module
 
 STARTS = np.array([0, 3, 4, 9])
 SIZES = np.diff(STARTS)
