@@ -60,8 +60,8 @@ class FrankWolfe:
     """Configuration of the solver; the defaults suit both frames and labels.
 
     A visit takes up to `inner_steps` steps, or until the gap of the bag is down to `shrink` times what it was; a bag
-    keeps up to `capacity` active cuts. After every `memory` epochs the dual point is extrapolated; 0 never does. A bag
-    is visited in an epoch with a chance of `eagerness` times its share of the gap.
+    keeps up to `capacity` active cuts. After every `memory` epochs the dual point is extrapolated; 0 never does. The
+    chance of a bag to be visited in an epoch is `eagerness` times its share of the gap.
     """
 
     inner_steps: int | None = None
@@ -84,8 +84,8 @@ class FrankWolfe:
                 cuts = known.copy()
         parameters = problem.parameters(cuts.slopes)
         gaps = np.full(problem.n_bags, np.inf)
-        own = {"parameters": parameters, "cuts": cuts, "gaps": gaps, "wait": self.memory, "pause": self.memory}
-        state = FrankWolfeState(parameters.copy(), **own)
+        state = FrankWolfeState(parameters.copy(), parameters=parameters, cuts=cuts, gaps=gaps)
+        state.wait = state.pause = self.memory
         if warm is not None and warm.state is None and warm.parameters.shape == problem.shape:
             self._start_at(problem, state, warm.parameters)
         return state

@@ -61,6 +61,7 @@ class Corral(NamedTuple):
 
 @kernel(fastmath={"reassoc", "contract"})
 def dot(left, right, count):
+    """The product of the first `count` numbers."""
     total = 0.0
     for e in range(count):
         total += left[e] * right[e]
