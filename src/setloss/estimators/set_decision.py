@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from setloss.bags import Bags
 from setloss.decisions.calibration import Calibration
-from setloss.decisions.held_out import HeldOut, column_thresholds, numbered_folds
+from setloss.decisions.held_out import HeldOut, column_thresholds, numbered_folds, threshold_of_sets
 from setloss.decisions.rules import (
     BAG_RULES,
     LABEL_RULES,
@@ -79,6 +79,8 @@ class SetDecision(ClassifierMixin, BaseEstimator):
     rule_losses_
         {rule: (mean, standard error)} of the loss on folds that the rule has not learned on, always with "threshold",
         one for all, and "half", the cut at 1/2: what one would have without this class.
+    threshold_
+        The one threshold of all scores that loses least, in log-odds, whatever the rule; `rule_losses_` compares it.
     classes_, label_names_, n_features_in_
         The two classes, the names of the columns of y if it was a table, and the number of labels (1 for bags).
     """
@@ -92,6 +94,7 @@ class SetDecision(ClassifierMixin, BaseEstimator):
     rule_: Rule
     rule_name_: str
     rule_losses_: dict[str, tuple[float, float]]
+    threshold_: float
     classes_: NDArray[Any]
     label_names_: NDArray[np.object_]
     n_features_in_: int
@@ -185,6 +188,7 @@ class SetDecision(ClassifierMixin, BaseEstimator):
         self.rule_name_ = learner.choose(losses) if self.rule == "auto" else self.rule
         self.rule_losses_ = learner.summary(losses)
         self.rule_ = learner.rule(self.rule_name_, loss)
+        self.threshold_ = float(threshold_of_sets(learner.data, loss))
         self._reliability = learner.reliability(self.rule_name_, loss) if losses else None
 
     # ---------------------------------------------------------------- deciding
