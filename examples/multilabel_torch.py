@@ -19,8 +19,8 @@ from sklearn.datasets import make_multilabel_classification
 from torch import Tensor, nn
 
 from experiments.estimate import Estimate
-from setloss.io import DatasetError, LabelSets, read
-from setloss.nn import CountModelLoss, SetLoss, decide
+from setloss import io
+from setloss.nn import SetLoss, decide
 
 FOLDS = 5
 STEPS = 300
@@ -32,15 +32,14 @@ def cut(logits: Tensor, criterion: nn.Module) -> Tensor:
 
 
 def best_sets(logits: Tensor, criterion: nn.Module) -> Tensor:
-    """The sets of least expected F1 loss, by the count model if that was trained, else of independent labels."""
-    return decide(logits, "f1", counts=getattr(criterion, "potentials", None)).sets
+    """The sets of least expected F1 loss of independent labels."""
+    return decide(logits, "f1").sets
 
 
 PIXELS = {"margins": "probabilities", "with_cross_entropy": 1.0, "soft_share": "adaptive"}
 
 METHODS: dict[str, tuple[Callable[[int], nn.Module], tuple[Callable[[Tensor, nn.Module], Tensor], ...]]] = {
     "cross-entropy": (lambda labels: nn.BCEWithLogitsLoss(), (cut, best_sets)),
-    "CountModelLoss": (CountModelLoss, (best_sets,)),
     'SetLoss(mode="multilabel"): L Jaccard': (lambda labels: SetLoss(mode="multilabel"), (cut,)),
     "B_D Dice": (lambda labels: SetLoss("dice", "bd", mode="multilabel"), (cut,)),
     "L and soft Jaccard of probabilities + cross-entropy": (
@@ -74,9 +73,9 @@ def example_f1(predicted: Tensor, truth: Tensor) -> float:
 
 def read(path: str) -> tuple[Tensor, Tensor]:
     """Features and labels of a Mulan file; its XML lies beside it."""
-    data = read(path)
-    if not isinstance(data, LabelSets):
-        raise DatasetError(f"{path} holds tracks; this example needs label sets")
+    data = io.read(path)
+    if not isinstance(data, io.LabelSets):
+        raise io.DatasetError(f"{path} holds tracks; this example needs label sets")
     X = data.X if isinstance(data.X, np.ndarray) else data.X.toarray()
     return torch.as_tensor(X).float(), torch.as_tensor(data.Y).float()
 
@@ -106,7 +105,7 @@ def main(arguments: list[str]) -> int:
     options = parser.parse_args(arguments)
     try:
         problems = {Path(path).stem: read(path) for path in options.files}
-    except DatasetError as error:
+    except io.DatasetError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     if not problems:

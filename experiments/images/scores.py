@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.images.data import NO_LABEL, Labels
-from setloss.nn.components import regions
+from setloss.nn.sets import component_regions
 
 Values = NDArray[np.floating]
 
@@ -42,7 +42,7 @@ def object_scores(predicted: NDArray[np.generic], labels: Labels) -> ObjectScore
     for found, truth in zip(predicted.astype(bool), labels == 1, strict=True):
         if not truth.any():
             continue
-        nearest = regions(truth)
+        nearest = component_regions(truth)
         parts = (nearest[part] for part in (truth, found, found & truth))
         positives, marked, both = (np.bincount(part, minlength=nearest.max() + 1)[1:] for part in parts)
         sizes.append(positives.astype(np.float64))

@@ -54,7 +54,7 @@ NETWORK_MODES = {
     "multiclass": NetworkMode("softmax", 0.5, over="batch", absent="skip"),
 }
 """Networks without a named operator: for pixels the surrogate of probabilities mixed with the loss at expected counts
-(`setloss.nn.relaxed`), and half as much cross-entropy. For masks every set has its own share; for classes the two
+(`setloss.nn.soft_loss`), and half as much cross-entropy. For masks every set has its own share; for classes the two
 have equal parts, with a set for every class that occurs in the batch. For label sets the surrogate of the logits
 alone (docs/pytorch.md has the comparisons)."""
 

@@ -14,7 +14,8 @@ import torch
 from setloss import CostCurve, Dice, FBeta, Hamming, Jaccard, Loss, Tversky, decompose, from_counts
 from setloss.losses import PAPER_CURVES
 from setloss.nn import device, set_loss
-from setloss.nn.plan import plan_number, plan_of
+from setloss.nn.cuts import make_plan
+from setloss.plans.build import ClosedForm
 
 # ---------------------------------------------------------------- losses by definition
 
@@ -83,7 +84,8 @@ PAIRS = [(name, operator) for name in CASES for operator in OPERATORS if applies
 
 def closed_form(name, operator, scale=2.0):
     """All that tensor operations know of a loss and an operator; None if they cannot do it."""
-    return plan_of(plan_number(CASES[name].loss, operator, scale)).closed
+    plan = make_plan(CASES[name].loss, operator, scale)
+    return plan if isinstance(plan, ClosedForm) else None
 
 
 def one_of_each(pairs, kind):
@@ -235,8 +237,7 @@ def by_loss(loss, operator, scores, truth, valid, scale):
 
 def by_device(loss, operator, scores, truth, valid, scale):
     """(values, gradients) of the tensor operations that other devices run."""
-    closed = plan_of(plan_number(loss, operator, scale)).closed
-    return device.cuts(scores, truth, valid, closed)
+    return device.cuts(scores, truth, valid, make_plan(loss, operator, scale))
 
 
 PATHS = {"host": by_loss, "device": by_device}

@@ -12,7 +12,6 @@ from setloss import CostCurve
 from setloss.nn import SetLoss, set_loss
 
 CURVE = CostCurve([(0, 0), (0.37, 0.1), (1, 1)])
-"""A loss no other test uses, so that its plan has another number in every process."""
 
 
 @pytest.fixture(scope="module")
@@ -26,9 +25,9 @@ def reports(tmp_path_factory):
 def alone(name, kind):
     """One process with all the data."""
     inputs, target = data(SIZES[kind])
-    loss = LOSSES[name]
-    options = {key: getattr(loss, key) for key in ("loss", "operator", "mode", "over", "absent", "reduction")}
-    options["ignore_index"] = loss.ignore_index
+    settings = LOSSES[name].settings
+    keys = ("loss", "operator", "mode", "over", "absent", "reduction", "ignore_index")
+    options = {key: getattr(settings, key) for key in keys}
     return step(network(), SetLoss(**options), inputs, ignoring(name, target))
 
 
@@ -66,7 +65,6 @@ def test_of_uneven_batches_the_average_of_the_gradients_is_taken(reports):
 
 
 def test_a_module_made_in_one_process_works_in_another(reports):
-    """Plans are numbered in each process; a module carries the loss, not the number."""
     scores = torch.linspace(-1, 1, 12, dtype=torch.float64).view(2, 6)
     expected = set_loss(scores, scores > 0.3, loss=CURVE, operator="bd")
     assert all(torch.equal(report["sent"], expected) for report in reports)

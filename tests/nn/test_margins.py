@@ -8,7 +8,7 @@ import torch
 
 from helpers.torch_judge import CASES, all_sets, assert_close, surrogate, values_of
 from setloss.nn import set_loss
-from setloss.nn.margins import margins_named, scores_of
+from setloss.nn.margins import margins_named
 
 
 def published_lovasz(errors, truth):
@@ -156,8 +156,3 @@ def test_names_of_margins():
     with pytest.raises(ValueError, match="compares classes; the logits have one only"):
         set_loss(torch.zeros(1, 1, 3), torch.zeros(1, 3, dtype=torch.int64), operator="slack", mode="multiclass",
                  margins="argmax")  # fmt: skip
-
-
-def test_logits_are_their_own_margins():
-    logits = torch.randn(2, 3)
-    assert scores_of(logits, logits > 0, "logits") is logits

@@ -13,8 +13,8 @@ from setloss.nn import decide_pixels, fit_temperature
 def test_masks_are_those_of_the_twin(loss, side):
     logits = 2 * torch.randn(3, 1, side, side, generator=torch.Generator().manual_seed(side), dtype=torch.float64) - 2
     found = decide_pixels(logits, loss)
-    assert found.chosen.shape == logits.shape
-    for one, chosen, expected, error in zip(logits, found.chosen, found.expected_loss, found.error, strict=True):
+    assert found.sets.shape == logits.shape
+    for one, chosen, expected, error in zip(logits, found.sets, found.expected_loss, found.error, strict=True):
         twin = pixels.decide_pixels(one.sigmoid().numpy(), loss, method="auto" if side == 12 else "moments")
         np.testing.assert_array_equal(chosen, twin.chosen)
         assert float(expected) == pytest.approx(twin.expected_loss, abs=1e-10)
@@ -24,17 +24,17 @@ def test_masks_are_those_of_the_twin(loss, side):
 def test_masked_pixels_are_not_chosen():
     logits, mask = torch.full((2, 5, 5), 3.0), torch.zeros(2, 5, 5, dtype=torch.bool)
     mask[:, :2] = True
-    torch.testing.assert_close(decide_pixels(logits, mask=mask).chosen, mask)
-    assert not decide_pixels(logits, mask=torch.zeros(2, 5, 5, dtype=torch.bool)).chosen.any()
+    torch.testing.assert_close(decide_pixels(logits, mask=mask).sets, mask)
+    assert not decide_pixels(logits, mask=torch.zeros(2, 5, 5, dtype=torch.bool)).sets.any()
 
 
 def test_every_pixel_has_one_class():
     logits = torch.randn(2, 4, 30, 40, generator=torch.Generator().manual_seed(3))
     found = decide_pixels(logits, "jaccard", mode="multiclass")
-    assert found.chosen.shape == (2, 30, 40)
+    assert found.sets.shape == (2, 30, 40)
     assert found.expected_loss.shape == found.error.shape == (2, 4)
     sure = torch.nn.functional.one_hot(torch.randint(0, 4, (2, 9)), 4).movedim(-1, 1) * 30.0
-    assert torch.equal(decide_pixels(sure, mode="multiclass").chosen, sure.argmax(1))
+    assert torch.equal(decide_pixels(sure, mode="multiclass").sets, sure.argmax(1))
 
 
 def test_a_rare_class_is_found_more_often_than_by_argmax():
@@ -44,7 +44,7 @@ def test_a_rare_class_is_found_more_often_than_by_argmax():
     logits[0, 1, :4, :4] = -0.2
     logits[0, 1, 4:6, :4] = -0.6
     assert not logits.argmax(1).any()
-    assert decide_pixels(logits, "dice", mode="multiclass").chosen[0, :4, :4].all()
+    assert decide_pixels(logits, "dice", mode="multiclass").sets[0, :4, :4].all()
 
 
 @pytest.mark.parametrize("mode", ["binary", "multiclass"])

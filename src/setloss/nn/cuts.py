@@ -1,24 +1,95 @@
-"""``setloss::cuts``, an operator of torch: scores and truth of many sets in, values and gradients out.
+"""Values of many sets, and their gradients: the cut of every row of scores, on the CPU and on devices.
 
-Being one opaque operator, it works under `torch.compile` without a break, whatever runs inside: the core's kernels on
-the CPU, tensor operations that stay on the device elsewhere.
+On the CPU these are the core's compiled kernels on the memory of the tensors, sets shared out among torch's threads;
+elsewhere `setloss.nn.device` computes the same by tensor operations that stay on the device. A cut is the derivative
+of its surrogate: exact wherever that is differentiable. `values_of_sets` is differentiable in every way torch knows:
+
+- an ordinary call, forward mode (`torch.func.jvp`) and batches (`torch.func.vmap`) by a `torch.autograd.Function`,
+- a compiled graph by the operator ``setloss::cuts``, which takes the numbers of a closed form and nothing else, so
+  that a graph refers to no object of ours. Losses without a closed form (tables, cost curves, your own) have no such
+  numbers and break the graph.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from setloss.nn import device, host
-from setloss.nn.plan import plan_of
+from setloss.bags import Bags
+from setloss.decomposition.program import ProgramTooLargeError
+from setloss.losses import CountLoss, Loss, TverskyFamily, as_loss
+from setloss.nn import device
+from setloss.operators.names import Operator, operator_named
+from setloss.plans.batch import BatchSurrogate, batch_surrogate, distinct_rows, run_kernel
+from setloss.plans.build import ClosedForm, Scale, check_scale, closed_form, surrogate_on_counts
+from setloss.plans.rows import row_cuts
+from setloss.setfunctions.counts import TableTooLargeError
+
+Floats = NDArray[np.floating]
+Mask = NDArray[np.bool_]
+
+PARALLEL_ELEMENTS = 2**14
+"""Fewest elements of a call that are shared out among threads."""
+
+PROBE = 8
+"""Numbers of positives and of negatives on which losses without a closed form are tried before training starts."""
 
 
-@torch.library.custom_op("setloss::cuts", mutates_args=())
-def cuts(scores: Tensor, truth: Tensor, valid: Tensor | None, plan: int) -> tuple[Tensor, Tensor]:
-    """The surrogates of the rows of `scores`, and their gradients in the scores.
+# ---------------------------------------------------------------- plans
+
+
+@dataclass(frozen=True, eq=False)
+class Reference:
+    """A loss and an operator without a closed form: one surrogate of the core for every pair of counts."""
+
+    loss: Loss
+    operator: str | Operator
+    scale: Scale
+
+
+Plan = ClosedForm | Reference
+"""A loss and an operator, made ready for any batch."""
+
+
+def make_plan(loss: Loss | str, operator: str | Operator, scale: Scale) -> Plan:
+    """The plan of a loss and an operator; refuses what cannot work, before training starts."""
+    loss = as_loss(loss)
+    check_scale(scale)
+    if isinstance(operator, str):
+        operator_named(operator)
+        if isinstance(loss, TverskyFamily):
+            _check_tversky(loss, operator)
+        elif operator in ("lovasz", "bd-monotone") and isinstance(loss, CountLoss):
+            surrogate_on_counts(loss, operator, 2.0, PROBE, PROBE)
+    return closed_form(loss, operator, scale) or Reference(loss, operator, scale)
+
+
+def _check_tversky(loss: TverskyFamily, operator: str) -> None:
+    if loss.zero_division != 1:
+        raise ValueError(
+            f"{loss} costs {1 - loss.zero_division:g} on a set without positives that is predicted right; a set "
+            "function needs l(empty) = 0. Train with zero_division=1, and keep the other value for scores."
+        )
+    if operator == "lovasz" and loss.weights[1] < 1:
+        raise ValueError(
+            f"the Lovász hinge needs a submodular loss, and {loss} is not one (its false negatives weigh less than "
+            'true positives). Use operator="bd", or the Jaccard loss.'
+        )
+    if operator == "bd-monotone" and loss.weights[1] < 0.5:
+        surrogate_on_counts(loss, operator, 2.0, PROBE, PROBE)
+
+
+# ---------------------------------------------------------------- values and gradients
+
+
+def values_of_sets(scores: Tensor, truth: Tensor, valid: Tensor | None, plan: Plan) -> Tensor:
+    """The surrogate of every row of `scores`, differentiable in them.
 
     Parameters
     ----------
@@ -29,18 +100,35 @@ def cuts(scores: Tensor, truth: Tensor, valid: Tensor | None, plan: int) -> tupl
     valid
         bool, the same shape: which elements belong to their set; None where all do.
     plan
-        The number of a `setloss.nn.plan.Plan`.
+        The loss and the operator.
     """
-    return compute(scores, truth, valid, plan)
+    compiling = torch.compiler.is_compiling()
+    fake = scores.is_meta or type(scores) not in (Tensor, torch.nn.Parameter)
+    if isinstance(plan, ClosedForm) and (compiling or fake):
+        found: Tensor = cuts(scores, truth, valid, *numbers_of(plan))[0]
+        return found
+    if compiling:
+        outside: Callable[..., Tensor] = torch.compiler.disable(_values, reason=NO_CLOSED_FORM)  # type: ignore[no-untyped-call]
+        return outside(scores, truth, valid, plan)
+    if fake:
+        return scores.sum(1)  # of the right shape, and there are no values
+    return _values(scores, truth, valid, plan)
 
 
-def compute(scores: Tensor, truth: Tensor, valid: Tensor | None, plan: int) -> tuple[Tensor, Tensor]:
-    """What ``setloss::cuts`` does, without the way through torch's dispatcher."""
-    chosen = plan_of(plan)
-    if scores.device.type != "cpu" and chosen.closed is not None:
-        return device.cuts(scores, truth, valid, chosen.closed)
+NO_CLOSED_FORM = "a SetLoss without a closed form runs outside of compiled graphs; compile without fullgraph=True"
+
+
+def _values(scores: Tensor, truth: Tensor, valid: Tensor | None, plan: Plan) -> Tensor:
+    found: Tensor = Cuts.apply(scores, truth, valid, plan)[0]  # type: ignore[no-untyped-call]
+    return found
+
+
+def compute(scores: Tensor, truth: Tensor, valid: Tensor | None, plan: Plan) -> tuple[Tensor, Tensor]:
+    """The values of all rows and their gradients in the scores."""
+    if scores.device.type != "cpu" and isinstance(plan, ClosedForm):
+        return device.cuts(scores, truth, valid, plan)
     inside = None if valid is None else _array(valid)
-    values, gradient = host.cuts(_array(scores), _array(truth), inside, chosen, torch.get_num_threads())
+    values, gradient = host_cuts(_array(scores), _array(truth), inside, plan, torch.get_num_threads())
     return torch.from_numpy(values).to(scores), torch.from_numpy(gradient).to(scores)
 
 
@@ -49,8 +137,81 @@ def _array(tensor: Tensor) -> NDArray[Any]:
     return array
 
 
+class Cuts(torch.autograd.Function):
+    """Values and gradients of all sets; the gradients are constants to whatever comes next."""
+
+    @staticmethod
+    def forward(scores: Tensor, truth: Tensor, valid: Tensor | None, plan: Plan) -> tuple[Tensor, Tensor]:
+        return compute(scores, truth, valid, plan)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
+        ctx.save_for_backward(output[1])
+        ctx.save_for_forward(output[1])
+        ctx.mark_non_differentiable(output[1])
+
+    @staticmethod
+    def backward(ctx: Any, *outer: Tensor) -> tuple[Tensor, None, None, None]:
+        (gradient,) = ctx.saved_tensors
+        return outer[0].unsqueeze(1) * gradient, None, None, None
+
+    @staticmethod
+    def jvp(ctx: Any, *tangents: Any) -> tuple[Tensor, None]:
+        (gradient,) = ctx.saved_tensors
+        return (gradient * tangents[0]).sum(1), None
+
+    @staticmethod
+    def vmap(info: Any, dims: tuple[int | None, ...], *inputs: Any) -> tuple[tuple[Tensor, Tensor], tuple[int, int]]:
+        """A batch of batches of sets is a longer batch of sets."""
+        *tensors, plan = inputs
+        stacked = [_batch_first(one, dim, info.batch_size) for one, dim in zip(tensors, dims[:3], strict=True)]
+        rows = [None if one is None else one.flatten(0, 1) for one in stacked]
+        values, gradients = Cuts.apply(*rows, plan)  # type: ignore[no-untyped-call]
+        shape = stacked[0].shape  # type: ignore[union-attr]
+        return (values.view(shape[:2]), gradients.view(shape)), (0, 0)
+
+
+def _batch_first(tensor: Tensor | None, dim: int | None, size: int) -> Tensor | None:
+    if tensor is None:
+        return None
+    return tensor.expand(size, *tensor.shape) if dim is None else tensor.movedim(dim, 0)
+
+
+# ---------------------------------------------------------------- in a compiled graph
+
+
+@torch.library.custom_op("setloss::cuts", mutates_args=())
+def cuts(
+    scores: Tensor,
+    truth: Tensor,
+    valid: Tensor | None,
+    lovasz: int,
+    rescaled: int,
+    false_negative: float,
+    false_positive: float,
+    mean: bool,
+    margin: bool,
+    closure: bool,
+    scale: float | None,
+    undefined: float,
+) -> tuple[Tensor, Tensor]:
+    """`compute` for the closed form with these fields; a scale of None is "mean"."""
+    factor: Scale = "mean" if scale is None else scale
+    weights = false_negative, false_positive
+    return compute(
+        scores, truth, valid, ClosedForm(lovasz, rescaled, *weights, mean, margin, closure, factor, undefined)
+    )
+
+
+def numbers_of(closed: ClosedForm) -> tuple[Any, ...]:
+    """The fields of a closed form as the operator takes them."""
+    kinds = closed.lovasz, closed.rescaled, closed.false_negative, closed.false_positive
+    scale = None if closed.scale == "mean" else float(closed.scale)
+    return *kinds, closed.mean, closed.margin, closed.closure, scale, closed.undefined
+
+
 @cuts.register_fake
-def _(scores: Tensor, truth: Tensor, valid: Tensor | None, plan: int) -> tuple[Tensor, Tensor]:
+def _(scores: Tensor, *others: Any) -> tuple[Tensor, Tensor]:
     return scores.new_empty(scores.shape[0]), torch.empty_like(scores, memory_format=torch.contiguous_format)
 
 
@@ -59,9 +220,72 @@ def _keep(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> N
     ctx.mark_non_differentiable(output[1])
 
 
-def _backward(ctx: Any, values: Tensor, _: Tensor) -> tuple[Tensor, None, None, None]:
+def _backward(ctx: Any, values: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
     (gradient,) = ctx.saved_tensors
-    return values.unsqueeze(1) * gradient, None, None, None
+    return values.unsqueeze(1) * gradient, *(None,) * 11
 
 
 cuts.register_autograd(_backward, setup_context=_keep)
+
+
+# ---------------------------------------------------------------- on the CPU
+
+
+def host_cuts(
+    scores: Floats, truth: Mask, valid: Mask | None, plan: Plan, threads: int
+) -> tuple[NDArray[np.float64], Floats]:
+    """The value of every row's surrogate and its gradient in the scores; NaN where a score is not finite."""
+    if valid is None and isinstance(plan, ClosedForm) and scores.size:
+        return row_cuts(scores, truth, plan, threads if scores.size >= PARALLEL_ELEMENTS else 1)
+    sizes = np.full(len(scores), scores.shape[1]) if valid is None else valid.sum(1)
+    kept = sizes > 0
+    inside = slice(None) if valid is None else valid
+    margins, positive = _turned(scores, ~truth)[inside].ravel(), truth[inside].ravel()
+    offsets = np.concatenate(([0], np.cumsum(sizes[kept])))
+    values = np.zeros(len(scores))
+    if not len(margins):
+        return values, np.zeros_like(scores)
+    broken = _without_broken(margins, offsets)
+    batch = _surrogates(plan, positive, Bags.from_offsets(offsets))
+    found = run_kernel(margins, batch, threads if len(margins) >= PARALLEL_ELEMENTS else 1, consume=True)
+    slopes, worth = _turned(found.slopes, positive), found.values
+    if broken is not None:
+        worth[broken] = np.nan
+        slopes[np.repeat(broken, sizes[kept])] = np.nan
+    values[kept] = worth
+    gradient = np.zeros_like(scores)
+    gradient[inside] = slopes if valid is not None else slopes.reshape(scores.shape)
+    return values, gradient
+
+
+def _without_broken(margins: Floats, offsets: NDArray[np.intp]) -> Mask | None:
+    """Put 0 for margins that are not finite, and say which sets had one; None if no set did."""
+    finite = np.isfinite(margins)
+    if finite.all():
+        return None
+    margins[~finite] = 0
+    return np.asarray(~np.logical_and.reduceat(finite, offsets[:-1]))
+
+
+def _turned(values: Floats, turn: Mask) -> Floats:
+    """The values with their sign turned where asked, by exclusive or: a masked negation takes ten times as long."""
+    word = np.dtype(f"u{values.itemsize}")
+    bits = turn.astype(word)
+    bits <<= word.type(8 * values.itemsize - 1)
+    bits ^= values.view(word)
+    return bits.view(values.dtype)
+
+
+def _surrogates(plan: Plan, positive: Mask, bags: Bags) -> BatchSurrogate:
+    if isinstance(plan, ClosedForm):
+        positives = np.add.reduceat(positive, bags.offsets[:-1], dtype=np.intp)
+        kinds, which = distinct_rows(np.stack([positives, bags.sizes - positives], 1))
+        return BatchSurrogate(bags, (~positive).astype(np.int16), which, plan.plans(kinds[:, 0], kinds[:, 1]))
+    try:
+        return batch_surrogate(plan.loss, positive, bags, plan.operator, plan.scale)
+    except (TableTooLargeError, ProgramTooLargeError) as error:
+        raise type(error)(
+            f"{type(plan.loss).__name__} has no closed form for operator={plan.operator!r}, and a set of "
+            f"{bags.sizes.max()} elements is too large without one. Dice, Jaccard, Tversky with beta >= 1/2, "
+            f"Hamming and cost curves work at any size; else make the sets smaller. ({error})"
+        ) from error

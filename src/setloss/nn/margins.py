@@ -1,4 +1,4 @@
-"""What a decision's score is: the margins m of the cuts, from logits h.
+"""The score of a decision: the margins m of the cuts, from logits h.
 
 The operators are functions of margins, m_i > 0 where decision i is right, and of slacks s_i = 1 - m_i. `scores_of`
 returns y_i m_i, y_i = 1 where the truth holds and -1 elsewhere, which is what the cuts take.
@@ -19,6 +19,8 @@ from typing import Literal, get_args
 
 import torch
 from torch import Tensor
+
+from setloss.nn.targets import Decisions
 
 Margins = Literal["logits", "sigmoid", "probabilities", "one-vs-rest", "softmax", "argmax"]
 
@@ -44,14 +46,27 @@ def margins_named(name: str, mode: str) -> str:
     return name
 
 
-def scores_of(logits: Tensor, truth: Tensor, margins: str) -> Tensor:
-    """The product y m of every decision on its own, of the shape of `truth`: not for "argmax"."""
+def scores_of(given: Decisions, margins: str) -> Tensor:
+    """The product y m of every decision, of the shape of its truth; logits that do not count spoil no others."""
+    logits, counted = given.logits, given.counted
+    if counted is not None and margins in ("softmax", "argmax"):
+        logits = logits.masked_fill(~counted, 0.0)
+    if margins != "argmax":
+        return scores_of_each(logits, given.truth, margins)
+    if logits.shape[1] < 2:
+        raise ValueError("margins='argmax' compares classes; the logits have one only")
+    labels = given.labels if given.valid is None else torch.where(given.valid, given.labels, 0)
+    return _scores_of_argmax(logits, labels)
+
+
+def scores_of_each(logits: Tensor, truth: Tensor, margins: str) -> Tensor:
+    """The product y m of every decision on its own: not for "argmax"."""
     if margins in ("logits", "one-vs-rest"):
         return logits
-    return probabilities(logits, margins) - (~truth).to(logits.dtype)
+    return (logits.softmax(1) if margins == "softmax" else logits.sigmoid()) - (~truth).to(logits.dtype)
 
 
-def scores_of_argmax(logits: Tensor, labels: Tensor) -> Tensor:
+def _scores_of_argmax(logits: Tensor, labels: Tensor) -> Tensor:
     """The product y m of every decision ``(N, C, ...)`` about pixels of classes `labels` ``(N, ...)``.
 
     The slope of the largest other logit is given to one of those that are equal. Gathering by class numbers costs a
@@ -62,8 +77,3 @@ def scores_of_argmax(logits: Tensor, labels: Tensor) -> Tensor:
         rival = logits.scatter(1, true, -torch.inf).max(1, keepdim=True).indices  # argmax takes four times as long
     own = logits.gather(1, true)
     return (logits - own).scatter(1, true, own - logits.gather(1, rival))
-
-
-def probabilities(logits: Tensor, margins: str) -> Tensor:
-    """The probability of every decision's label."""
-    return logits.softmax(1) if margins == "softmax" else logits.sigmoid()

@@ -1,4 +1,4 @@
-"""From one number per set to the number that is trained on."""
+"""From one number per set to the number that is trained on: sets that count, their weights, and cross-entropy."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ from typing import Literal
 
 import torch
 from torch import Tensor
+from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
 
+from setloss.nn.check_targets import read
 from setloss.nn.sets import Sets
+from setloss.nn.targets import Decisions, Mode
 
 Reduction = Literal["mean", "sum", "none"]
 Absent = Literal["keep", "skip"]
@@ -21,6 +24,48 @@ def counted_sets(sets: Sets, present_only: bool) -> Tensor | None:
     if sets.valid is not None:
         return sets.valid.any(1).view(sets.shape)
     return None if sets.scores.shape[1] else torch.zeros(sets.shape, dtype=torch.bool, device=sets.scores.device)
+
+
+def set_factors(
+    weight: Tensor | None,
+    class_weight: Tensor | None,
+    sets: Sets,
+    chosen: list[int] | None,
+    logits: Tensor,
+    mode: Mode,
+) -> Tensor | None:
+    """The factor of every set, of the shape of the sets; None where all are 1."""
+    factor = None
+    if weight is not None:
+        _check_factors(weight, "weight")
+        if tuple(weight.shape) != sets.shape:
+            raise ValueError(
+                f"one weight per set: expected shape {sets.shape}, as reduction='none' returns; got "
+                f"{tuple(weight.shape)}"
+            )
+        factor = weight.to(logits.dtype)
+    if class_weight is None:
+        return factor
+    if mode != "multiclass":
+        raise ValueError(f"class_weight is for mode='multiclass'; the mode is {mode!r}. Give weight= a set's factor.")
+    _check_factors(class_weight, "class_weight")
+    if tuple(class_weight.shape) != (logits.shape[1],):
+        raise ValueError(
+            f"one class_weight per class: expected shape ({logits.shape[1]},); got {tuple(class_weight.shape)}"
+        )
+    per_class = class_weight.to(logits)
+    if sets.classes is not None:
+        per_set = per_class[sets.classes]
+    else:
+        per_set = (per_class if chosen is None else per_class[chosen]).expand(sets.shape)
+    return per_set if factor is None else factor * per_set
+
+
+def _check_factors(weight: object, name: str) -> None:
+    if not isinstance(weight, Tensor):
+        raise TypeError(f"{name} must be a tensor; got {type(weight).__name__}")
+    if read((weight >= 0).all()) is False:
+        raise ValueError(f"{name} holds factors from 0 on; got {float(weight.min())}")
 
 
 def reduced(values: Tensor, counted: Tensor | None, weight: Tensor | None, reduction: Reduction) -> Tensor:
@@ -39,3 +84,38 @@ def reduced(values: Tensor, counted: Tensor | None, weight: Tensor | None, reduc
     shares = torch.ones_like(values) if weight is None else weight
     mass = (shares if counted is None else torch.where(counted, shares, 0.0)).sum()
     return total / torch.where(mass > 0, mass, 1.0)
+
+
+def mean_cross_entropy(given: Decisions, mode: Mode, weight: Tensor | None = None) -> Tensor:
+    """Of softmax over the classes in multiclass mode, of one sigmoid per decision otherwise; 0 if none counts.
+
+    `weight` is a factor per pixel; the mean is the weighted mean.
+    """
+    values = _of_classes(given) if mode == "multiclass" else _of_labels(given)
+    if given.valid is None and weight is None:
+        return values.sum() / max(values.numel(), 1)
+    shares = torch.ones_like(values) if weight is None else weight.to(values.dtype).expand(values.shape)
+    if given.valid is not None:
+        shares = torch.where(given.valid, shares, 0.0)
+        values = torch.where(given.valid, values, 0.0)
+    mass = shares.sum()
+    return (shares * values).sum() / torch.where(mass > 0, mass, 1.0)
+
+
+def _of_labels(given: Decisions) -> Tensor:
+    truth = given.truth.to(given.logits.dtype) if given.shares is None else given.shares
+    return binary_cross_entropy_with_logits(_blank(given.logits, given.valid), truth, reduction="none")
+
+
+def _of_classes(given: Decisions) -> Tensor:
+    logits, labels = _blank(given.logits, given.counted), given.labels.to(torch.int64)
+    if given.shares is not None:
+        return cross_entropy(logits, given.shares, reduction="none")
+    if given.valid is not None:
+        labels = torch.where(given.valid, labels, 0)
+    return cross_entropy(logits, labels, reduction="none")
+
+
+def _blank(logits: Tensor, counted: Tensor | None) -> Tensor:
+    """0 for logits that do not count, so that an infinite one among them has gradient 0."""
+    return logits if counted is None else logits.masked_fill(~counted, 0.0)

@@ -2,61 +2,78 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Literal
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
-from setloss.nn.margins import scores_of, scores_of_argmax
+from setloss.nn.margins import scores_of
 from setloss.nn.targets import Decisions, Mode
 
 Over = Literal["image", "batch", "class", "groups"]
+Classes = Sequence[int] | Literal["present"] | None
 
 
 @dataclass(frozen=True)
 class Sets:
-    """A set per row; `shape` is how the rows are laid out for the user, one number per set."""
+    """A set per row; `shape` is how the rows are laid out for the user, one number per set.
+
+    `classes` is the class of every row where `shape` does not end with the classes.
+    """
 
     scores: Tensor
     truth: Tensor
     valid: Tensor | None
     shape: tuple[int, ...]
+    classes: Tensor | None = None
+
+
+def chosen_classes(
+    classes: Sequence[int] | str | None, include_background: bool, logits: Tensor, mode: Mode
+) -> list[int] | None:
+    """The numbers of the classes that have sets; None for all."""
+    if (classes is not None or not include_background) and mode != "multiclass":
+        raise ValueError(f"classes and include_background are for mode='multiclass'; the mode is {mode!r}")
+    if classes is None or classes == "present":
+        return None if include_background else list(range(1, logits.shape[1]))
+    if isinstance(classes, str):
+        raise ValueError(f"classes is a list of class numbers, 'present' or None; got {classes!r}")
+    chosen = [int(c) for c in classes]
+    if not chosen or len(set(chosen)) < len(chosen) or not all(0 <= c < logits.shape[1] for c in chosen):
+        raise ValueError(f"classes are different numbers from 0 to {logits.shape[1] - 1}; got {chosen}")
+    return chosen if include_background else [c for c in chosen if c != 0]
 
 
 def arrange(given: Decisions, mode: Mode, over: Over, margins: str, chosen: list[int] | None) -> Sets:
-    """The sets of a batch; see `setloss.nn.functional.set_loss` for what `mode`, `over` and `margins` mean.
-
-    `chosen` are the classes that have sets, None for all.
-    """
-    scores, truth, valid = decided(given, margins), given.truth, given.counted
-    if chosen is not None:
-        index = torch.tensor(chosen, device=scores.device)
-        scores, truth = scores.index_select(1, index), truth.index_select(1, index)
-        valid = None if valid is None else valid.index_select(1, index)
+    """The sets of a batch over images, classes or the whole batch; `chosen` as from `chosen_classes`."""
+    parts = [scores_of(given, margins), given.truth, given.counted]
+    scores, truth, valid = (_of_classes(part, chosen) for part in parts)
+    assert scores is not None
+    assert truth is not None
     rows, shape = layout(scores.shape, mode, over)
     return Sets(rows(scores), rows(truth), None if valid is None else rows(valid), shape)
 
 
-def decided(given: Decisions, margins: str) -> Tensor:
-    """The scores of all decisions; logits that do not count cannot spoil those of their pixel that do."""
-    logits, counted = given.logits, given.counted
-    if counted is not None and margins in ("softmax", "argmax"):
-        logits = logits.masked_fill(~counted, 0.0)
-    if margins != "argmax":
-        return scores_of(logits, given.truth, margins)
-    if logits.shape[1] < 2:
-        raise ValueError("margins='argmax' compares classes; the logits have one only")
-    return scores_of_argmax(
-        logits, given.labels if given.valid is None else torch.where(given.valid, given.labels, 0)
-    )
+def _of_classes(tensor: Tensor | None, chosen: list[int] | None) -> Tensor | None:
+    if tensor is None or chosen is None:
+        return tensor
+    return tensor.index_select(1, torch.tensor(chosen, device=tensor.device))
 
 
 def layout(shape: torch.Size, mode: Mode, over: Over) -> tuple[Callable[[Tensor], Tensor], tuple[int, ...]]:
     """How decisions become rows, and the shape of one number per set."""
-    sets, classes_first = _sets(shape, mode, over)
+    classes_first = False
+    if mode == "multiclass":
+        sets, classes_first = (tuple(shape[:2]), False) if over == "image" else ((shape[1],), True)
+    elif mode == "multilabel" and over == "class":
+        sets, classes_first = (shape[1],), True
+    else:
+        sets = (shape[0],) if over == "image" else (1,)
     number = prod(sets)
 
     def rows(tensor: Tensor) -> Tensor:
@@ -68,10 +85,101 @@ def layout(shape: torch.Size, mode: Mode, over: Over) -> tuple[Callable[[Tensor]
     return rows, sets
 
 
-def _sets(shape: torch.Size, mode: Mode, over: Over) -> tuple[tuple[int, ...], bool]:
-    """The shape of one number per set, and whether classes have to come first."""
+# ---------------------------------------------------------------- objects
+
+
+def arrange_groups(
+    given: Decisions, groups: Tensor | None, mode: Mode, margins: str, chosen: list[int] | None
+) -> Sets:
+    """A set per image, class and group number; decisions of group 0 belong to no set.
+
+    Groups differ in size, so rows are filled up with elements that do not count.
+    """
+    numbers = _checked_groups(given, groups).to(torch.int64)
+    channels = 1 if mode == "binary" else numbers.shape[1]
+    pictures = len(numbers) * channels
+    numbers = numbers.reshape(pictures, numbers.numel() // max(pictures, 1))
+    channel = torch.arange(pictures, device=numbers.device) % channels
+    if chosen is not None:
+        kept = torch.isin(channel, torch.tensor(chosen, device=channel.device))
+        numbers = numbers * kept.unsqueeze(1)
+    inside = numbers > 0 if given.counted is None else (numbers > 0) & given.counted.reshape(numbers.shape)
+    members = torch.nonzero(inside.flatten()).squeeze(1)
+    most = int(numbers.max()) + 1 if numbers.numel() else 1
+    keys = numbers + most * torch.arange(pictures, device=numbers.device).unsqueeze(1)
+    found, place, sizes = torch.unique(keys.flatten()[members], return_inverse=True, return_counts=True)
+    order = torch.argsort(place, stable=True)
+    column = torch.arange(len(order), device=order.device) - (torch.cumsum(sizes, 0) - sizes)[place[order]]
+    shape = (len(sizes), int(sizes.max()) if len(sizes) else 0)
+    where = torch.zeros(shape, dtype=torch.int64, device=numbers.device)
+    valid = torch.zeros(shape, dtype=torch.bool, device=numbers.device)
+    where[place[order], column], valid[place[order], column] = members[order], True
+    scores, truth = scores_of(given, margins).flatten()[where], given.truth.flatten()[where]
+    return Sets(scores, truth, valid, (len(sizes),), channel[found // most])
+
+
+def _checked_groups(given: Decisions, groups: object) -> Tensor:
+    if groups is None:
+        raise ValueError(
+            "over='groups' needs groups=, an integer per decision; setloss.nn.component_groups makes them"
+        )
+    if torch.compiler.is_compiling():
+        raise RuntimeError("over='groups' makes as many sets as there are groups, which cannot be compiled")
+    if not isinstance(groups, Tensor) or groups.is_floating_point() or groups.dtype == torch.bool:
+        found = groups.dtype if isinstance(groups, Tensor) else type(groups).__name__
+        raise TypeError(f"groups is an integer tensor, 0 for pixels of no group; got {found}")
+    shape = given.truth.shape
+    if groups.ndim == len(shape) + 1 and groups.shape[1] == 1:
+        groups = groups.squeeze(1)
+    elif groups.ndim == len(shape) - 1 and len(shape) > 1 and shape[1] == 1:
+        groups = groups.unsqueeze(1)
+    if groups.shape != shape:
+        raise ValueError(f"one group number per decision: expected shape {tuple(shape)}; got {tuple(groups.shape)}")
+    if groups.numel() and int(groups.min()) < 0:
+        raise ValueError(f"group numbers are 0 (no group) or positive; got {int(groups.min())}")
+    return groups
+
+
+def component_groups(mask: Tensor, *, mode: Mode = "binary", classes: int | None = None) -> Tensor:
+    """Groups for ``over="groups"``: the Voronoi regions of the connected components of every mask, from 1 on.
+
+    A set is then one component with the background nearest to it: what is missed of this component, and the false
+    alarms around it. A mask without a component is one set of its own. Any number of spatial dimensions; neighbours
+    share a side. Computed on the CPU by SciPy, so make groups while loading data, not in the training step.
+
+    Parameters
+    ----------
+    mask
+        Binary: ``(N, ...)`` or ``(N, 1, ...)``, bool or 0 and 1. Multilabel: ``(N, C, ...)``, a mask per label.
+        Multiclass: class ids ``(N, ...)`` or ``(N, 1, ...)``.
+    mode, classes
+        As in `SetLoss`; multiclass needs the number of classes.
+
+    Returns
+    -------
+    Tensor
+        Integers of the shape of the mask, multiclass ``(N, classes, ...)``; none of them 0.
+    """
     if mode == "multiclass":
-        return (tuple(shape[:2]), False) if over == "image" else ((shape[1],), True)
-    if mode == "multilabel" and over == "class":
-        return (shape[1],), True
-    return ((shape[0],) if over == "image" else (1,)), False
+        if classes is None:
+            raise ValueError("component_groups(mode='multiclass') needs classes=, the number of classes")
+        ids = mask.squeeze(1) if mask.ndim > 2 and mask.shape[1] == 1 else mask
+        mask = torch.stack([ids == c for c in range(classes)], 1)
+    channels = mode != "binary" or (mask.ndim > 2 and mask.shape[1] == 1)
+    if mask.ndim < 2 + channels:
+        raise ValueError(f"masks for mode={mode!r} have at least one spatial dimension; got {tuple(mask.shape)}")
+    pictures = mask.flatten(0, 1) if channels else mask
+    found = [component_regions(picture) for picture in pictures.cpu().bool().numpy()]
+    stacked = np.stack(found) if found else np.zeros(mask.shape, dtype=np.int64)
+    return torch.as_tensor(stacked, device=mask.device).view(mask.shape)
+
+
+def component_regions(picture: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """The number of the nearest component for every pixel of one mask; 1 where there is none."""
+    from scipy.ndimage import distance_transform_edt, label
+
+    numbers, count = label(picture)
+    if not count:
+        return np.ones(picture.shape, dtype=np.int64)
+    nearest = distance_transform_edt(numbers == 0, return_distances=False, return_indices=True)
+    return np.asarray(numbers[tuple(nearest)], dtype=np.int64)

@@ -9,7 +9,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from setloss.nn.alphabet import check_alphabet, check_one_hot, label_range
+from setloss.nn.check_targets import Checked, check_labels, check_one_hot, label_range
 
 Mode = Literal["binary", "multilabel", "multiclass"]
 
@@ -19,7 +19,8 @@ class Decisions:
     """One decision per entry of `logits` and `truth`; `labels` and `valid` have an entry per pixel.
 
     In multiclass mode a pixel has C decisions and `labels` are class ids; otherwise pixels and decisions are the
-    same. `shares` are soft labels in [0, 1] of the shape of the logits, None where every label is 0 or 1.
+    same. `shares` are soft labels in [0, 1] of the shape of the logits, None where every label is 0 or 1. `assertion`
+    is a zero to add to the loss, so that a compiled graph keeps the check of its targets.
     """
 
     logits: Tensor
@@ -27,6 +28,7 @@ class Decisions:
     labels: Tensor
     valid: Tensor | None
     shares: Tensor | None = None
+    assertion: Tensor | None = None
 
     @property
     def counted(self) -> Tensor | None:
@@ -37,10 +39,15 @@ class Decisions:
 
 
 def decisions(
-    logits: Tensor, target: Tensor, mask: Tensor | None, mode: Mode, ignore_index: int | None, soft: bool
+    logits: Tensor,
+    target: Tensor,
+    mask: Tensor | None,
+    mode: Mode,
+    ignore_index: int | None = None,
+    soft: bool = False,
 ) -> Decisions:
     """The decisions of a batch; `soft` says whether labels between 0 and 1 can be used."""
-    _check_tensors(logits, target)
+    _check_tensors(logits, target, ignore_index)
     scores = logits if logits.dtype in (torch.float32, torch.float64) else logits.float()
     if mode == "multiclass":
         return _of_classes(scores, target, mask, ignore_index, soft)
@@ -51,43 +58,56 @@ def decisions(
             "multilabel logits and targets have one shape (N, C, ...); got "
             f"{tuple(logits.shape)} and {tuple(target.shape)}"
         )
-    valid = _valid(target, mask, ignore_index, channels=mode == "multilabel")
-    partial = check_alphabet(target, valid, None, soft)
+    valid = _both(_labelled(target, ignore_index), mask, target, channels=mode == "multilabel")
+    checked = check_labels(target, valid, None, soft)
     truth = target if target.dtype == torch.bool else target == 1
-    return Decisions(scores, truth, target, valid, target.to(scores.dtype) if partial else None)
+    return Decisions(scores, truth, target, valid, *_shares(target, scores, checked))
 
 
 def _of_classes(
     scores: Tensor, target: Tensor, mask: Tensor | None, ignore_index: int | None, soft: bool
 ) -> Decisions:
     pixels = [*scores.shape[:1], *scores.shape[2:]]
-    hot = scores.ndim > 1 and _equal(target.shape, scores.shape) and scores.shape[1] > 1
-    with_channel = scores.ndim > 1 and target.ndim == scores.ndim and target.shape[1] == 1
-    if scores.ndim < 2 or not (hot or _equal(target.squeeze(1).shape if with_channel else target.shape, pixels)):
+    if scores.ndim > 1 and scores.shape[1] > 1 and _equal(target.shape, scores.shape):
+        return _of_one_hot(scores, target, mask, ignore_index, soft)
+    if scores.ndim > 1 and target.ndim == scores.ndim and target.shape[1] == 1:
+        target = target.squeeze(1)
+    if scores.ndim < 2 or not _equal(target.shape, pixels):
         raise ValueError(
             "multiclass logits are (N, C, ...) and targets class ids (N, ...) or one-hot (N, C, ...); got "
             f"{tuple(scores.shape)} and {tuple(target.shape)}"
         )
-    if hot:
-        return _of_shares(scores, target, mask, soft)
     if target.is_floating_point() or target.dtype == torch.bool:
         raise TypeError(f"multiclass targets are class ids of an integer dtype, or one-hot; got {target.dtype}")
-    target = target.squeeze(1) if with_channel else target
-    valid = _valid(target, mask, ignore_index, channels=False)
-    check_alphabet(target, valid, scores.shape[1], soft=False)
+    valid = _both(_labelled(target, ignore_index), mask, target, channels=False)
+    checked = check_labels(target, valid, scores.shape[1], soft=False)
     classes = torch.arange(scores.shape[1], device=target.device)
     truth = target.unsqueeze(1) == classes.view(-1, *[1] * (target.ndim - 1))
-    return Decisions(scores, truth, target, valid)
+    return Decisions(scores, truth, target, valid, None, checked.assertion)
 
 
-def _of_shares(scores: Tensor, target: Tensor, mask: Tensor | None, soft: bool) -> Decisions:
-    """One-hot targets, or a distribution over the classes for every pixel."""
-    partial = check_alphabet(target, None, None, soft)
+def _of_one_hot(
+    scores: Tensor, target: Tensor, mask: Tensor | None, ignore_index: int | None, soft: bool
+) -> Decisions:
+    """One-hot targets, or a distribution over the classes for every pixel.
+
+    A pixel is ignored if its class has the number `ignore_index`, or if that value stands in one of its channels.
+    """
     labels = target.to(torch.uint8).argmax(1) if target.dtype == torch.bool else target.argmax(1)
-    valid = None if mask is None else _mask(mask, labels, channels=False)
-    check_one_hot(target, valid)
-    truth = target.to(torch.bool) if not partial else target == 1
-    return Decisions(scores, truth, labels, valid, target.to(scores.dtype) if partial else None)
+    valid = _labelled(labels, ignore_index)
+    if valid is not None and ignore_index not in (0, 1):
+        labelled = _labelled(target, ignore_index)
+        valid = valid if labelled is None else valid & labelled.all(1)
+    valid = _both(valid, mask, labels, channels=False)
+    if valid is not None:
+        target = torch.where(valid.unsqueeze(1), target, torch.zeros((), dtype=target.dtype, device=target.device))
+    checked = check_labels(target, None, None, soft).also(check_one_hot(target, valid))
+    truth = target == 1 if checked.soft else target.to(torch.bool)
+    return Decisions(scores, truth, labels, valid, *_shares(target, scores, checked))
+
+
+def _shares(target: Tensor, scores: Tensor, checked: Checked) -> tuple[Tensor | None, Tensor | None]:
+    return target.to(scores.dtype) if checked.soft else None, checked.assertion
 
 
 def _equal(first: Sequence[int], second: Sequence[int]) -> bool:
@@ -95,7 +115,7 @@ def _equal(first: Sequence[int], second: Sequence[int]) -> bool:
     return len(first) == len(second) and all(n == m for n, m in zip(first, second, strict=True))
 
 
-def _check_tensors(logits: Tensor, target: Tensor) -> None:
+def _check_tensors(logits: Tensor, target: Tensor, ignore_index: int | None) -> None:
     for name, tensor in (("logits", logits), ("target", target)):
         if not isinstance(tensor, Tensor):
             raise TypeError(f"{name} must be a tensor; got {type(tensor).__name__}")
@@ -105,6 +125,8 @@ def _check_tensors(logits: Tensor, target: Tensor) -> None:
         raise ValueError("logits have the batch as their first dimension; got a single number")
     if logits.device != target.device:
         raise ValueError(f"logits are on {logits.device}, the target is on {target.device}")
+    if ignore_index is not None and not isinstance(ignore_index, int):
+        raise TypeError(f"ignore_index is an integer or None; got {ignore_index!r}")
 
 
 def _same_rank(scores: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
@@ -121,23 +143,18 @@ def _same_rank(scores: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
     return scores, target
 
 
-def _valid(target: Tensor, mask: Tensor | None, ignore_index: int | None, channels: bool) -> Tensor | None:
-    valid = None if ignore_index is None else _labelled(target, ignore_index)
-    if mask is None:
-        return valid
-    counted = _mask(mask, target, channels)
-    return counted if valid is None else valid & counted
-
-
-def _labelled(target: Tensor, ignore_index: int) -> Tensor | None:
-    if not isinstance(ignore_index, int):
-        raise TypeError(f"ignore_index is an integer or None; got {ignore_index!r}")
+def _labelled(target: Tensor, ignore_index: int | None) -> Tensor | None:
+    """Where the target is not the ignored value; None if it cannot be."""
+    if ignore_index is None:
+        return None
     low, high = label_range(target)
     return target != ignore_index if low <= ignore_index <= high else None
 
 
-def _mask(mask: object, target: Tensor, channels: bool) -> Tensor:
-    """The mask for every entry of the target; one with a dimension less has no channels and is for all of them."""
+def _both(valid: Tensor | None, mask: object, target: Tensor, channels: bool) -> Tensor | None:
+    """What is valid and inside of the mask. A mask with a dimension less has no channels and is for all of them."""
+    if mask is None:
+        return valid
     if not isinstance(mask, Tensor) or mask.dtype != torch.bool:
         found = mask.dtype if isinstance(mask, Tensor) else type(mask).__name__
         raise TypeError(f"the mask is a bool tensor, True for elements that count; got {found}")
@@ -147,9 +164,10 @@ def _mask(mask: object, target: Tensor, channels: bool) -> Tensor:
     elif target.ndim > 1 and mask.ndim == target.ndim - 1 and (channels or target.shape[1] == 1):
         fitted = mask.unsqueeze(1)
     try:
-        return fitted.expand(target.shape)
+        counted = fitted.expand(target.shape)
     except RuntimeError:
         hint = "; without channels it is (N, ...)" if channels else ""
         raise ValueError(
             f"a mask of shape {tuple(mask.shape)} does not fit a target {tuple(target.shape)}{hint}"
         ) from None
+    return counted if valid is None else valid & counted

@@ -5,7 +5,7 @@ import itertools
 import pytest
 import torch
 
-from setloss import CostCurve, Dice, Jaccard, Tversky
+from setloss import Dice, Jaccard, Tversky
 from setloss.nn import SetLoss, component_groups, set_loss
 
 LOSSES = [Dice(), Jaccard(), Tversky(0.3, 0.7)]
@@ -162,13 +162,3 @@ def test_shares_under_transforms_and_compiled_and_in_low_precision():
     torch.testing.assert_close(torch.autograd.grad(compiled(logits, truth), logits)[0], slope)
     low = scores.bfloat16()
     assert torch.equal(loss(low, truth), loss(low.float(), truth))
-
-
-def test_what_has_no_expected_counts_is_refused():
-    with pytest.raises(ValueError, match="soft_share is for Dice, Jaccard, Tversky and F-beta with margins='proba"):
-        SetLoss("dice", "bd", soft_share=0.5)
-    with pytest.raises(ValueError, match="soft_share is for Dice, Jaccard, Tversky and F-beta"):
-        SetLoss(CostCurve([(0, 0), (1, 1)]), margins="probabilities", soft_share=0.5)
-    for wrong in (-0.1, 1.5, True, "half"):
-        with pytest.raises(ValueError, match='share of the loss at expected counts, from 0 to 1, or "adaptive"; got'):
-            SetLoss(soft_share=wrong)

@@ -1,36 +1,77 @@
-"""Decisions for pixels on tensors: the set of pixels of least expected loss, instead of a cut at one half.
+"""Decisions on tensors: the label set, or the set of pixels, of least expected loss instead of a cut at one half.
 
-The mathematics and its error bounds are those of `setloss.decisions.pixels`: pixels are taken as independent, the
-most probable ones compete, expectations are exact for small sets and bounded by moments beyond, O(p log p), on the
-device of the logits.
+The mathematics and its error bounds are those of `setloss.decisions`. Pixels are taken as independent and the most
+probable ones compete; expectations are exact for small sets and bounded by moments beyond, O(p log p), on the device
+of the logits.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from setloss.decisions import decide as decide_arrays
 from setloss.decisions import pixels as numpy_pixels
 from setloss.losses import Loss, TverskyFamily, as_loss
-from setloss.nn.cross_entropy import mean_cross_entropy
+from setloss.nn.reduction import mean_cross_entropy
 from setloss.nn.targets import Mode, decisions
 
+Scores = Literal["auto", "log-odds", "probabilities"]
+
 TEMPERATURES = (0.05, 20.0)
-"""Where temperatures are looked for."""
+"""Least and largest temperature that is tried."""
+
+
+@dataclass(frozen=True)
+class LabelDecisions:
+    """Chosen sets, bool (N, C); the expected loss of each, and how many labels each has, both (N,)."""
+
+    sets: Tensor
+    expected_loss: Tensor
+    sizes: Tensor
+
+
+@torch.no_grad()
+def decide(logits: Tensor, loss: str | Loss, *, counts: Tensor | None = None) -> LabelDecisions:
+    """The label set of least expected loss for every example, on the device of the logits.
+
+    Parameters
+    ----------
+    logits
+        Log-odds ``(N, C)``.
+    loss
+        Any loss of counts, or the name of one.
+    counts
+        Log-potentials ``(K + 1,)`` or ``(N, K + 1)`` of the number of positives; None for independent labels.
+        Decisions for images are `setloss.nn.decide_pixels`.
+    """
+    if logits.ndim != 2:
+        raise ValueError(f"logits of label sets are (N, C); got {tuple(logits.shape)}. For images: decide_pixels")
+    potentials = None if counts is None else counts.detach().cpu().double().numpy()
+    found = decide_arrays(logits.detach().cpu().double().numpy(), loss, counts=potentials)
+    device = logits.device
+    expected = torch.from_numpy(found.expected_loss)
+    return LabelDecisions(
+        torch.from_numpy(found.sets).to(device),
+        (expected.float() if device.type == "mps" else expected).to(device),
+        torch.from_numpy(found.sizes).to(device),
+    )
 
 
 @dataclass(frozen=True)
 class ImageDecisions:
     """What to predict, and for every set its expected loss with the bound of the error of that number.
 
-    `chosen` is bool ``(N, ...)`` for masks and class ids ``(N, ...)`` for classes, `expected_loss` and `error` are
-    ``(N,)`` or ``(N, C)``. For classes the sets are those of each class alone, before pixels wanted twice are shared.
+    `sets` is bool in the shape of the logits, and class ids ``(N, ...)`` in multiclass mode; `expected_loss` and
+    `error` are ``(N,)`` or ``(N, C)``. In multiclass mode these are of the best set of each class alone, before
+    pixels wanted twice are shared out.
     """
 
-    chosen: Tensor
+    sets: Tensor
     expected_loss: Tensor
     error: Tensor
 
@@ -67,32 +108,43 @@ def decide_pixels(
     if not 0 < temperature < float("inf"):
         raise ValueError(f"the temperature is a positive number; got {temperature!r}")
     scores = logits.to(torch.float32 if logits.device.type == "mps" else torch.float64) / temperature
-    single = mode == "binary"
-    p = scores.sigmoid().reshape(len(scores), 1, -1) if single else scores.softmax(1).flatten(2)
+    p = _rows(scores.sigmoid().unsqueeze(1) if mode == "binary" else scores.softmax(1))
     if mask is not None:
-        p = p * mask.reshape(len(p), 1, -1)
-    found = [_decide_rows(rows, *map(float, family.weights)) for rows in p]
-    least, expected, error = (torch.stack([one[i] for one in found]) for i in range(3))
+        p = p * mask.reshape(len(p), 1, p.shape[2])
+    found = [_best_sets(rows, family) for rows in p]
+    sets, least, expected, error = (
+        torch.stack([one[i] for one in found]) if found else p.new_zeros(p.shape[: 3 - (i > 0)]) for i in range(4)
+    )
     if mode == "binary":
-        return ImageDecisions((p >= least.unsqueeze(2)).view(logits.shape), 1 - expected[:, 0], error[:, 0])
+        return ImageDecisions(sets.bool().view(logits.shape), 1 - expected[:, 0], error[:, 0])
     shares = (p / least.unsqueeze(2)).argmax(1)
-    chosen = shares.view(logits.shape[0], *logits.shape[2:])
-    return ImageDecisions(chosen, 1 - expected, error)
+    return ImageDecisions(shares.view(logits.shape[0], *logits.shape[2:]), 1 - expected, error)
 
 
-def _decide_rows(rows: Tensor, a: float, b: float) -> tuple[Tensor, Tensor, Tensor]:
-    """For every row the least probability that is taken (2 for none), the expected score and its error."""
-    ordered = rows.sort(dim=1, descending=True).values
+def _rows(p: Tensor) -> Tensor:
+    """(N, C, pixels)."""
+    return p.unsqueeze(2) if p.ndim == 2 else p.flatten(2)
+
+
+def _best_sets(rows: Tensor, family: TverskyFamily) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """For every row its best set, the least probability in it (2 for none), the expected score and its error."""
+    a, b = map(float, family.weights)
+    ordered, order = rows.sort(dim=1, descending=True, stable=True)
     if rows.shape[1] <= numpy_pixels.EXACT_PIXELS and rows.device.type == "cpu":
         found = [numpy_pixels.expected_scores(row, a, b)[0] for row in ordered.numpy().astype(np.float64)]
         low, high = (torch.as_tensor(np.stack([getattr(one, side) for one in found])) for side in ("low", "high"))
     else:
         low, high = numpy_pixels.moment_bounds(ordered, a, b, torch)
+    # Nothing taken: 0/0 where nothing is there, and for b = 0 in any case.
+    empty = float(family.zero_division) * ((1 - rows).prod(1) if b > 0 else torch.ones_like(low[:, 0]))
+    low[:, 0], high[:, 0] = empty, empty
     best = low.argmax(1, keepdim=True)
+    taken = torch.arange(rows.shape[1], device=rows.device) < best
+    sets = torch.zeros_like(taken).scatter(1, order, taken)
     last = ordered.gather(1, (best - 1).clamp(min=0)) if rows.shape[1] else torch.ones_like(low[:, :1])
     least = torch.where(best > 0, last.clamp(min=torch.finfo(last.dtype).tiny), 2.0)
     ends = low.gather(1, best), high.gather(1, best)
-    return least[:, 0], ((ends[0] + ends[1]) / 2)[:, 0], ((ends[1] - ends[0]) / 2)[:, 0]
+    return sets, least[:, 0], ((ends[0] + ends[1]) / 2)[:, 0], ((ends[1] - ends[0]) / 2)[:, 0]
 
 
 @torch.no_grad()

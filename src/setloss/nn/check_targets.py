@@ -1,0 +1,168 @@
+"""Validate targets: a ValueError on the CPU, a device assertion on accelerators (no synchronisation).
+
+Where values cannot be read, on other devices, in a compiled graph and inside of `torch.func.vmap`, a wrong target
+becomes an index out of range: every device refuses one without being waited for. Also here: a warning about calls
+that are legal and almost surely a slip.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+SUM_TOLERANCE = 1e-3
+"""Allowed error of the sum of a pixel's shares: distributions over classes come in half precision, too."""
+
+REMEDY = "Name a value that stands for 'no label' with ignore_index, or leave elements out with mask."
+
+WHITE = 255
+"""The brightest pixel of a mask that was read from an image file."""
+
+FEWEST = 16
+"""Fewest logits that are suspected of being probabilities; fewer may lie in [0, 1] by chance."""
+
+MOST_CHANNELS = 32
+"""Largest number of channels that is suspected of being classes."""
+
+
+class SetLossWarning(UserWarning):
+    """Something that looks like a slip in a call of `SetLoss`."""
+
+
+@dataclass(frozen=True)
+class Checked:
+    """Whether labels have to be taken as shares in [0, 1], and the assertion where values cannot be read."""
+
+    soft: bool
+    assertion: Tensor | None = None
+
+    def also(self, assertion: Tensor | None) -> Checked:
+        """With one more assertion."""
+        if self.assertion is None or assertion is None:
+            return Checked(self.soft, assertion if self.assertion is None else self.assertion)
+        return Checked(self.soft, self.assertion + assertion)
+
+
+def label_range(target: Tensor) -> tuple[float, float]:
+    """Least and largest value of the dtype; torch compares with the lowest bits of a number beyond it."""
+    if target.is_floating_point():
+        return -torch.inf, torch.inf
+    if target.dtype == torch.bool:
+        return 0, 1
+    return torch.iinfo(target.dtype).min, torch.iinfo(target.dtype).max
+
+
+def read(flag: Tensor) -> bool | None:
+    """The value of a tensor of one flag; None where reading it means waiting for a device, or there is no value."""
+    if flag.device.type != "cpu" or torch.compiler.is_compiling():
+        return None
+    try:
+        return bool(flag)
+    except RuntimeError:  # fake tensors and those inside of `torch.func.vmap` have no value
+        return None
+
+
+def check_labels(target: Tensor, valid: Tensor | None, classes: int | None, soft: bool) -> Checked:
+    """Refuse labels that are not 0 or 1, no class id below `classes`, or with `soft` not in [0, 1].
+
+    Real targets whose values cannot be read are taken as shares where that is possible.
+    """
+    if target.dtype == torch.bool:
+        return Checked(soft=False)
+    hard = _fits(target, valid, classes, soft=False)
+    all_hard = read(hard.all())
+    if all_hard:
+        return Checked(soft=False)
+    soft = soft and target.is_floating_point()
+    fits = _fits(target, valid, classes, soft=True) if soft else hard
+    if all_hard is None:
+        return Checked(soft, _assertion(fits))
+    if not read(fits.all()):
+        raise ValueError(_refusal(target, fits, classes, soft))
+    return Checked(soft)
+
+
+def check_one_hot(target: Tensor, valid: Tensor | None) -> Tensor | None:
+    """The classes of every valid pixel share out 1; the assertion where that cannot be read."""
+    total = target.sum(1, dtype=torch.float32)
+    fits = (total - 1).abs() <= SUM_TOLERANCE
+    fits = fits if valid is None else fits | ~valid
+    found = read(fits.all())
+    if found is None:
+        return _assertion(fits)
+    if not found:
+        where = tuple(int(i) for i in torch.nonzero(~fits)[0])
+        raise ValueError(
+            f"one-hot targets have one 1 among the classes of a pixel; those at {where} sum to "
+            f"{total[where].item():g}. Leave pixels without a label out with mask."
+        )
+    return None
+
+
+def _assertion(fits: Tensor) -> Tensor:
+    """0 where all fit, else an index out of range."""
+    wrong = (~fits).any().to(torch.int64)
+    return torch.zeros(1, device=fits.device).gather(0, wrong.view(1)).squeeze(0)
+
+
+def _fits(target: Tensor, valid: Tensor | None, classes: int | None, soft: bool) -> Tensor:
+    if soft:
+        fits = (target >= 0) & (target <= 1)
+    elif classes is None:
+        fits = (target == 0) | (target == 1)
+    else:
+        fits = (target >= 0) & (target <= min(classes - 1, label_range(target)[1]))
+    return fits if valid is None else fits | ~valid
+
+
+def _refusal(target: Tensor, fits: Tensor, classes: int | None, soft: bool) -> str:
+    wanted = "labels in [0, 1]" if soft else "0 and 1" if classes is None else f"class ids from 0 to {classes - 1}"
+    where = tuple(int(i) for i in torch.nonzero(~fits)[0])
+    value = target[where].item()
+    hint = REMEDY
+    if classes is None and not soft and isinstance(value, float) and 0 < value < 1:
+        hint = (
+            "Soft labels need a loss that knows weights of elements: the Lovász hinge of Jaccard, "
+            'SetLoss("jaccard", "lovasz"), takes them; other losses count elements.'
+        )
+    elif classes is None and value == WHITE:
+        hint = f"If {WHITE} is the foreground of an image file, give target > 0. {REMEDY}"
+    return f"targets are {wanted}; the one at {where} is {value}. {hint}"
+
+
+def warn_of_slips(logits: Tensor, mode: str) -> None:
+    """Warn of a forgotten mode, and of probabilities in place of logits; nothing is read from a device."""
+    if logits.device.type != "cpu" or torch.compiler.is_compiling():
+        return
+    if mode == "binary" and _looks_like_channels(logits.shape):
+        warnings.warn(
+            f"mode='binary' judges all {logits.shape[1]} channels of logits {tuple(logits.shape)} as one set of "
+            "pixels; for classes or labels set mode='multiclass' or mode='multilabel'",
+            SetLossWarning,
+            stacklevel=4,
+        )
+    if logits.numel() >= FEWEST and _look_like_probabilities(logits.detach()):
+        warnings.warn(
+            "all logits lie in [0, 1], as probabilities do; give the scores before the sigmoid or softmax",
+            SetLossWarning,
+            stacklevel=4,
+        )
+
+
+def _looks_like_channels(shape: torch.Size) -> bool:
+    return len(shape) == 4 and 1 < shape[1] <= min(MOST_CHANNELS, *(side // 4 for side in shape[2:]))
+
+
+def _look_like_probabilities(logits: Tensor) -> bool:
+    """Few logits first: one outside of [0, 1] among them ends the matter."""
+    try:
+        few = logits[(0,) * (logits.ndim - 1)][:FEWEST].tolist()
+    except RuntimeError:  # no values, as in `read`
+        return False
+    if not all(0 <= one <= 1 for one in few):
+        return False
+    low, high = torch.aminmax(logits.float())
+    return bool((low >= 0) & (high <= 1) & (low < high))

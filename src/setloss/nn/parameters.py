@@ -1,0 +1,129 @@
+"""The parameters of a `SetLoss`: those that were given, and for the others what `setloss.defaults` recommends."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import get_args
+
+from setloss.defaults import NAMED_OPERATOR, NETWORK_MODES, NETWORKS, SUBMODULAR_OPERATOR
+from setloss.losses import Loss
+from setloss.nn.margins import KINDS, margins_named
+from setloss.nn.reduction import Absent, Reduction
+from setloss.nn.sets import Classes, Over
+from setloss.nn.soft_loss import SoftShare, takes_expected_counts
+from setloss.nn.targets import Mode
+from setloss.nn.weighted_jaccard import takes_weights
+from setloss.operators.names import Operator
+from setloss.plans.build import Scale
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parameters:
+    """The parameters of `setloss.nn.SetLoss`, which says what they mean, as they were given."""
+
+    loss: str | Loss = NETWORKS.loss
+    operator: str | Operator | None = None
+    scale: Scale = NETWORKS.scale
+    margins: str | None = None
+    soft_share: SoftShare | None = None
+    with_cross_entropy: float | None = None
+    mode: Mode = "binary"
+    over: Over | None = None
+    classes: Classes = None
+    include_background: bool = True
+    ignore_index: int | None = None
+    absent: Absent | None = None
+    reduction: Reduction = "mean"
+    sync: bool = False
+
+    def completed(self) -> Settings:
+        """With the recommended values for None; refuses what means nothing."""
+        self._check_names()
+        usual = NETWORK_MODES[self.mode] if self.operator is None else NAMED_OPERATOR
+        margins = margins_named(usual.margins if self.margins is None else self.margins, self.mode)
+        takes_counts = takes_expected_counts(self.loss, margins)
+        share, factor, operator = self.soft_share, self.with_cross_entropy, self.operator
+        if share is None:
+            share = usual.soft_share if takes_counts else 0.0
+        check_soft_share(share, takes_counts, self.loss, margins)
+        if factor is None:
+            factor = usual.cross_entropy if self.reduction == "mean" else 0.0
+        check_cross_entropy(factor, self.reduction)
+        if operator is None:
+            operator = SUBMODULAR_OPERATOR if takes_weights(self.loss, SUBMODULAR_OPERATOR) else NETWORKS.operator
+        return Settings(
+            loss=self.loss,
+            operator=operator,
+            scale=self.scale,
+            margins=margins,
+            soft_share=share if share == "adaptive" else float(share),
+            with_cross_entropy=factor,
+            mode=self.mode,
+            over=self.over or usual.over,
+            classes=self.classes,
+            include_background=self.include_background,
+            ignore_index=self.ignore_index,
+            absent=self.absent or usual.absent,
+            reduction=self.reduction,
+            sync=self.sync,
+        )
+
+    def _check_names(self) -> None:
+        for name, allowed in (("mode", Mode), ("over", Over), ("absent", Absent), ("reduction", Reduction)):
+            value = getattr(self, name)
+            if value not in get_args(allowed) and not (name in ("over", "absent") and value is None):
+                raise ValueError(f"{name} is one of {', '.join(map(repr, get_args(allowed)))}; got {value!r}")
+        if self.sync and self.over in (None, "image", "groups"):
+            raise ValueError("sets over an image lie in one process; sync is for over='batch' and over='class'")
+        if isinstance(self.loss, str) and self.loss in KINDS:
+            raise ValueError(f"{self.loss!r} is a mode, and the first argument is the loss: write mode={self.loss!r}")
+        if isinstance(self.scale, bool):
+            raise ValueError(f'the scale c must be a positive number or "mean"; got {self.scale!r}')
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings(Parameters):
+    """Parameters none of which is left open."""
+
+    operator: str | Operator
+    margins: str
+    soft_share: SoftShare
+    with_cross_entropy: float
+    over: Over
+    absent: Absent
+
+    @property
+    def present_only(self) -> bool:
+        """Whether sets without a positive are left out."""
+        return self.absent == "skip" or self.classes == "present"
+
+    @property
+    def takes_weights(self) -> bool:
+        """Whether elements may have weights and labels be soft."""
+        sets = self.margins != "argmax" and self.over != "groups" and not self.sync
+        return sets and takes_weights(self.loss, self.operator)
+
+
+def check_soft_share(share: object, takes_counts: bool, loss: str | Loss, margins: str) -> None:
+    """A number from 0 to 1 or "adaptive"; only where mistakes have probabilities and the loss takes real counts."""
+    number = isinstance(share, int | float) and not isinstance(share, bool) and 0 <= share <= 1
+    if not number and share != "adaptive":
+        raise ValueError(
+            f'soft_share is the share of the loss at expected counts, from 0 to 1, or "adaptive"; got {share!r}'
+        )
+    if share and not takes_counts:
+        raise ValueError(
+            "soft_share is for Dice, Jaccard, Tversky and F-beta with margins='probabilities'; got "
+            f"loss={loss!r}, margins={margins!r}"
+        )
+
+
+def check_cross_entropy(factor: object, reduction: str) -> None:
+    """A factor of at least 0, and only for means."""
+    if isinstance(factor, bool) or not isinstance(factor, int | float) or not 0 <= factor < float("inf"):
+        raise ValueError(f"with_cross_entropy is the factor of cross-entropy, a number from 0 on; got {factor!r}")
+    if factor and reduction != "mean":
+        raise ValueError(
+            f"cross-entropy is a mean over elements and reduction={reduction!r} is over sets; take "
+            "with_cross_entropy=0, or reduction='mean'"
+        )

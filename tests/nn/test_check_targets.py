@@ -1,0 +1,97 @@
+"""Targets that mean nothing are refused, on the CPU in words, elsewhere by an assertion; slips are said."""
+
+import pytest
+import torch
+
+from setloss.nn import SetLoss, SetLossWarning, set_loss
+
+
+def labels(*shape):
+    return torch.zeros(shape, dtype=torch.int64)
+
+
+@pytest.mark.parametrize(
+    ("mode", "shape", "value", "words"),
+    [
+        ("binary", (2, 3), -1, r"0 and 1; the one at \(1, 2\) is -1.*ignore_index.*mask"),
+        ("binary", (2, 3), 255, r"is 255. If 255 is the foreground of an image file, give target > 0"),
+        ("multilabel", (2, 3), 2, r"0 and 1; the one at \(1, 2\) is 2.*ignore_index"),
+        ("multiclass", (2, 4, 5), -1, r"class ids from 0 to 2; the one at \(1, 2, 0\) is -1.*ignore_index"),
+        ("multiclass", (2, 4, 5), 3, "class ids from 0 to 2; .* is 3"),
+    ],
+)
+def test_labels_lie_in_their_range(mode, shape, value, words):
+    target = labels(*shape)
+    target[(1, 2, 0)[: len(shape)]] = value
+    logits = torch.zeros(2, 3, *shape[1:]) if mode == "multiclass" else torch.zeros(shape)
+    with pytest.raises(ValueError, match=words):
+        set_loss(logits, target, mode=mode)
+
+
+@pytest.mark.parametrize(
+    ("value", "operator", "words"),
+    [
+        (0.5, "bd", "Soft labels need a loss that knows weights of elements: the Lovász hinge of Jaccard"),
+        (float("nan"), "bd", "targets are 0 and 1.*mask"),
+        (-0.1, "lovasz", r"labels in \[0, 1\]; the one at \(0, 1\) is -0.1"),
+        (float("nan"), "lovasz", r"labels in \[0, 1\]"),
+    ],
+)
+def test_soft_labels_where_they_are_taken(value, operator, words):
+    target = torch.zeros(2, 3)
+    target[0, 1] = value
+    with pytest.raises(ValueError, match=words):
+        set_loss(torch.zeros(2, 3), target, loss="dice" if operator == "bd" else "jaccard", operator=operator)
+
+
+def test_another_ignored_value_does_not_excuse_a_wrong_one_and_a_mask_does():
+    target, mask = labels(2, 3), torch.ones(2, 3, dtype=torch.bool)
+    target[0, 0], target[1, 1] = 255, -1
+    with pytest.raises(ValueError, match=r"the one at \(1, 1\) is -1"):
+        set_loss(torch.zeros(2, 3), target, ignore_index=255)
+    mask[1, 1] = False
+    assert torch.isfinite(set_loss(torch.zeros(2, 3), target, ignore_index=255, mask=mask))
+
+
+def test_one_hot_targets_have_one_class_a_pixel():
+    logits = torch.randn(1, 3, 2)
+    with pytest.raises(ValueError, match=r"one 1 among the classes of a pixel; those at \(0, 1\) sum to 2"):
+        set_loss(logits, torch.tensor([[[1, 1], [0, 1], [0, 0]]]), mode="multiclass")
+    mask, target = torch.tensor([[True, False]]), torch.tensor([[[1, 0], [0, 0], [0, 0]]])
+    assert torch.isfinite(set_loss(logits, target, mode="multiclass", mask=mask))
+
+
+@pytest.mark.parametrize(
+    ("mode", "shape", "wrong"),
+    [("binary", (2, 6), (255, -1)), ("multilabel", (2, 6), (2,)), ("multiclass", (2, 3, 6), (7, -1))],
+)
+def test_targets_that_cannot_be_read_are_an_index_out_of_range(mode, shape, wrong):
+    """In a compiled graph and inside of vmap, as on a device."""
+    logits, target = torch.randn(shape), labels(2, 6)
+    loss = SetLoss("dice", "slack", mode=mode)
+    compiled = torch.compile(loss, fullgraph=True, backend="aot_eager")
+    batched = torch.func.vmap(lambda h, y: loss(h[None], y[None]))
+    for function in (compiled, batched):
+        assert torch.isfinite(function(logits, target)).all()
+        for value in wrong:
+            broken = target.clone()
+            broken[1, 2] = value
+            with pytest.raises((IndexError, RuntimeError), match=r"out of (range|bounds)"):
+                function(logits, broken)
+
+
+# ---------------------------------------------------------------- slips
+
+
+def test_a_forgotten_mode_is_said():
+    with pytest.warns(SetLossWarning, match="judges all 3 channels of logits .2, 3, 16, 16. as one set of pixels"):
+        set_loss(torch.randn(2, 3, 16, 16), torch.zeros(2, 3, 16, 16))
+    set_loss(torch.randn(2, 12, 16, 16), torch.zeros(2, 12, 16, 16))  # volumes are no channels
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_probabilities_are_not_logits(dtype):
+    with pytest.warns(SetLossWarning, match="all logits lie in .0, 1., as probabilities do"):
+        set_loss(torch.rand(2, 40, requires_grad=True).to(dtype), torch.zeros(2, 40))
+    set_loss(torch.rand(2, 40) - 0.5, torch.zeros(2, 40))
+    set_loss(torch.zeros(2, 40), torch.zeros(2, 40))

@@ -1,0 +1,167 @@
+"""`SetLoss` as a module: copies, files, threads, graphs that are freed; the function is the module."""
+
+import copy
+import gc
+import pickle
+import weakref
+from concurrent.futures import ThreadPoolExecutor
+from io import BytesIO
+
+import pytest
+import torch
+
+from setloss import CostCurve, Dice, FBeta, SetFunction, Tversky, from_counts, from_set_function
+from setloss.decomposition import DecompositionError
+from setloss.nn import SetLoss, set_loss
+from setloss.operators import SlackRescaling, Surrogate
+from setloss.plans import python_fallback
+from setloss.setfunctions.counts import TableTooLargeError
+
+
+def quadratic(n, q, m, r):
+    return 0.1 * n**2 + q
+
+
+MODULES = {
+    "named": SetLoss("jaccard", "lovasz"),
+    "Tversky": SetLoss(Tversky(0.3, 0.7), "slack", scale=1.5, mode="multilabel", over="class", reduction="none"),
+    "curve": SetLoss(CostCurve([(0, 0), (0.3, 0), (1, 1)]), "bd"),
+    "callable": SetLoss(from_counts(quadratic), "slack"),
+    "table": SetLoss(from_set_function(SetFunction.symmetric([0, 1, 1, 2, 5, 5, 6])), "bd"),
+}
+every_module = pytest.mark.parametrize("module", MODULES.values(), ids=list(MODULES))
+
+
+class Hidden(Surrogate):
+    """Slack rescaling that no plan knows."""
+
+    def __init__(self, function):
+        self.inner = SlackRescaling(function)
+        self.p = self.inner.p
+
+    def cut_ordered(self, ordered):
+        return self.inner.cut_ordered(ordered)
+
+
+def batch():
+    generator = torch.Generator().manual_seed(61)
+    return torch.randn(3, 6, generator=generator), torch.rand(3, 6, generator=generator) < 0.4
+
+
+def saved_and_loaded(module):
+    file = BytesIO()
+    torch.save(module, file)
+    file.seek(0)
+    return torch.load(file, weights_only=False)
+
+
+@every_module
+def test_copies_are_the_same_loss_and_there_is_no_state(module):
+    for copied in (copy.deepcopy, copy.copy, lambda m: pickle.loads(pickle.dumps(m)), saved_and_loaded):
+        assert torch.equal(copied(module)(*batch()), module(*batch()))
+    assert module.state_dict() == {}
+    assert list(module.parameters()) == []
+    assert module.to(torch.float64).eval().half() is module
+
+
+def test_the_representation_names_every_parameter():
+    shown = repr(SetLoss("dice", "slack", scale=1.0, ignore_index=255))
+    for part in (
+        "loss='dice'",
+        "operator='slack'",
+        "scale=1.0",
+        "margins='logits'",
+        "over='image'",
+        "ignore_index=255",
+    ):
+        assert part in shown
+
+
+def test_the_function_is_the_module():
+    options = {"loss": "jaccard", "operator": "slack", "scale": 1.0, "over": "batch"}
+    assert torch.equal(set_loss(*batch(), **options), SetLoss(**options)(*batch()))
+    with pytest.raises(TypeError, match="opertor"):
+        set_loss(*batch(), opertor="bd")
+
+
+def test_a_surrogate_of_one_s_own_is_an_operator():
+    python_fallback._named.add("Hidden")
+    logits, target = batch()
+    values = []
+    for operator in (Hidden, SlackRescaling):
+        leaf = logits.clone().requires_grad_()
+        value = SetLoss("dice", operator)(leaf, target)
+        value.backward()
+        values.append((value.detach(), leaf.grad))
+    torch.testing.assert_close(values[0], values[1])
+
+
+def test_losses_in_threads_do_not_disturb_each_other():
+    logits, target = batch()
+    choices = [("dice", "bd"), ("jaccard", "lovasz"), ("dice", "slack"), ("curve1", "bd")] * 10
+    expected = [set_loss(logits, target, loss=loss, operator=operator) for loss, operator in choices]
+    with ThreadPoolExecutor(4) as pool:
+        got = list(pool.map(lambda c: set_loss(logits, target, loss=c[0], operator=c[1]), choices))
+    assert torch.equal(torch.stack(got), torch.stack(expected))
+
+
+def test_modules_and_graphs_are_freed():
+    logits, target = batch()
+    module = SetLoss(Dice())
+    value = module(logits.requires_grad_(), target)
+    gone = weakref.ref(module), weakref.ref(value)
+    del module, value
+    gc.collect()
+    assert [reference() for reference in gone] == [None, None]
+
+
+def test_without_gradients():
+    logits, target = batch()
+    value = set_loss(logits, target)
+    assert not value.requires_grad
+    with torch.no_grad():
+        assert torch.equal(set_loss(logits.clone().requires_grad_(), target), value)
+    with torch.inference_mode():
+        assert torch.equal(set_loss(logits.clone(), target), value)
+
+
+# ---------------------------------------------------------------- too large, of another size, or scripted
+
+
+@pytest.mark.parametrize(
+    ("loss", "operator", "p", "error"),
+    [
+        (from_counts(lambda n, q, m, r: n * q / (1 + n + q)), "slack", 10_000, TableTooLargeError),
+        (FBeta(0.5), "bd", 400, DecompositionError),
+    ],
+    ids=["table", "program"],
+)
+def test_sets_that_are_too_large_without_a_closed_form(loss, operator, p, error):
+    words = (
+        f"{type(loss).__name__} has no closed form for operator='{operator}', and a set of {p} elements .* smaller"
+    )
+    with pytest.raises(error, match=words):
+        set_loss(torch.zeros(1, p), (torch.arange(p) % 2)[None], loss=loss, operator=operator)
+
+
+def test_a_set_function_is_for_sets_of_its_own_size():
+    loss = from_set_function(SetFunction.symmetric([0, 1, 1, 2]))
+    with pytest.raises(ValueError, match="for sets of 3 elements; got one of 4"):
+        set_loss(torch.zeros(2, 4), torch.zeros(2, 4), loss=loss)
+    with pytest.raises(ValueError, match="for sets of 3 elements; got one of 2"):
+        set_loss(torch.zeros(1, 3), torch.zeros(1, 3), loss=loss, mask=torch.tensor([[True, True, False]]))
+
+
+@pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated:DeprecationWarning")
+def test_scripts_are_refused_with_what_to_use_instead():
+    for module in (SetLoss(), torch.nn.Sequential(SetLoss("dice", "bd"))):
+        with pytest.raises(RuntimeError, match=r"torch.jit.script cannot read SetLoss.*torch.compile"):
+            torch.jit.script(module)
+
+
+def test_sync_needs_a_process_group_and_cannot_be_compiled():
+    module = SetLoss("dice", "slack", over="batch", sync=True)
+    with pytest.raises(RuntimeError, match=r"call torch.distributed.init_process_group\(\) first"):
+        module(torch.randn(2, 3), torch.zeros(2, 3))
+    with pytest.raises(Exception, match="sync=True waits for other processes, which cannot be compiled"):
+        torch.compile(module, fullgraph=True, backend="eager")(torch.randn(2, 3), torch.zeros(2, 3))

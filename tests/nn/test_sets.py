@@ -1,0 +1,300 @@
+"""Sets of every layout, mode and reduction against loops written by hand; classes; objects."""
+
+import itertools
+
+import numpy as np
+import pytest
+import torch
+
+from setloss import Dice, Jaccard
+from setloss.nn import SetLoss, component_groups, set_loss
+from setloss.operators import operator_named
+
+BINARY = [(6,), (3, 5), (3, 4, 5), (3, 1, 4, 5), (3, 1), (2, 2, 3, 4), (2, 2, 3, 2, 2)]
+CHANNELS = [(3, 4), (3, 4, 5), (2, 3, 4, 5), (2, 3, 2, 3, 2), (2, 1, 4)]
+LAYOUTS = [("binary", shape) for shape in BINARY] + [
+    (mode, shape) for mode in ("multilabel", "multiclass") for shape in CHANNELS
+]
+every_layout = pytest.mark.parametrize(("mode", "shape"), LAYOUTS)
+every_over = pytest.mark.parametrize("over", ["image", "batch", "class"])
+
+
+def problem(mode, shape, seed=0):
+    """Logits, targets as the mode wants them, truth per logit, and a mask of the shape of the targets."""
+    generator = torch.Generator().manual_seed(seed)
+    logits = torch.randn(shape, generator=generator, dtype=torch.float64)
+    if mode == "multiclass":
+        target = torch.randint(0, shape[1], shape[:1] + shape[2:], generator=generator)
+        target[target == 1] = 0
+        truth = torch.stack([target == c for c in range(shape[1])], 1)
+    else:
+        target = (torch.rand(shape, generator=generator) < 0.4).to(torch.int64)
+        target[0] = 0
+        truth = target == 1
+    mask = torch.rand(target.shape, generator=generator) < 0.7
+    return logits, target, truth, mask
+
+
+def sets_by_hand(mode, over, shape):
+    """{place in the result: the indices of the logits of that set}, and the shape of the result."""
+    cells = list(itertools.product(*map(range, shape)))
+    if mode == "multiclass":
+        place = {"image": lambda i: i[:2], "batch": lambda i: i[1:2], "class": lambda i: i[1:2]}[over]
+        result = shape[:2] if over == "image" else shape[1:2]
+    elif mode == "multilabel" and over == "class":
+        place, result = lambda i: i[1:2], shape[1:2]
+    else:
+        place, result = (lambda i: i[:1], shape[:1]) if over == "image" else (lambda i: (0,), (1,))
+    sets = {}
+    for cell in cells:
+        sets.setdefault(place(cell), []).append(cell)
+    return sets, result
+
+
+def by_hand(mode, over, logits, truth, valid, loss, operator):
+    """One reference operator per set: its value, its gradient, whether it has elements, whether it has positives."""
+    sets, shape = sets_by_hand(mode, over, tuple(logits.shape))
+    logits, truth, valid = logits.numpy(), truth.numpy(), valid.numpy()
+    values, filled, present = np.zeros(shape), np.zeros(shape, dtype=bool), np.zeros(shape, dtype=bool)
+    gradients = {}
+    for place, cells in sets.items():
+        kept = [cell for cell in cells if valid[cell]]
+        if not kept:
+            continue
+        labels = np.array([bool(truth[cell]) for cell in kept])
+        sign = np.where(labels, 1.0, -1.0)
+        margins = sign * np.array([float(logits[cell]) for cell in kept])
+        cut = operator_named(operator)(loss.set_function(labels)).cut(margins)
+        values[place], filled[place], present[place] = cut(margins), True, labels.any()
+        gradients[place] = dict(zip(kept, -cut.slope * sign, strict=True))
+    return values, gradients, filled, present
+
+
+def spread_out(mode, valid, shape):
+    """A mask of the targets for every logit."""
+    return valid.unsqueeze(1).expand(shape) if mode == "multiclass" else valid
+
+
+def expected_gradient(gradients, factors, shape):
+    total = np.zeros(shape)
+    for place, of_set in gradients.items():
+        for cell, slope in of_set.items():
+            total[cell] += factors[place] * slope
+    return total
+
+
+@every_over
+@every_layout
+@pytest.mark.parametrize("masked", [False, True])
+def test_sets_are_those_of_the_loops(mode, shape, over, masked):
+    """Half of the twelve ways to add up with a mask, and the other half without."""
+    logits, target, truth, mask = problem(mode, shape)
+    mask = mask if masked else None
+    valid = spread_out(mode, torch.ones_like(target, dtype=torch.bool) if mask is None else mask, shape)
+    values, gradients, filled, present = by_hand(mode, over, logits, truth, valid, Dice(), "bd")
+    weights = np.random.default_rng(0).random(values.shape) + 0.5
+    for k, (reduction, absent) in enumerate(itertools.product(("mean", "sum", "none"), ("keep", "skip"))):
+        weighted = (k + k // 2) % 2 == masked
+        factors = np.where(present if absent == "skip" else filled, weights if weighted else 1.0, 0.0)
+        if reduction == "mean":
+            factors = factors / max(factors.sum(), 1e-300)
+        expected = factors * values if reduction == "none" else (factors * values).sum()
+
+        leaf = logits.clone().requires_grad_()
+        module = SetLoss("dice", "bd", scale=2.0, mode=mode, over=over, reduction=reduction, absent=absent)
+        got = module(leaf, target, mask=mask, weight=torch.as_tensor(weights) if weighted else None)
+        assert got.shape == np.shape(expected)
+        np.testing.assert_allclose(got.detach(), expected, rtol=1e-12, atol=1e-12)
+        got.sum().backward()
+        slopes = expected_gradient(gradients, factors, shape)
+        np.testing.assert_allclose(leaf.grad, slopes, rtol=1e-12, atol=1e-12)
+
+
+@every_over
+@pytest.mark.parametrize(
+    ("mode", "shape"), [("binary", (3, 4, 5)), ("multilabel", (3, 4, 5)), ("multiclass", (3, 4, 5))]
+)
+def test_ignore_index_and_mask_together(mode, shape, over):
+    logits, target, truth, mask = problem(mode, shape, seed=1)
+    ignored = torch.rand(target.shape, generator=torch.Generator().manual_seed(2)) < 0.3
+    valid = spread_out(mode, mask & ~ignored, shape)
+    values, _, _, _ = by_hand(mode, over, logits, truth, valid, Jaccard(), "lovasz")
+    options = {"loss": "jaccard", "operator": "lovasz", "mode": mode, "over": over, "reduction": "none"}
+    got = set_loss(logits, target.masked_fill(ignored, 255), mask=mask, ignore_index=255, **options)
+    np.testing.assert_allclose(got, values, rtol=1e-12, atol=1e-12)
+
+
+# ---------------------------------------------------------------- classes
+
+
+def every(**options):
+    generator = torch.Generator().manual_seed(3)
+    logits = torch.randn(2, 4, 5, generator=generator, dtype=torch.float64)
+    target = torch.randint(0, 3, (2, 5), generator=generator)
+    return set_loss(logits, target, operator="slack", mode="multiclass", **options)
+
+
+@pytest.mark.parametrize("over", ["image", "batch"])
+def test_chosen_classes_are_columns_of_all(over):
+    whole = every(over=over, reduction="none")
+    assert torch.equal(every(over=over, reduction="none", classes=[2, 0]), whole[..., [2, 0]])
+    assert torch.equal(every(over=over, reduction="none", include_background=False), whole[..., 1:])
+    assert torch.equal(every(over=over, reduction="none", classes=(0, 3), include_background=False), whole[..., 3:])
+    assert torch.equal(every(over=over, classes="present"), every(over=over, absent="skip"))
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"classes": [0, 4]}, r"classes are different numbers from 0 to 3; got \[0, 4\]"),
+        ({"classes": [1, 1]}, r"classes are different numbers from 0 to 3; got \[1, 1\]"),
+        ({"classes": "all"}, "classes is a list of class numbers, 'present' or None; got 'all'"),
+    ],
+)
+def test_classes_that_are_refused(options, words):
+    with pytest.raises(ValueError, match=words):
+        every(**options)
+
+
+@pytest.mark.parametrize(
+    "options", [{"classes": [1]}, {"include_background": False}, {"class_weight": torch.ones(1)}]
+)
+def test_classes_are_for_multiclass(options):
+    with pytest.raises(ValueError, match="for mode='multiclass'; the mode is 'binary'"):
+        set_loss(torch.randn(2, 4), torch.zeros(2, 4), **options)
+
+
+# ---------------------------------------------------------------- objects
+
+
+@pytest.mark.parametrize("mode", ["binary", "multilabel", "multiclass"])
+@pytest.mark.parametrize("operator", ["slack", "lovasz"])
+def test_every_group_of_a_picture_is_a_set_of_its_own(mode, operator):
+    """Written by a loop over images, classes and numbers; a mask takes pixels out of their group."""
+    shape = (2, 3, 4) if mode == "binary" else (2, 3, 3, 4)
+    logits, target, truth, mask = problem(mode, shape, seed=7)
+    groups = torch.randint(0, 4, shape, generator=torch.Generator().manual_seed(8))
+    counted, options = spread_out(mode, mask, shape), {"operator": operator, "scale": 1.0}
+    leaf, other = logits.clone().requires_grad_(), logits.clone().requires_grad_()
+    got = set_loss(leaf, target, mode=mode, over="groups", groups=groups, mask=mask, reduction="none", **options)
+    pictures = [(n,) for n in range(2)] if mode == "binary" else list(itertools.product(range(2), range(3)))
+    expected = []
+    for picture, number in itertools.product(pictures, (1, 2, 3)):
+        members = (groups[picture] == number) & counted[picture]
+        if members.any():
+            expected.append(set_loss(other[picture][members][None], truth[picture][members][None], **options))
+    torch.testing.assert_close(got, torch.stack(expected))
+    got.sum().backward()
+    torch.stack(expected).sum().backward()
+    torch.testing.assert_close(leaf.grad, other.grad)
+
+
+def test_objects_of_chosen_classes_have_the_weight_of_their_class():
+    logits, target, _, _ = problem("multiclass", (2, 3, 4, 5))
+    groups = component_groups(target, mode="multiclass", classes=3)
+    options = {"operator": "slack", "mode": "multiclass", "over": "groups", "groups": groups}
+    each = set_loss(logits, target, reduction="none", **options)
+    last = set_loss(logits, target, reduction="none", classes=[2], **options)
+    assert torch.equal(last, each[torch.isin(each, last)])
+    weights = set_loss(logits, target, class_weight=torch.tensor([0.0, 0.0, 2.0]), **options)
+    torch.testing.assert_close(weights, last.mean())
+
+
+def test_components_share_out_the_background_by_distance():
+    mask = torch.tensor([[[1, 0, 0, 0, 0, 1], [1, 0, 0, 0, 0, 1]]], dtype=torch.bool)
+    assert component_groups(mask).tolist() == [[[1, 1, 1, 2, 2, 2], [1, 1, 1, 2, 2, 2]]]
+    assert component_groups(torch.zeros(1, 1, 2, 2)).tolist() == [[[[1, 1], [1, 1]]]]
+    ids = 2 * mask.long()
+    groups = component_groups(ids.unsqueeze(1), mode="multiclass", classes=3)
+    assert groups.shape == (1, 3, 2, 6)
+    assert torch.equal(groups[:, 2], component_groups(mask))
+    assert torch.equal(groups[:, :2], torch.ones_like(groups[:, :2]))  # one background, and an absent class
+    assert torch.equal(component_groups(torch.stack([~mask, mask], 1), mode="multilabel"), groups[:, [0, 2]])
+
+
+@pytest.mark.parametrize("mode", ["binary", "multiclass"])
+def test_a_missed_small_component_costs_as_much_as_a_large_one(mode):
+    mask = torch.zeros(1, 8, 20, dtype=torch.bool)
+    mask[0, :6, :6] = mask[0, 6:, 19:] = True
+    logits = torch.where(mask, 5.0, -5.0)
+    logits[0, 6:, 19:] = -5.0
+    by_component = SetLoss(operator="lovasz", margins="probabilities", mode=mode, over="groups", reduction="none")
+    if mode == "multiclass":
+        groups = component_groups(mask.long(), mode=mode, classes=2)
+        values = by_component(torch.stack([-logits, logits], 1), mask.long(), groups=groups)[1:]
+    else:
+        values = by_component(logits, mask, groups=component_groups(mask))
+    assert values[0] < 0.1
+    assert values[1] > 0.9
+
+
+def test_no_group_at_all_costs_nothing():
+    groups = torch.zeros(1, 4, dtype=torch.int64)
+    loss = SetLoss(operator="lovasz", over="groups")
+    assert loss(torch.randn(1, 4, requires_grad=True), torch.ones(1, 4), groups=groups) == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "groups", "error", "words"),
+    [
+        ({}, None, ValueError, "over='groups' needs groups=.*setloss.nn.component_groups makes"),
+        ({}, torch.ones(2, 4), TypeError, "groups is an integer tensor, 0 for pixels of no group; got torch.float32"),
+        ({}, torch.ones(2, 3, dtype=torch.int64), ValueError, "one group number per decision.*2, 4.*2, 3"),
+        ({}, -torch.ones(2, 4, dtype=torch.int64), ValueError, "group numbers are 0 .no group. or positive; got -1"),
+        ({"over": "image"}, torch.ones(2, 4, dtype=torch.int64), ValueError, "groups= is for over='groups'"),
+        ({"sync": True}, None, ValueError, "sets over an image lie in one process"),
+    ],
+)
+def test_groups_that_are_refused(options, groups, error, words):
+    options = {"over": "groups", "operator": "slack"} | options
+    with pytest.raises(error, match=words):
+        set_loss(torch.randn(2, 4), torch.zeros(2, 4), groups=groups, **options)
+
+
+@pytest.mark.parametrize(
+    ("mask", "options", "words"),
+    [
+        (torch.zeros(3), {}, "at least one spatial dimension"),
+        (torch.zeros(3, 2), {"mode": "multilabel"}, "at least one spatial dimension"),
+        (torch.zeros(3, 2, 2), {"mode": "multiclass"}, "needs classes="),
+    ],
+)
+def test_masks_that_are_refused(mask, options, words):
+    with pytest.raises(ValueError, match=words):
+        component_groups(mask, **options)
+
+
+# ---------------------------------------------------------------- memory layouts
+
+
+def copies(tensor):
+    """The same numbers in other memory: transposed, strided, channels last, with an offset."""
+    yield tensor.transpose(1, -1).contiguous().transpose(1, -1)
+    yield torch.stack([tensor, tensor], -1)[..., 0]
+    yield tensor.contiguous(memory_format=torch.channels_last)
+    yield torch.cat([tensor, tensor])[len(tensor) :]
+
+
+@every_over
+@pytest.mark.parametrize("mode", ["binary", "multilabel", "multiclass"])
+def test_memory_layout_does_not_matter(mode, over):
+    logits, target, _, mask = problem(mode, (2, 3, 4, 5))
+    leaf = logits.clone().requires_grad_()
+    expected = set_loss(leaf, target, operator="slack", mode=mode, over=over, mask=mask)
+    expected.backward()
+    for strided in copies(logits):
+        other = strided.detach().requires_grad_()
+        labels, counted = target.mT.contiguous().mT, mask.mT.contiguous().mT
+        got = set_loss(other, labels, operator="slack", mode=mode, over=over, mask=counted)
+        got.backward()
+        assert torch.equal(got, expected)
+        assert torch.equal(other.grad, leaf.grad)
+
+
+def test_expanded_logits_gather_the_gradients_of_their_copies():
+    row = torch.randn(1, 6, dtype=torch.float64, requires_grad=True)
+    truth = torch.rand(4, 6) < 0.5
+    set_loss(row.expand(4, 6), truth).backward()
+    separate = row.detach().repeat(4, 1).requires_grad_()
+    set_loss(separate, truth).backward()
+    torch.testing.assert_close(row.grad, separate.grad.sum(0, keepdim=True), rtol=1e-12, atol=1e-15)
