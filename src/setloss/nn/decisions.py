@@ -7,7 +7,7 @@ of the logits.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -109,14 +109,13 @@ def decide_pixels(
         raise ValueError(f"the temperature is a positive number; got {temperature!r}")
     scores = logits.to(torch.float32 if logits.device.type == "mps" else torch.float64) / temperature
     p = _rows(scores.sigmoid().unsqueeze(1) if mode == "binary" else scores.softmax(1))
-    if mask is not None:
-        p = p * mask.reshape(len(p), 1, p.shape[2])
-    found = [_best_sets(rows, family) for rows in p]
-    sets, least, expected, error = (
-        torch.stack([one[i] for one in found]) if found else p.new_zeros(p.shape[: 3 - (i > 0)]) for i in range(4)
-    )
+    kept = None if mask is None else mask.reshape(len(p), 1, p.shape[2]).expand(p.shape)
+    p = p if kept is None else p * kept
+    best = _best_sets(p.flatten(0, 1), None if kept is None else kept.flatten(0, 1), family)
+    sets, expected, error = (one.view(p.shape[: one.ndim + 1]) for one in best)
+    least = torch.where(sets, p, 2.0).amin(2) if p.shape[2] else p.new_full(p.shape[:2], 2.0)
     if mode == "binary":
-        return ImageDecisions(sets.bool().view(logits.shape), 1 - expected[:, 0], error[:, 0])
+        return ImageDecisions(sets.view(logits.shape), 1 - expected[:, 0], error[:, 0])
     shares = (p / least.unsqueeze(2)).argmax(1)
     return ImageDecisions(shares.view(logits.shape[0], *logits.shape[2:]), 1 - expected, error)
 
@@ -126,25 +125,34 @@ def _rows(p: Tensor) -> Tensor:
     return p.unsqueeze(2) if p.ndim == 2 else p.flatten(2)
 
 
-def _best_sets(rows: Tensor, family: TverskyFamily) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """For every row its best set, the least probability in it (2 for none), the expected score and its error."""
-    a, b = map(float, family.weights)
+def _best_sets(rows: Tensor, mask: Tensor | None, family: TverskyFamily) -> tuple[Tensor, Tensor, Tensor]:
+    """For every row of probabilities its best set, the expected score of that and the error of this number."""
+    zero_division, alone = float(family.zero_division), replace(family, zero_division=0.0)
+    find = _best_on_host if rows.device.type == "cpu" else _best_by_moments
+    sets, score, error = find(rows, mask, alone)
+    # Nothing taken: 0/0 where nothing is there, and without a cost of misses in any case.
+    empty = zero_division * ((1 - rows).prod(1) if float(family.weights[1]) > 0 else torch.ones_like(score))
+    nothing = empty >= score
+    return sets & ~nothing.unsqueeze(1), torch.where(nothing, empty, score), torch.where(nothing, 0.0, error)
+
+
+def _best_on_host(rows: Tensor, mask: Tensor | None, family: TverskyFamily) -> tuple[Tensor, Tensor, Tensor]:
+    kept = np.ones(rows.shape, dtype=bool) if mask is None else mask.numpy()
+    pairs = zip(rows.numpy(), kept, strict=True)
+    found = [numpy_pixels.decide_pixels(row, family, scores="probabilities", mask=inside) for row, inside in pairs]
+    sets = np.stack([one.sets for one in found]) if found else np.zeros(rows.shape, dtype=bool)
+    numbers = np.array([(1 - one.expected_loss, one.error) for one in found]).reshape(-1, 2)
+    return torch.from_numpy(sets), *torch.from_numpy(numbers).unbind(1)
+
+
+def _best_by_moments(rows: Tensor, mask: Tensor | None, family: TverskyFamily) -> tuple[Tensor, Tensor, Tensor]:
+    """The same by tensor operations; pixels that do not count have probability 0."""
     ordered, order = rows.sort(dim=1, descending=True, stable=True)
-    if rows.shape[1] <= numpy_pixels.EXACT_PIXELS and rows.device.type == "cpu":
-        found = [numpy_pixels.expected_scores(row, a, b)[0] for row in ordered.numpy().astype(np.float64)]
-        low, high = (torch.as_tensor(np.stack([getattr(one, side) for one in found])) for side in ("low", "high"))
-    else:
-        low, high = numpy_pixels.moment_bounds(ordered, a, b, torch)
-    # Nothing taken: 0/0 where nothing is there, and for b = 0 in any case.
-    empty = float(family.zero_division) * ((1 - rows).prod(1) if b > 0 else torch.ones_like(low[:, 0]))
-    low[:, 0], high[:, 0] = empty, empty
+    low, high = numpy_pixels.moment_bounds(ordered, *map(float, family.weights), torch, 0.0)
     best = low.argmax(1, keepdim=True)
     taken = torch.arange(rows.shape[1], device=rows.device) < best
-    sets = torch.zeros_like(taken).scatter(1, order, taken)
-    last = ordered.gather(1, (best - 1).clamp(min=0)) if rows.shape[1] else torch.ones_like(low[:, :1])
-    least = torch.where(best > 0, last.clamp(min=torch.finfo(last.dtype).tiny), 2.0)
-    ends = low.gather(1, best), high.gather(1, best)
-    return sets, least[:, 0], ((ends[0] + ends[1]) / 2)[:, 0], ((ends[1] - ends[0]) / 2)[:, 0]
+    low, high = low.gather(1, best)[:, 0], high.gather(1, best)[:, 0]
+    return torch.zeros_like(taken).scatter(1, order, taken), (low + high) / 2, (high - low) / 2
 
 
 @torch.no_grad()
