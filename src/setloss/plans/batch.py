@@ -38,8 +38,9 @@ class BatchSurrogate:
 
     @property
     def arrays(self) -> tuple[Any, ...]:
-        """Offsets, partitions and kinds of the bags, and the plans of the kinds: all that the cuts depend on."""
-        return self.bags.offsets, self.partition, self.which, *self.plans.arrays
+        """Offsets, partitions and kinds of the bags, and the plans of the kinds: all that compiled cuts depend on."""
+        own = self.bags.offsets, self.partition, self.which
+        return (*own, *self.plans.arrays) if isinstance(self.plans, Plans) else own
 
     @property
     def exact(self) -> bool:
@@ -63,8 +64,10 @@ class BatchSurrogate:
 
     def same_as(self, other: BatchSurrogate | None) -> bool:
         """Whether the other one has the same surrogate for every bag, so that cuts of one are cuts of the other."""
-        if other is None or other is self:
-            return other is self
+        if other is None or len(self.arrays) != len(other.arrays):
+            return False
+        if isinstance(self.plans, PythonPlans) and isinstance(other.plans, PythonPlans):
+            return self.plans.surrogates == other.plans.surrogates and np.array_equal(self.which, other.which)
         return all(np.array_equal(left, right) for left, right in zip(self.arrays, other.arrays, strict=True))
 
     def cuts(self, margins: ArrayLike, *, threads: int = 1, consume: bool = False) -> BatchCuts:

@@ -16,16 +16,7 @@ from numpy.typing import NDArray
 from setloss.operators.cut import Surrogate, SurrogateSum
 from setloss.operators.lovasz import LovaszHinge
 from setloss.operators.rescaling import MarginRescaling, Rescaling, SlackRescaling
-from setloss.plans.records import (
-    CURVE,
-    LINEAR,
-    TABLE,
-    TVERSKY,
-    TVERSKY_SUBMODULAR,
-    Plans,
-    blank_records,
-    write_part,
-)
+from setloss.plans.records import CURVE, LINEAR, TABLE, TVERSKY, TVERSKY_SUBMODULAR, Plans, blank_records, write_part
 from setloss.setfunctions.combinations import Linear, Sum, unscaled
 from setloss.setfunctions.counts import AxisCurve, CountFunction
 from setloss.setfunctions.tversky import TverskyClosure, TverskyCounts, TverskySubmodular

@@ -9,14 +9,13 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from setloss.bags import Bags
-from setloss.operators.cut import Cut, Surrogate
+from setloss.operators.cut import Surrogate
 from setloss.plans.records import BatchCuts
 
 
@@ -35,21 +34,6 @@ class PythonPlans:
         self.surrogates = tuple(surrogates)
         self._places = [np.argsort(of_kind, kind="stable") for of_kind in partitions]
         self.exact = True
-
-    def __len__(self) -> int:
-        return len(self.surrogates)
-
-    @cached_property
-    def arrays(self) -> tuple[NDArray[Any], ...]:
-        """What tells two plans apart: the cuts of all surrogates at margins drawn once and for all."""
-        probes = [self._probe(surrogate) for surrogate in self.surrogates]
-        sizes = np.array([surrogate.p for surrogate in self.surrogates], dtype=np.int64)
-        offsets = np.array([cut.offset for cut in probes])
-        return sizes, offsets, np.concatenate([cut.slope for cut in probes] or [np.zeros(0)])
-
-    @staticmethod
-    def _probe(surrogate: Surrogate) -> Cut:
-        return surrogate.cut(np.random.default_rng(surrogate.p).normal(size=surrogate.p))
 
     def cuts(
         self, flat: NDArray[np.floating], bags: Bags, partition: NDArray[np.int16], which: NDArray[np.intp]
