@@ -1,22 +1,25 @@
-"""The public names of setloss with their signatures, one a line.
+"""The public names of setloss with their signatures, as the page ``docs/public-names.md`` lists them.
 
-``PYTHONPATH=tests python -m helpers.public_api`` writes them to tests/api/names.txt after a change that is meant.
-With ``--release`` it also writes tests/api/released.txt, which the changelog of the next version is compared with.
+``PYTHONPATH=tests python -m helpers.public_api`` writes the page anew after a change that is meant.
 """
 
 import importlib
 import inspect
 import pkgutil
 import re
-import sys
 from pathlib import Path
 
 import setloss
 
-FOLDER = Path(__file__).parents[1] / "api"
-NAMES, RELEASED = FOLDER / "names.txt", FOLDER / "released.txt"
+PAGE = Path(__file__).parents[2] / "docs" / "public-names.md"
 PRIVATE = ("cli",)
 """Packages whose names are not promised: commands are, by their options."""
+
+HEAD = """# Public names
+
+Everything that is promised, in one list: {classes} classes with {parameters} constructor parameters, and {functions} functions. A name that several
+modules offer is listed once. Made by `PYTHONPATH=tests python -m helpers.public_api`; a test compares it with the package.
+"""
 
 
 def modules():
@@ -26,58 +29,62 @@ def modules():
     return [module for module in found if hasattr(module, "__all__")]
 
 
-def listing():
-    """A line for every public name, and for every public method and property of a class."""
-    return sorted({line for module in modules() for name in module.__all__ for line in _lines(module, name)})
+def public_objects():
+    """``{module: {name: object}}``; a class or function is listed where it is first offered."""
+    seen, found = set(), {}
+    for module in modules():
+        for name in sorted(module.__all__):
+            value = getattr(module, name)
+            if callable(value) and id(value) not in seen:
+                seen.add(id(value))
+                found.setdefault(module.__name__, {})[name] = value
+    return found
 
 
-def _lines(module, name):
-    value, full = getattr(module, name), f"{module.__name__}.{name}"
-    yield full + _signature(value)
-    if inspect.isclass(value):
-        for member, found in _members(value).items():
-            if not member.startswith("_") and (callable(found) or isinstance(found, property | classmethod)):
-                yield f"{full}.{member}{_signature(found)}"
-
-
-def _members(kind):
-    """What a class defines, and the methods that it inherits from classes of ours that are not public themselves."""
-    hidden = [base for base in kind.__mro__[:0:-1] if base.__module__.startswith("setloss") and not _is_public(base)]
-    methods = {name: found for base in hidden for name, found in vars(base).items() if inspect.isfunction(found)}
-    return methods | vars(kind)
-
-
-def _is_public(kind):
-    return any(kind.__name__ in module.__all__ for module in modules())
-
-
-def _signature(value):
+def signature(value):
     """The parameters with their defaults, without types, of what is written in Python and ours."""
-    value = getattr(value, "__func__", value)
-    constructor = vars(value).get("__init__") if inspect.isclass(value) else value
-    if not inspect.isfunction(constructor):
-        return ""
     try:
-        signature = inspect.signature(value)
+        found = inspect.signature(value)
     except (TypeError, ValueError):
         return ""
-    plain = [one.replace(annotation=inspect.Parameter.empty) for one in signature.parameters.values()]
-    text = str(signature.replace(parameters=plain, return_annotation=inspect.Signature.empty))
+    plain = [one.replace(annotation=inspect.Parameter.empty) for one in found.parameters.values()]
+    text = str(found.replace(parameters=plain, return_annotation=inspect.Signature.empty))
     return re.sub(r" at 0x[0-9a-f]+", "", text)
 
 
-def name_of(line):
-    """The dotted name at the start of a line."""
-    return line.partition("(")[0]
+def is_plain_class(value):
+    """Classes with a constructor of ours; exceptions, warnings and protocols have none."""
+    return inspect.isclass(value) and not issubclass(value, BaseException) and not getattr(value, "_is_protocol", False)
 
 
-def changed(before, now):
-    """The names of which a line has come, gone or changed."""
-    return sorted({name_of(line) for line in set(before) ^ set(now)})
+def constructor_parameters(value):
+    """How many arguments the constructor of a class takes."""
+    try:
+        return len(inspect.signature(value).parameters)
+    except (TypeError, ValueError):
+        return 0
+
+
+def page():
+    """The page as text."""
+    objects = public_objects()
+    every = [value for names in objects.values() for value in names.values()]
+    classes = [value for value in every if is_plain_class(value)]
+    lines = [
+        HEAD.format(
+            classes=len(classes),
+            parameters=sum(map(constructor_parameters, classes)),
+            functions=sum(not inspect.isclass(value) for value in every),
+        )
+    ]
+    for module, names in objects.items():
+        lines.append(f"## `{module}`\n")
+        for name, value in names.items():
+            shown = name + (signature(value) if is_plain_class(value) or not inspect.isclass(value) else "")
+            lines.append(f"- `{shown}`")
+        lines.append("")
+    return "\n".join(lines)
 
 
 if __name__ == "__main__":
-    FOLDER.mkdir(exist_ok=True)
-    text = "\n".join(listing()) + "\n"
-    for file in (NAMES, RELEASED) if "--release" in sys.argv else (NAMES,):
-        file.write_text(text, encoding="utf-8")
+    PAGE.write_text(page(), encoding="utf-8")

@@ -1,10 +1,11 @@
-"""The walk of a command from the command line to the kernels and back: the modules of setloss whose functions run.
+"""Five walks through the package: the modules of setloss whose functions run, from a call down to the kernels and back.
 
-``PYTHONPATH=tests python -m helpers.walk`` trains on a small file and lists them.
+``PYTHONPATH=tests python -m helpers.walk`` counts them; ``... -m helpers.walk train`` lists one. `docs/contributing.md` shows the counts.
 """
 
 import sys
 import tempfile
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,23 +13,14 @@ import numpy as np
 
 import setloss
 
-FILES = (
-    "datasets/",
-    "files.py",
-    "archives.py",
-    "cli/data_options.py",
-    "cli/models.py",
-    "cli/output_",
-    "estimators/pers",
-    "io/models.py",
-)
-"""Modules that read the data and write the model, whatever is done in between."""
-
 SOURCES = Path(setloss.__file__).parent
 
 
 def modules_entered(work: Callable[[], object]) -> list[str]:
-    """The modules of setloss in the order in which a function of theirs is first called; imports do not count."""
+    """The modules of setloss in the order in which a function of theirs is first called; imports do not count.
+
+    The work is done twice, and the second time counts: by then kernels are compiled.
+    """
     found: dict[str, None] = {}
 
     def note(frame, event, argument):
@@ -38,6 +30,7 @@ def modules_entered(work: Callable[[], object]) -> list[str]:
             if not called_by_import:
                 found.setdefault(str(Path(code.co_filename).relative_to(SOURCES)))
 
+    work()
     sys.setprofile(note)
     try:
         work()
@@ -46,24 +39,76 @@ def modules_entered(work: Callable[[], object]) -> list[str]:
     return list(found)
 
 
-def train_small_tracks(folder: Path) -> list[str]:
-    """The walk of ``setloss train`` on a few tracks, kernels being compiled already."""
+def label_sets() -> tuple[np.ndarray, np.ndarray]:
+    """A few examples with four labels each."""
+    generator = np.random.default_rng(0)
+    X = generator.standard_normal((60, 5))
+    return X, (X @ generator.standard_normal((5, 4)) > 0).astype(int)
+
+
+def train(folder: Path) -> None:
+    """``setloss train`` and ``setloss predict`` on a file."""
     from helpers.command_line import run
 
-    generator = np.random.default_rng(0)
-    X = generator.standard_normal((30, 2))
-    data, model = folder / "tracks.npz", folder / "model.skops"
-    np.savez(data, X=X, y=(X[:, 0] > 0).astype(int), groups=np.repeat(np.arange(10), 3))
+    X, Y = label_sets()
+    data, model = folder / "sets.npz", folder / "model.skops"
+    np.savez(data, X=X, Y=Y)
+    run("train", data, "--method", "slack", "--model", model)
+    run("predict", model, data, "--out", folder / "labels.csv")
 
-    def work():
-        run("train", data, "--loss", "dice", "--operator", "bd", "--model", model)
 
-    work()
-    return modules_entered(work)
+def decision_cv(folder: Path) -> None:
+    """`SetDecisionCV` around logistic regression: held-out scores, a fitted decision, sets."""
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.multiclass import OneVsRestClassifier
+
+    from setloss.estimators import SetDecisionCV
+
+    X, Y = label_sets()
+    SetDecisionCV(OneVsRestClassifier(LogisticRegression()), cv=3).fit(X, Y).predict(X)
+
+
+def set_loss(folder: Path) -> None:
+    """`SetLoss` of masks, forward and backward."""
+    import torch
+
+    from setloss.nn import SetLoss
+
+    scores = torch.randn(2, 1, 8, 8, requires_grad=True)
+    SetLoss()(scores, torch.rand(2, 1, 8, 8) > 0.7).backward()
+
+
+def decompose(folder: Path) -> None:
+    """D of a rough table, by the linear program."""
+    from setloss import SetFunction
+
+    values = np.random.default_rng(0).random((4, 4))
+    values[0, 0] = 0
+    setloss.decompose(SetFunction.from_table(values))
+
+
+def dask(folder: Path) -> None:
+    """A fit over partitions of a Dask array, without a cluster."""
+    import dask.array as da
+
+    from setloss.dask import SetClassifier
+
+    X, Y = label_sets()
+    SetClassifier(tol=1e-1).fit(da.from_array(X, chunks=(20, 5)), da.from_array(Y, chunks=(20, 4)))
+
+
+WALKS = {"train": train, "SetDecisionCV": decision_cv, "SetLoss": set_loss, "decompose": decompose, "Dask": dask}
+
+
+def walked(name: str) -> list[str]:
+    """The modules that a walk enters."""
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return modules_entered(lambda: WALKS[name](Path(folder)))
 
 
 if __name__ == "__main__":
-    with tempfile.TemporaryDirectory() as folder:
-        walk = train_small_tracks(Path(folder))
-    training = [module for module in walk if not module.startswith(FILES)]
-    sys.stdout.write("\n".join([*walk, f"{len(walk)} modules, {len(training)} without files"]) + "\n")
+    for _name in sys.argv[1:] or WALKS:
+        _found = walked(_name)
+        sys.stdout.write("".join(f"  {module}\n" for module in _found if _name in sys.argv[1:]))
+        sys.stdout.write(f"{_name}: {len(_found)} modules\n")
