@@ -10,6 +10,6 @@ for library in ("torch", "distributed", "matplotlib"):
 
 def test_the_page_lists_every_public_name_with_its_signature():
     assert PAGE.read_text(encoding="utf-8") == page(), (
-        "public names have changed; if that is meant, run `PYTHONPATH=tests python -m helpers.public_api` and say it in "
-        "CHANGELOG.md"
+        "public names have changed; if that is meant, run `PYTHONPATH=tests python -m helpers.public_api` and say it "
+        "in CHANGELOG.md"
     )

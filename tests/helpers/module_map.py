@@ -18,7 +18,7 @@ TOP = "setloss"
 LAYERS = (
     ("cli",),
     ("dask",),
-    ("estimators", "nn", "datasets", "explore", "plots", "testing"),
+    ("estimators", "nn", "io", "explore", "plots", "testing"),
     ("solvers", "decisions"),
     ("plans",),
     ("operators",),

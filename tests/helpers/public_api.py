@@ -17,8 +17,9 @@ PRIVATE = ("cli",)
 
 HEAD = """# Public names
 
-Everything that is promised, in one list: {classes} classes with {parameters} constructor parameters, and {functions} functions. A name that several
-modules offer is listed once. Made by `PYTHONPATH=tests python -m helpers.public_api`; a test compares it with the package.
+Everything that is promised, in one list: {classes} classes with {parameters} constructor parameters, and
+{functions} functions. A name that several modules offer is listed once. Made by `PYTHONPATH=tests python -m
+helpers.public_api`; a test compares it with the package.
 """
 
 
@@ -54,7 +55,9 @@ def signature(value):
 
 def is_plain_class(value):
     """Classes with a constructor of ours; exceptions, warnings and protocols have none."""
-    return inspect.isclass(value) and not issubclass(value, BaseException) and not getattr(value, "_is_protocol", False)
+    return (
+        inspect.isclass(value) and not issubclass(value, BaseException) and not getattr(value, "_is_protocol", False)
+    )
 
 
 def constructor_parameters(value):

@@ -1,6 +1,6 @@
-"""Five walks through the package: the modules of setloss whose functions run, from a call down to the kernels and back.
+"""Five walks through the package: the modules of setloss whose functions run, from a call to the kernels and back.
 
-``PYTHONPATH=tests python -m helpers.walk`` counts them; ``... -m helpers.walk train`` lists one. `docs/contributing.md` shows the counts.
+``PYTHONPATH=tests python -m helpers.walk`` counts them, and ``python -m helpers.walk train`` lists those of one.
 """
 
 import sys
