@@ -1,9 +1,9 @@
-"""An own judge of the library, written apart from its tests: ``python -m benchmarks.judge [--cases 60000] [--seed 0]``.
+"""An own judge of the library, written apart from its tests: ``python -m benchmarks.judge [--cases 60000]``.
 
-Every expected number is enumeration over all sets of mistakes, all orders or all label vectors, in plain NumPy from the
-formulas of the paper; a linear program over all subsets for D. Nothing is imported from `tests` or `benchmarks.soak`,
-and the library only gives the answers that are judged. Prints the number of cases and the largest error of each part;
-the exit code is 1 if any case failed.
+Every expected number is enumeration over all sets of mistakes, all orders or all label vectors, in plain NumPy from
+the formulas of the paper; a linear program over all subsets for D. Nothing is imported from `tests` or
+`benchmarks.soak`, and the library only gives the answers that are judged. Prints the number of cases and the largest
+error of each part; the exit code is 1 if any case failed.
 """
 
 from __future__ import annotations
@@ -231,7 +231,7 @@ def judge_torch(rng: Generator) -> float:
 
 
 def judge_decision(rng: Generator) -> float:
-    """The least expected loss over all sets, under the count model over all label vectors; and of the set returned."""
+    """The least expected loss over all sets under the count model, and that of the set returned."""
     loss, formula = draw_loss(rng, zero_division=True)
     p = int(rng.integers(1, 6))
     scores = draw_margins(rng, p)
