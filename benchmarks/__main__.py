@@ -23,6 +23,7 @@ from benchmarks import (
     partitions,
     pixels,
     solvers,
+    text,
     torch_losses,
 )
 
@@ -35,6 +36,7 @@ BENCHMARKS = {
     "search": cross_validation,
     "solvers": solvers,
     "convergence": convergence,
+    "text": text,
     "torch": torch_losses,
     "pixels": pixels,
     "dask": partitions,

@@ -1,0 +1,118 @@
+"""Sparse text and many rows, against OneVsRestClassifier(LinearSVC) on the same data, in CPU seconds of one thread.
+
+Every fit has the default solver and a gap of 1e-3. The reference is LinearSVC(loss="hinge") of scikit-learn, one
+label after the other, at the same C and its own defaults but for max_iter. Rows that miss their target stay in the
+table. enron and medical are taken from the folder that SETLOSS_DATA names, where it has them; the generated text is
+always there: Zipf features, so that few are frequent and most are rare.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.preprocessing import MaxAbsScaler
+from sklearn.svm import LinearSVC
+
+from benchmarks.measure import Row
+from benchmarks.solvers import DATA
+from setloss.estimators.elements import elements_of_labels
+from setloss.losses import loss_named
+from setloss.solvers import Limits, Problem, solve
+
+TARGETS = {"hinge": 2.0, "lovasz": 10.0, "bd": 10.0, "slack": 30.0, "margin": 30.0}
+COSTS = (1.0, 0.1)
+MOST_SECONDS = 240.0
+"""Fits end here; their rows say which gap they had."""
+
+
+def zipf_text(n: int, d: int, p: int, *, words: int = 60, seed: int = 0) -> tuple[csr_array, np.ndarray]:
+    """Examples of about `words` distinct words of a vocabulary of d, in which word k has frequency 1/k, and p labels.
+
+    A label stands for a handful of words, some frequent and some rare; frequent labels come first. A tenth of the
+    labels of an example is noise. Entries are 1, as those of max-abs scaled word indicators.
+    """
+    generator = np.random.default_rng(seed)
+    frequency = 1.0 / np.arange(1, d + 1)
+    drawn = generator.choice(d, size=(n, 2 * words), p=frequency / frequency.sum())
+    X = csr_array((np.ones(drawn.size), (np.repeat(np.arange(n), 2 * words), drawn.ravel())), shape=(n, d))
+    X.sum_duplicates()
+    X.data[:] = 1.0
+    X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)  # as LinearSVC takes them
+    rarer = np.sqrt(frequency) / np.sqrt(frequency).sum()
+    meant = generator.choice(d, 8 * p, p=rarer)
+    topics = csr_array((generator.exponential(size=8 * p), (meant, np.repeat(np.arange(p), 8))), shape=(d, p))
+    scores = np.asarray((X @ topics).todense()) + 0.3 * generator.normal(size=(n, p))
+    shares = np.maximum(0.3 / np.arange(1, p + 1) ** 0.7, 2.0 / n)
+    cuts = np.array([np.quantile(column, 1 - share) for column, share in zip(scores.T, shares, strict=True)])
+    return X, scores > cuts
+
+
+def mulan(name: str) -> tuple[csr_array, np.ndarray] | None:
+    """The training part of a Mulan data set, features divided by their largest value; None where it is not there."""
+    from setloss.io import read
+
+    folder = DATA / name
+    if not (folder / f"{name}-train.arff").exists():
+        return None
+    found: Any = read(folder / f"{name}-train.arff", labels=folder / f"{name}.xml")
+    return csr_array(MaxAbsScaler().fit_transform(csr_array(found.X))), np.asarray(found.Y) > 0
+
+
+def problem_of(X: Any, Y: np.ndarray, operator: str, C: float) -> Problem:
+    """The problem that `SetClassifier` would solve, with an intercept as LinearSVC has it."""
+    elements = elements_of_labels(Y, np.ones_like(Y), np.ones(len(Y)))
+    loss = loss_named("jaccard" if operator == "lovasz" else "dice")
+    return elements.problem(X, 1.0, loss, operator, 1.0, C)
+
+
+def reference(X: Any, Y: np.ndarray, C: float, loss: str = "hinge") -> float:
+    """CPU seconds of LinearSVC, one label after the other."""
+    start = time.process_time()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        OneVsRestClassifier(LinearSVC(C=C, loss=loss, max_iter=20_000)).fit(X, Y.astype(np.int64))
+    return time.process_time() - start
+
+
+@cache
+def compile_kernels(operator: str) -> None:
+    """Let no clock see the compilation."""
+    X, Y = zipf_text(60, 50, 6)
+    for features in (X, X.toarray()):
+        solve(problem_of(features, Y, operator, 1.0), limits=Limits(max_iter=30))
+        solve(problem_of(features, Y, operator, 1.0), "frank_wolfe", Limits(max_iter=6))
+
+
+def fit_row(name: str, X: Any, Y: np.ndarray, operator: str, C: float, seconds: float, target: float) -> Row:
+    """One fit beside its reference."""
+    compile_kernels(operator)
+    start = time.process_time()
+    found = solve(problem_of(X, Y, operator, C), limits=Limits(1e-3, 10**5, max_time=MOST_SECONDS))
+    note = f"gap {found.gap:.1e} after {found.iterations} iterations ({found.status})"
+    return Row(f"{name}, {operator}, C = {C:g}", time.process_time() - start, seconds, target, note=note)
+
+
+def rows(quick: bool) -> Iterator[Row]:
+    """Text by all operators; then many rows, dense."""
+    generated = (zipf_text(2000, 2000, 50),) if quick else (zipf_text(2000, 2000, 50), zipf_text(20_000, 20_000, 100))
+    texts = {name: found for name in ("medical", "enron") if (found := mulan(name)) is not None}
+    texts |= {f"Zipf text {len(Y)} x {X.shape[1]} x {Y.shape[1]}": (X, Y) for X, Y in generated}
+    for name, (X, Y) in texts.items():
+        for C in COSTS:
+            seconds = reference(X, Y, C)
+            for operator, target in TARGETS.items():
+                yield fit_row(name, X, Y, operator, C, seconds, target)
+    n = 10_000 if quick else 200_000
+    generator = np.random.default_rng(0)
+    X = generator.normal(size=(n, 100))
+    Y = X @ generator.normal(size=(100, 30)) / 10 + 0.5 * generator.normal(size=(n, 30)) > 0.7
+    seconds = reference(X, Y, 1.0, "squared_hinge")
+    for operator in ("hinge", "bd"):
+        yield fit_row(f"{n} rows x 100 x 30 labels", X, Y, operator, 1.0, seconds, 5.0)

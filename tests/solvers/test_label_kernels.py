@@ -1,0 +1,121 @@
+"""Block-coordinate ascent on label sets: certificates recomputed from the data, LinearSVC, cutting planes, few cuts."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from sklearn.svm import LinearSVC
+
+from helpers.problems import label_sets, tracks
+from setloss import Hamming
+from setloss.solvers import FrankWolfe, Limits, Status, solve
+from setloss.solvers.dual_blocks import ActiveCuts, BoundedSlopes
+
+WIDE = {"n": 40, "p": 7, "d": 30}
+OPERATORS = ("hinge", "lovasz", "bd", "slack", "margin")
+every_operator = pytest.mark.parametrize("operator", OPERATORS)
+storage = pytest.mark.parametrize("sparse", [False, True], ids=["dense", "csr"])
+
+
+def case_of(operator, **options):
+    return label_sets("jaccard" if operator == "lovasz" else "dice", operator, **(WIDE | options))
+
+
+def dual_by_definition(case, cuts):
+    """D of a dual point from the data alone: one matrix M with m(W) = M W, no kernels and no passes of the solver."""
+    costs = np.repeat(case.costs, np.diff(case.offsets))
+    image = (costs * cuts.slopes) @ case.matrix
+    return float(case.costs @ cuts.offsets) - 0.5 * float(image @ image)
+
+
+def assert_dual_point(case, cuts):
+    """Every bag is a convex combination of minorants of its surrogate: below it at random margins."""
+    generator = np.random.default_rng(0)
+    for parameters in generator.normal(size=(20, *case.problem.shape)):
+        margins = case.problem.margins(parameters)
+        heights = cuts.offsets - case.problem.surrogate.bags.totals(cuts.slopes * margins)
+        assert np.all(heights <= case.problem.cuts(margins).values + 1e-10)
+
+
+@every_operator
+@storage
+@pytest.mark.parametrize("missing", [0.0, 0.3])
+def test_both_objectives_are_those_of_the_data(operator, sparse, missing):
+    case = case_of(operator, sparse=sparse, missing=missing)
+    found = solve(case.problem, "frank_wolfe", Limits(1e-4, 3000))
+    assert found.status is Status.CONVERGED
+    assert found.primal == pytest.approx(case.objective(found.parameters), rel=1e-9)
+    assert found.dual <= dual_by_definition(case, found.state.cuts) * (1 + 1e-9)
+    assert_dual_point(case, found.state.cuts)
+    planes = solve(case.problem, "cutting_plane", Limits(1e-4, 3000))
+    assert found.primal == pytest.approx(planes.primal, rel=2e-4)
+
+
+@storage
+@pytest.mark.parametrize("C", [0.1, 10.0])
+def test_the_hinge_is_linear_svc_for_every_label(sparse, C):
+    case = label_sets(Hamming(normalize=False), "lovasz", **WIDE, missing=0.0, sparse=sparse)
+    case = replace(case, costs=np.full(WIDE["n"], C))
+    found = solve(case.problem, "frank_wolfe", Limits(1e-5, 20_000))
+    assert found.status is Status.CONVERGED
+    assert isinstance(found.state.cuts, BoundedSlopes)
+    parameters = np.empty(case.problem.shape)
+    for task in range(WIDE["p"]):
+        truth = case.truth[case.tasks == task]
+        svc = LinearSVC(loss="hinge", C=C, tol=1e-9, max_iter=10**6, random_state=0).fit(case.X, truth)
+        parameters[task] = np.append(svc.coef_, svc.intercept_)
+    assert found.primal == pytest.approx(case.objective(parameters), rel=1e-4)
+
+
+@pytest.mark.parametrize(("positive", "negative"), [(1.0, 0.0), (0.3, 2.0)])
+def test_the_closed_form_takes_unequal_costs_of_mistakes(positive, negative):
+    case = label_sets(Hamming(False, positive, negative), "lovasz", **WIDE)
+    found = solve(case.problem, "frank_wolfe", Limits(1e-5, 5000))
+    assert isinstance(found.state.cuts, BoundedSlopes)
+    assert found.primal == pytest.approx(solve(case.problem, "newton", Limits(1e-6)).primal, rel=1e-4)
+    assert found.primal == pytest.approx(case.objective(found.parameters), rel=1e-9)
+
+
+@pytest.mark.parametrize("capacity", [2, 3, 5])
+@pytest.mark.parametrize("operator", ["lovasz", "bd", "slack"])
+def test_few_cuts_per_example_are_merged_and_stay_a_dual_point(operator, capacity):
+    case = case_of(operator, C=5.0)
+    found = solve(case.problem, FrankWolfe(capacity=capacity), Limits(1e-2, 5000))
+    assert found.status is Status.CONVERGED
+    assert isinstance(found.state.cuts, ActiveCuts)
+    assert found.state.cuts.counts.max() <= capacity
+    assert found.dual <= dual_by_definition(case, found.state.cuts) * (1 + 1e-9)
+    assert_dual_point(case, found.state.cuts)
+
+
+@every_operator
+def test_weights_are_those_of_a_convex_combination(operator):
+    cuts = solve(case_of(operator).problem, "frank_wolfe", Limits(1e-3, 1000)).state.cuts
+    if isinstance(cuts, BoundedSlopes):
+        assert np.all((cuts.slopes >= 0) & (cuts.slopes <= cuts.largest))
+        return
+    assert cuts.weights.min() >= 0
+    np.testing.assert_allclose(cuts.weights.sum(axis=1), 1.0, atol=1e-12)
+    assert not np.any(cuts.weights[np.arange(cuts.weights.shape[1]) >= cuts.counts[:, None]])
+
+
+@storage
+def test_passes_over_label_sets_are_those_of_the_definition(sparse):
+    case = case_of("bd", sparse=sparse, missing=0.4)
+    parameters = np.random.default_rng(0).normal(size=case.problem.shape)
+    np.testing.assert_allclose(case.problem.margins(parameters), case.matrix @ parameters.ravel(), rtol=1e-12)
+    slopes = np.random.default_rng(1).normal(size=len(case.truth))
+    costs = np.repeat(case.costs, np.diff(case.offsets))
+    found = case.problem.parameters(slopes).ravel()
+    np.testing.assert_allclose(found, (costs * slopes) @ case.matrix, rtol=1e-10, atol=1e-10)
+
+
+def test_a_label_set_is_one_row_with_distinct_tasks():
+    case = case_of("bd")
+    assert case.problem.label_sets
+    assert not tracks().problem.label_sets
+    assert not replace(case, rows=case.rows[::-1].copy()).problem.label_sets or case.rows[0] == case.rows[-1]
+    first = case.offsets[1]
+    shuffled = case.tasks.copy()
+    shuffled[:first] = shuffled[:first][::-1]
+    assert not replace(case, tasks=shuffled).problem.label_sets
