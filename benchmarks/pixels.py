@@ -35,7 +35,7 @@ def peer_rows(side: int, logits: torch.Tensor) -> Iterator[Row]:
     yield Row(f"decide_pixels dice {side}x{side} / rankseg", ours, reference)
     few = np.random.default_rng(0).beta(0.05, 20, (1, 32, 32))
     scores = expected_scores(np.sort(few.ravel())[::-1], 0.5, 0.5)[0].low
-    found = decide_pixels(torch.logit(torch.as_tensor(few))).chosen.sum()
+    found = decide_pixels(torch.logit(torch.as_tensor(few))).sets.sum()
     theirs = solver.predict(torch.as_tensor(few, dtype=torch.float32).unsqueeze(1)).sum()
     reached = float(scores[int(found)]), float(scores[int(theirs)])
     yield Row("expected Dice 32x32, few positives: ours / rankseg", *reached, note="larger is better")

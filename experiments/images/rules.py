@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from experiments.images.data import NO_LABEL, Labels
 from experiments.images.scores import score
 from setloss.decisions.pixels import moment_bounds
-from setloss.nn import decide_pixels, fit_temperature
+from setloss.nn import PixelCalibration, decide_pixels, fit_temperature
 
 Logits = NDArray[np.float32]
 Predicted = NDArray[np.generic]
@@ -66,7 +66,7 @@ def best_sets(temperature: float, loss: str, logits: Logits) -> Predicted:
     """The pixels of least expected loss, image by image."""
     mode = "multiclass" if logits.shape[1] > 1 else "binary"
     found = [
-        decide_pixels(torch.as_tensor(one[None]), loss, mode=mode, temperature=temperature).sets  # type: ignore[arg-type]
+        decide_pixels(torch.as_tensor(one[None]), loss, mode=mode, calibration=PixelCalibration(temperature)).sets  # type: ignore[arg-type]
         for one in logits
     ]
     chosen: Predicted = torch.cat(found).numpy()

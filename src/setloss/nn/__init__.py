@@ -8,19 +8,23 @@ try:
 except ImportError as error:
     raise ImportError("setloss.nn needs PyTorch; install it with: pip install 'setloss[torch]'") from error
 
+from setloss.nn.calibration import calibrate_pixels, fit_temperature, fit_threshold
 from setloss.nn.check_targets import SetLossWarning
-from setloss.nn.decisions import ImageDecisions, LabelDecisions, decide, decide_pixels, fit_temperature
+from setloss.nn.decisions import ImageDecisions, LabelDecisions, PixelCalibration, decide, decide_pixels
 from setloss.nn.loss import SetLoss, set_loss
 from setloss.nn.sets import component_groups
 
 __all__ = [
     "ImageDecisions",
     "LabelDecisions",
+    "PixelCalibration",
     "SetLoss",
     "SetLossWarning",
+    "calibrate_pixels",
     "component_groups",
     "decide",
     "decide_pixels",
     "fit_temperature",
+    "fit_threshold",
     "set_loss",
 ]

@@ -1,14 +1,19 @@
 """Decisions on tensors: the label set, or the set of pixels, of least expected loss instead of a cut at one half.
 
 The mathematics and its error bounds are those of `setloss.decisions`. Pixels are taken as independent and the most
-probable ones compete; expectations are exact for small sets and bounded by moments beyond, O(p log p), on the device
-of the logits.
+probable ones compete: on the CPU by `setloss.decisions.decide_pixels`, elsewhere by moments, on the device.
+
+Independent pixels say next to nothing about whether an image is empty: a thousand pixels of probability 1/1000 make
+an empty image improbable. With a `PixelCalibration` the probability e that the image is empty comes from validation
+images, and the pixels decide about the others only. With P_0 the probability of no positives of independent pixels,
+
+    E score(nothing) = e,      E score(A) = (1 - e) / (1 - P_0) E[score(A); pixels independent].
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Literal
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -16,14 +21,11 @@ from torch import Tensor
 
 from setloss.decisions import decide as decide_arrays
 from setloss.decisions import pixels as numpy_pixels
-from setloss.losses import Loss, TverskyFamily, as_loss
-from setloss.nn.reduction import mean_cross_entropy
-from setloss.nn.targets import Mode, decisions
+from setloss.decisions.scores import as_log_odds
+from setloss.losses import Loss, Tversky, TverskyFamily, as_loss
+from setloss.nn.targets import Mode
 
 Scores = Literal["auto", "log-odds", "probabilities"]
-
-TEMPERATURES = (0.05, 20.0)
-"""Least and largest temperature that is tried."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,9 @@ class LabelDecisions:
 
 
 @torch.no_grad()
-def decide(logits: Tensor, loss: str | Loss, *, counts: Tensor | None = None) -> LabelDecisions:
+def decide(
+    logits: Tensor, loss: str | Loss, *, scores: Scores = "auto", counts: Tensor | None = None
+) -> LabelDecisions:
     """The label set of least expected loss for every example, on the device of the logits.
 
     Parameters
@@ -45,6 +49,8 @@ def decide(logits: Tensor, loss: str | Loss, *, counts: Tensor | None = None) ->
         Log-odds ``(N, C)``.
     loss
         Any loss of counts, or the name of one.
+    scores
+        What `logits` are, as in `decide_pixels`.
     counts
         Log-potentials ``(K + 1,)`` or ``(N, K + 1)`` of the number of positives; None for independent labels.
         Decisions for images are `setloss.nn.decide_pixels`.
@@ -52,14 +58,41 @@ def decide(logits: Tensor, loss: str | Loss, *, counts: Tensor | None = None) ->
     if logits.ndim != 2:
         raise ValueError(f"logits of label sets are (N, C); got {tuple(logits.shape)}. For images: decide_pixels")
     potentials = None if counts is None else counts.detach().cpu().double().numpy()
-    found = decide_arrays(logits.detach().cpu().double().numpy(), loss, counts=potentials)
-    device = logits.device
+    found = decide_arrays(logits.detach().cpu().double().numpy(), loss, scores=scores, counts=potentials)
     expected = torch.from_numpy(found.expected_loss)
     return LabelDecisions(
-        torch.from_numpy(found.sets).to(device),
-        (expected.float() if device.type == "mps" else expected).to(device),
-        torch.from_numpy(found.sizes).to(device),
+        torch.from_numpy(found.sets).to(logits.device),
+        (expected.float() if logits.device.type == "mps" else expected).to(logits.device),
+        torch.from_numpy(found.sizes).to(logits.device),
     )
+
+
+@dataclass(frozen=True)
+class PixelCalibration:
+    """What validation images say about the logits of a network; `setloss.nn.calibrate_pixels` learns it.
+
+    Parameters
+    ----------
+    temperature
+        What logits are divided by.
+    empty
+        One row for each class (one row for masks): the log-odds that an image has no pixel of the class are
+        w_0 + w_1 log(expected number of its pixels) + w_2 (largest log-odds of a pixel). None: as independent pixels
+        have it.
+    least_gain
+        The smallest expected gain over the plain cut that was worth it on validation images; infinite where none was.
+    loss
+        The loss for which `least_gain` was found.
+    """
+
+    temperature: float = 1.0
+    empty: tuple[tuple[float, float, float], ...] | None = None
+    least_gain: float = 0.0
+    loss: Loss | None = None
+
+    def __post_init__(self) -> None:
+        if not 0 < self.temperature < float("inf"):
+            raise ValueError(f"the temperature is a positive number; got {self.temperature!r}")
 
 
 @dataclass(frozen=True)
@@ -68,7 +101,7 @@ class ImageDecisions:
 
     `sets` is bool in the shape of the logits, and class ids ``(N, ...)`` in multiclass mode; `expected_loss` and
     `error` are ``(N,)`` or ``(N, C)``. In multiclass mode these are of the best set of each class alone, before
-    pixels wanted twice are shared out.
+    pixels wanted twice are shared out. With ``guard=True`` they are those of the plain cut where that was kept.
     """
 
     sets: Tensor
@@ -81,62 +114,164 @@ def decide_pixels(
     logits: Tensor,
     loss: str | Loss = "dice",
     *,
+    scores: Scores = "auto",
     mode: Mode = "binary",
     mask: Tensor | None = None,
-    temperature: float = 1.0,
+    calibration: PixelCalibration | None = None,
+    guard: bool = False,
 ) -> ImageDecisions:
     """The set of pixels of least expected loss on every image.
 
     Parameters
     ----------
     logits
-        Binary: ``(N, ...)`` or ``(N, 1, ...)``. Multiclass: ``(N, C, ...)``; every class has its best set under its
-        probabilities, and a pixel goes to the class whose probability is largest relative to the least one that this
-        class takes: sets do not overlap and leave nothing out.
+        Binary: ``(N, ...)`` or ``(N, 1, ...)``. Multilabel: ``(N, C, ...)``, a set per label. Multiclass: ``(N, C,
+        ...)``; every class has its best set under its probabilities, and a pixel goes to the class whose probability
+        is largest relative to the least one that this class takes: sets do not overlap and leave nothing out.
     loss
         Dice, Jaccard, Tversky or F-beta.
+    scores
+        What `logits` are: "log-odds" (logits), "probabilities" (after the sigmoid or softmax), or "auto", logits
+        unless all of them lie in [0, 1], which is refused.
     mask
         Which pixels count, bool ``(N, ...)``; others are not chosen (class 0 in multiclass mode).
-    temperature
-        What logits are divided by, from `fit_temperature`. Decisions are as good as the probabilities are.
+    calibration
+        From `calibrate_pixels`, or ``PixelCalibration(temperature)``. Decisions are as good as the probabilities are.
+    guard
+        Keep the plain cut (log-odds above 0, or the largest logit) on images where the expected gain is not above
+        ``calibration.least_gain``.
     """
+    family = tversky_loss(loss)
+    if mode not in ("binary", "multilabel", "multiclass"):
+        raise ValueError(f"mode is 'binary', 'multilabel' or 'multiclass'; got {mode!r}")
+    if guard and (calibration is None or calibration.loss != family):
+        raise ValueError(
+            f"guard=True needs calibration=calibrate_pixels(logits, target, {loss!r}) of validation images"
+        )
+    images = Images.of(logits, scores, mode, mask, calibration or PixelCalibration())
+    sets, expected, error = images.best(family)
+    sets = images.exclusive(sets)
+    if guard:
+        assert calibration is not None
+        plain, own, gain = images.against_plain(sets, family)
+        kept = (gain <= calibration.least_gain).unsqueeze(1)
+        sets, error = torch.where(kept.unsqueeze(2), plain, sets), torch.where(kept, 0.0, error)
+        expected = torch.where(kept, own, expected)
+    if mode == "multiclass":
+        classes = sets.to(torch.uint8).argmax(1).view(logits.shape[0], *logits.shape[2:])
+        return ImageDecisions(classes, 1 - expected, error)
+    if mode == "binary":
+        expected, error = expected[:, 0], error[:, 0]
+    return ImageDecisions(sets.view(logits.shape), 1 - expected, error)
+
+
+def tversky_loss(loss: str | Loss) -> TverskyFamily:
+    """The loss, if pixels can be decided for it."""
     family = as_loss(loss)
     if not isinstance(family, TverskyFamily):
         raise ValueError(f"decisions for pixels are for Dice, Jaccard, Tversky and F-beta; got {family}")
-    if mode not in ("binary", "multiclass"):
-        raise ValueError(f"mode is 'binary' or 'multiclass'; got {mode!r}")
-    if not 0 < temperature < float("inf"):
-        raise ValueError(f"the temperature is a positive number; got {temperature!r}")
-    scores = logits.to(torch.float32 if logits.device.type == "mps" else torch.float64) / temperature
-    p = _rows(scores.sigmoid().unsqueeze(1) if mode == "binary" else scores.softmax(1))
-    kept = None if mask is None else mask.reshape(len(p), 1, p.shape[2]).expand(p.shape)
-    p = p if kept is None else p * kept
-    best = _best_sets(p.flatten(0, 1), None if kept is None else kept.flatten(0, 1), family)
-    sets, expected, error = (one.view(p.shape[: one.ndim + 1]) for one in best)
-    least = torch.where(sets, p, 2.0).amin(2) if p.shape[2] else p.new_full(p.shape[:2], 2.0)
-    if mode == "binary":
-        return ImageDecisions(sets.view(logits.shape), 1 - expected[:, 0], error[:, 0])
-    shares = (p / least.unsqueeze(2)).argmax(1)
-    return ImageDecisions(shares.view(logits.shape[0], *logits.shape[2:]), 1 - expected, error)
+    return family
 
 
-def _rows(p: Tensor) -> Tensor:
-    """(N, C, pixels)."""
-    return p.unsqueeze(2) if p.ndim == 2 else p.flatten(2)
+@dataclass(frozen=True)
+class Images:
+    """Probabilities ``(N, C, pixels)`` at the temperature of the calibration, 0 for pixels that do not count.
+
+    `p_empty` is the probability ``(N, C)`` that an image has no pixel of a class; `lift` is (1 - e) / (1 - P_0).
+    """
+
+    p: Tensor
+    mask: Tensor | None
+    classes: bool
+    p_empty: Tensor
+    lift: Tensor
+
+    @classmethod
+    def of(
+        cls, logits: Tensor, scores: Scores, mode: Mode, mask: Tensor | None, calibration: PixelCalibration
+    ) -> Images:
+        """Refuses probabilities that would be taken for logits."""
+        values = logits.to(torch.float32 if logits.device.type == "mps" else torch.float64)
+        if values.numel():
+            as_log_odds(torch.stack(torch.aminmax(values)).cpu().numpy(), scores, "logits")
+        if scores == "probabilities":
+            values = values.log() if mode == "multiclass" else torch.logit(values)
+        values = values.unsqueeze(1) if mode == "binary" else values
+        values = (values.unsqueeze(2) if values.ndim == 2 else values.flatten(2)) / calibration.temperature
+        p = values.softmax(1) if mode == "multiclass" else values.sigmoid()
+        if mask is not None:
+            mask = mask.reshape(len(p), 1, p.shape[2]).expand(p.shape)
+            p = p * mask
+        none = torch.exp(torch.log1p(-p.clamp(max=1 - 1e-16)).sum(2))
+        if calibration.empty is None:
+            return cls(p, mask, mode == "multiclass", none, torch.ones_like(none))
+        weights = torch.tensor(calibration.empty, dtype=p.dtype, device=p.device)
+        if len(weights) != p.shape[1]:
+            raise ValueError(f"the calibration is for {len(weights)} classes; the logits have {p.shape[1]}")
+        e = torch.sigmoid((weights[:, 1:] * empty_features(p)).sum(2) + weights[:, 0])
+        return cls(p, mask, mode == "multiclass", e, (1 - e) / (1 - none).clamp(min=1e-12))
+
+    def best(self, family: TverskyFamily) -> tuple[Tensor, Tensor, Tensor]:
+        """The best set of every image and class, its expected score and the error of that number.
+
+        The best set with pixels does not depend on what an empty image scores; nothing at all competes with it.
+        """
+        rows = self.p.flatten(0, 1)
+        a, b = map(float, family.weights)
+        alone = Tversky(a, b, zero_division=0.0)
+        if rows.device.type == "cpu":
+            found = _best_on_host(rows, None if self.mask is None else self.mask.flatten(0, 1), alone)
+        else:
+            found = _best_by_moments(rows, alone)
+        sets, score, error = (one.view(self.p.shape[: one.ndim + 1]) for one in found)
+        score, error, empty = self.lift * score, self.lift * error, self.empty_score(family)
+        nothing = empty >= score
+        return sets & ~nothing.unsqueeze(2), torch.where(nothing, empty, score), torch.where(nothing, 0.0, error)
+
+    def empty_score(self, family: TverskyFamily) -> Tensor:
+        """The expected score of nothing: 0/0 where nothing is there, and without a cost of misses in any case."""
+        certain = self.p_empty if float(family.weights[1]) > 0 else torch.ones_like(self.p_empty)
+        return float(family.zero_division) * certain
+
+    def plain(self) -> Tensor:
+        """The sets of the plain cut: more probable than not, or the most probable class."""
+        return self._winners(self.p) if self.classes else self.p > 0.5
+
+    def exclusive(self, sets: Tensor) -> Tensor:
+        """Of classes, a pixel goes to the one whose probability is largest relative to the least one in its set."""
+        if not self.classes or not self.p.shape[2]:
+            return sets
+        least = torch.where(sets, self.p, 2.0).amin(2, keepdim=True)
+        return self._winners(self.p / least.clamp(min=torch.finfo(self.p.dtype).tiny))
+
+    def _winners(self, shares: Tensor) -> Tensor:
+        winner = shares.argmax(1, keepdim=True)
+        return torch.zeros(shares.shape, dtype=torch.bool, device=shares.device).scatter(1, winner, value=True)
+
+    def expected_score(self, sets: Tensor, family: TverskyFamily) -> Tensor:
+        """The expected score of any sets, by moments."""
+        order = sets.to(torch.uint8).argsort(dim=2, descending=True, stable=True)
+        a, b = map(float, family.weights)
+        low, high = numpy_pixels.moment_bounds(self.p.gather(2, order), max(a, 1e-12), b, torch, 0.0)
+        size = sets.sum(2, keepdim=True)
+        score = self.lift * ((low + high) / 2).gather(2, size).squeeze(2)
+        return torch.where(size.squeeze(2) > 0, score, self.empty_score(family))
+
+    def against_plain(self, sets: Tensor, family: TverskyFamily) -> tuple[Tensor, Tensor, Tensor]:
+        """The sets of the plain cut, their expected score, and what `sets` are expected to gain on every image."""
+        plain = self.plain()
+        own = self.expected_score(plain, family)
+        return plain, own, (self.expected_score(sets, family) - own).mean(1)
 
 
-def _best_sets(rows: Tensor, mask: Tensor | None, family: TverskyFamily) -> tuple[Tensor, Tensor, Tensor]:
-    """For every row of probabilities its best set, the expected score of that and the error of this number."""
-    zero_division, alone = float(family.zero_division), replace(family, zero_division=0.0)
-    find = _best_on_host if rows.device.type == "cpu" else _best_by_moments
-    sets, score, error = find(rows, mask, alone)
-    # Nothing taken: 0/0 where nothing is there, and without a cost of misses in any case.
-    empty = zero_division * ((1 - rows).prod(1) if float(family.weights[1]) > 0 else torch.ones_like(score))
-    nothing = empty >= score
-    return sets & ~nothing.unsqueeze(1), torch.where(nothing, empty, score), torch.where(nothing, 0.0, error)
+def empty_features(p: Tensor) -> Tensor:
+    """What the probability of an empty image is learned from, ``(N, C, 2)``; see `PixelCalibration`."""
+    floor = 1e-9
+    largest = p.amax(2) if p.shape[2] else p.new_zeros(p.shape[:2])
+    return torch.stack([p.sum(2).clamp(min=floor).log(), torch.logit(largest.clamp(floor, 1 - floor))], 2)
 
 
-def _best_on_host(rows: Tensor, mask: Tensor | None, family: TverskyFamily) -> tuple[Tensor, Tensor, Tensor]:
+def _best_on_host(rows: Tensor, mask: Tensor | None, family: TverskyFamily) -> tuple[Any, ...]:
     kept = np.ones(rows.shape, dtype=bool) if mask is None else mask.numpy()
     pairs = zip(rows.numpy(), kept, strict=True)
     found = [numpy_pixels.decide_pixels(row, family, scores="probabilities", mask=inside) for row, inside in pairs]
@@ -145,44 +280,12 @@ def _best_on_host(rows: Tensor, mask: Tensor | None, family: TverskyFamily) -> t
     return torch.from_numpy(sets), *torch.from_numpy(numbers).unbind(1)
 
 
-def _best_by_moments(rows: Tensor, mask: Tensor | None, family: TverskyFamily) -> tuple[Tensor, Tensor, Tensor]:
-    """The same by tensor operations; pixels that do not count have probability 0."""
+def _best_by_moments(rows: Tensor, family: TverskyFamily) -> tuple[Any, ...]:
+    """The same by tensor operations."""
     ordered, order = rows.sort(dim=1, descending=True, stable=True)
-    low, high = numpy_pixels.moment_bounds(ordered, *map(float, family.weights), torch, 0.0)
+    a, b = map(float, family.weights)
+    low, high = numpy_pixels.moment_bounds(ordered, max(a, 1e-12), b, torch, 0.0)
     best = low.argmax(1, keepdim=True)
     taken = torch.arange(rows.shape[1], device=rows.device) < best
     low, high = low.gather(1, best)[:, 0], high.gather(1, best)[:, 0]
     return torch.zeros_like(taken).scatter(1, order, taken), (low + high) / 2, (high - low) / 2
-
-
-@torch.no_grad()
-def fit_temperature(
-    logits: Tensor,
-    target: Tensor,
-    *,
-    mode: Mode = "binary",
-    ignore_index: int | None = None,
-    mask: Tensor | None = None,
-) -> float:
-    """The temperature t of least cross-entropy of logits / t on validation images.
-
-    Cross-entropy is convex in 1/t, so a golden-section search in log t finds it, between 1/20 and 20.
-    """
-    given = decisions(logits, target, mask, mode, ignore_index, soft=False)
-
-    def cost(log_t: float) -> float:
-        scaled = type(given)(given.logits / float(np.exp(log_t)), given.truth, given.labels, given.valid)
-        return float(mean_cross_entropy(scaled, mode))
-
-    low, high = map(float, np.log(TEMPERATURES))
-    golden = (5**0.5 - 1) / 2
-    left, right = high - golden * (high - low), low + golden * (high - low)
-    costs = [cost(left), cost(right)]
-    while high - low > 1e-3:
-        if costs[0] <= costs[1]:
-            high, right, left = right, left, right - golden * (right - low)
-            costs = [cost(left), costs[0]]
-        else:
-            low, left, right = left, right, left + golden * (high - left)
-            costs = [costs[1], cost(right)]
-    return float(np.exp((low + high) / 2))

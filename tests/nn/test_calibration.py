@@ -1,0 +1,129 @@
+"""Learned from validation images: temperatures, cuts by an exact scan, empty images, and the guard, by simulation."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+import torch
+from scipy.ndimage import gaussian_filter
+
+from setloss import CostCurve, Dice, Hamming, Jaccard
+from setloss.nn import PixelCalibration, calibrate_pixels, decide_pixels, fit_temperature, fit_threshold
+
+
+@pytest.mark.parametrize("mode", ["binary", "multiclass"])
+def test_the_temperature_that_was_applied_is_found(mode):
+    generator = torch.Generator().manual_seed(0)
+    logits = 2 * torch.randn(4, 3, 60, 60, generator=generator)
+    if mode == "binary":
+        logits = logits[:, :1]
+        target = (torch.rand(logits.shape, generator=generator) < logits.sigmoid()).long()
+    else:
+        target = torch.distributions.Categorical(logits=logits.movedim(1, -1)).sample()
+    for applied in (0.3, 1.0, 4.0):
+        assert fit_temperature(applied * logits, target, mode=mode) == pytest.approx(applied, rel=0.06)
+
+
+# ---------------------------------------------------------------- cuts
+
+
+def mean_loss(logits, truth, valid, cut, loss, over):
+    """Written out for one cut."""
+    rows = [(h[v], y[v]) for h, y, v in zip(logits, truth, valid, strict=True)]
+    if over == "batch":
+        rows = [tuple(np.concatenate(part) for part in zip(*rows, strict=True))]
+    return np.mean([float(loss(y, h > cut)) if len(y) else 0.0 for h, y in rows])
+
+
+@pytest.mark.parametrize(
+    "loss", [Dice(), Jaccard(zero_division=0.0), Hamming(), CostCurve([(0, 0), (0.3, 0), (1, 1)])]
+)
+@pytest.mark.parametrize("over", ["image", "batch"])
+@pytest.mark.parametrize("ties", [False, True])
+def test_no_cut_is_better_than_the_one_that_is_found(loss, over, ties):
+    rng = np.random.default_rng(3)
+    for _ in range(5):
+        logits, truth = rng.normal(-0.5, 1, (4, 9)), rng.random((4, 9)) < 0.3
+        logits = np.round(logits) if ties else logits
+        valid = rng.random((4, 9)) < 0.8
+        tensors = torch.as_tensor(logits), torch.as_tensor(truth)
+        found = fit_threshold(*tensors, loss, over=over, mask=torch.as_tensor(valid))
+        levels = np.sort(np.concatenate([logits.ravel(), [-9, 9]]))
+        every = [mean_loss(logits, truth, valid, cut, loss, over) for cut in (levels[1:] + levels[:-1]) / 2]
+        assert mean_loss(logits, truth, valid, float(found), loss, over) == pytest.approx(min(every), abs=1e-12)
+
+
+def test_one_cut_a_label():
+    logits, target = torch.randn(5, 3, 8, 8), torch.rand(5, 3, 8, 8) < 0.3
+    found = fit_threshold(logits, target, "jaccard", mode="multilabel")
+    each = [fit_threshold(logits[:, c], target[:, c], "jaccard") for c in range(3)]
+    assert torch.equal(found, torch.stack(each))
+    sure = torch.where(target, 4.0, -4.0)
+    assert torch.equal(fit_threshold(sure, target, mode="multilabel"), torch.zeros(3, dtype=torch.float64))
+    with pytest.raises(ValueError, match="use calibrate_pixels and decide_pixels"):
+        fit_threshold(logits, target[:, 0].long(), mode="multiclass")
+
+
+# ---------------------------------------------------------------- empty images, and the guard
+
+
+@cache
+def images(n, empty, sharp, bias, seed):
+    """Discs, or nothing, and the logits of a network that sees them through noise and is over- or underconfident."""
+    rng, side = np.random.default_rng(seed), 24
+    y, x = np.mgrid[:side, :side]
+    logits, truth = np.empty((n, side, side)), np.zeros((n, side, side), dtype=bool)
+    for i in range(n):
+        field = np.full((side, side), -4.0)
+        for _ in range(rng.integers(1, 3)):
+            centre, radius = rng.uniform(4, side - 4, 2), rng.uniform(1.5, 5)
+            depth = radius - np.hypot(y - centre[0], x - centre[1])
+            there = i >= empty * n
+            truth[i] |= there & (depth > 0)
+            field = np.maximum(field, np.clip(depth + (rng.normal() if there else -radius), -4, 3))
+        logits[i] = sharp * (field + 3 * gaussian_filter(rng.normal(size=(side, side)), 1.5)) + bias
+    return torch.as_tensor(logits), torch.as_tensor(truth)
+
+
+def dice(sets, truth):
+    total = (sets.sum((1, 2)) + truth.sum((1, 2))).double()
+    return torch.where(total > 0, 2 * (sets & truth).sum((1, 2)) / total.clamp(min=1), 1.0)
+
+
+@pytest.mark.parametrize("empty", [0.0, 0.5])
+@pytest.mark.parametrize(("sharp", "bias"), [(0.3, 0.0), (1.0, -1.5), (4.0, 0.0), (-1.0, -2.0)])
+def test_the_guard_is_never_behind_the_plain_cut_by_more_than_noise(empty, sharp, bias):
+    """Networks that are too sure or not sure enough, and one whose logits mean the opposite."""
+    calibration = calibrate_pixels(*images(40, empty, sharp, bias, 1), "dice")
+    logits, truth = images(120, empty, sharp, bias, 2)
+    guarded = dice(decide_pixels(logits, "dice", calibration=calibration, guard=True).sets, truth)
+    difference = guarded - dice(logits > 0, truth)
+    assert difference.mean() >= -2 * difference.std() / len(difference) ** 0.5
+
+
+@pytest.mark.parametrize("sharp", [0.3, 4.0])
+def test_empty_images_stay_empty(sharp):
+    """Independent pixels mark something on many of them; the probability that the image is empty mends that."""
+    calibration = calibrate_pixels(*images(40, 0.5, sharp, 0.0, 1), "dice")
+    logits, truth = images(120, 0.5, sharp, 0.0, 2)
+    nothing = ~truth.any(2).any(1)
+    by_pixels = decide_pixels(logits, "dice", calibration=PixelCalibration(calibration.temperature)).sets
+    found = decide_pixels(logits, "dice", calibration=calibration).sets
+    marked = [float(sets[nothing].any(2).any(1).double().mean()) for sets in (by_pixels, found)]
+    assert marked[1] <= 0.05 < marked[0]
+    assert dice(found, truth).mean() > dice(by_pixels, truth).mean()
+    assert dice(found, truth).mean() >= dice(logits > 0, truth).mean()
+
+
+def test_classes_are_calibrated_one_by_one():
+    logits, truth = images(40, 0.5, 1.0, 0.0, 1)
+    both = torch.stack([0 * logits, logits], 1)
+    calibration = calibrate_pixels(
+        both, truth.long(), "jaccard", mode="multiclass", mask=torch.rand(40, 24, 24) < 0.9
+    )
+    assert len(calibration.empty) == 2
+    found = decide_pixels(both, "jaccard", mode="multiclass", calibration=calibration, guard=True)
+    assert found.sets.shape == (40, 24, 24)
+    assert calibration == PixelCalibration(
+        calibration.temperature, calibration.empty, calibration.least_gain, Jaccard()
+    )

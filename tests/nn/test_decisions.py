@@ -1,0 +1,163 @@
+"""Decisions on tensors: those of the core, by enumeration of all sets, for classes without overlap."""
+
+import itertools
+
+import numpy as np
+import pytest
+import torch
+
+from setloss import Dice, FBeta, Jaccard, Tversky, decisions
+from setloss.nn import PixelCalibration, decide, decide_pixels
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float32, torch.float64])
+@pytest.mark.parametrize("counts", [None, torch.tensor([0.0, 1.0, -0.5])])
+def test_label_sets_are_decided_as_arrays(dtype, counts):
+    logits = torch.randn(7, 5, generator=torch.Generator().manual_seed(0)).to(dtype).requires_grad_()
+    found = decide(logits, "jaccard", counts=counts)
+    array = logits.detach().double().numpy()
+    expected = decisions.decide(array, "jaccard", counts=None if counts is None else counts.numpy())
+    for name in ("sets", "expected_loss", "sizes"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
+    again = decide(logits.detach().double().sigmoid(), "jaccard", scores="probabilities", counts=counts)
+    assert torch.equal(again.sets, found.sets)
+
+
+@pytest.mark.parametrize("loss", ["dice", "jaccard"])
+@pytest.mark.parametrize("side", [12, 40])
+def test_masks_are_those_of_the_twin(loss, side):
+    logits = 2 * torch.randn(3, 1, side, side, generator=torch.Generator().manual_seed(side), dtype=torch.float64) - 2
+    found = decide_pixels(logits, loss)
+    assert found.sets.shape == logits.shape
+    for one, chosen, expected, error in zip(logits, found.sets, found.expected_loss, found.error, strict=True):
+        twin = decisions.pixels.decide_pixels(one.numpy(), loss)
+        np.testing.assert_array_equal(chosen, twin.sets)
+        assert float(expected) == pytest.approx(twin.expected_loss, abs=1e-10)
+        assert float(error) == pytest.approx(twin.error, abs=1e-10)
+
+
+# ---------------------------------------------------------------- all sets of few pixels
+
+
+def expected_losses(p, loss, p_empty=None):
+    """{set: expected loss}, by enumeration of truths; with `p_empty` the image is empty with that probability."""
+    truths = list(itertools.product([0, 1], repeat=len(p)))
+    chances = np.array([np.prod(np.where(truth, p, 1 - p)) for truth in truths])
+    if p_empty is not None:
+        chances = np.where([any(truth) for truth in truths], chances * (1 - p_empty) / (1 - chances[0]), p_empty)
+    return {
+        s: sum(c * float(loss(np.array(t, bool), np.array(s, bool))) for t, c in zip(truths, chances, strict=True))
+        for s in truths
+    }
+
+
+LOSSES = [
+    Dice(),
+    Jaccard(),
+    Tversky(2.0, 0.1),
+    FBeta(2.0),
+    FBeta(0.0),
+    Dice(zero_division=0.0),
+    Tversky(0.3, 0.9, 0.5),
+]
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=str)
+@pytest.mark.parametrize("p_empty", [None, 0.02, 0.6])
+def test_no_set_has_a_lower_expected_loss(loss, p_empty):
+    rng = np.random.default_rng(1)
+    calibration = PixelCalibration(empty=None if p_empty is None else ((np.log(p_empty / (1 - p_empty)), 0.0, 0.0),))
+    for scale in (0.5, 0.9):
+        p = scale * rng.random(5)
+        every = expected_losses(p, loss, p_empty)
+        found = decide_pixels(torch.as_tensor(p)[None], loss, scores="probabilities", calibration=calibration)
+        chosen = tuple(int(one) for one in found.sets[0])
+        assert every[chosen] == pytest.approx(min(every.values()), abs=1e-9)
+        assert float(found.expected_loss) == pytest.approx(every[chosen], abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("p", "loss", "size", "expected"),
+    [
+        ([0.3, 0.3], Dice(zero_division=0.0), 2, 0.63),
+        ([0.5, 0.2], FBeta(0.0), 0, 0.0),
+        ([0.119] * 20, Tversky(2.0, 0.1), 1, 0.9017),
+    ],
+)
+def test_zero_division_free_misses_and_ties(p, loss, size, expected):
+    """Were decided wrong, with a certificate, up to 0.2."""
+    found = decide_pixels(torch.tensor([p], dtype=torch.float64), loss, scores="probabilities")
+    assert int(found.sets.sum()) == size
+    assert float(found.expected_loss) == pytest.approx(expected, abs=2e-3)
+
+
+# ---------------------------------------------------------------- shapes, masks, classes
+
+
+def test_masked_pixels_are_not_chosen():
+    logits, mask = torch.full((2, 5, 5), 3.0), torch.zeros(2, 5, 5, dtype=torch.bool)
+    mask[:, :2] = True
+    torch.testing.assert_close(decide_pixels(logits, mask=mask).sets, mask)
+    assert not decide_pixels(logits, mask=torch.zeros(2, 5, 5, dtype=torch.bool)).sets.any()
+
+
+@pytest.mark.parametrize("mode", ["binary", "multilabel", "multiclass"])
+@pytest.mark.parametrize("shape", [(0, 4), (0, 2, 3), (3, 2, 0)])
+def test_no_images_and_no_pixels(mode, shape):
+    found = decide_pixels(torch.zeros(shape), "dice", mode=mode)
+    assert found.sets.shape == (shape if mode != "multiclass" else (shape[0], *shape[2:]))
+    assert found.expected_loss.shape == (shape[:1] if mode == "binary" else shape[:2])
+
+
+def test_every_pixel_has_one_class_and_every_label_its_own_set():
+    logits = torch.randn(2, 4, 30, 40, generator=torch.Generator().manual_seed(3))
+    found = decide_pixels(logits, "jaccard", mode="multiclass")
+    assert found.sets.shape == (2, 30, 40)
+    assert found.expected_loss.shape == found.error.shape == (2, 4)
+    sure = torch.nn.functional.one_hot(torch.randint(0, 4, (2, 9)), 4).movedim(-1, 1) * 30.0
+    assert torch.equal(decide_pixels(sure, mode="multiclass").sets, sure.argmax(1))
+    probabilities = decide_pixels(logits.softmax(1), "jaccard", mode="multiclass", scores="probabilities")
+    assert (probabilities.sets == found.sets).double().mean() > 0.999
+    labels = decide_pixels(logits, "jaccard", mode="multilabel")
+    assert torch.equal(labels.sets[:, 2], decide_pixels(logits[:, 2], "jaccard").sets)
+
+
+def test_a_rare_class_is_found_more_often_than_by_argmax():
+    """Its best set takes pixels below one half, as F1 wants."""
+    logits = torch.zeros(1, 2, 40, 40)
+    logits[0, 1] = -6.0
+    logits[0, 1, :4, :4] = -0.2
+    logits[0, 1, 4:6, :4] = -0.6
+    assert not logits.argmax(1).any()
+    assert decide_pixels(logits, "dice", mode="multiclass").sets[0, :4, :4].all()
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"loss": "hamming"}, "decisions for pixels are for Dice, Jaccard, Tversky and F-beta"),
+        ({"loss": lambda truth, predicted: 0.0}, "decisions for pixels are for .*; got Metric"),
+        ({"mode": "classes"}, "mode is 'binary', 'multilabel' or 'multiclass'; got 'classes'"),
+        ({"guard": True}, r"guard=True needs calibration=calibrate_pixels"),
+        ({"guard": True, "calibration": PixelCalibration(loss=Jaccard())}, r"guard=True needs .*'dice'"),
+        ({"calibration": PixelCalibration(empty=((0.0, 0.0, 0.0),) * 2)}, "for 2 classes; the logits have 1"),
+        ({"scores": "logits"}, "scores is one of auto, log-odds, probabilities; got 'logits'"),
+    ],
+)
+def test_what_is_refused(options, words):
+    with pytest.raises(ValueError, match=words):
+        decide_pixels(torch.randn(2, 3, 4), **options)
+
+
+def test_probabilities_are_not_taken_for_logits():
+    p = torch.rand(2, 8, 8)
+    for function in (decide_pixels, lambda values: decide(values[:, 0], "f1")):
+        with pytest.raises(
+            ValueError, match=r"all .* lie in \[0, 1\].*scores=\"probabilities\".*scores=\"log-odds\""
+        ):
+            function(p)
+    assert decide_pixels(p, scores="log-odds").sets.all()
+    with pytest.raises(ValueError, match="the temperature is a positive number; got 0"):
+        PixelCalibration(0)
+    with pytest.raises(ValueError, match="decide_pixels"):
+        decide(torch.zeros(1, 1, 4, 4), "dice")
