@@ -41,7 +41,7 @@ CORE_TESTS = (
     "test_damaged_files.py", "test_plots.py", "decomposition/test_closed_forms.py", "operators/test_cut.py",
     "operators/test_bd.py", "solvers/test_checkpoint.py", "estimators", "nn/test_without_torch.py",
 )  # fmt: skip
-TESTS_OF_DASK = ("dask/test_equivalence.py",)
+TESTS_OF_DASK = ("dask/test_estimators.py",)
 TESTS_OF_EXTRAS = {"torch": ("nn/test_modules.py",), "dask": TESTS_OF_DASK, "oldest": TESTS_OF_DASK}
 
 LICENCES = """

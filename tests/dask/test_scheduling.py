@@ -11,6 +11,8 @@ from uuid import uuid4
 import dask.array as da
 import numpy as np
 import pytest
+from distributed import Client, LocalCluster
+from distributed.core import Status
 
 import dask
 import setloss.estimators as local
@@ -23,15 +25,9 @@ from helpers.partitioned import (
     block_of,
     frames,
     lengths,
-    parted,
 )
 from helpers.waiting import PATIENCE, until
-
-distributed = pytest.importorskip("distributed")
-
-from distributed import Client, LocalCluster  # noqa: E402
-
-from setloss.dask import BagClassifier, ClusterLostError, PartitionError, SetClassifier, scheduling  # noqa: E402
+from setloss.dask import BagClassifier, ClusterLostError, PartitionError, SetClassifier
 
 QUIET = {
     "distributed.worker.memory.target": False,
@@ -175,16 +171,6 @@ def test_a_client_must_be_one():
         BagClassifier(client="tcp://127.0.0.1:8786").fit(*readable())
 
 
-@pytest.mark.parametrize("count", [1, 7, 8, 9, 65])
-def test_sums_are_sums(count):
-    partitions = scheduling.Partitions.__new__(scheduling.Partitions)
-    partitions._client, partitions._sources = None, [float(k) for k in range(count)]
-    assert (
-        partitions.total(lambda k, two: (np.asarray(k), np.full(2, two * k)), 2.0)[1].tolist()
-        == [count * (count - 1.0)] * 2
-    )
-
-
 # ---------------------------------------------------------------- workers are lost
 
 
@@ -206,35 +192,6 @@ def test_data_that_a_restart_has_wiped_out_are_lost_in_words(client):
     model = BagClassifier(**QUICK, client=client, callbacks=[restart])
     with pytest.raises(ClusterLostError, match=r"\(scattered or persisted\) are gone: .*restarted.*source"):
         model.fit(*arrays)
-
-
-def test_data_that_lay_on_a_killed_worker_only_are_lost_in_words_or_not_at_all(client):
-    X, y, groups = frames(40)
-    blocks = zip(np.split(X, [lengths(len(y), 2, groups)[0]]), sorted(client.nthreads())[:2], strict=True)
-    futures = [(client.scatter(block, workers=[worker]), block.shape) for block, worker in blocks]
-    rows = da.concatenate([da.from_delayed(future, shape, float) for future, shape in futures])
-    kill = Once(lambda: os.kill(client.run(os.getpid)[min(client.nthreads())], signal.SIGKILL))
-    model = BagClassifier(**QUICK, client=client, callbacks=[kill])
-    said = ""
-    try:
-        model.fit(rows, *parted(lengths(len(y), 2, groups), y, groups))
-    except ClusterLostError as error:
-        said = str(error)
-    if said:
-        assert "(scattered or persisted) are gone" in said
-    else:  # Dask had made a copy elsewhere in time: then the result must be right
-        assert_trained(model)
-
-
-def test_a_worker_paused_for_seconds_is_waited_for(client):
-    def pause():
-        process = process_with_parts(client)
-        os.kill(process, signal.SIGSTOP)
-        client.loop.call_later(3, os.kill, process, signal.SIGCONT)
-
-    paused = Once(pause)
-    assert_trained(BagClassifier(**QUICK, client=client, callbacks=[paused]).fit(*readable()))
-    assert paused.done
 
 
 def test_a_partition_that_kills_its_workers_is_a_matter_of_memory(client):
@@ -283,8 +240,7 @@ def test_workers_that_are_paused_are_short_of_memory(small_cluster):
 
 def pause_worker(dask_worker):
     """What Dask does with a worker whose memory is nearly full."""
-    dask_worker.monitor_frozen = True
-    dask_worker.status = distributed.core.Status.paused
+    dask_worker.status = Status.paused
 
 
 # ---------------------------------------------------------------- clusters started by the commands of Dask
@@ -355,16 +311,3 @@ def test_workers_lost_while_they_read_may_have_had_too_little_memory(tmp_path):
         client.wait_for_workers(1, timeout=PATIENCE)
         with pytest.raises(ClusterLostError, match=r"lost while they read partitions.*memory.*smaller partitions"):
             BagClassifier(client=client).fit(*readable(2, deadly_block))
-
-
-def test_a_cluster_that_speaks_tls_trains_too():
-    pytest.importorskip("cryptography")
-    from distributed.security import Security
-
-    security = Security.temporary()
-    with (
-        LocalCluster(security=security, protocol="tls://", **IN_PROCESS) as cluster,
-        Client(cluster, security=security, set_as_default=False) as client,
-    ):
-        assert all(address.startswith("tls://") for address in client.nthreads())
-        assert_trained(BagClassifier(client=client, **QUICK).fit(*readable(2)))

@@ -15,6 +15,7 @@ from setloss.dask.scheduling import Partitions
 from setloss.dask.summary import inspect_partition, refuse_split_bags, summarize
 from setloss.dask.tasks import FitDescription, judge
 from setloss.defaults import LINEAR_MODELS
+from setloss.estimators.bag_classifier import warn_if_ungrouped
 from setloss.estimators.elements import check_cost
 from setloss.estimators.linear_model import LinearSetModel
 from setloss.solvers import CuttingPlane
@@ -164,7 +165,9 @@ class DaskBagClassifier(DaskModel):
         `y`, `groups` and `sample_weight` are dask arrays or Series with the partitions of X; for a DataFrame also
         names of its columns, which are then no features. A bag lies in one partition; see `repartition_by_group`.
         """
-        self._fit_partitions(partitions_of(X, y, groups, sample_weight))
+        data = partitions_of(X, y, groups, sample_weight)
+        warn_if_ungrouped(groups, "trained")
+        self._fit_partitions(data)
         return self
 
     def predict(self, X: Any, groups: Any = None) -> Any:
