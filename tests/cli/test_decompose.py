@@ -54,7 +54,7 @@ def test_check_json_is_what_the_library_says(source):
     assert list(document["verdicts"]) == list(expected)
     for law, verdict in expected.items():
         found = document["verdicts"][law]
-        assert set(found) == {"holds", "proved", "excess", "tolerance", "witness"}
+        assert set(found) == {"law", "holds", "proved", "excess", "tolerance", "witness"}
         assert found["holds"] is bool(verdict)
         assert (found["excess"], found["tolerance"]) == (verdict.excess, verdict.tolerance)
         assert (found["witness"] is None) == verdict.holds

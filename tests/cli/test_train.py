@@ -139,7 +139,7 @@ BAD = {
     "train sets.npz --decision sign --max-iter 0 --model m.skops": "max_iter",
     "train sets.npz --loss dise --model m.skops": "there is no loss 'dise'",
     "train sets.npz --loss tversky --model m.skops": "tversky needs --alpha",
-    "train sets.npz --loss f1 --beta 1 --model m.skops": "f1 takes no --beta",
+    "train sets.npz --loss f1 --beta 1 --model m.skops": "f1 takes no sizes and no weights, not --beta",
     "train sets.npz --labels y --model m.skops": "--labels has no meaning",
     "train orders.csv --model m.skops": "'group'",
     "train orders.csv --labels z_ --model m.skops": "'z_' of --labels",

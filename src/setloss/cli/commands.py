@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -28,8 +28,16 @@ NOT_WRITTEN = 1
 _UsageError: type[Exception] = typer.BadParameter.mro()[1]
 
 
+JsonOption = Annotated[bool, typer.Option("--json", help="JSON on standard output, nothing else.")]
+
+
 class InputError(Exception):
     """What the user gave cannot be used; the message says why, in one sentence."""
+
+
+def panel_option(panel: str, help: str, *names: str, **more: Any) -> Any:
+    """An option in a panel of the help."""
+    return typer.Option(*names, help=help, rich_help_panel=panel, **more)
 
 
 def with_option_groups(command: Callable[..., None]) -> Callable[..., None]:
@@ -105,8 +113,8 @@ def names_in(text: str) -> list[str]:
 
 
 def print_document(document: Mapping[str, Any]) -> None:
-    """A JSON document alone, in one line."""
-    typer.echo(json.dumps(document, allow_nan=False))
+    """A JSON document alone, in one line; NumPy's numbers as numbers."""
+    typer.echo(json.dumps(document, allow_nan=False, default=lambda value: value.item()))
 
 
 def check_writable(option: str, path: Path, *others: Path) -> None:

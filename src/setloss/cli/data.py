@@ -6,13 +6,14 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from setloss.cli.commands import InputError, names_in
+from setloss.cli.commands import InputError, names_in, panel_option
 from setloss.cli.models import Source
 
 if TYPE_CHECKING:
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
 SVMLIGHT = (".svm", ".svmlight", ".libsvm", ".txt")
 TABLES = (".csv", ".tsv", ".parquet")
 STANDARD_INPUT = "-"
-PANEL = "Reading DATA"
+
+_option = partial(panel_option, "Reading DATA")
 
 
 @dataclass(frozen=True)
@@ -38,33 +40,17 @@ class DataOptions:
     ]
     labels: Annotated[
         str | None,
-        typer.Option(
-            help="Label sets. csv, parquet: prefix of the label columns, or their names with commas between; "
-            "arff: the XML file, or the number of labels; svm: the number of labels.",
-            rich_help_panel=PANEL,
+        _option(
+            "Label sets. csv, parquet: prefix of the label columns, or their names with commas between; arff: the "
+            "XML file, or the number of labels; svm: the number of labels."
         ),
     ] = None
-    group: Annotated[
-        str | None,
-        typer.Option(help="Tracks in csv, parquet: column of the bag.", show_default="group", rich_help_panel=PANEL),
-    ] = None
-    label: Annotated[
-        str | None,
-        typer.Option(
-            help="Tracks in csv, parquet: column of the label.", show_default="label", rich_help_panel=PANEL
-        ),
-    ] = None
-    ignore: Annotated[
-        str | None,
-        typer.Option(help="csv, parquet: columns to leave out.", metavar="NAME,...", rich_help_panel=PANEL),
-    ] = None
-    features: Annotated[int | None, typer.Option(help="svm: the number of features.", rich_help_panel=PANEL)] = None
-    first_label: Annotated[
-        int | None, typer.Option(help="svm: label ids start with 0 or 1.", rich_help_panel=PANEL)
-    ] = None
-    first_feature: Annotated[
-        int | None, typer.Option(help="svm: feature indices start with 0 or 1.", rich_help_panel=PANEL)
-    ] = None
+    group: Annotated[str | None, _option("Tracks in csv, parquet: column of the bag.", show_default="group")] = None
+    label: Annotated[str | None, _option("Tracks in csv, parquet: column of the label.", show_default="label")] = None
+    ignore: Annotated[str | None, _option("csv, parquet: columns to leave out.", metavar="NAME,...")] = None
+    features: Annotated[int | None, _option("svm: the number of features.")] = None
+    first_label: Annotated[int | None, _option("svm: label ids start with 0 or 1.")] = None
+    first_feature: Annotated[int | None, _option("svm: feature indices start with 0 or 1.")] = None
 
     def read(self) -> "LabelSets | Tracks":
         """Examples to train on; X is a DataFrame where the file is a table."""

@@ -1,14 +1,20 @@
 """``setloss decompose`` and ``setloss check``: l = f + g, and the six verdicts, on the command line."""
 
 import importlib.util
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
+from numpy.typing import NDArray
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
 import setloss
-from setloss.cli.commands import InputError, check_writable, print_document, with_option_groups
+from setloss.cli.commands import InputError, JsonOption, check_writable, print_document, with_option_groups
 from setloss.cli.set_functions import DescribedFunction, SetFunctionOptions
 from setloss.decomposition import Certificate, Decomposition
 from setloss.setfunctions.counts import TableTooLargeError
@@ -20,11 +26,15 @@ PLOT_SUFFIXES = (".png", ".pdf", ".svg")
 MAX_CELLS = 2**20
 """Most cells of a table in a JSON document."""
 
+SHOWN_ROWS = 20
+SHOWN_CELLS = 8
+"""Longer lists are shortened to this many rows, tables of two groups to this many rows and columns."""
+
 
 @with_option_groups
 def decompose(
     function: SetFunctionOptions,
-    as_json: Annotated[bool, typer.Option("--json", help="JSON on standard output, nothing else.")] = False,
+    as_json: JsonOption = False,
     plot: Annotated[Path | None, typer.Option(help="Write a figure of l, f and g (png, pdf, svg).")] = None,
 ) -> None:
     """Split a loss: l = f + g, f submodular, g supermodular and as small as possible.
@@ -43,11 +53,13 @@ def decompose(
     if plot is not None:
         _write_plot(answer, plot)
     if as_json:
-        print_document(_decomposition_document(answer, given))
+        parts = {name: getattr(answer, name) for name in ("loss", "submodular", "supermodular")}
+        tables = {name: part.table.reshape(given.shape).tolist() for name, part in parts.items()}
+        certificate = answer.certificate
+        proof = asdict(certificate) | {"gap": certificate.gap, "holds": certificate.holds}
+        print_document(tables | {"certificate": proof})
         return
-    from setloss.cli.text_output import print_decomposition
-
-    print_decomposition(answer, given)
+    _print_decomposition(answer, given)
     if plot is not None:
         typer.echo(f"figure written to {plot}")
 
@@ -55,7 +67,7 @@ def decompose(
 @with_option_groups
 def check(
     function: SetFunctionOptions,
-    as_json: Annotated[bool, typer.Option("--json", help="JSON on standard output, nothing else.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Is a loss submodular, supermodular, modular, symmetric, increasing, non-negative?
 
@@ -67,11 +79,9 @@ def check(
     except TableTooLargeError as error:
         raise InputError(str(error)) from None
     if as_json:
-        print_document(_verdicts_document(found))
+        print_document({"verdicts": {law: asdict(verdict) for law, verdict in found.items()}})
         return
-    from setloss.cli.text_output import print_verdicts
-
-    print_verdicts(found, given.title)
+    _print_verdicts(found, given.title)
 
 
 def _check_printable(given: DescribedFunction) -> None:
@@ -106,50 +116,118 @@ def _write_plot(answer: Decomposition, path: Path) -> None:
         raise InputError(f"--plot: {path} cannot be written: {error.strerror or error}") from None
 
 
-# ------------------------------------------------------------------ JSON
+# ------------------------------------------------------------------ words
 
 
-def _decomposition_document(answer: Decomposition, given: DescribedFunction) -> dict[str, Any]:
-    """l, f and g as nested lists in the shape of the input, and the certificate."""
-
-    def cells(function: SetFunction) -> Any:
-        return function.table.reshape(given.shape).tolist()
-
-    return {
-        "loss": cells(answer.loss),
-        "submodular": cells(answer.submodular),
-        "supermodular": cells(answer.supermodular),
-        "certificate": _certificate(answer.certificate),
-    }
+def _print_verdicts(found: Mapping[str, Verdict], title: str) -> None:
+    """One row per law: yes or no, and why."""
+    grid = _grid()
+    for law, verdict in found.items():
+        answer = Text("yes", "green") if verdict.holds else Text("no", "red")
+        grid.add_row(law, answer, _why(verdict))
+    _print(title, grid)
 
 
-def _certificate(certificate: Certificate) -> dict[str, Any]:
-    return {
-        "rule": certificate.rule,
-        "reason": certificate.reason,
-        "feasibility": float(certificate.feasibility) + 0.0,
-        "column_residual": float(certificate.column_residual),
-        "primal": float(certificate.primal),
-        "dual": float(certificate.dual),
-        "gap": float(certificate.gap),
-        "unique": None if certificate.unique is None else bool(certificate.unique),
-        "tie_broken": bool(certificate.tie_broken),
-        "checked": certificate.checked,
-        "holds": bool(certificate.holds),
-    }
+def _why(verdict: Verdict) -> str:
+    if verdict.proved:
+        return "proved for this closed form"
+    if verdict.witness is None:
+        return f"largest excess {verdict.excess + 0.0:.3g}, tolerance {verdict.tolerance:.1g}"
+    return f"by {verdict.excess:.3g}: {verdict.witness}"
 
 
-def _verdicts_document(found: Mapping[str, Verdict]) -> dict[str, Any]:
-    """The verdicts by name, each with its witness or null."""
-    return {"verdicts": {law: _verdict(verdict) for law, verdict in found.items()}}
+def _print_decomposition(answer: Decomposition, given: DescribedFunction) -> None:
+    """The values of l, f and g, at evenly chosen places where there are many, and the certificate in words."""
+    parts = {"loss l": answer.loss, "submodular f": answer.submodular, "supermodular g": answer.supermodular}
+    if given.general:
+        tables = [_subsets(parts, answer.loss.p)]
+    elif len(given.shape) == 1:
+        tables = [_curves(parts, given.shape[0])]
+    else:
+        tables = _matrices(parts)
+    one_list = given.general or len(given.shape) == 1
+    abridged = answer.loss.counts.cells > SHOWN_ROWS if one_list else max(given.shape) > SHOWN_CELLS
+    title = f"l = f + g for {given.title}{' (abridged)' if abridged else ''}"
+    _print(title, *tables, _certificate_in_words(answer.certificate))
 
 
-def _verdict(verdict: Verdict) -> dict[str, Any]:
-    witness = verdict.witness
-    return {
-        "holds": bool(verdict.holds),
-        "proved": bool(verdict.proved),
-        "excess": float(verdict.excess) + 0.0,
-        "tolerance": float(verdict.tolerance),
-        "witness": witness and {"A": list(witness.A), "i": witness.i, "j": witness.j, "words": witness.words},
-    }
+def _curves(parts: Mapping[str, SetFunction], length: int) -> Table:
+    sizes = _chosen(length, SHOWN_ROWS)
+    return _side_by_side(parts, "|A|", [str(k) for k in sizes], [sizes])
+
+
+def _subsets(parts: Mapping[str, SetFunction], p: int) -> Table:
+    bits = (_chosen(2**p, SHOWN_ROWS)[:, None] >> np.arange(p - 1, -1, -1)) & 1
+    sets = ["{" + ", ".join(map(str, np.flatnonzero(row))) + "}" for row in bits]
+    return _side_by_side(parts, "A", sets, list(bits.T))
+
+
+def _side_by_side(parts: Mapping[str, SetFunction], header: str, labels: list[str], counts: list[Any]) -> Table:
+    """One row per set or size, one column each for l, f and g."""
+    table = _columns([header, *parts])
+    columns = _written([function.at(*counts) for function in parts.values()])
+    for row in zip(labels, *columns, strict=True):
+        table.add_row(*row)
+    return table
+
+
+def _matrices(parts: Mapping[str, SetFunction]) -> list[Table]:
+    """Two groups: a table each, false negatives downwards, false positives to the right."""
+    rows, columns = (_chosen(n + 1, SHOWN_CELLS) for n in next(iter(parts.values())).sizes)
+    cells = _written([function.at(*np.ix_(rows, columns)) for function in parts.values()])
+    tables = [_columns([name, "0 FP", *map(str, columns[1:])]) for name in parts]
+    for table, lines in zip(tables, cells, strict=True):
+        for row, line in zip(rows, lines, strict=True):
+            table.add_row(f"{row} FN", *line)
+    return tables
+
+
+def _certificate_in_words(certificate: Certificate) -> Table:
+    unique = {True: "the only one", False: "one of several", None: "perhaps one of several"}
+    answer = unique[certificate.unique]
+    if certificate.tie_broken:
+        answer += ", the one of least sum of squares"
+    grid = _grid()
+    grid.add_row("certificate", "holds" if certificate.holds else "DOES NOT HOLD")
+    grid.add_row("rule", f"{certificate.rule} ({certificate.reason})")
+    grid.add_row("feasible", f"up to {certificate.feasibility + 0.0:.1e}")
+    grid.add_row("optimal", f"up to {certificate.column_residual:.1e} per column, gap {certificate.gap:.1e}")
+    grid.add_row("mean of g", f"{certificate.primal:.6g} over all sets, at least {certificate.dual:.6g}")
+    grid.add_row("this g is", answer)
+    grid.add_row("checked", certificate.checked)
+    return grid
+
+
+def _chosen(length: int, shown: int) -> NDArray[np.intp]:
+    """0, ..., length - 1, or `shown` of them, evenly."""
+    return np.linspace(0, length - 1, min(length, shown)).round().astype(np.intp)
+
+
+def _written(tables: list[Any]) -> list[Any]:
+    """Tables of numbers as strings, all with the decimals that four digits of the largest number take."""
+    largest = max(float(np.max(np.abs(table))) for table in tables)
+    exponent = int(np.floor(np.log10(largest))) if largest > 0 else 0
+    form = f".{3 - min(exponent, 3)}f" if -3 <= exponent <= 6 else ".2e"
+    zeros = {format(sign * 0.0, form) for sign in (1, -1)}
+    texts = [np.vectorize(lambda value: format(value, form), otypes=[object])(table) for table in tables]
+    return [np.where(np.isin(text, list(zeros)), "0", text).tolist() for text in texts]
+
+
+def _columns(headers: Sequence[str]) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 1))
+    for header in headers:
+        table.add_column(header, justify="right", no_wrap=True)
+    return table
+
+
+def _grid() -> Table:
+    return Table.grid(padding=(0, 2))
+
+
+def _print(title: str, *tables: Table) -> None:
+    """The title and the tables, an empty line between them."""
+    console = Console(highlight=False, markup=False)
+    console.print(title, style="bold")
+    for table in tables:
+        console.print()
+        console.print(table)

@@ -6,9 +6,9 @@ from typing import Annotated, Any
 
 import typer
 
-from setloss.cli.commands import InputError, print_document, with_option_groups
+from setloss.cli.commands import InputError, JsonOption, print_document, with_option_groups
 from setloss.cli.data import DataOptions
-from setloss.cli.models import Source, decides, last_step, prepared, read_model, scores_of, with_bags
+from setloss.cli.models import Source, decides, last_step, prepared, read_model, scores_of
 from setloss.cli.predict import TrustedOption
 from setloss.cli.progress import Waiting
 from setloss.cli.set_functions import LossOptions
@@ -20,7 +20,7 @@ def evaluate(
     data: DataOptions,
     loss: LossOptions,
     trusted: TrustedOption = None,
-    as_json: Annotated[bool, typer.Option("--json", help="JSON on standard output, nothing else.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """The mean loss of a model over examples or bags, with its standard error, and F1 beside it.
 
@@ -40,7 +40,7 @@ def evaluate(
         waiting.doing("predicting")
         try:
             X = prepared(trained, examples.X)
-            beside = with_bags(source, getattr(examples, "groups", None))
+            beside = source.beside(getattr(examples, "groups", None))
             expected = _expected(trained, X, beside)
             rows, sets = _rows(trained, X, examples, beside, measure) if labelled else ({}, 0)
         except (ValueError, TypeError) as error:

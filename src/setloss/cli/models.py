@@ -22,24 +22,38 @@ class Source:
     id: str | None = None
 
     @classmethod
+    def from_data(cls, examples: Any, options: Any, id_column: str | None) -> "Source":
+        """Of data that a model has just been trained on; columns of tables are known to their encoder."""
+        width, names = int(examples.X.shape[1]), examples.feature_names
+        features = None if names is None or options.is_table else list(names)
+        if hasattr(examples, "Y"):
+            labels = list(examples.label_names)
+            return cls(True, width, len(labels), features, labels, id=id_column)
+        return cls(False, width, 1, features, None, options.group or "group", options.label or "label", id_column)
+
+    @classmethod
     def of(cls, model: Any) -> "Source":
         """What the model knows; one that was trained elsewhere knows the names of its features at most."""
         noted = getattr(model, "source_", None)
         if noted is not None:
             return cls(**noted)
-        names = getattr(model, "feature_names_in_", None)
-        sets = "groups" not in inspect.signature(last_step(model).predict).parameters
-        labels = getattr(last_step(model), "label_names_", None)
-        width = int(getattr(model, "n_features_in_", 0))
-        classes = getattr(last_step(model), "coef_", None)
-        count = len(labels) if labels is not None else 1 if classes is None else len(classes)
-        return cls(
-            sets, width, count, None if names is None else list(names), None if labels is None else list(labels)
-        )
+        estimator = last_step(model)
+        sets = "groups" not in inspect.signature(estimator.predict).parameters
+        names, labels = getattr(model, "feature_names_in_", None), getattr(estimator, "label_names_", None)
+        count = len(getattr(estimator, "coef_", [None]) if labels is None else labels)
+        known = [None if found is None else list(found) for found in (names, labels)]
+        return cls(sets, int(getattr(model, "n_features_in_", 0)), count, *known)
 
     def note_on(self, model: Any) -> None:
         """Let a model file know it."""
         model.source_ = asdict(self)
+
+    def beside(self, groups: Any) -> tuple[Any, ...]:
+        """What methods take beside X: nothing for label sets, the bags for tracks."""
+        if not self.of_label_sets and groups is None:
+            name = self.group or "group"
+            raise InputError(f"the model decides for whole bags, and no column {name!r} names them; give --group")
+        return () if self.of_label_sets else (groups,)
 
 
 def last_step(model: Any) -> Any:
@@ -50,31 +64,6 @@ def last_step(model: Any) -> Any:
 def prepared(model: Any, X: Any) -> Any:
     """Features as the estimator takes them."""
     return model[:-1].transform(X) if hasattr(model, "steps") and len(model) > 1 else X
-
-
-def read_model(path: Path, trusted: str | None = None) -> Any:
-    """The estimator in a file, or an `InputError`."""
-    from setloss.io import ModelFileError, load
-
-    try:
-        return load(path, trusted=() if trusted is None else trusted.split(","))
-    except ModelFileError as error:
-        raise InputError(re_option(str(error))) from None
-
-
-def re_option(sentence: str) -> str:
-    """``trusted=['xgboost']`` as the option that it is here."""
-    return sentence.replace("trusted=['", "--trusted ").replace("']", "")
-
-
-def write_model(model: Any, path: Path) -> None:
-    """Save a fitted estimator."""
-    from setloss.io import ModelFileError, save
-
-    try:
-        save(model, path)
-    except ModelFileError as error:
-        raise InputError(str(error)) from None
 
 
 def scores_of(model: Any, X: Any) -> Any:
@@ -89,13 +78,21 @@ def decides(model: Any) -> bool:
     return hasattr(last_step(model), "decision_")
 
 
-def with_bags(source: Source, groups: Any) -> tuple[Any, ...]:
-    """What methods take beside X: nothing for label sets, the bags for tracks."""
-    if source.of_label_sets:
-        return ()
-    if groups is None:
-        raise InputError(
-            f"the model decides for whole bags, and no column {source.group or 'group'!r} names them; name one with "
-            "--group"
-        )
-    return (groups,)
+def read_model(path: Path, trusted: str | None = None) -> Any:
+    """The estimator in a file, or an `InputError`."""
+    from setloss.io import ModelFileError, load
+
+    try:
+        return load(path, trusted=() if trusted is None else trusted.split(","))
+    except ModelFileError as error:
+        raise InputError(str(error).replace("trusted=['", "--trusted ").replace("']", "")) from None
+
+
+def write_model(model: Any, path: Path) -> None:
+    """Save a fitted estimator."""
+    from setloss.io import ModelFileError, save
+
+    try:
+        save(model, path)
+    except ModelFileError as error:
+        raise InputError(str(error)) from None

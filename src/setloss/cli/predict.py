@@ -10,7 +10,7 @@ import typer
 
 from setloss.cli.commands import InputError, check_writable, with_option_groups
 from setloss.cli.data import DataOptions
-from setloss.cli.models import Source, decides, last_step, prepared, read_model, scores_of, with_bags
+from setloss.cli.models import Source, decides, last_step, prepared, read_model, scores_of
 from setloss.cli.progress import Waiting
 from setloss.cli.set_functions import LossOptions
 from setloss.files import replacing
@@ -79,9 +79,9 @@ def _values(trained: Any, rows: Any, source: Source, *, scores: bool, probabilit
     if scores:
         return scores_of(trained, X)
     if not probabilities:
-        found = estimator.predict(X, *(with_bags(source, rows.groups) if decides(trained) else ()))
+        found = estimator.predict(X, *(source.beside(rows.groups) if decides(trained) else ()))
     elif decides(trained):
-        found = estimator.predict_proba(X, *with_bags(source, rows.groups))
+        found = estimator.predict_proba(X, *source.beside(rows.groups))
         found = found if source.of_label_sets and source.label_count > 1 else found[:, 1]
     else:
         raise InputError("the model goes by the signs of its scores, which are no probabilities; give --scores")

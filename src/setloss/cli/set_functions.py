@@ -3,18 +3,17 @@
 import math
 import warnings
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from tokenize import TokenError
 from typing import Annotated, Any
 
 import numpy as np
-import typer
-from numpy.typing import NDArray
 
-from setloss.cli.commands import InputError
+from setloss.cli.commands import InputError, panel_option
 from setloss.files import not_a_file
 from setloss.io.data import reason, shown
-from setloss.losses import NAMED_LOSSES, PAPER_CURVES, CostCurve, CountLoss, FBeta, Tversky
+from setloss.losses import NAMED_LOSSES, PAPER_CURVES, CostCurve, FBeta, Tversky
 from setloss.setfunctions.counts import MAX_CELLS
 from setloss.setfunctions.set_function import SetFunction
 from setloss.typing import Array, Shape
@@ -27,9 +26,8 @@ MAX_WEIGHT = 1e6
 
 NAMES = (*(name for name in NAMED_LOSSES if name not in PAPER_CURVES), "tversky", "fbeta", *PAPER_CURVES)
 
-# What each kind of set function needs; every other option of `SetFunctionOptions` would be ignored and is refused.
-COUNTS, CURVE = ("pos", "neg"), ("size",)
-NEEDS = {"tversky": (*COUNTS, "alpha", "beta"), "fbeta": (*COUNTS, "beta")} | dict.fromkeys(PAPER_CURVES, CURVE)
+WEIGHTS = {"tversky": ("alpha", "beta"), "fbeta": ("beta",)}
+"""The weights that a named loss needs; an option that has no use is refused."""
 
 WORDS = {
     "pos": "the number of positive elements",
@@ -39,21 +37,31 @@ WORDS = {
     "beta": "the weight of false negatives",
 }
 
+_option = partial(panel_option, "The loss")
+LossOption = Annotated[str | None, _option(f"Named loss: {', '.join(NAMES)}.")]
+AlphaOption = Annotated[float | None, _option("Weight of a false positive (tversky).")]
+BetaOption = Annotated[float | None, _option("Weight of a false negative (tversky), or the beta of fbeta.")]
+KnotsOption = Annotated[str | None, _option('Cost curve through share:cost, as "0:0,1/4:1,1:1".', metavar="KNOTS")]
 
-PANEL = "The loss"
-"""Panel of the help for options that name a loss."""
 
-AlphaOption = Annotated[
-    float | None, typer.Option(help="Weight of a false positive (tversky).", rich_help_panel=PANEL)
-]
-BetaOption = Annotated[
-    float | None,
-    typer.Option(help="Weight of a false negative (tversky), or the beta of fbeta.", rich_help_panel=PANEL),
-]
-KnotsOption = Annotated[
-    str | None,
-    typer.Option(help='Cost curve through share:cost, as "0:0,1/4:1,1:1".', metavar="KNOTS", rich_help_panel=PANEL),
-]
+@dataclass(frozen=True)
+class LossOptions:
+    """The loss to decide for, as given; `read` checks it."""
+
+    loss: LossOption = None
+    alpha: AlphaOption = None
+    beta: BetaOption = None
+    knots: KnotsOption = None
+
+    def read(self) -> Any:
+        """The name of the loss (f1 where none is given), or a `Loss` where it has parameters; or an `InputError`."""
+        if self.knots is not None and self.loss is not None:
+            raise InputError("give --loss or --knots, not both")
+        name = "--knots" if self.knots is not None else _known(self.loss or "f1")
+        check_options(self, name, WEIGHTS.get(name, ()), ("alpha", "beta"))
+        if self.knots is not None:
+            return curve_through(self.knots)
+        return weighted_loss(name, self.alpha, self.beta) if name in WEIGHTS else name
 
 
 @dataclass(frozen=True)
@@ -70,27 +78,20 @@ class DescribedFunction:
 class SetFunctionOptions:
     """The options that describe a set function, as given; `read` checks them and builds it."""
 
-    loss: Annotated[str | None, typer.Option(help=f"Named loss: {', '.join(NAMES)}.", rich_help_panel=PANEL)] = None
-    pos: Annotated[int | None, typer.Option(help="Positive elements of the example.", rich_help_panel=PANEL)] = None
-    neg: Annotated[int | None, typer.Option(help="Negative elements of the example.", rich_help_panel=PANEL)] = None
+    loss: LossOption = None
+    pos: Annotated[int | None, _option("Positive elements of the example.")] = None
+    neg: Annotated[int | None, _option("Negative elements of the example.")] = None
     alpha: AlphaOption = None
     beta: BetaOption = None
     knots: KnotsOption = None
-    size: Annotated[int | None, typer.Option(help="Elements of a cost curve's set.", rich_help_panel=PANEL)] = None
+    size: Annotated[int | None, _option("Elements of a cost curve's set.")] = None
     table: Annotated[
         Path | None,
-        typer.Option(
-            help="CSV or npy file: c(0), ..., c(p), or false negatives (rows) x false positives (columns).",
-            rich_help_panel=PANEL,
-        ),
+        _option("CSV or npy file: c(0), ..., c(p), or false negatives (rows) x false positives (columns)."),
     ] = None
     general: Annotated[
         bool,
-        typer.Option(
-            "--general",
-            help="The table lists all 2^p sets, element 0 the leading bit: flat, or (2, ..., 2).",
-            rich_help_panel=PANEL,
-        ),
+        _option("The table lists all 2^p sets, element 0 the leading bit: flat, or (2, ..., 2).", "--general"),
     ] = False
 
     def read(self) -> DescribedFunction:
@@ -99,37 +100,31 @@ class SetFunctionOptions:
         if len(kinds) != 1:
             given = " and ".join(f"--{kind}" for kind in kinds) or "none"
             raise InputError(f"give exactly one of --loss, --knots and --table; got {given}")
-        return {"loss": self._from_loss, "knots": self._from_knots, "table": self._from_table}[kinds[0]]()
+        if self.general and self.table is None:
+            raise InputError("--general goes with --table only")
+        if self.table is not None:
+            check_options(self, "--table", (), tuple(WORDS))
+            return self._from_table(self.table)
+        name = "--knots" if self.knots is not None else _known(str(self.loss))
+        is_curve = name == "--knots" or name in PAPER_CURVES
+        needs = ("size",) if is_curve else ("pos", "neg", *WEIGHTS.get(name, ()))
+        check_options(self, name if name == "--knots" else f"--loss {name}", needs, tuple(WORDS))
+        elements = (self.size or 0) + (self.pos or 0) + (self.neg or 0)
+        if not 0 < elements <= MAX_ELEMENTS:
+            raise InputError(f"{elements} elements are too few or too many; the limit is {MAX_ELEMENTS}")
+        if is_curve:
+            curve = curve_through(self.knots) if self.knots is not None else PAPER_CURVES[name]
+            title = f"{'cost curve' if self.knots else name}, {_count(elements, 'element')}"
+            return DescribedFunction(curve.on_counts(elements, 0), title, (elements + 1,))
+        return self._from_loss(name, self.pos or 0, self.neg or 0)
 
-    def _from_loss(self) -> DescribedFunction:
-        name = str(self.loss).lower()
-        if name not in NAMES:
-            raise InputError(f"there is no loss {self.loss!r}; the names are {', '.join(NAMES)}")
-        needs = NEEDS.get(name, COUNTS)
-        self._require(f"--loss {name}", needs)
-        if needs == CURVE:
-            return self._curve(name, PAPER_CURVES[name])
-        pos, neg = self.pos or 0, self.neg or 0
-        with_weights = "".join(f", {option} {getattr(self, option):g}" for option in needs[2:])
-        title = f"{name}{with_weights}, {_count(pos, 'positive')} and {_count(neg, 'negative')}"
-        return DescribedFunction(self._counted(name).on_counts(pos, neg), title, (pos + 1, neg + 1))
+    def _from_loss(self, name: str, pos: int, neg: int) -> DescribedFunction:
+        loss: Any = weighted_loss(name, self.alpha, self.beta) if name in WEIGHTS else NAMED_LOSSES[name]
+        weights = "".join(f", {option} {getattr(self, option):g}" for option in WEIGHTS.get(name, ()))
+        title = f"{name}{weights}, {_count(pos, 'positive')} and {_count(neg, 'negative')}"
+        return DescribedFunction(loss.on_counts(pos, neg), title, (pos + 1, neg + 1))
 
-    def _counted(self, name: str) -> CountLoss:
-        if name in NAMED_LOSSES:
-            return NAMED_LOSSES[name]  # type: ignore[return-value]
-        return weighted_loss(name, self.alpha, self.beta)
-
-    def _from_knots(self) -> DescribedFunction:
-        self._require("--knots", CURVE)
-        return self._curve("cost curve", curve_through(str(self.knots)))
-
-    def _curve(self, name: str, curve: CostCurve) -> DescribedFunction:
-        size = self.size or 0
-        return DescribedFunction(curve.on_counts(size, 0), f"{name}, {_count(size, 'element')}", (size + 1,))
-
-    def _from_table(self) -> DescribedFunction:
-        self._require("--table", ())
-        path = Path(str(self.table))
+    def _from_table(self, path: Path) -> DescribedFunction:
         values = read_cost_table(path)
         if values.size == 1:
             raise InputError(f"{path} has the value of the empty set only; a table needs at least one element")
@@ -147,117 +142,60 @@ class SetFunctionOptions:
         title = f"{path.name}, {kind}{_count(function.p, 'element')}"
         return DescribedFunction(function, title, values.shape, self.general)
 
-    def _require(self, what: str, needs: tuple[str, ...]) -> None:
-        """All of the options this kind needs, none of the others, and each with a value that makes sense."""
-        missing = [option for option in needs if getattr(self, option) is None]
-        if missing:
-            listed = " and ".join(f"--{option} ({WORDS[option]})" for option in missing)
-            raise InputError(f"{what} needs {listed}")
-        for option in WORDS:
-            if option not in needs and getattr(self, option) is not None:
-                takes = " and ".join(f"--{need}" for need in needs) or "no sizes and no weights"
-                raise InputError(f"{what} takes {takes}, not --{option}")
-        if self.general and self.table is None:
-            raise InputError("--general goes with --table only")
-        self._check_values(needs)
 
-    def _check_values(self, needs: tuple[str, ...]) -> None:
-        for option in needs:
-            value, lowest = getattr(self, option), 1 if option == "size" else 0
-            if option in ("alpha", "beta"):
-                check_weight(option, value)
-            elif value < lowest:
-                raise InputError(f"--{option} is {WORDS[option]}, at least {lowest}; got {value}")
-        elements = sum(getattr(self, option) for option in needs if option in (*COUNTS, *CURVE))
-        if needs and elements == 0:
-            raise InputError("--pos and --neg are both 0; a set needs at least one element")
-        if elements > MAX_ELEMENTS:
-            raise InputError(f"{elements} elements are too many here; the limit is {MAX_ELEMENTS}")
+def check_options(given: Any, what: str, needs: tuple[str, ...], known: tuple[str, ...]) -> None:
+    """Refuse options that are missing, that have no use here, and values that make no sense."""
+    missing = [f"--{option} ({WORDS[option]})" for option in needs if getattr(given, option) is None]
+    if missing:
+        raise InputError(f"{what} needs {' and '.join(missing)}")
+    for option in known:
+        value, lowest = getattr(given, option), 1 if option == "size" else 0
+        if value is not None and option not in needs:
+            takes = " and ".join(f"--{need}" for need in needs) or "no sizes and no weights"
+            raise InputError(f"{what} takes {takes}, not --{option}")
+        if value is not None and not lowest <= value <= (MAX_WEIGHT if option in ("alpha", "beta") else math.inf):
+            upper = f"from 0 to {MAX_WEIGHT:g}" if option in ("alpha", "beta") else f"at least {lowest}"
+            raise InputError(f"--{option} is {WORDS[option]}, {upper}; got {value:g}")
 
 
-@dataclass(frozen=True)
-class LossOptions:
-    """The loss to decide for, as given; `read` checks it."""
-
-    loss: Annotated[
-        str | None,
-        typer.Option(
-            help=f"Named loss: {', '.join(NAMES)}.", show_default="f1, or that of the training", rich_help_panel=PANEL
-        ),
-    ] = None
-    alpha: AlphaOption = None
-    beta: BetaOption = None
-    knots: KnotsOption = None
-
-    def read(self) -> Any:
-        """The name of the loss, or a `Loss` where it has parameters; or an `InputError`."""
-        if self.knots is not None and self.loss is not None:
-            raise InputError("give --loss or --knots, not both")
-        name = "--knots" if self.knots is not None else (self.loss or "f1").lower()
-        if name != "--knots" and name not in NAMES:
-            raise InputError(f"there is no loss {self.loss!r}; the names are {', '.join(NAMES)}")
-        needs = [word for word in NEEDS.get(name, ()) if word in ("alpha", "beta")]
-        for option in ("alpha", "beta"):
-            value = getattr(self, option)
-            if (value is None) == (option in needs):
-                raise InputError(f"{name} {'needs' if value is None else 'takes no'} --{option} ({WORDS[option]})")
-            if value is not None:
-                check_weight(option, value)
-        if self.knots is not None:
-            return curve_through(self.knots)
-        return weighted_loss(name, self.alpha, self.beta) if needs else name
+def _known(name: str) -> str:
+    if name.lower() not in NAMES:
+        raise InputError(f"there is no loss {name!r}; the names are {', '.join(NAMES)}")
+    return name.lower()
 
 
-def check_weight(option: str, value: float) -> None:
-    """Refuse a weight that makes no sense."""
-    if not 0 <= value <= MAX_WEIGHT:
-        raise InputError(f"--{option} is {WORDS[option]}, from 0 to {MAX_WEIGHT:g}; got {value:g}")
-
-
-def weighted_loss(name: str, alpha: float | None, beta: float | None) -> CountLoss:
+def weighted_loss(name: str, alpha: float | None, beta: float | None) -> Tversky | FBeta:
     """The Tversky or F-beta loss of options that have been checked."""
     return Tversky(alpha or 0.0, beta or 0.0) if name == "tversky" else FBeta(beta or 0.0)
 
 
 def curve_through(knots: str) -> CostCurve:
-    """The cost curve of --knots, or an `InputError`."""
+    """The cost curve of --knots, ``"0:0,1/4:1,1:1"``: shares, which may be fractions, and costs."""
+    pairs = []
+    for knot in knots.split(","):
+        share, _, cost = knot.partition(":")
+        try:
+            pairs.append((_number(share), _number(cost)))
+        except (ValueError, ZeroDivisionError):
+            raise InputError(
+                f"--knots: {shown(knot.strip())} is not share:cost, two finite numbers; write them as 0:0,1/4:1,1:1"
+            ) from None
     try:
-        return CostCurve(parse_knots(knots))
+        return CostCurve(tuple(pairs))
     except ValueError as error:
         raise InputError(f"--knots: {error}") from None
 
 
-def parse_knots(text: str) -> tuple[tuple[float, float], ...]:
-    """``"0:0,1/4:1,1:1"`` as pairs (share, cost); shares may be fractions."""
-    knots = []
-    for knot in text.split(","):
-        share, colon, cost = knot.partition(":")
-        try:
-            if not colon:
-                raise ValueError
-            knots.append((_number(share), _number(cost)))
-        except (ValueError, ZeroDivisionError):
-            raise ValueError(
-                f"{shown(knot.strip())} is not share:cost, two finite numbers; write them as 0:0,1/4:1,1:1"
-            ) from None
-    return tuple(knots)
-
-
 def _number(text: str) -> float:
-    if "_" in text:
-        raise ValueError
     top, slash, bottom = text.partition("/")
     value = float(top) / float(bottom) if slash else float(text)
-    if not math.isfinite(value):
+    if "_" in text or not math.isfinite(value):
         raise ValueError
     return value
 
 
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
-# ------------------------------------------------------------------ tables of costs
 
 
 def read_cost_table(path: Path) -> Array:
@@ -270,8 +208,11 @@ def read_cost_table(path: Path) -> Array:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of a file without rows
-            is_csv = path.suffix.lower() == ".csv"
-            values = _csv_numbers(path) if is_csv else np.load(path, mmap_mode="r", allow_pickle=False)
+            if path.suffix.lower() == ".npy":
+                values = np.load(path, mmap_mode="r", allow_pickle=False)
+            else:
+                values = np.loadtxt(path, delimiter=",", ndmin=2, encoding="utf-8-sig", comments=None)
+                values = values.ravel() if 1 in values.shape else values
     except (ValueError, EOFError, OSError, SyntaxError, TypeError, TokenError) as error:
         why = reason(error).partition("; use")[0]
         raise InputError(f"{path} is not a table of numbers: {why}; cells are numbers, without a header") from None
@@ -284,8 +225,3 @@ def read_cost_table(path: Path) -> Array:
         where = tuple(int(i) for i in np.argwhere(~finite)[0])
         raise InputError(f"entry {where} of {path} is {values[where]}; every value must be finite")
     return values.astype(np.float64)
-
-
-def _csv_numbers(path: Path) -> NDArray[Any]:
-    values = np.loadtxt(path, delimiter=",", ndmin=2, encoding="utf-8-sig", comments=None)
-    return values.ravel() if 1 in values.shape else values
