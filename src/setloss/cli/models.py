@@ -40,9 +40,10 @@ class Source:
         estimator = last_step(model)
         sets = "groups" not in inspect.signature(estimator.predict).parameters
         names, labels = getattr(model, "feature_names_in_", None), getattr(estimator, "label_names_", None)
-        count = len(getattr(estimator, "coef_", [None]) if labels is None else labels)
-        known = [None if found is None else list(found) for found in (names, labels)]
-        return cls(sets, int(getattr(model, "n_features_in_", 0)), count, *known)
+        decision = getattr(estimator, "decision_", None)
+        count = len(getattr(estimator, "coef_", (None,))) if decision is None else decision.n_features_in_
+        features, columns = (None if found is None else list(found) for found in (names, labels))
+        return cls(sets, int(getattr(model, "n_features_in_", 0)), count, features, columns)
 
     def note_on(self, model: Any) -> None:
         """Let a model file know it."""

@@ -145,9 +145,8 @@ def train(
         say("interrupted before there was a model to write")
         raise typer.Exit(INTERRUPTED) from None
     encoder = steps[0] if steps else None
-    document = _summary(
-        estimator, objective, len(set(targets[-1].tolist())) if len(targets) > 1 else features.shape[0]
-    )
+    sets = len(set(targets[-1].tolist())) if len(targets) > 1 else features.shape[0]
+    document = _summary(estimator, objective, sets)
     document |= {"features": int(features.shape[1]), "columns": _columns(encoder), "model": str(model)}
     fitted = _pipeline([*steps, estimator])
     Source.from_data(examples, data, getattr(encoder, "id_", None)).note_on(fitted)

@@ -82,8 +82,9 @@ def read(
     path : path
         The data file; the suffix says what it is.
     labels : path, int, str or sequence of str, optional
-        ARFF: the XML file that names the labels, or their number. svmlight: their number. CSV and Parquet: the
-        prefix or the list of the label columns, for label sets instead of tracks.
+        ARFF: the XML file that names the labels (by default that of the same stem, or of the stem without -train or
+        -test), or their number if they are the last attributes. svmlight: their number, by default from the header or
+        the largest id. CSV and Parquet: the prefix or the list of the label columns, for label sets, not tracks.
     group, label : str, optional
         CSV and Parquet: the columns with the bag and the label of a frame, by default "group" and "label".
     ignore : sequence of str, optional
@@ -174,7 +175,4 @@ def matched(file: Path, found: Features, names: Sequence[str] | None) -> Feature
     absent = [name for name in names if name not in place]
     if absent:
         raise DatasetError(f"{file} lacks features that the model was trained on: {listed(absent)}")
-    columns = [place[name] for name in names]
-    unused = found.unused + tuple(name for name in found.feature_names if name not in set(names))
-    reordered = sorted(columns) != columns
-    return replace(found, X=found.X[:, columns], feature_names=tuple(names), unused=unused, reordered=reordered)
+    return replace(found, X=found.X[:, [place[name] for name in names]], feature_names=tuple(names))

@@ -71,16 +71,7 @@ class Table:
 
 
 def read_arff(file: Path, *, labels: str | os.PathLike[str] | int | None = None) -> LabelSets:
-    """Label sets from an ARFF file; X is dense or CSR as the file is.
-
-    Parameters
-    ----------
-    file : path
-        The ARFF file.
-    labels : path or int, optional
-        The XML file that names the labels, or their number if they are the last attributes. By default the XML
-        file of the same stem, or of the stem without -train or -test, in the same folder.
-    """
+    """Label sets from an ARFF file; X is dense or CSR as the file is, and `io.read` says the rest."""
     table = _read(file)
     chosen = _label_columns(table, labels)
     names = tuple(table.names[j] for j in chosen)
@@ -93,15 +84,13 @@ def read_arff(file: Path, *, labels: str | os.PathLike[str] | int | None = None)
 def read_arff_features(file: Path, names: Sequence[str] | None, not_features: Sequence[str] = ()) -> Features:
     """The features of an ARFF file whose labels may be missing; all that `names`, a model's features, could need."""
     table = _read(file)
+    wanted = None if names is None else {*names, *(name.rpartition("=")[0] for name in names)}
     kept = [j for j, name in enumerate(table.names) if name not in not_features]
-    if names is not None:
-        wanted = {*names, *(name.rpartition("=")[0] for name in names)}
-        kept = [j for j in kept if table.names[j] in wanted]
+    kept = [j for j in kept if wanted is None or table.names[j] in wanted]
     if not kept:
         raise DatasetError(f"{file} has none of the model's features; its attributes are {listed(table.names)}")
     X, found = _features(table, kept)
-    unused = tuple(table.names[j] for j in range(len(table.names)) if j not in kept)
-    return Features(X, None, found, tuple(name for name in unused if name not in not_features))
+    return Features(X, None, found)
 
 
 def _read(file: Path) -> Table:

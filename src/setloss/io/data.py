@@ -56,15 +56,12 @@ class Tracks:
 class Features:
     """Rows to predict on, without labels: the columns of `X` are those of the model, in its order.
 
-    `groups` is None where the file names no bags. `unused` are columns of the file that the model does not know;
-    `reordered` says whether its own stood in another order.
+    `groups` is None where the file names no bags.
     """
 
     X: Any = field(repr=False)
     groups: NDArray[Any] | None = field(repr=False)
     feature_names: tuple[str, ...] | None
-    unused: tuple[str, ...] = ()
-    reordered: bool = False
 
 
 # ------------------------------------------------------------------ checks

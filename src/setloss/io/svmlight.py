@@ -35,18 +35,7 @@ def read_svmlight(
     first_label: int | None = None,
     first_feature: int | None = None,
 ) -> LabelSets:
-    """Label sets from a multi-label svmlight file; X is CSR.
-
-    Parameters
-    ----------
-    file : path
-        The file, not compressed.
-    labels, features : int, optional
-        Their numbers p and d. Give them where files must agree (training and test data); without them they are
-        taken from the header, or from the largest id and index.
-    first_label, first_feature : 0 or 1, optional
-        Where ids and indices start; see the module's docstring for what is assumed without them.
-    """
+    """Label sets from a multi-label svmlight file that is not compressed; X is CSR, and `io.read` says the rest."""
     for option, number in (("labels", labels), ("features", features)):
         if number is not None and number < 1:
             raise DatasetError(f"{option}={number!r} is not possible for {file}; give their number, at least 1")

@@ -182,13 +182,11 @@ def read_table_features(
         group = "group"
     if group is not None:
         _existing(file, frame, [group], "group=")
-    columns = [name for name in frame.columns if name != group and name not in not_features]
-    names = columns if names is None else _existing(file, frame, names, "the features that the model was trained on")
+    if names is None:
+        names = [name for name in frame.columns if name != group and name not in not_features]
+    chosen = frame[_existing(file, frame, names, "the features that the model was trained on")]
     groups = None if group is None else bag_ids(frame[group], file)
-    standing = [name for name in columns if name in set(names)]
-    unused = tuple(name for name in columns if name not in set(names))
-    X = number_matrix(frame[list(names)], file)
-    return Features(X, groups, tuple(names), unused, reordered=standing != list(names))
+    return Features(number_matrix(chosen, file), groups, tuple(names))
 
 
 def _existing(file: Path, frame: DataFrame, names: Sequence[str], role: str) -> list[str]:
