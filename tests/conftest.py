@@ -34,7 +34,7 @@ ENABLED_BY = {
 }
 """What a reason for skipping says, and what to do about it."""
 
-LONGEST = frozenset({"tests/test_site.py", "tests/estimators/test_sklearn.py", "tests/dask/test_cluster.py"})
+LONGEST = frozenset({"tests/test_site.py", "tests/estimators/test_sklearn.py", "tests/dask/test_scheduling.py"})
 """Files of half a minute: they come first, so that no worker of pytest is left with one when the others are done."""
 
 NOT_COLLECTED = {"torch": "tests/nn", "distributed": "tests/dask"}
