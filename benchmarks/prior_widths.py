@@ -19,7 +19,7 @@ from sklearn.pipeline import make_pipeline
 from benchmarks.training_parts import training_parts
 from experiments.document import Cell, ResultTable
 from experiments.label_sets.chosen import SelectionSettings
-from experiments.label_sets.data import DataSet
+from experiments.loaders import DataSet
 from experiments.label_sets.decided import base_model
 from experiments.label_sets.protocol import scaling
 from experiments.metrics import of_examples

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from experiments.label_sets.data import DataSet, find_data_sets, read_data_set
+from experiments.loaders import DataSet, find_data_sets, read_data_set
 
 
 def training_parts(folder: Path, names: Sequence[str] = ()) -> Iterator[DataSet]:

@@ -10,16 +10,13 @@ import signal
 import sys
 import time
 from dataclasses import replace
-from functools import partial
-from itertools import count
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from experiments.document import Document
-from experiments.progress import ShownProgress
-from experiments.running import data_folder, part_of, usual_jobs
+from experiments.protocol import ShownProgress, data_folder, part_of, usual_jobs
 
 app = typer.Typer(pretty_exceptions_enable=False, no_args_is_help=True, add_completion=False)
 
@@ -44,9 +41,6 @@ def _show(document: Document, out: Path) -> None:
     typer.echo(f"written to {out / document.name}.md and .json")
 
 
-# ---------------------------------------------------------------- the paper
-
-
 @app.command()
 def reproduce(
     only: Names = None,
@@ -58,35 +52,29 @@ def reproduce(
 ) -> None:
     """Make the paper's tables and figures again, and say which of its claims hold."""
     from experiments.paper import artefact
-    from experiments.paper.files import read, write
     from experiments.paper.report import claims_table, write_report
 
     if full and quick:
         raise ValueError("give --full or --quick, not both")
     if data is not None and not data.is_dir():
         raise ValueError(f"--data: there is no folder {data}")
-    wanted = artefact.in_order(_names(only) or ["all"])
+    wanted = artefact.in_order(_names(only))
     settings = artefact.Settings(seed, full, data, quick)
     out.mkdir(parents=True, exist_ok=True)
-    read(out)
-    parts = artefact.shares_of_time(wanted, quick=quick, full=full)
+    artefact.read(out)
     with ShownProgress() as progress:
-        for name, (start, length) in zip(wanted, parts, strict=True):
-            follow = part_of(progress.update, start, length, name)
+        for name, share in zip(wanted, artefact.shares_of_time(wanted, settings), strict=True):
+            follow = part_of(progress.update, *share, name)
             follow(0.0, "starting")
             began = time.perf_counter()
-            document = artefact.artefact_named(name).make(replace(settings, progress=follow))
+            document = artefact.maker(name)(replace(settings, progress=follow))
             seconds = time.perf_counter() - began
-            write(document, settings, seconds, out)
+            artefact.write(document, settings, seconds, out)
             report, claims = write_report(out)
             progress.announce(f"{name}: {seconds:.1f} s")
-            for table in document.tables:
-                typer.echo(table.markdown())
+            _show(document, out)
     typer.echo(claims_table(claims).markdown())
     typer.echo(f"report written to {report}")
-
-
-# ---------------------------------------------------------------- label sets
 
 
 @app.command()
@@ -97,20 +85,19 @@ def multilabel(
     datasets: Names = None,
     methods: Names = None,
     criterion: Annotated[str, typer.Option(help="What choices are made by: f1 or jaccard.")] = "f1",
-    quick: Annotated[bool, typer.Option("--quick", help="Few values of C, folds, trees and rounds.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Few values of C, folds and trees.")] = False,
     jobs: Annotated[int, typer.Option(min=1, help="Processes at a time.")] = 1,
     seed: Seed = 0,
 ) -> None:
-    """Compare models and decisions on label sets. Runs that are in multilabel-runs.jsonl are not repeated."""
-    from experiments.label_sets.chosen import SelectionSettings
-    from experiments.label_sets.data import find_data_sets, read_data_set
-    from experiments.label_sets.methods import METHODS
+    """Compare models, decisions and rivals on label sets. Runs are kept in OUT/runs and not made again."""
+    from experiments.label_sets.methods import METHODS, Choices
     from experiments.label_sets.protocol import BenchmarkPlan, run_data_set
     from experiments.label_sets.report import report
+    from experiments.loaders import find_data_sets, read_data_set
 
-    small: dict[str, Any] = {"Cs": (1.0, 10.0), "folds": 3, "tol": 1e-2, "trees": 100, "rounds": 20}
-    choice = SelectionSettings(criterion=criterion, seed=seed, **(small if quick else {}))
-    plan = BenchmarkPlan(tuple(_names(methods) or METHODS), folds, choice, jobs)
+    small: dict[str, Any] = {"Cs": (1.0, 10.0), "Cs_of_rivals": (1.0,), "folds": 3, "trees": 50} if quick else {}
+    choices = Choices(criterion=criterion, seed=seed, **small)
+    plan = BenchmarkPlan(tuple(_names(methods) or METHODS), folds, choices, jobs)
     found = find_data_sets(data, _names(datasets))
     out.mkdir(parents=True, exist_ok=True)
     outcomes: list[Any] = []
@@ -118,45 +105,37 @@ def multilabel(
         for number, (name, files) in enumerate(found.items()):
             follow = part_of(progress.update, number / len(found), 1 / len(found), name)
             follow(0.0, "reading")
-            outcomes.append(run_data_set(read_data_set(name, files), plan, follow, out / "multilabel-runs.jsonl"))
+            outcomes.append(run_data_set(read_data_set(name, files), plan, follow, out / "runs"))
             report(outcomes, plan).write(out)
     _show(report(outcomes, plan), out)
-
-
-# ---------------------------------------------------------------- tracks
 
 
 @app.command()
 def tracks(
     data: Annotated[Path | None, typer.Option(help="Folder of data sets; else what SETLOSS_DATA names.")] = None,
     out: Out = RESULTS,
-    full: Annotated[bool, typer.Option("--full", help="All speakers, digits and utterances, 10 folds.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="All speakers and utterances, 10 folds.")] = False,
     datasets: Names = None,
     seed: Seed = 0,
     jobs: Annotated[int | None, typer.Option(min=1, help="Processes; else the cores, at most 4.")] = None,
 ) -> None:
-    """Compare operators with LinearSVC and logistic regression on bags of frames, with and without a vote."""
-    from experiments.tracks import benchmark
-    from experiments.tracks.data import SOURCES, names_in
+    """Compare operators and frame classifiers, decided in several ways, on bags of frames."""
+    from experiments.tracks import report
+    from experiments.tracks.data import read_source, sources_in
 
     folder = data_folder(data)
     if folder is None:
         raise ValueError("no data: give --data, a folder with japanese_vowels/ or spoken_arabic_digits/")
-    names = names_in(folder, _names(datasets))
-    protocol = replace(benchmark.FULL if full else benchmark.QUICK, seed=seed, n_jobs=jobs or usual_jobs())
+    names = sources_in(folder, _names(datasets))
+    protocol = replace(report.FULL if full else report.QUICK, seed=seed, n_jobs=jobs or usual_jobs())
     out.mkdir(parents=True, exist_ok=True)
-    documents: dict[str, Document] = {}
     with ShownProgress() as progress:
-        loaders = [partial(SOURCES[name], folder, full) for name in names]
-        for problem, followed in benchmark.follow_each(loaders, protocol, progress.update):
-            documents[problem.name] = benchmark.benchmark(problem, followed)
-            documents[problem.name].write(out)
-    everything = benchmark.summary(documents)
-    everything.write(out)
-    _show(everything, out)
-
-
-# ---------------------------------------------------------------- images
+        follow = replace(protocol, progress=progress.update)
+        for k, name in enumerate(names):
+            problem = read_source(name, folder, full)
+            document = report.benchmark(problem, follow.share(k / len(names), 1 / len(names)))
+            document.write(out)
+            _show(document, out)
 
 
 @app.command()
@@ -167,50 +146,29 @@ def segmentation(
     methods: Names = None,
     size: Annotated[int | None, typer.Option(min=8, help="Side of images or crops; else 48, 64 or 80.")] = None,
     steps: Annotated[int, typer.Option(min=1, help="Training steps of 8 images.")] = 150,
-    rates: Annotated[
-        str, typer.Option(metavar="RATE,...", help="Learning rates to choose from.")
-    ] = "0.003,0.01,0.03",
+    rates: Annotated[str, typer.Option(metavar="RATE,...", help="Learning rates tried.")] = "0.003,0.01,0.03",
     seeds: Annotated[int, typer.Option(min=1, help="Networks per loss; the first chooses the rate.")] = 3,
-    split: Annotated[int | None, typer.Option(min=0, help="Leave test images out, split the others anew.")] = None,
+    seed: Seed = 0,
 ) -> None:
-    """Train the same small U-Net with every loss; compare losses, then decisions.
+    """Train the same small U-Net with every loss; compare losses, then decisions."""
+    from experiments.images.data import problems_named
+    from experiments.images.networks import TrainingSettings, methods_named
+    from experiments.images.report import compare, report
 
-    Trained networks are kept in OUT/networks and not trained again.
-    """
-    from experiments.images.generated import problems_named
-    from experiments.images.methods import methods_named
-    from experiments.images.protocol import compare
-    from experiments.images.report import report
-    from experiments.images.training import TrainingSettings
-
-    settings = TrainingSettings(
-        steps=steps, rates=tuple(float(rate) for rate in rates.split(",")), seeds=tuple(range(seeds))
-    )
-    problems = problems_named(data, _names(datasets), size, split)
-    chosen = _names(methods)
-    methods_named(chosen, 1)
+    grid = tuple(float(rate) for rate in rates.split(","))
+    settings = TrainingSettings(steps=steps, rates=grid, seeds=tuple(range(seeds)))
+    problems = problems_named(data, _names(datasets), size, seed)
+    methods_named(_names(methods), 1)
     out.mkdir(parents=True, exist_ok=True)
     outcomes: list[Any] = []
     with ShownProgress() as progress:
-        for number, make in enumerate(problems):
-            progress.update(number / len(problems), "reading images")
+        for k, make in enumerate(problems):
+            progress.update(k / len(problems), "reading images")
             problem = make()
-            losses = methods_named(chosen, problem.classes)
-            runs = len(losses) * (len(settings.rates) + len(settings.seeds) - 1)
-            follow = _counted(partial(_share_of, progress, number, len(problems)), runs)
-            outcomes.append(compare(problem, losses, settings, out / "networks", follow))
+            follow = part_of(progress.update, k / len(problems), 1 / len(problems))
+            outcomes.append(compare(problem, methods_named(_names(methods), problem.classes), settings, follow))
             report(outcomes).write(out)
     _show(report(outcomes), out)
-
-
-def _share_of(progress: ShownProgress, before: int, parts: int, share: float, doing: str) -> None:
-    progress.update((before + share) / parts, doing)
-
-
-def _counted(follow: Any, runs: int) -> Any:
-    """A function of words that counts its calls."""
-    done = count(1)
-    return lambda what: follow(min(next(done) / runs, 1.0), what)
 
 
 def main() -> None:

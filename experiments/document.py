@@ -1,17 +1,53 @@
-"""Tables and figures as data: what an experiment returns, and what markdown, JSON and a report are made of."""
+"""Tables and figures as data: what an experiment returns, and what markdown, JSON and the report are made of."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from experiments.estimate import Estimate
+import numpy as np
+from numpy.typing import ArrayLike
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
+
+SMALL = 8.5
+"""Size of small type in figures."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """The mean of n repeats (folds, seeds, sets) and the standard error of that mean; no error for one repeat.
+
+    `digits` are shown: no more than another processor, whose rounding differs, finds as well.
+    """
+
+    mean: float
+    error: float | None
+    n: int
+    digits: int = 3
+
+    @classmethod
+    def of(cls, values: ArrayLike, digits: int = 3) -> Estimate:
+        """The mean of `values` and their standard deviation (n - 1) over the root of n."""
+        found = np.asarray(values, dtype=np.float64).ravel()
+        if not found.size:
+            raise ValueError("an estimate needs at least one value")
+        error = float(found.std(ddof=1) / math.sqrt(found.size)) if found.size > 1 else None
+        return cls(float(found.mean()), error, int(found.size), digits)
+
+    def __str__(self) -> str:
+        mean = f"{self.mean:.{self.digits}f}"
+        return mean if self.error is None else f"{mean} ± {self.error:.{self.digits}f}"
+
+    def as_dict(self) -> dict[str, float | int | None]:
+        return {"mean": self.mean, "standard_error": self.error, "n": self.n, "digits": self.digits}
+
 
 Cell = str | int | float | Estimate | None
 
@@ -24,10 +60,12 @@ def cell_text(cell: Cell) -> str:
 
 
 def lowest(rows: Sequence[Sequence[Cell]]) -> frozenset[tuple[int, int]]:
-    """The places of the estimates of least mean in their columns, to be set in bold."""
+    """The places of the estimates of least mean in their columns, as they are shown, to be set in bold."""
     best: set[tuple[int, int]] = set()
     for j in range(len(rows[0]) if rows else 0):
-        means = {i: cell.mean for i, row in enumerate(rows) if isinstance(cell := row[j], Estimate)}
+        means = {
+            i: round(cell.mean, cell.digits) for i, row in enumerate(rows) if isinstance(cell := row[j], Estimate)
+        }
         best |= {(i, j) for i, mean in means.items() if mean == min(means.values())}
     return frozenset(best)
 
@@ -61,6 +99,22 @@ class ResultTable:
         best = [list(place) for place in sorted(self.best)]
         return {"title": self.title, "columns": list(self.columns), "rows": rows, "note": self.note, "best": best}
 
+    @classmethod
+    def from_dict(cls, table: Mapping[str, Any]) -> ResultTable:
+        """A table as `as_dict` wrote it."""
+        rows = tuple(tuple(_cell(cell) for cell in row) for row in table["rows"])
+        best = frozenset((row, column) for row, column in table["best"])
+        return cls(table["title"], tuple(table["columns"]), rows, table["note"], best)
+
+
+def _estimate(cell: Mapping[str, Any]) -> Estimate:
+    return Estimate(cell["mean"], cell["standard_error"], cell["n"], cell.get("digits", 3))
+
+
+def _cell(cell: Any) -> Cell:
+    known: Cell = cell if not isinstance(cell, dict) else _estimate(cell)
+    return known
+
 
 @dataclass(frozen=True)
 class Figure:
@@ -81,18 +135,71 @@ class Document:
     figures: tuple[Figure, ...] = ()
     numbers: dict[str, Any] = field(default_factory=dict)
 
-    def markdown(self, level: int = 1) -> str:
-        """The title as a heading of that level, the figures and the tables."""
+    def markdown(self) -> str:
+        """The title, the figures and the tables."""
         images = [f"![{figure.caption}]({figure.name}.png)\n" for figure in self.figures]
-        return "\n".join([f"{'#' * level} {self.title}\n", *images, *(table.markdown() for table in self.tables)])
-
-    def write(self, folder: Path, dots_per_inch: int = 200) -> None:
-        """NAME.json with everything, NAME.md to read, a PNG for each figure."""
-        (folder / f"{self.name}.json").write_text(json.dumps(self.as_dict(), indent=1, allow_nan=False), "utf-8")
-        (folder / f"{self.name}.md").write_text(self.markdown(), "utf-8")
-        for figure in self.figures:
-            figure.draw().savefig(folder / f"{figure.name}.png", dpi=dots_per_inch)
+        return "\n".join([f"# {self.title}\n", *images, *(table.markdown() for table in self.tables)])
 
     def as_dict(self) -> dict[str, Any]:
         tables = [table.as_dict() for table in self.tables]
-        return {"name": self.name, "title": self.title, "tables": tables, "numbers": self.numbers}
+        figures = [{"name": one.name, "caption": one.caption, "file": f"{one.name}.png"} for one in self.figures]
+        return {"name": self.name, "title": self.title, "tables": tables, "figures": figures, "numbers": self.numbers}
+
+    def write(self, folder: Path, **more: Any) -> None:
+        """NAME.json with everything and `more`, NAME.md to read, a PNG for each figure."""
+        for figure in self.figures:
+            figure.draw().savefig(folder / f"{figure.name}.png", dpi=200)
+        content = json.dumps(self.as_dict() | more, indent=1, allow_nan=False)
+        (folder / f"{self.name}.json").write_text(content, "utf-8")
+        (folder / f"{self.name}.md").write_text(self.markdown(), "utf-8")
+
+
+# ---------------------------------------------------------------- figures
+
+
+@dataclass(frozen=True)
+class Style:
+    """How one method is drawn and what it is called."""
+
+    label: str
+    colour: str
+    marker: str
+    line: str = "-"
+
+
+STYLES = {
+    "bd": Style("B_D", "#0072B2", "o"),
+    "bd-monotone": Style("B_D monotone", "#56B4E9", "D"),
+    "slack": Style("S exact", "#009E73", "s"),
+    "slack-greedy": Style("S greedy", "#009E73", "P", "--"),
+    "slack-released": Style("S as released", "#999999", "X", ":"),
+    "margin": Style("M exact", "#CC79A7", "v"),
+    "lovasz": Style("L", "#D55E00", "^"),
+    "hinge": Style("0-1 (hinge)", "#E69F00", "h"),
+}
+"""Okabe and Ito's colours, safe for all eyes; markers and line styles tell methods apart without colour."""
+
+
+def panels(columns: int, size: tuple[float, float], rows: int = 1, **shared: Any) -> tuple[Drawing, list[Axes]]:
+    """A figure of rows x columns panels, `size` in inches being that of the whole; pyplot is not involved."""
+    from matplotlib.figure import Figure as Drawing
+
+    figure = Drawing(figsize=size, layout="constrained")
+    return figure, list(figure.subplots(rows, columns, squeeze=False, **shared).ravel())
+
+
+def clean(axes: Axes) -> None:
+    """Axes without top and right side, small type."""
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.tick_params(labelsize=SMALL)
+
+
+def legend_above(figure: Drawing, axes: Axes) -> None:
+    """One legend for all panels, in a row above them."""
+    handles, labels = axes.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper center", ncols=len(labels), frameon=False, fontsize=SMALL)
+
+
+def in_figures(label: str) -> str:
+    """The name of a method with the paper's symbol set as mathematics."""
+    return label.replace("B_D", "$B_D$")

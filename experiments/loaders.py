@@ -1,4 +1,4 @@
-"""Readers of public bags of frames: two sets of utterances (UCI), and face tracks of television series.
+"""Readers of public data: label sets (Mulan), two sets of utterances (UCI), face tracks of television series.
 
 All read a folder with the files as their sources name them. Class numbers are in `Tracks.y`; a binary problem is one
 class against the rest, ``tracks.y == 3``. What cannot be read is a `DatasetError` that names the file.
@@ -7,19 +7,106 @@ class against the rest, ``tracks.y == 3``. What cannot be read is a `DatasetErro
 from __future__ import annotations
 
 import gzip
+import re
+import zipfile
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array, issparse, vstack
+from sklearn.model_selection import KFold
 
-from setloss.io import DatasetError, Tracks
+from setloss.io import DatasetError, LabelSets, Tracks, read
 
 Split = Literal["train", "test"]
 
 DIGIT_BLOCKS = {"train": 6600, "test": 2200}
 DIGIT_FEATURES = 13
 FACES_HEADER = "CVHCI_TRACKLABELS_V1"
+
+# ---------------------------------------------------------------- label sets
+
+MULAN = "a data set is a folder with NAME-train.arff, NAME-test.arff and NAME.xml, or one file NAME.arff or NAME.npz"
+_PART = re.compile(r"(.+)[-_.](train|test)$", re.IGNORECASE)
+
+
+@dataclass(frozen=True, eq=False)
+class DataSet:
+    """Examples X (n, d) with label sets Y (n, p); the first `n_train`, if known, are the standard training part."""
+
+    name: str
+    X: Any = field(repr=False)
+    Y: NDArray[Any] = field(repr=False)
+    n_train: int | None = None
+
+    def splits(self, folds: int | None = None, seed: int = 0) -> list[tuple[NDArray[Any], NDArray[Any]]]:
+        """(train, test) rows: the standard split, or shuffled folds."""
+        if folds is None:
+            if self.n_train is None:
+                raise DatasetError(f"{self.name} has no standard split into two files; ask for folds (--folds 10)")
+            rows = np.arange(len(self.Y))
+            return [(rows[: self.n_train], rows[self.n_train :])]
+        if not 2 <= folds <= len(self.Y):
+            raise DatasetError(f"{self.name} has {len(self.Y)} examples; it cannot be cut into {folds} folds")
+        return list(KFold(folds, shuffle=True, random_state=seed).split(self.Y))
+
+
+def find_data_sets(folder: Path, names: Sequence[str] | None = None) -> dict[str, tuple[Path, ...]]:
+    """The files of every data set in a folder, or of the folder itself, by name: one file, or training and test."""
+    if not folder.is_dir():
+        raise DatasetError(f"there is no folder {folder}; {MULAN}")
+    places = (folder, *sorted(path for path in folder.iterdir() if path.is_dir()))
+    found = {place.resolve().name: files for place in places if (files := _label_set_files(place))}
+    for name in names or ():
+        if name not in found:
+            raise DatasetError(f"{folder} has no data set {name!r}; it has {', '.join(found) or 'none'} ({MULAN})")
+    if not found:
+        raise DatasetError(f"there is no data set in {folder}; {MULAN}")
+    return {name: found[name] for name in names} if names else found
+
+
+def read_data_set(name: str, files: tuple[Path, ...]) -> DataSet:
+    """All examples of a data set; its two parts must have the same features and labels."""
+    parts = [_label_sets(file) for file in files]
+    for what in ("feature_names", "label_names"):
+        if len({getattr(part, what) for part in parts}) > 1:
+            raise DatasetError(f"{files[0]} and {files[1]} have different {what}; they are not parts of one data set")
+    if len(parts) == 1:
+        return DataSet(name, parts[0].X, parts[0].Y)
+    X = [part.X for part in parts]
+    stacked = csr_array(vstack(X)) if issparse(X[0]) else np.vstack(X)
+    return DataSet(name, stacked, np.vstack([part.Y for part in parts]), len(parts[0].Y))
+
+
+def _label_set_files(folder: Path) -> tuple[Path, ...]:
+    """The training and test files of a folder, or its first file."""
+    files = sorted(path for path in folder.iterdir() if path.suffix.lower() in (".arff", ".npz") and path.is_file())
+    files = [path for path in files if path.suffix.lower() == ".arff" or _has_labels(path)]
+    parts = {match[2].lower(): path for path in files if (match := _PART.match(path.stem))}
+    if len(parts) == 2:
+        return parts["train"], parts["test"]
+    return tuple(path for path in files if not _PART.match(path.stem))[:1]
+
+
+def _has_labels(file: Path) -> bool:
+    """Whether an archive holds features with label sets, not images or tracks."""
+    if not zipfile.is_zipfile(file):
+        return False
+    with zipfile.ZipFile(file) as archive:
+        return "Y.npy" in archive.namelist()
+
+
+def _label_sets(file: Path) -> LabelSets:
+    examples = read(file)
+    if not isinstance(examples, LabelSets) or examples.Y.dtype.kind == "f":
+        raise DatasetError(f"{file} holds tracks, or misses labels; the benchmark needs complete label sets")
+    return examples
+
+
+# ---------------------------------------------------------------- bags
 
 
 def as_tracks(bags: list[NDArray[Any]], labels: Any, place: Path) -> Tracks:
@@ -87,8 +174,6 @@ def load_spoken_arabic_digits(
     have no speaker in common. `y` is the digit, 0 to 9, or 1 for a female and 0 for a male speaker. The file does not
     say: by the order of the utterances, every digit has its share, the first half of it by men.
     """
-    if target not in ("digit", "sex"):
-        raise DatasetError(f"target is 'digit' or 'sex', not {target!r}")
     file = Path(folder) / f"{_checked(split).capitalize()}_Arabic_Digit.txt"
     bags, n_bags = blocks_of_digits(file), DIGIT_BLOCKS[split]
     if len(bags) != n_bags:
@@ -129,38 +214,19 @@ def load_face_tracks(folder: Path | str, person: str = "buffy", videos: str = "b
     "TRACK NAME"; ``features/VIDEO/TRACK.npy`` is an array (frames, features).
     """
     root = Path(folder)
-    files = sorted((root / "ids").glob(f"{videos}*.ids"))
-    if not files:
-        raise DatasetError(
-            f"there is no file {root / 'ids' / videos}*.ids; the layout is ids/VIDEO.ids, features/VIDEO"
-        )
-    named = [
-        (root / "features" / file.stem / f"{track}.npy", name == person)
-        for file in files
-        for track, name in sorted(_names_of_tracks(file).items())
-    ]
+    named: list[tuple[Path, bool]] = []
+    for file in sorted((root / "ids").glob(f"{videos}*.ids")):
+        lines = [line.split() for line in file.read_text(encoding="utf-8").splitlines() if line.strip()]
+        if not lines or lines[0] != [FACES_HEADER] or any(len(words) != 2 for words in lines[1:]):
+            raise DatasetError(f"{file} is not {FACES_HEADER} followed by lines of a track and a name")
+        place = root / "features" / file.stem
+        named += [(place / f"{track}.npy", name == person) for track, name in sorted(lines[1:])]
     if not any(positive for _, positive in named):
-        raise DatasetError(f"no track in {root / 'ids'} is labelled {person!r}")
+        raise DatasetError(f"no track in {root / 'ids' / videos}*.ids is labelled {person!r}")
     return as_tracks([_features(file) for file, _ in named], [positive for _, positive in named], root)
 
 
-def _names_of_tracks(file: Path) -> dict[int, str]:
-    header, *lines = file.read_text(encoding="utf-8").splitlines() or [""]
-    if header.strip() != FACES_HEADER:
-        raise DatasetError(f"{file} does not begin with {FACES_HEADER}; it is not a file of track labels")
-    found: dict[int, str] = {}
-    for number, line in enumerate(lines, 2):
-        words = line.split()
-        if words and (len(words) != 2 or not words[0].isdigit() or int(words[0]) in found):
-            raise DatasetError(f"line {number} of {file} is {line[:60]!r}; a line is a new track and a name")
-        if words:
-            found[int(words[0])] = words[1]
-    return found
-
-
 def _features(file: Path) -> NDArray[np.float32]:
-    if not file.is_file():
-        raise DatasetError(f"there is no file {file}; download the features of all videos that have labels")
     try:
         found = np.load(file, allow_pickle=False, mmap_mode="r")
         if found.ndim != 2 or not len(found):
@@ -180,10 +246,9 @@ def load_face_descriptors(path: Path) -> Tracks:
 
     try:
         found: Any = loadmat(path) if path.suffix == ".mat" else np.load(path, allow_pickle=False)
-        X, y, groups = found["X"], np.ravel(found["y"]), np.ravel(found["groups"])
-        if not len(X) == len(y) == len(groups) or X.ndim != 2:
+        X, y, groups = np.asarray(found["X"]), np.ravel(found["y"]), np.ravel(found["groups"])
+        if X.ndim != 2 or not len(X) == len(y) == len(groups):
             raise ValueError(f"shapes {X.shape}, {y.shape}, {groups.shape} disagree")
-        X = np.ascontiguousarray(X, dtype=np.float32 if X.dtype == np.float32 else np.float64)
         if not np.isfinite(X).all() or not (set(np.unique(y)) <= {0, 1} or set(np.unique(y)) <= {-1, 1}):
             raise ValueError("X must be finite, y in {0, 1} or {-1, +1}")
     except (ValueError, TypeError, OSError, NotImplementedError, KeyError, IndexError) as error:

@@ -1,27 +1,35 @@
-"""Images with masks from a folder: PNG files, or an .npz of arrays; split into parts before anything is trained."""
+"""Images with masks or classes: from a folder, or generated; in three parts before anything is trained.
+
+Generated images have noise and uneven light, and one kind for each thing that makes a loss fail: blobs that cover a
+quarter of the image, ellipses of many sizes, curves one pixel wide, discs of a few pixels, lesions that half of the
+images do not have, and five classes of which the last two are rare.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.ndimage import gaussian_filter
 
 Images = NDArray[np.float32]
 Labels = NDArray[np.int64]
-
-FEWEST_IMAGES = 10
-"""Fewer than this cannot be split into three parts."""
+Drawn = tuple[NDArray[np.float64], Labels]
 
 NO_LABEL = -1
 """What pixels without a label are given as."""
 
+PARTS = (96, 32, 64)
+"""Generated images to train on, to choose the rate with, and to test."""
 
-class ImageError(ValueError):
-    """What is wrong with the images and what to do, in one sentence."""
+CLASSES = 5
+SIZES = {"nuclei": 48, "chasedb1": 64, "camvid": 80}
+"""The sides of images that are reported; others have 64, generated ones 48."""
 
 
 @dataclass(frozen=True)
@@ -47,42 +55,36 @@ class ImageProblem:
     crop: int | None = None
 
 
-Parts = tuple[ImagePart, ImagePart, ImagePart]
+def problems_named(
+    data: Path | None, names: Sequence[str] | None, size: int | None, seed: int = 0
+) -> list[Callable[[], ImageProblem]]:
+    """Readers or generators of the problems asked for: by default all of the folder, or all generated ones."""
+    if size is not None and (size < 8 or size % 4):
+        raise ValueError(f"the side of images is a multiple of 4 from 8 on, for the network halves twice; got {size}")
+    folders = {} if data is None else find_problems(data)
+    known: dict[str, Callable[[], ImageProblem]] = {
+        kind: partial(generated, kind, size or 48, seed=seed) for kind in KINDS
+    } | {name: partial(read_problem, name, at, size or SIZES.get(name, 64)) for name, at in folders.items()}
+    for name in names or ():
+        if name not in known:
+            raise ValueError(f"there is no data set {name!r}; the names are {', '.join(known)}")
+    return [known[name] for name in names or (KINDS if data is None else folders)]
 
 
-def find_problems(folder: Path, size: int) -> dict[str, Path]:
+# ---------------------------------------------------------------- folders
+
+
+def find_problems(folder: Path) -> dict[str, Path]:
     """The data sets in a folder by name: the folder itself, or those of its subfolders that hold one."""
     if not folder.is_dir():
-        raise ImageError(f"there is no folder {folder}")
-    check_size(size)
+        raise ValueError(f"there is no folder {folder}")
     places = [place for place in (folder, *sorted(folder.iterdir())) if place.is_dir() and _holds_images(place)]
     if not places:
-        raise ImageError(
+        raise ValueError(
             f"{folder} holds no images/*.png with masks/*.png, no .npz with images and masks, and no .npz with "
             "train_images, train_labels, val_images, ..., test_labels; nor do its subfolders"
         )
     return {place.resolve().name: place for place in places}
-
-
-def check_size(size: int) -> None:
-    """The network halves its input twice."""
-    if size < 8 or size % 4:
-        raise ImageError(f"the side of images is a multiple of 4 from 8 on; got {size}")
-
-
-def read_problem(name: str, folder: Path, size: int, split: int | None = None) -> ImageProblem:
-    """A data set, ready for training; with the seed of a `split`, of the images that are not for testing alone.
-
-    PNG files are averaged down to ``size x size`` and split at random; an .npz with its own parts is averaged down by
-    a whole factor until no side is longer; an .npz of images with masks keeps its resolution, since thin structures
-    do not survive less, is split by `names` (a last letter L or R belongs to the same person) and trained on crops.
-    """
-    if (folder / "images").is_dir():
-        return _from_files(name, folder, size, split)
-    with np.load(_archive(folder)) as arrays:
-        if "train_images" in arrays:
-            return _from_parts(name, arrays, size, split)
-        return _from_groups(name, arrays, size, split)
 
 
 def _holds_images(folder: Path) -> bool:
@@ -95,100 +97,176 @@ def _holds_images(folder: Path) -> bool:
         return {"images", "masks"} <= set(arrays) or "train_images" in arrays
 
 
-def _archive(folder: Path) -> Path:
-    return next(folder.glob("*.npz"))
+def read_problem(name: str, folder: Path, size: int) -> ImageProblem:
+    """A data set, ready for training.
+
+    PNG files are averaged down to ``size x size`` and split at random; an .npz with its own parts is averaged down by
+    a whole factor until no side is longer; an .npz of images with masks keeps its resolution, since thin structures
+    do not survive less, is split by `names` (a last letter L or R belongs to the same person) and trained on crops.
+    """
+    if (folder / "images").is_dir():
+        return _from_files(name, folder, size)
+    with np.load(next(folder.glob("*.npz"))) as arrays:
+        return (_from_parts if "train_images" in arrays else _from_groups)(name, arrays, size)
 
 
-def _from_files(name: str, folder: Path, size: int, split: int | None) -> ImageProblem:
+def _from_files(name: str, folder: Path, size: int) -> ImageProblem:
     found = sorted((folder / "images").glob("*.png"))
-    _check_number(len(found), folder / "images")
     bare = [path.name for path in found if not (folder / "masks" / path.name).is_file()]
     if bare:
-        raise ImageError(
-            f"{len(bare)} of {len(found)} images have no mask of the same name in masks/, first {bare[0]}"
-        )
+        raise ValueError(f"{len(bare)} of {len(found)} images have no mask of the same name, first {bare[0]}")
     images = np.stack([_read(path, size) for path in found])[:, None]
     masks = np.stack([_read(folder / "masks" / path.name, size) for path in found]) > 127
     every = ImagePart(standard(images), masks.astype(np.int64))
-    return ImageProblem(name, 1, *_split(name, every, [str(i) for i in range(len(found))], split))
+    return ImageProblem(name, 1, *_split(name, every, [str(i) for i in range(len(found))]))
 
 
 def _read(path: Path, size: int) -> Images:
-    from PIL import Image, UnidentifiedImageError
+    from PIL import Image
 
     try:
         with Image.open(path) as image:
             return np.asarray(image.convert("L").resize((size, size), Image.Resampling.BOX), dtype=np.float32)
-    except (OSError, UnidentifiedImageError) as error:
-        raise ImageError(f"{path} cannot be read as an image ({error}); replace or remove it") from None
+    except OSError as error:
+        raise ValueError(f"{path} cannot be read as an image ({error}); replace or remove it") from None
 
 
-def _from_parts(name: str, arrays: Any, size: int, split: int | None) -> ImageProblem:
+def _from_parts(name: str, arrays: Any, size: int) -> ImageProblem:
     """Labels from 0 on; the largest number is "no label" if the file has 11 classes and one more, as CamVid does."""
     parts, classes = [], int(arrays["train_labels"].max())
     for part in ("train", "val", "test"):
         images, labels = _channels_first(arrays[f"{part}_images"]), arrays[f"{part}_labels"].astype(np.int64)
         factor = -(-max(labels.shape[1:]) // size)
-        images, labels = _shrunk(images, factor), labels[:, ::factor, ::factor]
+        n, channels, height, width = images.shape
+        images = images.reshape(n, channels, height // factor, factor, width // factor, factor).mean((3, 5))
+        labels = labels[:, ::factor, ::factor]
         parts.append(ImagePart(standard(images), np.where(labels == classes, NO_LABEL, labels)))
-    if split is not None:
-        first, second = parts[:2]
-        seen = ImagePart(np.append(first.images, second.images, 0), np.append(first.labels, second.labels, 0))
-        order = np.random.default_rng(split).permutation(len(seen))
-        return ImageProblem(name, classes, *_shared_out(name, seen, order, np.arange(len(seen))))
-    train, validation, test = parts
-    return ImageProblem(name, classes, train, validation, test)
+    return ImageProblem(name, classes, *parts)
 
 
-def _from_groups(name: str, arrays: Any, size: int, split: int | None) -> ImageProblem:
+def _from_groups(name: str, arrays: Any, size: int) -> ImageProblem:
     images, masks = _channels_first(arrays["images"]), arrays["masks"].astype(np.int64)
-    _check_number(len(images), Path(name))
     names = arrays["names"] if "names" in arrays else np.arange(len(images)).astype(str)
     height, width = (4 * (side // 4) for side in masks.shape[1:])
-    images, masks = images[..., :height, :width], masks[:, :height, :width]
-    parts = _split(name, ImagePart(standard(images), masks), [str(one).rstrip("LR") for one in names], split)
+    every = ImagePart(standard(images[..., :height, :width]), masks[:, :height, :width])
+    parts = _split(name, every, [str(one).rstrip("LR") for one in names])
     return ImageProblem(name, 1, *parts, min(size, height, width))
-
-
-def _check_number(n: int, place: Path, what: str = "images", fewest: int = FEWEST_IMAGES) -> None:
-    if n < fewest:
-        raise ImageError(f"{place} has {n} {what}; at least {fewest} are needed for three parts")
 
 
 def _channels_first(images: NDArray[Any]) -> Images:
     return np.moveaxis(images if images.ndim == 4 else images[..., None], -1, 1).astype(np.float32)
 
 
-def _shrunk(images: Images, factor: int) -> Images:
-    n, channels, height, width = images.shape
-    blocks = images.reshape(n, channels, height // factor, factor, width // factor, factor)
-    return np.asarray(blocks.mean((3, 5)), dtype=np.float32)
-
-
-def standard(images: Images) -> Images:
+def standard(images: NDArray[Any]) -> Images:
     """Every channel of every image with mean 0 and variance 1."""
     centred = images - images.mean((2, 3), keepdims=True)
     return np.asarray(centred / (images.std((2, 3), keepdims=True) + 1e-6), dtype=np.float32)
 
 
-def _split(name: str, every: ImagePart, groups: Sequence[str], split: int | None) -> Parts:
-    """The three parts; with a `split`, the groups that are not for testing are shared out anew by that seed."""
+def _split(name: str, every: ImagePart, groups: Sequence[str]) -> tuple[ImagePart, ImagePart, ImagePart]:
+    """60 % of the groups to train on, 15 % to choose with, the rest to report on, in random order."""
     names, place = np.unique(np.array(groups), return_inverse=True)
-    order = np.random.default_rng(0).permutation(len(names))
-    if split is not None:
-        order = np.random.default_rng(split).permutation(order[: _ends(len(order))[1]])
-    return _shared_out(name, every, order, place)
-
-
-def _shared_out(name: str, every: ImagePart, order: Labels, place: Labels) -> Parts:
-    """The groups in this order: 60 % to train on, 15 % to choose with, the rest to report on."""
-    _check_number(len(order), Path(name), "groups of images", 4)
-    chosen = [np.isin(place, part) for part in np.split(order, _ends(len(order)))]
+    if len(names) < 5:
+        raise ValueError(f"{name} has {len(names)} groups of images; at least 5 are needed for three parts")
+    ends = round(0.6 * len(names)), round(0.75 * len(names))
+    chosen = [np.isin(place, part) for part in np.split(np.random.default_rng(0).permutation(len(names)), ends)]
     train, validation, test = (ImagePart(every.images[part], every.labels[part]) for part in chosen)
     return train, validation, test
 
 
-def _ends(n: int) -> tuple[int, int]:
-    """Where training ends and where validation does."""
-    first = round(0.6 * n)
-    return first, max(round(0.75 * n), first + 1)
+# ---------------------------------------------------------------- generated images
+
+
+def generated(kind: str, size: int = 48, parts: tuple[int, int, int] = PARTS, seed: int = 0) -> ImageProblem:
+    """A problem of one of the `KINDS`; the same seed draws the same images."""
+    rng, draw = np.random.default_rng(seed), KINDS[kind]
+    made = [draw(size, rng) for _ in range(sum(parts))]
+    images = standard(np.stack([image for image, _ in made])[:, None].astype(np.float32))
+    labels = np.stack([mask for _, mask in made]).astype(np.int64)
+    ends = np.cumsum(parts)[:2]
+    train, validation, test = map(ImagePart, np.split(images, ends), np.split(labels, ends))
+    return ImageProblem(kind, CLASSES if kind == "classes" else 1, train, validation, test)
+
+
+def _blobs(size: int, rng: np.random.Generator) -> Drawn:
+    """A smooth random field, cut where a quarter of the pixels, more or less, lie above."""
+    field = gaussian_filter(rng.normal(size=(size, size)), size / 12)
+    mask = field > np.quantile(field, 1 - rng.uniform(0.1, 0.42))
+    return _seen(0.6 * mask, rng, 0.8), mask.astype(np.int64)
+
+
+def _ellipses(size: int, rng: np.random.Generator) -> Drawn:
+    """Bright ellipses of many sizes, dim ones among them."""
+    light, mask = np.zeros((size, size)), np.zeros((size, size), dtype=bool)
+    for _ in range(rng.integers(1, 25)):
+        inside = _ellipse(size, rng, 0.02, 0.09)
+        light += rng.uniform(0.15, 0.8) * np.exp(-(inside**2))
+        mask |= inside < 1
+    return _seen(light, rng, 0.15), mask.astype(np.int64)
+
+
+def _curves(size: int, rng: np.random.Generator) -> Drawn:
+    """Three walks that turn slowly, one pixel wide."""
+    mask = np.zeros((size, size), dtype=bool)
+    for _ in range(3):
+        place, turn = rng.uniform(0, size, 2), rng.uniform(0, 2 * np.pi)
+        for _ in range(2 * size):
+            mask[tuple(place.astype(int))] = True
+            turn += rng.normal(0, 0.2)
+            place = (place + 0.7 * np.array([np.sin(turn), np.cos(turn)])) % size
+    return _seen(gaussian_filter(1.0 * mask, 0.5), rng, 0.5), mask.astype(np.int64)
+
+
+def _discs(size: int, rng: np.random.Generator) -> Drawn:
+    """One to six discs of about ten pixels."""
+    mask = np.zeros((size, size), dtype=bool)
+    y, x = np.mgrid[:size, :size]
+    for _ in range(rng.integers(1, 7)):
+        centre = rng.uniform(2, size - 2, 2)
+        mask |= (y - centre[0]) ** 2 + (x - centre[1]) ** 2 < rng.uniform(1.2, 2.5) ** 2
+    return _seen(0.6 * mask, rng, 0.25), mask.astype(np.int64)
+
+
+def _lesions(size: int, rng: np.random.Generator) -> Drawn:
+    """One or two ellipses on half of the images, and on all of them dim shapes that do not count."""
+    light, mask = np.zeros((size, size)), np.zeros((size, size), dtype=bool)
+    for _ in range(3):
+        light += 0.3 * (_ellipse(size, rng, 0.04, 0.2) < 1)
+    for _ in range(rng.integers(1, 3) if rng.uniform() < 0.5 else 0):
+        mask |= _ellipse(size, rng, 0.04, 0.12) < 1
+    return _seen(light + 0.6 * mask, rng, 0.3), mask.astype(np.int64)
+
+
+def _classes(size: int, rng: np.random.Generator) -> Drawn:
+    """Patches of five classes; each class has its own brightness, and the rarer of two neighbours is the smaller."""
+    labels = np.zeros((size, size), dtype=np.int64)
+    for kind, largest in ((1, 0.35), (2, 0.25), (3, 0.12), (4, 0.08)):
+        for _ in range(rng.integers(0, 3)):
+            labels[_ellipse(size, rng, 0.05, largest) < 1] = kind
+    return _seen(np.array([0.0, 0.3, -0.3, 0.6, -0.6])[labels], rng, 0.25), labels
+
+
+def _ellipse(size: int, rng: np.random.Generator, shortest: float, longest: float) -> NDArray[np.float64]:
+    """Less than 1 inside of an ellipse with such half axes, in sides of the image."""
+    y, x = np.mgrid[:size, :size] / size
+    centre, radii, turn = rng.uniform(size=2), rng.uniform(shortest, longest, 2), rng.uniform(0, np.pi)
+    along = (x - centre[0]) * np.cos(turn) + (y - centre[1]) * np.sin(turn)
+    across = (y - centre[1]) * np.cos(turn) - (x - centre[0]) * np.sin(turn)
+    return np.asarray((along / radii[0]) ** 2 + (across / radii[1]) ** 2)
+
+
+def _seen(light: NDArray[np.float64], rng: np.random.Generator, noise: float) -> NDArray[np.float64]:
+    """Under uneven light, with noise."""
+    y, x = np.mgrid[: len(light), : len(light)] / len(light)
+    slope = rng.uniform(-0.3, 0.3, 2)
+    return np.asarray(light + slope[0] * x + slope[1] * y + rng.normal(0, noise, light.shape))
+
+
+KINDS: dict[str, Callable[[int, np.random.Generator], Drawn]] = {
+    "blobs": _blobs,
+    "ellipses": _ellipses,
+    "curves": _curves,
+    "discs": _discs,
+    "lesions": _lesions,
+    "classes": _classes,
+}

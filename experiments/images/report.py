@@ -1,29 +1,106 @@
-"""The tables of ``python -m experiments segmentation``."""
+"""Which loss to train a segmentation network with, and what to predict: one protocol, paired differences, tables.
+
+A learning rate is chosen on validation images with the first seed; the other seeds train at that rate.
+"""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.document import Cell, Document, ResultTable
-from experiments.estimate import Estimate
-from experiments.images.methods import FIRST, METHODS, OBJECTS
-from experiments.images.protocol import DecidedImages, MethodOutcome, Outcome
-from experiments.images.rules import VALUED_IMAGES
-from experiments.images.scores import Scores
+from experiments.document import Cell, Document, Estimate, ResultTable
+from experiments.images.data import ImageProblem
+from experiments.images.decisions import Scores, Tuning, cut, rules, score
+from experiments.images.networks import FIRST, METHODS, Trained, TrainingSettings, predict, train
+from experiments.protocol import Progress, no_progress
+
+DECIDED = ("ce", FIRST, "ce+lovasz-p", "default")
+"""The methods on top of which decisions are compared."""
+
+
+@dataclass(frozen=True)
+class MethodOutcome:
+    """What one loss came to: validation score of every rate (first seed), test scores of every rule and seed.
+
+    The first rule is the plain cut; `milliseconds` are CPU time of a training step, and of a decision by rule.
+    """
+
+    name: str
+    rate: float
+    by_rate: dict[float, float]
+    decided: dict[str, tuple[Scores, ...]]
+    milliseconds: float
+    decision_milliseconds: dict[str, float]
+
+    @property
+    def test(self) -> tuple[Scores, ...]:
+        """Scores of the plain cut."""
+        return next(iter(self.decided.values()))
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """All losses on one data set."""
+
+    problem: ImageProblem
+    settings: TrainingSettings
+    methods: tuple[MethodOutcome, ...]
+
+
+def compare(
+    problem: ImageProblem, methods: Sequence[str], settings: TrainingSettings, progress: Progress = no_progress
+) -> Outcome:
+    """Train every method at every rate, then the other seeds at the rate of best validation score."""
+    found = []
+    for k, name in enumerate(methods):
+        progress(k / len(methods), f"{problem.name}: {METHODS[name].label}")
+        found.append(_one(problem, name, settings))
+    return Outcome(problem, settings, tuple(found))
+
+
+def _one(problem: ImageProblem, name: str, settings: TrainingSettings) -> MethodOutcome:
+    first, *others = settings.seeds
+    tried = {rate: train(name, rate, first, problem, settings) for rate in settings.rates}
+    by_rate = {rate: _validation_score(problem, one) for rate, one in tried.items()}
+    rate = max(by_rate, key=by_rate.__getitem__)
+    kept = [tried[rate], *(train(name, rate, seed, problem, settings) for seed in others)]
+    decided: dict[str, list[Scores]] = {}
+    times: dict[str, float] = {}
+    for one in kept:
+        logits, part = predict(one.network, problem.test), problem.validation
+        tuning = Tuning(predict(one.network, part), part.labels, problem.classes)
+        for rule, decide in (rules(tuning) if name in DECIDED else {"cut": cut}).items():
+            began = time.process_time()
+            predicted = decide(logits)
+            times[rule] = 1000 * (time.process_time() - began) / len(logits)
+            decided.setdefault(rule, []).append(score(predicted, problem.test.labels, problem.classes))
+    milliseconds = 1000 * float(np.mean([one.seconds for one in kept])) / settings.steps
+    by_rule = {rule: tuple(scores) for rule, scores in decided.items()}
+    return MethodOutcome(name, rate, by_rate, by_rule, milliseconds, times)
+
+
+def _validation_score(problem: ImageProblem, trained: Trained) -> float:
+    """Mean Dice of the masks, or the mean Jaccard of the classes, on the validation part."""
+    part = problem.validation
+    scores = score(cut(predict(trained.network, part)), part.labels, problem.classes)
+    return float(scores.dice.mean()) if problem.classes == 1 else scores.overall
+
+
+# ---------------------------------------------------------------- tables
 
 
 def report(outcomes: Sequence[Outcome]) -> Document:
-    """All data sets in one table, then two for each, losses and decisions; one more where objects were sets."""
-    tables: list[ResultTable] = []
-    if len(outcomes) > 1:
-        tables.append(summary_table(outcomes))
+    """All data sets in one table, then two for each, losses and decisions."""
+    tables = [summary_table(outcomes)] if len(outcomes) > 1 else []
     for outcome in outcomes:
-        tables += [losses_table(outcome), decisions_table(outcome), *_objects(outcome)]
-    return Document("segmentation", "Losses for segmentation", tuple(tables), (), _numbers(outcomes))
+        tables += [losses_table(outcome), decisions_table(outcome)]
+    numbers = {outcome.problem.name: [_numbers(one) for one in outcome.methods] for outcome in outcomes}
+    return Document("segmentation", "Losses for segmentation", tuple(tables), (), numbers)
 
 
 def summary_table(outcomes: Sequence[Outcome]) -> ResultTable:
@@ -45,9 +122,8 @@ def _summary_row(name: str, found: Sequence[Mapping[str, NDArray[np.floating]]])
         return (label, *(Estimate.of(scores[name]) if name in scores else None for scores in found), None, None)
     paired = [Estimate.of(one[name] - one[FIRST]) if {name, FIRST} <= one.keys() else None for one in found]
     gains = [gain.mean for gain in paired if gain is not None]
-    if len(gains) < len(found):
-        return (label, *paired, None, None)
-    return (label, *paired, f"{np.mean(gains):.3f}", f"{min(gains):.3f}")
+    ends = (f"{np.mean(gains):.3f}", f"{min(gains):.3f}") if len(gains) == len(found) else (None, None)
+    return (label, *paired, *ends)
 
 
 def _by_seed(one: MethodOutcome, classes: int) -> NDArray[np.floating]:
@@ -56,78 +132,41 @@ def _by_seed(one: MethodOutcome, classes: int) -> NDArray[np.floating]:
 
 def losses_table(outcome: Outcome) -> ResultTable:
     """A row per loss; differences are taken image by image from the row of `FIRST`, averaged over seeds."""
-    masks = outcome.problem.classes == 1
+    kind = "dice" if outcome.problem.classes == 1 else "jaccard"
     rates = [f"validation at {rate:g}" for rate in outcome.settings.rates]
     columns = ("loss", "rate", "Dice", "Jaccard", "mIoU", f"less {METHODS[FIRST].label}", *rates, "ms a step")
     base = next((one for one in outcome.methods if one.name == FIRST), None)
     rows: list[tuple[Cell, ...]] = []
     for one in outcome.methods:
-        dice, jaccard = (_per_image(one.test, kind) for kind in ("dice", "jaccard"))
-        kind = "dice" if masks else "jaccard"
         gain = None
         if base is not None and one is not base:
             gain = Estimate.of(_per_image(one.test, kind) - _per_image(base.test, kind))
-        tried = [round(score, 3) for score in one.by_rate.values()]
-        overall = round(float(np.mean([scores.overall for scores in one.test])), 3)
-        cells = (METHODS[one.name].label, one.rate, Estimate.of(dice), Estimate.of(jaccard), overall, gain, *tried)
-        rows.append((*cells, round(one.milliseconds)))
-    column = 2 if masks else 4
-    means = [
-        float(_per_image(one.test, "dice").mean() if masks else np.mean([scores.overall for scores in one.test]))
-        for one in outcome.methods
-    ]
-    best = frozenset({(int(np.argmax(means)), column)})
+        tried = [round(value, 3) for value in one.by_rate.values()]
+        rows.append((METHODS[one.name].label, one.rate, *_three(one.test), gain, *tried, round(one.milliseconds)))
+    means = [float(_by_seed(one, outcome.problem.classes).mean()) for one in outcome.methods]
+    best = frozenset({(int(np.argmax(means)), 2 if kind == "dice" else 4)})
     return ResultTable(f"{outcome.problem.name}: losses", columns, tuple(rows), _note(outcome), best)
 
 
 def decisions_table(outcome: Outcome) -> ResultTable:
     """What else could be predicted from the same networks."""
-    masks = outcome.problem.classes == 1
-    columns = ("loss", "decision", "Dice", "Jaccard", "mIoU", "less the first", "expected loss", "ms an image")
+    kind = "dice" if outcome.problem.classes == 1 else "jaccard"
+    columns = ("loss", "decision", "Dice", "Jaccard", "mIoU", "less the first", "ms an image")
     rows: list[tuple[Cell, ...]] = []
-    for one in outcome.methods:
-        if len(one.decided) < 2:
-            continue
-        kind = "dice" if masks else "jaccard"
-        base = _per_image(one.test, kind)
-        for rule, decided in one.decided.items():
-            found = [each.scores for each in decided]
-            gain = Estimate.of(_per_image(found, kind) - base)
-            estimates = [Estimate.of(_per_image(found, name)) for name in ("dice", "jaccard")]
-            overall = round(float(np.mean([scores.overall for scores in found])), 3)
-            time = round(float(np.mean([each.milliseconds for each in decided])), 2)
-            rows.append((METHODS[one.name].label, rule, *estimates, overall, gain, _expected(decided), time))
-    note = (
-        "Temperatures and thresholds are chosen on the validation images; the networks are those above. Expected "
-        f"losses are of independent pixels with the probabilities that the rule takes, on {VALUED_IMAGES} images."
-    )
+    for one in (one for one in outcome.methods if len(one.decided) > 1):
+        for rule, found in one.decided.items():
+            gain = Estimate.of(_per_image(found, kind) - _per_image(one.test, kind))
+            rows.append(
+                (METHODS[one.name].label, rule, *_three(found), gain, round(one.decision_milliseconds[rule], 2))
+            )
+    note = "Temperatures and thresholds are chosen on the validation images; the networks are those above."
     return ResultTable(f"{outcome.problem.name}: decisions", columns, tuple(rows), note)
 
 
-def _objects(outcome: Outcome) -> list[ResultTable]:
-    return [objects_table(outcome)] if any(one.name == OBJECTS for one in outcome.methods) else []
-
-
-def objects_table(outcome: Outcome) -> ResultTable:
-    """Every object counts alike: all of them, and the quarter of the smallest."""
-    columns = ("loss", "Dice of objects", "missed", "Dice of the smallest quarter", "missed", "Dice of images")
-    rows: list[tuple[Cell, ...]] = []
-    for one in outcome.methods:
-        sizes, dice = one.objects[0].sizes, np.mean([each.dice for each in one.objects], axis=0)
-        missed = np.mean([each.dice == 0 for each in one.objects], axis=0)
-        small = sizes <= np.quantile(sizes, 0.25)
-        parts = (dice, missed, dice[small], missed[small], _per_image(one.test, "dice"))
-        rows.append((METHODS[one.name].label, *(round(float(part.mean()), 3) for part in parts)))
-    note = (
-        f"{len(outcome.methods[0].objects[0].sizes)} connected components of the test masks, each with the "
-        "background nearest to it; missed: nothing of it is found. The networks are those above."
-    )
-    return ResultTable(f"{outcome.problem.name}: objects", columns, tuple(rows), note)
-
-
-def _expected(decided: Sequence[DecidedImages]) -> Cell:
-    values = [one.expected_loss for one in decided if one.expected_loss is not None]
-    return round(float(np.mean(values)), 4) if values else None
+def _three(found: Sequence[Scores]) -> tuple[Cell, Cell, Cell]:
+    """Dice and Jaccard by image, and the mIoU."""
+    overall = round(float(np.mean([scores.overall for scores in found])), 3)
+    return Estimate.of(_per_image(found, "dice")), Estimate.of(_per_image(found, "jaccard")), overall
 
 
 def _per_image(found: Sequence[Scores], kind: str) -> Any:
@@ -138,14 +177,13 @@ def _note(outcome: Outcome) -> str:
     problem, settings = outcome.problem, outcome.settings
     side = " x ".join(map(str, problem.test.labels.shape[1:]))
     crops = "" if problem.crop is None else f", trained on squares of {problem.crop}"
-    grid, seeds = _grid(outcome), len(settings.seeds)
     kind = "Dice" if problem.classes == 1 else "Jaccard of the classes on the image"
     return (
-        f"{len(problem.train)} images to train on, {len(problem.validation)} to choose the rate with (of {grid}; "
-        f"first seed), {len(problem.test)} to test; {side} pixels{crops}; {settings.steps} steps of "
-        f"{settings.batch} images, Adam, cosine schedule, gradients clipped to norm {settings.clip:g}. {seeds} "
-        f"seed{'s' * (seeds > 1)}; Dice and Jaccard per image, ± over test images; differences of {kind}, image by "
-        "image. Milliseconds are CPU time."
+        f"{len(problem.train)} images to train on, {len(problem.validation)} to choose the rate with (of "
+        f"{_grid(outcome)}; first seed), {len(problem.test)} to test; {side} pixels{crops}; {settings.steps} steps "
+        f"of {settings.batch} images, Adam, cosine schedule, gradients clipped to norm {settings.clip:g}. "
+        f"{len(settings.seeds)} seeds; Dice and Jaccard per image, ± over test images; differences of {kind}, image "
+        "by image. Milliseconds are CPU time."
     )
 
 
@@ -153,24 +191,10 @@ def _grid(outcome: Outcome) -> str:
     return ", ".join(f"{rate:g}" for rate in outcome.settings.rates)
 
 
-def _numbers(outcomes: Sequence[Outcome]) -> dict[str, Any]:
-    return {outcome.problem.name: [_method_numbers(one) for one in outcome.methods] for outcome in outcomes}
-
-
-def _method_numbers(one: MethodOutcome) -> dict[str, Any]:
-    decided = {
-        rule: [
-            {
-                "dice": each.scores.dice.tolist(),
-                "jaccard": each.scores.jaccard.tolist(),
-                "overall": each.scores.overall,
-                "expected_loss": each.expected_loss,
-            }
-            for each in found
-        ]
+def _numbers(one: MethodOutcome) -> dict[str, Any]:
+    test = {
+        rule: [{"dice": s.dice.tolist(), "jaccard": s.jaccard.tolist(), "overall": s.overall} for s in found]
         for rule, found in one.decided.items()
     }
-    objects = [{"sizes": each.sizes.tolist(), "dice": each.dice.round(4).tolist()} for each in one.objects]
     rates = {f"{rate:g}": value for rate, value in one.by_rate.items()}
-    found = {"validation": rates, "start": one.start, "test": decided, "objects": objects}
-    return {"method": one.name, "rate": one.rate, **found}
+    return {"method": one.name, "rate": one.rate, "validation": rates, "test": test}

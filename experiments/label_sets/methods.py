@@ -1,125 +1,241 @@
-"""The methods of the label-set benchmark by name: every operator of ours, and what people use instead.
+"""The methods of the label-set benchmark by name.
 
-``loss:operator`` is ours, with ``@1`` for scale 1 where the operator has a scale (2, as printed, without it); the
-Lovász hinge of Jaccard is its B_D, printed and monotone, since Jaccard is submodular and increasing. A name may end
-in ``+threshold`` (a validated global threshold), ``+top-k`` or ``+plug-in``; with ``/`` between operators
-cross-validation chooses among them: ``dice:slack/bd@1``. Base models with the rules of `SetDecisionCV` are in
-`experiments.label_sets.decided`.
+``BASE+RULE`` is a scorer and a rule. The bases are "linear" (a logistic regression per label, one C of largest
+held-out likelihood), "trees" (extremely randomised), and operators of ours, ``LOSS:OPERATOR`` with ``@1`` for scale 1
+(2, as printed, without it), whose C has the least held-out loss. The rules are "sign" and those of `SetDecision`, all
+learned from the same held-out scores. "default" is ``SetDecisionCV()``; rivals are in `experiments.baselines`.
 """
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
-from experiments.label_sets import decided
-from experiments.label_sets.chosen import ChosenLabelSets, SelectionSettings
-from experiments.style import STYLES, Style
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+from scipy.special import expit
+from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.ensemble import ExtraTreesClassifier
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import f1_score, jaccard_score, log_loss, make_scorer
+from sklearn.model_selection import GridSearchCV, KFold
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MaxAbsScaler, StandardScaler
+
+from experiments.baselines import RIVALS
+from setloss.estimators import SetClassifier, SetClassifierCV, SetDecision, SetDecisionCV
 from setloss.losses import NAMED_LOSSES
 from setloss.operators.names import OPERATOR_NAMES
+from setloss.typing import Array
 
-COMPETITORS = {
-    "svm": Style("LinearSVC", "#000000", "<"),
-    "logistic": Style("logistic", "#555555", ">"),
-    "chain": Style("classifier chain", "#555555", "*"),
+DEFAULT = "default"
+BASES = {"linear": "logistic", "trees": "extra trees"}
+RULES = ("sign", "plug-in", "threshold", "top-k", "counts", "auto")
+OURS = ("counts", "auto")
+"""Rules that others do not have."""
+
+LABELS = {
+    DEFAULT: "SetDecisionCV()",
+    "gfm": "GFM, p^2 + 1 models",
+    "pcc": "chain, F rule on samples (PCC)",
+    "metalabeler": "MetaLabeler",
+    "smoothed-thresholds": "a smoothed threshold per label",
 }
-RULES = {"threshold": "threshold", "top-k": "top k", "plug-in": "plug-in"}
-"""Endings of names, and how they are written in tables."""
+METHODS = (DEFAULT, *(f"{base}+{rule}" for base in BASES for rule in RULES), *RIVALS, "f1:slack@1+sign")
+"""What a run without `methods` compares."""
 
-OPERATORS = (
-    "dice:bd", "dice:bd@1", "dice:bd-monotone", "dice:bd-monotone@1", "dice:slack", "dice:slack@1", "dice:margin",
-    "dice:margin@1", "jaccard:lovasz", "jaccard:slack", "jaccard:slack@1", "jaccard:margin", "jaccard:margin@1",
-    "dice:slack@1+threshold", "hinge", "svm", "svm+threshold", "logistic", "logistic+threshold", "logistic+plug-in",
-    "logistic+top-k", "chain",
-)  # fmt: skip
-"""Linear models with C chosen for each of them: all operators, and what people use instead."""
+LIKELIHOOD_GRID = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
+RIVAL_GRID = (1.0, 10.0, 100.0)
+OPERATOR_GRID = (1.0, 10.0, 100.0)
+"""Values of C for features of mean squared norm 1 (`UnitRows`)."""
 
-METHODS = (*decided.NAMES, "dice:slack@1")
-"""What a run without `methods` compares: every base model with every rule, and the best operator."""
+
+@dataclass(frozen=True)
+class Choices:
+    """How every method chooses: inner folds and their seed, the criterion; and how large models are."""
+
+    criterion: str = "f1"
+    folds: int = 5
+    seed: int = 0
+    trees: int = 300
+    Cs: tuple[float, ...] = LIKELIHOOD_GRID
+    Cs_of_rivals: tuple[float, ...] = RIVAL_GRID
+    tol: float = 1e-2
+
+    def __post_init__(self) -> None:
+        if self.criterion not in ("f1", "jaccard"):
+            raise ValueError(f"criterion is f1 or jaccard; got {self.criterion!r}")
+
+    def splits(self, n: int) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+        """The inner folds, the same for all methods."""
+        return list(KFold(self.folds, shuffle=True, random_state=self.seed).split(np.empty(n)))
+
+
+@dataclass(frozen=True, eq=False)
+class Decided:
+    """Predictions for the test part, the mean loss that is expected of them, and what was chosen."""
+
+    sets: NDArray[Any] = field(repr=False)
+    expected: float | None = None
+    chosen: dict[str, Any] = field(default_factory=dict)
+
+
+def check_method(name: str) -> None:
+    """Refuse a name that is none of a method."""
+    base, _, rule = name.partition("+")
+    known = name == DEFAULT or name in RIVALS or (rule in RULES and (base in BASES or _operator(base) is not None))
+    if not known:
+        raise ValueError(
+            f"there is no method {name!r}; they are {', '.join(METHODS)}, and LOSS:OPERATOR[@1]+RULE with the "
+            f"operators {', '.join(OPERATOR_NAMES)} and the rules {', '.join(RULES)}"
+        )
+
+
+def group_of(name: str) -> str:
+    """What is trained once for several methods: the base, or the method itself."""
+    return name.partition("+")[0]
 
 
 def is_ours(name: str) -> bool:
-    """Whether the scores are trained for a set-level loss (or by the hinge, its limit case), or decided by counts."""
-    if decided.is_decided(name):
-        return name.partition("+")[2] in ("", *decided.OURS)
-    return _parts(name)[0] not in COMPETITORS
+    """Whether a method decides by counts, or is trained for the set."""
+    base, _, rule = name.partition("+")
+    return name == DEFAULT or rule in OURS or _operator(base) is not None
 
 
-def make_method(name: str, choice: SelectionSettings) -> ChosenLabelSets:
-    """The unfitted estimator; a `ValueError` says which names there are."""
-    scorer, rule = _parts(name)
-    scorers = [_competitor(scorer)] if scorer in COMPETITORS else [_ours(part, choice) for part in _named(scorer)]
-    folds, seed = choice.folds, choice.seed
-    return ChosenLabelSets(
-        scorers, rule or "sign", Cs=choice.Cs, folds=folds, criterion=choice.criterion, random_state=seed
-    )
+def label_of(name: str) -> str:
+    """What a method is called."""
+    base, _, rule = name.partition("+")
+    return LABELS.get(name) or f"{BASES.get(base, base)} + {rule}"
 
 
-def style_of(name: str) -> Style:
-    """How a method is drawn and called: ours in the colour of the operator, the first one of several."""
-    if decided.is_decided(name):
-        return decided.style_of_decided(name)
-    scorer, rule = _parts(name)
-    ending = f" + {RULES[rule]}" if rule else ""
-    if scorer in COMPETITORS:
-        style = COMPETITORS[scorer]
-        return Style(style.label + ending, style.colour, style.marker)
-    parts = _named(scorer)
-    first = STYLES[parts[0][1]]
-    labels = " or ".join(STYLES[o].label + (f", c = {c}" if _has_scale(o) else "") for _, o, c in parts)
-    loss = "" if scorer == "hinge" else f" ({parts[0][0].capitalize()})"
-    return Style(f"{labels}{loss}{ending}", first.colour, first.marker)
+def _operator(base: str) -> tuple[str, str, int] | None:
+    """(loss, operator, scale) of ``LOSS:OPERATOR[@SCALE]``; None for other names."""
+    loss, _, text = base.partition(":")
+    operator, _, scale = text.partition("@")
+    known = loss in NAMED_LOSSES and operator in OPERATOR_NAMES and scale in ("", "1", "2")
+    return (loss, operator, int(scale or 2)) if known else None
 
 
-def _parts(name: str) -> tuple[str, str]:
-    scorer, plus, rule = name.partition("+")
-    if plus and rule not in RULES:
-        raise ValueError(f"{name!r} ends in +{rule}; the endings are {', '.join(f'+{known}' for known in RULES)}")
-    if scorer not in COMPETITORS:
-        _named(scorer)
-    if rule == "plug-in" and scorer not in ("logistic", "chain"):
-        raise ValueError(f"{name!r}: the plug-in rule needs probabilities; it goes with logistic and chain only")
-    return scorer, rule
+# ---------------------------------------------------------------- deciding
 
 
-def _named(scorer: str) -> list[tuple[str, str, int]]:
-    """(loss, operator, scale) of every operator in ``loss:operator[@1]/operator...``; hinge needs no loss."""
-    loss, colon, operators = scorer.partition(":")
-    if not colon:
-        loss, operators = "dice", scorer
-    found = []
-    for text in operators.split("/"):
-        operator, _, scale = text.partition("@")
-        known = operator in OPERATOR_NAMES and scale in ("", "1", "2") and loss in NAMED_LOSSES
-        if not known or not (colon or operator == "hinge") or (scale and not _has_scale(operator)):
-            raise ValueError(
-                f"there is no method {scorer!r}; they are {', '.join((*METHODS, *OPERATORS))}, or "
-                f"LOSS:OPERATOR[@1] with the operators {', '.join(OPERATOR_NAMES)}"
-            )
-        found.append((loss, operator, int(scale or 2)))
+def decided_sets(names: Sequence[str], X: Any, Y: NDArray[Any], test: Any, choices: Choices) -> dict[str, Decided]:
+    """Train what these methods of one group share on X and Y; then let each of them decide for `test`."""
+    group = group_of(names[0])
+    if group == DEFAULT:
+        return {group: _default(X, Y, test, choices)}
+    if group in RIVALS:
+        return {group: _rival(group, X, Y, test, choices)}
+    held_out, scores, chosen = _scores(group, X, Y, test, choices)
+    found = {}
+    for name in names:
+        rule = name.partition("+")[2]
+        if rule == "sign":
+            found[name] = Decided(scores > 0, None, chosen)
+        else:
+            decision = SetDecision(choices.criterion, rule=rule, scores="log-odds").fit(held_out, Y)
+            taken = {"rule": decision.rule_name_} if rule == "auto" else {}
+            expected = float(decision.expected_loss(scores).mean()) if rule in OURS else None
+            found[name] = Decided(decision.predict(scores), expected, chosen | taken)
     return found
 
 
-def _has_scale(operator: str) -> bool:
-    return operator not in ("lovasz", "hinge")
+def _default(X: Any, Y: NDArray[Any], test: Any, choices: Choices) -> Decided:
+    model = SetDecisionCV(None, choices.criterion, cv=choices.splits(len(Y))).fit(X, Y)
+    chosen = {"estimator": " ".join(str(model.estimator_).split()), "rule": model.decision_.rule_name_}
+    return Decided(model.predict(test), float(model.expected_loss(test).mean()), chosen)
 
 
-def _ours(part: tuple[str, str, int], choice: SelectionSettings) -> Any:
-    from setloss.estimators import SetClassifier
-
-    loss, operator, scale = part
-    return SetClassifier(
-        loss,
-        operator,
-        scale=float(scale),
-        tol=choice.tol,
-        max_iter=choice.max_iter,
-        intercept_scaling=choice.intercept_scaling,
-        warm_start=True,
-        random_state=choice.seed,
-    )
+def _rival(name: str, X: Any, Y: NDArray[Any], test: Any, choices: Choices) -> Decided:
+    """A rival, its C by the criterion on three folds."""
+    metric = f1_score if choices.criterion == "f1" else jaccard_score
+    scoring = make_scorer(metric, average="samples", zero_division=1.0)
+    folds = KFold(3, shuffle=True, random_state=choices.seed)
+    search = GridSearchCV(RIVALS[name](), {"C": list(choices.Cs_of_rivals)}, scoring=scoring, cv=folds)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        search.fit(X, Y)
+    return Decided(search.predict(test), None, {"C": search.best_params_["C"]})
 
 
-def _competitor(scorer: str) -> Any:
-    from experiments.label_sets.competitors import Chain, OneAgainstRest
+# ---------------------------------------------------------------- scores
 
-    return Chain() if scorer == "chain" else OneAgainstRest("svm" if scorer == "svm" else "logistic")
+
+def _scores(group: str, X: Any, Y: NDArray[Any], test: Any, choices: Choices) -> tuple[Array, Array, dict[str, Any]]:
+    """Held-out scores of the training part and scores of the test part, by the model that the group names."""
+    splits, chosen = choices.splits(len(Y)), {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # labels that are constant in a fold, gaps that are part of the result
+        if group == "linear":
+            losses = {}
+            for C in choices.Cs:
+                held_out = _held_out(base_model(group, choices, C), X, Y, splits)
+                losses[C] = log_loss(Y.ravel(), expit(held_out).ravel(), labels=[0, 1])
+            chosen = {"C": min(losses, key=losses.__getitem__)}
+        elif group != "trees":
+            loss, operator, scale = _operator(group) or ("f1", "slack", 1)
+            search = SetClassifierCV(loss, operator, scale=float(scale), Cs=OPERATOR_GRID, cv=splits, tol=choices.tol)
+            chosen = {"C": float(search.fit(X, Y).C_), "gap": float(search.dual_gap_)}
+        model = base_model(group, choices, chosen.get("C", 1.0))
+        return _held_out(model, X, Y, splits), log_odds(clone(model).fit(X, Y), test), chosen
+
+
+def base_model(group: str, choices: Choices, C: float = 10.0) -> Any:
+    """An unfitted multi-label classifier for features of mean squared norm 1."""
+    if group == "linear":
+        return OneVsRestClassifier(LogisticRegression(C=C, max_iter=1000))
+    if group == "trees":
+        return ExtraTreesClassifier(choices.trees, random_state=choices.seed)
+    loss, operator, scale = _operator(group) or ("f1", "slack", 1)
+    return SetClassifier(loss, operator, scale=float(scale), C=C, tol=choices.tol, random_state=choices.seed)
+
+
+def _held_out(model: Any, X: Any, Y: NDArray[Any], splits: list[Any]) -> Array:
+    scores = np.empty(Y.shape)
+    for train, test in splits:
+        scores[test] = log_odds(clone(model).fit(X[train], Y[train]), X[test])
+    return scores
+
+
+def log_odds(model: Any, X: Any) -> Array:
+    """Scores (n, p): those of `decision_function`, or log-odds of `predict_proba`."""
+    if not hasattr(model, "predict_proba"):
+        return np.asarray(model.decision_function(X), dtype=np.float64)
+    found = model.predict_proba(X)
+    if isinstance(found, list):  # forests have an array (n, classes) for every label
+        found = np.column_stack([
+            part[:, list(classes).index(1)] if 1 in classes else np.zeros(len(part))
+            for part, classes in zip(found, model.classes_, strict=True)
+        ])  # fmt: skip
+    p = np.clip(found, 1e-6, 1 - 1e-6)
+    return np.asarray(np.log(p / (1 - p)))
+
+
+# ---------------------------------------------------------------- features
+
+
+def scaling(X: Any) -> Any:
+    """Mean 0 and deviation 1 for dense features, largest absolute value 1 for sparse ones; then `UnitRows`."""
+    return make_pipeline(MaxAbsScaler() if issparse(X) else StandardScaler(), UnitRows())
+
+
+class UnitRows(TransformerMixin, BaseEstimator):
+    """Divide all features by one number, so that the mean squared norm of the training rows is 1.
+
+    What C means then does not depend on the number of features, and one grid of C suits every data set.
+    """
+
+    def fit(self, X: Any, y: Any = None) -> UnitRows:
+        """Find the number."""
+        squares = X.multiply(X).sum() if hasattr(X, "multiply") else np.vdot(X, X)
+        self.norm_ = float(np.sqrt(squares / X.shape[0])) or 1.0
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """X over that number."""
+        return X / self.norm_

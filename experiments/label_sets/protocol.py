@@ -1,31 +1,61 @@
 """The benchmark on label sets: who predicts the best sets, when all choose C and thresholds on training data only?
 
 For every data set and split the features are scaled on the training part, every method chooses on the same inner
-folds of the training part (`ChosenLabelSets`), trains on all of it, and is judged on the test part once.
+folds of the training part, trains on all of it, and is judged on the test part once. Wherever a score reads 0/0,
+nothing was there and nothing was predicted: that is right and counts 1.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.pipeline import make_pipeline
+from joblib import Memory
+from numpy.typing import NDArray
 
-from experiments.estimate import Estimate
-from experiments.label_sets.chosen import ChosenLabelSets, SelectionSettings, UnitRows
-from experiments.label_sets.data import DataSet, Split
-from experiments.label_sets.decided import Decided, decided_sets, group_of, is_decided
-from experiments.label_sets.kept import KeptRuns
-from experiments.label_sets.methods import METHODS, make_method
-from experiments.metrics import METRICS, Judgement, judge
-from experiments.running import Progress, no_progress
+from experiments.document import Estimate
+from experiments.label_sets.methods import METHODS, Choices, check_method, decided_sets, group_of, scaling
+from experiments.loaders import DataSet
+from experiments.protocol import Progress, in_parallel, no_progress
 from setloss.io import DatasetError
+from setloss.losses import Dice, loss_named
 from setloss.typing import Array
+
+METRICS = {
+    "example_f1": "example F1",
+    "example_jaccard": "example Jaccard",
+    "hamming": "Hamming loss",
+    "micro_f1": "micro F1",
+    "macro_f1": "macro F1",
+}
+LOWER_IS_BETTER = frozenset({"hamming", "seconds"})
+
+
+@dataclass(frozen=True, eq=False)
+class Judgement:
+    """The metrics of one test set; `examples` has the value of every example where the metric is a mean of them."""
+
+    means: dict[str, float]
+    examples: dict[str, Array] = field(repr=False)
+
+
+def judge(truth: NDArray[Any], predicted: NDArray[Any]) -> Judgement:
+    """All metrics of label sets (n, p) in {0, 1}."""
+    true, said = np.asarray(truth) == 1, np.asarray(predicted) == 1
+    missed, alarms, positives = (flags.sum(axis=0) for flags in (true & ~said, said & ~true, true))
+    examples = {
+        "example_f1": 1.0 - np.asarray(loss_named("f1")(true, said)),
+        "example_jaccard": 1.0 - np.asarray(loss_named("jaccard")(true, said)),
+        "hamming": (true != said).mean(axis=1),
+    }
+    means = {name: float(values.mean()) for name, values in examples.items()}
+    means["micro_f1"] = 1.0 - float(Dice().value(missed.sum(), alarms.sum(), positives.sum(), 0))
+    means["macro_f1"] = 1.0 - float(Dice().value(missed, alarms, positives, 0).mean())
+    return Judgement(means, examples)
 
 
 @dataclass(frozen=True)
@@ -34,22 +64,21 @@ class BenchmarkPlan:
 
     methods: tuple[str, ...] = METHODS
     folds: int | None = None
-    choice: SelectionSettings = field(default_factory=SelectionSettings)
+    choices: Choices = field(default_factory=Choices)
     jobs: int = 1
 
     def __post_init__(self) -> None:
         for name in self.methods:
-            if not is_decided(name):
-                make_method(name, self.choice)
+            check_method(name)
         if len(set(self.methods)) < len(self.methods):
             raise ValueError("a method is named twice; name each of them once")
 
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """One method on one split: how it was judged, what it chose, and how long choosing and training took.
+    """One method on one split: how it was judged, what it chose, and the CPU seconds of choosing and training.
 
-    `expected` is the mean loss of the criterion that a model of the labels expected of its own predictions.
+    `expected` is the mean loss of the criterion that the model expected of its own predictions.
     """
 
     method: str
@@ -93,110 +122,53 @@ class DataSetOutcome:
         """JSON values: for every method the metrics, seconds and choices of every split, and the estimates."""
         methods: dict[str, Any] = {}
         for name in dict.fromkeys(run.method for run in self.runs):
-            runs = self.of(name)
             methods[name] = {metric: self.estimate(name, metric).as_dict() for metric in (*METRICS, "seconds")}
             methods[name]["splits"] = [
                 {**run.judgement.means, "seconds": run.seconds, "chosen": run.chosen, "expected_loss": run.expected}
-                for run in runs
+                for run in self.of(name)
             ]
         return {"shape": self.shape, "methods": methods}
 
 
 def run_data_set(
-    data: DataSet, plan: BenchmarkPlan, progress: Progress = no_progress, file: Path | None = None
+    data: DataSet, plan: BenchmarkPlan, progress: Progress = no_progress, folder: Path | None = None
 ) -> DataSetOutcome:
     """Every method on every split; what comes out does not depend on the number of jobs.
 
-    Runs that are in the `file` already are taken from it, others are added to it.
+    With a folder, runs are kept there and not made again: an interrupted command goes on, and pieces add up.
     """
-    splits = data.splits(plan.folds, plan.choice.seed)
-    if len(splits[0][0]) < plan.choice.folds:
-        raise DatasetError(
-            f"{data.name} has {len(splits[0][0])} training examples; {plan.choice.folds} inner folds need more"
-        )
+    splits = data.splits(plan.folds, plan.choices.seed)
+    if len(splits[0][0]) < plan.choices.folds:
+        raise DatasetError(f"{data.name} has {len(splits[0][0])} training examples, too few for the inner folds")
     groups: dict[str, list[str]] = {}
     for method in plan.methods:
         groups.setdefault(group_of(method), []).append(method)
-    kept, runs, tasks = KeptRuns.of(file, data, plan), [], []
-    for k, group in product(range(len(splits)), groups.values()):
-        done = [run for run in (kept.get(method, k) for method in group) if run is not None]
-        runs += done
-        missing = [method for method in group if method not in {run.method for run in done}]
-        if missing:
-            tasks.append((k, tuple(missing)))
-    count = len(splits) * len(plan.methods)
-    progress(len(runs) / count, "beginning")
-    for run in _each(data, splits, tasks, plan):
-        kept.add(run)
-        runs.append(run)
-        progress(len(runs) / count, f"{run.method} done")
-    sizes = data.Y.sum(axis=1)
-    shape = {
-        "examples": len(data.Y),
-        "features": int(data.X.shape[1]),
-        "labels": int(data.Y.shape[1]),
-        "labels_per_example": float(sizes.mean()),
-        "without_labels": int((sizes == 0).sum()),
-    }
-    return DataSetOutcome(
-        data.name, shape, tuple(sorted(runs, key=lambda run: (run.split, plan.methods.index(run.method))))
-    )
+    tasks = list(product(range(len(splits)), groups.values()))
+    calls = [(data, splits[k], k, tuple(group), plan.choices) for k, group in tasks]
+    remembered = run_group if folder is None else Memory(folder, verbose=0).cache(run_group)
+    runs: list[Run] = []
+    for done, found in enumerate(in_parallel(remembered, calls, plan.jobs), 1):
+        runs += found
+        progress(done / len(tasks), f"{', '.join(run.method for run in found)} done")
+    order = {method: i for i, method in enumerate(plan.methods)}
+    return DataSetOutcome(data.name, _shape(data), tuple(sorted(runs, key=lambda r: (r.split, order[r.method]))))
 
 
-def _each(
-    data: DataSet, splits: list[Split], tasks: Sequence[tuple[int, tuple[str, ...]]], plan: BenchmarkPlan
-) -> Iterator[Run]:
-    if plan.jobs == 1:
-        for k, group in tasks:
-            yield from run_group(data, splits[k], k, group, plan.choice)
-        return
-    from joblib import Parallel, delayed
-
-    parallel = Parallel(n_jobs=plan.jobs, return_as="generator_unordered")
-    for runs in parallel(delayed(run_group)(data, splits[k], k, group, plan.choice) for k, group in tasks):
-        yield from runs
+def _shape(data: DataSet) -> dict[str, float]:
+    n, p = data.Y.shape
+    sizes = {"labels_per_example": float(data.Y.sum(axis=1).mean()), "without_labels": int((~data.Y.any(1)).sum())}
+    return {"examples": n, "features": int(data.X.shape[1]), "labels": p, **sizes}
 
 
-def run_group(
-    data: DataSet, split: Split, number: int, group: tuple[str, ...], choice: SelectionSettings
-) -> list[Run]:
-    """Methods that share a fit, or one alone: scale, choose and train on the training rows, judge on the test rows.
-
-    The seconds of a shared fit count for each of its methods.
-    """
-    from threadpoolctl import threadpool_limits
-
+def run_group(data: DataSet, split: Any, number: int, group: tuple[str, ...], choices: Choices) -> list[Run]:
+    """Methods that share a fit, or one alone; the CPU seconds of a shared fit count for each of its methods."""
     train, test = split
-    began = time.perf_counter()
-    # Threads of BLAS round differently, and that is enough to choose another C.
-    with threadpool_limits(1):
-        scaled = make_pipeline(*scaling(data.X)).fit(data.X[train])
-        X, tested = scaled.transform(data.X[train]), scaled.transform(data.X[test])
-        if is_decided(group[0]):
-            found = decided_sets(group, X, data.Y[train], tested, choice)
-        else:
-            model = make_method(group[0], choice).fit(X, data.Y[train])
-            found = {group[0]: Decided(model.predict(tested), None, _chosen(model))}
-    seconds = time.perf_counter() - began
+    began = time.process_time()
+    scaled = scaling(data.X).fit(data.X[train])
+    parts = scaled.transform(data.X[train]), data.Y[train], scaled.transform(data.X[test])
+    found = decided_sets(group, *parts, choices)
+    seconds = time.process_time() - began
     return [
         Run(name, number, judge(data.Y[test], one.sets), seconds, one.chosen, one.expected)
         for name, one in found.items()
     ]
-
-
-def scaling(X: Any) -> tuple[Any, Any]:
-    """Mean 0 and deviation 1 for dense features, largest absolute value 1 for sparse ones; then rows of unit size."""
-    from scipy.sparse import issparse
-    from sklearn.preprocessing import MaxAbsScaler, StandardScaler
-
-    return MaxAbsScaler() if issparse(X) else StandardScaler(), UnitRows()
-
-
-def _chosen(model: ChosenLabelSets) -> dict[str, Any]:
-    """C, the rule's number, the operator and the gap reached, where there are any."""
-    facts = {"C": float(model.C_), "cv_score": float(model.cv_score_)}
-    learned = () if model.rule == "sign" else ("value", "k")
-    rule = {name: getattr(model.rule_, name) for name in learned if hasattr(model.rule_, name)}
-    operator = {"operator": model.scorer_.operator, "scale": model.scorer_.scale} if len(model.scorers) > 1 else {}
-    gap = {"gap": float(model.scorer_.dual_gap_)} if hasattr(model.scorer_, "dual_gap_") else {}
-    return facts | rule | operator | gap

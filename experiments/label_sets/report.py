@@ -1,146 +1,65 @@
-"""Tables and a figure of the label-set benchmark: one table per metric, average ranks, paired differences."""
+"""Tables of the label-set benchmark: one table per metric, ranks, paired differences, a front table."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
-from functools import partial
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.document import Cell, Document, Figure, ResultTable
-from experiments.estimate import Estimate
-from experiments.label_sets.decided import BASES, OURS, group_of, is_decided
-from experiments.label_sets.methods import is_ours, style_of
-from experiments.label_sets.protocol import BenchmarkPlan, DataSetOutcome
-from experiments.metrics import LOWER_IS_BETTER, METRICS, average_ranks
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Drawing
+from experiments.document import Cell, Document, Estimate, ResultTable
+from experiments.label_sets.methods import BASES, DEFAULT, OURS, group_of, is_ours, label_of
+from experiments.label_sets.protocol import LOWER_IS_BETTER, METRICS, BenchmarkPlan, DataSetOutcome
+from experiments.protocol import average_ranks
 
 MAIN = "example_f1"
 NAME = "multilabel"
+LEVEL = 2.0
+"""A method is ahead or behind on a data set if the difference is more than so many standard errors."""
+
+Outcomes = Sequence[DataSetOutcome]
 
 
-def report(outcomes: Sequence[DataSetOutcome], plan: BenchmarkPlan) -> Document:
+def report(outcomes: Outcomes, plan: BenchmarkPlan) -> Document:
     """What the outcomes so far say."""
-    order = by_rank(outcomes, plan.methods, MAIN)
+    ranks = _ranks(outcomes, plan.methods, MAIN)
+    order = sorted(plan.methods, key=lambda method: (ranks[method], -_mean(outcomes, method, MAIN)))
     tables = [metric_table(outcomes, order, metric, plan) for metric in METRICS]
-    tables.append(difference_table(outcomes, order))
-    tables += (
-        [rule_table(outcomes, plan.methods), calibration_table(outcomes, plan)] if _decided(plan.methods) else []
-    )
+    tables.insert(1, standing_table(outcomes, order))
+    tables += [rule_table(outcomes, plan.methods), calibration_table(outcomes, plan)]
     tables.append(metric_table(outcomes, order, "seconds", plan))
-    figure = Figure(
-        NAME,
-        "Example F1 of every method, with standard errors, and average ranks; 1 is best.",
-        partial(dot_plot, tuple(outcomes), tuple(order)),
-    )
     numbers = {
         "plan": asdict(plan),
         "datasets": {outcome.name: outcome.as_dict() for outcome in outcomes},
         "ranks": {metric: _ranks(outcomes, plan.methods, metric) for metric in METRICS},
     }
-    return Document(NAME, "Label sets: who predicts the best ones", tuple(tables), (figure,), numbers)
+    shown = tuple(table for table in tables if table.rows)
+    return Document(NAME, "Label sets: who predicts the best ones", shown, (), numbers)
 
 
-def by_rank(outcomes: Sequence[DataSetOutcome], methods: Sequence[str], metric: str) -> list[str]:
-    """The methods from the best average rank to the worst."""
-    ranks = _ranks(outcomes, methods, metric)
-    return sorted(methods, key=lambda method: (ranks[method], -_mean(outcomes, method, metric)))
-
-
-def metric_table(
-    outcomes: Sequence[DataSetOutcome], methods: Sequence[str], metric: str, plan: BenchmarkPlan
-) -> ResultTable:
-    """A row per method: the metric on every data set, its mean over them, and the average rank."""
+def metric_table(outcomes: Outcomes, methods: Sequence[str], metric: str, plan: BenchmarkPlan) -> ResultTable:
+    """A row per method: the metric on every data set, mean and median over them, and the average rank."""
     ranks = _ranks(outcomes, methods, metric)
     rows: list[tuple[Cell, ...]] = []
     for method in methods:
         cells = [outcome.estimate(method, metric) for outcome in outcomes]
-        rows.append(
-            (style_of(method).label, *cells, f"{_mean(outcomes, method, metric):.3f}", f"{ranks[method]:.1f}")
-        )
-    columns = ("method", *(outcome.name for outcome in outcomes), "mean", "average rank")
-    title = f"{METRICS.get(metric, 'seconds to choose and train')}, {_split_words(plan)}"
+        means = [cell.mean for cell in cells]
+        both = (f"{np.mean(means):.3f}", f"{np.median(means):.3f}", f"{ranks[method]:.1f}")
+        rows.append((label_of(method), *cells, *both))
+    columns = ("method", *(outcome.name for outcome in outcomes), "mean", "median", "average rank")
+    split = "standard split" if plan.folds is None else f"{plan.folds}-fold cross-validation"
+    title = f"{METRICS.get(metric, 'CPU seconds to choose and train')}, {split}"
     return ResultTable(title, columns, tuple(rows), _note(metric, plan), _best(rows, metric))
-
-
-def difference_table(outcomes: Sequence[DataSetOutcome], methods: Sequence[str]) -> ResultTable:
-    """Every method against the competitor of largest mean example F1: mean and error of the paired differences."""
-    others = [method for method in methods if not is_ours(method)] or list(methods)
-    reference = max(others, key=lambda method: _mean(outcomes, method, MAIN))
-    rows: list[tuple[Cell, ...]] = [
-        (style_of(method).label, *_differences(outcomes, method, reference))
-        for method in methods
-        if method != reference
-    ]
-    return ResultTable(
-        f"example F1 minus that of {style_of(reference).label}, the best competitor by mean",
-        ("method", *(outcome.name for outcome in outcomes), "mean"),
-        tuple(rows),
-        "Standard errors are of the paired differences.",
-    )
-
-
-def rule_table(outcomes: Sequence[DataSetOutcome], methods: Sequence[str]) -> ResultTable:
-    """For every base model, counts minus each other rule on the same scores, and the best of the others by mean."""
-    rows: list[tuple[Cell, ...]] = []
-    for base in BASES:
-        others = [name for name in methods if group_of(name) == base and not is_ours(name)]
-        for ours in (f"{base}+{rule}" for rule in OURS if f"{base}+{rule}" in methods):
-            for other in others:
-                label = f"{style_of(ours).label} - {style_of(other).label}"
-                rows.append((label, *_differences(outcomes, ours, other)))
-    return ResultTable(
-        "example F1, differences between rules on the same scores",
-        ("difference", *(outcome.name for outcome in outcomes), "mean"),
-        tuple(rows),
-        "Positive: counts (or the rule that held-out losses chose) is better. Standard errors of paired differences.",
-    )
-
-
-def calibration_table(outcomes: Sequence[DataSetOutcome], plan: BenchmarkPlan) -> ResultTable:
-    """The loss that each model expected of its own decisions beside the one observed."""
-    metric = f"example_{plan.choice.criterion}"
-    rows: list[tuple[Cell, ...]] = []
-    for method in _decided(plan.methods):
-        if is_ours(method):
-            pairs = []
-            for outcome in outcomes:
-                expected = np.mean([run.expected for run in outcome.of(method)])
-                pairs.append(f"{expected:.3f} / {1 - outcome.estimate(method, metric).mean:.3f}")
-            rows.append((style_of(method).label, *pairs))
-    return ResultTable(
-        "expected loss / observed loss",
-        ("method", *(outcome.name for outcome in outcomes)),
-        tuple(rows),
-        "Means over test examples of what the count model expects of its own predictions, and of what came true.",
-    )
-
-
-def _differences(outcomes: Sequence[DataSetOutcome], ours: str, other: str) -> tuple[Cell, ...]:
-    """Of example F1 on every data set, and their mean."""
-    found = [outcome.difference(ours, other, MAIN) for outcome in outcomes]
-    return *found, f"{sum(difference.mean for difference in found) / len(found):+.3f}"
-
-
-def _decided(methods: Sequence[str]) -> list[str]:
-    return [method for method in methods if is_decided(method)]
-
-
-def _split_words(plan: BenchmarkPlan) -> str:
-    return "standard split" if plan.folds is None else f"{plan.folds}-fold cross-validation"
 
 
 def _note(metric: str, plan: BenchmarkPlan) -> str:
     over = "folds" if plan.folds is not None else "test examples"
-    chosen = {"f1": "example F1", "jaccard": "example Jaccard"}[plan.choice.criterion]
     better = "less is better" if metric in LOWER_IS_BETTER else "more is better"
+    chosen = {"f1": "example F1", "jaccard": "example Jaccard"}[plan.choices.criterion]
     return (
-        f"Mean and standard error over {over}; {better}. C, thresholds and k are chosen by {chosen} on "
-        f"{plan.choice.folds} folds of the training part. An empty set predicted empty counts 1."
+        f"Mean and standard error over {over}; {better}. C by likelihood (logistic), by {chosen} (rivals) or by the "
+        f"loss itself (operators), thresholds and k by {chosen}, on folds of the training part. An empty set "
+        "predicted empty counts 1."
     )
 
 
@@ -155,50 +74,113 @@ def _best(rows: Sequence[tuple[Cell, ...]], metric: str) -> frozenset[tuple[int,
     return frozenset(best)
 
 
-def _ranks(outcomes: Sequence[DataSetOutcome], methods: Sequence[str], metric: str) -> dict[str, float]:
+# ---------------------------------------------------------------- who is ahead
+
+
+def best_rival(outcomes: Outcomes, methods: Sequence[str]) -> str:
+    """The method of others with the largest mean example F1; any method where there is none."""
+    return max([m for m in methods if not is_ours(m)] or methods, key=lambda method: _mean(outcomes, method, MAIN))
+
+
+def standing(outcomes: Outcomes, ours: str, other: str) -> tuple[int, int, int]:
+    """On how many data sets we are ahead, level and behind, by `LEVEL` standard errors of paired differences."""
+    found = [outcome.difference(ours, other, MAIN) for outcome in outcomes]
+    ahead = sum(one.mean > LEVEL * (one.error or 0.0) for one in found)
+    behind = sum(-one.mean > LEVEL * (one.error or 0.0) for one in found)
+    return ahead, len(found) - ahead - behind, behind
+
+
+def standing_table(outcomes: Outcomes, methods: Sequence[str]) -> ResultTable:
+    """Every method against the best rival: paired differences on every data set, and on how many it is ahead."""
+    rival = best_rival(outcomes, methods)
+    rows = tuple(_difference_row(outcomes, label_of(m), m, rival) for m in methods if m != rival)
+    note = (
+        "Standard errors are of the paired differences; ahead or behind is by more than two of them. The best rival "
+        "is the one of largest mean among methods that neither decide by counts nor are trained for the set."
+    )
+    title = f"example F1 minus that of {label_of(rival)}, the best rival by mean"
+    return ResultTable(title, _difference_columns("method", outcomes), rows, note)
+
+
+def rule_table(outcomes: Outcomes, methods: Sequence[str]) -> ResultTable:
+    """For every base model, our rules minus each other rule on the same scores."""
+    rows = []
+    for base in BASES:
+        here = [name for name in methods if group_of(name) == base]
+        for ours in (name for name in here if name.partition("+")[2] in OURS):
+            for other in (name for name in here if name.partition("+")[2] not in OURS):
+                rows.append(_difference_row(outcomes, f"{label_of(ours)} - {label_of(other)}", ours, other))
+    title, note = "example F1, differences between rules on the same scores", "Positive: our rule is better."
+    return ResultTable(title, _difference_columns("difference", outcomes), tuple(rows), note)
+
+
+def _difference_columns(first: str, outcomes: Outcomes) -> tuple[str, ...]:
+    return (first, *(outcome.name for outcome in outcomes), "mean", "median", "ahead / level / behind")
+
+
+def _difference_row(outcomes: Outcomes, label: str, ours: str, other: str) -> tuple[Cell, ...]:
+    found = [outcome.difference(ours, other, MAIN) for outcome in outcomes]
+    means = [difference.mean for difference in found]
+    counts = " / ".join(map(str, standing(outcomes, ours, other)))
+    return label, *found, f"{np.mean(means):+.3f}", f"{np.median(means):+.3f}", counts
+
+
+def calibration_table(outcomes: Outcomes, plan: BenchmarkPlan) -> ResultTable:
+    """The loss that each model expected of its own decisions beside the one observed."""
+    metric = f"example_{plan.choices.criterion}"
+    rows: list[tuple[Cell, ...]] = []
+    for method in plan.methods:
+        told = [[run.expected for run in outcome.of(method)] for outcome in outcomes]
+        known = [[value for value in values if value is not None] for values in told]
+        if all(known):
+            pairs = zip(known, outcomes, strict=True)
+            cells = [f"{np.mean(k):.3f} / {1 - outcome.estimate(method, metric).mean:.3f}" for k, outcome in pairs]
+            rows.append((label_of(method), *cells))
+    note = "Means over test examples of what the model expects of its own predictions, and of what came true."
+    columns = ("method", *(outcome.name for outcome in outcomes))
+    return ResultTable("expected loss / observed loss", columns, tuple(rows), note)
+
+
+def front_table(outcomes: Outcomes, plan: BenchmarkPlan) -> ResultTable:
+    """The table of the front page: rules on the same scores, the best of the published rivals, and the default."""
+    words = {
+        "sign": "every label more likely than not",
+        "threshold": "all above one tuned threshold",
+        "plug-in": "the plug-in rule for F1 (labels taken as independent)",
+        "top-k": "the k best",
+        "auto": "**`SetDecisionCV`** around the same classifier",
+    }
+    rows: list[tuple[Cell, ...]] = [
+        (text, *(_mean_and_median(outcomes, f"{base}+{rule}") for base in BASES)) for rule, text in words.items()
+    ]
+    alone = [m for m in plan.methods if not is_ours(m) and "+" not in m]
+    rival = best_rival(outcomes, alone)
+    rows.insert(-1, (f"the best published rival: {label_of(rival)}", _mean_and_median(outcomes, rival), None))
+    rows.append(("**`SetDecisionCV()`**, which chooses the classifier", _mean_and_median(outcomes, DEFAULT), None))
+    best = best_rival(outcomes, plan.methods)
+    ahead, level, behind = standing(outcomes, DEFAULT, best)
+    sets = ", ".join(outcome.name for outcome in outcomes)
+    note = (
+        f"{len(outcomes)} sets: {sets}. Against the best of all rows that are not ours ({label_of(best)}) "
+        f"`SetDecisionCV()` is ahead on {ahead}, level on {level} and behind on {behind} (two standard errors of the "
+        "paired differences). Everything is chosen on the training part. "
+        "`python -m experiments multilabel --data DIR` makes it again."
+    )
+    title = f"F1 of the labels of an example, mean (median) of {len(outcomes)} public data sets (standard splits)"
+    columns = ("which labels to predict", "logistic regression per label", "extra trees")
+    marked = frozenset((i, j) for i in (len(rows) - 2, len(rows) - 1) for j in (1, 2) if rows[i][j] is not None)
+    return ResultTable(title, columns, tuple(rows), note, marked)
+
+
+def _mean_and_median(outcomes: Outcomes, method: str) -> str:
+    means = [outcome.estimate(method, MAIN).mean for outcome in outcomes]
+    return f"{np.mean(means):.3f} ({np.median(means):.3f})"
+
+
+def _ranks(outcomes: Outcomes, methods: Sequence[str], metric: str) -> dict[str, float]:
     means = {o.name: {method: o.estimate(method, metric).mean for method in methods} for o in outcomes}
     return average_ranks(means, lower_is_better=metric in LOWER_IS_BETTER)
 
 
-def _mean(outcomes: Sequence[DataSetOutcome], method: str, metric: str) -> float:
+def _mean(outcomes: Outcomes, method: str, metric: str) -> float:
     return sum(outcome.estimate(method, metric).mean for outcome in outcomes) / len(outcomes)
-
-
-def dot_plot(outcomes: Sequence[DataSetOutcome], methods: Sequence[str]) -> Drawing:
-    """A panel per data set with a dot and an error bar per method, best rank on top, and a panel of average ranks."""
-    from matplotlib.figure import Figure as Canvas
-
-    canvas = Canvas(figsize=(2.2 + 2.0 * (len(outcomes) + 1), 0.7 + 0.24 * len(methods)), layout="constrained")
-    panels = canvas.subplots(1, len(outcomes) + 1, sharey=True, squeeze=False)[0]
-    ranks = _ranks(outcomes, methods, MAIN)
-    for panel, outcome in zip(panels, outcomes, strict=False):
-        for y, method in enumerate(methods):
-            _dot(panel, outcome.estimate(method, MAIN), y, method)
-        panel.set_title(outcome.name, fontsize=10)
-        panel.set_xlabel("example F1", fontsize=9)
-    for y, method in enumerate(methods):
-        _dot(panels[-1], Estimate(ranks[method], None, len(outcomes)), y, method)
-    panels[-1].set_title("all", fontsize=10)
-    panels[-1].set_xlabel("average rank", fontsize=9)
-    panels[0].set_yticks(range(len(methods)), [style_of(method).label for method in methods], fontsize=8)
-    panels[0].set_ylim(len(methods) - 0.5, -0.5)
-    for panel in panels:
-        _tidy(panel, methods)
-    return canvas
-
-
-def _dot(panel: Any, found: Estimate, y: int, method: str) -> None:
-    style = style_of(method)
-    panel.errorbar(found.mean, y, xerr=found.error, fmt=style.marker, color=style.colour, ms=5, lw=1, capsize=0)
-
-
-def _tidy(panel: Any, methods: Sequence[str]) -> None:
-    for y, method in enumerate(methods):
-        if not is_ours(method):  # a band behind the competitors tells them from ours without colour
-            panel.axhspan(y - 0.5, y + 0.5, color="#000000", alpha=0.05, lw=0)
-    panel.grid(axis="x", color="#dddddd", lw=0.6)
-    panel.set_axisbelow(True)
-    panel.tick_params(axis="x", labelsize=8)
-    panel.tick_params(axis="y", length=0)
-    for side in ("top", "right", "left"):
-        panel.spines[side].set_visible(False)

@@ -1,17 +1,24 @@
-"""An artefact is one table or figure of the paper: settings in, a document out.
+"""An artefact is one table or figure of the paper: settings in, a document out, files in a folder.
 
-Artefacts are known by name, in the paper's order; a module is imported when its artefact is asked for.
+Artefacts are known by name, in the paper's order; a module is imported when its artefact is asked for. The JSON files
+are the source of the report and of the claims, so that artefacts made one at a time add up to one report.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import json
+import platform
+import tomllib
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
+from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
-from experiments.document import Document
-from experiments.running import Progress, no_progress
+from experiments.document import Document, ResultTable
+from experiments.protocol import Progress, no_progress
 
 
 @dataclass(frozen=True)
@@ -37,49 +44,101 @@ class Settings:
         return "a trial run: its numbers mean little" if self.quick else "fewer folds and repeats than the paper's"
 
 
-@dataclass(frozen=True)
-class Artefact:
-    """A table or figure of the paper by its name, and the function that makes it."""
-
-    name: str
-    title: str
-    make: Callable[[Settings], Document]
-
-
-SECONDS = {
-    "figure1": (1, 1, 1),
-    "figure2": (6, 6, 20),
-    "table1": (8, 60, 1300),
-    "figure3": (1, 2, 2),
-    "table2": (13, 95, 6500),
-    "figure5": (7, 15, 450),
-    "table3": (4, 12, 60),
+MODULES = {
+    "figure1": ("figures", 1, 1, 1),
+    "figure2": ("toy", 6, 6, 20),
+    "table1": ("toy", 8, 60, 1300),
+    "figure3": ("figures", 1, 2, 2),
+    "table2": ("tracks", 13, 95, 6500),
+    "figure5": ("figure5", 7, 25, 450),
+    "table3": ("table3", 4, 12, 60),
 }
-"""About how long each takes on two quiet cores in a trial run, by default and in full; for the bar of progress."""
+"""The module of each artefact, and about its seconds on two quiet cores in a trial run, by default and in full."""
 
-ARTEFACTS = tuple(SECONDS)
+ARTEFACTS = tuple(MODULES)
 """Every table and figure with content of its own; Figure 4 shows photographs of faces."""
 
 
-def artefact_named(name: str) -> Artefact:
-    """The artefact of that name: ``experiments.paper.<name>.<NAME>``."""
-    artefact: Artefact = getattr(import_module(f"experiments.paper.{name}"), name.upper())
-    return artefact
+def maker(name: str) -> Callable[[Settings], Document]:
+    """The function that makes an artefact: ``experiments.paper.<module>.make_<name>``."""
+    found: Callable[[Settings], Document] = getattr(
+        import_module(f"experiments.paper.{MODULES[name][0]}"), f"make_{name}"
+    )
+    return found
 
 
-def in_order(names: Iterable[str]) -> tuple[str, ...]:
-    """The names asked for, each once, in the paper's order; "all" stands for every artefact."""
-    wanted = set(names)
-    unknown = sorted(wanted - {*ARTEFACTS, "all"})
+def in_order(names: Iterable[str] | None) -> tuple[str, ...]:
+    """The names asked for, each once, in the paper's order; None stands for every artefact."""
+    wanted = set(ARTEFACTS if names is None else names)
+    unknown = sorted(wanted - set(ARTEFACTS))
     if unknown:
         raise ValueError(
-            f"there is no artefact {', '.join(map(repr, unknown))}; the names are {', '.join(ARTEFACTS)}, and all"
+            f"there is no artefact {', '.join(map(repr, unknown))}; the names are {', '.join(ARTEFACTS)}"
         )
-    return tuple(name for name in ARTEFACTS if name in wanted or "all" in wanted)
+    return tuple(name for name in ARTEFACTS if name in wanted)
 
 
-def shares_of_time(names: Iterable[str], *, quick: bool = False, full: bool = False) -> list[tuple[float, float]]:
+def shares_of_time(names: Iterable[str], settings: Settings) -> list[tuple[float, float]]:
     """For each artefact the share of the whole time that is over when it begins, and the share that it takes."""
-    seconds = [SECONDS[name][0 if quick else 2 if full else 1] for name in names]
+    seconds = [MODULES[name][1 if settings.quick else 3 if settings.full else 2] for name in names]
     starts = [sum(seconds[:k]) for k in range(len(seconds))]
     return [(start / sum(seconds), length / sum(seconds)) for start, length in zip(starts, seconds, strict=True)]
+
+
+# ---------------------------------------------------------------- files
+
+Entry = Mapping[str, Any]
+"""One artefact as its JSON file says it: name, title, tables, figures, numbers, settings, versions, seconds."""
+
+PACKAGES = ("setloss", "numpy", "scipy", "scikit-learn", "numba", "matplotlib")
+
+
+def write(document: Document, settings: Settings, seconds: float, folder: Path) -> None:
+    """Write all files of a document: JSON, markdown, a PNG per figure."""
+    asked = {"seed": settings.seed, "full": settings.full, "quick": settings.quick, "size": settings.size}
+    versions = {"python": platform.python_version()} | {name: version(name) for name in PACKAGES}
+    document.write(folder, settings=asked, versions=versions, seconds=round(seconds, 2))
+
+
+def read(folder: Path) -> dict[str, Entry]:
+    """The artefacts that a folder holds, in the paper's order; a `ValueError` names a file that is not one."""
+    paths = {name: folder / f"{name}.json" for name in ARTEFACTS}
+    return {name: _read(path) for name, path in paths.items() if path.is_file()}
+
+
+def tables(entry: Entry) -> tuple[ResultTable, ...]:
+    """The tables of an artefact, as its document had them."""
+    return tuple(map(ResultTable.from_dict, entry["tables"]))
+
+
+def _read(path: Path) -> Entry:
+    try:
+        entry: Entry = json.loads(path.read_text(encoding="utf-8"))
+        tables(entry)
+        missing = [figure["file"] for figure in entry["figures"] if not (path.parent / figure["file"]).is_file()]
+        complete = not missing and {"numbers", "title", "settings", "versions", "seconds"} <= entry.keys()
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError):
+        complete = False
+    if not complete:
+        raise ValueError(f"{path} is not what `reproduce` wrote, or its figure is gone; delete it")
+    return entry
+
+
+# ---------------------------------------------------------------- the paper's own numbers
+
+DECIMALS = {"table1": 4, "table2": 3, "table3": 3}
+
+
+@cache
+def paper_table(name: str) -> dict[str, dict[str, tuple[float, float]]]:
+    """Row -> column -> mean and standard error of "table1", "table2" or "table3", from `numbers.toml`."""
+    content = tomllib.loads(Path(__file__).with_name("numbers.toml").read_text(encoding="utf-8"))
+    rows = content[name]["rows"].items()
+    return {row: {column: (mean, error) for column, (mean, error) in cells.items()} for row, cells in rows}
+
+
+def printed(table: str, row: str, column: str) -> str:
+    """One cell as the paper prints it, "" where the paper has none."""
+    cell = paper_table(table).get(row, {}).get(column)
+    digits = DECIMALS[table]
+    return "" if cell is None else f"{cell[0]:.{digits}f} ± {cell[1]:.{digits}f}"

@@ -1,12 +1,12 @@
 """The paper's claims, each with a verdict: computed from tables where experiments decide, by tests where proofs do.
 
-An empirical claim is a list of comparisons (`paper.evidence`); it holds if all of them come out for it, in
+An empirical claim is a list of comparisons (`experiments.paper.evidence`); it holds if all of them come out for it, in
 part if some do. Nothing about data is written here as a fact.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,9 @@ from experiments.tracks.methods import METHODS
 
 Numbers = Mapping[str, Mapping[str, Any]]
 """The `numbers` of the documents, by name of the artefact."""
+
+Cells = Iterable[tuple[str, str, Mapping[str, list[float]]]]
+"""(data set, what was measured, method -> losses of the repeats or folds)"""
 
 RIVALS = ("hinge", "slack-greedy", "slack")
 """What B_D is measured against: the paper's two, and slack rescaling with its worst set found exactly."""
@@ -42,11 +45,6 @@ class Finding:
     decided_by: str
     points: tuple[ClaimTest, ...] = ()
 
-    def as_dict(self) -> dict[str, Any]:
-        fields = ("claim", "where", "evidence", "decided_by")
-        points = [{"where": point.where, "holds": point.holds, "words": point.words} for point in self.points]
-        return {name: getattr(self, name) for name in fields} | {"verdict": str(self.verdict), "points": points}
-
 
 @dataclass(frozen=True)
 class Claim:
@@ -69,136 +67,93 @@ def findings(numbers: Numbers) -> tuple[Finding, ...]:
 
 # ---------------------------------------------------------------- what the tables say
 
-Cells = Iterable[tuple[str, str, Mapping[str, list[float]]]]
-"""(data set, what was measured, method -> losses of the repeats or folds)"""
-
 
 def _toy(numbers: Numbers, measures: tuple[str, ...] = ("dice",)) -> Cells:
     for variant, losses in numbers.get("table1", {}).get("losses", {}).items():
-        for measure in measures:
-            kind, _, intercept = variant.partition(", ")
-            place = f"the {kind} toy problem{f' with {intercept}' if intercept else ''}"
-            yield place, MEASURES[measure], losses[measure]
+        kind, _, intercept = variant.partition(", ")
+        place = f"the {kind} toy problem{f' with {intercept}' if intercept else ''}"
+        yield from ((place, MEASURES[measure], losses[measure]) for measure in measures)
 
 
-def _tracks(numbers: Numbers, curves: tuple[str, ...]) -> Cells:
+def _tracks(numbers: Numbers, *curves: int) -> Cells:
     for data, losses in numbers.get("table2", {}).get("losses", {}).items():
-        for curve in curves:
-            if curve in losses:
-                yield f"{data} tracks" if data == "generated" else data, f"loss {curve[-1]}", losses[curve]
-
-
-def _label(method: str) -> str:
-    return METHODS[method].label
+        place = f"{data} tracks" if data == "generated" else data
+        yield from ((place, f"loss {k}", losses[f"curve{k}"]) for k in curves if f"curve{k}" in losses)
 
 
 def _labels(methods: Iterable[str]) -> str:
-    return ", ".join(map(_label, methods))
+    return ", ".join(METHODS[method].label for method in methods)
 
 
-def _against(
-    cells: Cells,
-    method: str,
-    rivals: tuple[str, ...],
-    claim: Callable[[Comparison], bool],
-    *,
-    all_of_them: bool = False,
-) -> list[ClaimTest]:
-    """A point per cell and rival; with `all_of_them` a cell is for the claim only if every rival is."""
+def _against(cells: Cells, method: str, rivals: tuple[str, ...], word: str, *, best: bool = False) -> list[ClaimTest]:
+    """A point per cell and rival, for the claim if the method is that; `best`: every rival of a cell counts."""
     points = []
     for place, measured, losses in cells:
         for rival in rivals:
             if method in losses and rival in losses:
                 found = Comparison.of(losses[method], losses[rival])
-                words = f"{measured}: {_label(method)} {found.word} {_label(rival)}, {found}"
-                points.append(ClaimTest(place, claim(found), words, measured if all_of_them else ""))
+                words = f"{measured}: {_labels([method])} {found.word} {_labels([rival])}, {found}"
+                points.append(ClaimTest(place, found.word == word, words, measured if best else ""))
     return points
 
 
-def _best_on_dice(numbers: Numbers) -> list[ClaimTest]:
-    return _against(_toy(numbers), "bd", DICE_RIVALS, lambda found: found.better, all_of_them=True)
-
-
-def _better_than_slack_twice(numbers: Numbers) -> list[ClaimTest]:
-    cells = _toy(numbers, ("dice", "wrong"))
-    return _against(cells, "bd", ("slack-greedy", "slack-released"), lambda found: found.better)
-
-
-def _best_on_losses_1_and_2(numbers: Numbers) -> list[ClaimTest]:
-    cells = _tracks(numbers, ("curve1", "curve2"))
-    return _against(cells, "bd", RIVALS, lambda found: found.better, all_of_them=True)
-
-
-def _no_gain_on_losses_3_and_4(numbers: Numbers) -> list[ClaimTest]:
-    points = []
-    for place, measured, losses in _tracks(numbers, ("curve3", "curve4")):
+def _no_gain_on_losses_3_and_4(numbers: Numbers) -> Iterator[ClaimTest]:
+    for place, measured, losses in _tracks(numbers, 3, 4):
         rivals = [rival for rival in RIVALS if rival in losses]
         beaten = [rival for rival in rivals if Comparison.of(losses["bd"], losses[rival]).better]
         words = f"{measured}: B_D better than {_labels(beaten) or 'none'} of {_labels(rivals)}"
-        points.append(ClaimTest(place, len(beaten) < len(rivals), words))
-    return points
+        yield ClaimTest(place, len(beaten) < len(rivals), words)
 
 
 def _approximate_inference_fails(numbers: Numbers) -> list[ClaimTest]:
-    cells = [*_toy(numbers), *_tracks(numbers, ("curve1", "curve2", "curve3", "curve4"))]
-    return [
-        point
-        for method in ("slack-greedy", "slack-released")
-        for point in _against(cells, method, ("slack",), lambda found: found.worse)
-    ]
+    cells = [*_toy(numbers), *_tracks(numbers, 1, 2, 3, 4)]
+    methods = ("slack-greedy", "slack-released")
+    return [point for method in methods for point in _against(cells, method, ("slack",), "worse than")]
 
 
-def _converges_like_an_svm(numbers: Numbers) -> list[ClaimTest]:
-    points = []
+def _converges_like_an_svm(numbers: Numbers) -> Iterator[ClaimTest]:
     for data, losses in numbers.get("figure5", {}).get("iterations", {}).items():
         for curve, methods in losses.items():
             ours, theirs = (methods.get(name, {}).get("1e-2") for name in ("bd", "hinge"))
             if theirs is not None:
                 holds = ours is not None and ours <= LIKE_AN_SVM * theirs
                 count = "never" if ours is None else f"{ours} iterations"
-                words = f"loss {curve[-1]}: a gap of 1 % after {count}, hinge {theirs}"
-                points.append(ClaimTest(data, holds, words))
-    return points
+                yield ClaimTest(data, holds, f"loss {curve[-1]}: a gap of 1 % after {count}, hinge {theirs}")
 
 
-def _costs_as_much_as_slack(numbers: Numbers) -> list[ClaimTest]:
-    points = []
+def _costs_as_much_as_slack(numbers: Numbers) -> Iterator[ClaimTest]:
     for way, sizes in numbers.get("table3", {}).get("seconds", {}).items():
         for size, times in sizes.items():
             ratio = times["bd"] / times["slack"]
-            points.append(ClaimTest(way, ratio <= LIKE_SLACK, f"p = {size}: {ratio:.2f} times the seconds of S"))
-    return points
+            yield ClaimTest(way, ratio <= LIKE_SLACK, f"p = {size}: {ratio:.2f} times the seconds of S")
 
 
-def _dice_is_neither(numbers: Numbers) -> list[ClaimTest]:
-    figure = numbers.get("figure1", {})
-    return [
-        ClaimTest(
-            "figure 1", bool(figure[side]), f"A gains {side} than B at n_A = {', '.join(map(str, figure[side]))}"
-        )
-        for side in ("less", "more")
-        if side in figure
-    ]
+def _dice_is_neither(numbers: Numbers) -> Iterator[ClaimTest]:
+    for side in ("less", "more"):
+        at = numbers.get("figure1", {}).get(side)
+        if at is not None:
+            yield ClaimTest("figure 1", bool(at), f"A gains {side} than B at n_A = {', '.join(map(str, at))}")
 
 
+BETTER = "better than"
 EMPIRICAL = (
     Claim(
         "Training with B_D gives the least Dice loss",
         "Section 5.1, Table 1",
         f"table 1: B_D against {_labels(DICE_RIVALS)}",
-        _best_on_dice,
+        lambda numbers: _against(_toy(numbers), "bd", DICE_RIVALS, BETTER, best=True),
     ),
     Claim(
         "B_D is better than S with approximate inference in Dice loss and in wrong elements",
         "Section 5.1, Table 1",
         "table 1: B_D against both readings of the greedy search",
-        _better_than_slack_twice,
+        lambda numbers: _against(_toy(numbers, ("dice", "wrong")), "bd", ("slack-greedy", "slack-released"), BETTER),
     ),
     Claim(
         "Training with B_D gives the least loss 1 and loss 2, whose f is not negative",
         "Section 5.2, Table 2",
         f"table 2: B_D against {_labels(RIVALS)}",
-        _best_on_losses_1_and_2,
+        lambda numbers: _against(_tracks(numbers, 1, 2), "bd", RIVALS, BETTER, best=True),
     ),
     Claim(
         "B_D brings no gain on losses 3 and 4, whose f is negative",
@@ -231,35 +186,34 @@ EMPIRICAL = (
 # ---------------------------------------------------------------- what proofs and enumeration say
 
 READING = "docs/reading-the-paper.md"
-
 THEORY = (
     Finding(
         "The decomposition D l is unique",
         "Proposition 5",
         ClaimVerdict.FAILS,
         "Unique up to three elements, for symmetric losses and for Dice. On four elements a loss has two optimal "
-        "decompositions, and about one random table in ten is like that",
+        "decompositions, and about one random table in ten is like that.",
         f"tests/paper/test_proposition_5.py, {READING}",
     ),
     Finding(
         "For supermodular l, B_D is at least as tight as slack rescaling on the unit cube",
         "Theorem 1",
         ClaimVerdict.HOLDS,
-        "Holds for every increasing f as well, although the lemma used in the proof (Lemma 2) is false",
+        "Holds for every increasing f as well, although the lemma used in the proof (Lemma 2) is false.",
         f"tests/paper/test_theorem_1.py, tests/paper/test_lemma_2.py, {READING}",
     ),
     Finding(
         "B_D is convex and generalises the Lovász hinge",
         "Theorems 2 and 3",
         ClaimVerdict.HOLDS,
-        "By enumeration, and on random segments",
+        "By enumeration, and on random segments.",
         f"tests/paper/test_theorem_2.py, tests/paper/test_theorem_3.py, {READING}",
     ),
     Finding(
         "B_D is an extension of l if and only if f is non-negative",
         "Theorem 4",
         ClaimVerdict.HOLDS,
-        "On all vertices of the cube: losses 1 and 2 and Dice are extended, losses 3 and 4 are not",
+        "On all vertices of the cube: losses 1 and 2 and Dice are extended, losses 3 and 4 are not.",
         f"tests/paper/test_theorem_4.py, {READING}",
     ),
     Finding(
@@ -267,7 +221,7 @@ THEORY = (
         "Theorem 5",
         ClaimVerdict.FAILS,
         "Slack rescaling of a supermodular oracle decides subset sum. For losses of counts, all of the paper's among "
-        "them, it is exact and takes a sort",
+        "them, it is exact and takes a sort.",
         f"tests/paper/test_theorem_5.py, {READING}",
     ),
 )

@@ -1,14 +1,10 @@
-"""How the numbers of a table become a verdict: paired comparisons, counted.
-
-Two methods are compared on the same repeats or folds. The difference of their losses decides if its mean is more
-than `CLEAR` standard errors from 0; otherwise the two are on a par.
-"""
+"""How the numbers of a table become a verdict: paired comparisons, counted."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import Enum
+from enum import StrEnum
 
 import numpy as np
 
@@ -16,16 +12,13 @@ CLEAR = 2.0
 """So many standard errors make a difference."""
 
 
-class ClaimVerdict(Enum):
+class ClaimVerdict(StrEnum):
     """What became of a claim."""
 
     HOLDS = "holds"
     IN_PART = "holds in part"
     FAILS = "does not hold"
     OPEN = "not decided"
-
-    def __str__(self) -> str:
-        return self.value
 
 
 @dataclass(frozen=True)
@@ -80,24 +73,9 @@ def weigh(points: Sequence[ClaimTest]) -> ClaimVerdict:
         cases[key] = cases.get(key, True) and point.holds
     if not cases:
         return ClaimVerdict.OPEN
-    return (
-        ClaimVerdict.HOLDS
-        if all(cases.values())
-        else ClaimVerdict.IN_PART
-        if any(cases.values())
-        else ClaimVerdict.FAILS
-    )
-
-
-def sentence(points: Sequence[ClaimTest]) -> str:
-    """How many points are for the claim, in all and place by place."""
-    if not points:
-        return "The tables that decide it have not been made"
-    places = by_place(points)
-    if len(places) == 1:
-        return f"{_share(points).capitalize()} speak for it, on {next(iter(places))}"
-    counts = [f"{sum(point.holds for point in found)} of {len(found)} on {where}" for where, found in places.items()]
-    return f"{_share(points).capitalize()} speak for it: {', '.join(counts)}"
+    if all(cases.values()):
+        return ClaimVerdict.HOLDS
+    return ClaimVerdict.IN_PART if any(cases.values()) else ClaimVerdict.FAILS
 
 
 def by_place(points: Sequence[ClaimTest]) -> dict[str, list[ClaimTest]]:
@@ -108,8 +86,17 @@ def by_place(points: Sequence[ClaimTest]) -> dict[str, list[ClaimTest]]:
     return places
 
 
-def _share(points: Sequence[ClaimTest]) -> str:
-    yes = sum(point.holds for point in points)
-    if len(points) == 1:
-        return "the only comparison does" if yes else "the only comparison does not"
-    return f"{'all' if yes == len(points) else 'none of the' if yes == 0 else f'{yes} of'} {len(points)} comparisons"
+def sentence(points: Sequence[ClaimTest]) -> str:
+    """How many points are for the claim, in all and place by place."""
+    if not points:
+        return "The tables that decide it have not been made."
+    yes, n = sum(point.holds for point in points), len(points)
+    if n == 1:
+        share = "The only comparison is" if yes else "The only comparison is not"
+    else:
+        share = f"{'All' if yes == n else 'None of the' if yes == 0 else f'{yes} of'} {n} comparisons are"
+    places = by_place(points)
+    if len(places) == 1:
+        return f"{share} for it, on {next(iter(places))}."
+    counts = [f"{sum(point.holds for point in found)} of {len(found)} on {where}" for where, found in places.items()]
+    return f"{share} for it: {', '.join(counts)}."

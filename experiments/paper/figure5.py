@@ -5,8 +5,9 @@ add the plane at its solution. Primal is the best objective so far, dual the val
 to the primal. With S greedy there is no primal: what its search sees can lie below the true objective, so that
 its "gap" certifies nothing, and it is drawn dashed.
 
-Every surrogate runs at the C of Table 2's grid whose cross-validated loss is least. One C for all would mean nothing,
-for the slopes of S are up to 2 p times those of the loss; yet C decides more than the surrogate does.
+Every surrogate runs twice: at the C of Table 2's grid whose cross-validated loss is least, and all at `ONE_C`. The
+slopes of S are up to 2 p times those of the loss, so one C for all regularises each differently; and C decides more
+than the surrogate does.
 """
 
 from __future__ import annotations
@@ -17,21 +18,17 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.preprocessing import StandardScaler
 
-from experiments.document import Cell, Document, Figure, ResultTable
-from experiments.paper.artefact import Artefact, Settings
-from experiments.paper.drawing import SMALL, clean, panels
+from experiments.document import STYLES, Cell, Document, Figure, ResultTable, clean, in_figures, legend_above, panels
+from experiments.inexact_slack import PlainCuttingPlane, bag_problem
+from experiments.paper.artefact import Settings
 from experiments.paper.tracks import CURVES, paper_like, protocol_for, real
-from experiments.running import Progress, part_of
-from experiments.style import STYLES
+from experiments.protocol import Progress, in_parallel, part_of
 from experiments.tracks.data import TrackProblem
 from experiments.tracks.methods import METHODS
-from experiments.tracks.protocol import Protocol, best_C
-from setloss.bags import Bags
-from setloss.estimators.elements import Standardizer
-from setloss.losses import loss_named
-from setloss.plans.batch import batch_surrogate
-from setloss.solvers import Design, Limits, Problem, solve
+from experiments.tracks.protocol import QUICK_GRID, Protocol, choose_C
+from setloss.solvers import Limits, solve
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,6 +36,10 @@ if TYPE_CHECKING:
 
 DRAWN = ("bd", "slack", "slack-greedy", "hinge")
 LEVELS = ("1e-1", "1e-2", "1e-3")
+ONE_C = QUICK_GRID[2]
+"""The middle of the grid."""
+
+CHOSEN, SAME = "each its own C", "one C for all"
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,6 @@ class Trace:
     C: float
     gaps: tuple[float, ...]
     certifies: bool
-    status: str
 
     def iterations_to(self, level: float) -> int | None:
         """The first iteration with a gap of at most `level`; None where there is none."""
@@ -60,106 +60,104 @@ Traces = dict[str, dict[str, Trace]]
 """By loss and method."""
 
 
-def make(settings: Settings) -> Document:
+def make_figure5(settings: Settings) -> Document:
     """Generated tracks (the paper's own where a user has them), and Spoken Arabic Digits where they are found."""
     problems = [*paper_like(settings), *(p for p in real(settings) if p.name == "arabic-digits-sex")]
-    return compare(
-        settings, problems, protocol_for(settings), 1000 if settings.full else 40 if settings.quick else 300
-    )
+    limit = 1000 if settings.full else 40 if settings.quick else 300
+    return compare(settings, problems, protocol_for(settings), limit)
 
 
 def compare(settings: Settings, problems: Sequence[TrackProblem], protocol: Protocol, max_iter: int) -> Document:
     """Trace every loss and method on every data set, on all of its bags."""
-    found: dict[str, Traces] = {}
+    tables, figures, numbers = [], [], {"iterations": {}, "gaps": {}, "C": {}, "one_C": {}}
     for k, problem in enumerate(problems):
         follow = part_of(settings.progress, k / len(problems), 1 / len(problems))
-        found[problem.name] = traces(problem, protocol, max_iter, follow)
-    tables = tuple(_table(problem, found[problem.name], max_iter) for problem in problems)
-    figures = tuple(_figure(k, problem, found[problem.name]) for k, problem in enumerate(problems))
-    return Document("figure5", FIGURE5.title, tables, figures, _numbers(found, max_iter))
+        found = traces(problem, protocol, max_iter, follow)
+        tables.append(_table(problem, found, max_iter))
+        figures += [_figure(k, problem, found[way], way) for way in found]
+        of_chosen = _numbers(found[CHOSEN])
+        for part, values in of_chosen.items():
+            numbers[part][problem.name] = values
+        numbers["one_C"][problem.name] = _numbers(found[SAME])
+    title = "Figure 5. The gap by cutting-plane iterations"
+    return Document("figure5", title, tuple(tables), tuple(figures), numbers | {"max_iter": max_iter})
 
 
-def traces(problem: TrackProblem, protocol: Protocol, max_iter: int, progress: Progress) -> Traces:
-    """Every loss and method."""
-    from joblib import Parallel, delayed
-
+def traces(problem: TrackProblem, protocol: Protocol, max_iter: int, progress: Progress) -> dict[str, Traces]:
+    """Every loss and method, at its own C and at `ONE_C`."""
     jobs = [(curve, method) for curve in CURVES for method in DRAWN]
-    running = Parallel(n_jobs=protocol.n_jobs, return_as="generator")(
-        delayed(trace)(problem, loss, method, protocol, max_iter) for loss, method in jobs
-    )
-    found: Traces = {curve: {} for curve in CURVES}
-    for number, ((curve, method), one) in enumerate(zip(jobs, running, strict=True), 1):
-        found[curve][method] = one
+    calls = [(problem, curve, method, protocol, max_iter) for curve, method in jobs]
+    found: dict[str, Traces] = {way: {curve: {} for curve in CURVES} for way in (CHOSEN, SAME)}
+    running = in_parallel(both_traces, calls, protocol.n_jobs)
+    for number, ((curve, method), (own, same)) in enumerate(zip(jobs, running, strict=True), 1):
+        found[CHOSEN][curve][method], found[SAME][curve][method] = own, same
         progress(number / len(jobs), f"{problem.title}: loss {curve[-1]}, {STYLES[method].label}")
     return found
 
 
-def trace(problem: TrackProblem, loss: str, method: str, protocol: Protocol, max_iter: int) -> Trace:
-    """One run on the first question of the data set, until a gap of 1e-3 or `max_iter`."""
-    from experiments.paper.inexact import PlainCuttingPlane, inexact_slack
+def both_traces(
+    problem: TrackProblem, loss: str, method: str, protocol: Protocol, max_iter: int
+) -> tuple[Trace, Trace]:
+    """The runs on the first question of the data set at the C of least held-out loss, and at `ONE_C`."""
+    frames = problem.frames(next(iter(problem.targets)))
+    chosen, _ = choose_C(METHODS[method], frames, (loss,), protocol, standardise=problem.standardise)
+    own = trace(problem, loss, method, chosen[loss], max_iter)
+    return own, own if own.C == ONE_C else trace(problem, loss, method, ONE_C, max_iter)
 
-    y = next(iter(problem.targets.values()))
-    bags = Bags.from_groups(problem.groups)
-    order = np.arange(len(y)) if bags.order is None else bags.order
-    offsets, truth = bags.offsets, y[order]
+
+def trace(problem: TrackProblem, loss: str, method: str, C: float, max_iter: int) -> Trace:
+    """One run on all bags, until a gap of 1e-3 or `max_iter`."""
     exact = method != "slack-greedy"
-    surrogate = batch_surrogate(loss_named(loss), truth, offsets, method if exact else "slack")
-    if not exact:
-        surrogate = inexact_slack(loss_named(loss), truth, surrogate.bags, "greedy", 2.0)
-    C = best_C(problem, METHODS[method], loss, protocol)
-    task = Problem(
-        Design.of(Standardizer.of(problem.X).apply(problem.X) if problem.standardise else problem.X, 1.0),
-        surrogate,
-        np.where(truth, 1.0, -1.0),
-        order.astype(np.int64),
-        np.zeros(len(y), dtype=np.int64),
-        np.full(len(offsets) - 1, C),
-    )
+    X = StandardScaler().fit_transform(problem.X) if problem.standardise else problem.X
+    y = next(iter(problem.targets.values()))
+    task = bag_problem(X, y, problem.groups, C, 1.0, loss, method if exact else ("greedy", 2.0))
     solution = solve(task, PlainCuttingPlane(exact=exact), Limits(float(LEVELS[-1]), max_iter))
-    return Trace(C, tuple(float(record.gap) for record in solution.history), exact, str(solution.status))
+    return Trace(C, tuple(float(record.gap) for record in solution.history), exact)
 
 
-def _numbers(found: dict[str, Traces], max_iter: int) -> dict[str, Any]:
-    iterations: dict[str, Any] = {}
-    gaps: dict[str, Any] = {}
-    chosen: dict[str, Any] = {}
-    for data, by_loss in found.items():
-        for loss, by_method in by_loss.items():
-            for method, one in by_method.items():
-                reached = {level: one.iterations_to(float(level)) for level in LEVELS}
-                iterations.setdefault(data, {}).setdefault(loss, {})[method] = reached
-                known = [gap if np.isfinite(gap) else None for gap in one.gaps]
-                gaps.setdefault(data, {}).setdefault(loss, {})[method] = known
-                chosen.setdefault(data, {}).setdefault(loss, {})[method] = one.C
-    return {"iterations": iterations, "gaps": gaps, "C": chosen, "max_iter": max_iter}
-
-
-def _table(problem: TrackProblem, found: Traces, max_iter: int) -> ResultTable:
-    rows: list[tuple[Cell, ...]] = []
-    for curve, by_method in found.items():
+def _numbers(found: Traces) -> dict[str, Any]:
+    numbers: dict[str, Any] = {"iterations": {}, "gaps": {}, "C": {}}
+    for loss, by_method in found.items():
         for method, one in by_method.items():
-            reached = [one.iterations_to(float(level)) for level in LEVELS]
-            cells = [f"> {max_iter}" if k is None else k for k in reached]
-            certified = "yes" if one.certifies else "no"
-            rows.append((f"loss {curve[-1]}", STYLES[method].label, f"{one.C:.2g}", *cells, certified))
+            reached = {level: one.iterations_to(float(level)) for level in LEVELS}
+            gaps = [gap if np.isfinite(gap) else None for gap in one.gaps]
+            for part, value in (("iterations", reached), ("gaps", gaps), ("C", one.C)):
+                numbers[part].setdefault(loss, {})[method] = value
+    return numbers
+
+
+def _table(problem: TrackProblem, found: dict[str, Traces], max_iter: int) -> ResultTable:
+    rows: list[tuple[Cell, ...]] = []
+    for curve, by_method in found[CHOSEN].items():
+        for method, own in by_method.items():
+            same = found[SAME][curve][method]
+            cells = [_reached(one, level, max_iter) for one in (own, same) for level in LEVELS]
+            certified = "yes" if own.certifies else "no"
+            label = STYLES[method].label
+            rows.append((f"loss {curve[-1]}", label, f"{own.C:.2g}", *cells[:3], *cells[3:], certified))
     note = (
-        f"{problem.shape}{'; ' if problem.note else ''}{problem.note}. Training on all bags, C for each "
-        "surrogate and loss by cross-validation, which decides more than the surrogate: with the smallest C within "
-        "one standard error of the best, fewer iterations are needed throughout. S greedy ends when its search finds "
-        "nothing more, which bounds nothing."
+        f"{problem.words}. Training on all bags; C for each surrogate and loss by cross-validation, or {ONE_C:.2g} "
+        "for all. C decides more than the surrogate. S greedy ends when its search finds nothing more, which bounds "
+        "nothing."
     )
-    columns = ("loss", "surrogate", "C", *(f"to gap {level}" for level in LEVELS), "certified")
+    levels = tuple(f"to gap {level}" for level in LEVELS)
+    columns = ("loss", "surrogate", "C", *levels, *(f"{level}, one C" for level in levels), "certified")
     return ResultTable(f"{problem.title}: cutting-plane iterations", columns, tuple(rows), note)
 
 
-def _figure(k: int, problem: TrackProblem, found: Traces) -> Figure:
+def _reached(one: Trace, level: str, max_iter: int) -> Cell:
+    found = one.iterations_to(float(level))
+    return f"> {max_iter}" if found is None else found
+
+
+def _figure(k: int, problem: TrackProblem, found: Traces, way: str) -> Figure:
+    at = "each surrogate at a C that cross-validation chooses" if way == CHOSEN else f"C = {ONE_C:.2g} for all"
     caption = (
-        f"{problem.title} ({problem.shape}): relative primal-dual gap by cutting-plane iterations, each "
-        "surrogate at a C that cross-validation chooses. The gap of S greedy (dashed) is what its "
-        "approximate search sees and certifies nothing. The table has every C."
+        f"{problem.title} ({problem.shape}): relative primal-dual gap by cutting-plane iterations, {at}. The gap of "
+        "S greedy (dashed) is what its approximate search sees and certifies nothing. The table has every C."
     )
     name = "figure5" if k == 0 else f"figure5_{problem.name.replace('-', '_')}"
-    return Figure(name, caption, partial(draw, found))
+    return Figure(name if way == CHOSEN else f"{name}_one_C", caption, partial(draw, found))
 
 
 def draw(found: Traces) -> Drawing:
@@ -171,24 +169,20 @@ def draw(found: Traces) -> Drawing:
     axes[0].set_ylabel("relative gap", fontsize=9)
     axes[0].set_ylim(5e-4, 1.3)
     figure.supxlabel("cutting-plane iterations", fontsize=9)
-    handles, labels = axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper center", ncols=len(labels), frameon=False, fontsize=SMALL)
+    legend_above(figure, axes[0])
     return figure
 
 
 def _panel(axes: Axes, by_method: dict[str, Trace]) -> None:
     for method, one in by_method.items():
         style = STYLES[method]
-        label = style.label.replace("B_D", "$B_D$") + ("" if one.certifies else " (no certificate)")
-        width = 1.5 if one.certifies else 0.9
-        gaps = np.minimum(one.gaps, 1.0)
+        label = in_figures(style.label) + ("" if one.certifies else " (no certificate)")
+        gaps = np.clip(one.gaps, 6e-4, 1.0)
         steps = np.arange(1, len(gaps) + 1)
-        axes.plot(steps, np.maximum(gaps, 6e-4), style.line, color=style.colour, linewidth=width, label=label)
-        axes.plot(steps[-1:], np.maximum(gaps[-1:], 6e-4), style.marker, color=style.colour, markersize=4)
+        width = 1.5 if one.certifies else 0.9
+        axes.plot(steps, gaps, style.line, color=style.colour, linewidth=width, label=label)
+        axes.plot(steps[-1:], gaps[-1:], style.marker, color=style.colour, markersize=4)
     axes.set_yscale("log")
     axes.axhline(1e-3, color="0.8", linewidth=0.8, zorder=0)
     axes.grid(axis="y", color="0.92", linewidth=0.6)
     clean(axes)
-
-
-FIGURE5 = Artefact("figure5", "Figure 5. The gap by cutting-plane iterations", make)

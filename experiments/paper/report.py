@@ -5,21 +5,25 @@ from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from html import escape
-from importlib.resources import files as package_files
 from pathlib import Path
 from typing import Any
 
 from experiments.document import Cell, ResultTable, cell_text
+from experiments.paper.artefact import Entry, read
+from experiments.paper.artefact import tables as tables_of
 from experiments.paper.claims import Finding, findings
 from experiments.paper.evidence import ClaimVerdict, by_place
-from experiments.paper.files import Entry, read
-from experiments.paper.files import tables as tables_of
 
 TITLE = "The paper, made again"
-PAPER = (
-    "Jiaqian Yu and Matthew B. Blaschko, “A Convex Surrogate Operator for General Non-Modular Loss Functions”, "
-    "AISTATS 2016"
-)
+INTRODUCTION = """Every table and figure of Jiaqian Yu and Matthew B. Blaschko, “A Convex Surrogate Operator for General
+Non-Modular Loss Functions”, AISTATS 2016, computed by <code>setloss</code>, with the paper’s numbers beside ours and a
+verdict on each claim. The face tracks of the paper are not public and its toy data are not specified: what stands in
+for them is said where it is used, and a claim that fails here may hold on the original data."""
+HOW = """Methods are compared on the same repeats or folds; a difference counts if it is more than two standard errors.
+A claim to be best counts where every rival is beaten. A claim holds if all cases are for it, in part if some are."""
+READING = """In the tables below a number in bold is the lowest mean of its column, whether or not the difference
+counts; “paper” is the number that the paper prints for the column to its left. Runs are shorter than the paper’s unless
+they say so; <code>python -m experiments reproduce --full</code> makes them as long."""
 CLASSES = {
     ClaimVerdict.HOLDS: "holds",
     ClaimVerdict.IN_PART: "part",
@@ -45,9 +49,11 @@ def claims_table(judged: Sequence[Finding]) -> ResultTable:
 
 def page(entries: Mapping[str, Entry], judged: Sequence[Finding], folder: Path) -> str:
     """The whole page; `folder` holds the images that the entries name."""
-    style = (package_files("experiments.paper") / "report.css").read_text(encoding="utf-8")
-    links = "".join(f'<li><a href="#{escape(name)}">{_short(name)}</a></li>' for name in entries)
+    style = Path(__file__).with_name("report.css").read_text(encoding="utf-8")
+    links = "".join(f'<li><a href="#{name}">{name[:-1].capitalize()} {name[-1]}</a></li>' for name in entries)
     sections = "\n".join(_section(entry, folder) for entry in entries.values())
+    quick = any(entry["settings"].get("quick") for entry in entries.values())
+    trial = " <strong>Some tables are of a trial run: do not read verdicts off them.</strong>" if quick else ""
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -61,19 +67,13 @@ def page(entries: Mapping[str, Entry], judged: Sequence[Finding], folder: Path) 
 <main>
 <header>
 <h1>{TITLE}</h1>
-<p>Every table and figure of {PAPER}, computed by <code>setloss</code>, with the paper’s numbers beside ours and a
-verdict on each claim. The face tracks of the paper are not public and its toy data are not specified: what stands in
-for them is said where it is used, and a claim that fails here may hold on the original data.</p>
+<p>{INTRODUCTION}</p>
 <nav aria-label="Contents"><ul><li><a href="#claims">Claims</a></li>{links}</ul></nav>
 </header>
 <section id="claims">
 <h2>The paper’s claims</h2>
-<p>Methods are compared on the same repeats or folds; a difference counts if it is more than two standard errors. A
-claim to be best counts where every rival is beaten. A claim holds if all cases are for it, in part if some are.
-{_count(judged)}{_trial(entries)}</p>
-<p>In the tables below a number in bold is the lowest mean of its column, whether or not the difference counts;
-“paper” is the number that the paper prints for the column to its left. Runs are shorter than the paper’s unless they
-say so; <code>python -m experiments reproduce --full</code> makes them as long.</p>
+<p>{HOW} {_count(judged)}{trial}</p>
+<p>{READING}</p>
 {_claims(judged)}
 </section>
 {sections}
@@ -84,36 +84,19 @@ say so; <code>python -m experiments reproduce --full</code> makes them as long.<
 """
 
 
-def _short(name: str) -> str:
-    """table1 -> Table 1"""
-    return f"{name[:-1].capitalize()} {name[-1]}"
-
-
-# ---------------------------------------------------------------- claims
-
-
 def _count(judged: Sequence[Finding]) -> str:
     counts = [(verdict, sum(found.verdict is verdict for found in judged)) for verdict in ClaimVerdict]
-    told = ", ".join(f"{count} “{verdict}”" for verdict, count in counts if count)
-    return f"{len(judged)} claims: {told}."
-
-
-def _trial(entries: Mapping[str, Entry]) -> str:
-    quick = any(entry["settings"].get("quick") for entry in entries.values())
-    return " <strong>Some tables are of a trial run: do not read verdicts off them.</strong>" if quick else ""
+    return f"{len(judged)} claims: {', '.join(f'{count} “{verdict}”' for verdict, count in counts if count)}."
 
 
 def _claims(judged: Sequence[Finding]) -> str:
     rows = "\n".join(
         f'<tr><th scope="row">{_words(found.claim)}<span class="where">{escape(found.where)}</span></th>'
         f'<td><span class="verdict {CLASSES[found.verdict]}">{found.verdict}</span></td>'
-        f"<td>{_words(found.evidence)}.{_points(found)}</td><td>{_decided_by(found)}</td></tr>"
+        f"<td>{_words(found.evidence)}{_points(found)}</td><td>{_decided_by(found)}</td></tr>"
         for found in judged
     )
-    heads = "".join(f'<th scope="col">{name}</th>' for name in ("Claim", "Verdict", "Evidence", "Decided by"))
-    return _scrolling(
-        "Claims", f'<table class="claims"><thead><tr>{heads}</tr></thead>\n<tbody>\n{rows}\n</tbody></table>'
-    )
+    return _grid("Claims", ("Claim", "Verdict", "Evidence", "Decided by"), rows, "claims")
 
 
 def _points(found: Finding) -> str:
@@ -121,13 +104,10 @@ def _points(found: Finding) -> str:
         return ""
     places = ""
     for where, points in by_place(found.points).items():
-        told = "".join(f"<li>{_mark(point.holds)} {_words(point.words)}</li>" for point in points)
+        marks = ('<span class="fails">against:</span>', '<span class="holds">for:</span>')
+        told = "".join(f"<li>{marks[point.holds]} {_words(point.words)}</li>" for point in points)
         places += f"<li>{escape(where)}<ul>{told}</ul></li>"
     return f"<details><summary>all {len(found.points)} comparisons</summary><ul>{places}</ul></details>"
-
-
-def _mark(holds: bool) -> str:
-    return '<span class="holds">for:</span>' if holds else '<span class="fails">against:</span>'
 
 
 def _decided_by(found: Finding) -> str:
@@ -136,17 +116,13 @@ def _decided_by(found: Finding) -> str:
     return ", ".join(f"<code>{escape(part)}</code>" if "/" in part else _words(part) for part in parts)
 
 
-# ---------------------------------------------------------------- artefacts
-
-
 def _section(entry: Entry, folder: Path) -> str:
     figures = "\n".join(_figure(figure, folder) for figure in entry["figures"])
     tables = "\n".join(_table(table) for table in tables_of(entry))
-    full = entry["settings"]["full"]
-    option = " --full" if full else " --quick" if entry["settings"].get("quick") else ""
+    asked = entry["settings"]
+    option = " --full" if asked["full"] else " --quick" if asked["quick"] else ""
     command = f"python -m experiments reproduce --only {entry['name']}{option}"
-    size = entry["settings"].get("size", "the paper's sizes" if full else "fewer folds and repeats than the paper's")
-    made = f"Made with {size}; seed {entry['settings']['seed']}, {entry['seconds']:.1f} s."
+    made = f"Made with {asked['size']}; seed {asked['seed']}, {entry['seconds']:.1f} s."
     return (
         f'<section id="{escape(entry["name"])}">\n<h2>{_words(entry["title"])}</h2>\n{figures}\n{tables}\n'
         f'<p class="made"><code>{escape(command)}</code>. {made}</p>\n</section>'
@@ -156,25 +132,27 @@ def _section(entry: Entry, folder: Path) -> str:
 def _figure(figure: Mapping[str, Any], folder: Path) -> str:
     image = b64encode((folder / figure["file"]).read_bytes()).decode("ascii")
     caption = figure["caption"]
-    source = f"data:image/png;base64,{image}"
-    shown = _scrolling(figure["name"], f'<img alt="{escape(caption)}" src="{source}">')
+    shown = _scrolling(figure["name"], f'<img alt="{escape(caption)}" src="data:image/png;base64,{image}">')
     return f"<figure>{shown}<figcaption>{_words(caption)}</figcaption></figure>"
 
 
 def _table(table: ResultTable) -> str:
-    heads = "".join(f'<th scope="col">{_words(name)}</th>' for name in table.columns)
     rows = "\n".join(_row(i, row, table.best) for i, row in enumerate(table.rows))
-    inner = f"<table><thead><tr>{heads}</tr></thead>\n<tbody>\n{rows}\n</tbody></table>"
     note = f'\n<p class="note">{_words(table.note)}</p>' if table.note else ""
-    return f"<h3>{_words(table.title)}</h3>\n{_scrolling(table.title, inner)}{note}"
+    return f"<h3>{_words(table.title)}</h3>\n{_grid(table.title, table.columns, rows)}{note}"
 
 
 def _row(i: int, row: Sequence[Cell], best: frozenset[tuple[int, int]]) -> str:
-    cells = [f'<th scope="row">{_words(cell_text(row[0]))}</th>']
-    for j, cell in enumerate(row[1:], 1):
-        mark = ' class="best"' if (i, j) in best else ""
-        cells.append(f"<td{mark}>{_words(cell_text(cell))}</td>")
-    return f"<tr>{''.join(cells)}</tr>"
+    marks = [' class="best"' if (i, j) in best else "" for j in range(len(row))]
+    cells = [f"<td{mark}>{_words(cell_text(cell))}</td>" for mark, cell in zip(marks[1:], row[1:], strict=True)]
+    return f'<tr><th scope="row">{_words(cell_text(row[0]))}</th>{"".join(cells)}</tr>'
+
+
+def _grid(label: str, columns: Sequence[str], rows: str, kind: str = "") -> str:
+    heads = "".join(f'<th scope="col">{_words(name)}</th>' for name in columns)
+    named = f' class="{kind}"' if kind else ""
+    table = f"<table{named}><thead><tr>{heads}</tr></thead>\n<tbody>\n{rows}\n</tbody></table>"
+    return _scrolling(label, table)
 
 
 def _words(text: str) -> str:
@@ -194,6 +172,6 @@ def _made(entries: Mapping[str, Entry]) -> str:
     told = ", ".join(f"{escape(name)} {escape(number)}" for name, number in versions.items())
     seconds = sum(entry["seconds"] for entry in entries.values())
     return (
-        f"<p>Made by <code>make reproduce</code>, in {seconds:.0f} s. {told}. "
-        "The numbers behind every table are in the JSON files beside this page.</p>"
+        f"<p>Made by <code>make reproduce</code> in {seconds:.0f} s. {told}. The numbers behind every table are in the "
+        "JSON files beside this page.</p>"
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,18 +20,46 @@ from experiments.loaders import (
 )
 from setloss.io import DatasetError, Tracks
 
-DIGITS = 10
 REPETITIONS = 10
 """Every speaker of the Arabic digits says every digit this many times, one utterance after the other."""
+
+
+@dataclass(frozen=True, eq=False)
+class Frames:
+    """Frames with their labels and bags.
+
+    `units` names what folds must not split: the bag, or the speaker of several bags. Folds have equal shares of every
+    value of `strata`.
+    """
+
+    X: NDArray[Any] = field(repr=False)
+    y: NDArray[np.bool_] = field(repr=False)
+    groups: NDArray[Any] = field(repr=False)
+    units: NDArray[Any] = field(repr=False)
+    strata: NDArray[Any] = field(repr=False)
+
+    def part(self, kept: NDArray[np.bool_]) -> Frames:
+        """Some of the frames."""
+        return Frames(*(values[kept] for values in (self.X, self.y, self.groups, self.units, self.strata)))
+
+    def folds(self, number: int, seed: int) -> NDArray[np.intp]:
+        """The fold of every frame: units stay whole, and the units of a stratum are dealt out one by one."""
+        names, first, unit = np.unique(self.units, return_index=True, return_inverse=True)
+        if len(names) < number:
+            raise ValueError(f"{number} folds need at least as many bags or speakers; there are {len(names)}")
+        shuffled = np.random.default_rng(seed).permutation(len(names))
+        dealt = shuffled[np.argsort(self.strata[first][shuffled], kind="stable")]
+        fold = np.empty(len(names), dtype=np.intp)
+        fold[dealt] = np.arange(len(names)) % number
+        return fold[unit.ravel()]
 
 
 @dataclass(frozen=True, eq=False)
 class TrackProblem:
     """Frames, and one or more questions about their bags; the loss of a fold is the mean over the questions.
 
-    `targets` maps the name of a question to the labels (N,) of the frames. `units` names what must not be split
-    between folds: the bag, or the speaker of several bags. Folds have equal shares of every value of `strata`.
-    `standardise` asks for features of mean 0 and deviation 1 on the training part.
+    `targets` maps the name of a question to the labels (N,) of the frames; `units` and `strata` are those of
+    `Frames`. `standardise` asks for features of mean 0 and deviation 1 on the training part.
     """
 
     name: str
@@ -44,6 +72,10 @@ class TrackProblem:
     standardise: bool = True
     note: str = ""
 
+    def frames(self, question: str) -> Frames:
+        """The frames with the answers to one question."""
+        return Frames(self.X, self.targets[question], self.groups, self.units, self.strata)
+
     @property
     def n_bags(self) -> int:
         return len(np.unique(self.groups))
@@ -52,6 +84,11 @@ class TrackProblem:
     def shape(self) -> str:
         """The size in words."""
         return f"{self.n_bags} bags, {len(self.X)} frames, {self.X.shape[1]} features"
+
+    @property
+    def words(self) -> str:
+        """The size, and what else there is to say."""
+        return f"{self.shape}; {self.note}" if self.note else self.shape
 
 
 @dataclass(frozen=True)
@@ -68,21 +105,9 @@ def generated_tracks(
     parameters: TrackParameters, *, n_bags: int = 1437, n_frames: int = 27504, n_features: int = 1937, seed: int = 0
 ) -> TrackProblem:
     """Tracks of the shape of the paper's faces, or smaller ones."""
-    tracks = make_tracks(
-        n_bags,
-        n_frames,
-        n_features,
-        separation=parameters.separation,
-        identity=parameters.identity,
-        noise=parameters.noise,
-        positive=parameters.positive,
-        dtype="float32",
-        random_state=seed,
-    )
-    note = (
-        f"separation {parameters.separation:g}, identity {parameters.identity:g}, noise {parameters.noise:g}, "
-        f"share of positives {parameters.positive:g}"
-    )
+    drawn = {name: getattr(parameters, name) for name in ("separation", "identity", "noise", "positive")}
+    tracks = make_tracks(n_bags, n_frames, n_features, **drawn, dtype="float32", random_state=seed)
+    note = ", ".join(f"{name} {value:g}" for name, value in drawn.items()).replace("positive", "share of positives")
     return of_tracks("generated", "Generated tracks", tracks, standardise=False, note=note)
 
 
@@ -92,12 +117,16 @@ def of_tracks(name: str, title: str, tracks: Tracks, *, standardise: bool = True
     return TrackProblem(name, title, tracks.X, {"": y}, tracks.groups, tracks.groups, y, standardise, note)
 
 
-def japanese_vowels(folder: Path, speakers: tuple[int, ...] = (1, 2, 3, 4, 5, 6, 7, 8, 9)) -> TrackProblem:
+# ---------------------------------------------------------------- real data
+
+
+def japanese_vowels(folder: Path, speakers: Sequence[int] = tuple(range(1, 10))) -> TrackProblem:
     """Each of some speakers against the other eight; all 640 utterances, folds by utterance."""
-    train, test = (load_japanese_vowels(folder, split) for split in ("train", "test"))
-    both = _joined(train, test)
+    both = _joined(*(load_japanese_vowels(folder, split) for split in ("train", "test")))
     targets = {f"speaker {k}": both.y == k for k in speakers}
-    title, note = "Japanese vowels", _questions("speaker", speakers)
+    title, note = "Japanese vowels", f"speaker {speakers[0]} against the rest"
+    if len(speakers) > 1:
+        note = f"one speaker against the rest, mean over speakers {', '.join(map(str, speakers))}"
     return TrackProblem("japanese-vowels", title, both.X, targets, both.groups, both.groups, both.y, True, note)
 
 
@@ -105,24 +134,32 @@ def arabic_speakers(folder: Path, utterances: int = REPETITIONS, every: int = 1)
     """Is the speaker a woman? Folds by speaker.
 
     Of the ten utterances of a speaker and digit the first `utterances` are taken; of `every` 2, every second speaker.
+    The files do not name the speakers; within a digit their utterances follow each other, ten by ten and in the same
+    order for every digit. (The features jump at every tenth utterance and nowhere else.)
     """
-    both, speakers, kept = _arabic(folder, "sex", utterances, every)
+    if not 1 <= utterances <= REPETITIONS:
+        raise ValueError(f"every speaker says a digit {REPETITIONS} times; {utterances} cannot be taken")
+    parts = [load_spoken_arabic_digits(folder, split, "sex") for split in ("train", "test")]
+    speakers, before = [], 0
+    for part in parts:
+        share = (int(part.groups[-1]) + 1) // 10  # utterances of a digit
+        speakers.append(before + part.groups % share // REPETITIONS)
+        before += share // REPETITIONS
+    both, speaker = _joined(*parts), np.concatenate(speakers)
+    kept = (both.groups % REPETITIONS < utterances) & (speaker % every == 0)
     y = both.y[kept] == 1
-    note = f"women against men, folds by speaker, {_sample(speakers[kept], utterances)}"
-    parts = (both.X[kept], {"": y}, both.groups[kept], speakers[kept], y)
-    return TrackProblem("arabic-digits-sex", "Spoken Arabic digits, sex", *parts, True, note)
+    note = (
+        f"women against men, folds by speaker, {len(np.unique(speaker[kept]))} of 88 speakers, {utterances} of "
+        f"{REPETITIONS} utterances of every digit"
+    )
+    shown = (both.X[kept], {"": y}, both.groups[kept], speaker[kept], y)
+    return TrackProblem("arabic-digits-sex", "Spoken Arabic digits, sex", *shown, True, note)
 
 
-def arabic_digits(
-    folder: Path, digits: tuple[int, ...] = tuple(range(DIGITS)), utterances: int = REPETITIONS, every: int = 1
-) -> TrackProblem:
-    """Each of some digits against the other nine; folds by speaker, the rest as in `arabic_speakers`."""
-    both, speakers, kept = _arabic(folder, "digit", utterances, every)
-    said = both.y[kept]
-    note = f"{_questions('digit', digits)}, folds by speaker, {_sample(speakers[kept], utterances)}"
-    targets = {f"digit {k}": said == k for k in digits}
-    parts = (both.X[kept], targets, both.groups[kept], speakers[kept], np.zeros(int(kept.sum())))
-    return TrackProblem("arabic-digits-digit", "Spoken Arabic digits, digit", *parts, True, note)
+def face_tracks(folder: Path) -> TrackProblem:
+    """Buffy against all other faces, from the public tracks; see `load_face_tracks`."""
+    note = "Buffy against all others, season 5, folds by track"
+    return of_tracks("buffy", "Buffy face tracks (public)", load_face_tracks(folder), note=note)
 
 
 def buffy(folder: Path) -> TrackProblem | None:
@@ -136,82 +173,40 @@ def buffy(folder: Path) -> TrackProblem | None:
     return None
 
 
-def face_tracks(folder: Path) -> TrackProblem:
-    """Buffy against all other faces, from the public tracks; see `load_face_tracks`."""
-    note = "Buffy against all others, season 5, folds by track"
-    return of_tracks("buffy", "Buffy face tracks (public)", load_face_tracks(folder), note=note)
+Reader = Callable[[Path, bool], TrackProblem]
 
-
-SOURCES: dict[str, Callable[[Path, bool], TrackProblem]] = {
-    "japanese-vowels": lambda folder, full: japanese_vowels(
-        folder / "japanese_vowels", tuple(range(1, 10)) if full else (1,)
+SOURCES: dict[str, tuple[str, Reader]] = {
+    "japanese-vowels": ("japanese_vowels", lambda at, full: japanese_vowels(at, range(1, 10) if full else (1,))),
+    "arabic-digits-sex": (
+        "spoken_arabic_digits",
+        lambda at, full: arabic_speakers(at, *((10, 1) if full else (1, 2))),
     ),
-    "arabic-digits-sex": lambda folder, full: arabic_speakers(
-        folder / "spoken_arabic_digits", *((10, 1) if full else (1, 2))
-    ),
-    "arabic-digits-digit": lambda folder, full: arabic_digits(
-        folder / "spoken_arabic_digits", tuple(range(10)) if full else (0,), *((10, 1) if full else (1, 2))
-    ),
-    "buffy": lambda folder, full: face_tracks(folder / "buffy"),
+    "buffy": ("buffy", lambda at, full: face_tracks(at)),
 }
-"""The data sets by name; without `full` some of their questions and utterances."""
-
-FOLDERS = {
-    "japanese-vowels": "japanese_vowels",
-    "arabic-digits-sex": "spoken_arabic_digits",
-    "arabic-digits-digit": "spoken_arabic_digits",
-    "buffy": "buffy/features",
-}
-"""What each of them has in the folder of data."""
+"""The folder and the reader of every data set; without `full` some of their questions and utterances."""
 
 
-def names_in(folder: Path, asked: list[str] | None) -> list[str]:
+def sources_in(folder: Path, asked: Sequence[str] | None = None) -> list[str]:
     """The data sets that are asked for, by default all that the folder has."""
-    there = [name for name, part in FOLDERS.items() if (folder / part).is_dir()]
-    names = there if asked is None else asked
+    there = [name for name, (place, _) in SOURCES.items() if (folder / place).is_dir()]
+    names = there if asked is None else list(asked)
     for name in names:
-        if name not in FOLDERS:
-            raise DatasetError(f"there is no data set {name!r}; the names are {', '.join(FOLDERS)}")
+        if name not in SOURCES:
+            raise DatasetError(f"there is no data set {name!r}; the names are {', '.join(SOURCES)}")
         if name not in there:
-            raise DatasetError(f"{name} needs the folder {folder / FOLDERS[name]}, which is not there")
+            raise DatasetError(f"{name} needs the folder {folder / SOURCES[name][0]}, which is not there")
     if not names:
-        raise DatasetError(f"{folder} has no folder {' or '.join(sorted(set(FOLDERS.values())))}")
+        raise DatasetError(f"{folder} has no folder {' or '.join(dict.fromkeys(p for p, _ in SOURCES.values()))}")
     return names
 
 
-def _joined(train: Tracks, test: Tracks) -> Tracks:
-    after = train.groups.max() + 1
-    parts = ((train.X, test.X), (train.y, test.y), (train.groups, test.groups + after))
-    X, y, groups = (np.concatenate(part) for part in parts)
-    return Tracks(X, y, groups, None)
+def read_source(name: str, folder: Path, full: bool) -> TrackProblem:
+    """A data set of the folder."""
+    place, read = SOURCES[name]
+    return read(folder / place, full)
 
 
-def _arabic(
-    folder: Path, target: Any, utterances: int, every: int
-) -> tuple[Tracks, NDArray[np.intp], NDArray[np.bool_]]:
-    """Both parts of the data, the speaker of every frame, and which frames belong to the utterances asked for.
-
-    The files do not name the speakers; within a digit their utterances follow each other, ten by ten and in the
-    same order for every digit. (The features jump at every tenth utterance and nowhere else.)
-    """
-    if not 1 <= utterances <= REPETITIONS:
-        raise ValueError(f"every speaker says a digit {REPETITIONS} times; {utterances} cannot be taken")
-    parts = [load_spoken_arabic_digits(folder, split, target) for split in ("train", "test")]
-    speakers, repetition, before = [], [], 0
-    for part in parts:
-        share = (int(part.groups.max()) + 1) // DIGITS
-        speakers.append(before + part.groups % share // REPETITIONS)
-        repetition.append(part.groups % REPETITIONS)
-        before += share // REPETITIONS
-    who = np.concatenate(speakers)
-    return _joined(*parts), who, (np.concatenate(repetition) < utterances) & (who % every == 0)
-
-
-def _questions(what: str, numbers: tuple[int, ...]) -> str:
-    if len(numbers) == 1:
-        return f"{what} {numbers[0]} against the rest"
-    return f"one {what} against the rest, mean over {what}s {', '.join(map(str, numbers))}"
-
-
-def _sample(speakers: NDArray[np.intp], utterances: int) -> str:
-    return f"{len(np.unique(speakers))} of 88 speakers, {utterances} of 10 utterances of every digit"
+def _joined(first: Tracks, second: Tracks) -> Tracks:
+    """The tracks of both, those of the second numbered after those of the first."""
+    groups = np.concatenate([first.groups, second.groups + first.groups.max() + 1])
+    return Tracks(np.concatenate([first.X, second.X]), np.concatenate([first.y, second.y]), groups, None)

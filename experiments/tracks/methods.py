@@ -10,11 +10,18 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.linear_model import LogisticRegression
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
 
-from experiments.style import STYLES
-from setloss.estimators.elements import Standardizer
+from experiments.document import STYLES
+from experiments.inexact_slack import InexactSlack
+from experiments.tracks.data import Frames
+from setloss.estimators import BagClassifier
 from setloss.losses import loss_named
 from setloss.typing import Array
+
+INEXACT = {"slack-greedy": "greedy", "slack-released": "released"}
 
 
 @dataclass(frozen=True)
@@ -32,16 +39,11 @@ class TrackMethod:
     scale: float = 2.0
     trains_on: str | None = None
 
-    @property
-    def per_loss(self) -> bool:
-        """Whether it is trained anew for every loss it is judged by."""
-        return self.trains_on is None
-
     def suits(self, loss: str) -> bool:
         """Whether it exists for that loss: f of curves 3 and 4 is negative and has no monotone closure."""
         if self.kind == "bd-monotone":
             return loss not in ("curve3", "curve4")
-        return self.kind != "lovasz" or not self.per_loss or loss == "jaccard"
+        return self.kind != "lovasz" or self.trains_on is not None or loss == "jaccard"
 
 
 def _named(kind: str, trains_on: str | None = None) -> TrackMethod:
@@ -97,77 +99,45 @@ class LinearRule:
     def scores(self, X: NDArray[Any]) -> Array:
         return np.asarray(X @ self.weights.astype(X.dtype) + self.intercept, dtype=np.float64)
 
-
-@dataclass(frozen=True, eq=False)
-class Frames:
-    """The frames of some bags with their labels."""
-
-    X: NDArray[Any] = field(repr=False)
-    y: NDArray[np.bool_] = field(repr=False)
-    groups: NDArray[Any] = field(repr=False)
-
-    def part(self, kept: NDArray[np.bool_]) -> Frames:
-        return Frames(self.X[kept], self.y[kept], self.groups[kept])
+    def losses(self, frames: Frames, loss: str) -> Array:
+        """The loss of every bag, frames predicted by the sign of their scores."""
+        return np.asarray(loss_named(loss)(frames.y, self.scores(frames.X) > 0, groups=frames.groups))
 
 
 def rules_along_path(
     method: TrackMethod, loss: str, frames: Frames, Cs: Sequence[float], budget: Budget, *, standardise: bool
 ) -> Iterator[LinearRule]:
     """Train for every C, ascending, each fit starting from the one before where the method can."""
-    scaling = Standardizer.of(frames.X) if standardise else Standardizer.identity(frames.X.shape[1])
-    X = scaling.apply(frames.X) if standardise else frames.X
+    scaling = StandardScaler().fit(frames.X) if standardise else None
+    X = frames.X if scaling is None else scaling.transform(frames.X)
     model = _model(method, method.trains_on or loss, budget)
-    data: tuple[Any, ...] = (X, frames.y.astype(np.int8))
-    if method.kind not in ("linear-svc", "logistic"):
-        data = (*data, frames.groups)
+    data = (X, frames.y.astype(np.int64), *(() if method.kind in ("linear-svc", "logistic") else (frames.groups,)))
     for C in sorted(Cs):
-        began = time.perf_counter()
-        model.set_params(C=C)
+        began = time.process_time()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a fit that a limit ended is counted as not certified
-            model.fit(*data)
-        seconds = time.perf_counter() - began
-        weights, intercept = scaling.folded(np.ravel(model.coef_), np.ravel(model.intercept_)[0])
-        yield LinearRule(weights, float(intercept), float(C), seconds, _certified(model))
+            model.set_params(C=C).fit(*data)
+        seconds = time.process_time() - began
+        weights, intercept = np.ravel(model.coef_).astype(np.float64), float(np.ravel(model.intercept_)[0])
+        if scaling is not None:
+            weights = weights / scaling.scale_
+            intercept -= float(weights @ scaling.mean_)
+        solution = getattr(model, "solution_", None)
+        certified = solution is None or str(solution.status) == "converged"
+        yield LinearRule(weights, intercept, float(C), seconds, certified)
 
 
 def _model(method: TrackMethod, loss: str, budget: Budget) -> Any:
     if method.kind == "linear-svc":
-        from sklearn.svm import LinearSVC
-
         return LinearSVC(dual="auto", random_state=0)
     if method.kind == "logistic":
-        from sklearn.linear_model import LogisticRegression
-
         return LogisticRegression(max_iter=1000, warm_start=True)
     limits: dict[str, Any] = {
         "tol": budget.tol,
         "max_iter": budget.max_iter,
         "intercept_scaling": budget.intercept_scaling,
+        "scale": method.scale,
     }
-    from experiments.paper.inexact import INEXACT_METHODS, InexactSlackClassifier
-
-    if method.kind in INEXACT_METHODS:
-        return InexactSlackClassifier(loss, INEXACT_METHODS[method.kind], scale=method.scale, **limits)
-    from setloss.estimators import BagClassifier
-
-    limits |= {"decision": "sign", "warm_start": True}
-    return BagClassifier(loss_named(loss), method.kind, scale=method.scale, **limits)
-
-
-def _certified(model: Any) -> bool:
-    solution = getattr(model, "solution_", None)
-    return solution is None or str(solution.status) == "converged"
-
-
-def decisions(scores: Array, groups: NDArray[Any], *, vote: bool) -> NDArray[np.bool_]:
-    """The predicted labels of the frames; with `vote` every bag takes the label of most of its frames.
-
-    A score of 0 and a tie are negative.
-    """
-    positive = scores > 0
-    if not vote:
-        return positive
-    _, bag = np.unique(groups, return_inverse=True)
-    share = np.bincount(bag, weights=positive) / np.bincount(bag)
-    return np.asarray(share[bag] > 0.5)
+    if method.kind in INEXACT:
+        return InexactSlack(loss, INEXACT[method.kind], **limits)  # type: ignore[arg-type]
+    return BagClassifier(loss_named(loss), method.kind, warm_start=True, **limits)

@@ -1,13 +1,83 @@
-"""The two sets of utterances, against the counts of their PROVENANCE.md."""
+"""Readers of public data: against the counts of their PROVENANCE.md where they are there, and on written files."""
 
 import gzip
+from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.io import savemat
 
-from experiments.loaders import load_japanese_vowels, load_spoken_arabic_digits
+from experiments import loaders
+from experiments.loaders import (
+    find_data_sets,
+    load_face_tracks,
+    load_japanese_vowels,
+    load_spoken_arabic_digits,
+    read_data_set,
+)
+from experiments.tracks.data import (
+    TrackParameters,
+    arabic_speakers,
+    buffy,
+    generated_tracks,
+    japanese_vowels,
+    read_source,
+    sources_in,
+)
+from helpers.label_set_data import small, write_arff
 from helpers.real_data import folder
 from setloss.io import DatasetError
+
+# ---------------------------------------------------------------- label sets
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_arff_files_with_nominal_attributes_and_empty_sets(tmp_path, sparse):
+    data = small(sparse=sparse)
+    write_arff(tmp_path / "small", data)
+    (tmp_path / "images").mkdir()
+    found = find_data_sets(tmp_path)
+    assert list(found) == ["small"]
+    read = read_data_set("small", found["small"])
+    np.testing.assert_array_equal(read.Y, data.Y)
+    assert read.n_train == 40
+    dense = read.X.toarray() if sparse else read.X
+    np.testing.assert_allclose(dense[:, :5], data.X.toarray() if sparse else data.X)
+    np.testing.assert_array_equal(dense[:, -1], np.arange(60) % 3 == 0)
+
+
+def test_a_single_file_needs_folds(tmp_path):
+    data = small()
+    (tmp_path / "one").mkdir()
+    np.savez(tmp_path / "one" / "one.npz", X=data.X, Y=data.Y)
+    np.savez(tmp_path / "photos.npz", images=np.zeros((2, 4, 4)))
+    read = read_data_set("one", find_data_sets(tmp_path)["one"])
+    with pytest.raises(DatasetError, match="no standard split into two files; ask for folds"):
+        read.splits()
+    assert [len(test) for _, test in read.splits(3)] == [20, 20, 20]
+    with pytest.raises(DatasetError, match="cannot be cut into 99 folds"):
+        read.splits(99)
+
+
+def test_what_is_no_data_set_of_label_sets_is_refused(tmp_path):
+    data = small()
+    with pytest.raises(DatasetError, match="there is no folder"):
+        find_data_sets(tmp_path / "nowhere")
+    with pytest.raises(DatasetError, match=r"no data set in .*NAME-train\.arff"):
+        find_data_sets(tmp_path)
+    np.savez(tmp_path / "gaps.npz", X=data.X, Y=np.where(data.X[:, :4] > 1, np.nan, data.Y))
+    with pytest.raises(DatasetError, match="has no data set 'scene'; it has"):
+        find_data_sets(tmp_path, ["scene"])
+    with pytest.raises(DatasetError, match="complete label sets"):
+        read_data_set("x", (tmp_path / "gaps.npz",))
+    np.savez(tmp_path / "a-train.npz", X=data.X, Y=data.Y)
+    np.savez(tmp_path / "a-test.npz", X=data.X, Y=data.Y[:, :3])
+    with pytest.raises(DatasetError, match="have different label_names"):
+        read_data_set("x", (tmp_path / "a-train.npz", tmp_path / "a-test.npz"))
+
+
+# ---------------------------------------------------------------- utterances
 
 
 @pytest.mark.parametrize(
@@ -21,7 +91,6 @@ def test_japanese_vowels(split, bags, frames, longest, per_speaker):
     assert (len(sizes), sizes.min(), sizes.max()) == (bags, 7, longest)
     first = np.concatenate(([0], np.cumsum(sizes)[:-1]))
     np.testing.assert_array_equal(np.bincount(tracks.y[first])[1:], per_speaker)
-    np.testing.assert_array_equal(tracks.y, np.repeat(tracks.y[first], sizes))
 
 
 def test_japanese_vowels_agree_with_the_raw_file():
@@ -30,23 +99,29 @@ def test_japanese_vowels_agree_with_the_raw_file():
     np.testing.assert_allclose(load_japanese_vowels(path).X, raw[(raw != 1).any(axis=1)], atol=1e-9)
 
 
-@pytest.mark.parametrize(
-    ("split", "bags", "frames", "shortest", "longest"),
-    [("train", 6600, 263256, 4, 93), ("test", 2200, 87063, 7, 83)],
-)
-def test_spoken_arabic_digits(split, bags, frames, shortest, longest):
-    tracks = load_spoken_arabic_digits(folder("spoken_arabic_digits"), split)
-    sizes = np.bincount(tracks.groups)
-    assert tracks.X.shape == (frames, 13)
-    assert (len(sizes), sizes.min(), sizes.max(), np.median(sizes)) == (bags, shortest, longest, 39)
-    digits = tracks.y[np.concatenate(([0], np.cumsum(sizes)[:-1]))]
-    np.testing.assert_array_equal(digits, np.repeat(np.arange(10), bags // 10))
+def test_series_of_one_file(tmp_path):
+    (tmp_path / "JapaneseVowels_TEST.ts").write_text("#c\n@problemName x\n@data\n1,2:3,4:9\n5:6:1\n\n")
+    tracks = load_japanese_vowels(tmp_path, "test")
+    np.testing.assert_array_equal(tracks.X, [[1, 3], [2, 4], [5, 6]])
+    assert tracks.y.tolist() == [9, 9, 1]
+    assert tracks.groups.tolist() == [0, 0, 1]
+    for broken in (
+        "@data\n1,x:3,4:9\n",
+        "@data\n1,2:3,4:who\n",
+        "@data\n1,nan:3,4:9\n",
+        "no data",
+        "@data\n1:2:3\n1:2\n",
+    ):
+        (tmp_path / "JapaneseVowels_TEST.ts").write_text(broken)
+        with pytest.raises(DatasetError, match=r"JapaneseVowels_TEST\.ts"):
+            load_japanese_vowels(tmp_path, "test")
+    with pytest.raises(DatasetError, match="split is 'train' or 'test'"):
+        load_japanese_vowels(tmp_path, "valid")
 
 
 def written(tmp_path, blocks=2200, packed=False):
-    rng = np.random.default_rng(0)
     sizes = 1 + np.arange(blocks) % 2
-    X = rng.integers(-9, 9, (sizes.sum(), 13)) / 4
+    X = np.random.default_rng(0).integers(-9, 9, (sizes.sum(), 13)) / 4
     lines = [" ".join(map(str, row)) for row in X]
     text = "".join(" " * 12 + "\n" + "\n".join(part) + " \n" for part in np.split(lines, np.cumsum(sizes)[:-1]))
     path = tmp_path / f"Test_Arabic_Digit.txt{'.gz' * packed}"
@@ -64,15 +139,134 @@ def test_blocks_and_their_labels_by_order(tmp_path, packed):
         np.testing.assert_array_equal(tracks.groups, np.repeat(np.arange(2200), sizes))
 
 
-def test_another_number_of_utterances_is_refused(tmp_path):
+def test_other_files_of_digits_are_refused(tmp_path):
+    with pytest.raises(DatasetError, match=r"there is no file .*Test_Arabic_Digit\.txt"):
+        load_spoken_arabic_digits(tmp_path, "test")
     written(tmp_path, blocks=2199)
     with pytest.raises(DatasetError, match="has 2199 utterances, 2200 are expected; labels go by their order"):
         load_spoken_arabic_digits(tmp_path, "test")
+    (tmp_path / "Test_Arabic_Digit.txt").write_text("1 2 3\n")
+    with pytest.raises(DatasetError, match="rows of 3 numbers, 13 are expected"):
+        load_spoken_arabic_digits(tmp_path, "test")
 
 
-def test_series_of_one_file(tmp_path):
-    (tmp_path / "JapaneseVowels_TEST.ts").write_text("#c\n@problemName x\n@data\n1,2:3,4:9\n5:6:1\n\n")
-    tracks = load_japanese_vowels(tmp_path, "test")
-    np.testing.assert_array_equal(tracks.X, [[1, 3], [2, 4], [5, 6]])
-    assert tracks.y.tolist() == [9, 9, 1]
-    assert tracks.groups.tolist() == [0, 0, 1]
+# ---------------------------------------------------------------- problems
+
+
+def test_generated_tracks_have_one_label_each_and_say_how_they_were_made():
+    made = generated_tracks(TrackParameters(3, 2, 1, 0.5), n_bags=30, n_frames=100, n_features=5, seed=1)
+    assert made.words == (
+        "30 bags, 100 frames, 5 features; separation 3, identity 2, noise 1, share of positives 0.5"
+    )
+    assert made.X.dtype == np.float32
+    for bag in range(30):
+        assert len(set(made.targets[""][made.groups == bag])) == 1
+
+
+def test_japanese_vowels_are_all_utterances():
+    made = japanese_vowels(folder("japanese_vowels"), (3, 5))
+    assert made.shape == "640 bags, 9961 frames, 12 features"
+    bags = {name: len(set(made.groups[y])) for name, y in made.targets.items()}
+    assert bags == {"speaker 3": 30 + 88, "speaker 5": 30 + 29}
+
+
+def test_arabic_speakers_have_one_sex(monkeypatch):
+    """33 men and 33 women in the first file, 11 and 11 in the second; means jump where the speaker changes."""
+    monkeypatch.setattr(loaders, "blocks_of_digits", cache(loaders.blocks_of_digits))
+    place = folder("spoken_arabic_digits")
+    sex = arabic_speakers(place, 1, every=2)
+    assert sex.n_bags == 44 * 10
+    assert sex.note == "women against men, folds by speaker, 44 of 88 speakers, 1 of 10 utterances of every digit"
+    women = {speaker: set(sex.targets[""][sex.units == speaker]) for speaker in range(0, 88, 2)}
+    assert women == {speaker: {33 <= speaker < 66 or speaker >= 77} for speaker in range(0, 88, 2)}
+    tracks = load_spoken_arabic_digits(place)
+    sums = np.stack([np.bincount(tracks.groups, x) for x in tracks.X.T], axis=1) / np.bincount(tracks.groups)[:, None]
+    steps = np.linalg.norm(np.diff((sums / sums.std(axis=0)).reshape(10, 660, 13), axis=1), axis=2).mean(axis=0)
+    at_tens = np.arange(1, 660) % 10 == 0
+    assert steps[at_tens].mean() > 2 * steps[~at_tens].mean()
+
+
+def test_more_utterances_than_there_are_is_refused():
+    with pytest.raises(ValueError, match="every speaker says a digit 10 times; 11 cannot be taken"):
+        arabic_speakers(Path("unused"), 11)
+
+
+# ---------------------------------------------------------------- faces
+
+
+def write_video(at, video="buffy_s05e01", names=("buffy", "riley", "buffy"), width=4):
+    generator = np.random.default_rng(len(video))
+    (at / "ids").mkdir(parents=True, exist_ok=True)
+    (at / "features" / video).mkdir(parents=True)
+    lines = [f"{10 * t + 2} {name}" for t, name in enumerate(names)]
+    (at / "ids" / f"{video}.ids").write_text("\n".join(["CVHCI_TRACKLABELS_V1", *lines, ""]))
+    for t in range(len(names)):
+        np.save(at / "features" / video / f"{10 * t + 2}.npy", generator.normal(size=(t + 1, width)))
+    return at
+
+
+def test_face_tracks_of_all_videos_are_bags(tmp_path):
+    write_video(write_video(tmp_path), "buffy_s05e02", ("tara", "buffy"))
+    write_video(tmp_path, "bbt_s01e01", ("leonard",))
+    tracks = load_face_tracks(tmp_path)
+    assert tracks.X.shape == (1 + 2 + 3 + 1 + 2, 4)
+    sizes = {bag: int((tracks.groups == bag).sum()) for bag in range(5)}
+    assert sorted(sizes.values()) == [1, 1, 2, 2, 3]
+    assert tracks.y.sum() == 1 + 3 + 2
+    assert load_face_tracks(tmp_path, "leonard", "bbt").y.tolist() == [1]
+
+
+def test_experiments_find_faces(tmp_path):
+    assert buffy(tmp_path) is None
+    write_video(tmp_path / "buffy")
+    for problem in (buffy(tmp_path), buffy(tmp_path / "buffy"), read_source("buffy", tmp_path, False)):
+        assert problem.n_bags == 3
+        assert problem.targets[""].sum() == 4
+    assert sources_in(tmp_path) == ["buffy"]
+
+
+@pytest.mark.parametrize("text", ["", "CVHCI_TRACKLABELS_V1\n2 buffy summers", "CVHCI_TRACKLABELS_V1\n2 riley"])
+def test_broken_labels_and_features_of_faces(tmp_path, text):
+    write_video(tmp_path)
+    (tmp_path / "ids" / "buffy_s05e01.ids").write_text(text)
+    with pytest.raises(DatasetError, match=r"\.ids"):
+        load_face_tracks(tmp_path)
+
+
+def test_broken_features_of_faces(tmp_path):
+    write_video(tmp_path)
+    file = tmp_path / "features" / "buffy_s05e01" / "12.npy"
+    np.save(file, np.zeros((2, 7)))
+    with pytest.raises(DatasetError, match=r"has 3 bags of .* features"):
+        load_face_tracks(tmp_path)
+    file.write_bytes(b"no array")
+    with pytest.raises(DatasetError, match=r"12\.npy cannot be read"):
+        load_face_tracks(tmp_path)
+    file.unlink()
+    with pytest.raises(DatasetError, match=r"12\.npy cannot be read"):
+        load_face_tracks(tmp_path)
+
+
+def faces():
+    X = np.random.default_rng(0).normal(size=(6, 3))
+    return {"X": X, "y": np.array([1, 1, -1, -1, -1, 1]), "groups": [1, 1, 2, 2, 3, 4]}
+
+
+def test_buffy_from_npz_and_mat_are_the_same(tmp_path):
+    parts = faces()
+    savemat(tmp_path / "buffy.mat", parts)
+    from_mat = buffy(tmp_path)
+    np.savez(tmp_path / "buffy.npz", **parts)
+    for made in (from_mat, buffy(tmp_path)):
+        assert np.array_equal(made.X, parts["X"])
+        assert made.targets[""].tolist() == [True, True, False, False, False, True]
+        assert made.groups.tolist() == parts["groups"]
+
+
+@pytest.mark.parametrize(
+    "change", [{"y": np.ones(5)}, {"y": np.arange(6.0)}, {"X": np.full((6, 3), np.nan)}, {"groups": None}]
+)
+def test_broken_descriptors_are_said(tmp_path, change):
+    savemat(tmp_path / "buffy.mat", {name: value for name, value in (faces() | change).items() if value is not None})
+    with pytest.raises(DatasetError, match=r"buffy\.mat cannot be read as tracks"):
+        buffy(tmp_path)

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.sparse import csr_array
 
-from experiments.label_sets.data import DataSet
+from experiments.loaders import DataSet
 
 
 def small(n=60, seed=0, sparse=False, n_train=40):

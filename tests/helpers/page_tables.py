@@ -3,24 +3,20 @@
 What stands between ``<!-- table1 -->`` and ``<!-- end of table1 -->`` is replaced by the first table of that artefact
 in the folder of results, and so on for every artefact that a page has markers for; ``<!-- results: front -->`` stands
 for the table in ``docs/results/front.json`` beside the page. With --check nothing is written: numbers that differ
-from the results by more than their errors are listed, and there must be none.
+from the results by more than one in their last digit are listed, and there must be none; tables show as many digits
+as do not depend on the machine.
 """
 
 from __future__ import annotations
 
 import json
-import math
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from experiments.document import ResultTable
-from experiments.paper.artefact import ARTEFACTS
-from experiments.paper.files import Entry, read, table_of, tables
-
-STANDARD_ERRORS = 3.0
-"""A committed mean may lie so many standard errors of the difference from the one that the command finds."""
+from experiments.paper.artefact import ARTEFACTS, Entry, read, tables
 
 _MARKED = re.compile(r"<!-- (results: )?(\w+) -->\n(.*?)<!-- end of \2 -->", re.DOTALL)
 _NUMBER = re.compile(r"(\d+\.\d+) ± (\d+\.\d+)")
@@ -46,24 +42,28 @@ def differences(page: str, entries: Mapping[str, Entry]) -> Iterator[str]:
         if match[1] or match[2] not in entries:
             continue
         new = estimates(tables(entries[match[2]])[0].markdown())
-        for place, (mean, error) in estimates(match[3]).items():
+        for place, (mean, error, _) in estimates(match[3]).items():
             if place not in new:
                 yield f"{match[2]}, {place}: not in the results"
                 continue
-            found, spread = new[place]
-            if abs(found - mean) > STANDARD_ERRORS * math.hypot(error, spread) + 5e-4:
+            found, spread, digits = new[place]
+            if round(abs(found - mean) * 10**digits) > 1:
                 yield f"{match[2]}, {place}: {mean} ± {error} on the page, {found} ± {spread} in the results"
 
 
-def estimates(markdown: str) -> dict[str, tuple[float, float]]:
-    """Means and errors in a table of a page, by the name of the row and the number of the column."""
+def estimates(markdown: str) -> dict[str, tuple[float, float, int]]:
+    """Mean, error and number of digits of cells in a table of a page, by row and number of the column."""
     found = {}
     for line in markdown.splitlines():
         cells = [cell.strip().strip("*") for cell in line.strip("|").split("|")]
         for column, cell in enumerate(cells):
             number = _NUMBER.fullmatch(cell)
             if number is not None:
-                found[f"{cells[0]}, column {column}"] = float(number[1]), float(number[2])
+                found[f"{cells[0]}, column {column}"] = (
+                    float(number[1]),
+                    float(number[2]),
+                    len(number[1].partition(".")[2]),
+                )
     return found
 
 
@@ -76,7 +76,7 @@ def _made_table(entries: Mapping[str, Entry], name: str) -> ResultTable:
 def _kept_table(results: Path | None, name: str) -> ResultTable:
     file = (results or Path()) / f"{name}.json"
     try:
-        return table_of(json.loads(file.read_text(encoding="utf-8")))
+        return ResultTable.from_dict(json.loads(file.read_text(encoding="utf-8")))
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ValueError(f"{file} is not a table: {error}") from None
 

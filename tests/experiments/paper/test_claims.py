@@ -128,6 +128,11 @@ def test_dice_is_neither(less, more, verdict):
     assert str(judged({"figure1": {"less": less, "more": more}}, "neither").verdict) == verdict
 
 
+def test_every_sentence_of_the_table_ends():
+    for numbers in ({}, toy(BEST, WORST) | tracks(curve1=LEVEL), toy(losses(bd=0.1, hinge=0.2), {})):
+        assert all(one.evidence.endswith(".") for one in findings(numbers))
+
+
 def test_without_tables_nothing_empirical_is_decided():
     found = findings({})
     assert {one.verdict for one in found[: len(EMPIRICAL)]} == {ClaimVerdict.OPEN}
@@ -143,12 +148,11 @@ def test_evidence_has_the_figures():
     found = judged(toy(BEST, WORST), "least Dice loss")
     assert (
         found.evidence
-        == "4 of 8 comparisons speak for it: 4 of 4 on the homogeneous toy problem, 0 of 4 on the mixed toy problem"
+        == "4 of 8 comparisons are for it: 4 of 4 on the homogeneous toy problem, 0 of 4 on the mixed toy problem."
     )
     assert re.fullmatch(
         r"Dice loss: B_D better than 0-1 \(hinge\), -0\.(09|10)\d\d ± 0\.00\d\d", found.points[0].words
     )
-    assert found.as_dict()["points"][0]["holds"] is True
 
 
 # ---------------------------------------------------------------- comparisons
@@ -181,7 +185,7 @@ def test_points_are_weighed():
     assert [weigh(points) for points in ([], [yes], [yes, no], [no])] == [
         ClaimVerdict.OPEN, ClaimVerdict.HOLDS, ClaimVerdict.IN_PART, ClaimVerdict.FAILS,
     ]  # fmt: skip
-    assert sentence([yes, no]) == "1 of 2 comparisons speak for it: 1 of 1 on here, 0 of 1 on there"
+    assert sentence([yes, no]) == "1 of 2 comparisons are for it: 1 of 1 on here, 0 of 1 on there."
 
 
 # ---------------------------------------------------------------- theory

@@ -9,7 +9,7 @@ from experiments.paper.artefact import Settings
 from experiments.paper.figure5 import Trace
 from experiments.tracks.data import TrackParameters, generated_tracks
 from experiments.tracks.methods import METHODS, Budget
-from experiments.tracks.protocol import Protocol, best_C
+from experiments.tracks.protocol import Protocol, choose_C
 
 TINY = Protocol(Cs=(0.01, 0.1), outer=3, inner=2, budget=Budget(1e-1, 20))
 
@@ -25,7 +25,7 @@ def document(made):
 
 
 def test_iterations_to_a_level():
-    trace = Trace(1.0, (1.0, 0.09, 0.2, 0.005), True, "converged")
+    trace = Trace(1.0, (1.0, 0.09, 0.2, 0.005), True)
     assert trace.iterations_to(0.1) == 2
     assert trace.iterations_to(0.01) == 4
     assert trace.iterations_to(0.001) is None
@@ -64,7 +64,15 @@ def test_the_table_says_what_certifies_nothing(document):
 
 def test_c_is_chosen_by_cross_validation(made, document):
     chosen = document.numbers["C"]["generated"]["curve1"]["bd"]
-    assert chosen == best_C(made, METHODS["bd"], "curve1", TINY)
+    frames = made.frames("")
+    assert chosen == choose_C(METHODS["bd"], frames, ("curve1",), TINY, standardise=False)[0]["curve1"]
+
+
+def test_one_c_for_all_stands_beside_the_chosen_ones(document):
+    same = document.numbers["one_C"]["generated"]
+    assert {C for by_method in same["C"].values() for C in by_method.values()} == {figure5.ONE_C}
+    assert [figure.name for figure in document.figures] == ["figure5", "figure5_one_C"]
+    assert document.tables[0].columns[3:9:3] == ("to gap 1e-1", "to gap 1e-1, one C")
 
 
 def test_the_drawing_has_a_panel_per_loss_and_greedy_dashed(document):

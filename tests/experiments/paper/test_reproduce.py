@@ -60,7 +60,7 @@ def test_bad_input_is_refused_before_any_work(tmp_path, monkeypatch):
     def refuse(name):
         raise AssertionError(f"{name} was begun")
 
-    monkeypatch.setattr(artefact, "artefact_named", refuse)
+    monkeypatch.setattr(artefact, "maker", refuse)
     words = complaint("reproduce", "--only", "figure1,table9", "--out", tmp_path)
     assert "there is no artefact 'table9'" in words
     assert all(name in words for name in ARTEFACTS)
@@ -113,8 +113,8 @@ def wait(settings):
     except KeyboardInterrupt:  # as solvers do
         print("swallowed", flush=True)
 
-known = artefact.artefact_named
-artefact.artefact_named = lambda name: known(name) if name == "figure1" else artefact.Artefact(name, "t", wait)
+known = artefact.maker
+artefact.maker = lambda name: known(name) if name == "figure1" else wait
 sys.argv = ["experiments", "reproduce", "--only", "figure1,figure3", "--out", sys.argv[1]]
 __main__.main()
 """

@@ -4,12 +4,15 @@ import pytest
 
 from experiments.paper import table3
 from experiments.paper.artefact import Settings
-from experiments.paper.table3 import NUMBA, PYTHON, Effort, _interleaved, _micro
+from experiments.paper.table3 import NUMBA, PYTHON, _interleaved, _micro
 
 
 @pytest.fixture(scope="module")
 def document():
-    return table3.measure(Settings(), Effort(draws=3, runs=2, bags=20))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(table3, "RUNS", 2)
+        patch.setattr(table3, "BAGS", 20)
+        return table3.measure(Settings(), 3)
 
 
 def test_the_paper_s_rows_come_first_in_microseconds(document):
@@ -37,7 +40,8 @@ def test_ratios_are_those_of_the_seconds(document):
 def test_the_fastest_run_of_each_draw_counts(monkeypatch):
     ticks = iter([0.0, 5.0, 5.0, 7.0, 7.0, 8.0, 8.0, 18.0])  # a: 5 s and 1 s, b: 2 s and 10 s
     monkeypatch.setattr(table3.time, "perf_counter", lambda: next(ticks))
-    times = _interleaved({"a": [lambda: None], "b": [lambda: None]}, runs=2)
+    monkeypatch.setattr(table3, "RUNS", 2)
+    times = _interleaved({"a": [lambda: None], "b": [lambda: None]})
     assert times["a"].tolist() == [1.0]
     assert times["b"].tolist() == [2.0]
 

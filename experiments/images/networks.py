@@ -1,0 +1,220 @@
+"""One small U-Net for all losses: the losses by name, and training, the same for each of them.
+
+Losses take logits ``(N, C, H, W)`` and labels ``(N, H, W)``, -1 for none.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy, one_hot
+from torch.nn.utils import clip_grad_norm_
+
+from experiments.images.data import NO_LABEL, ImagePart, ImageProblem
+from setloss.nn import SetLoss, component_groups
+
+Criterion = Callable[[Tensor, Tensor], Tensor]
+
+# ---------------------------------------------------------------- losses
+
+
+@dataclass(frozen=True)
+class SegmentationLoss:
+    """A loss to train with: its name in tables, for masks and for classes; None where there is no such thing."""
+
+    label: str
+    binary: Criterion | None
+    classes: Criterion | None
+
+
+def pixelwise(logits: Tensor, labels: Tensor) -> Tensor:
+    """Cross-entropy, every pixel for itself."""
+    if logits.shape[1] == 1:
+        return binary_cross_entropy_with_logits(logits.squeeze(1), labels.to(logits.dtype))
+    return cross_entropy(logits, labels, ignore_index=NO_LABEL)
+
+
+def soft_dice(logits: Tensor, labels: Tensor) -> Tensor:
+    """1 - 2 <p, y> / (|p| + |y|): per image for masks, per class over the batch for classes, as people run it."""
+    if logits.shape[1] == 1:
+        p, y = logits.sigmoid().flatten(1), labels.to(logits.dtype).flatten(1)
+        overlap, total = 2 * (p * y).sum(1), p.sum(1) + y.sum(1)
+        return (1 - overlap / total.clamp(min=1e-6)).mean()
+    counted = (labels != NO_LABEL).unsqueeze(1)
+    y = one_hot(labels.clamp(min=0), logits.shape[1]).movedim(-1, 1) * counted
+    p = logits.softmax(1) * counted
+    overlap, total = 2 * (p * y).sum((0, 2, 3)), (p + y).sum((0, 2, 3))
+    return (1 - (overlap + 1e-5) / (total + 1e-5)).mean()
+
+
+def soft_dice_with_cross_entropy(logits: Tensor, labels: Tensor) -> Tensor:
+    """The sum of the two, which nnU-Net trains with."""
+    return pixelwise(logits, labels) + soft_dice(logits, labels)
+
+
+def _call(loss: SetLoss, logits: Tensor, labels: Tensor) -> Tensor:
+    value: Tensor = loss(logits, labels)
+    return value
+
+
+def _ours(label: str, loss: str = "jaccard", operator: str | None = None, **options: Any) -> SegmentationLoss:
+    """`SetLoss` for masks and, where the options allow, for classes."""
+    shared: dict[str, Any] = {"mode": "multiclass", "ignore_index": NO_LABEL, "classes": "present"}
+    both = options.pop("over_classes", {})
+    binary = None if options.get("margins") == "argmax" else partial(_call, SetLoss(loss, operator, **options))
+    return SegmentationLoss(label, binary, partial(_call, SetLoss(loss, operator, **options, **shared, **both)))
+
+
+def by_object(logits: Tensor, labels: Tensor) -> Tensor:
+    """A set for every connected component and the background nearest to it, plus cross-entropy."""
+    value: Tensor = SetLoss(over="groups")(logits.squeeze(1), labels, groups=component_groups(labels))
+    return value
+
+
+BATCH = {"over_classes": {"over": "batch"}}
+PROBABILITIES: dict[str, Any] = {"operator": "lovasz", "margins": "probabilities", **BATCH}
+ARGMAX: dict[str, Any] = {"operator": "lovasz", "margins": "argmax", **BATCH}
+METHODS = {
+    "ce": SegmentationLoss("cross-entropy", pixelwise, pixelwise),
+    "soft-dice": SegmentationLoss("soft Dice", soft_dice, soft_dice),
+    "ce+soft-dice": SegmentationLoss("cross-entropy + soft Dice", *[soft_dice_with_cross_entropy] * 2),
+    "lovasz": _ours("L Jaccard, logits (published hinge)", operator="lovasz"),
+    "lovasz-p": _ours("L Jaccard, probabilities (published LovaszSoftmax)", **PROBABILITIES),
+    "bd-monotone": _ours("B_D monotone Dice, logits", "dice", "bd-monotone"),
+    "slack": _ours("S Dice, logits", "dice", "slack"),
+    "ce+lovasz": _ours("L Jaccard, logits + cross-entropy", operator="lovasz", with_cross_entropy=1.0),
+    "ce+bd-monotone-p": _ours('SetLoss("dice")', "dice"),
+    "ce+lovasz-p": _ours("L Jaccard, probabilities + cross-entropy", with_cross_entropy=1.0, **PROBABILITIES),
+    "ce+soft-jaccard": _ours("soft Jaccard + cross-entropy", soft_share=1.0, with_cross_entropy=1.0),
+    "default": SegmentationLoss(
+        "L Jaccard + soft Jaccard + cross-entropy: SetLoss()",
+        partial(_call, SetLoss()),
+        partial(_call, SetLoss(mode="multiclass", ignore_index=NO_LABEL)),
+    ),
+    "objects": SegmentationLoss('every object a set: SetLoss(over="groups")', by_object, None),
+    "argmax": _ours("L Jaccard, argmax", **ARGMAX),
+    "ce+argmax": _ours("L Jaccard, argmax + cross-entropy", with_cross_entropy=1.0, **ARGMAX),
+}
+FIRST = "ce+soft-dice"
+"""What differences in the tables are taken from."""
+
+
+def methods_named(chosen: Sequence[str] | None, classes: int) -> list[str]:
+    """Those of the chosen methods, or of all, that suit masks (one class) or classes."""
+    for name in chosen or ():
+        if name not in METHODS:
+            raise ValueError(f"there is no method {name!r}; the names are {', '.join(METHODS)}")
+    wanted = METHODS if chosen is None else chosen
+    return [name for name in wanted if (METHODS[name].binary if classes == 1 else METHODS[name].classes) is not None]
+
+
+# ---------------------------------------------------------------- the network
+
+
+def _block(inputs: int, outputs: int) -> nn.Sequential:
+    """Two 3 x 3 convolutions, each normalised over the batch."""
+    layers: list[nn.Module] = []
+    for channels in (inputs, outputs):
+        layers += [nn.Conv2d(channels, outputs, 3, padding=1, bias=False), nn.BatchNorm2d(outputs), nn.ReLU()]
+    return nn.Sequential(*layers)
+
+
+class UNet(nn.Module):
+    """Images ``(N, channels, H, W)`` to scores ``(N, classes, H, W)``; H and W are multiples of 4."""
+
+    def __init__(self, channels: int = 1, classes: int = 1, width: int = 8) -> None:
+        super().__init__()
+        fine, middle, coarse = width, 2 * width, 4 * width
+        self.down = nn.ModuleList([_block(channels, fine), _block(fine, middle), _block(middle, coarse)])
+        self.up = nn.ModuleList([_block(coarse + middle, middle), _block(middle + fine, fine)])
+        self.pool = nn.MaxPool2d(2)
+        self.grow = nn.Upsample(scale_factor=2, mode="nearest")
+        self.score = nn.Conv2d(fine, classes, 1)
+
+    def forward(self, images: Tensor) -> Tensor:
+        """One score per pixel and class."""
+        fine = self.down[0](images)
+        middle = self.down[1](self.pool(fine))
+        features = self.down[2](self.pool(middle))
+        for layer, skipped in zip(self.up, (middle, fine), strict=True):
+            features = layer(torch.cat([self.grow(features), skipped], 1))
+        scores: Tensor = self.score(features)
+        return scores
+
+
+# ---------------------------------------------------------------- training
+
+
+@dataclass(frozen=True)
+class TrainingSettings:
+    """What all methods share; `rates` is the grid from which the validation part chooses, with the first seed."""
+
+    steps: int = 150
+    batch: int = 8
+    clip: float = 1.0
+    width: int = 8
+    rates: tuple[float, ...] = (3e-3, 1e-2, 3e-2)
+    seeds: tuple[int, ...] = (0, 1, 2)
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A network, the values of its loss step by step, and the CPU seconds that training took."""
+
+    network: UNet
+    values: NDArray[np.float64]
+    seconds: float
+
+
+def train(method: str, rate: float, seed: int, problem: ImageProblem, settings: TrainingSettings) -> Trained:
+    """Adam with a cosine schedule and clipped gradients; the seed sets first weights and the order of the images."""
+    torch.manual_seed(seed)
+    net = UNet(problem.train.images.shape[1], problem.classes, settings.width)
+    net = net.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+    loss = METHODS[method].binary if problem.classes == 1 else METHODS[method].classes
+    assert loss is not None, f"{method} is not for {problem.name}"
+    optimiser = torch.optim.Adam(net.parameters(), lr=rate)
+    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, settings.steps)
+    started, values = time.process_time(), []
+    for images, labels in _batches(problem, settings, seed):
+        optimiser.zero_grad()
+        value = loss(net(images), labels)
+        value.backward()  # type: ignore[no-untyped-call]
+        clip_grad_norm_(net.parameters(), settings.clip)
+        optimiser.step()
+        schedule.step()
+        values.append(value.item())
+    return Trained(net.eval(), np.array(values), time.process_time() - started)
+
+
+def _batches(problem: ImageProblem, settings: TrainingSettings, seed: int) -> Iterator[tuple[Tensor, Tensor]]:
+    """Shuffled passes over the images, whole or a random square of each."""
+    rng = np.random.default_rng(seed)
+    part, visits = problem.train, settings.steps * settings.batch
+    passes = [rng.permutation(len(part)) for _ in range(-(-visits // len(part)))]
+    for chosen in np.concatenate(passes)[:visits].reshape(settings.steps, settings.batch):
+        images, labels = part.images[chosen], part.labels[chosen]
+        if problem.crop is not None:
+            side, (height, width) = problem.crop, labels.shape[1:]
+            tops = rng.integers(0, height - side + 1, len(images))
+            lefts = rng.integers(0, width - side + 1, len(images))
+            windows = [np.s_[..., y : y + side, x : x + side] for y, x in zip(tops, lefts, strict=True)]
+            images = np.stack([one[window] for one, window in zip(images, windows, strict=True)])
+            labels = np.stack([one[window] for one, window in zip(labels, windows, strict=True)])
+        yield torch.as_tensor(images), torch.as_tensor(labels)
+
+
+@torch.no_grad()
+def predict(net: UNet, part: ImagePart) -> NDArray[np.float32]:
+    """The scores of all pixels of all images, ``(n, classes, height, width)``."""
+    pieces = torch.split(torch.as_tensor(part.images), 8)
+    scores: NDArray[np.float32] = torch.cat([net(one) for one in pieces]).numpy()
+    return scores

@@ -1,0 +1,89 @@
+"""Rivals: the F-measure maximiser by enumeration, chains by their probabilities, thresholds by trying all."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from scipy.special import expit
+from sklearn.linear_model import LogisticRegression
+from sklearn.multioutput import ClassifierChain
+
+from experiments.baselines import GFM, RIVALS, MetaLabeler, ProbabilisticChain, best_f_sets, smoothed_cut
+from setloss import loss_named
+
+
+def f1(truth, said):
+    return 1 - loss_named("f1")(np.array([truth], dtype=bool), np.array([said], dtype=bool))[0]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_maximiser_finds_the_set_of_largest_expected_f(seed):
+    rng, p = np.random.default_rng(seed), 4
+    sets = np.array(list(product([False, True], repeat=p)))
+    chances = rng.dirichlet(np.full(len(sets), 0.3))
+    joint = np.zeros((1, p, p))
+    for one, chance in zip(sets, chances, strict=True):
+        if one.any():
+            joint[0, one, one.sum() - 1] += chance
+    found = best_f_sets(joint, chances[:1])[0]
+    values = [chances @ [f1(truth, said) for truth in sets] for said in sets]
+    assert chances @ [f1(truth, found) for truth in sets] == pytest.approx(max(values))
+
+
+def data(n=400, seed=0, sparse=False):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3))
+    first = X[:, 0] + rng.logistic(size=n) > 0
+    second = 3 * first - 1.5 + X[:, 1] + rng.logistic(size=n) > 0
+    Y = np.column_stack([first, second, rng.random(n) < 0.1, np.zeros(n, dtype=bool)]).astype(int)
+    return (csr_array(X) if sparse else X), Y
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("name", RIVALS)
+def test_every_rival_learns_something_and_takes_constant_labels(name, sparse):
+    X, Y = data(sparse=sparse)
+    said = RIVALS[name](C=1.0).fit(X, Y).predict(X)
+    assert said.shape == Y.shape
+    assert not said[:, 3].any()
+    assert (1 - loss_named("f1")(Y == 1, said == 1)).mean() > (1 - loss_named("f1")(Y == 1, Y >= 0)).mean()
+
+
+def test_samples_of_a_chain_have_its_probabilities():
+    X, Y = data()
+    ours = ProbabilisticChain(samples=4000).fit(X, Y[:, :2])
+    drawn = ours.draw(X[:3])
+    first = LogisticRegression(C=1.0, max_iter=1000).fit(X, Y[:, 0])
+    np.testing.assert_allclose(drawn[:, :, 0].mean(axis=1), first.predict_proba(X[:3])[:, 1], atol=0.04)
+    chain = ClassifierChain(LogisticRegression(C=1.0, max_iter=1000)).fit(X, Y[:, :2])
+    given = expit(chain.estimators_[1].decision_function(np.hstack([X[:3], np.ones((3, 1))])))
+    among = [drawn[i, drawn[i, :, 0], 1].mean() for i in range(3)]
+    np.testing.assert_allclose(among, given, atol=0.06)
+
+
+def test_gfm_has_a_model_for_every_pair_that_occurs():
+    X, Y = data()
+    sizes = Y.sum(axis=1)
+    model = GFM().fit(X, Y)
+    assert set(model.models_) == {(i, s) for i in range(4) for s in range(1, 4) if (Y[sizes == s][:, i] == 1).any()}
+
+
+def test_metalabeler_predicts_as_many_labels_as_its_number_model():
+    X, Y = data()
+    model = MetaLabeler().fit(X, Y)
+    np.testing.assert_array_equal(model.predict(X).sum(axis=1), model.number_.predict(X))
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_smoothed_thresholds_are_the_best_of_all(seed):
+    rng = np.random.default_rng(seed)
+    scores, truth = rng.integers(-3, 4, 12) / 2, rng.random(12) < rng.uniform(0, 0.6)
+    found = smoothed_cut(scores, truth)
+
+    def value(cut):
+        said = scores > cut
+        return (2 * (said & truth).sum() + 1) / (said.sum() + truth.sum() + 1)
+
+    assert value(found) == pytest.approx(max(value(cut) for cut in np.linspace(-3, 3, 61)))
+    assert smoothed_cut(scores, np.zeros(12, dtype=bool)) > scores.max()

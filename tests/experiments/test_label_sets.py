@@ -1,0 +1,161 @@
+"""The label-set benchmark: nothing learned from test data, metrics, tables, and the command."""
+
+import json
+from dataclasses import replace
+
+import joblib
+import numpy as np
+import pytest
+from sklearn.metrics import f1_score, hamming_loss, jaccard_score
+
+from experiments.label_sets.methods import METHODS, Choices, UnitRows, check_method, is_ours, label_of
+from experiments.label_sets.protocol import BenchmarkPlan, judge, run_data_set, run_group
+from experiments.label_sets.report import front_table, report, standing
+from experiments.loaders import DataSet
+from helpers.experiment_commands import complaint, run
+from helpers.label_set_data import small, write_arff
+from setloss.io import DatasetError
+
+FAST = Choices(Cs=(0.3, 3.0), Cs_of_rivals=(1.0,), folds=2, trees=20)
+FEW = ("linear+auto", "linear+threshold", "trees+counts", "gfm", "f1:slack@1+sign")
+
+
+def test_metrics_are_those_of_scikit_learn():
+    rng = np.random.default_rng(0)
+    truth, said = rng.random((2, 30, 5)) < 0.3
+    truth[0] = said[0] = said[1] = False
+    found = judge(truth, said)
+    options = {"average": "samples", "zero_division": 1.0}
+    assert found.means["example_f1"] == pytest.approx(f1_score(truth, said, **options))
+    assert found.means["example_jaccard"] == pytest.approx(jaccard_score(truth, said, **options))
+    assert found.means["hamming"] == pytest.approx(hamming_loss(truth, said))
+    assert found.means["micro_f1"] == pytest.approx(f1_score(truth, said, average="micro"))
+    assert found.means["macro_f1"] == pytest.approx(f1_score(truth, said, average="macro", zero_division=1.0))
+
+
+def test_rows_of_unit_size():
+    X = np.random.default_rng(0).normal(size=(9, 3))
+    assert (UnitRows().fit(X).transform(X) ** 2).sum(axis=1).mean() == pytest.approx(1)
+
+
+def test_every_method_runs_with_constant_labels_and_empty_sets():
+    outcome = run_data_set(small(sparse=True), BenchmarkPlan(METHODS, None, FAST))
+    assert {run.method for run in outcome.runs} == set(METHODS)
+    for method in METHODS:
+        assert 0.2 < outcome.estimate(method, "example_f1").mean <= 1
+        assert 0 <= outcome.estimate(method, "hamming").mean < 0.5
+
+
+@pytest.mark.parametrize("method", FEW)
+def test_test_labels_and_features_change_nothing_of_the_choice(method):
+    data = small()
+    X, Y = np.vstack([data.X[:40], 99 - data.X[40:]]), np.vstack([data.Y[:40], 1 - data.Y[40:]])
+    runs = [run_group(d, data.splits()[0], 0, (method,), FAST)[0] for d in (data, DataSet("poisoned", X, Y, 40))]
+    assert runs[0].chosen == runs[1].chosen
+    assert runs[0].judgement.means != runs[1].judgement.means
+
+
+@pytest.mark.parametrize(
+    "name", ["nothing", "linear", "linear+luck", "f1:nothing+sign", "f1:slack@3+sign", "gfm+auto"]
+)
+def test_unknown_methods_are_refused(name):
+    with pytest.raises(ValueError, match="there is no method"):
+        check_method(name)
+
+
+def test_names_and_sides():
+    assert [is_ours(name) for name in FEW] == [True, False, True, False, True]
+    assert label_of("linear+auto") == "logistic + auto"
+    with pytest.raises(ValueError, match="twice"):
+        BenchmarkPlan(("gfm", "gfm"))
+    with pytest.raises(DatasetError, match="small has 1 training examples"):
+        run_data_set(replace(small(), n_train=1), BenchmarkPlan(FEW, None, FAST))
+
+
+def test_results_do_not_depend_on_the_number_of_processes_and_are_kept(tmp_path):
+    plan = BenchmarkPlan(FEW[:2], 2, FAST)
+    with joblib.parallel_config(backend="threading"):  # the same code path as processes, without starting any
+        found = [run_data_set(small(), replace(plan, jobs=jobs)) for jobs in (1, 2)]
+    found += [run_data_set(small(), plan, folder=tmp_path / "runs") for _ in range(2)]
+    for other in found[1:]:
+        for left, right in zip(found[0].runs, other.runs, strict=True):
+            assert (left.method, left.split, left.judgement.means) == (
+                right.method, right.split, right.judgement.means,
+            )  # fmt: skip
+    assert [run.seconds for run in found[2].runs] == [run.seconds for run in found[3].runs]
+
+
+@pytest.fixture(scope="module")
+def outcomes():
+    plan = BenchmarkPlan(METHODS, None, FAST)
+    return [run_data_set(replace(small(seed=seed), name=f"set{seed}"), plan) for seed in (0, 1)], plan
+
+
+def test_the_tables_have_mean_median_and_a_row_per_method(outcomes):
+    found, plan = outcomes
+    document = report(found, plan)
+    table = document.tables[0]
+    assert table.columns == ("method", "set0", "set1", "mean", "median", "average rank")
+    assert {row[0] for row in table.rows} == {label_of(name) for name in METHODS}
+    for row in table.rows:
+        means = [row[1].mean, row[2].mean]
+        assert row[3:5] == (f"{np.mean(means):.3f}", f"{np.median(means):.3f}")
+    for j in (1, 2):
+        best = max(round(row[j].mean, 3) for row in table.rows)
+        assert {(i, j) for i, row in enumerate(table.rows) if round(row[j].mean, 3) == best} <= table.best
+    json.dumps(document.as_dict(), allow_nan=False)
+
+
+def test_ahead_level_and_behind_are_counted(outcomes):
+    found, plan = outcomes
+    counts = standing(found, "linear+auto", "linear+sign")
+    assert sum(counts) == 2
+    assert standing(found, "linear+auto", "linear+auto") == (0, 2, 0)
+    table = report(found, plan).tables[1]
+    assert table.columns[-1] == "ahead / level / behind"
+    assert all(sum(map(int, row[-1].split(" / "))) == 2 for row in table.rows)
+
+
+def test_errors_of_a_single_test_set_are_over_its_examples(outcomes):
+    found, _ = outcomes
+    values = found[0].of("linear+sign")[0].judgement.examples["example_f1"]
+    assert found[0].estimate("linear+sign", "example_f1").error == pytest.approx(values.std(ddof=1) / np.sqrt(20))
+    assert found[0].estimate("linear+sign", "micro_f1").error is None
+    other = found[0].of("trees+counts")[0].judgement.examples["example_f1"]
+    assert found[0].difference("trees+counts", "linear+sign", "example_f1").mean == pytest.approx(
+        np.mean(other - values)
+    )
+
+
+def test_the_front_table_names_the_best_rival(outcomes):
+    table = front_table(*outcomes)
+    assert any(str(row[0]).startswith("the best published rival: ") for row in table.rows)
+    assert "ahead on" in table.note
+
+
+# ---------------------------------------------------------------- command
+
+
+def test_the_command_writes_tables(tmp_path):
+    write_arff(tmp_path / "small", small())
+    out = tmp_path / "new" / "results"
+    run("multilabel", "--data", tmp_path, "--out", out, "--methods", "linear+auto,linear+sign", "--quick")
+    document = json.loads((out / "multilabel.json").read_text())
+    assert set(document["numbers"]["datasets"]["small"]["methods"]) == {"linear+auto", "linear+sign"}
+    assert (out / "multilabel.md").read_text().startswith("# Label sets")
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--data", "{tmp}/nowhere"], "there is no folder"),
+        (["--data", "{tmp}", "--datasets", "scene"], "has no data set 'scene'; it has"),
+        (["--data", "{tmp}", "--methods", "forest"], "there is no method 'forest'"),
+        (["--data", "{tmp}", "--criterion", "accuracy"], "criterion is f1 or jaccard"),
+        (["--data", "{tmp}", "--folds", "99", "--quick"], "cannot be cut into 99 folds"),
+        ([], "--data"),
+    ],
+)
+def test_bad_input_is_one_sentence(tmp_path, options, words):
+    write_arff(tmp_path / "small", small())
+    assert words in complaint("multilabel", *(text.format(tmp=tmp_path) for text in options))

@@ -1,0 +1,61 @@
+"""What experiments share: estimates, tables, progress of parts, the choice of C, ranks."""
+
+from pathlib import Path
+
+import pytest
+
+from experiments.document import Estimate, ResultTable, lowest
+from experiments.protocol import average_ranks, best_of, data_folder, in_parallel, part_of
+
+
+def test_estimates():
+    found = Estimate.of([1.0, 2.0, 3.0])
+    assert (found.mean, found.n) == (2.0, 3)
+    assert found.error == pytest.approx(1 / 3**0.5)
+    assert str(found) == "2.000 ± 0.577"
+    assert str(Estimate.of([1.0, 2.0, 3.0], digits=2)) == "2.00 ± 0.58"
+    assert Estimate.of([0.5]).error is None
+    with pytest.raises(ValueError, match="at least one value"):
+        Estimate.of([])
+
+
+def test_bold_marks_what_is_lowest_as_shown():
+    rows = [("a", Estimate(0.2004, 0.1, 5, 2)), ("b", Estimate(0.2041, 0.1, 5, 2)), ("c", Estimate(0.21, 0.1, 5, 2))]
+    assert lowest(rows) == {(0, 1), (1, 1)}
+
+
+def test_tables_need_a_cell_for_every_column():
+    with pytest.raises(ValueError, match="2 columns, but a row has 1 cells"):
+        ResultTable("t", ("a", "b"), (("x",),))
+
+
+def test_the_smallest_c_of_equally_good_ones_up_to_rounding():
+    assert best_of({10.0: 0.5, 0.1: 0.25, 1.0: 0.25 - 1e-12}) == 0.1
+    assert best_of({10.0: 0.2, 0.1: 0.25}) == 10.0
+
+
+def test_ranks_by_hand():
+    results = {"a": {"x": 0.9, "y": 0.8}, "b": {"x": 0.5, "y": 0.5}}
+    assert average_ranks(results) == {"x": 1.25, "y": 1.75}
+    assert average_ranks(results, lower_is_better=True) == {"x": 1.75, "y": 1.25}
+    assert average_ranks({}) == {}
+    with pytest.raises(ValueError, match="some results are missing"):
+        average_ranks({"a": {"x": 1.0}, "b": {"y": 1.0}})
+
+
+def test_parts_of_progress():
+    heard = []
+    part_of(lambda *told: heard.append(told), 0.5, 0.25, "table1")(0.4, "fold 2")
+    assert heard == [(pytest.approx(0.6), "table1: fold 2")]
+
+
+def test_calls_come_back_in_order():
+    assert list(in_parallel(pow, [(2, 3), (3, 2)], 1)) == [8, 9]
+
+
+def test_the_data_folder_is_the_one_given_or_the_environments(tmp_path, monkeypatch):
+    monkeypatch.delenv("SETLOSS_DATA", raising=False)
+    assert data_folder(None) is None
+    monkeypatch.setenv("SETLOSS_DATA", str(tmp_path))
+    assert data_folder(None) == tmp_path
+    assert data_folder(Path("elsewhere")) == Path("elsewhere")
