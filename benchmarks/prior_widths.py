@@ -13,30 +13,29 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
-from sklearn.model_selection import KFold
-from sklearn.pipeline import make_pipeline
 
 from benchmarks.training_parts import training_parts
 from experiments.document import Cell, ResultTable
-from experiments.label_sets.chosen import SelectionSettings
+from experiments.label_sets.methods import Choices, base_model, scaling
+from experiments.label_sets.methods import held_out_scores as scores_of_folds
 from experiments.loaders import DataSet
-from experiments.label_sets.decided import base_model
-from experiments.label_sets.protocol import scaling
-from experiments.metrics import of_examples
 from setloss.decisions import decide
 from setloss.decisions.calibration import BIAS_WIDTHS, LabelPotentials, Widths, calibrate, chosen_widths
 from setloss.decisions.held_out import HeldOut
-from setloss.estimators import SetDecisionCV
+from setloss.losses import loss_named
 
 COUNT_WIDTHS = (0.05, 0.3, 1.5, 5.0)
 FIXED = tuple(Widths(bias, counts) for bias, counts in product(BIAS_WIDTHS, COUNT_WIDTHS))
 
 
-def held_out_scores(data: DataSet, base: str, choice: SelectionSettings) -> HeldOut:
+def held_out_scores(data: DataSet, base: str, choices: Choices) -> HeldOut:
     """Scores of all examples by models that have not seen their fold."""
-    X = make_pipeline(*scaling(data.X)).fit_transform(data.X)
-    folds = KFold(choice.folds, shuffle=True, random_state=choice.seed)
-    return SetDecisionCV(base_model(base, choice), rule="counts", cv=folds).fit(X, data.Y).learner_.data
+    X, truth, splits = scaling(data.X).fit_transform(data.X), data.Y == 1, choices.splits(len(data.Y))
+    folds = np.empty(len(truth), dtype=np.intp)
+    for number, (_, test) in enumerate(splits):
+        folds[test] = number
+    scores = scores_of_folds(base_model(base, choices), X, data.Y, splits)
+    return HeldOut(scores, truth, np.ones_like(truth), np.ones(len(truth)), folds)
 
 
 def scores_of_widths(data: HeldOut) -> list[float]:
@@ -47,7 +46,7 @@ def scores_of_widths(data: HeldOut) -> list[float]:
         for row, widths in enumerate((*FIXED, chosen_widths(train, family))):
             model = calibrate(train, family, widths)
             sets = decide(model.scores(test.scores), "f1", counts=model.counts()).sets
-            found[row, here] = of_examples("f1", test.truth, sets)
+            found[row, here] = 1 - loss_named("f1")(test.truth, sets)
     return [float(mean) for mean in found.mean(axis=1)]
 
 
@@ -67,7 +66,7 @@ def widths_table(cases: Iterator[tuple[str, HeldOut]]) -> ResultTable:
 def main(arguments: Sequence[str]) -> int:
     """Print the table."""
     cases = (
-        (f"{base}, {data.name}", held_out_scores(data, base, SelectionSettings()))
+        (f"{base}, {data.name}", held_out_scores(data, base, Choices()))
         for data in training_parts(Path(arguments[0]), arguments[1:])
         for base in ("linear", "trees")
     )

@@ -15,7 +15,7 @@ from itertools import product
 import numpy as np
 
 from experiments.document import ResultTable
-from experiments.paper.numbers import paper_table
+from experiments.paper.artefact import paper_table
 from experiments.paper.tracks import CURVES, SHAPES
 from experiments.tracks.data import TrackParameters, generated_tracks
 from experiments.tracks.protocol import Protocol, run_protocol
@@ -50,7 +50,7 @@ def hinge_row(parameters: TrackParameters, shape: str, *, seed: int = 0, n_jobs:
 def distance(losses: tuple[float, ...]) -> float:
     """The sum of squared logarithms of ratios to the paper's losses 1 and 3."""
     paper = paper_table("table2")["hinge"]
-    ratios = [losses[0] / paper["curve1"].mean, losses[2] / paper["curve3"].mean]
+    ratios = [losses[0] / paper["curve1"][0], losses[2] / paper["curve3"][0]]
     return float(np.sum(np.log(np.maximum(ratios, 1e-12)) ** 2))
 
 

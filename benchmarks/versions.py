@@ -23,8 +23,8 @@ ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 
 def cuts(loss: str, operator: str) -> Callable[[], object]:
     """The cuts of all tracks."""
-    from setloss.plans.batch import batch_surrogate
     from setloss.losses import PAPER_CURVES, Jaccard
+    from setloss.plans.batch import batch_surrogate
 
     margins, labels, offsets = tracks()
     batch = batch_surrogate(PAPER_CURVES[loss] if loss in PAPER_CURVES else Jaccard(), labels, offsets, operator)

@@ -18,7 +18,7 @@ import torch
 from sklearn.datasets import make_multilabel_classification
 from torch import Tensor, nn
 
-from experiments.estimate import Estimate
+from experiments.document import Estimate
 from setloss import io
 from setloss.nn import SetLoss, decide
 

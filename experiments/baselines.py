@@ -1,9 +1,9 @@
 """Rivals for label sets, judged by F1, that a reader of the field would name; written from the papers.
 
-`GFM` (Dembczyński et al., NeurIPS 2011, with the p^2 + 1 models of Zhang et al., ICML 2020), `ProbabilisticChain` with
-the F rule on samples (PCC; Dembczyński et al. 2010, 2012), `MetaLabeler` (Tang et al., WWW 2009), and
-`SmoothedThresholds` (one per label, by the smoothed F of Lin and Lin, CIKM 2023). All stand on logistic regressions of
-one `C`.
+`GFM` (Dembczyński et al., NeurIPS 2011, with the p^2 + 1 models of Zhang et al., ICML 2020), `ProbabilisticChain`
+with the F rule on samples (PCC; Dembczyński et al. 2010, 2012), `MetaLabeler` (Tang et al., WWW 2009), and
+`SmoothedThresholds` (one per label, by a smoothed F as in Lin and Lin, CIKM 2023). All stand on logistic regressions
+of one `C`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import hstack, issparse
 from scipy.special import expit
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import KFold
@@ -26,8 +26,8 @@ from setloss.typing import Array
 def best_f_sets(joint: Array, none: Array) -> NDArray[np.bool_]:
     """The sets of largest expected F1 (the maximiser GFM), from what is known of each example:
 
-    ``joint[n, i, s - 1]`` = P(y_i = 1, |y| = s), s = 1..S, and ``none[n]`` = P(y = 0). Sets of up to p labels compete:
-    the best of k has the k largest sums over s of 2 P(y_i = 1, |y| = s) / (s + k).
+    ``joint[n, i, s - 1]`` = P(y_i = 1, |y| = s), s = 1..S, and ``none[n]`` = P(y = 0). The best set of k labels has
+    the k largest sums over s of 2 P(y_i = 1, |y| = s) / (s + k).
     """
     n, p, largest = joint.shape
     best, chosen = none.copy(), np.zeros((n, p), dtype=bool)
@@ -63,7 +63,7 @@ class LabelModel:
         return np.asarray(self.model.decision_function(X))
 
 
-class _Rival(ClassifierMixin, BaseEstimator):
+class _Rival(BaseEstimator):
     """Label sets Y (n, p) in {0, 1}; `C` of the logistic regressions is for features of mean squared norm 1."""
 
     def __init__(self, C: float = 1.0) -> None:

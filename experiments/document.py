@@ -107,12 +107,10 @@ class ResultTable:
         return cls(table["title"], tuple(table["columns"]), rows, table["note"], best)
 
 
-def _estimate(cell: Mapping[str, Any]) -> Estimate:
-    return Estimate(cell["mean"], cell["standard_error"], cell["n"], cell.get("digits", 3))
-
-
 def _cell(cell: Any) -> Cell:
-    known: Cell = cell if not isinstance(cell, dict) else _estimate(cell)
+    if isinstance(cell, dict):
+        return Estimate(cell["mean"], cell["standard_error"], cell["n"], cell.get("digits", 3))
+    known: Cell = cell
     return known
 
 

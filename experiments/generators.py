@@ -76,8 +76,8 @@ def make_toy(
 
     The elements of a bag share their label if `homogeneous`, as the frames of a track do; otherwise every element
     draws its own. `positive` is the share of positive bags, or elements; `spread` the standard deviation of the
-    Gaussians, whose means are `TOY_POSITIVE` and the equally likely `negatives`. At ``spread=1`` the best line errs on
-    9 % of the elements, 0.54 of a bag of six, which is what the paper reports for the SVM.
+    Gaussians, whose means are `TOY_POSITIVE` and the equally likely `negatives`. At ``spread=1`` the best line errs
+    on 9 % of the elements, 0.54 of a bag of six, which is what the paper reports for the SVM.
     """
     if n_bags < 1 or p < 1:
         raise ValueError(f"{n_bags} bags of {p} elements are impossible; there must be at least one of each")

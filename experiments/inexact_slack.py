@@ -22,7 +22,6 @@ from typing import Any, Literal
 import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
 
 from setloss.bags import Bags
 from setloss.losses import Loss, loss_named
@@ -186,30 +185,25 @@ def bag_problem(
     return Problem(Design.of(X, constant), surrogate, signs, order.astype(np.int64), tasks, costs)
 
 
-class InexactSlack(BaseEstimator):
+@dataclass
+class InexactSlack:
     """A linear model of frames in bags, trained with slack rescaling by approximate inference.
 
     `solution_` has the status "uncertified" where the search found nothing more to add; its gap bounds nothing.
     """
 
-    def __init__(
-        self,
-        loss: str = "dice",
-        search: Approximation = "greedy",
-        *,
-        scale: float = 2.0,
-        C: float = 1.0,
-        tol: float = 1e-3,
-        max_iter: int = 1000,
-        intercept_scaling: float = 1.0,
-    ) -> None:
-        self.loss = loss
-        self.search = search
-        self.scale = scale
+    loss: str = "dice"
+    search: Approximation = "greedy"
+    scale: float = 2.0
+    C: float = 1.0
+    tol: float = 1e-3
+    max_iter: int = 1000
+    intercept_scaling: float = 1.0
+
+    def set_params(self, C: float) -> InexactSlack:
+        """Another C."""
         self.C = C
-        self.tol = tol
-        self.max_iter = max_iter
-        self.intercept_scaling = intercept_scaling
+        return self
 
     def fit(self, X: NDArray[Any], y: NDArray[Any], groups: NDArray[Any]) -> InexactSlack:
         """Train on frames X (N, d) of bags."""

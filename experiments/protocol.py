@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from rich.console import Console
 from rich.progress import BarColumn, TextColumn
 from rich.progress import Progress as Bar
@@ -100,12 +101,17 @@ def data_folder(given: Path | None) -> Path | None:
     return given if given is not None else Path(named) if named else None
 
 
-def best_of(candidates: Mapping[float, float], digits: int = 6) -> float:
-    """The C of least loss, the smallest of those whose losses agree to so many digits.
+def smallest_good_C(losses: Mapping[float, ArrayLike]) -> float:
+    """The smallest C whose mean loss on held-out bags is within one standard error of the least.
 
-    Losses of two fits that differ by the rounding of their machine then choose the same C.
+    `losses` has one value per bag. Held-out losses of neighbouring values of C are often level, and the least of them
+    is then decided by how the machine rounds; a small C is cheap and its solution is well determined.
     """
-    return min(sorted(candidates), key=lambda C: round(candidates[C], digits))
+    means = {C: float(np.mean(values)) for C, values in losses.items()}
+    best = min(means, key=means.__getitem__)
+    bags = np.asarray(losses[best])
+    limit = means[best] + float(bags.std(ddof=1)) / np.sqrt(len(bags))
+    return min(C for C, mean in means.items() if mean <= limit)
 
 
 def average_ranks(results: Mapping[str, Mapping[str, float]], *, lower_is_better: bool = False) -> dict[str, float]:

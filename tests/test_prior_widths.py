@@ -9,12 +9,12 @@ pytest.importorskip("benchmarks.prior_widths", reason="the benchmarks are not be
 
 from benchmarks.prior_widths import FIXED, held_out_scores, scores_of_widths, widths_table
 from benchmarks.training_parts import training_part
-from experiments.label_sets.chosen import SelectionSettings
+from experiments.label_sets.methods import Choices
 from helpers.label_set_data import small
 
 
 def test_test_examples_play_no_part_and_the_table_has_a_column_for_each_width():
-    data, choice = small(), SelectionSettings(folds=2)
+    data, choice = small(), Choices(folds=2)
     found = held_out_scores(training_part(data), "linear", choice)
     assert len(found.truth) == data.n_train
     changed = data.X.copy()

@@ -6,13 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
 from experiments.images.data import NO_LABEL, Labels
-from setloss.nn import decide_pixels, fit_temperature
+from setloss.nn import PixelCalibration, decide_pixels, fit_temperature
 
 Logits = NDArray[np.float32]
 Predicted = NDArray[np.generic]
@@ -76,10 +77,8 @@ def best_sets(temperature: float, logits: Logits) -> Predicted:
     """The pixels of least expected loss, Dice of masks or Jaccard of classes, image by image."""
     masks = logits.shape[1] == 1
     loss, mode = ("dice", "binary") if masks else ("jaccard", "multiclass")
-    found = [
-        decide_pixels(torch.as_tensor(one[None]), loss, mode=mode, temperature=temperature).sets  # type: ignore[arg-type]
-        for one in logits
-    ]
+    known: dict[str, Any] = {"mode": mode, "calibration": PixelCalibration(temperature)}
+    found = [decide_pixels(torch.as_tensor(one[None]), loss, **known).sets for one in logits]
     chosen: Predicted = torch.cat(found).numpy()
     return chosen[:, 0] if masks else chosen
 

@@ -1,9 +1,9 @@
 """The methods of the label-set benchmark by name.
 
 ``BASE+RULE`` is a scorer and a rule. The bases are "linear" (a logistic regression per label, one C of largest
-held-out likelihood), "trees" (extremely randomised), and operators of ours, ``LOSS:OPERATOR`` with ``@1`` for scale 1
-(2, as printed, without it), whose C has the least held-out loss. The rules are "sign" and those of `SetDecision`, all
-learned from the same held-out scores. "default" is ``SetDecisionCV()``; rivals are in `experiments.baselines`.
+held-out likelihood), "trees" (extremely randomised), and linear models trained for the set (`OPERATORS`), whose C has
+the least held-out loss. The rules are those of `SetDecision`, all learned from the same held-out scores; "half" is
+the cut at 1/2, the sign. "default" is ``SetDecisionCV()``; rivals are in `experiments.baselines`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import f1_score, jaccard_score, log_loss, make_scorer
+from sklearn.metrics import log_loss
 from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
@@ -29,15 +29,26 @@ from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
 from experiments.baselines import RIVALS
 from setloss.estimators import SetClassifier, SetClassifierCV, SetDecision, SetDecisionCV
-from setloss.losses import NAMED_LOSSES
-from setloss.operators.names import OPERATOR_NAMES
+from setloss.losses import loss_named
 from setloss.typing import Array
 
 DEFAULT = "default"
-BASES = {"linear": "logistic", "trees": "extra trees"}
-RULES = ("sign", "plug-in", "threshold", "top-k", "counts", "auto")
+OPERATORS = {
+    "slack": ("f1", "slack", 1.0),
+    "bd": ("f1", "bd", 2.0),
+    "bd-monotone": ("f1", "bd-monotone", 2.0),
+    "lovasz": ("jaccard", "lovasz", 2.0),
+    "hinge": ("f1", "hinge", 2.0),
+}
+"""Loss, operator and scale of linear models."""
+
+PLAIN = ("linear", "trees")
+RULES = ("half", "plug-in", "threshold", "top-k", "counts", "auto")
 OURS = ("counts", "auto")
 """Rules that others do not have."""
+
+METHODS = (DEFAULT, *(f"{base}+{rule}" for base in PLAIN for rule in RULES), *RIVALS, "slack+half", "slack+auto")
+"""What a run without `methods` compares."""
 
 LABELS = {
     DEFAULT: "SetDecisionCV()",
@@ -45,26 +56,24 @@ LABELS = {
     "pcc": "chain, F rule on samples (PCC)",
     "metalabeler": "MetaLabeler",
     "smoothed-thresholds": "a smoothed threshold per label",
+    "linear": "logistic",
+    "trees": "extra trees",
 }
-METHODS = (DEFAULT, *(f"{base}+{rule}" for base in BASES for rule in RULES), *RIVALS, "f1:slack@1+sign")
-"""What a run without `methods` compares."""
-
-LIKELIHOOD_GRID = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
-RIVAL_GRID = (1.0, 10.0, 100.0)
-OPERATOR_GRID = (1.0, 10.0, 100.0)
-"""Values of C for features of mean squared norm 1 (`UnitRows`)."""
 
 
 @dataclass(frozen=True)
 class Choices:
-    """How every method chooses: inner folds and their seed, the criterion; and how large models are."""
+    """How every method chooses: the criterion, inner folds and their seed; how many trees; gap of operators.
+
+    Values of C are for features of mean squared norm 1 (`UnitRows`).
+    """
 
     criterion: str = "f1"
     folds: int = 5
     seed: int = 0
     trees: int = 300
-    Cs: tuple[float, ...] = LIKELIHOOD_GRID
-    Cs_of_rivals: tuple[float, ...] = RIVAL_GRID
+    Cs: tuple[float, ...] = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
+    Cs_of_rivals: tuple[float, ...] = (1.0, 10.0, 100.0)
     tol: float = 1e-2
 
     def __post_init__(self) -> None:
@@ -88,11 +97,10 @@ class Decided:
 def check_method(name: str) -> None:
     """Refuse a name that is none of a method."""
     base, _, rule = name.partition("+")
-    known = name == DEFAULT or name in RIVALS or (rule in RULES and (base in BASES or _operator(base) is not None))
-    if not known:
+    if name != DEFAULT and name not in RIVALS and not (rule in RULES and base in (*PLAIN, *OPERATORS)):
         raise ValueError(
-            f"there is no method {name!r}; they are {', '.join(METHODS)}, and LOSS:OPERATOR[@1]+RULE with the "
-            f"operators {', '.join(OPERATOR_NAMES)} and the rules {', '.join(RULES)}"
+            f"there is no method {name!r}; they are {DEFAULT}, {', '.join(RIVALS)}, and BASE+RULE with the bases "
+            f"{', '.join((*PLAIN, *OPERATORS))} and the rules {', '.join(RULES)}"
         )
 
 
@@ -104,21 +112,13 @@ def group_of(name: str) -> str:
 def is_ours(name: str) -> bool:
     """Whether a method decides by counts, or is trained for the set."""
     base, _, rule = name.partition("+")
-    return name == DEFAULT or rule in OURS or _operator(base) is not None
+    return name == DEFAULT or rule in OURS or base in OPERATORS
 
 
 def label_of(name: str) -> str:
     """What a method is called."""
-    base, _, rule = name.partition("+")
-    return LABELS.get(name) or f"{BASES.get(base, base)} + {rule}"
-
-
-def _operator(base: str) -> tuple[str, str, int] | None:
-    """(loss, operator, scale) of ``LOSS:OPERATOR[@SCALE]``; None for other names."""
-    loss, _, text = base.partition(":")
-    operator, _, scale = text.partition("@")
-    known = loss in NAMED_LOSSES and operator in OPERATOR_NAMES and scale in ("", "1", "2")
-    return (loss, operator, int(scale or 2)) if known else None
+    base, plus, rule = name.partition("+")
+    return LABELS.get(base, base) + (f" + {rule}" if plus else "")
 
 
 # ---------------------------------------------------------------- deciding
@@ -135,13 +135,10 @@ def decided_sets(names: Sequence[str], X: Any, Y: NDArray[Any], test: Any, choic
     found = {}
     for name in names:
         rule = name.partition("+")[2]
-        if rule == "sign":
-            found[name] = Decided(scores > 0, None, chosen)
-        else:
-            decision = SetDecision(choices.criterion, rule=rule, scores="log-odds").fit(held_out, Y)
-            taken = {"rule": decision.rule_name_} if rule == "auto" else {}
-            expected = float(decision.expected_loss(scores).mean()) if rule in OURS else None
-            found[name] = Decided(decision.predict(scores), expected, chosen | taken)
+        decision = SetDecision(choices.criterion, rule=rule, scores="log-odds").fit(held_out, Y)
+        taken = {"rule": decision.rule_name_} if rule == "auto" else {}
+        expected = float(decision.expected_loss(scores).mean()) if rule in OURS else None
+        found[name] = Decided(decision.predict(scores), expected, chosen | taken)
     return found
 
 
@@ -153,8 +150,11 @@ def _default(X: Any, Y: NDArray[Any], test: Any, choices: Choices) -> Decided:
 
 def _rival(name: str, X: Any, Y: NDArray[Any], test: Any, choices: Choices) -> Decided:
     """A rival, its C by the criterion on three folds."""
-    metric = f1_score if choices.criterion == "f1" else jaccard_score
-    scoring = make_scorer(metric, average="samples", zero_division=1.0)
+    loss = loss_named(choices.criterion)
+
+    def scoring(model: Any, X: Any, Y: NDArray[Any]) -> float:
+        return 1 - float(np.mean(loss(Y == 1, model.predict(X) == 1)))
+
     folds = KFold(3, shuffle=True, random_state=choices.seed)
     search = GridSearchCV(RIVALS[name](), {"C": list(choices.Cs_of_rivals)}, scoring=scoring, cv=folds)
     with warnings.catch_warnings():
@@ -174,15 +174,15 @@ def _scores(group: str, X: Any, Y: NDArray[Any], test: Any, choices: Choices) ->
         if group == "linear":
             losses = {}
             for C in choices.Cs:
-                held_out = _held_out(base_model(group, choices, C), X, Y, splits)
+                held_out = held_out_scores(base_model(group, choices, C), X, Y, splits)
                 losses[C] = log_loss(Y.ravel(), expit(held_out).ravel(), labels=[0, 1])
             chosen = {"C": min(losses, key=losses.__getitem__)}
-        elif group != "trees":
-            loss, operator, scale = _operator(group) or ("f1", "slack", 1)
-            search = SetClassifierCV(loss, operator, scale=float(scale), Cs=OPERATOR_GRID, cv=splits, tol=choices.tol)
-            chosen = {"C": float(search.fit(X, Y).C_), "gap": float(search.dual_gap_)}
+        elif group in OPERATORS:
+            loss, operator, scale = OPERATORS[group]
+            options: dict[str, Any] = {"scale": scale, "tol": choices.tol, "Cs": choices.Cs_of_rivals, "cv": splits}
+            chosen = {"C": float(SetClassifierCV(loss, operator, **options).fit(X, Y).C_)}
         model = base_model(group, choices, chosen.get("C", 1.0))
-        return _held_out(model, X, Y, splits), log_odds(clone(model).fit(X, Y), test), chosen
+        return held_out_scores(model, X, Y, splits), log_odds(clone(model).fit(X, Y), test), chosen
 
 
 def base_model(group: str, choices: Choices, C: float = 10.0) -> Any:
@@ -191,11 +191,12 @@ def base_model(group: str, choices: Choices, C: float = 10.0) -> Any:
         return OneVsRestClassifier(LogisticRegression(C=C, max_iter=1000))
     if group == "trees":
         return ExtraTreesClassifier(choices.trees, random_state=choices.seed)
-    loss, operator, scale = _operator(group) or ("f1", "slack", 1)
-    return SetClassifier(loss, operator, scale=float(scale), C=C, tol=choices.tol, random_state=choices.seed)
+    loss, operator, scale = OPERATORS[group]
+    return SetClassifier(loss, operator, scale=scale, C=C, tol=choices.tol, random_state=choices.seed)
 
 
-def _held_out(model: Any, X: Any, Y: NDArray[Any], splits: list[Any]) -> Array:
+def held_out_scores(model: Any, X: Any, Y: NDArray[Any], splits: list[Any]) -> Array:
+    """Scores of all examples by models that have not seen their fold."""
     scores = np.empty(Y.shape)
     for train, test in splits:
         scores[test] = log_odds(clone(model).fit(X[train], Y[train]), X[test])
@@ -203,7 +204,7 @@ def _held_out(model: Any, X: Any, Y: NDArray[Any], splits: list[Any]) -> Array:
 
 
 def log_odds(model: Any, X: Any) -> Array:
-    """Scores (n, p): those of `decision_function`, or log-odds of `predict_proba`."""
+    """Scores (n, p): those of `decision_function`, or log-odds of `predict_proba` where there is that."""
     if not hasattr(model, "predict_proba"):
         return np.asarray(model.decision_function(X), dtype=np.float64)
     found = model.predict_proba(X)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
+from itertools import product
 
 import numpy as np
 
 from experiments.document import Cell, Document, Estimate, ResultTable
-from experiments.label_sets.methods import BASES, DEFAULT, OURS, group_of, is_ours, label_of
+from experiments.label_sets.methods import DEFAULT, OURS, PLAIN, group_of, is_ours, label_of
 from experiments.label_sets.protocol import LOWER_IS_BETTER, METRICS, BenchmarkPlan, DataSetOutcome
 from experiments.protocol import average_ranks
 
@@ -105,11 +106,13 @@ def standing_table(outcomes: Outcomes, methods: Sequence[str]) -> ResultTable:
 def rule_table(outcomes: Outcomes, methods: Sequence[str]) -> ResultTable:
     """For every base model, our rules minus each other rule on the same scores."""
     rows = []
-    for base in BASES:
+    for base in PLAIN:
         here = [name for name in methods if group_of(name) == base]
-        for ours in (name for name in here if name.partition("+")[2] in OURS):
-            for other in (name for name in here if name.partition("+")[2] not in OURS):
-                rows.append(_difference_row(outcomes, f"{label_of(ours)} - {label_of(other)}", ours, other))
+        ours = [name for name in here if name.partition("+")[2] in OURS]
+        pairs = product(ours, [name for name in here if name not in ours])
+        rows += [
+            _difference_row(outcomes, f"{label_of(one)} - {label_of(other)}", one, other) for one, other in pairs
+        ]
     title, note = "example F1, differences between rules on the same scores", "Positive: our rule is better."
     return ResultTable(title, _difference_columns("difference", outcomes), tuple(rows), note)
 
@@ -144,14 +147,14 @@ def calibration_table(outcomes: Outcomes, plan: BenchmarkPlan) -> ResultTable:
 def front_table(outcomes: Outcomes, plan: BenchmarkPlan) -> ResultTable:
     """The table of the front page: rules on the same scores, the best of the published rivals, and the default."""
     words = {
-        "sign": "every label more likely than not",
+        "half": "every label more likely than not",
         "threshold": "all above one tuned threshold",
         "plug-in": "the plug-in rule for F1 (labels taken as independent)",
         "top-k": "the k best",
         "auto": "**`SetDecisionCV`** around the same classifier",
     }
     rows: list[tuple[Cell, ...]] = [
-        (text, *(_mean_and_median(outcomes, f"{base}+{rule}") for base in BASES)) for rule, text in words.items()
+        (text, *(_mean_and_median(outcomes, f"{base}+{rule}") for base in PLAIN)) for rule, text in words.items()
     ]
     alone = [m for m in plan.methods if not is_ours(m) and "+" not in m]
     rival = best_rival(outcomes, alone)

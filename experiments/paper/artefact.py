@@ -61,10 +61,8 @@ ARTEFACTS = tuple(MODULES)
 
 def maker(name: str) -> Callable[[Settings], Document]:
     """The function that makes an artefact: ``experiments.paper.<module>.make_<name>``."""
-    found: Callable[[Settings], Document] = getattr(
-        import_module(f"experiments.paper.{MODULES[name][0]}"), f"make_{name}"
-    )
-    return found
+    module = import_module(f"experiments.paper.{MODULES[name][0]}")
+    return getattr(module, f"make_{name}")  # type: ignore[no-any-return]
 
 
 def in_order(names: Iterable[str] | None) -> tuple[str, ...]:

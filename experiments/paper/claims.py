@@ -1,7 +1,7 @@
 """The paper's claims, each with a verdict: computed from tables where experiments decide, by tests where proofs do.
 
-An empirical claim is a list of comparisons (`experiments.paper.evidence`); it holds if all of them come out for it, in
-part if some do. Nothing about data is written here as a fact.
+An empirical claim is a list of comparisons (`experiments.paper.evidence`); it holds if all of them come out for it,
+in part if some do. Nothing about data is written here as a fact.
 """
 
 from __future__ import annotations

@@ -8,28 +8,22 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from experiments.document import Cell, ResultTable, cell_text
-from experiments.paper.artefact import Entry, read
-from experiments.paper.artefact import tables as tables_of
+from experiments.document import ResultTable, cell_text
+from experiments.paper.artefact import Entry, read, tables
 from experiments.paper.claims import Finding, findings
 from experiments.paper.evidence import ClaimVerdict, by_place
 
 TITLE = "The paper, made again"
-INTRODUCTION = """Every table and figure of Jiaqian Yu and Matthew B. Blaschko, “A Convex Surrogate Operator for General
-Non-Modular Loss Functions”, AISTATS 2016, computed by <code>setloss</code>, with the paper’s numbers beside ours and a
-verdict on each claim. The face tracks of the paper are not public and its toy data are not specified: what stands in
-for them is said where it is used, and a claim that fails here may hold on the original data."""
-HOW = """Methods are compared on the same repeats or folds; a difference counts if it is more than two standard errors.
-A claim to be best counts where every rival is beaten. A claim holds if all cases are for it, in part if some are."""
-READING = """In the tables below a number in bold is the lowest mean of its column, whether or not the difference
-counts; “paper” is the number that the paper prints for the column to its left. Runs are shorter than the paper’s unless
-they say so; <code>python -m experiments reproduce --full</code> makes them as long."""
-CLASSES = {
-    ClaimVerdict.HOLDS: "holds",
-    ClaimVerdict.IN_PART: "part",
-    ClaimVerdict.FAILS: "fails",
-    ClaimVerdict.OPEN: "open",
-}
+INTRODUCTION = """Every table and figure of Jiaqian Yu and Matthew B. Blaschko, “A Convex Surrogate Operator for
+General Non-Modular Loss Functions”, AISTATS 2016, computed by <code>setloss</code>, with the paper’s numbers beside
+ours and a verdict on each claim. The face tracks of the paper are not public and its toy data are not specified: what
+stands in for them is said where it is used, and a claim that fails here may hold on the original data."""
+HOW = """Methods are compared on the same repeats or folds; a difference counts if it is more than two standard
+errors. A claim to be best counts where every rival is beaten. A claim holds if all cases are for it, in part if some
+are. In the tables a number in bold is the lowest mean of its column, whether or not the difference counts; “paper” is
+what the paper prints for the column to its left. Runs are shorter than the paper’s unless they say so; <code>python
+-m experiments reproduce --full</code> makes them as long."""
+CLASSES = dict(zip(ClaimVerdict, ("holds", "part", "fails", "open"), strict=True))
 
 
 def write_report(folder: Path) -> tuple[Path, tuple[Finding, ...]]:
@@ -51,9 +45,11 @@ def page(entries: Mapping[str, Entry], judged: Sequence[Finding], folder: Path) 
     """The whole page; `folder` holds the images that the entries name."""
     style = Path(__file__).with_name("report.css").read_text(encoding="utf-8")
     links = "".join(f'<li><a href="#{name}">{name[:-1].capitalize()} {name[-1]}</a></li>' for name in entries)
-    sections = "\n".join(_section(entry, folder) for entry in entries.values())
-    quick = any(entry["settings"].get("quick") for entry in entries.values())
+    counts = [(verdict, sum(found.verdict is verdict for found in judged)) for verdict in ClaimVerdict]
+    told = ", ".join(f"{count} “{verdict}”" for verdict, count in counts if count)
+    quick = any(entry["settings"]["quick"] for entry in entries.values())
     trial = " <strong>Some tables are of a trial run: do not read verdicts off them.</strong>" if quick else ""
+    claims = [[_claim(found), _verdict(found), _evidence(found), _words(found.decided_by)] for found in judged]
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -72,11 +68,10 @@ def page(entries: Mapping[str, Entry], judged: Sequence[Finding], folder: Path) 
 </header>
 <section id="claims">
 <h2>The paper’s claims</h2>
-<p>{HOW} {_count(judged)}{trial}</p>
-<p>{READING}</p>
-{_claims(judged)}
+<p>{HOW} {len(judged)} claims: {told}.{trial}</p>
+{_grid("Claims", ("Claim", "Verdict", "Evidence", "Decided by"), claims, "claims")}
 </section>
-{sections}
+{"".join(_section(entry, folder) for entry in entries.values())}
 <footer>{_made(entries)}</footer>
 </main>
 </body>
@@ -84,74 +79,62 @@ def page(entries: Mapping[str, Entry], judged: Sequence[Finding], folder: Path) 
 """
 
 
-def _count(judged: Sequence[Finding]) -> str:
-    counts = [(verdict, sum(found.verdict is verdict for found in judged)) for verdict in ClaimVerdict]
-    return f"{len(judged)} claims: {', '.join(f'{count} “{verdict}”' for verdict, count in counts if count)}."
+def _claim(found: Finding) -> str:
+    return f'{_words(found.claim)}<span class="where">{escape(found.where)}</span>'
 
 
-def _claims(judged: Sequence[Finding]) -> str:
-    rows = "\n".join(
-        f'<tr><th scope="row">{_words(found.claim)}<span class="where">{escape(found.where)}</span></th>'
-        f'<td><span class="verdict {CLASSES[found.verdict]}">{found.verdict}</span></td>'
-        f"<td>{_words(found.evidence)}{_points(found)}</td><td>{_decided_by(found)}</td></tr>"
-        for found in judged
-    )
-    return _grid("Claims", ("Claim", "Verdict", "Evidence", "Decided by"), rows, "claims")
+def _verdict(found: Finding) -> str:
+    return f'<span class="verdict {CLASSES[found.verdict]}">{found.verdict}</span>'
 
 
-def _points(found: Finding) -> str:
-    if not found.points:
-        return ""
+def _evidence(found: Finding) -> str:
+    """The sentence, and all comparisons on demand."""
+    marks = ('<span class="fails">against:</span>', '<span class="holds">for:</span>')
     places = ""
     for where, points in by_place(found.points).items():
-        marks = ('<span class="fails">against:</span>', '<span class="holds">for:</span>')
         told = "".join(f"<li>{marks[point.holds]} {_words(point.words)}</li>" for point in points)
         places += f"<li>{escape(where)}<ul>{told}</ul></li>"
-    return f"<details><summary>all {len(found.points)} comparisons</summary><ul>{places}</ul></details>"
-
-
-def _decided_by(found: Finding) -> str:
-    """Names of files as code, the rest as it is."""
-    parts = found.decided_by.split(", ")
-    return ", ".join(f"<code>{escape(part)}</code>" if "/" in part else _words(part) for part in parts)
+    more = f"<details><summary>all {len(found.points)} comparisons</summary><ul>{places}</ul></details>"
+    return _words(found.evidence) + (more if places else "")
 
 
 def _section(entry: Entry, folder: Path) -> str:
-    figures = "\n".join(_figure(figure, folder) for figure in entry["figures"])
-    tables = "\n".join(_table(table) for table in tables_of(entry))
     asked = entry["settings"]
     option = " --full" if asked["full"] else " --quick" if asked["quick"] else ""
     command = f"python -m experiments reproduce --only {entry['name']}{option}"
+    content = "\n".join([_figure(one, folder) for one in entry["figures"]] + [_table(one) for one in tables(entry)])
     made = f"Made with {asked['size']}; seed {asked['seed']}, {entry['seconds']:.1f} s."
     return (
-        f'<section id="{escape(entry["name"])}">\n<h2>{_words(entry["title"])}</h2>\n{figures}\n{tables}\n'
-        f'<p class="made"><code>{escape(command)}</code>. {made}</p>\n</section>'
+        f'<section id="{escape(entry["name"])}">\n<h2>{_words(entry["title"])}</h2>\n{content}\n'
+        f'<p class="made"><code>{escape(command)}</code>. {made}</p>\n</section>\n'
     )
 
 
 def _figure(figure: Mapping[str, Any], folder: Path) -> str:
-    image = b64encode((folder / figure["file"]).read_bytes()).decode("ascii")
-    caption = figure["caption"]
+    image, caption = b64encode((folder / figure["file"]).read_bytes()).decode("ascii"), figure["caption"]
     shown = _scrolling(figure["name"], f'<img alt="{escape(caption)}" src="data:image/png;base64,{image}">')
     return f"<figure>{shown}<figcaption>{_words(caption)}</figcaption></figure>"
 
 
 def _table(table: ResultTable) -> str:
-    rows = "\n".join(_row(i, row, table.best) for i, row in enumerate(table.rows))
+    rows = [
+        [
+            f"<b>{text}</b>" if (i, j) in table.best else text
+            for j, text in enumerate(_words(cell_text(c)) for c in row)
+        ]
+        for i, row in enumerate(table.rows)
+    ]
     note = f'\n<p class="note">{_words(table.note)}</p>' if table.note else ""
     return f"<h3>{_words(table.title)}</h3>\n{_grid(table.title, table.columns, rows)}{note}"
 
 
-def _row(i: int, row: Sequence[Cell], best: frozenset[tuple[int, int]]) -> str:
-    marks = [' class="best"' if (i, j) in best else "" for j in range(len(row))]
-    cells = [f"<td{mark}>{_words(cell_text(cell))}</td>" for mark, cell in zip(marks[1:], row[1:], strict=True)]
-    return f'<tr><th scope="row">{_words(cell_text(row[0]))}</th>{"".join(cells)}</tr>'
-
-
-def _grid(label: str, columns: Sequence[str], rows: str, kind: str = "") -> str:
+def _grid(label: str, columns: Sequence[str], rows: Sequence[Sequence[str]], kind: str = "numbers") -> str:
     heads = "".join(f'<th scope="col">{_words(name)}</th>' for name in columns)
-    named = f' class="{kind}"' if kind else ""
-    table = f"<table{named}><thead><tr>{heads}</tr></thead>\n<tbody>\n{rows}\n</tbody></table>"
+    body = "\n".join(
+        f'<tr><th scope="row">{first}</th>{"".join(f"<td>{cell}</td>" for cell in rest)}</tr>'
+        for first, *rest in rows
+    )
+    table = f'<table class="{kind}"><thead><tr>{heads}</tr></thead>\n<tbody>\n{body}\n</tbody></table>'
     return _scrolling(label, table)
 
 
@@ -171,7 +154,4 @@ def _made(entries: Mapping[str, Entry]) -> str:
     versions = next(iter(entries.values()))["versions"]
     told = ", ".join(f"{escape(name)} {escape(number)}" for name, number in versions.items())
     seconds = sum(entry["seconds"] for entry in entries.values())
-    return (
-        f"<p>Made by <code>make reproduce</code> in {seconds:.0f} s. {told}. The numbers behind every table are in the "
-        "JSON files beside this page.</p>"
-    )
+    return f"<p>Made by <code>make reproduce</code> in {seconds:.0f} s. {told}. Numbers are in the JSON files.</p>"

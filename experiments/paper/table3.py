@@ -99,9 +99,9 @@ def _seconds(times: Times, sizes: Sequence[int], draws: int) -> ResultTable:
             cells = [_micro(float(one.mean()), float(one.std(ddof=1) / np.sqrt(draws))) for one in found]
             rows.append((f"{LABELS[method]}, {way}", *cells))
     note = (
-        f"Mean and standard error over {draws} draws of margins, each the fastest of {RUNS} runs, one thread, batches "
-        f"of {BAGS} bags. The paper's hardware is not known, and its times are those of a search for a general set "
-        "function."
+        f"Mean and standard error over {draws} draws of margins, each the fastest of {RUNS} runs, one thread, "
+        f"batches of {BAGS} bags. The paper's hardware is not known, and its times are those of a search for a "
+        "general set function."
     )
     return ResultTable("Microseconds of one inference, loss 1", ("", *(f"p = {p}" for p in sizes)), tuple(rows), note)
 

@@ -24,7 +24,7 @@ from experiments.document import clean, in_figures, legend_above, lowest, panels
 from experiments.generators import make_toy
 from experiments.paper.artefact import Settings, paper_table, printed
 from experiments.paper.evidence import Comparison
-from experiments.protocol import Progress, best_of, in_parallel, part_of, usual_jobs
+from experiments.protocol import Progress, in_parallel, part_of, usual_jobs
 from experiments.tracks.data import Frames
 from experiments.tracks.methods import METHODS, Budget, LinearRule, rules_along_path
 from setloss.typing import Array
@@ -117,13 +117,14 @@ def draw(setting: Setting, homogeneous: bool, bags: int, *stream: int) -> Frames
 def train(method: str, frames: Frames, sizes: Sizes = USUAL) -> LinearRule:
     """The rule of a method, its C chosen by the Dice loss on folds of the training bags, in the order drawn."""
     path = partial(rules_along_path, METHODS[method], "dice", budget=sizes.budget, standardise=False)
-    totals = dict.fromkeys(sizes.Cs, 0.0)
+    losses: dict[float, list[Array]] = {C: [] for C in sizes.Cs}
     for k in range(FOLDS):
         inside = frames.groups % FOLDS == k
         held_out = frames.part(inside)
         for rule in path(frames.part(~inside), sizes.Cs):
-            totals[rule.C] += float(rule.losses(held_out, "dice").sum())
-    return next(path(frames, [best_of(totals)]))
+            losses[rule.C].append(rule.losses(held_out, "dice"))
+    means = {C: float(np.concatenate(found).mean()) for C, found in losses.items()}
+    return next(path(frames, [min(means, key=lambda C: round(means[C], 6))]))
 
 
 def wrong_per_bag(rule: LinearRule, frames: Frames) -> Array:

@@ -77,13 +77,9 @@ class TrackProblem:
         return Frames(self.X, self.targets[question], self.groups, self.units, self.strata)
 
     @property
-    def n_bags(self) -> int:
-        return len(np.unique(self.groups))
-
-    @property
     def shape(self) -> str:
         """The size in words."""
-        return f"{self.n_bags} bags, {len(self.X)} frames, {self.X.shape[1]} features"
+        return f"{len(np.unique(self.groups))} bags, {len(self.X)} frames, {self.X.shape[1]} features"
 
     @property
     def words(self) -> str:
@@ -173,9 +169,7 @@ def buffy(folder: Path) -> TrackProblem | None:
     return None
 
 
-Reader = Callable[[Path, bool], TrackProblem]
-
-SOURCES: dict[str, tuple[str, Reader]] = {
+SOURCES: dict[str, tuple[str, Callable[[Path, bool], TrackProblem]]] = {
     "japanese-vowels": ("japanese_vowels", lambda at, full: japanese_vowels(at, range(1, 10) if full else (1,))),
     "arabic-digits-sex": (
         "spoken_arabic_digits",

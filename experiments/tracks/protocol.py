@@ -16,9 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.document import Estimate
-from experiments.protocol import Progress, best_of, in_parallel, no_progress, part_of
+from experiments.protocol import Progress, in_parallel, no_progress, part_of, smallest_good_C
 from experiments.tracks.data import Frames, TrackProblem
 from experiments.tracks.methods import METHODS, Budget, TrackMethod, rules_along_path
+from setloss.typing import Array
 
 QUICK_GRID = tuple(float(C) for C in np.logspace(-4, 1, 5))
 FULL_GRID = tuple(float(C) for C in np.logspace(-4, 1, 6))
@@ -148,16 +149,17 @@ def _judge(
 def choose_C(
     method: TrackMethod, training: Frames, losses: Sequence[str], protocol: Protocol, *, standardise: bool
 ) -> tuple[dict[str, float], float]:
-    """The C of least held-out loss for every loss (see `best_of`), and the seconds of training."""
+    """The C of least held-out loss for every loss (see `smallest_good_C`), and the seconds of training."""
     if len(protocol.Cs) == 1:
         return dict.fromkeys(losses, protocol.Cs[0]), 0.0
     inner, seconds = training.folds(protocol.inner, protocol.seed + 1), 0.0
-    totals: dict[str, dict[float, float]] = {loss: dict.fromkeys(protocol.Cs, 0.0) for loss in losses}
+    found: dict[str, dict[float, list[Array]]] = {loss: {C: [] for C in protocol.Cs} for loss in losses}
     for k in range(protocol.inner):
         held_out, others = training.part(inner == k), training.part(inner != k)
         fits = rules_along_path(method, losses[0], others, protocol.Cs, protocol.budget, standardise=standardise)
         for rule in fits:
             seconds += rule.seconds
             for loss in losses:
-                totals[loss][rule.C] += float(rule.losses(held_out, loss).sum())
-    return {loss: best_of(by_C) for loss, by_C in totals.items()}, seconds
+                found[loss][rule.C].append(rule.losses(held_out, loss))
+    bags = {loss: {C: np.concatenate(parts) for C, parts in by_C.items()} for loss, by_C in found.items()}
+    return {loss: smallest_good_C(by_C) for loss, by_C in bags.items()}, seconds

@@ -6,8 +6,9 @@ classifier is trained once for each fold and question, for all rules and losses.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -23,15 +24,7 @@ from experiments.document import Cell, Document, Estimate, ResultTable, lowest
 from experiments.protocol import in_parallel
 from experiments.tracks.data import Frames, TrackProblem
 from experiments.tracks.methods import METHODS, Budget, rules_along_path
-from experiments.tracks.protocol import (
-    FULL_GRID,
-    LOSSES,
-    QUICK_GRID,
-    Protocol,
-    TrackOutcomes,
-    choose_C,
-    run_protocol,
-)
+from experiments.tracks.protocol import FULL_GRID, LOSSES, QUICK_GRID, Protocol, TrackOutcomes, choose_C, run_protocol
 from setloss.estimators import SetDecision
 from setloss.losses import loss_named
 from setloss.typing import Array
@@ -39,7 +32,12 @@ from setloss.typing import Array
 QUICK = Protocol(Cs=QUICK_GRID, outer=5, inner=2, budget=Budget(1e-2, 100))
 FULL = Protocol(Cs=FULL_GRID, outer=10, inner=3, budget=Budget(1e-2, 300))
 BASES = {"logistic": "logistic regression", "trees": "extra trees", "boosting": "boosting", "slack": "slack (Dice)"}
-RULES = ("sign", "vote", "threshold", "counts")
+MODELS = {
+    "logistic": make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000)),
+    "trees": ExtraTreesClassifier(100, min_samples_leaf=3, random_state=0),
+    "boosting": HistGradientBoostingClassifier(max_iter=50, max_leaf_nodes=8, random_state=0),
+}
+RULES = ("half", "vote", "threshold", "counts")
 INNER = 5
 """Folds that hold out scores for decisions."""
 
@@ -47,7 +45,7 @@ TRAINED = 0.9
 """The share of the work that training for the bag takes where decisions for the bag follow."""
 
 Judged = dict[tuple[str, str, str], list[float]]
-"""By base model, rule and loss: the mean loss of every fold; for the rule "expected", what counts expected."""
+"""By base model, rule and loss: the mean loss of every fold."""
 
 
 def benchmark(
@@ -60,7 +58,7 @@ def benchmark(
     """One data set: operators and competitors frame by frame, then frame classifiers decided for the bag."""
     found = run_protocol(problem, methods, losses, protocol.share(0, TRAINED))
     decided = judge_decided(problem, protocol.share(TRAINED, 1 - TRAINED), losses, bases)
-    tables = (_losses_table(problem, found, methods, losses, protocol), *decided_tables(problem, decided, losses))
+    tables = (_losses_table(problem, found, methods, losses, protocol), _decided_table(problem, decided, losses))
     outcomes = {loss: {key: asdict(found[at, key]) for at, key in found if at == loss} for loss in losses}
     decisions = {" ".join(key): values for key, values in decided.items()}
     numbers = {"shape": problem.shape, "note": problem.note, "outcomes": outcomes, "decisions": decisions}
@@ -90,12 +88,16 @@ def _losses_table(
 
 
 def judge_decided(
-    problem: TrackProblem, protocol: Protocol, losses: Sequence[str], bases: Sequence[str] = tuple(BASES)
+    problem: TrackProblem,
+    protocol: Protocol,
+    losses: Sequence[str],
+    bases: Sequence[str] = tuple(BASES),
+    rules: Sequence[str] = RULES,
 ) -> Judged:
     """Every base model with every rule, judged by every loss on the test bags of every outer fold."""
     fold, used = protocol.outer_folds(problem)
     jobs = list(product(used, bases, problem.targets))
-    calls = [(problem, question, fold, k, base, losses, protocol.seed) for k, base, question in jobs]
+    calls = [(problem, question, fold, k, base, losses, rules, protocol.seed) for k, base, question in jobs]
     questions: dict[tuple[int, str], list[dict[tuple[str, str], float]]] = {}
     running = in_parallel(_judge, calls, protocol.n_jobs)
     for done, ((k, base, _), found) in enumerate(zip(jobs, running, strict=True), 1):
@@ -115,83 +117,57 @@ def _judge(
     k: int,
     base: str,
     losses: Sequence[str],
+    rules: Sequence[str],
     seed: int,
 ) -> dict[tuple[str, str], float]:
     frames = problem.frames(question)
     train, test = frames.part(fold != k), frames.part(fold == k)
     held_out, scores = _scores(base, train, test, seed)
     found = {}
-    for loss in losses:
-        for rule in RULES:
-            if rule == "sign":
-                predicted = scores > 0
-            else:
-                decision = SetDecision(loss, rule=rule, scores="log-odds").fit(held_out, train.y, groups=train.groups)
-                predicted = np.asarray(decision.predict(scores, groups=test.groups)) == 1
+    for rule in rules:
+        decision = SetDecision(losses[0], rule=rule, scores="log-odds").fit(held_out, train.y, groups=train.groups)
+        for loss in losses:
+            decision.set_params(loss=loss)
+            if rule == "threshold":  # of others, what they learned serves for all losses
+                decision.fit(held_out, train.y, groups=train.groups)
+            predicted = np.asarray(decision.predict(scores, groups=test.groups)) == 1
             found[rule, loss] = float(np.mean(loss_named(loss)(test.y, predicted, groups=test.groups)))
-        found["expected", loss] = float(np.mean(decision.expected_loss(scores, groups=test.groups)))
     return found
 
 
 def _scores(base: str, train: Frames, test: Frames, seed: int) -> tuple[Array, Array]:
     """Held-out scores of the training frames, and scores of the test frames."""
     inner = train.folds(INNER, seed + 1)
-    score = _slack_scorer(train, seed) if base == "slack" else _scorer(base)
+    score = _slack_scorer(train, seed) if base == "slack" else partial(_log_odds, MODELS[base])
     held_out = np.empty(len(train.y))
     for j in range(INNER):
         held_out[inner == j] = score(train.part(inner != j), train.part(inner == j))
     return held_out, score(train, test)
 
 
-def _scorer(base: str) -> Any:
-    """A function from frames to train on and frames to score to log-odds."""
-    models = {
-        "logistic": make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000)),
-        "trees": ExtraTreesClassifier(100, min_samples_leaf=3, random_state=0),
-        "boosting": HistGradientBoostingClassifier(max_iter=50, max_leaf_nodes=8, random_state=0),
-    }
-
-    def score(train: Frames, test: Frames) -> Array:
-        p = np.clip(clone(models[base]).fit(train.X, train.y).predict_proba(test.X)[:, 1], 1e-6, 1 - 1e-6)
-        return np.asarray(np.log(p / (1 - p)))
-
-    return score
+def _log_odds(model: Any, train: Frames, test: Frames) -> Array:
+    p = np.clip(clone(model).fit(train.X, train.y).predict_proba(test.X)[:, 1], 1e-6, 1 - 1e-6)
+    return np.asarray(np.log(p / (1 - p)))
 
 
-def _slack_scorer(train: Frames, seed: int) -> Any:
-    """Trained for Dice of the bag by slack rescaling, at the C of least held-out Dice loss."""
-    method, protocol = (
-        METHODS["slack"],
-        Protocol(Cs=(0.01, 0.1, 1.0), inner=INNER, budget=Budget(1e-2, 300), seed=seed),
-    )
-    C = choose_C(method, train, ("dice",), protocol, standardise=True)[0]["dice"]
+def _slack_scorer(train: Frames, seed: int) -> Callable[[Frames, Frames], Array]:
+    """Trained for Dice of the bag by slack rescaling, its C by the held-out Dice loss."""
+    protocol = Protocol(Cs=(0.01, 0.1, 1.0), inner=INNER, budget=Budget(1e-2, 300), seed=seed)
+    C = choose_C(METHODS["slack"], train, ("dice",), protocol, standardise=True)[0]["dice"]
 
     def score(part: Frames, test: Frames) -> Array:
-        return next(rules_along_path(method, "dice", part, [C], protocol.budget, standardise=True)).scores(test.X)
+        path = rules_along_path(METHODS["slack"], "dice", part, [C], protocol.budget, standardise=True)
+        return next(path).scores(test.X)
 
     return score
 
 
-def decided_tables(problem: TrackProblem, found: Judged, losses: Sequence[str]) -> list[ResultTable]:
-    """Losses of every base model and rule; then counts minus the vote, fold by fold, and expected losses."""
-    bases = list(dict.fromkeys(base for base, _, _ in found))
+def _decided_table(problem: TrackProblem, found: Judged, losses: Sequence[str]) -> ResultTable:
+    """Losses of every base model and rule."""
+    pairs = dict.fromkeys((base, rule) for base, rule, _ in found)
     rows: list[tuple[Cell, ...]] = [
         (f"{BASES[base]} + {rule}", *(Estimate.of(found[base, rule, loss]) for loss in losses))
-        for base, rule in product(bases, RULES)
+        for base, rule in pairs
     ]
     note = f"{problem.words}. Mean loss of a bag and its standard error over folds. Bold: the lowest."
-    compared: list[tuple[Cell, ...]] = []
-    for base in bases:
-        pairs = [np.subtract(found[base, "counts", loss], found[base, "vote", loss]) for loss in losses]
-        compared.append((f"{BASES[base]}: counts - vote", *(Estimate.of(pair) for pair in pairs)))
-        expected = [
-            f"{np.mean(found[base, 'expected', loss]):.4f} / {np.mean(found[base, 'counts', loss]):.4f}"
-            for loss in losses
-        ]
-        compared.append((f"{BASES[base]}: expected / observed", *expected))
-    title, columns = f"{problem.title}, decisions", ("model and rule", *losses)
-    against = "Negative differences: counts has the lower loss. Standard errors are of the differences fold by fold."
-    return [
-        ResultTable(title, columns, tuple(rows), note, lowest(rows)),
-        ResultTable(f"{problem.title}, counts against the vote", ("", *losses), tuple(compared), against),
-    ]
+    return ResultTable(f"{problem.title}, decisions", ("model and rule", *losses), tuple(rows), note, lowest(rows))

@@ -2,10 +2,11 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from experiments.document import Estimate, ResultTable, lowest
-from experiments.protocol import average_ranks, best_of, data_folder, in_parallel, part_of
+from experiments.protocol import average_ranks, data_folder, in_parallel, part_of, smallest_good_C
 
 
 def test_estimates():
@@ -29,9 +30,11 @@ def test_tables_need_a_cell_for_every_column():
         ResultTable("t", ("a", "b"), (("x",),))
 
 
-def test_the_smallest_c_of_equally_good_ones_up_to_rounding():
-    assert best_of({10.0: 0.5, 0.1: 0.25, 1.0: 0.25 - 1e-12}) == 0.1
-    assert best_of({10.0: 0.2, 0.1: 0.25}) == 10.0
+def test_the_smallest_c_within_one_standard_error_of_the_best():
+    spread = np.array([-0.1, 0.1, -0.1, 0.1])  # a standard error of 0.058
+    losses = {C: mean + spread for C, mean in ((0.01, 0.36), (0.1, 0.34), (1.0, 0.3), (10.0, 0.32))}
+    assert smallest_good_C(losses) == 0.1
+    assert smallest_good_C({10.0: 0.2 + spread / 100, 0.1: 0.25 + spread}) == 10.0
 
 
 def test_ranks_by_hand():
