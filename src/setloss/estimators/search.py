@@ -136,40 +136,7 @@ class BagClassifierCV(BagClassifier):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = CONSTRAINTS
 
-    def __init__(
-        self,
-        loss: str | Loss = LINEAR_MODELS.loss,
-        operator: OwnOperator = LINEAR_MODELS.operator,
-        *,
-        Cs: int | Sequence[float] = 7,
-        cv: Any = 5,
-        scale: float = LINEAR_MODELS.scale,
-        tol: float = 1e-3,
-        max_iter: int = 1000,
-        max_time: float | None = None,
-        solver: str = "auto",
-        fit_intercept: bool = True,
-        intercept_scaling: float | Literal["auto"] = "auto",
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-        callbacks: Sequence[Any] = (),
-    ) -> None:
-        self.loss = loss
-        self.operator = operator  # type: ignore[assignment]
-        self.Cs = Cs
-        self.cv = cv
-        self.scale = scale
-        self.tol = tol
-        self.max_iter = max_iter
-        self.max_time = max_time
-        self.solver = solver
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-        self.callbacks = callbacks
+    __init__ = SetClassifierCV.__init__  # the same parameters
 
     def fit(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> BagClassifierCV:
         """Choose on folds that never split a bag, then train on all frames."""
