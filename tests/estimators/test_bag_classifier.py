@@ -1,4 +1,4 @@
-"""`BagClassifier`: groups of every kind, degenerate bags, weights, scores, and errors in words."""
+"""`BagClassifier`: groups of every kind, degenerate bags, weights, predictions by sign, losses."""
 
 import numpy as np
 import pytest
@@ -6,11 +6,13 @@ from scipy.sparse import csr_array
 
 from helpers.estimator_data import frame_data
 from setloss import CostCurve, Dice, Hamming
+from setloss.bags import Bags
 from setloss.estimators import BagClassifier, UngroupedWarning
 from setloss.plans.batch import batch_surrogate
 from setloss.solvers import Design, Limits, Problem, solve
 
 TIGHT = {"tol": 1e-7, "solver": "cutting_plane"}
+X, y, groups = frame_data()
 
 
 def pandas():
@@ -23,18 +25,13 @@ def objective(model):
 
 
 def test_it_solves_the_problem_of_the_bags():
-    X, y, groups = frame_data()
     offsets = np.concatenate(([0], np.cumsum(np.bincount(groups))))
     truth, rows = y == 1, np.arange(len(y))
-    problem = Problem(
-        Design.of(X, 1.0),
-        batch_surrogate(Dice(), truth, offsets, "slack", 1.0),
-        np.where(truth, 1.0, -1.0),
-        rows,
-        np.zeros_like(rows),
-        np.full(len(offsets) - 1, 0.7),
+    surrogate = batch_surrogate(Dice(), truth, offsets, "slack", 1.0)
+    signs, costs = np.where(truth, 1.0, -1.0), np.full(len(offsets) - 1, 0.7)
+    expected = solve(
+        Problem(Design.of(X, 1.0), surrogate, signs, rows, np.zeros_like(rows), costs), "cutting_plane", Limits(1e-7)
     )
-    expected = solve(problem, "cutting_plane", Limits(1e-7))
     model = BagClassifier(C=0.7, intercept_scaling=1.0, **TIGHT).fit(X, y, groups=groups)
     np.testing.assert_array_equal(model.coef_, expected.parameters[:, :-1])
     np.testing.assert_array_equal(model.intercept_, expected.parameters[:, -1])
@@ -46,7 +43,6 @@ def test_it_solves_the_problem_of_the_bags():
 
 @pytest.mark.parametrize("storage", [np.asarray, csr_array])
 def test_interleaved_groups_equal_sorted_ones(storage):
-    X, y, groups = frame_data()
     mixed = np.random.default_rng(0).permutation(len(y))
     ordered = BagClassifier(**TIGHT).fit(storage(X), y, groups=groups)
     shuffled = BagClassifier(**TIGHT).fit(storage(X[mixed]), y[mixed], groups=groups[mixed])
@@ -59,53 +55,73 @@ def test_interleaved_groups_equal_sorted_ones(storage):
     "rename",
     [
         lambda g: np.array([f"track {k:02d}" for k in g]),
+        lambda g: [f"track {k:02d}" for k in g],
         lambda g: np.array([f"track {k:02d}" for k in g], dtype=object),
         lambda g: pandas().Series([f"track {k:02d}" for k in g]),
         lambda g: pandas().Categorical([f"track {k:02d}" for k in g]),
-        lambda g: g - 1000,
+        lambda g: np.datetime64("2020-01-01") + g,
+        lambda g: g.astype(np.uint8),
+        lambda g: 2**62 + g,
         lambda g: g / 8,
         np.ndarray.tolist,
     ],
 )
 def test_groups_may_have_any_names(rename):
-    X, y, groups = frame_data()
     plain = BagClassifier().fit(X, y, groups=groups)
     model = BagClassifier().fit(X, y, groups=rename(groups))
     np.testing.assert_array_equal(model.coef_, plain.coef_)
     assert model.score(X, y, groups=rename(groups)) == plain.score(X, y, groups=groups)
 
 
+@pytest.mark.parametrize("names", [groups, np.random.default_rng(0).permutation(groups), groups.astype(str), []])
+def test_bags_of_sorted_names_are_those_of_any_other_order(names):
+    found, names = Bags.from_groups(names), np.asarray(names)
+    assert found.ids.tolist() == sorted(set(names.tolist()))
+    places = np.arange(len(names)) if found.order is None else found.order
+    for k, name in enumerate(found.ids):
+        here = places[found.offsets[k] : found.offsets[k + 1]]
+        np.testing.assert_array_equal(here, np.flatnonzero(names == name))
+
+
+def gap_in(what, dtype):
+    names = groups.astype(dtype)
+    names[3] = what
+    return names
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        gap_in(np.nan, float),
+        gap_in(np.nan, object),
+        gap_in(None, object),
+        gap_in(np.datetime64("NaT", "s"), "datetime64[s]"),
+    ],
+)
+def test_groups_that_do_not_name_a_bag_for_every_frame_are_refused(names):
+    with pytest.raises(ValueError, match="groups must name a bag for every element"):
+        BagClassifier().fit(X, y, groups=names)
+
+
 def test_without_groups_every_frame_is_a_bag():
-    X, y, _ = frame_data()
     alone = BagClassifier().fit(X, y, groups=np.arange(len(y)))
     with pytest.warns(UngroupedWarning, match="every frame is trained as a set of its own. Pass groups="):
         model = BagClassifier().fit(X, y)
     np.testing.assert_array_equal(model.coef_, alone.coef_)
     with pytest.warns(UngroupedWarning, match="every frame is judged as a set of its own"):
         assert model.score(X, y) == alone.score(X, y, groups=np.arange(len(y)))
-
-
-def test_a_bag_weighs_as_much_as_its_frames_on_average_in_the_score_too():
-    X, y, groups = frame_data()
-    model = BagClassifier().fit(X, y, groups=groups)
-    weights = np.random.default_rng(0).random(len(y))
-    means = [weights[groups == g].mean() for g in np.unique(groups)]
-    expected = 1 - np.average(model.losses(X, y, groups), weights=means)
-    assert model.score(X, y, groups=groups, sample_weight=weights) == pytest.approx(expected)
+    np.testing.assert_array_equal(model.predict(X, groups), model.predict(X))  # the sign needs none, and says nothing
 
 
 # ---------------------------------------------------------------- degenerate bags
 
 
 def test_one_bag_is_enough():
-    X, _, _ = frame_data()
-    model = BagClassifier().fit(X[:6], [0, 1, 0, 1, 1, 0], groups=np.zeros(6))
-    assert model.dual_gap_ <= 1e-3
+    assert BagClassifier().fit(X[:6], [0, 1, 0, 1, 1, 0], groups=np.zeros(6)).dual_gap_ <= 1e-3
 
 
 @pytest.mark.parametrize("loss", ["dice", "jaccard", "curve1", "curve4", "hamming"])
 def test_bags_of_one_class_and_of_one_frame_work(loss):
-    X, y, groups = frame_data()
     sizes = np.bincount(groups)
     assert 1 in sizes
     assert any(len(set(y[groups == k])) == 1 and sizes[k] > 1 for k in range(len(sizes)))
@@ -113,21 +129,17 @@ def test_bags_of_one_class_and_of_one_frame_work(loss):
 
 
 def test_a_first_mistake_that_is_free_leaves_bags_of_one_frame_with_the_cost_of_all_wrong():
-    X, y, _ = frame_data()
-    curve = CostCurve([(0, 0), (0.5, 0), (1, 1)])
-    alone = np.arange(len(y))
-    assert objective(BagClassifier(curve, **TIGHT).fit(X, y, groups=alone)) == pytest.approx(
-        objective(BagClassifier("hamming", **TIGHT).fit(X, y, groups=alone)), rel=1e-6
+    curve, alone = CostCurve([(0, 0), (0.5, 0), (1, 1)]), np.arange(len(y))
+    hamming = BagClassifier("hamming", **TIGHT).fit(X, y, groups=alone)
+    assert objective(BagClassifier(curve, **TIGHT).fit(X, y, groups=alone)) == pytest.approx(objective(hamming), 1e-6)
+
+
+def test_duplicate_frames_and_constant_features_work():
+    constant = np.hstack([np.ones((len(y), 1)), X])
+    twice = BagClassifier(**TIGHT).fit(
+        np.vstack([constant] * 2), np.tile(y, 2), np.concatenate([groups, groups + 99])
     )
-
-
-def test_constant_features_and_duplicate_frames_work():
-    X, y, groups = frame_data()
-    X[:, 0] = 1.0
-    X, y, groups = np.vstack([X, X]), np.concatenate([y, y]), np.concatenate([groups, groups + 100])
-    twice = BagClassifier(**TIGHT).fit(X, y, groups=groups)
-    half = len(y) // 2
-    once = BagClassifier(C=2.0, **TIGHT).fit(X[:half], y[:half], groups=groups[:half])
+    once = BagClassifier(C=2.0, **TIGHT).fit(constant, y, groups=groups)
     assert objective(twice) == pytest.approx(objective(once), rel=1e-6)
 
 
@@ -135,7 +147,6 @@ def test_constant_features_and_duplicate_frames_work():
 
 
 def test_weights_of_bags_are_repetitions():
-    X, y, groups = frame_data()
     times = np.random.default_rng(0).integers(0, 3, size=groups.max() + 1)
     weighted = BagClassifier(**TIGHT).fit(X, y, groups=groups, sample_weight=times[groups])
     rows = np.concatenate([np.flatnonzero(groups == k) for k in range(len(times)) for _ in range(times[k])])
@@ -145,14 +156,14 @@ def test_weights_of_bags_are_repetitions():
     assert objective(weighted) == pytest.approx(objective(repeated), rel=1e-6)
 
 
-def test_the_weight_of_a_bag_is_the_mean_of_its_frames():
-    X, y, groups = frame_data()
-    generator = np.random.default_rng(0)
-    weights = generator.uniform(0.5, 2, size=len(y))
+def test_the_weight_of_a_bag_is_the_mean_of_its_frames_in_the_fit_and_in_the_score():
+    weights = np.random.default_rng(0).uniform(0.5, 2, size=len(y))
     means = np.bincount(groups, weights) / np.bincount(groups)
     first = BagClassifier(**TIGHT).fit(X, y, groups=groups, sample_weight=weights)
     second = BagClassifier(**TIGHT).fit(X, y, groups=groups, sample_weight=means[groups])
     assert objective(first) == pytest.approx(objective(second), rel=1e-6)
+    expected = 1 - np.average(first.losses(X, y, groups), weights=means)
+    assert first.score(X, y, groups=groups, sample_weight=weights) == pytest.approx(expected)
 
 
 # ---------------------------------------------------------------- prediction
@@ -160,7 +171,6 @@ def test_the_weight_of_a_bag_is_the_mean_of_its_frames():
 
 @pytest.mark.parametrize("names", [(0, 1), (-1, 1), ("no", "yes"), (False, True), (3, 8)])
 def test_positive_scores_predict_the_second_class(names):
-    X, y, groups = frame_data()
     labels = np.array(names)[y]
     model = BagClassifier().fit(X, labels, groups=groups)
     assert model.classes_.tolist() == list(names)
@@ -170,38 +180,8 @@ def test_positive_scores_predict_the_second_class(names):
 
 @pytest.mark.parametrize("loss", [Dice(), Hamming()])
 def test_score_is_one_minus_the_mean_loss_over_the_bags(loss):
-    X, y, groups = frame_data()
     model = BagClassifier(loss).fit(X, y, groups=groups)
     predicted = model.predict(X)
     losses = [loss(y[groups == k], predicted[groups == k]) for k in range(groups.max() + 1)]
     assert model.score(X, y, groups=groups) == pytest.approx(1 - np.mean(losses))
     np.testing.assert_allclose(model.losses(X, y, groups), losses)
-
-
-# ---------------------------------------------------------------- errors
-
-
-def gap_in(groups, what, dtype):
-    names = groups.astype(dtype)
-    names[3] = what
-    return names
-
-
-@pytest.mark.parametrize(
-    ("spoil", "message"),
-    [
-        pytest.param(lambda g: g[:-1], "groups must name the bag of each", id="too short"),
-        pytest.param(lambda g: g[:, None], "groups must name the bag of each", id="a column"),
-        pytest.param(lambda g: gap_in(g, np.nan, float), "NaN", id="NaN"),
-        pytest.param(lambda g: gap_in(g, np.nan, object), "groups", id="NaN among objects"),
-        pytest.param(lambda g: gap_in(g.astype(str), None, object), "groups", id="None among strings"),
-        pytest.param(
-            lambda g: pandas().Series(gap_in(g.astype(str), None, object)), "groups", id="missing in a Series"
-        ),
-        pytest.param(lambda g: gap_in(g, np.datetime64("NaT", "s"), "datetime64[s]"), "groups", id="NaT"),
-    ],
-)
-def test_groups_that_do_not_name_a_bag_for_every_frame_are_refused(spoil, message):
-    X, y, groups = frame_data()
-    with pytest.raises(ValueError, match=message):
-        BagClassifier().fit(X, y, groups=spoil(groups))

@@ -1,122 +1,118 @@
-"""The first mistakes with one's own table: text among the features, columns by name, classifiers of one label."""
+"""Elements of a problem from labels and frames; features: text and dates by name, scales, memory."""
 
-import logging
+import tracemalloc
 
 import numpy as np
 import pytest
-from joblib import parallel_config
-from sklearn.exceptions import NotFittedError
-from sklearn.linear_model import LogisticRegression
-from sklearn.multiclass import OneVsRestClassifier
+from scipy.sparse import csr_array
 
-from setloss.estimators import BagDecisionCV, SetClassifier, SetDecisionCV
-from setloss.estimators.elements import FeatureScaleWarning
+from helpers.estimator_data import frame_data, label_data
+from setloss.estimators import BagClassifier, SetClassifier
+from setloss.estimators.elements import (
+    FeatureScaleWarning,
+    Standardizer,
+    column_scales,
+    elements_of_frames,
+    elements_of_labels,
+    squared_norms,
+    warn_of_scales,
+)
 
-generator = np.random.default_rng(0)
-X = generator.standard_normal((40, 3))
-Y = (X > 0.2).astype(int)
-LINEAR = OneVsRestClassifier(LogisticRegression())
+X, Y = label_data(40, d=3)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.4])
+def test_elements_of_labels_are_the_known_ones_of_examples_with_weight(share):
+    generator = np.random.default_rng(0)
+    positive, known = generator.random((2, 12, 5)) < [[[0.5]], [[1 - share]]]
+    weights = np.arange(12) % 4 / 2
+    known[5] = share == 0
+    found = elements_of_labels(positive, known, weights)
+    used = [i for i in range(12) if weights[i] > 0 and known[i].any()]
+    expected = [(positive[i, j], i, j) for i in used for j in range(5) if known[i, j]]
+    assert list(zip(found.truth.tolist(), found.rows.tolist(), found.tasks.tolist(), strict=True)) == expected
+    np.testing.assert_array_equal(found.bags.sizes, known[used].sum(axis=1))
+    np.testing.assert_array_equal(found.weights, weights[used])
+    np.testing.assert_array_equal(found.row_weights(12), np.where(known.any(axis=1), weights, 0))
+
+
+def test_elements_of_frames_lie_bag_by_bag():
+    _, y, groups = frame_data()
+    order = np.random.default_rng(0).permutation(len(y))
+    weights = np.where(np.arange(len(y)) % 5, 1.0, 0.0)
+    found = elements_of_frames(y[order] == 1, groups[order], weights)
+    assert np.all(weights[found.rows] > 0)
+    np.testing.assert_array_equal(found.truth, y[order][found.rows] == 1)
+    for k in range(len(found.bags)):
+        here = found.rows[found.bags.offsets[k] : found.bags.offsets[k + 1]]
+        assert len(set(groups[order][here])) == 1
+    assert found.row_weights(len(y)).sum() == pytest.approx(weights.sum())
+
+
+# ---------------------------------------------------------------- features
 
 
 def table():
     """X with names, and a column of text."""
-    pandas = pytest.importorskip("pandas")
-    frame = pandas.DataFrame(X, columns=["tempo", "energy", "length"])
+    frame = pytest.importorskip("pandas").DataFrame(X, columns=["tempo", "energy", "length"])
     return frame.assign(genre=np.where(np.arange(40) % 2, "rock", "jazz"))
 
 
-@pytest.mark.parametrize(
-    "model", [SetClassifier(), SetDecisionCV(LINEAR), SetDecisionCV()], ids=lambda m: str(m)[:15]
-)
-def test_a_column_of_text_is_named_with_what_to_do(model):
-    with pytest.raises(
-        ValueError, match=r"column 'genre' of X to numbers: it holds text \('jazz'\). Leave it out, or"
-    ):
-        model.fit(table(), Y)
-
-
-@pytest.mark.parametrize("model", [SetClassifier(), SetDecisionCV(LINEAR), SetDecisionCV()])
-def test_a_column_of_dates_is_named_with_what_to_do(model):
-    dates = np.datetime64("2020-01-01") + np.arange(40)
-    with pytest.raises(ValueError, match=r"column 'day' of X to numbers: it holds dates or times. Leave it out, or"):
-        model.fit(table().drop(columns="genre").assign(day=dates), Y)
-
-
-@pytest.mark.parametrize("model", [SetClassifier(), SetDecisionCV(LINEAR)])
-def test_a_model_that_was_never_fitted_says_so(model):
-    with pytest.raises(NotFittedError, match=f"This {type(model).__name__} instance is not fitted yet"):
-        model.predict(X)
+def test_a_column_of_text_or_of_dates_is_named_with_what_to_do():
+    with pytest.raises(ValueError, match=r"column 'genre' of X .*text \('jazz'\). Leave it out, or"):
+        SetClassifier().fit(table(), Y)
+    dated = table().drop(columns="genre").assign(day=np.datetime64("2020-01-01") + np.arange(40))
+    for frame in (dated, dated[["day"]]):
+        with pytest.raises(ValueError, match=r"column 'day' of X .*dates or times. Leave it out, or"):
+            SetClassifier().fit(frame, Y)
 
 
 def test_so_it_is_at_prediction_and_without_names():
     model = SetClassifier(tol=0.1).fit(X, Y)
     mixed = X.astype(object)
     mixed[3, 1] = "loud"
-    with pytest.raises(ValueError, match=r"column 1 of X to numbers: it holds text \('loud'\)"):
+    with pytest.raises(ValueError, match=r"column 1 of X .*text \('loud'\)"):
         model.predict(mixed)
 
 
-def test_other_failures_keep_their_words():
-    broken = X.copy()
-    broken[0, 0] = np.nan
-    with pytest.raises(ValueError, match="contains NaN"):
-        SetClassifier().fit(broken, Y)
-    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
-        SetDecisionCV(LINEAR).fit(X, Y[:10])
+@pytest.mark.parametrize("form", [np.asarray, csr_array, lambda X: X.astype(np.float32), np.asfortranarray])
+def test_norms_and_scales_are_those_of_the_definition(form):
+    X = np.random.default_rng(0).normal(size=(5000, 3)) + 1e3
+    np.testing.assert_allclose(squared_norms(form(X)), (X**2).sum(axis=1), rtol=1e-6)
+    expected = np.sqrt((X**2).mean(axis=0)) if form is csr_array else X.std(axis=0)
+    np.testing.assert_allclose(column_scales(form(X)), expected, rtol=1e-3)
 
 
-def test_columns_of_different_scales_are_named():
-    wide = table().drop(columns="genre")
-    wide["length"] *= 1e5
-    with pytest.warns(FeatureScaleWarning, match=r"column 'length' varies by .* column '(tempo|energy)' by") as said:
-        SetClassifier(tol=0.1).fit(wide, Y)
-    assert "make_pipeline(StandardScaler(), SetClassifier(...))" in str(said[0].message)
+@pytest.mark.parametrize("form", [np.asarray, csr_array, lambda X: pytest.importorskip("pandas").DataFrame(X)])
+def test_features_that_differ_by_orders_of_magnitude_are_named_at_once(form):
+    with pytest.warns(FeatureScaleWarning, match=r"column 1 varies by .*StandardScaler\(\), SetClassifier"):
+        SetClassifier(C=1e-6).fit(form(X * (1.0, 1e4, 1.0)), Y)
 
 
-def test_a_classifier_of_one_label_is_told_from_one_of_many():
-    with pytest.raises(
-        ValueError, match=r"LogisticRegression learns one label and y has 3. .*OneVsRestClassifier\(Log"
-    ):
-        SetDecisionCV(LogisticRegression()).fit(X, Y)
-    SetDecisionCV(LogisticRegression()).fit(X, Y[:, 0])
+@pytest.mark.parametrize("column", [0.0, 1e9])
+def test_constant_columns_are_no_reason_to_warn(column):
+    warn_of_scales(np.hstack([X, np.full((40, 1), column)]), "model")
 
 
-def test_missing_labels_are_sent_to_who_takes_them():
-    missing = Y.astype(float)
-    missing[0, 0] = np.nan
-    with pytest.raises(ValueError, match=r"y has missing labels, and ExtraTreesClassifier takes none:"):
-        SetDecisionCV().fit(X, missing)
-    SetDecisionCV(SetClassifier(tol=0.1)).fit(X, missing)
+@pytest.mark.parametrize("form", [np.asarray, csr_array])
+def test_a_model_of_standardised_features_is_folded_into_one_of_the_features(form):
+    features = Standardizer.of(form(X))
+    Z = features.apply(form(X))
+    model = SetClassifier().fit(Z, Y)
+    expected = model.decision_function(Z)
+    features.fold(model)
+    np.testing.assert_allclose(model.decision_function(form(X)), expected, atol=1e-9)
 
 
-def test_more_folds_than_examples():
-    with pytest.raises(ValueError, match=r"cv=5 folds need as many examples; there are 3. Lower cv."):
-        SetDecisionCV(LINEAR).fit(X[:3], Y[:3])
-
-
-def test_several_classes_in_one_column():
-    with pytest.raises(ValueError, match=r"3 classes \(a, b, c...\). A label for each of them: pandas.get_du"):
-        SetDecisionCV().fit(X, np.array(["a", "b", "c", "a"] * 10))
-
-
-@pytest.mark.parametrize("rule", ["auto", "threshold"])
-def test_verbose_tells_of_folds_and_of_the_rule(caplog, rule):
-    with caplog.at_level(logging.INFO, "setloss"):
-        SetDecisionCV(LINEAR, rule=rule, cv=3, verbose=1).fit(X, Y)
-    lines = caplog.messages
-    assert [line.split(" after ")[0] for line in lines[:3]] == [f"fold {k} of 3: held-out scores" for k in (1, 2, 3)]
-    assert lines[3:5] == ["training on everything", "learning the decision"]
-    assert lines[5].startswith("decided by ")
-    assert ("held-out losses: " in lines[5]) == (rule == "auto")
-    assert len(lines) == 6
-
-
-def test_verbose_of_bags_and_silence_unless_it_is_asked_for(caplog):
-    groups = np.arange(40) // 4
-    with caplog.at_level(logging.INFO, "setloss"):
-        quiet = BagDecisionCV(LogisticRegression(), cv=2).fit(X, Y[:, 0], groups)
-        assert caplog.messages == []
-        with parallel_config("threading"):
-            loud = BagDecisionCV(LogisticRegression(), cv=2, n_jobs=2, verbose=1).fit(X, Y[:, 0], groups)
-    assert caplog.messages[-2:] == ["learning the decision", "decided by counts"]
-    assert np.array_equal(quiet.predict(X, groups), loud.predict(X, groups))
+def test_checks_and_elements_of_a_fit_copy_no_features():
+    """At 10^6 frames x 50 copies of X were .4 GB each."""
+    X = np.random.default_rng(0).normal(size=(20_000, 100))
+    y, groups = X[:, 0] > 0, np.arange(20_000) // 10
+    model = BagClassifier(tol=0.5, solver="cutting_plane").fit(X[:200], y[:200], groups[:200])
+    tracemalloc.start()
+    try:
+        model.fit(X, y, groups)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 0.5 * X.nbytes
