@@ -39,9 +39,6 @@ AS_PRINTED: Default[float] = Default("dice", "bd", 2.0)
 LOOSER_FOLDS = 3.0
 """Ratio of the gap of fits on folds, which are only compared, to the gap of the final fit."""
 
-ENOUGH_HELD_OUT = 2000
-"""Number of held-out sets to learn a decision from; further folds are not fitted."""
-
 
 @dataclass(frozen=True)
 class NetworkMode:

@@ -10,7 +10,6 @@ from helpers.estimator_data import frame_data, label_data
 from setloss.estimators import BagClassifier, SetClassifier
 from setloss.estimators.elements import (
     FeatureScaleWarning,
-    Standardizer,
     column_scales,
     elements_of_frames,
     elements_of_labels,
@@ -92,16 +91,6 @@ def test_features_that_differ_by_orders_of_magnitude_are_named_at_once(form):
 @pytest.mark.parametrize("column", [0.0, 1e9])
 def test_constant_columns_are_no_reason_to_warn(column):
     warn_of_scales(np.hstack([X, np.full((40, 1), column)]), "model")
-
-
-@pytest.mark.parametrize("form", [np.asarray, csr_array])
-def test_a_model_of_standardised_features_is_folded_into_one_of_the_features(form):
-    features = Standardizer.of(form(X))
-    Z = features.apply(form(X))
-    model = SetClassifier().fit(Z, Y)
-    expected = model.decision_function(Z)
-    features.fold(model)
-    np.testing.assert_allclose(model.decision_function(form(X)), expected, atol=1e-9)
 
 
 def test_checks_and_elements_of_a_fit_copy_no_features():

@@ -32,6 +32,9 @@ MAX_COST = 1e15
 """Largest sum over the rows of ``C weight |x|^2``, the weight of the data against that of the regulariser. Beyond it
 the sum of both, as a double, is that of the data alone: matrices are singular and methods stall."""
 
+MIN_COST = 1e-290
+"""Smallest such sum but 0. Doubles below it lose digits, and their reciprocals overflow."""
+
 ROWS_AT_ONCE = 4096
 """Rows of a dense X that column scales are computed from at a time."""
 
@@ -124,58 +127,13 @@ def check_features(X: Any) -> None:
 
 
 def check_cost(cost: float, largest: float, who: str) -> None:
-    """Refuse data that outweigh the regulariser so far that doubles cannot tell; `largest` is a value of X."""
-    if not cost <= MAX_COST:
+    """Refuse data that doubles cannot weigh against the regulariser; `largest` is a value of X."""
+    if not (cost == 0 or MIN_COST <= cost <= MAX_COST):
         raise ValueError(
-            f"{who}: C times weight times squared norm, summed over the rows of X, is {cost:.1e}; at most "
+            f"{who}: C times weight times squared norm, summed over the rows of X, is {cost:.1e}; {MIN_COST:g} to "
             f"{MAX_COST:g} is possible in double precision. X has values up to {abs(largest):.1e}: scale the "
-            f"features, make_pipeline(StandardScaler(), {who}(...)), or lower C or the weights."
+            f"features, make_pipeline(StandardScaler(), {who}(...)), or change C or the weights."
         )
-
-
-@dataclass(frozen=True, eq=False)
-class Standardizer:
-    """Mean and standard deviation of every feature; the deviation of a constant one counts as 1.
-
-    Standardised features are folded into a linear model, which then takes the features as they were: with
-    z = (x - mean) / deviation, the score <w, z> + b is <w / deviation, x> + b - <w / deviation, mean>.
-
-    Centring would fill a sparse matrix: its features are divided by their largest absolute value, and the mean is 0.
-    """
-
-    mean: Array
-    deviation: Array
-
-    @classmethod
-    def of(cls, X: Any) -> Standardizer:
-        """Those of a matrix."""
-        if issparse(X):
-            largest = np.asarray(abs(X).max(axis=0).todense(), dtype=np.float64).ravel()
-            return cls(np.zeros(X.shape[1]), np.where(largest > 0, largest, 1.0))
-        deviation = X.std(axis=0, dtype=np.float64)
-        return cls(X.mean(axis=0, dtype=np.float64), np.where(deviation > 0, deviation, 1.0))
-
-    @classmethod
-    def identity(cls, features: int) -> Standardizer:
-        """The one that changes nothing."""
-        return cls(np.zeros(features), np.ones(features))
-
-    def apply(self, X: Any) -> Any:
-        """(X - mean) / deviation, in the precision of X."""
-        if issparse(X):
-            return type(X)(X.multiply(1 / self.deviation.astype(X.dtype)))
-        Z = X - self.mean.astype(X.dtype)
-        Z /= self.deviation.astype(X.dtype)
-        return Z
-
-    def folded(self, coef: Any, intercept: Any) -> tuple[Any, Any]:
-        """Weights and intercept for the original features, of a model of standardised ones."""
-        weights = coef / self.deviation
-        return weights, intercept - weights @ self.mean
-
-    def fold(self, model: Any) -> None:
-        """Turn a linear model of standardised features into the same one of the original features."""
-        model.coef_, model.intercept_ = self.folded(model.coef_, model.intercept_)
 
 
 class FeatureScaleWarning(UserWarning):
