@@ -140,7 +140,7 @@ def train(
             waiting.doing("training")
             estimator = _estimator(training, objective, hasattr(examples, "Y"))
             targets = (examples.Y,) if hasattr(examples, "Y") else (examples.y, examples.groups)
-            estimator.fit(features, *targets)
+            estimator.fit(features, *targets).set_params(verbose=0)
     except KeyboardInterrupt:
         say("interrupted before there was a model to write")
         raise typer.Exit(INTERRUPTED) from None
@@ -157,8 +157,11 @@ def train(
         _print_words(document)
     if document["status"] not in (None, "converged"):
         gap = "no certified gap" if document["gap"] is None else f"a relative gap of {document['gap']:.1e}"
+        if document["status"] == "interrupted":
+            say(f"interrupted; the best model so far has {gap}")
+            raise typer.Exit(INTERRUPTED)
         say(f"{document['status']} with {gap}, not {training.tol:.1e}; raise --max-iter or --max-time, or lower C")
-        raise typer.Exit(INTERRUPTED if document["status"] == "interrupted" else NOT_CONVERGED)
+        raise typer.Exit(NOT_CONVERGED)
 
 
 @contextmanager
@@ -211,12 +214,13 @@ def _estimator(training: TrainingOptions, objective: Any, of_label_sets: bool) -
     if training.operator is not None:
         names = ("operator", "scale", "tol", "max_iter", "max_time")
         linear = {name: getattr(training, name) for name in names}
-        linear |= {"loss": objective, "random_state": training.seed, "verbose": 1}
+        linear |= {"loss": objective, "random_state": training.seed}
         if training.decision == "sign" and len(path) > 1:
-            return getattr(estimators, f"{kind}ClassifierCV")(Cs=path, cv=training.cv, **linear)
+            return getattr(estimators, f"{kind}ClassifierCV")(Cs=path, cv=training.cv, verbose=1, **linear)
         simple = getattr(estimators, f"{kind}Classifier")
         if training.decision == "sign":
-            return simple(C=path[0], checkpoint=training.checkpoint and str(training.checkpoint), **linear)
+            checkpoint = training.checkpoint and str(training.checkpoint)
+            return simple(C=path[0], checkpoint=checkpoint, verbose=1, **linear)
         scorers = [simple(C=C, **linear) for C in path]
     elif training.method == "trees":
         scorers = [ExtraTreesClassifier(300, random_state=training.seed, n_jobs=training.jobs)]
@@ -248,7 +252,7 @@ def _summary(estimator: Any, objective: Any, sets: int) -> dict[str, Any]:
     losses = {} if decision is None else decision.rule_losses_
     return {
         "loss": objective if isinstance(objective, str) else repr(objective),
-        "classifier": " ".join(str(scorer).split()),
+        "classifier": " ".join(str(last_step(scorer)).split()),
         "decision": "sign" if decision is None else decision.rule_name_,
         "held_out_losses": {rule: [float(mean), float(error)] for rule, (mean, error) in losses.items()},
         "C": getattr(estimator, "C_", None),

@@ -160,7 +160,7 @@ def _role(column: Series[Any], name: str) -> tuple[str, str]:
     if different == 1 and not empty:
         return "left out", f"always {shown(str(present.iloc[0]))}"
     if types.is_datetime64_any_dtype(column):
-        return "date", f"date{empty}"
+        return "date", f"year, day of the year, weekday{empty}"
     if types.is_numeric_dtype(column) or isinstance(present.iloc[0], bool | Decimal) or column.dtype.kind == "m":
         if _ID.search(name) and different == len(column) and types.is_integer_dtype(column):
             return "id", "different in every row"
@@ -175,7 +175,7 @@ def _role_of_text(column: Series[Any], present: Series[Any], different: int, emp
     if numbers >= SHARE_OF_NUMBERS * len(present):
         return "number", f"number{empty}, {len(present) - numbers} that are no numbers count as empty"
     if present.str.contains(r"\d.*\d.*\d").all() and _dates(present, day_first=_is_day_first(present)).notna().all():
-        return "date", f"date as text{empty}"
+        return "date", f"year, day of the year, weekday, read from text{empty}"
     if different <= min(MAX_CATEGORIES, len(present) / 2):
         return "category", f"{different} categories{empty}"
     if different == len(column):
