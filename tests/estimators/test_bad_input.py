@@ -9,10 +9,21 @@ import warnings
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import KFold
+from sklearn.multiclass import OneVsRestClassifier
 
 from helpers.estimator_data import frame_data, label_data
-from setloss.estimators import BagClassifier, BagClassifierCV, SetClassifier, SetClassifierCV
+from setloss import Dice, FBeta, Tversky, decide
+from setloss.estimators import (
+    BagClassifier,
+    BagClassifierCV,
+    BagDecisionCV,
+    SetClassifier,
+    SetClassifierCV,
+    SetDecision,
+    SetDecisionCV,
+)
 
 X, Y = label_data()
 F, y, groups = frame_data()
@@ -151,6 +162,65 @@ DATA = {
     "other classes of score": (lambda: BagClassifier().fit(F, y, groups).score(F, y + 5, groups), "y contains 6|5"),
     "fewer frames of score": (lambda: BagClassifier().fit(F, y, groups).score(F, y[:-1], groups), "y has"),
 }
+
+
+S, f = 2 * X[:, :3], 3 * F[:, 0]
+MIXED = np.where(ONE, "a", groups.astype(object))
+NAT = np.where(ONE, "NaT", "2020").astype("M8[D]")
+
+
+def cv(estimator=OneVsRestClassifier(LogisticRegression()), *arguments, **parameters):  # noqa: B008 (never fitted)
+    return SetDecisionCV(estimator, *arguments, **parameters)
+
+
+DECISIONS = {
+    "loss": (lambda: SetDecision(3).fit(S, Y), "loss"),
+    "rule": (lambda: SetDecision(rule=3).fit(S, Y), "rule"),
+    "average": (lambda: SetDecision(average="x").fit(S, Y), "average"),
+    "kind of scores": (lambda: SetDecision(scores=3).fit(S, Y), "scores"),
+    "masked scores": (lambda: SetDecision().fit(np.ma.masked_array(S, S > 1), Y), "scores .*masked"),
+    "masked labels": (lambda: SetDecision().fit(S, np.ma.masked_array(Y, Y == 1)), "y .*masked"),
+    "complex scores": (lambda: SetDecision().fit(S + 1j, Y), "scores .*complex"),
+    "complex scores of predict": (lambda: SetDecision().fit(S, Y).predict(S + 1j), "scores .*complex"),
+    "NaN scores": (lambda: SetDecision().fit(np.where(S > 1, np.nan, S), Y), "scores .*NaN"),
+    "dates as scores": (lambda: SetDecision().fit(dates[:18, :3], Y), "scores .*datetime"),
+    "probabilities": (lambda: SetDecision().fit(1 / (1 + np.exp(-S)), Y), 'scores="probabilities"'),
+    "few weights": (lambda: SetDecision().fit(S, Y, sample_weight=np.ones(3)), "sample_weight"),
+    "negative weights of score": (
+        lambda: SetDecision().fit(S, Y).score(S, Y, sample_weight=-np.ones(18)),
+        "Negative",
+    ),
+    "other shapes": (lambda: SetDecision().fit(S, Y[:, :2]), "scores have shape", "y"),
+    "mixed groups": (lambda: SetDecision().fit(f, y, groups=MIXED), "groups .*kind"),
+    "NaT as a class": (lambda: SetDecision().fit(f, NAT, groups=groups), "y .*missing"),
+    "no classifier": (lambda: cv(3).fit(X, Y), "estimator", "3"),
+    "no classifiers": (lambda: cv([]).fit(X, Y), "estimator"),
+    "no splits": (lambda: cv(cv=[]).fit(X, Y), "cv"),
+    "overlapping splits": (lambda: cv(cv=[(np.arange(9), np.arange(8, 18))]).fit(X, Y), "cv .*row 8"),
+    "masked features": (lambda: cv().fit(masked_rows, Y), "X .*masked"),
+    "dates as features": (lambda: cv().fit(dates[:18], Y), "X .*dates"),
+    "complex features": (lambda: cv().fit(X + 1j, Y), "[Cc]omplex"),
+    "negative weights": (lambda: cv().fit(X, Y, sample_weight=-np.ones(18)), "Neg"),
+    "no classifier of frames": (lambda: BagDecisionCV(3).fit(F, y, groups), "estimator"),
+    "mixed groups of frames": (lambda: BagDecisionCV().fit(F, y, MIXED), "groups .*kind"),
+    "masked frames": (lambda: BagDecisionCV().fit(F, np.ma.masked_array(y, ONE), groups), "y .*masked"),
+    "no splits of bags": (lambda: BagDecisionCV(cv=[]).fit(F, y, groups), "cv"),
+    "FBeta": (lambda: FBeta("1"), "beta"),
+    "Tversky": (lambda: Tversky("1", 2), "number"),
+    "decide, complex": (lambda: decide(S + 1j, "f1"), "scores .*complex"),
+    "decide, masked": (lambda: decide(np.ma.masked_array(S, S > 1), "f1"), "scores .*masked"),
+    "decide, NaN": (lambda: decide(np.where(S > 1, np.nan, S), "f1"), "scores .*NaN"),
+    "decide, loss": (lambda: decide(S, 3), "loss"),
+    "decide, dates": (lambda: decide(dates, "f1"), "scores .*datetime"),
+    "losses, masked": (lambda: Dice()(np.ma.masked_array(y, ONE), y), "y_true .*masked"),
+    "losses, complex": (lambda: Dice()(y + 0j, y), "y_true"),
+    "losses, mixed groups": (lambda: Dice()([1, 0], [1, 0], groups=[1, "a"]), "groups .*kind"),
+}
+
+
+@pytest.mark.parametrize("case", DECISIONS)
+def test_decisions_and_functions(case):
+    refused(*DECISIONS[case])
 
 
 @pytest.mark.parametrize("case", DATA)

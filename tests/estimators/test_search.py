@@ -7,7 +7,6 @@ from scipy.sparse import csr_array
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GroupKFold, KFold, LeaveOneGroupOut
 
-from experiments.generators import make_toy
 from helpers.estimator_data import frame_data, label_data
 from setloss.estimators import (
     BagClassifier,
@@ -20,33 +19,27 @@ CS = [0.01, 0.1, 1.0, 10.0]
 TIGHT = {"tol": 1e-6, "solver": "cutting_plane"}
 
 
-def test_it_picks_the_C_of_least_loss_as_a_plain_loop_does():
-    X, Y = label_data()
-    model = SetClassifierCV(Cs=CS, cv=KFold(4), **TIGHT).fit(X, Y)
-    means = []
-    for C in CS:
-        losses = [
-            SetClassifier(C=C, **TIGHT).fit(X[train], Y[train]).losses(X[test], Y[test])
-            for train, test in KFold(4).split(X)
-        ]
-        means.append(np.concatenate(losses).mean())
-    np.testing.assert_allclose(model.cv_results_["loss"], means, atol=0.02)
-    assert CS[int(np.argmin(model.cv_results_["loss"]))] == model.C_
-    assert means[CS.index(model.C_)] <= min(means) + 0.02
+def plain_loop(simple, splits, *data):
+    """The mean loss of every C."""
+
+    def losses(C, train, test):
+        model = simple(C=C, **TIGHT).fit(*(column[train] for column in data))
+        return model.losses(*(column[test] for column in data))
+
+    return [np.concatenate([losses(C, *split) for split in splits]).mean() for C in CS]
 
 
-def test_bags_are_picked_for_as_a_plain_loop_does():
-    X, y, groups = frame_data(bags=24)
-    model = BagClassifierCV(Cs=CS, cv=GroupKFold(3), **TIGHT).fit(X, y, groups=groups)
-    means = []
-    for C in CS:
-        losses = [
-            BagClassifier(C=C, **TIGHT)
-            .fit(X[train], y[train], groups=groups[train])
-            .losses(X[test], y[test], groups=groups[test])
-            for train, test in GroupKFold(3).split(X, y, groups)
-        ]
-        means.append(np.concatenate(losses).mean())
+@pytest.mark.parametrize(
+    ("search", "simple", "splitter", "data"),
+    [
+        (SetClassifierCV, SetClassifier, KFold(4), label_data()),
+        (BagClassifierCV, BagClassifier, GroupKFold(3), frame_data(24)),
+        (BagClassifierCV, BagClassifier, LeaveOneGroupOut(), (*frame_data(24)[:2], frame_data(24)[2] % 3)),
+    ],
+)
+def test_it_picks_the_C_of_least_loss_as_a_plain_loop_does(search, simple, splitter, data):
+    model = search(Cs=CS, cv=splitter, **TIGHT).fit(*data)
+    means = plain_loop(simple, list(splitter.split(data[0], None, *data[2:])), *data)
     np.testing.assert_allclose(model.cv_results_["loss"], means, atol=0.02)
     assert CS[int(np.argmin(model.cv_results_["loss"]))] == model.C_
 
@@ -61,20 +54,10 @@ def test_the_final_model_is_the_chosen_one_on_all_data():
     assert model.n_features_in_ == 5
 
 
-class Watch(GroupKFold):
-    """Group folds that remember what they gave."""
-
-    def split(self, X, y=None, groups=None):
-        self.splits = list(super().split(X, y, groups))
-        return iter(self.splits)
-
-
-@pytest.mark.parametrize("shuffled", [False, True])
-def test_no_bag_is_ever_split(shuffled, monkeypatch):
+def test_no_bag_is_ever_split(monkeypatch):
     X, y, groups = frame_data()
-    if shuffled:
-        order = np.random.default_rng(0).permutation(len(y))
-        X, y, groups = X[order], y[order], groups[order]
+    order = np.random.default_rng(0).permutation(len(y))
+    X, y, groups = X[order], y[order], groups[order]
     seen = []
 
     def watched(method):
@@ -95,14 +78,6 @@ def test_no_bag_is_ever_split(shuffled, monkeypatch):
         assert train | test == set(groups)
 
 
-def test_a_splitter_object_is_used():
-    X, y, groups = frame_data()
-    watch = Watch(3)
-    BagClassifierCV(Cs=[1.0], cv=watch).fit(X, y, groups=groups)
-    assert len(watch.splits) == 3
-    BagClassifierCV(Cs=[1.0], cv=LeaveOneGroupOut()).fit(X, y, groups=groups % 3)
-
-
 def test_the_operator_is_chosen_where_asked():
     X, Y = label_data()
     model = SetClassifierCV(Cs=[0.1, 1.0], operator=["bd", "slack", "hinge"], cv=3).fit(X, Y)
@@ -113,11 +88,6 @@ def test_the_operator_is_chosen_where_asked():
     assert (model.operator_, model.C_) == (best["operator"], best["C"])
     assert (results["gap"] <= 3e-3).all()
     assert model.dual_gap_ <= 1e-3
-
-
-def test_without_operators_the_operator_stays():
-    X, Y = label_data()
-    assert SetClassifierCV(operator="slack", Cs=[1.0], cv=2).fit(X, Y).operator_ == "slack"
 
 
 @pytest.mark.parametrize("count", [3, np.int64(3)])
@@ -147,16 +117,6 @@ def test_fits_on_folds_do_not_warn_but_the_last_one_does():
     with pytest.warns(ConvergenceWarning) as caught:
         SetClassifierCV(Cs=CS, cv=3, max_iter=3, tol=1e-9).fit(X, Y)
     assert len(caught) == 1
-
-
-@pytest.mark.parametrize("cv", [np.int64(3), None])
-def test_folds_never_split_a_bag_however_their_number_is_given(cv):
-    tracks = make_toy(n_bags=20, p=4)
-    order = np.random.default_rng(0).permutation(len(tracks.y))
-    shuffled = tracks.X[order], tracks.y[order], tracks.groups[order]
-    plain = 5 if cv is None else 3
-    losses = [BagClassifierCV(Cs=[1.0], cv=folds).fit(*shuffled).cv_results_["loss"] for folds in (cv, plain)]
-    assert losses[0] == losses[1]
 
 
 # ---------------------------------------------------------------- interruption

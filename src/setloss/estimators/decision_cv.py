@@ -20,6 +20,7 @@ from setloss.decisions.held_out import HeldOut, numbered_folds
 from setloss.decisions.rules import MOST_SETS
 from setloss.estimators.bag_classifier import bags_named, frame_labels, warn_if_ungrouped
 from setloss.estimators.candidates import Examples, default_estimators, fit_likeliest
+from setloss.estimators.elements import refuse_dates
 from setloss.estimators.folds import bag_splits, label_splits
 from setloss.estimators.label_scores import Rows, Scorer
 from setloss.estimators.labels import LabelMatrix, labels_of
@@ -73,7 +74,7 @@ class DecisionCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         if self.estimator is None:
             return default_estimators(np.zeros((1, 1)) if X is None else X, in_bags=isinstance(self, BagDecisionCV))
         found = list(self.estimator) if isinstance(self.estimator, list | tuple) else [self.estimator]
-        for one in found:
+        for one in found or [[]]:
             if not hasattr(one, "fit"):
                 raise TypeError(f"estimator must be a classifier or a list of them; got {one!r}")
         return found, 0
@@ -356,6 +357,7 @@ def features_of(X: Any) -> Any:
     refuse_masked(X, "X")
     if not issparse(X) and not hasattr(X, "iloc"):
         X = check_array(X, accept_sparse=True, dtype=None, ensure_all_finite=False, allow_nd=True)
+        refuse_dates(X)
     return indexable(X)[0]
 
 

@@ -176,7 +176,7 @@ def checked_features(model: Any, X: Any, *, reset: bool) -> Any:
     from sklearn.utils.validation import validate_data
 
     refuse_masked(X, "X")
-    _refuse_dates(X)
+    refuse_dates(X)
     if issparse(X) and X.dtype.kind == "c":
         raise ValueError("Complex data not supported: X is a sparse matrix of complex numbers")
     try:
@@ -186,7 +186,7 @@ def checked_features(model: Any, X: Any, *, reset: bool) -> Any:
         raise
 
 
-def _refuse_dates(X: Any) -> None:
+def refuse_dates(X: Any) -> None:
     """Raise for dates and durations, which NumPy would take as numbers of days or of nanoseconds."""
     some: list[tuple[str, Any]] = []
     if hasattr(X, "columns"):
@@ -205,7 +205,7 @@ def refuse_text(X: Any, error: Exception) -> None:
     """Raise for a column of text, if that is what a failure to make numbers of X came from."""
     if not any(words in str(error) for words in ("could not convert", "could not be promoted")):
         return
-    _refuse_dates(X)
+    refuse_dates(X)
     for name, cells in _columns(X):
         text = next((cell for cell in cells if isinstance(cell, str)), None)
         if text is not None:
