@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from decisions.judge import AllSets
 from setloss.decisions import decide as decide_any
-from setloss.decisions import expected_losses
+from setloss.decisions import expected_losses, expected_losses_of
 from setloss.decisions.decision import FEW_SUMS
 from setloss.losses import (
     CostCurve,
@@ -200,3 +200,85 @@ def test_independent_elements_have_short_cuts_that_change_nothing(loss, mean):
     fast, slow = decide(scores, loss), decide(scores, loss, counts=np.zeros(46))
     np.testing.assert_allclose(fast.expected_loss, slow.expected_loss, rtol=0, atol=1e-12)
     np.testing.assert_array_equal(fast.sets, slow.sets)
+
+
+# ---------------------------------------------------------------- what scores are
+
+
+def test_probabilities_are_told_from_log_odds():
+    p = np.array([[0.9, 0.2, 0.4], [0.1, 0.6, 0.0]])
+    for values in (p, p.tolist(), np.zeros((2, 3))):
+        with pytest.raises(ValueError, match='scores="probabilities"'):
+            decide_any(values, "f1")
+    with np.errstate(divide="ignore"):
+        log_odds = np.log(p) - np.log1p(-p)
+    np.testing.assert_array_equal(decide_any(p, "f1", scores="probabilities").sets, decide_any(log_odds, "f1").sets)
+    assert decide_any(p, "f1", scores="log-odds").sizes.tolist() == [3, 3]
+    with pytest.raises(ValueError, match="not probabilities"):
+        decide_any(2 * p, "f1", scores="probabilities")
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ([[1j, 2.0]], "real numbers"),
+        ([["a", "b"]], "real numbers"),
+        ([[None, 1.0]], "NaN|real numbers"),
+        (np.ma.masked_array([[1.0, -2.0]], mask=[[True, False]]), "masked"),
+        ([[np.nan, 1.0]], "NaN"),
+        ([[1.0, 2.0], [3.0]], "real numbers"),
+        (np.array([["2020-01-01"]], dtype="datetime64[D]"), "real numbers"),
+    ],
+)
+def test_what_is_no_score_is_refused(values, words):
+    with pytest.raises(ValueError, match=words):
+        decide_any(values, "f1")
+    with pytest.raises(ValueError, match="scores is one of"):
+        decide_any([[1.0, -2.0]], "f1", scores="logits")
+
+
+# ---------------------------------------------------------------- sizes
+
+
+@pytest.mark.parametrize("loss", ["f1", "hamming", "jaccard"])
+def test_a_hundred_thousand_independent_elements(loss):
+    scores = np.random.default_rng(0).normal(-2, 1.5, size=(1, 100_000))
+    found = decide(scores, loss)
+    few = decide(scores[:, :1000], loss)
+    assert found.expected_loss[0] == pytest.approx(few.expected_loss[0], abs=0.03)
+    assert found.sizes[0] == pytest.approx(100 * few.sizes[0], rel=0.15)
+
+
+def test_ten_thousand_elements_with_counts():
+    p = 10_000
+    scores = np.random.default_rng(0).normal(-2, 1.5, size=(1, p))
+    assert decide(scores, "f1", counts=np.zeros(p + 1)).sizes == decide(scores, "f1").sizes
+
+
+@pytest.mark.parametrize("loss", [Tversky(0.3, 0.9), RISING["curve"]], ids=repr)
+def test_what_needs_too_large_a_table_is_refused_before_it_is_made(loss):
+    with pytest.raises(ValueError, match=r"need a table of .* the limit is"):
+        decide(np.full((1, 100_000), -1.0), loss)
+
+
+@given(model=models)
+@settings(max_examples=60)
+def test_hamming_is_decided_one_by_one(model):
+    judged(*model, Hamming(False, 0.3, 1.7))
+
+
+def test_of_sets_that_differ_by_a_rounding_error_the_smallest():
+    loss = Tversky(0.0, 0.0, zero_division=0.5)
+    assert decide([[0.0, 20.0, 0.0, -20.0, 20.0]], loss).sizes[0] == 2
+    assert decide([[-20.0, -80.0, 20.0, 40.0]], loss, counts=[-np.inf, 3.0, 3.0]).sizes[0] == 1
+
+
+@given(model=models, data=st.data())
+@settings(max_examples=60)
+def test_expected_losses_of_given_sets(model, data):
+    scores, counts = model
+    chosen = data.draw(st.lists(st.booleans(), min_size=len(scores), max_size=len(scores)))
+    for loss in (Dice(), Jaccard(), RISING["cells"]):
+        expected = AllSets(scores, counts).expected(loss, chosen)
+        found = expected_losses_of([chosen], [scores], loss, counts=counts)[0]
+        assert found == pytest.approx(expected, rel=1e-9, abs=1e-12)

@@ -157,13 +157,13 @@ def test_rules_without_a_model_expect_their_held_out_loss():
 @pytest.mark.parametrize("rule", ["counts", "threshold"])
 def test_the_expected_score_covers_the_observed_one(rule):
     hits = 0
-    for seed in range(20):
+    for seed in range(10):
         (S, Y), (T, Z) = scored_labels(200, seed=seed), scored_labels(200, seed=100 + seed)
         model = SetDecision(rule=rule).fit(S, Y)
         found = model.expected_score(T)
         assert found.low <= found.value <= found.high
         hits += found.low <= model.score(T, Z) <= found.high
-    assert hits >= 14
+    assert hits >= 7
 
 
 # ---------------------------------------------------------------- bags

@@ -21,6 +21,7 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit, log_expit, logit
 
 from setloss.bags import Bags
 from setloss.decisions.count_model import CountModel
@@ -199,6 +200,9 @@ class Calibration:
 
     def log_likelihood(self, held_out: HeldOut) -> float:
         """The weighted sum of log P(y) over the sets."""
+        if self.potentials is None:
+            log_odds = self.log_odds(held_out.scores)
+            return float(np.sum(held_out.element_weights * log_expit(np.where(held_out.truth, log_odds, -log_odds))))
         model = self.model(held_out.scores, held_out.bags)
         return float(held_out.weights @ model.log_likelihood(held_out.truth, held_out.known))
 
@@ -216,14 +220,18 @@ class Calibration:
 
     def marginals(self, scores: Array, bags: Bags | None = None) -> Array:
         """P(y_i = 1), in the shape of the scores."""
+        if self.potentials is None:
+            return np.asarray(expit(self.log_odds(scores)))
         if bags is None:
             return np.concatenate([self.model(scores[some]).marginals for some in _chunks(scores)])
         elements, short = thinned(scores, bags, LONGEST)
-        found = np.empty(len(scores))
-        found[elements] = chances = self.model(scores[elements], short).marginals
+        log_odds, found = self.log_odds(scores), np.empty(len(scores))
+        found[elements] = chances = np.clip(self.model(scores[elements], short).marginals, 1e-15, 1 - 1e-15)
+        moved = logit(chances) - log_odds[elements]  # by the potentials; this varies little with the score
         for i in np.flatnonzero(bags.sizes > LONGEST):
             here, seen = (slice(*each.offsets[i : i + 2]) for each in (bags, short))
-            found[here] = np.interp(scores[here], scores[elements[seen]][::-1], chances[seen][::-1])
+            between = np.interp(scores[here], scores[elements[seen]][::-1], moved[seen][::-1])
+            found[here] = expit(log_odds[here] + between)
         return found
 
     def expected_losses(self, sets: NDArray[np.bool_], scores: Array, loss: Loss, bags: Bags | None = None) -> Array:

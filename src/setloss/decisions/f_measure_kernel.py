@@ -5,9 +5,9 @@ With a + b = 1 (Dice and F-beta) the loss of k chosen elements, t positives and 
     E l(top k) = 1 - sum_t J_k(t) / (a k + b t),      J_k(t) = sum_{i <= k} j_i(t),   j_i(t) = P(y_i = 1, |y| = t).
 
 **One element.** j_i(t) = w_t q_i F^{-i}_{t-1} / Z, with F^{-i} the chances without element i, by a division
-(`setloss.decisions.chances`). A row in which the bound of its error exceeds `GROWTH` + p rounding errors is left to
-`setloss.decisions.search`, which never subtracts; the shares 1 / (a k + b t) add up to about 1 over k elements, so the
-expected loss is as good as one division. Where sizes beyond K are impossible, elements with q_i > 1/2, at
+(`setloss.decisions.kernels`). A row in which the bound of its error exceeds `GROWTH` + p rounding errors is left to
+`setloss.decisions.search`, which never subtracts; the shares 1 / (a k + b t) add up to about 1 over k elements, so
+the expected loss is as good as one division. Where sizes beyond K are impossible, elements with q_i > 1/2, at
 most twice the expected number of positives, are convolved.
 
 **When to stop.** By the swap argument j_i(t) falls with i, so J_{k+x}(t) <= J_k(t) + x j_k(t). Divided by
@@ -36,18 +36,20 @@ from __future__ import annotations
 import numpy as np
 
 from setloss.compilation import kernel
-from setloss.decisions.chances import (
+from setloss.decisions.kernels import (
     LANES,
+    SMALLEST,
     all_chances,
     append,
     begin_with,
+    clear,
     convolve,
     count_above,
     divide_down,
     divide_up,
     gather_chances,
+    weigh_sizes,
 )
-from setloss.decisions.kernels import SMALLEST, clear, weigh_sizes
 from setloss.decisions.search import add_element, choose
 from setloss.decisions.specs import TIE
 

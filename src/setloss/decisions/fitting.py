@@ -43,6 +43,9 @@ MOST_WORK = 12_000_000
 WIDTH_WORK = 2_500_000
 """The same for the sets by which widths are chosen, in some hundred passes."""
 
+MOST_BIASES = 2000
+"""Largest number of labels that get a bias each; more of them, most seen once or never, share one."""
+
 ENOUGH_FOR_HALVES = 1000
 """Fewest sets of which two halves, instead of all folds, choose the widths."""
 
@@ -147,7 +150,7 @@ class _Sets:
             model = CountModel(scores, potentials.of(np.zeros(potentials.length)), layout)
             by_theta = potentials.curvature(model.count_probabilities, data.weights)
         seen = SeenLabels.of(data.truth, data.known, layout)
-        by_scale, by_bias = float(np.sum(spread * centred**2)), np.atleast_1d(spread.sum(axis=0))
+        by_scale, by_bias = float(np.sum(spread * centred**2)), _by_bias(spread)
         return cls(
             family, potentials, seen, data.weights, weights, unit, centre, centred, by_scale, by_bias, by_theta
         )
@@ -170,7 +173,7 @@ class _Problem:
     """The penalised likelihood of (a / unit - 1, b, theta), in coordinates z that whiten its curvature at the start.
 
     The precision of p biases that share one of `COMMON_WIDTH` and differ by `width` is (I - share 11') / width^2.
-    With the likelihood's curvature it is D^(1/2) (I - v v') D^(1/2), D diagonal, and b = D^(-1/2) (I - v v')^(-1/2) z.
+    With the likelihood's curvature it is D^(1/2) (I - v v') D^(1/2), D diagonal; b = D^(-1/2) (I - v v')^(-1/2) z.
     """
 
     sets: _Sets
@@ -236,7 +239,7 @@ class _Problem:
         sets = self.sets
         value, by_score, by_count = sets.likelihood(sets.centre + (1 + change) * sets.centred + bias, theta)
         pull, pull_theta = (bias - self._share * bias.sum()) / self.width**2, self.prior @ theta
-        by_bias = pull - np.atleast_1d(by_score.sum(axis=0))
+        by_bias = pull - _by_bias(by_score)
         gradient = (
             [(change - np.vdot(by_score, sets.centred)) / np.sqrt(1 + sets.by_scale)],
             self._turned(self._diagonal * by_bias, -0.5),
@@ -244,6 +247,11 @@ class _Problem:
         )
         penalty = 0.5 * (change**2 + float(bias @ pull) + float(theta @ pull_theta))
         return penalty - value, np.concatenate(gradient)
+
+
+def _by_bias(values: Array) -> Array:
+    """Sums over the elements that share a bias: those of a label, or all, in bags or with very many labels."""
+    return np.asarray(values.sum(axis=0) if values.ndim == 2 and values.shape[1] <= MOST_BIASES else [values.sum()])
 
 
 def _unit(scores: Array, weights: Array) -> float:

@@ -14,10 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setloss.bags import Bags
-from setloss.losses import CountLoss
+from setloss.losses import CountLoss, TverskyFamily
 from setloss.typing import Array
 
 Flags = NDArray[np.bool_]
+
+SMOOTHING = 0.5
+"""Positives that are found, added to those of every label where each has its own cut."""
 
 TURNS = 5
 """Folds that sets are put into where their scores do not come from several folds."""
@@ -37,6 +40,12 @@ class HeldOut:
     folds: NDArray[np.intp]
     bags: Bags | None = None
 
+    @classmethod
+    def of_bags(cls, scores: Array, truth: Flags, weights: Array, folds: NDArray[np.intp], bags: Bags) -> HeldOut:
+        """Flat scores in any order; `weights` and `folds` are those of the bags."""
+        known = np.ones(len(scores), dtype=bool)
+        return cls(bags.gather(scores), bags.gather(truth), known, weights, folds, Bags(bags.offsets))
+
     def part(self, kept: Flags) -> HeldOut:
         """Some of the sets."""
         elements, bags = kept, None
@@ -46,8 +55,8 @@ class HeldOut:
         return self._of(elements, kept, bags)
 
     def _of(self, elements: NDArray[np.generic], sets: NDArray[np.generic] | slice, bags: Bags | None) -> HeldOut:
-        arrays = (array[elements] for array in (self.scores, self.truth, self.known))
-        return HeldOut(*arrays, self.weights[sets], self.folds[sets], bags)
+        scores, truth, known = (array[elements] for array in (self.scores, self.truth, self.known))
+        return HeldOut(scores, truth, known, self.weights[sets], self.folds[sets], bags)
 
     def sample(self, most: int) -> HeldOut:
         """At most so many of the sets, at random."""
@@ -147,28 +156,34 @@ def best_size(data: HeldOut, loss: CountLoss) -> int:
     return int(np.argmin(np.concatenate(([data.weights @ before[:, 0]], data.weights @ after))))
 
 
-def threshold_of_column(scores: Array, positive: Array, weights: Array, loss: CountLoss) -> float:
-    """A threshold for flat elements that are judged together, as one set; `positive` is 0 or 1, or a chance."""
+def threshold_of_column(
+    scores: Array, positive: Flags, weights: Array, loss: CountLoss, extra_hits: float = 0.0
+) -> float:
+    """A threshold for flat elements that are judged together, as one set, with some more positives that are found."""
     by_score = np.argsort(-scores, kind="stable")
     hits = np.concatenate(([0.0], np.cumsum((weights * positive)[by_score])))
     said = np.concatenate(([0.0], np.cumsum(weights[by_score])))
     misses, alarms = np.maximum(hits[-1] - hits, 0.0), np.maximum(said - hits, 0.0)
-    values = loss.value(misses, alarms, hits[-1], max(said[-1] - hits[-1], 0.0))
+    values = loss.value(misses, alarms, hits[-1] + extra_hits, max(said[-1] - hits[-1], 0.0))
     return best_cut(scores[by_score], np.asarray(values, dtype=np.float64))
 
 
 def column_thresholds(data: HeldOut, loss: CountLoss, average: str) -> Array:
-    """Thresholds (p,) of least loss over all examples: one for each label (macro), or one for all (micro)."""
+    """Thresholds (p,) of least loss over all examples: one for each label (macro), or one for all (micro).
+
+    The best cut of a rare label is a matter of chance. As Lin and Lin (CIKM 2023) do, F = (2 hits + 1) / (2 hits +
+    misses + alarms + 1) is maximised instead of F, which is half a positive that is always found.
+    """
     weights, p = data.element_weights, data.scores.shape[1]
     if average == "micro":
         known = data.known
-        found = threshold_of_column(data.scores[known], data.truth[known].astype(np.float64), weights[known], loss)
+        found = threshold_of_column(data.scores[known], data.truth[known], weights[known], loss)
         return np.full(p, found)
-    thresholds = np.empty(p)
+    thresholds, extra = np.empty(p), SMOOTHING if isinstance(loss, TverskyFamily) else 0.0
     for j in range(p):
         known = data.known[:, j]
-        truth = data.truth[known, j].astype(np.float64)
-        thresholds[j] = threshold_of_column(data.scores[known, j], truth, weights[known, j], loss)
+        column = (data.scores[known, j], data.truth[known, j], weights[known, j])
+        thresholds[j] = threshold_of_column(*column, loss, extra)
     return thresholds
 
 

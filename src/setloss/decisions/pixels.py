@@ -240,7 +240,7 @@ def _with_one_more(counts: Array, chance: float) -> Array:
 
 
 def moment_bounds(p: Any, a: float, b: float, xp: Any, zero_division: float = 1.0) -> Bounds:
-    """Bounds of E S/D for every prefix of the last axis, a > 0; plain arithmetic, for NumPy and torch alike (`xp`)."""
+    """Bounds of E S/D for every prefix of the last axis, a > 0; plain arithmetic, for NumPy and torch (`xp`)."""
     v = p * (1 - p)
     parts = {"mean": p, "variance": v, "third": v * (1 - 2 * p), "fourth": v * (1 - 6 * v)}
     taken = {name: _prefixes(part, xp) for name, part in parts.items()}

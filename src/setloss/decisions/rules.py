@@ -8,8 +8,8 @@
     "half"        a cut at 1/2, where log-odds are 0: what classifiers do by themselves
     "auto"        "counts", unless another one but "half" has a held-out loss lower by more than two standard errors
 
-The folds take turns: a rule learns on all but one of them and is judged on that one. A model has few numbers to learn,
-so where there are many sets, `MOST_SETS` of them, at random, are enough for everything.
+The folds take turns: a rule learns on all but one of them and is judged on that one. A model has few numbers to
+learn, so where there are many sets, `MOST_SETS` of them, at random, are enough for everything.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ MOST_SETS = 10_000
 """Largest number of sets that a rule is learned from and judged by. The mean loss of so many is known to .002 or so,
 the p + K + 2 numbers of a count model about as well as from all (docs/decisions.md has a measurement)."""
 
-FEWEST_STUDIED = 50
+FEWEST_STUDIED = 200
 """Fewest sets a count model is fitted to. If even these exceed `MOST_WORK`, no count model is fitted."""
 
 LABEL_RULES = ("counts", "plug-in", "threshold", "top-k")

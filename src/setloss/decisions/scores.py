@@ -1,6 +1,7 @@
 """Scores of sets: which numbers they are, and where the sets of each size lie.
 
-The kernels work on arrays (n, p). Scores are (n, p), or flat with `bags`. Log-potentials of the number of positives are
+The kernels work on arrays (n, p). Scores are (n, p), or flat with `bags`. Log-potentials of the number of positives
+are
 
 - ``None``: elements are independent, every potential is 0;
 - without bags ``(K + 1,)``, the same for all examples, or ``(n, K + 1)``; sizes beyond K are impossible;
@@ -28,8 +29,8 @@ SCORES = ("auto", "log-odds", "probabilities")
 """What scores may be said to be."""
 
 ALL_WITHIN_01 = (
-    'all {name} lie in [0, 1], as probabilities do, and log-odds are expected; pass scores="probabilities" if they are '
-    'probabilities, scores="log-odds" if they are not'
+    'all {name} lie in [0, 1], as probabilities do, and log-odds are expected; pass scores="probabilities" if they '
+    'are probabilities, scores="log-odds" if they are not'
 )
 """Sentence for probabilities that would be taken for log-odds."""
 
@@ -146,7 +147,7 @@ def check_scores_word(scores: Any) -> None:
 
 def as_numbers(values: ArrayLike, name: str) -> Array:
     """Real numbers as float64; NaN, complex numbers, masked arrays and text are refused with a sentence."""
-    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+    if np.ma.is_masked(values):
         raise ValueError(
             f"{name} is a masked array, and masked scores have no meaning here; leave those elements out"
         )

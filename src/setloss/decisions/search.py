@@ -23,7 +23,7 @@ from __future__ import annotations
 import numpy as np
 
 from setloss.compilation import kernel
-from setloss.decisions.kernels import SMALLEST, weigh
+from setloss.decisions.kernels import SMALLEST, settle_ties, weigh
 from setloss.decisions.specs import TIE
 from setloss.typing import Array
 
@@ -112,16 +112,6 @@ def least_loss(k, p, sizes, spec, row):
         write_losses(kind, numbers, table, p, max(k, t), t, 1, row)
         total += sizes[t] * row[0]
     return total
-
-
-@kernel()
-def settle_ties(scores, order):
-    """Elements of equal score in the order of their numbers."""
-    for j in range(1, len(order)):
-        i = j
-        while i > 0 and scores[order[i]] == scores[order[i - 1]] and order[i] < order[i - 1]:
-            order[i], order[i - 1] = order[i - 1], order[i]
-            i -= 1
 
 
 @kernel()

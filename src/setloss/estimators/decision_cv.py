@@ -1,4 +1,4 @@
-"""`SetDecisionCV` and `BagDecisionCV`: any classifier, its held-out scores, and a `SetDecision` that learns from them."""
+"""`SetDecisionCV` and `BagDecisionCV`: any classifier, its held-out scores, and a `SetDecision` of them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted
 
 from setloss.arguments import refuse_masked
-from setloss.bags import Bags
 from setloss.decisions.held_out import HeldOut, numbered_folds
 from setloss.decisions.rules import MOST_SETS
 from setloss.estimators.bag_classifier import bags_named, frame_labels, warn_if_ungrouped
@@ -53,7 +52,8 @@ class DecisionCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     def _decision(self) -> SetDecision:
         """The decision for the present parameters, which may have been set to others after the fit."""
         check_is_fitted(self, "decision_")
-        return self.decision_.set_params(**self._new_decision().get_params(deep=False))
+        self.decision_.set_params(**self._new_decision().get_params(deep=False))
+        return self.decision_
 
     def _fit(self, examples: Examples, decision: SetDecision, estimators: list[Any], path: int) -> None:
         """Train the likeliest of the estimators, and the decision on its held-out scores."""
@@ -309,10 +309,8 @@ class BagDecisionCV(DecisionCV):
 
         def held_out(rows: Rows, scores: Array) -> HeldOut:
             found = bags_named(number[rows], len(rows))
-            first = rows[found.order[found.offsets[:-1]] if found.order is not None else found.offsets[:-1]]
-            known = np.ones(len(rows), dtype=bool)
-            parts = (found.gather(values) for values in (scores[:, 0], positive[rows], known))
-            return HeldOut(*parts, means[number[first]], folds[first], Bags(found.offsets))
+            first = found.gather(rows)[found.offsets[:-1]]
+            return HeldOut.of_bags(scores[:, 0], positive[rows], means[number[first]], folds[first], found)
 
         decision._take_classes(classes, None, True)
         Y = positive[:, None].astype(np.int64)

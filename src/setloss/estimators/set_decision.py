@@ -132,20 +132,15 @@ class SetDecision(ClassifierMixin, BaseEstimator):
         self._learn(HeldOut(array, labels.positive, labels.known, weights, folds))
         return self
 
-    def _held_out_bags(
-        self, scores: Array, y: Any, groups: Any, sample_weight: Any, folds: NDArray[np.intp] | None = None
-    ) -> HeldOut:
-        """Frames in bags; `folds` numbers the fold of every frame."""
+    def _held_out_bags(self, scores: Array, y: Any, groups: Any, sample_weight: Any) -> HeldOut:
+        """Frames in bags."""
         if scores.ndim != 1:
             raise ValueError(f"with groups, scores are flat, one for each element; got shape {scores.shape}")
         classes, positive = frame_labels(scores[:, None], y, type(self).__name__)
         self._take_classes(classes, None, True)
         weights = checked_weights(sample_weight, scores[:, None])
         bags = bags_named(groups, len(scores))
-        numbers = numbered_folds(None, len(bags)) if folds is None else bags.gather(folds)[bags.offsets[:-1]]
-        known = np.ones(len(scores), dtype=bool)
-        gathered = (bags.gather(array) for array in (scores, positive, known))
-        return HeldOut(*gathered, bags.means(weights), numbers, Bags(bags.offsets))
+        return HeldOut.of_bags(scores, positive, bags.means(weights), numbered_folds(None, len(bags)), bags)
 
     def _check_parameters(self, in_bags: bool) -> None:
         check_rule(self.rule, BAG_RULES if in_bags else LABEL_RULES)
@@ -288,8 +283,8 @@ class SetDecision(ClassifierMixin, BaseEstimator):
         """The mean score (1 - loss) to expect on these sets, whose labels nobody knows, with an interval.
 
         What the count model expects of the predicted sets, corrected by the difference of observed and expected
-        losses on held-out folds. It assumes that labels depend on scores as they did there: a shift of the features is
-        taken into account as far as the scores show it, a shift of the base rates given the scores is not.
+        losses on held-out folds. It assumes that labels depend on scores as they did there: a shift of the features
+        counts as far as the scores show it, a shift of the base rates given the scores does not.
         """
         self._need_samples("the expected score is a mean over sets")
         array, bags = self._read(scores, groups, "judged")
@@ -333,10 +328,9 @@ class SetDecision(ClassifierMixin, BaseEstimator):
         weights = checked_weights(sample_weight, array if bags is None else array[:, None])
         sets = self._sets(array, bags)
         if bags is not None:
-            gathered = (bags.gather(values) for values in (array, truth[:, 0], known[:, 0], sets))
-            *parts, sets = gathered
-            return HeldOut(*parts, bags.means(weights), numbered_folds(None, len(bags)), Bags(bags.offsets)), sets
-        used = known.any(axis=1)
+            folds = numbered_folds(None, len(bags))
+            return HeldOut.of_bags(array, truth[:, 0], bags.means(weights), folds, bags), bags.gather(sets)
+        used = np.asarray(known.any(axis=1))
         data = HeldOut(array, truth, known, weights, numbered_folds(None, len(array)))
         return (data, sets) if used.all() else (data.part(used), sets[used])
 

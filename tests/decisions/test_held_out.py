@@ -1,0 +1,102 @@
+"""Thresholds by the scan against all cuts one by one; thinned bags; folds."""
+
+import numpy as np
+import pytest
+
+from setloss.bags import Bags
+from setloss.decisions.held_out import (
+    HeldOut,
+    best_size,
+    column_thresholds,
+    numbered_folds,
+    thinned,
+    threshold_of_column,
+    threshold_of_sets,
+)
+from setloss.losses import Dice, Jaccard
+
+
+def held_out(in_bags, seed=0):
+    """Scores with ties, some labels not known, weights; in rows or in bags of different sizes."""
+    generator = np.random.default_rng(seed)
+    sizes = generator.integers(1, 6, size=12)
+    bags = Bags.from_offsets(np.concatenate(([0], np.cumsum(sizes)))) if in_bags else None
+    shape = (12, 4) if bags is None else (bags.elements,)
+    scores = generator.integers(-3, 4, size=shape) / 2
+    truth, known = generator.random(shape) < 0.5, generator.random(shape) < 0.8
+    return HeldOut(scores, truth, known, generator.uniform(0.5, 2, size=12), np.arange(12) % 3, bags)
+
+
+@pytest.mark.parametrize("in_bags", [False, True])
+@pytest.mark.parametrize("seed", range(5))
+def test_no_cut_has_less_loss(in_bags, seed):
+    data = held_out(in_bags, seed)
+    cuts = np.unique(data.scores)
+    costs = [data.weights @ data.losses(data.scores > cut, Dice()) for cut in (cuts[0] - 1, *cuts)]
+    found = threshold_of_sets(data, Dice())
+    assert data.weights @ data.losses(data.scores > found, Dice()) == pytest.approx(min(costs))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_no_number_of_labels_has_less_loss(seed):
+    data = held_out(False, seed)
+    data = HeldOut(data.scores, data.truth, np.ones_like(data.known), data.weights, data.folds)
+    order = np.argsort(np.argsort(-data.scores, axis=1, kind="stable"), axis=1)
+    costs = [data.weights @ data.losses(order < k, Jaccard()) for k in range(5)]
+    assert costs[best_size(data, Jaccard())] == pytest.approx(min(costs))
+
+
+def test_one_cut_for_elements_that_are_judged_together():
+    generator = np.random.default_rng(0)
+    scores, truth, weights = generator.normal(size=40), generator.random(40) < 0.3, generator.uniform(1, 2, size=40)
+
+    def cost(cut):
+        said = scores > cut
+        return Dice().value(weights @ (truth & ~said), weights @ (~truth & said), weights @ truth, weights @ ~truth)
+
+    found = threshold_of_column(scores, truth, weights, Dice())
+    assert cost(found) == pytest.approx(min(cost(cut) for cut in (*scores, -9.0)))
+
+
+def test_thresholds_of_labels_and_of_all():
+    data = held_out(False)
+    assert column_thresholds(data, Dice(), "macro").shape == (4,)
+    assert len(set(column_thresholds(data, Dice(), "micro"))) == 1
+
+
+def test_the_cut_of_a_rare_label_is_smoothed():
+    """One positive at rank 6 of 200: the best cut takes six examples for F = 2/7, nothing at all is safer."""
+    scores = np.linspace(3, -3, 200)[:, None]
+    truth = (np.arange(200) == 5)[:, None]
+    data = HeldOut(scores, truth, np.ones_like(truth), np.ones(200), np.zeros(200, dtype=np.intp))
+    assert np.sum(scores > threshold_of_column(scores[:, 0], truth[:, 0], data.weights, Dice())) == 6
+    assert np.sum(scores > column_thresholds(data, Dice(), "macro")) == 0
+
+
+def test_thinned_bags_keep_short_ones_and_the_spread_of_long_ones():
+    sizes = [3, 1000, 1]
+    bags = Bags.from_offsets(np.concatenate(([0], np.cumsum(sizes))))
+    scores = np.random.default_rng(0).normal(size=1004)
+    elements, short = thinned(scores, bags, 10)
+    assert short.sizes.tolist() == [3, 10, 1]
+    assert sorted(elements[:3]) == [0, 1, 2]
+    assert elements[-1] == 1003
+    ranks = np.argsort(np.argsort(-scores[3:1003]))[elements[3:13] - 3]
+    assert ranks.tolist() == [50, 150, 250, 350, 450, 550, 650, 750, 850, 950]
+
+
+def test_samples_and_parts():
+    data = held_out(True)
+    assert len(data.sample(5)) == 5
+    assert data.sample(12) is data
+    for train, test, here in data.splits():
+        assert len(train) + len(test) == 12
+        np.testing.assert_array_equal(test.weights, data.weights[here])
+
+
+def test_numbers_of_folds():
+    rows = np.arange(7)
+    splits = [(rows[3:], rows[:3]), (rows[:3], rows[3:6])]
+    assert numbered_folds(splits, 7).tolist() == [0, 0, 0, 1, 1, 1, -1]
+    assert len(set(numbered_folds(splits[:1], 7)[:3])) > 1
+    assert set(numbered_folds(None, 20)) == set(range(5))
