@@ -1,4 +1,4 @@
-"""Block-coordinate ascent on label sets: certificates recomputed from the data, LinearSVC, cutting planes, few cuts."""
+"""Block-coordinate ascent on label sets: certificates recomputed from the data, agreement with others."""
 
 from dataclasses import replace
 

@@ -53,6 +53,10 @@ FEW_EPOCHS = 200
 SMALL_BAG, LARGE_BAG = 16, 128
 """In small bags Frank-Wolfe leaves Newton's method little to do; large ones have faces too large for it."""
 
+MOST_PARAMETERS_AN_ELEMENT = 0.5
+"""Newton's method is left out where label sets have more parameters per element than this, as in text: nearly every
+bag is curved then, and its systems take hundreds of conjugate gradients."""
+
 FEW_PARAMETERS = 200
 """Up to this many parameters cutting planes converge in a few iterations."""
 
@@ -103,7 +107,8 @@ def solve(
         patience = patience_with_epochs(problem)
         after = Newton(smoothing=0.3)
         if patience is not None:
-            start = Patient(random_state=random_state, patience=patience, most=limits.max_iter)
+            most = limits.max_iter if np.isfinite(patience) else np.inf
+            start = Patient(random_state=random_state, patience=patience, most=most)
             return run(problem, start, limits, warm, after)
         if problem.n_tasks > 1:
             return run(problem, FewPlanes(), limits, warm, after)
@@ -173,7 +178,9 @@ def patience_with_epochs(problem: Problem) -> float | None:
     typical = float(np.sum(sizes.astype(np.float64) ** 2) / elements)  # the size of the bag of an element
     cuts_a_step = CUTS_A_STEP if typical <= SMALL_BAG else CUTS_A_STEP_AND_ELEMENT * typical
     system = system_cost(problem, size, min(1.5 * size, elements), elements)
-    newton = NEWTON_STEPS * (4 * pass_over + cuts_a_step * cuts + system) if typical <= LARGE_BAG else np.inf
+    crowded = problem.n_tasks > 1 and size > MOST_PARAMETERS_AN_ELEMENT * elements
+    fits_newton = typical <= LARGE_BAG and not crowded
+    newton = NEWTON_STEPS * (4 * pass_over + cuts_a_step * cuts + system) if fits_newton else np.inf
     planes = PLANES_A_PARAMETER * size * (2 * pass_over + CUTS_A_PLANE * cuts)
     # With several tasks, one plane for all of them says little of each.
     if problem.n_tasks == 1 and planes < newton:

@@ -14,21 +14,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from setloss.plans.batch import scratch
 from setloss.solvers.deadline import check_time
 from setloss.solvers.problem import Problem
 from setloss.typing import Array
 
-if TYPE_CHECKING:
-    from setloss.solvers.proximal_kernels import Corrals
-
 CHUNK = 2**19
-"""Numbers in the corrals that are worked on at a time (4 MiB, so that a cache holds them)."""
+"""Numbers in the bases of faces that are computed between two looks at the clock (4 MiB)."""
+
+MOST_CUTS = 64
+"""Maximum number of cuts of a point. A bag of p elements needs at most p + 2; beyond, the lightest are merged."""
 
 ROWS_AT_ONCE = 512
 """Maximum number of rows of the curvature in memory together."""
@@ -49,16 +47,29 @@ class ProximalPoints:
     @classmethod
     def at(cls, problem: Problem, margins: Array, centre: Array, mu: float) -> ProximalPoints:
         """The proximal points at the margins."""
-        from setloss.solvers.proximal_kernels import LARGEST_CORRAL
+        from setloss.solvers.proximal_kernels import move_to_points
 
         found = problem.cuts(margins)
         slopes, offsets = np.array(found.slopes), found.offsets.copy()
         widest = int(problem.surrogate.bags.sizes.max())
-        most = min(widest + 2, LARGEST_CORRAL) + 1
-        search = _PointSearch(problem, margins, centre, mu, slopes, offsets, most)
-        bags = max(CHUNK // (most * (widest + 2 * most + 2)), 1)
-        basis = [search.bases(first, min(first + bags, problem.n_bags)) for first in range(0, problem.n_bags, bags)]
-        return cls(problem, mu, slopes, offsets, found.values, search.ranks, np.concatenate(basis))
+        cuts = min(widest + 2, MOST_CUTS)
+        marks, room = np.empty(widest, dtype=bool), np.empty((2, cuts))
+        work = (
+            *np.empty((2, widest)),
+            marks,
+            np.empty(cuts * widest),
+            *room,
+            *np.empty((2, cuts, cuts)),
+            *room.copy(),
+        )
+        ranks, basis = np.zeros(problem.n_bags, dtype=np.int64), np.empty(max(CHUNK, cuts * widest))
+        data = (problem.surrogate.kernel_data, (margins, centre, mu), (slopes, offsets), ranks, basis)
+        bases, bag = [], 0
+        while bag < problem.n_bags:
+            check_time()
+            bag, used = move_to_points(bag, *data, work, 4 * cuts)
+            bases.append(basis[:used].copy())
+        return cls(problem, mu, slopes, offsets, found.values, ranks, np.concatenate(bases))
 
     def smoothed(self, parameters: Array, margins: Array, centre: Array) -> float:
         """E(W)."""
@@ -124,78 +135,3 @@ class ProximalPoints:
         out = np.zeros(len(self.slopes))
         face_diagonals(self.problem.surrogate.bags.offsets, self.ranks, self.basis, self.problem.costs / self.mu, out)
         return out
-
-
-@dataclass(frozen=True, eq=False)
-class _PointSearch:
-    """Moves `slopes` and `offsets`, at first the cuts at the margins, to the proximal points, chunk by chunk."""
-
-    problem: Problem
-    margins: Array
-    centre: Array
-    mu: float
-    slopes: Array
-    offsets: Array
-    most: int
-
-    @cached_property
-    def ranks(self) -> NDArray[np.int64]:
-        """The dimensions of the faces."""
-        return np.zeros(self.problem.n_bags, dtype=np.int64)
-
-    @cached_property
-    def room(self) -> tuple[Any, ...]:
-        """What the oracle writes on."""
-        return scratch(self.problem.surrogate, np.float64)
-
-    @cached_property
-    def shifted(self) -> Array:
-        """The margins where the next cuts are asked for."""
-        return np.asarray(self.margins + self.mu * (self.slopes - self.centre))
-
-    @cached_property
-    def away(self) -> NDArray[np.bool_]:
-        """Whether a bag is not at its centre."""
-        return np.logical_or.reduceat(self.slopes != self.centre, self.problem.surrogate.bags.offsets[:-1])
-
-    @cached_property
-    def entering(self) -> tuple[Array, NDArray[np.bool_], Array]:
-        """Slopes, worst sets, and offsets and values of the cuts that come next."""
-        return np.empty_like(self.slopes), np.empty(len(self.slopes), dtype=bool), np.empty((self.problem.n_bags, 2))
-
-    def bases(self, first: int, last: int) -> Array:
-        """Move the bags from `first` up to `last`; returns the bases of their faces."""
-        from setloss.plans.kernels import write_cuts
-        from setloss.solvers.proximal_kernels import advance, faces
-
-        starts, partitions, which, *plans = self.problem.surrogate.arrays
-        sizes = np.diff(starts)
-        corrals = _empty_corrals(last - first, self.most, int(sizes.max()))
-        visits = first + np.flatnonzero(self.away[first:last])
-        data, points = (self.margins, self.centre, self.mu, starts), (self.slopes, self.offsets)
-        slopes, _, totals = self.entering
-        for _ in range(4 * len(corrals.targets)):
-            if not len(visits):
-                break
-            check_time()
-            write_cuts(visits, (self.shifted, starts, partitions, which), tuple(plans), self.room, self.entering)
-            left = advance(visits, first, data, (self.shifted, slopes, totals), corrals, points)
-            visits = visits[:left]
-        basis = np.empty(int(corrals.counts @ sizes[first:last]))
-        return basis[: faces(first, starts, corrals, self.ranks, basis)]
-
-
-def _empty_corrals(bags: int, most: int, widest: int) -> Corrals:
-    """Room for up to `most` cuts per bag."""
-    from setloss.solvers.proximal_kernels import Corrals
-
-    return Corrals(
-        slopes=np.empty((bags, most, widest)),
-        offsets=np.empty((bags, most)),
-        weights=np.empty((bags, most)),
-        products=np.empty((bags, most, most)),
-        factor=np.empty((bags, most, most)),
-        counts=np.zeros(bags, dtype=np.int64),
-        targets=np.empty(most),
-        ones=np.empty(most),
-    )
