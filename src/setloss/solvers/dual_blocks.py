@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from setloss.plans.records import LINEAR, NONE
+from setloss.plans.records import LINEAR, NONE, Plans
 from setloss.solvers.deadline import check_time
 from setloss.solvers.problem import Problem
 from setloss.typing import Array
@@ -172,8 +172,10 @@ def empty_dual_point(problem: Problem, capacity: int | None) -> ActiveCuts | Bou
 
 def _separable_slopes(problem: Problem) -> Array | None:
     """The largest slope of every element where B is a hinge per element, else None."""
-    records = problem.surrogate.plans.arrays[0]
-    lovasz = records["lovasz"]
+    plans = problem.surrogate.plans
+    if not isinstance(plans, Plans):
+        return None
+    records, lovasz = plans.records, plans.records["lovasz"]
     alone = (lovasz["kind"] == LINEAR) & (records["rescaled"]["kind"] == NONE) & (records["elementwise"] != 0)
     gains = np.stack([lovasz["weight"] * lovasz["false_negative"], lovasz["weight"] * lovasz["false_positive"]])
     if not np.all(alone) or gains.min() < 0:

@@ -181,7 +181,7 @@ class Problem:
     def _scores(self, parameters: Array) -> Array:
         """<x, W_t> of all rows and tasks, in float64 whatever X is."""
         if self.design.sparse:
-            out = self.design.rows_of_csr @ parameters[:, :-1].T
+            out = np.asarray(self.design.rows_of_csr @ parameters[:, :-1].T)
         else:
             out = np.empty((self.design.rows, self.n_tasks))
             for here in self.design.pieces():
