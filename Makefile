@@ -58,7 +58,7 @@ docs: venv  ## the documentation with its tutorials, into docs/_build/html; warn
 	@echo "open docs/_build/html/index.html"
 
 readme: slim  ## tables of README.md and docs/ made anew from results/ and docs/results/, and the map; CHECK=1 compares
-	PYTHONPATH=tests $(RUN) -m helpers.page_tables results README.md docs/reproducing.md docs/pytorch.md $(if $(CHECK),--check)
+	PYTHONPATH=tests $(RUN) -m helpers.page_tables results README.md docs/reproducing.md docs/pytorch-evidence.md $(if $(CHECK),--check)
 	$(if $(CHECK),,PYTHONPATH=tests $(RUN) -m helpers.module_map docs/contributing.md)
 
 # An environment is good if its Python is, if setloss in it is this directory's, and if it is newer than the pins.

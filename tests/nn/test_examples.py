@@ -1,7 +1,6 @@
-"""The example runs, bad input ends in one sentence; the page's snippets run as they stand."""
+"""The example runs, bad input ends in one sentence."""
 
 import importlib
-import re
 import sys
 from pathlib import Path
 
@@ -12,7 +11,6 @@ torch = pytest.importorskip("torch")
 
 ROOT = Path(__file__).parent.parent.parent
 EXAMPLES = ROOT / "examples"
-PAGE = ROOT / "docs" / "pytorch.md"
 
 
 @pytest.fixture(scope="module")
@@ -37,14 +35,6 @@ def test_multilabel_example(example, capsys, tmp_path, monkeypatch):
         assert all(0.3 < float(line.split("|")[3].split("±")[0]) < 1 for line in lines[2:])
     assert multilabel.main([str(tmp_path / "a.arff"), "b.arff"]) == 2
     assert capsys.readouterr().err.count("error: ") == 1
-
-
-def test_python_snippets_of_the_page_run_in_order(capsys):
-    snippets = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL)
-    assert len(snippets) >= 6
-    names: dict[str, object] = {}
-    for snippet in snippets:
-        exec(compile(snippet, str(PAGE), "exec"), names)
 
 
 def test_example_f1_is_that_of_scikit_learn(example):
