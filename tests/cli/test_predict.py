@@ -12,7 +12,6 @@ from sklearn.multioutput import MultiOutputClassifier
 import setloss
 from helpers.command_line import complaint, run
 from helpers.tables import orders
-from setloss.cli.predict import no_formula
 from setloss.estimators import SetDecisionCV
 from setloss.io import read_table
 
@@ -137,8 +136,3 @@ def test_a_reader_that_has_seen_enough_is_no_error(folder):
     done = subprocess.run(["bash", "-o", "pipefail", "-c", line], capture_output=True, text=True, check=False)
     assert done.returncode == 0
     assert not any(word in done.stderr for word in ("Traceback", "Broken", "written"))
-
-
-@pytest.mark.parametrize(("cell", "shown"), [("=1+1", "'=1+1"), ("-5", "-5"), ("@a", "'@a"), (7, 7), ("a=b", "a=b")])
-def test_ids_are_no_formulas(cell, shown):
-    assert no_formula(cell) == shown

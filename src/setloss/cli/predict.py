@@ -14,10 +14,8 @@ from setloss.cli.models import Source, decides, last_step, prepared, read_model,
 from setloss.cli.progress import Waiting
 from setloss.cli.set_functions import LossOptions
 from setloss.files import replacing
-from setloss.io.data import is_number
 
 SUFFIXES = (".csv", ".npy")
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 TrustedOption = Annotated[
     str | None, typer.Option(help="Other packages that the model may be made of, as xgboost,lightgbm.")
@@ -122,13 +120,6 @@ def _write(beside: dict[str, list[Any]], values: Any, header: list[str], out: Pa
 
 def _write_csv(beside: dict[str, list[Any]], values: Any, header: list[str], file: TextIO) -> None:
     writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(map(no_formula, [*beside, *header]))
+    writer.writerow([*beside, *header])
     for *names, row in zip(*beside.values(), values.tolist(), strict=True):
-        writer.writerow([*map(no_formula, names), *row])
-
-
-def no_formula(cell: Any) -> Any:
-    """A text that a spreadsheet would take for a formula gets an apostrophe in front; numbers stay as they are."""
-    if isinstance(cell, str) and cell.startswith(FORMULA) and not is_number(cell):
-        return f"'{cell}"
-    return cell
+        writer.writerow([*names, *row])

@@ -17,7 +17,7 @@ from setloss.io.data import DatasetError, Features, LabelSets, Tracks, existing_
 from setloss.io.npz import read_npz, read_npz_features
 from setloss.io.svmlight import read_svmlight
 from setloss.io.tables import SUFFIXES as TABLES
-from setloss.io.tables import read_columns, read_numbers, read_table, read_table_features
+from setloss.io.tables import bag_ids, existing_columns, number_matrix, read_columns, read_table
 from setloss.lazy import imported_name
 
 if TYPE_CHECKING:
@@ -110,7 +110,8 @@ def read(
         if name not in OPTIONS[suffix]:
             raise DatasetError(f"{name}= has no meaning for a {suffix} file ({file}); leave it out")
     if suffix in TABLES:
-        return read_numbers(file, **given)
+        data = read_columns(file, **given)
+        return replace(data, X=number_matrix(data.X, file))
     if suffix == ".npz":
         return read_npz(file)
     return read_arff(file, **given) if suffix == ".arff" else read_svmlight(file, **given)
@@ -145,7 +146,14 @@ def read_features(
     file = _data_file(path)
     suffix = file.suffix.lower()
     if suffix in TABLES:
-        return read_table_features(file, names, tracks=tracks, group=group, not_features=not_features)
+        frame = read_table(file, text=(group or "group",))
+        if group is None and tracks and "group" in frame and "group" not in (names or ()):
+            group = "group"
+        groups = bag_ids(frame[existing_columns(file, frame, [group], "group=")[0]], file) if group else None
+        if names is None:
+            names = [name for name in frame.columns if name != group and name not in not_features]
+        chosen = frame[existing_columns(file, frame, names, "the features that the model was trained on")]
+        return Features(number_matrix(chosen, file), groups, tuple(names))
     if suffix in SVMLIGHT:
         raise DatasetError(f"{file} names no features; read svmlight files with read(), and give features=")
     if suffix == ".arff":

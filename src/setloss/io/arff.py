@@ -43,7 +43,7 @@ _SPLIT = re.compile(r"[-_.](train|test)$", re.IGNORECASE)
 class Table:
     """An ARFF file: its attributes with their declared values (None for numbers), and one column of codes each.
 
-    A column is dense, or CSC in a sparse file; a nominal value stands for its place among the declared ones.
+    Columns are a dense array, or CSC of a sparse file; a nominal value stands for its place among the declared ones.
     """
 
     file: Path
@@ -51,23 +51,27 @@ class Table:
     values: tuple[tuple[str, ...] | None, ...]
     columns: Any
 
-    def numbers(self, j: int) -> Any:
-        """A column as numbers: nominal values that are numbers as these, dense."""
-        codes, declared = self.columns[:, [j]], self.values[j]
-        if declared is None or declared == tuple(map(str, range(len(declared)))):
+    def numbers(self, j: int) -> NDArray[Any]:
+        """A column (n, 1) as numbers, also of nominal values that are numbers."""
+        codes = self.codes(j)
+        if self.values[j] is None:
             return codes
-        dense = _dense(codes)
-        known = np.where(np.isnan(dense), 0, dense).astype(np.intp)
-        return np.where(np.isnan(dense), np.nan, np.array([float(value) for value in declared])[known])
+        declared = np.array([float(value) for value in self.values[j] or ()])
+        return np.where(np.isnan(codes), np.nan, declared[np.nan_to_num(codes).astype(np.intp)])
 
-    def features(self, j: int) -> tuple[tuple[str, ...], Any]:
+    def features(self, j: int) -> tuple[tuple[str, ...], NDArray[Any]]:
         """The features that an attribute becomes, and their names."""
         name, declared = self.names[j], self.values[j]
         if declared is None or set(declared) <= {"0", "1"}:
             return (name,), self.numbers(j)
-        codes = _dense(self.columns[:, [j]])
+        codes = self.codes(j)
         columns = np.where(np.isnan(codes), np.nan, codes == np.arange(len(declared)))
         return tuple(f"{name}={value}" for value in declared), columns
+
+    def codes(self, j: int) -> NDArray[Any]:
+        """A column (n, 1) as it is, dense."""
+        column = self.columns[:, [j]]
+        return column if isinstance(column, np.ndarray) else np.asarray(column.toarray())
 
 
 def read_arff(file: Path, *, labels: str | os.PathLike[str] | int | None = None) -> LabelSets:
@@ -75,7 +79,7 @@ def read_arff(file: Path, *, labels: str | os.PathLike[str] | int | None = None)
     table = _read(file)
     chosen = _label_columns(table, labels)
     names = tuple(table.names[j] for j in chosen)
-    Y = np.hstack([_dense(table.numbers(j)) for j in chosen])
+    Y = np.hstack([table.numbers(j) for j in chosen])
     Y = as_zero_one(Y, lambda row, j: f"row {row + 1}, label {shown(names[j])} of {file}", missing=True)
     X, features = _features(table, [j for j in range(len(table.names)) if j not in set(chosen)])
     return LabelSets(X, Y, features, names)
@@ -107,7 +111,7 @@ def _read(file: Path) -> Table:
     try:
         content = arff.loads(text, encode_nominal=True, return_type=arff.LOD if sparse else arff.DENSE)
         attributes = content["attributes"]
-        columns = _sparse(content["data"], attributes) if sparse else np.array(content["data"], dtype=np.float64)
+        columns = _sparse(content["data"], len(attributes)) if sparse else np.array(content["data"], dtype=np.float64)
     except (arff.ArffException, ValueError, LookupError, TypeError, OverflowError) as error:
         raise DatasetError(f"{file} cannot be read as ARFF: {reason(error)}; correct it there") from None
     if columns.shape[0] == 0:
@@ -120,44 +124,30 @@ def _read(file: Path) -> Table:
     return Table(file, names, values, columns)
 
 
-def _sparse(rows: list[dict[int, Any]], attributes: Sequence[Any]) -> Any:
+def _sparse(rows: list[dict[int, Any]], width: int) -> Any:
     from scipy.sparse import csc_array
 
-    offsets = np.cumsum([0, *map(len, rows)])
-    entries = [(j, value) for row in rows for j, value in row.items()]
-    data = np.array([value for _, value in entries], dtype=np.float64)
-    places = np.repeat(np.arange(len(rows)), np.diff(offsets))
-    shape = (len(rows), len(attributes))
-    return csc_array((data, (places, np.array([j for j, _ in entries], dtype=np.int64))), shape=shape)
-
-
-def _dense(columns: Any) -> NDArray[Any]:
-    return columns if isinstance(columns, np.ndarray) else np.asarray(columns.toarray())
+    places = np.repeat(np.arange(len(rows)), [len(row) for row in rows])
+    columns = np.array([j for row in rows for j in row], dtype=np.int64)
+    data = np.array([value for row in rows for value in row.values()], dtype=np.float64)
+    return csc_array((data, (places, columns)), shape=(len(rows), width))
 
 
 def _features(table: Table, kept: Sequence[int]) -> tuple[Any, tuple[str, ...]]:
     """The features of the attributes `kept`, side by side, and their names."""
+    from scipy.sparse import csr_array
+
     if all(table.values[j] in (None, ("0", "1")) for j in kept):
         X, names = table.columns[:, kept], tuple(table.names[j] for j in kept)
     else:
         found = [table.features(j) for j in kept]
-        names = tuple(name for some, _ in found for name in some)
-        X = _stacked([columns for _, columns in found], sparse=not isinstance(table.columns, np.ndarray))
-    if not isinstance(X, np.ndarray):
-        X = X.tocsr()
+        names, X = tuple(name for some, _ in found for name in some), np.hstack([columns for _, columns in found])
+    if not isinstance(table.columns, np.ndarray):
+        X = with_small_indices(csr_array(X))
         X.eliminate_zeros()
-        X = with_small_indices(X)
         X.sort_indices()
     require_no_infinity(X, lambda row, j: f"row {row + 1}, attribute {shown(names[j])} of {table.file}")
     return X, names
-
-
-def _stacked(blocks: Sequence[Any], *, sparse: bool) -> Any:
-    if not sparse:
-        return np.hstack(blocks)
-    from scipy.sparse import csc_array, hstack
-
-    return hstack([csc_array(block, dtype=np.float64) for block in blocks], format="csr")
 
 
 # ------------------------------------------------------------------ which attributes are labels

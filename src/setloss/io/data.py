@@ -134,7 +134,7 @@ def listed(names: Sequence[str], most: int = 6, *, like: str = "") -> str:
     if len(names) <= most:
         return ", ".join(map(shown, names))
     near = get_close_matches(like, names[:10_000], most, cutoff=0.5) if like else []
-    chosen = [*near, *(name for name in names if name not in near)][:most]
+    chosen = list(dict.fromkeys([*near, *names]))[:most]
     return f"{', '.join(map(shown, chosen))}, ... ({len(names)} in all)"
 
 

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from setloss.io.data import (
     DatasetError,
-    Features,
     LabelSets,
     Tracks,
     as_zero_one,
@@ -35,19 +34,12 @@ if TYPE_CHECKING:
     from pandas import DataFrame, Series
 
 SUFFIXES = (".csv", ".tsv", ".parquet")
-INDEX = "__index_level_"
-"""Start of the names that pandas gives, in Parquet, to an index without one."""
 
 
 def read_table(path: str | os.PathLike[str], *, text: Sequence[str] = ()) -> DataFrame:
     """All columns of a .csv, .tsv or .parquet file as they are; empty cells are missing, ISO dates are dates.
 
-    Parameters
-    ----------
-    path : path
-        The file.
-    text : sequence of str
-        Columns of a CSV file that are text even if they look like numbers (ids: 007 is not 7).
+    Columns of a CSV file in `text` are text even if they look like numbers (ids: 007 is not 7).
     """
     file = existing_file(path)
     try:
@@ -72,9 +64,9 @@ def read_table(path: str | os.PathLike[str], *, text: Sequence[str] = ()) -> Dat
             f"{file} has the columns {listed(names)}; it needs features and labels, separated by commas, semicolons "
             "or tabs"
         )
-    if any(is_number(name) for name in names):
-        number = next(name for name in names if is_number(name))
-        raise DatasetError(f"the first row of {file} has the number {shown(number)} in it; it must name the columns")
+    numbers = [name for name in names if is_number(name)]
+    if numbers:
+        raise DatasetError(f"the first row of {file} has the number {numbers[0]} in it; it must name the columns")
     if len(frame) == 0:
         raise DatasetError(f"{file} names columns and has no rows; it may be an unfinished download")
     return frame
@@ -84,7 +76,7 @@ def _parquet(file: Path) -> Any:
     from pyarrow import parquet
 
     content = parquet.ParquetFile(file)
-    return content.read([name for name in content.schema_arrow.names if not name.startswith(INDEX)])
+    return content.read([name for name in content.schema_arrow.names if not name.startswith("__index_level_")])
 
 
 def _csv(file: Path, text: Sequence[str]) -> Any:
@@ -95,25 +87,14 @@ def _csv(file: Path, text: Sequence[str]) -> Any:
     with file.open("rb") as lines:
         first = lines.readline(2**20)
     delimiter = "\t" if file.suffix.lower() == ".tsv" else max(",;\t", key=lambda sign: first.count(sign.encode()))
-
-    def read(decimal: str) -> Any:
-        return csv.read_csv(
-            file,
-            csv.ReadOptions(use_threads=False, block_size=min(file.stat().st_size + 1, 2**31 - 1)),
-            csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
-            csv.ConvertOptions(
-                column_types=dict.fromkeys(text, pyarrow.string()), strings_can_be_null=True, decimal_point=decimal
-            ),
-        )
-
-    table = read(".")
-    if delimiter == ",":
-        return table
-    other = read(",")  # the way of writing numbers that gives more columns of numbers
-    return max(table, other, key=lambda some: sum(pyarrow.types.is_floating(kind) for kind in some.schema.types))
-
-
-# ------------------------------------------------------------------ roles of columns
+    reading = csv.ReadOptions(use_threads=False, block_size=min(file.stat().st_size + 1, 2**31 - 1))
+    parsing = csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
+    converting = {"column_types": dict.fromkeys(text, pyarrow.string()), "strings_can_be_null": True}
+    tables = [
+        csv.read_csv(file, reading, parsing, csv.ConvertOptions(decimal_point=point, **converting))
+        for point in ("." if delimiter == "," else ".,")
+    ]  # the way of writing numbers that gives more columns of numbers
+    return max(tables, key=lambda table: sum(pyarrow.types.is_floating(kind) for kind in table.schema.types))
 
 
 def read_columns(
@@ -140,56 +121,26 @@ def read_columns(
     file = existing_file(path)
     if labels is not None and (group is not None or label is not None):
         raise DatasetError("labels= is for label sets, group= and label= are for tracks; give one or the other")
-    frame = read_table(file, text=() if labels is not None else (group or "group",))
-    frame = frame.drop(columns=_existing(file, frame, ignore, "ignore="))
+    group, label = group or "group", label or "label"
+    frame = read_table(file, text=() if labels is not None else (group,))
+    frame = frame.drop(columns=existing_columns(file, frame, ignore, "ignore="))
     if labels is None:
-        group, label = group or "group", label or "label"
         if group == label:
             raise DatasetError(f"group and label are both {shown(group)}; they are two columns of {file}")
-        _existing(file, frame, [group, label], "group= (the bag), label=, or labels= for label sets")
-        chosen: tuple[str, ...] = (label,)
-        X = frame.drop(columns=[group, label])
-    else:
-        chosen = _label_columns(file, frame, labels)
-        X = frame.drop(columns=list(chosen))
+        existing_columns(file, frame, [group, label], "group= (the bag), label=, or labels= for label sets")
+    chosen = (label,) if labels is None else _label_columns(file, frame, labels)
+    X = frame.drop(columns=[*chosen, *([group] if labels is None else [])])
     if X.shape[1] == 0:
         raise DatasetError(f"{file} has no columns of features; its columns are {listed(list(frame.columns))}")
     Y = np.column_stack([_numbers(frame[name], file, "write labels as 0 and 1") for name in chosen])
     Y = as_zero_one(Y, lambda row, j: _place(file, row, chosen[j]), missing=labels is not None)
     if labels is not None:
         return LabelSets(X, Y, tuple(X.columns), chosen)
-    assert group is not None
     return Tracks(X, Y[:, 0], bag_ids(frame[group], file), tuple(X.columns))
 
 
-def read_numbers(file: Path, **roles: Any) -> LabelSets | Tracks:
-    """`read_columns` with X as an array; columns that are no numbers are refused, all of them in one sentence."""
-    data = read_columns(file, **roles)
-    X, names = number_matrix(data.X, file), tuple(data.X.columns)
-    return (
-        LabelSets(X, data.Y, names, data.label_names)
-        if isinstance(data, LabelSets)
-        else Tracks(X, data.y, data.groups, names)
-    )
-
-
-def read_table_features(
-    file: Path, names: Sequence[str] | None, *, tracks: bool, group: str | None, not_features: Sequence[str]
-) -> Features:
-    """The columns of a model, and for tracks the bag where there is a column for it."""
-    frame = read_table(file, text=(group or "group",))
-    if group is None and tracks and "group" in frame and "group" not in (names or ()):
-        group = "group"
-    if group is not None:
-        _existing(file, frame, [group], "group=")
-    if names is None:
-        names = [name for name in frame.columns if name != group and name not in not_features]
-    chosen = frame[_existing(file, frame, names, "the features that the model was trained on")]
-    groups = None if group is None else bag_ids(frame[group], file)
-    return Features(number_matrix(chosen, file), groups, tuple(names))
-
-
-def _existing(file: Path, frame: DataFrame, names: Sequence[str], role: str) -> list[str]:
+def existing_columns(file: Path, frame: DataFrame, names: Sequence[str], role: str) -> list[str]:
+    """The names, all of which must be columns; `role` says in a message what they were to be."""
     absent = [name for name in names if name not in frame.columns]
     if absent:
         raise DatasetError(
@@ -200,29 +151,21 @@ def _existing(file: Path, frame: DataFrame, names: Sequence[str], role: str) -> 
 
 
 def _label_columns(file: Path, frame: DataFrame, labels: str | Sequence[str]) -> tuple[str, ...]:
-    if isinstance(labels, int):
+    if isinstance(labels, int) or not labels:
         raise DatasetError(f"labels={labels} does not name columns of {file}; give their prefix or their names")
     if isinstance(labels, str):
-        labels = [name for name in frame.columns if labels and name.startswith(labels)] or [labels]
+        labels = [name for name in frame.columns if name.startswith(labels)] or [labels]
     refuse_repeats(file, labels, "labels in labels=")
-    chosen = tuple(_existing(file, frame, labels, "labels="))
-    if not chosen:
-        raise DatasetError(f"labels= names no columns of {file}; its columns are {listed(list(frame.columns))}")
-    return chosen
-
-
-# ------------------------------------------------------------------ values of columns
+    return tuple(existing_columns(file, frame, labels, "labels="))
 
 
 def number_matrix(frame: DataFrame, file: Path) -> NDArray[Any]:
     """The columns as an array of floats; those that are no numbers are refused together."""
-    from pandas.api.types import is_complex_dtype, is_numeric_dtype
-
-    others = [name for name in frame if not is_numeric_dtype(frame[name]) or is_complex_dtype(frame[name])]
+    others = [name for name in frame if not _is_numeric(frame[name])]
     if len(others) > 1:
         raise DatasetError(
             f"{file} has columns that are not numbers: {listed(others)}; encode them (io.read_columns and "
-            "io.table_encoder), or leave them out with ignore="
+            "io.TableEncoder), or leave them out with ignore="
         )
     small = all(kind == np.float32 for kind in frame.dtypes)
     X = np.empty(frame.shape, dtype=np.float32 if small else np.float64)
@@ -232,17 +175,22 @@ def number_matrix(frame: DataFrame, file: Path) -> NDArray[Any]:
     return X
 
 
+def _is_numeric(column: Series[Any]) -> bool:
+    from pandas.api.types import is_bool_dtype, is_numeric_dtype
+
+    return bool((is_bool_dtype(column) or is_numeric_dtype(column)) and column.dtype.kind != "c")
+
+
 def _numbers(column: Series[Any], file: Path, remedy: str) -> NDArray[Any]:
     """A column as floats, NaN where a cell is empty; a cell that is no number is named."""
     import pandas
-    from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
-    if not (is_bool_dtype(column) or is_numeric_dtype(column)) or column.dtype.kind == "c":
-        present = column.dropna()
-        if all(isinstance(value, bool) for value in present):
-            return np.asarray(column.astype("boolean").to_numpy(dtype=np.float64, na_value=np.nan))
-        strange = pandas.to_numeric(present.astype(str), errors="coerce").isna()
-        row = int(np.flatnonzero(column.index == strange.index[int(np.argmax(strange))])[0])
+    present = column.dropna()
+    if not _is_numeric(column) and all(isinstance(value, bool) for value in present):
+        column = column.astype("boolean")
+    if not _is_numeric(column):
+        strange = pandas.to_numeric(present.astype(str), errors="coerce").isna().to_numpy()
+        row = int(np.flatnonzero(column.notna())[int(np.argmax(strange))])
         raise DatasetError(f"{_place(file, row, str(column.name))} is {shown(str(column.iloc[row]))}; {remedy}")
     dtype = np.float32 if column.dtype == np.float32 else np.float64
     values: NDArray[Any] = column.to_numpy(dtype=dtype, na_value=np.nan)
