@@ -60,17 +60,18 @@ def test_one_cut_for_elements_that_are_judged_together():
 
 def test_thresholds_of_labels_and_of_all():
     data = held_out(False)
-    assert column_thresholds(data, Dice(), "macro").shape == (4,)
-    assert len(set(column_thresholds(data, Dice(), "micro"))) == 1
+    assert column_thresholds(data, 0.5 * data.known, Dice(), "macro").shape == (4,)
+    assert len(set(column_thresholds(data, 0.5 * data.known, Dice(), "micro"))) == 1
 
 
-def test_the_cut_of_a_rare_label_is_smoothed():
-    """One positive at rank 6 of 200: the best cut takes six examples for F = 2/7, nothing at all is safer."""
+def test_the_cut_of_a_rare_label_follows_the_chances():
+    """One positive with the score 2.9: by itself it would take its six neighbours along, chances want more of it."""
     scores = np.linspace(3, -3, 200)[:, None]
     truth = (np.arange(200) == 5)[:, None]
     data = HeldOut(scores, truth, np.ones_like(truth), np.ones(200), np.zeros(200, dtype=np.intp))
     assert np.sum(scores > threshold_of_column(scores[:, 0], truth[:, 0], data.weights, Dice())) == 6
-    assert np.sum(scores > column_thresholds(data, Dice(), "macro")) == 0
+    chances = np.where(scores > 2, 0.9, 0.01)
+    assert np.sum(scores > column_thresholds(data, chances, Dice(), "macro")) == np.sum(scores > 2)
 
 
 def test_thinned_bags_keep_short_ones_and_the_spread_of_long_ones():

@@ -19,8 +19,8 @@ from setloss.typing import Array
 
 Flags = NDArray[np.bool_]
 
-SMOOTHING = 0.5
-"""Positives that are found, added to those of every label where each has its own cut."""
+PRIOR = 10.0
+"""Positives of a label that weigh as much as its calibrated chances, where every label has its own cut."""
 
 TURNS = 5
 """Folds that sets are put into where their scores do not come from several folds."""
@@ -156,34 +156,33 @@ def best_size(data: HeldOut, loss: CountLoss) -> int:
     return int(np.argmin(np.concatenate(([data.weights @ before[:, 0]], data.weights @ after))))
 
 
-def threshold_of_column(
-    scores: Array, positive: Flags, weights: Array, loss: CountLoss, extra_hits: float = 0.0
-) -> float:
-    """A threshold for flat elements that are judged together, as one set, with some more positives that are found."""
+def threshold_of_column(scores: Array, positive: Array | Flags, weights: Array, loss: CountLoss) -> float:
+    """A threshold for flat elements that are judged together, as one set; `positive` is 0 or 1, or a chance."""
     by_score = np.argsort(-scores, kind="stable")
     hits = np.concatenate(([0.0], np.cumsum((weights * positive)[by_score])))
     said = np.concatenate(([0.0], np.cumsum(weights[by_score])))
     misses, alarms = np.maximum(hits[-1] - hits, 0.0), np.maximum(said - hits, 0.0)
-    values = loss.value(misses, alarms, hits[-1] + extra_hits, max(said[-1] - hits[-1], 0.0))
+    values = loss.value(misses, alarms, hits[-1], max(said[-1] - hits[-1], 0.0))
     return best_cut(scores[by_score], np.asarray(values, dtype=np.float64))
 
 
-def column_thresholds(data: HeldOut, loss: CountLoss, average: str) -> Array:
+def column_thresholds(data: HeldOut, chances: Array, loss: CountLoss, average: str) -> Array:
     """Thresholds (p,) of least loss over all examples: one for each label (macro), or one for all (micro).
 
-    The best cut of a rare label is a matter of chance. As Lin and Lin (CIKM 2023) do, F = (2 hits + 1) / (2 hits +
-    misses + alarms + 1) is maximised instead of F, which is half a positive that is always found.
+    The best cut of a label with few positives is a matter of chance. For labels that occur, truth is mixed with the
+    calibrated `chances` of the same examples, which a cut cannot follow: with `PRIOR` positives, half and half.
     """
     weights, p = data.element_weights, data.scores.shape[1]
     if average == "micro":
         known = data.known
-        found = threshold_of_column(data.scores[known], data.truth[known], weights[known], loss)
-        return np.full(p, found)
-    thresholds, extra = np.empty(p), SMOOTHING if isinstance(loss, TverskyFamily) else 0.0
+        return np.full(p, threshold_of_column(data.scores[known], data.truth[known], weights[known], loss))
+    thresholds = np.empty(p)
     for j in range(p):
         known = data.known[:, j]
-        column = (data.scores[known, j], data.truth[known, j], weights[known, j])
-        thresholds[j] = threshold_of_column(*column, loss, extra)
+        truth = data.truth[known, j].astype(np.float64)
+        if isinstance(loss, TverskyFamily) and truth.any():
+            truth += PRIOR / (PRIOR + truth.sum()) * (chances[known, j] - truth)
+        thresholds[j] = threshold_of_column(data.scores[known, j], truth, weights[known, j], loss)
     return thresholds
 
 

@@ -173,7 +173,8 @@ class SetDecision(ClassifierMixin, BaseEstimator):
         self.calibration_ = learner.model
         if self.average != "samples":
             self.rule_name_, self.rule_losses_, self._reliability = "threshold", {}, None
-            self.rule_ = Threshold(column_thresholds(data, loss, self.average))
+            chances = learner.independent.marginals(data.scores)
+            self.rule_ = Threshold(column_thresholds(data, chances, loss, self.average))
         else:
             self._learn_rule(learner, loss)
         self._learned_for = (self.loss, self.rule, self.average)
