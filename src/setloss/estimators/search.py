@@ -281,4 +281,4 @@ def _listed(operator: OwnOperator) -> list[str | Operator]:
 
 def _indexable(y: Any) -> Any:
     """Labels of which rows can be taken."""
-    return y.tocsr() if issparse(y) else y if hasattr(y, "iloc") else as_array(y)
+    return y.tocsr() if issparse(y) else y if hasattr(y, "iloc") or hasattr(y, "columns") else as_array(y)
