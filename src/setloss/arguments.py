@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 def is_number_within(value: object, low: float, high: float = inf) -> bool:
     """Whether it is a finite number from `low` to `high`, of Python or NumPy, and no bool."""
-    if not isinstance(value, Real) or isinstance(value, bool):
+    if isinstance(value, bool) or not isinstance(value, Real):
         return False
     return low <= float(value) <= high and float(value) < inf
 
