@@ -9,6 +9,7 @@ of one `C`.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -131,12 +132,10 @@ class ProbabilisticChain(_Rival):
         return best_f_sets(joint, (sizes == 0).mean(axis=1))
 
 
-def _per_label(X: Any, truth: NDArray[np.bool_], C: float) -> list[LabelModel]:
-    return [LabelModel(C).fit(X, column) for column in truth.T]
-
-
-def _log_odds(models: list[LabelModel], X: Any) -> Array:
-    return np.column_stack([model.log_odds(X) for model in models])
+def _per_label(X: Any, truth: NDArray[np.bool_], C: float) -> Callable[[Any], Array]:
+    """Log-odds (n, p) by a model for every label."""
+    models = [LabelModel(C).fit(X, column) for column in truth.T]
+    return lambda new: np.column_stack([model.log_odds(new) for model in models])
 
 
 class MetaLabeler(_Rival):
@@ -154,7 +153,7 @@ class MetaLabeler(_Rival):
 
     def predict(self, X: Any) -> NDArray[np.bool_]:
         """The labels of largest log-odds, as many as predicted."""
-        scores = _log_odds(self.labels_, X)
+        scores = self.labels_(X)
         sizes = np.full(len(scores), self.constant_) if self.constant_ is not None else self.number_.predict(X)
         ranks = np.argsort(np.argsort(-scores, axis=1, kind="stable"), axis=1)
         return np.asarray(ranks < sizes[:, None])
@@ -172,14 +171,14 @@ class SmoothedThresholds(_Rival):
         truth = np.asarray(Y) == 1
         scores = np.empty(truth.shape)
         for train, test in KFold(self.folds, shuffle=True, random_state=0).split(truth):
-            scores[test] = _log_odds(_per_label(X[train], truth[train], self.C), X[test])
+            scores[test] = _per_label(X[train], truth[train], self.C)(X[test])
         self.thresholds_ = np.array([smoothed_cut(s, y) for s, y in zip(scores.T, truth.T, strict=True)])
         self.labels_ = _per_label(X, truth, self.C)
         return self
 
     def predict(self, X: Any) -> NDArray[np.bool_]:
         """All labels above their thresholds."""
-        return np.asarray(_log_odds(self.labels_, X) > self.thresholds_)
+        return np.asarray(self.labels_(X) > self.thresholds_)
 
 
 def smoothed_cut(scores: Array, truth: NDArray[np.bool_]) -> float:

@@ -137,12 +137,6 @@ def _text(path: Path) -> str:
         raise DatasetError(f"{path} cannot be read ({error}); it may be truncated") from None
 
 
-def _checked(split: str) -> str:
-    if split not in DIGIT_BLOCKS:
-        raise DatasetError(f"split is 'train' or 'test', not {split!r}")
-    return split
-
-
 # ---------------------------------------------------------------- utterances
 
 
@@ -152,7 +146,7 @@ def load_japanese_vowels(folder: Path | str, split: Split = "train") -> Tracks:
     The folder has ``JapaneseVowels_TRAIN.ts`` and ``JapaneseVowels_TEST.ts``, as timeseriesclassification.com and
     aeon have them: a line ``1,2,3:4,5,6:class`` holds three frames of two features. `y` is the speaker, 1 to 9.
     """
-    file = Path(folder) / f"JapaneseVowels_{_checked(split).upper()}.ts"
+    file = Path(folder) / f"JapaneseVowels_{split.upper()}.ts"
     _, _, data = _text(file).partition("@data")
     bags, speakers = [], []
     for number, line in enumerate(data.split(), 1):
@@ -174,7 +168,7 @@ def load_spoken_arabic_digits(
     have no speaker in common. `y` is the digit, 0 to 9, or 1 for a female and 0 for a male speaker. The file does not
     say: by the order of the utterances, every digit has its share, the first half of it by men.
     """
-    file = Path(folder) / f"{_checked(split).capitalize()}_Arabic_Digit.txt"
+    file = Path(folder) / f"{split.capitalize()}_Arabic_Digit.txt"
     bags, n_bags = blocks_of_digits(file), DIGIT_BLOCKS[split]
     if len(bags) != n_bags:
         raise DatasetError(

@@ -5,7 +5,6 @@ A learning rate is chosen on validation images with the first seed; the other se
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -27,7 +26,7 @@ DECIDED = ("ce", FIRST, "ce+lovasz-p", "default")
 class MethodOutcome:
     """What one loss came to: validation score of every rate (first seed), test scores of every rule and seed.
 
-    The first rule is the plain cut; `milliseconds` are CPU time of a training step, and of a decision by rule.
+    The first rule is the plain cut; `milliseconds` are CPU time of a training step.
     """
 
     name: str
@@ -35,7 +34,6 @@ class MethodOutcome:
     by_rate: dict[float, float]
     decided: dict[str, tuple[Scores, ...]]
     milliseconds: float
-    decision_milliseconds: dict[str, float]
 
     @property
     def test(self) -> tuple[Scores, ...]:
@@ -70,18 +68,14 @@ def _one(problem: ImageProblem, name: str, settings: TrainingSettings) -> Method
     rate = max(by_rate, key=by_rate.__getitem__)
     kept = [tried[rate], *(train(name, rate, seed, problem, settings) for seed in others)]
     decided: dict[str, list[Scores]] = {}
-    times: dict[str, float] = {}
     for one in kept:
         logits, part = predict(one.network, problem.test), problem.validation
         tuning = Tuning(predict(one.network, part), part.labels, problem.classes)
         for rule, decide in (rules(tuning) if name in DECIDED else {"cut": cut}).items():
-            began = time.process_time()
-            predicted = decide(logits)
-            times[rule] = 1000 * (time.process_time() - began) / len(logits)
-            decided.setdefault(rule, []).append(score(predicted, problem.test.labels, problem.classes))
+            decided.setdefault(rule, []).append(score(decide(logits), problem.test.labels, problem.classes))
     milliseconds = 1000 * float(np.mean([one.seconds for one in kept])) / settings.steps
     by_rule = {rule: tuple(scores) for rule, scores in decided.items()}
-    return MethodOutcome(name, rate, by_rate, by_rule, milliseconds, times)
+    return MethodOutcome(name, rate, by_rate, by_rule, milliseconds)
 
 
 def _validation_score(problem: ImageProblem, trained: Trained) -> float:
@@ -151,14 +145,12 @@ def losses_table(outcome: Outcome) -> ResultTable:
 def decisions_table(outcome: Outcome) -> ResultTable:
     """What else could be predicted from the same networks."""
     kind = "dice" if outcome.problem.classes == 1 else "jaccard"
-    columns = ("loss", "decision", "Dice", "Jaccard", "mIoU", "less the first", "ms an image")
+    columns = ("loss", "decision", "Dice", "Jaccard", "mIoU", "less the first")
     rows: list[tuple[Cell, ...]] = []
     for one in (one for one in outcome.methods if len(one.decided) > 1):
         for rule, found in one.decided.items():
             gain = Estimate.of(_per_image(found, kind) - _per_image(one.test, kind))
-            rows.append(
-                (METHODS[one.name].label, rule, *_three(found), gain, round(one.decision_milliseconds[rule], 2))
-            )
+            rows.append((METHODS[one.name].label, rule, *_three(found), gain))
     note = "Temperatures and thresholds are chosen on the validation images; the networks are those above."
     return ResultTable(f"{outcome.problem.name}: decisions", columns, tuple(rows), note)
 

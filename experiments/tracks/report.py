@@ -6,9 +6,8 @@ classifier is trained once for each fold and question, for all rules and losses.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
-from functools import partial
 from itertools import product
 from typing import Any
 
@@ -23,15 +22,15 @@ from sklearn.preprocessing import StandardScaler
 from experiments.document import Cell, Document, Estimate, ResultTable, lowest
 from experiments.protocol import in_parallel
 from experiments.tracks.data import Frames, TrackProblem
-from experiments.tracks.methods import METHODS, Budget, rules_along_path
-from experiments.tracks.protocol import FULL_GRID, LOSSES, QUICK_GRID, Protocol, TrackOutcomes, choose_C, run_protocol
+from experiments.tracks.methods import METHODS, Budget
+from experiments.tracks.protocol import FULL_GRID, LOSSES, QUICK_GRID, Protocol, TrackOutcomes, run_protocol
 from setloss.estimators import SetDecision
 from setloss.losses import loss_named
 from setloss.typing import Array
 
 QUICK = Protocol(Cs=QUICK_GRID, outer=5, inner=2, budget=Budget(1e-2, 100))
 FULL = Protocol(Cs=FULL_GRID, outer=10, inner=3, budget=Budget(1e-2, 300))
-BASES = {"logistic": "logistic regression", "trees": "extra trees", "boosting": "boosting", "slack": "slack (Dice)"}
+BASES = {"logistic": "logistic regression", "trees": "extra trees", "boosting": "boosting"}
 MODELS = {
     "logistic": make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000)),
     "trees": ExtraTreesClassifier(100, min_samples_leaf=3, random_state=0),
@@ -138,28 +137,15 @@ def _judge(
 def _scores(base: str, train: Frames, test: Frames, seed: int) -> tuple[Array, Array]:
     """Held-out scores of the training frames, and scores of the test frames."""
     inner = train.folds(INNER, seed + 1)
-    score = _slack_scorer(train, seed) if base == "slack" else partial(_log_odds, MODELS[base])
     held_out = np.empty(len(train.y))
     for j in range(INNER):
-        held_out[inner == j] = score(train.part(inner != j), train.part(inner == j))
-    return held_out, score(train, test)
+        held_out[inner == j] = _log_odds(MODELS[base], train.part(inner != j), train.part(inner == j))
+    return held_out, _log_odds(MODELS[base], train, test)
 
 
 def _log_odds(model: Any, train: Frames, test: Frames) -> Array:
     p = np.clip(clone(model).fit(train.X, train.y).predict_proba(test.X)[:, 1], 1e-6, 1 - 1e-6)
     return np.asarray(np.log(p / (1 - p)))
-
-
-def _slack_scorer(train: Frames, seed: int) -> Callable[[Frames, Frames], Array]:
-    """Trained for Dice of the bag by slack rescaling, its C by the held-out Dice loss."""
-    protocol = Protocol(Cs=(0.01, 0.1, 1.0), inner=INNER, budget=Budget(1e-2, 300), seed=seed)
-    C = choose_C(METHODS["slack"], train, ("dice",), protocol, standardise=True)[0]["dice"]
-
-    def score(part: Frames, test: Frames) -> Array:
-        path = rules_along_path(METHODS["slack"], "dice", part, [C], protocol.budget, standardise=True)
-        return next(path).scores(test.X)
-
-    return score
 
 
 def _decided_table(problem: TrackProblem, found: Judged, losses: Sequence[str]) -> ResultTable:

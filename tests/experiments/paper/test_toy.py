@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from experiments.document import panels
-from experiments.generators import make_toy
 from experiments.paper import toy
 from experiments.paper.artefact import Settings
 from experiments.paper.evidence import Comparison
@@ -34,26 +33,10 @@ def test_negatives_lie_where_the_setting_says():
     assert first @ second == pytest.approx(9 * math.cos(math.radians(120)))
 
 
-def test_make_toy_takes_means():
-    data = make_toy(2000, 1, negatives=((10.0, 0.0), (0.0, -10.0)), random_state=1)
-    negatives = data.X[data.y == 0]
-    near_first = negatives[:, 0] > 5
-    np.testing.assert_allclose(negatives[near_first].mean(axis=0), (10, 0), atol=0.2)
-    np.testing.assert_allclose(negatives[~near_first].mean(axis=0), (0, -10), atol=0.2)
-    assert 0.4 < near_first.mean() < 0.6
-
-
 def test_wrong_elements_are_counted_by_bag():
     y, groups = np.array([True, True, False, False]), np.array([0, 0, 1, 1])
     frames = Frames(np.array([[1.0], [-1.0], [1.0], [2.0]]), y, groups, groups, y)
     np.testing.assert_array_equal(toy.wrong_per_bag(LinearRule(np.ones(1), 0.0, 1.0, 0.0, True), frames), [1, 2])
-
-
-def test_a_stream_gives_the_same_bags_and_another_others():
-    setting = FAMILY[0]
-    again = [toy.draw(setting, True, 5, 0, 1, 2).X for _ in range(2)]
-    np.testing.assert_array_equal(*again)
-    assert not np.array_equal(again[0], toy.draw(setting, True, 5, 0, 1, 3).X)
 
 
 def test_the_search_takes_the_setting_nearest_to_the_paper_s_row():
