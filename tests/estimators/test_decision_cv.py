@@ -18,6 +18,7 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.multioutput import ClassifierChain, MultiOutputClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from setloss.bags import Bags
 from setloss.decisions import decide
@@ -53,6 +54,26 @@ def one_label_per_bag(bags=60, largest=8, seed=0, shift=0.5):
     X = generator.normal(size=(len(y), 3))
     X[:, 0] += shift * (2 * y - 1)
     return X, y.astype(int), groups
+
+
+FOLDS = "a rule is learned on folds, and those of weighted examples are not those of repeated ones"
+SETS = "the set of least expected loss is no cut of each score at 0"
+
+
+def expected_failures(estimator):
+    """What no rule that is learned, and decides for the set, can do."""
+    weights = {f"check_sample_weight_equivalence_on_{kind}_data": FOLDS for kind in ("dense", "sparse")}
+    return weights | {"check_classifier_multioutput": SETS} if isinstance(estimator, SetDecisionCV) else {}
+
+
+@parametrize_with_checks(
+    [SetDecisionCV(LINEAR, rule="counts", cv=2), BagDecisionCV(LogisticRegression(), cv=2)],
+    expected_failed_checks=expected_failures,
+)
+def test_scikit_learn_accepts_it(estimator, check):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        check(estimator)
 
 
 # ---------------------------------------------------------------- any classifier

@@ -207,6 +207,12 @@ class SetDecisionCV(DecisionCV):
         self._fit(examples, decision, estimators, path)
         return self
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        tags.classifier_tags.multi_label = True
+        return tags
+
     @property
     def label_names_(self) -> NDArray[np.object_]:
         """The column names of y if it was a table."""

@@ -223,4 +223,4 @@ def _shaped(scores: Array, labels: int, estimator: Any) -> Array:
 
 
 def _length(X: Any) -> int:
-    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
+    return int(X.shape[0]) if hasattr(X, "shape") else len(X if hasattr(X, "__len__") else np.asarray(X))
