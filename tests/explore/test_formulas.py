@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from helpers.explore_cases import LAWS, cases, library_says
 from helpers.waiting import PATIENCE
 from setloss.cli import app
-from setloss.cli.set_function_options import parse_knots
+from setloss.cli.set_functions import curve_through
 from setloss.explore import mathematics, page, write_page
 from setloss.losses import PAPER_CURVES
 from setloss.operators import operator_named
@@ -108,7 +108,7 @@ def test_copied_knots_read_back_as_the_same_curve():
     drawn = [case["knots"] for case in cases(seed=2, count=200)] + [c.knots for c in PAPER_CURVES.values()]
     texts = in_node(f"{json.dumps(drawn)}.map((knots) => knots.map((knot) => knot.map(spelled).join(':')).join(','))")
     for knots, text in zip(drawn, texts, strict=True):
-        assert parse_knots(text) == tuple((float(share), float(cost)) for share, cost in knots)
+        assert curve_through(text).knots == tuple((float(share), float(cost)) for share, cost in knots)
     assert texts[-4] == "0:0,1/3:1/3,2/3:1/3,1:2/3"
 
 

@@ -76,6 +76,15 @@ class OneSentenceGroup(TyperGroup):
     def get_params(self, ctx: Any) -> Any:
         return _flags_without_type(super().get_params(ctx))
 
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command, and notice here that a pipe is closed, before click does."""
+        try:
+            result = super().invoke(ctx)
+            sys.stdout.flush()
+        except OSError as error:
+            _end_output(error)
+        return result
+
     def main(  # type: ignore[override]
         self, args: Sequence[str] | None = None, standalone_mode: bool = True, **extra: Any
     ) -> Any:
@@ -83,15 +92,12 @@ class OneSentenceGroup(TyperGroup):
             return super().main(args, standalone_mode=False, **extra)
         try:
             code = super().main(args, standalone_mode=False, **extra)
-            sys.stdout.flush()
         except InputError as error:
             _complain(str(error))
         except _UsageError as error:
             _complain(error.format_message())  # type: ignore[attr-defined]
         except typer.Abort:
             sys.exit(130)
-        except OSError as error:
-            _end_output(error)
         sys.exit(code if isinstance(code, int) else 0)
 
 
