@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from benchmarks.measure import Row, side_by_side
-from setloss.decisions.pixels import expected_scores
+from setloss.decisions import expected_losses
 from setloss.nn import decide_pixels
 
 
@@ -34,7 +34,8 @@ def peer_rows(side: int, logits: torch.Tensor) -> Iterator[Row]:
     ours, reference = side_by_side(lambda: decide_pixels(logits), lambda: solver.predict(p))
     yield Row(f"decide_pixels dice {side}x{side} / rankseg", ours, reference)
     few = np.random.default_rng(0).beta(0.05, 20, (1, 32, 32))
-    scores = expected_scores(np.sort(few.ravel())[::-1], 0.5, 0.5)[0].low
+    flat = few.reshape(1, -1)
+    scores = 1 - expected_losses(np.log(flat) - np.log1p(-flat), "dice")[0]
     found = decide_pixels(torch.logit(torch.as_tensor(few))).sets.sum()
     theirs = solver.predict(torch.as_tensor(few, dtype=torch.float32).unsqueeze(1)).sum()
     reached = float(scores[int(found)]), float(scores[int(theirs)])

@@ -20,7 +20,8 @@ from experiments.label_sets.methods import Choices, base_model, scaling
 from experiments.label_sets.methods import held_out_scores as scores_of_folds
 from experiments.loaders import DataSet
 from setloss.decisions import decide
-from setloss.decisions.calibration import BIAS_WIDTHS, LabelPotentials, Widths, calibrate, chosen_widths
+from setloss.decisions.calibration import LabelPotentials
+from setloss.decisions.fitting import BIAS_WIDTHS, Widths, calibrate, chosen_widths
 from setloss.decisions.held_out import HeldOut
 from setloss.losses import loss_named
 
@@ -45,7 +46,7 @@ def scores_of_widths(data: HeldOut) -> list[float]:
     for train, test, here in data.splits():
         for row, widths in enumerate((*FIXED, chosen_widths(train, family))):
             model = calibrate(train, family, widths)
-            sets = decide(model.scores(test.scores), "f1", counts=model.counts()).sets
+            sets = decide(model.log_odds(test.scores), "f1", scores="log-odds", counts=model.counts()).sets
             found[row, here] = 1 - loss_named("f1")(test.truth, sets)
     return [float(mean) for mean in found.mean(axis=1)]
 
