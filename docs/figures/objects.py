@@ -1,6 +1,6 @@
 """Dice of nuclei by their size, for networks trained with a set per image and with a set per object.
 
-Run ``setloss benchmark segmentation --data DIR --datasets nuclei --methods ce+soft-dice,default,objects`` and then
+Run ``python -m experiments segmentation --data DIR --datasets nuclei --methods ce+soft-dice,default,objects`` and then
 ``python docs/figures/objects.py results/segmentation.json`` to write ``docs/figures/objects.png``.
 """
 

@@ -160,6 +160,6 @@ print(
 )
 
 # %%
-# Which remedy is best depends on the data (:doc:`/which-operator`, six data sets).
+# Which remedy is best depends on the data (:doc:`/evidence`, six data sets).
 # Deciding for the set takes any classifier and, once fitted, any loss: it is the one
 # to try first. Train for the set if you want one linear model with a certificate.

@@ -181,7 +181,7 @@ cost = curve(y[~train], predicted, groups=track[~train]).mean()
 print(f"Logistic regression in BagDecisionCV costs {cost:.3f}.")
 
 # %%
-# Larger experiments say the same (:doc:`/which-operator`): on cost curves no operator
+# Larger experiments say the same (:doc:`/evidence`): on cost curves no operator
 # is clearly better than a plain SVM, and the decision for the track gains more than any
 # of them. How the three models spread their mistakes over tracks:
 

@@ -162,4 +162,4 @@ print(
 # %%
 # The default of 1e-3 is for comparisons, where the optimiser must not be to
 # blame; with cross-validation 1e-2 is often enough. What a small gap never says is
-# that the *surrogate* was the right one: for that see :doc:`/which-operator`.
+# that the *surrogate* was the right one: for that see :doc:`/evidence`.

@@ -23,7 +23,7 @@ class Default(Generic[S]):
 
 LINEAR_MODELS: Default[float] = Default("dice", "slack", 1.0)
 """Linear models. S is exact and an upper bound of every loss; c = 1 is the tightest on the unit cube (comparison on
-real data: docs/which-operator.md)."""
+real data: docs/evidence.md)."""
 
 NETWORKS: Default[float | Literal["mean"]] = Default("jaccard", "bd-monotone", "mean")
 """Networks. For a submodular loss such as Jaccard B_D is the Lovász hinge; for others the monotone closure keeps it

@@ -28,7 +28,7 @@ class SetClassifier(LinearSetModel):
         A name ("dice", "f1", "jaccard", "hamming", "curve1"...), a `Loss`, or a callable of two label vectors.
     operator
         The surrogate B: "slack", "margin", "bd", "bd-monotone", "lovasz" or "hinge", or a function from set functions
-        to surrogates. docs/which-operator.md has the measurements behind the default.
+        to surrogates. docs/evidence.md has the measurements behind the default.
     scale
         c of slack and margin rescaling, also inside B_D: 1 is the tightest extension, 2 is printed in the paper.
     C
