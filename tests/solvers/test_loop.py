@@ -42,21 +42,6 @@ def problem():
 # ---------------------------------------------------------------- statuses
 
 
-@pytest.mark.parametrize(
-    ("status", "words"),
-    [
-        (Status.CONVERGED, "converged"),
-        (Status.ITERATION_LIMIT, "iteration limit"),
-        (Status.TIME_LIMIT, "time limit"),
-        (Status.INTERRUPTED, "interrupted"),
-        (Status.STALLED, "stalled"),
-        (Status.UNCERTIFIED, "uncertified (inexact oracle)"),
-    ],
-)
-def test_a_status_reads_as_words(status, words):
-    assert str(status) == words
-
-
 @certified_solvers
 def test_converged_means_that_the_gap_asked_for_is_reached(problem, solver):
     solution = solve(problem, solver, Limits(1e-4, 5000))
@@ -345,8 +330,3 @@ def test_a_path_equals_separate_solves(solver, Cs):
         alone = solve(replace(problem, costs=C * problem.costs), solver, limits)
         assert solution.status is Status.CONVERGED
         assert solution.primal == pytest.approx(alone.primal, rel=2e-4)
-
-
-def test_a_path_is_in_the_order_given(problem):
-    path = regularization_path(problem, [1.0, 0.1, 0.5], limits=Limits(1e-2))
-    assert [C for C, _ in path] == [1.0, 0.1, 0.5]

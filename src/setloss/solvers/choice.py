@@ -20,8 +20,7 @@ from setloss.solvers.cutting_plane import CuttingPlane, PlaneState, Reachable
 from setloss.solvers.frank_wolfe import FrankWolfe, FrankWolfeState
 from setloss.solvers.loop import Limits, Method, run
 from setloss.solvers.n_slack import NSlack
-from setloss.solvers.newton import Newton
-from setloss.solvers.newton_system import SLOWER_THAN_BLAS, system_cost
+from setloss.solvers.newton import SLOWER_THAN_BLAS, Newton, system_cost
 from setloss.solvers.problem import Problem
 from setloss.solvers.solution import Solution, relative_gap
 

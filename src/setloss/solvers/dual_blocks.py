@@ -269,7 +269,7 @@ def _grams(problem: Problem) -> tuple[NDArray[np.int64], Array]:
 
 def pieces_of(visits: int) -> int:
     """The number of pieces of an epoch, so that the clock is looked at more often than once per pass over X."""
-    return min(8, 1 + visits // 512)
+    return min(32, 1 + visits // 128)
 
 
 def write_some_grams(problem: Problem, bags: NDArray[np.intp], gram_starts: NDArray[np.int64], grams: Array) -> None:
