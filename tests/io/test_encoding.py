@@ -1,5 +1,8 @@
 """Columns of a real table: what becomes of each, and the same for new rows and from a model file."""
 
+from datetime import time
+from decimal import Decimal
+
 import numpy as np
 import pytest
 from sklearn.pipeline import make_pipeline
@@ -108,3 +111,34 @@ def test_the_encoding_is_part_of_the_model_file(table, tmp_path):
     np.testing.assert_array_equal(found.predict(table.X), model.predict(table.X))
     assert found[0].columns_ == model[0].columns_
     assert read_table(tmp_path / "orders.csv")[found[0].id_].tolist() == list(range(ROWS))
+
+
+def test_the_types_of_parquet(tmp_path):
+    pytest.importorskip("pyarrow")
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "category": pd.Categorical(rng.choice(list("abc"), 60)),
+            "decimal": [Decimal(f"{x:.2f}") for x in rng.normal(size=60)],
+            "zone": pd.date_range("2020-01-01", periods=60, freq="h", tz="Europe/Berlin"),
+            "integer": pd.array(rng.integers(0, 9, 60), dtype="Int64"),
+            "truth": pd.array(rng.integers(0, 2, 60).astype(bool), dtype="boolean"),
+            "span": pd.to_timedelta(rng.integers(0, 99, 60), unit="s"),
+            "inf": np.where(rng.random(60) < 0.1, np.inf, rng.random(60)),
+            "zip": [f"{z:05d}" for z in rng.integers(0, 99999, 60)],
+            "time": [time(int(hour), 30) for hour in rng.integers(0, 24, 60)],
+            "list": [[1]] * 60,
+            "bytes": [b"x", b"y"] * 30,
+            "userId": np.arange(60),
+        }
+    )
+    for row, name in enumerate(["category", "zone", "integer", "truth"]):
+        frame.loc[row, name] = None
+    frame.to_parquet(tmp_path / "a.parquet")
+    table = read_table(tmp_path / "a.parquet")
+    encoder = TableEncoder().fit(table)
+    roles = ["category", "number", "date", *["number"] * 5, *["left out"] * 3, "id"]
+    assert [column.role for column in encoder.columns_] == roles
+    features = encoder.transform(table)
+    assert np.isfinite(features).all()
+    np.testing.assert_allclose(encoder.transform(table.iloc[:1]), features[:1])

@@ -173,7 +173,8 @@ def _role(column: Series[Any], name: str) -> tuple[str, str]:
 def _role_of_text(column: Series[Any], present: Series[Any], different: int, empty: str) -> tuple[str, str]:
     numbers = len(present) - int(np.isnan(_numbers(present, strict=False)).sum())
     if numbers >= SHARE_OF_NUMBERS * len(present):
-        return "number", f"number{empty}, {len(present) - numbers} that are no numbers count as empty"
+        others = len(present) - numbers
+        return "number", f"number{empty}" + (f", {others} that are no numbers count as empty" if others else "")
     if present.str.contains(r"\d.*\d.*\d").all() and _dates(present, day_first=_is_day_first(present)).notna().all():
         return "date", f"year, day of the year, weekday, read from text{empty}"
     if different <= min(MAX_CATEGORIES, len(present) / 2):
@@ -190,10 +191,9 @@ def _numbers(column: Series[Any], *, strict: bool) -> NDArray[np.float64]:
         column = column.dt.total_seconds()
     found = pandas.to_numeric(column, errors="coerce")
     values: NDArray[np.float64] = found.to_numpy(dtype=np.float64, na_value=np.nan)
-    values = np.where(np.isinf(values), np.nan, values)
     if strict:
         _refuse_lost(column, np.isnan(values), "numbers")
-    return values
+    return np.where(np.isinf(values), np.nan, values)
 
 
 def _refuse_lost(column: Series[Any], lost: Any, what: str) -> None:

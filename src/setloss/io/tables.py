@@ -47,11 +47,12 @@ def read_table(path: str | os.PathLike[str], *, text: Sequence[str] = ()) -> Dat
         import pyarrow
     except ImportError:
         raise DatasetError(f"reading {file} needs pandas and pyarrow; install setloss[io]") from None
+    is_text = file.suffix.lower() != ".parquet"
     try:
-        table = _parquet(file) if file.suffix.lower() == ".parquet" else _csv(file, text)
+        table = _csv(file, text) if is_text else _parquet(file)
         table.validate(full=True)
         names = [str(name) for name in table.column_names]
-        if any(pyarrow.types.is_binary(kind) for kind in table.schema.types):
+        if is_text and any(pyarrow.types.is_binary(kind) for kind in table.schema.types):
             raise ValueError("it has bytes that are not text in UTF-8")
         frame = table.to_pandas(ignore_metadata=True, date_as_object=False)
     except (pyarrow.ArrowException, OSError, ValueError, OverflowError) as error:
@@ -64,8 +65,8 @@ def read_table(path: str | os.PathLike[str], *, text: Sequence[str] = ()) -> Dat
             f"{file} has the columns {listed(names)}; it needs features and labels, separated by commas, semicolons "
             "or tabs"
         )
-    numbers = [name for name in names if is_number(name)]
-    if numbers:
+    numbers = [name for name in names if is_number(name) and any(map(str.isdigit, name))]
+    if is_text and numbers:
         raise DatasetError(f"the first row of {file} has the number {numbers[0]} in it; it must name the columns")
     if len(frame) == 0:
         raise DatasetError(f"{file} names columns and has no rows; it may be an unfinished download")
