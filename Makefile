@@ -32,8 +32,8 @@ lint: venv  ## ruff and mypy only
 bench: venv  ## the benchmarks; QUICK=1 for the short ones, ONLY=convergence for one part
 	$(RUN) -m benchmarks $(if $(QUICK),--quick) $(if $(ONLY),--only $(ONLY))
 
-soak: venv  ## random problems judged from their definitions; MINUTES=10
-	$(RUN) -m benchmarks.soak --minutes $(or $(MINUTES),10) --json results/soak.json
+judge: venv  ## random problems judged by enumeration, apart from the tests; CASES=60000
+	$(RUN) -m benchmarks.judge --cases $(or $(CASES),60000)
 
 fuzz: venv  ## coverage-guided fuzzing of every reader of files, MINUTES=2 each; READER=npz for one
 	@$(RUN) -c 'import atheris' 2> /dev/null || \
@@ -98,4 +98,4 @@ clean:  ## remove results and caches, but not .venv
 	rm -rf results build dist docs/_build docs/gallery .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
-.PHONY: help test tests check fast lint bench soak fuzz package coverage reproduce benchmark docs readme venv slim python clean
+.PHONY: help test tests check fast lint bench judge fuzz package coverage reproduce benchmark docs readme venv slim python clean

@@ -1,9 +1,9 @@
 """An own judge of the library, written apart from its tests: ``python -m benchmarks.judge [--cases 60000]``.
 
 Every expected number is enumeration over all sets of mistakes, all orders or all label vectors, in plain NumPy from
-the formulas of the paper; a linear program over all subsets for D. Nothing is imported from `tests` or
-`benchmarks.soak`, and the library only gives the answers that are judged. Prints the number of cases and the largest
-error of each part; the exit code is 1 if any case failed.
+the formulas of the paper; a linear program over all subsets for D. Nothing is imported from `tests`, and the library
+only gives the answers that are judged. Prints the number of cases and the largest error of each part; the exit code
+is 1 if any case failed.
 """
 
 from __future__ import annotations
@@ -12,19 +12,25 @@ import argparse
 import os
 import sys
 import time
+import warnings
 from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import combinations, permutations
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 from scipy.optimize import linprog
+from scipy.sparse import csr_array
+from sklearn.exceptions import ConvergenceWarning
 
 import setloss
 from setloss import CostCurve, Dice, FBeta, Hamming, Jaccard, Tversky
 from setloss.decisions import decide
+from setloss.estimators import BagClassifier, SetClassifier
 from setloss.operators import operator_named
 from setloss.plans.batch import batch_surrogate
+from setloss.solvers import Status
 
 Generator = np.random.Generator
 Formula = Callable[[int, int, int, int], float]
@@ -156,14 +162,17 @@ def draw_margins(rng: Generator, p: int) -> np.ndarray:
     return np.round(2 * margins) / 2 if rng.random() < 0.3 else margins
 
 
-def expected_value(
-    operator: str, function: setloss.SetFunction, values: np.ndarray, m: np.ndarray, c: float
-) -> float:
+def surrogate_of(
+    loss: setloss.Loss, values: np.ndarray, truth: np.ndarray, operator: str, scale: float
+) -> Callable[[np.ndarray], float]:
+    """The surrogate at any margins, by enumeration."""
+    if operator == "lovasz":
+        return lambda m: lovasz(values, m)
     if operator in ("slack", "margin"):
-        return worst(values, m, c, operator == "margin")
-    parts = setloss.decompose(function)  # judged by `judge_decomposition`
-    f, g = parts.submodular(subsets(len(m))), parts.supermodular(subsets(len(m)))
-    return lovasz(f, m) + worst(g, m, c, is_margin=False)
+        return lambda m: worst(values, m, scale, operator == "margin")
+    parts = setloss.decompose(loss.set_function(truth))  # judged by `judge_decomposition`
+    f, g = parts.submodular(subsets(len(truth))), parts.supermodular(subsets(len(truth)))
+    return lambda m: lovasz(f, m) + worst(g, m, scale, is_margin=False)
 
 
 def draw_operator(
@@ -173,20 +182,14 @@ def draw_operator(
     loss, formula = draw_loss(rng)
     p = int(rng.integers(1, 7))
     truth = rng.random(p) < rng.random()
-    values, function = values_on_sets(formula, truth), loss.set_function(truth)
+    values = values_on_sets(formula, truth)
     K = second_differences(p)
     submodular = bool(not len(K) or (K @ values).max() <= 1e-12)
     if families:
         submodular = isinstance(loss, Jaccard | Hamming)
     names = ["slack", "margin", "bd"] + ["lovasz"] * submodular
     operator, scale = str(rng.choice(names)), float(rng.choice([0.5, 1.0, 2.0]))
-
-    def expected(m: np.ndarray) -> float:
-        if operator == "lovasz":
-            return lovasz(values, m)
-        return expected_value(operator, function, values, m, scale)
-
-    return loss, truth, values, operator, scale, expected
+    return loss, truth, values, operator, scale, surrogate_of(loss, values, truth, operator, scale)
 
 
 def judge_operator(rng: Generator) -> float:
@@ -262,11 +265,90 @@ def judge_decision(rng: Generator) -> float:
     return max(error, wrong_tie)
 
 
+# ---------------------------------------------------------------- fits
+
+
+@dataclass(frozen=True)
+class Training:
+    """min over W of 1/2 |W|^2 + C sum_i weight_i B_i(m_i(W)); element e has row rows[e] of X and task tasks[e]."""
+
+    X: np.ndarray
+    constant: float
+    truth: np.ndarray
+    rows: np.ndarray
+    tasks: np.ndarray
+    bags: np.ndarray
+    costs: np.ndarray
+    surrogates: list[Callable[[np.ndarray], float]]
+
+    def objective(self, W: np.ndarray) -> float:
+        wide = np.hstack([self.X, np.full((len(self.X), 1), self.constant)])
+        margins = np.where(self.truth, 1, -1) * np.sum(wide[self.rows] * W[self.tasks], axis=1)
+        values = [B(margins[self.bags == i]) for i, B in enumerate(self.surrogates)]
+        return float(np.sum(W**2) / 2 + self.costs @ values)
+
+
+def judge_fit(rng: Generator) -> float:
+    """P of the model is its primal value, and no weights, those of another solver among them, are below the dual."""
+    loss, formula = draw_loss(rng)
+    names = ["slack", "margin", "bd"] + ["lovasz"] * isinstance(loss, Jaccard | Hamming)
+    operator, scale, C = str(rng.choice(names)), float(rng.choice([1.0, 2.0])), float(10 ** rng.uniform(-2, 1))
+    n, p, d = (int(size) for size in rng.integers([2, 1, 1], [7, 5, 5]))
+    is_labels, constant = bool(rng.random() < 0.5), float(rng.choice([0.0, 1.0, 3.0]))
+    present = rng.random((n, p)) < 0.8
+    present[:, 0] = True
+    bags, tasks = np.nonzero(present)
+    rows = bags if is_labels else np.arange(len(bags))
+    X = rng.normal(size=(rows.max() + 1, d)) * 10 ** rng.uniform(-1, 1)
+    truth, weights = rng.random(len(bags)) < rng.random(), rng.uniform(0.5, 2, n)
+    truth[[0, -1]] = True, False  # both classes, as training asks
+    surrogates = [
+        surrogate_of(loss, values_on_sets(formula, here), here, operator, scale)
+        for here in (truth[bags == i] for i in range(n))
+    ]
+    tasks = tasks if is_labels else np.zeros_like(bags)
+    training = Training(X, constant, truth, rows, tasks, bags, C * weights, surrogates)
+    tol, solvers = (
+        float(rng.choice([1e-2, 1e-4])),
+        rng.permutation(["auto", "cutting_plane", "frank_wolfe", "n_slack"]),
+    )
+    options = {"loss": loss, "operator": operator, "scale": scale, "C": C, "max_iter": 500}
+    options |= {"intercept_scaling": constant} if constant else {"fit_intercept": False}
+    Z = csr_array(X) if rng.random() < 0.5 else X
+
+    def fitted(solver: str, tol: float) -> SetClassifier | BagClassifier:
+        if is_labels:
+            Y = np.full((n, p), np.nan)
+            Y[bags, tasks] = truth
+            return SetClassifier(solver=solver, tol=tol, **options).fit(Z, Y, sample_weight=weights)
+        model = BagClassifier(solver=solver, tol=tol, **options)
+        return model.fit(Z, truth, groups=bags, sample_weight=weights[bags])
+
+    def weights_of(model: SetClassifier | BagClassifier) -> np.ndarray:
+        bias = np.reshape(model.intercept_, (-1, 1)) / (constant or 1.0)
+        return np.hstack([np.atleast_2d(model.coef_), bias])
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model, other = fitted(str(solvers[0]), tol), fitted(str(solvers[1]), 1e-7)
+    found, W = model.solution_, weights_of(model)
+    elsewhere = [
+        weights_of(other),
+        np.zeros_like(W),
+        *(W + step * rng.normal(size=W.shape) for step in (1e-3, 0.1, 1)),
+    ]
+    lowest = min(training.objective(point) for point in elsewhere)
+    wrong_status = (found.primal - found.dual <= tol * found.primal) != (found.status is Status.CONVERGED)
+    unit = max(found.primal, 1e-300)
+    return max(abs(training.objective(W) - found.primal) / unit, (found.dual - lowest) / unit, float(wrong_status))
+
+
 PARTS = {
     "decompositions": (judge_decomposition, 0.08),
-    "operators": (judge_operator, 0.42),
+    "operators": (judge_operator, 0.4),
     "decisions": (judge_decision, 0.25),
     "torch": (judge_torch, 0.25),
+    "fits": (judge_fit, 0.02),
 }
 
 

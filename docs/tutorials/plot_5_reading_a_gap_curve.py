@@ -26,7 +26,7 @@ import numpy as np
 from sklearn.datasets import load_digits
 
 from setloss.bags import Bags
-from setloss.batch import batch_surrogate
+from setloss.plans.batch import batch_surrogate
 from setloss.losses import loss_named
 from setloss.solvers import Design, Limits, Problem, solve
 
