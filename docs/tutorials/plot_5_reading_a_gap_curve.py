@@ -26,8 +26,8 @@ import numpy as np
 from sklearn.datasets import load_digits
 
 from setloss.bags import Bags
-from setloss.plans.batch import batch_surrogate
 from setloss.losses import loss_named
+from setloss.plans.batch import batch_surrogate
 from setloss.solvers import Design, Limits, Problem, solve
 
 # sphinx_gallery_thumbnail_number = 2
