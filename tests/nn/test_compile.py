@@ -98,19 +98,6 @@ def test_modules_of_different_losses_share_no_graph():
         assert torch.equal(compiled(module, "eager")(logits, target), module(logits, target))
 
 
-def test_choices_of_a_module_are_fixed():
-    """Its plan and its graphs depend on them: another choice is another module."""
-    module = SetLoss("dice", "slack")
-    with pytest.raises(AttributeError):
-        module.settings.scale = 1.0
-
-
-def test_what_is_refused_is_refused_in_a_graph_too():
-    logits, target = binary((3, 6))
-    with pytest.raises(Exception, match="needs a submodular loss"):
-        compiled(set_loss)(logits, target, loss="dice", operator="lovasz")
-
-
 @pytest.mark.skipif(shutil.which("g++") is None, reason="inductor needs a C++ compiler")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_a_training_step_by_inductor():

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from helpers.torch_judge import CASES, CLOSED, PAIRS, PATHS, assert_close, by_loss, draw
-from setloss import CostCurve, Dice, FBeta, Hamming, Jaccard, SetFunction, Tversky, from_set_function
+from helpers.torch_judge import CASES, CLOSED, PAIRS, PATHS, assert_close, draw
+from setloss import Dice, FBeta, Hamming, Jaccard, Tversky
 from setloss.plans.batch import batch_surrogate
 
 NEEDS_PROGRAM = {"FBeta(1/2)", "Tversky(2, 0)"}
@@ -73,36 +73,3 @@ def test_sets_of_thousands_of_elements(loss, operator, path, share):
     for dtype, spread in ((torch.float64, 0.3), (torch.float32, 0.01), (torch.float32, 2.0)):
         scores, truth, valid = draw((4, 2500), seed=2, spread=spread, dtype=dtype, share=share)
         check(path, loss, operator, scores, truth, valid)
-
-
-@pytest.mark.parametrize("operator", ["bd", "slack", "margin"])
-def test_cost_curves_of_thousands_of_elements(operator):
-    loss = CostCurve([(0, 0), (0.2, 0), (0.6, 1), (1, 1.1)])
-    scores, truth, valid = draw((4, 3000), seed=3, dtype=torch.float32)
-    check("host", loss, operator, scores, truth, valid)
-
-
-def groups_of_three():
-    grid = np.indices((3, 4, 2))
-    table = np.sqrt(grid[0] + 2 * grid[1] + 3 * grid[2]) + 0.1 * grid[1] ** 2
-    return SetFunction.from_table(table, [0, 1, 2, 1, 0, 1])
-
-
-@pytest.mark.parametrize("operator", ["bd", "slack", "margin", "hinge"])
-@pytest.mark.parametrize("dtype", list(DTYPES), ids=str)
-@pytest.mark.parametrize(
-    "function",
-    [SetFunction.symmetric([0, 1, 1, 2, 5, 5, 6]), groups_of_three()],
-    ids=["symmetric", "three groups"],
-)
-def test_set_functions_of_a_user(function, dtype, operator):
-    scores, truth, _ = draw((8, 6), seed=5, dtype=dtype)
-    check("host", from_set_function(function), operator, scores, truth, None)
-
-
-def test_a_table_just_below_the_limit_is_exact():
-    """Two thousand elements a side would be 4 million cells; the core's table and ours are the same."""
-    loss = CASES["lucky"].loss
-    scores, truth, _ = draw((2, 1500), seed=6)
-    values, _ = by_loss(loss, "slack", scores, truth, None, 2.0)
-    assert_close(values, core(loss, "slack", scores, truth, None, 2.0)[0])

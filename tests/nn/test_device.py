@@ -40,8 +40,8 @@ on_device = pytest.mark.parametrize(("name", "operator"), one_of_each(CLOSED, ki
 def test_the_operator_passes_torch_s_own_checks(operator, dtype):
     scores, truth, valid = draw((4, 6), seed=41, dtype=dtype)
     plan = numbers_of(make_plan("dice", operator, 2.0))
-    torch.library.opcheck(cuts, (scores.requires_grad_(), truth, valid, *plan))
-    torch.library.opcheck(cuts, (scores.detach().T.requires_grad_(), truth.T, None, *plan))
+    torch.library.opcheck(cuts, (scores.requires_grad_(), truth, valid, plan))
+    torch.library.opcheck(cuts, (scores.detach().T.requires_grad_(), truth.T, None, plan))
 
 
 # ---------------------------------------------------------------- shapes without numbers
@@ -109,6 +109,21 @@ def test_the_tensor_operations_never_wait(name, operator):
     assert torch.ops.aten.sort.stable in recorder.called
     assert not recorder.called & WAITS
     assert not recorder.moved
+
+
+@pytest.mark.parametrize(("name", "operator", "most"), [("Jaccard", "lovasz", 420), ("Dice", "bd", 500)])
+def test_a_step_is_one_sort_and_few_operations_by_the_profiler(name, operator, most):
+    """On a device every operation is a kernel; the numbers do not depend on the size of the images."""
+    counts = []
+    for width in (64, 4096):
+        scores, truth, _ = draw((3, width), seed=45)
+        with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profile:
+            device.cuts(scores, truth, None, closed_form(name, operator))
+        counts.append({event.key: event.count for event in profile.key_averages() if event.key.startswith("aten::")})
+    assert counts[0] == counts[1]
+    assert counts[0]["aten::sort"] == 1
+    assert "aten::item" not in counts[0]
+    assert sum(counts[0].values()) <= most
 
 
 @pytest.mark.parametrize("shape", [(4, 6), (1, 6), (6, 1)])

@@ -289,12 +289,3 @@ def test_memory_layout_does_not_matter(mode, over):
         got.backward()
         assert torch.equal(got, expected)
         assert torch.equal(other.grad, leaf.grad)
-
-
-def test_expanded_logits_gather_the_gradients_of_their_copies():
-    row = torch.randn(1, 6, dtype=torch.float64, requires_grad=True)
-    truth = torch.rand(4, 6) < 0.5
-    set_loss(row.expand(4, 6), truth).backward()
-    separate = row.detach().repeat(4, 1).requires_grad_()
-    set_loss(separate, truth).backward()
-    torch.testing.assert_close(row.grad, separate.grad.sum(0, keepdim=True), rtol=1e-12, atol=1e-15)

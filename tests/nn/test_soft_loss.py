@@ -65,25 +65,6 @@ def test_second_derivatives_are_those_of_the_formula():
     torch.autograd.gradgradcheck(lambda h: loss(h, truth), logits)
 
 
-def test_sets_without_positives_are_left_to_the_surrogate():
-    logits, empty = torch.tensor([[-1.0, 0.5, -2.0]]), torch.zeros(1, 3, dtype=torch.bool)
-    hinge = SetLoss("jaccard", "lovasz", margins="probabilities")(logits, empty)
-    torch.testing.assert_close(SetLoss(with_cross_entropy=0)(logits, empty), hinge)
-
-
-def test_objects_are_sets_too():
-    generator = torch.Generator().manual_seed(3)
-    logits, truth = torch.randn(2, 8, 8, generator=generator), torch.zeros(2, 8, 8, dtype=torch.bool)
-    truth[:, :2, :3], truth[0, 5:, 5:] = True, True
-    groups = component_groups(truth)
-    found = set_loss(logits, truth, over="groups", groups=groups, **SOFT)
-    expected = [
-        soft_loss(logits[i][groups[i] == g].sigmoid(), truth[i][groups[i] == g].float(), Jaccard())
-        for i, g in ((0, 1), (0, 2), (1, 1))
-    ]
-    torch.testing.assert_close(found, torch.stack(expected))
-
-
 # ---------------------------------------------------------------- each set its own share
 
 ADAPTIVE = {"margins": "probabilities", "soft_share": "adaptive", "operator": "lovasz", "reduction": "none"}

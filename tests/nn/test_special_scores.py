@@ -88,15 +88,6 @@ def test_huge_scores(path, name, operator):
         assert_close(got[1], expected[1], tolerance)
 
 
-@on_both
-def test_subnormal_scores(path, name, operator):
-    scores, truth, _ = draw((4, 6), seed=16, spread=1e-310)
-    values, gradients = PATHS[path](CASES[name].loss, operator, scores, truth, None, 2.0)
-    zeros = PATHS[path](CASES[name].loss, operator, torch.zeros_like(scores), truth, None, 2.0)[0]
-    assert_close(values, zeros)
-    assert torch.isfinite(gradients).all()
-
-
 # ---------------------------------------------------------------- broken scores
 
 
@@ -128,12 +119,6 @@ def test_a_broken_score_that_is_masked_does_not_show(path, operator, bad):
     values, gradients = PATHS[path](CASES["Dice"].loss, operator, broken, truth, valid, 2.0)
     assert torch.equal(values, clean[0])
     assert torch.equal(gradients, clean[1])
-
-
-def test_a_broken_score_reaches_the_mean():
-    scores, truth, _ = draw((3, 5), seed=19)
-    scores[1, 2] = torch.nan
-    assert set_loss(scores, truth).isnan()
 
 
 @pytest.mark.parametrize("name", ["curve1", "lucky"])

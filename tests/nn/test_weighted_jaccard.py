@@ -46,12 +46,6 @@ def test_whole_weights_are_copies():
     torch.testing.assert_close(set_loss(h, y, element_weight=e, **OPTIONS), set_loss(*copies, **OPTIONS))
 
 
-def test_a_half_label_is_half_a_positive_and_half_a_negative():
-    h, t = torch.randn(1, 5, dtype=torch.float64), torch.tensor([[0.5, 0.5, 0.5, 0.5, 0.5]])
-    doubled = torch.cat([h, h], 1), torch.tensor([[1] * 5 + [0] * 5])
-    torch.testing.assert_close(set_loss(h, t.double(), **OPTIONS), set_loss(*doubled, **OPTIONS))
-
-
 @pytest.mark.parametrize("margins", ["logits", "sigmoid"])
 def test_hard_labels_take_the_same_value_and_gradient_either_way(margins):
     h, y = torch.randn(3, 9, dtype=torch.float64), torch.rand(3, 9) < 0.4
@@ -108,21 +102,6 @@ def test_soft_labels_over_classes():
         torch.testing.assert_close(set_loss(h, near, mode="multiclass", **options), hard, atol=1e-4, rtol=0)
 
 
-def test_mixup_trains():
-    torch.manual_seed(0)
-    h = torch.zeros(2, 30, requires_grad=True)
-    target = torch.rand(2, 30)
-    optimiser = torch.optim.SGD([h], lr=2.0)
-    values = []
-    for _ in range(30):
-        optimiser.zero_grad()
-        value = SetLoss()(h, target)
-        value.backward()
-        optimiser.step()
-        values.append(value.item())
-    assert values[-1] < values[0] - 0.05
-
-
 def test_compiled_real_targets_are_taken_as_shares():
     h, t = torch.randn(2, 6), torch.rand(2, 6)
     compiled = torch.compile(SetLoss(), fullgraph=True, backend="eager")
@@ -166,13 +145,3 @@ def test_weights_are_refused_elsewhere_with_the_reason(options):
 def test_weights_of_elements_are_checked(weight, error, message):
     with pytest.raises(error, match=message):
         set_loss(torch.randn(2, 4), torch.zeros(2, 4), element_weight=weight)
-
-
-def test_a_callable_trains_and_takes_no_soft_labels():
-    def mistakes(truth, predicted):
-        return float((truth != predicted).any())
-
-    logits, target = torch.randn(3, 5), torch.rand(3, 5) < 0.5
-    assert SetLoss(mistakes, "slack")(logits, target).isfinite()
-    with pytest.raises(ValueError, match="Soft labels need a loss that knows weights of elements"):
-        SetLoss(mistakes, "slack")(logits, torch.full((3, 5), 0.5))

@@ -156,15 +156,8 @@ def calibrate_pixels(
     """What `setloss.nn.decide_pixels` needs to know of a network, from validation images it was not trained on.
 
     The temperature is that of `fit_temperature`; the probability that an image is empty, class by class, is a
-    logistic regression on two numbers of the image. For ``guard=True`` every smallest expected gain is tried: it is
-    the one for which leaving the plain cut gained most on the validation images, less one standard error of that gain.
-
-    Parameters
-    ----------
-    logits, target, mode, ignore_index, mask
-        As for `SetLoss`.
-    loss
-        Dice, Jaccard, Tversky or F-beta.
+    logistic regression on two numbers of the image. `least_gain` is the expected gain from which on leaving the plain
+    cut gained most on the validation images, less one standard error. Parameters are those of `SetLoss`.
     """
     family = tversky_loss(loss)
     given = decisions(logits, target, mask, mode, ignore_index)

@@ -89,23 +89,14 @@ def _check_tversky(loss: TverskyFamily, operator: str) -> None:
 
 
 def values_of_sets(scores: Tensor, truth: Tensor, valid: Tensor | None, plan: Plan) -> Tensor:
-    """The surrogate of every row of `scores`, differentiable in them.
+    """The surrogate of every row of `scores` (float32 or float64), differentiable in them.
 
-    Parameters
-    ----------
-    scores
-        float32 or float64, one set per row.
-    truth
-        bool, the same shape.
-    valid
-        bool, the same shape: which elements belong to their set; None where all do.
-    plan
-        The loss and the operator.
+    `truth` and `valid` are bool of the same shape; an element belongs to its set where it is valid, all do for None.
     """
     compiling = torch.compiler.is_compiling()
     fake = scores.is_meta or type(scores) not in (Tensor, torch.nn.Parameter)
     if isinstance(plan, ClosedForm) and (compiling or fake):
-        found: Tensor = cuts(scores, truth, valid, *numbers_of(plan))[0]
+        found: Tensor = cuts(scores, truth, valid, numbers_of(plan))[0]
         return found
     if compiling:
         outside: Callable[..., Tensor] = torch.compiler.disable(_values, reason=NO_CLOSED_FORM)  # type: ignore[no-untyped-call]
@@ -181,33 +172,19 @@ def _batch_first(tensor: Tensor | None, dim: int | None, size: int) -> Tensor | 
 
 
 @torch.library.custom_op("setloss::cuts", mutates_args=())
-def cuts(
-    scores: Tensor,
-    truth: Tensor,
-    valid: Tensor | None,
-    lovasz: int,
-    rescaled: int,
-    false_negative: float,
-    false_positive: float,
-    mean: bool,
-    margin: bool,
-    closure: bool,
-    scale: float | None,
-    undefined: float,
-) -> tuple[Tensor, Tensor]:
-    """`compute` for the closed form with these fields; a scale of None is "mean"."""
-    factor: Scale = "mean" if scale is None else scale
-    weights = false_negative, false_positive
-    return compute(
-        scores, truth, valid, ClosedForm(lovasz, rescaled, *weights, mean, margin, closure, factor, undefined)
-    )
+def cuts(scores: Tensor, truth: Tensor, valid: Tensor | None, form: list[float]) -> tuple[Tensor, Tensor]:
+    """`compute` for the closed form with these `numbers_of` it."""
+    lovasz, rescaled, misses, alarms, mean, margin, closure, scale, undefined = form
+    flags = bool(mean), bool(margin), bool(closure)
+    closed = ClosedForm(int(lovasz), int(rescaled), misses, alarms, *flags, scale or "mean", undefined)
+    return compute(scores, truth, valid, closed)
 
 
-def numbers_of(closed: ClosedForm) -> tuple[Any, ...]:
-    """The fields of a closed form as the operator takes them."""
+def numbers_of(closed: ClosedForm) -> list[float]:
+    """The fields of a closed form as the operator takes them; a scale of 0 is "mean"."""
     kinds = closed.lovasz, closed.rescaled, closed.false_negative, closed.false_positive
-    scale = None if closed.scale == "mean" else float(closed.scale)
-    return *kinds, closed.mean, closed.margin, closed.closure, scale, closed.undefined
+    scale = 0.0 if closed.scale == "mean" else closed.scale
+    return [float(one) for one in (*kinds, closed.mean, closed.margin, closed.closure, scale, closed.undefined)]
 
 
 @cuts.register_fake
@@ -220,12 +197,7 @@ def _keep(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> N
     ctx.mark_non_differentiable(output[1])
 
 
-def _backward(ctx: Any, values: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
-    (gradient,) = ctx.saved_tensors
-    return values.unsqueeze(1) * gradient, *(None,) * 11
-
-
-cuts.register_autograd(_backward, setup_context=_keep)
+cuts.register_autograd(Cuts.backward, setup_context=_keep)
 
 
 # ---------------------------------------------------------------- on the CPU

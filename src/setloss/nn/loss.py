@@ -151,8 +151,23 @@ class SetLoss(nn.Module):
             For ``over="groups"``: integers of the shape of the target, multiclass ``(N, C, ...)``; see
             `component_groups`.
         """
-        tensors = mask, weight, self.class_weight, element_weight, groups
-        return loss_of_batch(self.settings, self.plan, logits, target, *tensors)
+        settings, mode = self.settings, self.settings.mode
+        given = decisions(logits, target, mask, mode, settings.ignore_index, settings.takes_weights)
+        warn_of_slips(logits, mode)
+        classes = chosen_classes(settings.classes, settings.include_background, given.logits, mode)
+        if given.shares is not None or element_weight is not None:
+            _check_weighted(settings, groups)
+            sets, values = _weighted_values(given, settings, classes, element_weight)
+            counted = counted_sets(sets, settings.present_only)
+        else:
+            sets = _sets(given, settings, classes, groups)
+            counted = counted_sets(sets, settings.present_only)
+            values = _values(sets, self.plan, settings, counted)
+        factors = set_factors(weight, self.class_weight, sets, classes, given.logits, mode)
+        total = reduced(values.view(sets.shape), counted, factors, settings.reduction)
+        if settings.with_cross_entropy:
+            total = total + settings.with_cross_entropy * mean_cross_entropy(given, mode, element_weight)
+        return total if given.assertion is None else total + given.assertion
 
     def __prepare_scriptable__(self) -> SetLoss:
         """What `torch.jit.script` asks first."""
@@ -171,46 +186,13 @@ def set_loss(
     *,
     mask: Tensor | None = None,
     weight: Tensor | None = None,
-    class_weight: Tensor | None = None,
     element_weight: Tensor | None = None,
     groups: Tensor | None = None,
     **parameters: Any,
 ) -> Tensor:
     """`SetLoss` as a function: ``SetLoss(**parameters)(logits, target, ...)``, the parameters by name."""
-    settings = Parameters(**parameters).completed()
-    plan = make_plan(settings.loss, settings.operator, settings.scale)
-    return loss_of_batch(settings, plan, logits, target, mask, weight, class_weight, element_weight, groups)
-
-
-def loss_of_batch(
-    settings: Settings,
-    plan: Plan,
-    logits: Tensor,
-    target: Tensor,
-    mask: Tensor | None,
-    weight: Tensor | None,
-    class_weight: Tensor | None,
-    element_weight: Tensor | None,
-    groups: Tensor | None,
-) -> Tensor:
-    """What `SetLoss.forward` returns."""
-    mode = settings.mode
-    given = decisions(logits, target, mask, mode, settings.ignore_index, settings.takes_weights)
-    warn_of_slips(logits, mode)
-    classes = chosen_classes(settings.classes, settings.include_background, given.logits, mode)
-    if given.shares is not None or element_weight is not None:
-        _check_weighted(settings, groups)
-        sets, values = _weighted_values(given, settings, classes, element_weight)
-        counted = counted_sets(sets, settings.present_only)
-    else:
-        sets = _sets(given, settings, classes, groups)
-        counted = counted_sets(sets, settings.present_only)
-        values = _values(sets, plan, settings, counted)
-    factors = set_factors(weight, class_weight, sets, classes, given.logits, mode)
-    total = reduced(values.view(sets.shape), counted, factors, settings.reduction)
-    if settings.with_cross_entropy:
-        total = total + settings.with_cross_entropy * mean_cross_entropy(given, mode, element_weight)
-    return total if given.assertion is None else total + given.assertion
+    loss = SetLoss(**parameters)
+    return loss.forward(logits, target, mask=mask, weight=weight, element_weight=element_weight, groups=groups)
 
 
 def _sets(given: Decisions, settings: Settings, classes: list[int] | None, groups: Tensor | None) -> Sets:

@@ -91,9 +91,10 @@ def mean_cross_entropy(given: Decisions, mode: Mode, weight: Tensor | None = Non
 
     `weight` is a factor per pixel; the mean is the weighted mean.
     """
-    values = _of_classes(given) if mode == "multiclass" else _of_labels(given)
-    if given.valid is None and weight is None:
-        return values.sum() / max(values.numel(), 1)
+    whole = given.valid is None and weight is None
+    values = (_of_classes if mode == "multiclass" else _of_labels)(given, "sum" if whole else "none")
+    if whole:
+        return values / max(given.labels.numel(), 1)
     shares = torch.ones_like(values) if weight is None else weight.to(values.dtype).expand(values.shape)
     if given.valid is not None:
         shares = torch.where(given.valid, shares, 0.0)
@@ -102,18 +103,19 @@ def mean_cross_entropy(given: Decisions, mode: Mode, weight: Tensor | None = Non
     return (shares * values).sum() / torch.where(mass > 0, mass, 1.0)
 
 
-def _of_labels(given: Decisions) -> Tensor:
+def _of_labels(given: Decisions, reduction: str) -> Tensor:
     truth = given.truth.to(given.logits.dtype) if given.shares is None else given.shares
-    return binary_cross_entropy_with_logits(_blank(given.logits, given.valid), truth, reduction="none")
+    return binary_cross_entropy_with_logits(_blank(given.logits, given.valid), truth, reduction=reduction)
 
 
-def _of_classes(given: Decisions) -> Tensor:
-    logits, labels = _blank(given.logits, given.counted), given.labels.to(torch.int64)
+def _of_classes(given: Decisions, reduction: str) -> Tensor:
+    logits = _blank(given.logits, given.counted)
     if given.shares is not None:
-        return cross_entropy(logits, given.shares, reduction="none")
-    if given.valid is not None:
-        labels = torch.where(given.valid, labels, 0)
-    return cross_entropy(logits, labels, reduction="none")
+        return cross_entropy(logits, given.shares, reduction=reduction)
+    labels = given.labels.to(torch.int64)
+    return cross_entropy(
+        logits, labels if given.valid is None else torch.where(given.valid, labels, 0), reduction=reduction
+    )
 
 
 def _blank(logits: Tensor, counted: Tensor | None) -> Tensor:
