@@ -91,5 +91,5 @@ def test_every_file_with_a_kernel_is_a_source_of_kernels():
             for value in vars(importlib.import_module(found.name)).values():
                 if isinstance(value, Kernel):
                     kernels += 1
-                    assert "setloss.compilation" in Path(value.function.__code__.co_filename).read_text("utf-8")
+                    assert "setloss.compilation" in Path(value.py_func.__code__.co_filename).read_text("utf-8")
     assert kernels > 20

@@ -15,13 +15,13 @@ PACKAGE, _log, _lock, _kernels = Path(__file__).parent, logging.getLogger(__name
 
 
 class Kernel:
-    """A function that is compiled at its first call, for Python and for other kernels."""
+    """A function that is compiled at its first call; to kernels that call it, it looks like numba's own."""
 
     def __init__(self, function: Any, options: dict[str, Any]) -> None:
-        self.function, self.options = function, {"error_model": "numpy", "nogil": True, **options}
+        self.py_func, self.targetoptions = function, {"error_model": "numpy", "nogil": True, **options}
         with _lock:
             before, config.CACHE_DIR = config.CACHE_DIR, str(FOLDER)
-            self.compiled = njit(cache=FOLDER is not None, **self.options)(function)
+            self.compiled = njit(cache=FOLDER is not None, **self.targetoptions)(function)
             config.CACHE_DIR = before
         _kernels.append(self)
 
@@ -34,7 +34,7 @@ class Kernel:
             _log.warning("kernels in %s are deleted and compiled again: %r", FOLDER, error)
             shutil.rmtree(FOLDER or "", ignore_errors=True)
             for each in _kernels:
-                each.compiled = njit(**each.options)(each.function)
+                each.compiled = njit(**each.targetoptions)(each.py_func)
             return self.compiled(*arguments)
 
 

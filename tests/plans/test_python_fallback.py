@@ -3,6 +3,7 @@
 import warnings
 from dataclasses import dataclass
 from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -222,7 +223,6 @@ def test_cuts_that_say_they_are_not_exact_end_uncertified_and_more_iterations_ar
 
 
 def test_solvers_that_visit_bags_give_way(quiet):
-    tracks = make_toy(n_bags=10, p=2)
-    model = BagClassifier(operator=WorstElement, C=0.1).fit(tracks.X, tracks.y, groups=tracks.groups)
-    problem = type("Problem", (), {"surrogate": model.solution_.surrogate, "shape": (1, 3)})()
+    truth, offsets, _ = ragged()
+    problem = SimpleNamespace(surrogate=batch_surrogate(Dice(), truth, offsets, WorstElement), shape=(1, 3))
     assert [method_named(name, problem).name for name in ("auto", "frank_wolfe")] == ["cutting_plane"] * 2

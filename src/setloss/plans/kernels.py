@@ -3,9 +3,10 @@
 Each bag refers to one record of `setloss.plans.records`, its Lovász part and its rescaled part. Arithmetic is in
 float64 whatever the margins are, and nothing is allocated here: `setloss.plans.batch.scratch` gives a call its room.
 
-Half a minute of compilation would greet the first user of a machine, so the kernels are written for short
-compilation, too: plain loops in place of array expressions, which numba compiles with all their error messages, and
-room that is None where no bag of the batch needs it, so that what would use it is not compiled.
+Kernels are written for short compilation, too: plain loops in place of array expressions, which numba compiles with
+all their error messages, and room that is None where no bag of the batch needs it, so that what would use it is not
+compiled. Those that take arrays and are called once a bag are inlined by numba, which counts references to the arrays
+of every call; formulas of numbers are left to LLVM.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from setloss.plans.sorting import sort_elements
 from setloss.plans.worst_sets import ELEMENT, tversky_gain, worst_set
 
 
-@kernel()
+@kernel(inline="always")
 def _rank_elements(margins, partition, active_only, order, spare, ranked, tallies):
     """Elements by ascending margin at the front of `order`, each as group << 32 | element, their margins in `ranked`.
 
@@ -38,7 +39,7 @@ def _rank_elements(margins, partition, active_only, order, spare, ranked, tallie
     return count
 
 
-@kernel()
+@kernel(forceinline=True)
 def gain_of_one_more(part, axis, rank, cell, stride, misses, alarms, m, values):
     """The increment of f when an element of group `axis` follows `misses` false negatives and `alarms` positives."""
     if part.kind == CURVE:
@@ -50,7 +51,7 @@ def gain_of_one_more(part, axis, rank, cell, stride, misses, alarms, m, values):
     return tversky_gain(axis, misses, alarms, m, part)
 
 
-@kernel()
+@kernel(inline="always")
 def _lovasz(ranked, order, plan, tables, hinge, slope):
     """Write the slopes of the Lovász part; returns its offset and value. `hinge` is None where no bag has one."""
     if hinge is None:
@@ -86,7 +87,7 @@ def _lovasz(ranked, order, plan, tables, hinge, slope):
     return offset, value
 
 
-@kernel()
+@kernel(inline="always")
 def bag_cut(margins, partition, plan, tables, room, slope, chosen):
     """The cut of one bag: fills `slope` and `chosen`, returns offset and value.
 
@@ -130,7 +131,7 @@ def write_cuts(visits, data, plans, room, out):
 # ---------------------------------------------------------------- sets of equal size
 
 
-@kernel()
+@kernel(forceinline=True)
 def write_margins(scores, truth, margins, gradient):
     """The margins of one row, and its number of positives; -1 and a gradient of NaN where a score is not finite."""
     positives, finite = 0, True
@@ -185,7 +186,7 @@ def write_gains(records, starts, gains):
                     place += 1
 
 
-@kernel()
+@kernel(forceinline=True)
 def _rank(margins, rank, order):
     """The elements by ascending margin, ties in their order: each by the number of elements before it.
 

@@ -23,7 +23,7 @@ _WORD, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
 _SIGN, _ALL = np.uint32(0x80000000), np.uint32(0xFFFFFFFF)
 
 
-@kernel()
+@kernel(forceinline=True)
 def sort_elements(margins, order, spare, tallies):
     """Sort the elements in `order`, given in ascending order, by their margins; `spare` is as long as `order`.
 
@@ -36,7 +36,7 @@ def sort_elements(margins, order, spare, tallies):
         _radix(margins, order, spare, tallies)
 
 
-@kernel()
+@kernel(forceinline=True)
 def _insertion(margins, order, first, last):
     for k in range(first + 1, last):
         element = order[k]
@@ -48,7 +48,7 @@ def _insertion(margins, order, first, last):
         order[j] = element
 
 
-@kernel()
+@kernel(forceinline=True)
 def _merge(margins, order, spare):
     """Runs of `SMALL` elements by insertion; then neighbouring runs are merged until there is one."""
     n, run = len(order), SMALL
@@ -70,7 +70,7 @@ def _merge(margins, order, spare):
         run *= 2
 
 
-@kernel()
+@kernel(forceinline=True)
 def _radix(margins, order, spare, tallies):
     """Stable, word by word: the lower half of a float64 first, then the upper half, or the one word of a float32."""
     words = margins.view(np.uint32)
@@ -92,7 +92,7 @@ def _radix(margins, order, spare, tallies):
             pairs[k] &= _LOW
 
 
-@kernel()
+@kernel(forceinline=True)
 def _sort_pairs(pairs, spare, tallies):
     """Sort by the upper 32 bits, least significant digit first; digits that are all the same cost nothing."""
     n = len(pairs)

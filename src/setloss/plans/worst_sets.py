@@ -19,15 +19,15 @@ ELEMENT = 0xFFFFFFFF
 # ---------------------------------------------------------------- values and increments at given counts
 # n false negatives, q false positives and m positives are floats here: one compiled version of every formula.
 
-_denominator = kernel()(tversky.denominator)
-_loss_value = kernel()(tversky.loss_value)
-_miss_step = kernel()(tversky.false_negative_step)
-_alarm_step = kernel()(tversky.false_positive_step)
-_submodular_miss_step = kernel()(tversky.submodular_false_negative_step)
-_supermodular_value = kernel()(tversky.supermodular_value)
+_denominator = kernel(forceinline=True)(tversky.denominator)
+_loss_value = kernel(forceinline=True)(tversky.loss_value)
+_miss_step = kernel(forceinline=True)(tversky.false_negative_step)
+_alarm_step = kernel(forceinline=True)(tversky.false_positive_step)
+_submodular_miss_step = kernel(forceinline=True)(tversky.submodular_false_negative_step)
+_supermodular_value = kernel(forceinline=True)(tversky.supermodular_value)
 
 
-@kernel()
+@kernel(forceinline=True)
 def tversky_loss(n, q, m, part):
     """l(n, q), with the value of the part where it reads 0/0."""
     a, b = part.false_positive, part.false_negative
@@ -36,7 +36,7 @@ def tversky_loss(n, q, m, part):
     return part.undefined
 
 
-@kernel()
+@kernel(forceinline=True)
 def tversky_step(axis, n, q, m, part):
     """One more false negative (axis 0) or false positive; a difference only where l reads 0/0 at either end."""
     a, b = part.false_positive, part.false_negative
@@ -46,7 +46,7 @@ def tversky_step(axis, n, q, m, part):
     return tversky_loss(further_n, further_q, m, part) - tversky_loss(n, q, m, part)
 
 
-@kernel()
+@kernel(forceinline=True)
 def tversky_gain(axis, n, q, m, part):
     """The increment of l, of its submodular part f, or of the closure min(f, cap)."""
     if part.kind == TVERSKY or axis == 1:
@@ -59,7 +59,7 @@ def tversky_gain(axis, n, q, m, part):
     return gain
 
 
-@kernel()
+@kernel(forceinline=True)
 def curve_value(count, m, part, values):
     """The weighted loss at `count` mistakes of the one group that matters."""
     if part.kind == TVERSKY_SUPERMODULAR:
@@ -67,7 +67,7 @@ def curve_value(count, m, part, values):
     return part.weight * values[part.start + count]
 
 
-@kernel()
+@kernel(forceinline=True)
 def concave_value(n, q, m, part):
     """The weighted loss at n false negatives and q false positives."""
     if part.kind == LINEAR:
@@ -75,7 +75,7 @@ def concave_value(n, q, m, part):
     return part.weight * tversky_loss(n, q, m, part)
 
 
-@kernel()
+@kernel(forceinline=True)
 def concave_step(n, q, m, part):
     """The weighted loss of one more false positive."""
     if part.kind == LINEAR:
@@ -83,7 +83,7 @@ def concave_step(n, q, m, part):
     return part.weight * tversky_step(1, n, q, m, part)
 
 
-@kernel()
+@kernel(forceinline=True)
 def objective(is_margin, loss, total, scale):
     """The rescaled loss of a set whose margins sum to `total`."""
     if is_margin:
@@ -94,7 +94,7 @@ def objective(is_margin, loss, total, scale):
 # ---------------------------------------------------------------- the worst set
 
 
-@kernel()
+@kernel(inline="always")
 def worst_set(ranked, order, plan, tables, grouped, room, chosen):
     """Mark the set that maximises the rescaled loss in `chosen`; returns its loss and the objective."""
     curve, sums, counts, turning = room
@@ -105,7 +105,7 @@ def worst_set(ranked, order, plan, tables, grouped, room, chosen):
     return _best_of_counts(ranked, order, plan, tables, grouped, sums, counts, turning, chosen)
 
 
-@kernel()
+@kernel(forceinline=True)
 def _best_of_counts(ranked, order, plan, tables, grouped, sums, counts, turning, chosen):
     """Several counts matter. `sums` is None where no bag is of that kind."""
     if sums is None:
@@ -126,7 +126,7 @@ def _best_of_counts(ranked, order, plan, tables, grouped, sums, counts, turning,
     return loss, best
 
 
-@kernel()
+@kernel(forceinline=True)
 def _sums(ranked, order, axes, grouped, sums):
     """Group after group: its margins in ascending order, and the sums of its k smallest ones.
 
@@ -144,7 +144,7 @@ def _sums(ranked, order, axes, grouped, sums):
                 sums[n + b] = total
 
 
-@kernel()
+@kernel(inline="always")
 def _best_of_curve(ranked, order, plan, tables, curve, chosen):
     """One count matters: every other element is in exactly if its margin is negative.
 
@@ -176,7 +176,7 @@ def _best_of_curve(ranked, order, plan, tables, curve, chosen):
     return best_loss, best
 
 
-@kernel()
+@kernel(forceinline=True)
 def _mark(ranked, order, axis, left, chosen):
     """Choose the `left` smallest margins of one group, and all negative ones of the others."""
     for k in range(len(order)):
@@ -189,7 +189,7 @@ def _mark(ranked, order, axis, left, chosen):
             break
 
 
-@kernel()
+@kernel(forceinline=True)
 def _best_of_cells(plan, sizes, values, sums, counts, turning):
     """Every cell of a table: the last count runs fastest, the others turn like an odometer.
 
@@ -228,7 +228,7 @@ def _best_of_cells(plan, sizes, values, sums, counts, turning):
         turning[b] += 1
 
 
-@kernel()
+@kernel(forceinline=True)
 def _alarm_helps(n, q, m, margin, total, plan):
     """Whether the objective rises from q to q + 1 false positives; `total` includes the new one's margin."""
     step = concave_step(n, q, m, plan.rescaled)
@@ -237,7 +237,7 @@ def _alarm_helps(n, q, m, margin, total, plan):
     return step * (1.0 - plan.scale * total) > plan.scale * concave_value(n, q, m, plan.rescaled) * margin
 
 
-@kernel()
+@kernel(forceinline=True)
 def _best_of_concave(plan, sizes, grouped, sums, counts):
     """For every number of false negatives, the number of false positives up to which one more helps.
 
