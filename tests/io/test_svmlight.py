@@ -28,7 +28,6 @@ def test_label_sets_empty_sets_comments_and_blank_lines(tmp_path):
     [
         ("0,2 1:1 3:1\n1 2:1\n", {}, [[1, 0, 1], [0, 1, 0]], 3),  # labels from 0, features from 1
         ("1 0:1 3:1\n", {}, [[1]], 4),
-        ("\ufeff1 0:1 3:1\n", {}, [[1]], 4),
         ("2 3 3\n1,2 1:1\n2 2:1\n", {}, [[0, 1, 1], [0, 0, 1]], 3),  # the header: both from 0
         ("2 1:1\n", {"labels": 3, "features": 5, "first_label": 0, "first_feature": 0}, [[0, 0, 1]], 5),
         ("2 1:1\n", {"labels": 3, "features": 5, "first_label": 1, "first_feature": 1}, [[0, 1, 0]], 5),

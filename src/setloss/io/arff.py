@@ -26,13 +26,12 @@ from setloss.io.data import (
     Features,
     LabelSets,
     as_zero_one,
+    csr,
     existing_file,
     listed,
+    no_infinity,
     reason,
-    refuse_repeats,
-    require_no_infinity,
     shown,
-    with_small_indices,
 )
 
 _SPARSE_DATA = re.compile(r"^\s*@data[^\n]*\n(?:\s*%[^\n]*\n|\s*\n)*\s*\{", re.IGNORECASE | re.MULTILINE)
@@ -41,59 +40,82 @@ _SPLIT = re.compile(r"[-_.](train|test)$", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Table:
-    """An ARFF file: its attributes with their declared values (None for numbers), and one column of codes each.
+    """The attributes of an ARFF file, their declared values (None for numbers), and a column of codes for each.
 
-    Columns are a dense array, or CSC of a sparse file; a nominal value stands for its place among the declared ones.
+    `codes` is dense, or CSR of a sparse file; a nominal value stands for its place among the declared ones.
     """
 
     file: Path
     names: tuple[str, ...]
     values: tuple[tuple[str, ...] | None, ...]
-    columns: Any
+    codes: Any
 
-    def numbers(self, j: int) -> NDArray[Any]:
-        """A column (n, 1) as numbers, also of nominal values that are numbers."""
-        codes = self.codes(j)
-        if self.values[j] is None:
-            return codes
-        declared = np.array([float(value) for value in self.values[j] or ()])
-        return np.where(np.isnan(codes), np.nan, declared[np.nan_to_num(codes).astype(np.intp)])
+    def features(self, kept: Sequence[int]) -> tuple[Any, tuple[str, ...]]:
+        """The features that some attributes become, dense or CSR, and their names."""
+        parts = [(j, *part) for j in kept for part in _parts(self.names[j], self.values[j])]
+        names = tuple(name for _, name, _ in parts)
+        code = np.array([code for *_, code in parts], dtype=np.float64)
+        X = self.codes[:, [j for j, *_ in parts]]
+        nominal = np.flatnonzero(~np.isnan(code))
+        if nominal.size:
+            X = X if isinstance(X, np.ndarray) else X.tolil()
+            found = _dense(X[:, nominal])
+            X[:, nominal] = np.where(np.isnan(found), np.nan, found == code[nominal])
+        if not isinstance(X, np.ndarray):
+            X = X.tocsr()
+            X.eliminate_zeros()
+            X.sort_indices()
+        no_infinity(X, lambda row, j: f"row {row + 1}, attribute {shown(names[j])} of {self.file}")
+        return X, names
 
-    def features(self, j: int) -> tuple[tuple[str, ...], NDArray[Any]]:
-        """The features that an attribute becomes, and their names."""
-        name, declared = self.names[j], self.values[j]
-        if declared is None or set(declared) <= {"0", "1"}:
-            return (name,), self.numbers(j)
-        codes = self.codes(j)
-        columns = np.where(np.isnan(codes), np.nan, codes == np.arange(len(declared)))
-        return tuple(f"{name}={value}" for value in declared), columns
+    def labels(self, chosen: Sequence[int]) -> NDArray[Any]:
+        """The values of some attributes, which must be labels."""
+        Y = _dense(self.codes[:, chosen])
+        for column, j in zip(Y.T, chosen, strict=True):
+            declared = self.values[j]
+            if declared is None:
+                continue
+            if not set(declared) <= {"0", "1", "-1", "+1"}:
+                raise DatasetError(
+                    f"{self.file} declares the label {shown(self.names[j])} with the values {listed(declared)}; "
+                    "labels are {0,1} or {-1,+1}"
+                )
+            known = ~np.isnan(column)
+            column[known] = np.array(declared, dtype=np.float64)[column[known].astype(np.intp)]
+        place = lambda row, j: f"row {row + 1}, label {shown(self.names[chosen[j]])} of {self.file}"  # noqa: E731
+        return as_zero_one(Y, place, missing=True)
 
-    def codes(self, j: int) -> NDArray[Any]:
-        """A column (n, 1) as it is, dense."""
-        column = self.columns[:, [j]]
-        return column if isinstance(column, np.ndarray) else np.asarray(column.toarray())
+
+def _parts(name: str, declared: tuple[str, ...] | None) -> list[tuple[str, float]]:
+    """The features of an attribute: their names, and the code that each marks with a 1 (NaN: as it is)."""
+    if declared in (None, ("0", "1")):
+        return [(name, np.nan)]
+    if declared == ("1", "0"):
+        return [(name, 0)]
+    return [(f"{name}={value}", code) for code, value in enumerate(declared or ())]
+
+
+def _dense(columns: Any) -> NDArray[Any]:
+    return columns if isinstance(columns, np.ndarray) else columns.toarray()  # type: ignore[no-any-return]
 
 
 def read_arff(file: Path, *, labels: str | os.PathLike[str] | int | None = None) -> LabelSets:
     """Label sets from an ARFF file; X is dense or CSR as the file is, and `io.read` says the rest."""
     table = _read(file)
     chosen = _label_columns(table, labels)
-    names = tuple(table.names[j] for j in chosen)
-    Y = np.hstack([table.numbers(j) for j in chosen])
-    Y = as_zero_one(Y, lambda row, j: f"row {row + 1}, label {shown(names[j])} of {file}", missing=True)
-    X, features = _features(table, [j for j in range(len(table.names)) if j not in set(chosen)])
-    return LabelSets(X, Y, features, names)
+    Y = table.labels(chosen)
+    X, features = table.features([j for j in range(len(table.names)) if j not in set(chosen)])
+    return LabelSets(X, Y, features, tuple(table.names[j] for j in chosen))
 
 
 def read_arff_features(file: Path, names: Sequence[str] | None, not_features: Sequence[str] = ()) -> Features:
     """The features of an ARFF file whose labels may be missing; all that `names`, a model's features, could need."""
     table = _read(file)
-    wanted = None if names is None else {*names, *(name.rpartition("=")[0] for name in names)}
-    kept = [j for j, name in enumerate(table.names) if name not in not_features]
-    kept = [j for j in kept if wanted is None or table.names[j] in wanted]
+    wanted = table.names if names is None else {*names, *(name.rpartition("=")[0] for name in names)}
+    kept = [j for j, name in enumerate(table.names) if name in wanted and name not in not_features]
     if not kept:
         raise DatasetError(f"{file} has none of the model's features; its attributes are {listed(table.names)}")
-    X, found = _features(table, kept)
+    X, found = table.features(kept)
     return Features(X, None, found)
 
 
@@ -104,50 +126,25 @@ def _read(file: Path) -> Table:
         raise DatasetError(f"reading {file} needs liac-arff; install it with pip install 'setloss[io]'") from None
     try:
         text = file.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise DatasetError(f"{file} is not text in UTF-8 ({reason(error)}); convert or unpack it first") from None
-    sparse = _SPARSE_DATA.search(text) is not None
-    text = re.sub(r"(?im)^([ \t]*@\w+)[ \t]+", r"\1 ", text)  # liac-arff wants a blank there, and no tab
-    try:
+        sparse = _SPARSE_DATA.search(text) is not None
+        text = re.sub(r"(?im)^([ \t]*@\w+)[ \t]+", r"\1 ", text)  # liac-arff wants a blank there, and no tab
         content = arff.loads(text, encode_nominal=True, return_type=arff.LOD if sparse else arff.DENSE)
-        attributes = content["attributes"]
-        columns = _sparse(content["data"], len(attributes)) if sparse else np.array(content["data"], dtype=np.float64)
+        names = tuple(re.sub(r"\\(.)", r"\1", name) for name, _ in content["attributes"])  # it leaves escapes there
+        kinds = [kind for _, kind in content["attributes"]]
+        if "STRING" in kinds:
+            raise ValueError(f"attribute {shown(names[kinds.index('STRING')])} is text, not declared values")
+        if not content["data"]:
+            raise ValueError("it has no rows after @data")
+        rows = content["data"]
+        if sparse:
+            data = np.array([value for row in rows for value in row.values()], dtype=np.float64)
+            places = [j for row in rows for j in row], np.cumsum([0, *map(len, rows)])
+            codes = csr(data, *places, (len(rows), len(names)))
+        else:
+            codes = np.array(rows, dtype=np.float64)
     except (arff.ArffException, ValueError, LookupError, TypeError, OverflowError) as error:
         raise DatasetError(f"{file} cannot be read as ARFF: {reason(error)}; correct it there") from None
-    if columns.shape[0] == 0:
-        raise DatasetError(f"{file} has no rows after @data; it may be an unfinished download")
-    for name, kind in attributes:
-        if kind == "STRING":
-            raise DatasetError(f"attribute {shown(name)} of {file} is text; declare its values, or remove it")
-    values = tuple(tuple(map(str, kind)) if isinstance(kind, list) else None for _, kind in attributes)
-    names = tuple(re.sub(r"\\(.)", r"\1", name) for name, _ in attributes)  # liac-arff leaves escapes in names
-    return Table(file, names, values, columns)
-
-
-def _sparse(rows: list[dict[int, Any]], width: int) -> Any:
-    from scipy.sparse import csc_array
-
-    places = np.repeat(np.arange(len(rows)), [len(row) for row in rows])
-    columns = np.array([j for row in rows for j in row], dtype=np.int64)
-    data = np.array([value for row in rows for value in row.values()], dtype=np.float64)
-    return csc_array((data, (places, columns)), shape=(len(rows), width))
-
-
-def _features(table: Table, kept: Sequence[int]) -> tuple[Any, tuple[str, ...]]:
-    """The features of the attributes `kept`, side by side, and their names."""
-    from scipy.sparse import csr_array
-
-    if all(table.values[j] in (None, ("0", "1")) for j in kept):
-        X, names = table.columns[:, kept], tuple(table.names[j] for j in kept)
-    else:
-        found = [table.features(j) for j in kept]
-        names, X = tuple(name for some, _ in found for name in some), np.hstack([columns for _, columns in found])
-    if not isinstance(table.columns, np.ndarray):
-        X = with_small_indices(csr_array(X))
-        X.eliminate_zeros()
-        X.sort_indices()
-    require_no_infinity(X, lambda row, j: f"row {row + 1}, attribute {shown(names[j])} of {table.file}")
-    return X, names
+    return Table(file, names, tuple(tuple(kind) if isinstance(kind, list) else None for kind in kinds), codes)
 
 
 # ------------------------------------------------------------------ which attributes are labels
@@ -155,29 +152,24 @@ def _features(table: Table, kept: Sequence[int]) -> tuple[Any, tuple[str, ...]]:
 
 def _label_columns(table: Table, labels: str | os.PathLike[str] | int | None) -> list[int]:
     """The label attributes, in the order of the ARFF file."""
-    file, count = table.file, len(table.names)
+    count = len(table.names)
     if isinstance(labels, int):
-        if not 0 < labels < count:
-            raise DatasetError(f"{file} has {count} attributes; labels={labels} leaves no label or no feature")
-        chosen = list(range(count - labels, count))
+        chosen = list(range(max(count - labels, 0), count))
     else:
-        xml = _beside(file) if labels is None else Path(labels)
-        named = set(read_label_names(xml))
-        absent = sorted(named.difference(table.names))
+        xml = _beside(table.file) if labels is None else Path(labels)
+        named = read_label_names(xml)
+        absent = sorted(set(named).difference(table.names))
         if absent:
             raise DatasetError(
-                f"{xml} names labels that are no attributes of {file}: {listed(absent)}; "
+                f"{xml} names labels that are no attributes of {table.file}: {listed(absent)}; "
                 "check that the two files belong together"
             )
         chosen = [j for j, name in enumerate(table.names) if name in named]
-        if len(chosen) == count:
-            raise DatasetError(f"every attribute of {file} is a label in {xml}; features are missing")
-    for j in chosen:
-        if not set(table.values[j] or ()) <= {"0", "1", "-1", "+1"}:
-            raise DatasetError(
-                f"{file} declares the label {shown(table.names[j])} with the values {listed(table.values[j] or ())}; "
-                "labels are {0,1} or {-1,+1}"
-            )
+    if not 0 < len(chosen) < count:
+        raise DatasetError(
+            f"{len(chosen)} of the {count} attributes of {table.file} are labels, by labels= or its XML file; "
+            "there must be labels and features"
+        )
     return chosen
 
 
@@ -200,16 +192,14 @@ class _NoDocumentType(ElementTree.TreeBuilder):
         raise ElementTree.ParseError("it has a document type (<!DOCTYPE ...>), which label files need not have")
 
 
-def read_label_names(path: str | os.PathLike[str]) -> tuple[str, ...]:
-    """The names of the labels in a Mulan XML file, in its order; of a hierarchy all labels, the inner ones too."""
+def read_label_names(path: str | os.PathLike[str]) -> set[str]:
+    """The names of the labels in a Mulan XML file; of a hierarchy all labels, the inner ones too."""
     file = existing_file(path)
     try:
         root = ElementTree.parse(file, ElementTree.XMLParser(target=_NoDocumentType())).getroot()
     except (ElementTree.ParseError, LookupError, ValueError) as error:
-        raise DatasetError(f"{file} is not a label file in XML: {reason(error)}") from None
-    elements = [element for element in root.iter() if element.tag.rpartition("}")[2] == "label"]
-    names = tuple(element.get("name", "") for element in elements)
-    if not names or not all(names):
+        raise DatasetError(f"{file} is not a label file in XML: {reason(error)}; write it anew") from None
+    names = {element.get("name", "") for element in root.iter() if element.tag.rpartition("}")[2] == "label"}
+    if not all(names) or not names:
         raise DatasetError(f"{file} names no labels, or has one without a name; it needs <label name='sports'/>")
-    refuse_repeats(file, names, "labels")
     return names

@@ -80,7 +80,7 @@ def existing_file(path: str | os.PathLike[str]) -> Path:
     return file
 
 
-def require_no_infinity(X: Any, place: Place) -> None:
+def no_infinity(X: Any, place: Place) -> None:
     """Refuse infinity in a dense or CSR matrix of features; NaN is a missing feature."""
     infinite = np.isinf(X if isinstance(X, np.ndarray) else X.data)
     if not infinite.any():
@@ -112,11 +112,12 @@ def as_zero_one(values: NDArray[Any], place: Place, *, missing: bool) -> NDArray
     return labels
 
 
-def with_small_indices(matrix: Any) -> Any:
+def csr(data: Any, indices: Any, indptr: Any, shape: tuple[int, int]) -> Any:
     """A CSR array with int32 indices where they fit, as most of scikit-learn wants them."""
-    if max(matrix.nnz, *matrix.shape) < 2**31:
-        matrix.indices, matrix.indptr = matrix.indices.astype(np.int32), matrix.indptr.astype(np.int32)
-    return matrix
+    from scipy.sparse import csr_array
+
+    kind = np.int32 if max(len(data), *shape) < 2**31 else np.int64
+    return csr_array((data, np.asarray(indices, dtype=kind), np.asarray(indptr, dtype=kind)), shape=shape)
 
 
 def refuse_repeats(path: Path, names: Sequence[str], what: str) -> None:

@@ -12,11 +12,8 @@ Arrays of Python objects are refused, so nothing in the file can run.
 
 from __future__ import annotations
 
-import zlib
 from pathlib import Path
-from tokenize import TokenError
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,18 +24,15 @@ from setloss.io.data import (
     LabelSets,
     Tracks,
     as_zero_one,
+    csr,
     listed,
+    no_infinity,
     reason,
-    require_no_infinity,
-    with_small_indices,
 )
 
-DAMAGE = (ValueError, OSError, EOFError, LookupError, SyntaxError, RuntimeError, TokenError, BadZipFile, zlib.error)
-"""What NumPy and zipfile raise for bytes they did not write."""
-
 SPARSE = ("data", "indices", "indptr", "shape")
-AXES = {"X": 2, "Y": 2, "y": 1, "groups": 1, "feature_names": 1, "label_names": 1, **dict.fromkeys(SPARSE, 1)}
-"""The keys that are read, with the number of axes of their arrays."""
+AXES = {"X": "nd", "Y": "np", "y": "n", "groups": "n", "feature_names": "d", "label_names": "p"}
+"""The keys that are read, with the axes of their arrays; axes of one letter are of one length."""
 
 TEXT = ("groups", "feature_names", "label_names")
 
@@ -46,81 +40,69 @@ TEXT = ("groups", "feature_names", "label_names")
 def read_npz(file: Path) -> LabelSets | Tracks:
     """Label sets or tracks from an archive written by `numpy.savez`; the module's docstring lists the keys."""
     arrays = _arrays(file)
-    X, features = _features(file, arrays)
-    if ("Y" in arrays) == ("y" in arrays) or ("y" in arrays) != ("groups" in arrays):
-        raise DatasetError(
-            f"{file} has the arrays {listed(sorted(arrays))}; label sets have Y (n, p), tracks have y (n,) and "
-            "groups (n,)"
-        )
-    if "Y" in arrays:
+    found = arrays.keys() & {"Y", "y", "groups"}
+    if found == {"Y"}:
         Y = as_zero_one(arrays["Y"], lambda row, j: f"Y[{row}, {j}] of {file}", missing=True)
-        names = arrays.get("label_names", np.arange(Y.shape[1]).astype(str))
-        _require_length(file, "label_names", names, Y.shape[1])
-        return LabelSets(X, Y, features, tuple(names.tolist()))
-    y = as_zero_one(arrays["y"], lambda row: f"y[{row}] of {file}", missing=False)
-    return Tracks(X, y, arrays["groups"], features)
+        names = arrays.get("label_names", np.arange(Y.shape[1])).astype(str)
+        return LabelSets(arrays["X"], Y, _names(arrays), tuple(names.tolist()))
+    if found == {"y", "groups"}:
+        y = as_zero_one(arrays["y"], lambda row: f"y[{row}] of {file}", missing=False)
+        return Tracks(arrays["X"], y, arrays["groups"], _names(arrays))
+    raise DatasetError(
+        f"{file} has the arrays {listed(sorted(arrays))}; label sets have Y (n, p), tracks y (n,) and groups (n,)"
+    )
 
 
 def read_npz_features(file: Path) -> tuple[Features, str]:
     """X, and the bags if there are any, of an archive that may lack labels; and what its labels make it."""
     arrays = _arrays(file)
-    X, features = _features(file, arrays)
     kind = "label sets" if "Y" in arrays else "tracks" if {"y", "groups"} & arrays.keys() else "features"
-    return Features(X, arrays.get("groups"), features), kind
+    return Features(arrays["X"], arrays.get("groups"), _names(arrays)), kind
 
 
-def _arrays(file: Path) -> dict[str, NDArray[Any]]:
-    """The known arrays of an archive, with the kind of values and the number of axes that they must have."""
+def _names(arrays: dict[str, Any]) -> tuple[str, ...] | None:
+    return tuple(arrays["feature_names"].astype(str).tolist()) if "feature_names" in arrays else None
+
+
+def _arrays(file: Path) -> dict[str, Any]:
+    """The known arrays of an archive, of the kind and shape that they must have; X is dense or CSR, of floats."""
     try:
         with file.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
-            arrays = {name: np.asarray(archive[name]) for name in AXES if name in archive}
+            arrays = {name: np.asarray(archive[name]) for name in (*AXES, *SPARSE) if name in archive}
+            if "X" not in arrays and all(name in arrays for name in SPARSE):
+                arrays["X"] = _csr(*(arrays.pop(name) for name in SPARSE))
             found = list(archive)
-    except DAMAGE as error:
-        raise DatasetError(f"{file} is no complete archive of plain arrays: {reason(error)}; save it anew") from None
-    except (AttributeError, TypeError):  # one array, as numpy.save writes it
-        raise DatasetError(f"{file} is not an archive of arrays; write it with numpy.savez") from None
-    if "X" not in arrays and not all(name in arrays for name in SPARSE):
+    except Exception as error:  # NumPy, zipfile and SciPy raise almost anything for bytes that they did not write
+        raise DatasetError(
+            f"{file} is no complete archive of plain arrays: {reason(error)}; write it with numpy.savez"
+        ) from None
+    if "X" not in arrays:
         raise DatasetError(
             f"{file} has no X, and no CSR matrix as data, indices, indptr and shape; its arrays are {listed(found)}"
         )
+    lengths: dict[str, int] = {}
+    arrays = {name: arrays[name] for name in AXES if name in arrays}
     for name, array in arrays.items():
-        if array.ndim != AXES[name] or array.dtype.kind not in ("biufU" if name in TEXT else "biuf"):
+        axes, kinds = AXES[name], "biufU" if name in TEXT else "biuf"
+        agree = len(axes) == array.ndim and all(
+            length == lengths.setdefault(axis, length) for axis, length in zip(axes, array.shape, strict=True)
+        )
+        if not agree or array.dtype.kind not in kinds or 0 in array.shape:
+            known = ", ".join(f"{axis} = {length}" for axis, length in lengths.items())
             raise DatasetError(
-                f"{name} in {file} has shape {array.shape} and dtype {array.dtype}; it needs {AXES[name]} axes of "
-                f"{'numbers or text' if name in TEXT else 'real numbers'}"
+                f"{name} in {file} has shape {array.shape}, dtype {array.dtype}; it needs axes ({', '.join(axes)})"
+                f", none empty{f' ({known})' * bool(known)}, and {'text or ' * (name in TEXT)}real numbers"
             )
+    X = arrays["X"]
+    arrays["X"] = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
+    no_infinity(arrays["X"], lambda row, j: f"X[{row}, {j}] of {file}")
     return arrays
 
 
-def _features(file: Path, arrays: dict[str, NDArray[Any]]) -> tuple[Any, tuple[str, ...] | None]:
-    X = _csr(file, arrays) if "X" not in arrays else arrays["X"]
-    if X.dtype not in (np.float32, np.float64):
-        X = X.astype(np.float64)
-    if 0 in X.shape:
-        raise DatasetError(f"X in {file} has shape {X.shape}; it needs at least one row and one feature")
-    require_no_infinity(X, lambda row, j: f"X[{row}, {j}] of {file}")
-    for name in ("Y", "y", "groups"):
-        if name in arrays:
-            _require_length(file, name, arrays[name], X.shape[0])
-    if "feature_names" not in arrays:
-        return X, None
-    _require_length(file, "feature_names", arrays["feature_names"], X.shape[1])
-    return X, tuple(str(name) for name in arrays["feature_names"])
-
-
-def _csr(file: Path, arrays: dict[str, NDArray[Any]]) -> Any:
+def _csr(data: NDArray[Any], indices: NDArray[Any], indptr: NDArray[Any], shape: NDArray[Any]) -> Any:
     from scipy.sparse import csr_array
 
-    parts = tuple(arrays[name] for name in SPARSE[:3])
-    try:
-        X = csr_array(parts, shape=tuple(arrays["shape"].tolist()))
-        X.check_format(full_check=True)
-    except (ValueError, TypeError, IndexError) as error:
-        raise DatasetError(f"the CSR matrix in {file} is damaged: {reason(error)}; save it anew") from None
+    X = csr_array((data, indices, indptr), shape=tuple(shape.tolist()))
+    X.check_format(full_check=True)
     X.sum_duplicates()
-    return with_small_indices(X)
-
-
-def _require_length(file: Path, name: str, array: NDArray[Any], length: int) -> None:
-    if array.shape[0] != length:
-        raise DatasetError(f"{name} in {file} has length {array.shape[0]} and X or Y wants {length}; they must agree")
+    return csr(X.data, X.indices, X.indptr, X.shape)

@@ -24,9 +24,9 @@ from setloss.io.data import (
     existing_file,
     is_number,
     listed,
+    no_infinity,
     reason,
     refuse_repeats,
-    require_no_infinity,
     shown,
 )
 
@@ -172,7 +172,7 @@ def number_matrix(frame: DataFrame, file: Path) -> NDArray[Any]:
     X = np.empty(frame.shape, dtype=np.float32 if small else np.float64)
     for j, name in enumerate(frame):
         X[:, j] = _numbers(frame[name], file, "encode the column, or leave it out with ignore=")
-    require_no_infinity(X, lambda row, j: _place(file, row, frame.columns[j]))
+    no_infinity(X, lambda row, j: _place(file, row, frame.columns[j]))
     return X
 
 
