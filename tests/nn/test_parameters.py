@@ -82,7 +82,10 @@ def test_there_is_a_slope_where_all_scores_are_zero():
         ({"margins": "relu"}, "margins is one of 'logits', 'sigmoid', .*; got 'relu'"),
         ({"sync": True}, "sync is for over='batch' and over='class'"),
         ({"with_cross_entropy": 1.0, "reduction": "sum"}, "cross-entropy is a mean.*with_cross_entropy=0"),
-        *[({"with_cross_entropy": wrong}, "with_cross_entropy is.*from 0 on") for wrong in (-1.0, True, "yes")],
+        *[
+            ({"with_cross_entropy": wrong}, "with_cross_entropy is a factor.*from 0 on")
+            for wrong in (-1.0, True, "yes")
+        ],
         *[({"soft_share": wrong}, 'from 0 to 1, or "adaptive"; got') for wrong in (-0.1, 1.5, True, "half")],
         ({"loss": "dice", "operator": "bd", "soft_share": 0.5}, "soft_share is for .*margins='probabilities'"),
         ({"loss": CostCurve([(0, 0), (1, 1)]), "margins": "sigmoid", "soft_share": 0.5}, "soft_share is for Dice"),

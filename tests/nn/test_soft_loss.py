@@ -57,6 +57,19 @@ def test_masks_and_weights_and_soft_labels_count_elements_by_their_weight():
     torch.testing.assert_close(masked, set_loss(logits[:, :4], hard[:, :4], **options))
 
 
+@pytest.mark.parametrize("loss", [Tversky(0.0, 0.0), Tversky(1.0, 0.0), Dice()], ids=str)
+@pytest.mark.parametrize("size", [200.0, float("inf")])
+def test_saturated_logits_give_numbers(loss, size):
+    """0/0 where no mistake has a weight and nothing is found: the loss is 0 there."""
+    truth = torch.tensor([[True, True, False], [True, False, False]])
+    for logits in (torch.where(truth, -size, size), torch.full(truth.shape, -size), torch.where(truth, size, -size)):
+        leaf = logits.requires_grad_()
+        value = set_loss(leaf, truth, loss=loss, **SOFT)
+        value.sum().backward()
+        assert torch.isfinite(value).all()
+        assert torch.isfinite(leaf.grad).all()
+
+
 def test_second_derivatives_are_those_of_the_formula():
     logits = torch.randn(2, 5, dtype=torch.float64, generator=torch.Generator().manual_seed(2)).requires_grad_()
     truth = torch.tensor([[True, False, True, False, False]]).expand(2, 5)

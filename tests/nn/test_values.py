@@ -44,8 +44,10 @@ def test_func_grad_is_backward(options):
 
 
 @every_option
-def test_vmap_is_a_loop(options):
+@pytest.mark.parametrize("dtype", [torch.bool, torch.int64, torch.float64], ids=str)
+def test_vmap_is_a_loop(options, dtype):
     logits, target = problem(4, 3, 5)
+    target = target.to(dtype)
     found = torch.func.vmap(lambda h, y: set_loss(h, y, **options))(logits, target)
     expected = torch.stack([set_loss(h, y, **options) for h, y in zip(logits, target, strict=True)])
     torch.testing.assert_close(found, expected)

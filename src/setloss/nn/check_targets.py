@@ -8,7 +8,6 @@ that are legal and almost surely a slip.
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -32,20 +31,6 @@ class SetLossWarning(UserWarning):
     """Something that looks like a slip in a call of `SetLoss`."""
 
 
-@dataclass(frozen=True)
-class Checked:
-    """Whether labels have to be taken as shares in [0, 1], and the assertion where values cannot be read."""
-
-    soft: bool
-    assertion: Tensor | None = None
-
-    def also(self, assertion: Tensor | None) -> Checked:
-        """With one more assertion."""
-        if self.assertion is None or assertion is None:
-            return Checked(self.soft, assertion if self.assertion is None else self.assertion)
-        return Checked(self.soft, self.assertion + assertion)
-
-
 def label_range(target: Tensor) -> tuple[float, float]:
     """Least and largest value of the dtype; torch compares with the lowest bits of a number beyond it."""
     if target.is_floating_point():
@@ -65,24 +50,25 @@ def read(flag: Tensor) -> bool | None:
         return None
 
 
-def check_labels(target: Tensor, valid: Tensor | None, classes: int | None, soft: bool) -> Checked:
+def check_labels(target: Tensor, valid: Tensor | None, classes: int | None, soft: bool) -> tuple[bool, Tensor | None]:
     """Refuse labels that are not 0 or 1, no class id below `classes`, or with `soft` not in [0, 1].
 
-    Real targets whose values cannot be read are taken as shares where that is possible.
+    Returns whether labels have to be taken as shares in [0, 1], which real targets are where their values cannot be
+    read, and the assertion for that case.
     """
     if target.dtype == torch.bool:
-        return Checked(soft=False)
-    hard = _fits(target, valid, classes, soft=False)
-    all_hard = read(hard.all())
-    if all_hard:
-        return Checked(soft=False)
+        return False, None
+    fits = _fits(target, valid, classes, soft=False)
+    hard = read(fits.all())
+    if hard:
+        return False, None
     soft = soft and target.is_floating_point()
-    fits = _fits(target, valid, classes, soft=True) if soft else hard
-    if all_hard is None:
-        return Checked(soft, _assertion(fits))
+    fits = _fits(target, valid, classes, soft=True) if soft else fits
+    if hard is None:
+        return soft, _assertion(fits)
     if not read(fits.all()):
         raise ValueError(_refusal(target, fits, classes, soft))
-    return Checked(soft)
+    return soft, None
 
 
 def check_one_hot(target: Tensor, valid: Tensor | None) -> Tensor | None:

@@ -153,10 +153,10 @@ def decide_pixels(
     sets = images.exclusive(sets)
     if guard:
         assert calibration is not None
-        plain, own, gain = images.against_plain(sets, family)
+        plain, (score, bound), gain = images.against_plain(sets, family)
         kept = (gain <= calibration.least_gain).unsqueeze(1)
-        sets, error = torch.where(kept.unsqueeze(2), plain, sets), torch.where(kept, 0.0, error)
-        expected = torch.where(kept, own, expected)
+        sets = torch.where(kept.unsqueeze(2), plain, sets)
+        expected, error = torch.where(kept, score, expected), torch.where(kept, bound, error)
     if mode == "multiclass":
         classes = sets.to(torch.uint8).argmax(1).view(logits.shape[0], *logits.shape[2:])
         return ImageDecisions(classes, 1 - expected, error)
@@ -246,22 +246,24 @@ class Images:
 
     def _winners(self, shares: Tensor) -> Tensor:
         winner = shares.argmax(1, keepdim=True)
-        return torch.zeros(shares.shape, dtype=torch.bool, device=shares.device).scatter(1, winner, value=True)
+        sets = torch.zeros(shares.shape, dtype=torch.bool, device=shares.device).scatter(1, winner, value=True)
+        return sets if self.mask is None else sets & self.mask
 
-    def expected_score(self, sets: Tensor, family: TverskyFamily) -> Tensor:
-        """The expected score of any sets, by moments."""
+    def expected_score(self, sets: Tensor, family: TverskyFamily) -> tuple[Tensor, Tensor]:
+        """The expected score of any sets and its error, by moments."""
         order = sets.to(torch.uint8).argsort(dim=2, descending=True, stable=True)
         a, b = map(float, family.weights)
         low, high = numpy_pixels.moment_bounds(self.p.gather(2, order), max(a, 1e-12), b, torch, 0.0)
         size = sets.sum(2, keepdim=True)
-        score = self.lift * ((low + high) / 2).gather(2, size).squeeze(2)
-        return torch.where(size.squeeze(2) > 0, score, self.empty_score(family))
+        low, high = (self.lift * one.gather(2, size).squeeze(2) for one in (low, high))
+        some = size.squeeze(2) > 0
+        return torch.where(some, (low + high) / 2, self.empty_score(family)), torch.where(some, (high - low) / 2, 0.0)
 
-    def against_plain(self, sets: Tensor, family: TverskyFamily) -> tuple[Tensor, Tensor, Tensor]:
+    def against_plain(self, sets: Tensor, family: TverskyFamily) -> tuple[Tensor, tuple[Tensor, Tensor], Tensor]:
         """The sets of the plain cut, their expected score, and what `sets` are expected to gain on every image."""
         plain = self.plain()
         own = self.expected_score(plain, family)
-        return plain, own, (self.expected_score(sets, family) - own).mean(1)
+        return plain, own, (self.expected_score(sets, family)[0] - own[0]).mean(1)
 
 
 def empty_features(p: Tensor) -> Tensor:

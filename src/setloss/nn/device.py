@@ -100,13 +100,8 @@ class SetPlans:
 
     def gains(self, ranked: Sorted) -> Tensor:
         """The increment of f that each element brings in the order of the margins."""
-        n, q, m, b, a = (
-            ranked.misses,
-            ranked.alarms,
-            ranked.positives,
-            self.fields.false_negative,
-            self.fields.false_positive,
-        )
+        n, q, m = ranked.misses, ranked.alarms, ranked.positives
+        b, a = self.fields.false_negative, self.fields.false_positive
         if self.kinds.lovasz == LINEAR:
             # Not `torch.where` of two numbers, which are float32 to it.
             blank = torch.zeros_like(n)

@@ -45,10 +45,22 @@ class Parameters:
         share, factor, operator = self.soft_share, self.with_cross_entropy, self.operator
         if share is None:
             share = usual.soft_share if takes_counts else 0.0
-        check_soft_share(share, takes_counts, self.loss, margins)
+        elif share != "adaptive" and not (_is_number(share) and share <= 1):
+            raise ValueError(f'soft_share is a share, a number from 0 to 1, or "adaptive"; got {share!r}')
+        if share and not takes_counts:
+            raise ValueError(
+                "soft_share is for Dice, Jaccard, Tversky and F-beta with margins='probabilities'; got "
+                f"loss={self.loss!r}, margins={margins!r}"
+            )
         if factor is None:
             factor = usual.cross_entropy if self.reduction == "mean" else 0.0
-        check_cross_entropy(factor, self.reduction)
+        elif not _is_number(factor):
+            raise ValueError(f"with_cross_entropy is a factor, a number from 0 on; got {factor!r}")
+        if factor and self.reduction != "mean":
+            raise ValueError(
+                f"cross-entropy is a mean over elements and reduction={self.reduction!r} is over sets; take "
+                "with_cross_entropy=0, or reduction='mean'"
+            )
         if operator is None:
             operator = SUBMODULAR_OPERATOR if takes_weights(self.loss, SUBMODULAR_OPERATOR) else NETWORKS.operator
         return Settings(
@@ -104,26 +116,5 @@ class Settings(Parameters):
         return sets and takes_weights(self.loss, self.operator)
 
 
-def check_soft_share(share: object, takes_counts: bool, loss: str | Loss, margins: str) -> None:
-    """A number from 0 to 1 or "adaptive"; only where mistakes have probabilities and the loss takes real counts."""
-    number = isinstance(share, int | float) and not isinstance(share, bool) and 0 <= share <= 1
-    if not number and share != "adaptive":
-        raise ValueError(
-            f'soft_share is the share of the loss at expected counts, from 0 to 1, or "adaptive"; got {share!r}'
-        )
-    if share and not takes_counts:
-        raise ValueError(
-            "soft_share is for Dice, Jaccard, Tversky and F-beta with margins='probabilities'; got "
-            f"loss={loss!r}, margins={margins!r}"
-        )
-
-
-def check_cross_entropy(factor: object, reduction: str) -> None:
-    """A factor of at least 0, and only for means."""
-    if isinstance(factor, bool) or not isinstance(factor, int | float) or not 0 <= factor < float("inf"):
-        raise ValueError(f"with_cross_entropy is the factor of cross-entropy, a number from 0 on; got {factor!r}")
-    if factor and reduction != "mean":
-        raise ValueError(
-            f"cross-entropy is a mean over elements and reduction={reduction!r} is over sets; take "
-            "with_cross_entropy=0, or reduction='mean'"
-        )
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < float("inf")

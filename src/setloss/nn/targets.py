@@ -9,7 +9,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from setloss.nn.check_targets import Checked, check_labels, check_one_hot, label_range
+from setloss.nn.check_targets import check_labels, check_one_hot, label_range
 
 Mode = Literal["binary", "multilabel", "multiclass"]
 
@@ -39,12 +39,7 @@ class Decisions:
 
 
 def decisions(
-    logits: Tensor,
-    target: Tensor,
-    mask: Tensor | None,
-    mode: Mode,
-    ignore_index: int | None = None,
-    soft: bool = False,
+    logits: Tensor, target: Tensor, mask: Tensor | None, mode: Mode, ignore_index: int | None, soft: bool = False
 ) -> Decisions:
     """The decisions of a batch; `soft` says whether labels between 0 and 1 can be used."""
     _check_tensors(logits, target, ignore_index)
@@ -59,9 +54,9 @@ def decisions(
             f"{tuple(logits.shape)} and {tuple(target.shape)}"
         )
     valid = _both(_labelled(target, ignore_index), mask, target, channels=mode == "multilabel")
-    checked = check_labels(target, valid, None, soft)
+    partial, assertion = check_labels(target, valid, None, soft)
     truth = target if target.dtype == torch.bool else target == 1
-    return Decisions(scores, truth, target, valid, *_shares(target, scores, checked))
+    return Decisions(scores, truth, target, valid, target.to(scores.dtype) if partial else None, assertion)
 
 
 def _of_classes(
@@ -80,10 +75,10 @@ def _of_classes(
     if target.is_floating_point() or target.dtype == torch.bool:
         raise TypeError(f"multiclass targets are class ids of an integer dtype, or one-hot; got {target.dtype}")
     valid = _both(_labelled(target, ignore_index), mask, target, channels=False)
-    checked = check_labels(target, valid, scores.shape[1], soft=False)
+    _, assertion = check_labels(target, valid, scores.shape[1], soft=False)
     classes = torch.arange(scores.shape[1], device=target.device)
     truth = target.unsqueeze(1) == classes.view(-1, *[1] * (target.ndim - 1))
-    return Decisions(scores, truth, target, valid, None, checked.assertion)
+    return Decisions(scores, truth, target, valid, None, assertion)
 
 
 def _of_one_hot(
@@ -101,13 +96,11 @@ def _of_one_hot(
     valid = _both(valid, mask, labels, channels=False)
     if valid is not None:
         target = torch.where(valid.unsqueeze(1), target, torch.zeros((), dtype=target.dtype, device=target.device))
-    checked = check_labels(target, None, None, soft).also(check_one_hot(target, valid))
-    truth = target == 1 if checked.soft else target.to(torch.bool)
-    return Decisions(scores, truth, labels, valid, *_shares(target, scores, checked))
-
-
-def _shares(target: Tensor, scores: Tensor, checked: Checked) -> tuple[Tensor | None, Tensor | None]:
-    return target.to(scores.dtype) if checked.soft else None, checked.assertion
+    partial, assertion = check_labels(target, None, None, soft)
+    sums = check_one_hot(target, valid)
+    assertion = sums if assertion is None or sums is None else assertion + sums
+    truth = target == 1 if partial else target.to(torch.bool)
+    return Decisions(scores, truth, labels, valid, target.to(scores.dtype) if partial else None, assertion)
 
 
 def _equal(first: Sequence[int], second: Sequence[int]) -> bool:
