@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,9 +24,8 @@ from scipy.special import expit, log_expit, logit
 
 from setloss.bags import Bags
 from setloss.decisions.count_model import CountModel
-from setloss.decisions.decision import Decision, decide, expected_losses, expected_losses_of
-from setloss.decisions.held_out import HeldOut, thinned
-from setloss.decisions.specs import MAX_ENUMERATED, descent
+from setloss.decisions.decision import Decision, decide_log_odds, expected_losses_of
+from setloss.decisions.held_out import HeldOut, falling, thinned
 from setloss.losses import Loss
 from setloss.typing import Array
 
@@ -42,43 +40,6 @@ LONGEST = 256
 
 CHUNK = 2_000_000
 """Scores that are decided at a time, which bounds the memory of a prediction."""
-
-
-class LinearPotentials(Protocol):
-    """Potentials of some sets as a linear function of theta."""
-
-    @property
-    def length(self) -> int:
-        """How many numbers theta are."""
-        ...
-
-    def of(self, theta: Array) -> Array:
-        """The potentials as `CountModel` takes them."""
-        ...
-
-    def gradient(self, counts: Array, weights: Array) -> Array:
-        """The weighted sum over sets of a gradient in their potentials, as a gradient in theta."""
-        ...
-
-    def curvature(self, chances: Array, weights: Array) -> Array:
-        """The weighted sum over sets of the covariance of theta's statistics, given the chances of every count."""
-        ...
-
-
-class Potentials(Protocol):
-    """A family of potentials."""
-
-    def precision(self, width: float) -> Array:
-        """The precision of the prior of theta, whose width is a standard deviation."""
-        ...
-
-    def on(self, bags: Bags | None) -> LinearPotentials:
-        """The potentials of label sets (None), or of these bags."""
-        ...
-
-    def work(self, sizes: NDArray[np.intp]) -> NDArray[np.intp]:
-        """Pairs of an element and a count in sets of these sizes: what a count model takes time for."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -99,6 +60,7 @@ class LabelPotentials:
         return cls(min(labels, most + max(2, most // 4)), max(1.0, float(counts.std())))
 
     def precision(self, width: float) -> Array:
+        """The precision of the prior of theta, whose width is a standard deviation."""
         differences = np.diff(np.eye(self.most + 1), 2, axis=0)
         widths = np.full(len(differences), width / self.spread**1.5)
         widths[:1] *= EMPTY_STANDS_APART
@@ -109,9 +71,11 @@ class LabelPotentials:
         return np.asarray(rows.T @ rows + np.outer(slope, slope) + 1e-6 * np.eye(self.most + 1))
 
     def on(self, bags: Bags | None) -> LabelPotentials:
+        """The potentials of some sets as a linear function of theta."""
         return self
 
     def work(self, sizes: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Pairs of an element and a count in sets of these sizes: what a count model takes time for."""
         return sizes * (self.most + 1)
 
     @property
@@ -119,12 +83,15 @@ class LabelPotentials:
         return self.most + 1
 
     def of(self, theta: Array) -> Array:
+        """The potentials as `CountModel` takes them."""
         return theta
 
     def gradient(self, counts: Array, weights: Array) -> Array:
+        """The weighted sum over sets of a gradient in their potentials, as a gradient in theta."""
         return np.asarray(weights @ counts)
 
     def curvature(self, chances: Array, weights: Array) -> Array:
+        """The weighted sum over sets of the covariance of theta's statistics, given the chances of every count."""
         return np.asarray(np.diag(weights @ chances) - (chances * weights[:, None]).T @ chances)
 
 
@@ -177,6 +144,10 @@ class PotentialsOfBags:
         return np.asarray(squares - (means * weights[:, None]).T @ means)
 
 
+Potentials = LabelPotentials | BagPotentials
+LinearPotentials = LabelPotentials | PotentialsOfBags
+
+
 @dataclass(frozen=True, eq=False)
 class Calibration:
     """A count model on top of scores: log-odds are ``scale * scores + bias``; independent without potentials."""
@@ -212,7 +183,8 @@ class Calibration:
         """The sets of least expected loss."""
         if bags is None:
             parts = [self._decide(scores[some], loss, None) for some in _chunks(scores)]
-            return Decision(*(np.concatenate([getattr(part, name) for part in parts]) for name in _FIELDS))
+            fields = ("sets", "expected_loss", "sizes")
+            return Decision(*(np.concatenate([getattr(part, name) for part in parts]) for name in fields))
         elements, short = thinned(scores, bags, LONGEST)
         found = self._decide(scores[elements], loss, short)
         sizes = (2 * found.sizes * bags.sizes + short.sizes) // (2 * short.sizes)
@@ -248,25 +220,7 @@ class Calibration:
         return expected_losses_of(sets[elements], log_odds, loss, counts=self.counts(short), bags=short)
 
     def _decide(self, scores: Array, loss: Loss, bags: Bags | None) -> Decision:
-        """`decide`; where it would have to compare too many sets, the best of those of the k largest scores."""
-        log_odds, counts = self.log_odds(scores), self.counts(bags)
-        sizes = [scores.shape[1]] if bags is None else np.unique(bags.sizes).tolist()
-        if all(p <= MAX_ENUMERATED or descent(loss, int(p), int(p) + 1) is None for p in sizes):
-            return decide(log_odds, loss, scores="log-odds", counts=counts, bags=bags)
-        if bags is None:
-            return _best_prefix(log_odds, loss, counts)
-        starts = np.concatenate(([0], np.cumsum(bags.sizes + 1)))
-        found = Decision(np.empty(len(scores), dtype=bool), np.empty(len(bags)), np.empty(len(bags), dtype=np.intp))
-        for some, places in bags.by_size:
-            each = None if counts is None else counts[starts[some][:, None] + np.arange(places.shape[1] + 1)]
-            part = _best_prefix(log_odds[places], loss, each)
-            found.sets[places], found.expected_loss[some], found.sizes[some] = (
-                getattr(part, name) for name in _FIELDS
-            )
-        return found
-
-
-_FIELDS = ("sets", "expected_loss", "sizes")
+        return decide_log_odds(self.log_odds(scores), loss, self.counts(bags), bags, among_prefixes=True)
 
 
 def _chunks(scores: Array) -> Iterator[slice]:
@@ -275,22 +229,8 @@ def _chunks(scores: Array) -> Iterator[slice]:
     yield from (slice(start, start + step) for start in range(0, max(len(scores), 1), step))
 
 
-def _best_prefix(log_odds: Array, loss: Loss, counts: Array | None) -> Decision:
-    costs = expected_losses(log_odds, loss, counts=counts)
-    sizes = np.argmin(costs, axis=1)
-    return Decision(largest(log_odds, sizes), costs.min(axis=1), sizes)
-
-
-def largest(scores: Array, k: int | NDArray[np.intp]) -> NDArray[np.bool_]:
-    """The k largest scores of every row, k one number or one per row; of equal scores the first."""
-    order = np.argsort(-scores, axis=1, kind="stable")
-    chosen = np.zeros(scores.shape, dtype=bool)
-    np.put_along_axis(chosen, order, np.arange(scores.shape[1]) < np.reshape(k, (-1, 1)), axis=1)
-    return chosen
-
-
 def _largest_of_bags(scores: Array, bags: Bags, sizes: NDArray[np.intp]) -> NDArray[np.bool_]:
-    order = np.lexsort((-scores, np.repeat(np.arange(len(bags)), bags.sizes)))
+    order = falling(scores, bags)
     ranks = np.arange(len(scores)) - np.repeat(bags.offsets[:-1], bags.sizes)
     chosen = np.empty(len(scores), dtype=bool)
     chosen[order] = ranks < np.repeat(sizes, bags.sizes)

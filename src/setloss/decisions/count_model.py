@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from setloss.bags import Bags
 from setloss.decisions.mixtures import Mixture, balanced, mixture_over_sizes
-from setloss.decisions.scores import Counts, Layout, SeenLabels, as_log_odds, flat_potentials, potentials_of
+from setloss.decisions.scores import Counts, Layout, SeenLabels, as_log_odds, potentials_of
 from setloss.typing import Array
 
 
@@ -50,16 +50,10 @@ class CountModel:
     def __init__(
         self, scores: ArrayLike, counts: Counts = None, bags: Bags | Layout | ArrayLike | None = None
     ) -> None:
-        self._flat = as_log_odds(scores, "log-odds")
-        self.layout = Layout.of(self._flat.shape, bags)
-        self._counts = counts if self.layout.whole_rows else flat_potentials(counts, self.layout)
-        self.parts = [
-            SetsOfOneSize(part, potentials)
-            for part, potentials in zip(
-                self.layout.split(self._flat), potentials_of(self._counts, self.layout), strict=True
-            )
-        ]
-        self._width = int(np.asarray(counts).shape[-1]) if self.layout.whole_rows and counts is not None else 0
+        array = as_log_odds(scores, "log-odds")
+        self.layout = Layout.of(array.shape, bags)
+        potentials = potentials_of(counts, self.layout)
+        self.parts = [SetsOfOneSize(*part) for part in zip(self.layout.split(array), potentials, strict=True)]
 
     @cached_property
     def log_partition(self) -> Array:
@@ -74,7 +68,7 @@ class CountModel:
     @cached_property
     def count_probabilities(self) -> Array:
         """P(|y| = k): (n, K + 1), with bags flat, p_i + 1 numbers for each bag."""
-        return self._join_sizes([part.sums.sizes for part in self.parts])
+        return self.layout.join_counts([part.sums.sizes for part in self.parts])
 
     def log_likelihood(self, y: ArrayLike | SeenLabels, known: ArrayLike | None = None) -> Array:
         """The log-likelihood of each example; labels that are not `known` are summed out."""
@@ -100,67 +94,17 @@ class CountModel:
 
     def _evaluated(self, seen: SeenLabels) -> Likelihood:
         """The log of the sum of exp(sum y_i s_i + u_|y|) over the unknown labels, and its gradients."""
-        values = self._potentials_at(seen.positives) + self.layout.totals(self._flat * seen.labels)
-        counts = self._one_hot(seen.positives)
-        if seen.all_known:
-            return Likelihood(values, seen.labels, counts)
-        return self._sum_out(Likelihood(values, seen.labels.copy(), counts), seen.known, seen.positives)
-
-    def _sum_out(self, seen: Likelihood, known: NDArray[np.bool_], positives: NDArray[np.intp]) -> Likelihood:
-        """The same for labels of which some are not known, and count as negative in `seen`."""
-        scores, counts = self.layout.split(seen.scores), []
-        for part, some, places, sure, labels in zip(
-            self.parts, self.layout.rows, self._places, self.layout.split(known), scores, strict=True
-        ):
-            possible = places[:, : part.potentials.shape[1]]
-            found = Likelihood(seen.values[some], labels, seen.counts.ravel()[possible])
-            part.sum_out(sure, positives[some], found)
-            seen.values[some] = found.values
-            counts.append(found.counts)
-        return Likelihood(seen.values, self.layout.join(scores), self._join_sizes(counts))
-
-    def _potentials_at(self, positives: NDArray[np.intp]) -> Array:
-        """The potential of every example at its number of positives; -inf where that is impossible."""
-        if self.layout.whole_rows:
-            return self.parts[0].potentials_at(positives)
-        return np.asarray(np.asarray(self._counts)[self._starts[:-1] + positives], dtype=np.float64)
-
-    @cached_property
-    def _starts(self) -> NDArray[np.intp]:
-        """Where the counts of every example begin, and end where those of the next do, in one flat array."""
-        if self.layout.whole_rows:
-            return np.asarray(self._columns * np.arange(len(self.layout) + 1))
-        return self.layout.starts
-
-    @property
-    def _columns(self) -> int:
-        """K + 1 of examples in rows."""
-        return max(self._width, int(self.parts[0].potentials.shape[1]))
-
-    def _in_shape(self, flat: Array) -> Array:
-        return flat.reshape(len(self.layout), self._columns) if self.layout.whole_rows else flat
-
-    def _one_hot(self, positives: NDArray[np.intp]) -> Array:
-        """A one at the number of positives of every example, where counts go so far."""
-        starts, flat = self._starts, np.zeros(self._starts[-1])
-        places = starts[:-1] + positives
-        flat[places[places < starts[1:]]] = 1.0
-        return self._in_shape(flat)
-
-    def _join_sizes(self, parts: list[Array]) -> Array:
-        if self.layout.whole_rows and parts[0].shape[1] == self._columns:
-            return parts[0]
-        flat = np.zeros(self._starts[-1])
-        for places, found in zip(self._places, parts, strict=True):
-            flat[places[:, : found.shape[1]]] = found
-        return self._in_shape(flat)
-
-    @property
-    def _places(self) -> tuple[NDArray[np.intp], ...]:
-        """Where the counts of the sets of each size are in the flat array."""
-        if not self.layout.whole_rows:
-            return self.layout.counts
-        return (self._starts[:-1, None] + np.arange(self._columns),)
+        known = [None] * len(self.parts) if seen.all_known else self.layout.split(seen.known)
+        positives = [seen.positives[some] for some in self.layout.rows]
+        found = [
+            part.evaluated(*of)
+            for part, *of in zip(self.parts, self.layout.split(seen.labels), known, positives, strict=True)
+        ]
+        return Likelihood(
+            self.layout.join_rows([part.values for part in found]),
+            self.layout.join([part.scores for part in found]),
+            self.layout.join_counts([part.counts for part in found]),
+        )
 
 
 MOST_SUMS = 150_000_000
@@ -265,19 +209,21 @@ class SetsOfOneSize:
         draw(scores, sizes, generator.random((n, p)), sets)
         return sets
 
-    def potentials_at(self, positives: NDArray[np.intp]) -> Array:
-        """The potential of each example at its number of positives; -inf beyond the largest possible number."""
+    def evaluated(self, labels: Array, known: NDArray[np.bool_] | None, positives: NDArray[np.intp]) -> Likelihood:
+        """Log of the sum of exp(sum y_i s_i + u_|y|) over the labels that are not known, and its gradients."""
         width = self.potentials.shape[1]
-        rows = np.arange(len(positives)) if len(self.potentials) > 1 else 0
-        found = self.potentials[rows, np.minimum(positives, width - 1)]
-        return np.where(positives < width, found, -np.inf)
-
-    def sum_out(self, known: NDArray[np.bool_], positives: NDArray[np.intp], seen: Likelihood) -> None:
-        """Sum labels that are not known out of `seen`, where they count as negative."""
-        missing = (~known).sum(axis=1)
+        possible = np.flatnonzero(positives < width)
+        values, counts = np.full(len(labels), -np.inf), np.zeros((len(labels), width))
+        counts[possible, positives[possible]] = 1.0
+        values[possible] = self._all_potentials[possible, positives[possible]]
+        values += np.einsum("ij,ij->i", self.scores, labels)
+        if known is None:
+            return Likelihood(values, labels, counts)
+        found, missing = Likelihood(values, labels.copy(), counts), (~known).sum(axis=1)
         for m in np.unique(missing[missing > 0]):
             rows = np.flatnonzero(missing == m)
-            self._sum_out(rows, known[rows], positives[rows], seen)
+            self._sum_out(rows, known[rows], positives[rows], found)
+        return found
 
     def _sum_out(
         self, rows: NDArray[np.intp], known: NDArray[np.bool_], positives: NDArray[np.intp], found: Likelihood

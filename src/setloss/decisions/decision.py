@@ -26,8 +26,7 @@ from setloss.typing import Array
 Flags = NDArray[np.bool_]
 
 FEW_SUMS = 2048
-"""Up to this many terms (12 elements) the sums that serve every loss take a microsecond more per set than those for
-Dice alone, whose kernel the first call on a machine would wait for."""
+"""Up to this many terms (12 elements) sums that serve every loss and never subtract are as fast as those for Dice."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,11 +72,16 @@ def decide(
     bags
         `Bags`, or the n + 1 offsets of the bags in the flat scores.
     """
-    loss = as_loss(loss)
-    array = as_log_odds(values, scores)
+    return decide_log_odds(as_log_odds(values, scores), as_loss(loss), counts, bags)
+
+
+def decide_log_odds(
+    array: Array, loss: Loss, counts: Counts, bags: Bags | ArrayLike | None, *, among_prefixes: bool = False
+) -> Decision:
+    """`decide`; of more sets than can be compared, the best of those of the k largest scores if `among_prefixes`."""
     layout = Layout.of(array.shape, bags)
     parts = [
-        _decide_sets_of_one_size(part, potentials, loss, counts is None)
+        _decide_sets_of_one_size(part, potentials, loss, counts is None, among_prefixes)
         for part, potentials in zip(layout.split(array), potentials_of(counts, layout), strict=True)
     ]
     return Decision(
@@ -96,7 +100,7 @@ def expected_losses(scores: ArrayLike, loss: Loss | str, *, counts: Counts = Non
     spec = loss_spec(loss, layout.shape[1], potentials.shape[1])
     if spec is None:
         raise ValueError(f"{_why_not(loss, layout.shape[1], potentials.shape[1])}, so no order of elements is best")
-    return _losses_of_prefixes(SetsOfOneSize(-np.sort(-array, axis=1), potentials), spec)
+    return _losses_of_prefixes(SetsOfOneSize(array, potentials), spec)
 
 
 def expected_losses_of(
@@ -126,9 +130,15 @@ def expected_losses_of(
     return layout.join_rows(parts)
 
 
-def _decide_sets_of_one_size(scores: Array, potentials: Array, loss: Loss, independent: bool) -> Decision:
+def _decide_sets_of_one_size(
+    scores: Array, potentials: Array, loss: Loss, independent: bool, among_prefixes: bool
+) -> Decision:
     p, width = scores.shape[1], potentials.shape[1]
     if descent(loss, p, width) is not None:
+        if among_prefixes and p > MAX_ENUMERATED:
+            costs = expected_losses(scores, loss, counts=potentials)
+            sizes = np.argmin(costs, axis=1)
+            return Decision(largest(scores, sizes), costs.min(axis=1), sizes)
         return _enumerate(scores, potentials, loss)
     spec = loss_spec(loss, p, width)
     assert spec is not None
@@ -152,56 +162,61 @@ def _decide_one_by_one(rows: SetsOfOneSize, spec: LossSpec, independent: bool) -
     costs = misses.sum(axis=1, keepdims=True) + np.pad(np.cumsum(steps, axis=1), ((0, 0), (1, 0)))
     least = costs.min(axis=1, keepdims=True)
     sizes = np.argmax(costs <= least + TIE * np.maximum(np.abs(least), np.abs(costs[:, :1])), axis=1)
-    sets = np.zeros(chances.shape, dtype=np.bool_)
-    np.put_along_axis(sets, order, np.arange(chances.shape[1]) < sizes[:, None], axis=1)
+    sets = firsts(order, sizes)
     return Decision(sets, np.where(sets, alarms, misses).sum(axis=1), sizes)
 
 
-def _search(rows: SetsOfOneSize, spec: LossSpec, independent: bool, exact: bool = False) -> tuple[Decision, Flags]:
-    """Decisions, and which of them can be trusted; `exact` never subtracts."""
+def firsts(order: NDArray[np.intp], k: int | NDArray[np.intp]) -> Flags:
+    """The first k elements of every row in an order, k one number or one per row."""
+    chosen = np.zeros(order.shape, dtype=bool)
+    np.put_along_axis(chosen, order, np.arange(order.shape[1]) < np.reshape(k, (-1, 1)), axis=1)
+    return chosen
+
+
+def largest(scores: Array, k: int | NDArray[np.intp]) -> Flags:
+    """The k largest scores of every row; of equal scores the first."""
+    return firsts(np.argsort(-scores, axis=1, kind="stable"), k)
+
+
+def _search(
+    rows: SetsOfOneSize, spec: LossSpec, independent: bool = False, exact: bool = False, costs: Array | None = None
+) -> tuple[Decision, Flags]:
+    """Decisions, and which can be trusted; `exact` never subtracts, and then costs (n, p + 1) take those of all k."""
     from setloss.decisions.f_measure_kernel import best_by_hits, best_by_misses
     from setloss.decisions.search import best_prefixes
 
-    n, p = shape = rows.scores.shape
-    found = Decision(np.empty(shape, dtype=np.bool_), np.empty(n), np.empty(n, dtype=np.intp))
+    (n, p), width = rows.scores.shape, rows.potentials.shape[1]
+    found = Decision(np.empty((n, p), dtype=np.bool_), np.empty(n), np.empty(n, dtype=np.intp))
     safe = np.empty(n, dtype=np.bool_)
-    order, floor = np.argsort(-rows.scores, axis=1), _floor(independent)
-    results = (found.sets, found.expected_loss, found.sizes)
-    by_hits = spec.linear_in_hits and p * rows.potentials.shape[1] ** 2 > FEW_SUMS
-    if exact or not (by_hits or (independent and spec.linear_in_misses)):
-        refuse_large_tables(p, rows.potentials.shape[1])
-        best_prefixes(rows.scores, rows.potentials, spec.arguments, order, floor, *results, safe)
-    elif by_hits:
-        weights = tuple(spec.numbers)
-        best_by_hits(rows.scores, rows.potentials, weights, order, floor, *results, safe, independent)
+    order, floor = np.argsort(-rows.scores, axis=1, kind="stable"), _floor(independent)
+    results = (found.sets, found.expected_loss, found.sizes, safe)
+    if not exact and spec.linear_in_hits and p * width**2 > FEW_SUMS:
+        best_by_hits(rows.scores, rows.potentials, tuple(spec.numbers), order, floor, *results)
+    elif not exact and spec.linear_in_misses and independent:
+        best_by_misses(rows.scores, rows.potentials, tuple(spec.numbers), order, floor, *results)
     else:
-        safe[:] = True
-        best_by_misses(rows.scores, tuple(spec.numbers), order, floor, *results)
+        refuse_large_tables(p, width)
+        every = np.empty((n, 0)) if costs is None else costs
+        best_prefixes(rows.scores, rows.potentials, spec.arguments, order, floor, every, *results)
     return found, safe
 
 
 def _search_in_scale(rows: SetsOfOneSize, spec: LossSpec) -> Decision:
     """Decisions for rows that are not safe as they stand."""
-    found, _ = _search(rows.in_scale, spec, independent=False, exact=True)
+    found, _ = _search(rows.in_scale, spec, exact=True)
     for i, mixture in rows.mixtures.items():
-        parts = rows.of_mixture(mixture)
-        falling = SetsOfOneSize(-np.sort(-parts.scores, axis=1), parts.potentials)
-        losses = mixture.chances @ _losses_of_prefixes(falling, spec)
+        losses = mixture.chances @ _losses_of_prefixes(rows.of_mixture(mixture), spec)
         size = int(np.argmax(losses <= losses.min() + TIE * max(abs(losses.min()), abs(losses[0]))))
         found.sizes[i], found.expected_loss[i] = size, losses[size]
-        found.sets[i] = False
-        found.sets[i, np.argsort(-rows.scores[i], kind="stable")[:size]] = True
+        found.sets[i] = largest(rows.scores[i : i + 1], size)[0]
     return found
 
 
 def _losses_of_prefixes(rows: SetsOfOneSize, spec: LossSpec) -> Array:
-    """Expected losses (n, p + 1) of the first k elements, in the order given."""
-    from setloss.decisions.search import all_prefixes
-
+    """Expected losses (n, p + 1) of the k largest scores."""
     n, p = rows.scores.shape
-    refuse_large_tables(p, rows.potentials.shape[1])
     found = np.empty((n, p + 1))
-    all_prefixes(rows.in_scale.scores, rows.in_scale.potentials, spec.arguments, _floor(False), found)
+    _search(rows.in_scale, spec, exact=True, costs=found)
     for i, mixture in rows.mixtures.items():
         found[i] = mixture.chances @ _losses_of_prefixes(rows.of_mixture(mixture), spec)
     return found

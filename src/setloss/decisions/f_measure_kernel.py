@@ -1,27 +1,19 @@
-"""The best set for F-measures, whose loss is linear in the number of hits, and for Jaccard: O(p K) for each example.
+"""The best set for F-measures, whose loss is linear in the number of hits, and for Jaccard: O(p) for each size.
 
 With a + b = 1 (Dice and F-beta) the loss of k chosen elements, t positives and h hits is 1 - h / (a k + b t), so
 
     E l(top k) = 1 - sum_t J_k(t) / (a k + b t),      J_k(t) = sum_{i <= k} j_i(t),   j_i(t) = P(y_i = 1, |y| = t).
 
-**One element.** j_i(t) = w_t q_i F^{-i}_{t-1} / Z, with F^{-i} the chances without element i, by a division
-(`setloss.decisions.kernels`). A row in which the bound of its error exceeds `GROWTH` + p rounding errors is left to
-`setloss.decisions.search`, which never subtracts; the shares 1 / (a k + b t) add up to about 1 over k elements, so
-the expected loss is as good as one division. Where sizes beyond K are impossible, elements with q_i > 1/2, at
-most twice the expected number of positives, are convolved.
+**One element.** j_i(t) = w_t q_i F^{-i}_{t-1} / Z, with F^{-i} the chances of t positives without element i: F of all
+elements divided by ``(1 - q_i) + q_i z``. For q_i <= 1/2 the division runs upwards, F^{-i}_t = (F_t - q_i
+F^{-i}_{t-1}) / (1 - q_i), for larger ones downwards from the largest size. Rounding errors of F grow as
+``e_t = F_t + rho e_{t-1}``, rho <= 1 being the odds; this bound is summed, and a row in which it exceeds `GROWTH` + p
+rounding errors is left to `setloss.decisions.search`, which never subtracts. The shares 1 / (a k + b t) add up to
+about 1 over k elements, so the expected loss is as good as one division.
 
 **When to stop.** By the swap argument j_i(t) falls with i, so J_{k+x}(t) <= J_k(t) + x j_k(t). Divided by
 a (k + x) + b t this is monotone in x, so no larger set scores more than
 ``sum_t max(J_k(t) / (a k + b t), j_k(t) / a)``.
-
-**Where to begin.** If elements are independent and the loss is F1, those with a chance above one half belong to the
-best set, unless it is empty. For H hits, T positives among all elements but i, and D = (k + T) / 2 >= H, taking i
-with chance q in addition gains
-
-    q (D + (1 - H) / 2) / ((D + 1) (D + 1/2))  -  (1 - q) H / (2 D (D + 1/2)),
-
-which is (D - H) / (2 D (D + 1)) >= 0 for q = 1/2, and grows with q. So smaller sets need no look, and these elements
-enter all at once.
 
 **Jaccard**, and Tversky's index that weighs false positives by 1, of independent elements: with S positives among the
 k chosen elements and R among the others the score is S / (k + b R). S and R are independent, so
@@ -36,171 +28,81 @@ from __future__ import annotations
 import numpy as np
 
 from setloss.compilation import kernel
-from setloss.decisions.kernels import (
-    LANES,
-    SMALLEST,
-    all_chances,
-    append,
-    begin_with,
-    clear,
-    convolve,
-    count_above,
-    divide_down,
-    divide_up,
-    gather_chances,
-    weigh_sizes,
-)
+from setloss.decisions.kernels import SMALLEST, clear, weigh_falling
 from setloss.decisions.search import add_element, choose
 from setloss.decisions.specs import TIE
 
 GROWTH = 256.0
 """Rounding errors, beside one for each element, that a division may cost."""
 
-SURE = 1e-6
-"""Scores above this are chances above one half whose gain is more than a tie."""
+
+@kernel(fastmath={"contract"})
+def divide(chances, low, high, last, q, r, w, part):
+    """part[t] = F^{-i}_{t-1} for an element i, low <= t <= last; returns a bound of its error, weighted by w."""
+    f = error = worst = 0.0
+    part[low] = 0.0
+    if q <= r:
+        scale, odds = 1 / r, q / r
+        source, weight, target = chances[low:], w[low + 1 :], part[low + 1 :]
+        for t in range(last - low):
+            f = source[t] * scale - odds * f
+            error = source[t] + odds * error
+            worst += weight[t] * error
+            target[t] = f
+        return worst * odds
+    scale, odds = 1 / q, r / q
+    for t in range(high, max(low, 1) - 1, -1):
+        f = chances[t] * scale - odds * f
+        error = chances[t] + odds * error
+        worst += w[t] * error
+        part[t] = f
+    return worst
 
 
 @kernel(fastmath={"reassoc", "contract"})
-def score_lanes(hits, parts, w, shares, step, q, k, low, high, scores):
-    """J(t) with LANES more elements, from k on, and Z times the expected score with each one of them."""
-    found, weight = hits[low:], w[low:]
-    f0, f1, f2, f3 = parts[0, low:], parts[1, low:], parts[2, low:], parts[3, low:]
-    s0, s1, s2, s3 = shares[low:], shares[low + step :], shares[low + 2 * step :], shares[low + 3 * step :]
-    q0, q1, q2, q3 = q[k], q[k + 1], q[k + 2], q[k + 3]
-    a0 = a1 = a2 = a3 = 0.0
-    for t in range(high - low + 1):
-        h0 = found[t] + q0 * weight[t] * f0[t]
-        h1 = h0 + q1 * weight[t] * f1[t]
-        h2 = h1 + q2 * weight[t] * f2[t]
-        h3 = h2 + q3 * weight[t] * f3[t]
-        found[t] = h3
-        a0 += h0 * s0[t]
-        a1 += h1 * s1[t]
-        a2 += h2 * s2[t]
-        a3 += h3 * s3[t]
-    scores[0], scores[1], scores[2], scores[3] = a0, a1, a2, a3
-
-
-@kernel(fastmath={"reassoc", "contract"})
-def score_with(hits, part, w, share, q, low, high):
-    """J_k(t) and Z times the expected score with one more element."""
-    total = 0.0
-    found, more, weight, each = hits[low:], part[low:], w[low:], share[low:]
-    for t in range(high - low + 1):
-        found[t] += q * weight[t] * more[t]
-        total += found[t] * each[t]
-    return total
-
-
-@kernel(fastmath={"reassoc", "contract"})
-def largest_score(hits, part, w, share, q, low, high, a):
-    """No larger set has a larger expected score, times Z."""
-    total, rate = 0.0, q / a
-    found, more, weight, each = hits[low:], part[low:], w[low:], share[low:]
-    for t in range(high - low + 1):
-        total += max(found[t] * each[t], rate * weight[t] * more[t])
-    return total
+def score_with(hits, part, w, q, a, b, k, low, last):
+    """Z times the expected score with one more element, the k-th, added to `hits`, and what no larger set exceeds."""
+    total = bound = 0.0
+    found, more, weight, size = hits[low:], part[low:], w[low:], a * k + b * low
+    for t in range(last - low + 1):
+        chance = q * weight[t] * more[t]
+        found[t] += chance
+        share = found[t] / (size + b * t)
+        total += share
+        bound += max(share, chance / a)
+    return total, bound
 
 
 @kernel()
-def write_shares(k, a, b, low, high, width, shares):
-    """shares[l width + t] = 1 / (a (k + l) + b t) for LANES sets, low <= t <= high."""
-    for lane in range(LANES):
-        row, size = shares[lane * width + low :], a * (k + lane) + b * low
-        for t in range(high - low + 1):
-            row[t] = 1 / (size + b * t)
-
-
-@kernel()
-def divide_next(k, heavy, whole, chances, low, high, q, r, w, first, stored, parts):
-    """F without each of the next elements, from k on: how many of them, and the error bound of the division."""
-    if k >= heavy:
-        return min(LANES, len(q) - LANES - k), divide_up(chances, low, high, q, r, w, k, parts)
-    if whole:
-        lanes = min(LANES, heavy - k)
-        return lanes, divide_down(chances, low, high, q, r, w, k, lanes, parts)
-    convolve(first, min(k, len(w) - 1), stored[k + 1], low, high, parts[0])
-    append(first, k, q[k], r[k])
-    return 1, 0.0
-
-
-@kernel()
-def score_next(k, lanes, low, high, q, w, hits, parts, shares, step, gains):
-    """Z times the expected scores of the sets with the next elements."""
-    if lanes == LANES:
-        score_lanes(hits, parts, w, shares, step, q, k, low, high, gains)
-        return
-    for lane in range(lanes):
-        gains[lane] = score_with(hits, parts[lane], w, shares[lane * step :], q[k + lane], low, high)
-
-
-@kernel()
-def climb(k, total, least, heavy, whole, weights, chances, low, high, q, r, w, hits, table, scratch):
-    """The best set of k elements or more, given J_k in `hits`: size, cost if below `least`, and error bound."""
-    parts, first, stored = scratch
-    p, a, b = len(q) - LANES, weights[0], weights[1]
-    size, bound, growth, gains, room = 0, total, 0.0, np.empty(LANES), TIE * abs(least)
-    if k:
-        cost = 1 - score_with(hits, parts[0], w, table[k - 1 :], 0.0, low, high) / total
-        if cost < least - room:
-            size, least = k, cost
-    while k < p and 1 - bound / total < least - room:
-        shares, step = table[k:], 1
-        if a != b:
-            shares, step = table, len(w)
-            write_shares(k + 1, a, b, low, high, step, shares)
-        lanes, error = divide_next(k, heavy, whole, chances, low, high, q, r, w, first, stored, parts)
-        growth = max(growth, error)
-        score_next(k, lanes, low, high, q, w, hits, parts, shares, step, gains)
-        for lane in range(lanes):
-            k += 1
-            cost = 1 - gains[lane] / total
-            if cost < least - room:
-                size, least = k, cost
-        last = shares[(lanes - 1) * step :]
-        bound = largest_score(hits, parts[lanes - 1], w, last, q[k - 1], low, high, a)
-    return size, least, growth
-
-
-@kernel()
-def best_by_hits(scores, potentials, weights, order, floor, sets, expected, best, safe, independent):
+def best_by_hits(scores, potentials, weights, order, floor, sets, expected, best, safe):
     """The best set of every row, `order` by falling scores; `safe` is False where the sums cannot be trusted."""
     n, p = scores.shape
     a, b, undefined = weights
-    width = potentials.shape[1]
-    whole = width == p + 1
-    q, r, w, hits = np.zeros(p + LANES), np.ones(p + LANES), np.empty(width), np.empty(width)
-    buffers, parts = np.empty((4, width + 2 * LANES)), np.zeros((LANES, width))
-    merged, first, stored = np.empty(width), np.empty(width), np.empty((1, width))
-    # Of F1, a = b, one table of 1 / (a (k + t)) serves all sets and examples.
-    table = np.empty(p + LANES + width if a == b else LANES * width)
-    if a == b:
-        for k in range(len(table)):
-            table[k] = 1 / (a * (k + 1))
+    falling, q, r, w = np.empty(p), np.empty(p), np.empty(p), np.zeros(p + 1)
+    chances, then, part, hits = np.empty(p + 1), np.empty(p + 1), np.empty(p + 1), np.empty(p + 1)
     for i in range(n):
-        heavy = gather_chances(scores[i], order[i], q, r)
-        if i < len(potentials):
-            weigh_sizes(potentials[i], w)
-        if not whole and len(stored) <= heavy:
-            stored = np.empty((heavy + 32, width))
-        sure = count_above(scores[i], order[i], SURE) if independent and a == b else 0
-        if sure:
-            low, high = begin_with(sure, q, r, floor, buffers, merged, hits)
-            chances = merged
-        else:
-            chances, low, high = all_chances(q, r, 0 if whole else heavy, floor, buffers[0], buffers[1], stored)
-            clear(hits[low : high + 1])
-        total = 0.0
-        for t in range(low, high + 1):
+        weigh_falling(scores[i], order[i], potentials[i % len(potentials)], falling, q, r, w)
+        chances[0] = 1.0
+        low, high, total, growth = 0, 0, 0.0, 0.0
+        for j in range(p):
+            low, high = add_element(chances, then, low, high, q[j], r[j], floor)
+            chances, then = then, chances
+        last = min(high, potentials.shape[1] - 1)
+        for t in range(low, last + 1):
             total += w[t] * chances[t]
         safe[i] = total > SMALLEST
         if not safe[i]:
             continue
-        none = 1 - (w[0] * chances[0] / total * (1 - undefined) if low == 0 else 0.0)
-        first[0] = 1.0
-        best[i], expected[i], growth = climb(
-            sure, total, none, heavy, whole, weights, chances, low, high, q, r, w, hits, table, (parts, first, stored)
-        )
+        clear(hits[low : last + 1])
+        best[i], expected[i] = 0, 1 - (w[0] * chances[0] / total * (1 - undefined) if low == 0 else 0.0)
+        room, bound = TIE * abs(expected[i]), total
+        for k in range(1, p + 1):
+            if 1 - bound / total >= expected[i] - room:
+                break
+            growth = max(growth, divide(chances, low, high, last, q[k - 1], r[k - 1], w, part))
+            score, bound = score_with(hits, part, w, q[k - 1], a, b, k, low, last)
+            if 1 - score / total < expected[i] - room:
+                best[i], expected[i] = k, 1 - score / total
         safe[i] = growth <= (GROWTH + p) * total
         choose(sets[i], order[i], best[i])
 
@@ -215,14 +117,14 @@ def expected_share(chances, low, high, k, b):
 
 
 @kernel()
-def best_by_misses(scores, weights, order, floor, sets, expected, best):
-    """The best set of every row for weights 1 and b > 0; `order` by falling scores."""
+def best_by_misses(scores, potentials, weights, order, floor, sets, expected, best, safe):
+    """The best set of every row for weights 1 and b > 0; `order` by falling scores. Potentials must be 0."""
     n, p = scores.shape
     _, b, undefined = weights
-    q, r, means, costs = np.zeros(p), np.ones(p), np.zeros(p + 1), np.empty(p + 1)
-    now, then = np.empty(p + 1), np.empty(p + 1)
+    falling, q, r, means, costs = np.empty(p), np.empty(p), np.empty(p), np.zeros(p + 1), np.empty(p + 1)
+    now, then, w = np.empty(p + 1), np.empty(p + 1), np.empty(p + 1)
     for i in range(n):
-        gather_chances(scores[i], order[i], q, r)
+        weigh_falling(scores[i], order[i], potentials[0], falling, q, r, w)
         for k in range(p):
             means[k + 1] = means[k] + q[k]
         now[0] = 1.0
@@ -231,7 +133,7 @@ def best_by_misses(scores, weights, order, floor, sets, expected, best):
             costs[k] = 1 - means[k] * expected_share(now, low, high, k, b)
             low, high = add_element(now, then, low, high, q[k - 1], r[k - 1], floor)
             now, then = then, now
-        best[i], expected[i] = 0, 1 - (now[0] * (1 - undefined) if low == 0 else 0.0)
+        best[i], expected[i], safe[i] = 0, 1 - (now[0] * (1 - undefined) if low == 0 else 0.0), True
         room = TIE * abs(expected[i])
         for k in range(1, p + 1):
             if costs[k] < expected[i] - room:

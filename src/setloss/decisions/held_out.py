@@ -122,7 +122,7 @@ def thinned(scores: Array, bags: Bags, longest: int) -> tuple[NDArray[np.intp], 
 
     Bags must lie one after the other.
     """
-    order, starts = _falling(scores, bags), bags.offsets[:-1]
+    order, starts = falling(scores, bags), bags.offsets[:-1]
     sizes = np.minimum(bags.sizes, longest)
     offsets = np.concatenate(([0], np.cumsum(sizes)))
     place = np.arange(offsets[-1]) - np.repeat(offsets[:-1], sizes)
@@ -130,7 +130,7 @@ def thinned(scores: Array, bags: Bags, longest: int) -> tuple[NDArray[np.intp], 
     return order[np.repeat(starts, sizes) + ranks], Bags.from_offsets(offsets)
 
 
-def _falling(scores: Array, bags: Bags) -> NDArray[np.intp]:
+def falling(scores: Array, bags: Bags) -> NDArray[np.intp]:
     """Elements by bag, and in each bag by falling score, of equal ones the first."""
     return np.lexsort((-scores, np.repeat(np.arange(len(bags)), bags.sizes)))
 
@@ -207,7 +207,7 @@ def _losses_of_prefixes(data: HeldOut, loss: CountLoss) -> tuple[Array, Array, A
     if data.bags is None:
         order = np.ravel(np.argsort(-scores, axis=1, kind="stable") + bags.offsets[:-1, None])
     else:
-        order = _falling(scores, bags)
+        order = falling(scores, bags)
     flags = (np.ravel(array)[order].astype(np.intp) for array in (data.truth & data.known, data.known))
     hits, said = (_cumulated(flag, bags) for flag in flags)
     positives, known = (np.repeat(values[bags.offsets[1:] - 1], bags.sizes) for values in (hits, said))

@@ -17,13 +17,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from setloss.bags import Bags
-from setloss.decisions.calibration import BagPotentials, Calibration, LabelPotentials, Potentials, largest
+from setloss.decisions.calibration import BagPotentials, Calibration, LabelPotentials, Potentials
+from setloss.decisions.decision import largest
 from setloss.decisions.fitting import MOST_WORK, Widths, calibrate, chosen_widths, within_work, work_of_a_set
 from setloss.decisions.held_out import HeldOut, best_size, threshold_of_sets
 from setloss.losses import CountLoss, Loss
@@ -44,14 +45,6 @@ REFERENCES = ("threshold", "half")
 Sets = NDArray[np.bool_]
 
 
-class Rule(Protocol):
-    """What turns scores into sets."""
-
-    def sets(self, scores: Array, loss: Loss, bags: Bags | None = None) -> Sets:
-        """The chosen elements, in the shape of the scores; bags lie one after the other."""
-        ...
-
-
 @dataclass(frozen=True, eq=False)
 class LeastExpectedLoss:
     """The set of least expected loss under a count model of the scores."""
@@ -59,6 +52,7 @@ class LeastExpectedLoss:
     calibration: Calibration
 
     def sets(self, scores: Array, loss: Loss, bags: Bags | None = None) -> Sets:
+        """The chosen elements, in the shape of the scores; bags lie one after the other."""
         return self.calibration.decide(scores, loss, bags).sets
 
 
@@ -89,6 +83,9 @@ class Vote:
     def sets(self, scores: Array, loss: Loss, bags: Bags | None = None) -> Sets:
         assert bags is not None
         return np.repeat(bags.means(scores > 0) > 0.5, bags.sizes)
+
+
+Rule = LeastExpectedLoss | Threshold | TopK | Vote
 
 
 @dataclass(frozen=True)

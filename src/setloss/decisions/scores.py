@@ -89,16 +89,19 @@ class Layout:
         return values
 
     @cached_property
-    def starts(self) -> NDArray[np.intp]:
-        """Where the p + 1 counts of every bag begin in one flat array, and where the last ones end."""
-        return np.concatenate(([0], np.cumsum(self.sizes + 1)))
-
-    @cached_property
     def counts(self) -> tuple[NDArray[np.intp], ...]:
-        """The places (n, p + 1) of the counts of the bags of each size, in that flat array."""
-        return tuple(
-            self.starts[some][:, None] + np.arange(_size(self, part) + 1) for part, some in enumerate(self.rows)
-        )
+        """The places (n, p + 1) of the counts of the bags of each size, in a flat array of p + 1 of each bag."""
+        starts = np.concatenate(([0], np.cumsum(self.sizes + 1)))
+        return tuple(starts[some][:, None] + np.arange(_size(self, part) + 1) for part, some in enumerate(self.rows))
+
+    def join_counts(self, parts: Sequence[Array]) -> Array:
+        """Counts (n, K + 1), or those of bags in that flat array."""
+        if self.whole_rows:
+            return parts[0]
+        values = np.empty(int(np.sum(self.sizes + 1)))
+        for places, found in zip(self.counts, parts, strict=True):
+            values[places] = found
+        return values
 
     def totals(self, values: NDArray[Any]) -> NDArray[Any]:
         """The sum over every set."""
@@ -171,22 +174,18 @@ def potentials_of(counts: Counts, layout: Layout) -> list[Array]:
         return [np.zeros((1, _size(layout, part) + 1)) for part in range(len(layout.rows))]
     if layout.whole_rows:
         return [_checked(np.atleast_2d(np.asarray(counts, dtype=np.float64)), layout.shape[1], layout.rows[0])]
-    flat = flat_potentials(counts, layout)
-    found = [flat[places] for places in layout.counts]
-    if np.isfinite(flat).all():
-        return found
-    return [_checked(part, part.shape[1] - 1, some) for part, some in zip(found, layout.rows, strict=True)]
+    flat = _flat_potentials(counts, layout)
+    each = zip(layout.counts, layout.rows, strict=True)
+    return [_checked(flat[places], places.shape[1] - 1, some) for places, some in each]
 
 
-def flat_potentials(counts: Any, layout: Layout) -> Array:
+def _flat_potentials(counts: Any, layout: Layout) -> Array:
     """The p + 1 potentials of each bag, one bag after the other."""
-    if counts is None:
-        return np.zeros(int(layout.starts[-1]))
     if callable(counts):
         known = {int(p): np.asarray(counts(int(p)), dtype=np.float64) for p in np.unique(layout.sizes)}
         counts = [known[int(p)] for p in layout.sizes]
     elif isinstance(counts, np.ndarray) and counts.ndim == 1 and counts.dtype != object:
-        length = int(layout.starts[-1])
+        length = int(np.sum(layout.sizes + 1))
         if counts.size != length:
             raise ValueError(f"flat counts hold p + 1 potentials for each bag, {length} in all; got {counts.size}")
         return counts.astype(np.float64, copy=False)
@@ -211,14 +210,12 @@ def _size(layout: Layout, part: int) -> int:
 
 
 def _checked(potentials: Array, p: int, rows: NDArray[np.intp]) -> Array:
-    """Potentials that some size can have, without the sizes that no example of this kind can have."""
+    """Potentials of the right shape that leave some size to every example."""
     if potentials.ndim != 2 or len(potentials) not in (1, len(rows)) or not 0 < potentials.shape[1] <= p + 1:
         raise ValueError(
             f"counts must be (K + 1,) or (examples, K + 1) with K at most {p}, the number of elements; "
             f"got shape {potentials.shape} for {len(rows)} examples"
         )
-    if np.isfinite(potentials).all():
-        return np.ascontiguousarray(potentials)
     bad = np.argwhere(np.isnan(potentials) | (potentials == np.inf))
     if len(bad):
         i, k = (int(x) for x in bad[0])
@@ -227,8 +224,7 @@ def _checked(potentials: Array, p: int, rows: NDArray[np.intp]) -> Array:
     if len(rows) and not possible.any(axis=1).all():
         i = int(np.argmin(possible.any(axis=1)))
         raise ValueError(f"row {i} of counts makes every number of positives impossible; all are -inf")
-    last = int(np.flatnonzero(possible.any(axis=0))[-1]) if possible.any() else 0
-    return np.ascontiguousarray(potentials[:, : last + 1])
+    return np.ascontiguousarray(potentials)
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,7 +23,7 @@ from __future__ import annotations
 import numpy as np
 
 from setloss.compilation import kernel
-from setloss.decisions.kernels import SMALLEST, settle_ties, weigh
+from setloss.decisions.kernels import SMALLEST, weigh, weigh_falling
 from setloss.decisions.specs import TIE
 from setloss.typing import Array
 
@@ -55,11 +55,15 @@ def write_losses(kind, numbers, table, p, k, a, width, out):
 
 @kernel()
 def add_element(before, after, low, high, q, r, floor):
-    """One more element: ``after = r before + q before shifted``, trimmed to the chances above `floor`."""
+    """One more element: ``after = r before + q before shifted``, trimmed to the chances above `floor`.
+
+    Slices that start at 0 tell the compiler that no index is negative; the loop becomes vector instructions.
+    """
     last = min(high + 1, len(after) - 1)
-    after[low] = before[low] * r
-    for a in range(low + 1, high + 1):
-        after[a] = before[a] * r + before[a - 1] * q
+    source, target = before[low:], after[low:]
+    target[0] = source[0] * r
+    for a in range(1, high - low + 1):
+        target[a] = source[a] * r + source[a - 1] * q
     if last > high:
         after[last] = before[high] * q
     while last > low and after[last] < floor:
@@ -124,20 +128,20 @@ def choose(chosen, order, size):
 
 
 @kernel()
-def best_prefixes(scores, potentials, spec, order, floor, sets, expected, best, safe):
-    """The best set of every row, `order` by falling scores; `safe` is False where Z is too small."""
+def best_prefixes(scores, potentials, spec, order, floor, costs, sets, expected, best, safe):
+    """The best set of every row, `order` by falling scores; `safe` is False where Z is too small.
+
+    Costs (n, p + 1), if that is their shape, take the expected losses of all k.
+    """
     n, p = scores.shape
-    width = potentials.shape[1]
+    width, every = potentials.shape[1], costs.shape[1] > 0
     falling, q, r = np.empty(p), np.empty(p), np.empty(p)
     w, sizes, row = np.empty(width), np.empty(width), np.empty(width)
     first, then = np.empty(width), np.empty(width)
-    kept = min(p + 1, 2 * width + 32)
+    kept = p + 1 if every else min(p + 1, 2 * width + 32)
     stored, ranges = np.empty((kept, width)), np.empty((kept, 2), np.int64)
     for i in range(n):
-        settle_ties(scores[i], order[i])
-        for j in range(p):
-            falling[j] = scores[i, order[i, j]]
-        weigh(falling, potentials[i % len(potentials)], q, r, w)
+        weigh_falling(scores[i], order[i], potentials[i % len(potentials)], falling, q, r, w)
         store_suffixes(q, r, stored, ranges, floor, kept)
         total = 0.0
         for t in range(width):
@@ -152,13 +156,15 @@ def best_prefixes(scores, potentials, spec, order, floor, sets, expected, best, 
         first[0] = 1.0
         low, high, room = 0, 0, 0.0
         for k in range(p + 1):
-            if k > 0 and least_loss(k, p, sizes, spec, row) >= expected[i] - room:
+            if k > 0 and not every and least_loss(k, p, sizes, spec, row) >= expected[i] - room:
                 break
             if k == kept:
                 kept = min(p + 1, 2 * kept)
                 stored, ranges = np.empty((kept, width)), np.empty((kept, 2), np.int64)
                 store_suffixes(q, r, stored, ranges, floor, kept)
             cost = expected_loss(k, p, first, low, high, stored[k], ranges[k, 0], ranges[k, 1], w, spec, row) / total
+            if every:
+                costs[i, k] = cost
             if k == 0:
                 room = TIE * abs(cost)
             if k == 0 or cost < expected[i] - room:
@@ -167,30 +173,6 @@ def best_prefixes(scores, potentials, spec, order, floor, sets, expected, best, 
                 low, high = add_element(first, then, low, high, q[k], r[k], floor)
                 first, then = then, first
         choose(sets[i], order[i], best[i])
-
-
-@kernel()
-def all_prefixes(scores, potentials, spec, floor, expected):
-    """The expected losses of k = 0, ..., p for rows of falling scores; the rows must be safe."""
-    n, p = scores.shape
-    width = potentials.shape[1]
-    q, r, w, row = np.empty(p), np.empty(p), np.empty(width), np.empty(width)
-    first, then = np.empty(width), np.empty(width)
-    stored, ranges = np.empty((p + 1, width)), np.empty((p + 1, 2), np.int64)
-    for i in range(n):
-        weigh(scores[i], potentials[i % len(potentials)], q, r, w)
-        store_suffixes(q, r, stored, ranges, floor, p + 1)
-        total = 0.0
-        for t in range(ranges[0, 0], ranges[0, 1] + 1):
-            total += w[t] * stored[0, t]
-        first[0] = 1.0
-        low, high = 0, 0
-        for k in range(p + 1):
-            cost = expected_loss(k, p, first, low, high, stored[k], ranges[k, 0], ranges[k, 1], w, spec, row)
-            expected[i, k] = cost / total
-            if k < p:
-                low, high = add_element(first, then, low, high, q[k], r[k], floor)
-                first, then = then, first
 
 
 @kernel()
