@@ -80,13 +80,13 @@ plt.show()
 # ---------------------
 #
 # They look at the data in different ways, so the fair axis is passes over X. All
-# report a true gap, the subgradient baseline included.
+# report a true gap.
 
 colours = {
     "cutting_plane": "#0072B2",
     "frank_wolfe": "#009E73",
     "n_slack": "#CC79A7",
-    "subgradient": "#E69F00",
+    "newton": "#E69F00",
 }
 reached, costs = {}, {}
 figure, axes = plt.subplots(figsize=(7.0, 3.6), layout="constrained")
@@ -122,9 +122,8 @@ print(
 #
 # - It never rises: best primal minus best dual, both kept. A curve that is level for
 #   a while means that neither got better.
-# - A straight fall on these axes is a power of the number of passes, as the
-#   subgradient method has it. Cutting planes bend down: once they have the cuts that
-#   matter, a few iterations finish.
+# - A straight fall on these axes is a power of the number of passes. Cutting planes
+#   bend down: once they have the cuts that matter, a few iterations finish.
 # - Passes are not seconds. Every pass of ``n_slack``, Algorithm 1 of the paper, ends
 #   with a program over all cuts it has ever made.
 # - An infinite gap at the start means that there is no dual value yet, not that
