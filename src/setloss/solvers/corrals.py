@@ -49,23 +49,36 @@ def dot(left, right, count):
     return total
 
 
+@kernel(fastmath={"reassoc", "contract"})
+def _rows_dot(matrix, k, j, count):
+    """The product of the first `count` numbers of two rows; no views, whose references numba would count."""
+    total = 0.0
+    for e in range(count):
+        total += matrix[k, e] * matrix[j, e]
+    return total
+
+
 @kernel()
 def _factorise(corral, first, count):
     """The rows of the Cholesky factor from `first` on."""
+    products, factor = corral.products, corral.factor
     for k in range(first, count):
         for i in range(k + 1):
-            total = corral.products[k, i] - dot(corral.factor[k], corral.factor[i], i)
+            total = products[k, i] - _rows_dot(factor, k, i, i)
             if i < k:
-                corral.factor[k, i] = total / corral.factor[i, i]
+                factor[k, i] = total / factor[i, i]
             else:
-                corral.factor[k, k] = np.sqrt(max(total, DEPENDENT * corral.products[k, k]))
+                factor[k, k] = np.sqrt(max(total, DEPENDENT * products[k, k]))
 
 
 @kernel()
 def _solve(factor, count, x):
     """In place: x <- (factor factor^T)^-1 x."""
     for k in range(count):
-        x[k] = (x[k] - dot(factor[k], x, k)) / factor[k, k]
+        total = x[k]
+        for j in range(k):
+            total -= factor[k, j] * x[j]
+        x[k] = total / factor[k, k]
     for k in range(count - 1, -1, -1):
         total = x[k]
         for j in range(k + 1, count):
@@ -81,13 +94,12 @@ def _append(corral, count, slope, offset, unit):
         corral.slopes[count, e] = slope[e]
     corral.offsets[count] = offset
     for k in range(count + 1):
-        product = dot(corral.slopes[k], slope, p) + unit
+        product = _rows_dot(corral.slopes, k, count, p) + unit
         corral.products[count, k] = product
         corral.products[k, count] = product
     _factorise(corral, count, count + 1)
     own = corral.products[count, count]
-    row = corral.factor[count]
-    return (own - dot(row, row, count)) / own
+    return (own - _rows_dot(corral.factor, count, count, count)) / own
 
 
 @kernel()
@@ -218,10 +230,10 @@ def _rebuild(corral, count, p):
     """Products and Cholesky factor of the stored cuts."""
     unit = 0.0
     for k in range(count):
-        unit = max(unit, dot(corral.slopes[k], corral.slopes[k], p))
+        unit = max(unit, _rows_dot(corral.slopes, k, k, p))
     for k in range(count):
         for j in range(k + 1):
-            product = dot(corral.slopes[k], corral.slopes[j], p) + unit
+            product = _rows_dot(corral.slopes, k, j, p) + unit
             corral.products[k, j] = product
             corral.products[j, k] = product
     _factorise(corral, 0, count)
