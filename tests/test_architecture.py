@@ -56,10 +56,6 @@ def test_no_class_name_twice():
     assert not [name for name, count in names.items() if count > 1]
 
 
-def test_no_path_beside_the_repository():
-    assert not [str(file) for file in FILES if re.search(r"\.\./|shared/data", file.read_text(encoding="utf-8"))]
-
-
 def test_the_page_for_contributors_has_this_map():
     text = PAGE.read_text(encoding="utf-8")
     assert text.partition(BEGIN)[2].partition(END)[0].strip() == drawn(), (

@@ -4,15 +4,12 @@ import multiprocessing
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 
-import joblib
 import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
 
 from helpers.fits_in_processes import MODELS, coefficients, data
-from setloss import Dice, Jaccard, Tversky
 from setloss.estimators import SetClassifier
-from setloss.plans.batch import batch_surrogate
 
 SOLVERS = ("frank_wolfe", "cutting_plane", "n_slack")
 
@@ -27,23 +24,6 @@ def assert_the_same(found, expected):
         np.testing.assert_array_equal(one, other)
 
 
-# ---------------------------------------------------------------- the number of threads
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize(("loss", "operator"), [(Dice(), "bd"), (Jaccard(), "lovasz"), (Tversky(0.3, 0.7), "slack")])
-def test_cuts_do_not_depend_on_threads(loss, operator, dtype):
-    generator = np.random.default_rng(1)
-    offsets = np.concatenate(([0], np.cumsum(generator.integers(1, 30, size=301))))
-    labels, margins = generator.integers(0, 2, offsets[-1]), generator.normal(size=offsets[-1]).astype(dtype)
-    batch = batch_surrogate(loss, labels, offsets, operator)
-    expected = batch.cuts(margins)
-    for threads in (2, 3, 16, 1000):
-        found = batch.cuts(margins, threads=threads)
-        for name in ("offsets", "slopes", "values", "worst"):
-            np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
-
-
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_fits_do_not_depend_on_the_threads_of_blas(solver):
     """To the last bit, but for n_slack: its program is of a size that BLAS shares out, and sums in another order."""
@@ -56,19 +36,10 @@ def test_fits_do_not_depend_on_the_threads_of_blas(solver):
     np.testing.assert_allclose(found[0], found[1], rtol=0, atol=1e-9 if solver == "n_slack" else 0)
 
 
-# ---------------------------------------------------------------- fits side by side
-
-
 def test_fits_in_threads_are_those_in_a_row(serial):
     with ThreadPoolExecutor(8) as pool:
         found = list(pool.map(lambda model: coefficients(*model), MODELS * 2))
     assert_the_same(found, serial * 2)
-
-
-@pytest.mark.parametrize("backend", ["threading", "loky"])
-def test_fits_under_joblib_are_those_in_a_row(serial, backend):
-    jobs = joblib.Parallel(n_jobs=2, backend=backend)
-    assert_the_same(jobs(joblib.delayed(coefficients)(*model) for model in MODELS), serial)
 
 
 @pytest.mark.parametrize(("method", "processes"), [("fork", 2), ("spawn", 1)])
@@ -79,10 +50,3 @@ def test_fits_in_processes_are_those_in_a_row(serial, method, processes):
         with multiprocessing.get_context(method).Pool(processes) as pool:
             found = pool.starmap(coefficients, MODELS[:4])
     assert_the_same(found, serial[:4])
-
-
-def test_one_estimator_predicts_in_many_threads():
-    X, Y = data()
-    model = SetClassifier(C=0.1, tol=1e-2).fit(X, Y)
-    with ThreadPoolExecutor(8) as pool:
-        assert_the_same(pool.map(model.decision_function, [X] * 32), [model.decision_function(X)] * 32)

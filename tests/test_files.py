@@ -47,13 +47,6 @@ def test_a_link_goes_on_pointing_to_what_is_replaced(tmp_path):
     assert target.read_text() == "new"
 
 
-def test_the_longest_name_that_the_system_takes_can_be_replaced(tmp_path):
-    path = tmp_path / ("x" * 255)
-    with replacing(path) as file:
-        file.write(b"new")
-    assert path.read_bytes() == b"new"
-
-
 @pytest.mark.parametrize(
     ("make", "word"),
     [
@@ -76,8 +69,3 @@ def test_files_and_names_that_are_free_are_fine(tmp_path):
     assert not_a_file(tmp_path / "file") is None
     assert not_a_file(tmp_path / "free") is None
     assert not_a_file(tmp_path / "free" / "within") is None
-
-
-def test_a_name_that_is_too_long_is_said_to_be(tmp_path):
-    assert "File name too long" in not_a_file(tmp_path / ("x" * 300))
-    assert "null" in not_a_file(tmp_path / "a\0b")

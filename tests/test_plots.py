@@ -33,15 +33,6 @@ def test_one_group_is_three_curves_against_the_number_of_mistakes(name):
     assert "mistakes" in axes.get_xlabel()
 
 
-def test_long_curves_are_sampled_from_end_to_end():
-    decomposition = decompose(PAPER_CURVES["curve2"].on_counts(1_000_000, 0))
-    (axes,) = plot_decomposition(decomposition).axes
-    line = axes.lines[1]
-    assert len(line.get_xdata()) == 2001
-    assert (line.get_xdata()[0], line.get_xdata()[-1]) == (0, 1_000_000)
-    assert line.get_marker() == ""
-
-
 def test_two_groups_are_three_heat_maps_on_one_scale():
     decomposition = decompose(Dice().on_counts(5, 7))
     panels = [axes for axes in plot_decomposition(decomposition).axes if axes.images]
@@ -88,20 +79,9 @@ def test_general_tables_are_a_dot_per_set():
         np.testing.assert_array_equal(offsets[:, 0].round(), [bin(i).count("1") for i in range(16)])
 
 
-def test_two_single_elements_are_four_dots():
-    (axes,) = plot_decomposition(decompose(SetFunction.from_values([0, 1, 1, 3]))).axes
-    assert not axes.images
-
-
 def test_what_cannot_be_drawn_is_refused():
     with pytest.raises(ValueError, match="a table of 8192 cells over 13 groups cannot be drawn"):
         check_plottable(SetFunction.from_values(np.zeros(2**13)))
-
-
-def test_a_decomposition_draws_itself():
-    decomposition = decompose(Dice().on_counts(3, 3))
-    titles = [axes.get_title() for axes in decomposition.plot().axes]
-    assert titles == [axes.get_title() for axes in plot_decomposition(decomposition).axes]
 
 
 def test_without_matplotlib_the_message_says_how_to_install_it(monkeypatch):

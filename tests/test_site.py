@@ -129,9 +129,3 @@ def test_every_public_name_is_in_the_reference(site):
                 missing.append(f"{module.__name__}.{name}")
     assert len(modules) >= 10
     assert not missing
-
-
-def test_the_operator_is_typeset_in_prose_and_tables_and_typed_in_code(site):
-    page = (site / "reproducing.html").read_text(encoding="utf-8")
-    assert "<td><p>B<sub>D</sub></p></td>" in page
-    assert "B_D" in (site / "api" / "operators.html").read_text(encoding="utf-8")

@@ -82,14 +82,6 @@ class WrongChain(SetFunction):
 
 
 @dataclass(frozen=True)
-class LyingSlack(SlackRescaling):
-    """Greedy search that claims to be exact."""
-
-    def cut_ordered(self, ordered):
-        return replace(SlackRescaling(self.function, self.scale, "greedy").cut_ordered(ordered), exact=True)
-
-
-@dataclass(frozen=True)
 class BoastfulSlack(SlackRescaling):
     """Returns more than the maximum over all sets."""
 
@@ -161,11 +153,6 @@ def test_an_unknown_law_is_refused():
         check_set_function(DICE, ["convex"])
 
 
-def test_enumeration_has_a_limit():
-    with pytest.raises(ValueError, match="take p <= 12; got p = 13"):
-        check_set_function(Hamming().on_counts(13, 0))
-
-
 # ---------------------------------------------------------------- decompositions
 
 
@@ -174,16 +161,11 @@ def test_right_decompositions_pass(function):
     check_decomposition(decompose(function))
 
 
-def tampered(part, table):
-    """The decomposition of the first cost curve with one of its parts replaced."""
-    return replace(decompose(CURVE), **{part: SetFunction.symmetric(table)})
-
-
 def test_parts_that_do_not_add_up_are_found():
     parts = decompose(CURVE)
-    wrong = tampered("submodular", parts.submodular.table + np.array([0, 0, 0.01, 0, 0, 0]))
+    f = SetFunction.symmetric(parts.submodular.table + np.array([0, 0, 0.01, 0, 0, 0]))
     with pytest.raises(LawViolationError, match=r"f \+ g and l differ by 0.01"):
-        check_decomposition(wrong)
+        check_decomposition(replace(parts, submodular=f))
 
 
 def moved(bump):
@@ -269,27 +251,11 @@ def test_a_slope_that_is_off_by_a_tenth_at_zero_is_found_without_help(surrogate)
         check_cut(wrong, np.zeros(surrogate.p))
 
 
-def test_a_right_value_with_a_wrong_gradient_is_found():
-    def value(m):
-        return float(np.abs(m).sum())
-
-    check_cut(ByValue(2, value, np.sign), [1.0, -1.0])
-    with pytest.raises(LawViolationError, match=r"the cut at \[ 1. -1.\] exceeds the surrogate by 0.2 at"):
-        check_cut(ByValue(2, value, lambda m: 1.1 * np.sign(m)), [1.0, -1.0], others=[2.0, -2.0])
-
-
 def test_a_cut_that_does_not_touch_is_found():
     wrong = ByValue(2, lambda m: float(m @ m), lambda m: 2 * m)
     object.__setattr__(wrong, "cut", lambda m: Cut(-1.0, np.zeros(2)))
     with pytest.raises(LawViolationError, match=r"the cut is -1.0 where the surrogate is 2.0"):
         check_cut(wrong, [1.0, 1.0])
-
-
-def test_the_other_points_can_be_given():
-    wrong = ByValue(1, lambda m: float(np.abs(m).sum()), lambda m: np.full(1, 1.5))
-    check_cut(wrong, [0.0], others=[[-1.0], [-3.0]])
-    with pytest.raises(LawViolationError, match=r"at \[2.\]"):
-        check_cut(wrong, [0.0], others=[2.0])
 
 
 def test_a_heuristic_is_below_the_maximum_but_not_convex():
@@ -310,13 +276,6 @@ def test_a_heuristic_is_below_the_maximum_but_not_convex():
 def test_a_function_that_is_not_convex_is_found():
     with pytest.raises(LawViolationError, match=r"not convex: .* half-way between"):
         check_convex(ByValue(2, lambda m: float(np.minimum(m, 0).sum()), np.zeros_like))
-
-
-def test_the_elementwise_hinge_of_a_function_that_is_not_increasing_is_found():
-    hinge = LovaszHinge(SetFunction.symmetric([0, 1, 0]), "outer")
-    object.__setattr__(hinge, "positive_part", "elementwise")
-    with pytest.raises(LawViolationError, match="not convex"):
-        check_convex(hinge)
 
 
 def test_the_lovasz_hinge_of_a_function_that_is_not_submodular_is_found():
@@ -385,15 +344,6 @@ def test_a_lying_search_is_found(rescaling, monkeypatch):
         check_oracle(rescaling(FREE_START))
 
 
-def test_a_lying_oracle_of_ones_own_is_found():
-    with pytest.raises(LawViolationError, match="claims to be exact, but"):
-        check_oracle(LyingSlack(FREE_START))
-
-
 def test_an_oracle_that_exceeds_the_maximum_is_found():
     with pytest.raises(LawViolationError, match="exceeds the maximum"):
         check_oracle(BoastfulSlack(DICE))
-
-
-def test_a_violation_is_an_assertion_error():
-    assert issubclass(LawViolationError, AssertionError)

@@ -25,8 +25,6 @@ from setloss import (
     Tversky,
     decompose,
     from_counts,
-    is_submodular,
-    is_supermodular,
 )
 from setloss.decomposition.certificate import Certificate, mean_over_subsets
 from setloss.decomposition.lower_bound import pointwise_lower_bound
@@ -80,11 +78,6 @@ def test_single_elements_cost_nothing_in_the_supermodular_part(drawn):
     for mask in np.eye(drawn.function.p, dtype=bool):
         assert split.supermodular(mask) == 0
         assert split.submodular(mask) == drawn.function(mask)
-
-
-@given(submodular_functions())
-def test_a_submodular_function_is_its_own_submodular_part(drawn):
-    assert not np.any(decompose(drawn.function).supermodular.table)
 
 
 @given(supermodular_functions())
@@ -149,19 +142,6 @@ def rough_curve(p):
         rough_curve(10**6),
         *(PAPER_CURVES[name].on_counts(10**5, 0) for name in ("curve1", "curve2", "curve3")),
     ],
-    ids=[
-        "curve4",
-        "dice",
-        "jaccard",
-        "f2",
-        "hamming",
-        "scaled dice",
-        "tversky",
-        "rough",
-        "curve1",
-        "curve2",
-        "curve3",
-    ],
 )
 def test_a_million_elements_are_decomposed_and_certified(function):
     """Closed forms of all kinds, of which one each has a million."""
@@ -196,13 +176,6 @@ def test_the_bound_is_below_every_feasible_g(drawn, seed):
     weights = np.random.default_rng(seed).random(2**drawn.function.p) ** 4 + 1e-3
     feasible, _ = reference.brute_force_program(drawn.values, weights)
     assert all(lowest[A] <= feasible[A] + 1e-7 for A in lowest)
-
-
-@given(any_functions())
-def test_thebound_on_subsets_is_below_every_feasible_g_too(drawn):
-    lowest = bound_on_subsets(drawn)
-    optimum, _ = reference.brute_force_program(drawn.values)
-    assert all(lowest[A] <= optimum[A] + 1e-7 for A in lowest)
 
 
 def telescoped(values, order):
@@ -247,15 +220,6 @@ def two_optima():
     return loss, first, second
 
 
-def test_the_papers_uniqueness_proposition_is_false():
-    loss, first, second = two_optima()
-    _, total = reference.brute_force_program(loss)
-    assert total == pytest.approx(4)
-    for g in (first, second):
-        assert reference.infeasibility(loss, g) == 0
-        assert sum(g.values()) == 4
-
-
 def test_the_bound_of_a_function_with_two_optima_is_below_both_and_not_feasible():
     loss, first, second = two_optima()
     table = np.array(list(loss.values())).reshape((2,) * 4)
@@ -271,14 +235,6 @@ def test_the_bound_of_a_function_with_two_optima_is_below_both_and_not_feasible(
 def dice_pair(m=4, q=3):
     split = decompose(Dice().on_counts(m, q))
     return split.loss.table, split.supermodular.table
-
-
-def test_the_right_table_is_certified():
-    loss, g = dice_pair()
-    measured = measure_table(loss, g)
-    assert measured.feasibility <= 1e-15
-    assert measured.column_residual <= 1e-15
-    assert certificate_of(measured).holds
 
 
 @pytest.mark.parametrize("cell", [(0, 0), (0, 1), (1, 0), (2, 0), (4, 3), (2, 2)])
@@ -342,12 +298,6 @@ def test_only_the_right_curve_is_certified(g, certified):
 
 def sampled(loss, f, g):
     return measure_sampled(loss, Split(f, g, ""))
-
-
-def test_the_right_closed_form_is_certified_on_samples():
-    split = decompose(Dice().on_counts(2000, 3000))
-    parts = split.loss.counts, split.submodular.counts, split.supermodular.counts
-    assert certificate_of(sampled(*parts)).holds
 
 
 def test_zero_is_not_certified_on_samples():
@@ -416,13 +366,6 @@ def test_a_certificate_holds_iff_every_number_is_within_its_tolerance(changes, h
     assert str(certificate).startswith("certified by rule" if holds else "NOT certified by rule")
 
 
-def test_a_certificate_says_what_was_checked():
-    text = str(decompose(Dice().on_counts(3, 4)).certificate)
-    assert "certified by closed form (Tversky loss, closed form for 1/2 <= beta < 1)" in text
-    assert "unique; checked every cell" in text
-    assert "sampled cells" in str(decompose(Dice().on_counts(10**5, 10**5)).certificate)
-
-
 @given(any_functions())
 def test_the_objective_is_the_mean_over_all_subsets(drawn):
     mean = sum(drawn.values.values()) / 2**drawn.function.p
@@ -434,9 +377,3 @@ def test_the_mean_over_subsets_of_large_closed_forms():
     assert mean_over_subsets(curve) == pytest.approx(1 / 3, abs=1e-9)
     rates = Sum((3, 4), ((2.0, Linear((3, 4), (1.0, 0.5))),))
     assert mean_over_subsets(rates) == pytest.approx(2 * (1.5 + 1.0))
-
-
-def test_laws_of_the_parts_are_known_without_a_table():
-    split = decompose(Dice().on_counts(10**6, 10**6))
-    assert is_submodular(split.submodular).proved
-    assert is_supermodular(split.supermodular).proved

@@ -20,6 +20,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from helpers.estimator_data import one_or_two_labels
 from setloss.bags import Bags
 from setloss.decisions import decide
 from setloss.estimators import (
@@ -34,15 +35,6 @@ from setloss.estimators import (
 )
 
 LINEAR = OneVsRestClassifier(LogisticRegression())
-
-
-def one_or_two_labels(n=200, p=5, d=6, seed=0):
-    """Examples with one or two labels, those of largest linear score."""
-    generator = np.random.default_rng(seed)
-    X = generator.normal(size=(n, d))
-    scores = X @ generator.normal(size=(d, p)) + generator.gumbel(size=(n, p))
-    ranks = np.argsort(np.argsort(-scores, axis=1), axis=1)
-    return X, (ranks < generator.integers(1, 3, size=(n, 1))).astype(int)
 
 
 def one_label_per_bag(bags=60, largest=8, seed=0, shift=0.5):
@@ -364,39 +356,3 @@ def test_groups_and_weights_reach_the_classifier_of_frames():
     np.testing.assert_allclose(fitted.coef_, LogisticRegression().fit(X, y, sample_weight=weights).coef_)
     bags = BagDecisionCV(BagClassifier(), cv=2).fit(X, y, groups).estimator_
     np.testing.assert_allclose(bags.coef_, BagClassifier().fit(X, y, groups).coef_, atol=1e-6)
-
-
-# ---------------------------------------------------------------- errors
-
-
-@pytest.mark.parametrize(
-    ("options", "error", "words"),
-    [
-        ({"rule": "votes"}, ValueError, "rule 'votes'"),
-        ({"average": "weighted"}, ValueError, "average is one of"),
-        ({"loss": 3}, TypeError, "loss is a name"),
-        ({"estimator": 3}, TypeError, "estimator must be a classifier"),
-        ({"estimator": StandardScaler()}, TypeError, "neither predict_proba nor decision_function"),
-        ({"estimator": LogisticRegression()}, ValueError, "OneVsRestClassifier"),
-        ({"cv": []}, ValueError, "cv"),
-    ],
-)
-def test_errors_say_what_to_do(options, error, words):
-    X, Y = one_or_two_labels(40)
-    with pytest.raises(error, match=words):
-        SetDecisionCV(**({"estimator": LINEAR, "cv": 2} | options)).fit(X, Y)
-
-
-def test_errors_of_bags():
-    X, y, groups = one_label_per_bag(40)
-    with pytest.raises(ValueError, match="rule 'top-k'"):
-        BagDecisionCV(rule="top-k").fit(X, y, groups)
-    with pytest.raises(ValueError, match="splits bag"):
-        BagDecisionCV(cv=list(KFold(3).split(X))).fit(X, y, groups)
-    with pytest.raises(ValueError, match="groups must name the bag of each"):
-        BagDecisionCV().fit(X, y, groups[:-1])
-    with pytest.raises(ValueError, match="requires y"):
-        BagDecisionCV().fit(X, None, groups)
-    masked = np.ma.masked_array(X, mask=X > 1)
-    with pytest.raises(ValueError, match="masked"):
-        BagDecisionCV().fit(masked, y, groups)

@@ -66,14 +66,6 @@ def test_a_column_of_text_or_of_dates_is_named_with_what_to_do():
             SetClassifier().fit(frame, Y)
 
 
-def test_so_it_is_at_prediction_and_without_names():
-    model = SetClassifier(tol=0.1).fit(X, Y)
-    mixed = X.astype(object)
-    mixed[3, 1] = "loud"
-    with pytest.raises(ValueError, match=r"column 1 of X .*text \('loud'\)"):
-        model.predict(mixed)
-
-
 @pytest.mark.parametrize("form", [np.asarray, csr_array, lambda X: X.astype(np.float32), np.asfortranarray])
 def test_norms_and_scales_are_those_of_the_definition(form):
     X = np.random.default_rng(0).normal(size=(5000, 3)) + 1e3

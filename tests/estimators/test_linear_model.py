@@ -68,12 +68,6 @@ def test_every_operator_trains_with_every_solver_to_the_gap_asked_for(operator, 
 # ---------------------------------------------------------------- C, weights, intercept
 
 
-def test_weights_and_C_multiply():
-    first = SetClassifier(C=3.0, **TIGHT).fit(X, Y)
-    second = SetClassifier(**TIGHT).fit(X, Y, sample_weight=np.full(len(X), 3.0))
-    assert first.solution_.primal == pytest.approx(second.solution_.primal, rel=1e-9)
-
-
 def test_the_intercept_is_a_feature_of_constant_value():
     scaled = SetClassifier(intercept_scaling=4.0, **TIGHT).fit(X, Y)
     written_out = SetClassifier(fit_intercept=False, **TIGHT).fit(np.hstack([X, np.full((len(X), 1), 4.0)]), Y)

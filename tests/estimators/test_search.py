@@ -44,40 +44,6 @@ def test_it_picks_the_C_of_least_loss_as_a_plain_loop_does(search, simple, split
     assert CS[int(np.argmin(model.cv_results_["loss"]))] == model.C_
 
 
-def test_the_final_model_is_the_chosen_one_on_all_data():
-    X, Y = label_data()
-    model = SetClassifierCV(Cs=CS, cv=3).fit(X, Y)
-    chosen = SetClassifier(C=model.C_, operator=model.operator_).fit(X, Y)
-    np.testing.assert_array_equal(model.coef_, chosen.coef_)
-    np.testing.assert_array_equal(model.predict(X), chosen.predict(X))
-    assert model.score(X, Y) == chosen.score(X, Y)
-    assert model.n_features_in_ == 5
-
-
-def test_no_bag_is_ever_split(monkeypatch):
-    X, y, groups = frame_data()
-    order = np.random.default_rng(0).permutation(len(y))
-    X, y, groups = X[order], y[order], groups[order]
-    seen = []
-
-    def watched(method):
-        def run(model, X, y, groups=None):
-            seen.append(set(groups))
-            return method(model, X, y, groups)
-
-        return run
-
-    monkeypatch.setattr(BagClassifier, "fit", watched(BagClassifier.fit))
-    monkeypatch.setattr(BagClassifier, "losses", watched(BagClassifier.losses))
-    BagClassifierCV(Cs=[1.0], cv=4).fit(X, y, groups=groups)
-    *folds, everything = seen
-    assert everything == set(groups)
-    assert len(folds) == 8
-    for train, test in zip(folds[::2], folds[1::2], strict=True):
-        assert not train & test
-        assert train | test == set(groups)
-
-
 def test_the_operator_is_chosen_where_asked():
     X, Y = label_data()
     model = SetClassifierCV(Cs=[0.1, 1.0], operator=["bd", "slack", "hinge"], cv=3).fit(X, Y)

@@ -1,6 +1,5 @@
 """A headless Chromium to test pages with: scripts, mouse and keys over its debugging pipe, nothing to install."""
 
-import base64
 import fcntl
 import json
 import os
@@ -12,27 +11,12 @@ from itertools import count
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 FLAGS = (
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-dev-shm-usage",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--hide-scrollbars",
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync", "--hide-scrollbars",
     "--remote-debugging-pipe",
-)
-VIRTUAL_KEYS = {
-    "Tab": 9,
-    "Enter": 13,
-    "Delete": 46,
-    "ArrowLeft": 37,
-    "ArrowUp": 38,
-    "ArrowRight": 39,
-    "ArrowDown": 40,
-}
+)  # fmt: skip
+ARROWS = {"ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40}
+VIRTUAL_KEYS = {"Tab": 9, "Enter": 13, "Delete": 46, **ARROWS}
 MODIFIERS = {"Control": 2, "Shift": 8}
 PATIENCE = 60
 
@@ -155,10 +139,6 @@ class Browser:
         common = {"key": key, "modifiers": modifiers, "windowsVirtualKeyCode": VIRTUAL_KEYS.get(key, 0)}
         self.call("Input.dispatchKeyEvent", type="keyDown", text="" if "Control" in held else text, **common)
         self.call("Input.dispatchKeyEvent", type="keyUp", **common)
-
-    def screenshot(self, path):
-        picture = self.call("Page.captureScreenshot", captureBeyondViewport=True, format="png")
-        path.write_bytes(base64.b64decode(picture["data"]))
 
     def complaints(self):
         """Errors of scripts, and requests for anything but the page itself."""

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from helpers import reference
 from helpers.definitions import (
-    chain_sum,
     lovasz_elementwise,
     lovasz_outer,
     margin_vectors,
@@ -18,7 +17,7 @@ from helpers.definitions import (
 )
 from helpers.reference import increasing_excess, values_of
 from helpers.strategies import coverage_functions, cut_functions, submodular_functions
-from setloss import Dice, Hamming, Jaccard, SetFunction, decompose
+from setloss import Dice, Jaccard, SetFunction, decompose
 from setloss.operators import Hinge, LovaszHinge
 from setloss.operators.names import hinge_like
 from setloss.testing import check_convex, check_cut, check_extension, check_upper_bound
@@ -48,15 +47,6 @@ def test_the_value_is_the_maximum_over_all_permutations(case):
     assert hinge.cut(m).exact
 
 
-@pytest.mark.parametrize("loss", [Jaccard(), Hamming(), Hamming(False, 2.0, 0.5)])
-def test_with_six_elements_in_two_groups_too(loss):
-    function = loss.set_function([1, 0, 0, 1, 1, 0])
-    values = values_of(function)
-    for m in random_margins(np.random.default_rng(0), 6, 6):
-        expected = lovasz_elementwise(values, m)
-        assert LovaszHinge(function)(m) == pytest.approx(expected, rel=1e-12, abs=1e-12)
-
-
 @given(hinges(submodular_functions(1, 5), points=3))
 def test_the_cut_is_a_global_minorant(case):
     drawn, (m, *others) = case
@@ -73,14 +63,6 @@ def test_the_cut_has_no_constant_but_the_sum_of_its_slope(case):
     drawn, (m,) = case
     cut = LovaszHinge(drawn.function).cut(m)
     assert cut.offset == pytest.approx(cut.slope.sum(), abs=1e-12)
-
-
-@given(hinges(cut_functions(4)))
-def test_the_printed_operator_forced_on_any_submodular_function(case):
-    drawn, (m,) = case
-    hinge = LovaszHinge(drawn.function, "outer")
-    assert not hinge.elementwise
-    assert hinge(m) == pytest.approx(lovasz_outer(drawn.values, m), rel=1e-12, abs=1e-12)
 
 
 @given(hinges(coverage_functions(4)))
@@ -111,18 +93,6 @@ def test_it_is_convex_and_its_cuts_are_tight_minorants(function):
     check_convex(hinge)
     for m in random_margins(np.random.default_rng(0), function.p, 8):
         check_cut(hinge, m)
-
-
-def test_elementwise_is_not_convex_for_a_function_that_is_not_increasing():
-    """Why the outer positive part is needed: the sum with (s)_+ along the sorted chain bends the wrong way."""
-    values = values_of(SetFunction.symmetric([0, 1, 0]))
-
-    def elementwise(m):
-        return chain_sum(values, np.argsort(m), [max(0, 1 - x) for x in m])
-
-    left, right = np.array([0.0, 0.0]), np.array([0.0, 4.0])
-    ends, middle = (elementwise(left) + elementwise(right)) / 2, elementwise((left + right) / 2)
-    assert middle > ends
 
 
 def test_the_printed_operator_can_be_zero_while_the_prediction_is_wrong():
@@ -248,12 +218,6 @@ def test_a_function_that_is_not_submodular_is_refused_with_a_witness():
     )
 
 
-@pytest.mark.parametrize("part", ["elementwise", "outer"])
-def test_forcing_the_positive_part_does_not_lift_the_need_for_submodularity(part):
-    with pytest.raises(ValueError, match="LovaszHinge needs a submodular function"):
-        LovaszHinge(SetFunction.symmetric([0, 1, 3]), part)
-
-
 def test_elementwise_is_refused_for_a_function_that_is_not_increasing():
     with pytest.raises(ValueError) as caught:
         LovaszHinge(EDGE, "elementwise")
@@ -262,12 +226,6 @@ def test_elementwise_is_refused_for_a_function_that_is_not_increasing():
         "adding 1 to {0} lowers the value from 1 to 0. "
         "Use positive_part='outer' or LovaszHinge.of_closure."
     )
-
-
-def test_the_positive_part_has_two_names():
-    with pytest.raises(ValueError) as caught:
-        LovaszHinge(INCREASING, "inner")
-    assert str(caught.value) == 'positive_part is "elementwise", "outer" or None; got \'inner\''
 
 
 def test_dice_is_refused_at_any_size():

@@ -11,8 +11,8 @@ from helpers.definitions import (
     nonnegative_functions,
     random_margins,
 )
-from helpers.reference import tversky_values, values_of
-from setloss import CostCurve, Dice, FBeta, Hamming, Jaccard, SetFunction, Tversky, from_counts
+from helpers.reference import values_of
+from setloss import Dice, FBeta, Hamming, Jaccard, SetFunction, Tversky, from_counts
 from setloss.operators import MarginRescaling, SlackRescaling, search
 from setloss.setfunctions.counts import TableTooLargeError
 from setloss.testing import check_extension, check_oracle
@@ -100,26 +100,11 @@ def test_slack_with_scale_below_1_is_no_extension():
 
 
 @both
-def test_shifting_all_margins_far_apart_selects_nothing_or_everything(rescaling):
-    function = Dice().on_counts(3, 3)
-    m = np.linspace(0, 1, 6)
-    assert rescaling(function)(m + 50) == 0
-    np.testing.assert_array_equal(rescaling(function).cut(m - 50).slope > 0, np.ones(6, dtype=bool))
-
-
-@both
 def test_nothing_is_lost_where_all_margins_are_large_and_the_cut_is_zero(rescaling):
     cut = rescaling(Jaccard().on_counts(2, 2)).cut([3.0, 4, 5, 6])
     assert cut.offset == 0
     np.testing.assert_array_equal(cut.slope, np.zeros(4))
     assert cut.exact
-
-
-@both
-def test_the_zero_function_costs_what_the_definition_says(rescaling):
-    function = 0 * Jaccard().on_counts(2, 2)
-    m = [-1.0, -2.0, 3.0, -0.5]
-    assert rescaling(function)(m) == by_definition(rescaling, values_of(function), m, 2.0)
 
 
 @both
@@ -131,17 +116,6 @@ def test_hamming_with_any_rates(rescaling, weights, normalize):
     for m in random_margins(np.random.default_rng(0), 5):
         expected = by_definition(rescaling, values, m, 2.0)
         assert rescaling(function)(m) == pytest.approx(expected, rel=1e-12, abs=1e-12)
-
-
-@both
-def test_a_multiple_of_a_loss_is_searched_like_the_loss(rescaling):
-    truth = [1, 0, 1, 1, 0]
-    for loss in (Dice(), Hamming(), CostCurve([(0, 0), (0.4, 0), (1, 1)])):
-        function = 3.0 * loss.set_function(truth)
-        values = values_of(function)
-        for m in random_margins(np.random.default_rng(1), 5):
-            expected = by_definition(rescaling, values, m, 2.0)
-            assert rescaling(function)(m) == pytest.approx(expected, rel=1e-12, abs=1e-12)
 
 
 @both
@@ -202,21 +176,6 @@ def test_binary_search_finds_the_maximum_over_all_sets(rescaling, name, monkeypa
 
 
 @both
-@pytest.mark.parametrize("name", CONCAVE)
-def test_binary_search_equals_the_grid(rescaling, name, monkeypatch):
-    generator = np.random.default_rng(1)
-    for _ in range(25):
-        m, q = generator.integers(0, 40), generator.integers(0, 40)
-        if m == 0 and CONCAVE[name] == CONCAVE["Tversky(0.5, 0), 0/0 scores 0"]:
-            continue
-        function = CONCAVE[name].on_counts(m, q + 1)
-        for point in random_margins(generator, m + q + 1, 4):
-            scaled = rescaling(function, float(generator.choice(SCALES)))
-            fast, slow = searched_and_scanned(monkeypatch, scaled, function, point)
-            assert fast(point) == pytest.approx(slow(point), rel=1e-12, abs=1e-12)
-
-
-@both
 def test_without_positives_binary_search_is_right_too(rescaling, monkeypatch):
     function = Dice().on_counts(0, 6)
     values = values_of(function)
@@ -234,12 +193,6 @@ def test_binary_search_is_used_without_being_asked_for_on_large_sets(rescaling, 
     assert not calls
     rescaling(Dice().on_counts(100, 100))(np.zeros(200))
     assert calls
-
-
-def test_the_library_loss_is_the_loss_of_the_definition():
-    """The functions that judge above are themselves right."""
-    assert values_of(Dice().on_counts(3, 2)) == pytest.approx(tversky_values(3, 2, "1/2", "1/2"), abs=1e-15)
-    assert values_of(Jaccard().on_counts(2, 3)) == pytest.approx(tversky_values(2, 3, 1, 1), abs=1e-15)
 
 
 # ---------------------------------------------------------------- heuristics
@@ -306,26 +259,12 @@ def square_root(p):
 
 
 @both
-@pytest.mark.parametrize("p", [21, 30, 300])
+@pytest.mark.parametrize("p", [21, 300, 2000])
 def test_exact_search_of_a_large_oracle_is_refused_with_the_remedy(rescaling, p):
     with pytest.raises(TableTooLargeError, match='search="greedy"') as caught:
         rescaling(square_root(p)).cut(np.zeros(p))
     assert "out of reach for a function without a closed form" in str(caught.value)
     assert "describe the function by counts" in str(caught.value)
-
-
-@both
-@pytest.mark.parametrize("p", [1024, 2000])
-def test_so_is_that_of_an_oracle_whose_number_of_sets_exceeds_any_float(rescaling, p):
-    with pytest.raises(TableTooLargeError, match='search="greedy"'):
-        rescaling(square_root(p)).cut(np.zeros(p))
-
-
-@both
-def test_a_multiple_of_a_large_oracle_works_with_a_heuristic_too(rescaling):
-    m = np.linspace(-1, 1, 30)
-    expected = rescaling(2 * SetFunction.symmetric(np.arange(31) ** 0.5), search="greedy")(m)
-    assert rescaling(2 * square_root(30), search="greedy")(m) == pytest.approx(expected, rel=1e-12)
 
 
 @both
@@ -375,11 +314,6 @@ def test_a_negative_oracle_is_refused_where_it_shows():
     function = SetFunction.oracle(lambda A: -float(len(A)), 3)
     with pytest.raises(ValueError, match="rescaling needs a non-negative function; this one has the value -3"):
         MarginRescaling(function)([-2.0, 3.0, 4.0])
-
-
-def test_a_negative_oracle_is_refused_by_slack_rescaling_too():
-    with pytest.raises(ValueError, match="needs a non-negative function"):
-        SlackRescaling(SetFunction.oracle(lambda A: -float(len(A)), 3)).cut([2.0, 3.0, 4.0])
 
 
 def test_rounding_errors_below_zero_are_as_good_as_zero():

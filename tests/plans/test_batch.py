@@ -186,14 +186,6 @@ def test_every_cut_is_a_global_minorant(name, operator):
 
 
 @every_case
-def test_small_margins_where_many_sets_compete(name, operator):
-    loss, data, batch = prepared(name, operator, seed=2, spread=0.02)
-    cuts = batch.cuts(data.margins)
-    for i, (truth, margins, _) in enumerate(data.bags()):
-        assert_close(cuts.values[i], reference_operator(loss, operator, truth)(margins))
-
-
-@every_case
 def test_float32_margins_give_float32_slopes(name, operator):
     """Against the float64 reference at the same, rounded, margins."""
     _, data, batch = prepared(name, operator)
@@ -293,29 +285,12 @@ def test_bags_of_equal_counts_share_one_plan(name):
             assert (batch.which[i] == batch.which[j]) == same
 
 
-def test_a_thousand_equal_bags_have_one_plan():
-    truth = np.tile([True, False, True], 1000)
-    batch = batch_surrogate(Dice(), truth, np.arange(0, 3001, 3))
-    assert len(batch.plans) == 1
-    cuts = batch.cuts(np.tile([0.5, -0.25, 2.0], 1000))
-    assert len(np.unique(cuts.values)) == 1
-
-
 def test_the_decomposition_of_a_kind_of_bag_is_cached():
     assert surrogate_on_counts(Dice(), "bd", 2.0, 3, 4) is surrogate_on_counts(Dice(), "bd", 2.0, 3, 4)
     assert surrogate_on_counts(Dice(), "bd", 2.0, 3, 4) is not surrogate_on_counts(Dice(), "bd", 1.0, 3, 4)
 
 
 # ---------------------------------------------------------------- what a batch accepts
-
-
-def test_the_position_of_the_bags_does_not_matter():
-    loss, data, batch = prepared("Dice", "bd")
-    cuts = batch.cuts(data.margins)
-    for i, (truth, margins, here) in enumerate(data.bags()):
-        alone = batch_surrogate(loss, truth, [0, len(truth)]).cuts(margins)
-        assert alone.values[0] == cuts.values[i]
-        np.testing.assert_array_equal(alone.slopes, cuts.slopes[here])
 
 
 def test_margins_may_be_lists_integers_and_strided():
@@ -332,22 +307,6 @@ def test_the_margins_are_not_written_to():
     margins = data.margins.copy()
     batch.cuts(margins)
     np.testing.assert_array_equal(margins, data.margins)
-
-
-def test_labels_may_be_written_in_every_alphabet():
-    data = ragged()
-    expected = batch_surrogate(Dice(), data.truth, data.offsets).cuts(data.margins)
-    for labels in (data.truth.astype(int), np.where(data.truth, 1, -1), np.where(data.truth, 1.0, 0.0)):
-        cuts = batch_surrogate(Dice(), labels, data.offsets).cuts(data.margins)
-        np.testing.assert_array_equal(cuts.slopes, expected.slopes)
-
-
-def test_bags_by_contiguous_ids_are_bags_by_offsets():
-    data = ragged()
-    ids = np.repeat(np.arange(len(SIZES)), SIZES)
-    by_ids = batch_surrogate(Dice(), data.truth, Bags.from_groups(ids)).cuts(data.margins)
-    by_offsets = batch_surrogate(Dice(), data.truth, data.offsets).cuts(data.margins)
-    np.testing.assert_array_equal(by_ids.slopes, by_offsets.slopes)
 
 
 def test_bags_by_ids_in_any_order_give_the_cuts_of_their_elements():
@@ -369,16 +328,6 @@ def test_the_means_of_bags_are_of_their_elements_wherever_these_stand():
 def test_no_bags_at_all():
     cuts = batch_surrogate(Dice(), np.zeros(0, dtype=bool), [0]).cuts(np.zeros(0))
     assert cuts.values.shape == cuts.slopes.shape == (0,)
-
-
-@pytest.mark.parametrize("size", [1e300, 1e-300, 5e-324])
-@pytest.mark.parametrize("operator", ["bd", "bd-monotone", "slack", "margin", "hinge"])
-def test_margins_of_any_size(size, operator):
-    truth = np.array([1, 0, 1, 0], dtype=bool)
-    margins = size * np.array([1.0, 1.0, -1.0, -1.0])
-    cuts = batch_surrogate(Dice(), truth, [0, 4], operator).cuts(margins)
-    expected = operator_named(operator)(Dice().set_function(truth))(margins)
-    assert cuts.values[0] == pytest.approx(expected, rel=1e-12)
 
 
 @pytest.mark.parametrize("operator", ["slack", "margin", "bd", "hinge"])
@@ -421,13 +370,6 @@ def test_margins_of_another_shape_are_refused(shape):
     batch = batch_surrogate(Dice(), [1, 0, 1], [0, 2, 3])
     with pytest.raises(ValueError, match="the bags hold 3 elements; margins have shape"):
         batch.cuts(np.zeros(shape))
-
-
-@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
-def test_margins_that_are_not_finite_are_refused_with_their_place(bad):
-    batch = batch_surrogate(Dice(), [1, 0, 1], [0, 2, 3])
-    with pytest.raises(ValueError, match=f"margins must be finite; element 1 has margin {bad}"):
-        batch.cuts([0.0, bad, 1.0])
 
 
 def test_an_empty_bag_is_refused():

