@@ -48,7 +48,7 @@ def flat_tables(functions: Sequence[SetFunction]) -> tuple[NDArray[Any], ...]:
     return starts, strides, np.concatenate([*values, np.zeros(0)])
 
 
-@njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator]
+@njit(cache=True, error_model="numpy")
 def _greedy(margins: Any, groups: Any, cell: int, strides: Any, values: Any, scale: float, chosen: Any) -> int:
     """Add the element that raises the objective most, until none does; returns the cell of the set."""
     order = np.argsort(margins, kind="mergesort")
@@ -69,7 +69,7 @@ def _greedy(margins: Any, groups: Any, cell: int, strides: Any, values: Any, sca
         value, total, cell = best, total + margins[taken], cell + strides[groups[taken]]
 
 
-@njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator]
+@njit(cache=True, error_model="numpy")
 def _one_pass(margins: Any, groups: Any, cell: int, strides: Any, values: Any, scale: float, chosen: Any) -> int:
     """Every element once, in the order of the data; it stays if it raises the objective."""
     value, total = 0.0, 0.0
@@ -82,7 +82,7 @@ def _one_pass(margins: Any, groups: Any, cell: int, strides: Any, values: Any, s
     return cell
 
 
-@njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator]
+@njit(cache=True, error_model="numpy")
 def search_bags(margins: Any, bags: Any, tables: Any, scale: float, greedy: bool, chosen: Any, losses: Any) -> None:
     """Mark the set that is found in every bag, and write its loss."""
     offsets, groups, which = bags
@@ -113,7 +113,8 @@ class InexactCuts(BatchSurrogate):
 
     @cached_property
     def tables(self) -> tuple[NDArray[Any], ...]:
-        return flat_tables([surrogate.function for surrogate in self.plans.surrogates])
+        plans: Any = self.plans
+        return flat_tables([surrogate.function for surrogate in plans.surrogates])
 
     def cuts(self, margins: ArrayLike, *, threads: int = 1, consume: bool = False) -> BatchCuts:
         flat = self.bags.gather(np.asarray(margins, dtype=np.float64))
@@ -176,6 +177,7 @@ def bag_problem(
     bags = Bags.from_groups(groups)
     order = np.arange(len(y)) if bags.order is None else bags.order
     truth, offsets = y[order], bags.offsets
+    surrogate: BatchSurrogate
     if isinstance(operator, tuple):
         surrogate = inexact_slack(loss_named(loss), truth, offsets, *operator)
     else:

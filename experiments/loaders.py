@@ -1,4 +1,4 @@
-"""Readers of public data: label sets (Mulan), two sets of utterances (UCI), face tracks of television series.
+"""Readers of public data: label sets (Mulan), two sets of utterances (UCI), and the paper's face tracks.
 
 All read a folder with the files as their sources name them. Class numbers are in `Tracks.y`; a binary problem is one
 class against the rest, ``tracks.y == 3``. What cannot be read is a `DatasetError` that names the file.
@@ -25,7 +25,6 @@ Split = Literal["train", "test"]
 
 DIGIT_BLOCKS = {"train": 6600, "test": 2200}
 DIGIT_FEATURES = 13
-FACES_HEADER = "CVHCI_TRACKLABELS_V1"
 
 # ---------------------------------------------------------------- label sets
 
@@ -193,41 +192,6 @@ def blocks_of_digits(file: Path) -> list[NDArray[Any]]:
 
 
 # ---------------------------------------------------------------- face tracks
-
-
-def has_face_tracks(folder: Path, videos: str = "buffy") -> bool:
-    """Whether the folder has labels and features of videos whose names begin so."""
-    return any((folder / "features" / file.stem).is_dir() for file in (folder / "ids").glob(f"{videos}*.ids"))
-
-
-def load_face_tracks(folder: Path | str, person: str = "buffy", videos: str = "buffy") -> Tracks:
-    """Is the face that of one person? All labelled tracks of the videos whose names begin with `videos`.
-
-    The layout is that of the Ball Clustering data (Tapaswi, Law and Fidler, ICCV 2019), the nearest public stand-in
-    for the paper's faces (season 5 of Buffy): ``ids/VIDEO.ids`` has the line CVHCI_TRACKLABELS_V1 and then lines
-    "TRACK NAME"; ``features/VIDEO/TRACK.npy`` is an array (frames, features).
-    """
-    root = Path(folder)
-    named: list[tuple[Path, bool]] = []
-    for file in sorted((root / "ids").glob(f"{videos}*.ids")):
-        lines = [line.split() for line in file.read_text(encoding="utf-8").splitlines() if line.strip()]
-        if not lines or lines[0] != [FACES_HEADER] or any(len(words) != 2 for words in lines[1:]):
-            raise DatasetError(f"{file} is not {FACES_HEADER} followed by lines of a track and a name")
-        place = root / "features" / file.stem
-        named += [(place / f"{track}.npy", name == person) for track, name in sorted(lines[1:])]
-    if not any(positive for _, positive in named):
-        raise DatasetError(f"no track in {root / 'ids' / videos}*.ids is labelled {person!r}")
-    return as_tracks([_features(file) for file, _ in named], [positive for _, positive in named], root)
-
-
-def _features(file: Path) -> NDArray[np.float32]:
-    try:
-        found = np.load(file, allow_pickle=False, mmap_mode="r")
-        if found.ndim != 2 or not len(found):
-            raise ValueError(f"its shape is {found.shape}")
-        return np.array(found, dtype=np.float32)
-    except (ValueError, TypeError, OSError, EOFError) as error:
-        raise DatasetError(f"{file} cannot be read as an array (frames, features) of numbers ({error})") from None
 
 
 def load_face_descriptors(path: Path) -> Tracks:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 from rich.console import Console
 from rich.progress import BarColumn, TextColumn
 from rich.progress import Progress as Bar
 from scipy.stats import rankdata
+
+from setloss.typing import Array
 
 Progress = Callable[[float, str], None]
 """Called with the share of the work that is done, in [0, 1], and with what is under way."""
@@ -80,8 +81,8 @@ def usual_jobs() -> int:
     return min(4, int(cpu_count()))
 
 
-def in_parallel(call: Callable[..., Any], jobs: Sequence[tuple[Any, ...]], n_jobs: int) -> Iterable[Any]:
-    """The results of all calls in their order, as they come; each call runs with one thread of BLAS."""
+def in_parallel(call: Callable[..., Any], jobs: Sequence[tuple[Any, ...]], n_jobs: int) -> Any:
+    """Iterate over the results of all calls in their order, as they come; each runs with one thread of BLAS."""
     from joblib import Parallel, delayed
 
     return Parallel(n_jobs=n_jobs, return_as="generator")(delayed(_one_thread)(call, *job) for job in jobs)
@@ -101,7 +102,7 @@ def data_folder(given: Path | None) -> Path | None:
     return given if given is not None else Path(named) if named else None
 
 
-def smallest_good_C(losses: Mapping[float, ArrayLike]) -> float:
+def smallest_good_C(losses: Mapping[float, Array]) -> float:
     """The smallest C whose mean loss on held-out bags is within one standard error of the least.
 
     `losses` has one value per bag. Held-out losses of neighbouring values of C are often level, and the least of them
@@ -109,7 +110,7 @@ def smallest_good_C(losses: Mapping[float, ArrayLike]) -> float:
     """
     means = {C: float(np.mean(values)) for C, values in losses.items()}
     best = min(means, key=means.__getitem__)
-    bags = np.asarray(losses[best])
+    bags = losses[best]
     limit = means[best] + float(bags.std(ddof=1)) / np.sqrt(len(bags))
     return min(C for C, mean in means.items() if mean <= limit)
 

@@ -7,7 +7,7 @@ images do not have, and five classes of which the last two are rare.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -62,7 +62,7 @@ def problems_named(
     if size is not None and (size < 8 or size % 4):
         raise ValueError(f"the side of images is a multiple of 4 from 8 on, for the network halves twice; got {size}")
     folders = {} if data is None else find_problems(data)
-    known: dict[str, Callable[[], ImageProblem]] = {
+    known: Mapping[str, Callable[[], ImageProblem]] = {
         kind: partial(generated, kind, size or 48, seed=seed) for kind in KINDS
     } | {name: partial(read_problem, name, at, size or SIZES.get(name, 64)) for name, at in folders.items()}
     for name in names or ():
@@ -141,7 +141,8 @@ def _from_parts(name: str, arrays: Any, size: int) -> ImageProblem:
         images = images.reshape(n, channels, height // factor, factor, width // factor, factor).mean((3, 5))
         labels = labels[:, ::factor, ::factor]
         parts.append(ImagePart(standard(images), np.where(labels == classes, NO_LABEL, labels)))
-    return ImageProblem(name, classes, *parts)
+    train, validation, test = parts
+    return ImageProblem(name, classes, train, validation, test)
 
 
 def _from_groups(name: str, arrays: Any, size: int) -> ImageProblem:

@@ -87,10 +87,9 @@ class Choices:
 
 @dataclass(frozen=True, eq=False)
 class Decided:
-    """Predictions for the test part, the mean loss that is expected of them, and what was chosen."""
+    """Predictions for the test part, and what was chosen."""
 
     sets: NDArray[Any] = field(repr=False)
-    expected: float | None = None
     chosen: dict[str, Any] = field(default_factory=dict)
 
 
@@ -137,15 +136,14 @@ def decided_sets(names: Sequence[str], X: Any, Y: NDArray[Any], test: Any, choic
         rule = name.partition("+")[2]
         decision = SetDecision(choices.criterion, rule=rule, scores="log-odds").fit(held_out, Y)
         taken = {"rule": decision.rule_name_} if rule == "auto" else {}
-        expected = float(decision.expected_loss(scores).mean()) if rule in OURS else None
-        found[name] = Decided(decision.predict(scores), expected, chosen | taken)
+        found[name] = Decided(decision.predict(scores), chosen | taken)
     return found
 
 
 def _default(X: Any, Y: NDArray[Any], test: Any, choices: Choices) -> Decided:
     model = SetDecisionCV(None, choices.criterion, cv=choices.splits(len(Y))).fit(X, Y)
     chosen = {"estimator": " ".join(str(model.estimator_).split()), "rule": model.decision_.rule_name_}
-    return Decided(model.predict(test), float(model.expected_loss(test).mean()), chosen)
+    return Decided(model.predict(test), chosen)
 
 
 def _rival(name: str, X: Any, Y: NDArray[Any], test: Any, choices: Choices) -> Decided:
@@ -160,7 +158,7 @@ def _rival(name: str, X: Any, Y: NDArray[Any], test: Any, choices: Choices) -> D
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         search.fit(X, Y)
-    return Decided(search.predict(test), None, {"C": search.best_params_["C"]})
+    return Decided(search.predict(test), {"C": search.best_params_["C"]})
 
 
 # ---------------------------------------------------------------- scores

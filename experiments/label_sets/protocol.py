@@ -17,6 +17,7 @@ import numpy as np
 from joblib import Memory
 from numpy.typing import NDArray
 
+import setloss
 from experiments.document import Estimate
 from experiments.label_sets.methods import METHODS, Choices, check_method, decided_sets, group_of, scaling
 from experiments.loaders import DataSet
@@ -76,17 +77,13 @@ class BenchmarkPlan:
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """One method on one split: how it was judged, what it chose, and the CPU seconds of choosing and training.
-
-    `expected` is the mean loss of the criterion that the model expected of its own predictions.
-    """
+    """One method on one split: how it was judged, what it chose, and the CPU seconds of choosing and training."""
 
     method: str
     split: int
     judgement: Judgement
     seconds: float
     chosen: dict[str, Any]
-    expected: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,8 +121,7 @@ class DataSetOutcome:
         for name in dict.fromkeys(run.method for run in self.runs):
             methods[name] = {metric: self.estimate(name, metric).as_dict() for metric in (*METRICS, "seconds")}
             methods[name]["splits"] = [
-                {**run.judgement.means, "seconds": run.seconds, "chosen": run.chosen, "expected_loss": run.expected}
-                for run in self.of(name)
+                {**run.judgement.means, "seconds": run.seconds, "chosen": run.chosen} for run in self.of(name)
             ]
         return {"shape": self.shape, "methods": methods}
 
@@ -145,7 +141,7 @@ def run_data_set(
         groups.setdefault(group_of(method), []).append(method)
     tasks = list(product(range(len(splits)), groups.values()))
     calls = [(data, splits[k], k, tuple(group), plan.choices) for k, group in tasks]
-    remembered = run_group if folder is None else Memory(folder, verbose=0).cache(run_group)
+    remembered = run_group if folder is None else Memory(folder / setloss.__version__, verbose=0).cache(run_group)
     runs: list[Run] = []
     for done, found in enumerate(in_parallel(remembered, calls, plan.jobs), 1):
         runs += found
@@ -168,7 +164,4 @@ def run_group(data: DataSet, split: Any, number: int, group: tuple[str, ...], ch
     parts = scaled.transform(data.X[train]), data.Y[train], scaled.transform(data.X[test])
     found = decided_sets(group, *parts, choices)
     seconds = time.process_time() - began
-    return [
-        Run(name, number, judge(data.Y[test], one.sets), seconds, one.chosen, one.expected)
-        for name, one in found.items()
-    ]
+    return [Run(name, number, judge(data.Y[test], one.sets), seconds, one.chosen) for name, one in found.items()]

@@ -27,7 +27,7 @@ def report(outcomes: Outcomes, plan: BenchmarkPlan) -> Document:
     order = sorted(plan.methods, key=lambda method: (ranks[method], -_mean(outcomes, method, MAIN)))
     tables = [metric_table(outcomes, order, metric, plan) for metric in METRICS]
     tables.insert(1, standing_table(outcomes, order))
-    tables += [rule_table(outcomes, plan.methods), calibration_table(outcomes, plan)]
+    tables.append(rule_table(outcomes, plan.methods))
     tables.append(metric_table(outcomes, order, "seconds", plan))
     numbers = {
         "plan": asdict(plan),
@@ -126,22 +126,6 @@ def _difference_row(outcomes: Outcomes, label: str, ours: str, other: str) -> tu
     means = [difference.mean for difference in found]
     counts = " / ".join(map(str, standing(outcomes, ours, other)))
     return label, *found, f"{np.mean(means):+.3f}", f"{np.median(means):+.3f}", counts
-
-
-def calibration_table(outcomes: Outcomes, plan: BenchmarkPlan) -> ResultTable:
-    """The loss that each model expected of its own decisions beside the one observed."""
-    metric = f"example_{plan.choices.criterion}"
-    rows: list[tuple[Cell, ...]] = []
-    for method in plan.methods:
-        told = [[run.expected for run in outcome.of(method)] for outcome in outcomes]
-        known = [[value for value in values if value is not None] for values in told]
-        if all(known):
-            pairs = zip(known, outcomes, strict=True)
-            cells = [f"{np.mean(k):.3f} / {1 - outcome.estimate(method, metric).mean:.3f}" for k, outcome in pairs]
-            rows.append((label_of(method), *cells))
-    note = "Means over test examples of what the model expects of its own predictions, and of what came true."
-    columns = ("method", *(outcome.name for outcome in outcomes))
-    return ResultTable("expected loss / observed loss", columns, tuple(rows), note)
 
 
 def front_table(outcomes: Outcomes, plan: BenchmarkPlan) -> ResultTable:

@@ -69,7 +69,8 @@ def make_figure5(settings: Settings) -> Document:
 
 def compare(settings: Settings, problems: Sequence[TrackProblem], protocol: Protocol, max_iter: int) -> Document:
     """Trace every loss and method on every data set, on all of its bags."""
-    tables, figures, numbers = [], [], {"iterations": {}, "gaps": {}, "C": {}, "one_C": {}}
+    tables, figures = [], []
+    numbers: dict[str, Any] = {"iterations": {}, "gaps": {}, "C": {}, "one_C": {}}
     for k, problem in enumerate(problems):
         follow = part_of(settings.progress, k / len(problems), 1 / len(problems))
         found = traces(problem, protocol, max_iter, follow)
@@ -100,7 +101,7 @@ def both_traces(
 ) -> tuple[Trace, Trace]:
     """The runs on the first question of the data set at the C of least held-out loss, and at `ONE_C`."""
     frames = problem.frames(next(iter(problem.targets)))
-    chosen, _ = choose_C(METHODS[method], frames, (loss,), protocol, standardise=problem.standardise)
+    chosen = choose_C(METHODS[method], frames, (loss,), protocol, standardise=problem.standardise)
     own = trace(problem, loss, method, chosen[loss], max_iter)
     return own, own if own.C == ONE_C else trace(problem, loss, method, ONE_C, max_iter)
 

@@ -90,9 +90,9 @@ def draw_gains() -> Drawing:
     difference.bar(FALSE_NEGATIVES, lead, color=[SIDES["A" if value > 0 else "B"][0] for value in lead], width=0.7)
     difference.axhline(0, color="0.3", linewidth=0.8)
     difference.set_ylabel("gain of $A$ less gain of $B$", fontsize=SMALL + 0.5)
-    words = {"xycoords": "axes fraction", "fontsize": SMALL}
-    difference.annotate("as a supermodular $l$ would", (0.98, 0.93), ha="right", color=SIDES["A"][0], **words)
-    difference.annotate("as a submodular $l$ would", (0.02, 0.06), color=SIDES["B"][0], **words)
+    small: dict[str, Any] = {"xycoords": "axes fraction", "fontsize": SMALL}
+    difference.annotate("as a supermodular $l$ would", (0.98, 0.93), ha="right", color=SIDES["A"][0], **small)
+    difference.annotate("as a submodular $l$ would", (0.02, 0.06), color=SIDES["B"][0], **small)
     for panel in (axes, difference):
         panel.set_xlabel("false negatives $n_A$", fontsize=SMALL + 0.5)
         panel.set_xticks(FALSE_NEGATIVES)
@@ -153,7 +153,7 @@ def draw_parts(found: dict[str, Decomposition]) -> Drawing:
         panel.axhline(0, color="0.75", linewidth=0.8, zorder=0)
         for part, function in _parts(answer).items():
             size, width = (5.5, 3.0) if part == "l" else (3.2, 1.4)
-            look = {"color": COLOURS[part], "label": LABELS[part], "marker": MARKERS[part]}
+            look: dict[str, Any] = {"color": COLOURS[part], "label": LABELS[part], "marker": MARKERS[part]}
             panel.plot(function.table, markersize=size, linewidth=width, clip_on=False, **look)
         panel.set_title(f"loss {name[-1]}", fontsize=SMALL + 1)
         panel.set_xlabel("mistakes in a track", fontsize=SMALL + 0.5)

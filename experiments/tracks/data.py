@@ -11,13 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.generators import make_tracks
-from experiments.loaders import (
-    has_face_tracks,
-    load_face_descriptors,
-    load_face_tracks,
-    load_japanese_vowels,
-    load_spoken_arabic_digits,
-)
+from experiments.loaders import load_face_descriptors, load_japanese_vowels, load_spoken_arabic_digits
 from setloss.io import DatasetError, Tracks
 
 REPETITIONS = 10
@@ -152,20 +146,11 @@ def arabic_speakers(folder: Path, utterances: int = REPETITIONS, every: int = 1)
     return TrackProblem("arabic-digits-sex", "Spoken Arabic digits, sex", *shown, True, note)
 
 
-def face_tracks(folder: Path) -> TrackProblem:
-    """Buffy against all other faces, from the public tracks; see `load_face_tracks`."""
-    note = "Buffy against all others, season 5, folds by track"
-    return of_tracks("buffy", "Buffy face tracks (public)", load_face_tracks(folder), note=note)
-
-
 def buffy(folder: Path) -> TrackProblem | None:
-    """The paper's face tracks (``buffy.npz`` or ``buffy.mat``, not public), or the public ones, if they are there."""
+    """The paper's face tracks, ``buffy.npz`` or ``buffy.mat``, if they are there; they are not public."""
     for file in (folder / "buffy.npz", folder / "buffy.mat"):
         if file.is_file():
             return of_tracks("buffy", "Buffy face tracks", load_face_descriptors(file), standardise=False)
-    for place in (folder, folder / "buffy"):
-        if has_face_tracks(place):
-            return face_tracks(place)
     return None
 
 
@@ -175,7 +160,6 @@ SOURCES: dict[str, tuple[str, Callable[[Path, bool], TrackProblem]]] = {
         "spoken_arabic_digits",
         lambda at, full: arabic_speakers(at, *((10, 1) if full else (1, 2))),
     ),
-    "buffy": ("buffy", lambda at, full: face_tracks(at)),
 }
 """The folder and the reader of every data set; without `full` some of their questions and utterances."""
 

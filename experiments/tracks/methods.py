@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -93,7 +92,6 @@ class LinearRule:
     weights: Array = field(repr=False)
     intercept: float
     C: float
-    seconds: float
     certified: bool
 
     def scores(self, X: NDArray[Any]) -> Array:
@@ -113,18 +111,16 @@ def rules_along_path(
     model = _model(method, method.trains_on or loss, budget)
     data = (X, frames.y.astype(np.int64), *(() if method.kind in ("linear-svc", "logistic") else (frames.groups,)))
     for C in sorted(Cs):
-        began = time.process_time()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a fit that a limit ended is counted as not certified
             model.set_params(C=C).fit(*data)
-        seconds = time.process_time() - began
         weights, intercept = np.ravel(model.coef_).astype(np.float64), float(np.ravel(model.intercept_)[0])
         if scaling is not None:
             weights = weights / scaling.scale_
             intercept -= float(weights @ scaling.mean_)
         solution = getattr(model, "solution_", None)
         certified = solution is None or str(solution.status) == "converged"
-        yield LinearRule(weights, intercept, float(C), seconds, certified)
+        yield LinearRule(weights, intercept, float(C), certified)
 
 
 def _model(method: TrackMethod, loss: str, budget: Budget) -> Any:

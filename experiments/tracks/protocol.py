@@ -60,13 +60,11 @@ class Protocol:
 class TrackOutcome:
     """A method judged by a loss: one mean loss over the test bags per fold, and how it came about.
 
-    Every list has one entry per fold. `Cs` and `certified` have one entry per question; `seconds` are CPU seconds of
-    all training of the fold, the choice of C included.
+    Every list has one entry per fold. `Cs` and `certified` have one entry per question.
     """
 
     losses: tuple[float, ...]
     Cs: tuple[tuple[float, ...], ...]
-    seconds: tuple[float, ...]
     certified: tuple[tuple[bool, ...], ...]
 
     @property
@@ -110,7 +108,6 @@ def _tasks(methods: Sequence[TrackMethod], losses: Sequence[str]) -> Iterator[tu
 class _Judged:
     loss: float
     C: float
-    seconds: float
     certified: bool
 
 
@@ -118,7 +115,6 @@ def _outcome(folds: list[list[_Judged]]) -> TrackOutcome:
     return TrackOutcome(
         tuple(float(np.mean([judged.loss for judged in fold])) for fold in folds),
         tuple(tuple(judged.C for judged in fold) for fold in folds),
-        tuple(float(sum(judged.seconds for judged in fold)) for fold in folds),
         tuple(tuple(judged.certified for judged in fold) for fold in folds),
     )
 
@@ -135,31 +131,28 @@ def _judge(
     """One method on one question and fold, for all losses that one training serves."""
     frames = problem.frames(target)
     training, test = frames.part(fold != k), frames.part(fold == k)
-    chosen, seconds = choose_C(method, training, losses, protocol, standardise=problem.standardise)
+    chosen = choose_C(method, training, losses, protocol, standardise=problem.standardise)
     path = sorted(set(chosen.values()))
     fits = rules_along_path(method, losses[0], training, path, protocol.budget, standardise=problem.standardise)
     rules = {rule.C: rule for rule in fits}
-    seconds += sum(rule.seconds for rule in rules.values())
     return {
-        loss: _Judged(float(rules[C].losses(test, loss).mean()), C, seconds, rules[C].certified)
-        for loss, C in chosen.items()
+        loss: _Judged(float(rules[C].losses(test, loss).mean()), C, rules[C].certified) for loss, C in chosen.items()
     }
 
 
 def choose_C(
     method: TrackMethod, training: Frames, losses: Sequence[str], protocol: Protocol, *, standardise: bool
-) -> tuple[dict[str, float], float]:
-    """The C of least held-out loss for every loss (see `smallest_good_C`), and the seconds of training."""
+) -> dict[str, float]:
+    """The C for every loss, by held-out losses (see `smallest_good_C`)."""
     if len(protocol.Cs) == 1:
-        return dict.fromkeys(losses, protocol.Cs[0]), 0.0
-    inner, seconds = training.folds(protocol.inner, protocol.seed + 1), 0.0
+        return dict.fromkeys(losses, protocol.Cs[0])
+    inner = training.folds(protocol.inner, protocol.seed + 1)
     found: dict[str, dict[float, list[Array]]] = {loss: {C: [] for C in protocol.Cs} for loss in losses}
     for k in range(protocol.inner):
         held_out, others = training.part(inner == k), training.part(inner != k)
         fits = rules_along_path(method, losses[0], others, protocol.Cs, protocol.budget, standardise=standardise)
         for rule in fits:
-            seconds += rule.seconds
             for loss in losses:
                 found[loss][rule.C].append(rule.losses(held_out, loss))
     bags = {loss: {C: np.concatenate(parts) for C, parts in by_C.items()} for loss, by_C in found.items()}
-    return {loss: smallest_good_C(by_C) for loss, by_C in bags.items()}, seconds
+    return {loss: smallest_good_C(by_C) for loss, by_C in bags.items()}

@@ -23,7 +23,7 @@ from experiments.document import Cell, Document, Estimate, ResultTable, lowest
 from experiments.protocol import in_parallel
 from experiments.tracks.data import Frames, TrackProblem
 from experiments.tracks.methods import METHODS, Budget
-from experiments.tracks.protocol import FULL_GRID, LOSSES, QUICK_GRID, Protocol, TrackOutcomes, run_protocol
+from experiments.tracks.protocol import FULL_GRID, LOSSES, QUICK_GRID, Protocol, run_protocol
 from setloss.estimators import SetDecision
 from setloss.losses import loss_named
 from setloss.typing import Array
@@ -57,33 +57,26 @@ def benchmark(
     """One data set: operators and competitors frame by frame, then frame classifiers decided for the bag."""
     found = run_protocol(problem, methods, losses, protocol.share(0, TRAINED))
     decided = judge_decided(problem, protocol.share(TRAINED, 1 - TRAINED), losses, bases)
-    tables = (_losses_table(problem, found, methods, losses, protocol), _decided_table(problem, decided, losses))
+    rows = {METHODS[key].label: [found.get((loss, key)) for loss in losses] for key in methods}
+    frames: list[tuple[Cell, ...]] = [
+        (label, *(None if one is None else one.estimate for one in mine)) for label, mine in rows.items() if any(mine)
+    ]
+    pairs = dict.fromkeys((base, rule) for base, rule, _ in decided)
+    bags: list[tuple[Cell, ...]] = [
+        (f"{BASES[b]} + {r}", *(Estimate.of(decided[b, r, loss]) for loss in losses)) for b, r in pairs
+    ]
+    note = (
+        f"{problem.words}. Mean loss of a bag and its standard error over {protocol.outer} folds; C from "
+        f"{protocol.grid} by {protocol.inner} inner folds. Bold: the lowest mean."
+    )
+    tables = tuple(
+        ResultTable(f"{problem.title}, {how}", ("method", *losses), tuple(cells), note, lowest(cells))
+        for how, cells in (("frame by frame", frames), ("decided for the bag", bags))
+    )
     outcomes = {loss: {key: asdict(found[at, key]) for at, key in found if at == loss} for loss in losses}
     decisions = {" ".join(key): values for key, values in decided.items()}
     numbers = {"shape": problem.shape, "note": problem.note, "outcomes": outcomes, "decisions": decisions}
     return Document(f"tracks-{problem.name}", f"{problem.title}: losses of bags", tables, numbers=numbers)
-
-
-def _losses_table(
-    problem: TrackProblem, found: TrackOutcomes, methods: Sequence[str], losses: Sequence[str], protocol: Protocol
-) -> ResultTable:
-    rows: list[tuple[Cell, ...]] = []
-    for key in methods:
-        mine = [found.get((loss, key)) for loss in losses]
-        known = [outcome for outcome in mine if outcome is not None]
-        if known:
-            seconds = float(np.mean([np.mean(outcome.seconds) for outcome in known]))
-            rows.append((METHODS[key].label, *(one and one.estimate for one in mine), round(seconds, 2)))
-    note = (
-        f"{problem.words}. Mean loss of a bag and its standard error over {protocol.outer} folds; C from "
-        f"{protocol.grid} by {protocol.inner} inner folds. CPU seconds per fold and loss, the choice of C included, "
-        "all questions together. Bold: the lowest mean."
-    )
-    columns = ("method", *losses, "seconds")
-    return ResultTable(f"{problem.title}, frame by frame", columns, tuple(rows), note, lowest(rows))
-
-
-# ---------------------------------------------------------------- decisions
 
 
 def judge_decided(
@@ -146,14 +139,3 @@ def _scores(base: str, train: Frames, test: Frames, seed: int) -> tuple[Array, A
 def _log_odds(model: Any, train: Frames, test: Frames) -> Array:
     p = np.clip(clone(model).fit(train.X, train.y).predict_proba(test.X)[:, 1], 1e-6, 1 - 1e-6)
     return np.asarray(np.log(p / (1 - p)))
-
-
-def _decided_table(problem: TrackProblem, found: Judged, losses: Sequence[str]) -> ResultTable:
-    """Losses of every base model and rule."""
-    pairs = dict.fromkeys((base, rule) for base, rule, _ in found)
-    rows: list[tuple[Cell, ...]] = [
-        (f"{BASES[base]} + {rule}", *(Estimate.of(found[base, rule, loss]) for loss in losses))
-        for base, rule in pairs
-    ]
-    note = f"{problem.words}. Mean loss of a bag and its standard error over folds. Bold: the lowest."
-    return ResultTable(f"{problem.title}, decisions", ("model and rule", *losses), tuple(rows), note, lowest(rows))

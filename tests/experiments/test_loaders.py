@@ -10,7 +10,6 @@ from scipy.io import savemat
 from experiments import loaders
 from experiments.loaders import (
     find_data_sets,
-    load_face_tracks,
     load_japanese_vowels,
     load_spoken_arabic_digits,
     read_data_set,
@@ -21,8 +20,6 @@ from experiments.tracks.data import (
     buffy,
     generated_tracks,
     japanese_vowels,
-    read_source,
-    sources_in,
 )
 from helpers.label_set_data import small, write_arff
 from helpers.real_data import folder
@@ -173,58 +170,13 @@ def test_arabic_speakers_have_one_sex(monkeypatch):
 # ---------------------------------------------------------------- faces
 
 
-def write_video(at, video="buffy_s05e01", names=("buffy", "riley", "buffy"), width=4):
-    generator = np.random.default_rng(len(video))
-    (at / "ids").mkdir(parents=True, exist_ok=True)
-    (at / "features" / video).mkdir(parents=True)
-    lines = [f"{10 * t + 2} {name}" for t, name in enumerate(names)]
-    (at / "ids" / f"{video}.ids").write_text("\n".join(["CVHCI_TRACKLABELS_V1", *lines, ""]))
-    for t in range(len(names)):
-        np.save(at / "features" / video / f"{10 * t + 2}.npy", generator.normal(size=(t + 1, width)))
-    return at
-
-
-def test_face_tracks_of_all_videos_are_bags(tmp_path):
-    assert buffy(tmp_path) is None
-    place = write_video(write_video(tmp_path / "buffy"), "buffy_s05e02", ("tara", "buffy"))
-    write_video(place, "bbt_s01e01", ("leonard",))
-    assert sources_in(tmp_path) == ["buffy"]
-    for problem in (buffy(tmp_path), buffy(place), read_source("buffy", tmp_path, False)):
-        assert problem.targets[""].sum() == 6
-    tracks = load_face_tracks(place)
-    assert tracks.X.shape == (1 + 2 + 3 + 1 + 2, 4)
-    sizes = {bag: int((tracks.groups == bag).sum()) for bag in range(5)}
-    assert sorted(sizes.values()) == [1, 1, 2, 2, 3]
-    assert tracks.y.sum() == 1 + 3 + 2
-    assert load_face_tracks(place, "leonard", "bbt").y.tolist() == [1]
-
-
-@pytest.mark.parametrize("text", ["", "CVHCI_TRACKLABELS_V1\n2 buffy summers", "CVHCI_TRACKLABELS_V1\n2 riley"])
-def test_broken_labels_and_features_of_faces(tmp_path, text):
-    write_video(tmp_path)
-    (tmp_path / "ids" / "buffy_s05e01.ids").write_text(text)
-    with pytest.raises(DatasetError, match=r"\.ids"):
-        load_face_tracks(tmp_path)
-
-
-def test_broken_features_of_faces(tmp_path):
-    write_video(tmp_path)
-    file = tmp_path / "features" / "buffy_s05e01" / "12.npy"
-    np.save(file, np.zeros((2, 7)))
-    with pytest.raises(DatasetError, match=r"has 3 bags of .* features"):
-        load_face_tracks(tmp_path)
-    for damage in (lambda: file.write_bytes(b"no array"), file.unlink):
-        damage()
-        with pytest.raises(DatasetError, match=r"12\.npy cannot be read"):
-            load_face_tracks(tmp_path)
-
-
 def faces():
     X = np.random.default_rng(0).normal(size=(6, 3))
     return {"X": X, "y": np.array([1, 1, -1, -1, -1, 1]), "groups": [1, 1, 2, 2, 3, 4]}
 
 
 def test_buffy_from_npz_and_mat_are_the_same(tmp_path):
+    assert buffy(tmp_path) is None
     parts = faces()
     savemat(tmp_path / "buffy.mat", parts)
     from_mat = buffy(tmp_path)

@@ -177,7 +177,7 @@ def test_the_command_writes_tables(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--data", "nowhere"], "nowhere has no folder japanese_vowels or spoken_arabic_digits or buffy"),
+        (["--data", "nowhere"], "nowhere has no folder japanese_vowels or spoken_arabic_digits"),
         (["--data", ".", "--datasets", "vowels"], "there is no data set 'vowels'; the names are japanese-vowels,"),
         (["--data", ".", "--datasets", "japanese-vowels"], "needs the folder japanese_vowels, which is not there"),
         ([], "no data: give --data"),
