@@ -28,9 +28,7 @@ def test_tracks_have_the_shape_and_the_difficulty_of_the_paper():
 
 
 def test_tracks_are_reproducible_and_seeds_differ():
-    small = {"n_bags": 30, "n_frames": 200, "n_features": 5}
-    first, again, other = make_tracks(**small), make_tracks(**small), make_tracks(**small, random_state=1)
-    assert first.X.dtype == np.float64
+    first, again, other = (make_tracks(30, 200, 5, random_state=seed) for seed in (0, 0, 1))
     np.testing.assert_array_equal(first.X, again.X)
     assert not np.array_equal(first.X, other.X)
 

@@ -79,6 +79,4 @@ def test_the_drawing_has_a_panel_per_loss_and_greedy_dashed(document):
     drawing = document.figures[0].draw()
     assert [axes.get_title() for axes in drawing.axes] == ["Loss 1", "Loss 2", "Loss 3", "Loss 4"]
     lines = {line.get_label(): line.get_linestyle() for line in drawing.axes[0].get_lines()}
-    assert lines["S greedy (no certificate)"] == "--"
-    assert lines["$B_D$"] == "-"
-    assert document.figures[0].name == "figure5"
+    assert (lines["S greedy (no certificate)"], lines["$B_D$"]) == ("--", "-")
