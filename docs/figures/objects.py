@@ -1,6 +1,6 @@
 """Dice of nuclei by their size, for networks trained with a set per image and with a set per object.
 
-Run ``python -m experiments segmentation --data DIR --datasets nuclei --methods ce+soft-dice,default,objects`` and then
+Made with version 0.2, whose benchmark had a method with a set per object; run
 ``python docs/figures/objects.py results/segmentation.json`` to write ``docs/figures/objects.png``.
 """
 

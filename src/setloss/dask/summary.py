@@ -108,9 +108,7 @@ def summarize(reports: Sequence[PartitionReport]) -> Summary:
                 )
     classes = _two_classes(reports)
     if (first.labels or 1) > 1 and classes.tolist() not in ([0, 1], [-1, 1]):
-        raise ValueError(
-            f"label sets hold 0 and 1, or -1 and +1, and NaN for a missing one; got {classes.tolist()}"
-        )
+        raise ValueError(f"label sets hold 0 and 1, or -1 and +1, and NaN for a missing one; got {classes.tolist()}")
     refuse_split_bags([report.names for report in reports])
     squares, weight = sum(report.squares for report in reports), sum(report.weight for report in reports)
     largest = max((report.largest for report in reports), key=abs)
