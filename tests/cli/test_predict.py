@@ -66,7 +66,7 @@ def test_new_rows_need_no_labels_and_no_order_of_columns(folder):
     new.assign(city="Atlantis", more="x").to_csv("new.csv", index=False)
     assert len(frame("predict orders.skops new.csv")) == 7
     new.drop(columns="price").to_csv("less.csv", index=False)
-    assert "lacks columns that the model was trained on: 'price'" in complaint("predict orders.skops less.csv")
+    assert "lacks 'price' of the features of the model" in complaint("predict orders.skops less.csv")
     new.assign(price="dear").to_csv("odd.csv", index=False)
     assert "'price' holds 'dear' where the model knows numbers" in complaint("predict orders.skops odd.csv")
 

@@ -82,7 +82,7 @@ def test_new_rows_may_have_other_columns_another_order_and_new_categories(table)
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda frame: frame.drop(columns="price"), "lacks columns .*'price'"),
+        (lambda frame: frame.drop(columns="price"), "lacks 'price'"),
         (lambda frame: frame.assign(price="dear"), "'price' holds 'dear' where the model knows numbers"),
         (lambda frame: frame.assign(sold="later"), "'sold' holds 'later' where the model knows dates"),
     ],

@@ -206,17 +206,16 @@ def test_a_forged_node_calls_nothing(path, monkeypatch, module, name, loader):
     assert not ran
 
 
-@pytest.mark.parametrize(
-    ("content", "words"),
-    [
-        (b"", "cannot be read as a model"),
-        (b"PK\x03\x04 and no more", "cannot be read as a model"),
-        (np.random.default_rng(0).bytes(3000), "cannot be read as a model"),
-    ],
-)
-def test_other_bytes_are_refused(path, content, words):
+def test_a_type_that_a_module_of_ours_imported_from_elsewhere_is_not_ours(path):
+    forged(path, __class__="TemporaryDirectory", __module__="setloss.cli.data", __loader__="ObjectNode", content=None)
+    with pytest.raises(ModelFileError, match="not trusted"):
+        load(path)
+
+
+@pytest.mark.parametrize("content", [b"", b"PK\x03\x04 and no more", np.random.default_rng(0).bytes(3000)])
+def test_other_bytes_are_refused(path, content):
     path.write_bytes(content)
-    with pytest.raises(ModelFileError, match=words):
+    with pytest.raises(ModelFileError, match="cannot be read as a model"):
         load(path)
 
 

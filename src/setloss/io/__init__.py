@@ -7,17 +7,18 @@ one sentence; no code from any file is run.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from setloss.io.arff import read_arff, read_arff_features
-from setloss.io.data import DatasetError, Features, LabelSets, Tracks, existing_file, listed
+from setloss.io.data import DatasetError, Features, LabelSets, Tracks, existing_file, require_names
 from setloss.io.npz import read_npz, read_npz_features
 from setloss.io.svmlight import read_svmlight
 from setloss.io.tables import SUFFIXES as TABLES
-from setloss.io.tables import bag_ids, existing_columns, number_matrix, read_columns, read_table
+from setloss.io.tables import bag_ids, number_matrix, read_columns, read_table
 from setloss.lazy import imported_name
 
 if TYPE_CHECKING:
@@ -48,13 +49,13 @@ _LATER = {
 """Names that bring scikit-learn with them: imported when they are first asked for."""
 
 SVMLIGHT = (".svm", ".svmlight", ".libsvm", ".txt")
-OPTIONS: dict[str, tuple[str, ...]] = {
-    ".arff": ("labels",),
-    ".npz": (),
-    **dict.fromkeys(TABLES, ("labels", "group", "label", "ignore")),
-    **dict.fromkeys(SVMLIGHT, ("labels", "features", "first_label", "first_feature")),
+READERS: dict[str, Callable[..., LabelSets | Tracks]] = {
+    ".arff": read_arff,
+    ".npz": read_npz,
+    **dict.fromkeys(TABLES, read_columns),
+    **dict.fromkeys(SVMLIGHT, read_svmlight),
 }
-"""The options that a kind of file has a use for."""
+"""What reads a kind of file; its keyword arguments are the options that the kind has a use for."""
 
 
 def __getattr__(name: str) -> Any:
@@ -94,7 +95,7 @@ def read(
     first_label, first_feature : 0 or 1, optional
         svmlight: where label ids and feature indices start.
     """
-    file = _data_file(path)
+    file, suffix = _data_file(path)
     options: dict[str, Any] = {
         "labels": labels,
         "group": group,
@@ -105,16 +106,10 @@ def read(
         "first_feature": first_feature,
     }
     given = {name: value for name, value in options.items() if value is not None}
-    suffix = file.suffix.lower()
-    for name in given:
-        if name not in OPTIONS[suffix]:
-            raise DatasetError(f"{name}= has no meaning for a {suffix} file ({file}); leave it out")
-    if suffix in TABLES:
-        data = read_columns(file, **given)
-        return replace(data, X=number_matrix(data.X, file))
-    if suffix == ".npz":
-        return read_npz(file)
-    return read_arff(file, **given) if suffix == ".arff" else read_svmlight(file, **given)
+    for name in given.keys() - signature(READERS[suffix]).parameters.keys():
+        raise DatasetError(f"{name}= has no meaning for a {suffix} file ({file}); leave it out")
+    data = READERS[suffix](file, **given)
+    return replace(data, X=number_matrix(data.X, file)) if suffix in TABLES else data
 
 
 def read_features(
@@ -143,16 +138,15 @@ def read_features(
     not_features : sequence of str
         Columns that are labels, or to be ignored.
     """
-    file = _data_file(path)
-    suffix = file.suffix.lower()
+    file, suffix = _data_file(path)
     if suffix in TABLES:
         frame = read_table(file, text=(group or "group",))
         if group is None and tracks and "group" in frame and "group" not in (names or ()):
             group = "group"
-        groups = bag_ids(frame[existing_columns(file, frame, [group], "group=")[0]], file) if group else None
+        groups = bag_ids(frame[require_names(file, frame.columns, [group], "group=")[0]], file) if group else None
         if names is None:
             names = [name for name in frame.columns if name != group and name not in not_features]
-        chosen = frame[existing_columns(file, frame, names, "the features that the model was trained on")]
+        chosen = frame[require_names(file, frame.columns, names, "the features of the model")]
         return Features(number_matrix(chosen, file), groups, tuple(names))
     if suffix in SVMLIGHT:
         raise DatasetError(f"{file} names no features; read svmlight files with read(), and give features=")
@@ -165,22 +159,20 @@ def read_features(
     return matched(file, found, names)
 
 
-def _data_file(path: str | os.PathLike[str]) -> Path:
+def _data_file(path: str | os.PathLike[str]) -> tuple[Path, str]:
     file = Path(path)
-    if file.suffix.lower() not in OPTIONS:
+    suffix = file.suffix.lower()
+    if suffix not in READERS:
         raise DatasetError(
-            f"{file} has {f'the suffix {file.suffix}' if file.suffix else 'no suffix'}; "
-            f"data files are {', '.join(OPTIONS)}, unpack or rename it"
+            f"{file} has the suffix {suffix!r}; data files are {', '.join(READERS)}, unpack or rename it"
         )
-    return existing_file(file)
+    return existing_file(file), suffix
 
 
 def matched(file: Path, found: Features, names: Sequence[str] | None) -> Features:
     """The columns that a model knows by name, in its order; as they are where either side has no names."""
     if names is None or found.feature_names is None or tuple(names) == found.feature_names:
         return found
-    place = {name: j for j, name in enumerate(found.feature_names)}
-    absent = [name for name in names if name not in place]
-    if absent:
-        raise DatasetError(f"{file} lacks features that the model was trained on: {listed(absent)}")
-    return replace(found, X=found.X[:, [place[name] for name in names]], feature_names=tuple(names))
+    order = {name: j for j, name in enumerate(found.feature_names)}
+    kept = [order[name] for name in require_names(file, found.feature_names, names, "the features of the model")]
+    return replace(found, X=found.X[:, kept], feature_names=tuple(names))

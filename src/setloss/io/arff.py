@@ -31,6 +31,7 @@ from setloss.io.data import (
     listed,
     no_infinity,
     reason,
+    require_names,
     shown,
 )
 
@@ -158,12 +159,7 @@ def _label_columns(table: Table, labels: str | os.PathLike[str] | int | None) ->
     else:
         xml = _beside(table.file) if labels is None else Path(labels)
         named = read_label_names(xml)
-        absent = sorted(set(named).difference(table.names))
-        if absent:
-            raise DatasetError(
-                f"{xml} names labels that are no attributes of {table.file}: {listed(absent)}; "
-                "check that the two files belong together"
-            )
+        require_names(table.file, table.names, named, f"the labels of {xml} (do the files belong together?)")
         chosen = [j for j, name in enumerate(table.names) if name in named]
     if not 0 < len(chosen) < count:
         raise DatasetError(

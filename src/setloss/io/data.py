@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
@@ -87,28 +87,22 @@ def no_infinity(X: Any, place: Place) -> None:
         return
     entry = int(np.argmax(infinite))
     if isinstance(X, np.ndarray):
-        row, column = (int(i) for i in np.unravel_index(entry, X.shape))
+        row, column = divmod(entry, X.shape[1])
     else:
         row, column = int(np.searchsorted(X.indptr, entry, side="right")) - 1, int(X.indices[entry])
-    raise DatasetError(f"{place(row, column)} is infinite; features are finite numbers, correct or remove it")
+    raise DatasetError(f"{place(row, column)} is infinite; correct it, or leave it empty")
 
 
 def as_zero_one(values: NDArray[Any], place: Place, *, missing: bool) -> NDArray[Any]:
     """Labels in {0, 1} or {-1, +1} as int64 in {0, 1}; with NaN, where `missing` allows it, as float64."""
-    positive, zero, minus = np.equal(values, 1), np.equal(values, 0), np.equal(values, -1)
     unknown = np.isnan(values)
-    if unknown.any() and not missing:
-        raise DatasetError(f"{place(*_first(unknown))} is missing; every frame needs a label, remove the others")
-    strange = ~(positive | unknown | zero | minus)
+    negative = -1 if np.any(values == -1) else 0
+    strange = ~((values == 1) | (values == negative) | (unknown & missing))
     if strange.any():
-        where = _first(strange)
-        raise DatasetError(f"{place(*where)} is {values[where]:g}; labels are in {{0, 1}} or {{-1, +1}}")
-    if zero.any() and minus.any():
-        raise DatasetError(
-            f"{place(*_first(minus))} is -1 and {place(*_first(zero))} is 0; "
-            "labels are in {0, 1} or in {-1, +1}, not in both"
-        )
-    labels: NDArray[Any] = np.where(unknown, np.nan, positive) if unknown.any() else positive.astype(np.int64)
+        where = tuple(int(i) for i in np.unravel_index(np.argmax(strange), strange.shape))
+        found = "missing" if unknown[where] else f"{values[where]:g}"
+        raise DatasetError(f"{place(*where)} is {found}; labels are in {{0, 1}}, or all in {{-1, +1}}; correct it")
+    labels: NDArray[Any] = np.where(unknown, np.nan, values == 1) if unknown.any() else (values == 1).astype(np.int64)
     return labels
 
 
@@ -118,6 +112,16 @@ def csr(data: Any, indices: Any, indptr: Any, shape: tuple[int, int]) -> Any:
 
     kind = np.int32 if max(len(data), *shape) < 2**31 else np.int64
     return csr_array((data, np.asarray(indices, dtype=kind), np.asarray(indptr, dtype=kind)), shape=shape)
+
+
+def require_names(owner: object, present: Sequence[str], wanted: Iterable[str], role: str) -> list[str]:
+    """The wanted names, all of which must be present; `role` says in a message what they were to be."""
+    wanted = list(wanted)
+    absent = sorted(set(wanted).difference(present))
+    if absent:
+        there = listed(list(map(str, present)), like=absent[0])
+        raise DatasetError(f"{owner} lacks {listed(absent)} of {role}; it has {there}")
+    return wanted
 
 
 def refuse_repeats(path: Path, names: Sequence[str], what: str) -> None:
@@ -148,16 +152,3 @@ def reason(error: BaseException) -> str:
     """The first line of what another library says, for messages."""
     text = (str(error).strip() or type(error).__name__).splitlines()[0]
     return text[:160].rstrip(".")
-
-
-def is_number(text: str) -> bool:
-    """Whether a text is a number; Python's 1_000 and digits of other scripts are not."""
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return "_" not in text and text.isascii()
-
-
-def _first(mask: NDArray[np.bool_]) -> tuple[int, ...]:
-    return tuple(int(i) for i in np.unravel_index(np.argmax(mask), mask.shape))

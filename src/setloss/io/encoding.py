@@ -12,7 +12,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -25,7 +24,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
-from setloss.io.data import DatasetError, listed, shown
+from setloss.io.data import DatasetError, require_names, shown
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
@@ -36,7 +35,6 @@ MAX_CATEGORIES = 50
 SHARE_OF_NUMBERS = 0.9
 """Share of the cells of a column of text that must be numbers for the others to count as empty."""
 
-DATE_PARTS = ("year", "day of year", "weekday", "hour")
 _ID = re.compile(r"(?i:^(?:id|uuid|guid|key|index)$|[ _.-](?:id|uuid|guid|key)$)|[a-z](?:Id|ID)$")
 
 
@@ -77,69 +75,57 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.id_ = next((column.name for column in self.columns_ if column.role == "id"), None)
         self.feature_names_in_ = np.array([column.name for column in self.columns_], dtype=object)
         self.n_features_in_ = len(self.feature_names_in_)
-        dates, texts = self._named("date"), [name for name in X if X[name].map(type).eq(str).any()]
+        texts = [name for name in X if X[name].map(type).eq(str).any()]
         self.text_numbers_ = [name for name in self._named("number") if name in texts]
-        self.day_first_ = [name for name in dates if name in texts and _is_day_first(X[name])]
-        self.hours_ = [name for name in dates if self._dates(X[name]).dt.hour.gt(0).any()]
-        numbers, categories = self._values(X)
-        if not numbers.shape[1] + categories.shape[1]:
-            raise DatasetError("no column of the table can be a feature: " + "; ".join(map(_told, self.columns_)))
+        self.day_first_ = [name for name in self._named("date") if name in texts and _is_day_first(X[name])]
+        self.hours_ = [name for name in self._named("date") if self._dates(X[name]).dt.hour.gt(0).any()]
+        values = self._values(X)
+        if not values.shape[1]:
+            told = "; ".join(f"{column.name} ({column.words})" for column in self.columns_)
+            raise DatasetError(f"no column of the table can be a feature: {told}")
+        categories = self._named("category")
         filled = make_pipeline(SimpleImputer(strategy="median", add_indicator=True), StandardScaler())
         rare = OneHotEncoder(handle_unknown="infrequent_if_exist", min_frequency=2, max_categories=MAX_CATEGORIES)
-        first = numbers.shape[1]
-        places = list(range(first)), list(range(first, first + categories.shape[1]))
-        chosen = [("numbers", filled, places[0]), ("categories", rare, places[1])]
-        self.transformer_ = ColumnTransformer([part for part in chosen if part[2]])
-        self.transformer_.fit(np.hstack([numbers.astype(object), categories]))
+        numbers = [name for name in values if name not in categories]
+        self.transformer_ = ColumnTransformer([("numbers", filled, numbers), ("categories", rare, categories)])
+        self.transformer_.fit(values)
         return self
 
     def transform(self, X: DataFrame) -> Any:
         """The features (n, d) of rows that have the columns of the table, in any order."""
         check_is_fitted(self)
-        numbers, categories = self._values(X)
-        return self.transformer_.transform(np.hstack([numbers.astype(object), categories]))
+        return self.transformer_.transform(self._values(X))
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """The names of the features: ``price``, ``city_Paris``, ``sold: weekday``."""
         check_is_fitted(self)
-        plain = [
-            *self._named("number"),
-            *(f"{name}: {part}" for name in self._named("date") for part in self._parts(name)),
-        ]
-        names: NDArray[Any] = self.transformer_.get_feature_names_out([*plain, *self._named("category")])
+        names: NDArray[Any] = self.transformer_.get_feature_names_out()
         return np.array([name.partition("__")[2] for name in names], dtype=object)
 
     def _named(self, role: str) -> list[str]:
         return [column.name for column in self.columns_ if column.role == role]
 
-    def _parts(self, name: str) -> Sequence[str]:
-        return DATE_PARTS if name in self.hours_ else DATE_PARTS[:-1]
-
     def _dates(self, column: Series[Any]) -> Series[Any]:
         return _dates(column, day_first=column.name in self.day_first_)
 
-    def _values(self, X: DataFrame) -> tuple[NDArray[np.float64], NDArray[Any]]:
-        """Numbers (with dates) and categories as plain arrays, NaN and "" where a cell is empty."""
-        wanted = [column.name for column in self.columns_ if column.role not in ("id", "left out")]
-        absent = [name for name in wanted if name not in X.columns]
-        if absent:
-            raise DatasetError(
-                f"the table lacks columns that the model was trained on: {listed(absent)}; its columns are "
-                f"{listed([str(name) for name in X.columns], like=absent[0])}"
-            )
-        numbers = [_numbers(X[name], strict=name not in self.text_numbers_) for name in self._named("number")]
-        for name in self._named("date"):
-            dates = self._dates(X[name])
-            _refuse_lost(X[name], dates.isna(), "dates")
-            parts = dates.dt
-            found = [parts.year + parts.day_of_year / 366, parts.day_of_year, parts.day_of_week, parts.hour]
-            numbers += [part.to_numpy(dtype=np.float64, na_value=np.nan) for part in found[: len(self._parts(name))]]
-        categories = [_texts(X[name]) for name in self._named("category")]
-        empty = np.empty((len(X), 0))
-        return (
-            np.column_stack(numbers) if numbers else empty,
-            np.column_stack(categories) if categories else empty.astype(object),
-        )
+    def _values(self, X: DataFrame) -> DataFrame:
+        """Numbers, parts of dates, and texts of categories, NaN and "" where a cell is empty."""
+        import pandas
+
+        wanted = [column for column in self.columns_ if column.role not in ("id", "left out")]
+        require_names("the table", X.columns, [column.name for column in wanted], "the features of the model")
+        values: dict[str, Any] = {}
+        for name, role, _ in wanted:
+            if role == "number":
+                values[name] = _numbers(X[name], strict=name not in self.text_numbers_)
+            elif role == "category":
+                values[name] = X[name].astype(object).where(X[name].notna(), "").astype(str).to_numpy(dtype=object)
+            else:
+                dates = self._dates(X[name])
+                _refuse_lost(X[name], dates.isna(), "dates")
+                for part, numbers in _date_parts(dates, hours=name in self.hours_).items():
+                    values[f"{name}: {part}"] = numbers.to_numpy(dtype=np.float64, na_value=np.nan)
+        return pandas.DataFrame(values)
 
 
 # ------------------------------------------------------------------ one column
@@ -225,11 +211,7 @@ def _dates(column: Series[Any], *, day_first: bool) -> Series[Any]:
         return pandas.to_datetime(column, errors="coerce", dayfirst=day_first, utc=True).dt.tz_localize(None)
 
 
-def _texts(column: Series[Any]) -> NDArray[Any]:
-    return np.array(
-        ["" if missing else str(cell) for cell, missing in zip(column, column.isna(), strict=True)], object
-    )
-
-
-def _told(column: Column) -> str:
-    return f"{column.name} ({column.words})"
+def _date_parts(dates: Series[Any], *, hours: bool) -> dict[str, Series[Any]]:
+    day = dates.dt.day_of_year
+    parts = {"year": dates.dt.year + day / 366, "day of year": day, "weekday": dates.dt.day_of_week}
+    return parts | ({"hour": dates.dt.hour} if hours else {})

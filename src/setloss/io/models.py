@@ -11,21 +11,22 @@ import importlib
 import json
 import os
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from enum import Enum
 from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 from setloss.files import not_a_file, replacing
+from setloss.io.data import reason
 
 PACKAGES = ("setloss", "numpy", "scipy", "sklearn")
 """Packages whose types are trusted."""
 
-BUILT_BY_STATE = ("ObjectNode", "DTypeNode", "TupleNode", "TreeNode", "CachedNode")
+BUILT_BY_STATE = {"ObjectNode", "DTypeNode", "TupleNode", "TreeNode", "CachedNode"}
 """Nodes of skops that build a type and call nothing but the type itself (`__new__`, a named tuple, a dtype)."""
 
-CODE = ("FunctionNode", "MethodNode", "PartialNode", "OperatorFuncNode")
+CODE = {"FunctionNode", "MethodNode", "PartialNode", "OperatorFuncNode", "unknown"}
 """Nodes of skops that stand for functions."""
 
 
@@ -53,12 +54,11 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     try:
         check_is_fitted(model)
         content = dumps(model, compression=zipfile.ZIP_DEFLATED)
-        nodes = _nodes_of(content)
+        refused = [name for name, loaders in _untrusted(content).items() if loaders & CODE]
     except NotFittedError:
         raise ModelFileError(f"this {who} has not been fitted; call fit before save") from None
     except Exception as error:  # skops raises whatever the attributes of foreign types raise
         raise ModelFileError(f"a {who} cannot be saved: {_reason(error)}") from None
-    refused = [name for name in _untrusted(content) if any(loader in CODE for loader in nodes.get(name, CODE))]
     if refused:
         raise ModelFileError(
             f"a {who} that holds the function {refused[0]} cannot be saved: files hold no code; use a loss or a "
@@ -91,10 +91,9 @@ def load(path: str | os.PathLike[str], trusted: Sequence[str] = ()) -> Any:
     trusted = (trusted,) if isinstance(trusted, str) else tuple(trusted)
     try:
         content = file.read_bytes()
-        nodes = _nodes_of(content)
         unknown = _untrusted(content)
-        foreign = [name for name in unknown if not _is_trusted(name, nodes.get(name, ()), trusted)]
-        model = None if foreign else skops.io.loads(content, trusted=unknown)
+        foreign = [name for name, loaders in unknown.items() if not _is_trusted(name, loaders, trusted)]
+        model = None if foreign else skops.io.loads(content, trusted=list(unknown))
     except (OSError, zipfile.BadZipFile) as error:
         raise ModelFileError(f"{file} cannot be read as a model: {_reason(error)}; save the model anew") from None
     except ModuleNotFoundError as error:
@@ -121,49 +120,38 @@ def _model_path(path: str | os.PathLike[str]) -> Path:
     return file
 
 
-def _untrusted(content: bytes) -> list[str]:
+def _untrusted(content: bytes) -> dict[str, set[str]]:
+    """The types and functions of a file that skops does not trust, and the kinds of nodes that each stands in."""
     from skops.io import get_untrusted_types
 
-    return list(get_untrusted_types(data=content))
+    nodes: dict[str, set[str]] = {}
 
+    def note(node: dict[str, Any]) -> dict[str, Any]:
+        name = f"{node.get('__module__')}.{node.get('__class__')}"
+        nodes.setdefault(name, set()).add(str(node.get("__loader__")))
+        return node
 
-def _nodes_of(content: bytes) -> dict[str, set[str]]:
-    """For every type or function that a file names, the kinds of nodes it stands in."""
     with zipfile.ZipFile(BytesIO(content)) as archive:
-        schema = json.loads(archive.read("schema.json"))
-    found: dict[str, set[str]] = {}
-    for node in _dictionaries(schema):
-        found.setdefault(f"{node.get('__module__')}.{node.get('__class__')}", set()).add(str(node.get("__loader__")))
-    return found
+        json.loads(archive.read("schema.json"), object_hook=note)
+    return {name: nodes.get(name, {"unknown"}) for name in get_untrusted_types(data=content)}
 
 
-def _dictionaries(schema: Any) -> Iterator[dict[str, Any]]:
-    waiting = [schema]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, dict):
-            yield node
-        waiting.extend(node.values() if isinstance(node, dict) else node if isinstance(node, list | tuple) else ())
+def _is_trusted(name: str, loaders: set[str], trusted: Sequence[str]) -> bool:
+    """Whether a type may be built: trusted by the reader, or of our packages and built by its state alone.
 
-
-def _is_trusted(name: str, loaders: set[str] | tuple[str, ...], trusted: Sequence[str]) -> bool:
-    """Whether a type may be built: trusted by the reader, or of our packages and built by its state alone."""
+    What a module of ours has imported from elsewhere is not ours.
+    """
+    module, _, kind = name.rpartition(".")
     package = name.partition(".")[0]
     if name in trusted or package in trusted or name == "builtins.frozenset":
         return True
     if package not in PACKAGES or "__main__" in name:
         return False
-    by_state = bool(loaders) and all(loader in BUILT_BY_STATE for loader in loaders)
-    return by_state or (package == "setloss" and _is_enumeration(name))
-
-
-def _is_enumeration(name: str) -> bool:
-    """Whether a name is that of an enumeration of ours, which is built by a call with one of its values."""
-    module, _, kind = name.rpartition(".")
     found = getattr(importlib.import_module(module), kind, None)
-    return isinstance(found, type) and issubclass(found, Enum)
+    if not isinstance(found, type) or found.__module__.partition(".")[0] not in PACKAGES:
+        return False
+    return loaders <= BUILT_BY_STATE or (package == "setloss" and issubclass(found, Enum))
 
 
 def _reason(error: BaseException) -> str:
-    text = (str(error).strip() or type(error).__name__).splitlines()[0]
-    return f"{type(error).__name__}: {text[:120].rstrip('.')}"
+    return f"{type(error).__name__}: {reason(error)}"

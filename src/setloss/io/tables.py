@@ -9,6 +9,7 @@ column is a feature. Bag ids of a CSV file are text, unless all are plain whole 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,11 +23,11 @@ from setloss.io.data import (
     Tracks,
     as_zero_one,
     existing_file,
-    is_number,
     listed,
     no_infinity,
     reason,
     refuse_repeats,
+    require_names,
     shown,
 )
 
@@ -43,7 +44,7 @@ def read_table(path: str | os.PathLike[str], *, text: Sequence[str] = ()) -> Dat
     """
     file = existing_file(path)
     try:
-        import pandas  # noqa: F401 (pyarrow needs it to give a DataFrame)
+        import pandas
         import pyarrow
     except ImportError:
         raise DatasetError(f"reading {file} needs pandas and pyarrow; install setloss[io]") from None
@@ -54,7 +55,8 @@ def read_table(path: str | os.PathLike[str], *, text: Sequence[str] = ()) -> Dat
         names = [str(name) for name in table.column_names]
         if is_text and any(pyarrow.types.is_binary(kind) for kind in table.schema.types):
             raise ValueError("it has bytes that are not text in UTF-8")
-        frame = table.to_pandas(ignore_metadata=True, date_as_object=False)
+        truth = {pyarrow.bool_(): pandas.BooleanDtype()}.get
+        frame = table.to_pandas(ignore_metadata=True, date_as_object=False, types_mapper=truth)
     except (pyarrow.ArrowException, OSError, ValueError, OverflowError) as error:
         raise DatasetError(f"{file} cannot be read as a table: {reason(error)}; correct or write it anew") from None
     refuse_repeats(file, names, "columns")
@@ -65,7 +67,7 @@ def read_table(path: str | os.PathLike[str], *, text: Sequence[str] = ()) -> Dat
             f"{file} has the columns {listed(names)}; it needs features and labels, separated by commas, semicolons "
             "or tabs"
         )
-    numbers = [name for name in names if is_number(name) and any(map(str.isdigit, name))]
+    numbers = [name for name in names if re.fullmatch(r"\s*[-+]?[\d.,]*\d(e[-+]?\d+)?\s*", name, re.I | re.A)]
     if is_text and numbers:
         raise DatasetError(f"the first row of {file} has the number {numbers[0]} in it; it must name the columns")
     if len(frame) == 0:
@@ -124,78 +126,54 @@ def read_columns(
         raise DatasetError("labels= is for label sets, group= and label= are for tracks; give one or the other")
     group, label = group or "group", label or "label"
     frame = read_table(file, text=() if labels is not None else (group,))
-    frame = frame.drop(columns=existing_columns(file, frame, ignore, "ignore="))
-    if labels is None:
+    frame = frame.drop(columns=require_names(file, frame.columns, ignore, "ignore="))
+    if labels is not None:
+        chosen, other = _label_columns(file, frame, labels), []
+    else:
+        chosen, other = [label], [group]
         if group == label:
-            raise DatasetError(f"group and label are both {shown(group)}; they are two columns of {file}")
-        existing_columns(file, frame, [group, label], "group= (the bag), label=, or labels= for label sets")
-    chosen = (label,) if labels is None else _label_columns(file, frame, labels)
-    X = frame.drop(columns=[*chosen, *([group] if labels is None else [])])
+            raise DatasetError(f"group= and label= are both {shown(group)}; they are two columns of {file}")
+        require_names(file, frame.columns, [group, label], "group= (the bag), label=, or labels= for label sets")
+    X = frame.drop(columns=[*chosen, *other])
     if X.shape[1] == 0:
         raise DatasetError(f"{file} has no columns of features; its columns are {listed(list(frame.columns))}")
-    Y = np.column_stack([_numbers(frame[name], file, "write labels as 0 and 1") for name in chosen])
+    Y = number_matrix(frame[chosen], file, "write labels as 0 and 1")
     Y = as_zero_one(Y, lambda row, j: _place(file, row, chosen[j]), missing=labels is not None)
     if labels is not None:
-        return LabelSets(X, Y, tuple(X.columns), chosen)
+        return LabelSets(X, Y, tuple(X.columns), tuple(chosen))
     return Tracks(X, Y[:, 0], bag_ids(frame[group], file), tuple(X.columns))
 
 
-def existing_columns(file: Path, frame: DataFrame, names: Sequence[str], role: str) -> list[str]:
-    """The names, all of which must be columns; `role` says in a message what they were to be."""
-    absent = [name for name in names if name not in frame.columns]
-    if absent:
-        raise DatasetError(
-            f"{file} lacks the column{'s' * (len(absent) > 1)} {listed(absent)} of {role}; "
-            f"its columns are {listed(list(frame.columns), like=absent[0])}"
-        )
-    return list(names)
-
-
-def _label_columns(file: Path, frame: DataFrame, labels: str | Sequence[str]) -> tuple[str, ...]:
+def _label_columns(file: Path, frame: DataFrame, labels: str | Sequence[str]) -> list[str]:
     if isinstance(labels, int) or not labels:
         raise DatasetError(f"labels={labels} does not name columns of {file}; give their prefix or their names")
     if isinstance(labels, str):
         labels = [name for name in frame.columns if name.startswith(labels)] or [labels]
     refuse_repeats(file, labels, "labels in labels=")
-    return tuple(existing_columns(file, frame, labels, "labels="))
+    return require_names(file, frame.columns, labels, "labels=")
 
 
-def number_matrix(frame: DataFrame, file: Path) -> NDArray[Any]:
-    """The columns as an array of floats; those that are no numbers are refused together."""
-    others = [name for name in frame if not _is_numeric(frame[name])]
-    if len(others) > 1:
-        raise DatasetError(
-            f"{file} has columns that are not numbers: {listed(others)}; encode them (io.read_columns and "
-            "io.TableEncoder), or leave them out with ignore="
-        )
-    small = all(kind == np.float32 for kind in frame.dtypes)
-    X = np.empty(frame.shape, dtype=np.float32 if small else np.float64)
-    for j, name in enumerate(frame):
-        X[:, j] = _numbers(frame[name], file, "encode the column, or leave it out with ignore=")
-    no_infinity(X, lambda row, j: _place(file, row, frame.columns[j]))
-    return X
-
-
-def _is_numeric(column: Series[Any]) -> bool:
-    from pandas.api.types import is_bool_dtype, is_numeric_dtype
-
-    return bool((is_bool_dtype(column) or is_numeric_dtype(column)) and column.dtype.kind != "c")
-
-
-def _numbers(column: Series[Any], file: Path, remedy: str) -> NDArray[Any]:
-    """A column as floats, NaN where a cell is empty; a cell that is no number is named."""
+def number_matrix(
+    frame: DataFrame,
+    file: Path,
+    remedy: str = "encode them (io.read_columns and io.TableEncoder), or leave them out with ignore=",
+) -> NDArray[Any]:
+    """The columns as an array of floats, NaN where a cell is empty; others than numbers are refused together."""
     import pandas
 
-    present = column.dropna()
-    if not _is_numeric(column) and all(isinstance(value, bool) for value in present):
-        column = column.astype("boolean")
-    if not _is_numeric(column):
-        strange = pandas.to_numeric(present.astype(str), errors="coerce").isna().to_numpy()
-        row = int(np.flatnonzero(column.notna())[int(np.argmax(strange))])
-        raise DatasetError(f"{_place(file, row, str(column.name))} is {shown(str(column.iloc[row]))}; {remedy}")
-    dtype = np.float32 if column.dtype == np.float32 else np.float64
-    values: NDArray[Any] = column.to_numpy(dtype=dtype, na_value=np.nan)
-    return values
+    others = [name for name in frame if not pandas.api.types.is_numeric_dtype(frame[name]) and frame[name].count()]
+    if others:
+        column = frame[others[0]]
+        strange = pandas.to_numeric(column.astype(str), errors="coerce").isna() & column.notna()
+        row = int(np.argmax(strange))
+        raise DatasetError(
+            f"{file} has columns that are not numbers, {listed(others)}: {_place(file, row, others[0])} is "
+            f"{shown(str(column.iloc[row]))}; {remedy}"
+        )
+    kind = np.float32 if all(dtype == np.float32 for dtype in frame.dtypes) else np.float64
+    X = np.column_stack([frame[name].to_numpy(dtype=kind, na_value=np.nan) for name in frame])
+    no_infinity(X, lambda row, j: _place(file, row, frame.columns[j]))
+    return X
 
 
 def bag_ids(column: Series[Any], file: Path) -> NDArray[Any]:
@@ -204,13 +182,9 @@ def bag_ids(column: Series[Any], file: Path) -> NDArray[Any]:
     if missing.any():
         place = _place(file, int(np.argmax(missing)), str(column.name))
         raise DatasetError(f"{place} is missing; every frame needs a bag id, remove the others")
-    if column.dtype.kind in "biu":
-        return np.asarray(column)
-    ids, inverse = np.unique(column.astype(str).to_numpy(dtype=str), return_inverse=True)
-    if all(text.removeprefix("-").isdecimal() and len(text) < 19 and str(int(text)) == text for text in ids):
-        ids = ids.astype(np.int64)
-    groups: NDArray[Any] = ids[inverse]
-    return groups
+    texts: NDArray[Any] = column.astype(str).to_numpy(dtype=str)
+    whole = all(re.fullmatch("0|-?[1-9][0-9]{0,17}", text) for text in set(texts.tolist()))
+    return texts.astype(np.int64) if whole else texts
 
 
 def _place(file: Path, row: int, column: str) -> str:
