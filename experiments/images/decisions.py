@@ -77,7 +77,7 @@ def best_sets(temperature: float, logits: Logits) -> Predicted:
     """The pixels of least expected loss, Dice of masks or Jaccard of classes, image by image."""
     masks = logits.shape[1] == 1
     loss, mode = ("dice", "binary") if masks else ("jaccard", "multiclass")
-    known: dict[str, Any] = {"mode": mode, "calibration": PixelCalibration(temperature)}
+    known: dict[str, Any] = {"mode": mode, "calibration": PixelCalibration(temperature), "scores": "log-odds"}
     found = [decide_pixels(torch.as_tensor(one[None]), loss, **known).sets for one in logits]
     chosen: Predicted = torch.cat(found).numpy()
     return chosen[:, 0] if masks else chosen
