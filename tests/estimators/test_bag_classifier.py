@@ -6,7 +6,6 @@ from scipy.sparse import csr_array
 
 from helpers.estimator_data import frame_data
 from setloss import CostCurve, Dice, Hamming
-from setloss.bags import Bags
 from setloss.estimators import BagClassifier, UngroupedWarning
 from setloss.plans.batch import batch_surrogate
 from setloss.solvers import Design, Limits, Problem, solve
@@ -71,16 +70,6 @@ def test_groups_may_have_any_names(rename):
     model = BagClassifier().fit(X, y, groups=rename(groups))
     np.testing.assert_array_equal(model.coef_, plain.coef_)
     assert model.score(X, y, groups=rename(groups)) == plain.score(X, y, groups=groups)
-
-
-@pytest.mark.parametrize("names", [groups, np.random.default_rng(0).permutation(groups), groups.astype(str), []])
-def test_bags_of_sorted_names_are_those_of_any_other_order(names):
-    found, names = Bags.from_groups(names), np.asarray(names)
-    assert found.ids.tolist() == sorted(set(names.tolist()))
-    places = np.arange(len(names)) if found.order is None else found.order
-    for k, name in enumerate(found.ids):
-        here = places[found.offsets[k] : found.offsets[k + 1]]
-        np.testing.assert_array_equal(here, np.flatnonzero(names == name))
 
 
 def gap_in(what, dtype):

@@ -302,15 +302,6 @@ def test_a_fitted_model_keeps_no_training_data():
     assert abs(sizes[1] - sizes[0]) < 300
 
 
-def test_the_loss_may_be_set_after_the_fit():
-    X, Y = one_or_two_labels(100)
-    model = SetDecisionCV(LINEAR, rule="counts", cv=2).fit(X, Y)
-    anew = SetDecisionCV(LINEAR, "jaccard", rule="counts", cv=2).fit(X, Y)
-    np.testing.assert_array_equal(model.set_params(loss="jaccard").predict(X), anew.predict(X))
-    with pytest.raises(ValueError, match="call fit again"):
-        model.set_params(rule="threshold").predict(X)
-
-
 # ---------------------------------------------------------------- bags
 
 

@@ -14,7 +14,6 @@ from setloss.estimators.elements import (
     elements_of_frames,
     elements_of_labels,
     squared_norms,
-    warn_of_scales,
 )
 
 X, Y = label_data(40, d=3)
@@ -78,11 +77,6 @@ def test_norms_and_scales_are_those_of_the_definition(form):
 def test_features_that_differ_by_orders_of_magnitude_are_named_at_once(form):
     with pytest.warns(FeatureScaleWarning, match=r"column 1 varies by .*StandardScaler\(\), SetClassifier"):
         SetClassifier(C=1e-6).fit(form(X * (1.0, 1e4, 1.0)), Y)
-
-
-@pytest.mark.parametrize("column", [0.0, 1e9])
-def test_constant_columns_are_no_reason_to_warn(column):
-    warn_of_scales(np.hstack([X, np.full((40, 1), column)]), "model")
 
 
 def test_checks_and_elements_of_a_fit_copy_no_features():

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from joblib import parallel_config
-from scipy.sparse import csr_array
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GroupKFold, KFold, LeaveOneGroupOut
 
@@ -68,14 +67,6 @@ def test_ties_go_to_the_smallest_C():
     model = SetClassifierCV(Cs=[3.0, 1.0, 2.0], cv=2).fit(X, Y)
     losses = dict(zip(model.cv_results_["C"], model.cv_results_["loss"], strict=True))
     assert min(C for C, loss in losses.items() if loss == min(losses.values())) == model.C_
-
-
-def test_sparse_data_lists_and_missing_labels_are_split_too():
-    X, Y = label_data()
-    gaps = Y.astype(float)
-    gaps[3, 1] = np.nan
-    for features, labels in ((csr_array(X), csr_array(Y)), (X.tolist(), Y.tolist()), (X, gaps)):
-        assert SetClassifierCV(Cs=[1.0], cv=3).fit(features, labels).C_ == 1.0
 
 
 def test_fits_on_folds_do_not_warn_but_the_last_one_does():

@@ -1,7 +1,5 @@
 """`SetDecision`: scores in, sets out; label sets and bags, rules, words for scores, expected scores, conventions."""
 
-import pickle
-
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
@@ -20,7 +18,7 @@ from sklearn.utils.estimator_checks import (
 from setloss import Dice, Jaccard
 from setloss.decisions import CountModel, decide
 from setloss.decisions.rules import LABEL_RULES
-from setloss.estimators import SetDecision, UngroupedWarning
+from setloss.estimators import SetDecision
 from setloss.losses import CostCurve
 
 
@@ -148,12 +146,6 @@ def test_many_sparse_labels():
 # ---------------------------------------------------------------- what to expect
 
 
-def test_rules_without_a_model_expect_their_held_out_loss():
-    S, Y = scored_labels()
-    model = SetDecision(rule="threshold").fit(S, Y)
-    np.testing.assert_array_equal(model.expected_loss(S), np.full(len(S), model.rule_losses_["threshold"][0]))
-
-
 @pytest.mark.parametrize("rule", ["counts", "threshold"])
 def test_the_expected_score_covers_the_observed_one(rule):
     hits = 0
@@ -195,13 +187,6 @@ def test_long_bags_cost_what_their_length_is():
     assert np.all(np.diff(chances[order]) >= -1e-9)
 
 
-def test_bags_without_groups_are_warned_of():
-    S, y, groups = scored_bags(40)
-    model = SetDecision(rule="vote").fit(S, np.where(y == 1, "yes", "no"), groups)
-    with pytest.warns(UngroupedWarning, match="groups"):
-        assert set(model.predict(S)) <= {"yes", "no"}
-
-
 # ---------------------------------------------------------------- conventions
 
 
@@ -223,16 +208,6 @@ def test_it_is_cloned_and_tagged():
     assert get_tags(model).classifier_tags.multi_label
     with pytest.raises(ValueError, match="not fitted"):
         model.predict(np.zeros((2, 3)))
-
-
-def test_it_keeps_no_training_data():
-    sizes = []
-    for n in (200, 2000):
-        S, Y = scored_labels(n)
-        model = SetDecision().fit(S, Y, sample_weight=np.ones(n))
-        sizes.append(len(pickle.dumps(model)))
-        np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict(S), model.predict(S))
-    assert abs(sizes[1] - sizes[0]) < 200
 
 
 # ---------------------------------------------------------------- errors

@@ -56,11 +56,6 @@ def test_a_sum_of_cuts_is_exact_if_both_are(left, right):
     assert total.exact is (left and right)
 
 
-def test_scaling_keeps_exactness():
-    assert (2.0 * Cut(1.0, np.ones(1), False)).exact is False
-    assert (2.0 * Cut(1.0, np.ones(1))).exact is True
-
-
 # ---------------------------------------------------------------- surrogates
 
 
@@ -89,11 +84,6 @@ def test_scaling_scales_offset_and_slope(name):
     for scaled in (3 * surrogate, surrogate * 3, surrogate * np.float64(3)):
         assert scaled.cut(M).offset == pytest.approx(3 * cut.offset, abs=1e-14)
         np.testing.assert_allclose(scaled.cut(M).slope, 3 * cut.slope, atol=1e-14)
-
-
-def test_scaling_by_zero_is_the_zero_surrogate():
-    assert (0 * Hinge(4))(M) == 0
-    np.testing.assert_array_equal((0 * Hinge(4)).cut(M).slope, np.zeros(4))
 
 
 def test_sums_nest():
@@ -125,15 +115,6 @@ def test_one_element_is_enough():
             assert SlackRescaling(function)([m]) == max(0, 1 - 2 * m)
             assert MarginRescaling(function)([m]) == max(0, 1 - 2 * m)
             assert B_D(function)([m]) == LovaszHinge(function)([m]) == Hinge(1)([m]) == max(0, 1 - m)
-
-
-@pytest.mark.parametrize("size", [1e300, 1e-300, 5e-324])
-def test_margins_of_any_size_give_finite_cuts(size):
-    for surrogate in surrogates().values():
-        cut = surrogate.cut(size * np.array([1, -1, 1, -1]))
-        assert np.isfinite(cut.offset)
-        assert np.all(np.isfinite(cut.slope))
-        assert np.isfinite(surrogate(size * np.array([1, -1, 1, -1])))
 
 
 # ---------------------------------------------------------------- order
@@ -175,8 +156,3 @@ def test_only_factors_from_zero_up_keep_a_surrogate_convex(factor):
 def test_surrogates_over_different_sets_do_not_add():
     with pytest.raises(ValueError, match="surrogates over 4 and 3 elements cannot be added"):
         Hinge(4) + Hinge(3)
-
-
-def test_only_surrogates_add():
-    with pytest.raises(TypeError):
-        Hinge(4) + 1

@@ -138,13 +138,6 @@ def test_the_sample_is_seeded():
     np.testing.assert_array_equal(first.where, again.where)
 
 
-def test_it_reads_as_a_sentence():
-    function = Jaccard().on_counts(1, 1)
-    text = str(tightness(SlackRescaling(function), function, samples=7))
-    assert text.startswith("mean gap 0.")
-    assert text.endswith("over 7 points of the unit cube")
-
-
 # ---------------------------------------------------------------- errors
 
 
@@ -160,12 +153,6 @@ def test_the_point_must_lie_in_the_cube():
 def test_too_many_cells_are_refused_with_the_limit():
     with pytest.raises(TableTooLargeError, match="the limit is 16384"):
         convex_closure(Dice().on_counts(200, 200), np.zeros(400))
-
-
-def test_at_least_one_sample_is_needed():
-    function = Dice().on_counts(2, 1)
-    with pytest.raises(ValueError, match="at least one sample is needed; got 0"):
-        tightness(B_D(function), function, samples=0)
 
 
 def test_an_operator_is_applied_to_the_function_first():

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from helpers import reference
-from setloss import Dice, FBeta, Jaccard, SetFunction, Tversky, decompose, is_submodular, is_supermodular
+from setloss import Dice, FBeta, Jaccard, SetFunction, Tversky, decompose, is_submodular
 from setloss.setfunctions.tversky import TverskyCounts, TverskySubmodular, supermodular_value
 
 SPLIT_WEIGHTS = [(0.5, 0.5), (2.0, 0.5), (0.1, 0.7), (1.0, 0.999), (0.0, 0.6)]
@@ -148,13 +148,6 @@ def test_the_closed_form_is_the_optimum_of_the_linear_program(loss, m, q):
     assert part == pytest.approx(optimum, abs=1e-9)
 
 
-def test_dice_has_the_supermodular_part_of_the_design():
-    for m in range(1, 12):
-        part = decompose(Dice().on_counts(m, 5)).supermodular.table
-        exact = [[float(Fraction(n * (n - 1), (2 * m - 1) * (2 * m - n)))] * 6 for n in range(m + 1)]
-        np.testing.assert_allclose(part, exact, rtol=1e-14)
-
-
 @pytest.mark.parametrize("loss", [Jaccard(), Tversky(0.3, 1.0), Tversky(0.0, 4.0)])
 def test_beta_of_at_least_one_leaves_nothing_supermodular(loss):
     split = decompose(loss.on_counts(4, 5))
@@ -208,20 +201,3 @@ def test_without_false_negative_weight_predicting_nothing_reads_zero_over_zero()
     assert silent(3, 1) == 1
     np.testing.assert_allclose(silent.step(0, np.array([1, 2]), np.array([0, 0])), [0, 0.25])
     np.testing.assert_allclose(silent.step(1, 3, np.array([0, 1])), [0.75, 0])
-
-
-def test_dice_restricted_to_false_negatives_is_supermodular_against_lemma_3():
-    for m in range(1, 30):
-        exact = [Fraction(n, 2 * m - n) for n in range(m + 1)]
-        assert np.all(np.diff(np.array(exact), 2) >= 0)
-        assert is_supermodular(Dice().on_counts(m, 0))
-
-
-def test_the_gains_of_the_papers_counterexample_cross():
-    """m = 10, p_A = 8, p_B = 5, n_B = n_A - 1: the proof of Proposition 6."""
-    table = exact_table(10, 8, 0.5, 0.5)
-    ahead = [table[n + 1, 8] - table[n, 8] > table[n, 5] - table[n - 1, 5] for n in range(1, 9)]
-    assert True in ahead
-    assert False in ahead
-    assert not is_submodular(Dice().on_counts(10, 8))
-    assert not is_supermodular(Dice().on_counts(10, 8))
