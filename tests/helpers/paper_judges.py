@@ -10,7 +10,7 @@ import numpy as np
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from helpers import reference
+from helpers import definitions, reference
 from setloss import SetFunction
 
 
@@ -38,9 +38,7 @@ def singletons(values):
 # ---------------------------------------------------------------- Definitions 7 and 8
 
 
-def slack_rescaling(values, margins, scale=2.0):
-    """max over A of l(A) (1 - c sum of the margins of A)."""
-    return max(value * (1 - scale * sum(margins[i] for i in A)) for A, value in values.items())
+slack_rescaling, printed_lovasz_hinge = definitions.slack, definitions.lovasz_outer
 
 
 def chain_sums(values, margins):
@@ -51,11 +49,6 @@ def chain_sums(values, margins):
             sums.append(sums[-1] + (1 - margins[i]) * (values[chain | {i}] - values[chain]))
             chain = chain | {i}
         yield sums
-
-
-def printed_lovasz_hinge(values, margins):
-    """Definition 8 to the letter: the positive part of the best full permutation."""
-    return max(0.0, max(sums[-1] for sums in chain_sums(values, margins)))
 
 
 def elementwise_lovasz_hinge(values, margins):
