@@ -11,7 +11,8 @@ import inspect
 import json
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
@@ -135,6 +136,15 @@ def check_writable(option: str, path: Path, *others: Path) -> None:
     for other in others:
         if os.path.realpath(path) == os.path.realpath(other):
             raise InputError(f"{option}: {path} would replace {other}, which is used here too; give another name")
+
+
+@contextmanager
+def writing(option: str, path: Path) -> Iterator[None]:
+    """A file that cannot be written is bad input."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"{option}: {path} cannot be written: {error.strerror or error}") from None
 
 
 def say(message: Warning | str, *_: Any, **__: Any) -> None:

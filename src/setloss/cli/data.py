@@ -9,19 +9,29 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from setloss.cli.commands import InputError, names_in, panel_option
 from setloss.cli.models import Source
+from setloss.io import (
+    SVMLIGHT,
+    DatasetError,
+    Features,
+    LabelSets,
+    Tracks,
+    matched,
+    read,
+    read_columns,
+    read_features,
+    read_table,
+)
+from setloss.io.tables import SUFFIXES as TABLES
+from setloss.io.tables import bag_ids
 
-if TYPE_CHECKING:
-    from setloss.io import Features, LabelSets, Tracks
-
-SVMLIGHT = (".svm", ".svmlight", ".libsvm", ".txt")
-TABLES = (".csv", ".tsv", ".parquet")
 STANDARD_INPUT = "-"
+OPTIONS = ("labels", "group", "label", "ignore", "features", "first_label", "first_feature")
 
 _option = partial(panel_option, "Reading DATA")
 
@@ -52,19 +62,15 @@ class DataOptions:
     first_label: Annotated[int | None, _option("svm: label ids start with 0 or 1.")] = None
     first_feature: Annotated[int | None, _option("svm: feature indices start with 0 or 1.")] = None
 
-    def read(self) -> "LabelSets | Tracks":
+    def read(self) -> LabelSets | Tracks:
         """Examples to train on; X is a DataFrame where the file is a table."""
         return self._read({})
 
-    def read_for(self, source: Source) -> "LabelSets | Tracks":
+    def read_for(self, source: Source) -> LabelSets | Tracks:
         """Examples with labels for a model, whose columns are found by the names that it knows."""
-        from setloss.io import Features, matched
-
         known: dict[str, Any] = {}
         if self.is_table and self.labels is self.group is self.label is None:
-            known = (
-                {"labels": source.labels} if source.of_label_sets else {"group": source.group, "label": source.label}
-            )
+            known = {"labels": source.labels, "group": source.group, "label": source.label}
         elif self._suffix in SVMLIGHT:
             known = {"features": source.width, "labels": source.label_count}
         found = self._read(known)
@@ -77,11 +83,8 @@ class DataOptions:
             matching = matched(self.data, Features(found.X, None, found.feature_names), source.features)
         return replace(found, X=matching.X)
 
-    def read_rows(self, source: Source) -> "Features":
+    def read_rows(self, source: Source) -> Features:
         """Rows to predict on, whose labels are ignored and may be missing; X of a table is a DataFrame."""
-        from setloss.io import Features, read_features, read_table
-        from setloss.io.tables import bag_ids
-
         with self._file() as file, self._in_options():
             if self.is_table:
                 group = self.group or source.group or "group"
@@ -103,8 +106,6 @@ class DataOptions:
             return True
         with self._file() as file, self._in_options():
             if self.is_table:
-                from setloss.io import read_table
-
                 wanted = source.labels if source.of_label_sets else (source.label or "label",)
                 return not set(wanted or ()).isdisjoint(read_table(file).columns)
             if self._suffix == ".npz":
@@ -123,18 +124,9 @@ class DataOptions:
     def _suffix(self) -> str:
         return ".csv" if str(self.data) == STANDARD_INPUT else self.data.suffix.lower()
 
-    def _read(self, known: dict[str, Any]) -> "LabelSets | Tracks":
-        from setloss.io import read, read_columns
-
-        given = {
-            "labels": self._labels(),
-            "group": self.group,
-            "label": self.label,
-            "ignore": None if self.ignore is None else names_in(self.ignore),
-            "features": self.features,
-            "first_label": self.first_label,
-            "first_feature": self.first_feature,
-        }
+    def _read(self, known: dict[str, Any]) -> LabelSets | Tracks:
+        given = {name: getattr(self, name) for name in OPTIONS}
+        given |= {"labels": self._labels(), "ignore": None if self.ignore is None else names_in(self.ignore)}
         options = known | {name: value for name, value in given.items() if value is not None}
         options = {name: value for name, value in options.items() if value is not None}
         for_tables = options.keys() <= {"labels", "group", "label", "ignore"}
@@ -169,17 +161,11 @@ class DataOptions:
     @contextmanager
     def _in_options(self) -> Iterator[None]:
         """Errors of readers as bad input: they speak of ``first_label=``, the command line of --first-label."""
-        from setloss.io import DatasetError
-
         try:
             yield
         except DatasetError as error:
-            raise InputError(self._with_options(str(error))) from None
+            raise InputError(re.sub(rf"\b({'|'.join(OPTIONS)})=(\w?)", _as_option, str(error))) from None
 
-    def _with_options(self, sentence: str) -> str:
-        def option(match: re.Match[str]) -> str:
-            return f"--{match[1].replace('_', '-')}{' ' if match[2] else ''}{match[2]}"
 
-        path = str(self.data)
-        pattern = r"\b(labels|group|label|ignore|features|first_label|first_feature)=(\w?)"
-        return path.join(re.sub(pattern, option, piece) for piece in sentence.split(path))
+def _as_option(match: re.Match[str]) -> str:
+    return f"--{match[1].replace('_', '-')}{' ' if match[2] else ''}{match[2]}"

@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 import setloss
-from setloss.cli.commands import InputError, JsonOption, check_writable, print_document, with_option_groups
+from setloss.cli.commands import InputError, JsonOption, check_writable, print_document, with_option_groups, writing
 from setloss.cli.set_functions import DescribedFunction, SetFunctionOptions
 from setloss.decomposition import Certificate, Decomposition
 from setloss.setfunctions.counts import TableTooLargeError
@@ -42,8 +42,9 @@ def decompose(
     For example: setloss decompose --loss dice --pos 5 --neg 7 --plot dice.png
     """
     given = function.read()
-    if as_json:
-        _check_printable(given)
+    cells = given.function.counts.cells
+    if as_json and cells > MAX_CELLS:
+        raise InputError(f"--json prints at most {MAX_CELLS} cells, not {cells}; leave --json out, or take less")
     if plot is not None:
         _check_plottable(given, plot)
     try:
@@ -51,7 +52,10 @@ def decompose(
     except (setloss.DecompositionError, TableTooLargeError) as error:
         raise InputError(str(error)) from None
     if plot is not None:
-        _write_plot(answer, plot)
+        from setloss.plots import plot_decomposition
+
+        with writing("--plot", plot):
+            plot_decomposition(answer).savefig(plot, dpi=200)
     if as_json:
         parts = {name: getattr(answer, name) for name in ("loss", "submodular", "supermodular")}
         tables = {name: part.table.reshape(given.shape).tolist() for name, part in parts.items()}
@@ -65,10 +69,7 @@ def decompose(
 
 
 @with_option_groups
-def check(
-    function: SetFunctionOptions,
-    as_json: JsonOption = False,
-) -> None:
+def check(function: SetFunctionOptions, as_json: JsonOption = False) -> None:
     """Is a loss submodular, supermodular, modular, symmetric, increasing, non-negative?
 
     Every no comes with a witness: a set A and elements i, j for which the law fails most.
@@ -82,15 +83,6 @@ def check(
         print_document({"verdicts": {law: asdict(verdict) for law, verdict in found.items()}})
         return
     _print_verdicts(found, given.title)
-
-
-def _check_printable(given: DescribedFunction) -> None:
-    cells = given.function.counts.cells
-    if cells > MAX_CELLS:
-        raise InputError(
-            f"--json prints at most {MAX_CELLS} cells and this table has {cells}; "
-            "take fewer elements, or leave --json out"
-        )
 
 
 def _check_plottable(given: DescribedFunction, path: Path) -> None:
@@ -107,21 +99,12 @@ def _check_plottable(given: DescribedFunction, path: Path) -> None:
         raise InputError(f"--plot: {error}") from None
 
 
-def _write_plot(answer: Decomposition, path: Path) -> None:
-    from setloss.plots import plot_decomposition
-
-    try:
-        plot_decomposition(answer).savefig(path, dpi=200)
-    except OSError as error:
-        raise InputError(f"--plot: {path} cannot be written: {error.strerror or error}") from None
-
-
 # ------------------------------------------------------------------ words
 
 
 def _print_verdicts(found: Mapping[str, Verdict], title: str) -> None:
     """One row per law: yes or no, and why."""
-    grid = _grid()
+    grid = Table.grid(padding=(0, 2))
     for law, verdict in found.items():
         answer = Text("yes", "green") if verdict.holds else Text("no", "red")
         grid.add_row(law, answer, _why(verdict))
@@ -187,7 +170,7 @@ def _certificate_in_words(certificate: Certificate) -> Table:
     answer = unique[certificate.unique]
     if certificate.tie_broken:
         answer += ", the one of least sum of squares"
-    grid = _grid()
+    grid = Table.grid(padding=(0, 2))
     grid.add_row("certificate", "holds" if certificate.holds else "DOES NOT HOLD")
     grid.add_row("rule", f"{certificate.rule} ({certificate.reason})")
     grid.add_row("feasible", f"up to {certificate.feasibility + 0.0:.1e}")
@@ -218,10 +201,6 @@ def _columns(headers: Sequence[str]) -> Table:
     for header in headers:
         table.add_column(header, justify="right", no_wrap=True)
     return table
-
-
-def _grid() -> Table:
-    return Table.grid(padding=(0, 2))
 
 
 def _print(title: str, *tables: Table) -> None:

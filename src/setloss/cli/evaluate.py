@@ -4,6 +4,7 @@ import math
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 
 from setloss.cli.commands import InputError, JsonOption, print_document, with_option_groups
@@ -12,6 +13,7 @@ from setloss.cli.models import Source, decides, last_step, prepared, read_model,
 from setloss.cli.predict import TrustedOption
 from setloss.cli.progress import Waiting
 from setloss.cli.set_functions import LossOptions
+from setloss.losses import as_loss, loss_named
 
 
 @with_option_groups
@@ -47,13 +49,8 @@ def evaluate(
             raise InputError(f"{data.data}: {error}") from None
     if not labelled and expected is None:
         raise InputError(f"{data.data} has no labels, and the model cannot tell what to expect without them")
-    facts = {
-        "loss": _named(measure),
-        "trained_for": _named(own),
-        "sets": sets,
-        "rows": rows,
-        "expected_score": expected,
-    }
+    facts = {"loss": _named(measure), "trained_for": _named(own), "sets": sets, "rows": rows}
+    facts["expected_score"] = expected
     if as_json:
         print_document(facts)
     else:
@@ -75,10 +72,6 @@ def _rows(
     trained: Any, X: Any, examples: Any, beside: tuple[Any, ...], measure: Any
 ) -> tuple[dict[str, dict[str, float | None]], int]:
     """Mean losses and F1 of the decisions of the model and of plain cuts, and the number of sets."""
-    import numpy as np
-
-    from setloss.losses import as_loss, loss_named
-
     truth, known, sets = _truth(examples)
 
     def row(predicted: Any) -> dict[str, float | None]:
@@ -100,8 +93,6 @@ def _rows(
 
 def _truth(examples: Any) -> tuple[Any, Any, Any]:
     """Known labels of all elements, which they are, and the set each belongs to."""
-    import numpy as np
-
     if not hasattr(examples, "Y"):
         return examples.y == 1, np.ones(examples.y.shape, dtype=bool), examples.groups
     Y = examples.Y.toarray() if hasattr(examples.Y, "toarray") else examples.Y

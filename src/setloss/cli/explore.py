@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from setloss.cli.commands import InputError
+from setloss.cli.commands import InputError, writing
 
 
 def explore(
@@ -21,10 +21,8 @@ def explore(
 
     if out.suffix.lower() not in (".html", ".htm"):
         raise InputError(f"--out writes an .html file; got {out}")
-    try:
+    with writing("--out", out):
         write_page(out)
-    except OSError as error:
-        raise InputError(f"--out: {out} cannot be written: {error.strerror or error}") from None
     typer.echo(f"page written to {out}")
     if open_page and not webbrowser.open(out.resolve().as_uri()):
         raise InputError(f"--open found no browser; open {out} yourself")

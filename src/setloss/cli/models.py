@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from setloss.cli.commands import InputError
+from setloss.io.models import ModelFileError, load
 
 
 @dataclass(frozen=True)
@@ -81,19 +82,7 @@ def decides(model: Any) -> bool:
 
 def read_model(path: Path, trusted: str | None = None) -> Any:
     """The estimator in a file, or an `InputError`."""
-    from setloss.io import ModelFileError, load
-
     try:
         return load(path, trusted=() if trusted is None else trusted.split(","))
     except ModelFileError as error:
         raise InputError(str(error).replace("trusted=['", "--trusted ").replace("']", "")) from None
-
-
-def write_model(model: Any, path: Path) -> None:
-    """Save a fitted estimator."""
-    from setloss.io import ModelFileError, save
-
-    try:
-        save(model, path)
-    except ModelFileError as error:
-        raise InputError(str(error)) from None

@@ -6,9 +6,10 @@ import sys
 from pathlib import Path
 from typing import Annotated, Any, TextIO
 
+import numpy as np
 import typer
 
-from setloss.cli.commands import InputError, check_writable, with_option_groups
+from setloss.cli.commands import InputError, check_writable, with_option_groups, writing
 from setloss.cli.data import DataOptions
 from setloss.cli.models import Source, decides, last_step, prepared, read_model, scores_of
 from setloss.cli.progress import Waiting
@@ -104,18 +105,13 @@ def _write(beside: dict[str, list[Any]], values: Any, header: list[str], out: Pa
     if out is None:
         _write_csv(beside, values, header, sys.stdout)
         return
-    try:
-        with replacing(out) as file:
-            if out.suffix.lower() == ".npy":
-                import numpy as np
-
-                np.save(file, values, allow_pickle=False)
-                return
-            text = io.TextIOWrapper(file, encoding="utf-8", newline="")
-            _write_csv(beside, values, header, text)
-            text.detach()
-    except OSError as error:
-        raise InputError(f"--out: {out} cannot be written: {error.strerror or error}") from None
+    with writing("--out", out), replacing(out) as file:
+        if out.suffix.lower() == ".npy":
+            np.save(file, values, allow_pickle=False)
+            return
+        text = io.TextIOWrapper(file, encoding="utf-8", newline="")
+        _write_csv(beside, values, header, text)
+        text.detach()
 
 
 def _write_csv(beside: dict[str, list[Any]], values: Any, header: list[str], file: TextIO) -> None:

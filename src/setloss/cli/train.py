@@ -21,10 +21,11 @@ from setloss.cli.commands import (
     with_option_groups,
 )
 from setloss.cli.data import DataOptions
-from setloss.cli.models import Source, last_step, write_model
+from setloss.cli.models import Source, last_step
 from setloss.cli.progress import INTERRUPTED, Waiting, terminated_as_interrupted
 from setloss.cli.set_functions import LossOptions
 from setloss.defaults import LINEAR_MODELS
+from setloss.io.models import save
 
 NOT_CONVERGED = 4
 """Exit code of a training that a limit ended before the gap asked for."""
@@ -127,6 +128,8 @@ def train(
 
     For example: setloss train songs.csv --labels mood_ --model songs.skops
     """
+    from sklearn.pipeline import make_pipeline
+
     objective = loss.read()
     training.check()
     if model.suffix != ".skops":
@@ -147,10 +150,12 @@ def train(
     encoder = steps[0] if steps else None
     sets = len(set(targets[-1].tolist())) if len(targets) > 1 else features.shape[0]
     document = _summary(estimator, objective, sets)
-    document |= {"features": int(features.shape[1]), "columns": _columns(encoder), "model": str(model)}
-    fitted = _pipeline([*steps, estimator])
+    columns = [column._asdict() for column in getattr(encoder, "columns_", ())] or None
+    document |= {"features": int(features.shape[1]), "columns": columns, "model": str(model)}
+    fitted = make_pipeline(*steps, estimator) if steps else estimator
     Source.from_data(examples, data, getattr(encoder, "id_", None)).note_on(fitted)
-    write_model(fitted, model)
+    with _faults_in_words():
+        save(fitted, model)
     if as_json:
         print_document(document)
     else:
@@ -234,13 +239,6 @@ def _estimator(training: TrainingOptions, objective: Any, of_label_sets: bool) -
     )
 
 
-def _pipeline(fitted: list[Any]) -> Any:
-    """The last estimator behind the transformers before it."""
-    from sklearn.pipeline import make_pipeline
-
-    return make_pipeline(*fitted) if len(fitted) > 1 else fitted[0]
-
-
 # ------------------------------------------------------------------ what is said
 
 
@@ -260,11 +258,6 @@ def _summary(estimator: Any, objective: Any, sets: int) -> dict[str, Any]:
         "gap": None if solution is None or not math.isfinite(solution.gap) else float(solution.gap),
         "sets": sets,
     }
-
-
-def _columns(encoder: Any) -> list[dict[str, str]] | None:
-    found = getattr(encoder, "columns_", None)
-    return None if found is None else [column._asdict() for column in found]
 
 
 def _print_words(document: dict[str, Any]) -> None:

@@ -97,7 +97,7 @@ def _parts(name: str, declared: tuple[str, ...] | None) -> list[tuple[str, float
 
 
 def _dense(columns: Any) -> NDArray[Any]:
-    return columns if isinstance(columns, np.ndarray) else columns.toarray()  # type: ignore[no-any-return]
+    return columns if isinstance(columns, np.ndarray) else columns.toarray()
 
 
 def read_arff(file: Path, *, labels: str | os.PathLike[str] | int | None = None) -> LabelSets:

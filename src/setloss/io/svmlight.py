@@ -14,7 +14,6 @@ for itself (files of the LIBSVM site have labels from 0 and features from 1):
 from __future__ import annotations
 
 import re
-from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -78,11 +77,11 @@ def _parse(file: Path) -> tuple[Any, list[tuple[float, ...]], tuple[int, ...] | 
     return matrix, sets, header
 
 
-def _numbering(file: Path, what: str, found: NDArray[Any], number: int | None, first: int | None) -> tuple[int, int]:
+def _numbering(file: Path, what: str, found: NDArray[Any], number: Any, first: int | None) -> tuple[int, int]:
     """Where the numbering of features or labels starts, and how many there are."""
     if first not in (None, 0, 1):
         raise DatasetError(f"first_{what}={first} is not possible for {file}; it must be 0 or 1")
-    if not (number is None or (isinstance(number, Integral) and number > 0)):
+    if isinstance(number, str) or (number is not None and number < 1):
         raise DatasetError(f"{what}s={number!r} is not possible for {file}; give their number, at least 1")
     if not found.size:
         if number is None:
