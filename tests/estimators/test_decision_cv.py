@@ -111,9 +111,8 @@ def test_scores_are_those_of_folds_that_were_not_trained_on():
 @pytest.mark.parametrize(
     ("labels", "kind"),
     [
-        *((labels, "one-vs-rest") for labels in (127, 128, 129, 200)),
+        *((labels, "one-vs-rest") for labels in (127, 128, 200)),
         *((129, kind) for kind in ("chain", "outputs", "trees")),
-        (200, "trees"),
     ],
 )
 def test_more_labels_than_an_int8_counts(labels, kind):
@@ -127,7 +126,7 @@ def test_more_labels_than_an_int8_counts(labels, kind):
         "one-vs-rest": OneVsRestClassifier(cheap),
         "chain": ClassifierChain(cheap),
         "outputs": MultiOutputClassifier(cheap),
-        "trees": ExtraTreesClassifier(10, random_state=0),
+        "trees": ExtraTreesClassifier(3, random_state=0),
     }
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)

@@ -94,16 +94,18 @@ class CountModel:
 
     def _evaluated(self, seen: SeenLabels) -> Likelihood:
         """The log of the sum of exp(sum y_i s_i + u_|y|) over the unknown labels, and its gradients."""
-        known = [None] * len(self.parts) if seen.all_known else self.layout.split(seen.known)
-        positives = [seen.positives[some] for some in self.layout.rows]
+        layout = self.layout
+        known = [None] * len(self.parts) if seen.all_known else layout.split(seen.known)
         found = [
-            part.evaluated(*of)
-            for part, *of in zip(self.parts, self.layout.split(seen.labels), known, positives, strict=True)
+            part.evaluated(labels, sure, seen.positives[some])
+            for part, some, labels, sure in zip(
+                self.parts, layout.rows, layout.split(seen.labels), known, strict=True
+            )
         ]
         return Likelihood(
-            self.layout.join_rows([part.values for part in found]),
-            self.layout.join([part.scores for part in found]),
-            self.layout.join_counts([part.counts for part in found]),
+            layout.join_rows([part.values for part in found]),
+            layout.join([part.scores for part in found]),
+            layout.join_counts([part.counts for part in found]),
         )
 
 

@@ -20,7 +20,7 @@ from setloss.bags import Bags
 from setloss.decisions.count_model import SetsOfOneSize, refuse_large_tables
 from setloss.decisions.scores import Counts, Layout, as_log_odds, potentials_of
 from setloss.decisions.specs import LINEAR, MAX_ENUMERATED, TIE, LossSpec, descent, loss_spec
-from setloss.losses import FixedSetLoss, Loss, as_loss
+from setloss.losses import CountLoss, FixedSetLoss, Loss, as_loss
 from setloss.typing import Array
 
 Flags = NDArray[np.bool_]
@@ -245,8 +245,6 @@ def _why_not(loss: Loss, p: int, width: int) -> str:
 
 
 def _enumerate(scores: Array, potentials: Array, loss: Loss) -> Decision:
-    from setloss.decisions.search import best_subset
-
     (n, p), width = scores.shape, potentials.shape[1]
     if p > MAX_ENUMERATED:
         raise ValueError(
@@ -258,7 +256,8 @@ def _enumerate(scores: Array, potentials: Array, loss: Loss) -> Decision:
     sets, expected = np.empty((n, p), dtype=np.bool_), np.empty(n)
     for i in range(n):
         losses = _losses_of_all_sets(scores[i], potentials[i % len(potentials)], loss, masks, sizes)
-        best = best_subset(losses, sizes)
+        equal = np.flatnonzero(losses <= losses.min() + TIE * max(abs(losses.min()), abs(losses[0])))
+        best = equal[np.argmin(sizes[equal])]
         sets[i], expected[i] = masks[best], losses[best]
     return Decision(sets, expected, sets.sum(axis=1))
 
@@ -269,13 +268,13 @@ def _losses_of_all_sets(
     """The expected loss of each of the 2^p sets, for one example."""
     from setloss.decisions.search import losses_by_transform, losses_of_subsets
 
-    spec = loss_spec(loss, len(scores), len(potentials))
-    if spec is None:
-        assert isinstance(loss, FixedSetLoss)
+    if isinstance(loss, FixedSetLoss):
         logs = np.where(sizes < len(potentials), potentials[np.minimum(sizes, len(potentials) - 1)], -np.inf)
         return losses_by_transform(softmax(masks @ scores + logs), np.asarray(loss.function(masks)))
+    assert isinstance(loss, CountLoss)
     row = SetsOfOneSize(scores[None], potentials[None])
-    chances, row = (row.mixtures[0].chances, row.of_mixture(row.mixtures[0])) if row.mixtures else (1.0, row.in_scale)
-    losses = np.empty((len(row.scores), len(masks)))
-    losses_of_subsets(row.scores, row.potentials, spec.arguments, sizes, losses)
-    return np.asarray(np.sum(chances * losses.T, axis=1))
+    chances, row = (
+        (row.mixtures[0].chances, row.of_mixture(row.mixtures[0])) if row.mixtures else ([1.0], row.in_scale)
+    )
+    parts = zip(chances, row.scores, row.potentials, strict=True)
+    return np.asarray(sum(chance * losses_of_subsets(s, u, loss, sizes) for chance, s, u in parts))

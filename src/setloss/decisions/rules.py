@@ -233,9 +233,8 @@ def count_loss(loss: Loss) -> CountLoss:
     return loss
 
 
-def check_rule(rule: Any, names: Sequence[str]) -> str:
-    """The name of a rule."""
-    known = (*names, "half", "auto")
+def check_rule(rule: Any, in_bags: bool) -> None:
+    """Refuse any other name of a rule."""
+    known = (*(BAG_RULES if in_bags else LABEL_RULES), "half", "auto")
     if rule not in known:
         raise ValueError(f"there is no rule {rule!r}; the names are {', '.join(known)}")
-    return str(rule)

@@ -150,6 +150,8 @@ def check_scores_word(scores: Any) -> None:
 
 def as_numbers(values: ArrayLike, name: str) -> Array:
     """Real numbers as float64; NaN, complex numbers, masked arrays and text are refused with a sentence."""
+    if hasattr(values, "toarray"):
+        raise ValueError(f"{name} are a sparse matrix; every element needs a score, pass {name}.toarray()")
     if np.ma.is_masked(values):
         raise ValueError(
             f"{name} is a masked array, and masked scores have no meaning here; leave those elements out"

@@ -21,10 +21,13 @@ by their elements: element j is the bit of weight 2^j.
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
 
 from setloss.compilation import kernel
 from setloss.decisions.kernels import SMALLEST, weigh, weigh_falling
 from setloss.decisions.specs import TIE
+from setloss.losses import CountLoss
 from setloss.typing import Array
 
 
@@ -203,56 +206,22 @@ def losses_of_firsts(scores, chosen, potentials, spec, floor, expected):
 # ---------------------------------------------------------------- all sets, for losses that fall
 
 
-@kernel()
-def chances_of_subsets(q, r, chances):
-    """chances[A, a] = the chance of a positives among A, from A without its first element."""
-    chances[0, 0] = 1.0
-    for mask in range(1, len(chances)):
-        first, rest, size = 0, mask & (mask - 1), 0
-        while not (mask >> first) & 1:
-            first += 1
-        for j in range(len(q)):
-            size += (mask >> j) & 1
-        chances[mask, 0] = chances[rest, 0] * r[first]
-        for a in range(1, size + 1):
-            chances[mask, a] = chances[rest, a] * r[first] + chances[rest, a - 1] * q[first]
-
-
-@kernel()
-def losses_of_subsets(scores, potentials, spec, sizes, losses):
-    """The expected loss of every set, for a loss of counts; the rows must be safe."""
-    kind, numbers, table = spec
-    n, p = scores.shape
-    width = potentials.shape[1]
-    q, r, w, row = np.empty(p), np.empty(p), np.empty(width), np.empty(p + 1)
-    chances = np.zeros((2**p, p + 1))
-    for i in range(n):
-        weigh(scores[i], potentials[i % len(potentials)], q, r, w)
-        chances_of_subsets(q, r, chances)
-        total = 0.0
-        for k in range(width):
-            total += w[k] * chances[2**p - 1, k]
-        for mask in range(2**p):
-            k, other = sizes[mask], 2**p - 1 - mask
-            cost = 0.0
-            for a in range(min(k, width - 1) + 1):
-                end = min(p - k + 1, width - a)
-                write_losses(kind, numbers, table, p, k, a, end, row)
-                for b in range(end):
-                    cost += chances[mask, a] * chances[other, b] * w[a + b] * row[b]
-            losses[i, mask] = cost / total
-
-
-@kernel()
-def best_subset(losses, sizes):
-    """The set of least expected loss; of equal ones the smallest, of equally small ones the first."""
-    best = 0
-    for mask in range(1, len(losses)):
-        room = TIE * max(abs(losses[best]), abs(losses[0]))
-        smaller = sizes[mask] < sizes[best] and losses[mask] <= losses[best] + room
-        if smaller or losses[mask] < losses[best] - room:
-            best = mask
-    return best
+def losses_of_subsets(scores: Array, potentials: Array, loss: CountLoss, sizes: NDArray[np.intp]) -> Array:
+    """The expected loss of every set, for a loss of counts; the scores (p,) must be safe."""
+    p, w = len(scores), np.zeros(len(scores) + 1)
+    w[: len(potentials)] = np.exp(potentials - potentials.max())
+    chances = np.eye(1, p + 1)  # a row for each set A: the chances of a positives in it
+    for s in scores:
+        larger = expit(-s) * chances
+        larger[:, 1:] += expit(s) * chances[:, :-1]
+        chances = np.concatenate((chances, larger))
+    losses = np.empty(2**p)
+    for k in range(p + 1):
+        some = np.flatnonzero(sizes == k)
+        a, b = np.indices((k + 1, p - k + 1), sparse=True)
+        costs = w[a + b] * loss.value(b, k - a, a + b, p - a - b)
+        losses[some] = ((chances[some, : k + 1] @ costs) * chances[2**p - 1 - some, : p - k + 1]).sum(axis=1)
+    return np.asarray(losses / (w @ chances[-1]))
 
 
 def losses_by_transform(chances: Array, values: Array) -> Array:

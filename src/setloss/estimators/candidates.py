@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -13,16 +14,7 @@ from sklearn.utils import _safe_indexing
 from setloss.decisions.held_out import HeldOut
 from setloss.decisions.rules import RuleLearner
 from setloss.estimators.folds import Split
-from setloss.estimators.label_scores import (
-    Outputs,
-    Rows,
-    Scorer,
-    fit_parameter,
-    fit_scorer,
-    frozen_scorer,
-    gathered,
-    out_of_fold,
-)
+from setloss.estimators.label_scores import Outputs, Rows, Scorer, fit_parameter, fit_scorer, gathered, out_of_fold
 from setloss.estimators.progress import say
 from setloss.typing import Array
 
@@ -85,12 +77,6 @@ class Trial:
         self.learner = RuleLearner.of(examples.held_out(rows, scores))
         return self.learner
 
-    @property
-    def likelihood(self) -> float:
-        """The log-likelihood of a held-out set, on average."""
-        assert self.learner is not None
-        return self.learner.log_likelihood
-
     def finished(self) -> tuple[Scorer, RuleLearner]:
         """A scorer that is trained on everything, and the learner of all folds."""
         examples = self.examples
@@ -111,15 +97,14 @@ def fit_likeliest(estimators: Sequence[Any], path: int, examples: Examples) -> t
     if len(estimators) == 1:
         return Trial(estimators[0], examples).finished()
     folds = max(2, -(-ENOUGH_HELD_OUT * len(examples.splits) // examples.sets))
-    trials: dict[int, Trial] = {}
+    trials = [Trial(one, examples) for one in estimators]
 
+    @cache
     def likelihood(index: int) -> float:
-        if index not in trials:
-            trials[index] = Trial(estimators[index], examples)
-            trials[index].run(folds)
-            if examples.verbose:
-                say("%s: held-out log-likelihood %.3f for each set", estimators[index], trials[index].likelihood)
-        return trials[index].likelihood
+        value = trials[index].run(folds).log_likelihood
+        if examples.verbose:
+            say("%s: held-out log-likelihood %.3f for each set", estimators[index], value)
+        return value
 
     found = [_climb(likelihood, path)] if path else []
     return trials[max([*found, *range(path, len(estimators))], key=likelihood)].finished()
@@ -127,8 +112,8 @@ def fit_likeliest(estimators: Sequence[Any], path: int, examples: Examples) -> t
 
 def _frozen(estimator: Any, examples: Examples) -> tuple[Scorer, RuleLearner]:
     """A classifier that is fitted already, and what is learned from its scores of everything."""
-    rows = np.flatnonzero(examples.needed)
-    scorer = frozen_scorer(estimator, examples.Y.shape[1])
+    rows, p = np.flatnonzero(examples.needed), examples.Y.shape[1]
+    scorer = Scorer(estimator, np.arange(p), np.zeros(p))
     rows, scores, floor = gathered([(rows, scorer, scorer.outputs(_safe_indexing(examples.X, rows)))])
     return replace(scorer, floor=floor), RuleLearner.of(examples.held_out(rows, scores))
 

@@ -47,7 +47,8 @@ class DecisionCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     _scorer: Scorer
 
     def _new_decision(self) -> SetDecision:
-        return SetDecision(self.loss, rule=self.rule, scores="log-odds")
+        average = getattr(self, "average", "samples")  # bags have no other
+        return SetDecision(self.loss, rule=self.rule, average=average, scores="log-odds")
 
     def _decision(self) -> SetDecision:
         """The decision for the present parameters, which may have been set to others after the fit."""
@@ -55,9 +56,9 @@ class DecisionCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self.decision_.set_params(**self._new_decision().get_params(deep=False))
         return self.decision_
 
-    def _fit(self, examples: Examples, decision: SetDecision, estimators: list[Any], path: int) -> None:
+    def _fit(self, examples: Examples, decision: SetDecision) -> None:
         """Train the likeliest of the estimators, and the decision on its held-out scores."""
-        self._scorer, learner = fit_likeliest(estimators, path, examples)
+        self._scorer, learner = fit_likeliest(*self._estimators(examples.X), examples)
         self.estimator_ = self._scorer.estimator
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self.estimator_, name):
@@ -85,9 +86,26 @@ class DecisionCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return prefit or all(isinstance(one, FrozenEstimator) for one in self._estimators()[0])
 
     def _scores(self, X: Any) -> Array:
-        """Scores (n, p) of new examples."""
+        """Scores (n, p) of new examples, those of frames flat."""
         check_is_fitted(self, "decision_")
-        return self._scorer.scores(X)
+        found = self._scorer.scores(X)
+        return found[:, 0] if isinstance(self, BagDecisionCV) else found
+
+    def expected_loss(self, X: Any, groups: Any = None) -> Array:
+        """The loss to expect of every set, of bags in sorted order of the groups; see `SetDecision.expected_loss`."""
+        return self._decision().expected_loss(self._scores(X), groups)
+
+    def expected_score(self, X: Any, groups: Any = None, *, level: float = 0.9) -> ExpectedScore:
+        """The mean score to expect on sets without labels; see `SetDecision.expected_score`."""
+        return self._decision().expected_score(self._scores(X), groups, level=level)
+
+    def losses(self, X: Any, y: Any, groups: Any = None) -> Array:
+        """The loss of every set on its known labels, of bags in sorted order of the groups."""
+        return self._decision().losses(self._scores(X), y, groups)
+
+    def thresholds(self, *, probabilities: bool = False) -> Array:
+        """The cut of every label; see `SetDecision.thresholds`."""
+        return self._decision().thresholds(probabilities=probabilities)
 
     # ---------------------------------------------------------------- metadata
 
@@ -103,8 +121,7 @@ class DecisionCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         """Which metadata goes where: to `fit` of the estimator, and to `split` of cv."""
         router = MetadataRouter(owner=type(self).__name__)
         router.add_self_request(self)
-        mapping = MethodMapping().add(caller="fit", callee="fit")
-        router.add(estimator=self._estimators()[0][0], method_mapping=mapping)
+        router.add(estimator=self._estimators()[0][0], method_mapping=MethodMapping().add(caller="fit", callee="fit"))
         splitter = None if self.cv is None or isinstance(self.cv, int | str) else self.cv
         return router.add(splitter=splitter, method_mapping=MethodMapping().add(caller="fit", callee="split"))
 
@@ -171,9 +188,6 @@ class SetDecisionCV(DecisionCV):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _new_decision(self) -> SetDecision:
-        return SetDecision(self.loss, rule=self.rule, average=self.average, scores="log-odds")
-
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> SetDecisionCV:
         """Train on X (n, d) and labels y (n, p), dense or sparse; `params` go to `fit` of the estimator."""
         decision = self._new_decision()
@@ -182,7 +196,6 @@ class SetDecisionCV(DecisionCV):
         labels = labels_of(y, type(self).__name__)
         check_consistent_length(X, labels.positive)
         weights = checked_weights(sample_weight, labels.positive)
-        estimators, path = self._estimators(X)
         to_fit, to_split, offered = self._routed(params, {"sample_weight": sample_weight})
         splits = None if self._is_fitted_already else label_splits(self.cv, X, labels, **to_split)
         folds = numbered_folds(splits, len(weights))
@@ -192,19 +205,10 @@ class SetDecisionCV(DecisionCV):
             return HeldOut(scores, labels.positive[rows], labels.known[rows], weights[rows], folds[rows])
 
         decision._take_classes(labels.classes, labels.names, labels.flat)
-        examples = Examples(
-            X,
-            _targets(labels, y),
-            splits,
-            needed if self.average != "samples" else _some_of(needed, MOST_SETS),
-            held_out,
-            len(weights),
-            to_fit,
-            offered,
-            self.n_jobs,
-            bool(self.verbose),
-        )
-        self._fit(examples, decision, estimators, path)
+        needed = needed if self.average != "samples" else _some_of(needed, MOST_SETS)
+        how = (to_fit, offered, self.n_jobs, bool(self.verbose))
+        examples = Examples(X, _targets(labels, y), splits, needed, held_out, len(weights), *how)
+        self._fit(examples, decision)
         return self
 
     def __sklearn_tags__(self) -> Any:
@@ -225,22 +229,6 @@ class SetDecisionCV(DecisionCV):
     def predict_proba(self, X: Any) -> Array:
         """P(y_j = 1) of every label (n, p); both classes (n, 2) of a single label."""
         return self._decision().predict_proba(self._scores(X))
-
-    def expected_loss(self, X: Any) -> Array:
-        """The loss to expect of every example; see `SetDecision.expected_loss`."""
-        return self._decision().expected_loss(self._scores(X))
-
-    def expected_score(self, X: Any, *, level: float = 0.9) -> ExpectedScore:
-        """The mean score to expect on examples without labels; see `SetDecision.expected_score`."""
-        return self._decision().expected_score(self._scores(X), level=level)
-
-    def thresholds(self, *, probabilities: bool = False) -> Array:
-        """The cut of every label; see `SetDecision.thresholds`."""
-        return self._decision().thresholds(probabilities=probabilities)
-
-    def losses(self, X: Any, y: Any) -> Array:
-        """The loss of every example on its known labels."""
-        return self._decision().losses(self._scores(X), y)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """1 - the mean loss of the examples, or of the labels (macro), or of everything as one set (micro)."""
@@ -305,7 +293,6 @@ class BagDecisionCV(DecisionCV):
         weights = checked_weights(sample_weight, positive[:, None])
         warn_if_ungrouped(groups, "trained")
         bags = bags_named(groups, len(positive))
-        estimators, path = self._estimators(X)
         to_fit, _, offered = self._routed(params, {"sample_weight": sample_weight, "groups": groups})
         splits = None if self._is_fitted_already else bag_splits(self.cv, X, positive, bags)
         number = bags.scatter(np.repeat(np.arange(len(bags)), bags.sizes))
@@ -319,41 +306,22 @@ class BagDecisionCV(DecisionCV):
             return HeldOut.of_bags(scores[:, 0], positive[rows], means[number[first]], folds[first], found)
 
         decision._take_classes(classes, None, True)
-        Y = positive[:, None].astype(np.int64)
-        self._fit(
-            Examples(X, Y, splits, needed, held_out, len(bags), to_fit, offered, self.n_jobs, bool(self.verbose)),
-            decision,
-            estimators,
-            path,
-        )
+        how = (to_fit, offered, self.n_jobs, bool(self.verbose))
+        examples = Examples(X, positive[:, None].astype(np.int64), splits, needed, held_out, len(bags), *how)
+        self._fit(examples, decision)
         return self
-
-    def _frame_scores(self, X: Any) -> Array:
-        return self._scores(X)[:, 0]
 
     def predict(self, X: Any, groups: Any = None) -> NDArray[Any]:
         """The class of every frame; `groups` names the bag of each."""
-        return self._decision().predict(self._frame_scores(X), groups)
+        return self._decision().predict(self._scores(X), groups)
 
     def predict_proba(self, X: Any, groups: Any = None) -> Array:
         """The chances (N, 2) of both classes for every frame, given all frames of its bag."""
-        return self._decision().predict_proba(self._frame_scores(X), groups)
-
-    def expected_loss(self, X: Any, groups: Any = None) -> Array:
-        """The loss to expect of every bag, in sorted order of the groups; see `SetDecision.expected_loss`."""
-        return self._decision().expected_loss(self._frame_scores(X), groups)
-
-    def expected_score(self, X: Any, groups: Any = None, *, level: float = 0.9) -> ExpectedScore:
-        """The mean score to expect on bags without labels; see `SetDecision.expected_score`."""
-        return self._decision().expected_score(self._frame_scores(X), groups, level=level)
-
-    def losses(self, X: Any, y: Any, groups: Any = None) -> Array:
-        """The loss of every bag, in sorted order of the groups."""
-        return self._decision().losses(self._frame_scores(X), y, groups)
+        return self._decision().predict_proba(self._scores(X), groups)
 
     def score(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> float:
         """1 - the mean loss over the bags; a bag weighs as much as its frames on average."""
-        return self._decision().score(self._frame_scores(X), y, groups, sample_weight)
+        return self._decision().score(self._scores(X), y, groups, sample_weight)
 
 
 def features_of(X: Any) -> Any:

@@ -108,11 +108,6 @@ def _tallies(Y: Any) -> tuple[NDArray[Any], NDArray[Any]]:
     return (known & (Y == 1)).sum(axis=0), known.sum(axis=0)
 
 
-def frozen_scorer(estimator: Any, p: int) -> Scorer:
-    """A classifier that is fitted already, for all p labels."""
-    return Scorer(estimator, np.arange(p), np.zeros(p))
-
-
 def out_of_fold(
     estimator: Any, X: Any, Y: Any, splits: Sequence[Split], params: Any, n_jobs: int | None, verbose: bool
 ) -> Iterator[Outputs]:

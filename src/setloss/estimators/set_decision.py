@@ -14,8 +14,6 @@ from setloss.bags import Bags
 from setloss.decisions.calibration import Calibration
 from setloss.decisions.held_out import HeldOut, column_thresholds, numbered_folds, threshold_of_sets
 from setloss.decisions.rules import (
-    BAG_RULES,
-    LABEL_RULES,
     LeastExpectedLoss,
     Reliability,
     Rule,
@@ -127,8 +125,7 @@ class SetDecision(ClassifierMixin, BaseEstimator):
                 "with groups="
             )
         self._take_classes(labels.classes, labels.names, labels.flat)
-        weights = checked_weights(sample_weight, array)
-        folds = numbered_folds(None, len(array))
+        weights, folds = checked_weights(sample_weight, array), numbered_folds(None, len(array))
         self._learn(HeldOut(array, labels.positive, labels.known, weights, folds))
         return self
 
@@ -143,7 +140,7 @@ class SetDecision(ClassifierMixin, BaseEstimator):
         return HeldOut.of_bags(scores, positive, bags.means(weights), numbered_folds(None, len(bags)), bags)
 
     def _check_parameters(self, in_bags: bool) -> None:
-        check_rule(self.rule, BAG_RULES if in_bags else LABEL_RULES)
+        check_rule(self.rule, in_bags)
         if self.average not in AVERAGES:
             raise ValueError(f"average is one of {', '.join(AVERAGES)}; got {self.average!r}")
         if in_bags and self.average != "samples":
@@ -153,8 +150,7 @@ class SetDecision(ClassifierMixin, BaseEstimator):
 
     def _take_classes(self, classes: NDArray[Any], names: NDArray[np.object_] | None, flat: bool) -> None:
         self.classes_, self._flat = classes, flat
-        if hasattr(self, "label_names_"):
-            del self.label_names_
+        self.__dict__.pop("label_names_", None)
         if names is not None:
             self.label_names_ = names
 
@@ -228,10 +224,9 @@ class SetDecision(ClassifierMixin, BaseEstimator):
 
     def _sets(self, array: Array, bags: Bags | None) -> NDArray[np.bool_]:
         """The chosen elements in the order of the scores."""
-        _, rule = self._rule()
-        if bags is None:
-            return rule.sets(array, self._loss())
-        return bags.scatter(rule.sets(bags.gather(array), self._loss(), Bags(bags.offsets)))
+        scores, plain = _gathered(array, bags)
+        sets = self._rule()[1].sets(scores, self._loss(), plain)
+        return sets if bags is None else bags.scatter(sets)
 
     def predict(self, scores: Any, groups: Any = None) -> NDArray[Any]:
         """Label sets (n, p) in the alphabet of y; of bags the class of every element."""
@@ -242,11 +237,9 @@ class SetDecision(ClassifierMixin, BaseEstimator):
     def predict_proba(self, scores: Any, groups: Any = None) -> Array:
         """P(y_j = 1) of every label (n, p) given all scores of its set; of bags and single labels both classes."""
         array, bags = self._read(scores, groups, "judged")
-        if bags is None:
-            found = self.calibration_.marginals(array)
-            return np.column_stack([1 - found, found]) if self._flat else found
-        found = bags.scatter(self.calibration_.marginals(bags.gather(array), Bags(bags.offsets)))
-        return np.column_stack([1 - found, found])
+        found = self.calibration_.marginals(*_gathered(array, bags))
+        found = found if bags is None else bags.scatter(found)
+        return np.column_stack([1 - found, found]) if self._flat else found
 
     def thresholds(self, *, probabilities: bool = False) -> Array:
         """The cut of every label (p,), in log-odds (of margins: in their own unit); or as probabilities.
@@ -273,8 +266,7 @@ class SetDecision(ClassifierMixin, BaseEstimator):
         array, bags = self._read(scores, groups, "judged")
         name, rule = self._rule()
         if isinstance(rule, LeastExpectedLoss) and name == "counts":
-            plain = None if bags is None else Bags(bags.offsets)
-            gathered = array if bags is None else bags.gather(array)
+            gathered, plain = _gathered(array, bags)
             return rule.calibration.decide(gathered, self._loss(), plain).expected_loss
         if name not in self.rule_losses_:
             raise ValueError(f"nothing is known of the loss of rule {name!r}; there was only one fold to learn from")
@@ -291,8 +283,7 @@ class SetDecision(ClassifierMixin, BaseEstimator):
         array, bags = self._read(scores, groups, "judged")
         if self._reliability is None or (self.loss, self.rule, self.average) != self._learned_for:
             raise ValueError("expected scores need held-out losses of this rule and loss; call fit again")
-        plain = None if bags is None else Bags(bags.offsets)
-        gathered = array if bags is None else bags.gather(array)
+        gathered, plain = _gathered(array, bags)
         sets = self._rule()[1].sets(gathered, self._loss(), plain)
         expected = self.calibration_.expected_losses(sets, gathered, self._loss(), plain)
         value = 1 - float(np.mean(expected)) - self._reliability.bias
@@ -308,7 +299,7 @@ class SetDecision(ClassifierMixin, BaseEstimator):
 
     def losses(self, scores: Any, y: Any, groups: Any = None) -> Array:
         """The loss of every set on its known labels, of bags in sorted order of the groups."""
-        data, sets = self._judged(scores, y, groups, None)
+        data, sets = self._judged(scores, y, groups)
         return data.losses(sets, self._loss())
 
     def score(self, scores: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> float:
@@ -321,7 +312,9 @@ class SetDecision(ClassifierMixin, BaseEstimator):
         tallies = tallies if self.average == "macro" else tallies.sum(axis=1)
         return 1 - float(np.mean(self._loss().value(*tallies)))
 
-    def _judged(self, scores: Any, y: Any, groups: Any, sample_weight: Any) -> tuple[HeldOut, NDArray[np.bool_]]:
+    def _judged(
+        self, scores: Any, y: Any, groups: Any, sample_weight: Any = None
+    ) -> tuple[HeldOut, NDArray[np.bool_]]:
         """Sets with known labels, and the elements chosen in them."""
         array, bags = self._read(scores, groups, "judged")
         shape = (len(array), self.n_features_in_)
@@ -331,27 +324,26 @@ class SetDecision(ClassifierMixin, BaseEstimator):
         if bags is not None:
             folds = numbered_folds(None, len(bags))
             return HeldOut.of_bags(array, truth[:, 0], bags.means(weights), folds, bags), bags.gather(sets)
-        used = np.asarray(known.any(axis=1))
-        data = HeldOut(array, truth, known, weights, numbered_folds(None, len(array)))
+        data, used = HeldOut(array, truth, known, weights, numbered_folds(None, len(array))), known.any(axis=1)
         return (data, sets) if used.all() else (data.part(used), sets[used])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.target_tags.one_d_labels = False
-        tags.target_tags.two_d_labels = True
-        tags.target_tags.multi_output = True
-        tags.classifier_tags.multi_class = False
-        tags.classifier_tags.multi_label = True
+        target = tags.target_tags
+        target.one_d_labels, target.two_d_labels, target.multi_output = False, True, True
+        tags.classifier_tags.multi_class, tags.classifier_tags.multi_label = False, True
         return tags
+
+
+def _gathered(array: Array, bags: Bags | None) -> tuple[Array, Bags | None]:
+    """Scores whose bags lie one after the other."""
+    return (array, None) if bags is None else (bags.gather(array), Bags(bags.offsets))
 
 
 def as_scores(scores: Any) -> Array:
     """Scores as an array of numbers, from lists, tables and arrays."""
-    if hasattr(scores, "toarray"):
-        raise ValueError("scores are a sparse matrix; every element needs a score, pass scores.toarray()")
     array = as_numbers(scores, "scores")
     if array.ndim not in (1, 2) or array.shape[0] == 0:
-        raise ValueError(
-            f"scores are (n, p), or flat with groups=; got shape {array.shape}: Found array with 0 sample(s)"
-        )
+        shape = f"{array.shape}: Found array with 0 sample(s)"
+        raise ValueError(f"scores are (n, p), or flat with groups=; got shape {shape}")
     return array
