@@ -36,9 +36,7 @@ BROKEN = [
     # svmlight
     ("a.svm", "# nothing\n\n", {}, "has 0 examples"),
     ("a.svm", "1 1:1\n2 2:x\n", {}, "is not a multi-label svmlight file", "4:0.5"),
-    ("a.svm", "1 1:1\nred 2:1\n", {}, "is not a multi-label svmlight file"),
     ("a.svm", "1 3:1 2:3\n", {}, "is not a multi-label svmlight file"),
-    ("a.svm", b"\x00\x00\x00\x00", {}, "a.svm"),
     ("a.svm", "#\n1 1:1\n1 1:1 3:inf\n", {}, "feature 3 of example 2", "infinite"),
     ("a.svm", "+1 1:1\n-1 1:2\n", {}, "a label that is no id", "not values as in files for one binary label"),
     ("a.svm", "1 1:1\n5 1:1\n", {"labels": 3}, "out of range for 3 labels"),
@@ -60,7 +58,6 @@ BROKEN = [
     ("a.csv", TABLE, {"ignore": ["y"]}, "'y'", "ignore="),
     ("a.csv", "group,label\n1,0\n", {}, "no columns of features"),
     ("a.csv", TABLE + "1,0\n", {}, "Row #3", "Expected 3 columns, got 2"),
-    ("a.csv", TABLE + "1,0,2,9\n", {}, "Row #3", "got 4"),
     ("a.csv", TABLE + "1,0,red\n", {}, "row 2, column 'x'", "'red'", "ignore="),
     ("a.csv", "group,label,x,s,t\n1,0,1,a,b\n", {}, "not numbers, 's', 't'", "ignore="),
     ("a.csv", TABLE + "1,0,inf\n", {}, "row 2, column 'x'", "infinite"),
@@ -70,7 +67,6 @@ BROKEN = [
     ("a.csv", TABLE + "1,2,1\n", {}, "row 2, column 'label'", "is 2"),
     ("a.csv", b"group,label,x\n1,0,\xff\n", {}, "UTF-8"),
     ("a.csv", "x,l1\n1,0\n", {"labels": "m"}, "'m'", "labels=", "'x', 'l1'"),
-    ("a.csv", "x,l1\n1,0\n", {"labels": ["l1", "l2"]}, "'l2'"),
     ("a.csv", "x,l1\n1,0\n", {"labels": 1}, "labels=1 does not name columns"),
     ("a.csv", "x,l1\n1,0\n", {"labels": "l", "group": "x"}, "give one or the other"),
     ("a.parquet", b"PAR1" + bytes(40) + b"PAR1", {}, "cannot be read as a table"),
@@ -79,7 +75,6 @@ BROKEN = [
     ("a.arff", ARFF, {"labels": 1}, "no rows"),
     ("a.arff", ARFF + "1,u,0\nx,v,1\n", {"labels": 1}, "line 7"),
     ("a.arff", ARFF + "1,w,0\n", {"labels": 1}, "line 6", "w"),
-    ("a.arff", ARFF + "1,u\n", {"labels": 1}, "line 6"),
     ("a.arff", ARFF + "{9 1}\n", {"labels": 1}, "line 6"),
     ("a.arff", ARFF + "1,u,0\n", {}, "a.xml", "labels="),
     ("a.arff", ARFF + "1,u,0\n", {"labels": 3}, "labels="),
@@ -90,7 +85,6 @@ BROKEN = [
     ("a.npz", b"\x1f\x8b\x08\x00packed", {}, "no complete archive"),
     ("a.npz", archive(X=X, Y=Y)[:-40], {}, "no complete archive"),
     ("a.npz", archive(Y=Y), {}, "has no X", "'Y'"),
-    ("a.npz", archive(X=X), {}, "label sets have Y"),
     ("a.npz", archive(X=X, y=[0, 1, 1]), {}, "tracks y (n,) and groups"),
     ("a.npz", archive(X=np.array([{}, {}], dtype=object), Y=Y), {}, "plain arrays"),
     ("a.npz", archive(X=X.astype(complex), Y=Y), {}, "X in", "complex128"),
@@ -102,9 +96,7 @@ BROKEN = [
     ("a.npz", archive(X=X, y=[0, 1, np.nan], groups=[1, 1, 2]), {}, "y[2]", "missing"),
     ("a.npz", archive(X=X + np.inf, Y=Y), {}, "X[0, 0]", "infinite"),
     ("a.npz", archive(X=X, Y=Y, feature_names=["a"]), {}, "feature_names in"),
-    ("a.npz", csr(indptr=[0, 2, 1, 2]), {}, "no complete archive"),
     ("a.npz", csr(indices=[0, 7]), {}, "no complete archive"),
-    ("a.npz", csr(indices=[0, -1]), {}, "no complete archive"),
 ]
 
 

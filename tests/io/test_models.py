@@ -78,20 +78,10 @@ def test_decisions_come_back_with_their_classifier(path, classifier):
     assert found.loss == "f1"
 
 
-LOSSES = [
-    "f1",
-    "jaccard",
-    "hamming",
-    Dice(),
-    Jaccard(),
-    FBeta(2.0),
-    Tversky(0.5, 0.2),
-    Hamming(),
-    CostCurve([(0, 0), (0.5, 0.8), (1, 1)]),
-]
+LOSSES = ["f1", "jaccard", "hamming", Dice(), Jaccard(), FBeta(2.0), Tversky(0.5, 0.2), Hamming()]
 
 
-@pytest.mark.parametrize("loss", LOSSES, ids=str)
+@pytest.mark.parametrize("loss", [*LOSSES, CostCurve([(0, 0), (0.5, 0.8), (1, 1)])], ids=str)
 def test_linear_models_come_back_for_every_loss(path, loss):
     found = returned(SetClassifier(loss=loss, max_iter=5).fit(X, Y), path, X)
     assert found.loss == loss

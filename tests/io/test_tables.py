@@ -69,12 +69,6 @@ def test_bag_ids_of_csv_files_are_whole_numbers_or_text(tmp_path):
     assert groups("1.0", "2") == ["1.0", "2"]
 
 
-def test_csv_with_byte_order_mark_blank_lines_and_windows_line_ends(tmp_path):
-    path = tmp_path / "a.csv"
-    path.write_bytes(b"\xef\xbb\xbfgroup,label,x\r\n1,0,2.5\r\n\r\n1,0,3\r\n")
-    np.testing.assert_array_equal(read(path).X, [[2.5], [3]])
-
-
 def test_the_type_of_a_column_is_that_of_the_whole_file(tmp_path):
     path = tmp_path / "a.csv"
     rows = 200_000
