@@ -16,7 +16,6 @@ from setloss.dask.summary import inspect_partition, refuse_split_bags, summarize
 from setloss.dask.tasks import FitDescription, judge
 from setloss.defaults import LINEAR_MODELS
 from setloss.estimators.bag_classifier import warn_if_ungrouped
-from setloss.estimators.elements import check_cost
 from setloss.estimators.linear_model import LinearSetModel
 from setloss.solvers import CuttingPlane
 from setloss.solvers.loop import run
@@ -70,8 +69,8 @@ class DaskModel(LinearSetModel):
             raise ValueError(f"there is no solver {self.solver!r} on Dask; the names are {', '.join(SOLVER_NAMES)}")
         partitions = Partitions(data, current_client(self.client))
         found = summarize(partitions.each(inspect_partition, self._kind, self.checkpoint is not None))
-        constant = self._constant(np.array([found.squares / found.weight]), np.ones(1))
-        check_cost(self.C * (found.squares + found.weight * constant**2), found.largest, type(self).__name__)
+        mean, weight = np.array([found.squares / found.weight]), np.array([found.weight])
+        constant = self._constant(mean, weight, found.largest)
         described = (self._kind, found.classes[1], loss, self.operator, float(self.scale), float(self.C), constant)
         partitions.prepare(found.used, FitDescription(*described))
         shape = (found.labels or 1 if self._kind == "sets" else 1, found.features + 1)

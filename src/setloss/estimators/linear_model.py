@@ -109,23 +109,24 @@ class LinearSetModel(ClassifierMixin, BaseEstimator):
     def _fit(self, X: Any, elements: Elements, loss: Loss) -> None:
         """Train on checked data."""
         check_features(X)
-        constant = self._constant(X, elements.row_weights(X.shape[0]))
+        constant = self._constant(squared_norms(X), elements.row_weights(X.shape[0]), largest_value(X))
         warn_of_scales(X, type(self).__name__, getattr(self, "feature_names_in_", None))
         self._solve(elements.problem(X, constant, loss, self.operator, float(self.scale), self.C))
 
-    def _constant(self, X: Any, weights: Array) -> float:
+    def _constant(self, norms: Array, weights: Array, largest: float) -> float:
         """The value of the intercept's constant feature: as asked, or the root mean squared norm of the rows.
 
-        Rows, constant, weights and C together must be in the range of doubles.
+        Squared norms, constant, weights and C together must be in the range of doubles; `largest` is the largest
+        feature, for the message.
         """
-        norms, constant = squared_norms(X), 0.0
+        constant = 0.0
         if self.fit_intercept and self.intercept_scaling != "auto":
             constant = float(self.intercept_scaling)
         elif self.fit_intercept:
             constant = float(np.sqrt(np.average(norms, weights=weights / weights.max()))) or 1.0
         with np.errstate(over="ignore"):
             cost = self.C * float(weights @ (norms + np.square(constant)))
-        check_cost(cost, largest_value(X), type(self).__name__)
+        check_cost(cost, largest, type(self).__name__)
         return constant
 
     def _solve(self, problem: Problem) -> None:

@@ -324,7 +324,8 @@ class SetDecision(ClassifierMixin, BaseEstimator):
         if bags is not None:
             folds = numbered_folds(None, len(bags))
             return HeldOut.of_bags(array, truth[:, 0], bags.means(weights), folds, bags), bags.gather(sets)
-        data, used = HeldOut(array, truth, known, weights, numbered_folds(None, len(array))), known.any(axis=1)
+        data = HeldOut(array, truth, known, weights, numbered_folds(None, len(array)))
+        used = np.asarray(known.any(axis=1))
         return (data, sets) if used.all() else (data.part(used), sets[used])
 
     def __sklearn_tags__(self) -> Any:

@@ -40,7 +40,7 @@ _SPLIT = re.compile(r"[-_.](train|test)$", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
-class Table:
+class ArffTable:
     """The attributes of an ARFF file, their declared values (None for numbers), and a column of codes for each.
 
     `codes` is dense, or CSR of a sparse file; a nominal value stands for its place among the declared ones.
@@ -120,7 +120,7 @@ def read_arff_features(file: Path, names: Sequence[str] | None, not_features: Se
     return Features(X, None, found)
 
 
-def _read(file: Path) -> Table:
+def _read(file: Path) -> ArffTable:
     try:
         import arff
     except ImportError:
@@ -145,13 +145,13 @@ def _read(file: Path) -> Table:
             codes = np.array(rows, dtype=np.float64)
     except (arff.ArffException, ValueError, LookupError, TypeError, OverflowError) as error:
         raise DatasetError(f"{file} cannot be read as ARFF: {reason(error)}; correct it there") from None
-    return Table(file, names, tuple(tuple(kind) if isinstance(kind, list) else None for kind in kinds), codes)
+    return ArffTable(file, names, tuple(tuple(kind) if isinstance(kind, list) else None for kind in kinds), codes)
 
 
 # ------------------------------------------------------------------ which attributes are labels
 
 
-def _label_columns(table: Table, labels: str | os.PathLike[str] | int | None) -> list[int]:
+def _label_columns(table: ArffTable, labels: str | os.PathLike[str] | int | None) -> list[int]:
     """The label attributes, in the order of the ARFF file."""
     count = len(table.names)
     if isinstance(labels, int):
