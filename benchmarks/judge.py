@@ -259,8 +259,8 @@ def judge_decision(rng: Generator) -> float:
     )
     chosen = int(found.sets[0] @ (1 << np.arange(p)))
     least = expected.min()
-    smallest = sizes[expected <= least + 1e-13].min()  # ties are for the smallest set
-    wrong_tie = float(sizes[chosen] > smallest and expected[chosen] >= least - 1e-13)
+    smallest = sizes[expected <= least * (1 + 1e-14)].min()  # ties are for the smallest set
+    wrong_tie = float(sizes[chosen] > smallest and expected[chosen] >= least)
     error = max(abs(float(found.expected_loss[0]) - least), expected[chosen] - least) / (1 + expected.max())
     return max(error, wrong_tie)
 

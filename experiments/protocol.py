@@ -102,8 +102,12 @@ def data_folder(given: Path | None) -> Path | None:
     return given if given is not None else Path(named) if named else None
 
 
+LEVEL = 0.1
+"""Standard errors within which two mean losses on held-out bags are taken to be level."""
+
+
 def smallest_good_C(losses: Mapping[float, Array]) -> float:
-    """The smallest C whose mean loss on held-out bags is within one standard error of the least.
+    """The smallest C whose mean loss on held-out bags is level with the least, within `LEVEL` standard errors.
 
     `losses` has one value per bag. Held-out losses of neighbouring values of C are often level, and the least of them
     is then decided by how the machine rounds; a small C is cheap and its solution is well determined.
@@ -111,7 +115,7 @@ def smallest_good_C(losses: Mapping[float, Array]) -> float:
     means = {C: float(np.mean(values)) for C, values in losses.items()}
     best = min(means, key=means.__getitem__)
     bags = losses[best]
-    limit = means[best] + float(bags.std(ddof=1)) / np.sqrt(len(bags))
+    limit = means[best] + LEVEL * float(bags.std(ddof=1)) / np.sqrt(len(bags))
     return min(C for C, mean in means.items() if mean <= limit)
 
 
