@@ -148,7 +148,7 @@ def _note(problem: TrackProblem, found: TrackOutcomes, protocol: Protocol) -> st
         f"its error. {fits.count(False)} of {len(fits)} exact fits ended after {protocol.budget.max_iter} "
         f"iterations, before a relative gap of {protocol.budget.tol:g}; S greedy and S as released have no "
         f"certificate at all. Of {len(chosen)} choices of C {low} are the smallest and {high} the largest of the "
-        "grid. C is the smallest whose held-out loss is within one standard error of the least; numbers are shown "
+        "grid. C is the smallest whose held-out loss is within .1 standard errors of the least; numbers are shown "
         "to the digits that other processors find as well."
     )
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from numba import config, njit, typeof
+from numba import NumbaError, config, njit, typeof
 from numba.extending import typeof_impl
 
 PACKAGE, _log, _lock, _kernels = Path(__file__).parent, logging.getLogger(__name__), Lock(), list["Kernel"]()
@@ -28,7 +28,7 @@ class Kernel:
     def __call__(self, *arguments: Any) -> Any:
         try:
             return self.compiled(*arguments)
-        except MemoryError:
+        except (MemoryError, NumbaError):  # no matter of files: arguments that no kernel takes
             raise
         except Exception as error:  # a damaged file, or no room for one: this process compiles and keeps nothing
             _log.warning("kernels in %s are deleted and compiled again: %r", FOLDER, error)
