@@ -1,13 +1,10 @@
-"""Files that appear whole or not at all, and paths that are not files."""
+"""Files that appear whole or not at all."""
 
-import os
-import socket
 import stat
-from pathlib import Path
 
 import pytest
 
-from setloss.files import not_a_file, replacing
+from setloss.files import replacing
 
 
 def test_a_file_is_replaced_in_one_step(tmp_path):
@@ -45,27 +42,3 @@ def test_a_link_goes_on_pointing_to_what_is_replaced(tmp_path):
         file.write(b"new")
     assert link.is_symlink()
     assert target.read_text() == "new"
-
-
-@pytest.mark.parametrize(
-    ("make", "word"),
-    [
-        (Path.mkdir, "a folder"),
-        (os.mkfifo, "a pipe"),
-        (lambda path: path.symlink_to("/dev/zero"), "a device"),
-        (lambda path: socket.socket(socket.AF_UNIX).bind(str(path)), "a socket"),
-    ],
-    ids=["folder", "pipe", "device", "socket"],
-)
-@pytest.mark.filterwarnings("ignore::ResourceWarning")
-def test_what_is_no_file_is_named(tmp_path, monkeypatch, make, word):
-    monkeypatch.chdir(tmp_path)
-    make(Path("odd"))
-    assert not_a_file(tmp_path / "odd") == word
-
-
-def test_files_and_names_that_are_free_are_fine(tmp_path):
-    (tmp_path / "file").write_text("")
-    assert not_a_file(tmp_path / "file") is None
-    assert not_a_file(tmp_path / "free") is None
-    assert not_a_file(tmp_path / "free" / "within") is None

@@ -47,6 +47,7 @@ from setloss.setfunctions.set_function import SetFunction
 
 if TYPE_CHECKING:
     from setloss.decisions import CountModel, decide
+    from setloss.io.models import load, save
 
 __version__ = "0.3.0"
 
@@ -77,22 +78,18 @@ __all__ = [
     "is_submodular",
     "is_supermodular",
     "is_symmetric",
+    "load",
     "loss_named",
     "monotone_closure",
+    "save",
     "verdicts",
     "verify_decomposition",
 ]
 
-
-_LATER = {
-    "CountModel": "setloss.decisions",
-    "decide": "setloss.decisions",
-    "load": "setloss.io.models",
-    "save": "setloss.io.models",
-}
-"""Where names live that are imported when they are first asked for: SciPy or scikit-learn comes with them."""
+_LATER = {"CountModel": ".decisions", "decide": ".decisions", "load": ".io.models", "save": ".io.models"}
+"""Names that bring SciPy or scikit-learn with them: imported when they are first asked for."""
 
 
 def __getattr__(name: str) -> Any:
-    """`decide` and `CountModel`, and `save` and `load` of models."""
+    """A name is imported when it is first asked for."""
     return imported_name(__name__, _LATER, name)

@@ -244,7 +244,7 @@ def test_bad_plot_paths(folder):
     assert "--plot writes .png, .pdf, .svg files; got out.bmp" in complaint(*dice, "out.bmp")
     assert "--plot writes .png, .pdf, .svg files; got out" in complaint(*dice, "out")
     Path("dir.png").mkdir()
-    assert "--plot: dir.png is a folder" in complaint(*dice, "dir.png")
+    assert "--plot: dir.png cannot be written" in complaint(*dice, "dir.png")
 
 
 def test_plot_without_matplotlib(folder, monkeypatch):

@@ -127,4 +127,4 @@ def test_missing_and_unreadable_files(folder):
     assert "none.csv is no file" in complaint("decompose", "--table", "none.csv")
     assert "none.txt: a table is a .csv or .npy file, not .txt" in complaint("decompose", "--table", "none.txt")
     Path("dir.npy").mkdir()
-    assert "dir.npy is a folder" in complaint("check", "--table", "dir.npy")
+    assert "dir.npy is no file" in complaint("check", "--table", "dir.npy")

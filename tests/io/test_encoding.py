@@ -9,7 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 
 from helpers.tables import orders
-from setloss.io import DatasetError, TableEncoder, read_columns, read_table
+from setloss.io import DatasetError, TableEncoder, read, read_table
 from setloss.io.models import load, save
 
 pd = pytest.importorskip("pandas")
@@ -35,7 +35,7 @@ ROLES = {
 @pytest.fixture
 def table(tmp_path):
     orders().to_csv(tmp_path / "orders.csv", index=False)
-    return read_columns(tmp_path / "orders.csv", labels="y_")
+    return read(tmp_path / "orders.csv", labels="y_")
 
 
 def test_every_column_has_a_role_and_a_reason(table):

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array, save_npz
 
-from setloss.io import LabelSets, Tracks, read, read_features
+from setloss.io import LabelSets, Tracks, read
+from setloss.io.npz import read_npz_features
 
 X = np.arange(12.0).reshape(4, 3)
 Y = np.array([[0, 1], [1, 0], [1, 1], [0, 0]])
@@ -64,4 +65,6 @@ def test_tracks(tmp_path, groups):
     assert isinstance(data, Tracks)
     np.testing.assert_array_equal(data.y, [1, 1, 0, 1])
     np.testing.assert_array_equal(data.groups, groups)
-    np.testing.assert_array_equal(read_features(tmp_path / "a.npz", tracks=True).groups, groups)
+    found, kind = read_npz_features(tmp_path / "a.npz")
+    np.testing.assert_array_equal(found.groups, groups)
+    assert kind == "tracks"

@@ -5,7 +5,7 @@ import sys
 import numpy as np
 import pytest
 
-from setloss.io import DatasetError, LabelSets, Tracks, read, read_columns, read_features, read_table
+from setloss.io import DatasetError, LabelSets, Tracks, read, read_table
 
 pd = pytest.importorskip("pandas")
 pytest.importorskip("pyarrow")
@@ -55,7 +55,7 @@ def test_missing_labels_missing_features_and_booleans(tmp_path, kind):
     frame = pd.DataFrame({"x": [True, False], "p": pd.array([True, None], dtype="boolean"), "q": [np.nan, 0]})
     data = read(saved(tmp_path, frame.assign(z=[None, 2.5]), kind), labels=["p", "q"])
     np.testing.assert_array_equal(data.Y, [[1, np.nan], [np.nan, 0]])
-    np.testing.assert_array_equal(data.X, [[1, np.nan], [0, 2.5]])
+    np.testing.assert_array_equal(data.X.astype(float), [[1, np.nan], [0, 2.5]])
 
 
 def test_bag_ids_of_csv_files_are_whole_numbers_or_text(tmp_path):
@@ -74,14 +74,14 @@ def test_the_type_of_a_column_is_that_of_the_whole_file(tmp_path):
     rows = 200_000
     path.write_text("group,label,x\n" + "1,0,7\n" * rows + "1,1,0.5\n")
     data = read(path)
-    assert data.X[-1, 0] == 0.5
+    assert data.X.iloc[-1, 0] == 0.5
     assert len(data.X) == rows + 1
 
 
 def test_parquet_keeps_float32_and_takes_a_named_index_and_no_other(tmp_path):
     frame = FRAME.astype({"a": np.float32, "b, quoted": np.float32}).set_index("track")
     data = read(saved(tmp_path, frame, "parquet"), group="track", label="face")
-    assert data.X.dtype == np.float32
+    assert set(data.X.dtypes) == {np.dtype(np.float32)}
     assert data.groups.tolist() == FRAME["track"].tolist()
     data = read(saved(tmp_path, FRAME.set_axis([5, 3, 9, 1]), "parquet"), group="track", label="face")
     assert data.feature_names == ("a", "b, quoted")
@@ -117,16 +117,6 @@ def test_a_table_is_read_as_it_is(tmp_path):
     assert frame["id"].tolist() == ["007", "8"]
     assert frame.isna().sum().tolist() == [0, 1, 0, 1, 0]
     assert frame["day"].dt.day.tolist() == [3, 4]
-    data = read_columns(path, labels="is_", ignore=["city"])
+    data = read(path, labels="is_", ignore=["city"])
     assert list(data.X.columns) == ["id", "day", "n"]
     np.testing.assert_array_equal(data.Y, [[0], [1]])
-
-
-def test_features_are_matched_by_name(tmp_path):
-    path = saved(tmp_path, FRAME, "csv")
-    found = read_features(path, ["b, quoted", "a"], tracks=True, group="track", not_features=["face"])
-    np.testing.assert_array_equal(found.X, FRAME[["b, quoted", "a"]])
-    assert found.feature_names == ("b, quoted", "a")
-    assert found.groups.tolist() == FRAME["track"].tolist()
-    with pytest.raises(DatasetError, match=r"lacks 'c' .*model; it has"):
-        read_features(path, ["a", "c"])

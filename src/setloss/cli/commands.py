@@ -20,8 +20,6 @@ from typing import Annotated, Any, NoReturn
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from setloss.files import not_a_file
-
 BAD_INPUT = 2
 NOT_WRITTEN = 1
 
@@ -128,11 +126,8 @@ def check_writable(option: str, path: Path, *others: Path) -> None:
     """Refuse, before any work, a path that cannot be written, and one of the `others` that are used."""
     if not path.parent.is_dir():
         raise InputError(f"{option}: there is no directory {path.parent}")
-    wrong = not_a_file(path)
-    if wrong is not None:
-        raise InputError(f"{option}: {path} is {wrong}; give the name of a file")
-    if not os.access(path if path.exists() else path.parent, os.W_OK):
-        raise InputError(f"{option}: {path} cannot be written")
+    if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise InputError(f"{option}: {path} cannot be written; give the name of a file")
     for other in others:
         if os.path.realpath(path) == os.path.realpath(other):
             raise InputError(f"{option}: {path} would replace {other}, which is used here too; give another name")

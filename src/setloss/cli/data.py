@@ -1,12 +1,11 @@
 """The data file of a command and how to read it: to train on, to evaluate a model on, or to predict on."""
 
 import re
-import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any
@@ -15,18 +14,9 @@ import typer
 
 from setloss.cli.commands import InputError, names_in, panel_option
 from setloss.cli.models import Source
-from setloss.io import (
-    SVMLIGHT,
-    DatasetError,
-    Features,
-    LabelSets,
-    Tracks,
-    matched,
-    read,
-    read_columns,
-    read_features,
-    read_table,
-)
+from setloss.io import SVMLIGHT, DatasetError, LabelSets, Tracks, read, read_table
+from setloss.io.data import Features, require_names
+from setloss.io.npz import read_npz_features
 from setloss.io.tables import SUFFIXES as TABLES
 from setloss.io.tables import bag_ids
 
@@ -64,7 +54,10 @@ class DataOptions:
 
     def read(self) -> LabelSets | Tracks:
         """Examples to train on; X is a DataFrame where the file is a table."""
-        return self._read({})
+        found = self._read({})
+        if isinstance(found, LabelSets) and found.Y.shape[1] == 0:
+            raise InputError(f"{self.data} has no labels; --labels says which they are")
+        return found
 
     def read_for(self, source: Source) -> LabelSets | Tracks:
         """Examples with labels for a model, whose columns are found by the names that it knows."""
@@ -74,46 +67,52 @@ class DataOptions:
         elif self._suffix in SVMLIGHT:
             known = {"features": source.width, "labels": source.label_count}
         found = self._read(known)
-        if hasattr(found, "Y") != source.of_label_sets:
-            kinds = ("tracks", "label sets") if source.of_label_sets else ("label sets", "tracks")
-            raise InputError(f"{self.data} holds {kinds[0]} and the model was trained on {kinds[1]}")
-        if self.is_table or source.features is None or found.feature_names is None:
-            return found
-        with self._in_options():
-            matching = matched(self.data, Features(found.X, None, found.feature_names), source.features)
-        return replace(found, X=matching.X)
+        self._require_kind("label sets" if hasattr(found, "Y") else "tracks", source)
+        return found if self.is_table else replace(found, X=self._matched(found, source).X)
 
     def read_rows(self, source: Source) -> Features:
         """Rows to predict on, whose labels are ignored and may be missing; X of a table is a DataFrame."""
-        with self._file() as file, self._in_options():
-            if self.is_table:
+        if self.is_table:
+            with self._file() as file:
                 group = self.group or source.group or "group"
                 frame = read_table(file, text=[name for name in (source.id, group) if name is not None])
                 bags = not source.of_label_sets and group in frame
                 return Features(frame, bag_ids(frame[group], file) if bags else None, None)
-            if self._suffix in SVMLIGHT:
-                # One more label id from 0 has room for both ways to number labels, and for files without any.
-                room = {"features": source.width, "labels": source.label_count + 1, "first_label": 0}
-                told = self.labels is not None or self.first_label is not None
-                return Features(self._read({"features": source.width} if told else room).X, None, None)
-            return read_features(
-                file, source.features, tracks=not source.of_label_sets, not_features=source.labels or ()
-            )
+        if self._suffix == ".npz":
+            with self._file() as file:
+                found, kind = read_npz_features(file)
+            self._require_kind(kind, source)
+            return self._matched(found, source)
+        if self._suffix in SVMLIGHT:
+            # One more label id from 0 has room for both ways to number labels, and for files without any.
+            room = {"labels": source.label_count + 1, "first_label": 0}
+            told = self.labels is not None or self.first_label is not None
+            return Features(self._read({"features": source.width} | ({} if told else room)).X, None, None)
+        return self._matched(self._read({"labels": 0}), source)
 
     def has_labels(self, source: Source) -> bool:
         """Whether a table or an archive has labels, or some option names them."""
         if self.labels is not None or self.label is not None:
             return True
-        with self._file() as file, self._in_options():
+        with self._file() as file:
             if self.is_table:
                 wanted = source.labels if source.of_label_sets else (source.label or "label",)
                 return not set(wanted or ()).isdisjoint(read_table(file).columns)
-            if self._suffix == ".npz":
-                import numpy as np
+            return self._suffix != ".npz" or read_npz_features(file)[1] != "features"
 
-                with np.load(file, allow_pickle=False) as archive:
-                    return "Y" in archive or "y" in archive
-        return True
+    def _require_kind(self, kind: str, source: Source) -> None:
+        model = "label sets" if source.of_label_sets else "tracks"
+        if kind not in ("features", model):
+            raise InputError(f"{self.data} holds {kind} and the model was trained on {model}")
+
+    def _matched(self, found: Any, source: Source) -> Features:
+        """The columns that the model knows by name, in its order; all where either side has no names."""
+        X, present, wanted = found.X, found.feature_names, source.features
+        if present is not None and wanted is not None:
+            with self._in_options():
+                require_names(self.data, present, wanted, "the features of the model")
+            X = X[:, [present.index(name) for name in wanted]]
+        return Features(X, getattr(found, "groups", None), None)
 
     @property
     def is_table(self) -> bool:
@@ -129,9 +128,8 @@ class DataOptions:
         given |= {"labels": self._labels(), "ignore": None if self.ignore is None else names_in(self.ignore)}
         options = known | {name: value for name, value in given.items() if value is not None}
         options = {name: value for name, value in options.items() if value is not None}
-        for_tables = options.keys() <= {"labels", "group", "label", "ignore"}
-        with self._file() as file, self._in_options():
-            return (read_columns if self.is_table and for_tables else read)(file, **options)
+        with self._file() as file:
+            return read(file, **options)
 
     def _labels(self) -> Any:
         """A number, a path, a prefix or names, as the kind of file takes it."""
@@ -143,20 +141,21 @@ class DataOptions:
             raise InputError(f"--labels is the number of labels for a {self._suffix} file; got {self.labels!r}")
         return int(self.labels) if self.labels.isdecimal() else self.labels
 
+    @cached_property
+    def _standard_input(self) -> bytes:
+        return sys.stdin.buffer.read()
+
     @contextmanager
     def _file(self) -> Iterator[Path]:
-        """The data file; standard input is copied into one first."""
-        if str(self.data) != STANDARD_INPUT:
-            yield self.data
-            return
-        with TemporaryDirectory() as folder:
-            file = Path(folder) / "standard input.csv"
-            with file.open("wb") as copy:
-                shutil.copyfileobj(sys.stdin.buffer, copy)
-            try:
+        """The data file, or a copy of standard input; errors of readers are bad input."""
+        with self._in_options():
+            if str(self.data) != STANDARD_INPUT:
+                yield self.data
+                return
+            with TemporaryDirectory() as folder:
+                file = Path(folder) / "standard input.csv"
+                file.write_bytes(self._standard_input)
                 yield file
-            except InputError as error:
-                raise InputError(str(error).replace(str(file), "standard input")) from None
 
     @contextmanager
     def _in_options(self) -> Iterator[None]:
@@ -164,7 +163,8 @@ class DataOptions:
         try:
             yield
         except DatasetError as error:
-            raise InputError(re.sub(rf"\b({'|'.join(OPTIONS)})=(\w?)", _as_option, str(error))) from None
+            said = re.sub(r"\S*/(standard input)\.csv", r"\1", str(error))
+            raise InputError(re.sub(rf"\b({'|'.join(OPTIONS)})=(\w?)", _as_option, said)) from None
 
 
 def _as_option(match: re.Match[str]) -> str:

@@ -11,7 +11,6 @@ from typing import Annotated, Any
 import numpy as np
 
 from setloss.cli.commands import InputError, panel_option
-from setloss.files import not_a_file
 from setloss.io.data import reason, shown
 from setloss.losses import NAMED_LOSSES, PAPER_CURVES, CostCurve, FBeta, Tversky
 from setloss.setfunctions.counts import MAX_CELLS
@@ -202,9 +201,8 @@ def read_cost_table(path: Path) -> Array:
     """The numbers of a .csv or .npy file, all finite; a CSV file of one row or one column has one axis."""
     if path.suffix.lower() not in (".csv", ".npy"):
         raise InputError(f"{path}: a table is a .csv or .npy file, not {path.suffix or 'a file without suffix'}")
-    wrong = not_a_file(path)
-    if wrong is not None or not path.exists():
-        raise InputError(f"{path} is {wrong or 'no file'}; a table is a .csv or .npy file")
+    if not path.is_file():
+        raise InputError(f"{path} is no file; a table is a .csv or .npy file")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of a file without rows

@@ -23,7 +23,6 @@ from numpy.typing import NDArray
 
 from setloss.io.data import (
     DatasetError,
-    Features,
     LabelSets,
     as_zero_one,
     csr,
@@ -109,17 +108,6 @@ def read_arff(file: Path, *, labels: str | os.PathLike[str] | int | None = None)
     return LabelSets(X, Y, features, tuple(table.names[j] for j in chosen))
 
 
-def read_arff_features(file: Path, names: Sequence[str] | None, not_features: Sequence[str] = ()) -> Features:
-    """The features of an ARFF file whose labels may be missing; all that `names`, a model's features, could need."""
-    table = _read(file)
-    wanted = table.names if names is None else {*names, *(name.rpartition("=")[0] for name in names)}
-    kept = [j for j, name in enumerate(table.names) if name in wanted and name not in not_features]
-    if not kept:
-        raise DatasetError(f"{file} has none of the model's features; its attributes are {listed(table.names)}")
-    X, found = table.features(kept)
-    return Features(X, None, found)
-
-
 def _read(file: Path) -> ArffTable:
     try:
         import arff
@@ -161,11 +149,8 @@ def _label_columns(table: ArffTable, labels: str | os.PathLike[str] | int | None
         named = read_label_names(xml)
         require_names(table.file, table.names, named, f"the labels of {xml} (do the files belong together?)")
         chosen = [j for j, name in enumerate(table.names) if name in named]
-    if not 0 < len(chosen) < count:
-        raise DatasetError(
-            f"{len(chosen)} of the {count} attributes of {table.file} are labels, by labels= or its XML file; "
-            "there must be labels and features"
-        )
+    if len(chosen) == count:
+        raise DatasetError(f"all attributes of {table.file} are labels, by labels= or its XML; it needs features")
     return chosen
 
 
@@ -181,18 +166,11 @@ def _beside(arff: Path) -> Path:
     )
 
 
-class _NoDocumentType(ElementTree.TreeBuilder):
-    """Refuses a document type, and with it every entity but the five of XML itself: nothing is expanded."""
-
-    def doctype(self, name: str, pubid: str, system: str) -> None:
-        raise ElementTree.ParseError("it has a document type (<!DOCTYPE ...>), which label files need not have")
-
-
 def read_label_names(path: str | os.PathLike[str]) -> set[str]:
     """The names of the labels in a Mulan XML file; of a hierarchy all labels, the inner ones too."""
     file = existing_file(path)
     try:
-        root = ElementTree.parse(file, ElementTree.XMLParser(target=_NoDocumentType())).getroot()
+        root = ElementTree.parse(file).getroot()
     except (ElementTree.ParseError, LookupError, ValueError) as error:
         raise DatasetError(f"{file} is not a label file in XML: {reason(error)}; write it anew") from None
     names = {element.get("name", "") for element in root.iter() if element.tag.rpartition("}")[2] == "label"}

@@ -12,8 +12,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from setloss.files import not_a_file
-
 Place = Callable[..., str]
 """Turns the indices of an entry into words: ``place(row)`` or ``place(row, column)``."""
 
@@ -26,10 +24,9 @@ class DatasetError(ValueError):
 class LabelSets:
     """Multi-label data: example i has the features ``X[i]`` and the label set ``{j : Y[i, j] = 1}``.
 
-    `X` (n, d) is a dense or CSR array of floats, NaN where a feature is missing; `read_columns` gives a DataFrame
-    instead. `Y` is an int64 array (n, p) in {0, 1}; where labels are missing it is a float64 array with NaN in their
-    place, and a CSR array of int64 where a dense one would take more than a gigabyte. `feature_names` is None where
-    the file names no features.
+    `X` (n, d) is a dense or CSR array of floats, NaN where a feature is missing; of a table it is a DataFrame. `Y` is
+    an int64 array (n, p) in {0, 1}, float64 with NaN where labels are missing, and a CSR array of int64 where a dense
+    one would take more than a gigabyte. `feature_names` is None where the file names no features.
     """
 
     X: Any = field(repr=False)
@@ -54,10 +51,7 @@ class Tracks:
 
 @dataclass(frozen=True, eq=False)
 class Features:
-    """Rows to predict on, without labels: the columns of `X` are those of the model, in its order.
-
-    `groups` is None where the file names no bags.
-    """
+    """Rows to predict on, without labels; `groups` is None where the file names no bags."""
 
     X: Any = field(repr=False)
     groups: NDArray[Any] | None = field(repr=False)
@@ -70,10 +64,7 @@ class Features:
 def existing_file(path: str | os.PathLike[str]) -> Path:
     """The path of a file that is there and not empty."""
     file = Path(path)
-    wrong = not_a_file(file)
-    if wrong is not None:
-        raise DatasetError(f"{file} is {wrong}; give the path of the data file itself")
-    if not file.exists():
+    if not file.is_file():
         raise DatasetError(f"there is no file {file}; check the path")
     if file.stat().st_size == 0:
         raise DatasetError(f"{file} is empty; it may be an unfinished download")

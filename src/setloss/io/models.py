@@ -17,7 +17,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-from setloss.files import not_a_file, replacing
+from setloss.files import replacing
 from setloss.io.data import reason
 
 PACKAGES = ("setloss", "numpy", "scipy", "sklearn")
@@ -83,9 +83,8 @@ def load(path: str | os.PathLike[str], trusted: Sequence[str] = ()) -> Any:
         scikit-learn. A file can make a trusted package do anything that its types can do: name only what you expect.
     """
     file = _model_path(path)
-    wrong = not_a_file(file)
-    if wrong is not None or not file.exists():
-        raise ModelFileError(f"{file} is {wrong or 'no file'}; give the path of a model written by setloss.save")
+    if not file.is_file():
+        raise ModelFileError(f"{file} is no file; give the path of a model written by setloss.save")
     import skops.io  # slow: it looks at every estimator of scikit-learn
 
     trusted = (trusted,) if isinstance(trusted, str) else tuple(trusted)

@@ -24,7 +24,6 @@ from setloss.io.data import (
     as_zero_one,
     existing_file,
     listed,
-    no_infinity,
     reason,
     refuse_repeats,
     require_names,
@@ -101,27 +100,14 @@ def _csv(file: Path, text: Sequence[str]) -> Any:
 
 
 def read_columns(
-    path: str | os.PathLike[str],
+    file: Path,
     *,
     labels: str | Sequence[str] | None = None,
     group: str | None = None,
     label: str | None = None,
     ignore: Sequence[str] = (),
 ) -> LabelSets | Tracks:
-    """Label sets (with `labels`) or tracks whose X is a DataFrame of all other columns, as they are.
-
-    Parameters
-    ----------
-    path : path
-        A .csv, .tsv or .parquet file.
-    labels : str or sequence of str, optional
-        The label columns of label sets: their common prefix, or their names. Empty cells are missing labels.
-    group, label : str, optional
-        The columns of tracks with the bag and the label of a frame, by default "group" and "label".
-    ignore : sequence of str, optional
-        Columns that are left out.
-    """
-    file = existing_file(path)
+    """Label sets (with `labels`) or tracks whose X is a DataFrame of all other columns; `io.read` says the rest."""
     if labels is not None and (group is not None or label is not None):
         raise DatasetError("labels= is for label sets, group= and label= are for tracks; give one or the other")
     group, label = group or "group", label or "label"
@@ -137,11 +123,23 @@ def read_columns(
     X = frame.drop(columns=[*chosen, *other])
     if X.shape[1] == 0:
         raise DatasetError(f"{file} has no columns of features; its columns are {listed(list(frame.columns))}")
-    Y = number_matrix(frame[chosen], file, "write labels as 0 and 1")
-    Y = as_zero_one(Y, lambda row, j: _place(file, row, chosen[j]), missing=labels is not None)
+    Y = _labels(frame[chosen], file, missing=labels is not None)
     if labels is not None:
         return LabelSets(X, Y, tuple(X.columns), tuple(chosen))
     return Tracks(X, Y[:, 0], bag_ids(frame[group], file), tuple(X.columns))
+
+
+def _labels(frame: DataFrame, file: Path, *, missing: bool) -> NDArray[Any]:
+    import pandas
+
+    numbers = frame.apply(pandas.to_numeric, errors="coerce")
+    strange = np.argwhere((numbers.isna() & frame.notna()).to_numpy())
+    if len(strange):
+        row, j = strange[0].tolist()
+        cell = shown(str(frame.iloc[row, j]))
+        raise DatasetError(f"{_place(file, row, frame.columns[j])} is {cell}; write labels as 0 and 1")
+    Y = numbers.to_numpy(dtype=np.float64, na_value=np.nan)
+    return as_zero_one(Y, lambda row, j: _place(file, row, frame.columns[j]), missing=missing)
 
 
 def _label_columns(file: Path, frame: DataFrame, labels: str | Sequence[str]) -> list[str]:
@@ -151,29 +149,6 @@ def _label_columns(file: Path, frame: DataFrame, labels: str | Sequence[str]) ->
         labels = [name for name in frame.columns if name.startswith(labels)] or [labels]
     refuse_repeats(file, labels, "labels in labels=")
     return require_names(file, frame.columns, labels, "labels=")
-
-
-def number_matrix(
-    frame: DataFrame,
-    file: Path,
-    remedy: str = "encode them (io.read_columns and io.TableEncoder), or leave them out with ignore=",
-) -> NDArray[Any]:
-    """The columns as an array of floats, NaN where a cell is empty; others than numbers are refused together."""
-    import pandas
-
-    others = [name for name in frame if not pandas.api.types.is_numeric_dtype(frame[name]) and frame[name].count()]
-    if others:
-        column = frame[others[0]]
-        strange = pandas.to_numeric(column.astype(str), errors="coerce").isna() & column.notna()
-        row = int(np.argmax(strange))
-        raise DatasetError(
-            f"{file} has columns that are not numbers, {listed(others)}: {_place(file, row, others[0])} is "
-            f"{shown(str(column.iloc[row]))}; {remedy}"
-        )
-    kind = np.float32 if all(dtype == np.float32 for dtype in frame.dtypes) else np.float64
-    X = np.column_stack([frame[name].to_numpy(dtype=kind, na_value=np.nan) for name in frame])
-    no_infinity(X, lambda row, j: _place(file, row, frame.columns[j]))
-    return X
 
 
 def bag_ids(column: Series[Any], file: Path) -> NDArray[Any]:
