@@ -51,14 +51,16 @@ reproduce: slim  ## the paper's tables and figures and a report on its claims, i
 	$(RUN) -m experiments reproduce --out results $(if $(FULL),--full) $(if $(QUICK),--quick)
 
 benchmark: venv  ## label sets, tracks and images on the data sets in DATA (a folder), into results/; ONLY=multilabel for one
-	$(foreach kind,$(or $(ONLY),multilabel tracks segmentation),$(RUN) -m experiments $(kind) --data $(DATA) --out results &&) true
+	$(foreach kind,$(or $(ONLY),multilabel tracks segmentation),$(RUN) -m experiments $(kind) --data $(DATA) --out results \
+	  $(if $(filter multilabel,$(kind)),--pages docs/results) &&) true
 
 docs: venv  ## the documentation with its tutorials, into docs/_build/html; warnings are errors
 	OMP_NUM_THREADS=1 $(RUN) -m sphinx -W --keep-going -q docs docs/_build/html
 	@echo "open docs/_build/html/index.html"
 
 readme: slim  ## tables of README.md and docs/ made anew from results/ and docs/results/, and the map; CHECK=1 compares
-	PYTHONPATH=tests $(RUN) -m helpers.page_tables results README.md docs/reproducing.md docs/pytorch-evidence.md $(if $(CHECK),--check)
+	PYTHONPATH=tests $(RUN) -m helpers.page_tables results README.md $(addprefix docs/,reproducing.md evidence.md pytorch-evidence.md) \
+	  $(if $(CHECK),--check)
 	$(if $(CHECK),,PYTHONPATH=tests $(RUN) -m helpers.module_map docs/contributing.md)
 
 # An environment is good if its Python is, if setloss in it is this directory's, and if it is newer than the pins.

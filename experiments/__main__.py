@@ -6,6 +6,7 @@ to the rest; Ctrl-C ends at once, with exit code 130.
 
 from __future__ import annotations
 
+import json
 import signal
 import sys
 import time
@@ -16,19 +17,14 @@ from typing import Annotated, Any
 import typer
 
 from experiments.document import Document
-from experiments.protocol import ShownProgress, data_folder, part_of, usual_jobs
+from experiments.protocol import data_folder, show_progress, usual_jobs
 
-app = typer.Typer(pretty_exceptions_enable=False, no_args_is_help=True, add_completion=False)
+app = typer.Typer(pretty_exceptions_enable=False, no_args_is_help=True, add_completion=False, help=__doc__)
 
 Out = Annotated[Path, typer.Option(help="Folder to write to; it is made if it is not there.")]
 Names = Annotated[str | None, typer.Option(metavar="NAME,...", help="Which ones, separated by commas.")]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of everything that is drawn.")]
 RESULTS = Path("results")
-
-
-@app.callback()
-def _experiments() -> None:
-    """The paper's tables and figures made again, and benchmarks on label sets, tracks and images."""
 
 
 def _names(text: str | None) -> list[str] | None:
@@ -62,17 +58,14 @@ def reproduce(
     settings = artefact.Settings(seed, full, data, quick)
     out.mkdir(parents=True, exist_ok=True)
     artefact.read(out)
-    with ShownProgress() as progress:
-        for name, share in zip(wanted, artefact.shares_of_time(wanted, settings), strict=True):
-            follow = part_of(progress.update, *share, name)
-            follow(0.0, "starting")
-            began = time.perf_counter()
-            document = artefact.maker(name)(replace(settings, progress=follow))
-            seconds = time.perf_counter() - began
-            artefact.write(document, settings, seconds, out)
-            report, claims = write_report(out)
-            progress.announce(f"{name}: {seconds:.1f} s")
-            _show(document, out)
+    for name in wanted:
+        began = time.perf_counter()
+        document = artefact.maker(name)(settings)
+        seconds = time.perf_counter() - began
+        artefact.write(document, settings, seconds, out)
+        report, claims = write_report(out)
+        _show(document, out)
+        typer.echo(f"{name}: {seconds:.1f} s\n")
     typer.echo(claims_table(claims).markdown())
     typer.echo(f"report written to {report}")
 
@@ -84,30 +77,33 @@ def multilabel(
     folds: Annotated[int | None, typer.Option(min=2, help="Cross-validation instead of the standard split.")] = None,
     datasets: Names = None,
     methods: Names = None,
-    criterion: Annotated[str, typer.Option(help="What choices are made by: f1 or jaccard.")] = "f1",
+    trees: Annotated[int, typer.Option(min=1, help="Trees of the method trees+RULE.")] = 300,
     quick: Annotated[bool, typer.Option("--quick", help="Few values of C, folds and trees.")] = False,
     jobs: Annotated[int, typer.Option(min=1, help="Processes at a time.")] = 1,
     seed: Seed = 0,
+    pages: Annotated[Path | None, typer.Option(help="Put the tables of README and docs here: docs/results.")] = None,
 ) -> None:
     """Compare models, decisions and rivals on label sets. Runs are kept in OUT/runs and not made again."""
     from experiments.label_sets.methods import METHODS, Choices
     from experiments.label_sets.protocol import BenchmarkPlan, run_data_set
-    from experiments.label_sets.report import report
+    from experiments.label_sets.report import report, tables_of_pages
     from experiments.loaders import find_data_sets, read_data_set
 
-    small: dict[str, Any] = {"Cs": (1.0, 10.0), "Cs_of_rivals": (1.0,), "folds": 3, "trees": 50} if quick else {}
-    choices = Choices(criterion=criterion, seed=seed, **small)
+    small: dict[str, Any] = (
+        {"Cs": (1.0, 10.0), "Cs_of_rivals": (1.0,), "folds": 3, "trees": 50} if quick else {"trees": trees}
+    )
+    choices = Choices(seed=seed, **small)
     plan = BenchmarkPlan(tuple(_names(methods) or METHODS), folds, choices, jobs)
     found = find_data_sets(data, _names(datasets))
     out.mkdir(parents=True, exist_ok=True)
     outcomes: list[Any] = []
-    with ShownProgress() as progress:
-        for number, (name, files) in enumerate(found.items()):
-            follow = part_of(progress.update, number / len(found), 1 / len(found), name)
-            follow(0.0, "reading")
-            outcomes.append(run_data_set(read_data_set(name, files), plan, follow, out / "runs"))
-            report(outcomes, plan).write(out)
+    for name, files in found.items():
+        outcomes.append(run_data_set(read_data_set(name, files), plan, out / "runs"))
+        report(outcomes, plan).write(out)
     _show(report(outcomes, plan), out)
+    if pages is not None:
+        for name, table in tables_of_pages(outcomes, plan).items():
+            (pages / f"{name}.json").write_text(json.dumps(table.as_dict(), indent=1), "utf-8")
 
 
 @app.command()
@@ -129,13 +125,10 @@ def tracks(
     names = sources_in(folder, _names(datasets))
     protocol = replace(report.FULL if full else report.QUICK, seed=seed, n_jobs=jobs or usual_jobs())
     out.mkdir(parents=True, exist_ok=True)
-    with ShownProgress() as progress:
-        follow = replace(protocol, progress=progress.update)
-        for k, name in enumerate(names):
-            problem = read_source(name, folder, full)
-            document = report.benchmark(problem, follow.share(k / len(names), 1 / len(names)))
-            document.write(out)
-            _show(document, out)
+    for name in names:
+        document = report.benchmark(read_source(name, folder, full), protocol)
+        document.write(out)
+        _show(document, out)
 
 
 @app.command()
@@ -161,13 +154,10 @@ def segmentation(
     methods_named(_names(methods), 1)
     out.mkdir(parents=True, exist_ok=True)
     outcomes: list[Any] = []
-    with ShownProgress() as progress:
-        for k, make in enumerate(problems):
-            progress.update(k / len(problems), "reading images")
-            problem = make()
-            follow = part_of(progress.update, k / len(problems), 1 / len(problems))
-            outcomes.append(compare(problem, methods_named(_names(methods), problem.classes), settings, follow))
-            report(outcomes).write(out)
+    for make in problems:
+        problem = make()
+        outcomes.append(compare(problem, methods_named(_names(methods), problem.classes), settings))
+        report(outcomes).write(out)
     _show(report(outcomes), out)
 
 
@@ -175,6 +165,7 @@ def main() -> None:
     """Entry point: bad input is one sentence on standard error; Ctrl-C is not caught by solvers."""
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
         signal.signal(signal.SIGINT, lambda *_: sys.exit(130))
+    show_progress()
     try:
         app(prog_name="python -m experiments")
     except (ValueError, OSError, ImportError) as error:

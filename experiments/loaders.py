@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import gzip
 import re
-import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,7 +27,7 @@ DIGIT_FEATURES = 13
 
 # ---------------------------------------------------------------- label sets
 
-MULAN = "a data set is a folder with NAME-train.arff, NAME-test.arff and NAME.xml, or one file NAME.arff or NAME.npz"
+MULAN = "a data set is a folder with NAME-train.arff, NAME-test.arff and NAME.xml, or one file NAME.arff"
 _PART = re.compile(r"(.+)[-_.](train|test)$", re.IGNORECASE)
 
 
@@ -82,26 +81,17 @@ def read_data_set(name: str, files: tuple[Path, ...]) -> DataSet:
 
 def _label_set_files(folder: Path) -> tuple[Path, ...]:
     """The training and test files of a folder, or its first file."""
-    files = sorted(path for path in folder.iterdir() if path.suffix.lower() in (".arff", ".npz") and path.is_file())
-    files = [path for path in files if path.suffix.lower() == ".arff" or _has_labels(path)]
+    files = sorted(folder.glob("*.arff"))
     parts = {match[2].lower(): path for path in files if (match := _PART.match(path.stem))}
     if len(parts) == 2:
         return parts["train"], parts["test"]
     return tuple(path for path in files if not _PART.match(path.stem))[:1]
 
 
-def _has_labels(file: Path) -> bool:
-    """Whether an archive holds features with label sets, not images or tracks."""
-    if not zipfile.is_zipfile(file):
-        return False
-    with zipfile.ZipFile(file) as archive:
-        return "Y.npy" in archive.namelist()
-
-
 def _label_sets(file: Path) -> LabelSets:
     examples = read(file)
     if not isinstance(examples, LabelSets) or examples.Y.dtype.kind == "f":
-        raise DatasetError(f"{file} holds tracks, or misses labels; the benchmark needs complete label sets")
+        raise DatasetError(f"{file} misses labels; the benchmark needs complete label sets")
     return examples
 
 
@@ -158,14 +148,12 @@ def load_japanese_vowels(folder: Path | str, split: Split = "train") -> Tracks:
     return as_tracks(bags, speakers, file)
 
 
-def load_spoken_arabic_digits(
-    folder: Path | str, split: Split = "train", target: Literal["digit", "sex"] = "digit"
-) -> Tracks:
+def load_spoken_arabic_digits(folder: Path | str, split: Split = "train") -> Tracks:
     """Spoken Arabic digits (Hammami and Bedda 2010): 6600 training and 2200 test utterances, 13 features.
 
     The folder has ``Train_Arabic_Digit.txt`` and ``Test_Arabic_Digit.txt`` of UCI, as they are or packed (.gz); they
-    have no speaker in common. `y` is the digit, 0 to 9, or 1 for a female and 0 for a male speaker. The file does not
-    say: by the order of the utterances, every digit has its share, the first half of it by men.
+    have no speaker in common. `y` is 1 for a female and 0 for a male speaker, which the file does not say: by the
+    order of the utterances, every digit has its share, the first half of it by men.
     """
     file = Path(folder) / f"{split.capitalize()}_Arabic_Digit.txt"
     bags, n_bags = blocks_of_digits(file), DIGIT_BLOCKS[split]
@@ -174,8 +162,8 @@ def load_spoken_arabic_digits(
             f"{file} has {len(bags)} utterances, {n_bags} are expected; labels go by their order, so use the "
             "original file of UCI"
         )
-    utterance, share = np.arange(n_bags), n_bags // 10
-    return as_tracks(bags, utterance // share if target == "digit" else utterance % share >= share // 2, file)
+    share = n_bags // 10
+    return as_tracks(bags, np.arange(n_bags) % share >= share // 2, file)
 
 
 def blocks_of_digits(file: Path) -> list[NDArray[Any]]:

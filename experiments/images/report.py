@@ -16,7 +16,7 @@ from experiments.document import Cell, Document, Estimate, ResultTable
 from experiments.images.data import ImageProblem
 from experiments.images.decisions import Scores, Tuning, cut, rules, score
 from experiments.images.networks import FIRST, METHODS, Trained, TrainingSettings, predict, train
-from experiments.protocol import Progress, no_progress
+from experiments.protocol import log
 
 DECIDED = ("ce", FIRST, "ce+lovasz-p", "default")
 """The methods on top of which decisions are compared."""
@@ -50,13 +50,11 @@ class Outcome:
     methods: tuple[MethodOutcome, ...]
 
 
-def compare(
-    problem: ImageProblem, methods: Sequence[str], settings: TrainingSettings, progress: Progress = no_progress
-) -> Outcome:
+def compare(problem: ImageProblem, methods: Sequence[str], settings: TrainingSettings) -> Outcome:
     """Train every method at every rate, then the other seeds at the rate of best validation score."""
     found = []
-    for k, name in enumerate(methods):
-        progress(k / len(methods), f"{problem.name}: {METHODS[name].label}")
+    for name in methods:
+        log.info("%s: %s", problem.name, METHODS[name].label)
         found.append(_one(problem, name, settings))
     return Outcome(problem, settings, tuple(found))
 

@@ -21,7 +21,7 @@ import setloss
 from experiments.document import Estimate
 from experiments.label_sets.methods import METHODS, Choices, check_method, decided_sets, group_of, scaling
 from experiments.loaders import DataSet
-from experiments.protocol import Progress, in_parallel, no_progress
+from experiments.protocol import in_parallel, log
 from setloss.io import DatasetError
 from setloss.losses import Dice, loss_named
 from setloss.typing import Array
@@ -126,9 +126,7 @@ class DataSetOutcome:
         return {"shape": self.shape, "methods": methods}
 
 
-def run_data_set(
-    data: DataSet, plan: BenchmarkPlan, progress: Progress = no_progress, folder: Path | None = None
-) -> DataSetOutcome:
+def run_data_set(data: DataSet, plan: BenchmarkPlan, folder: Path | None = None) -> DataSetOutcome:
     """Every method on every split; what comes out does not depend on the number of jobs.
 
     With a folder, runs are kept there and not made again: an interrupted command goes on, and pieces add up.
@@ -143,9 +141,9 @@ def run_data_set(
     calls = [(data, splits[k], k, tuple(group), plan.choices) for k, group in tasks]
     remembered = run_group if folder is None else Memory(folder / setloss.__version__, verbose=0).cache(run_group)
     runs: list[Run] = []
-    for done, found in enumerate(in_parallel(remembered, calls, plan.jobs), 1):
+    for found in in_parallel(remembered, calls, plan.jobs):
         runs += found
-        progress(done / len(tasks), f"{', '.join(run.method for run in found)} done")
+        log.info("%s, split %d: %s", data.name, found[0].split + 1, ", ".join(run.method for run in found))
     order = {method: i for i, method in enumerate(plan.methods)}
     return DataSetOutcome(data.name, _shape(data), tuple(sorted(runs, key=lambda r: (r.split, order[r.method]))))
 

@@ -1,17 +1,15 @@
-"""Tables of the label-set benchmark: one table per metric, ranks, paired differences, a front table."""
+"""Tables of the label-set benchmark: one table per metric, paired differences, a front table."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
-from itertools import product
 
 import numpy as np
 
 from experiments.document import Cell, Document, Estimate, ResultTable
 from experiments.label_sets.methods import DEFAULT, OURS, PLAIN, group_of, is_ours, label_of
 from experiments.label_sets.protocol import LOWER_IS_BETTER, METRICS, BenchmarkPlan, DataSetOutcome
-from experiments.protocol import average_ranks
 
 MAIN = "example_f1"
 NAME = "multilabel"
@@ -23,31 +21,20 @@ Outcomes = Sequence[DataSetOutcome]
 
 def report(outcomes: Outcomes, plan: BenchmarkPlan) -> Document:
     """What the outcomes so far say."""
-    ranks = _ranks(outcomes, plan.methods, MAIN)
-    order = sorted(plan.methods, key=lambda method: (ranks[method], -_mean(outcomes, method, MAIN)))
+    order = sorted(plan.methods, key=lambda method: -_mean(outcomes, method))
     tables = [metric_table(outcomes, order, metric, plan) for metric in METRICS]
     tables.insert(1, standing_table(outcomes, order))
     tables.append(rule_table(outcomes, plan.methods))
     tables.append(metric_table(outcomes, order, "seconds", plan))
-    numbers = {
-        "plan": asdict(plan),
-        "datasets": {outcome.name: outcome.as_dict() for outcome in outcomes},
-        "ranks": {metric: _ranks(outcomes, plan.methods, metric) for metric in METRICS},
-    }
+    numbers = {"plan": asdict(plan), "datasets": {outcome.name: outcome.as_dict() for outcome in outcomes}}
     shown = tuple(table for table in tables if table.rows)
     return Document(NAME, "Label sets: who predicts the best ones", shown, (), numbers)
 
 
 def metric_table(outcomes: Outcomes, methods: Sequence[str], metric: str, plan: BenchmarkPlan) -> ResultTable:
-    """A row per method: the metric on every data set, mean and median over them, and the average rank."""
-    ranks = _ranks(outcomes, methods, metric)
-    rows: list[tuple[Cell, ...]] = []
-    for method in methods:
-        cells = [outcome.estimate(method, metric) for outcome in outcomes]
-        means = [cell.mean for cell in cells]
-        both = (f"{np.mean(means):.3f}", f"{np.median(means):.3f}", f"{ranks[method]:.1f}")
-        rows.append((label_of(method), *cells, *both))
-    columns = ("method", *(outcome.name for outcome in outcomes), "mean", "median", "average rank")
+    """A row per method: the metric on every data set, mean and median over them."""
+    rows = [(label_of(m), *_with_means([outcome.estimate(m, metric) for outcome in outcomes])) for m in methods]
+    columns = ("method", *(outcome.name for outcome in outcomes), "mean", "median")
     split = "standard split" if plan.folds is None else f"{plan.folds}-fold cross-validation"
     title = f"{METRICS.get(metric, 'CPU seconds to choose and train')}, {split}"
     return ResultTable(title, columns, tuple(rows), _note(metric, plan), _best(rows, metric))
@@ -70,7 +57,7 @@ def _best(rows: Sequence[tuple[Cell, ...]], metric: str) -> frozenset[tuple[int,
     best = set()
     for j in range(1, len(rows[0])):
         shown = [f"{c.mean:.3f}" if isinstance(c, Estimate) else str(c) for c in (row[j] for row in rows)]
-        top = (min if j == len(rows[0]) - 1 else choose)(shown, key=float)
+        top = choose(shown, key=float)
         best |= {(i, j) for i, text in enumerate(shown) if text == top}
     return frozenset(best)
 
@@ -80,7 +67,7 @@ def _best(rows: Sequence[tuple[Cell, ...]], metric: str) -> frozenset[tuple[int,
 
 def best_rival(outcomes: Outcomes, methods: Sequence[str]) -> str:
     """The method of others with the largest mean example F1; any method where there is none."""
-    return max([m for m in methods if not is_ours(m)] or methods, key=lambda method: _mean(outcomes, method, MAIN))
+    return max([m for m in methods if not is_ours(m)] or methods, key=lambda method: _mean(outcomes, method))
 
 
 def standing(outcomes: Outcomes, ours: str, other: str) -> tuple[int, int, int]:
@@ -94,38 +81,58 @@ def standing(outcomes: Outcomes, ours: str, other: str) -> tuple[int, int, int]:
 def standing_table(outcomes: Outcomes, methods: Sequence[str]) -> ResultTable:
     """Every method against the best rival: paired differences on every data set, and on how many it is ahead."""
     rival = best_rival(outcomes, methods)
-    rows = tuple(_difference_row(outcomes, label_of(m), m, rival) for m in methods if m != rival)
+    rows = tuple(
+        (
+            label_of(method),
+            *_with_means([outcome.difference(method, rival, MAIN) for outcome in outcomes]),
+            " / ".join(map(str, standing(outcomes, method, rival))),
+        )
+        for method in methods
+        if method != rival
+    )
     note = (
         "Standard errors are of the paired differences; ahead or behind is by more than two of them. The best rival "
         "is the one of largest mean among methods that neither decide by counts nor are trained for the set."
     )
     title = f"example F1 minus that of {label_of(rival)}, the best rival by mean"
-    return ResultTable(title, _difference_columns("method", outcomes), rows, note)
+    names = (outcome.name for outcome in outcomes)
+    return ResultTable(title, ("method", *names, "mean", "median", "ahead / level / behind"), rows, note)
 
 
 def rule_table(outcomes: Outcomes, methods: Sequence[str]) -> ResultTable:
-    """For every base model, our rules minus each other rule on the same scores."""
-    rows = []
+    """For every base model the rules on its scores, then "auto" minus the best other rule of each data set."""
+    rows: list[tuple[Cell, ...]] = []
+    behind = []
     for base in PLAIN:
         here = [name for name in methods if group_of(name) == base]
-        ours = [name for name in here if name.partition("+")[2] in OURS]
-        pairs = product(ours, [name for name in here if name not in ours])
-        rows += [
-            _difference_row(outcomes, f"{label_of(one)} - {label_of(other)}", one, other) for one, other in pairs
-        ]
-    title, note = "example F1, differences between rules on the same scores", "Positive: our rule is better."
-    return ResultTable(title, _difference_columns("difference", outcomes), tuple(rows), note)
+        rows += [(label_of(name), *_with_means([o.estimate(name, MAIN) for o in outcomes])) for name in here]
+        ours, others = f"{base}+auto", [name for name in here if name.partition("+")[2] not in OURS]
+        if ours in here and others:
+            best = [max(others, key=lambda name: o.estimate(name, MAIN).mean) for o in outcomes]
+            found = [o.difference(ours, other, MAIN) for o, other in zip(outcomes, best, strict=True)]
+            rows.append((f"**{label_of(ours)} - the best other rule**", *_with_means(found)))
+            late = [o.name for o, one in zip(outcomes, found, strict=True) if -one.mean > (one.error or 0.0)]
+            behind.append(f"{label_of(ours)}: {', '.join(late) or 'none'}")
+    note = (
+        "Rules decide from the same scores. The best other rule is picked for each data set by the numbers shown, "
+        "which favours it; errors of differences are of paired ones. Behind by more than one standard error: "
+        f"{'; '.join(behind) or 'none'}."
+    )
+    columns = ("rule", *(outcome.name for outcome in outcomes), "mean", "median")
+    return ResultTable("example F1 of rules on the same scores", columns, tuple(rows), note)
 
 
-def _difference_columns(first: str, outcomes: Outcomes) -> tuple[str, ...]:
-    return (first, *(outcome.name for outcome in outcomes), "mean", "median", "ahead / level / behind")
+def _with_means(cells: Sequence[Estimate]) -> tuple[Cell, ...]:
+    means = [cell.mean for cell in cells]
+    return *cells, f"{np.mean(means):.3f}", f"{np.median(means):.3f}"
 
 
-def _difference_row(outcomes: Outcomes, label: str, ours: str, other: str) -> tuple[Cell, ...]:
-    found = [outcome.difference(ours, other, MAIN) for outcome in outcomes]
-    means = [difference.mean for difference in found]
-    counts = " / ".join(map(str, standing(outcomes, ours, other)))
-    return label, *found, f"{np.mean(means):+.3f}", f"{np.median(means):+.3f}", counts
+def tables_of_pages(outcomes: Outcomes, plan: BenchmarkPlan) -> dict[str, ResultTable]:
+    """The tables that README and docs/evidence.md show, by the names of their files in docs/results."""
+    if plan.folds is not None:
+        return {"label_sets_folds": rule_table(outcomes, plan.methods)}
+    order = sorted(plan.methods, key=lambda method: -_mean(outcomes, method))
+    return {"front": front_table(outcomes, plan), "label_sets": metric_table(outcomes, order, MAIN, plan)}
 
 
 def front_table(outcomes: Outcomes, plan: BenchmarkPlan) -> ResultTable:
@@ -164,10 +171,5 @@ def _mean_and_median(outcomes: Outcomes, method: str) -> str:
     return f"{np.mean(means):.3f} ({np.median(means):.3f})"
 
 
-def _ranks(outcomes: Outcomes, methods: Sequence[str], metric: str) -> dict[str, float]:
-    means = {o.name: {method: o.estimate(method, metric).mean for method in methods} for o in outcomes}
-    return average_ranks(means, lower_is_better=metric in LOWER_IS_BETTER)
-
-
-def _mean(outcomes: Outcomes, method: str, metric: str) -> float:
-    return sum(outcome.estimate(method, metric).mean for outcome in outcomes) / len(outcomes)
+def _mean(outcomes: Outcomes, method: str) -> float:
+    return float(np.mean([outcome.estimate(method, MAIN).mean for outcome in outcomes]))

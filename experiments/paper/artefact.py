@@ -18,12 +18,11 @@ from pathlib import Path
 from typing import Any
 
 from experiments.document import Document, ResultTable
-from experiments.protocol import Progress, no_progress
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How an artefact is made; `progress` is told the share of it that is done, in [0, 1], and what is under way.
+    """How an artefact is made.
 
     `full` asks for all folds and repeats of the paper, and for its sizes; without it every artefact fits in minutes
     on two cores. `quick` asks for so few folds and repeats that everything takes a minute: to see that it works, not
@@ -34,7 +33,6 @@ class Settings:
     full: bool = False
     data: Path | None = None
     quick: bool = False
-    progress: Progress = no_progress
 
     @property
     def size(self) -> str:
@@ -44,16 +42,16 @@ class Settings:
         return "a trial run: its numbers mean little" if self.quick else "fewer folds and repeats than the paper's"
 
 
-MODULES: dict[str, tuple[str, int, int, int]] = {
-    "figure1": ("figures", 1, 1, 1),
-    "figure2": ("toy", 6, 6, 20),
-    "table1": ("toy", 8, 60, 1300),
-    "figure3": ("figures", 1, 2, 2),
-    "table2": ("tracks", 13, 95, 6500),
-    "figure5": ("figure5", 7, 25, 450),
-    "table3": ("table3", 4, 12, 60),
+MODULES = {
+    "figure1": "figures",
+    "figure2": "toy",
+    "table1": "toy",
+    "figure3": "figures",
+    "table2": "tracks",
+    "figure5": "figure5",
+    "table3": "table3",
 }
-"""The module of each artefact, and about its seconds on two quiet cores in a trial run, by default and in full."""
+"""The module of each artefact."""
 
 ARTEFACTS = tuple(MODULES)
 """Every table and figure with content of its own; Figure 4 shows photographs of faces."""
@@ -61,7 +59,7 @@ ARTEFACTS = tuple(MODULES)
 
 def maker(name: str) -> Callable[[Settings], Document]:
     """The function that makes an artefact: ``experiments.paper.<module>.make_<name>``."""
-    module = import_module(f"experiments.paper.{MODULES[name][0]}")
+    module = import_module(f"experiments.paper.{MODULES[name]}")
     return getattr(module, f"make_{name}")  # type: ignore[no-any-return]
 
 
@@ -74,14 +72,6 @@ def in_order(names: Iterable[str] | None) -> tuple[str, ...]:
             f"there is no artefact {', '.join(map(repr, unknown))}; the names are {', '.join(ARTEFACTS)}"
         )
     return tuple(name for name in ARTEFACTS if name in wanted)
-
-
-def shares_of_time(names: Iterable[str], settings: Settings) -> list[tuple[float, float]]:
-    """For each artefact the share of the whole time that is over when it begins, and the share that it takes."""
-    at = 0 if settings.quick else 2 if settings.full else 1
-    seconds = [MODULES[name][1:][at] for name in names]
-    starts = [sum(seconds[:k]) for k in range(len(seconds))]
-    return [(start / sum(seconds), length / sum(seconds)) for start, length in zip(starts, seconds, strict=True)]
 
 
 # ---------------------------------------------------------------- files
@@ -114,12 +104,12 @@ def _read(path: Path) -> Entry:
     try:
         entry: Entry = json.loads(path.read_text(encoding="utf-8"))
         tables(entry)
-        missing = [figure["file"] for figure in entry["figures"] if not (path.parent / figure["file"]).is_file()]
-        complete = not missing and {"numbers", "title", "settings", "versions", "seconds"} <= entry.keys()
-    except (ValueError, KeyError, TypeError, AttributeError, IndexError):
-        complete = False
-    if not complete:
-        raise ValueError(f"{path} is not what `reproduce` wrote, or its figure is gone; delete it")
+        if not all((path.parent / figure["file"]).is_file() for figure in entry["figures"]):
+            raise KeyError("a figure is gone")
+        if not {"numbers", "title", "settings", "versions", "seconds"} <= entry.keys():
+            raise KeyError("a part is missing")
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"{path} is not what `reproduce` wrote, or its figure is gone; delete it") from error
     return entry
 
 

@@ -12,7 +12,7 @@ than the surrogate does.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -24,10 +24,9 @@ from experiments.document import STYLES, Cell, Document, Figure, ResultTable, cl
 from experiments.inexact_slack import PlainCuttingPlane, bag_problem
 from experiments.paper.artefact import Settings
 from experiments.paper.tracks import CURVES, paper_like, protocol_for, real
-from experiments.protocol import Progress, in_parallel, part_of
-from experiments.tracks.data import TrackProblem
-from experiments.tracks.methods import METHODS
-from experiments.tracks.protocol import QUICK_GRID, Protocol, choose_C
+from experiments.protocol import in_parallel, log
+from experiments.tracks.data import Frames, TrackProblem
+from experiments.tracks.protocol import METHODS, QUICK_GRID, Protocol, choose_C
 from setloss.solvers import Limits, solve
 
 if TYPE_CHECKING:
@@ -39,7 +38,7 @@ LEVELS = ("1e-1", "1e-2", "1e-3")
 ONE_C = QUICK_GRID[2]
 """The middle of the grid."""
 
-CHOSEN, SAME = "each its own C", "one C for all"
+CHOSEN, SAME = "chosen_C", "one_C"
 
 
 @dataclass(frozen=True)
@@ -64,78 +63,72 @@ def make_figure5(settings: Settings) -> Document:
     """Generated tracks (the paper's own where a user has them), and Spoken Arabic Digits where they are found."""
     problems = [*paper_like(settings), *(p for p in real(settings) if p.name == "arabic-digits-sex")]
     limit = 1000 if settings.full else 40 if settings.quick else 300
-    return compare(settings, problems, protocol_for(settings), limit)
+    return compare(problems, protocol_for(settings), limit)
 
 
-def compare(settings: Settings, problems: Sequence[TrackProblem], protocol: Protocol, max_iter: int) -> Document:
+def compare(problems: Sequence[TrackProblem], protocol: Protocol, max_iter: int) -> Document:
     """Trace every loss and method on every data set, on all of its bags."""
     tables, figures = [], []
-    numbers: dict[str, Any] = {"iterations": {}, "gaps": {}, "C": {}, "one_C": {}}
+    numbers: dict[str, Any] = {CHOSEN: {}, SAME: {}, "max_iter": max_iter}
     for k, problem in enumerate(problems):
-        follow = part_of(settings.progress, k / len(problems), 1 / len(problems))
-        found = traces(problem, protocol, max_iter, follow)
+        found = traces(problem, protocol, max_iter)
         tables.append(_table(problem, found, max_iter))
-        figures += [_figure(k, problem, found[way], way) for way in found]
-        of_chosen = _numbers(found[CHOSEN])
-        for part, values in of_chosen.items():
-            numbers[part][problem.name] = values
-        numbers["one_C"][problem.name] = _numbers(found[SAME])
+        for way, by_loss in found.items():
+            figures.append(_figure(k, problem, by_loss, way))
+            numbers[way][problem.name] = _numbers(by_loss)
     title = "Figure 5. The gap by cutting-plane iterations"
-    return Document("figure5", title, tuple(tables), tuple(figures), numbers | {"max_iter": max_iter})
+    return Document("figure5", title, tuple(tables), tuple(figures), numbers)
 
 
-def traces(problem: TrackProblem, protocol: Protocol, max_iter: int, progress: Progress) -> dict[str, Traces]:
+def traces(problem: TrackProblem, protocol: Protocol, max_iter: int) -> dict[str, Traces]:
     """Every loss and method, at its own C and at `ONE_C`."""
     jobs = [(curve, method) for curve in CURVES for method in DRAWN]
-    calls = [(problem, curve, method, protocol, max_iter) for curve, method in jobs]
+    calls = [(problem.frames, curve, method, protocol, max_iter) for curve, method in jobs]
     found: dict[str, Traces] = {way: {curve: {} for curve in CURVES} for way in (CHOSEN, SAME)}
     running = in_parallel(both_traces, calls, protocol.n_jobs)
-    for number, ((curve, method), (own, same)) in enumerate(zip(jobs, running, strict=True), 1):
+    for (curve, method), (own, same) in zip(jobs, running, strict=True):
         found[CHOSEN][curve][method], found[SAME][curve][method] = own, same
-        progress(number / len(jobs), f"{problem.title}: loss {curve[-1]}, {STYLES[method].label}")
+        log.info("gaps of %s: loss %s, %s", problem.title, curve[-1], STYLES[method].label)
     return found
 
 
-def both_traces(
-    problem: TrackProblem, loss: str, method: str, protocol: Protocol, max_iter: int
-) -> tuple[Trace, Trace]:
-    """The runs on the first question of the data set at the C of least held-out loss, and at `ONE_C`."""
-    frames = problem.frames(next(iter(problem.targets)))
-    chosen = choose_C(METHODS[method], frames, (loss,), protocol, standardise=problem.standardise)
-    own = trace(problem, loss, method, chosen[loss], max_iter)
-    return own, own if own.C == ONE_C else trace(problem, loss, method, ONE_C, max_iter)
+def both_traces(frames: Frames, loss: str, method: str, protocol: Protocol, max_iter: int) -> tuple[Trace, Trace]:
+    """The runs at the C of least held-out loss, and at `ONE_C`."""
+    chosen = choose_C(METHODS[method], frames, (loss,), protocol)
+    own = trace(frames, loss, method, chosen[loss], max_iter)
+    return own, own if own.C == ONE_C else trace(frames, loss, method, ONE_C, max_iter)
 
 
-def trace(problem: TrackProblem, loss: str, method: str, C: float, max_iter: int) -> Trace:
+def trace(frames: Frames, loss: str, method: str, C: float, max_iter: int) -> Trace:
     """One run on all bags, until a gap of 1e-3 or `max_iter`."""
     exact = method != "slack-greedy"
-    X = StandardScaler().fit_transform(problem.X) if problem.standardise else problem.X
-    y = next(iter(problem.targets.values()))
-    task = bag_problem(X, y, problem.groups, C, 1.0, loss, method if exact else ("greedy", 2.0))
+    X = StandardScaler().fit_transform(frames.X) if frames.standardise else frames.X
+    task = bag_problem(X, frames.y, frames.groups, C, 1.0, loss, method if exact else ("greedy", 2.0))
     solution = solve(task, PlainCuttingPlane(exact=exact), Limits(float(LEVELS[-1]), max_iter))
     return Trace(C, tuple(float(record.gap) for record in solution.history), exact)
 
 
 def _numbers(found: Traces) -> dict[str, Any]:
-    numbers: dict[str, Any] = {"iterations": {}, "gaps": {}, "C": {}}
-    for loss, by_method in found.items():
-        for method, one in by_method.items():
-            reached = {level: one.iterations_to(float(level)) for level in LEVELS}
-            gaps = [gap if np.isfinite(gap) else None for gap in one.gaps]
-            for part, value in (("iterations", reached), ("gaps", gaps), ("C", one.C)):
-                numbers[part].setdefault(loss, {})[method] = value
-    return numbers
+    def of(value: Callable[[Trace], Any]) -> dict[str, Any]:
+        return {loss: {method: value(one) for method, one in by.items()} for loss, by in found.items()}
+
+    return {
+        "iterations": of(lambda one: {level: one.iterations_to(float(level)) for level in LEVELS}),
+        "gaps": of(lambda one: [gap if np.isfinite(gap) else None for gap in one.gaps]),
+        "C": of(lambda one: one.C),
+    }
 
 
 def _table(problem: TrackProblem, found: dict[str, Traces], max_iter: int) -> ResultTable:
     rows: list[tuple[Cell, ...]] = []
     for curve, by_method in found[CHOSEN].items():
         for method, own in by_method.items():
-            same = found[SAME][curve][method]
-            cells = [_reached(one, level, max_iter) for one in (own, same) for level in LEVELS]
+            reached = [
+                one.iterations_to(float(level)) for one in (own, found[SAME][curve][method]) for level in LEVELS
+            ]
+            cells = [f"> {max_iter}" if count is None else count for count in reached]
             certified = "yes" if own.certifies else "no"
-            label = STYLES[method].label
-            rows.append((f"loss {curve[-1]}", label, f"{own.C:.2g}", *cells[:3], *cells[3:], certified))
+            rows.append((f"loss {curve[-1]}", STYLES[method].label, f"{own.C:.2g}", *cells, certified))
     note = (
         f"{problem.words}. Training on all bags; C for each surrogate and loss by cross-validation, or {ONE_C:.2g} "
         "for all. C decides more than the surrogate. S greedy ends when its search finds nothing more, which bounds "
@@ -144,11 +137,6 @@ def _table(problem: TrackProblem, found: dict[str, Traces], max_iter: int) -> Re
     levels = tuple(f"to gap {level}" for level in LEVELS)
     columns = ("loss", "surrogate", "C", *levels, *(f"{level}, one C" for level in levels), "certified")
     return ResultTable(f"{problem.title}: cutting-plane iterations", columns, tuple(rows), note)
-
-
-def _reached(one: Trace, level: str, max_iter: int) -> Cell:
-    found = one.iterations_to(float(level))
-    return f"> {max_iter}" if found is None else found
 
 
 def _figure(k: int, problem: TrackProblem, found: Traces, way: str) -> Figure:

@@ -78,25 +78,16 @@ def _range(values: NDArray[Any]) -> str:
 
 
 def draw_gains() -> Drawing:
-    """Both curves against n_A, and their difference, which changes its sign."""
-    figure, (axes, difference) = panels(2, (7.0, 2.8))
-    both = gains()
-    for name, values in both.items():
+    """Both curves against n_A; they cross."""
+    figure, (axes,) = panels(1, (4.0, 2.8))
+    for name, values in gains().items():
         colour, marker, words = SIDES[name]
         axes.plot(FALSE_NEGATIVES, values, color=colour, marker=marker, label=words, markersize=4.5, linewidth=1.6)
     axes.set_ylabel("gain of one more false negative", fontsize=SMALL + 0.5)
+    axes.set_xlabel("false negatives $n_A$", fontsize=SMALL + 0.5)
+    axes.set_xticks(FALSE_NEGATIVES)
     axes.legend(frameon=False, fontsize=SMALL, loc="upper left")
-    lead = both["A"] - both["B"]
-    difference.bar(FALSE_NEGATIVES, lead, color=[SIDES["A" if value > 0 else "B"][0] for value in lead], width=0.7)
-    difference.axhline(0, color="0.3", linewidth=0.8)
-    difference.set_ylabel("gain of $A$ less gain of $B$", fontsize=SMALL + 0.5)
-    small: dict[str, Any] = {"xycoords": "axes fraction", "fontsize": SMALL}
-    difference.annotate("as a supermodular $l$ would", (0.98, 0.93), ha="right", color=SIDES["A"][0], **small)
-    difference.annotate("as a submodular $l$ would", (0.02, 0.06), color=SIDES["B"][0], **small)
-    for panel in (axes, difference):
-        panel.set_xlabel("false negatives $n_A$", fontsize=SMALL + 0.5)
-        panel.set_xticks(FALSE_NEGATIVES)
-        clean(panel)
+    clean(axes)
     return figure
 
 

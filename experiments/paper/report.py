@@ -10,8 +10,7 @@ from typing import Any
 
 from experiments.document import ResultTable, cell_text
 from experiments.paper.artefact import Entry, read, tables
-from experiments.paper.claims import Finding, findings
-from experiments.paper.evidence import ClaimVerdict, by_place
+from experiments.paper.claims import ClaimVerdict, Finding, by_place, findings
 
 TITLE = "The paper, made again"
 INTRODUCTION = """Every table and figure of Jiaqian Yu and Matthew B. Blaschko, “A Convex Surrogate Operator for

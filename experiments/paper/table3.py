@@ -38,8 +38,7 @@ def make_table3(settings: Settings) -> Document:
 def measure(settings: Settings, draws: int, sizes: Sequence[int] = SIZES) -> Document:
     """Time every operator at every size, in both ways."""
     times: Times = {PYTHON: {}, NUMBA: {}}
-    for k, p in enumerate(sizes):
-        settings.progress(k / len(sizes), f"p = {p}")
+    for p in sizes:
         generator = np.random.default_rng((settings.seed, p))
         times[PYTHON][p], times[NUMBA][p] = _one_bag(p, draws, generator), _all_bags(p, draws, generator)
     seconds = {

@@ -11,22 +11,33 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, replace
-from functools import lru_cache, partial
+from dataclasses import asdict, dataclass, replace
+from functools import lru_cache
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.document import SMALL, STYLES, Cell, Document, Estimate, Figure, ResultTable
-
-from experiments.document import clean, in_figures, legend_above, lowest, panels  # isort: skip
+from experiments.document import (
+    SMALL,
+    STYLES,
+    Cell,
+    Document,
+    Estimate,
+    Figure,
+    ResultTable,
+    clean,
+    in_figures,
+    legend_above,
+    lowest,
+    panels,
+)  # fmt: skip
 from experiments.generators import make_toy
 from experiments.paper.artefact import Settings, paper_table, printed
-from experiments.paper.evidence import Comparison
-from experiments.protocol import Progress, in_parallel, part_of, usual_jobs
+from experiments.paper.claims import Comparison
+from experiments.protocol import in_parallel, log, usual_jobs
 from experiments.tracks.data import Frames
-from experiments.tracks.methods import METHODS, Budget, LinearRule, rules_along_path
+from experiments.tracks.protocol import METHODS, LinearRule, Protocol, choose_C, rules_along_path
 from setloss.typing import Array
 
 if TYPE_CHECKING:
@@ -37,7 +48,6 @@ BAG_SIZE = 6
 VARIANTS = {"homogeneous": True, "mixed": False}
 """Whether the elements of a bag share their label; the paper does not say."""
 
-FOLDS = 3
 INTERCEPTS = {"": 10.0, ", regularised intercept": 1.0}
 """`intercept_scaling` of the two ways: all but free, the origin then means nothing; and as LinearSVC has it."""
 
@@ -72,20 +82,22 @@ class Setting:
 FAMILY = tuple(Setting(distance, angle) for angle in (60, 90, 120) for distance in (3.0, 3.4, 3.8, 4.2, 4.6, 5.0))
 
 
+FITS = Protocol((1e-3, 1e-2, 1e-1, 1.0, 10.0), inner=3, tol=1e-3, max_iter=500, intercept_scaling=10.0)
+
+
 @dataclass(frozen=True)
 class Sizes:
-    """Bags to train and test on, repeats of the table and of the search, values of C, when fits end, settings."""
+    """Bags to train and test on, repeats of the table and of the search, how C is chosen, settings of the data."""
 
     train: int = 300
     test: int = 1000
     repeats: int = 20
     search_repeats: int = 2
-    Cs: tuple[float, ...] = (1e-3, 1e-2, 1e-1, 1.0, 10.0)
-    budget: Budget = field(default_factory=lambda: Budget(tol=1e-3, max_iter=500, intercept_scaling=10.0))
+    protocol: Protocol = FITS
     family: tuple[Setting, ...] = FAMILY
 
 
-QUICK = Sizes(60, 200, 3, 1, Cs=(1e-2, 1.0), budget=Budget(1e-2, 100, 10.0), family=FAMILY[::6])
+QUICK = Sizes(60, 200, 3, 1, replace(FITS, Cs=(1e-2, 1.0), tol=1e-2, max_iter=100), FAMILY[::6])
 USUAL, FULL = Sizes(), Sizes(repeats=100, search_repeats=20)
 
 
@@ -111,20 +123,14 @@ def draw(setting: Setting, homogeneous: bool, bags: int, *stream: int) -> Frames
     """Bags of the toy problem; the same stream of integers gives the same bags."""
     seed = int(np.random.SeedSequence(stream).generate_state(1)[0])
     toy = make_toy(bags, BAG_SIZE, homogeneous=homogeneous, negatives=setting.negatives, random_state=seed)
-    return Frames(toy.X, toy.y == 1, toy.groups, toy.groups, toy.y)
+    return Frames(toy.X, toy.y == 1, toy.groups, toy.groups, toy.y, standardise=False)
 
 
 def train(method: str, frames: Frames, sizes: Sizes = USUAL) -> LinearRule:
-    """The rule of a method, its C chosen by the Dice loss on folds of the training bags, in the order drawn."""
-    path = partial(rules_along_path, METHODS[method], "dice", budget=sizes.budget, standardise=False)
-    losses: dict[float, list[Array]] = {C: [] for C in sizes.Cs}
-    for k in range(FOLDS):
-        inside = frames.groups % FOLDS == k
-        held_out = frames.part(inside)
-        for rule in path(frames.part(~inside), sizes.Cs):
-            losses[rule.C].append(rule.losses(held_out, "dice"))
-    means = {C: float(np.concatenate(found).mean()) for C, found in losses.items()}
-    return next(path(frames, [min(means, key=lambda C: round(means[C], 6))]))
+    """The rule of a method, its C chosen by the Dice loss on folds of the training bags."""
+    how, limits = METHODS[method], sizes.protocol
+    chosen = choose_C(how, frames, ("dice",), limits)
+    return next(rules_along_path(how, "dice", frames, list(chosen.values()), limits))
 
 
 def wrong_per_bag(rule: LinearRule, frames: Frames) -> Array:
@@ -166,8 +172,7 @@ def make_figure2(settings: Settings, sizes: Sizes | None = None) -> Document:
     """The setting of each variant, one draw from it, and the lines of three trainings."""
     sizes = sizes or sizes_for(settings)
     tables, drawn, numbers = [], {}, {}
-    for k, (variant, homogeneous) in enumerate(VARIANTS.items()):
-        settings.progress(k / len(VARIANTS), f"{variant} bags, searching a setting")
+    for variant, homogeneous in VARIANTS.items():
         setting, wrong = search(homogeneous, sizes, settings.seed)
         frames = draw(setting, homogeneous, sizes.train, settings.seed, PICTURE, int(homogeneous))
         rules = {method: train(method, frames, sizes) for method in LINES}
@@ -240,14 +245,11 @@ def make_table1(settings: Settings) -> Document:
 def compare(settings: Settings, sizes: Sizes, rows: Sequence[str] = ROWS) -> Document:
     """Search the setting of each variant, then train every method on every repeat."""
     notes, losses, details = {}, {}, {}
-    cases = list(product(INTERCEPTS.items(), VARIANTS.items()))
-    for k, ((suffix, scaling), (kind, homogeneous)) in enumerate(cases):
+    for (suffix, scaling), (kind, homogeneous) in product(INTERCEPTS.items(), VARIANTS.items()):
         variant, chosen = kind + suffix, [row for row in rows if not suffix or row in SENSITIVE]
-        follow = part_of(settings.progress, k / len(cases), 1 / len(cases), variant)
-        follow(0.0, "searching a setting")
         setting, wrong = search(homogeneous, sizes, settings.seed)
-        case = replace(sizes, budget=replace(sizes.budget, intercept_scaling=scaling))
-        trials = _run(chosen, setting, homogeneous, case, settings.seed, follow)
+        case = replace(sizes, protocol=replace(sizes.protocol, intercept_scaling=scaling))
+        trials = _run(chosen, setting, homogeneous, case, settings.seed)
         losses[variant] = {
             name: {row: [getattr(t, name) for t in trials[row]] for row in chosen} for name in MEASURES
         }
@@ -259,17 +261,15 @@ def compare(settings: Settings, sizes: Sizes, rows: Sequence[str] = ROWS) -> Doc
     return Document("table1", title, tuple(tables), numbers={"losses": losses, "variants": details})
 
 
-def _run(
-    rows: Sequence[str], setting: Setting, homogeneous: bool, sizes: Sizes, seed: int, follow: Progress
-) -> dict[str, list[Trial]]:
+def _run(rows: Sequence[str], setting: Setting, homogeneous: bool, sizes: Sizes, seed: int) -> dict[str, list[Trial]]:
     """The trials of every method; methods share the draws."""
     jobs = list(product(range(sizes.repeats), rows))
     calls = [(row, setting, homogeneous, sizes, seed, TABLE, int(homogeneous), repeat) for repeat, row in jobs]
     trials: dict[str, list[Trial]] = {row: [] for row in rows}
     running = in_parallel(trial, calls, usual_jobs())
-    for done, ((repeat, row), one) in enumerate(zip(jobs, running, strict=True), 1):
+    for (repeat, row), one in zip(jobs, running, strict=True):
         trials[row].append(one)
-        follow(done / len(jobs), f"repeat {repeat + 1} of {sizes.repeats}")
+        log.info("toy problem: repeat %d of %d", repeat + 1, sizes.repeats)
     return trials
 
 
@@ -296,12 +296,13 @@ def _contrast(losses: dict[str, dict[str, dict[str, list[float]]]], variant: str
 
 
 def _note(setting: Setting, wrong: Search, sizes: Sizes) -> str:
+    fits = sizes.protocol
     return (
         f"Mean and standard error over {sizes.repeats} draws of {sizes.train} bags to train on and {sizes.test} to "
         f"test on; half of the labels are positive. Negatives at distance {setting.distance:g} from the positives in "
         f"two directions {setting.angle:g} degrees apart: of {len(wrong)} settings the one where the hinge errs most "
-        f"like the paper's 0-1 row ({wrong[setting]:.3f} wrong of 6 on other draws). C from {sizes.Cs[0]:g} to "
-        f"{sizes.Cs[-1]:g} by {FOLDS}-fold cross-validation of the Dice loss, for every method; intercept_scaling "
-        f"{sizes.budget.intercept_scaling:g}. The paper's S is a greedy search; S greedy and S as released are two "
-        "readings of it."
+        f"like the paper's 0-1 row ({wrong[setting]:.3f} wrong of 6 on other draws). C from {fits.grid} by "
+        f"{fits.inner}-fold cross-validation of the Dice loss, for every method; intercept_scaling "
+        f"{fits.intercept_scaling:g}. The paper's S is a greedy search; S greedy and S as released are two readings "
+        "of it."
     )

@@ -11,20 +11,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, replace
-from typing import Any
 
 from experiments.document import Cell, Document, Estimate, ResultTable, lowest
 from experiments.paper.artefact import Settings, printed
 from experiments.protocol import data_folder, usual_jobs
 from experiments.tracks.data import SOURCES, TrackParameters, TrackProblem, buffy, generated_tracks, read_source
-from experiments.tracks.methods import INEXACT, METHODS, Budget
-from experiments.tracks.protocol import FULL_GRID, QUICK_GRID, Protocol, TrackOutcomes, run_protocol
-from experiments.tracks.report import TRAINED, judge_decided
+from experiments.tracks.protocol import (
+    FULL_GRID,
+    INEXACT,
+    METHODS,
+    QUICK_GRID,
+    Protocol,
+    TrackOutcomes,
+    run_protocol,
+)
+from experiments.tracks.report import judge_decided
 
 CURVES = ("curve1", "curve2", "curve3", "curve4")
-QUICK = Protocol(Cs=QUICK_GRID[1::2], outer=5, inner=2, outer_used=2, budget=Budget(5e-2, 30))
-USUAL = Protocol(Cs=QUICK_GRID, outer=5, inner=2, budget=Budget(1e-2, 100))
-FULL = Protocol(Cs=FULL_GRID, outer=10, inner=3, budget=Budget(1e-2, 300))
+QUICK = Protocol(Cs=QUICK_GRID[1::2], outer=5, inner=2, tol=5e-2, max_iter=30, outer_used=2)
+USUAL = Protocol(Cs=QUICK_GRID, outer=5, inner=2, tol=1e-2, max_iter=100)
+FULL = Protocol(Cs=FULL_GRID, outer=10, inner=3, tol=1e-2, max_iter=300)
 
 SHAPES = {"quick": (479, 9168, 60), "third": (479, 9168, 646), "full": (1437, 27504, 1937)}
 """Tracks, frames and features: the paper's, a third of each, and a third of the tracks with few features."""
@@ -62,68 +68,50 @@ def paper_like(settings: Settings) -> list[TrackProblem]:
     folder = data_folder(settings.data)
     faces = None if folder is None else buffy(folder)
     shape = "full" if settings.full else "quick"
-    n_bags, n_frames, n_features = SHAPES[shape]
-    sizes = {"n_bags": n_bags, "n_frames": n_frames, "n_features": n_features}
-    generated = generated_tracks(CHOSEN[shape], **sizes, seed=settings.seed)
+    generated = generated_tracks(CHOSEN[shape], *SHAPES[shape], seed=settings.seed)
     return [generated] if faces is None else [faces, generated]
 
 
 def real(settings: Settings) -> list[TrackProblem]:
     """Japanese vowels and spoken Arabic digits, as many of them as the data folder has.
 
-    Without --full, one speaker of the former, and the sex of half of the speakers of the latter.
+    Without --full, half of the speakers of the latter.
     """
     folder = data_folder(settings.data)
-    names = ("japanese-vowels", "arabic-digits-sex")
     if folder is None:
         return []
-    return [read_source(name, folder, settings.full) for name in names if (folder / SOURCES[name][0]).is_dir()]
+    return [read_source(name, folder, settings.full) for name in SOURCES if (folder / SOURCES[name][0]).is_dir()]
 
 
 def make_table2(settings: Settings) -> Document:
     """All data sets at the sizes the settings ask for."""
-    return compare(settings, paper_like(settings), real(settings), protocol_for(settings))
+    return compare(paper_like(settings), real(settings), protocol_for(settings))
 
 
-def compare(
-    settings: Settings,
-    like_the_paper: Sequence[TrackProblem],
-    others: Sequence[TrackProblem],
-    protocol: Protocol,
-    rows: Sequence[str] = ROWS,
-) -> Document:
+def compare(like_the_paper: Sequence[TrackProblem], others: Sequence[TrackProblem], protocol: Protocol) -> Document:
     """Run the protocol on every data set; the paper's numbers stand beside those of the first kind."""
-    problems = [*like_the_paper, *others]
     tables, losses, details, decisions = [], {}, {}, {}
-    follow = replace(protocol, progress=settings.progress)
-    for k, problem in enumerate(problems):
-        here = follow.share(k / len(problems), 1 / len(problems))
-        found = run_protocol(problem, rows, CURVES, here.share(0, TRAINED))
-        judged = judge_decided(problem, here.share(TRAINED, 1 - TRAINED), CURVES, ("logistic",), DECIDED)
+    for problem in (*like_the_paper, *others):
+        found = run_protocol(problem, ROWS, CURVES, protocol)
+        judged = judge_decided(problem, protocol, CURVES, ("logistic",), DECIDED)
         decided = {(curve, rule): judged["logistic", rule, curve] for rule in DECIDED for curve in CURVES}
-        tables.append(_table(problem, found, decided, protocol, rows, beside=problem in like_the_paper))
+        tables.append(_table(problem, found, decided, protocol, beside=problem in like_the_paper))
         decisions[problem.name] = {rule: {curve: decided[curve, rule] for curve in CURVES} for rule in DECIDED}
         losses[problem.name] = {
-            curve: {row: list(found[curve, row].losses) for row in rows if (curve, row) in found} for curve in CURVES
+            curve: {row: list(found[curve, row].losses) for row in ROWS if (curve, row) in found} for curve in CURVES
         }
         outcomes = {curve: {row: asdict(found[c, row]) for c, row in found if c == curve} for curve in CURVES}
         details[problem.name] = {"shape": problem.shape, "note": problem.note, "outcomes": outcomes}
-    numbers = {"losses": losses, "decisions": decisions, "details": details, "protocol": _settings(protocol)}
+    numbers = {"losses": losses, "decisions": decisions, "details": details, "protocol": asdict(protocol)}
     return Document("table2", "Table 2. Losses 1 to 4 on tracks of frames", tuple(tables), numbers=numbers)
 
 
 def _table(
-    problem: TrackProblem,
-    found: TrackOutcomes,
-    decided: Losses,
-    protocol: Protocol,
-    rows: Sequence[str],
-    *,
-    beside: bool,
+    problem: TrackProblem, found: TrackOutcomes, decided: Losses, protocol: Protocol, *, beside: bool
 ) -> ResultTable:
     estimates = {key: Estimate.of(outcome.losses, DIGITS) for key, outcome in found.items()}
     estimates |= {key: Estimate.of(losses, DIGITS) for key, losses in decided.items()}
-    labels = {row: METHODS[row].label for row in rows} | {rule: f"logistic + {rule}" for rule in DECIDED}
+    labels = {row: METHODS[row].label for row in ROWS} | {rule: f"logistic + {rule}" for rule in DECIDED}
     cells: list[tuple[Cell, ...]] = []
     for row, label in labels.items():
         ours = [estimates.get((curve, row)) for curve in CURVES]
@@ -138,21 +126,16 @@ def _table(
 
 def _note(problem: TrackProblem, found: TrackOutcomes, protocol: Protocol) -> str:
     exact = [outcome for (_, row), outcome in found.items() if METHODS[row].kind not in INEXACT]
-    fits = [ok for outcome in exact for fold in outcome.certified for ok in fold]
-    chosen = [C for outcome in found.values() for fold in outcome.Cs for C in fold]
+    fits = [ok for outcome in exact for ok in outcome.certified]
+    chosen = [C for outcome in found.values() for C in outcome.Cs]
     low, high = (chosen.count(edge) for edge in (min(protocol.Cs), max(protocol.Cs)))
     used = protocol.outer_used or protocol.outer
     return (
         f"{problem.words}. Mean and standard error over {used} folds of {protocol.outer}; C from {protocol.grid} by "
         f"{protocol.inner} inner folds. Bold: the lowest mean of a column, whether or not it is lower by more than "
-        f"its error. {fits.count(False)} of {len(fits)} exact fits ended after {protocol.budget.max_iter} "
-        f"iterations, before a relative gap of {protocol.budget.tol:g}; S greedy and S as released have no "
+        f"its error. {fits.count(False)} of {len(fits)} exact fits ended after {protocol.max_iter} "
+        f"iterations, before a relative gap of {protocol.tol:g}; S greedy and S as released have no "
         f"certificate at all. Of {len(chosen)} choices of C {low} are the smallest and {high} the largest of the "
         "grid. C is the smallest whose held-out loss is within .1 standard errors of the least; numbers are shown "
         "to the digits that other processors find as well."
     )
-
-
-def _settings(protocol: Protocol) -> dict[str, Any]:
-    folds = {"outer": protocol.outer, "inner": protocol.inner, "seed": protocol.seed}
-    return {"Cs": list(protocol.Cs), **folds, "tol": protocol.budget.tol, "max_iter": protocol.budget.max_iter}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ class Frames:
     """Frames with their labels and bags.
 
     `units` names what folds must not split: the bag, or the speaker of several bags. Folds have equal shares of every
-    value of `strata`.
+    value of `strata`. `standardise` asks for features of mean 0 and deviation 1 on the training part.
     """
 
     X: NDArray[Any] = field(repr=False)
@@ -31,10 +31,12 @@ class Frames:
     groups: NDArray[Any] = field(repr=False)
     units: NDArray[Any] = field(repr=False)
     strata: NDArray[Any] = field(repr=False)
+    standardise: bool = True
 
     def part(self, kept: NDArray[np.bool_]) -> Frames:
         """Some of the frames."""
-        return Frames(*(values[kept] for values in (self.X, self.y, self.groups, self.units, self.strata)))
+        parts = (values[kept] for values in (self.X, self.y, self.groups, self.units, self.strata))
+        return Frames(*parts, self.standardise)
 
     def folds(self, number: int, seed: int) -> NDArray[np.intp]:
         """The fold of every frame: units stay whole, and the units of a stratum are dealt out one by one."""
@@ -50,30 +52,18 @@ class Frames:
 
 @dataclass(frozen=True, eq=False)
 class TrackProblem:
-    """Frames, and one or more questions about their bags; the loss of a fold is the mean over the questions.
-
-    `targets` maps the name of a question to the labels (N,) of the frames; `units` and `strata` are those of
-    `Frames`. `standardise` asks for features of mean 0 and deviation 1 on the training part.
-    """
+    """A question about bags of frames, with a name for files and a title for people."""
 
     name: str
     title: str
-    X: NDArray[Any] = field(repr=False)
-    targets: dict[str, NDArray[np.bool_]] = field(repr=False)
-    groups: NDArray[Any] = field(repr=False)
-    units: NDArray[Any] = field(repr=False)
-    strata: NDArray[Any] = field(repr=False)
-    standardise: bool = True
+    frames: Frames
     note: str = ""
-
-    def frames(self, question: str) -> Frames:
-        """The frames with the answers to one question."""
-        return Frames(self.X, self.targets[question], self.groups, self.units, self.strata)
 
     @property
     def shape(self) -> str:
         """The size in words."""
-        return f"{len(np.unique(self.groups))} bags, {len(self.X)} frames, {self.X.shape[1]} features"
+        n, d = self.frames.X.shape
+        return f"{len(np.unique(self.frames.groups))} bags, {n} frames, {d} features"
 
     @property
     def words(self) -> str:
@@ -92,32 +82,29 @@ class TrackParameters:
 
 
 def generated_tracks(
-    parameters: TrackParameters, *, n_bags: int = 1437, n_frames: int = 27504, n_features: int = 1937, seed: int = 0
+    parameters: TrackParameters, n_bags: int = 1437, n_frames: int = 27504, n_features: int = 1937, *, seed: int = 0
 ) -> TrackProblem:
     """Tracks of the shape of the paper's faces, or smaller ones."""
-    drawn = {name: getattr(parameters, name) for name in ("separation", "identity", "noise", "positive")}
+    drawn = asdict(parameters)
     tracks = make_tracks(n_bags, n_frames, n_features, **drawn, dtype="float32", random_state=seed)
     note = ", ".join(f"{name} {value:g}" for name, value in drawn.items()).replace("positive", "share of positives")
-    return of_tracks("generated", "Generated tracks", tracks, standardise=False, note=note)
+    return of_tracks("generated", "Generated tracks", tracks, note)
 
 
-def of_tracks(name: str, title: str, tracks: Tracks, *, standardise: bool = True, note: str = "") -> TrackProblem:
-    """One question, folds by bag."""
+def of_tracks(name: str, title: str, tracks: Tracks, note: str = "") -> TrackProblem:
+    """Folds by bag, features as they are."""
     y = tracks.y == 1
-    return TrackProblem(name, title, tracks.X, {"": y}, tracks.groups, tracks.groups, y, standardise, note)
+    return TrackProblem(name, title, Frames(tracks.X, y, tracks.groups, tracks.groups, y, False), note)
 
 
 # ---------------------------------------------------------------- real data
 
 
-def japanese_vowels(folder: Path, speakers: Sequence[int] = tuple(range(1, 10))) -> TrackProblem:
-    """Each of some speakers against the other eight; all 640 utterances, folds by utterance."""
+def japanese_vowels(folder: Path, speaker: int = 1) -> TrackProblem:
+    """A speaker against the other eight; all 640 utterances, folds by utterance, with equal shares of speakers."""
     both = _joined(*(load_japanese_vowels(folder, split) for split in ("train", "test")))
-    targets = {f"speaker {k}": both.y == k for k in speakers}
-    title, note = "Japanese vowels", f"speaker {speakers[0]} against the rest"
-    if len(speakers) > 1:
-        note = f"one speaker against the rest, mean over speakers {', '.join(map(str, speakers))}"
-    return TrackProblem("japanese-vowels", title, both.X, targets, both.groups, both.groups, both.y, True, note)
+    frames = Frames(both.X, both.y == speaker, both.groups, both.groups, both.y)
+    return TrackProblem("japanese-vowels", "Japanese vowels", frames, f"speaker {speaker} against the rest")
 
 
 def arabic_speakers(folder: Path, utterances: int = REPETITIONS, every: int = 1) -> TrackProblem:
@@ -129,7 +116,7 @@ def arabic_speakers(folder: Path, utterances: int = REPETITIONS, every: int = 1)
     """
     if not 1 <= utterances <= REPETITIONS:
         raise ValueError(f"every speaker says a digit {REPETITIONS} times; {utterances} cannot be taken")
-    parts = [load_spoken_arabic_digits(folder, split, "sex") for split in ("train", "test")]
+    parts = [load_spoken_arabic_digits(folder, split) for split in ("train", "test")]
     speakers, before = [], 0
     for part in parts:
         share = (int(part.groups[-1]) + 1) // 10  # utterances of a digit
@@ -142,39 +129,32 @@ def arabic_speakers(folder: Path, utterances: int = REPETITIONS, every: int = 1)
         f"women against men, folds by speaker, {len(np.unique(speaker[kept]))} of 88 speakers, {utterances} of "
         f"{REPETITIONS} utterances of every digit"
     )
-    shown = (both.X[kept], {"": y}, both.groups[kept], speaker[kept], y)
-    return TrackProblem("arabic-digits-sex", "Spoken Arabic digits, sex", *shown, True, note)
+    frames = Frames(both.X[kept], y, both.groups[kept], speaker[kept], y)
+    return TrackProblem("arabic-digits-sex", "Spoken Arabic digits, sex", frames, note)
 
 
 def buffy(folder: Path) -> TrackProblem | None:
     """The paper's face tracks, ``buffy.npz`` or ``buffy.mat``, if they are there; they are not public."""
     for file in (folder / "buffy.npz", folder / "buffy.mat"):
         if file.is_file():
-            return of_tracks("buffy", "Buffy face tracks", load_face_descriptors(file), standardise=False)
+            return of_tracks("buffy", "Buffy face tracks", load_face_descriptors(file))
     return None
 
 
 SOURCES: dict[str, tuple[str, Callable[[Path, bool], TrackProblem]]] = {
-    "japanese-vowels": ("japanese_vowels", lambda at, full: japanese_vowels(at, range(1, 10) if full else (1,))),
-    "arabic-digits-sex": (
-        "spoken_arabic_digits",
-        lambda at, full: arabic_speakers(at, *((10, 1) if full else (1, 2))),
-    ),
+    "japanese-vowels": ("japanese_vowels", lambda at, full: japanese_vowels(at)),
+    "arabic-digits-sex": ("spoken_arabic_digits", lambda at, full: arabic_speakers(at, *(() if full else (1, 2)))),
 }
-"""The folder and the reader of every data set; without `full` some of their questions and utterances."""
+"""The folder and the reader of every data set; without `full` some of their utterances."""
 
 
 def sources_in(folder: Path, asked: Sequence[str] | None = None) -> list[str]:
     """The data sets that are asked for, by default all that the folder has."""
     there = [name for name, (place, _) in SOURCES.items() if (folder / place).is_dir()]
     names = there if asked is None else list(asked)
-    for name in names:
-        if name not in SOURCES:
-            raise DatasetError(f"there is no data set {name!r}; the names are {', '.join(SOURCES)}")
-        if name not in there:
-            raise DatasetError(f"{name} needs the folder {folder / SOURCES[name][0]}, which is not there")
-    if not names:
-        raise DatasetError(f"{folder} has no folder {' or '.join(dict.fromkeys(p for p, _ in SOURCES.values()))}")
+    if not names or not set(names) <= set(there):
+        places = ", ".join(f"{name} in {folder / place}" for name, (place, _) in SOURCES.items())
+        raise DatasetError(f"there is no data set {' or '.join(asked or SOURCES)}; they are {places}")
     return names
 
 

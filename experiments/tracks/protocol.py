@@ -1,4 +1,4 @@
-"""The protocol on bags of frames: what is the loss of a method on bags it has never seen?
+"""Linear scorers of frames in bags: the methods, each trained along a path of C, and the protocol that judges them.
 
 Outer folds split units (bags, or the speakers of several bags), every stratum in equal shares. Inside the training
 part of a fold, inner folds choose C by the loss the method is judged by; then the method is trained on the whole
@@ -8,46 +8,104 @@ bag has no influence on anything but the loss that is reported for it.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import product
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.linear_model import LogisticRegression
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
 
-from experiments.document import Estimate
-from experiments.protocol import Progress, in_parallel, no_progress, part_of, smallest_good_C
+from experiments.document import STYLES, Estimate
+from experiments.inexact_slack import InexactSlack
+from experiments.protocol import in_parallel, log, past_the_best, smallest_good_C
 from experiments.tracks.data import Frames, TrackProblem
-from experiments.tracks.methods import METHODS, Budget, TrackMethod, rules_along_path
+from setloss.estimators import BagClassifier
+from setloss.losses import loss_named
 from setloss.typing import Array
 
-QUICK_GRID = tuple(float(C) for C in np.logspace(-4, 1, 5))
-FULL_GRID = tuple(float(C) for C in np.logspace(-4, 1, 6))
-"""Values of C from 1e-4 to 10: slopes of surrogates differ by factors of the size of a bag, so the grid is wide."""
+INEXACT = {"slack-greedy": "greedy", "slack-released": "released"}
 
-LOSSES = ("curve1", "curve2", "curve3", "curve4", "dice", "jaccard")
+
+@dataclass(frozen=True)
+class TrackMethod:
+    """How a linear frame scorer is trained.
+
+    `kind` is an operator, an approximation of slack rescaling ("slack-greedy", "slack-released"), "linear-svc" or
+    "logistic". `trains_on` is the loss it is trained for; None is the loss it is judged by. Methods that do not
+    look at that loss are trained once for all of them.
+    """
+
+    key: str
+    label: str
+    kind: str
+    scale: float = 2.0
+    trains_on: str | None = None
+
+    def suits(self, loss: str) -> bool:
+        """Whether it exists for that loss: f of curves 3 and 4 is negative and has no monotone closure."""
+        if self.kind == "bd-monotone":
+            return loss not in ("curve3", "curve4")
+        return self.kind != "lovasz" or self.trains_on is not None or loss == "jaccard"
+
+
+def _named(kind: str, trains_on: str | None = None) -> TrackMethod:
+    return TrackMethod(kind, STYLES[kind].label, kind, trains_on=trains_on)
+
+
+def _scaled(kind: str) -> list[TrackMethod]:
+    return [_named(kind), TrackMethod(f"{kind}@1", f"{STYLES[kind].label}, scale 1", kind, 1.0)]
+
+
+METHODS = {
+    method.key: method
+    for method in (
+        *_scaled("bd"),
+        *_scaled("bd-monotone"),
+        *_scaled("slack"),
+        *_scaled("margin"),
+        _named("slack-greedy"),
+        _named("slack-released"),
+        _named("lovasz"),
+        TrackMethod("lovasz-jaccard", "L of Jaccard", "lovasz", trains_on="jaccard"),
+        _named("hinge", trains_on="hamming"),
+        TrackMethod("hinge-per-bag", f"{STYLES['hinge'].label} / bag size", "lovasz", trains_on="hamming"),
+        TrackMethod("linear-svc", "LinearSVC", "linear-svc", trains_on="hamming"),
+        TrackMethod("logistic", "logistic regression", "logistic", trains_on="hamming"),
+    )
+}
+"""Scale 2 unless the key ends in @1, as the paper prints it."""
+
+
+QUICK_GRID = tuple(float(C) for C in np.logspace(-4, 0, 5))
+FULL_GRID = tuple(float(C) for C in np.logspace(-4, 1, 6))
+"""Slopes of surrogates differ by factors of the size of a bag, so the grid of C is wide."""
 
 
 @dataclass(frozen=True)
 class Protocol:
-    """Folds, the grid of C, and when fits end; `outer_used` of the outer folds are run, the first ones."""
+    """The grid of C, folds, and when fits end: the relative gap asked for, and iterations at most.
+
+    Of the outer folds the first `outer_used` are run. A large `intercept_scaling` leaves the intercept all but free.
+    """
 
     Cs: tuple[float, ...] = QUICK_GRID
     outer: int = 10
     inner: int = 3
+    tol: float = 1e-2
+    max_iter: int = 200
     outer_used: int | None = None
-    budget: Budget = field(default_factory=Budget)
+    intercept_scaling: float = 1.0
     seed: int = 0
     n_jobs: int = 1
-    progress: Progress = no_progress
-
-    def share(self, begun: float, size: float) -> Protocol:
-        """The same protocol for a part of the work; see `part_of`."""
-        return replace(self, progress=part_of(self.progress, begun, size))
 
     def outer_folds(self, problem: TrackProblem) -> tuple[NDArray[np.intp], range]:
         """The outer fold of every frame, and the numbers of the folds that are run."""
-        fold = problem.frames(next(iter(problem.targets))).folds(self.outer, self.seed)
+        fold = problem.frames.folds(self.outer, self.seed)
         return fold, range(min(self.outer_used or self.outer, self.outer))
 
     @property
@@ -57,15 +115,67 @@ class Protocol:
 
 
 @dataclass(frozen=True)
-class TrackOutcome:
-    """A method judged by a loss: one mean loss over the test bags per fold, and how it came about.
+class LinearRule:
+    """A trained linear scorer; `certified` says whether its gap was reached and is a certificate."""
 
-    Every list has one entry per fold. `Cs` and `certified` have one entry per question.
-    """
+    weights: Array = field(repr=False)
+    intercept: float
+    C: float
+    certified: bool
+
+    def scores(self, X: NDArray[Any]) -> Array:
+        return np.asarray(X @ self.weights.astype(X.dtype) + self.intercept, dtype=np.float64)
+
+    def losses(self, frames: Frames, loss: str) -> Array:
+        """The loss of every bag, frames predicted by the sign of their scores."""
+        return np.asarray(loss_named(loss)(frames.y, self.scores(frames.X) > 0, groups=frames.groups))
+
+
+def rules_along_path(
+    method: TrackMethod, loss: str, frames: Frames, Cs: Sequence[float], limits: Protocol
+) -> Iterator[LinearRule]:
+    """Train for every C, ascending, each fit starting from the one before where the method can."""
+    scaling = StandardScaler().fit(frames.X) if frames.standardise else None
+    X = frames.X if scaling is None else scaling.transform(frames.X)
+    model = _model(method, method.trains_on or loss, limits)
+    data = (X, frames.y.astype(np.int64), *(() if method.kind in ("linear-svc", "logistic") else (frames.groups,)))
+    for C in sorted(Cs):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a fit that a limit ended is counted as not certified
+            model.set_params(C=C).fit(*data)
+        weights, intercept = np.ravel(model.coef_).astype(np.float64), float(np.ravel(model.intercept_)[0])
+        if scaling is not None:
+            weights = weights / scaling.scale_
+            intercept -= float(weights @ scaling.mean_)
+        solution = getattr(model, "solution_", None)
+        certified = solution is None or str(solution.status) == "converged"
+        yield LinearRule(weights, intercept, float(C), certified)
+
+
+def _model(method: TrackMethod, loss: str, limits: Protocol) -> Any:
+    if method.kind == "linear-svc":
+        return LinearSVC(dual="auto", random_state=0)
+    if method.kind == "logistic":
+        return LogisticRegression(max_iter=1000, warm_start=True)
+    options: dict[str, Any] = {name: getattr(limits, name) for name in ("tol", "max_iter", "intercept_scaling")}
+    options["scale"] = method.scale
+    if method.kind in INEXACT:
+        return InexactSlack(loss, INEXACT[method.kind], **options)  # type: ignore[arg-type]
+    return BagClassifier(loss_named(loss), method.kind, warm_start=True, **options)
+
+
+# ---------------------------------------------------------------- folds
+
+LOSSES = ("curve1", "curve2", "curve3", "curve4", "dice", "jaccard")
+
+
+@dataclass(frozen=True)
+class TrackOutcome:
+    """A method judged by a loss, fold by fold: mean loss of the test bags, C, whether the fit is certified."""
 
     losses: tuple[float, ...]
-    Cs: tuple[tuple[float, ...], ...]
-    certified: tuple[tuple[bool, ...], ...]
+    Cs: tuple[float, ...]
+    certified: tuple[bool, ...]
 
     @property
     def estimate(self) -> Estimate:
@@ -81,17 +191,14 @@ def run_protocol(
 ) -> TrackOutcomes:
     """Every method, judged by every loss it suits."""
     fold, used = protocol.outer_folds(problem)
-    tasks = list(_tasks([METHODS[key] for key in methods], losses))
-    jobs = [(k, *task, target) for k, task, target in product(used, tasks, problem.targets)]
-    quiet = replace(protocol, progress=no_progress)  # only this process reports progress
-    calls = [(method, judged, problem, target, fold, k, quiet) for k, method, judged, target in jobs]
-    found: dict[tuple[str, str], dict[int, list[_Judged]]] = {}
-    running = in_parallel(_judge, calls, protocol.n_jobs)
-    for done, ((k, method, *_), results) in enumerate(zip(jobs, running, strict=True), 1):
+    jobs = list(product(used, _tasks([METHODS[key] for key in methods], losses)))
+    calls = [(method, judged, problem.frames, fold == k, protocol) for k, (method, judged) in jobs]
+    found: dict[tuple[str, str], list[tuple[float, float, bool]]] = {}
+    for (k, (method, _)), results in zip(jobs, in_parallel(_judge, calls, protocol.n_jobs), strict=True):
         for loss, judged in results.items():
-            found.setdefault((loss, method.key), {}).setdefault(k, []).append(judged)
-        protocol.progress(done / len(jobs), f"{problem.title}: fold {k + 1}, {method.label}")
-    return {key: _outcome([by_fold[k] for k in used]) for key, by_fold in found.items()}
+            found.setdefault((loss, method.key), []).append(judged)
+        log.info("%s: fold %d of %d, %s", problem.title, k + 1, len(used), method.label)
+    return {key: TrackOutcome(*zip(*folds, strict=True)) for key, folds in found.items()}
 
 
 def _tasks(methods: Sequence[TrackMethod], losses: Sequence[str]) -> Iterator[tuple[TrackMethod, tuple[str, ...]]]:
@@ -104,55 +211,29 @@ def _tasks(methods: Sequence[TrackMethod], losses: Sequence[str]) -> Iterator[tu
             yield method, suited
 
 
-@dataclass(frozen=True)
-class _Judged:
-    loss: float
-    C: float
-    certified: bool
-
-
-def _outcome(folds: list[list[_Judged]]) -> TrackOutcome:
-    return TrackOutcome(
-        tuple(float(np.mean([judged.loss for judged in fold])) for fold in folds),
-        tuple(tuple(judged.C for judged in fold) for fold in folds),
-        tuple(tuple(judged.certified for judged in fold) for fold in folds),
-    )
-
-
 def _judge(
-    method: TrackMethod,
-    losses: tuple[str, ...],
-    problem: TrackProblem,
-    target: str,
-    fold: NDArray[np.intp],
-    k: int,
-    protocol: Protocol,
-) -> dict[str, _Judged]:
-    """One method on one question and fold, for all losses that one training serves."""
-    frames = problem.frames(target)
-    training, test = frames.part(fold != k), frames.part(fold == k)
-    chosen = choose_C(method, training, losses, protocol, standardise=problem.standardise)
-    path = sorted(set(chosen.values()))
-    fits = rules_along_path(method, losses[0], training, path, protocol.budget, standardise=problem.standardise)
+    method: TrackMethod, losses: tuple[str, ...], frames: Frames, inside: NDArray[np.bool_], protocol: Protocol
+) -> dict[str, tuple[float, float, bool]]:
+    """One method on one fold, for all losses that one training serves: mean loss, C, certified."""
+    training, test = frames.part(~inside), frames.part(inside)
+    chosen = choose_C(method, training, losses, protocol)
+    fits = rules_along_path(method, losses[0], training, sorted(set(chosen.values())), protocol)
     rules = {rule.C: rule for rule in fits}
-    return {
-        loss: _Judged(float(rules[C].losses(test, loss).mean()), C, rules[C].certified) for loss, C in chosen.items()
-    }
+    return {loss: (float(rules[C].losses(test, loss).mean()), C, rules[C].certified) for loss, C in chosen.items()}
 
 
-def choose_C(
-    method: TrackMethod, training: Frames, losses: Sequence[str], protocol: Protocol, *, standardise: bool
-) -> dict[str, float]:
-    """The C for every loss, by held-out losses (see `smallest_good_C`)."""
+def choose_C(method: TrackMethod, training: Frames, losses: Sequence[str], protocol: Protocol) -> dict[str, float]:
+    """The C for every loss, by held-out losses (see `smallest_good_C`), ascending until all are past their best."""
     if len(protocol.Cs) == 1:
         return dict.fromkeys(losses, protocol.Cs[0])
     inner = training.folds(protocol.inner, protocol.seed + 1)
-    found: dict[str, dict[float, list[Array]]] = {loss: {C: [] for C in protocol.Cs} for loss in losses}
-    for k in range(protocol.inner):
-        held_out, others = training.part(inner == k), training.part(inner != k)
-        fits = rules_along_path(method, losses[0], others, protocol.Cs, protocol.budget, standardise=standardise)
-        for rule in fits:
-            for loss in losses:
-                found[loss][rule.C].append(rule.losses(held_out, loss))
-    bags = {loss: {C: np.concatenate(parts) for C, parts in by_C.items()} for loss, by_C in found.items()}
-    return {loss: smallest_good_C(by_C) for loss, by_C in bags.items()}
+    parts = [(training.part(inner != k), training.part(inner == k)) for k in range(protocol.inner)]
+    paths = [rules_along_path(method, losses[0], others, protocol.Cs, protocol) for others, _ in parts]
+    found: dict[str, dict[float, Array]] = {loss: {} for loss in losses}
+    for rules in zip(*paths, strict=True):
+        for loss, by_C in found.items():
+            held_out = [rule.losses(part, loss) for rule, (_, part) in zip(rules, parts, strict=True)]
+            by_C[rules[0].C] = np.concatenate(held_out)
+        if all(map(past_the_best, found.values())):
+            break
+    return {loss: smallest_good_C(by_C) for loss, by_C in found.items()}

@@ -1,7 +1,7 @@
 """The benchmark on tracks: operators frame by frame, and any frame classifier decided for the bag.
 
 A decision learns from scores that folds inside the training part hold out, which keep the same units together. A
-classifier is trained once for each fold and question, for all rules and losses.
+classifier is trained once for each fold, for all rules and losses.
 """
 
 from __future__ import annotations
@@ -20,16 +20,15 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from experiments.document import Cell, Document, Estimate, ResultTable, lowest
-from experiments.protocol import in_parallel
+from experiments.protocol import in_parallel, log
 from experiments.tracks.data import Frames, TrackProblem
-from experiments.tracks.methods import METHODS, Budget
-from experiments.tracks.protocol import FULL_GRID, LOSSES, QUICK_GRID, Protocol, run_protocol
+from experiments.tracks.protocol import FULL_GRID, LOSSES, METHODS, QUICK_GRID, Protocol, run_protocol
 from setloss.estimators import SetDecision
 from setloss.losses import loss_named
 from setloss.typing import Array
 
-QUICK = Protocol(Cs=QUICK_GRID, outer=5, inner=2, budget=Budget(1e-2, 100))
-FULL = Protocol(Cs=FULL_GRID, outer=10, inner=3, budget=Budget(1e-2, 300))
+QUICK = Protocol(Cs=QUICK_GRID, outer=5, inner=2, tol=1e-2, max_iter=100)
+FULL = Protocol(Cs=FULL_GRID, outer=10, inner=3, tol=1e-2, max_iter=300)
 BASES = {"logistic": "logistic regression", "trees": "extra trees", "boosting": "boosting"}
 MODELS = {
     "logistic": make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000)),
@@ -39,9 +38,6 @@ MODELS = {
 RULES = ("half", "vote", "threshold", "counts")
 INNER = 5
 """Folds that hold out scores for decisions."""
-
-TRAINED = 0.9
-"""The share of the work that training for the bag takes where decisions for the bag follow."""
 
 Judged = dict[tuple[str, str, str], list[float]]
 """By base model, rule and loss: the mean loss of every fold."""
@@ -55,8 +51,8 @@ def benchmark(
     bases: Sequence[str] = tuple(BASES),
 ) -> Document:
     """One data set: operators and competitors frame by frame, then frame classifiers decided for the bag."""
-    found = run_protocol(problem, methods, losses, protocol.share(0, TRAINED))
-    decided = judge_decided(problem, protocol.share(TRAINED, 1 - TRAINED), losses, bases)
+    found = run_protocol(problem, methods, losses, protocol)
+    decided = judge_decided(problem, protocol, losses, bases)
     rows = {METHODS[key].label: [found.get((loss, key)) for loss in losses] for key in methods}
     frames: list[tuple[Cell, ...]] = [
         (label, *(None if one is None else one.estimate for one in mine)) for label, mine in rows.items() if any(mine)
@@ -88,32 +84,20 @@ def judge_decided(
 ) -> Judged:
     """Every base model with every rule, judged by every loss on the test bags of every outer fold."""
     fold, used = protocol.outer_folds(problem)
-    jobs = list(product(used, bases, problem.targets))
-    calls = [(problem, question, fold, k, base, losses, rules, protocol.seed) for k, base, question in jobs]
-    questions: dict[tuple[int, str], list[dict[tuple[str, str], float]]] = {}
-    running = in_parallel(_judge, calls, protocol.n_jobs)
-    for done, ((k, base, _), found) in enumerate(zip(jobs, running, strict=True), 1):
-        questions.setdefault((k, base), []).append(found)
-        protocol.progress(done / len(jobs), f"{problem.title}: fold {k + 1}, {BASES[base]} and its decisions")
+    jobs = list(product(used, bases))
+    calls = [(problem.frames, fold == k, base, losses, rules, protocol.seed) for k, base in jobs]
     judged: Judged = {}
-    for (_, base), answers in questions.items():
-        for rule, loss in answers[0]:
-            judged.setdefault((base, rule, loss), []).append(float(np.mean([one[rule, loss] for one in answers])))
+    for (k, base), found in zip(jobs, in_parallel(_judge, calls, protocol.n_jobs), strict=True):
+        for (rule, loss), value in found.items():
+            judged.setdefault((base, rule, loss), []).append(value)
+        log.info("%s: fold %d, %s and its decisions", problem.title, k + 1, BASES[base])
     return judged
 
 
 def _judge(
-    problem: TrackProblem,
-    question: str,
-    fold: NDArray[np.intp],
-    k: int,
-    base: str,
-    losses: Sequence[str],
-    rules: Sequence[str],
-    seed: int,
+    frames: Frames, inside: NDArray[np.bool_], base: str, losses: Sequence[str], rules: Sequence[str], seed: int
 ) -> dict[tuple[str, str], float]:
-    frames = problem.frames(question)
-    train, test = frames.part(fold != k), frames.part(fold == k)
+    train, test = frames.part(~inside), frames.part(inside)
     held_out, scores = _scores(base, train, test, seed)
     found = {}
     for rule in rules:

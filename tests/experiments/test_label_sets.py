@@ -10,7 +10,7 @@ from sklearn.metrics import f1_score, hamming_loss, jaccard_score
 
 from experiments.label_sets.methods import METHODS, Choices, UnitRows, check_method, is_ours, label_of
 from experiments.label_sets.protocol import BenchmarkPlan, judge, run_data_set, run_group
-from experiments.label_sets.report import front_table, report, standing
+from experiments.label_sets.report import report, standing, tables_of_pages
 from experiments.loaders import DataSet
 from helpers.experiment_commands import complaint, run
 from helpers.label_set_data import small, write_arff
@@ -36,14 +36,6 @@ def test_metrics_are_those_of_scikit_learn():
 def test_rows_of_unit_size():
     X = np.random.default_rng(0).normal(size=(9, 3))
     assert (UnitRows().fit(X).transform(X) ** 2).sum(axis=1).mean() == pytest.approx(1)
-
-
-def test_every_method_runs_with_constant_labels_and_empty_sets():
-    outcome = run_data_set(small(sparse=True), BenchmarkPlan(METHODS, None, FAST))
-    assert {run.method for run in outcome.runs} == set(METHODS)
-    for method in METHODS:
-        assert 0.2 < outcome.estimate(method, "example_f1").mean <= 1
-        assert 0 <= outcome.estimate(method, "hamming").mean < 0.5
 
 
 @pytest.mark.parametrize("method", FEW)
@@ -75,25 +67,30 @@ def test_results_do_not_depend_on_the_number_of_processes_and_are_kept(tmp_path)
     with joblib.parallel_config(backend="threading"):  # the same code path as processes, without starting any
         found = [run_data_set(small(), replace(plan, jobs=jobs)) for jobs in (1, 2)]
     found += [run_data_set(small(), plan, folder=tmp_path / "runs") for _ in range(2)]
-    for other in found[1:]:
-        for left, right in zip(found[0].runs, other.runs, strict=True):
-            assert (left.method, left.split, left.judgement.means) == (
-                right.method, right.split, right.judgement.means,
-            )  # fmt: skip
+    told = [[(run.method, run.split, run.judgement.means) for run in one.runs] for one in found]
+    assert told == [told[0]] * 4
     assert [run.seconds for run in found[2].runs] == [run.seconds for run in found[3].runs]
 
 
 @pytest.fixture(scope="module")
 def outcomes():
     plan = BenchmarkPlan(METHODS, None, FAST)
-    return [run_data_set(replace(small(seed=seed), name=f"set{seed}"), plan) for seed in (0, 1)], plan
+    sets = [replace(small(seed=seed, sparse=seed == 1), name=f"set{seed}") for seed in (0, 1)]
+    return [run_data_set(data, plan) for data in sets], plan
+
+
+def test_every_method_runs_with_constant_labels_and_empty_sets(outcomes):
+    for outcome in outcomes[0]:
+        for method in METHODS:
+            assert 0.2 < outcome.estimate(method, "example_f1").mean <= 1
+            assert 0 <= outcome.estimate(method, "hamming").mean < 0.5
 
 
 def test_the_tables_have_mean_median_and_a_row_per_method(outcomes):
     found, plan = outcomes
     document = report(found, plan)
     table = document.tables[0]
-    assert table.columns == ("method", "set0", "set1", "mean", "median", "average rank")
+    assert table.columns == ("method", "set0", "set1", "mean", "median")
     assert {row[0] for row in table.rows} == {label_of(name) for name in METHODS}
     for row in table.rows:
         means = [row[1].mean, row[2].mean]
@@ -115,20 +112,26 @@ def test_ahead_level_and_behind_are_counted(outcomes):
 
 
 def test_errors_of_a_single_test_set_are_over_its_examples(outcomes):
-    found, _ = outcomes
-    values = found[0].of("linear+half")[0].judgement.examples["example_f1"]
-    assert found[0].estimate("linear+half", "example_f1").error == pytest.approx(values.std(ddof=1) / np.sqrt(20))
-    assert found[0].estimate("linear+half", "micro_f1").error is None
-    other = found[0].of("trees+counts")[0].judgement.examples["example_f1"]
-    assert found[0].difference("trees+counts", "linear+half", "example_f1").mean == pytest.approx(
-        np.mean(other - values)
-    )
+    found = outcomes[0][0]
+    values, other = (found.of(m)[0].judgement.examples["example_f1"] for m in ("linear+half", "trees+counts"))
+    assert found.estimate("linear+half", "example_f1").error == pytest.approx(values.std(ddof=1) / np.sqrt(20))
+    assert found.estimate("linear+half", "micro_f1").error is None
+    difference = found.difference("trees+counts", "linear+half", "example_f1")
+    assert difference.mean == pytest.approx(np.mean(other - values))
 
 
-def test_the_front_table_names_the_best_rival(outcomes):
-    table = front_table(*outcomes)
-    assert any(str(row[0]).startswith("the best published rival: ") for row in table.rows)
-    assert "ahead on" in table.note
+def test_tables_of_pages_name_the_best_rival_and_where_auto_is_behind(outcomes):
+    found, plan = outcomes
+    tables = tables_of_pages(found, plan)
+    assert set(tables) == {"front", "label_sets"}
+    assert any(str(row[0]).startswith("the best published rival: ") for row in tables["front"].rows)
+    assert "ahead on" in tables["front"].note
+    (rules,) = tables_of_pages(found, replace(plan, folds=2)).values()
+    values = {row[0]: row[1].mean for row in rules.rows}
+    best = max(values[f"logistic + {rule}"] for rule in ("half", "plug-in", "threshold", "top-k"))
+    ahead = values["**logistic + auto - the best other rule**"]
+    assert ahead == pytest.approx(values["logistic + auto"] - best)
+    assert "logistic + auto: " in rules.note
 
 
 # ---------------------------------------------------------------- command
@@ -137,9 +140,11 @@ def test_the_front_table_names_the_best_rival(outcomes):
 def test_the_command_writes_tables(tmp_path):
     write_arff(tmp_path / "small", small())
     out = tmp_path / "new" / "results"
-    run("multilabel", "--data", tmp_path, "--out", out, "--methods", "linear+auto,linear+half", "--quick")
+    methods = ("--methods", "linear+auto,linear+half")
+    run("multilabel", "--data", tmp_path, "--out", out, *methods, "--quick", "--folds", 2, "--pages", tmp_path)
     document = json.loads((out / "multilabel.json").read_text())
     assert set(document["numbers"]["datasets"]["small"]["methods"]) == {"linear+auto", "linear+half"}
+    assert json.loads((tmp_path / "label_sets_folds.json").read_text())["rows"]
     assert (out / "multilabel.md").read_text().startswith("# Label sets")
 
 
@@ -149,7 +154,6 @@ def test_the_command_writes_tables(tmp_path):
         (["--data", "{tmp}/nowhere"], "there is no folder"),
         (["--data", "{tmp}", "--datasets", "scene"], "has no data set 'scene'; it has"),
         (["--data", "{tmp}", "--methods", "forest"], "there is no method 'forest'"),
-        (["--data", "{tmp}", "--criterion", "accuracy"], "criterion is f1 or jaccard"),
         (["--data", "{tmp}", "--folds", "99", "--quick"], "cannot be cut into 99 folds"),
         ([], "--data"),
     ],

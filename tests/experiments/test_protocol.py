@@ -1,4 +1,4 @@
-"""What experiments share: estimates, tables, progress of parts, the choice of C, ranks."""
+"""What experiments share: estimates, tables, the choice of C, data folders."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from experiments.document import Estimate, ResultTable, lowest
-from experiments.protocol import average_ranks, data_folder, in_parallel, part_of, smallest_good_C
+from experiments.protocol import data_folder, in_parallel, past_the_best, smallest_good_C
 
 
 def test_estimates():
@@ -37,19 +37,12 @@ def test_the_smallest_c_that_is_level_with_the_best():
     assert smallest_good_C({10.0: 0.2 + spread / 100, 0.1: 0.25 + spread}) == 10.0
 
 
-def test_ranks_by_hand():
-    results = {"a": {"x": 0.9, "y": 0.8}, "b": {"x": 0.5, "y": 0.5}}
-    assert average_ranks(results) == {"x": 1.25, "y": 1.75}
-    assert average_ranks(results, lower_is_better=True) == {"x": 1.75, "y": 1.25}
-    assert average_ranks({}) == {}
-    with pytest.raises(ValueError, match="some results are missing"):
-        average_ranks({"a": {"x": 1.0}, "b": {"y": 1.0}})
-
-
-def test_parts_of_progress():
-    heard = []
-    part_of(lambda *told: heard.append(told), 0.5, 0.25, "table1")(0.4, "fold 2")
-    assert heard == [(pytest.approx(0.6), "table1: fold 2")]
+def test_a_path_of_c_ends_where_losses_are_clearly_above_the_least():
+    spread = np.array([-0.1, 0.1, -0.1, 0.1])
+    best = {0.01: np.full(4, 0.3), 0.1: np.full(4, 0.2)}
+    assert past_the_best(best | {1.0: 0.3 + spread})
+    assert not past_the_best(best | {1.0: 0.25 + spread})
+    assert not past_the_best(best)
 
 
 def test_calls_come_back_in_order():

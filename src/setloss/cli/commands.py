@@ -138,9 +138,8 @@ def writing(option: str, path: Path) -> Iterator[None]:
     """A file that cannot be written is bad input."""
     try:
         yield
-    except (OSError, ImportError, ValueError) as error:
-        why = getattr(error, "strerror", None) or error
-        raise InputError(f"{option}: {path} cannot be written: {why}") from None
+    except OSError as error:
+        raise InputError(f"{option}: {path} cannot be written: {error.strerror or error}") from None
 
 
 def say(message: Warning | str, *_: Any, **__: Any) -> None:

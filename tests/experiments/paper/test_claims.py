@@ -6,8 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments.paper.claims import EMPIRICAL, THEORY, findings
-from experiments.paper.evidence import ClaimTest, ClaimVerdict, Comparison, sentence, weigh
+from experiments.paper.claims import EMPIRICAL, THEORY, ClaimVerdict, Comparison, findings
 
 ROOT = Path(__file__).parents[3]
 
@@ -33,7 +32,7 @@ def tracks(**curves):
 
 def iterations(*of_bd, hinge=10):
     levels = [{"bd": {"1e-2": count}, "hinge": {"1e-2": hinge}} for count in of_bd]
-    return {"figure5": {"iterations": {"faces": {f"curve{k}": one for k, one in enumerate(levels, 1)}}}}
+    return {"figure5": {"chosen_C": {"faces": {"iterations": {f"curve{k}": one for k, one in enumerate(levels, 1)}}}}}
 
 
 def seconds(python, numba):
@@ -59,27 +58,20 @@ HOLDS, PART, FAILS = "holds", "holds in part", "does not hold"
         ("least Dice loss", toy(BEST, WORST), PART),
         ("least Dice loss", toy(LEVEL, WORST), FAILS),
         ("least Dice loss", toy(SOME, LEVEL), FAILS),  # to be best is to beat every rival
-        ("least Dice loss", toy(SOME, BEST), PART),
-        ("in wrong elements", toy(BEST, BEST), HOLDS),
         ("in wrong elements", toy(*[losses(bd=0.3, slack_greedy=0.4, slack_released=0.1)] * 2), PART),
         ("least loss 1", tracks(curve1=BEST, curve2=BEST, curve3=LEVEL), HOLDS),
-        ("least loss 1", tracks(curve1=BEST, curve2=LEVEL), PART),
         ("least loss 1", tracks(curve1=WORST, curve2=LEVEL, curve3=BEST), FAILS),
         ("no gain", tracks(curve3=LEVEL, curve4=WORST), HOLDS),
-        ("no gain", tracks(curve3=LEVEL, curve4=BEST), PART),
         ("no gain", tracks(curve3=BEST, curve4=BEST), FAILS),
         ("approximate inference fails", toy(BEST, BEST) | tracks(curve1=BEST), HOLDS),
-        ("approximate inference fails", toy(WORST, WORST) | tracks(curve1=WORST), PART),
         ("approximate inference fails", toy(LEVEL, LEVEL) | tracks(curve1=LEVEL), FAILS),
         ("converge", iterations(10, 20), HOLDS),
         ("converge", iterations(10, 21), PART),
         ("converge", iterations(None, 21), FAILS),
         ("converge", iterations(3, hinge=None), "not decided"),
         ("costs as much", seconds(1.4, 1.0), HOLDS),
-        ("costs as much", seconds(2, 1), PART),
         ("costs as much", seconds(2, 2), FAILS),
         ("neither", {"figure1": {"less": [5], "more": [1]}}, HOLDS),
-        ("neither", {"figure1": {"less": [], "more": [1]}}, PART),
         ("neither", {"figure1": {"less": [], "more": []}}, FAILS),
     ],
 )
@@ -103,13 +95,9 @@ def test_points_name_places_measures_and_figures():
     assert [point.holds for point in few.points] == [True, False]  # what was not run is not compared
 
 
-def test_every_sentence_of_the_table_ends():
-    for numbers in ({}, toy(BEST, WORST) | tracks(curve1=LEVEL)):
-        assert all(one.evidence.endswith(".") for one in findings(numbers))
-
-
 def test_without_tables_nothing_empirical_is_decided():
     found = findings({})
+    assert all(one.evidence.endswith(".") for one in (*found, *findings(toy(BEST, WORST))))
     assert {one.verdict for one in found[: len(EMPIRICAL)]} == {ClaimVerdict.OPEN}
     assert all(one.verdict is not ClaimVerdict.OPEN for one in found[len(EMPIRICAL) :])
 
@@ -123,14 +111,6 @@ def test_comparisons_are_paired_and_two_standard_errors_decide():
     for unpaired in ([1.0], [1.0, 2.0, 3.0]):
         with pytest.raises(ValueError, match="two or more pairs"):
             Comparison.of(unpaired, [1.0])
-
-
-def test_points_are_weighed():
-    yes, no = ClaimTest("here", True, ""), ClaimTest("there", False, "")
-    assert [weigh(points) for points in ([], [yes], [yes, no], [no])] == [
-        ClaimVerdict.OPEN, ClaimVerdict.HOLDS, ClaimVerdict.IN_PART, ClaimVerdict.FAILS,
-    ]  # fmt: skip
-    assert sentence([yes, no]) == "1 of 2 comparisons are for it: 1 of 1 on here, 0 of 1 on there."
 
 
 @pytest.mark.parametrize("found", THEORY, ids=lambda found: found.where)

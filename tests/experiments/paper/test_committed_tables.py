@@ -13,7 +13,7 @@ import pytest
 from experiments.paper import toy, tracks
 from experiments.paper.artefact import Settings
 from experiments.tracks import protocol
-from experiments.tracks.methods import METHODS
+from experiments.tracks.protocol import METHODS
 from helpers.page_tables import estimates
 
 PAGE = (Path(__file__).parents[3] / "docs" / "reproducing.md").read_text(encoding="utf-8")

@@ -42,7 +42,3 @@ def test_every_cell_is_the_printed_one(name):
         for column, (mean, error) in zip(columns, cells, strict=True):
             assert table[row][column] == (float(mean), float(error))
             assert printed(name, row, column) == f"{mean.strip()} ± {error.strip()}"
-
-
-def test_what_the_paper_does_not_print_is_empty():
-    assert printed("table1", "lovasz-jaccard", "dice") == ""

@@ -2,7 +2,7 @@
 
 from experiments.paper import table3
 from experiments.paper.artefact import Settings
-from experiments.paper.table3 import NUMBA, PYTHON, _interleaved, _micro
+from experiments.paper.table3 import NUMBA, PYTHON, _interleaved
 
 
 def test_every_operator_is_timed_beside_the_paper_s_rows(monkeypatch):
@@ -28,8 +28,3 @@ def test_the_fastest_run_of_each_draw_counts(monkeypatch):
     times = _interleaved({"a": [lambda: None], "b": [lambda: None]})
     assert times["a"].tolist() == [1.0]
     assert times["b"].tolist() == [2.0]
-
-
-def test_microseconds_have_more_digits_where_they_are_few():
-    found = [_micro(*pair) for pair in ((4.4e-6, 2e-8), (1.2e-4, 1e-6), (0.06, 0.008))]
-    assert found == ["4.40 ± 0.02", "120.0 ± 1.0", "60,000 ± 8,000"]
