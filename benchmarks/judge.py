@@ -1,9 +1,7 @@
 """An own judge of the library, written apart from its tests: ``python -m benchmarks.judge [--cases 60000]``.
 
-Every expected number is enumeration over all sets of mistakes, all orders or all label vectors, in plain NumPy from
-the formulas of the paper; a linear program over all subsets for D. Nothing is imported from `tests`, and the library
-only gives the answers that are judged. Prints the number of cases and the largest error of each part; the exit code
-is 1 if any case failed.
+Every answer is compared with `benchmarks.enumeration`, which shares no code with the library or its tests. Prints the
+number of cases and the largest error of each part; the exit code is 1 if any case failed.
 """
 
 from __future__ import annotations
@@ -15,284 +13,324 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import combinations, permutations
+from fractions import Fraction
+from typing import Any
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
-from scipy.optimize import linprog
 from scipy.sparse import csr_array
 from sklearn.exceptions import ConvergenceWarning
 
 import setloss
-from setloss import CostCurve, Dice, FBeta, Hamming, Jaccard, Tversky
-from setloss.decisions import decide
+from benchmarks.enumeration import (
+    Array,
+    Generator,
+    Planes,
+    Training,
+    draw_loss,
+    draw_margins,
+    draw_operator,
+    exact_bound,
+    expected_losses,
+    least,
+    lovasz,
+    second_differences,
+    set_function,
+    subsets,
+    surrogate_of,
+    values_on_sets,
+)
+from setloss import CostCurve
+from setloss.decisions import decide, expected_losses_of
+from setloss.decisions.pixels import decide_pixels
 from setloss.estimators import BagClassifier, SetClassifier
+from setloss.losses import from_set_function
 from setloss.operators import operator_named
 from setloss.plans.batch import batch_surrogate
 from setloss.solvers import Status
 
-Generator = np.random.Generator
-Formula = Callable[[int, int, int, int], float]
 TOLERANCE = 1e-9
+EPS = float(np.finfo(float).eps)
 
 
-# ---------------------------------------------------------------- losses, from their definitions
-
-
-def tversky(a: float, b: float, zero_division: float) -> Formula:
-    def value(fn: int, fp: int, m: int, _r: int) -> float:
-        below = (m - fn) + a * fp + b * fn
-        return 1 - (m - fn) / below if below > 0 else 1 - zero_division
-
-    return value
-
-
-def curve(knots: list[tuple[float, float]]) -> Formula:
-    return lambda fn, fp, m, r: float(np.interp((fn + fp) / (m + r), *zip(*knots, strict=True)))
-
-
-def draw_loss(rng: Generator, zero_division: bool = False) -> tuple[setloss.Loss, Formula]:
-    """A loss of the library and the formula it stands for."""
-    z = float(rng.choice([0.0, 0.3, 1.0])) if zero_division else 1.0
-    kind = rng.integers(6)
-    if kind == 0:
-        return Dice(z), tversky(0.5, 0.5, z)
-    if kind == 1:
-        return Jaccard(z), tversky(1, 1, z)
-    if kind == 2:
-        a, b = (float(x) for x in rng.choice([0.0, 0.1, 0.5, 0.7, 1.0, 2.0], 2))
-        return Tversky(a, b, z), tversky(a, b, z)
-    if kind == 3:
-        beta = float(rng.choice([0.0, 0.5, 1.0, 2.0]))
-        return FBeta(beta, z), tversky(1 / (1 + beta**2), beta**2 / (1 + beta**2), z)
-    if kind == 4:
-        fn_weight, fp_weight = np.round(rng.uniform(0, 2, 2), 2).tolist()
-        return Hamming(False, fn_weight, fp_weight), lambda fn, fp, m, r: fn_weight * fn + fp_weight * fp
-    shares = np.unique(np.concatenate(([0, 1], np.round(rng.random(3), 2))))
-    costs = [0.0, *np.round(rng.random(len(shares) - 1), 2)]
-    if zero_division:
-        costs = sorted(costs)  # decisions by the largest scores need losses that do not fall
-    knots = [(float(s), float(c)) for s, c in zip(shares, costs, strict=True)]
-    return CostCurve(tuple(knots)), curve(knots)
-
-
-def subsets(p: int) -> np.ndarray:
-    """All sets as rows of booleans; element i is bit i."""
-    return (np.arange(2**p)[:, None] >> np.arange(p) & 1).astype(bool)
-
-
-def values_on_sets(formula: Formula, truth: np.ndarray) -> np.ndarray:
-    m = int(truth.sum())
-    return np.array(
-        [formula(int(A[truth].sum()), int(A[~truth].sum()), m, len(truth) - m) for A in subsets(len(truth))]
-    )
-
-
-# ---------------------------------------------------------------- D, by a linear program over all subsets
-
-
-def second_differences(p: int) -> np.ndarray:
-    """Rows with l(A + i + j) - l(A + i) - l(A + j) + l(A)."""
-    rows = []
-    for i, j in combinations(range(p), 2):
-        for A in range(2**p):
-            if not A >> i & 1 and not A >> j & 1:
-                row = np.zeros(2**p)
-                row[[A | 1 << i | 1 << j, A]] = 1
-                row[[A | 1 << i, A | 1 << j]] = -1
-                rows.append(row)
-    return np.array(rows).reshape(-1, 2**p)
-
-
-def least_sum(values: np.ndarray, p: int) -> float:
-    """The minimum of sum_A g(A) over supermodular, non-negative g with l - g submodular."""
-    K = second_differences(p)
-    upper = np.concatenate([-K, -K]) if len(K) else np.zeros((1, 2**p))
-    bounds = np.concatenate([np.zeros(len(K)), -(K @ values)]) if len(K) else np.zeros(1)
-    solved = linprog(np.ones(2**p), A_ub=upper, b_ub=bounds, bounds=[(0, 0), *[(0, None)] * (2**p - 1)])
-    assert solved.status == 0, solved.message
-    return float(solved.fun)
+# ---------------------------------------------------------------- D
 
 
 def judge_decomposition(rng: Generator) -> float:
-    """A loss or any table: f + g = l, the laws of f and g, and the least sum."""
+    """A loss or any table: f + g = l, the laws of f and g, the least sum, and of several the least sum of squares."""
     p = int(rng.integers(1, 6))
+    truth = rng.random(p) < 0.5
     if rng.random() < 0.5:
         loss, formula = draw_loss(rng)
-        truth = rng.random(p) < 0.5
-        values = values_on_sets(formula, truth)
-        function = loss.set_function(truth)
+        values, function = values_on_sets(formula, truth), loss.set_function(truth)
     else:
         values = np.round(4 * rng.normal(size=2**p)) / 4 * 10.0 ** rng.integers(-3, 4)
         values[0] = 0
-        function = setloss.SetFunction.from_callable(lambda A: values[sum(1 << i for i in A)], p)
+        function = set_function(values, p)
     parts = setloss.decompose(function)
     f, g = parts.submodular(subsets(p)), parts.supermodular(subsets(p))
     unit = float(np.abs(values).max()) or 1.0
     K = second_differences(p)
-    broken = [np.abs(f + g - values).max(), -g.min(), abs(g[0])]
-    if len(K):
-        broken += [(K @ f).max(), -(K @ g).min()]
-    return max(max(broken), abs(g.sum() - least_sum(values, p)) * 2.0**-p) / unit
+    broken = [np.abs(f + g - values).max(), -g.min(), abs(g[0]), (K @ f).max(), -(K @ g).min()]
+    total = least(np.ones(2**p), values / unit, p)
+    broken.append(abs(g.sum() - unit * total) * 2.0**-p)
+    if p >= 4 and rng.random() < 0.3:  # g is the projection of 0 onto the optima, to the digits of the solver
+        squares = g / unit @ (g / unit)
+        shortfall = squares - least(g / unit, values / unit, p, total + 1e-9)
+        broken.append(unit * max(0.0, shortfall - 1e-6 * (1 + squares)))
+    return float(max(broken)) / unit
+
+
+def judge_wide(rng: Generator) -> float:
+    """Tables over counts whose numbers are of very different sizes, against fractions where those prove g."""
+    shape = [(2, 2), (2, 2, 2), (4,), (6,), (3, 2), (4, 3), (3, 3), (2, 2, 3)][rng.integers(8)]
+    table = np.round(rng.integers(-3, 6, shape) * 10.0 ** rng.integers(-7, 8, shape), 8)
+    table[(0,) * len(shape)] = 0
+    function = setloss.SetFunction.from_table(table)
+    p = function.p
+    group = np.repeat(np.arange(len(shape)), [n - 1 for n in shape])
+    counts = np.array([np.bincount(group[A], minlength=len(shape)) for A in subsets(p)])
+    values = table[tuple(counts.T)]
+    parts = setloss.decompose(function)
+    f, g = parts.submodular(subsets(p)), parts.supermodular(subsets(p))
+    exact, proved = exact_bound([Fraction(x) for x in values], p)
+    largest = [max(abs(values[B]) for B in range(2**p) if B & A == B) for A in range(2**p)]
+    noise = 64 * EPS * np.array(largest)  # of the values that enter
+    wrong = [(np.abs(f + g - values) - noise) / np.maximum(np.abs(f) + np.abs(g), 1e-300)]
+    if proved:
+        wrong.append((np.abs(g - np.array(exact, dtype=float)) - noise) / np.maximum(g, 1e-300))
+    return float(np.max(wrong))
 
 
 # ---------------------------------------------------------------- operators
 
 
-def worst(values: np.ndarray, margins: np.ndarray, scale: float, is_margin: bool) -> float:
-    total = subsets(len(margins)) @ margins
-    return float(np.max(values - scale * total if is_margin else values * (1 - scale * total)))
-
-
-def lovasz(values: np.ndarray, margins: np.ndarray) -> float:
-    """The largest sum over all orders of the elements; the positive part inside where f is increasing."""
-    p, s = len(margins), 1 - margins
-    rising = all(values[A | 1 << i] >= values[A] - 1e-12 for A in range(2**p) for i in range(p))
-    s = np.maximum(s, 0) if rising else s
-    best = -np.inf
-    for order in permutations(range(p)):
-        chain = np.concatenate(([0], np.cumsum([1 << i for i in order])))
-        best = max(best, float(np.diff(values[chain]) @ s[list(order)]))
-    return max(best, 0.0)
-
-
-def draw_margins(rng: Generator, p: int) -> np.ndarray:
-    margins = rng.normal(size=p) * rng.choice([0.1, 1.0, 1.0, 20.0]) + rng.choice([0.0, 1.0, -1.0])
-    return np.round(2 * margins) / 2 if rng.random() < 0.3 else margins
-
-
-def surrogate_of(
-    loss: setloss.Loss, values: np.ndarray, truth: np.ndarray, operator: str, scale: float
-) -> Callable[[np.ndarray], float]:
-    """The surrogate at any margins, by enumeration."""
-    if operator == "lovasz":
-        return lambda m: lovasz(values, m)
-    if operator in ("slack", "margin"):
-        return lambda m: worst(values, m, scale, operator == "margin")
-    parts = setloss.decompose(loss.set_function(truth))  # judged by `judge_decomposition`
-    f, g = parts.submodular(subsets(len(truth))), parts.supermodular(subsets(len(truth)))
-    return lambda m: lovasz(f, m) + worst(g, m, scale, is_margin=False)
-
-
-def draw_operator(
-    rng: Generator, families: bool = False
-) -> tuple[setloss.Loss, np.ndarray, np.ndarray, str, float, Callable[[np.ndarray], float]]:
-    """With `families` L is for losses that are submodular whatever the labels are, which is what networks take."""
-    loss, formula = draw_loss(rng)
-    p = int(rng.integers(1, 7))
-    truth = rng.random(p) < rng.random()
-    values = values_on_sets(formula, truth)
-    K = second_differences(p)
-    submodular = bool(not len(K) or (K @ values).max() <= 1e-12)
-    if families:
-        submodular = isinstance(loss, Jaccard | Hamming)
-    names = ["slack", "margin", "bd"] + ["lovasz"] * submodular
-    operator, scale = str(rng.choice(names)), float(rng.choice([0.5, 1.0, 2.0]))
-    return loss, truth, values, operator, scale, surrogate_of(loss, values, truth, operator, scale)
-
-
 def judge_operator(rng: Generator) -> float:
     """The value, and the cut: tight at its margins, below the surrogate at others; by operators and by kernels."""
-    loss, truth, values, operator, scale, expected = draw_operator(rng)
-    m, other = draw_margins(rng, len(truth)), draw_margins(rng, len(truth))
+    p = int(rng.integers(1, 7))
+    truth = rng.random(p) < rng.random()
+    if rng.random() < 0.2:
+        values = np.round(rng.random(2**p), 1) * (np.arange(2**p) > 0)
+        loss: Any = from_set_function(set_function(values, p))
+    else:
+        loss, formula = draw_loss(rng)
+        values = values_on_sets(formula, truth)
+    operator, scale = draw_operator(rng, loss)
+    if operator == "slack" and (second_differences(p) @ values).max() <= 1e-12:
+        operator = "lovasz"
+    expected = surrogate_of(loss.set_function(truth), values, operator, scale)
+    m, other = draw_margins(rng, p), draw_margins(rng, p)
     here, there = expected(m), expected(other)
-    unit = (1 + float(np.abs(values).max())) * (1 + np.abs(m).sum() + np.abs(other).sum())
     cut = operator_named(operator, scale)(loss.set_function(truth)).cut(m)
-    batch = batch_surrogate(loss, truth, [0, len(truth)], operator, scale).cuts(m)
-    found = [
-        abs(cut(m) - here),
-        cut(other) - there,
-        abs(float(batch.values[0]) - here),
-        abs(float(batch.offsets[0] - batch.slopes @ m) - here),
-        float(batch.offsets[0] - batch.slopes @ other) - there,
-    ]
-    return max(found) / unit
+    batch = batch_surrogate(loss, truth, [0, p], operator, scale).cuts(m)
+    found = [abs(cut(m) - here), cut(other) - there, abs(float(batch.values[0]) - here)]
+    found += [abs(float(batch.offsets[0] - batch.slopes @ m) - here)]
+    found += [float(batch.offsets[0] - batch.slopes @ other) - there]
+    return max(found) / ((1 + float(np.abs(values).max())) * (1 + np.abs(m).sum() + np.abs(other).sum()))
+
+
+# ---------------------------------------------------------------- networks
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Truth, ignored entries and group numbers of decisions (images, classes, pixels); binary has one class."""
+
+    mode: str
+    over: str
+    margins: str
+    ids: Array
+    truth: Array
+    ignored: Array
+    numbers: Array
+
+    @classmethod
+    def drawn(cls, rng: Generator) -> Batch:
+        mode = str(rng.choice(["binary", "multilabel", "multiclass"]))
+        images, classes, pixels = (int(n) for n in rng.integers([1, 2, 1], [3, 4, 4]))
+        shape = (images, 1 if mode == "binary" else classes, 1 if mode == "multilabel" else pixels)
+        ids = rng.integers(classes, size=(images, 1, shape[2]))
+        truth = ids == np.arange(classes)[:, None] if mode == "multiclass" else rng.random(shape) < 0.5
+        ignored = rng.random(ids.shape if mode == "multiclass" else shape) < rng.choice([0.0, 0.3])
+        margins = str(rng.choice(["logits", "probabilities"] + ["argmax"] * (mode == "multiclass")))
+        over = str(rng.choice(["image", "batch", "class", "groups"]))
+        return cls(mode, over, margins, ids, truth, np.broadcast_to(ignored, shape), rng.integers(3, size=shape))
+
+    def shown(self, array: Array) -> Array:
+        """Without the axis that the mode does not have."""
+        return {"binary": array[:, 0], "multilabel": array[:, :, 0], "multiclass": array}[self.mode]
+
+    def target(self, one_hot: bool) -> Array:
+        if self.mode == "multiclass" and not one_hot:
+            return np.where(self.ignored[:, 0], 255, self.ids[:, 0])
+        return self.shown(np.where(self.ignored, 255, self.truth))
+
+    def sets(self) -> list[Array]:
+        """Which decisions belong to each set, in the order of the answers; groups without any have none."""
+        i, c, _ = np.indices(self.truth.shape)
+        classes = self.truth.shape[1]
+        if self.over == "groups":
+            keys = np.where((self.numbers > 0) & ~self.ignored, (i * classes + c) * 3 + self.numbers, -1)
+            return [keys == key for key in np.unique(keys[keys >= 0])]
+        by_class = self.mode == "multiclass" or (self.mode == "multilabel" and self.over == "class")
+        keys = (i if self.over == "image" else 0 * i) * (classes if by_class else 1) + (c if by_class else 0)
+        return [(keys == key) & ~self.ignored for key in range(keys.max() + 1)]
+
+    def margins_of(self, h: Array) -> Array:
+        if self.margins == "probabilities":
+            q = np.exp(h) / np.exp(h).sum(1, keepdims=True) if self.mode == "multiclass" else 1 / (1 + np.exp(-h))
+            return np.where(self.truth, q, 1 - q)
+        if self.margins == "logits":
+            return np.where(self.truth, h, -h)
+        own, rival = np.take_along_axis(h, self.ids, 1), np.where(self.truth, -np.inf, h).max(1, keepdims=True)
+        return np.where(self.truth, own - rival, own - h)
 
 
 def judge_torch(rng: Generator) -> float:
-    """Values of `set_loss` in float64, and the gradient as a minorant."""
+    """Values of all sets, masks and margins in float64, and the gradient as a minorant where the loss is convex."""
+    import torch
+
+    from setloss.nn import SetLoss
+
+    batch = Batch.drawn(rng)
+    loss, formula = draw_loss(rng)
+    operator, scale = draw_operator(rng, loss)
+    inside = batch.sets()
+    truths = [batch.truth[rows] for rows in inside]
+    surrogates = [
+        surrogate_of(loss.set_function(t), values_on_sets(formula, t), operator, scale) if len(t) else None
+        for t in truths
+    ]
+
+    def expected(h: Array) -> list[float]:
+        m = batch.margins_of(h)
+        return [0.0 if B is None else B(m[rows]) for B, rows in zip(surrogates, inside, strict=True)]
+
+    shape, size = batch.truth.shape, rng.choice([0.3, 1.0, 10.0])
+    here, there = rng.normal(size=shape) * size, rng.normal(size=shape) * size
+    here = np.round(here) if rng.random() < 0.3 else here
+    logits = torch.tensor(batch.shown(here), requires_grad=True)
+    names = {"operator": operator, "margins": batch.margins, "mode": batch.mode, "over": batch.over}
+    groups = torch.tensor(batch.shown(batch.numbers)) if batch.over == "groups" else None
+    target = torch.tensor(batch.target(one_hot=bool(rng.random() < 0.5)))
+    criterion = SetLoss(loss, scale=scale, reduction="none", absent="keep", ignore_index=255, **names)
+    found, right = criterion(logits, target, groups=groups), expected(here)
+    if not right:
+        return float(found.numel())
+    wrong, unit = np.abs(np.ravel(found.detach().numpy()) - right).max(), 1 + max(map(abs, right))
+    if batch.margins == "logits" or (
+        batch.margins == "argmax" and operator in ("slack", "margin", "lovasz", "hinge")
+    ):
+        found.sum().backward()
+        slope = logits.grad.numpy().reshape(shape)
+        unit += np.abs(slope).sum() * (np.abs(here).max() + np.abs(there).max())
+        wrong = max(wrong, sum(right) + np.sum(slope * (there - here)) - sum(expected(there)))
+    return float(wrong / unit)
+
+
+def judge_soft(rng: Generator) -> float:
+    """L of Jaccard with soft labels and weights: two elements for one, all orders of them."""
     import torch
 
     from setloss.nn import set_loss
 
-    loss, truth, values, operator, scale, expected = draw_operator(rng, families=True)
-    sign = np.where(truth, 1.0, -1.0)
-    m, other = draw_margins(rng, len(truth)), draw_margins(rng, len(truth))
-    logits = torch.tensor((sign * m)[None], requires_grad=True)
-    found = set_loss(
-        logits, torch.tensor(truth[None]), loss=loss, operator=operator, scale=scale, reduction="none", absent="keep"
-    )
-    found.sum().backward()
-    slope = logits.grad.numpy()[0]
-    unit = (1 + float(np.abs(values).max())) * (1 + np.abs(m).sum() + np.abs(other).sum())
-    below = float(found.detach().sum() + slope @ (sign * (other - m)))
-    return max(abs(float(found.detach().sum()) - expected(m)), below - expected(other)) / unit
+    p = int(rng.integers(1, 4))
+    share, weight = np.round(rng.random(p), 1), np.round(rng.random(p) * 2, 1)
+    share[rng.random(p) < 0.3] = rng.integers(2)
+    w = np.concatenate([weight * share, weight * (1 - share)])
+    sets = subsets(2 * p)
+    missed, alarms = sets[:, :p] @ w[:p], sets[:, p:] @ w[p:]
+    below = w[:p].sum() + alarms
+    expected = Planes([lovasz(np.where(below > 0, (missed + alarms) / np.where(below > 0, below, 1), 0.0))])
+    here, there = draw_margins(rng, p), draw_margins(rng, p)
+    logits = torch.tensor(here[None], requires_grad=True)
+    options = {"loss": "jaccard", "operator": "lovasz", "margins": "logits", "reduction": "sum", "absent": "keep"}
+    found = set_loss(logits, torch.tensor(share[None]), element_weight=torch.tensor(weight[None]), **options)
+    found.backward()
+    right = expected(np.concatenate([here, -here]))
+    below_there = right + logits.grad.numpy()[0] @ (there - here) - expected(np.concatenate([there, -there]))
+    return max(abs(float(found.detach()) - right), below_there) / (1 + np.abs(here).sum() + np.abs(there).sum())
 
 
 # ---------------------------------------------------------------- decisions
 
 
+def wrong_choice(chosen: Array, said: float, expected: Array) -> float:
+    """How far a set is from the best one, and what is said of it from the truth; 1 where a smaller set is as good."""
+    sizes, number = subsets(len(chosen)).sum(axis=1), int(chosen @ (1 << np.arange(len(chosen))))
+    smallest = sizes[expected <= expected.min() * (1 + 1e-14)].min()
+    error = max(abs(said - expected.min()), expected[number] - expected.min()) / (1 + expected.max())
+    return max(error, float(sizes[number] > smallest))
+
+
 def judge_decision(rng: Generator) -> float:
-    """The least expected loss over all sets under the count model, and that of the set returned."""
+    """The least expected loss over all sets under the count model, that of the set returned, and of any other."""
     loss, formula = draw_loss(rng, zero_division=True)
     p = int(rng.integers(1, 6))
-    scores = draw_margins(rng, p)
+    scores = draw_margins(rng, p) * rng.choice([1.0, 1.0, 1.0, 30.0])
     potentials = rng.normal(size=p + 1) * 2 if rng.random() < 0.7 else None
     if potentials is not None and rng.random() < 0.3:
         potentials[rng.integers(p + 1)] = -np.inf
-    found = decide(scores[None], loss, scores="log-odds", counts=potentials)
     sets = subsets(p)
-    sizes = sets.sum(1)
-    weights = sets @ scores + (0 if potentials is None else potentials[sizes])
+    weights = sets @ scores + (0 if potentials is None else potentials[sets.sum(axis=1)])
     chances = np.exp(weights - weights.max())
-    chances /= chances.sum()
-    expected = np.array(
-        [
-            sum(
-                chance * formula(int((y & ~B).sum()), int((B & ~y).sum()), int(y.sum()), int((~y).sum()))
-                for y, chance in zip(sets, chances, strict=True)
-                if chance > 0
-            )
-            for B in sets
-        ]
-    )
-    chosen = int(found.sets[0] @ (1 << np.arange(p)))
-    least = expected.min()
-    smallest = sizes[expected <= least * (1 + 1e-14)].min()  # ties are for the smallest set
-    wrong_tie = float(sizes[chosen] > smallest and expected[chosen] >= least)
-    error = max(abs(float(found.expected_loss[0]) - least), expected[chosen] - least) / (1 + expected.max())
-    return max(error, wrong_tie)
+    expected = expected_losses(formula, chances / chances.sum(), p)
+    in_bags = rng.random() < 0.3
+    given = scores if in_bags else scores[None]
+    counts = potentials if not in_bags or potentials is None else [potentials]
+    where = {"counts": counts, "bags": [0, p] if in_bags else None}
+    found = decide(given, loss, scores="log-odds", **where)
+    other = int(rng.integers(2**p))
+    off = 0.0
+    if not isinstance(loss, CostCurve | setloss.losses.CallableLoss):  # others may fall, and are refused there
+        said = expected_losses_of(sets[other] if in_bags else sets[other][None], given, loss, **where)
+        off = abs(float(said[0]) - expected[other]) / (1 + expected.max())
+    return max(off, wrong_choice(np.ravel(found.sets), float(found.expected_loss[0]), expected))
+
+
+def judge_pixels(rng: Generator) -> float:
+    """Independent pixels, exact and by moments, arrays and tensors; bounds of the error and of the regret hold."""
+    import torch
+
+    from setloss import nn
+
+    loss, formula = draw_loss(rng, zero_division=True)
+    p = int(rng.integers(1, 6))
+    chances = rng.random(p) ** rng.choice([0.2, 1.0, 5.0])
+    chances = np.round(chances, 1) if rng.random() < 0.4 else chances
+    odd = rng.random(p) < 0.1
+    chances[odd] = np.round(chances[odd])
+    likely = np.prod(np.where(subsets(p), chances, 1 - chances), axis=1)
+    expected = expected_losses(formula, likely, p)
+    unit = 1 + expected.max()
+    counted = np.concatenate([np.ones(p, dtype=bool), np.zeros(int(rng.integers(3)), dtype=bool)])
+    given = np.concatenate([chances, rng.random(len(counted) - p)])
+    found = decide_pixels(given, loss, scores="probabilities", mask=counted)
+    assert not found.sets[p:].any()
+    answers = [(found.sets[:p], found.expected_loss, found.error, found.regret)]
+    if isinstance(loss, setloss.losses.TverskyFamily):
+        by_moments = decide_pixels(chances, loss, scores="probabilities", method="moments")
+        answers.append((by_moments.sets, by_moments.expected_loss, by_moments.error, by_moments.regret))
+        tensors = [torch.tensor(array[None]) for array in (given, counted)]
+        several = nn.decide_pixels(tensors[0], loss, scores="probabilities", mask=tensors[1])
+        error = float(several.error[0])
+        answers.append((several.sets[0, :p].numpy(), float(several.expected_loss[0]), error, 2 * error))
+    wrong = []
+    for chosen, said, error, regret in answers:
+        there = expected[int(chosen @ (1 << np.arange(p)))]
+        wrong += [abs(said - there) - error, there - expected.min() - regret]
+    return float(max(wrong)) / unit
 
 
 # ---------------------------------------------------------------- fits
 
 
-@dataclass(frozen=True)
-class Training:
-    """min over W of 1/2 |W|^2 + C sum_i weight_i B_i(m_i(W)); element e has row rows[e] of X and task tasks[e]."""
-
-    X: np.ndarray
-    constant: float
-    truth: np.ndarray
-    rows: np.ndarray
-    tasks: np.ndarray
-    bags: np.ndarray
-    costs: np.ndarray
-    surrogates: list[Callable[[np.ndarray], float]]
-
-    def objective(self, W: np.ndarray) -> float:
-        wide = np.hstack([self.X, np.full((len(self.X), 1), self.constant)])
-        margins = np.where(self.truth, 1, -1) * np.sum(wide[self.rows] * W[self.tasks], axis=1)
-        values = [B(margins[self.bags == i]) for i, B in enumerate(self.surrogates)]
-        return float(np.sum(W**2) / 2 + self.costs @ values)
-
-
 def judge_fit(rng: Generator) -> float:
     """P of the model is its primal value, and no weights, those of another solver among them, are below the dual."""
     loss, formula = draw_loss(rng)
-    names = ["slack", "margin", "bd"] + ["lovasz"] * isinstance(loss, Jaccard | Hamming)
-    operator, scale, C = str(rng.choice(names)), float(rng.choice([1.0, 2.0])), float(10 ** rng.uniform(-2, 1))
+    operator, scale = draw_operator(rng, loss)
+    C, tol = float(10 ** rng.uniform(-2, 1)), float(rng.choice([1e-2, 1e-4]))
     n, p, d = (int(size) for size in rng.integers([2, 1, 1], [7, 5, 5]))
     is_labels, constant = bool(rng.random() < 0.5), float(rng.choice([0.0, 1.0, 3.0]))
     present = rng.random((n, p)) < 0.8
@@ -302,52 +340,41 @@ def judge_fit(rng: Generator) -> float:
     X = rng.normal(size=(rows.max() + 1, d)) * 10 ** rng.uniform(-1, 1)
     truth, weights = rng.random(len(bags)) < rng.random(), rng.uniform(0.5, 2, n)
     truth[[0, -1]] = True, False  # both classes, as training asks
-    surrogates = [
-        surrogate_of(loss, values_on_sets(formula, here), here, operator, scale)
-        for here in (truth[bags == i] for i in range(n))
-    ]
-    tasks = tasks if is_labels else np.zeros_like(bags)
-    training = Training(X, constant, truth, rows, tasks, bags, C * weights, surrogates)
-    tol, solvers = (
-        float(rng.choice([1e-2, 1e-4])),
-        rng.permutation(["auto", "cutting_plane", "frank_wolfe", "n_slack"]),
-    )
-    options = {"loss": loss, "operator": operator, "scale": scale, "C": C, "max_iter": 500}
+    parts = [truth[bags == i] for i in range(n)]
+    surrogates = [surrogate_of(loss.set_function(t), values_on_sets(formula, t), operator, scale) for t in parts]
+    wide = np.hstack([X, np.full((len(X), 1), constant)])[rows]
+    training = Training(wide, truth, tasks if is_labels else 0 * bags, bags, C * weights, surrogates)
+    solver = str(rng.choice(["auto", "cutting_plane", "frank_wolfe", "n_slack"]))
+    options = {"loss": loss, "operator": operator, "scale": scale, "C": C, "tol": tol, "max_iter": 500}
     options |= {"intercept_scaling": constant} if constant else {"fit_intercept": False}
     Z = csr_array(X) if rng.random() < 0.5 else X
-
-    def fitted(solver: str, tol: float) -> SetClassifier | BagClassifier:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
         if is_labels:
             Y = np.full((n, p), np.nan)
             Y[bags, tasks] = truth
-            return SetClassifier(solver=solver, tol=tol, **options).fit(Z, Y, sample_weight=weights)
-        model = BagClassifier(solver=solver, tol=tol, **options)
-        return model.fit(Z, truth, groups=bags, sample_weight=weights[bags])
-
-    def weights_of(model: SetClassifier | BagClassifier) -> np.ndarray:
-        bias = np.reshape(model.intercept_, (-1, 1)) / (constant or 1.0)
-        return np.hstack([np.atleast_2d(model.coef_), bias])
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        model, other = fitted(str(solvers[0]), tol), fitted(str(solvers[1]), 1e-7)
-    found, W = model.solution_, weights_of(model)
-    elsewhere = [
-        weights_of(other),
-        np.zeros_like(W),
-        *(W + step * rng.normal(size=W.shape) for step in (1e-3, 0.1, 1)),
-    ]
+            model: Any = SetClassifier(solver=solver, **options).fit(Z, Y, sample_weight=weights)
+        else:
+            model = BagClassifier(solver=solver, **options)
+            model.fit(Z, truth, groups=bags, sample_weight=weights[bags])
+    bias = np.reshape(model.intercept_, (-1, 1)) / (constant or 1.0)
+    found, W = model.solution_, np.hstack([np.atleast_2d(model.coef_), bias])
+    W = W[: training.tasks.max() + 1]
+    elsewhere = [training.minimum(), 0 * W, *(W + step * rng.normal(size=W.shape) for step in (1e-3, 0.1, 1))]
     lowest = min(training.objective(point) for point in elsewhere)
     wrong_status = (found.primal - found.dual <= tol * found.primal) != (found.status is Status.CONVERGED)
     unit = max(found.primal, 1e-300)
     return max(abs(training.objective(W) - found.primal) / unit, (found.dual - lowest) / unit, float(wrong_status))
 
 
-PARTS = {
+PARTS: dict[str, tuple[Callable[[Generator], float], float]] = {
     "decompositions": (judge_decomposition, 0.08),
-    "operators": (judge_operator, 0.4),
-    "decisions": (judge_decision, 0.25),
-    "torch": (judge_torch, 0.25),
+    "wide-range": (judge_wide, 0.05),
+    "operators": (judge_operator, 0.35),
+    "decisions": (judge_decision, 0.2),
+    "pixels": (judge_pixels, 0.1),
+    "torch": (judge_torch, 0.15),
+    "soft-labels": (judge_soft, 0.05),
     "fits": (judge_fit, 0.02),
 }
 
@@ -360,14 +387,14 @@ def main() -> None:
     parser.add_argument("--case", type=int, help="one case of a part, as a failure names it")
     options = parser.parse_args()
     failed = 0
-    for name, (judge, share) in PARTS.items():
+    for number, (name, (judge, share)) in enumerate(PARTS.items()):
         if options.only not in (None, name):
             continue
         began, largest, wrong = time.process_time(), 0.0, 0
-        cases = range(int(options.cases * share)) if options.case is None else [options.case]
+        cases = range(round(options.cases * share)) if options.case is None else [options.case]
         for case in cases:
             try:
-                error = judge(np.random.default_rng([options.seed, len(name), case]))
+                error = judge(np.random.default_rng([options.seed, number, case]))
             except Exception as problem:
                 error, said = np.inf, f"{type(problem).__name__}: {problem}"
             else:

@@ -59,6 +59,8 @@ LOSSES = [
     FBeta(0.0),
     Dice(zero_division=0.0),
     Tversky(0.3, 0.9, 0.5),
+    Tversky(0.0, 0.7, 0.3),
+    Tversky(0.0, 0.0, 0.3),
 ]
 
 

@@ -224,7 +224,7 @@ class Images:
         else:
             found = _best_by_moments(rows, alone)
         sets, score, error = (one.view(self.p.shape[: one.ndim + 1]) for one in found)
-        score, error, empty = self.lift * score, self.lift * error, self.empty_score(family)
+        score, error, empty = self._defined(self.lift * score, family), self.lift * error, self.empty_score(family)
         nothing = empty >= score
         return sets & ~nothing.unsqueeze(2), torch.where(nothing, empty, score), torch.where(nothing, 0.0, error)
 
@@ -232,6 +232,11 @@ class Images:
         """The expected score of nothing: 0/0 where nothing is there, and without a cost of misses in any case."""
         certain = self.p_empty if float(family.weights[1]) > 0 else torch.ones_like(self.p_empty)
         return float(family.zero_division) * certain
+
+    def _defined(self, score: Tensor, family: TverskyFamily) -> Tensor:
+        """Scores of sets with pixels, 0/0 included: false alarms that cost nothing leave some images undefined."""
+        a, b = map(float, family.weights)
+        return score if a > 0 else score + float(family.zero_division) * (self.p_empty if b > 0 else 1 - score)
 
     def plain(self) -> Tensor:
         """The sets of the plain cut: more probable than not, or the most probable class."""
@@ -257,7 +262,8 @@ class Images:
         size = sets.sum(2, keepdim=True)
         low, high = (self.lift * one.gather(2, size).squeeze(2) for one in (low, high))
         some = size.squeeze(2) > 0
-        return torch.where(some, (low + high) / 2, self.empty_score(family)), torch.where(some, (high - low) / 2, 0.0)
+        score = self._defined((low + high) / 2, family)
+        return torch.where(some, score, self.empty_score(family)), torch.where(some, (high - low) / 2, 0.0)
 
     def against_plain(self, sets: Tensor, family: TverskyFamily) -> tuple[Tensor, tuple[Tensor, Tensor], Tensor]:
         """The sets of the plain cut, their expected score, and what `sets` are expected to gain on every image."""
