@@ -38,11 +38,11 @@ FIXED = ("torch==2.13.0",)
 
 CORE_TESTS = (
     "setfunctions", "losses", "plans/test_batch.py", "cli", "io",
-    "test_damaged_files.py", "test_plots.py", "decomposition/test_closed_forms.py", "operators/test_cut.py",
+    "test_plots.py", "decomposition/test_closed_forms.py", "operators/test_cut.py",
     "operators/test_bd.py", "solvers/test_checkpoint.py", "estimators", "nn/test_without_torch.py",
 )  # fmt: skip
 TESTS_OF_DASK = ("dask/test_estimators.py",)
-TESTS_OF_EXTRAS = {"torch": ("nn/test_modules.py",), "dask": TESTS_OF_DASK, "oldest": TESTS_OF_DASK}
+TESTS_OF_EXTRAS = {"torch": ("nn/test_loss.py",), "dask": TESTS_OF_DASK, "oldest": TESTS_OF_DASK}
 
 LICENCES = """
 import sys

@@ -26,7 +26,7 @@ LABELS = {"l": "loss $l$", "f": "submodular $f$", "g": "supermodular $g$"}
 MARKERS = {"l": "o", "f": "s", "g": "^"}
 
 MAX_DOTS = 4096
-"""Tables of other kinds are drawn cell by cell, up to this many (all sets of 12 elements)."""
+"""Most cells of a table of more than two groups (all sets of 12 elements)."""
 
 MAX_POINTS = 2000
 """Longer curves are sampled at this many sizes; heat maps at a fifth of it either way."""
@@ -38,29 +38,20 @@ def plot_decomposition(decomposition: Decomposition) -> Figure:
     One group: three curves against the number of mistakes. Two groups: three heat maps over false negatives
     and false positives, on one colour scale. Anything else: a dot per cell against the number of mistakes.
     """
-    check_plottable(decomposition.loss)
     if find_spec("matplotlib") is None:
         raise ImportError("figures need matplotlib; install it with: pip install 'setloss[plot]'")
-    parts = {"l": decomposition.loss, "f": decomposition.submodular, "g": decomposition.supermodular}
-    kind = _kind(decomposition.loss)
-    return {"curves": _curves, "heat maps": _heat_maps, "dots": _dots}[kind](parts)
-
-
-def check_plottable(function: SetFunction) -> None:
-    """Raise a `ValueError` where `plot_decomposition` has no figure for a function of this kind."""
-    if _kind(function) == "dots" and function.counts.cells > MAX_DOTS:
+    loss = decomposition.loss
+    parts = {"l": loss, "f": decomposition.submodular, "g": decomposition.supermodular}
+    if len(loss.sizes) == 1:
+        return _curves(parts)
+    if len(loss.sizes) == 2 and max(loss.sizes) > 1:  # two groups of one element each: four dots say more
+        return _heat_maps(parts)
+    if loss.counts.cells > MAX_DOTS:
         raise ValueError(
-            f"a table of {function.counts.cells} cells over {len(function.sizes)} groups cannot be drawn; one "
-            f"or two groups can at any size, others up to {MAX_DOTS} cells (all sets of 12 elements)"
+            f"a table of {loss.counts.cells} cells over {len(loss.sizes)} groups cannot be drawn; one or two groups "
+            f"can at any size, others up to {MAX_DOTS} cells (all sets of 12 elements)"
         )
-
-
-def _kind(function: SetFunction) -> str:
-    groups = len(function.sizes)
-    if groups == 1:
-        return "curves"
-    # Two groups of one element each are all subsets of two elements: four dots say more than two by two cells.
-    return "heat maps" if groups == 2 and max(function.sizes) > 1 else "dots"
+    return _dots(parts)
 
 
 def _curves(parts: dict[str, SetFunction]) -> Figure:
@@ -69,34 +60,20 @@ def _curves(parts: dict[str, SetFunction]) -> Figure:
     figure, axes = _panel()
     for name, function in parts.items():
         # l lies below f and g, and wide, so that it still shows where one of them is zero and the other is l.
-        axes.plot(
-            sizes,
-            function.at(sizes),
-            color=COLOURS[name],
-            label=LABELS[name],
-            linewidth=3.4 if name == "l" else 1.5,
-            marker=MARKERS[name] if p <= 30 else "",
-            markersize=7.0 if name == "l" else 4.0,
-            clip_on=False,
-        )
+        width, size = (3.4, 7.0) if name == "l" else (1.5, 4.0)
+        style = {"marker": MARKERS[name] if p <= 30 else "", "markersize": size, "clip_on": False}
+        axes.plot(sizes, function.at(sizes), color=COLOURS[name], label=LABELS[name], linewidth=width, **style)
     _finish(axes)
     return figure
 
 
 def _dots(parts: dict[str, SetFunction]) -> Figure:
     sizes = cell_levels(parts["l"].counts.shape).ravel()
+    style = {"s": 14, "alpha": 1.0 if sizes.size <= 256 else 0.4, "linewidths": 0}
     figure, axes = _panel()
     for shift, (name, function) in zip((-0.2, 0.0, 0.2), parts.items(), strict=True):
-        axes.scatter(
-            sizes + shift,
-            function.table.ravel(),
-            s=14,
-            alpha=1.0 if sizes.size <= 256 else 0.4,
-            linewidths=0,
-            color=COLOURS[name],
-            marker=MARKERS[name],
-            label=LABELS[name],
-        )
+        look = {"color": COLOURS[name], "marker": MARKERS[name], "label": LABELS[name]}
+        axes.scatter(sizes + shift, function.table.ravel(), **look, **style)
     _finish(axes)
     return figure
 
@@ -116,10 +93,8 @@ def _finish(axes: Axes) -> None:
     axes.set_ylabel("value")
     _whole_numbers(axes.xaxis)
     axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(
-        loc="lower center", bbox_to_anchor=(0.45, 1.0), ncols=3, frameon=False, fontsize="small",
-        handletextpad=0.5, columnspacing=1.2,
-    )  # fmt: skip
+    place = {"loc": "lower center", "bbox_to_anchor": (0.45, 1.0), "ncols": 3, "columnspacing": 1.2}
+    axes.legend(frameon=False, fontsize="small", handletextpad=0.5, **place)
 
 
 def _whole_numbers(*scales: Axis) -> None:
@@ -140,14 +115,9 @@ def _heat_maps(parts: dict[str, SetFunction]) -> Figure:
     tall = min(max(rows / columns, 0.5), 1.5)
     figure = Figure(figsize=(7.2, 0.9 + 1.95 * tall), layout="constrained")
     panels = figure.subplots(1, 3, sharex=True, sharey=True)
+    look = {"extent": (-0.5, columns - 0.5, -0.5, rows - 0.5), **_colour_scale(tables.values())}
     for axes, (name, table) in zip(panels, tables.items(), strict=True):
-        image = axes.imshow(
-            table,
-            origin="lower",
-            interpolation="nearest",
-            extent=(-0.5, columns - 0.5, -0.5, rows - 0.5),
-            **_colour_scale(tables.values()),
-        )
+        image = axes.imshow(table, origin="lower", interpolation="nearest", **look)
         axes.set_box_aspect(tall)
         axes.set_aspect("auto")
         axes.set_title(LABELS[name], color=COLOURS[name], fontsize="medium")
@@ -169,6 +139,4 @@ def _colour_scale(tables: Any) -> dict[str, Any]:
 
 def _sampled(size: int, points: int) -> Any:
     """0, ..., size, or about `points` of them evenly."""
-    if size <= points:
-        return np.arange(size + 1)
-    return np.unique(np.linspace(0, size, points + 1).round().astype(np.intp))
+    return np.unique(np.linspace(0, size, min(size, points) + 1).round().astype(np.intp))

@@ -67,3 +67,10 @@ def test_the_module_runs_as_a_program():
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     assert result.returncode == 2
     assert result.stderr.startswith("setloss: --loss dice needs --pos")
+
+
+def test_a_reader_that_has_seen_enough_is_no_error():
+    line = f"{sys.executable} -m setloss.cli decompose --loss curve1 --size 200000 --json | head -c 9"
+    done = subprocess.run(["bash", "-o", "pipefail", "-c", line], capture_output=True, text=True, check=False)
+    assert done.returncode == 0
+    assert not any(word in done.stderr for word in ("Traceback", "Broken", "written"))

@@ -79,7 +79,7 @@ class TestInTheBrowser:
         assert_shows_the_library(browser)
 
     def test_its_mathematics_is_the_librarys_here_too(self, browser):
-        drawn = cases(seed=3, count=60)
+        drawn = cases(seed=3, count=25)
         for case in drawn:
             change = json.dumps({"knots": case["knots"], "p": case["p"], "scale": case["scale"], "operator": "bd"})
             browser.run(f"setloss.show({change})")

@@ -138,8 +138,9 @@ def writing(option: str, path: Path) -> Iterator[None]:
     """A file that cannot be written is bad input."""
     try:
         yield
-    except OSError as error:
-        raise InputError(f"{option}: {path} cannot be written: {error.strerror or error}") from None
+    except (OSError, ImportError, ValueError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise InputError(f"{option}: {path} cannot be written: {why}") from None
 
 
 def say(message: Warning | str, *_: Any, **__: Any) -> None:

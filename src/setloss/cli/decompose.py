@@ -1,6 +1,5 @@
 """``setloss decompose`` and ``setloss check``: l = f + g, and the six verdicts, on the command line."""
 
-import importlib.util
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -16,7 +15,7 @@ from rich.text import Text
 import setloss
 from setloss.cli.commands import InputError, JsonOption, check_writable, print_document, with_option_groups, writing
 from setloss.cli.set_functions import DescribedFunction, SetFunctionOptions
-from setloss.decomposition import Certificate, Decomposition
+from setloss.decomposition import Decomposition
 from setloss.setfunctions.counts import TableTooLargeError
 from setloss.setfunctions.properties import Verdict, verdicts
 from setloss.setfunctions.set_function import SetFunction
@@ -46,7 +45,9 @@ def decompose(
     if as_json and cells > MAX_CELLS:
         raise InputError(f"--json prints at most {MAX_CELLS} cells, not {cells}; leave --json out, or take less")
     if plot is not None:
-        _check_plottable(given, plot)
+        if plot.suffix.lower() not in PLOT_SUFFIXES:
+            raise InputError(f"--plot writes {', '.join(PLOT_SUFFIXES)} files; got {plot}")
+        check_writable("--plot", plot)
     try:
         answer = setloss.decompose(given.function)
     except (setloss.DecompositionError, TableTooLargeError) as error:
@@ -85,20 +86,6 @@ def check(function: SetFunctionOptions, as_json: JsonOption = False) -> None:
     _print_verdicts(found, given.title)
 
 
-def _check_plottable(given: DescribedFunction, path: Path) -> None:
-    if path.suffix.lower() not in PLOT_SUFFIXES:
-        raise InputError(f"--plot writes {', '.join(PLOT_SUFFIXES)} files; got {path}")
-    check_writable("--plot", path)
-    if importlib.util.find_spec("matplotlib") is None:
-        raise InputError('--plot needs matplotlib: pip install "setloss[plot]"')
-    from setloss.plots import check_plottable
-
-    try:
-        check_plottable(given.function)
-    except ValueError as error:
-        raise InputError(f"--plot: {error}") from None
-
-
 # ------------------------------------------------------------------ words
 
 
@@ -122,16 +109,13 @@ def _why(verdict: Verdict) -> str:
 def _print_decomposition(answer: Decomposition, given: DescribedFunction) -> None:
     """The values of l, f and g, at evenly chosen places where there are many, and the certificate in words."""
     parts = {"loss l": answer.loss, "submodular f": answer.submodular, "supermodular g": answer.supermodular}
-    if given.general:
-        tables = [_subsets(parts, answer.loss.p)]
-    elif len(given.shape) == 1:
-        tables = [_curves(parts, given.shape[0])]
+    if given.general or len(given.shape) == 1:
+        tables = [_subsets(parts, answer.loss.p) if given.general else _curves(parts, given.shape[0])]
+        abridged = answer.loss.counts.cells > SHOWN_ROWS
     else:
-        tables = _matrices(parts)
-    one_list = given.general or len(given.shape) == 1
-    abridged = answer.loss.counts.cells > SHOWN_ROWS if one_list else max(given.shape) > SHOWN_CELLS
+        tables, abridged = _matrices(parts), max(given.shape) > SHOWN_CELLS
     title = f"l = f + g for {given.title}{' (abridged)' if abridged else ''}"
-    _print(title, *tables, _certificate_in_words(answer.certificate))
+    _print(title, *tables, str(answer.certificate))
 
 
 def _curves(parts: Mapping[str, SetFunction], length: int) -> Table:
@@ -165,22 +149,6 @@ def _matrices(parts: Mapping[str, SetFunction]) -> list[Table]:
     return tables
 
 
-def _certificate_in_words(certificate: Certificate) -> Table:
-    unique = {True: "the only one", False: "one of several", None: "perhaps one of several"}
-    answer = unique[certificate.unique]
-    if certificate.tie_broken:
-        answer += ", the one of least sum of squares"
-    grid = Table.grid(padding=(0, 2))
-    grid.add_row("certificate", "holds" if certificate.holds else "DOES NOT HOLD")
-    grid.add_row("rule", f"{certificate.rule} ({certificate.reason})")
-    grid.add_row("feasible", f"up to {certificate.feasibility + 0.0:.1e}")
-    grid.add_row("optimal", f"up to {certificate.column_residual:.1e} per column, gap {certificate.gap:.1e}")
-    grid.add_row("mean of g", f"{certificate.primal:.6g} over all sets, at least {certificate.dual:.6g}")
-    grid.add_row("this g is", answer)
-    grid.add_row("checked", certificate.checked)
-    return grid
-
-
 def _chosen(length: int, shown: int) -> NDArray[np.intp]:
     """0, ..., length - 1, or `shown` of them, evenly."""
     return np.linspace(0, length - 1, min(length, shown)).round().astype(np.intp)
@@ -203,7 +171,7 @@ def _columns(headers: Sequence[str]) -> Table:
     return table
 
 
-def _print(title: str, *tables: Table) -> None:
+def _print(title: str, *tables: Table | str) -> None:
     """The title and the tables, an empty line between them."""
     console = Console(highlight=False, markup=False)
     console.print(title, style="bold")
