@@ -25,9 +25,6 @@ from setloss.typing import Array
 
 Flags = NDArray[np.bool_]
 
-FEW_SUMS = 2048
-"""Up to this many terms (12 elements) sums that serve every loss and never subtract are as fast as those for Dice."""
-
 
 @dataclass(frozen=True, eq=False)
 class Decision:
@@ -162,20 +159,26 @@ def _decide_one_by_one(rows: SetsOfOneSize, spec: LossSpec, independent: bool) -
     costs = misses.sum(axis=1, keepdims=True) + np.pad(np.cumsum(steps, axis=1), ((0, 0), (1, 0)))
     least = costs.min(axis=1, keepdims=True)
     sizes = np.argmax(costs <= least + TIE * np.maximum(np.abs(least), np.abs(costs[:, :1])), axis=1)
-    sets = firsts(order, sizes)
+    sets = largest(rows.scores, sizes)
     return Decision(sets, np.where(sets, alarms, misses).sum(axis=1), sizes)
 
 
-def firsts(order: NDArray[np.intp], k: int | NDArray[np.intp]) -> Flags:
-    """The first k elements of every row in an order, k one number or one per row."""
-    chosen = np.zeros(order.shape, dtype=bool)
-    np.put_along_axis(chosen, order, np.arange(order.shape[1]) < np.reshape(k, (-1, 1)), axis=1)
+def _falling(scores: Array) -> Array:
+    """The scores of every row, from the largest on."""
+    found = -scores
+    found.sort(axis=1)
+    return np.negative(found, out=found)
+
+
+def largest(scores: Array, k: int | NDArray[np.intp], falling: Array | None = None) -> Flags:
+    """The k largest scores of every row, k one number or one per row; of equal scores the first."""
+    sizes = np.broadcast_to(k, len(scores))
+    falling = _falling(scores) if falling is None else falling
+    last = np.where(sizes > 0, falling[np.arange(len(scores)), np.maximum(sizes - 1, 0)], np.inf)
+    chosen = np.asarray(scores >= last[:, None])
+    for i in np.flatnonzero(chosen.sum(axis=1) > sizes):
+        chosen[i, np.argsort(-scores[i], kind="stable")[sizes[i] :]] = False
     return chosen
-
-
-def largest(scores: Array, k: int | NDArray[np.intp]) -> Flags:
-    """The k largest scores of every row; of equal scores the first."""
-    return firsts(np.argsort(-scores, axis=1, kind="stable"), k)
 
 
 def _search(
@@ -186,19 +189,17 @@ def _search(
     from setloss.decisions.search import best_prefixes
 
     (n, p), width = rows.scores.shape, rows.potentials.shape[1]
-    found = Decision(np.empty((n, p), dtype=np.bool_), np.empty(n), np.empty(n, dtype=np.intp))
-    safe = np.empty(n, dtype=np.bool_)
-    order, floor = np.argsort(-rows.scores, axis=1, kind="stable"), _floor(independent)
-    results = (found.sets, found.expected_loss, found.sizes, safe)
-    if not exact and spec.linear_in_hits and p * width**2 > FEW_SUMS:
-        best_by_hits(rows.scores, rows.potentials, tuple(spec.numbers), order, floor, *results)
+    scores = _falling(rows.scores)
+    expected, sizes, safe = np.empty(n), np.zeros(n, dtype=np.intp), np.ones(n, dtype=np.bool_)
+    if not exact and spec.linear_in_hits:
+        best_by_hits(scores, rows.potentials, tuple(spec.numbers), expected, sizes, safe)
     elif not exact and spec.linear_in_misses and independent:
-        best_by_misses(rows.scores, rows.potentials, tuple(spec.numbers), order, floor, *results)
+        best_by_misses(scores, tuple(spec.numbers), _floor(True), expected, sizes)
     else:
         refuse_large_tables(p, width)
         every = np.empty((n, 0)) if costs is None else costs
-        best_prefixes(rows.scores, rows.potentials, spec.arguments, order, floor, every, *results)
-    return found, safe
+        best_prefixes(scores, rows.potentials, spec.arguments, _floor(independent), every, expected, sizes, safe)
+    return Decision(largest(rows.scores, sizes, scores), expected, sizes), safe
 
 
 def _search_in_scale(rows: SetsOfOneSize, spec: LossSpec) -> Decision:

@@ -11,9 +11,15 @@ F^{-i}_{t-1}) / (1 - q_i), for larger ones downwards from the largest size. Roun
 rounding errors is left to `setloss.decisions.search`, which never subtracts. The shares 1 / (a k + b t) add up to
 about 1 over k elements, so the expected loss is as good as one division.
 
+**Where to begin.** Of A and B, the chances of a positives among the first k elements and of b among the others,
+F(t) = sum_a A(a) B(t - a) and J_k(t) = w_t / Z sum_a a A(a) B(t - a). The search begins at the k of largest
+``sum_{i <= k} q_i / (a k + b sum_i q_i)``, which is near the best one, and goes up and down from there.
+
 **When to stop.** By the swap argument j_i(t) falls with i, so J_{k+x}(t) <= J_k(t) + x j_k(t). Divided by
 a (k + x) + b t this is monotone in x, so no larger set scores more than
-``sum_t max(J_k(t) / (a k + b t), j_k(t) / a)``.
+``sum_t max(J_k(t) / (a k + b t), j_k(t) / a)``. Smaller ones have J_{k-x}(t) <= J_k(t) - x j_{k+1}(t), divided by
+a (k - x) + b t monotone in x as well, so those of one element at least score no more than
+``sum_t max(J_k(t) / (a k + b t), min(P(|y| = t), (J_k(t) - (k - 1) j_{k+1}(t)) / (a + b t)))``.
 
 **Jaccard**, and Tversky's index that weighs false positives by 1, of independent elements: with S positives among the
 k chosen elements and R among the others the score is S / (k + b R). S and R are independent, so
@@ -28,12 +34,15 @@ from __future__ import annotations
 import numpy as np
 
 from setloss.compilation import kernel
-from setloss.decisions.kernels import SMALLEST, clear, weigh_falling
-from setloss.decisions.search import add_element, choose
+from setloss.decisions.kernels import clear, weigh_elements, weigh_sizes
+from setloss.decisions.search import add_element
 from setloss.decisions.specs import TIE
 
 GROWTH = 256.0
 """Rounding errors, beside one for each element, that a division may cost."""
+
+FLOOR, LEAST_SUM = 1e-30, 1e-10
+"""Chances that are dropped, and the least Z for which they may be."""
 
 
 @kernel(fastmath={"contract"})
@@ -60,82 +69,185 @@ def divide(chances, low, high, last, q, r, w, part):
 
 
 @kernel(fastmath={"reassoc", "contract"})
+def score_of(hits, a, b, k, low, last):
+    """Z times the expected score of k elements; of chances instead of hits, E 1 / (a k + b t)."""
+    total = 0.0
+    found, size = hits[low:], a * k + b * low
+    for t in range(last - low + 1):
+        total += found[t] / (size + b * t)
+    return total
+
+
+@kernel(fastmath={"reassoc", "contract"})
 def score_with(hits, part, w, q, a, b, k, low, last):
     """Z times the expected score with one more element, the k-th, added to `hits`, and what no larger set exceeds."""
     total = bound = 0.0
-    found, more, weight, size = hits[low:], part[low:], w[low:], a * k + b * low
+    found, more, weight, size, rate = hits[low:], part[low:], w[low:], a * k + b * low, 1 / a
     for t in range(last - low + 1):
         chance = q * weight[t] * more[t]
         found[t] += chance
         share = found[t] / (size + b * t)
         total += share
-        bound += max(share, chance / a)
+        bound += max(share, rate * chance)
     return total, bound
 
 
-@kernel()
-def best_by_hits(scores, potentials, weights, order, floor, sets, expected, best, safe):
-    """The best set of every row, `order` by falling scores; `safe` is False where the sums cannot be trusted."""
-    n, p = scores.shape
-    a, b, undefined = weights
-    falling, q, r, w = np.empty(p), np.empty(p), np.empty(p), np.zeros(p + 1)
-    chances, then, part, hits = np.empty(p + 1), np.empty(p + 1), np.empty(p + 1), np.empty(p + 1)
-    for i in range(n):
-        weigh_falling(scores[i], order[i], potentials[i % len(potentials)], falling, q, r, w)
-        chances[0] = 1.0
-        low, high, total, growth = 0, 0, 0.0, 0.0
-        for j in range(p):
-            low, high = add_element(chances, then, low, high, q[j], r[j], floor)
-            chances, then = then, chances
-        last = min(high, potentials.shape[1] - 1)
-        for t in range(low, last + 1):
-            total += w[t] * chances[t]
-        safe[i] = total > SMALLEST
-        if not safe[i]:
-            continue
-        clear(hits[low : last + 1])
-        best[i], expected[i] = 0, 1 - (w[0] * chances[0] / total * (1 - undefined) if low == 0 else 0.0)
-        room, bound = TIE * abs(expected[i]), total
-        for k in range(1, p + 1):
-            if 1 - bound / total >= expected[i] - room:
-                break
-            growth = max(growth, divide(chances, low, high, last, q[k - 1], r[k - 1], w, part))
-            score, bound = score_with(hits, part, w, q[k - 1], a, b, k, low, last)
-            if 1 - score / total < expected[i] - room:
-                best[i], expected[i] = k, 1 - score / total
-        safe[i] = growth <= (GROWTH + p) * total
-        choose(sets[i], order[i], best[i])
-
-
 @kernel(fastmath={"reassoc", "contract"})
-def expected_share(chances, low, high, k, b):
-    """E 1 / (k + b R)."""
-    found, total, size = chances[low:], 0.0, k + b * low
-    for t in range(high - low + 1):
-        total += found[t] / (size + b * t)
-    return total
+def score_without(hits, part, chances, w, q, a, b, k, low, last):
+    """The same with one element less, k being left, and what no smaller set exceeds."""
+    total = bound = 0.0
+    found, less, among, weight = hits[low:], part[low:], chances[low:], w[low:]
+    size, smallest = a * k + b * low, a + b * low
+    for t in range(last - low + 1):
+        chance = q * weight[t] * less[t]
+        found[t] -= chance
+        share = found[t] / (size + b * t)
+        total += share
+        bound += max(share, min(weight[t] * among[t], (found[t] - (k - 1) * chance) / (smallest + b * t)))
+    return total, bound
+
+
+@kernel(fastmath={"contract"})
+def add_four(before, after, low, high, q, r):
+    """`add_element` for four elements at once. The chance of t is at 4 + t, with four zeros on both sides."""
+    x0, x1, x2 = r[0] * r[1], r[0] * q[1] + q[0] * r[1], q[0] * q[1]
+    y0, y1, y2 = r[2] * r[3], r[2] * q[3] + q[2] * r[3], q[2] * q[3]
+    c0, c4 = x0 * y0, x2 * y2
+    c1, c2, c3 = x0 * y1 + x1 * y0, x0 * y2 + x1 * y1 + x2 * y0, x1 * y2 + x2 * y1
+    source, target = before[low:], after[low + 4 :]
+    for t in range(high - low + 5):
+        near = c0 * source[t + 4] + c1 * source[t + 3] + c2 * source[t + 2]
+        target[t] = near + c3 * source[t + 1] + c4 * source[t]
+    high += 4
+    while high > low and after[high + 4] < FLOOR:
+        high -= 1
+    while low < high and after[low + 4] < FLOOR:
+        low += 1
+    clear(after[low : low + 4])
+    clear(after[high + 5 : high + 9])
+    return low, high
 
 
 @kernel()
-def best_by_misses(scores, potentials, weights, order, floor, sets, expected, best, safe):
-    """The best set of every row for weights 1 and b > 0; `order` by falling scores. Potentials must be 0."""
+def chances_among(q, r, now, then):
+    """The chances of t positives among 4 m independent elements, and the range of t in which they matter."""
+    clear(now[:9])
+    now[4] = 1.0
+    low, high = 0, 0
+    for j in range(0, len(q), 4):
+        low, high = add_four(now, then, low, high, q[j:], r[j:])
+        now, then = then, now
+    return now[4:], low, high
+
+
+@kernel(fastmath={"contract"})
+def merge(first, others, chances, hits):
+    """F, its range, and J of the first elements, from the chances among these and among the others."""
+    (among, a_low, a_high), (rest, b_low, b_high) = first, others
+    low, high = a_low + b_low, a_high + b_high
+    clear(chances[low : high + 1])
+    clear(hits[low : high + 1])
+    source = rest[b_low:]
+    for a in range(a_low, a_high + 1):
+        target, found = chances[a + b_low :], hits[a + b_low :]
+        for t in range(b_high - b_low + 1):
+            chance = among[a] * source[t]
+            target[t] += chance
+            found[t] += a * chance
+    return low, high
+
+
+@kernel()
+def likely_size(q, a, b, most):
+    """About the size of the best set; elements must have falling chances."""
+    positives, hits = 0.0, 0.0
+    for j in range(len(q)):
+        positives += q[j]
+    for k in range(len(q)):
+        if q[k] * (a * k + b * min(positives, most)) <= a * hits:
+            return k
+        hits += q[k]
+    return len(q)
+
+
+@kernel()
+def walk(start, total, none, weights, chances, low, high, last, q, r, w, hits, part, costs):
+    """The best size, its cost and an error bound, given J of `start` elements and the cost of no elements."""
+    a, b, room, least, growth = weights[0], weights[1], TIE * abs(none), none, 0.0
+    begin = hits[: last + 1].copy()
+    if start:
+        costs[start] = 1 - score_of(hits, a, b, start, low, last) / total
+        least = min(least, costs[start])
+    end, bound = start, total
+    while end < len(q) and 1 - bound / total < least - room:
+        growth = max(growth, divide(chances, low, high, last, q[end], r[end], w, part))
+        end += 1
+        score, bound = score_with(hits, part, w, q[end - 1], a, b, end, low, last)
+        costs[end] = 1 - score / total
+        least = min(least, costs[end])
+    k, bound = start, total
+    while k > 1 and 1 - bound / total <= least + room:
+        k -= 1
+        growth = max(growth, divide(chances, low, high, last, q[k], r[k], w, part))
+        score, bound = score_without(begin, part, chances, w, q[k], a, b, k, low, last)
+        costs[k] = 1 - score / total
+        least = min(least, costs[k])
+    if none <= least + room:
+        return 0, none, growth
+    k = max(k, 1)
+    while costs[k] > least + room:
+        k += 1
+    return k, costs[k], growth
+
+
+@kernel()
+def best_by_hits(scores, potentials, weights, expected, best, safe):
+    """The best size of every row of falling scores; `safe` is False where the sums cannot be trusted."""
+    n, p = scores.shape
+    width, undefined = potentials.shape[1], weights[2]
+    q, r, w, costs, buffers = np.zeros(p + 3), np.ones(p + 3), np.zeros(p + 1), np.empty(p + 1), np.empty((4, p + 16))
+    chances, hits, part = np.empty(p + 1), np.empty(p + 1), np.empty(p + 1)
+    for i in range(n):
+        weigh_elements(scores[i], q, r)
+        if i < len(potentials):
+            weigh_sizes(potentials[i], w)
+        k = likely_size(q[:p], weights[0], weights[1], width - 1) // 4 * 4
+        end = p + -p % 4  # elements of chance 0 fill the last four
+        first = chances_among(q[:k], r[:k], buffers[0], buffers[1])
+        others = chances_among(q[k:end], r[k:end], buffers[2], buffers[3])
+        low, high = merge(first, others, chances, hits)
+        last, total = min(high, width - 1), 0.0
+        for t in range(low, last + 1):
+            hits[t] *= w[t]
+            total += w[t] * chances[t]
+        safe[i] = total > LEAST_SUM
+        if safe[i]:
+            none = 1 - (w[0] * chances[0] / total * (1 - undefined) if low == 0 else 0.0)
+            best[i], expected[i], growth = walk(
+                k, total, none, weights, chances, low, high, last, q[:p], r[:p], w, hits, part, costs
+            )
+            safe[i] = growth <= (GROWTH + p) * total
+
+
+@kernel()
+def best_by_misses(scores, weights, floor, expected, best):
+    """The best size of every row of falling scores, independent elements and weights 1 and b > 0."""
     n, p = scores.shape
     _, b, undefined = weights
-    falling, q, r, means, costs = np.empty(p), np.empty(p), np.empty(p), np.zeros(p + 1), np.empty(p + 1)
-    now, then, w = np.empty(p + 1), np.empty(p + 1), np.empty(p + 1)
+    q, r, means, costs = np.empty(p), np.empty(p), np.zeros(p + 1), np.empty(p + 1)
+    now, then = np.empty(p + 1), np.empty(p + 1)
     for i in range(n):
-        weigh_falling(scores[i], order[i], potentials[0], falling, q, r, w)
+        weigh_elements(scores[i], q, r)
         for k in range(p):
             means[k + 1] = means[k] + q[k]
         now[0] = 1.0
         low, high = 0, 0
         for k in range(p, 0, -1):
-            costs[k] = 1 - means[k] * expected_share(now, low, high, k, b)
+            costs[k] = 1 - means[k] * score_of(now, 1.0, b, k, low, high)
             low, high = add_element(now, then, low, high, q[k - 1], r[k - 1], floor)
             now, then = then, now
-        best[i], expected[i], safe[i] = 0, 1 - (now[0] * (1 - undefined) if low == 0 else 0.0), True
+        best[i], expected[i] = 0, 1 - (now[0] * (1 - undefined) if low == 0 else 0.0)
         room = TIE * abs(expected[i])
         for k in range(1, p + 1):
             if costs[k] < expected[i] - room:
                 best[i], expected[i] = k, costs[k]
-        choose(sets[i], order[i], best[i])

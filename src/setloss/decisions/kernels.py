@@ -33,26 +33,12 @@ def weigh_sizes(potentials, w):
 
 
 @kernel()
-def weigh(scores, potentials, q, r, w):
-    """Chances q, their complements r and weights w; returns the logarithm of what was divided out."""
-    scale = 0.0
+def weigh_elements(scores, q, r):
+    """Chances q and their complements r."""
     for j in range(len(scores)):
         small = np.exp(-abs(scores[j]))
-        scale += np.log1p(small)
-        if scores[j] >= 0:
-            scale += scores[j]
-            q[j], r[j] = 1 / (1 + small), small / (1 + small)
-        else:
-            q[j], r[j] = small / (1 + small), 1 / (1 + small)
-    return scale + weigh_sizes(potentials, w)
-
-
-@kernel()
-def weigh_falling(scores, order, potentials, falling, q, r, w):
-    """The same for scores in an order, that of falling ones."""
-    for j in range(len(order)):
-        falling[j] = scores[order[j]]
-    weigh(falling, potentials, q, r, w)
+        large = 1 / (1 + small)
+        q[j], r[j] = (large, small * large) if scores[j] >= 0 else (small * large, large)
 
 
 @kernel()
@@ -82,9 +68,11 @@ def sums(scores, potentials, log_partition, sizes, marginals, safe):
     q, r, w, ahead = np.empty(p), np.empty(p), np.empty(width), np.empty(width + 1)
     table = np.empty((p + 1, width))
     for i in range(n):
-        scale = weigh(scores[i], potentials[i % len(potentials)], q, r, w)
+        weigh_elements(scores[i], q, r)
+        scale, total = weigh_sizes(potentials[i % len(potentials)], w), 0.0
+        for j in range(p):
+            scale += max(scores[i, j], 0.0) - np.log(max(q[j], r[j]))
         prefixes(q, r, table)
-        total = 0.0
         for k in range(width):
             sizes[i, k] = w[k] * table[p, k]
             total += sizes[i, k]
@@ -109,10 +97,10 @@ def sums(scores, potentials, log_partition, sizes, marginals, safe):
 def draw(scores, sizes, uniform, sets):
     """Label sets of the given sizes, element by element from the last; the rows must be safe at their size."""
     n, p = scores.shape
-    q, r, w = np.empty(p), np.empty(p), np.empty(1)
+    q, r = np.empty(p), np.empty(p)
     table = np.empty((p + 1, sizes.max() + 1))
     for i in range(n):
-        weigh(scores[i], np.zeros(1), q, r, w)
+        weigh_elements(scores[i], q, r)
         prefixes(q, r, table)
         left = sizes[i]
         for j in range(p - 1, -1, -1):
@@ -125,9 +113,9 @@ def draw(scores, sizes, uniform, sets):
 def chances_of_sizes(scores, sizes, chances):
     """The chance of sizes[i] positives among independent elements with the scores of row i."""
     n, p = scores.shape
-    q, r, w = np.empty(p), np.empty(p), np.empty(1)
+    q, r = np.empty(p), np.empty(p)
     for i in range(n):
-        weigh(scores[i], np.zeros(1), q, r, w)
+        weigh_elements(scores[i], q, r)
         table = np.zeros(sizes[i] + 1)
         table[0] = 1.0
         for j in range(p):

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from setloss.compilation import kernel
-from setloss.decisions.kernels import SMALLEST, weigh, weigh_falling
+from setloss.decisions.kernels import SMALLEST, weigh_elements, weigh_sizes
 from setloss.decisions.specs import TIE
 from setloss.losses import CountLoss
 from setloss.typing import Array
@@ -122,29 +122,21 @@ def least_loss(k, p, sizes, spec, row):
 
 
 @kernel()
-def choose(chosen, order, size):
-    """The first elements in an order."""
-    for j in range(len(chosen)):
-        chosen[j] = False
-    for j in range(size):
-        chosen[order[j]] = True
-
-
-@kernel()
-def best_prefixes(scores, potentials, spec, order, floor, costs, sets, expected, best, safe):
-    """The best set of every row, `order` by falling scores; `safe` is False where Z is too small.
+def best_prefixes(scores, potentials, spec, floor, costs, expected, best, safe):
+    """The best size of every row of falling scores; `safe` is False where Z is too small.
 
     Costs (n, p + 1), if that is their shape, take the expected losses of all k.
     """
     n, p = scores.shape
     width, every = potentials.shape[1], costs.shape[1] > 0
-    falling, q, r = np.empty(p), np.empty(p), np.empty(p)
+    q, r = np.empty(p), np.empty(p)
     w, sizes, row = np.empty(width), np.empty(width), np.empty(width)
     first, then = np.empty(width), np.empty(width)
     kept = p + 1 if every else min(p + 1, 2 * width + 32)
     stored, ranges = np.empty((kept, width)), np.empty((kept, 2), np.int64)
     for i in range(n):
-        weigh_falling(scores[i], order[i], potentials[i % len(potentials)], falling, q, r, w)
+        weigh_elements(scores[i], q, r)
+        weigh_sizes(potentials[i % len(potentials)], w)
         store_suffixes(q, r, stored, ranges, floor, kept)
         total = 0.0
         for t in range(width):
@@ -175,7 +167,6 @@ def best_prefixes(scores, potentials, spec, order, floor, costs, sets, expected,
             if k < p:
                 low, high = add_element(first, then, low, high, q[k], r[k], floor)
                 first, then = then, first
-        choose(sets[i], order[i], best[i])
 
 
 @kernel()
@@ -187,7 +178,8 @@ def losses_of_firsts(scores, chosen, potentials, spec, floor, expected):
     first, others, then = np.empty(width), np.empty(width), np.empty(width)
     for i in range(n):
         k = chosen[i]
-        weigh(scores[i], potentials[i % len(potentials)], q, r, w)
+        weigh_elements(scores[i], q, r)
+        weigh_sizes(potentials[i % len(potentials)], w)
         first[0] = others[0] = 1.0
         low, high, b_low, b_high = 0, 0, 0, 0
         for j in range(k):
