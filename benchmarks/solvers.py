@@ -30,8 +30,7 @@ def track_problem(X: np.ndarray, y: np.ndarray, groups: np.ndarray, C: float, op
     starts = np.concatenate(([0], np.flatnonzero(np.diff(groups)) + 1, [len(y)]))
     batch = batch_surrogate(PAPER_CURVES["curve1"], y, starts, operator)
     size, bags = len(y), len(starts) - 1
-    tasks = np.zeros(size, dtype=np.int64)
-    return Problem(Design.of(X), batch, np.where(y == 1, 1.0, -1.0), np.arange(size), tasks, np.full(bags, C))
+    return Problem(Design.of(X), batch, np.where(y == 1, 1, -1), np.arange(size), np.full(bags, C))
 
 
 def rows(quick: bool) -> Iterator[Row]:

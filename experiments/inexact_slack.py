@@ -183,8 +183,7 @@ def bag_problem(
     else:
         surrogate = batch_surrogate(loss_named(loss), truth, offsets, operator)
     signs, costs = np.where(truth, 1.0, -1.0), np.full(len(offsets) - 1, C)
-    tasks = np.zeros(len(y), dtype=np.int64)
-    return Problem(Design.of(X, constant), surrogate, signs, order.astype(np.int64), tasks, costs)
+    return Problem(Design.of(X, constant), surrogate, signs, order, costs)
 
 
 @dataclass

@@ -41,13 +41,11 @@ y, n = (digit % 2 == 0).astype(int), groups.max() + 1
 train = (np.random.default_rng(0).permutation(n) < n // 2)[groups]
 
 bags = Bags.from_groups(groups[train])
-frames = np.arange(train.sum())
 problem = Problem(
     Design.of(X[train], constant=1.0),
     batch_surrogate(loss_named("dice"), y[train], bags, "bd", scale=2.0),
-    np.where(y[train] == 1, 1.0, -1.0),
-    frames,
-    np.zeros_like(frames),
+    np.where(y[train] == 1, 1, -1),
+    np.arange(train.sum()),
     np.full(len(bags), 1.0),
 )
 

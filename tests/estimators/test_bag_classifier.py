@@ -28,9 +28,7 @@ def test_it_solves_the_problem_of_the_bags():
     truth, rows = y == 1, np.arange(len(y))
     surrogate = batch_surrogate(Dice(), truth, offsets, "slack", 1.0)
     signs, costs = np.where(truth, 1.0, -1.0), np.full(len(offsets) - 1, 0.7)
-    expected = solve(
-        Problem(Design.of(X, 1.0), surrogate, signs, rows, np.zeros_like(rows), costs), "cutting_plane", Limits(1e-7)
-    )
+    expected = solve(Problem(Design.of(X, 1.0), surrogate, signs, rows, costs), "cutting_plane", Limits(1e-7))
     model = BagClassifier(C=0.7, intercept_scaling=1.0, **TIGHT).fit(X, y, groups=groups)
     np.testing.assert_array_equal(model.coef_, expected.parameters[:, :-1])
     np.testing.assert_array_equal(model.intercept_, expected.parameters[:, -1])

@@ -28,7 +28,9 @@ def test_elements_of_labels_are_the_known_ones_of_examples_with_weight(share):
     found = elements_of_labels(positive, known, weights)
     used = [i for i in range(12) if weights[i] > 0 and known[i].any()]
     expected = [(positive[i, j], i, j) for i in used for j in range(5) if known[i, j]]
-    assert list(zip(found.truth.tolist(), found.rows.tolist(), found.tasks.tolist(), strict=True)) == expected
+    rows = np.repeat(found.rows, found.bags.sizes)
+    tasks = found.tasks if share else np.tile(np.arange(5), len(used))
+    assert list(zip(found.truth.tolist(), rows.tolist(), tasks.tolist(), strict=True)) == expected
     np.testing.assert_array_equal(found.bags.sizes, known[used].sum(axis=1))
     np.testing.assert_array_equal(found.weights, weights[used])
     np.testing.assert_array_equal(found.row_weights(12), np.where(known.any(axis=1), weights, 0))

@@ -31,14 +31,14 @@ def ragged_problem(X, Y, C=1.0):
         known = [j for j, label in enumerate(labels) if not np.isnan(label)]
         if not known:
             continue
-        rows += [i] * len(known)
+        rows.append(i)
         tasks += known
         truth += [labels[j] == 1 for j in known]
-        offsets.append(len(rows))
+        offsets.append(len(tasks))
     truth = np.array(truth)
     surrogate = batch_surrogate(Dice(), truth, np.array(offsets), "slack", 1.0)
     signs, costs = np.where(truth, 1.0, -1.0), np.full(len(offsets) - 1, C)
-    return Problem(Design.of(X, 1.0), surrogate, signs, np.array(rows), np.array(tasks), costs, Y.shape[1])
+    return Problem(Design.of(X, 1.0), surrogate, signs, np.array(rows), costs, Y.shape[1], np.array(tasks))
 
 
 def test_missing_labels_are_left_out_of_the_set():

@@ -49,7 +49,9 @@ class Case:
         design = Design.of(csr_array(self.X) if self.sparse else self.X, self.constant)
         surrogate = batch_surrogate(self.loss, self.truth, self.offsets, self.operator, self.scale)
         signs = np.where(self.truth, 1.0, -1.0)
-        return Problem(design, surrogate, signs, self.rows, self.tasks, self.costs, int(self.tasks.max()) + 1)
+        tasks = int(self.tasks.max()) + 1
+        rows = self.rows if tasks == 1 else self.rows[self.offsets[:-1]]
+        return Problem(design, surrogate, signs, rows, self.costs, tasks, self.tasks if tasks > 1 else ())
 
     @property
     def matrix(self):

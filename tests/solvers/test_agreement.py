@@ -1,5 +1,7 @@
 """Cutting planes = Algorithm 1 = Frank-Wolfe = a generic convex solver on the program with every cut written out."""
 
+from dataclasses import replace
+
 import clarabel
 import numpy as np
 import pytest
@@ -7,7 +9,7 @@ from scipy.sparse import csc_array, csr_array
 
 from helpers.explicit import terms
 from helpers.problems import LAYOUTS, label_sets, pairs, tracks
-from setloss.solvers import Design, Limits, NSlack, Problem, Status, solve
+from setloss.solvers import Design, Limits, NSlack, Status, solve
 
 
 def explicit_minimum(case):
@@ -121,13 +123,5 @@ def test_csr_rows_with_duplicate_entries_mean_their_sum(solver, copies):
     case = tracks("dice", "bd", d=24)
     rows = csr_array(case.X)
     split = (np.repeat(rows.data / copies, copies), np.repeat(rows.indices, copies), copies * rows.indptr)
-    problem = case.problem
-    doubled = Problem(
-        Design.of(csr_array(split, shape=rows.shape), 1.0),
-        problem.surrogate,
-        problem.signs,
-        problem.rows,
-        problem.tasks,
-        problem.costs,
-    )
+    doubled = replace(case.problem, design=Design.of(csr_array(split, shape=rows.shape), 1.0))
     assert_minimum(solve(doubled, solver, Limits(5e-7, 2000)), explicit_minimum(case))

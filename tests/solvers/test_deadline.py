@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from helpers.problems import label_sets, tracks
-from setloss.solvers import Limits, Problem, Status, deadline, kernels, label_kernels, loop, solve
+from setloss.solvers import Limits, Problem, Status, deadline, kernels, loop, solve
 from setloss.solvers.deadline import OutOfTimeError, check_time, seconds_left, time_limit
 
 SOLVERS = ("cutting_plane", "n_slack", "newton", "frank_wolfe", "auto")
@@ -24,10 +24,8 @@ class Passes:
             monkeypatch.setattr(module, "clock", self.clock)
         for name in ("margins", "parameters"):
             monkeypatch.setattr(Problem, name, self.counted(getattr(Problem, name), lambda *given: 1.0))
-        share = lambda *given: 2.0 * len(given[6]) / len(given[3])  # noqa: E731
-        monkeypatch.setattr(kernels, "frank_wolfe_epoch", self.counted(kernels.frank_wolfe_epoch, share))
-        share = lambda *given: 2.0 * len(given[0]) / len(given[4])  # noqa: E731
-        monkeypatch.setattr(label_kernels, "label_epoch", self.counted(label_kernels.label_epoch, share))
+        share = lambda *given: 3.0 * len(given[0]) / len(given[4])  # noqa: E731
+        monkeypatch.setattr(kernels, "epoch", self.counted(kernels.epoch, share))
 
     def counted(self, function, passes):
         def call(*given):

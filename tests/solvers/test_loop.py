@@ -153,7 +153,8 @@ def test_callbacks_get_the_records_of_the_history(problem, solver):
 def test_the_last_record_is_what_the_solution_says(problem, solver):
     solution = solve(problem, solver, Limits(1e-4, 20))
     last = solution.history[-1]
-    assert (last.primal, last.dual, last.gap) == (solution.primal, solution.dual, solution.gap)
+    found = (solution.primal, solution.dual, solution.gap)
+    assert (last.primal, last.dual, last.gap) == pytest.approx(found, rel=1e-12)
     assert last.iteration == solution.iterations
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -41,22 +41,23 @@ ROWS_AT_ONCE = 4096
 
 @dataclass(frozen=True, eq=False)
 class Elements:
-    """Truth, row of X and task of every element, and the weight of every bag."""
+    """Truth of every element, row of X of every frame or label set, and the weight of every bag.
+
+    `tasks` has the label of every element of label sets, and is empty where all have all labels.
+    """
 
     truth: NDArray[np.bool_]
     bags: Bags
     rows: NDArray[np.int64]
-    tasks: NDArray[np.int64]
     weights: Array
     n_tasks: int = 1
+    tasks: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
 
     def row_weights(self, rows: int) -> Array:
         """The weight of the bag of each row of X; 0 for rows of no bag."""
         weights = np.zeros(rows)
-        if len(self.rows) == len(self.bags) * self.n_tasks:  # all elements of a bag are labels of one row
-            weights[self.rows[self.bags.offsets[:-1]]] = self.weights
-        else:
-            weights[self.rows] = np.repeat(self.weights, self.bags.sizes)
+        frames = len(self.rows) == self.bags.elements
+        weights[self.rows] = np.repeat(self.weights, self.bags.sizes) if frames else self.weights
         return weights
 
     def problem(
@@ -66,11 +67,11 @@ class Elements:
         return Problem(
             Design.of(X, constant),
             batch_surrogate(loss, self.truth, self.bags, operator, scale),
-            np.where(self.truth, 1.0, -1.0),
+            np.where(self.truth, np.int8(1), np.int8(-1)),
             self.rows,
-            self.tasks,
             C * self.weights,
             self.n_tasks,
+            self.tasks,
         )
 
 
@@ -79,8 +80,9 @@ def elements_of_frames(positive: NDArray[np.bool_], groups: NDArray[Any] | None,
     kept = np.flatnonzero(weights > 0)
     found = Bags.from_offsets(np.arange(len(kept) + 1)) if groups is None else Bags.from_groups(groups[kept])
     rows = kept if found.order is None else kept[found.order]
-    means, tasks = found.means(weights[kept]), np.zeros(len(rows), dtype=np.int64)
-    return Elements(positive[rows], Bags(found.offsets), rows.astype(np.int64, copy=False), tasks, means)
+    return Elements(
+        positive[rows], Bags(found.offsets), rows.astype(np.int64, copy=False), found.means(weights[kept])
+    )
 
 
 def elements_of_labels(positive: NDArray[np.bool_], known: NDArray[np.bool_], weights: Array) -> Elements:
@@ -92,10 +94,10 @@ def elements_of_labels(positive: NDArray[np.bool_], known: NDArray[np.bool_], we
     whole = len(used) == n
     if np.all(sizes[used] == p):
         truth = (positive if whole else positive[used]).ravel()
-        return Elements(truth, bags, np.repeat(used, p), np.tile(np.arange(p), len(used)), weights[used], p)
+        return Elements(truth, bags, used, weights[used], p)
     places, tasks = np.nonzero(known[used])
     truth = positive[used][places, tasks]
-    return Elements(truth, bags, used[places], tasks.astype(np.int64, copy=False), weights[used], p)
+    return Elements(truth, bags, used, weights[used], p, tasks.astype(np.int64, copy=False))
 
 
 def squared_norms(X: Any) -> Array:

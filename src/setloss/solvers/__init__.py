@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from setloss.solvers.checkpoint import CheckpointError, CheckpointWarning
 from setloss.solvers.choice import method_named, regularization_path, solve
-from setloss.solvers.cutting_plane import CuttingPlane
+from setloss.solvers.cutting_plane import CuttingPlane, NSlack
 from setloss.solvers.frank_wolfe import FrankWolfe
 from setloss.solvers.loop import Limits
-from setloss.solvers.n_slack import NSlack
 from setloss.solvers.newton import Newton
 from setloss.solvers.problem import Design, Problem
 from setloss.solvers.solution import Record, Solution, State, Status

@@ -7,32 +7,22 @@ solver begins at the parameters and computes every bound anew.
 
 from __future__ import annotations
 
-import glob
 import os
 import warnings
 import zipfile
 import zlib
-from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
 
+from setloss.files import not_a_file, replacing
 from setloss.typing import Array
 
 FORMAT = "setloss-checkpoint-3"
-_FIELDS = ("format", "digest", "parameters", "iteration", "seconds", "method")
-_DAMAGE = (
-    OSError,
-    ValueError,
-    LookupError,
-    EOFError,
-    MemoryError,
-    NotImplementedError,
-    zipfile.BadZipFile,
-    zlib.error,
-)
-"""Errors that reading a damaged file raises."""
+
+_DAMAGE = (OSError, ValueError, LookupError, EOFError, MemoryError, NotImplementedError)
+"""Errors that reading a damaged file raises, beside those of archives."""
 
 
 class CheckpointError(ValueError):
@@ -67,12 +57,8 @@ class Checkpoint:
         if path is None:
             return cls(None, digest)
         target = Path(path)
-        try:
-            if target.exists() and not target.is_file():
-                raise CheckpointError(f"the checkpoint {target} is not a file; give the name of one")
-        except OSError as error:
-            why = error.strerror
-            raise CheckpointError(f"the checkpoint {target} cannot be used ({why}); give another") from None
+        if what := not_a_file(target):
+            raise CheckpointError(f"the checkpoint {target} is {what}, not a file; give another path")
         if not target.parent.is_dir():
             raise CheckpointError(f"the folder of the checkpoint {target} does not exist; create it first")
         if not os.access(target.parent, os.W_OK | os.X_OK):
@@ -84,22 +70,14 @@ class Checkpoint:
         if self.path is None or not self.path.exists():
             return None
         try:
-            with self.path.open("rb") as file:
-                arrays = np.load(file, allow_pickle=False)
-                found = {name: arrays[name] for name in _FIELDS}
-            progress = Progress(
-                found["parameters"], int(found["iteration"]), float(found["seconds"]), str(found["method"])
-            )
-        except _DAMAGE as error:
+            with self.path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+                written_as, digest, method = (str(arrays[name]) for name in ("format", "digest", "method"))
+                numbers = arrays["parameters"], int(arrays["iteration"]), float(arrays["seconds"])
+        except (*_DAMAGE, zipfile.BadZipFile, zlib.error) as error:
             raise CheckpointError(
                 f"{self.path} is damaged or no checkpoint of this version of setloss ({type(error).__name__}); "
                 "delete it to start anew, or give another path"
             ) from None
-        self._check(str(found["format"]), str(found["digest"]), progress)
-        return progress
-
-    def _check(self, written_as: str, digest: str, progress: Progress) -> None:
-        """Refuse the progress of another problem, and numbers that no run has."""
         if written_as != FORMAT:
             raise CheckpointError(f"{self.path} has the format {written_as[:40]!r}, not {FORMAT!r}; delete it")
         if digest != self.digest:
@@ -107,17 +85,17 @@ class Checkpoint:
                 f"the checkpoint {self.path} belongs to another problem (data, labels, loss, operator or C differ); "
                 "delete it, or give another path"
             )
-        values = progress.parameters
-        sound = values.dtype == np.float64 and bool(np.isfinite(values).all())
-        if not (sound and progress.iteration >= 0 and 0 <= progress.seconds < np.inf):
-            raise CheckpointError(f"the checkpoint {self.path} does not fit this problem; delete it to start anew")
+        if numbers[0].dtype != np.float64 or not np.isfinite(numbers[0]).all():
+            raise CheckpointError(f"the parameters in {self.path} are no finite numbers; delete it to start anew")
+        return Progress(*numbers, method)
 
     def write(self, progress: Progress) -> None:
         """Replace the file in one step. Where that fails, warn once and keep the old one."""
         if self.path is None:
             return
         try:
-            self._replace(self.path, progress)
+            with replacing(self.path) as file:
+                np.savez(file, format=FORMAT, digest=self.digest, **asdict(progress))
         except OSError as error:
             if not self.failed:
                 self.failed = True
@@ -127,26 +105,3 @@ class Checkpoint:
                     CheckpointWarning,
                     stacklevel=5,
                 )
-
-    def _replace(self, path: Path, progress: Progress) -> None:
-        target = Path(os.path.realpath(path))
-        for stale in target.parent.glob(f".{glob.escape(target.name)}.*.tmp"):  # of runs that were killed
-            with suppress(OSError):
-                stale.unlink()
-        temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-        try:
-            with temporary.open("wb") as file:
-                np.savez(
-                    file,
-                    format=np.array(FORMAT),
-                    digest=np.array(self.digest),
-                    parameters=progress.parameters,
-                    iteration=np.array(progress.iteration),
-                    seconds=np.array(progress.seconds),
-                    method=np.array(progress.method),
-                )
-                file.flush()
-                os.fsync(file.fileno())
-            temporary.replace(target)
-        finally:
-            temporary.unlink(missing_ok=True)

@@ -16,10 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from setloss.solvers.cutting_plane import CuttingPlane, PlaneState, Reachable
+from setloss.solvers.cutting_plane import CuttingPlane, NSlack, PlaneState, Reachable
 from setloss.solvers.frank_wolfe import FrankWolfe, FrankWolfeState
 from setloss.solvers.loop import Limits, Method, run
-from setloss.solvers.n_slack import NSlack
 from setloss.solvers.newton import SLOWER_THAN_BLAS, Newton, system_cost
 from setloss.solvers.problem import Problem
 from setloss.solvers.solution import Solution, relative_gap

@@ -7,6 +7,8 @@ least norm of a polytope: a corral of affinely independent cuts, one more from t
 ``m + mu (sigma - centre)``, then steps to the best point of the affine hull of the corral, each of which drops a cut
 where a weight would become negative. It is finite, and the answer is a convex combination of true cuts wherever it
 stops.
+
+Arrays are indexed from where a bag begins, never cut into views: numba counts the references to every view.
 """
 
 from __future__ import annotations
@@ -26,9 +28,10 @@ DEPENDENT = 1e-12
 
 
 class Corral(NamedTuple):
-    """The cuts of one bag with their weights.
+    """The cuts of bags with their weights; those of one bag are a row of `offsets` and of `weights`.
 
-    `products` has ``<a_k, a_l> + unit``, `factor` its Cholesky factor; `targets` and `ones` are room.
+    `slopes` has a row per cut, in which a bag is found from `lo` on. `products` has ``<a_k, a_l> + unit`` for the bag
+    at work, `factor` its Cholesky factor; `targets` and `ones` are room.
     """
 
     slopes: Any
@@ -50,10 +53,10 @@ def dot(left, right, count):
 
 
 @kernel(fastmath={"reassoc", "contract"})
-def _rows_dot(matrix, k, j, count):
-    """The product of the first `count` numbers of two rows; no views, whose references numba would count."""
+def _rows_dot(matrix, k, j, first, last):
+    """The product of two rows, from `first` up to `last`."""
     total = 0.0
-    for e in range(count):
+    for e in range(first, last):
         total += matrix[k, e] * matrix[j, e]
     return total
 
@@ -63,12 +66,10 @@ def _factorise(corral, first, count):
     """The rows of the Cholesky factor from `first` on."""
     products, factor = corral.products, corral.factor
     for k in range(first, count):
-        for i in range(k + 1):
-            total = products[k, i] - _rows_dot(factor, k, i, i)
-            if i < k:
-                factor[k, i] = total / factor[i, i]
-            else:
-                factor[k, k] = np.sqrt(max(total, DEPENDENT * products[k, k]))
+        for i in range(k):
+            factor[k, i] = (products[k, i] - _rows_dot(factor, k, i, 0, i)) / factor[i, i]
+        rest = products[k, k] - _rows_dot(factor, k, k, 0, k)
+        factor[k, k] = np.sqrt(max(rest, DEPENDENT * products[k, k]))
 
 
 @kernel()
@@ -80,104 +81,112 @@ def _solve(factor, count, x):
             total -= factor[k, j] * x[j]
         x[k] = total / factor[k, k]
     for k in range(count - 1, -1, -1):
-        total = x[k]
-        for j in range(k + 1, count):
-            total -= factor[j, k] * x[j]
-        x[k] = total / factor[k, k]
+        x[k] /= factor[k, k]
+        for j in range(k):
+            x[j] -= factor[k, j] * x[k]
 
 
 @kernel()
-def _append(corral, count, slope, offset, unit):
-    """Write the cut behind the others; returns how far it is from their affine hull, squared and relative."""
-    p = len(slope)
-    for e in range(p):
-        corral.slopes[count, e] = slope[e]
-    corral.offsets[count] = offset
-    for k in range(count + 1):
-        product = _rows_dot(corral.slopes, k, count, p) + unit
-        corral.products[count, k] = product
-        corral.products[k, count] = product
-    _factorise(corral, count, count + 1)
-    own = corral.products[count, count]
-    return (own - _rows_dot(corral.factor, count, count, count)) / own
+def _rebuild(corral, lo, hi, first, count, unit):
+    """Products and Cholesky factor of the cuts from `first` on."""
+    products = corral.products
+    for k in range(first, count):
+        for j in range(k + 1):
+            products[k, j] = products[j, k] = _rows_dot(corral.slopes, k, j, lo, hi) + unit
+    _factorise(corral, first, count)
 
 
 @kernel()
-def _drop(corral, count, k, p):
-    """Take cut k out; returns how many are left."""
-    for j in range(k, count - 1):
-        for e in range(p):
-            corral.slopes[j, e] = corral.slopes[j + 1, e]
-        corral.offsets[j] = corral.offsets[j + 1]
-        corral.weights[j] = corral.weights[j + 1]
-    for j in range(k, count - 1):
-        for i in range(j + 1):
-            product = corral.products[j + 1, i if i < k else i + 1]
-            corral.products[j, i] = product
-            corral.products[i, j] = product
-    _factorise(corral, k, count - 1)
-    return count - 1
+def _longest(corral, lo, hi, count):
+    """The largest squared length of a cut: what makes no lifted cut short."""
+    unit = 0.0
+    for k in range(count):
+        unit = max(unit, _rows_dot(corral.slopes, k, k, lo, hi))
+    return unit
 
 
 @kernel()
-def _exchange(corral, count, slope, offset, unit):
+def _write(corral, i, lo, hi, k, slope, offset, weight):
+    """Put a cut in place k."""
+    for e in range(lo, hi):
+        corral.slopes[k, e] = slope[e - lo]
+    corral.offsets[i, k] = offset
+    corral.weights[i, k] = weight
+
+
+@kernel()
+def _drop(corral, i, lo, hi, count, k):
+    """Take cut k out, the last one takes its place; returns how many are left."""
+    last, products = count - 1, corral.products
+    for e in range(lo, hi):
+        corral.slopes[k, e] = corral.slopes[last, e]
+    corral.offsets[i, k] = corral.offsets[i, last]
+    corral.weights[i, k] = corral.weights[i, last]
+    products[k, k] = products[last, last]
+    for j in range(last):
+        if j != k:
+            products[k, j] = products[j, k] = products[last, j]
+    _factorise(corral, k, last)
+    return last
+
+
+@kernel()
+def _exchange(corral, i, lo, hi, count, slope, offset, unit):
     """A cut in the affine hull of the corral takes the place of the first to lose its weight; 0 if none does."""
-    shares = corral.ones
+    shares, weights = corral.ones, corral.weights
     for k in range(count):
         shares[k] = corral.products[count, k]
     _solve(corral.factor, count, shares)
     step, leaving = np.inf, -1
     for k in range(count):
-        if shares[k] > DEPENDENT and corral.weights[k] < step * shares[k]:
-            step, leaving = corral.weights[k] / shares[k], k
+        if shares[k] > DEPENDENT and weights[i, k] < step * shares[k]:
+            step, leaving = weights[i, k] / shares[k], k
     if leaving < 0:
         return 0
     for k in range(count):
-        corral.weights[k] = max(corral.weights[k] - step * shares[k], 0.0)
-    count = _drop(corral, count, leaving, len(slope))
-    _append(corral, count, slope, offset, unit)
-    corral.weights[count] = step
-    return count + 1
+        weights[i, k] = max(weights[i, k] - step * shares[k], 0.0)
+    _write(corral, i, lo, hi, leaving, slope, offset, step)
+    _rebuild(corral, lo, hi, leaving, count, unit)
+    return count
 
 
 @kernel()
-def _known(corral, count, slope, offset):
+def _known(corral, i, lo, hi, count, slope, offset):
     """Whether the cut is in the corral."""
     for k in range(count):
-        same = corral.offsets[k] == offset
-        for e in range(len(slope)):
-            same = same and corral.slopes[k, e] == slope[e]
+        same = corral.offsets[i, k] == offset
+        for e in range(lo, hi):
+            same = same and corral.slopes[k, e] == slope[e - lo]
         if same:
             return True
     return False
 
 
 @kernel()
-def _enter(corral, count, slope, offset):
+def _enter(corral, i, lo, hi, count, slope, offset):
     """Take a new cut into the corral; returns the number of cuts, 0 if it is there already."""
-    p = len(slope)
-    if _known(corral, count, slope, offset):
+    if _known(corral, i, lo, hi, count, slope, offset):
         return 0
-    own = dot(corral.slopes[0], corral.slopes[0], p)
+    _write(corral, i, lo, hi, count, slope, offset, 0.0)
     if count == 1:
-        _append(corral, 0, corral.slopes[0, :p], corral.offsets[0], max(own, dot(slope, slope, p)))
-    unit = corral.products[0, 0] - own
-    if _append(corral, count, slope, offset, unit) <= DEPENDENT:
-        return _exchange(corral, count, slope, offset, unit)
-    corral.weights[count] = 0.0
+        _rebuild(corral, lo, hi, 0, 1, _longest(corral, lo, hi, 2))
+    unit = corral.products[0, 0] - _rows_dot(corral.slopes, 0, 0, lo, hi)
+    _rebuild(corral, lo, hi, count, count + 1, unit)
+    own = corral.products[count, count]
+    if own - _rows_dot(corral.factor, count, count, 0, count) <= DEPENDENT * own:
+        return _exchange(corral, i, lo, hi, count, slope, offset, unit)
     return count + 1
 
 
 @kernel()
-def _affine_weights(corral, count, margins, centre, mu):
+def _affine_weights(corral, i, lo, hi, count, pull, mu):
     """Into `targets`: the weights of the best point of the affine hull of the corral."""
     targets, ones = corral.targets, corral.ones
     for k in range(count):
-        height = corral.offsets[k]
-        for e in range(len(margins)):
-            height += corral.slopes[k, e] * (mu * centre[e] - margins[e])
-        targets[k] = height / mu
-        ones[k] = 1.0
+        height = corral.offsets[i, k]
+        for e in range(lo, hi):
+            height += corral.slopes[k, e] * pull[e - lo]
+        targets[k], ones[k] = height / mu, 1.0
     _solve(corral.factor, count, targets)
     _solve(corral.factor, count, ones)
     total = unit = 0.0
@@ -189,119 +198,108 @@ def _affine_weights(corral, count, margins, centre, mu):
 
 
 @kernel()
-def _correct(corral, count, margins, centre, mu):
+def _correct(corral, i, lo, hi, count, pull, mu):
     """Move to the best point of the hull of the corral, dropping the cuts that lose their weight on the way."""
     weights, targets = corral.weights, corral.targets
     while count > 1:
-        _affine_weights(corral, count, margins, centre, mu)
+        _affine_weights(corral, i, lo, hi, count, pull, mu)
         step, leaving = 1.0, -1
         for k in range(count):
             if targets[k] <= DEPENDENT:
-                reach = weights[k] / (weights[k] - targets[k]) if weights[k] > targets[k] else 0.0
+                reach = weights[i, k] / (weights[i, k] - targets[k]) if weights[i, k] > targets[k] else 0.0
                 if leaving < 0 or reach < step:
                     step, leaving = reach, k
         for k in range(count):
-            weights[k] = max(weights[k] + step * (targets[k] - weights[k]), 0.0) if leaving >= 0 else targets[k]
+            if leaving < 0:
+                weights[i, k] = targets[k]
+            else:
+                weights[i, k] = max(weights[i, k] + step * (targets[k] - weights[i, k]), 0.0)
         if leaving < 0:
             break
-        count = _drop(corral, count, leaving, len(margins))
+        count = _drop(corral, i, lo, hi, count, leaving)
     return count
 
 
 @kernel()
-def _combine(corral, count, point):
+def _combine(corral, i, lo, hi, count, point):
     """The point of the corral, its weights normalised to sum to one; returns its offset."""
     total = offset = 0.0
     for k in range(count):
-        total += corral.weights[k]
-    for e in range(len(point)):
+        total += corral.weights[i, k]
+    for e in range(hi - lo):
         point[e] = 0.0
     for k in range(count):
-        weight = corral.weights[k] / total
-        corral.weights[k] = weight
-        offset += weight * corral.offsets[k]
-        for e in range(len(point)):
-            point[e] += weight * corral.slopes[k, e]
+        weight = corral.weights[i, k] / total
+        corral.weights[i, k] = weight
+        offset += weight * corral.offsets[i, k]
+        for e in range(lo, hi):
+            point[e - lo] += weight * corral.slopes[k, e]
     return offset
 
 
 @kernel()
-def _rebuild(corral, count, p):
-    """Products and Cholesky factor of the stored cuts."""
-    unit = 0.0
-    for k in range(count):
-        unit = max(unit, _rows_dot(corral.slopes, k, k, p))
-    for k in range(count):
-        for j in range(k + 1):
-            product = _rows_dot(corral.slopes, k, j, p) + unit
-            corral.products[k, j] = product
-            corral.products[j, k] = product
-    _factorise(corral, 0, count)
-
-
-@kernel()
-def _merge_lightest(corral, count, p):
+def _merge_lightest(corral, i, lo, hi, count):
     """Make one cut of the two of least weight, a point of the same hull; returns how many are left."""
-    weights = corral.weights
-    a = 0
-    for k in range(count):
-        if weights[k] < weights[a]:
-            a = k
-    b = 1 if a == 0 else 0
-    for k in range(count):
-        if k != a and weights[k] < weights[b]:
+    weights, slopes, offsets = corral.weights, corral.slopes, corral.offsets
+    a, b = (0, 1) if weights[i, 0] < weights[i, 1] else (1, 0)
+    for k in range(2, count):
+        if weights[i, k] < weights[i, a]:
+            a, b = k, a
+        elif weights[i, k] < weights[i, b]:
             b = k
-    total = weights[a] + weights[b]
-    share = weights[b] / total if total > 0.0 else 0.5
-    for e in range(p):
-        corral.slopes[b, e] = (1.0 - share) * corral.slopes[a, e] + share * corral.slopes[b, e]
-    corral.offsets[b] = (1.0 - share) * corral.offsets[a] + share * corral.offsets[b]
-    weights[b] = total
-    for e in range(p):
-        corral.slopes[a, e] = corral.slopes[count - 1, e]
-    corral.offsets[a], weights[a] = corral.offsets[count - 1], weights[count - 1]
-    _rebuild(corral, count - 1, p)
+    total = weights[i, a] + weights[i, b]
+    share = weights[i, b] / total if total > 0.0 else 0.5
+    for e in range(lo, hi):
+        slopes[b, e] = (1.0 - share) * slopes[a, e] + share * slopes[b, e]
+    offsets[i, b] = (1.0 - share) * offsets[i, a] + share * offsets[i, b]
+    weights[i, b] = total
+    for e in range(lo, hi):
+        slopes[a, e] = slopes[count - 1, e]
+    offsets[i, a], weights[i, a] = offsets[i, count - 1], weights[i, count - 1]
+    _rebuild(corral, lo, hi, 0, count - 1, _longest(corral, lo, hi, count - 1))
     return count - 1
 
 
 @kernel()
-def climb(i, batch, prox, start, corral, work, most, shrink):
+def climb(bag, batch, prox, corral, place, count, point, offset, work, most, shrink):
     """Move a bag to its proximal point, by up to `most` cuts, or until its gap is down to `shrink` times what it was.
 
-    `prox` has the margins, the centre and mu; `start` the number of cuts in the corral, their combination, which is
-    moved in place, and its offset. Returns the number of cuts, the offset, the first gap, and whether cuts have
-    changed their places in the corral.
+    `prox` has the margins, the centre and mu, `place` the row of the corral and where the bag begins in it. `point`
+    is the combination of its `count` cuts, which is moved in place, with this offset. Returns the number of cuts, the
+    offset, the first gap, and whether cuts have changed their places in the corral.
     """
     starts, partitions, which, records, sizes, values, room = batch
     margins, centre, mu = prox
-    count, point, offset = start
-    shifted, slope, chosen = work
-    lo, hi, kind = starts[i], starts[i + 1], which[i]
-    p, capacity = hi - lo, len(corral.weights)
+    shifted, pull, slope, chosen = work
+    i, lo = place
+    p, kind, capacity = starts[bag + 1] - starts[bag], which[bag], corral.weights.shape[1]
+    hi = lo + p
+    partition, plan, tables = partitions[starts[bag] : starts[bag + 1]], records[kind], (sizes[kind], values)
+    for e in range(p):
+        pull[e] = mu * centre[e] - margins[e]
     first, built, changed = 0.0, count == 1, False
     for step in range(most):
         for e in range(p):
             shifted[e] = margins[e] + mu * (point[e] - centre[e])
-        tables = (sizes[kind], values)
-        entering, value = bag_cut(shifted, partitions[lo:hi], records[kind], tables, room, slope, chosen)
+        entering, value = bag_cut(shifted, partition, plan, tables, room, slope, chosen)
         gap = value - (offset - dot(point, shifted, p))
         if step == 0:
             first = gap
         if not gap > max(shrink * first, EXACT * (abs(value) + abs(offset))):
             break
         if not built:
-            _rebuild(corral, count, p)
+            _rebuild(corral, lo, hi, 0, count, _longest(corral, lo, hi, count))
             built = True
         if count == capacity:
-            count = _merge_lightest(corral, count, p)
+            count = _merge_lightest(corral, i, lo, hi, count)
             changed = True
-        grown = _enter(corral, count, slope, entering)
+        grown = _enter(corral, i, lo, hi, count, slope, entering)
         if grown == 0:  # the cut is known: at first the weights can still be better
             if step > 0 or count == 1:
                 break
             grown = count
-        left = _correct(corral, grown, margins, centre, mu)
+        left = _correct(corral, i, lo, hi, grown, pull, mu)
         changed = changed or left < grown or grown == count
         count = left
-        offset = _combine(corral, count, point)
+        offset = _combine(corral, i, lo, hi, count, point)
     return count, offset, first, changed

@@ -2,11 +2,10 @@
 
     max over (o, sigma) of   D(o, sigma) = sum_i c_i o_i - 1/2 |W(sigma)|^2
 
-One iteration is an epoch: bags are visited in random order, those whose gap is large more often. A visit asks for the
-cut at the current margins and improves the block of the bag (`setloss.solvers.dual_blocks`); the Gram matrix of the
-bag lets it repeat this without touching X. The gap is a true one: when the visits suggest that it is reached, all
-margins and W are computed afresh and both objectives compared. Every few epochs the dual point is extrapolated along
-the way it took.
+One iteration is an epoch: bags are visited in random order, those whose gap is large more often. A visit reads the
+margins of a bag and improves its dual point (`setloss.solvers.kernels`). The gap is a true one: when the visits
+suggest that it is reached, all margins and W are computed afresh and both objectives compared. Every few epochs the
+dual point is extrapolated along the way it took.
 """
 
 from __future__ import annotations
@@ -18,14 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setloss.solvers.deadline import check_time
-from setloss.solvers.dual_blocks import (
-    ActiveCuts,
-    Blocks,
-    BoundedSlopes,
-    blocks_of,
-    empty_dual_point,
-    pieces_of,
-)
+from setloss.solvers.dual_points import ActiveCuts, BoundedSlopes, empty_dual_point
 from setloss.solvers.problem import Problem
 from setloss.solvers.solution import Solution, State, relative_gap
 from setloss.typing import Array
@@ -46,13 +38,13 @@ class FrankWolfeState(State):
     wait: int = 0
     pause: int = 0
     noted: tuple[int, float] = (0, 1.0)
-    blocks: Blocks | None = None
+    curvatures: Array | None = None
 
     def dual_slopes(self) -> Array:
         return self.cuts.slopes
 
     def drop_caches(self) -> None:
-        self.blocks = None
+        self.curvatures = None
 
 
 @dataclass(frozen=True)
@@ -98,7 +90,7 @@ class FrankWolfe:
         image, rise = problem.parameters(slopes), float(problem.costs @ found.offsets)
         curvature = float(np.vdot(image, image))
         weight = float(np.clip(rise / curvature, 0.0, 1.0)) if curvature > 0 else 0.0
-        state.cuts.start_at(problem, slopes, found.offsets, weight)
+        state.cuts.start_at(weight * slopes, weight * found.offsets)
         state.parameters = weight * image
         state.passes += 2
 
@@ -114,15 +106,14 @@ class FrankWolfe:
 
     def _epoch(self, problem: Problem, state: FrankWolfeState) -> None:
         """Visit the bags once."""
-        if state.blocks is None:
-            state.blocks = blocks_of(problem, self.inner_steps, self.shrink)
+        if state.curvatures is None:
+            state.curvatures = state.cuts.curvatures(problem)
         visits = self._visits(state.gaps, state.iteration)
-        # Visits of label sets read W by features, label after label.
-        W = np.ascontiguousarray(state.parameters.T) if problem.label_sets else state.parameters
-        state.parameters = W.T if problem.label_sets else W
-        for some in np.array_split(visits, pieces_of(len(visits))):
+        W = np.ascontiguousarray(state.parameters.T)  # visits read W by features, label after label
+        state.parameters = W.T
+        for some in np.array_split(visits, min(32, 1 + len(visits) // 128)):
             check_time()
-            state.blocks.visit(problem, some, W, state.cuts, state.gaps)
+            state.cuts.visit(problem, some, W, state.curvatures, state.gaps, self)
         bags = problem.surrogate.bags
         state.passes += 2 * float(bags.sizes[visits].sum()) / bags.elements
 
@@ -161,8 +152,8 @@ class FrankWolfe:
     def _measure(self, problem: Problem, state: FrankWolfeState, tol: float) -> None:
         """True primal and dual values, and the gap of every bag at one and the same W."""
         margins = problem.margins(state.parameters)
-        values = problem.cuts(margins).values
-        heights = state.cuts.offsets - problem.surrogate.bags.totals(state.cuts.slopes * margins)
+        heights = state.cuts.offsets - problem.products(state.cuts.slopes, margins)
+        values = problem.cuts(margins, consume=True).values
         state.gaps[:] = np.maximum(values - heights, 0.0)
         state.passes += 1
         state.offer_primal(state.parameters, problem.primal(state.parameters, values))

@@ -56,57 +56,31 @@ MOST_GRADIENTS = 250
 CLOSE_ENOUGH = 0.03
 """Maximum number of conjugate gradients, and the share of the residual at which they stop."""
 
-MOST_SPECTRAL = 2048
-"""Up to this many features their covariance is diagonalised, once, to precondition conjugate gradients."""
-
 
 @dataclass(frozen=True, eq=False)
-class Spectrum:
-    """The eigenvalues and eigenvectors of the sum of x x^T over the rows of X, the constant feature included."""
+class MeanSquares:
+    """The mean square of every feature: what H is like if the curvature of a task is spread evenly over all rows."""
 
     problem: Problem
 
     @cached_property
-    def parts(self) -> tuple[Array, Array] | None:
-        """None where X is sparse or has too many features for it."""
-        design = self.problem.design
-        if design.sparse or design.features > MOST_SPECTRAL:
-            return None
-        used = np.unique(self.problem.rows)
-        size = design.features + 1
-        total = np.zeros((size, size))
-        for start in range(0, len(used), 4096):
-            rows = design.dense[used[start : start + 4096]].astype(np.float64)
-            wide = np.hstack([rows, np.full((len(rows), 1), design.constant)])
-            total += wide.T @ wide
-        values, vectors = np.linalg.eigh(total)
-        return np.maximum(values, 0.0) / max(len(used), 1), vectors
-
-    def apply(self, points: ProximalPoints, vector: Array) -> Array:
-        """The inverse of an approximation of H: the curvature of each task spread evenly over all rows."""
-        weights = np.bincount(self.problem.tasks, points.diagonals, minlength=self.problem.n_tasks)
-        if self.parts is None:
-            squares = self.mean_squares
-            return np.asarray(vector / (1.0 + weights[:, None] * squares))
-        values, vectors = self.parts
-        return np.asarray((vector @ vectors) / (1.0 + weights[:, None] * values) @ vectors.T)
-
-    def bound(self, mu: float) -> Array:
-        """The diagonal of H - I if every bag were curved in all directions."""
-        problem = self.problem
-        totals = np.bincount(problem.tasks, problem.element_costs, minlength=problem.n_tasks)
-        return np.asarray(totals[:, None] / mu * self.mean_squares)
-
-    @cached_property
-    def mean_squares(self) -> Array:
-        """The mean square of every feature."""
+    def values(self) -> Array:
         design = self.problem.design
         if design.sparse:
             totals = np.bincount(design.indices, np.square(design.data, dtype=np.float64), minlength=design.features)
-            rows = len(design.indptr) - 1
         else:
-            totals, rows = np.einsum("ij,ij->j", design.dense, design.dense, dtype=np.float64), len(design.dense)
-        return np.append(totals / max(rows, 1), design.constant**2)
+            totals = np.einsum("ij,ij->j", design.dense, design.dense, dtype=np.float64)
+        return np.append(totals / max(design.rows, 1), design.constant**2)
+
+    def precondition(self, points: ProximalPoints, vector: Array) -> Array:
+        """The inverse of an approximation of H."""
+        weights = self.problem.task_totals(points.diagonals)
+        return np.asarray(vector / (1.0 + weights[:, None] * self.values))
+
+    def bound(self, mu: float) -> Array:
+        """The diagonal of H - I if every bag were curved in all directions."""
+        totals = self.problem.task_totals(np.repeat(self.problem.costs, self.problem.surrogate.bags.sizes))
+        return np.asarray(totals[:, None] / mu * self.values)
 
 
 def _nothing() -> Array:
@@ -117,7 +91,7 @@ def _nothing() -> Array:
 class NewtonState(State):
     """W, the centre and mu of the smoothed problem, and the best dual point.
 
-    `spectrum` and `points` are computed from the problem and the other fields.
+    `squares` and `points` are computed from the problem and the other fields.
     """
 
     parameters: Array = field(default_factory=_nothing)
@@ -129,14 +103,14 @@ class NewtonState(State):
     dual_parameters: Array = field(default_factory=_nothing)
     slopes: Array = field(default_factory=_nothing)
     offsets: Array = field(default_factory=_nothing)
-    spectrum: Spectrum | None = None
+    squares: MeanSquares | None = None
     points: ProximalPoints | None = None
 
     def dual_slopes(self) -> Array:
         return self.slopes
 
     def drop_caches(self) -> None:
-        self.spectrum = self.points = None
+        self.squares = self.points = None
 
 
 @dataclass(frozen=True)
@@ -189,8 +163,8 @@ class Newton:
         elif state.steps >= MANY_STEPS:
             points = self._next_problem(problem, state)
         gradient = state.parameters - points.image
-        state.spectrum = state.spectrum or Spectrum(problem)
-        direction = newton_direction(points, -gradient, state.spectrum, state.damping)
+        state.squares = state.squares or MeanSquares(problem)
+        direction = newton_direction(points, -gradient, state.squares, state.damping)
         length = self._search(problem, state, gradient, direction)
         state.damping = next_damping(state.damping, length)
         state.steps += 1
@@ -271,12 +245,12 @@ def next_damping(damping: float, length: float) -> float:
     return damping if length >= 0.1 else min(max(8 * damping, 100 * LEAST_DAMPING), MOST_DAMPING)
 
 
-def newton_direction(points: ProximalPoints, right: Array, spectrum: Spectrum, damping: float = 0.0) -> Array:
+def newton_direction(points: ProximalPoints, right: Array, squares: MeanSquares, damping: float = 0.0) -> Array:
     """The solution of (H + damping) x = right."""
     sizes = points.problem.surrogate.bags.sizes
     costs = _costs(points.problem, right.size, points.rank, float(sizes[points.active].sum()))
     solve = (_by_gradients, _by_parameters, _by_directions)[int(np.argmin(costs))]
-    return solve(points, right, spectrum, 1.0 + damping * spectrum.bound(points.mu))
+    return solve(points, right, squares, 1.0 + damping * squares.bound(points.mu))
 
 
 def system_cost(problem: Problem, size: int, rank: float, elements: float) -> float:
@@ -295,7 +269,7 @@ def _costs(problem: Problem, size: int, rank: float, elements: float) -> tuple[f
     return gradients, parameters, directions
 
 
-def _by_parameters(points: ProximalPoints, right: Array, spectrum: Spectrum, diagonal: Array) -> Array:
+def _by_parameters(points: ProximalPoints, right: Array, squares: MeanSquares, diagonal: Array) -> Array:
     from scipy.linalg import cho_factor, cho_solve
 
     hessian = np.diag(diagonal.ravel())
@@ -305,7 +279,7 @@ def _by_parameters(points: ProximalPoints, right: Array, spectrum: Spectrum, dia
     return np.asarray(cho_solve(factor, right.ravel(), check_finite=False)).reshape(right.shape)
 
 
-def _by_directions(points: ProximalPoints, right: Array, spectrum: Spectrum, diagonal: Array) -> Array:
+def _by_directions(points: ProximalPoints, right: Array, squares: MeanSquares, diagonal: Array) -> Array:
     """With D the diagonal, x = D^-1 (b - U^T (I + U D^-1 U^T)^-1 U D^-1 b)."""
     from scipy.linalg import cho_factor, cho_solve
 
@@ -318,10 +292,10 @@ def _by_directions(points: ProximalPoints, right: Array, spectrum: Spectrum, dia
     return np.asarray((right - (weights @ rows).reshape(right.shape)) / diagonal)
 
 
-def _by_gradients(points: ProximalPoints, right: Array, spectrum: Spectrum, diagonal: Array) -> Array:
+def _by_gradients(points: ProximalPoints, right: Array, squares: MeanSquares, diagonal: Array) -> Array:
     """Preconditioned conjugate gradients."""
     solution, residual = np.zeros_like(right), right.copy()
-    better = spectrum.apply(points, residual)
+    better = squares.precondition(points, residual)
     way = better.copy()
     height = first = float(np.vdot(residual, better))
     for _ in range(MOST_GRADIENTS):
@@ -331,7 +305,7 @@ def _by_gradients(points: ProximalPoints, right: Array, spectrum: Spectrum, diag
         length = height / float(np.vdot(way, image))
         solution += length * way
         residual -= length * image
-        better = spectrum.apply(points, residual)
+        better = squares.precondition(points, residual)
         height, before = float(np.vdot(residual, better)), height
         way = better + (height / before) * way
     return solution

@@ -2,9 +2,9 @@
 
     min over W of   P(W) = 1/2 |W|^2 + sum_i c_i B_i(m_i(W)),      c_i = C weight_i
 
-Element e of bag i has the margin ``m_e = y_e <x_{row(e)}, W_{task(e)}>``: bags of frames share one task, in
-multi-label data the elements of a bag share one row and every label is a task. An intercept is one more
-feature of constant value s (`intercept_scaling`), regularised like the others.
+Element e of bag i has the margin ``m_e = y_e <x_{row(e)}, W_{task(e)}>``. There are two layouts. Frames share one
+task, and every frame has a row. In a label set the bag has the row, and its elements are labels: each is a task. An
+intercept is one more feature of constant value s (`intercept_scaling`), regularised like the others.
 
 Every B_i is a maximum of cuts, so a dual point is one convex combination of cuts (o_i, sigma_i) per bag:
 
@@ -32,8 +32,8 @@ from setloss.plans.batch import BatchCuts, BatchSurrogate
 from setloss.solvers.deadline import check_time
 from setloss.typing import Array
 
-ROWS_AT_ONCE = 4096
-"""Rows of X that enter a product of matrices together."""
+TABLE = 2**20
+"""Scores of label sets that are computed together (8 MiB)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,10 +68,6 @@ class Design:
         """The number of rows."""
         return len(self.indptr) - 1 if self.sparse else len(self.dense)
 
-    def pieces(self) -> Iterator[slice]:
-        """The rows of a dense X, some thousand at a time: what is converted to float64 stays small."""
-        return (slice(start, start + ROWS_AT_ONCE) for start in range(0, len(self.dense), ROWS_AT_ONCE))
-
     @property
     def row_entries(self) -> float:
         """How many numbers a row holds, on average."""
@@ -80,16 +76,24 @@ class Design:
     def squared_norms(self) -> Array:
         """|x|^2 of every row, the constant feature included."""
         if self.sparse:
-            entries = np.repeat(np.arange(len(self.indptr) - 1), np.diff(self.indptr))
-            found = np.bincount(entries, np.square(self.data, dtype=np.float64), minlength=len(self.indptr) - 1)
+            entries = np.repeat(np.arange(self.rows), np.diff(self.indptr))
+            found = np.bincount(entries, np.square(self.data, dtype=np.float64), minlength=self.rows)
         else:
             found = np.einsum("ij,ij->i", self.dense, self.dense, dtype=np.float64)
         return np.asarray(found + self.constant**2)
 
-    @property
-    def rows_of_csr(self) -> csr_array:
-        """A sparse X as scipy takes it."""
-        return csr_array((self.data, self.indices, self.indptr), shape=(len(self.indptr) - 1, self.features))
+    @cached_property
+    def matrix(self) -> Any:
+        """X without the constant feature, as products of matrices take it."""
+        if self.sparse:
+            return csr_array((self.data, self.indices, self.indptr), shape=(self.rows, self.features))
+        return self.dense
+
+    def some(self, rows: NDArray[np.int64]) -> Any:
+        """Some rows of the matrix; no copy of a dense one where they are neighbours."""
+        if np.all(np.diff(rows) == 1):
+            return self.matrix if len(rows) == self.rows else self.matrix[rows[0] : rows[-1] + 1]
+        return self.matrix[rows]
 
     @property
     def arrays(self) -> tuple[Any, ...]:
@@ -99,34 +103,53 @@ class Design:
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Data, surrogates and costs; see the module's docstring for the notation."""
+    """Data, surrogates and costs; see the module's docstring for the notation.
+
+    Frames have one of the `rows` each. Label sets, where there are several tasks, have one row per bag, and `tasks`
+    names the label of every element; it is empty where all bags have all labels in their order.
+    """
 
     design: Design
     surrogate: BatchSurrogate = field(repr=False)
-    signs: Array = field(repr=False)
+    signs: NDArray[np.int8] = field(repr=False)
     rows: NDArray[np.int64] = field(repr=False)
-    tasks: NDArray[np.int64] = field(repr=False)
     costs: Array = field(repr=False)
     n_tasks: int = 1
+    tasks: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64), repr=False)
+
+    def __post_init__(self) -> None:
+        """Bring arrays into the types of the kernels, and see that they belong together."""
+        for name, dtype in (("signs", np.int8), ("rows", np.int64), ("tasks", np.int64)):
+            object.__setattr__(self, name, np.ascontiguousarray(getattr(self, name), dtype=dtype))
+        bags = self.surrogate.bags
+        rows = bags.elements if self.n_tasks == 1 else self.n_bags
+        if (len(self.signs), len(self.costs), len(self.rows)) != (bags.elements, self.n_bags, rows):
+            raise ValueError(
+                f"{self.n_bags} bags of {bags.elements} elements need a sign per element, a cost per bag, and a row "
+                f"of X per frame or per label set; got {len(self.signs)}, {len(self.costs)} and {len(self.rows)}"
+            )
+        named = bags.elements if self.n_tasks > 1 and np.any(bags.sizes != self.n_tasks) else 0
+        if len(self.tasks) not in (named, bags.elements):
+            raise ValueError("label sets that lack labels need `tasks`, the label of every element")
 
     @property
     def n_bags(self) -> int:
         return len(self.surrogate.bags)
 
     @property
-    def maps(self) -> tuple[NDArray[np.int64], NDArray[np.int64], Array]:
-        """What the kernels take: row, task and sign of every element."""
+    def whole(self) -> bool:
+        """Whether every label set has all labels, in their order."""
+        return self.n_tasks > 1 and len(self.tasks) == 0
+
+    @property
+    def maps(self) -> tuple[Any, ...]:
+        """What the kernels take: rows, tasks and signs."""
         return self.rows, self.tasks, self.signs
 
     @property
     def shape(self) -> tuple[int, int]:
         """The shape of the parameters: tasks times features and the constant one."""
         return self.n_tasks, self.design.features + 1
-
-    @cached_property
-    def element_costs(self) -> Array:
-        """c_i of the bag of every element."""
-        return np.repeat(self.costs, self.surrogate.bags.sizes)
 
     def exact(self) -> bool:
         """Whether every cut so far touched its surrogate, so that a gap is a certificate."""
@@ -137,10 +160,16 @@ class Problem:
         from setloss.solvers.kernels import all_margins
 
         check_time()
-        if self.tabular:
-            return np.asarray(self.signs * self._scores(parameters).ravel()[self._cells])
         out = np.empty(len(self.signs))
-        all_margins(self.design.arrays, self.rows, self.tasks, self.signs, parameters, out)
+        if self.n_tasks == 1:
+            all_margins(self.design.arrays, self.rows, parameters[0], out)
+        else:
+            weights, bias = np.ascontiguousarray(parameters[:, :-1].T), self.design.constant * parameters[:, -1]
+            for bags, elements, cells in self._tables():
+                scores = self.design.some(self.rows[bags]) @ weights
+                scores += bias
+                out[elements] = scores.ravel()[cells]
+        out *= self.signs
         return out
 
     def parameters(self, slopes: Array) -> Array:
@@ -149,59 +178,45 @@ class Problem:
 
         check_time()
         out = np.zeros(self.shape)
-        weights = self.element_costs * self.signs
-        weights *= slopes
-        if self.tabular:
-            return self._combined_rows(weights)
-        accumulate_rows(self.design.arrays, self.rows, self.tasks, weights, out)
-        return out
-
-    @cached_property
-    def label_sets(self) -> bool:
-        """Whether every bag is one row with distinct tasks: its Gram matrix is |x|^2 times the identity."""
         if self.n_tasks == 1:
-            return False
-        starts = np.zeros(len(self.signs), dtype=bool)
-        starts[self.surrogate.bags.offsets[:-1]] = True
-        same = (self.rows[1:] == self.rows[:-1]) & (self.tasks[1:] > self.tasks[:-1])
-        return bool(np.all(same | starts[1:]))
-
-    @cached_property
-    def tabular(self) -> bool:
-        """Whether most rows of X are used by most tasks: passes over X are then products of matrices."""
-        return self.n_tasks > 1 and 2 * len(self.signs) >= self.design.rows * self.n_tasks
-
-    @cached_property
-    def _cells(self) -> NDArray[np.int64] | slice:
-        """Where the elements are in the table of all rows and tasks."""
-        cells = self.rows * self.n_tasks + self.tasks
-        whole = len(cells) == self.design.rows * self.n_tasks
-        return slice(None) if whole and np.array_equal(cells, np.arange(len(cells))) else cells
-
-    def _scores(self, parameters: Array) -> Array:
-        """<x, W_t> of all rows and tasks, in float64 whatever X is."""
-        if self.design.sparse:
-            out = np.asarray(self.design.rows_of_csr @ parameters[:, :-1].T)
-        else:
-            out = np.empty((self.design.rows, self.n_tasks))
-            for here in self.design.pieces():
-                np.matmul(self.design.dense[here], parameters[:, :-1].T, out=out[here], dtype=np.float64)
-        out += self.design.constant * parameters[:, -1]
+            weights = np.repeat(self.costs, self.surrogate.bags.sizes)
+            weights *= self.signs
+            weights *= slopes
+            accumulate_rows(self.design.arrays, self.rows, weights, out[0])
+            return out
+        for bags, elements, cells in self._tables():
+            table = np.zeros((bags.stop - bags.start, self.n_tasks))
+            table.ravel()[cells] = self.signs[elements] * slopes[elements]
+            table *= self.costs[bags, None]
+            out[:, :-1] += np.asarray(self.design.some(self.rows[bags]).T @ table).T
+            out[:, -1] += self.design.constant * table.sum(axis=0)
         return out
 
-    def _combined_rows(self, weights: Array) -> Array:
-        """The sum over the elements of weight times x, for every task."""
-        size, cells = self.design.rows * self.n_tasks, self._cells
-        table = weights if isinstance(cells, slice) else np.bincount(cells, weights, minlength=size)
-        table = table.reshape(-1, self.n_tasks)
-        out = np.zeros(self.shape)
-        if self.design.sparse:
-            out[:, :-1] = (self.design.rows_of_csr.T @ table).T
-        else:
-            for here in self.design.pieces():
-                out[:, :-1] += np.matmul(table[here].T, self.design.dense[here], dtype=np.float64)
-        out[:, -1] = self.design.constant * table.sum(axis=0)
-        return out
+    def _tables(self) -> Iterator[tuple[slice, slice, Any]]:
+        """Label sets, some at a time: bags, elements, and where these are in the table of bags and labels."""
+        offsets, sizes = self.surrogate.bags.offsets, self.surrogate.bags.sizes
+        step = max(TABLE // self.n_tasks, 1)
+        for start in range(0, self.n_bags, step):
+            bags = slice(start, min(start + step, self.n_bags))
+            elements = slice(offsets[bags.start], offsets[bags.stop])
+            cells: Any = slice(None)
+            if not self.whole:
+                first = np.arange(0, (bags.stop - start) * self.n_tasks, self.n_tasks)
+                cells = np.repeat(first, sizes[bags]) + self.tasks[elements]
+            yield bags, elements, cells
+
+    def task_totals(self, values: Array) -> Array:
+        """The sum of a number per element over each task."""
+        if len(self.tasks):
+            return np.asarray(np.bincount(self.tasks, values, minlength=self.n_tasks), dtype=np.float64)
+        return np.asarray(values.reshape(-1, self.n_tasks).sum(axis=0))
+
+    def products(self, left: Array, right: Array) -> Array:
+        """The inner product of two arrays of a number per element, for every bag."""
+        if self.whole:
+            table = (-1, self.n_tasks)
+            return np.asarray(np.einsum("ij,ij->i", left.reshape(table), right.reshape(table)))
+        return np.asarray(self.surrogate.bags.totals(left * right))
 
     def cuts(self, margins: Array, *, consume: bool = False) -> BatchCuts:
         """The cut of every bag at the given margins, which slopes may take the place of with `consume`."""
@@ -216,8 +231,8 @@ class Problem:
         np.multiply(way, length, out=room)
         room += start
         cuts = self.cuts(room, consume=True)
-        np.multiply(self.element_costs, cuts.slopes, out=room)
-        return float(self.costs @ cuts.values), -float(room @ way)
+        np.multiply(cuts.slopes, way, out=room)
+        return float(self.costs @ cuts.values), -float(self.costs @ self.surrogate.bags.totals(room))
 
     def place(self, parameters: Array) -> KnownMargins:
         """A point whose margins are known, one pass over X."""
@@ -233,7 +248,7 @@ class Problem:
 
     def objective(self, parameters: Array) -> float:
         """P(W), one pass over X."""
-        return self.primal(parameters, self.cuts(self.margins(parameters)).values)
+        return self.primal(parameters, self.cuts(self.margins(parameters), consume=True).values)
 
     def dual(self, parameters: Array, offsets: Array) -> float:
         """D(o, sigma) from W(sigma)."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from setloss.compilation import kernel
 from setloss.solvers.corrals import Corral, climb, dot
-from setloss.solvers.kernels import row_add, row_dot
+from setloss.solvers.kernels import row_add
 
 
 @kernel()
@@ -22,39 +22,27 @@ def move_to_points(first, batch, prox, points, ranks, basis, work, most):
     starts = batch[0]
     margins, centre, mu = prox
     slopes, offsets = points
-    shifted, slope, chosen, atoms, atom_offsets, weights, products, factor, targets, ones = work
-    used, capacity = 0, len(weights)
+    here, middle, shifted, pull, slope, chosen, atoms, atom_offsets, weights, products, factor, targets, ones = work
+    corral = Corral(atoms, atom_offsets, weights, products, factor, targets, ones)
+    used, capacity = 0, len(atoms)
     for i in range(first, len(ranks)):
         lo, hi = starts[i], starts[i + 1]
         p = hi - lo
         if used + capacity * p > len(basis):
             return i, used
         away = False
-        for e in range(lo, hi):
-            away = away or slopes[e] != centre[e]
-        ranks[i] = 0
-        if not away:
-            continue
-        corral = Corral(
-            atoms[: capacity * p].reshape(capacity, p), atom_offsets, weights, products, factor, targets, ones
-        )
-        corral.offsets[0] = offsets[i]
-        corral.weights[0] = 1.0
         for e in range(p):
-            corral.slopes[0, e] = slopes[lo + e]
-        count, offset, _, _ = climb(
-            i,
-            batch,
-            (margins[lo:hi], centre[lo:hi], mu),
-            (1, slopes[lo:hi], offsets[i]),
-            corral,
-            (shifted[:p], slope[:p], chosen[:p]),
-            most,
-            0.0,
-        )
-        offsets[i] = offset
-        ranks[i] = _face(corral, count, p, basis, used)
-        used += ranks[i] * p
+            here[e], middle[e], atoms[0, e] = margins[lo + e], centre[lo + e], slopes[lo + e]
+            away = away or slopes[lo + e] != centre[lo + e]
+        ranks[i] = 0
+        if away:
+            atom_offsets[0, 0], weights[0, 0] = offsets[i], 1.0
+            prox_here, room = (here, middle, mu), (shifted[:p], pull, slope[:p], chosen[:p])
+            count, offsets[i], _, _ = climb(
+                i, batch, prox_here, corral, (0, 0), 1, slopes[lo:hi], offsets[i], room, most, 0.0
+            )
+            ranks[i] = _face(corral, count, p, basis, used)
+            used += ranks[i] * p
     return len(ranks), used
 
 
@@ -88,53 +76,28 @@ def face_rows(design, maps, starts, ranks, basis, scales, first, used, out):
     Returns the bag and the place in `basis` to go on with, and the number of rows.
     """
     rows, tasks, signs = maps
-    count = 0
+    count, labels = 0, out.shape[1]
     for i in range(first, len(ranks)):
-        lo, hi = starts[i], starts[i + 1]
+        lo, p = starts[i], starts[i + 1] - starts[i]
         if count + ranks[i] > len(out):
             return i, used, count
         for _ in range(ranks[i]):
-            for t in range(out.shape[1]):
+            for t in range(labels):
                 for j in range(out.shape[2]):
                     out[count, t, j] = 0.0
-            for e in range(lo, hi):
-                factor = scales[i] * signs[e] * basis[used + e - lo]
+            for e in range(p):
+                factor = scales[i] * signs[lo + e] * basis[used + e]
                 if factor != 0.0:
-                    row_add(design, rows[e], factor, out[count, tasks[e]])
-            used += hi - lo
+                    row, task = (rows[lo + e], 0) if labels == 1 else (rows[i], e if p == labels else tasks[lo + e])
+                    row_add(design, row, factor, out[count, task])
+            used += p
             count += 1
     return len(ranks), used, count
 
 
 @kernel()
-def face_product(design, maps, starts, ranks, basis, scales, direction, room, out):
-    """Out += sum_i scale_i M_i^T Q_i Q_i^T M_i direction; `room` has two numbers per element of the largest bag."""
-    rows, tasks, signs = maps
-    change, image = room
-    used = 0
-    for i in range(len(ranks)):
-        lo, p = starts[i], starts[i + 1] - starts[i]
-        if ranks[i] == 0:
-            continue
-        for e in range(p):
-            change[e] = signs[lo + e] * row_dot(design, rows[lo + e], direction[tasks[lo + e]])
-            image[e] = 0.0
-        for _ in range(ranks[i]):
-            product = 0.0
-            for e in range(p):
-                product += basis[used + e] * change[e]
-            for e in range(p):
-                image[e] += product * basis[used + e]
-            used += p
-        for e in range(p):
-            factor = scales[i] * signs[lo + e] * image[e]
-            if factor != 0.0:
-                row_add(design, rows[lo + e], factor, out[tasks[lo + e]])
-
-
-@kernel()
-def project_on_faces(starts, ranks, basis, scales, change, image):
-    """Image = scale_i Q_i Q_i^T change, bag by bag."""
+def project_on_faces(starts, ranks, basis, scale, change, image):
+    """Image = scale Q_i Q_i^T change, bag by bag."""
     used = 0
     for i in range(len(ranks)):
         lo, p = starts[i], starts[i + 1] - starts[i]
@@ -145,7 +108,7 @@ def project_on_faces(starts, ranks, basis, scales, change, image):
             for e in range(p):
                 product += basis[used + e] * change[lo + e]
             for e in range(p):
-                image[lo + e] += scales[i] * product * basis[used + e]
+                image[lo + e] += scale * product * basis[used + e]
             used += p
 
 

@@ -53,15 +53,8 @@ class ProximalPoints:
         slopes, offsets = np.array(found.slopes), found.offsets.copy()
         widest = int(problem.surrogate.bags.sizes.max())
         cuts = min(widest + 2, MOST_CUTS)
-        marks, room = np.empty(widest, dtype=bool), np.empty((2, cuts))
-        work = (
-            *np.empty((2, widest)),
-            marks,
-            np.empty(cuts * widest),
-            *room,
-            *np.empty((2, cuts, cuts)),
-            *room.copy(),
-        )
+        corral = (np.empty((cuts, widest)), *np.empty((2, 1, cuts)), *np.empty((2, cuts, cuts)), *np.empty((2, cuts)))
+        work = (*np.empty((5, widest)), np.empty(widest, dtype=bool), *corral)
         ranks, basis = np.zeros(problem.n_bags, dtype=np.int64), np.empty(max(CHUNK, cuts * widest))
         data = (problem.surrogate.kernel_data, (margins, centre, mu), (slopes, offsets), ranks, basis)
         bases, bag = [], 0
@@ -75,7 +68,7 @@ class ProximalPoints:
         """E(W)."""
         distance = self.slopes - centre
         losses = self.slopes * margins + 0.5 * self.mu * distance * distance
-        risk = float(self.problem.costs @ self.offsets) - float(self.problem.element_costs @ losses)
+        risk = float(self.problem.costs @ (self.offsets - self.problem.surrogate.bags.totals(losses)))
         return 0.5 * float(np.vdot(parameters, parameters)) + risk
 
     @cached_property
@@ -112,20 +105,14 @@ class ProximalPoints:
             yield out[:count].reshape(count, out[0].size)
 
     def curved(self, direction: Array) -> Array:
-        """H times a direction, without its identity part: two passes over the rows of the active bags, or over X."""
-        from setloss.solvers.proximal_kernels import face_product, project_on_faces
+        """H times a direction, without its identity part: two passes over X."""
+        from setloss.solvers.proximal_kernels import project_on_faces
 
         check_time()
-        problem, starts = self.problem, self.problem.surrogate.bags.offsets
-        if problem.tabular:
-            image = np.empty(len(self.slopes))
-            scales = np.full(problem.n_bags, 1.0 / self.mu)  # the costs c_i are those of W(image)
-            project_on_faces(starts, self.ranks, self.basis, scales, problem.margins(direction), image)
-            return problem.parameters(image)
-        out, room = np.zeros(problem.shape), np.empty((2, int(problem.surrogate.bags.sizes.max())))
-        data = (problem.design.arrays, problem.maps, starts)
-        face_product(*data, self.ranks, self.basis, problem.costs / self.mu, direction, room, out)
-        return out
+        problem, image = self.problem, np.empty(len(self.slopes))
+        faces = (problem.surrogate.bags.offsets, self.ranks, self.basis)
+        project_on_faces(*faces, 1.0 / self.mu, problem.margins(direction), image)
+        return problem.parameters(image)
 
     @cached_property
     def diagonals(self) -> Array:

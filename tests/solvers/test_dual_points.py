@@ -1,4 +1,4 @@
-"""Block-coordinate ascent on label sets: certificates recomputed from the data, agreement with others."""
+"""Block-coordinate ascent: certificates recomputed from the data, agreement with others."""
 
 from dataclasses import replace
 
@@ -9,7 +9,7 @@ from sklearn.svm import LinearSVC
 from helpers.problems import label_sets, tracks
 from setloss import Hamming
 from setloss.solvers import FrankWolfe, Limits, Status, solve
-from setloss.solvers.dual_blocks import ActiveCuts, BoundedSlopes
+from setloss.solvers.dual_points import ActiveCuts, BoundedSlopes
 
 WIDE = {"n": 40, "p": 7, "d": 30}
 OPERATORS = ("hinge", "lovasz", "bd", "slack", "margin")
@@ -92,7 +92,7 @@ def test_few_cuts_per_example_are_merged_and_stay_a_dual_point(operator, capacit
 def test_weights_are_those_of_a_convex_combination(operator):
     cuts = solve(case_of(operator).problem, "frank_wolfe", Limits(1e-3, 1000)).state.cuts
     if isinstance(cuts, BoundedSlopes):
-        assert np.all((cuts.slopes >= 0) & (cuts.slopes <= cuts.largest))
+        assert np.all((cuts.slopes >= 0) & (cuts.slopes <= cuts.gains.max()))
         return
     assert cuts.weights.min() >= 0
     np.testing.assert_allclose(cuts.weights.sum(axis=1), 1.0, atol=1e-12)
@@ -110,12 +110,19 @@ def test_passes_over_label_sets_are_those_of_the_definition(sparse):
     np.testing.assert_allclose(found, (costs * slopes) @ case.matrix, rtol=1e-10, atol=1e-10)
 
 
-def test_a_label_set_is_one_row_with_distinct_tasks():
-    case = case_of("bd")
-    assert case.problem.label_sets
-    assert not tracks().problem.label_sets
-    assert not replace(case, rows=case.rows[::-1].copy()).problem.label_sets or case.rows[0] == case.rows[-1]
-    first = case.offsets[1]
-    shuffled = case.tasks.copy()
-    shuffled[:first] = shuffled[:first][::-1]
-    assert not replace(case, tasks=shuffled).problem.label_sets
+def test_what_does_not_belong_together_is_refused():
+    problem = case_of("bd", missing=0.3).problem
+    with pytest.raises(ValueError, match="`tasks`, the label of every element"):
+        replace(problem, tasks=())
+    with pytest.raises(ValueError, match="a row of X per frame or per label set"):
+        replace(problem, rows=np.arange(len(problem.signs)))
+
+
+@pytest.mark.parametrize("positive", [1.0, 0.3])
+def test_bags_of_frames_are_solved_by_the_closed_form_of_the_hinge(positive):
+    case = tracks(Hamming(False, positive, 1.0), "lovasz", d=20)
+    found = solve(case.problem, "frank_wolfe", Limits(1e-5, 5000))
+    assert isinstance(found.state.cuts, BoundedSlopes)
+    assert found.status is Status.CONVERGED
+    assert found.primal == pytest.approx(case.objective(found.parameters), rel=1e-9)
+    assert found.dual <= dual_by_definition(case, found.state.cuts) * (1 + 1e-9)
