@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from setloss.files import not_a_file, replacing
+from setloss.files import replacing
 from setloss.typing import Array
 
 FORMAT = "setloss-checkpoint-3"
@@ -57,8 +57,12 @@ class Checkpoint:
         if path is None:
             return cls(None, digest)
         target = Path(path)
-        if what := not_a_file(target):
-            raise CheckpointError(f"the checkpoint {target} is {what}, not a file; give another path")
+        try:
+            usable = target.is_file() or not target.exists()
+        except OSError:  # a name that is too long, a folder that is closed
+            usable = False
+        if not usable:
+            raise CheckpointError(f"the checkpoint {target} is not a file; give another path")
         if not target.parent.is_dir():
             raise CheckpointError(f"the folder of the checkpoint {target} does not exist; create it first")
         if not os.access(target.parent, os.W_OK | os.X_OK):

@@ -208,7 +208,7 @@ def epoch(visits, design, maps, batch, costs, curvatures, state, most, shrink, w
 
 @kernel()
 def _curvature_seen(lo, p, design, maps, cost, slopes, before, margins, W, known):
-    """<way, K way> / |way|^2 along the way that a bag of frames has just taken, at least `FADING` of what was known."""
+    """<way, K way> / |way|^2 along the way that a bag of frames has taken, at least `FADING` of what was known."""
     rows, _, signs = maps
     rise = square = 0.0
     for e in range(p):
