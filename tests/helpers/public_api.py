@@ -7,19 +7,39 @@ import importlib
 import inspect
 import pkgutil
 import re
+from enum import Enum
 from pathlib import Path
 
 import setloss
 
 PAGE = Path(__file__).parents[2] / "docs" / "public-names.md"
-PRIVATE = ("cli",)
-"""Packages whose names are not promised: commands are, by their options."""
+PRIVATE = ("cli", "losses")
+"""Packages whose own names are not promised: commands are, by their options, and losses are names of `setloss`."""
+
+RESULTS = (
+    "Certificate", "Decision", "Decomposition", "Design", "ImageDecisions", "LabelDecisions", "LabelSets",
+    "Likelihood", "PixelCalibration", "Record", "Solution", "State", "Status", "SurrogateSum", "Tightness", "Tracks",
+    "Verdict", "Verification",
+)  # fmt: skip
+"""Classes that functions and methods return; nobody calls their constructors."""
 
 HEAD = """# Public names
 
-Everything that is promised, in one list: {classes} classes with {parameters} constructor parameters, and
-{functions} functions. A name that several modules offer is listed once. Made by `PYTHONPATH=tests python -m
-helpers.public_api`; a test compares it with the package.
+Everything that is promised, in one list: {classes} classes to construct, with {parameters} constructor parameters; {results}
+classes of results, whose attributes are read; {errors} errors and warnings; {functions} functions. Half of the parameters are those of
+the four linear models, which share most of them, and of `SetLoss`; models on Dask take those of the local ones. A name that several
+modules offer is listed once.
+
+The words that recur mean one thing each:
+
+| name | meaning |
+|---|---|
+| `counts` | log-potentials of the number of positives, of `decide` and `CountModel`. The rule `"counts"` learns them. `from_counts` and `on_counts` are of numbers of mistakes and of labels, as their signatures say |
+| `scale` | factor c of the rescaled part of a surrogate. 2 in `setloss.operators`, which follow the paper; 1 in linear models, where the surrogate is the tightest on the unit cube; `"mean"`, 2 / \\|V\\|, in networks, whose sets have thousands of elements |
+| `scores` | log-odds or margins, or probabilities where `scores="probabilities"` says so |
+| `.sets`, `.expected_loss` | what every decision has |
+
+Made by `PYTHONPATH=tests python -m helpers.public_api`; a test compares it with the package.
 """
 
 
@@ -72,17 +92,19 @@ def page():
     """The page as text."""
     objects = public_objects()
     every = [value for names in objects.values() for value in names.values()]
-    classes = [value for value in every if is_plain_class(value)]
-    lines = [
-        HEAD.format(
-            classes=len(classes),
-            parameters=sum(map(constructor_parameters, classes)),
-            functions=sum(not inspect.isclass(value) for value in every),
-        )
-    ]
+    plain = [value for value in every if is_plain_class(value)]
+    classes = [value for value in plain if value.__name__ not in RESULTS]
+    functions = sum(not inspect.isclass(value) for value in every)
+    counted = {"classes": len(classes), "results": len(plain) - len(classes), "functions": functions}
+    counted["errors"] = len(every) - functions - len(plain)
+    lines = [HEAD.format(parameters=sum(map(constructor_parameters, classes)), **counted)]
     for module, names in objects.items():
         lines.append(f"## `{module}`\n")
         for name, value in names.items():
+            if name in RESULTS:
+                fields = [] if issubclass(value, Enum) else inspect.signature(value).parameters
+                lines.append(f"- `{name}`, a result" + ": " * bool(fields) + ", ".join(f"`{one}`" for one in fields))
+                continue
             shown = name + (signature(value) if is_plain_class(value) or not inspect.isclass(value) else "")
             lines.append(f"- `{shown}`")
         lines.append("")
