@@ -14,7 +14,7 @@ from distributed import Client, LocalCluster
 import setloss.estimators as local
 from benchmarks.measure import Row
 from dask import delayed
-from setloss.dask import BagClassifier
+from setloss.dask import DaskBagClassifier as BagClassifier
 
 PARTS, BAG = 4, 20
 """Partitions, and frames of a bag."""

@@ -58,11 +58,6 @@ def test_negative_values_get_a_scale_that_diverges_around_zero():
     assert image.get_cmap().name == "RdBu_r"
 
 
-def test_nothing_at_all_is_drawn_too(tmp_path):
-    for function in (SetFunction.symmetric([0, 0]), SetFunction.from_table(np.zeros((3, 1)))):
-        plot_decomposition(decompose(function)).savefig(tmp_path / "zero.png")
-
-
 def test_large_heat_maps_are_sampled():
     figure = plot_decomposition(decompose(Jaccard().on_counts(1000, 3000)))
     assert figure.axes[0].images[0].get_array().shape == (401, 401)

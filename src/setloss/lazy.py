@@ -9,13 +9,9 @@ from typing import Any
 
 
 def imported_name(package: str, homes: Mapping[str, str], name: str) -> Any:
-    """What ``package.name`` is, for the `__getattr__` of a package; it is kept there for the next time.
-
-    `homes` has the module of every name, and after a colon what it is called there, if it has another name.
-    """
+    """What ``package.name`` is, for the `__getattr__` of a package whose names live in the modules `homes`."""
     if name not in homes:
         raise AttributeError(f"module {package!r} has no attribute {name!r}")
-    module, _, there = homes[name].partition(":")
-    found = getattr(import_module(module, package), there or name)
+    found = getattr(import_module(homes[name], package), name)
     setattr(sys.modules[package], name, found)
     return found

@@ -9,7 +9,6 @@ from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-import setloss
 import setloss.estimators as local
 from helpers.partitioned import (
     assert_certified,
@@ -21,7 +20,8 @@ from helpers.partitioned import (
     parted,
     set_objective,
 )
-from setloss.dask import BagClassifier, SetClassifier
+from setloss.dask import DaskBagClassifier as BagClassifier
+from setloss.dask import DaskSetClassifier as SetClassifier
 from setloss.operators import Cut, SlackRescaling
 from setloss.solvers import Status
 
@@ -101,18 +101,6 @@ def test_missing_labels_are_left_out_of_their_sets():
     assert_same_problem(model, local.SetClassifier(C=0.5).fit(X, Y, weights))
 
 
-def test_the_order_of_rows_in_a_partition_and_the_names_of_bags_do_not_matter():
-    X, y, groups = frames()
-    sizes = lengths(len(y), 3, groups)
-    edges = np.concatenate(([0], np.cumsum(sizes)))
-    generator = np.random.default_rng(1)
-    mixed = np.concatenate([generator.permutation(np.arange(*ends)) for ends in np.stack([edges[:-1], edges[1:]]).T])
-    names = np.array([f"track {group:03d}" for group in groups], dtype=object)
-    shuffled = BagClassifier(C=0.5).fit(*parted(sizes, X[mixed], y[mixed], names[mixed]))
-    assert_certified(shuffled, bag_objective(shuffled, X, y, groups))
-    assert_same_problem(shuffled, fit_bags(X, y, groups, 3))
-
-
 def test_empty_partitions_do_no_harm():
     X, y, groups = frames()
     (first, *rest) = lengths(len(y), 2, groups)
@@ -165,13 +153,6 @@ def test_label_sets_predict_like_the_local_model():
     np.testing.assert_array_equal(predicted.compute(), plain.predict(X))
     np.testing.assert_allclose(model.losses(*arrays[:2]), plain.losses(X, Y))
     assert model.score(*arrays) == pytest.approx(plain.score(X, Y, weights))
-
-
-def test_models_are_saved_like_others(tmp_path):
-    X, y, groups = frames()
-    model = fit_bags(X, y, groups, 2)
-    setloss.save(model.to_local(), tmp_path / "model.skops")
-    np.testing.assert_array_equal(setloss.load(tmp_path / "model.skops").predict(X), model.predict(X))
 
 
 @pytest.mark.parametrize("estimator", [BagClassifier, SetClassifier])

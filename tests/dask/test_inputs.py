@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from helpers.partitioned import frames, label_sets, lengths, parted
-from setloss.dask import BagClassifier, SetClassifier
+from setloss.dask import DaskBagClassifier as BagClassifier
+from setloss.dask import DaskSetClassifier as SetClassifier
 
 
 def test_labels_in_partitions_of_unknown_length_and_another_number():

@@ -7,7 +7,9 @@ from scipy.sparse import csr_array
 
 from dask import delayed
 from helpers.partitioned import frames, label_sets, lengths, parted
-from setloss.dask import BagClassifier, PartitionError, SetClassifier
+from setloss.dask import DaskBagClassifier as BagClassifier
+from setloss.dask import DaskSetClassifier as SetClassifier
+from setloss.dask import PartitionError
 
 
 def fit(X, y, groups, weights=None):
@@ -106,13 +108,9 @@ def test_a_bag_in_two_partitions(rename):
         BagClassifier().fit(*parted((inside, len(y) - inside), X, y, names))
 
 
-def test_labels_of_one_class():
+def test_labels_of_one_class_and_nothing_of_positive_weight():
     X, y, groups = frames()
     with pytest.raises(ValueError, match=r"only one class, .*1.*, in all partitions together"):
         fit(X, np.ones_like(y), groups)
-
-
-def test_nothing_of_positive_weight():
-    X, y, groups = frames()
     with pytest.raises(ValueError, match="nothing to train on"):
         fit(X, y, groups, np.zeros(len(y)))

@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 
 from helpers.partitioned import frames
-from setloss.dask import BagClassifier, repartition_by_group
+from setloss.dask import DaskBagClassifier as BagClassifier
+from setloss.dask import repartition_by_group
 
 
 @pytest.mark.parametrize("npartitions", [1, 3, 7, 100])

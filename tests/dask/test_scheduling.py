@@ -27,7 +27,8 @@ from helpers.partitioned import (
     lengths,
 )
 from helpers.waiting import PATIENCE, until
-from setloss.dask import BagClassifier, ClusterLostError, PartitionError, SetClassifier
+from setloss.dask import ClusterLostError, PartitionError
+from setloss.dask import DaskBagClassifier as BagClassifier
 
 QUIET = {
     "distributed.worker.memory.target": False,
@@ -141,29 +142,12 @@ def test_partitions_are_read_once_and_let_go_at_the_end(client, tmp_path):
     until(lambda: not client.run_on_scheduler(lambda dask_scheduler: len(dask_scheduler.tasks)))
 
 
-def test_label_sets_train_and_predict_on_the_cluster(client):
-    X = da.from_array(np.random.default_rng(0).normal(size=(60, 4)), chunks=(20, 4))
-    Y = (X[:, :3] > 0).astype(int)
-    there = SetClassifier(**QUICK, client=client).fit(X, Y)
-    assert_same_problem(there, SetClassifier(**QUICK).fit(X, Y))
-    found = client.compute(there.predict(X)).result()
-    np.testing.assert_array_equal(found, there.to_local().predict(X.compute()))
-
-
 def test_data_on_the_workers_is_used_there_and_bad_rows_are_named_before_training(client):
     X, y, groups = (client.persist(array) for array in readable(3))
     assert_trained(BagClassifier(**QUICK, client=client).fit(X, y, groups))
     bad = da.where(da.arange(len(X), chunks=X.chunks[0])[:, None] == len(X) - 1, np.nan, X)
     with pytest.raises(PartitionError, match=r"partition 2: row \d+: feature 0 is NaN"):
         BagClassifier(client=client, callbacks=[lambda record: pytest.fail("trained")]).fit(bad, y, groups)
-
-
-def test_errors_of_reading_are_those_of_the_reader(client):
-    def missing(lo, hi, which):
-        raise FileNotFoundError(f"no file for rows {lo} to {hi}")
-
-    with pytest.raises(FileNotFoundError, match="no file for rows"):
-        BagClassifier(client=client).fit(*readable(2, missing))
 
 
 def test_a_client_must_be_one():
@@ -214,7 +198,9 @@ def test_no_worker_for_a_stated_time_is_an_error_with_a_checkpoint(small_cluster
     with (
         Client(small_cluster, set_as_default=False) as client,
         dask.config.set({"setloss.wait-for-workers": 0.5}),
-        pytest.raises(ClusterLostError, match=r"no worker that takes tasks for 0\.5 seconds\. .*checkpoint="),
+        pytest.raises(
+            ClusterLostError, match=r"no worker that takes tasks for 0\.5 seconds\. .*smaller.*checkpoint="
+        ),
     ):
         BagClassifier(client=client, **options).fit(*readable())
     resumed = BagClassifier(checkpoint=options["checkpoint"]).fit(*readable())
@@ -298,16 +284,3 @@ def test_a_lost_scheduler_is_an_error_and_its_checkpoint_resumes_on_another_clus
             assert callbacks[0].done
     assert model.solution_.history[0].iteration == 4
     assert_trained(model)
-
-
-@pytest.mark.filterwarnings("ignore::ResourceWarning")
-def test_workers_lost_while_they_read_may_have_had_too_little_memory(tmp_path):
-    """Without a nanny a worker that the system kills does not come back."""
-    with (
-        dask.config.set({**SHORT_TIMEOUTS, "setloss.wait-for-workers": 0.5}),
-        processes_of_a_cluster(tmp_path, 1) as (file, _, _),
-        Client(scheduler_file=file, **REACH) as client,
-    ):
-        client.wait_for_workers(1, timeout=PATIENCE)
-        with pytest.raises(ClusterLostError, match=r"lost while they read partitions.*memory.*smaller partitions"):
-            BagClassifier(client=client).fit(*readable(2, deadly_block))

@@ -40,7 +40,7 @@ The words that recur mean one thing each:
 | `.sets`, `.expected_loss` | what every decision has |
 
 Made by `PYTHONPATH=tests python -m helpers.public_api`; a test compares it with the package.
-"""
+"""  # noqa: E501 (a page)
 
 
 def modules():

@@ -91,7 +91,7 @@ def dask(folder: Path) -> None:
     """A fit over partitions of a Dask array, without a cluster."""
     import dask.array as da
 
-    from setloss.dask import SetClassifier
+    from setloss.dask import DaskSetClassifier as SetClassifier
 
     X, Y = label_sets()
     SetClassifier(tol=1e-1).fit(da.from_array(X, chunks=(20, 5)), da.from_array(Y, chunks=(20, 4)))

@@ -18,11 +18,6 @@ def archive(**arrays):
     return stream.getvalue()
 
 
-def csr(**changed):
-    parts = {"data": [1.0, 2.0], "indices": [0, 1], "indptr": [0, 1, 1, 2], "shape": [3, 2], "Y": Y}
-    return archive(**(parts | changed))
-
-
 TABLE = "group,label,x\n1,0,2\n"
 ARFF = "@relation r\n@attribute a numeric\n@attribute c {u,v}\n@attribute p {0,1}\n@data\n"
 
@@ -93,7 +88,6 @@ BROKEN = [
     ("a.npz", archive(X=X, y=[0, 1, np.nan], groups=[1, 1, 2]), {}, "y[2]", "missing"),
     ("a.npz", archive(X=X + np.inf, Y=Y), {}, "X[0, 0]", "infinite"),
     ("a.npz", archive(X=X, Y=Y, feature_names=["a"]), {}, "feature_names in"),
-    ("a.npz", csr(indices=[0, 7]), {}, "no complete archive"),
 ]
 
 

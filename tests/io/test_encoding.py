@@ -93,11 +93,6 @@ def test_new_rows_that_do_not_fit_are_told(table, change, words):
         encoder.transform(change(table.X))
 
 
-def test_a_table_of_ids_has_no_features():
-    with pytest.raises(DatasetError, match="no column of the table can be a feature: name"):
-        TableEncoder().fit(pd.DataFrame({"name": [f"a{i}" for i in range(30)]}))
-
-
 def test_months_and_codes_are_no_dates_and_lists_are_left_out():
     frame = pd.DataFrame({"month": ["May", "June"] * 5, "code": ["A1", "B2"] * 5, "list": [[1]] * 10})
     roles = {column.name: column.role for column in TableEncoder().fit(frame).columns_}

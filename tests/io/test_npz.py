@@ -1,8 +1,7 @@
-"""NumPy archives: dense and CSR, label sets and tracks."""
+"""NumPy archives: label sets and tracks."""
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_array, save_npz
 
 from setloss.io import LabelSets, Tracks, read
 from setloss.io.npz import read_npz_features
@@ -38,24 +37,6 @@ def test_missing_labels(tmp_path):
     holes[1, 1] = np.nan
     np.savez(tmp_path / "a.npz", X=X, Y=holes)
     np.testing.assert_array_equal(read(tmp_path / "a.npz").Y, holes)
-
-
-def test_csr_parts_as_scipy_names_them(tmp_path):
-    rng = np.random.default_rng(0)
-    S = csr_array(np.where(rng.random((50, 20)) < 0.1, rng.normal(size=(50, 20)), 0))
-    save_npz(tmp_path / "s.npz", S)
-    with np.load(tmp_path / "s.npz") as parts:
-        np.savez(tmp_path / "a.npz", **parts, Y=rng.integers(0, 2, (50, 3)))
-    data = read(tmp_path / "a.npz")
-    np.testing.assert_array_equal(data.X.toarray(), S.toarray())
-    assert data.X.format == "csr"
-    assert data.label_names == ("0", "1", "2")
-
-
-def test_csr_rows_out_of_order_and_empty(tmp_path):
-    np.savez(tmp_path / "a.npz", data=[1, 2, 3], indices=[2, 0, 0], indptr=[0, 0, 2, 2, 3], shape=[4, 3], Y=Y)
-    expected = [[0, 0, 0], [2, 0, 1], [0, 0, 0], [3, 0, 0]]
-    np.testing.assert_array_equal(read(tmp_path / "a.npz").X.toarray(), expected)
 
 
 @pytest.mark.parametrize("groups", [np.array([7, 7, 3, 7]), np.array(["b", "b", "a", "b"])])

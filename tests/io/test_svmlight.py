@@ -42,17 +42,6 @@ def test_numbering(tmp_path, text, options, Y, d):
     assert data.X.shape == (len(Y), d)
 
 
-@pytest.mark.parametrize("first", [0, 1])
-def test_what_scikit_learn_writes(tmp_path, first):
-    rng = np.random.default_rng(0)
-    X, Y = rng.standard_normal((40, 7)), rng.integers(0, 2, (40, 5))
-    X[rng.random(X.shape) < 0.5] = 0
-    dump_svmlight_file(X, Y, str(tmp_path / "a.svm"), multilabel=True, zero_based=first == 0)
-    data = read(tmp_path / "a.svm", labels=5, features=7, first_feature=first)
-    np.testing.assert_allclose(data.X.toarray(), X, rtol=1e-15)  # it writes 16 digits
-    np.testing.assert_array_equal(data.Y, Y)
-
-
 def test_many_labels_come_as_a_sparse_matrix(tmp_path, monkeypatch):
     monkeypatch.setattr(svmlight, "MAX_DENSE", 1000)
     data = read(written(tmp_path, "0,32999 1:1\n5,5 1:2\n"), labels=33_000)

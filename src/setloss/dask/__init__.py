@@ -19,27 +19,13 @@ if TYPE_CHECKING:
     from setloss.dask.repartition import repartition_by_group
     from setloss.dask.scheduling import ClusterLostError
 
-    BagClassifier = DaskBagClassifier
-    SetClassifier = DaskSetClassifier
-
-__all__ = [
-    "BagClassifier",
-    "ClusterLostError",
-    "DaskBagClassifier",
-    "DaskSetClassifier",
-    "PartitionError",
-    "SetClassifier",
-    "repartition_by_group",
-]
-
+__all__ = ["ClusterLostError", "DaskBagClassifier", "DaskSetClassifier", "PartitionError", "repartition_by_group"]
 
 _HOMES = {
-    "BagClassifier": ".estimators:DaskBagClassifier",
     "ClusterLostError": ".scheduling",
     "DaskBagClassifier": ".estimators",
     "DaskSetClassifier": ".estimators",
     "PartitionError": ".partition",
-    "SetClassifier": ".estimators:DaskSetClassifier",
     "repartition_by_group": ".repartition",
 }
 """The module of every name: workers import their tasks, and no estimators."""

@@ -68,11 +68,11 @@ class DaskModel(LinearSetModel):
         if self.solver not in SOLVER_NAMES:
             raise ValueError(f"there is no solver {self.solver!r} on Dask; the names are {', '.join(SOLVER_NAMES)}")
         partitions = Partitions(data, current_client(self.client))
-        found = summarize(partitions.each(inspect_partition, self._kind, self.checkpoint is not None))
+        used, found = summarize(partitions.each(inspect_partition, self._kind, self.checkpoint is not None))
         mean, weight = np.array([found.squares / found.weight]), np.array([found.weight])
         constant = self._constant(mean, weight, found.largest)
         described = (self._kind, found.classes[1], loss, self.operator, float(self.scale), float(self.C), constant)
-        partitions.prepare(found.used, FitDescription(*described))
+        partitions.prepare(used, FitDescription(*described))
         shape = (found.labels or 1 if self._kind == "sets" else 1, found.features + 1)
         problem = PartitionedProblem(partitions, shape, digest_of(repr(described) + found.digest))
         solution = run(problem, CuttingPlane(line_steps=LINE_STEPS), limits, self._warm())

@@ -49,7 +49,6 @@ class Partitions:
         self._held: list[Any] = []
         self._last: list[Any] = []
         self._stale = True
-        self._read = False
 
     def prepare(self, kept: Sequence[int], fit: FitDescription) -> None:
         """Work with the training problems of these partitions from now on."""
@@ -122,9 +121,7 @@ class Partitions:
             return [], error
         while True:
             try:
-                results = list(self._client.sync(self._client.gather, futures, callback_timeout=seconds))
-                self._read = True
-                return results, None
+                return list(self._client.sync(self._client.gather, futures, callback_timeout=seconds)), None
             except TimeoutError:
                 self._require_worker()
                 seconds *= 2  # answers are large, or the way is slow
@@ -143,14 +140,10 @@ class Partitions:
             except TimeoutError:
                 if monotonic() >= end:
                     break
-        why = ""
-        if workers:
-            why = f": {len(workers)} are paused, because their memory is full, so {SMALLER}"
-        elif not self._read:
-            why = f": they were lost while they read partitions. If their memory was too small, {SMALLER}"
+        why = f": {len(workers)} are paused, because their memory is full, so {SMALLER}" if workers else ""
         raise ClusterLostError(
-            f"the cluster had no worker that takes tasks for {seconds:g} seconds{why}. Start workers and fit again; "
-            f"{RESUME}"
+            f"the cluster had no worker that takes tasks for {seconds:g} seconds{why}. Start workers and fit again "
+            f"(if a partition is too large for their memory, {SMALLER}); {RESUME}"
         )
 
     def _raise_lost(self, error: BaseException) -> NoReturn:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -77,31 +77,18 @@ def _digest(part: Partition) -> str:
     return digest_of(f"{part.X.shape} {sys.byteorder}", *stored, *told, part.weights)
 
 
-@dataclass(frozen=True, eq=False)
-class Summary:
-    """All partitions that are `used`, those with a bag of positive weight: sums and the largest value of X."""
+def summarize(reports: Sequence[PartitionReport]) -> tuple[list[int], PartitionReport]:
+    """The partitions with a bag of positive weight, and all reports as one; or an error that names what does not fit.
 
-    used: list[int]
-    features: int
-    labels: int | None
-    classes: NDArray[Any]
-    squares: float
-    weight: float
-    largest: float
-    digest: str
-
-
-def summarize(reports: Sequence[PartitionReport]) -> Summary:
-    """All reports as one, or an error that names what does not fit together."""
+    The digest is that of the partitions used.
+    """
     used = [index for index, report in enumerate(reports) if report.bags]
     if not used:
         raise ValueError("no bag has a positive weight and a known label; there is nothing to train on")
     first = reports[0]
     for index, report in enumerate(reports):
-        for what, here, there in (
-            ("features", report.features, first.features),
-            ("labels", report.labels or 1, first.labels or 1),
-        ):
+        for what in ("features", "labels"):
+            here, there = getattr(report, what) or 1, getattr(first, what) or 1
             if here != there:
                 raise PartitionError(
                     f"partition {index} has {here} {what} and partition 0 has {there}; give all partitions the same"
@@ -113,7 +100,8 @@ def summarize(reports: Sequence[PartitionReport]) -> Summary:
     squares, weight = sum(report.squares for report in reports), sum(report.weight for report in reports)
     largest = max((report.largest for report in reports), key=abs)
     digest = "".join(reports[index].digest for index in used)
-    return Summary(used, first.features, first.labels, classes, squares, weight, largest, digest)
+    sums = {"squares": squares, "weight": weight, "largest": largest, "digest": digest}
+    return used, replace(first, classes=classes, **sums)
 
 
 def _two_classes(reports: Sequence[PartitionReport]) -> NDArray[Any]:

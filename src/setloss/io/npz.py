@@ -2,13 +2,13 @@
 
 | key | what |
 |---|---|
-| ``X`` | features (n, d), or instead the parts of a CSR matrix under the names `scipy.sparse.save_npz` gives them: ``data``, ``indices``, ``indptr``, ``shape`` |
+| ``X`` | features (n, d) |
 | ``Y`` | label sets (n, p) in {0, 1} or {-1, +1}; NaN is a missing label |
 | ``y``, ``groups`` | labels (n,) in {0, 1} or {-1, +1}, and bag ids (n,), integers or strings |
 | ``feature_names``, ``label_names`` | names (d,), (p,), optional |
 
-Arrays of Python objects are refused, so nothing in the file can run.
-"""  # noqa: E501 (a table)
+Arrays of Python objects are refused, so nothing in the file can run. Sparse features go into svmlight files.
+"""
 
 from __future__ import annotations
 
@@ -18,19 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from setloss.io.data import (
-    DatasetError,
-    Features,
-    LabelSets,
-    Tracks,
-    as_zero_one,
-    csr,
-    listed,
-    no_infinity,
-    reason,
-)
+from setloss.io.data import DatasetError, Features, LabelSets, Tracks, as_zero_one, listed, no_infinity, reason
 
-SPARSE = ("data", "indices", "indptr", "shape")
 AXES = {"X": "nd", "Y": "np", "y": "n", "groups": "n", "feature_names": "d", "label_names": "p"}
 """The keys that are read, with the axes of their arrays; axes of one letter are of one length."""
 
@@ -60,28 +49,23 @@ def read_npz_features(file: Path) -> tuple[Features, str]:
     return Features(arrays["X"], arrays.get("groups"), _names(arrays)), kind
 
 
-def _names(arrays: dict[str, Any]) -> tuple[str, ...] | None:
+def _names(arrays: dict[str, NDArray[Any]]) -> tuple[str, ...] | None:
     return tuple(arrays["feature_names"].astype(str).tolist()) if "feature_names" in arrays else None
 
 
-def _arrays(file: Path) -> dict[str, Any]:
-    """The known arrays of an archive, of the kind and shape that they must have; X is dense or CSR, of floats."""
+def _arrays(file: Path) -> dict[str, NDArray[Any]]:
+    """The known arrays of an archive, of the kind and shape that they must have; X is of floats."""
     try:
         with file.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
-            arrays = {name: np.asarray(archive[name]) for name in (*AXES, *SPARSE) if name in archive}
-            if "X" not in arrays and all(name in arrays for name in SPARSE):
-                arrays["X"] = _csr(*(arrays.pop(name) for name in SPARSE))
+            arrays = {name: np.asarray(archive[name]) for name in AXES if name in archive}
             found = list(archive)
-    except Exception as error:  # NumPy, zipfile and SciPy raise almost anything for bytes that they did not write
+    except Exception as error:  # NumPy and zipfile raise almost anything for bytes that they did not write
         raise DatasetError(
             f"{file} is no complete archive of plain arrays: {reason(error)}; write it with numpy.savez"
         ) from None
     if "X" not in arrays:
-        raise DatasetError(
-            f"{file} has no X, and no CSR matrix as data, indices, indptr and shape; its arrays are {listed(found)}"
-        )
+        raise DatasetError(f"{file} has no X; its arrays are {listed(found)}")
     lengths: dict[str, int] = {}
-    arrays = {name: arrays[name] for name in AXES if name in arrays}
     for name, array in arrays.items():
         axes, kinds = AXES[name], "biufU" if name in TEXT else "biuf"
         agree = len(axes) == array.ndim and all(
@@ -93,16 +77,7 @@ def _arrays(file: Path) -> dict[str, Any]:
                 f"{name} in {file} has shape {array.shape}, dtype {array.dtype}; it needs axes ({', '.join(axes)})"
                 f", none empty{f' ({known})' * bool(known)}, and {'text or ' * (name in TEXT)}real numbers"
             )
-    X = arrays["X"]
-    arrays["X"] = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
+    if arrays["X"].dtype not in (np.float32, np.float64):
+        arrays["X"] = arrays["X"].astype(np.float64)
     no_infinity(arrays["X"], lambda row, j: f"X[{row}, {j}] of {file}")
     return arrays
-
-
-def _csr(data: NDArray[Any], indices: NDArray[Any], indptr: NDArray[Any], shape: NDArray[Any]) -> Any:
-    from scipy.sparse import csr_array
-
-    X = csr_array((data, indices, indptr), shape=tuple(shape.tolist()))
-    X.check_format(full_check=True)
-    X.sum_duplicates()
-    return csr(X.data, X.indices, X.indptr, X.shape)
