@@ -1,14 +1,22 @@
-"""Decisions for whole batches, against one sort of the same scores and against the rule they replaced."""
+"""Decisions: batches against one sort of the same scores; `SetDecisionCV` against the fits of its classifier alone."""
 
 from __future__ import annotations
 
+import time
+import tracemalloc
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from scipy.special import expit
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import KFold
+from sklearn.multiclass import OneVsRestClassifier
 
 from benchmarks.measure import Row, best_time, side_by_side
+from benchmarks.text import zipf_text
 from setloss.decisions import CountModel, decide
+from setloss.estimators import SetDecision, SetDecisionCV
 from setloss.typing import Array
 
 
@@ -39,6 +47,38 @@ def rows(quick: bool) -> Iterator[Row]:
                 lambda s=scores, name=name: decide(s, name), lambda s=scores: np.sort(s), repeats
             )
             yield Row(f"decide {name}, independent, n = {n}, p = {p} / np.sort", ours, sort)
+
+    yield from around_a_classifier(quick)
+
+
+def around_a_classifier(quick: bool) -> Iterator[Row]:
+    """CPU seconds of `SetDecisionCV` and of its six fits, and the memory of all that is not X, labels and scores."""
+    generator = np.random.default_rng(0)
+    n = 10_000 if quick else 100_000
+    X = generator.normal(size=(n, 30))
+    Y = X @ generator.normal(size=(30, 20)) / 3 + generator.normal(size=(n, 20)) > 1.5
+    problems: dict[str, tuple[Any, Any]] = {f"{n} x 30 x 20 labels": (X, Y.astype(int))}
+    if not quick:
+        X, Y = zipf_text(4880, 1836, 159)
+        problems["text 4880 x 1836 x 159 labels"] = X, Y.astype(int)
+    for name, (X, Y) in problems.items():
+        SetDecision().fit(X[:200, :20] @ np.ones((20, Y.shape[1])) + np.arange(Y.shape[1]), Y[:200])  # kernels
+        model = OneVsRestClassifier(LogisticRegression())
+        start = time.process_time()
+        for train, _ in [*KFold(5, shuffle=True, random_state=0).split(X), (np.arange(len(Y)), None)]:
+            model.fit(X[train], Y[train])
+        base = time.process_time() - start
+        found = SetDecisionCV(model).fit(X, Y)
+        ours = time.process_time() - start - base
+        tracemalloc.start()
+        SetDecisionCV(model).fit(X, Y)
+        fit = tracemalloc.get_traced_memory()[1] / len(Y) / 1e3
+        tracemalloc.reset_peak()
+        found.predict(X)
+        predict = tracemalloc.get_traced_memory()[1] / len(Y) / 1e3
+        peaks = f"{fit:.1f} kB a row in fit, {predict:.1f} kB in predict"
+        tracemalloc.stop()
+        yield Row(f"SetDecisionCV / six plain fits, {name}", ours, base, 1.5, note=peaks)
 
 
 def by_matrix_products(chances: Array) -> Array:

@@ -139,10 +139,10 @@ class SetsOfOneSize:
     potentials: Array
 
     @cached_property
-    def _found(self) -> tuple[Sums, SetsOfOneSize, dict[int, Mixture]]:
+    def _found(self) -> tuple[Sums, SetsOfOneSize | None, dict[int, Mixture]]:
         found, safe = self._run()
         if np.all(safe):
-            return found, self, {}
+            return found, None, {}  # not self: a cycle would keep the memory of every pass of a fit
         rows = np.flatnonzero(~safe)
         scores, potentials = self.scores.copy(), np.array(self._all_potentials)
         scores[rows], potentials[rows] = balanced(scores[rows], potentials[rows])
@@ -174,7 +174,7 @@ class SetsOfOneSize:
     @property
     def in_scale(self) -> SetsOfOneSize:
         """The same models, shifted where a sum would underflow; all but the `mixtures` are then safe."""
-        return self._found[1]
+        return self._found[1] or self
 
     @property
     def mixtures(self) -> dict[int, Mixture]:
