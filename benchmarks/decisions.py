@@ -1,4 +1,4 @@
-"""Decisions: batches against one sort of the same scores; `SetDecisionCV` against the fits of its classifier alone."""
+"""Decisions: batches against one sort of their scores; `SetDecisionCV` against the fits of its classifier alone."""
 
 from __future__ import annotations
 
