@@ -41,30 +41,14 @@ def numbers(size, dtype, seed=0):
 
 @every_size
 @every_dtype
-def test_numbers_of_either_sign(size, dtype):
-    assert_sorted(numbers(size, dtype))
-
-
-@every_size
-@every_dtype
-@pytest.mark.parametrize("values", [2, 3, 50])
-def test_ties_keep_their_order(size, dtype, values):
-    assert_sorted(np.random.default_rng(1).integers(-values // 2, values // 2, size).astype(dtype))
-
-
-@every_size
-@every_dtype
-def test_one_value_everywhere(size, dtype):
+def test_numbers_of_either_sign_ties_and_runs(size, dtype):
+    ascending = np.sort(numbers(size, dtype))
+    for margins in (numbers(size, dtype), ascending, ascending[::-1].copy()):
+        assert_sorted(margins)
+    for values in (2, 3, 50):
+        assert_sorted(np.random.default_rng(1).integers(-values // 2, values // 2, size).astype(dtype))
     for value in (0.0, -0.0, 1.0, -1.5, np.inf, -np.inf):
         assert_sorted(np.full(size, value, dtype=dtype))
-
-
-@every_size
-@every_dtype
-def test_sorted_and_reversed(size, dtype):
-    ascending = np.sort(numbers(size, dtype))
-    assert_sorted(ascending)
-    assert_sorted(ascending[::-1].copy())
 
 
 def extremes(dtype):
@@ -113,14 +97,6 @@ def test_numbers_that_differ_in_one_bit_only(dtype):
         margins = bits.view(dtype)
         if np.isfinite(margins).all():
             assert_sorted(margins)
-
-
-@every_dtype
-def test_any_bits_but_nan(dtype):
-    word = np.dtype(f"u{np.dtype(dtype).itemsize}")
-    bits = np.random.default_rng(4).integers(0, np.iinfo(word).max, 4 * LARGE, dtype=word, endpoint=True)
-    margins = bits.view(dtype)
-    assert_sorted(margins[~np.isnan(margins)].copy())
 
 
 @every_dtype

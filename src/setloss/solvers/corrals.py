@@ -7,8 +7,6 @@ least norm of a polytope: a corral of affinely independent cuts, one more from t
 ``m + mu (sigma - centre)``, then steps to the best point of the affine hull of the corral, each of which drops a cut
 where a weight would become negative. It is finite, and the answer is a convex combination of true cuts wherever it
 stops.
-
-Arrays are indexed from where a bag begins, never cut into views: numba counts the references to every view.
 """
 
 from __future__ import annotations
@@ -28,10 +26,9 @@ DEPENDENT = 1e-12
 
 
 class Corral(NamedTuple):
-    """The cuts of bags with their weights; those of one bag are a row of `offsets` and of `weights`.
+    """The cuts of one bag: a row of `slopes` each, and row i of `offsets` and of `weights`.
 
-    `slopes` has a row per cut, in which a bag is found from `lo` on. `products` has ``<a_k, a_l> + unit`` for the bag
-    at work, `factor` its Cholesky factor; `targets` and `ones` are room.
+    `products` has ``<a_k, a_l> + unit``, `factor` its Cholesky factor; `targets` and `ones` are room.
     """
 
     slopes: Any
@@ -53,10 +50,10 @@ def dot(left, right, count):
 
 
 @kernel(fastmath={"reassoc", "contract"})
-def _rows_dot(matrix, k, j, first, last):
-    """The product of two rows, from `first` up to `last`."""
+def _rows_dot(matrix, k, j, count):
+    """The product of the first `count` numbers of two rows."""
     total = 0.0
-    for e in range(first, last):
+    for e in range(count):
         total += matrix[k, e] * matrix[j, e]
     return total
 
@@ -67,8 +64,8 @@ def _factorise(corral, first, count):
     products, factor = corral.products, corral.factor
     for k in range(first, count):
         for i in range(k):
-            factor[k, i] = (products[k, i] - _rows_dot(factor, k, i, 0, i)) / factor[i, i]
-        rest = products[k, k] - _rows_dot(factor, k, k, 0, k)
+            factor[k, i] = (products[k, i] - _rows_dot(factor, k, i, i)) / factor[i, i]
+        rest = products[k, k] - _rows_dot(factor, k, k, k)
         factor[k, k] = np.sqrt(max(rest, DEPENDENT * products[k, k]))
 
 
@@ -87,38 +84,38 @@ def _solve(factor, count, x):
 
 
 @kernel()
-def _rebuild(corral, lo, hi, first, count, unit):
+def _rebuild(corral, p, first, count, unit):
     """Products and Cholesky factor of the cuts from `first` on."""
     products = corral.products
     for k in range(first, count):
         for j in range(k + 1):
-            products[k, j] = products[j, k] = _rows_dot(corral.slopes, k, j, lo, hi) + unit
+            products[k, j] = products[j, k] = _rows_dot(corral.slopes, k, j, p) + unit
     _factorise(corral, first, count)
 
 
 @kernel()
-def _longest(corral, lo, hi, count):
+def _longest(corral, p, count):
     """The largest squared length of a cut: what makes no lifted cut short."""
     unit = 0.0
     for k in range(count):
-        unit = max(unit, _rows_dot(corral.slopes, k, k, lo, hi))
+        unit = max(unit, _rows_dot(corral.slopes, k, k, p))
     return unit
 
 
 @kernel()
-def _write(corral, i, lo, hi, k, slope, offset, weight):
+def _write(corral, i, p, k, slope, offset, weight):
     """Put a cut in place k."""
-    for e in range(lo, hi):
-        corral.slopes[k, e] = slope[e - lo]
+    for e in range(p):
+        corral.slopes[k, e] = slope[e]
     corral.offsets[i, k] = offset
     corral.weights[i, k] = weight
 
 
 @kernel()
-def _drop(corral, i, lo, hi, count, k):
+def _drop(corral, i, p, count, k):
     """Take cut k out, the last one takes its place; returns how many are left."""
     last, products = count - 1, corral.products
-    for e in range(lo, hi):
+    for e in range(p):
         corral.slopes[k, e] = corral.slopes[last, e]
     corral.offsets[i, k] = corral.offsets[i, last]
     corral.weights[i, k] = corral.weights[i, last]
@@ -131,7 +128,7 @@ def _drop(corral, i, lo, hi, count, k):
 
 
 @kernel()
-def _exchange(corral, i, lo, hi, count, slope, offset, unit):
+def _exchange(corral, i, p, count, slope, offset, unit):
     """A cut in the affine hull of the corral takes the place of the first to lose its weight; 0 if none does."""
     shares, weights = corral.ones, corral.weights
     for k in range(count):
@@ -145,47 +142,47 @@ def _exchange(corral, i, lo, hi, count, slope, offset, unit):
         return 0
     for k in range(count):
         weights[i, k] = max(weights[i, k] - step * shares[k], 0.0)
-    _write(corral, i, lo, hi, leaving, slope, offset, step)
-    _rebuild(corral, lo, hi, leaving, count, unit)
+    _write(corral, i, p, leaving, slope, offset, step)
+    _rebuild(corral, p, leaving, count, unit)
     return count
 
 
 @kernel()
-def _known(corral, i, lo, hi, count, slope, offset):
+def _known(corral, i, p, count, slope, offset):
     """Whether the cut is in the corral."""
     for k in range(count):
         same = corral.offsets[i, k] == offset
-        for e in range(lo, hi):
-            same = same and corral.slopes[k, e] == slope[e - lo]
+        for e in range(p):
+            same = same and corral.slopes[k, e] == slope[e]
         if same:
             return True
     return False
 
 
 @kernel()
-def _enter(corral, i, lo, hi, count, slope, offset):
+def _enter(corral, i, p, count, slope, offset):
     """Take a new cut into the corral; returns the number of cuts, 0 if it is there already."""
-    if _known(corral, i, lo, hi, count, slope, offset):
+    if _known(corral, i, p, count, slope, offset):
         return 0
-    _write(corral, i, lo, hi, count, slope, offset, 0.0)
+    _write(corral, i, p, count, slope, offset, 0.0)
     if count == 1:
-        _rebuild(corral, lo, hi, 0, 1, _longest(corral, lo, hi, 2))
-    unit = corral.products[0, 0] - _rows_dot(corral.slopes, 0, 0, lo, hi)
-    _rebuild(corral, lo, hi, count, count + 1, unit)
+        _rebuild(corral, p, 0, 1, _longest(corral, p, 2))
+    unit = corral.products[0, 0] - _rows_dot(corral.slopes, 0, 0, p)
+    _rebuild(corral, p, count, count + 1, unit)
     own = corral.products[count, count]
-    if own - _rows_dot(corral.factor, count, count, 0, count) <= DEPENDENT * own:
-        return _exchange(corral, i, lo, hi, count, slope, offset, unit)
+    if own - _rows_dot(corral.factor, count, count, count) <= DEPENDENT * own:
+        return _exchange(corral, i, p, count, slope, offset, unit)
     return count + 1
 
 
 @kernel()
-def _affine_weights(corral, i, lo, hi, count, pull, mu):
+def _affine_weights(corral, i, p, count, pull, mu):
     """Into `targets`: the weights of the best point of the affine hull of the corral."""
     targets, ones = corral.targets, corral.ones
     for k in range(count):
         height = corral.offsets[i, k]
-        for e in range(lo, hi):
-            height += corral.slopes[k, e] * pull[e - lo]
+        for e in range(p):
+            height += corral.slopes[k, e] * pull[e]
         targets[k], ones[k] = height / mu, 1.0
     _solve(corral.factor, count, targets)
     _solve(corral.factor, count, ones)
@@ -198,11 +195,11 @@ def _affine_weights(corral, i, lo, hi, count, pull, mu):
 
 
 @kernel()
-def _correct(corral, i, lo, hi, count, pull, mu):
+def _correct(corral, i, p, count, pull, mu):
     """Move to the best point of the hull of the corral, dropping the cuts that lose their weight on the way."""
     weights, targets = corral.weights, corral.targets
     while count > 1:
-        _affine_weights(corral, i, lo, hi, count, pull, mu)
+        _affine_weights(corral, i, p, count, pull, mu)
         step, leaving = 1.0, -1
         for k in range(count):
             if targets[k] <= DEPENDENT:
@@ -216,29 +213,29 @@ def _correct(corral, i, lo, hi, count, pull, mu):
                 weights[i, k] = max(weights[i, k] + step * (targets[k] - weights[i, k]), 0.0)
         if leaving < 0:
             break
-        count = _drop(corral, i, lo, hi, count, leaving)
+        count = _drop(corral, i, p, count, leaving)
     return count
 
 
 @kernel()
-def _combine(corral, i, lo, hi, count, point):
+def _combine(corral, i, p, count, point):
     """The point of the corral, its weights normalised to sum to one; returns its offset."""
     total = offset = 0.0
     for k in range(count):
         total += corral.weights[i, k]
-    for e in range(hi - lo):
+    for e in range(p):
         point[e] = 0.0
     for k in range(count):
         weight = corral.weights[i, k] / total
         corral.weights[i, k] = weight
         offset += weight * corral.offsets[i, k]
-        for e in range(lo, hi):
-            point[e - lo] += weight * corral.slopes[k, e]
+        for e in range(p):
+            point[e] += weight * corral.slopes[k, e]
     return offset
 
 
 @kernel()
-def _merge_lightest(corral, i, lo, hi, count):
+def _merge_lightest(corral, i, p, count):
     """Make one cut of the two of least weight, a point of the same hull; returns how many are left."""
     weights, slopes, offsets = corral.weights, corral.slopes, corral.offsets
     a, b = (0, 1) if weights[i, 0] < weights[i, 1] else (1, 0)
@@ -249,31 +246,29 @@ def _merge_lightest(corral, i, lo, hi, count):
             b = k
     total = weights[i, a] + weights[i, b]
     share = weights[i, b] / total if total > 0.0 else 0.5
-    for e in range(lo, hi):
+    for e in range(p):
         slopes[b, e] = (1.0 - share) * slopes[a, e] + share * slopes[b, e]
     offsets[i, b] = (1.0 - share) * offsets[i, a] + share * offsets[i, b]
     weights[i, b] = total
-    for e in range(lo, hi):
+    for e in range(p):
         slopes[a, e] = slopes[count - 1, e]
     offsets[i, a], weights[i, a] = offsets[i, count - 1], weights[i, count - 1]
-    _rebuild(corral, lo, hi, 0, count - 1, _longest(corral, lo, hi, count - 1))
+    _rebuild(corral, p, 0, count - 1, _longest(corral, p, count - 1))
     return count - 1
 
 
 @kernel()
-def climb(bag, batch, prox, corral, place, count, point, offset, work, most, shrink):
+def climb(bag, batch, prox, corral, i, count, point, offset, work, most, shrink):
     """Move a bag to its proximal point, by up to `most` cuts, or until its gap is down to `shrink` times what it was.
 
-    `prox` has the margins, the centre and mu, `place` the row of the corral and where the bag begins in it. `point`
-    is the combination of its `count` cuts, which is moved in place, with this offset. Returns the number of cuts, the
-    offset, the first gap, and whether cuts have changed their places in the corral.
+    `prox` has the margins, the centre and mu; `point` is the combination of the `count` cuts of the corral, which is
+    moved in place, with this offset. Returns the number of cuts, the offset, the first gap, and whether cuts have
+    changed their places in the corral.
     """
     starts, partitions, which, records, sizes, values, room = batch
     margins, centre, mu = prox
     shifted, pull, slope, chosen = work
-    i, lo = place
     p, kind, capacity = starts[bag + 1] - starts[bag], which[bag], corral.weights.shape[1]
-    hi = lo + p
     partition, plan, tables = partitions[starts[bag] : starts[bag + 1]], records[kind], (sizes[kind], values)
     for e in range(p):
         pull[e] = mu * centre[e] - margins[e]
@@ -288,18 +283,18 @@ def climb(bag, batch, prox, corral, place, count, point, offset, work, most, shr
         if not gap > max(shrink * first, EXACT * (abs(value) + abs(offset))):
             break
         if not built:
-            _rebuild(corral, lo, hi, 0, count, _longest(corral, lo, hi, count))
+            _rebuild(corral, p, 0, count, _longest(corral, p, count))
             built = True
         if count == capacity:
-            count = _merge_lightest(corral, i, lo, hi, count)
+            count = _merge_lightest(corral, i, p, count)
             changed = True
-        grown = _enter(corral, i, lo, hi, count, slope, entering)
+        grown = _enter(corral, i, p, count, slope, entering)
         if grown == 0:  # the cut is known: at first the weights can still be better
             if step > 0 or count == 1:
                 break
             grown = count
-        left = _correct(corral, i, lo, hi, grown, pull, mu)
+        left = _correct(corral, i, p, grown, pull, mu)
         changed = changed or left < grown or grown == count
         count = left
-        offset = _combine(corral, i, lo, hi, count, point)
+        offset = _combine(corral, i, p, count, point)
     return count, offset, first, changed

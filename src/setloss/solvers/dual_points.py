@@ -26,8 +26,8 @@ STEPS = 20
 
 @dataclass
 class ActiveCuts:
-    """The active cuts of every bag with their weights. `atoms` has a row of slopes per cut; `versions` counts the
-    changes that leave cuts in other places.
+    """The active cuts of every bag with their weights. `atoms` has their slopes, bag after bag; `versions` counts
+    the changes that leave cuts in other places.
     """
 
     slopes: Array
@@ -47,7 +47,7 @@ class ActiveCuts:
             capacity = min(room, int(problem.surrogate.bags.sizes.max()) + 2)
         weights, whole = np.zeros((n, capacity)), np.zeros(n, dtype=np.int64)
         weights[:, 0] = 1.0
-        atoms, atom_offsets = np.zeros((capacity, size)), np.zeros((n, capacity))
+        atoms, atom_offsets = np.zeros(size * capacity), np.zeros((n, capacity))
         return cls(np.zeros(size), np.zeros(n), atoms, atom_offsets, weights, whole + 1, whole)
 
     @property
@@ -63,10 +63,11 @@ class ActiveCuts:
         same = isinstance(other, ActiveCuts) and other.slopes.shape == self.slopes.shape
         return same and other.weights.shape == self.weights.shape
 
-    def start_at(self, slopes: Array, offsets: Array) -> None:
+    def start_at(self, problem: Problem, slopes: Array, offsets: Array) -> None:
         """Make one point the only cut of every bag."""
-        self.slopes[:] = self.atoms[0] = slopes
-        self.offsets[:] = self.atom_offsets[:, 0] = offsets
+        bags, others = problem.surrogate.bags, self.weights.shape[1] - 1
+        self.atoms[np.arange(len(slopes)) + others * np.repeat(bags.offsets[:-1], bags.sizes)] = slopes
+        self.slopes[:], self.offsets[:], self.atom_offsets[:, 0] = slopes, offsets, offsets
 
     def recombine(self, problem: Problem) -> None:
         """Compute slopes and offsets afresh from what they are made of."""
@@ -137,7 +138,7 @@ class BoundedSlopes:
     def like(self, other: Any) -> bool:
         return isinstance(other, BoundedSlopes) and other.slopes.shape == self.slopes.shape
 
-    def start_at(self, slopes: Array, offsets: Array) -> None:
+    def start_at(self, problem: Problem, slopes: Array, offsets: Array) -> None:
         self.slopes[:], self.offsets[:] = slopes, offsets
 
     def recombine(self, problem: Problem) -> None:

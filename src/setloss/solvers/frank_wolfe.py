@@ -90,7 +90,7 @@ class FrankWolfe:
         image, rise = problem.parameters(slopes), float(problem.costs @ found.offsets)
         curvature = float(np.vdot(image, image))
         weight = float(np.clip(rise / curvature, 0.0, 1.0)) if curvature > 0 else 0.0
-        state.cuts.start_at(weight * slopes, weight * found.offsets)
+        state.cuts.start_at(problem, weight * slopes, weight * found.offsets)
         state.parameters = weight * image
         state.passes += 2
 

@@ -183,23 +183,23 @@ def epoch(visits, design, maps, batch, costs, curvatures, state, most, shrink, w
     starts = batch[0]
     W, slopes, offsets, atoms, atom_offsets, weights, counts, versions, gaps = state
     scores, margins, before, shifted, pull, slope, chosen, products, factor, targets, ones = work
-    corral = Corral(atoms, atom_offsets, weights, products, factor, targets, ones)
+    capacity = weights.shape[1]
     for i in visits:
         lo, hi = starts[i], starts[i + 1]
         p, cost = hi - lo, costs[i]
         _read_margins(i, lo, p, design, maps, W, scores, margins)
         for e in range(p):
             before[e] = slopes[lo + e]
-        prox, room = (
-            (margins, before, max(cost * curvatures[i], FLATTEST)),
-            (shifted[:p], pull, slope[:p], chosen[:p]),
-        )
+        block = atoms[lo * capacity : hi * capacity].reshape(capacity, p)
+        corral = Corral(block, atom_offsets, weights, products, factor, targets, ones)
+        prox = (margins, before, max(cost * curvatures[i], FLATTEST))
+        room = (shifted[:p], pull, slope[:p], chosen[:p])
         count, offset, gap, changed = climb(
-            i, batch, prox, corral, (i, lo), counts[i], slopes[lo:hi], offsets[i], room, most, shrink
+            i, batch, prox, corral, i, counts[i], slopes[lo:hi], offsets[i], room, most, shrink
         )
         counts[i], offsets[i], gaps[i] = count, offset, max(gap, 0.0)
         versions[i] += changed
-        for k in range(count, weights.shape[1]):
+        for k in range(count, capacity):
             weights[i, k] = 0.0
         _write_change(i, lo, p, design, maps, cost, slopes, before, scores, W)
         if W.shape[1] == 1:
@@ -223,15 +223,17 @@ def _curvature_seen(lo, p, design, maps, cost, slopes, before, margins, W, known
 @kernel()
 def recombine(starts, atoms, atom_offsets, weights, slopes, offsets):
     """The dual point afresh from the active cuts and their weights, which are normalised to sum to one."""
+    capacity = weights.shape[1]
     slopes[:] = 0.0
     offsets[:] = 0.0
     for i in range(len(starts) - 1):
+        lo, p = starts[i], starts[i + 1] - starts[i]
         total = 0.0
-        for k in range(len(atoms)):
+        for k in range(capacity):
             total += weights[i, k]
-        for k in range(len(atoms)):
+        for k in range(capacity):
             weights[i, k] /= total
             if weights[i, k] > 0.0:
                 offsets[i] += weights[i, k] * atom_offsets[i, k]
-                for e in range(starts[i], starts[i + 1]):
-                    slopes[e] += weights[i, k] * atoms[k, e]
+                for e in range(p):
+                    slopes[lo + e] += weights[i, k] * atoms[lo * capacity + k * p + e]

@@ -23,8 +23,7 @@ def move_to_points(first, batch, prox, points, ranks, basis, work, most):
     margins, centre, mu = prox
     slopes, offsets = points
     here, middle, shifted, pull, slope, chosen, atoms, atom_offsets, weights, products, factor, targets, ones = work
-    corral = Corral(atoms, atom_offsets, weights, products, factor, targets, ones)
-    used, capacity = 0, len(atoms)
+    used, capacity = 0, weights.shape[1]
     for i in range(first, len(ranks)):
         lo, hi = starts[i], starts[i + 1]
         p = hi - lo
@@ -32,14 +31,16 @@ def move_to_points(first, batch, prox, points, ranks, basis, work, most):
             return i, used
         away = False
         for e in range(p):
-            here[e], middle[e], atoms[0, e] = margins[lo + e], centre[lo + e], slopes[lo + e]
+            here[e], middle[e], atoms[e] = margins[lo + e], centre[lo + e], slopes[lo + e]
             away = away or slopes[lo + e] != centre[lo + e]
         ranks[i] = 0
         if away:
             atom_offsets[0, 0], weights[0, 0] = offsets[i], 1.0
+            block = atoms[: capacity * p].reshape(capacity, p)
+            corral = Corral(block, atom_offsets, weights, products, factor, targets, ones)
             prox_here, room = (here, middle, mu), (shifted[:p], pull, slope[:p], chosen[:p])
             count, offsets[i], _, _ = climb(
-                i, batch, prox_here, corral, (0, 0), 1, slopes[lo:hi], offsets[i], room, most, 0.0
+                i, batch, prox_here, corral, 0, 1, slopes[lo:hi], offsets[i], room, most, 0.0
             )
             ranks[i] = _face(corral, count, p, basis, used)
             used += ranks[i] * p

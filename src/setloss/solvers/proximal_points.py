@@ -53,7 +53,7 @@ class ProximalPoints:
         slopes, offsets = np.array(found.slopes), found.offsets.copy()
         widest = int(problem.surrogate.bags.sizes.max())
         cuts = min(widest + 2, MOST_CUTS)
-        corral = (np.empty((cuts, widest)), *np.empty((2, 1, cuts)), *np.empty((2, cuts, cuts)), *np.empty((2, cuts)))
+        corral = (np.empty(cuts * widest), *np.empty((2, 1, cuts)), *np.empty((2, cuts, cuts)), *np.empty((2, cuts)))
         work = (*np.empty((5, widest)), np.empty(widest, dtype=bool), *corral)
         ranks, basis = np.zeros(problem.n_bags, dtype=np.int64), np.empty(max(CHUNK, cuts * widest))
         data = (problem.surrogate.kernel_data, (margins, centre, mu), (slopes, offsets), ranks, basis)
