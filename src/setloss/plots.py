@@ -61,7 +61,7 @@ def _curves(parts: dict[str, SetFunction]) -> Figure:
     for name, function in parts.items():
         # l lies below f and g, and wide, so that it still shows where one of them is zero and the other is l.
         width, size = (3.4, 7.0) if name == "l" else (1.5, 4.0)
-        style = {"marker": MARKERS[name] if p <= 30 else "", "markersize": size, "clip_on": False}
+        style: dict[str, Any] = {"marker": MARKERS[name] if p <= 30 else "", "markersize": size, "clip_on": False}
         axes.plot(sizes, function.at(sizes), color=COLOURS[name], label=LABELS[name], linewidth=width, **style)
     _finish(axes)
     return figure
@@ -69,11 +69,11 @@ def _curves(parts: dict[str, SetFunction]) -> Figure:
 
 def _dots(parts: dict[str, SetFunction]) -> Figure:
     sizes = cell_levels(parts["l"].counts.shape).ravel()
-    style = {"s": 14, "alpha": 1.0 if sizes.size <= 256 else 0.4, "linewidths": 0}
+    style: dict[str, Any] = {"s": 14, "alpha": 1.0 if sizes.size <= 256 else 0.4, "linewidths": 0}
     figure, axes = _panel()
     for shift, (name, function) in zip((-0.2, 0.0, 0.2), parts.items(), strict=True):
-        look = {"color": COLOURS[name], "marker": MARKERS[name], "label": LABELS[name]}
-        axes.scatter(sizes + shift, function.table.ravel(), **look, **style)
+        style |= {"color": COLOURS[name], "marker": MARKERS[name], "label": LABELS[name]}
+        axes.scatter(sizes + shift, function.table.ravel(), **style)
     _finish(axes)
     return figure
 
@@ -93,7 +93,7 @@ def _finish(axes: Axes) -> None:
     axes.set_ylabel("value")
     _whole_numbers(axes.xaxis)
     axes.spines[["top", "right"]].set_visible(False)
-    place = {"loc": "lower center", "bbox_to_anchor": (0.45, 1.0), "ncols": 3, "columnspacing": 1.2}
+    place: dict[str, Any] = {"loc": "lower center", "bbox_to_anchor": (0.45, 1.0), "ncols": 3, "columnspacing": 1.2}
     axes.legend(frameon=False, fontsize="small", handletextpad=0.5, **place)
 
 
@@ -115,7 +115,7 @@ def _heat_maps(parts: dict[str, SetFunction]) -> Figure:
     tall = min(max(rows / columns, 0.5), 1.5)
     figure = Figure(figsize=(7.2, 0.9 + 1.95 * tall), layout="constrained")
     panels = figure.subplots(1, 3, sharex=True, sharey=True)
-    look = {"extent": (-0.5, columns - 0.5, -0.5, rows - 0.5), **_colour_scale(tables.values())}
+    look: dict[str, Any] = {"extent": (-0.5, columns - 0.5, -0.5, rows - 0.5), **_colour_scale(tables.values())}
     for axes, (name, table) in zip(panels, tables.items(), strict=True):
         image = axes.imshow(table, origin="lower", interpolation="nearest", **look)
         axes.set_box_aspect(tall)

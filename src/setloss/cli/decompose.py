@@ -40,7 +40,7 @@ def decompose(
 
     For example: setloss decompose --loss dice --pos 5 --neg 7 --plot dice.png
     """
-    given = function.read()
+    given = function.describe()
     cells = given.function.counts.cells
     if as_json and cells > MAX_CELLS:
         raise InputError(f"--json prints at most {MAX_CELLS} cells, not {cells}; leave --json out, or take less")
@@ -75,7 +75,7 @@ def check(function: SetFunctionOptions, as_json: JsonOption = False) -> None:
 
     Every no comes with a witness: a set A and elements i, j for which the law fails most.
     """
-    given = function.read()
+    given = function.describe()
     try:
         found = verdicts(given.function)
     except TableTooLargeError as error:

@@ -20,10 +20,11 @@ SECONDS_BETWEEN_LINES = 20.0
 """How often a line is written where there is no terminal."""
 
 
-class Waiting:
+class Waiting(logging.Handler):
     """What is under way and for how long; lines of the library's log are shown as what is under way."""
 
     def __init__(self, doing: str) -> None:
+        super().__init__(logging.INFO)
         console = Console(stderr=True, highlight=False, markup=False)
         silent = not console.is_terminal or console.is_dumb_terminal
         columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
@@ -31,13 +32,12 @@ class Waiting:
         self._task = self._bar.add_task(doing, total=None)
         self._words, self._began = doing, time.monotonic()
         self._finished = threading.Event()
-        self._listener = _Listener(self)
 
     def __enter__(self) -> Self:
         log = logging.getLogger("setloss")
         self._level = log.level
         log.setLevel(logging.INFO)
-        log.addHandler(self._listener)
+        log.addHandler(self)
         self._bar.start()
         if self._bar.disable:
             threading.Thread(target=self._write_lines, args=(SECONDS_BETWEEN_LINES,), daemon=True).start()
@@ -47,7 +47,7 @@ class Waiting:
         self._finished.set()
         self._bar.stop()
         log = logging.getLogger("setloss")
-        log.removeHandler(self._listener)
+        log.removeHandler(self)
         log.setLevel(self._level)
 
     def doing(self, words: str) -> None:
@@ -55,21 +55,14 @@ class Waiting:
         self._words = words
         self._bar.update(self._task, description=words)
 
+    def emit(self, record: logging.LogRecord) -> None:
+        """A line of the library's log."""
+        self.doing(" ".join(record.getMessage().split()))
+
     def _write_lines(self, seconds: float) -> None:
         while not self._finished.wait(seconds):
             gone = int(time.monotonic() - self._began)
             say(f"{gone // 60}:{gone % 60:02d} gone, {self._words}")
-
-
-class _Listener(logging.Handler):
-    """Shows lines of a log as what is under way."""
-
-    def __init__(self, waiting: Waiting) -> None:
-        super().__init__(logging.INFO)
-        self._waiting = waiting
-
-    def emit(self, record: logging.LogRecord) -> None:
-        self._waiting.doing(" ".join(record.getMessage().split()))
 
 
 @contextmanager

@@ -5,14 +5,13 @@ import warnings
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from tokenize import TokenError
 from typing import Annotated, Any
 
 import numpy as np
 
 from setloss.cli.commands import InputError, panel_option
 from setloss.io.data import reason, shown
-from setloss.losses import NAMED_LOSSES, PAPER_CURVES, CostCurve, FBeta, Tversky
+from setloss.losses import NAMED_LOSSES, PAPER_CURVES, CostCurve, FBeta, Tversky, as_loss
 from setloss.setfunctions.counts import MAX_CELLS
 from setloss.setfunctions.set_function import SetFunction
 from setloss.typing import Array, Shape
@@ -37,30 +36,48 @@ WORDS = {
 }
 
 _option = partial(panel_option, "The loss")
-LossOption = Annotated[str | None, _option(f"Named loss: {', '.join(NAMES)}.")]
-AlphaOption = Annotated[float | None, _option("Weight of a false positive (tversky).")]
-BetaOption = Annotated[float | None, _option("Weight of a false negative (tversky), or the beta of fbeta.")]
-KnotsOption = Annotated[str | None, _option('Cost curve through share:cost, as "0:0,1/4:1,1:1".', metavar="KNOTS")]
 
 
 @dataclass(frozen=True)
 class LossOptions:
     """The loss to decide for, as given; `read` checks it."""
 
-    loss: LossOption = None
-    alpha: AlphaOption = None
-    beta: BetaOption = None
-    knots: KnotsOption = None
+    loss: Annotated[str | None, _option(f"Named loss: {', '.join(NAMES)}.")] = None
+    alpha: Annotated[float | None, _option("Weight of a false positive (tversky).")] = None
+    beta: Annotated[float | None, _option("Weight of a false negative (tversky), or the beta of fbeta.")] = None
+    knots: Annotated[str | None, _option('Cost curve through share:cost, as "0:0,1/4:1,1:1".', metavar="KNOTS")] = (
+        None
+    )
 
     def read(self) -> Any:
         """The name of the loss (f1 where none is given), or a `Loss` where it has parameters; or an `InputError`."""
         if self.knots is not None and self.loss is not None:
             raise InputError("give --loss or --knots, not both")
-        name = "--knots" if self.knots is not None else _known(self.loss or "f1")
-        check_options(self, name, WEIGHTS.get(name, ()), ("alpha", "beta"))
+        name = "--knots" if self.knots is not None else (self.loss or "f1").lower()
+        if name not in ("--knots", *NAMES):
+            raise InputError(f"there is no loss {name!r}; the names are {', '.join(NAMES)}")
+        self._check_options(name, WEIGHTS.get(name, ()), ("alpha", "beta"))
         if self.knots is not None:
             return curve_through(self.knots)
-        return weighted_loss(name, self.alpha, self.beta) if name in WEIGHTS else name
+        if name == "tversky":
+            return Tversky(self.alpha or 0.0, self.beta or 0.0)
+        return FBeta(self.beta or 0.0) if name == "fbeta" else name
+
+    def _check_options(self, what: str, needs: tuple[str, ...], known: tuple[str, ...]) -> None:
+        """Refuse options that are missing, that have no use here, and values that make no sense."""
+        missing = [f"--{option} ({WORDS[option]})" for option in needs if getattr(self, option) is None]
+        if missing:
+            raise InputError(f"{what} needs {' and '.join(missing)}")
+        for option in known:
+            value, lowest = getattr(self, option), 1 if option == "size" else 0
+            if value is not None and option not in needs:
+                takes = " and ".join(f"--{need}" for need in needs) or "neither --" + " nor --".join(known)
+                raise InputError(f"{what} takes {takes}; leave --{option} out")
+            if value is not None and not lowest <= value <= (
+                MAX_WEIGHT if option in WEIGHTS["tversky"] else math.inf
+            ):
+                upper = f"from 0 to {MAX_WEIGHT:g}" if option in WEIGHTS["tversky"] else f"at least {lowest}"
+                raise InputError(f"--{option} is {WORDS[option]}, {upper}; got {value:g}")
 
 
 @dataclass(frozen=True)
@@ -74,15 +91,11 @@ class DescribedFunction:
 
 
 @dataclass(frozen=True)
-class SetFunctionOptions:
-    """The options that describe a set function, as given; `read` checks them and builds it."""
+class SetFunctionOptions(LossOptions):
+    """The options that describe a set function, as given; `describe` checks them and builds it."""
 
-    loss: LossOption = None
     pos: Annotated[int | None, _option("Positive elements of the example.")] = None
     neg: Annotated[int | None, _option("Negative elements of the example.")] = None
-    alpha: AlphaOption = None
-    beta: BetaOption = None
-    knots: KnotsOption = None
     size: Annotated[int | None, _option("Elements of a cost curve's set.")] = None
     table: Annotated[
         Path | None,
@@ -93,7 +106,7 @@ class SetFunctionOptions:
         _option("The table lists all 2^p sets, element 0 the leading bit: flat, or (2, ..., 2).", "--general"),
     ] = False
 
-    def read(self) -> DescribedFunction:
+    def describe(self) -> DescribedFunction:
         """The set function, or an `InputError`."""
         kinds = [kind for kind in ("loss", "knots", "table") if getattr(self, kind) is not None]
         if len(kinds) != 1:
@@ -102,26 +115,23 @@ class SetFunctionOptions:
         if self.general and self.table is None:
             raise InputError("--general goes with --table only")
         if self.table is not None:
-            check_options(self, "--table", (), tuple(WORDS))
+            self._check_options("--table", (), tuple(WORDS))
             return self._from_table(self.table)
-        name = "--knots" if self.knots is not None else _known(str(self.loss))
+        loss = self.read()
+        name = "--knots" if self.knots is not None else str(self.loss).lower()
         is_curve = name == "--knots" or name in PAPER_CURVES
-        needs = ("size",) if is_curve else ("pos", "neg", *WEIGHTS.get(name, ()))
-        check_options(self, name if name == "--knots" else f"--loss {name}", needs, tuple(WORDS))
-        elements = (self.size or 0) + (self.pos or 0) + (self.neg or 0)
+        self._check_options(name, ("size",) if is_curve else ("pos", "neg"), ("pos", "neg", "size"))
+        pos, neg = self.size if is_curve else self.pos, 0 if is_curve else self.neg
+        elements = (pos or 0) + (neg or 0)
         if not 0 < elements <= MAX_ELEMENTS:
             raise InputError(f"{elements} elements are too few or too many; the limit is {MAX_ELEMENTS}")
+        function = as_loss(loss).on_counts(pos or 0, neg or 0)
         if is_curve:
-            curve = curve_through(self.knots) if self.knots is not None else PAPER_CURVES[name]
             title = f"{'cost curve' if self.knots else name}, {_count(elements, 'element')}"
-            return DescribedFunction(curve.on_counts(elements, 0), title, (elements + 1,))
-        return self._from_loss(name, self.pos or 0, self.neg or 0)
-
-    def _from_loss(self, name: str, pos: int, neg: int) -> DescribedFunction:
-        loss: Any = weighted_loss(name, self.alpha, self.beta) if name in WEIGHTS else NAMED_LOSSES[name]
+            return DescribedFunction(function, title, (elements + 1,))
         weights = "".join(f", {option} {getattr(self, option):g}" for option in WEIGHTS.get(name, ()))
-        title = f"{name}{weights}, {_count(pos, 'positive')} and {_count(neg, 'negative')}"
-        return DescribedFunction(loss.on_counts(pos, neg), title, (pos + 1, neg + 1))
+        title = f"{name}{weights}, {_count(pos or 0, 'positive')} and {_count(neg or 0, 'negative')}"
+        return DescribedFunction(function, title, ((pos or 0) + 1, (neg or 0) + 1))
 
     def _from_table(self, path: Path) -> DescribedFunction:
         values = read_cost_table(path)
@@ -140,32 +150,6 @@ class SetFunctionOptions:
         kind = "all subsets of " if self.general else ""
         title = f"{path.name}, {kind}{_count(function.p, 'element')}"
         return DescribedFunction(function, title, values.shape, self.general)
-
-
-def check_options(given: Any, what: str, needs: tuple[str, ...], known: tuple[str, ...]) -> None:
-    """Refuse options that are missing, that have no use here, and values that make no sense."""
-    missing = [f"--{option} ({WORDS[option]})" for option in needs if getattr(given, option) is None]
-    if missing:
-        raise InputError(f"{what} needs {' and '.join(missing)}")
-    for option in known:
-        value, lowest = getattr(given, option), 1 if option == "size" else 0
-        if value is not None and option not in needs:
-            takes = " and ".join(f"--{need}" for need in needs) or "no sizes and no weights"
-            raise InputError(f"{what} takes {takes}, not --{option}")
-        if value is not None and not lowest <= value <= (MAX_WEIGHT if option in ("alpha", "beta") else math.inf):
-            upper = f"from 0 to {MAX_WEIGHT:g}" if option in ("alpha", "beta") else f"at least {lowest}"
-            raise InputError(f"--{option} is {WORDS[option]}, {upper}; got {value:g}")
-
-
-def _known(name: str) -> str:
-    if name.lower() not in NAMES:
-        raise InputError(f"there is no loss {name!r}; the names are {', '.join(NAMES)}")
-    return name.lower()
-
-
-def weighted_loss(name: str, alpha: float | None, beta: float | None) -> Tversky | FBeta:
-    """The Tversky or F-beta loss of options that have been checked."""
-    return Tversky(alpha or 0.0, beta or 0.0) if name == "tversky" else FBeta(beta or 0.0)
 
 
 def curve_through(knots: str) -> CostCurve:
@@ -211,7 +195,7 @@ def read_cost_table(path: Path) -> Array:
             else:
                 values = np.loadtxt(path, delimiter=",", ndmin=2, encoding="utf-8-sig", comments=None)
                 values = values.ravel() if 1 in values.shape else values
-    except (ValueError, EOFError, OSError, SyntaxError, TypeError, TokenError) as error:
+    except Exception as error:  # NumPy raises almost anything for bytes that it did not write
         why = reason(error).partition("; use")[0]
         raise InputError(f"{path} is not a table of numbers: {why}; cells are numbers, without a header") from None
     if not isinstance(values, np.ndarray) or values.dtype.kind not in "biuf" or values.ndim == 0 or values.size == 0:

@@ -88,8 +88,6 @@ class TrainingOptions:
             raise InputError("--checkpoint goes with --decision sign and one --C only")
         if self.C is not None and not self.is_linear:
             raise InputError("--C is for --method logistic and the names of surrogates; leave it out")
-        if self.cv < 2:
-            raise InputError(f"--cv is a number of folds, at least 2; got {self.cv}")
 
     @property
     def operator(self) -> str | None:

@@ -100,8 +100,7 @@ def summarize(reports: Sequence[PartitionReport]) -> tuple[list[int], PartitionR
     squares, weight = sum(report.squares for report in reports), sum(report.weight for report in reports)
     largest = max((report.largest for report in reports), key=abs)
     digest = "".join(reports[index].digest for index in used)
-    sums = {"squares": squares, "weight": weight, "largest": largest, "digest": digest}
-    return used, replace(first, classes=classes, **sums)
+    return used, replace(first, classes=classes, squares=squares, weight=weight, largest=largest, digest=digest)
 
 
 def _two_classes(reports: Sequence[PartitionReport]) -> NDArray[Any]:

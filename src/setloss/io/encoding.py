@@ -87,8 +87,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         filled = make_pipeline(SimpleImputer(strategy="median", add_indicator=True), StandardScaler())
         rare = OneHotEncoder(handle_unknown="infrequent_if_exist", min_frequency=2, max_categories=MAX_CATEGORIES)
         numbers = [name for name in values if name not in categories]
-        self.transformer_ = ColumnTransformer([("numbers", filled, numbers), ("categories", rare, categories)])
-        self.transformer_.fit(values)
+        steps = [("numbers", filled, numbers), ("categories", rare, categories)]
+        self.transformer_ = ColumnTransformer(steps).fit(values)
         return self
 
     def transform(self, X: DataFrame) -> Any:
@@ -123,8 +123,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             else:
                 dates = self._dates(X[name])
                 _refuse_lost(X[name], dates.isna(), "dates")
-                for part, numbers in _date_parts(dates, hours=name in self.hours_).items():
-                    values[f"{name}: {part}"] = numbers.to_numpy(dtype=np.float64, na_value=np.nan)
+                day = dates.dt.day_of_year
+                parts = {"year": dates.dt.year + day / 366, "day of year": day, "weekday": dates.dt.day_of_week}
+                parts |= {"hour": dates.dt.hour} if name in self.hours_ else {}
+                for part, found in parts.items():
+                    values[f"{name}: {part}"] = found.to_numpy(dtype=np.float64, na_value=np.nan)
         return pandas.DataFrame(values)
 
 
@@ -209,9 +212,3 @@ def _dates(column: Series[Any], *, day_first: bool) -> Series[Any]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # pandas warns when it cannot tell a format
         return pandas.to_datetime(column, errors="coerce", dayfirst=day_first, utc=True).dt.tz_localize(None)
-
-
-def _date_parts(dates: Series[Any], *, hours: bool) -> dict[str, Series[Any]]:
-    day = dates.dt.day_of_year
-    parts = {"year": dates.dt.year + day / 366, "day of year": day, "weekday": dates.dt.day_of_week}
-    return parts | ({"hour": dates.dt.hour} if hours else {})
