@@ -1,5 +1,7 @@
 """``setloss decompose`` and ``setloss check``: JSON against the library, words for people."""
 
+import json
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -28,37 +30,16 @@ SOURCES = {
 
 
 @pytest.mark.parametrize("source", SOURCES)
-def test_decompose_json_is_what_the_library_says(source):
+def test_json_is_what_the_library_says(source):
     answer = setloss.decompose(SOURCES[source])
     document = parsed(f"decompose {source} --json")
     assert list(document) == ["loss", "submodular", "supermodular", "certificate"]
-    np.testing.assert_array_equal(document["loss"], SOURCES[source].table)
-    np.testing.assert_array_equal(document["submodular"], answer.submodular.table)
-    np.testing.assert_array_equal(document["supermodular"], answer.supermodular.table)
-    certificate = document["certificate"]
-    for key in ("rule", "reason", "feasibility", "column_residual", "primal", "dual", "gap", "checked"):
-        assert certificate[key] == getattr(answer.certificate, key)
-    assert certificate["unique"] is True
-    assert certificate["tie_broken"] is False
-    assert certificate["holds"] is True
-
-
-@pytest.mark.parametrize("source", SOURCES)
-def test_check_json_is_what_the_library_says(source):
-    document = parsed(f"check {source} --json")
-    assert list(document) == ["verdicts"]
-    expected = verdicts(SOURCES[source])
-    assert list(document["verdicts"]) == list(expected)
-    for law, verdict in expected.items():
-        found = document["verdicts"][law]
-        assert set(found) == {"law", "holds", "proved", "excess", "tolerance", "witness"}
-        assert found["holds"] is bool(verdict)
-        assert (found["excess"], found["tolerance"]) == (verdict.excess, verdict.tolerance)
-        assert (found["witness"] is None) == verdict.holds
-        if not verdict.holds:
-            assert set(found["witness"]) == {"A", "i", "j", "words"}
-            assert found["witness"]["A"] == list(verdict.witness.A)
-            assert found["witness"]["words"] == str(verdict.witness)
+    for part in ("loss", "submodular", "supermodular"):
+        np.testing.assert_array_equal(document[part], getattr(answer, part).table)
+    assert document["certificate"] == asdict(answer.certificate) | {"gap": answer.certificate.gap, "holds": True}
+    found = parsed(f"check {source} --json")["verdicts"]
+    expected = {law: asdict(verdict) for law, verdict in verdicts(SOURCES[source]).items()}
+    assert found == json.loads(json.dumps(expected, default=lambda value: value.item()))
 
 
 # ------------------------------------------------------------------ files
@@ -139,7 +120,7 @@ def test_subsets_in_words_are_listed_as_sets(folder):
     assert "{0, 1, 2}" in output
 
 
-@pytest.mark.parametrize("source", ["--loss dice --pos 40 --neg 3000", "--loss curve2 --size 1000000"])
+@pytest.mark.parametrize("source", ["--loss dice --pos 400000 --neg 3000", "--loss curve2 --size 1000000"])
 def test_long_tables_are_abridged_to_a_screen(source):
     output = run(f"decompose {source}").stdout
     assert "(abridged)" in output

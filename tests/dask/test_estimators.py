@@ -115,26 +115,19 @@ def test_without_groups_every_frame_is_a_bag():
     assert_certified(model, bag_objective(model, X, y, np.arange(len(y))))
 
 
-def test_fitted_attributes_are_those_of_one_process():
-    X, y, groups = frames()
-    here = local.BagClassifier().fit(X, y, groups)
-    model = fit_bags(X, y, groups, 2)
-    assert {name for name in vars(here) if name.endswith("_")} <= set(vars(model))
-    np.testing.assert_array_equal(model.classes_, here.classes_)
-    assert model.n_features_in_ == here.n_features_in_
-    assert model.n_rounds_ >= model.n_iter_
-
-
 # ---------------------------------------------------------------- an estimator like others
 
 
-def test_predictions_and_losses_are_those_of_the_local_model(tmp_path):
+def test_attributes_predictions_and_losses_are_those_of_the_local_model():
     X, y, groups = frames()
-    arrays = parted(lengths(len(y), 3, groups), X, np.where(y == 1, "yes", "no"), groups)
-    model = BagClassifier().fit(*arrays)
+    labels = np.where(y == 1, "yes", "no")
+    arrays = parted(lengths(len(y), 3, groups), X, labels, groups)
+    model, here = BagClassifier().fit(*arrays), local.BagClassifier().fit(X, labels, groups)
     plain = model.to_local()
     assert type(plain) is local.BagClassifier
-    labels = np.where(y == 1, "yes", "no")
+    assert {name for name in vars(here) if name.endswith("_")} <= set(vars(model))
+    assert (model.classes_.tolist(), model.n_features_in_) == (here.classes_.tolist(), here.n_features_in_)
+    assert model.n_rounds_ >= model.n_iter_
     np.testing.assert_array_equal(model.predict(arrays[0]).compute(), plain.predict(X))
     np.testing.assert_array_equal(model.decision_function(arrays[0]).compute(), plain.decision_function(X))
     np.testing.assert_array_equal(model.predict(X), plain.predict(X))
