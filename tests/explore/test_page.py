@@ -1,6 +1,5 @@
 """The page of ``setloss explore`` in a headless Chromium: mouse, keys, screen sizes, and what it shows."""
 
-
 import numpy as np
 import pytest
 
