@@ -138,26 +138,23 @@ def segmentation(
     datasets: Names = None,
     methods: Names = None,
     size: Annotated[int | None, typer.Option(min=8, help="Side of images or crops; else 48, 64 or 80.")] = None,
-    steps: Annotated[int, typer.Option(min=1, help="Training steps of 8 images.")] = 150,
+    steps: Annotated[int, typer.Option(min=1, help="Training steps.")] = 150,
+    batch: Annotated[int, typer.Option(min=1, help="Images of a step.")] = 8,
     rates: Annotated[str, typer.Option(metavar="RATE,...", help="Learning rates tried.")] = "0.003,0.01,0.03",
     seeds: Annotated[int, typer.Option(min=1, help="Networks per loss; the first chooses the rate.")] = 3,
     seed: Seed = 0,
 ) -> None:
-    """Train the same small U-Net with every loss; compare losses, then decisions."""
+    """Train the same small U-Net with every loss; compare losses, then decisions. Networks are kept in OUT/runs."""
     from experiments.images.data import problems_named
     from experiments.images.networks import TrainingSettings, methods_named
     from experiments.images.report import compare, report
 
     grid = tuple(float(rate) for rate in rates.split(","))
-    settings = TrainingSettings(steps=steps, rates=grid, seeds=tuple(range(seeds)))
-    problems = problems_named(data, _names(datasets), size, seed)
-    methods_named(_names(methods), 1)
+    settings = TrainingSettings(steps=steps, batch=batch, rates=grid, seeds=tuple(range(seeds)))
+    chosen, problems = methods_named(_names(methods)), problems_named(data, _names(datasets), size, seed)
     out.mkdir(parents=True, exist_ok=True)
-    outcomes: list[Any] = []
-    for make in problems:
-        problem = make()
-        outcomes.append(compare(problem, methods_named(_names(methods), problem.classes), settings))
-        report(outcomes).write(out)
+    outcomes = compare([make() for make in problems], chosen, settings, out / "runs")
+    report(outcomes).write(out)
     _show(report(outcomes), out)
 
 

@@ -7,15 +7,15 @@ images do not have, and five classes of which the last two are rare.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.ndimage import gaussian_filter
+from scipy.ndimage import gaussian_filter, label
 
 Images = NDArray[np.float32]
 Labels = NDArray[np.int64]
@@ -62,9 +62,10 @@ def problems_named(
     if size is not None and (size < 8 or size % 4):
         raise ValueError(f"the side of images is a multiple of 4 from 8 on, for the network halves twice; got {size}")
     folders = {} if data is None else find_problems(data)
-    known: Mapping[str, Callable[[], ImageProblem]] = {
+    known: dict[str, Callable[[], ImageProblem]] = {
         kind: partial(generated, kind, size or 48, seed=seed) for kind in KINDS
     } | {name: partial(read_problem, name, at, size or SIZES.get(name, 64)) for name, at in folders.items()}
+    known |= {f"{name}-sizes": partial(split_by_size, known[name]) for name in known}
     for name in names or ():
         if name not in known:
             raise ValueError(f"there is no data set {name!r}; the names are {', '.join(known)}")
@@ -101,8 +102,9 @@ def read_problem(name: str, folder: Path, size: int) -> ImageProblem:
     """A data set, ready for training.
 
     PNG files are averaged down to ``size x size`` and split at random; an .npz with its own parts is averaged down by
-    a whole factor until no side is longer; an .npz of images with masks keeps its resolution, since thin structures
-    do not survive less, is split by `names` (a last letter L or R belongs to the same person) and trained on crops.
+    a whole factor, the longer side to `size` at least; an .npz of images with masks keeps its resolution, since thin
+    structures do not survive less, is split by `names` (a last letter L or R belongs to the same person) and trained
+    on crops.
     """
     if (folder / "images").is_dir():
         return _from_files(name, folder, size)
@@ -136,7 +138,7 @@ def _from_parts(name: str, arrays: Any, size: int) -> ImageProblem:
     parts, classes = [], int(arrays["train_labels"].max())
     for part in ("train", "val", "test"):
         images, labels = _channels_first(arrays[f"{part}_images"]), arrays[f"{part}_labels"].astype(np.int64)
-        factor = -(-max(labels.shape[1:]) // size)
+        factor = max(max(labels.shape[1:]) // size, 1)
         n, channels, height, width = images.shape
         images = images.reshape(n, channels, height // factor, factor, width // factor, factor).mean((3, 5))
         labels = labels[:, ::factor, ::factor]
@@ -173,6 +175,34 @@ def _split(name: str, every: ImagePart, groups: Sequence[str]) -> tuple[ImagePar
     chosen = [np.isin(place, part) for part in np.split(np.random.default_rng(0).permutation(len(names)), ends)]
     train, validation, test = (ImagePart(every.images[part], every.labels[part]) for part in chosen)
     return train, validation, test
+
+
+def split_by_size(read: Callable[[], ImageProblem]) -> ImageProblem:
+    """Masks as two classes, 1 for connected components below the median area of the training part, 2 for others."""
+    problem = read()
+    if problem.classes > 1:
+        raise ValueError(
+            f"{problem.name}-sizes: sizes are of the components of masks, and {problem.name} has classes"
+        )
+    median = np.median(np.concatenate([_components(mask)[1][1:] for mask in problem.train.labels]))
+    parts = {
+        name: replace(part, labels=np.stack([_small_and_large(mask, median) for mask in part.labels]))
+        for name, part in (("train", problem.train), ("validation", problem.validation), ("test", problem.test))
+    }
+    return replace(problem, name=f"{problem.name}-sizes", classes=3, **parts)
+
+
+def _components(mask: Labels) -> tuple[Labels, Labels]:
+    """The number of the connected component of every pixel, 0 for background, and the areas by number."""
+    numbers, _ = label(mask)
+    return numbers, np.bincount(numbers.ravel())
+
+
+def _small_and_large(mask: Labels, median: float) -> Labels:
+    numbers, areas = _components(mask)
+    kinds = np.where(areas < median, 1, 2)
+    kinds[0] = 0
+    return np.asarray(kinds[numbers], dtype=np.int64)
 
 
 # ---------------------------------------------------------------- generated images

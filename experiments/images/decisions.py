@@ -13,7 +13,8 @@ import torch
 from numpy.typing import NDArray
 
 from experiments.images.data import NO_LABEL, Labels
-from setloss.nn import PixelCalibration, decide_pixels, fit_temperature
+from setloss.nn import PixelCalibration, calibrate_pixels, decide_pixels, fit_threshold
+from setloss.nn.sets import component_regions
 
 Logits = NDArray[np.float32]
 Predicted = NDArray[np.generic]
@@ -46,19 +47,16 @@ def score(predicted: Predicted, labels: Labels, classes: int) -> Scores:
     return Scores((dice * there).sum(1) / each, (jaccard * there).sum(1) / each, float(overall.mean()))
 
 
-@dataclass(frozen=True)
-class Tuning:
-    """The validation images: their scores and labels, and the number of classes."""
-
-    logits: Logits
-    labels: Labels
-    classes: int
-
-    @property
-    def temperature(self) -> float:
-        """Of least cross-entropy."""
-        mode, target = "multiclass" if self.classes > 1 else "binary", torch.as_tensor(self.labels)
-        return fit_temperature(torch.as_tensor(self.logits), target, mode=mode, ignore_index=NO_LABEL)  # type: ignore[arg-type]
+def dice_of_objects(predicted: Predicted, labels: Labels, kind: int) -> tuple[NDArray[np.floating], Labels]:
+    """For every connected component of a class the Dice of it and the background nearest to it, and its area."""
+    dice, sizes = [], []
+    for found, truth in zip(predicted == kind, labels == kind, strict=True):
+        if truth.any():
+            near = component_regions(truth).ravel() - 1
+            both, taken, area = (np.bincount(near, one.ravel()) for one in (found & truth, found, truth))
+            dice.append(2 * both / (taken + area))
+            sizes.append(area.astype(np.int64))
+    return np.concatenate(dice), np.concatenate(sizes)
 
 
 def cut(logits: Logits) -> Predicted:
@@ -66,21 +64,30 @@ def cut(logits: Logits) -> Predicted:
     return logits[:, 0] > 0 if logits.shape[1] == 1 else logits.argmax(1)
 
 
-def chosen_threshold(tuning: Tuning) -> Decide:
-    """For masks: the threshold of best mean Dice on the validation images, of probabilities 0.05, 0.1, ..., 0.95."""
-    grid = np.log(np.linspace(0.05, 0.95, 19) / (1 - np.linspace(0.05, 0.95, 19)))
-    best = max(grid, key=lambda t: float(score(tuning.logits[:, 0] > t, tuning.labels, 1).dice.mean()))
-    return lambda logits: logits[:, 0] > best
+def rules(known: Logits, labels: Labels) -> dict[str, Decide]:
+    """Ways to predict by name, learned on validation images; `rankseg` is among them where it is installed."""
+    masks = known.shape[1] == 1
+    loss, mode = ("dice", "binary") if masks else ("jaccard", "multiclass")
+    scores, truth = torch.as_tensor(known[:, 0] if masks else known), torch.as_tensor(labels)
+    learned = calibrate_pixels(scores, truth, loss, mode=mode, ignore_index=NO_LABEL)  # type: ignore[arg-type]
+    made: dict[str, Decide] = {"cut at 1/2" if masks else "argmax": cut}
+    if masks:
+        threshold = float(fit_threshold(scores, truth, loss))
+        made["`fit_threshold`"] = lambda logits: logits[:, 0] > threshold
+    made["`calibrate_pixels`"] = partial(best_sets, learned, False)
+    made["the same, `guard=True`"] = partial(best_sets, learned, True)
+    if find_spec("rankseg") is not None:
+        made["rankseg (RMA), temperature"] = partial(rankseg_sets, learned.temperature)
+    return made
 
 
-def best_sets(temperature: float, logits: Logits) -> Predicted:
+def best_sets(learned: PixelCalibration, guard: bool, logits: Logits) -> Predicted:
     """The pixels of least expected loss, Dice of masks or Jaccard of classes, image by image."""
     masks = logits.shape[1] == 1
     loss, mode = ("dice", "binary") if masks else ("jaccard", "multiclass")
-    known: dict[str, Any] = {"mode": mode, "calibration": PixelCalibration(temperature), "scores": "log-odds"}
-    found = [decide_pixels(torch.as_tensor(one[None]), loss, **known).sets for one in logits]
-    chosen: Predicted = torch.cat(found).numpy()
-    return chosen[:, 0] if masks else chosen
+    options: dict[str, Any] = {"mode": mode, "calibration": learned, "guard": guard, "scores": "log-odds"}
+    found: Predicted = decide_pixels(torch.as_tensor(logits[:, 0] if masks else logits), loss, **options).sets.numpy()
+    return found
 
 
 def rankseg_sets(temperature: float, logits: Logits) -> Predicted:
@@ -92,15 +99,3 @@ def rankseg_sets(temperature: float, logits: Logits) -> Predicted:
     solver = RankSEG(metric, output_mode=mode, solver="RMA", pruning_prob=0.0)
     found: Predicted = solver.predict(scores.sigmoid() if masks else scores.softmax(1)).numpy()
     return found[:, 0] if masks else found
-
-
-def rules(tuning: Tuning) -> dict[str, Decide]:
-    """By name; what is chosen is chosen on the validation images. `rankseg` is among them where it is installed."""
-    made: dict[str, Decide] = {"cut at 1/2" if tuning.classes == 1 else "argmax": cut}
-    if tuning.classes == 1:
-        made["threshold chosen on validation images"] = chosen_threshold(tuning)
-    for named, temperature in (("", 1.0), (", temperature", tuning.temperature)):
-        made[f"least expected loss{named}"] = partial(best_sets, temperature)
-        if find_spec("rankseg") is not None:
-            made[f"rankseg (RMA){named}"] = partial(rankseg_sets, temperature)
-    return made

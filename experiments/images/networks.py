@@ -8,7 +8,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -28,11 +27,11 @@ Criterion = Callable[[Tensor, Tensor], Tensor]
 
 @dataclass(frozen=True)
 class SegmentationLoss:
-    """A loss to train with: its name in tables, for masks and for classes; None where there is no such thing."""
+    """A loss to train with: its name in tables, for masks and for classes."""
 
     label: str
-    binary: Criterion | None
-    classes: Criterion | None
+    binary: Criterion
+    classes: Criterion
 
 
 def pixelwise(logits: Tensor, labels: Tensor) -> Tensor:
@@ -60,17 +59,12 @@ def soft_dice_with_cross_entropy(logits: Tensor, labels: Tensor) -> Tensor:
     return pixelwise(logits, labels) + soft_dice(logits, labels)
 
 
-def _call(loss: SetLoss, logits: Tensor, labels: Tensor) -> Tensor:
-    value: Tensor = loss(logits, labels)
-    return value
-
-
-def _ours(label: str, loss: str = "jaccard", operator: str | None = None, **options: Any) -> SegmentationLoss:
-    """`SetLoss` for masks and, where the options allow, for classes."""
-    shared: dict[str, Any] = {"mode": "multiclass", "ignore_index": NO_LABEL, "classes": "present"}
-    both = options.pop("over_classes", {})
-    binary = None if options.get("margins") == "argmax" else partial(_call, SetLoss(loss, operator, **options))
-    return SegmentationLoss(label, binary, partial(_call, SetLoss(loss, operator, **options, **shared, **both)))
+def _ours(label: str, operator: str | None = None, **options: Any) -> SegmentationLoss:
+    """`SetLoss` with a set per image for masks, and per class over the batch, where it occurs, for classes."""
+    over: dict[str, Any] = {"mode": "multiclass", "over": "batch", "absent": "skip", "ignore_index": NO_LABEL}
+    return SegmentationLoss(
+        label, SetLoss(operator=operator, **options), SetLoss(operator=operator, **options, **over)
+    )
 
 
 def by_object(logits: Tensor, labels: Tensor) -> Tensor:
@@ -79,74 +73,71 @@ def by_object(logits: Tensor, labels: Tensor) -> Tensor:
     return value
 
 
-BATCH = {"over_classes": {"over": "batch"}}
-PROBABILITIES: dict[str, Any] = {"operator": "lovasz", "margins": "probabilities", **BATCH}
-ARGMAX: dict[str, Any] = {"operator": "lovasz", "margins": "argmax", **BATCH}
+def by_object_of_class(logits: Tensor, labels: Tensor) -> Tensor:
+    """The same for each class but the background, class 0."""
+    groups = component_groups(labels, mode="multiclass", classes=logits.shape[1])
+    loss = SetLoss(mode="multiclass", over="groups", include_background=False, ignore_index=NO_LABEL)
+    value: Tensor = loss(logits, labels, groups=groups)
+    return value
+
+
 METHODS = {
     "ce": SegmentationLoss("cross-entropy", pixelwise, pixelwise),
-    "soft-dice": SegmentationLoss("soft Dice", soft_dice, soft_dice),
     "ce+soft-dice": SegmentationLoss("cross-entropy + soft Dice", *[soft_dice_with_cross_entropy] * 2),
-    "lovasz": _ours("L Jaccard, logits (published hinge)", operator="lovasz"),
-    "lovasz-p": _ours("L Jaccard, probabilities (published LovaszSoftmax)", **PROBABILITIES),
-    "bd-monotone": _ours("B_D monotone Dice, logits", "dice", "bd-monotone"),
-    "slack": _ours("S Dice, logits", "dice", "slack"),
-    "ce+lovasz": _ours("L Jaccard, logits + cross-entropy", operator="lovasz", with_cross_entropy=1.0),
-    "ce+bd-monotone-p": _ours('SetLoss("dice")', "dice"),
-    "ce+lovasz-p": _ours("L Jaccard, probabilities + cross-entropy", with_cross_entropy=1.0, **PROBABILITIES),
+    "ce+lovasz-p": _ours("LovaszSoftmax + cross-entropy", "lovasz", margins="probabilities", with_cross_entropy=1.0),
     "ce+soft-jaccard": _ours("soft Jaccard + cross-entropy", soft_share=1.0, with_cross_entropy=1.0),
-    "default": SegmentationLoss(
-        "L Jaccard + soft Jaccard + cross-entropy: SetLoss()",
-        partial(_call, SetLoss()),
-        partial(_call, SetLoss(mode="multiclass", ignore_index=NO_LABEL)),
-    ),
-    "objects": SegmentationLoss('every object a set: SetLoss(over="groups")', by_object, None),
-    "argmax": _ours("L Jaccard, argmax", **ARGMAX),
-    "ce+argmax": _ours("L Jaccard, argmax + cross-entropy", with_cross_entropy=1.0, **ARGMAX),
+    "default": _ours("`SetLoss()`"),
+    "objects": SegmentationLoss('`SetLoss(over="groups")`', by_object, by_object_of_class),
+    "lovasz": _ours("L of Jaccard, logits", "lovasz"),
+    "bd-monotone": _ours("B_D monotone of Dice, logits", "bd-monotone", loss="dice"),
+    "slack": _ours("S of Dice, logits", "slack", loss="dice"),
 }
 FIRST = "ce+soft-dice"
 """What differences in the tables are taken from."""
 
 
-def methods_named(chosen: Sequence[str] | None, classes: int) -> list[str]:
-    """Those of the chosen methods, or of all, that suit masks (one class) or classes."""
+def methods_named(chosen: Sequence[str] | None) -> list[str]:
+    """The chosen methods, or all."""
     for name in chosen or ():
         if name not in METHODS:
             raise ValueError(f"there is no method {name!r}; the names are {', '.join(METHODS)}")
-    wanted = METHODS if chosen is None else chosen
-    return [name for name in wanted if (METHODS[name].binary if classes == 1 else METHODS[name].classes) is not None]
+    return list(METHODS if chosen is None else chosen)
 
 
 # ---------------------------------------------------------------- the network
 
 
-def _block(inputs: int, outputs: int) -> nn.Sequential:
-    """Two 3 x 3 convolutions, each normalised over the batch."""
-    layers: list[nn.Module] = []
-    for channels in (inputs, outputs):
-        layers += [nn.Conv2d(channels, outputs, 3, padding=1, bias=False), nn.BatchNorm2d(outputs), nn.ReLU()]
-    return nn.Sequential(*layers)
+def _block(inputs: int, outputs: int, layers: int = 2) -> nn.Sequential:
+    """3 x 3 convolutions, each normalised over the batch."""
+    found: list[nn.Module] = []
+    for channels in [inputs, *[outputs] * (layers - 1)]:
+        found += [nn.Conv2d(channels, outputs, 3, padding=1, bias=False), nn.BatchNorm2d(outputs), nn.ReLU()]
+    return nn.Sequential(*found)
 
 
 class UNet(nn.Module):
-    """Images ``(N, channels, H, W)`` to scores ``(N, classes, H, W)``; H and W are multiples of 4."""
+    """Images ``(N, channels, H, W)`` to scores ``(N, classes, H, W)``; H and W are multiples of 4.
+
+    Three resolutions; the finest, which costs most, has one convolution on the way down and one on the way up.
+    """
 
     def __init__(self, channels: int = 1, classes: int = 1, width: int = 8) -> None:
         super().__init__()
-        fine, middle, coarse = width, 2 * width, 4 * width
-        self.down = nn.ModuleList([_block(channels, fine), _block(fine, middle), _block(middle, coarse)])
-        self.up = nn.ModuleList([_block(coarse + middle, middle), _block(middle + fine, fine)])
+        self.fine = _block(channels, width, 1)
+        self.middle = _block(width, 2 * width)
+        self.coarse = _block(2 * width, 4 * width)
+        self.up = _block(6 * width, 2 * width)
+        self.score = nn.Conv2d(3 * width, classes, 3, padding=1)
         self.pool = nn.MaxPool2d(2)
         self.grow = nn.Upsample(scale_factor=2, mode="nearest")
-        self.score = nn.Conv2d(fine, classes, 1)
 
     def forward(self, images: Tensor) -> Tensor:
         """One score per pixel and class."""
-        fine = self.down[0](images)
-        middle = self.down[1](self.pool(fine))
-        features = self.down[2](self.pool(middle))
-        for layer, skipped in zip(self.up, (middle, fine), strict=True):
-            features = layer(torch.cat([self.grow(features), skipped], 1))
-        scores: Tensor = self.score(features)
+        fine = self.fine(images)
+        middle = self.middle(self.pool(fine))
+        coarse = self.coarse(self.pool(middle))
+        features = self.up(torch.cat([self.grow(coarse), middle], 1))
+        scores: Tensor = self.score(torch.cat([self.grow(features), fine], 1))
         return scores
 
 
@@ -167,11 +158,11 @@ class TrainingSettings:
 
 @dataclass(frozen=True)
 class Trained:
-    """A network, the values of its loss step by step, and the CPU seconds that training took."""
+    """A network, the values of its loss step by step, and the CPU milliseconds of a step."""
 
     network: UNet
     values: NDArray[np.float64]
-    seconds: float
+    milliseconds: float
 
 
 def train(method: str, rate: float, seed: int, problem: ImageProblem, settings: TrainingSettings) -> Trained:
@@ -180,7 +171,6 @@ def train(method: str, rate: float, seed: int, problem: ImageProblem, settings: 
     net = UNet(problem.train.images.shape[1], problem.classes, settings.width)
     net = net.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
     loss = METHODS[method].binary if problem.classes == 1 else METHODS[method].classes
-    assert loss is not None, f"{method} is not for {problem.name}"
     optimiser = torch.optim.Adam(net.parameters(), lr=rate)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, settings.steps)
     started, values = time.process_time(), []
@@ -192,7 +182,7 @@ def train(method: str, rate: float, seed: int, problem: ImageProblem, settings: 
         optimiser.step()
         schedule.step()
         values.append(value.item())
-    return Trained(net.eval(), np.array(values), time.process_time() - started)
+    return Trained(net.eval(), np.array(values), 1000 * (time.process_time() - started) / settings.steps)
 
 
 def _batches(problem: ImageProblem, settings: TrainingSettings, seed: int) -> Iterator[tuple[Tensor, Tensor]]:

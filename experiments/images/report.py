@@ -1,190 +1,257 @@
 """Which loss to train a segmentation network with, and what to predict: one protocol, paired differences, tables.
 
-A learning rate is chosen on validation images with the first seed; the other seeds train at that rate.
+A learning rate is chosen on validation images with the first seed; the other seeds train at that rate. Every network
+that was trained is kept as one file of scores, so that an interrupted comparison goes on where it was.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
 
 from experiments.document import Cell, Document, Estimate, ResultTable
 from experiments.images.data import ImageProblem
-from experiments.images.decisions import Scores, Tuning, cut, rules, score
-from experiments.images.networks import FIRST, METHODS, Trained, TrainingSettings, predict, train
+from experiments.images.decisions import Scores, cut, dice_of_objects, rules, score
+from experiments.images.networks import FIRST, METHODS, TrainingSettings, predict, train
 from experiments.protocol import log
 
-DECIDED = ("ce", FIRST, "ce+lovasz-p", "default")
-"""The methods on top of which decisions are compared."""
+DECIDED = (FIRST, "default")
+"""The methods on top of which decisions are compared, for networks of the first seed."""
+
+DECIDED_IMAGES = 64
+"""Most validation and test images for decisions, which cost more than the networks."""
 
 
 @dataclass(frozen=True)
-class MethodOutcome:
-    """What one loss came to: validation score of every rate (first seed), test scores of every rule and seed.
+class Run:
+    """One network: its validation score, test scores of the plain cut, and of every rule on the first test images.
 
-    The first rule is the plain cut; `milliseconds` are CPU time of a training step.
+    `objects` has the Dice and the area of every object of a class, `milliseconds` is CPU time of a training step.
     """
 
-    name: str
-    rate: float
-    by_rate: dict[float, float]
-    decided: dict[str, tuple[Scores, ...]]
+    validation: float
     milliseconds: float
-
-    @property
-    def test(self) -> tuple[Scores, ...]:
-        """Scores of the plain cut."""
-        return next(iter(self.decided.values()))
+    test: Scores
+    decided: dict[str, Scores]
+    objects: dict[str, tuple[NDArray[np.floating], NDArray[np.int64]]]
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """All losses on one data set."""
+    """All losses on one data set: runs of the first seed by rate, and those of all seeds at the rate chosen."""
 
     problem: ImageProblem
     settings: TrainingSettings
-    methods: tuple[MethodOutcome, ...]
+    by_rate: dict[str, dict[float, Run]]
+    seeds: dict[str, tuple[Run, ...]]
+
+    @property
+    def kind(self) -> str:
+        """What differences are of: Dice of masks, Jaccard of classes."""
+        return "dice" if self.problem.classes == 1 else "jaccard"
 
 
-def compare(problem: ImageProblem, methods: Sequence[str], settings: TrainingSettings) -> Outcome:
-    """Train every method at every rate, then the other seeds at the rate of best validation score."""
-    found = []
-    for name in methods:
-        log.info("%s: %s", problem.name, METHODS[name].label)
-        found.append(_one(problem, name, settings))
-    return Outcome(problem, settings, tuple(found))
+def compare(
+    problems: Sequence[ImageProblem],
+    methods: Sequence[str],
+    settings: TrainingSettings,
+    folder: Path,
+) -> list[Outcome]:
+    """Train every method on every data set, the first seed at every rate; all with one seed before the next seed."""
+    tried: dict[tuple[str, str], dict[float, Run]] = {}
+    kept: dict[tuple[str, str], list[Run]] = {}
+    rates: dict[tuple[str, str], float] = {}
+    pairs = [(problem, method) for problem in problems for method in methods]
+    for k, seed in enumerate(settings.seeds):
+        for problem, method in pairs:
+            key = problem.name, method
+            log.info("seed %d, %s: %s", seed, problem.name, METHODS[method].label)
+            if not k:
+                tried[key] = {
+                    rate: kept_run(problem, method, rate, seed, settings, folder) for rate in settings.rates
+                }
+                rates[key] = max(settings.rates, key=lambda rate: tried[key][rate].validation)
+            kept.setdefault(key, []).append(kept_run(problem, method, rates[key], seed, settings, folder))
+    return [
+        Outcome(
+            problem,
+            settings,
+            {method: tried[problem.name, method] for method in methods},
+            {method: tuple(kept[problem.name, method]) for method in methods},
+        )
+        for problem in problems
+    ]
 
 
-def _one(problem: ImageProblem, name: str, settings: TrainingSettings) -> MethodOutcome:
-    first, *others = settings.seeds
-    tried = {rate: train(name, rate, first, problem, settings) for rate in settings.rates}
-    by_rate = {rate: _validation_score(problem, one) for rate, one in tried.items()}
-    rate = max(by_rate, key=by_rate.__getitem__)
-    kept = [tried[rate], *(train(name, rate, seed, problem, settings) for seed in others)]
-    decided: dict[str, list[Scores]] = {}
-    for one in kept:
-        logits, part = predict(one.network, problem.test), problem.validation
-        tuning = Tuning(predict(one.network, part), part.labels, problem.classes)
-        for rule, decide in (rules(tuning) if name in DECIDED else {"cut": cut}).items():
-            decided.setdefault(rule, []).append(score(decide(logits), problem.test.labels, problem.classes))
-    milliseconds = 1000 * float(np.mean([one.seconds for one in kept])) / settings.steps
-    by_rule = {rule: tuple(scores) for rule, scores in decided.items()}
-    return MethodOutcome(name, rate, by_rate, by_rule, milliseconds)
+def kept_run(
+    problem: ImageProblem, method: str, rate: float, seed: int, settings: TrainingSettings, folder: Path
+) -> Run:
+    """Read from the folder, or made and written there; a file of other settings is made again."""
+    file = folder / f"{problem.name}-{method}-{rate:g}-{seed}.json"
+    images = crc32(problem.test.labels.tobytes())
+    made_with = [settings.steps, settings.batch, settings.clip, settings.width, problem.crop, images]
+    if file.exists():
+        found = json.loads(file.read_text("utf-8"))
+        if found["made with"] == made_with:
+            return _from_json(found["run"])
+    run = made_run(problem, method, rate, seed, settings)
+    folder.mkdir(parents=True, exist_ok=True)
+    content = json.dumps({"made with": made_with, "run": asdict(run)}, default=lambda array: array.round(6).tolist())
+    file.write_text(content, "utf-8")
+    return run
 
 
-def _validation_score(problem: ImageProblem, trained: Trained) -> float:
-    """Mean Dice of the masks, or the mean Jaccard of the classes, on the validation part."""
-    part = problem.validation
-    scores = score(cut(predict(trained.network, part)), part.labels, problem.classes)
-    return float(scores.dice.mean()) if problem.classes == 1 else scores.overall
+def _from_json(run: Mapping[str, Any]) -> Run:
+    decided = {rule: _scores(one) for rule, one in run["decided"].items()}
+    objects = {kind: (np.array(dice), np.array(sizes)) for kind, (dice, sizes) in run["objects"].items()}
+    return Run(run["validation"], run["milliseconds"], _scores(run["test"]), decided, objects)
+
+
+def _scores(one: Mapping[str, Any]) -> Scores:
+    return Scores(np.array(one["dice"]), np.array(one["jaccard"]), one["overall"])
+
+
+def made_run(problem: ImageProblem, method: str, rate: float, seed: int, settings: TrainingSettings) -> Run:
+    """Train a network and judge it on the test part."""
+    trained = train(method, rate, seed, problem, settings)
+    known, logits = predict(trained.network, problem.validation), predict(trained.network, problem.test)
+    seen, labels, classes = problem.validation.labels, problem.test.labels, problem.classes
+    validation = score(cut(known), seen, classes)
+    decided, few = {}, slice(DECIDED_IMAGES)
+    if method in DECIDED and seed == settings.seeds[0]:
+        for rule, decide in rules(known[few], seen[few]).items():
+            decided[rule] = score(decide(logits[few]), labels[few], classes)
+    kinds = {"all": 1} if classes == 1 else {"small": 1, "large": 2} if problem.name.endswith("-sizes") else {}
+    objects = {name: dice_of_objects(cut(logits), labels, kind) for name, kind in kinds.items()}
+    return Run(
+        float(validation.dice.mean()) if classes == 1 else validation.overall,
+        trained.milliseconds,
+        score(cut(logits), labels, classes),
+        decided,
+        objects,
+    )
 
 
 # ---------------------------------------------------------------- tables
 
 
 def report(outcomes: Sequence[Outcome]) -> Document:
-    """All data sets in one table, then two for each, losses and decisions."""
-    tables = [summary_table(outcomes)] if len(outcomes) > 1 else []
-    for outcome in outcomes:
-        tables += [losses_table(outcome), decisions_table(outcome)]
-    numbers = {outcome.problem.name: [_numbers(one) for one in outcome.methods] for outcome in outcomes}
+    """Losses, decisions and objects, the data sets side by side."""
+    tables = [losses_table(outcomes), decisions_table(outcomes)]
+    tables += [objects_table(outcome) for outcome in outcomes if "objects" in outcome.seeds]
+    numbers = {outcome.problem.name: _numbers(outcome) for outcome in outcomes}
     return Document("segmentation", "Losses for segmentation", tuple(tables), (), numbers)
 
 
-def summary_table(outcomes: Sequence[Outcome]) -> ResultTable:
+def losses_table(outcomes: Sequence[Outcome]) -> ResultTable:
     """A row per loss, a column per data set: the scores of `FIRST`, for others what they are ahead, seed by seed."""
-    found = [{one.name: _by_seed(one, outcome.problem.classes) for one in outcome.methods} for outcome in outcomes]
-    rows = [_summary_row(name, found) for name in dict.fromkeys(name for scores in found for name in scores)]
-    columns = ("loss", *(outcome.problem.name for outcome in outcomes), "mean", "worst")
+    rows = [_losses_row(method, outcomes) for method in outcomes[0].seeds]
+    columns = ("loss", *(outcome.problem.name for outcome in outcomes), "mean", "worst", "ms a step")
     note = (
         f"{METHODS[FIRST].label}: mean Dice of masks, mIoU of classes; other rows: differences from it, paired by "
-        f"seed, ± over {len(outcomes[0].settings.seeds)} seeds; rates of {_grid(outcomes[0])}."
+        f"seed, ± over {len(outcomes[0].settings.seeds)} seeds. {_note(outcomes)}"
     )
-    return ResultTable("All data sets: what losses are ahead", columns, tuple(rows), note)
+    return ResultTable("Losses: what they are ahead", columns, tuple(rows), note)
 
 
-def _summary_row(name: str, found: Sequence[Mapping[str, NDArray[np.floating]]]) -> tuple[Cell, ...]:
-    """Mean and worst are of losses that every data set has."""
-    label = METHODS[name].label
-    if name == FIRST:
-        return (label, *(Estimate.of(scores[name]) if name in scores else None for scores in found), None, None)
-    paired = [Estimate.of(one[name] - one[FIRST]) if {name, FIRST} <= one.keys() else None for one in found]
-    gains = [gain.mean for gain in paired if gain is not None]
-    ends = (f"{np.mean(gains):.3f}", f"{min(gains):.3f}") if len(gains) == len(found) else (None, None)
-    return (label, *paired, *ends)
+def _losses_row(method: str, outcomes: Sequence[Outcome]) -> tuple[Cell, ...]:
+    found = [_by_seed(outcome, method) for outcome in outcomes]
+    time = round(float(np.mean([run.milliseconds for outcome in outcomes for run in outcome.seeds[method]])))
+    if method == FIRST or any(FIRST not in outcome.seeds for outcome in outcomes):
+        return (METHODS[method].label, *map(Estimate.of, found), None, None, time)
+    ahead = [scores - _by_seed(outcome, FIRST) for scores, outcome in zip(found, outcomes, strict=True)]
+    gains = [float(one.mean()) for one in ahead]
+    ends = f"{np.mean(gains):.3f}", f"{min(gains):.3f}"
+    return (METHODS[method].label, *map(Estimate.of, ahead), *ends, time)
 
 
-def _by_seed(one: MethodOutcome, classes: int) -> NDArray[np.floating]:
-    return np.array([float(scores.dice.mean()) if classes == 1 else scores.overall for scores in one.test])
+def _by_seed(outcome: Outcome, method: str) -> NDArray[np.floating]:
+    scores = [run.test for run in outcome.seeds[method]]
+    return np.array([float(one.dice.mean()) if outcome.problem.classes == 1 else one.overall for one in scores])
 
 
-def losses_table(outcome: Outcome) -> ResultTable:
-    """A row per loss; differences are taken image by image from the row of `FIRST`, averaged over seeds."""
-    kind = "dice" if outcome.problem.classes == 1 else "jaccard"
-    rates = [f"validation at {rate:g}" for rate in outcome.settings.rates]
-    columns = ("loss", "rate", "Dice", "Jaccard", "mIoU", f"less {METHODS[FIRST].label}", *rates, "ms a step")
-    base = next((one for one in outcome.methods if one.name == FIRST), None)
+def decisions_table(outcomes: Sequence[Outcome]) -> ResultTable:
+    """What else could be predicted from the same networks; differences are taken image by image."""
+    columns = ("loss", "decision", *(outcome.problem.name for outcome in outcomes))
     rows: list[tuple[Cell, ...]] = []
-    for one in outcome.methods:
-        gain = None
-        if base is not None and one is not base:
-            gain = Estimate.of(_per_image(one.test, kind) - _per_image(base.test, kind))
-        tried = [round(value, 3) for value in one.by_rate.values()]
-        rows.append((METHODS[one.name].label, one.rate, *_three(one.test), gain, *tried, round(one.milliseconds)))
-    means = [float(_by_seed(one, outcome.problem.classes).mean()) for one in outcome.methods]
-    best = frozenset({(int(np.argmax(means)), 2 if kind == "dice" else 4)})
-    return ResultTable(f"{outcome.problem.name}: losses", columns, tuple(rows), _note(outcome), best)
+    for method in (method for method in outcomes[0].seeds if method in DECIDED):
+        found = [(outcome.seeds[method][0].decided, outcome.kind) for outcome in outcomes]
+        plain = [(getattr(next(iter(decided.values())), kind), kind) for decided, kind in found]
+        rows.append((METHODS[method].label, "cut at 1/2, argmax", *(Estimate.of(one) for one, _ in plain)))
+        for rule in dict.fromkeys(rule for decided, _ in found for rule in list(decided)[1:]):
+            gains = [
+                Estimate.of(getattr(decided[rule], kind) - one) if rule in decided else None
+                for (decided, _), (one, kind) in zip(found, plain, strict=True)
+            ]
+            rows.append((METHODS[method].label, rule, *gains))
+    note = (
+        f"The networks of the first seed, the first {DECIDED_IMAGES} test images: Dice of masks, Jaccard of the "
+        "classes on an image, ± over images; other rows: differences from the first, image by image. Everything that "
+        f"is learned is learned on at most {DECIDED_IMAGES} validation images."
+    )
+    return ResultTable("Decisions: what they are ahead", columns, tuple(rows), note)
 
 
-def decisions_table(outcome: Outcome) -> ResultTable:
-    """What else could be predicted from the same networks."""
-    kind = "dice" if outcome.problem.classes == 1 else "jaccard"
-    columns = ("loss", "decision", "Dice", "Jaccard", "mIoU", "less the first")
+def objects_table(outcome: Outcome) -> ResultTable:
+    """Connected components of the test masks one by one, all of a class and the quarter of least area."""
+    kinds = list(next(iter(outcome.seeds.values()))[0].objects)
+    parts = [name for kind in kinds for name in ([kind, "smallest quarter"] if kind == "all" else [kind])]
+    columns = (
+        "loss",
+        *(f"{name}: {what}" for name in parts for what in ("Dice", "missed")),
+        "Dice of images",
+        "mIoU",
+    )
     rows: list[tuple[Cell, ...]] = []
-    for one in (one for one in outcome.methods if len(one.decided) > 1):
-        for rule, found in one.decided.items():
-            gain = Estimate.of(_per_image(found, kind) - _per_image(one.test, kind))
-            rows.append((METHODS[one.name].label, rule, *_three(found), gain))
-    note = "Temperatures and thresholds are chosen on the validation images; the networks are those above."
-    return ResultTable(f"{outcome.problem.name}: decisions", columns, tuple(rows), note)
+    for method, runs in outcome.seeds.items():
+        cells: list[Cell] = []
+        for kind in kinds:
+            dice, sizes = np.stack([run.objects[kind][0] for run in runs]), runs[0].objects[kind][1]
+            small = dice[:, sizes <= np.quantile(sizes, 0.25)]
+            for one in (dice, small) if kind == "all" else (dice,):
+                cells += [Estimate.of(one.mean(1)), Estimate.of((one == 0).mean(1))]
+        plain = [run.test for run in runs]
+        images = Estimate.of([float(one.dice.mean()) for one in plain])
+        rows.append((METHODS[method].label, *cells, images, Estimate.of([one.overall for one in plain])))
+    number = sum(len(sizes) for _, sizes in next(iter(outcome.seeds.values()))[0].objects.values())
+    note = (
+        f"{number} connected components of the test masks, each with the background nearest to it; missed: nothing "
+        f"of it is found. ± over {len(outcome.settings.seeds)} seeds. {_note([outcome])}"
+    )
+    return ResultTable(f"{outcome.problem.name}: objects", columns, tuple(rows), note)
 
 
-def _three(found: Sequence[Scores]) -> tuple[Cell, Cell, Cell]:
-    """Dice and Jaccard by image, and the mIoU."""
-    overall = round(float(np.mean([scores.overall for scores in found])), 3)
-    return Estimate.of(_per_image(found, "dice")), Estimate.of(_per_image(found, "jaccard")), overall
-
-
-def _per_image(found: Sequence[Scores], kind: str) -> Any:
-    return np.mean([getattr(scores, kind) for scores in found], axis=0)
-
-
-def _note(outcome: Outcome) -> str:
-    problem, settings = outcome.problem, outcome.settings
-    side = " x ".join(map(str, problem.test.labels.shape[1:]))
-    crops = "" if problem.crop is None else f", trained on squares of {problem.crop}"
-    kind = "Dice" if problem.classes == 1 else "Jaccard of the classes on the image"
+def _note(outcomes: Sequence[Outcome]) -> str:
+    settings, sizes = outcomes[0].settings, []
+    for problem in (outcome.problem for outcome in outcomes):
+        side = " x ".join(map(str, problem.test.labels.shape[1:]))
+        crops = "" if problem.crop is None else f" in squares of {problem.crop}"
+        parts = " + ".join(str(len(part)) for part in (problem.train, problem.validation, problem.test))
+        sizes.append(f"{problem.name} {parts} of {side}{crops}")
+    rates = ", ".join(f"{rate:g}" for rate in settings.rates)
     return (
-        f"{len(problem.train)} images to train on, {len(problem.validation)} to choose the rate with (of "
-        f"{_grid(outcome)}; first seed), {len(problem.test)} to test; {side} pixels{crops}; {settings.steps} steps "
-        f"of {settings.batch} images, Adam, cosine schedule, gradients clipped to norm {settings.clip:g}. "
-        f"{len(settings.seeds)} seeds; Dice and Jaccard per image, ± over test images; differences of {kind}, image "
-        "by image. Milliseconds are CPU time."
+        f"Images to train on, to choose with and to test: {'; '.join(sizes)}. {settings.steps} steps of "
+        f"{settings.batch} images, Adam, rate of {rates}, cosine schedule, gradients clipped to norm "
+        f"{settings.clip:g}; a U-Net of {settings.width} to {4 * settings.width} channels."
     )
 
 
-def _grid(outcome: Outcome) -> str:
-    return ", ".join(f"{rate:g}" for rate in outcome.settings.rates)
-
-
-def _numbers(one: MethodOutcome) -> dict[str, Any]:
-    test = {
-        rule: [{"dice": s.dice.tolist(), "jaccard": s.jaccard.tolist(), "overall": s.overall} for s in found]
-        for rule, found in one.decided.items()
-    }
-    rates = {f"{rate:g}": value for rate, value in one.by_rate.items()}
-    return {"method": one.name, "rate": one.rate, "validation": rates, "test": test}
+def _numbers(outcome: Outcome) -> list[dict[str, Any]]:
+    """One entry per loss: validation scores by rate, mean test scores seed by seed."""
+    return [
+        {
+            "method": method,
+            "validation": {f"{rate:g}": run.validation for rate, run in outcome.by_rate[method].items()},
+            "dice": [float(run.test.dice.mean()) for run in runs],
+            "jaccard": [float(run.test.jaccard.mean()) for run in runs],
+            "overall": [run.test.overall for run in runs],
+        }
+        for method, runs in outcome.seeds.items()
+    ]
