@@ -29,9 +29,10 @@ def images(n: int, empty: float, sharp: float, bias: float, rng: np.random.Gener
     return torch.as_tensor(logits), torch.as_tensor(truth)
 
 
-def dice(sets: Tensor, truth: Tensor) -> float:
+def dice(sets: Tensor, truth: Tensor) -> Tensor:
+    """Of every image; 1 where nothing is there and nothing is found."""
     total = (sets.sum((1, 2)) + truth.sum((1, 2))).double()
-    return float(torch.where(total > 0, 2 * (sets & truth).sum((1, 2)) / total.clamp(min=1), 1.0).mean())
+    return torch.where(total > 0, 2 * (sets & truth).sum((1, 2)) / total.clamp(min=1), 1.0)
 
 
 def main() -> None:
@@ -46,7 +47,7 @@ def main() -> None:
         rules += [decide_pixels(logits, calibration=which).sets for which in (alone, known)]
         rules.append(decide_pixels(logits, calibration=known, guard=True).sets)
         name = f"{sharp:g} x" + (f" - {-bias:g}" if bias else "")
-        print(f"| {empty:.0%} | {name} | " + " | ".join(f"{dice(sets, truth):.3f}" for sets in rules) + " |")
+        print(f"| {empty:.0%} | {name} | " + " | ".join(f"{dice(sets, truth).mean():.3f}" for sets in rules) + " |")
 
 
 if __name__ == "__main__":

@@ -19,8 +19,8 @@ from sklearn.datasets import make_multilabel_classification
 from torch import Tensor, nn
 
 from experiments.document import Estimate
-from setloss import io
-from setloss.nn import SetLoss, decide
+from setloss import decide, io
+from setloss.nn import SetLoss
 
 FOLDS = 5
 STEPS = 300
@@ -33,7 +33,7 @@ def cut(logits: Tensor, criterion: nn.Module) -> Tensor:
 
 def best_sets(logits: Tensor, criterion: nn.Module) -> Tensor:
     """The sets of least expected F1 loss of independent labels."""
-    return decide(logits, "f1").sets
+    return torch.as_tensor(decide(logits.detach().numpy(), "f1").sets)
 
 
 PIXELS = {"margins": "probabilities", "with_cross_entropy": 1.0, "soft_share": "adaptive"}

@@ -62,10 +62,10 @@ def problems_named(
     if size is not None and (size < 8 or size % 4):
         raise ValueError(f"the side of images is a multiple of 4 from 8 on, for the network halves twice; got {size}")
     folders = {} if data is None else find_problems(data)
-    known: dict[str, Callable[[], ImageProblem]] = {
-        kind: partial(generated, kind, size or 48, seed=seed) for kind in KINDS
-    } | {name: partial(read_problem, name, at, size or SIZES.get(name, 64)) for name, at in folders.items()}
-    known |= {f"{name}-sizes": partial(split_by_size, known[name]) for name in known}
+    known: dict[str, Callable[[], ImageProblem]] = {}
+    known.update({kind: partial(generated, kind, size or 48, seed=seed) for kind in KINDS})
+    known.update({name: partial(read_problem, name, at, size or SIZES.get(name, 64)) for name, at in folders.items()})
+    known.update({f"{name}-sizes": partial(split_by_size, read) for name, read in list(known.items())})
     for name in names or ():
         if name not in known:
             raise ValueError(f"there is no data set {name!r}; the names are {', '.join(known)}")
@@ -185,11 +185,11 @@ def split_by_size(read: Callable[[], ImageProblem]) -> ImageProblem:
             f"{problem.name}-sizes: sizes are of the components of masks, and {problem.name} has classes"
         )
     median = np.median(np.concatenate([_components(mask)[1][1:] for mask in problem.train.labels]))
-    parts = {
-        name: replace(part, labels=np.stack([_small_and_large(mask, median) for mask in part.labels]))
-        for name, part in (("train", problem.train), ("validation", problem.validation), ("test", problem.test))
-    }
-    return replace(problem, name=f"{problem.name}-sizes", classes=3, **parts)
+    train, validation, test = (
+        replace(part, labels=np.stack([_small_and_large(mask, median) for mask in part.labels]))
+        for part in (problem.train, problem.validation, problem.test)
+    )
+    return ImageProblem(f"{problem.name}-sizes", 3, train, validation, test, problem.crop)
 
 
 def _components(mask: Labels) -> tuple[Labels, Labels]:

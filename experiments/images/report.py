@@ -25,7 +25,7 @@ from experiments.protocol import log
 DECIDED = (FIRST, "default")
 """The methods on top of which decisions are compared, for networks of the first seed."""
 
-DECIDED_IMAGES = 64
+DECIDED_IMAGES = 32
 """Most validation and test images for decisions, which cost more than the networks."""
 
 
@@ -145,7 +145,10 @@ def made_run(problem: ImageProblem, method: str, rate: float, seed: int, setting
 def report(outcomes: Sequence[Outcome]) -> Document:
     """Losses, decisions and objects, the data sets side by side."""
     tables = [losses_table(outcomes), decisions_table(outcomes)]
-    tables += [objects_table(outcome) for outcome in outcomes if "objects" in outcome.seeds]
+    by_object = [
+        outcome for outcome in outcomes if "objects" in outcome.seeds and outcome.seeds["objects"][0].objects
+    ]
+    tables += map(objects_table, by_object)
     numbers = {outcome.problem.name: _numbers(outcome) for outcome in outcomes}
     return Document("segmentation", "Losses for segmentation", tuple(tables), (), numbers)
 

@@ -5,13 +5,24 @@ from functools import partial
 
 import numpy as np
 import pytest
+from scipy.ndimage import label
 
 torch = pytest.importorskip("torch")
 
 from experiments.images import data as image_data  # noqa: E402
-from experiments.images.data import CLASSES, KINDS, NO_LABEL, find_problems, generated, read_problem  # noqa: E402
-from experiments.images.decisions import best_sets, cut, score  # noqa: E402
-from experiments.images.networks import METHODS, TrainingSettings, methods_named, soft_dice, train  # noqa: E402
+from experiments.images import report as report_module  # noqa: E402
+from experiments.images.data import (  # noqa: E402
+    CLASSES,
+    KINDS,
+    NO_LABEL,
+    find_problems,
+    generated,
+    problems_named,
+    read_problem,
+    split_by_size,
+)
+from experiments.images.decisions import cut, dice_of_objects, rules, score  # noqa: E402
+from experiments.images.networks import METHODS, TrainingSettings, soft_dice, train  # noqa: E402
 from experiments.images.report import compare, report  # noqa: E402
 from helpers.experiment_commands import complaint, run  # noqa: E402
 
@@ -119,18 +130,47 @@ def test_soft_dice_by_hand():
     assert float(three) == pytest.approx((1 - 2 / 3 / (4 / 3) + 2) / 3, abs=1e-4)
 
 
-def test_every_method_trains_a_step_and_decides():
-    settings = TrainingSettings(steps=1, rates=(0.01,), seeds=(0,))
-    outcomes = [
-        compare(generated(kind, 16, (7, 2, 3)), methods_named(None, n), settings)
-        for kind, n in (("ellipses", 1), ("classes", 5))
-    ]
-    assert "argmax" not in [one.name for one in outcomes[0].methods]
-    assert {one.name for outcome in outcomes for one in outcome.methods} == set(METHODS)
-    titles = [table.title for table in report(outcomes).tables]
-    assert titles[1:3] == ["ellipses: losses", "ellipses: decisions"]
-    rules = {row[1] for row in report(outcomes).tables[2].rows}
-    assert {"cut at 1/2", "threshold chosen on validation images", "least expected loss, temperature"} <= rules
+@pytest.mark.parametrize("kind", ["discs", "classes", "discs-sizes"])
+def test_every_method_trains_a_step(kind, monkeypatch):
+    monkeypatch.setattr(image_data, "generated", partial(generated, parts=(4, 1, 1)))
+    problem = problems_named(None, [kind], 16)[0]()
+    for method in METHODS:
+        assert np.isfinite(train(method, 0.01, 0, problem, TrainingSettings(steps=1, batch=2)).values).all()
+
+
+def test_runs_are_kept_and_tables_made_of_them(tmp_path, monkeypatch):
+    problems = [generated("ellipses", 16, (4, 3, 3)), generated("classes", 16, (4, 3, 3))]
+    settings = TrainingSettings(steps=1, batch=2, rates=(0.01,), seeds=(0, 1))
+    first = report(compare(problems, ["ce+soft-dice", "objects"], settings, tmp_path))
+    monkeypatch.setattr(report_module, "train", None)  # nothing is trained again
+    again = report(compare(problems, ["ce+soft-dice", "objects"], settings, tmp_path))
+    assert first.markdown() == again.markdown()
+    assert [table.title for table in again.tables][2:] == ["ellipses: objects"]
+    decided = {row[1] for row in again.tables[1].rows}
+    assert {"cut at 1/2, argmax", "`fit_threshold`", "`calibrate_pixels`", "the same, `guard=True`"} <= decided
+
+
+def test_components_are_split_at_the_median_area():
+    read = partial(generated, "ellipses", 32, (6, 2, 2))
+    masks, sizes = read(), split_by_size(read)
+    assert (sizes.name, sizes.classes) == ("ellipses-sizes", 3)
+    np.testing.assert_array_equal(sizes.train.labels > 0, masks.train.labels > 0)
+    areas = {kind: [] for kind in (1, 2)}
+    for kind, found in areas.items():
+        for labels in sizes.train.labels:
+            numbers, count = label(labels == kind)
+            found += [int((numbers == k + 1).sum()) for k in range(count)]
+    assert max(areas[1]) < min(areas[2])
+    with pytest.raises(ValueError, match="classes-sizes: sizes are of the components of masks"):
+        split_by_size(partial(generated, "classes", 16, FEW))
+
+
+def test_dice_of_objects_by_hand():
+    labels, predicted = np.zeros((2, 1, 6), dtype=np.int64), np.zeros((2, 1, 6), dtype=bool)
+    labels[0, 0, [0, 1, 5]], predicted[0, 0, [1, 2]] = 1, True
+    dice, sizes = dice_of_objects(predicted, labels, 1)
+    np.testing.assert_allclose(dice, [2 / 4, 0])
+    assert sizes.tolist() == [2, 1]
 
 
 def test_the_same_seed_is_the_same_network():
@@ -139,29 +179,26 @@ def test_the_same_seed_is_the_same_network():
     np.testing.assert_array_equal(*values)
 
 
-def test_sets_of_least_expected_loss_are_others_than_the_cut():
-    logits = np.random.default_rng(0).normal(-1, 1, (3, 1, 8, 8)).astype(np.float32)
-    assert best_sets(1.0, logits).sum() > cut(logits).sum()
+def test_rules_are_learned_on_validation_images():
+    """Logits that are too low: the cut finds nothing, all the others find the square."""
+    labels = np.zeros((6, 8, 8), dtype=np.int64)
+    labels[:, 2:5, 2:5] = 1
+    logits = np.where(labels, -0.5, -4.0)[:, None] + np.random.default_rng(0).normal(0, 0.2, (6, 1, 8, 8))
+    for name, decide in rules(logits.astype(np.float32), labels).items():
+        found = score(decide(logits.astype(np.float32)), labels, 1).dice.mean()
+        assert (found < 0.1) == (decide is cut), name
 
 
 def test_generated_images_need_no_folder(tmp_path, monkeypatch):
     monkeypatch.setattr(image_data, "generated", partial(generated, parts=FEW))
-    run(
-        "segmentation",
-        "--datasets",
-        "discs,classes",
-        *QUICK,
-        "--methods",
-        "ce,ce+soft-dice,default",
-        "--out",
-        tmp_path,
-    )
+    chosen = ("--datasets", "discs,classes", "--methods", "ce,ce+soft-dice,default")
+    run("segmentation", *chosen, *QUICK, "--out", tmp_path)
     document = json.loads((tmp_path / "segmentation.json").read_text(encoding="utf-8"))
     table = document["tables"][0]
-    assert table["columns"] == ["loss", "discs", "classes", "mean", "worst"]
+    assert table["columns"] == ["loss", "discs", "classes", "mean", "worst", "ms a step"]
     found = {row[0]: row[1:] for row in table["rows"]}
     numbers = document["numbers"]["discs"]
-    dice = [np.mean([seed["dice"] for seed in next(iter(one["test"].values()))], axis=1) for one in numbers]
+    dice = [np.array(one["dice"]) for one in numbers]
     assert found["cross-entropy + soft Dice"][0]["mean"] == pytest.approx(dice[1].mean())
     assert found["cross-entropy"][0]["mean"] == pytest.approx((dice[0] - dice[1]).mean())
 
@@ -172,7 +209,7 @@ def test_generated_images_need_no_folder(tmp_path, monkeypatch):
         (["--data", "{tmp}/nowhere"], "there is no folder"),
         (["--data", "{tmp}"], "holds no images/*.png with masks/*.png"),
         (["--size", "18"], "the side of images is a multiple of 4"),
-        (["--methods", "focal"], "there is no method 'focal'; the names are ce, soft-dice"),
+        (["--methods", "focal"], "there is no method 'focal'; the names are ce, ce+soft-dice"),
         (["--datasets", "stars"], "there is no data set 'stars'; the names are blobs, ellipses"),
         (["--rates", "fast"], "could not convert string to float: 'fast'"),
     ],

@@ -5,8 +5,9 @@ from functools import cache
 import numpy as np
 import pytest
 import torch
-from scipy.ndimage import gaussian_filter
 
+from benchmarks.empty_images import dice
+from benchmarks.empty_images import images as drawn
 from setloss import CostCurve, Dice, Hamming, Jaccard
 from setloss.nn import PixelCalibration, calibrate_pixels, decide_pixels, fit_temperature, fit_threshold
 
@@ -69,25 +70,7 @@ def test_one_cut_a_label():
 
 @cache
 def images(n, empty, sharp, bias, seed):
-    """Discs, or nothing, and the logits of a network that sees them through noise and is over- or underconfident."""
-    rng, side = np.random.default_rng(seed), 24
-    y, x = np.mgrid[:side, :side]
-    logits, truth = np.empty((n, side, side)), np.zeros((n, side, side), dtype=bool)
-    for i in range(n):
-        field = np.full((side, side), -4.0)
-        for _ in range(rng.integers(1, 3)):
-            centre, radius = rng.uniform(4, side - 4, 2), rng.uniform(1.5, 5)
-            depth = radius - np.hypot(y - centre[0], x - centre[1])
-            there = i >= empty * n
-            truth[i] |= there & (depth > 0)
-            field = np.maximum(field, np.clip(depth + (rng.normal() if there else -radius), -4, 3))
-        logits[i] = sharp * (field + 3 * gaussian_filter(rng.normal(size=(side, side)), 1.5)) + bias
-    return torch.as_tensor(logits), torch.as_tensor(truth)
-
-
-def dice(sets, truth):
-    total = (sets.sum((1, 2)) + truth.sum((1, 2))).double()
-    return torch.where(total > 0, 2 * (sets & truth).sum((1, 2)) / total.clamp(min=1), 1.0)
+    return drawn(n, empty, sharp, bias, np.random.default_rng(seed))
 
 
 @pytest.mark.parametrize("empty", [0.0, 0.5])
@@ -96,8 +79,8 @@ def test_the_guard_is_never_behind_the_plain_cut_by_more_than_noise(empty, sharp
     """Networks that are too sure or not sure enough, and one whose logits mean the opposite."""
     calibration = calibrate_pixels(*images(40, empty, sharp, bias, 1), "dice")
     logits, truth = images(120, empty, sharp, bias, 2)
-    guarded = dice(decide_pixels(logits, "dice", calibration=calibration, guard=True).sets, truth)
-    difference = guarded - dice(logits > 0, truth)
+    guarded = decide_pixels(logits, "dice", calibration=calibration, guard=True).sets
+    difference = dice(guarded, truth) - dice(logits > 0, truth)
     assert difference.mean() >= -2 * difference.std() / len(difference) ** 0.5
 
 
@@ -119,11 +102,11 @@ def test_classes_are_calibrated_one_by_one():
     logits, truth = images(40, 0.5, 1.0, 0.0, 1)
     both = torch.stack([0 * logits, logits], 1)
     calibration = calibrate_pixels(
-        both, truth.long(), "jaccard", mode="multiclass", mask=torch.rand(40, 24, 24) < 0.9
+        both, truth.long(), "jaccard", mode="multiclass", mask=torch.rand(40, 32, 32) < 0.9
     )
     assert len(calibration.empty) == 2
     found = decide_pixels(both, "jaccard", mode="multiclass", calibration=calibration, guard=True)
-    assert found.sets.shape == (40, 24, 24)
+    assert found.sets.shape == (40, 32, 32)
     assert calibration == PixelCalibration(
         calibration.temperature, calibration.empty, calibration.least_gain, Jaccard()
     )

@@ -37,27 +37,16 @@ def binary(shape=(3, 4, 5)):
     return torch.randn(shape), torch.rand(shape) < 0.4
 
 
-def test_a_module_on_binary_images():
+def test_masks_ignored_labels_weights_and_absent_classes():
     logits, target = binary()
     assert_same(SetLoss("dice", "bd"), logits, target, mask=torch.rand(3, 4, 5) < 0.7)
-
-
-def test_the_function_with_integer_targets_that_are_ignored():
-    logits, target = binary((3, 1, 4, 5))
     labels = target.to(torch.int64)
-    labels[0, 0, 0] = 255
-
-    def loss(x, y):
-        return set_loss(x, y, loss="jaccard", operator="lovasz", ignore_index=255, reduction="none")
-
-    assert_same(loss, logits, labels.squeeze(1))
-
-
-@pytest.mark.parametrize("over", ["image", "class"])
-def test_multiclass_with_weights_and_absent_classes(over):
+    labels[0, 0] = 255
+    assert_same(SetLoss("jaccard", "lovasz", ignore_index=255, reduction="none"), logits.unsqueeze(1), labels)
     logits, target = torch.randn(2, 4, 3, 5), torch.randint(0, 2, (2, 3, 5))
-    module = SetLoss("dice", "bd-monotone", mode="multiclass", over=over, absent="skip", ignore_index=255)
-    assert_same(module, logits, target, weight=torch.rand(2, 4) if over == "image" else torch.rand(4))
+    for over, weight in (("image", torch.rand(2, 4)), ("class", torch.rand(4))):
+        module = SetLoss("dice", "bd-monotone", mode="multiclass", over=over, absent="skip", ignore_index=255)
+        assert_same(module, logits, target, weight=weight)
 
 
 @pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor:UserWarning")

@@ -7,20 +7,7 @@ import pytest
 import torch
 
 from setloss import Dice, FBeta, Jaccard, Tversky, decisions
-from setloss.nn import PixelCalibration, decide, decide_pixels
-
-
-@pytest.mark.parametrize("dtype", [torch.float16, torch.float32, torch.float64])
-@pytest.mark.parametrize("counts", [None, torch.tensor([0.0, 1.0, -0.5])])
-def test_label_sets_are_decided_as_arrays(dtype, counts):
-    logits = torch.randn(7, 5, generator=torch.Generator().manual_seed(0)).to(dtype).requires_grad_()
-    found = decide(logits, "jaccard", counts=counts)
-    array = logits.detach().double().numpy()
-    expected = decisions.decide(array, "jaccard", counts=None if counts is None else counts.numpy())
-    for name in ("sets", "expected_loss", "sizes"):
-        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
-    again = decide(logits.detach().double().sigmoid(), "jaccard", scores="probabilities", counts=counts)
-    assert torch.equal(again.sets, found.sets)
+from setloss.nn import PixelCalibration, decide_pixels
 
 
 @pytest.mark.parametrize("loss", ["dice", "jaccard"])
@@ -153,13 +140,8 @@ def test_what_is_refused(options, words):
 
 def test_probabilities_are_not_taken_for_logits():
     p = torch.rand(2, 8, 8)
-    for function in (decide_pixels, lambda values: decide(values[:, 0], "f1")):
-        with pytest.raises(
-            ValueError, match=r"all .* lie in \[0, 1\].*scores=\"probabilities\".*scores=\"log-odds\""
-        ):
-            function(p)
+    with pytest.raises(ValueError, match=r"all .* lie in \[0, 1\].*scores=\"probabilities\".*scores=\"log-odds\""):
+        decide_pixels(p)
     assert decide_pixels(p, scores="log-odds").sets.all()
     with pytest.raises(ValueError, match="the temperature is a positive number; got 0"):
         PixelCalibration(0)
-    with pytest.raises(ValueError, match="decide_pixels"):
-        decide(torch.zeros(1, 1, 4, 4), "dice")

@@ -9,7 +9,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten, tree_map
 
-from helpers.torch_judge import CLOSED, closed_form, draw, one_of_each
+from helpers.torch_judge import closed_form, draw
 from setloss import Dice, Jaccard
 from setloss.nn import SetLoss, device, set_loss
 from setloss.nn.cuts import cuts, make_plan, numbers_of
@@ -22,15 +22,6 @@ WAITS = {
     torch.ops.aten.is_nonzero.default,
 }
 """Operations that need a number of the device on the host, or a size that depends on one."""
-
-
-def kind(name, operator):
-    """What decides which tensor operations run; the rest of a closed form is numbers for them."""
-    closed = closed_form(name, operator)
-    return closed.lovasz, closed.rescaled, closed.mean, closed.margin, closed.closure
-
-
-on_device = pytest.mark.parametrize(("name", "operator"), one_of_each(CLOSED, kind))
 
 
 # ---------------------------------------------------------------- the operator as torch wants it
@@ -72,45 +63,6 @@ def test_fake_tensors_have_shapes_and_no_values():
     assert value.shape == (3,)
 
 
-@on_device
-def test_meta_tensors_through_the_tensor_operations(name, operator):
-    """No shape depends on data, and no number is asked for."""
-    flags = torch.empty((3, 7), device="meta", dtype=torch.bool)
-    closed = closed_form(name, operator)
-    for dtype, valid in ((torch.float32, None), (torch.float64, flags)):
-        scores = torch.empty((3, 7), device="meta", dtype=dtype)
-        values, gradients = device.cuts(scores, flags, valid, closed)
-        assert (values.shape, gradients.shape) == ((3,), (3, 7))
-        assert (values.dtype, gradients.dtype) == (dtype, dtype)
-        assert values.device.type == gradients.device.type == "meta"
-
-
-class Recorder(TorchDispatchMode):
-    """Which operations run, and whether one copies to another device."""
-
-    def __init__(self):
-        super().__init__()
-        self.called, self.moved = set(), []
-
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-        kwargs = kwargs or {}
-        self.called.add(func)
-        if func is torch.ops.aten._to_copy.default and kwargs.get("device") not in (None, args[0].device):
-            self.moved.append(kwargs["device"])
-        return func(*args, **kwargs)
-
-
-@on_device
-def test_the_tensor_operations_never_wait(name, operator):
-    scores, truth, valid = draw((4, 30), seed=43)
-    closed = closed_form(name, operator)
-    with Recorder() as recorder:
-        device.cuts(scores, truth, valid, closed)
-    assert torch.ops.aten.sort.stable in recorder.called
-    assert not recorder.called & WAITS
-    assert not recorder.moved
-
-
 @pytest.mark.parametrize(("name", "operator", "most"), [("Jaccard", "lovasz", 420), ("Dice", "bd", 500)])
 def test_a_step_is_one_sort_and_few_operations_by_the_profiler(name, operator, most):
     """On a device every operation is a kernel; the numbers do not depend on the size of the images."""
@@ -124,18 +76,6 @@ def test_a_step_is_one_sort_and_few_operations_by_the_profiler(name, operator, m
     assert counts[0]["aten::sort"] == 1
     assert "aten::item" not in counts[0]
     assert sum(counts[0].values()) <= most
-
-
-@pytest.mark.parametrize("shape", [(4, 6), (1, 6), (6, 1)])
-def test_results_are_contiguous_whatever_the_scores_are(shape):
-    """As the operator promises to the compiler."""
-    scores, truth, _ = draw(shape[::-1], seed=44)
-    closed = make_plan("dice", "slack", 2.0)
-    values, gradients = device.cuts(scores.T, truth.T, None, closed)
-    assert values.is_contiguous()
-    assert gradients.is_contiguous()
-    expected = device.cuts(scores.T.contiguous(), truth.T.contiguous(), None, closed)
-    assert torch.equal(gradients, expected[1])
 
 
 # ---------------------------------------------------------------- a device made of paper

@@ -54,16 +54,6 @@ def test_sets_over_images_need_nothing(reports):
             torch.testing.assert_close(parameter, expected, rtol=1e-12, atol=1e-14)
 
 
-def test_of_uneven_batches_the_average_of_the_gradients_is_taken(reports):
-    inputs, target = data(SIZES["uneven"])
-    first, second = (
-        step(network(), SetLoss("dice", "bd"), inputs[part], target[part]) for part in (slice(0, 2), slice(2, None))
-    )
-    for report in reports:
-        for got, one, other in zip(report["uneven", "images"][1], first[1], second[1], strict=True):
-            torch.testing.assert_close(got, (one + other) / 2, rtol=1e-12, atol=1e-14)
-
-
 def test_a_module_made_in_one_process_works_in_another(reports):
     scores = torch.linspace(-1, 1, 12, dtype=torch.float64).view(2, 6)
     expected = set_loss(scores, scores > 0.3, loss=CURVE, operator="bd")

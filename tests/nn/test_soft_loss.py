@@ -19,11 +19,13 @@ def soft_loss(p, y, loss):
     return 1 - right / (right + a * alarms + b * missed)
 
 
+@pytest.mark.parametrize("share", [1.0, 0.3, "adaptive"])
 @pytest.mark.parametrize("loss", LOSSES, ids=str)
-def test_it_is_the_loss_where_every_decision_is_certain(loss):
+def test_it_is_the_loss_where_every_decision_is_certain(loss, share):
     cube = torch.tensor(list(itertools.product([0.0, 1.0], repeat=4)))
-    for truth in cube[1:]:
-        found = set_loss(torch.where(cube > 0, torch.inf, -torch.inf), truth.expand(cube.shape), loss=loss, **SOFT)
+    options = SOFT | {"loss": loss, "scale": 1.0, "soft_share": share}
+    for truth in cube:
+        found = set_loss(torch.where(cube > 0, torch.inf, -torch.inf), truth.expand(cube.shape), **options)
         expected = [loss(truth.bool().numpy(), predicted.bool().numpy()) for predicted in cube]
         torch.testing.assert_close(found, torch.tensor(expected, dtype=torch.float32))
 
@@ -91,32 +93,24 @@ def problem(rows=5, p=7, seed=4):
     return logits.requires_grad_(), truth
 
 
-def by_definition(logits, truth, **others):
-    """(1 - s) B + s l with s = l as a constant."""
-    hinge, soft = (set_loss(logits, truth, **ADAPTIVE | {"soft_share": share} | others) for share in (0.0, 1.0))
-    return (1 - soft.detach()) * hinge + soft.detach() * soft
-
-
-def test_the_share_is_the_soft_loss_as_a_constant():
-    logits, truth = problem()
-    found, expected = set_loss(logits, truth, **ADAPTIVE), by_definition(logits, truth)
-    torch.testing.assert_close(found, expected)
-    gradients = [torch.autograd.grad(values.sum(), logits)[0] for values in (found, expected)]
-    torch.testing.assert_close(*gradients)
-    soft = soft_loss(logits.sigmoid(), truth.double(), Jaccard())
-    torch.testing.assert_close(
-        found, (1 - soft) * set_loss(logits, truth, **ADAPTIVE | {"soft_share": 0.0}) + soft**2
+@pytest.mark.parametrize("kind", ["masks", "soft labels", "objects", "classes"])
+def test_the_share_is_the_soft_loss_as_a_constant(kind):
+    """(1 - s) B + s l with s = l, set by set."""
+    (logits, target), sets = problem(), {}
+    if kind == "soft labels":
+        target = target.double() * 0.7 + 0.1
+    elif kind == "objects":
+        logits, target = logits.detach().view(1, 5, 7).requires_grad_(), target.view(1, 5, 7)
+        sets = {"over": "groups", "groups": component_groups(target)}
+    elif kind == "classes":
+        logits, target = torch.randn(2, 3, 9, requires_grad=True), torch.arange(18).view(2, 9) % 3
+        sets = {"mode": "multiclass", "over": "batch"}
+    found, hinge, soft = (
+        set_loss(logits, target, **ADAPTIVE | {"soft_share": share} | sets) for share in ("adaptive", 0.0, 1.0)
     )
-
-
-@pytest.mark.parametrize(("loss", "operator"), [(Dice(), "slack"), (Jaccard(), "lovasz")], ids=str)
-def test_every_share_agrees_with_the_loss_where_decisions_are_certain(loss, operator):
-    cube = torch.tensor(list(itertools.product([0.0, 1.0], repeat=4)))
-    options = ADAPTIVE | {"operator": operator, "loss": loss, "scale": 1.0}
-    for truth in cube:
-        found = set_loss(torch.where(cube > 0, torch.inf, -torch.inf), truth.expand(cube.shape), **options)
-        expected = [loss(truth.bool().numpy(), predicted.bool().numpy()) for predicted in cube]
-        torch.testing.assert_close(found, torch.tensor(expected, dtype=torch.float32))
+    expected = (1 - soft.detach()) * hinge + soft.detach() * soft
+    torch.testing.assert_close(found, expected)
+    torch.testing.assert_close(*(torch.autograd.grad(values.sum(), logits)[0] for values in (found, expected)))
 
 
 def test_sets_without_positives_have_no_slope_of_their_own():
@@ -125,34 +119,3 @@ def test_sets_without_positives_have_no_slope_of_their_own():
     torch.testing.assert_close(value, torch.tensor([0.5]).sigmoid())
     value.sum().backward()
     assert torch.equal(logits.grad, torch.zeros(1, 3))
-
-
-def test_soft_labels_and_objects_and_classes_have_their_own_shares():
-    logits, truth = problem()
-    shares = truth.double() * 0.7 + 0.1
-    torch.testing.assert_close(set_loss(logits, shares, **ADAPTIVE), by_definition(logits, shares))
-    images, masks = logits.detach().view(1, 5, 7), truth.view(1, 5, 7)
-    sets = {"over": "groups", "groups": component_groups(masks)}
-    torch.testing.assert_close(set_loss(images, masks, **ADAPTIVE, **sets), by_definition(images, masks, **sets))
-    classes = {"mode": "multiclass", "over": "batch"}
-    scores, labels = torch.randn(2, 3, 9), torch.arange(18).view(2, 9) % 3
-    torch.testing.assert_close(
-        set_loss(scores, labels, **ADAPTIVE, **classes), by_definition(scores, labels, **classes)
-    )
-
-
-@pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated:DeprecationWarning")
-def test_shares_under_transforms_and_compiled_and_in_low_precision():
-    logits, truth = problem()
-    loss = SetLoss(operator="lovasz", margins="probabilities", soft_share="adaptive")
-    slope = torch.autograd.grad(loss(logits, truth), logits)[0]
-    scores, direction = logits.detach(), torch.ones_like(logits)
-    torch.testing.assert_close(torch.func.grad(loss)(scores, truth), slope)
-    moved = torch.func.jvp(lambda h: loss(h, truth), (scores,), (direction,))[1]
-    torch.testing.assert_close(moved, (slope * direction).sum())
-    each = torch.func.vmap(torch.func.grad(loss))(scores[:, None], truth[:, None])[:, 0]
-    torch.testing.assert_close(each / len(scores), slope)
-    compiled = torch.compile(loss, fullgraph=True, backend="aot_eager")
-    torch.testing.assert_close(torch.autograd.grad(compiled(logits, truth), logits)[0], slope)
-    low = scores.bfloat16()
-    assert torch.equal(loss(low, truth), loss(low.float(), truth))

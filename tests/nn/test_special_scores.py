@@ -26,54 +26,12 @@ every_dice = pytest.mark.parametrize("operator", DICE)
 every_path = pytest.mark.parametrize("path", list(PATHS))
 
 
-# ---------------------------------------------------------------- derivatives
-
-
-@pytest.mark.parametrize(("name", "operator"), PAIRS)
-def test_gradcheck_away_from_ties(name, operator):
-    """A piecewise linear function: away from its kinks differences are exact; here in a random direction."""
-    scores, truth, valid = draw((4, 6), seed=11)
-    truth[0] = torch.tensor([1, 0, 1, 1, 0, 0], dtype=torch.bool)
-
-    def loss(x):
-        return set_loss(x, truth, loss=CASES[name].loss, operator=operator, mask=valid, reduction="none")
-
-    assert torch.autograd.gradcheck(loss, scores.requires_grad_(), eps=1e-7, atol=1e-6, fast_mode=True)
-
-
-def test_second_derivatives_are_zero():
-    scores, truth, _ = draw((3, 6), seed=12)
-    scores.requires_grad_()
-    (first,) = torch.autograd.grad(set_loss(scores, truth, operator="bd").square(), scores, create_graph=True)
-    (second,) = torch.autograd.grad(first.sum(), scores)
-    (slope,) = torch.autograd.grad(set_loss(scores, truth, operator="bd"), scores)
-    # d/dx of 2 B B' is 2 B'^2, as B'' = 0.
-    assert_close(second, 2 * slope * slope.sum())
-
-
-# ---------------------------------------------------------------- ties and zeros
-
-
-@on_both
-def test_one_score_everywhere(path, name, operator):
-    _, truth, valid = (rows.repeat(5, 1) for rows in draw((5, 5), seed=13))
-    constants = torch.tensor([0.0, -0.0, 1.0, -1.0, 0.5], dtype=torch.float64)
-    scores = constants.repeat_interleave(5)[:, None].expand(25, 5)
-    values, gradients = PATHS[path](CASES[name].loss, operator, scores, truth, valid, 2.0)
-    arrays = scores.numpy(), truth.numpy(), valid.numpy()
-    assert_close(values, gradient_by_definition(CASES[name], operator, *arrays, 2.0)[0])
-    assert torch.isfinite(gradients).all()
-
-
 @pytest.mark.parametrize(("name", "operator"), PAIRS)
 def test_perfect_scores_cost_nothing(name, operator):
     _, truth, valid = draw((5, 7), seed=14)
     values, gradients = by_loss(CASES[name].loss, operator, torch.where(truth, 1.0, -1.0), truth, valid, 2.0)
     assert torch.all(values == 0)
     assert torch.all(gradients == 0)
-
-
-# ---------------------------------------------------------------- huge scores
 
 
 @on_both
@@ -95,7 +53,7 @@ def test_huge_scores(path, name, operator):
 @every_dice
 @pytest.mark.parametrize("bad", [torch.nan, torch.inf, -torch.inf])
 @pytest.mark.parametrize("p", [6, 40, 2000])
-def test_a_broken_score_breaks_its_own_set_only(path, operator, bad, p):
+def test_a_broken_score_breaks_its_own_set_only_and_none_where_it_is_masked(path, operator, bad, p):
     scores, truth, valid = draw((6, p), seed=17)
     valid[4, :3] = torch.tensor([True, False, True])
     clean = PATHS[path](CASES["Dice"].loss, operator, scores, truth, valid, 2.0)
@@ -107,18 +65,11 @@ def test_a_broken_score_breaks_its_own_set_only(path, operator, bad, p):
     others = torch.arange(6) != 4
     assert torch.equal(values[others], clean[0][others])
     assert torch.equal(gradients[others], clean[1][others])
-
-
-@every_path
-@every_dice
-@pytest.mark.parametrize("bad", [torch.nan, torch.inf, -torch.inf])
-def test_a_broken_score_that_is_masked_does_not_show(path, operator, bad):
-    scores, truth, valid = draw((6, 9), seed=18)
+    scores[4, 0] = 0.5
     clean = PATHS[path](CASES["Dice"].loss, operator, scores, truth, valid, 2.0)
-    broken = torch.where(valid, scores, bad)
-    values, gradients = PATHS[path](CASES["Dice"].loss, operator, broken, truth, valid, 2.0)
-    assert torch.equal(values, clean[0])
-    assert torch.equal(gradients, clean[1])
+    masked = PATHS[path](CASES["Dice"].loss, operator, torch.where(valid, scores, bad), truth, valid, 2.0)
+    assert torch.equal(masked[0], clean[0])
+    assert torch.equal(masked[1], clean[1])
 
 
 @pytest.mark.parametrize("name", ["curve1", "lucky"])
@@ -133,30 +84,18 @@ def test_a_broken_score_with_a_table(name):
 # ---------------------------------------------------------------- empty and full
 
 
-@on_both
-@pytest.mark.parametrize("full", [True, False])
-def test_empty_and_full_masks_of_truth_are_finite(path, name, operator, full):
-    for shape in ((2, 1), (2, 5), (2, 1500)):
-        scores, _, _ = draw(shape, seed=21)
-        values, gradients = PATHS[path](CASES[name].loss, operator, scores, torch.full(shape, full), None, 2.0)
-        assert torch.isfinite(values).all()
-        assert torch.isfinite(gradients).all()
-
-
 @pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
 @pytest.mark.parametrize("over", ["image", "batch", "class"])
-@pytest.mark.parametrize("how", ["mask", "ignore_index"])
 @pytest.mark.parametrize(("name", "operator"), [("Dice", "bd"), ("Jaccard", "lovasz"), ("curve1", "slack")])
-def test_an_all_ignored_batch_is_zero_and_attached(name, operator, how, over, reduction):
-    logits = torch.randn(2, 3, 4, 4, requires_grad=True)
+def test_an_all_ignored_batch_is_zero_and_attached(name, operator, over, reduction):
     module = SetLoss(CASES[name].loss, operator, mode="multiclass", over=over, reduction=reduction, ignore_index=255)
-    if how == "mask":
-        value = module(logits, torch.zeros(2, 4, 4, dtype=torch.int64), mask=torch.zeros(2, 4, 4, dtype=torch.bool))
-    else:
-        value = module(logits, torch.full((2, 4, 4), 255))
-    assert torch.all(value == 0)
-    value.sum().backward()
-    assert torch.all(logits.grad == 0)
+    nothing = torch.zeros(2, 4, 4, dtype=torch.bool)
+    for target, mask in ((torch.zeros(2, 4, 4, dtype=torch.int64), nothing), (torch.full((2, 4, 4), 255), None)):
+        logits = torch.randn(2, 3, 4, 4, requires_grad=True)
+        value = module(logits, target, mask=mask)
+        value.sum().backward()
+        assert torch.all(value == 0)
+        assert torch.all(logits.grad == 0)
 
 
 @pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
@@ -182,16 +121,6 @@ def test_an_empty_batch_is_zero_and_attached(mode, shape, over, sets, reduction,
     value.sum().backward()
     assert logits.grad.shape == shape
     assert torch.all(logits.grad == 0)
-
-
-@every_path
-def test_no_elements_at_all(path):
-    for shape in ((0, 4), (4, 0), (0, 0)):
-        scores = torch.zeros(shape)
-        values, gradients = PATHS[path](CASES["Dice"].loss, "slack", scores, scores > 0, None, 2.0)
-        assert values.shape == shape[:1]
-        assert gradients.shape == shape
-        assert torch.all(values == 0)
 
 
 # ---------------------------------------------------------------- any floats at all

@@ -55,15 +55,6 @@ def test_vmap_is_a_loop(options, dtype):
     torch.testing.assert_close(shared, torch.stack([set_loss(h, target[0], **options) for h in logits]))
 
 
-def test_gradients_per_example():
-    logits, target = problem(4, 1, 5)
-    per_example = torch.func.vmap(torch.func.grad(lambda h, y: set_loss(h, y, operator="slack")))(logits, target)
-    for h, y, gradient in zip(logits, target, per_example, strict=True):
-        leaf = h.clone().requires_grad_()
-        set_loss(leaf, y, operator="slack").backward()
-        torch.testing.assert_close(gradient, leaf.grad)
-
-
 @WORDS_OF_TORCH
 def test_second_derivatives_are_zero_for_logits_and_those_of_the_sigmoid_for_probabilities():
     logits, target = problem(1, 4)

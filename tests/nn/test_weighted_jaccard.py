@@ -59,25 +59,6 @@ def test_hard_labels_take_the_same_value_and_gradient_either_way(margins):
     torch.testing.assert_close(found[0], found[1])
 
 
-def test_weighted_jaccard_is_submodular():
-    """Second differences of (a + b) / (M + b) for elements of any weights; all sets of four elements."""
-    rng = np.random.default_rng(1)
-    for _ in range(50):
-        positive, negative = rng.random((2, 4)) * (rng.random((2, 4)) < 0.7)
-        M = positive.sum() + 1e-9
-
-        def loss(chosen, positive=positive, negative=negative, M=M):
-            a, b = positive[chosen].sum(), negative[chosen].sum()
-            return (a + b) / (M + b)
-
-        for i, j in itertools.permutations(range(4), 2):
-            rest = [k for k in range(4) if k not in (i, j)]
-            for size in range(3):
-                for A in itertools.combinations(rest, size):
-                    small, large = list(A), [*A, j]
-                    assert loss([*small, i]) - loss(small) >= loss([*large, i]) - loss(large) - 1e-12
-
-
 def test_masked_elements_do_not_count():
     h, t = torch.randn(2, 6), torch.rand(2, 6)
     mask = torch.tensor([[True] * 4 + [False] * 2] * 2)
@@ -109,39 +90,23 @@ def test_compiled_real_targets_are_taken_as_shares():
     torch.testing.assert_close(compiled(h, (t > 0.5).float()), SetLoss()(h, t > 0.5))
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"loss": "dice"},
-        {"operator": "slack"},
-        {"mode": "multiclass", "margins": "argmax"},
-        {"over": "groups"},
-    ],
-    ids=str,
-)
-def test_weights_are_refused_elsewhere_with_the_reason(options):
-    classes = options.get("mode") == "multiclass"
-    h = torch.randn(2, 3, 4) if classes else torch.randn(2, 4)
-    y = torch.zeros(2, 4, dtype=torch.int64)
-    with pytest.raises(
-        ValueError, match="soft labels and element_weight are for L of Jaccard, which is submodular at"
-    ):
-        set_loss(h, y, element_weight=torch.ones(2, 4), **options)
+JACCARD_ONLY = "soft labels and element_weight are for L of Jaccard, which is submodular at"
 
 
 @pytest.mark.parametrize(
-    ("weight", "error", "message"),
+    ("weight", "options", "error", "words"),
     [
-        (torch.ones(2, 3), ValueError, r"one element_weight per element: expected shape \(2, 4\); got \(2, 3\)"),
-        (-torch.ones(2, 4), ValueError, "element_weight holds finite factors from 0 on"),
-        (
-            torch.ones(2, 4, dtype=torch.int64),
-            TypeError,
-            "element_weight is a tensor of real factors; got torch.int64",
-        ),
-        ([1.0], TypeError, "element_weight is a tensor of real factors; got list"),
+        (torch.ones(2, 4), {"loss": "dice"}, ValueError, JACCARD_ONLY),
+        (torch.ones(2, 4), {"operator": "slack"}, ValueError, JACCARD_ONLY),
+        (torch.ones(2, 4), {"mode": "multiclass", "margins": "argmax"}, ValueError, JACCARD_ONLY),
+        (torch.ones(2, 4), {"over": "groups"}, ValueError, JACCARD_ONLY),
+        (torch.ones(2, 3), {}, ValueError, r"one element_weight per element: expected shape \(2, 4\); got \(2, 3\)"),
+        (-torch.ones(2, 4), {}, ValueError, "element_weight holds finite factors from 0 on"),
+        (torch.ones(2, 4).long(), {}, TypeError, "element_weight is a tensor of real factors; got torch.int64"),
+        ([1.0], {}, TypeError, "element_weight is a tensor of real factors; got list"),
     ],
 )
-def test_weights_of_elements_are_checked(weight, error, message):
-    with pytest.raises(error, match=message):
-        set_loss(torch.randn(2, 4), torch.zeros(2, 4), element_weight=weight)
+def test_weights_that_are_refused(weight, options, error, words):
+    logits = torch.randn(2, 3, 4) if options.get("mode") == "multiclass" else torch.randn(2, 4)
+    with pytest.raises(error, match=words):
+        set_loss(logits, torch.zeros(2, 4, dtype=torch.int64), element_weight=weight, **options)

@@ -10,19 +10,17 @@ except ImportError as error:
 
 from setloss.nn.calibration import calibrate_pixels, fit_temperature, fit_threshold
 from setloss.nn.check_targets import SetLossWarning
-from setloss.nn.decisions import ImageDecisions, LabelDecisions, PixelCalibration, decide, decide_pixels
+from setloss.nn.decisions import ImageDecisions, PixelCalibration, decide_pixels
 from setloss.nn.loss import SetLoss, set_loss
 from setloss.nn.sets import component_groups
 
 __all__ = [
     "ImageDecisions",
-    "LabelDecisions",
     "PixelCalibration",
     "SetLoss",
     "SetLossWarning",
     "calibrate_pixels",
     "component_groups",
-    "decide",
     "decide_pixels",
     "fit_temperature",
     "fit_threshold",

@@ -1,8 +1,7 @@
 """Validate targets: a ValueError on the CPU, a device assertion on accelerators (no synchronisation).
 
 Where values cannot be read, on other devices, in a compiled graph and inside of `torch.func.vmap`, a wrong target
-becomes an index out of range: every device refuses one without being waited for. Also here: a warning about calls
-that are legal and almost surely a slip.
+becomes an index out of range: every device refuses one without being waited for.
 """
 
 from __future__ import annotations
@@ -22,9 +21,6 @@ WHITE = 255
 
 FEWEST = 16
 """Fewest logits that are suspected of being probabilities; fewer may lie in [0, 1] by chance."""
-
-MOST_CHANNELS = 32
-"""Largest number of channels that is suspected of being classes."""
 
 
 class SetLossWarning(UserWarning):
@@ -119,36 +115,17 @@ def _refusal(target: Tensor, fits: Tensor, classes: int | None, soft: bool) -> s
     return f"targets are {wanted}; the one at {where} is {value}. {hint}"
 
 
-def warn_of_slips(logits: Tensor, mode: str) -> None:
-    """Warn of a forgotten mode, and of probabilities in place of logits; nothing is read from a device."""
-    if logits.device.type != "cpu" or torch.compiler.is_compiling():
+def warn_of_probabilities(logits: Tensor) -> None:
+    """Warn of probabilities in place of logits; nothing is read from a device."""
+    if logits.device.type != "cpu" or torch.compiler.is_compiling() or logits.numel() < FEWEST:
         return
-    if mode == "binary" and _looks_like_channels(logits.shape):
-        warnings.warn(
-            f"mode='binary' judges all {logits.shape[1]} channels of logits {tuple(logits.shape)} as one set of "
-            "pixels; for classes or labels set mode='multiclass' or mode='multilabel'",
-            SetLossWarning,
-            stacklevel=4,
-        )
-    if logits.numel() >= FEWEST and _look_like_probabilities(logits.detach()):
-        warnings.warn(
-            "all logits lie in [0, 1], as probabilities do; give the scores before the sigmoid or softmax",
-            SetLossWarning,
-            stacklevel=4,
-        )
-
-
-def _looks_like_channels(shape: torch.Size) -> bool:
-    return len(shape) == 4 and 1 < shape[1] <= min(MOST_CHANNELS, *(side // 4 for side in shape[2:]))
-
-
-def _look_like_probabilities(logits: Tensor) -> bool:
-    """Few logits first: one outside of [0, 1] among them ends the matter."""
     try:
-        few = logits[(0,) * (logits.ndim - 1)][:FEWEST].tolist()
+        few = logits.detach()[(0,) * (logits.ndim - 1)][:FEWEST].tolist()
     except RuntimeError:  # no values, as in `read`
-        return False
-    if not all(0 <= one <= 1 for one in few):
-        return False
-    low, high = torch.aminmax(logits.float())
-    return bool((low >= 0) & (high <= 1) & (low < high))
+        return
+    if not all(0 <= one <= 1 for one in few):  # which ends the matter for almost all logits
+        return
+    low, high = torch.aminmax(logits.detach().float())
+    if low >= 0 and high <= 1 and low < high:
+        message = "all logits lie in [0, 1], as probabilities do; give the scores before the sigmoid or softmax"
+        warnings.warn(message, SetLossWarning, stacklevel=4)

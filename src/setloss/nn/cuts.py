@@ -12,7 +12,6 @@ of its surrogate: exact wherever that is differentiable. `values_of_sets` is dif
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,7 +37,7 @@ PARALLEL_ELEMENTS = 2**14
 """Fewest elements of a call that are shared out among threads."""
 
 PROBE = 8
-"""Numbers of positives and of negatives on which losses without a closed form are tried before training starts."""
+"""Numbers of positives and of negatives on which losses are tried before training starts."""
 
 
 # ---------------------------------------------------------------- plans
@@ -61,28 +60,17 @@ def make_plan(loss: Loss | str, operator: str | Operator, scale: Scale) -> Plan:
     """The plan of a loss and an operator; refuses what cannot work, before training starts."""
     loss = as_loss(loss)
     check_scale(scale)
-    if isinstance(operator, str):
-        operator_named(operator)
-        if isinstance(loss, TverskyFamily):
-            _check_tversky(loss, operator)
-        elif operator in ("lovasz", "bd-monotone") and isinstance(loss, CountLoss):
-            surrogate_on_counts(loss, operator, 2.0, PROBE, PROBE)
-    return closed_form(loss, operator, scale) or Reference(loss, operator, scale)
-
-
-def _check_tversky(loss: TverskyFamily, operator: str) -> None:
-    if loss.zero_division != 1:
+    if isinstance(loss, TverskyFamily) and loss.zero_division != 1:
         raise ValueError(
             f"{loss} costs {1 - loss.zero_division:g} on a set without positives that is predicted right; a set "
             "function needs l(empty) = 0. Train with zero_division=1, and keep the other value for scores."
         )
-    if operator == "lovasz" and loss.weights[1] < 1:
-        raise ValueError(
-            f"the Lovász hinge needs a submodular loss, and {loss} is not one (its false negatives weigh less than "
-            'true positives). Use operator="bd", or the Jaccard loss.'
-        )
-    if operator == "bd-monotone" and loss.weights[1] < 0.5:
-        surrogate_on_counts(loss, operator, 2.0, PROBE, PROBE)
+    if isinstance(operator, str):
+        operator_named(operator)
+        picky = operator in ("lovasz", "bd-monotone") and isinstance(loss, CountLoss)
+        if picky and not torch.compiler.is_compiling():
+            surrogate_on_counts(loss, operator, 2.0, PROBE, PROBE)
+    return closed_form(loss, operator, scale) or Reference(loss, operator, scale)
 
 
 # ---------------------------------------------------------------- values and gradients
@@ -95,15 +83,15 @@ def values_of_sets(scores: Tensor, truth: Tensor, valid: Tensor | None, plan: Pl
     """
     compiling = torch.compiler.is_compiling()
     fake = scores.is_meta or type(scores) not in (Tensor, torch.nn.Parameter)
+    found: Tensor
     if isinstance(plan, ClosedForm) and (compiling or fake):
-        found: Tensor = cuts(scores, truth, valid, numbers_of(plan))[0]
-        return found
-    if compiling:
-        outside: Callable[..., Tensor] = torch.compiler.disable(_values, reason=NO_CLOSED_FORM)  # type: ignore[no-untyped-call]
-        return outside(scores, truth, valid, plan)
-    if fake:
-        return scores.sum(1)  # of the right shape, and there are no values
-    return _values(scores, truth, valid, plan)
+        found = cuts(scores, truth, valid, numbers_of(plan))[0]
+    elif fake and not compiling:
+        found = scores.sum(1)  # of the right shape, and there are no values
+    else:
+        run = torch.compiler.disable(_values, reason=NO_CLOSED_FORM) if compiling else _values  # type: ignore[no-untyped-call]
+        found = run(scores, truth, valid, plan)
+    return found
 
 
 NO_CLOSED_FORM = "a SetLoss without a closed form runs outside of compiled graphs; compile without fullgraph=True"
@@ -155,11 +143,12 @@ class Cuts(torch.autograd.Function):
     def vmap(info: Any, dims: tuple[int | None, ...], *inputs: Any) -> tuple[tuple[Tensor, Tensor], tuple[int, int]]:
         """A batch of batches of sets is a longer batch of sets."""
         *tensors, plan = inputs
-        stacked = [_batch_first(one, dim, info.batch_size) for one, dim in zip(tensors, dims[:3], strict=True)]
-        rows = [None if one is None else one.flatten(0, 1) for one in stacked]
-        values, gradients = Cuts.apply(*rows, plan)  # type: ignore[no-untyped-call]
-        shape = stacked[0].shape  # type: ignore[union-attr]
-        return (values.view(shape[:2]), gradients.view(shape)), (0, 0)
+        rows: list[Any] = [
+            _batch_first(one, dim, info.batch_size) for one, dim in zip(tensors, dims[:3], strict=True)
+        ]
+        shape = rows[0].shape
+        found = Cuts.apply(*(None if one is None else one.flatten(0, 1) for one in rows), plan)  # type: ignore[no-untyped-call]
+        return (found[0].view(shape[:2]), found[1].view(shape)), (0, 0)
 
 
 def _batch_first(tensor: Tensor | None, dim: int | None, size: int) -> Tensor | None:
@@ -212,7 +201,7 @@ def host_cuts(
     sizes = np.full(len(scores), scores.shape[1]) if valid is None else valid.sum(1)
     kept = sizes > 0
     inside = slice(None) if valid is None else valid
-    margins, positive = _turned(scores, ~truth)[inside].ravel(), truth[inside].ravel()
+    margins, positive = np.where(truth, scores, -scores)[inside].ravel(), truth[inside].ravel()
     offsets = np.concatenate(([0], np.cumsum(sizes[kept])))
     values = np.zeros(len(scores))
     if not len(margins):
@@ -220,7 +209,7 @@ def host_cuts(
     broken = _without_broken(margins, offsets)
     batch = _surrogates(plan, positive, Bags.from_offsets(offsets))
     found = run_kernel(margins, batch, threads if len(margins) >= PARALLEL_ELEMENTS else 1, consume=True)
-    slopes, worth = _turned(found.slopes, positive), found.values
+    slopes, worth = np.where(positive, -found.slopes, found.slopes), found.values
     if broken is not None:
         worth[broken] = np.nan
         slopes[np.repeat(broken, sizes[kept])] = np.nan
@@ -237,15 +226,6 @@ def _without_broken(margins: Floats, offsets: NDArray[np.intp]) -> Mask | None:
         return None
     margins[~finite] = 0
     return np.asarray(~np.logical_and.reduceat(finite, offsets[:-1]))
-
-
-def _turned(values: Floats, turn: Mask) -> Floats:
-    """The values with their sign turned where asked, by exclusive or: a masked negation takes ten times as long."""
-    word = np.dtype(f"u{values.itemsize}")
-    bits = turn.astype(word)
-    bits <<= word.type(8 * values.itemsize - 1)
-    bits ^= values.view(word)
-    return bits.view(values.dtype)
 
 
 def _surrogates(plan: Plan, positive: Mask, bags: Bags) -> BatchSurrogate:

@@ -1,7 +1,7 @@
-"""Decisions on tensors: the label set, or the set of pixels, of least expected loss instead of a cut at one half.
+"""Decisions for images: the set of pixels of least expected loss instead of a cut at one half.
 
-The mathematics and its error bounds are those of `setloss.decisions`. Pixels are taken as independent and the most
-probable ones compete: on the CPU by `setloss.decisions.decide_pixels`, elsewhere by moments, on the device.
+The mathematics and its error bounds are those of `setloss.decisions`, which decides on the CPU. Pixels are taken as
+independent and the most probable ones compete.
 
 Independent pixels say next to nothing about whether an image is empty: a thousand pixels of probability 1/1000 make
 an empty image improbable. With a `PixelCalibration` the probability e that the image is empty comes from validation
@@ -13,58 +13,18 @@ images, and the pixels decide about the others only. With P_0 the probability of
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from setloss.decisions import decide as decide_arrays
 from setloss.decisions import pixels as numpy_pixels
 from setloss.decisions.scores import as_log_odds
 from setloss.losses import Loss, Tversky, TverskyFamily, as_loss
 from setloss.nn.targets import Mode
 
 Scores = Literal["auto", "log-odds", "probabilities"]
-
-
-@dataclass(frozen=True)
-class LabelDecisions:
-    """Chosen sets, bool (N, C); the expected loss of each, and how many labels each has, both (N,)."""
-
-    sets: Tensor
-    expected_loss: Tensor
-    sizes: Tensor
-
-
-@torch.no_grad()
-def decide(
-    logits: Tensor, loss: str | Loss, *, scores: Scores = "auto", counts: Tensor | None = None
-) -> LabelDecisions:
-    """The label set of least expected loss for every example, on the device of the logits.
-
-    Parameters
-    ----------
-    logits
-        Log-odds ``(N, C)``.
-    loss
-        Any loss of counts, or the name of one.
-    scores
-        What `logits` are, as in `decide_pixels`.
-    counts
-        Log-potentials ``(K + 1,)`` or ``(N, K + 1)`` of the number of positives; None for independent labels.
-        Decisions for images are `setloss.nn.decide_pixels`.
-    """
-    if logits.ndim != 2:
-        raise ValueError(f"logits of label sets are (N, C); got {tuple(logits.shape)}. For images: decide_pixels")
-    potentials = None if counts is None else counts.detach().cpu().double().numpy()
-    found = decide_arrays(logits.detach().cpu().double().numpy(), loss, scores=scores, counts=potentials)
-    expected = torch.from_numpy(found.expected_loss)
-    return LabelDecisions(
-        torch.from_numpy(found.sets).to(logits.device),
-        (expected.float() if logits.device.type == "mps" else expected).to(logits.device),
-        torch.from_numpy(found.sizes).to(logits.device),
-    )
 
 
 @dataclass(frozen=True)
@@ -158,11 +118,12 @@ def decide_pixels(
         sets = torch.where(kept.unsqueeze(2), plain, sets)
         expected, error = torch.where(kept, score, expected), torch.where(kept, bound, error)
     if mode == "multiclass":
-        classes = sets.to(torch.uint8).argmax(1).view(logits.shape[0], *logits.shape[2:])
-        return ImageDecisions(classes, 1 - expected, error)
-    if mode == "binary":
+        sets = sets.to(torch.uint8).argmax(1).view(logits.shape[0], *logits.shape[2:])
+    elif mode == "binary":
         expected, error = expected[:, 0], error[:, 0]
-    return ImageDecisions(sets.view(logits.shape), 1 - expected, error)
+    sets = sets if mode == "multiclass" else sets.view(logits.shape)
+    wide = torch.float32 if logits.device.type == "mps" else torch.float64
+    return ImageDecisions(sets.to(logits.device), *(one.to(logits.device, wide) for one in (1 - expected, error)))
 
 
 def tversky_loss(loss: str | Loss) -> TverskyFamily:
@@ -191,21 +152,21 @@ class Images:
         cls, logits: Tensor, scores: Scores, mode: Mode, mask: Tensor | None, calibration: PixelCalibration
     ) -> Images:
         """Refuses probabilities that would be taken for logits."""
-        values = logits.to(torch.float32 if logits.device.type == "mps" else torch.float64)
+        values = logits.detach().cpu().double()
         if values.numel():
-            as_log_odds(torch.stack(torch.aminmax(values)).cpu().numpy(), scores, "logits")
+            as_log_odds(torch.stack(torch.aminmax(values)).numpy(), scores, "logits")
         if scores == "probabilities":
             values = values.log() if mode == "multiclass" else torch.logit(values)
         values = values.unsqueeze(1) if mode == "binary" else values
         values = (values.unsqueeze(2) if values.ndim == 2 else values.flatten(2)) / calibration.temperature
         p = values.softmax(1) if mode == "multiclass" else values.sigmoid()
         if mask is not None:
-            mask = mask.reshape(len(p), 1, p.shape[2]).expand(p.shape)
+            mask = mask.cpu().reshape(len(p), 1, p.shape[2]).expand(p.shape)
             p = p * mask
         none = torch.exp(torch.log1p(-p.clamp(max=1 - 1e-16)).sum(2))
         if calibration.empty is None:
             return cls(p, mask, mode == "multiclass", none, torch.ones_like(none))
-        weights = torch.tensor(calibration.empty, dtype=p.dtype, device=p.device)
+        weights = torch.tensor(calibration.empty, dtype=p.dtype)
         if len(weights) != p.shape[1]:
             raise ValueError(f"the calibration is for {len(weights)} classes; the logits have {p.shape[1]}")
         e = torch.sigmoid((weights[:, 1:] * empty_features(p)).sum(2) + weights[:, 0])
@@ -216,15 +177,18 @@ class Images:
 
         The best set with pixels does not depend on what an empty image scores; nothing at all competes with it.
         """
-        rows = self.p.flatten(0, 1)
         a, b = map(float, family.weights)
         alone = Tversky(a, b, zero_division=0.0)
-        if rows.device.type == "cpu":
-            found = _best_on_host(rows, None if self.mask is None else self.mask.flatten(0, 1), alone)
-        else:
-            found = _best_by_moments(rows, alone)
-        sets, score, error = (one.view(self.p.shape[: one.ndim + 1]) for one in found)
-        score, error, empty = self._defined(self.lift * score, family), self.lift * error, self.empty_score(family)
+        rows = self.p.flatten(0, 1).numpy()
+        kept = np.ones(rows.shape, dtype=bool) if self.mask is None else self.mask.flatten(0, 1).numpy()
+        found = [
+            numpy_pixels.decide_pixels(row, alone, scores="probabilities", mask=inside)
+            for row, inside in zip(rows, kept, strict=True)
+        ]
+        sets = torch.tensor(np.array([one.sets for one in found], dtype=bool)).view(self.p.shape)
+        numbers = torch.tensor([(1 - one.expected_loss, one.error) for one in found], dtype=torch.float64)
+        score, error = (self.lift * one for one in numbers.view(*self.p.shape[:2], 2).unbind(2))
+        score, empty = self._defined(score, family), self.empty_score(family)
         nothing = empty >= score
         return sets & ~nothing.unsqueeze(2), torch.where(nothing, empty, score), torch.where(nothing, 0.0, error)
 
@@ -277,23 +241,3 @@ def empty_features(p: Tensor) -> Tensor:
     floor = 1e-9
     largest = p.amax(2) if p.shape[2] else p.new_zeros(p.shape[:2])
     return torch.stack([p.sum(2).clamp(min=floor).log(), torch.logit(largest.clamp(floor, 1 - floor))], 2)
-
-
-def _best_on_host(rows: Tensor, mask: Tensor | None, family: TverskyFamily) -> tuple[Any, ...]:
-    kept = np.ones(rows.shape, dtype=bool) if mask is None else mask.numpy()
-    pairs = zip(rows.numpy(), kept, strict=True)
-    found = [numpy_pixels.decide_pixels(row, family, scores="probabilities", mask=inside) for row, inside in pairs]
-    sets = np.stack([one.sets for one in found]) if found else np.zeros(rows.shape, dtype=bool)
-    numbers = np.array([(1 - one.expected_loss, one.error) for one in found]).reshape(-1, 2)
-    return torch.from_numpy(sets), *torch.from_numpy(numbers).unbind(1)
-
-
-def _best_by_moments(rows: Tensor, family: TverskyFamily) -> tuple[Any, ...]:
-    """The same by tensor operations."""
-    ordered, order = rows.sort(dim=1, descending=True, stable=True)
-    a, b = map(float, family.weights)
-    low, high = numpy_pixels.moment_bounds(ordered, max(a, 1e-12), b, torch, 0.0)
-    best = low.argmax(1, keepdim=True)
-    taken = torch.arange(rows.shape[1], device=rows.device) < best
-    low, high = low.gather(1, best)[:, 0], high.gather(1, best)[:, 0]
-    return torch.zeros_like(taken).scatter(1, order, taken), (low + high) / 2, (high - low) / 2

@@ -7,7 +7,6 @@ arithmetic, which runs on tensors as it does on arrays and inside the kernels.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import torch
@@ -57,7 +56,10 @@ def cuts(scores: Tensor, truth: Tensor, valid: Tensor | None, closed: ClosedForm
     ranked = Sorted.of(torch.where(truth, scores, -scores), truth, valid)
     values, slopes = torch.zeros_like(ranked.positives), torch.zeros_like(ranked.margins)
     plan = SetPlans(closed, closed.fields(ranked.positives, ranked.negatives, torch))
-    for part in _parts(closed):
+    parts = [_hinge] if closed.lovasz != NONE else []
+    if closed.rescaled != NONE:
+        parts.append(_curve if closed.rescaled == TVERSKY_SUPERMODULAR else _search)
+    for part in parts:
         value, slope = part(ranked, plan)
         values, slopes = values + value, slopes + slope
     finite = torch.isfinite(scores) if valid is None else torch.isfinite(scores) | ~valid
@@ -116,14 +118,6 @@ class SetPlans:
         room = self.fields.cap - (self.loss(n, q, ranked) - tversky.supermodular_value(n, m, b))
         capped = torch.minimum(gains.clamp(min=0), room.clamp(min=0))
         return torch.where(self.fields.cap < torch.inf, capped, gains)
-
-
-def _parts(closed: ClosedForm) -> Iterator[Callable[[Sorted, SetPlans], Part]]:
-    """The computations that the kinds of a plan ask for."""
-    if closed.lovasz != NONE:
-        yield _hinge
-    if closed.rescaled != NONE:
-        yield _curve if closed.rescaled == TVERSKY_SUPERMODULAR else _search
 
 
 def _hinge(ranked: Sorted, plan: SetPlans) -> Part:

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from setloss.defaults import NETWORKS
 from setloss.losses import Loss
-from setloss.nn.check_targets import warn_of_slips
+from setloss.nn.check_targets import warn_of_probabilities
 from setloss.nn.cuts import Plan, make_plan, values_of_sets
 from setloss.nn.distributed import sets_of_all_processes
 from setloss.nn.margins import Margins
@@ -153,7 +153,7 @@ class SetLoss(nn.Module):
         """
         settings, mode = self.settings, self.settings.mode
         given = decisions(logits, target, mask, mode, settings.ignore_index, settings.takes_weights)
-        warn_of_slips(logits, mode)
+        warn_of_probabilities(logits)
         classes = chosen_classes(settings.classes, settings.include_background, given.logits, mode)
         if given.shares is not None or element_weight is not None:
             _check_weighted(settings, groups)
@@ -168,13 +168,6 @@ class SetLoss(nn.Module):
         if settings.with_cross_entropy:
             total = total + settings.with_cross_entropy * mean_cross_entropy(given, mode, element_weight)
         return total if given.assertion is None else total + given.assertion
-
-    def __prepare_scriptable__(self) -> SetLoss:
-        """What `torch.jit.script` asks first."""
-        raise RuntimeError(
-            "torch.jit.script cannot read SetLoss, which runs compiled kernels behind an operator of its own; use "
-            "torch.compile, or script the network and leave the loss outside"
-        )
 
     def extra_repr(self) -> str:
         return ", ".join(f"{field.name}={getattr(self.settings, field.name)!r}" for field in fields(self.settings))

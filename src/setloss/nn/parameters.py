@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import get_args
+from typing import Any, get_args
 
 from setloss.defaults import NAMED_OPERATOR, NETWORK_MODES, NETWORKS, SUBMODULAR_OPERATOR
 from setloss.losses import Loss
@@ -63,22 +63,15 @@ class Parameters:
             )
         if operator is None:
             operator = SUBMODULAR_OPERATOR if takes_weights(self.loss, SUBMODULAR_OPERATOR) else NETWORKS.operator
-        return Settings(
-            loss=self.loss,
-            operator=operator,
-            scale=self.scale,
-            margins=margins,
-            soft_share=share if share == "adaptive" else float(share),
-            with_cross_entropy=factor,
-            mode=self.mode,
-            over=self.over or usual.over,
-            classes=self.classes,
-            include_background=self.include_background,
-            ignore_index=self.ignore_index,
-            absent=self.absent or usual.absent,
-            reduction=self.reduction,
-            sync=self.sync,
-        )
+        chosen: dict[str, Any] = {
+            "operator": operator,
+            "margins": margins,
+            "soft_share": share if share == "adaptive" else float(share),
+            "with_cross_entropy": factor,
+            "over": self.over or usual.over,
+            "absent": self.absent or usual.absent,
+        }
+        return Settings(**vars(self) | chosen)
 
     def _check_names(self) -> None:
         for name, allowed in (("mode", Mode), ("over", Over), ("absent", Absent), ("reduction", Reduction)):

@@ -92,32 +92,24 @@ def mean_cross_entropy(given: Decisions, mode: Mode, weight: Tensor | None = Non
     `weight` is a factor per pixel; the mean is the weighted mean.
     """
     whole = given.valid is None and weight is None
-    values = (_of_classes if mode == "multiclass" else _of_labels)(given, "sum" if whole else "none")
+    values = _cross_entropies(given, mode, "sum" if whole else "none")
     if whole:
         return values / max(given.labels.numel(), 1)
     shares = torch.ones_like(values) if weight is None else weight.to(values.dtype).expand(values.shape)
     if given.valid is not None:
-        shares = torch.where(given.valid, shares, 0.0)
-        values = torch.where(given.valid, values, 0.0)
+        shares, values = torch.where(given.valid, shares, 0.0), torch.where(given.valid, values, 0.0)
     mass = shares.sum()
     return (shares * values).sum() / torch.where(mass > 0, mass, 1.0)
 
 
-def _of_labels(given: Decisions, reduction: str) -> Tensor:
-    truth = given.truth.to(given.logits.dtype) if given.shares is None else given.shares
-    return binary_cross_entropy_with_logits(_blank(given.logits, given.valid), truth, reduction=reduction)
-
-
-def _of_classes(given: Decisions, reduction: str) -> Tensor:
-    logits = _blank(given.logits, given.counted)
+def _cross_entropies(given: Decisions, mode: Mode, reduction: str) -> Tensor:
+    """Of every pixel or their sum; logits that do not count are 0, so that an infinite one has gradient 0."""
+    logits = given.logits if given.counted is None else given.logits.masked_fill(~given.counted, 0.0)
+    if mode != "multiclass":
+        truth = given.truth.to(logits.dtype) if given.shares is None else given.shares
+        return binary_cross_entropy_with_logits(logits, truth, reduction=reduction)
     if given.shares is not None:
         return cross_entropy(logits, given.shares, reduction=reduction)
     labels = given.labels.to(torch.int64)
-    return cross_entropy(
-        logits, labels if given.valid is None else torch.where(given.valid, labels, 0), reduction=reduction
-    )
-
-
-def _blank(logits: Tensor, counted: Tensor | None) -> Tensor:
-    """0 for logits that do not count, so that an infinite one among them has gradient 0."""
-    return logits if counted is None else logits.masked_fill(~counted, 0.0)
+    labels = labels if given.valid is None else torch.where(given.valid, labels, 0)
+    return cross_entropy(logits, labels, reduction=reduction)

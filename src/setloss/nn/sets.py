@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -51,38 +51,35 @@ def chosen_classes(
 
 def arrange(given: Decisions, mode: Mode, over: Over, margins: str, chosen: list[int] | None) -> Sets:
     """The sets of a batch over images, classes or the whole batch; `chosen` as from `chosen_classes`."""
-    parts = [scores_of(given, margins), given.truth, given.counted]
-    scores, truth, valid = (_of_classes(part, chosen) for part in parts)
-    assert scores is not None
-    assert truth is not None
-    rows, shape = layout(scores.shape, mode, over)
-    return Sets(rows(scores), rows(truth), None if valid is None else rows(valid), shape)
+    parts = scores_of(given, margins), given.truth, given.counted
+    (scores, truth, valid), shape = rows_of(parts, mode, over, chosen)
+    return Sets(scores, truth, valid, shape)
 
 
-def _of_classes(tensor: Tensor | None, chosen: list[int] | None) -> Tensor | None:
-    if tensor is None or chosen is None:
-        return tensor
-    return tensor.index_select(1, torch.tensor(chosen, device=tensor.device))
+def _numbers(chosen: list[int], near: Tensor) -> Tensor:
+    return torch.tensor(chosen, device=near.device)
 
 
-def layout(shape: torch.Size, mode: Mode, over: Over) -> tuple[Callable[[Tensor], Tensor], tuple[int, ...]]:
-    """How decisions become rows, and the shape of one number per set."""
-    classes_first = False
-    if mode == "multiclass":
-        sets, classes_first = (tuple(shape[:2]), False) if over == "image" else ((shape[1],), True)
-    elif mode == "multilabel" and over == "class":
-        sets, classes_first = (shape[1],), True
-    else:
-        sets = (shape[0],) if over == "image" else (1,)
+def rows_of(
+    parts: Sequence[Tensor | None], mode: Mode, over: Over, chosen: list[int] | None
+) -> tuple[list[Any], tuple[int, ...]]:
+    """Tensors of one entry per decision as rows, one per set of the chosen classes, and the shape of the sets."""
+    if chosen is not None:
+        parts = [None if one is None else one.index_select(1, _numbers(chosen, one)) for one in parts]
+    first = parts[0]
+    assert first is not None
+    by_class = mode == "multiclass" or (mode == "multilabel" and over == "class")
+    images = over == "image"
+    sets = tuple(first.shape[:2] if images else first.shape[1:2]) if by_class else (len(first) if images else 1,)
     number = prod(sets)
 
     def rows(tensor: Tensor) -> Tensor:
-        moved = tensor.movedim(1, 0) if classes_first else tensor
+        moved = tensor.movedim(1, 0) if by_class and not images else tensor
         if moved.ndim == 2 and moved.shape[0] == number:
             return moved  # a view of the same shape is one more step backward
         return moved.reshape(number, tensor.numel() // max(number, 1))
 
-    return rows, sets
+    return [None if one is None else rows(one) for one in parts], sets
 
 
 # ---------------------------------------------------------------- objects
@@ -101,7 +98,7 @@ def arrange_groups(
     numbers = numbers.reshape(pictures, numbers.numel() // max(pictures, 1))
     channel = torch.arange(pictures, device=numbers.device) % channels
     if chosen is not None:
-        kept = torch.isin(channel, torch.tensor(chosen, device=channel.device))
+        kept = torch.isin(channel, _numbers(chosen, channel))
         numbers = numbers * kept.unsqueeze(1)
     inside = numbers > 0 if given.counted is None else (numbers > 0) & given.counted.reshape(numbers.shape)
     members = torch.nonzero(inside.flatten()).squeeze(1)

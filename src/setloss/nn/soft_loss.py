@@ -1,16 +1,12 @@
 """The loss at expected counts, known as soft Dice and soft Jaccard: mixed with the surrogate of probabilities.
 
-With q_i the probability of a mistake at element i, both this and L are extensions of the loss: they agree with it
-where every q_i is 0 or 1. L(q) is the expected loss if one threshold, common to all elements, decides where mistakes
-are made; (a sum_N q + b sum_P q) / (...) is, to first order, that of independent mistakes. While a network cannot yet
-tell positives from negatives, the slope of L is all on the positives, and every score is pushed up, or all on the
-negatives, and jumps between the two; here it is shared out between them and smooth. Late in training L weighs what is
-still wrong.
+With q_i the probability of a mistake at element i, both this and L are extensions of the loss. L(q) is the expected
+loss if one threshold, common to all elements, decides where mistakes are made; (a sum_N q + b sum_P q) / (...) is, to
+first order, that of independent mistakes. While a network cannot yet tell positives from negatives the slope of L is
+all on one of them; here it is shared out and smooth. Late in training L weighs what is still wrong.
 
-The share of this loss is a number, or "adaptive": then it is this loss itself, set by set, taken as a constant. As
-long as nothing is found the slope is that of the soft loss, and with every positive that is found L takes over.
-Nothing can be found in a set without positives, so there the share is 1 and the slope 0: it is left to cross-entropy.
-docs/pytorch-evidence.md has the comparison.
+The share of this loss is a number, or "adaptive": this loss itself, set by set, taken as a constant. Nothing can be
+found in a set without positives, so there the share is 1 and the slope 0: it is left to cross-entropy.
 """
 
 from __future__ import annotations
@@ -39,11 +35,11 @@ def takes_expected_counts(loss: str | Loss, margins: str) -> bool:
 def mixed_values(sets: Sets, surrogate: Tensor, loss: str | Loss, share: SoftShare) -> Tensor:
     """`mixed` for rows of scores y (1 - q), from one number of the surrogate per row."""
     positive = sets.truth.to(sets.scores.dtype)
-    wrong = 1 - sets.scores * (2 * positive - 1)
+    p = sets.scores + (1 - positive)  # the probability of a positive, 1 - q or q
     if sets.valid is not None:
-        wrong, positive = torch.where(sets.valid, wrong, 0.0), torch.where(sets.valid, positive, 0.0)
-    missed = torch.linalg.vecdot(wrong, positive)
-    return mixed(surrogate, (missed, wrong.sum(1) - missed, positive.sum(1)), loss, share)
+        p, positive = torch.where(sets.valid, p, 0.0), torch.where(sets.valid, positive, 0.0)
+    found, some = torch.linalg.vecdot(p, positive), positive.sum(1)
+    return mixed(surrogate, (some - found, p.sum(1) - found, some), loss, share)
 
 
 def mixed(surrogate: Tensor, counts: tuple[Tensor, Tensor, Tensor], loss: str | Loss, share: SoftShare) -> Tensor:

@@ -19,7 +19,7 @@ from torch import Tensor
 from setloss.losses import Loss, TverskyFamily, as_loss
 from setloss.nn.check_targets import read
 from setloss.nn.margins import scores_of_each
-from setloss.nn.sets import Over, Sets, layout
+from setloss.nn.sets import Over, Sets, rows_of
 from setloss.nn.targets import Decisions, Mode
 
 
@@ -55,9 +55,7 @@ def arrange_weighted(
         weights = counted.to(logits.dtype) if weights is None else torch.where(counted, weights, 0.0)
     every = torch.ones_like(given.truth)
     parts = (*(scores_of_each(logits, truth, margins) for truth in (every, ~every)), shares)
-    rows, shape = layout(_picked(shares, chosen).shape, mode, over)
-    positive, negative, t = (rows(_picked(one, chosen)) for one in parts)
-    inside, e = (None if one is None else rows(_picked(one, chosen)) for one in (counted, weights))
+    (positive, negative, t, inside, e), shape = rows_of((*parts, counted, weights), mode, over, chosen)
     return Sets(positive, t > 0, inside, shape), Weighted(positive, negative, t, e)
 
 
@@ -67,10 +65,6 @@ def expected_weights(given: Weighted) -> tuple[Tensor, Tensor, Tensor]:
     as_positive, as_negative = (t, 1 - t) if e is None else (e * t, e * (1 - t))
     missed = (as_positive * (1 - given.as_positive)).sum(1)
     return missed, (as_negative * (1 + given.as_negative)).sum(1), as_positive.sum(1)
-
-
-def _picked(tensor: Tensor, chosen: list[int] | None) -> Tensor:
-    return tensor if chosen is None else tensor[:, chosen]
 
 
 def element_weights(given: Decisions, weight: object) -> Tensor | None:
