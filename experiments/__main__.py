@@ -143,6 +143,7 @@ def segmentation(
     rates: Annotated[str, typer.Option(metavar="RATE,...", help="Learning rates tried.")] = "0.003,0.01,0.03",
     seeds: Annotated[int, typer.Option(min=1, help="Networks per loss; the first chooses the rate.")] = 3,
     seed: Seed = 0,
+    pages: Annotated[Path | None, typer.Option(help="Put the tables here, as PAGES_losses.json and so on.")] = None,
 ) -> None:
     """Train the same small U-Net with every loss; compare losses, then decisions. Networks are kept in OUT/runs."""
     from experiments.images.data import problems_named
@@ -154,8 +155,12 @@ def segmentation(
     chosen, problems = methods_named(_names(methods)), problems_named(data, _names(datasets), size, seed)
     out.mkdir(parents=True, exist_ok=True)
     outcomes = compare([make() for make in problems], chosen, settings, out / "runs")
-    report(outcomes).write(out)
-    _show(report(outcomes), out)
+    found = report(outcomes)
+    found.write(out)
+    _show(found, out)
+    for table in found.tables if pages is not None else ():
+        file = f"{pages}_{table.title.lower().replace(' ', '_').replace('-', '_')}.json"
+        Path(file).write_text(json.dumps(table.as_dict(), indent=1), "utf-8")
 
 
 def main() -> None:

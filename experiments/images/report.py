@@ -159,9 +159,9 @@ def losses_table(outcomes: Sequence[Outcome]) -> ResultTable:
     columns = ("loss", *(outcome.problem.name for outcome in outcomes), "mean", "worst", "ms a step")
     note = (
         f"{METHODS[FIRST].label}: mean Dice of masks, mIoU of classes; other rows: differences from it, paired by "
-        f"seed, ± over {len(outcomes[0].settings.seeds)} seeds. {_note(outcomes)}"
+        f"seed, {_over_seeds(outcomes[0])}. {_note(outcomes)}"
     )
-    return ResultTable("Losses: what they are ahead", columns, tuple(rows), note)
+    return ResultTable("Losses", columns, tuple(rows), note)
 
 
 def _losses_row(method: str, outcomes: Sequence[Outcome]) -> tuple[Cell, ...]:
@@ -199,7 +199,7 @@ def decisions_table(outcomes: Sequence[Outcome]) -> ResultTable:
         "classes on an image, ± over images; other rows: differences from the first, image by image. Everything that "
         f"is learned is learned on at most {DECIDED_IMAGES} validation images."
     )
-    return ResultTable("Decisions: what they are ahead", columns, tuple(rows), note)
+    return ResultTable("Decisions", columns, tuple(rows), note)
 
 
 def objects_table(outcome: Outcome) -> ResultTable:
@@ -226,9 +226,13 @@ def objects_table(outcome: Outcome) -> ResultTable:
     number = sum(len(sizes) for _, sizes in next(iter(outcome.seeds.values()))[0].objects.values())
     note = (
         f"{number} connected components of the test masks, each with the background nearest to it; missed: nothing "
-        f"of it is found. ± over {len(outcome.settings.seeds)} seeds. {_note([outcome])}"
+        f"of it is found. {_over_seeds(outcome).capitalize()}. {_note([outcome])}"
     )
-    return ResultTable(f"{outcome.problem.name}: objects", columns, tuple(rows), note)
+    return ResultTable(f"Objects of {outcome.problem.name}", columns, tuple(rows), note)
+
+
+def _over_seeds(outcome: Outcome) -> str:
+    return f"± over {len(outcome.settings.seeds)} seeds" if len(outcome.settings.seeds) > 1 else "one seed"
 
 
 def _note(outcomes: Sequence[Outcome]) -> str:

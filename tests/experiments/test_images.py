@@ -145,7 +145,7 @@ def test_runs_are_kept_and_tables_made_of_them(tmp_path, monkeypatch):
     monkeypatch.setattr(report_module, "train", None)  # nothing is trained again
     again = report(compare(problems, ["ce+soft-dice", "objects"], settings, tmp_path))
     assert first.markdown() == again.markdown()
-    assert [table.title for table in again.tables][2:] == ["ellipses: objects"]
+    assert [table.title for table in again.tables] == ["Losses", "Decisions", "Objects of ellipses"]
     decided = {row[1] for row in again.tables[1].rows}
     assert {"cut at 1/2, argmax", "`fit_threshold`", "`calibrate_pixels`", "the same, `guard=True`"} <= decided
 
@@ -192,9 +192,10 @@ def test_rules_are_learned_on_validation_images():
 def test_generated_images_need_no_folder(tmp_path, monkeypatch):
     monkeypatch.setattr(image_data, "generated", partial(generated, parts=FEW))
     chosen = ("--datasets", "discs,classes", "--methods", "ce,ce+soft-dice,default")
-    run("segmentation", *chosen, *QUICK, "--out", tmp_path)
+    run("segmentation", *chosen, *QUICK, "--out", tmp_path, "--pages", tmp_path / "images")
     document = json.loads((tmp_path / "segmentation.json").read_text(encoding="utf-8"))
     table = document["tables"][0]
+    assert table == json.loads((tmp_path / "images_losses.json").read_text(encoding="utf-8"))
     assert table["columns"] == ["loss", "discs", "classes", "mean", "worst", "ms a step"]
     found = {row[0]: row[1:] for row in table["rows"]}
     numbers = document["numbers"]["discs"]

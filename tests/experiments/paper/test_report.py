@@ -143,7 +143,7 @@ def test_numbers_of_a_page_are_compared_to_their_last_digit(written, tmp_path, c
     assert "on the page" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("page", "table"), [("README.md", "front"), ("docs/pytorch-evidence.md", "nuclei_losses")])
+@pytest.mark.parametrize(("page", "table"), [("README.md", "front"), ("docs/pytorch-evidence.md", "images_losses")])
 def test_pages_have_the_tables_that_are_kept_with_them(page, table):
     text = (ROOT / page).read_text(encoding="utf-8")
     assert f"<!-- results: {table} -->" in text
