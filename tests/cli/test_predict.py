@@ -85,8 +85,6 @@ def test_standard_input_and_output_files(folder):
     assert run("predict", "orders.skops", "-", given=(folder / "orders.csv").read_bytes()).stdout == expected
     run("predict orders.skops orders.csv --out found.csv")
     assert (folder / "found.csv").read_text() == expected
-    run("predict orders.skops orders.csv --out found.npy")
-    assert np.load("found.npy").shape == (120, 3)
 
 
 def test_probabilities_scores_and_other_losses(folder):
@@ -119,7 +117,7 @@ def test_bad_input_is_one_sentence(folder):
     assert "is no file" in complaint("predict none.skops orders.csv")
     assert "end in .skops" in complaint("predict orders.csv orders.csv")
     assert "there is no file none.csv" in complaint("predict orders.skops none.csv")
-    assert "--out writes .csv and .npy files" in complaint("predict orders.skops orders.csv --out a.txt")
+    assert "--out writes a .csv file" in complaint("predict orders.skops orders.csv --out a.txt")
     assert "would replace" in complaint("predict orders.skops orders.csv --out orders.csv")
     assert "not both" in complaint("predict orders.skops orders.csv --scores --probabilities")
     (folder / "broken.skops").write_bytes(b"PK\x03\x04")

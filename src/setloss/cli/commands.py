@@ -60,20 +60,14 @@ def with_option_groups(command: Callable[..., None]) -> Callable[..., None]:
 
 
 class PlainHelpCommand(TyperCommand):
-    """A command whose help shows flags without a type, for they take no value, and fits any terminal."""
+    """A command whose help fits any terminal."""
 
     def __init__(self, *arguments: Any, help: str | None = None, **options: Any) -> None:
         super().__init__(*arguments, help=help and _without_line_breaks(help), **options)
 
-    def get_params(self, ctx: Any) -> Any:
-        return _flags_without_type(super().get_params(ctx))
-
 
 class OneSentenceGroup(TyperGroup):
     """A command group whose complaints are one sentence instead of a usage page in a box."""
-
-    def get_params(self, ctx: Any) -> Any:
-        return _flags_without_type(super().get_params(ctx))
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command, and notice here that a pipe is closed, before click does."""
@@ -103,13 +97,6 @@ class OneSentenceGroup(TyperGroup):
 def _without_line_breaks(text: str) -> str:
     """The paragraphs of a docstring, each in one line: terminals are not as wide as a source file."""
     return "\n\n".join(" ".join(paragraph.split()) for paragraph in inspect.cleandoc(text).split("\n\n"))
-
-
-def _flags_without_type(parameters: Any) -> Any:
-    for parameter in parameters:
-        if getattr(parameter, "is_flag", False):
-            parameter.metavar = ""
-    return parameters
 
 
 def names_in(text: str) -> list[str]:

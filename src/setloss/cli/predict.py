@@ -6,7 +6,6 @@ import sys
 from pathlib import Path
 from typing import Annotated, Any, TextIO
 
-import numpy as np
 import typer
 
 from setloss.cli.commands import InputError, check_writable, with_option_groups, writing
@@ -15,8 +14,6 @@ from setloss.cli.models import Source, decides, last_step, prepared, read_model,
 from setloss.cli.progress import Waiting
 from setloss.cli.set_functions import LossOptions
 from setloss.files import replacing
-
-SUFFIXES = (".csv", ".npy")
 
 TrustedOption = Annotated[
     str | None, typer.Option(help="Other packages that the model may be made of, as xgboost,lightgbm.")
@@ -28,9 +25,7 @@ def predict(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="File written by setloss train.")],
     data: DataOptions,
     loss: LossOptions,
-    out: Annotated[
-        Path | None, typer.Option(help="File to write, .csv or .npy.", show_default="CSV on standard output")
-    ] = None,
+    out: Annotated[Path | None, typer.Option(help="File to write, .csv.", show_default="standard output")] = None,
     scores: Annotated[bool, typer.Option("--scores", help="Scores instead of labels.")] = False,
     probabilities: Annotated[
         bool, typer.Option("--probabilities", help="The probability of each label instead.")
@@ -45,8 +40,8 @@ def predict(
     For example: setloss predict songs.skops new.csv --out moods.csv
     """
     if out is not None:
-        if out.suffix.lower() not in SUFFIXES:
-            raise InputError(f"--out writes {' and '.join(SUFFIXES)} files; got {out}")
+        if out.suffix.lower() != ".csv":
+            raise InputError(f"--out writes a .csv file; got {out}")
         check_writable("--out", out, data.data, model)
     if probabilities and scores:
         raise InputError("give --probabilities or --scores, not both")
@@ -106,9 +101,6 @@ def _write(beside: dict[str, list[Any]], values: Any, header: list[str], out: Pa
         _write_csv(beside, values, header, sys.stdout)
         return
     with writing("--out", out), replacing(out) as file:
-        if out.suffix.lower() == ".npy":
-            np.save(file, values, allow_pickle=False)
-            return
         text = io.TextIOWrapper(file, encoding="utf-8", newline="")
         _write_csv(beside, values, header, text)
         text.detach()
