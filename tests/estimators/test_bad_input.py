@@ -110,6 +110,9 @@ DATA = {
     "text among features": (lambda: SetClassifier().fit(np.where(X > 2, "loud", X), Y), "column .* of X .*text"),
     "NaN features": (lambda: SetClassifier().fit(np.where(X > 1, np.nan, X), Y), "NaN"),
     "infinite features": (lambda: BagClassifier().fit(np.where(F > 1, np.inf, F), y, groups), "infinity"),
+    "one axis": (lambda: SetClassifier().fit(X[:, 0], Y), "2D array"),
+    "no columns": (lambda: SetClassifier().fit(X[:, :0], Y), "0 feature"),
+    "fewer labels of score": (lambda: SetClassifier().fit(X, Y).score(X, Y[:, :2]), "y has shape", "labels of shape"),
     "no rows": (lambda: SetClassifier().fit(X[:0], Y[:0]), "0 sample"),
     "fewer labels": (lambda: SetClassifier().fit(X, Y[:-1]), "inconsistent numbers of samples"),
     "no y": (lambda: BagClassifierCV(**SMALL).fit(F, None, groups), "requires y"),
@@ -164,6 +167,13 @@ DECISIONS = {
     "vote for labels": (lambda: SetDecision(rule="vote").fit(S, Y), "rule 'vote'"),
     "text as scores": (lambda: SetDecision().fit(np.full(S.shape, "a"), Y), "scores .*real numbers"),
     "no y": (lambda: SetDecision().fit(S, None), "requires y"),
+    "dates as scores": (lambda: SetDecision().fit(dates[:18, :3], Y), "scores .*datetime"),
+    "dates as scores of decide": (lambda: decide(dates[:18, :3], "f1"), "scores .*datetime"),
+    "fewer labels of score": (lambda: SetDecision().fit(S, Y).score(S, Y[:, :2]), "y has shape", "labels of shape"),
+    "features of one axis": (lambda: cv().fit(X[:, 0], Y), "2D array"),
+    "features without columns": (lambda: cv().fit(X[:, :0], Y), "0 feature"),
+    "words for verbose": (lambda: cv(verbose="x").fit(X, Y), "verbose", "'x'"),
+    "words for verbose of bags": (lambda: BagDecisionCV(verbose="x").fit(F, y, groups), "verbose"),
     "groups of label sets": (lambda: SetDecision().fit(S, Y, groups=np.zeros(18)), "flat"),
     "mixed groups": (lambda: SetDecision().fit(f, y, groups=MIXED), "groups .*kind"),
     "NaT as a class": (lambda: SetDecision().fit(f, NAT, groups=groups), "y .*missing"),
@@ -254,7 +264,7 @@ def test_at_the_edge_of_the_range_every_solver_ends(solver):
     largest = np.sqrt(0.4e15 / np.sum(X**2))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model = SetClassifier(solver=solver, max_iter=50, max_time=20).fit(largest * X, Y)
+        model = SetClassifier(solver=solver, max_iter=5, max_time=2).fit(largest * X, Y)
         tiny = SetClassifier(solver=solver, max_iter=50, C=1e-280).fit(1e-3 * X, Y)
     assert np.all(np.isfinite(model.coef_))
     assert tiny.dual_gap_ <= 1e-3

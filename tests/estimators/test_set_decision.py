@@ -130,7 +130,7 @@ def test_macro_and_micro_f1_get_thresholds_of_their_own(average):
 def test_many_sparse_labels():
     """33,000 labels are more than int16 counts, and too many for a count model: independent labels decide."""
     generator = np.random.default_rng(0)
-    n, p = 60, 33_000
+    n, p = 10, 33_000
     scores = generator.normal(-9, 1, size=(n, p))
     rows, columns = np.repeat(np.arange(n), 3), generator.integers(p, size=3 * n)
     columns[:3] = [32_766, 32_768, p - 1]
@@ -146,16 +146,17 @@ def test_many_sparse_labels():
 # ---------------------------------------------------------------- what to expect
 
 
-@pytest.mark.parametrize("rule", ["counts", "threshold"])
-def test_the_expected_score_covers_the_observed_one(rule):
-    hits = 0
-    for seed in range(10):
-        (S, Y), (T, Z) = scored_labels(200, seed=seed), scored_labels(200, seed=100 + seed)
-        model = SetDecision(rule=rule).fit(S, Y)
-        found = model.expected_score(T)
-        assert found.low <= found.value <= found.high
-        hits += found.low <= model.score(T, Z) <= found.high
-    assert hits >= 7
+def test_the_interval_of_the_expected_score_covers_as_often_as_it_says():
+    """Fits and new examples drawn anew each time; neither 90 % nor 50 % is said too boldly or too carefully."""
+    hits = {0.9: 0, 0.5: 0}
+    for seed in range(14):
+        (S, Y), (T, Z) = scored_labels(100, p=4, seed=seed), scored_labels(100, p=4, seed=100 + seed)
+        model = SetDecision(rule="counts" if seed % 2 else "threshold").fit(S, Y)
+        for level in hits:
+            found = model.expected_score(T, level=level)
+            hits[level] += found.low <= model.score(T, Z) <= found.high
+    assert hits[0.9] >= 11
+    assert 3 <= hits[0.5] <= 11
 
 
 # ---------------------------------------------------------------- bags

@@ -158,9 +158,9 @@ class _Sets:
     def likelihood(self, scores: Array, theta: Array) -> tuple[float, Array, Array]:
         """The weighted log-likelihood and its gradients in the score of every element and in theta."""
         if self.potentials is None:
-            labels, weights = self.seen.labels, self.element_weights
-            value = np.vdot(weights, labels * scores - np.logaddexp(0, scores))
-            return float(value), weights * (labels - expit(scores)), theta
+            labels, weights, small = self.seen.labels, self.element_weights, np.exp(-np.abs(scores))
+            value = np.vdot(weights, labels * scores - np.maximum(scores, 0) - np.log1p(small))
+            return float(value), weights * (labels - np.where(scores > 0, 1, small) / (1 + small)), theta
         found = CountModel(scores, self.potentials.of(theta), self.seen.layout).likelihood(self.seen)
         bags = self.seen.layout.bags
         weights = self.weights[:, None] if bags is None else np.repeat(self.weights, bags.sizes)

@@ -46,6 +46,14 @@ class DecisionCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     estimator_: Any
     _scorer: Scorer
 
+    def _checked_decision(self, in_bags: bool) -> SetDecision:
+        """The decision to learn; parameters that make no sense are refused."""
+        if not isinstance(self.verbose, int | np.integer) or self.verbose < 0:
+            raise ValueError(f"verbose is 0, or 1 to show what is done; got {self.verbose!r}")
+        decision = self._new_decision()
+        decision._check_parameters(in_bags)
+        return decision
+
     def _new_decision(self) -> SetDecision:
         average = getattr(self, "average", "samples")  # bags have no other
         return SetDecision(self.loss, rule=self.rule, average=average, scores="log-odds")
@@ -190,8 +198,7 @@ class SetDecisionCV(DecisionCV):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> SetDecisionCV:
         """Train on X (n, d) and labels y (n, p), dense or sparse; `params` go to `fit` of the estimator."""
-        decision = self._new_decision()
-        decision._check_parameters(in_bags=False)
+        decision = self._checked_decision(in_bags=False)
         X = features_of(X)
         labels = labels_of(y, type(self).__name__)
         check_consistent_length(X, labels.positive)
@@ -286,8 +293,7 @@ class BagDecisionCV(DecisionCV):
         The weight of a bag is the mean weight of its frames; `params` go to `fit` of the estimator, and `groups` too
         if it takes them, as `BagClassifier` does.
         """
-        decision = self._new_decision()
-        decision._check_parameters(in_bags=True)
+        decision = self._checked_decision(in_bags=True)
         X = features_of(X)
         classes, positive = frame_labels(X, y, type(self).__name__)
         weights = checked_weights(sample_weight, positive[:, None])
