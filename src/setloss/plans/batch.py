@@ -121,10 +121,7 @@ def distinct_rows(counts: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[n
 def run_kernel(
     flat: NDArray[np.floating], batch: BatchSurrogate, threads: int, *, consume: bool = False
 ) -> BatchCuts:
-    """The cuts at gathered margins, neighbouring bags shared out among threads; the kernels hold no lock.
-
-    With `consume` the slopes take the place of the margins.
-    """
+    """The cuts at gathered margins, bags shared out among threads; the slopes in their place if `consume`."""
     if isinstance(batch.plans, PythonPlans):
         return batch.plans.cuts(flat, batch.bags, batch.partition, batch.which)
     from setloss.plans.kernels import write_cuts

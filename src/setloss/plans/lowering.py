@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import singledispatch
 from typing import Any
 
 import numpy as np
@@ -96,67 +95,35 @@ def _write_rescaling(rescaling: Rescaling, weight: float, start: int, records: N
     return part.values
 
 
-@singledispatch
 def gain_of(counts: CountFunction) -> Part:
     """How the Lovász hinge reads increments of this kind of function."""
+    match counts:
+        case Linear() if len(set(counts.rates[1:])) <= 1:
+            first, *others = counts.rates
+            return Part({"kind": LINEAR, "false_negative": first, "false_positive": (others or [first])[0]})
+        case TverskyCounts():
+            return Part({"kind": TVERSKY, **_weights(counts)})
+        case TverskySubmodular():
+            return Part({"kind": TVERSKY_SUBMODULAR, **_weights(counts.loss)})
+        case TverskyClosure():
+            return Part({"kind": TVERSKY_SUBMODULAR, **_weights(counts.base.loss), "cap": counts.cap})
     if len(counts.sizes) == 1:
         return Part({"kind": CURVE}, counts.step(0, np.arange(counts.sizes[0])))
     return Part({"kind": TABLE}, counts.table().ravel())
 
 
-@gain_of.register
-def _(counts: Linear) -> Part:
-    first, *others = counts.rates
-    if len(set(others)) <= 1:
-        return Part({"kind": LINEAR, "false_negative": first, "false_positive": (others or [first])[0]})
-    return gain_of.dispatch(object)(counts)
-
-
-@gain_of.register
-def _(counts: TverskyCounts) -> Part:
-    return Part({"kind": TVERSKY, **_weights(counts)})
-
-
-@gain_of.register
-def _(counts: TverskySubmodular) -> Part:
-    return Part({"kind": TVERSKY_SUBMODULAR, **_weights(counts.loss)})
-
-
-@gain_of.register
-def _(counts: TverskyClosure) -> Part:
-    return Part({"kind": TVERSKY_SUBMODULAR, **_weights(counts.base.loss), "cap": counts.cap})
-
-
-@singledispatch
 def loss_of(counts: CountFunction) -> Part:
     """How the rescalings search this kind of function."""
-    if len(counts.sizes) == 1:
-        return Part({"kind": CURVE}, counts.table())
-    return Part({"kind": TABLE}, counts.table().ravel())
-
-
-@loss_of.register
-def _(counts: AxisCurve) -> Part:
-    return Part({"kind": CURVE, "axis": counts.axis}, counts.values)
-
-
-@loss_of.register
-def _(counts: Sum) -> Part:
-    if counts.terms:
-        return loss_of.dispatch(object)(counts)
-    return Part({"kind": CURVE}, np.zeros(counts.sizes[0] + 1))
-
-
-@loss_of.register
-def _(counts: Linear) -> Part:
-    if len(counts.sizes) != 2:
-        return loss_of.dispatch(object)(counts)
-    return Part({"kind": LINEAR, "false_negative": counts.rates[0], "false_positive": counts.rates[1]})
-
-
-@loss_of.register
-def _(counts: TverskyCounts) -> Part:
-    return Part({"kind": TVERSKY, **_weights(counts)})
+    match counts:
+        case AxisCurve():
+            return Part({"kind": CURVE, "axis": counts.axis}, counts.values)
+        case Sum() if not counts.terms:
+            return Part({"kind": CURVE}, np.zeros(counts.sizes[0] + 1))
+        case Linear() if len(counts.sizes) == 2:
+            return Part({"kind": LINEAR, "false_negative": counts.rates[0], "false_positive": counts.rates[1]})
+        case TverskyCounts():
+            return Part({"kind": TVERSKY, **_weights(counts)})
+    return Part({"kind": CURVE if len(counts.sizes) == 1 else TABLE}, counts.table().ravel())
 
 
 def _weights(counts: TverskyCounts) -> dict[str, float]:

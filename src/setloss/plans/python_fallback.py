@@ -51,8 +51,7 @@ class PythonPlans:
             offsets[i], values[i] = cut.offset, cut(margins)
             slopes[here][order] = cut.slope[place]
             exact = exact and cut.exact
-        if not exact:
-            self.exact = False
+        self.exact = self.exact and exact
         if len(bags):
             _warn_once(self.surrogates[0], (time.perf_counter() - began) / len(bags))
         return BatchCuts(offsets, slopes, values, np.zeros(len(flat), dtype=bool), exact)

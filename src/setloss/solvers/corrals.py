@@ -262,8 +262,7 @@ def climb(bag, batch, prox, corral, i, count, point, offset, work, most, shrink)
     """Move a bag to its proximal point, by up to `most` cuts, or until its gap is down to `shrink` times what it was.
 
     `prox` has the margins, the centre and mu; `point` is the combination of the `count` cuts of the corral, which is
-    moved in place, with this offset. Returns the number of cuts, the offset, the first gap, and whether cuts have
-    changed their places in the corral.
+    moved in place, with this offset. Returns the number of cuts, the offset, and the first gap.
     """
     starts, partitions, which, records, sizes, values, room = batch
     margins, centre, mu = prox
@@ -272,7 +271,7 @@ def climb(bag, batch, prox, corral, i, count, point, offset, work, most, shrink)
     partition, plan, tables = partitions[starts[bag] : starts[bag + 1]], records[kind], (sizes[kind], values)
     for e in range(p):
         pull[e] = mu * centre[e] - margins[e]
-    first, built, changed = 0.0, count == 1, False
+    first, built = 0.0, count == 1
     for step in range(most):
         for e in range(p):
             shifted[e] = margins[e] + mu * (point[e] - centre[e])
@@ -287,14 +286,11 @@ def climb(bag, batch, prox, corral, i, count, point, offset, work, most, shrink)
             built = True
         if count == capacity:
             count = _merge_lightest(corral, i, p, count)
-            changed = True
         grown = _enter(corral, i, p, count, slope, entering)
         if grown == 0:  # the cut is known: at first the weights can still be better
             if step > 0 or count == 1:
                 break
             grown = count
-        left = _correct(corral, i, p, grown, pull, mu)
-        changed = changed or left < grown or grown == count
-        count = left
+        count = _correct(corral, i, p, grown, pull, mu)
         offset = _combine(corral, i, p, count, point)
-    return count, offset, first, changed
+    return count, offset, first

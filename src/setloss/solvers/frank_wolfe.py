@@ -4,8 +4,7 @@
 
 One iteration is an epoch: bags are visited in random order, those whose gap is large more often. A visit reads the
 margins of a bag and improves its dual point (`setloss.solvers.kernels`). The gap is a true one: when the visits
-suggest that it is reached, all margins and W are computed afresh and both objectives compared. Every few epochs the
-dual point is extrapolated along the way it took.
+suggest that it is reached, all margins and W are computed afresh and both objectives compared.
 """
 
 from __future__ import annotations
@@ -16,27 +15,156 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from setloss.plans.records import LINEAR, NONE, Plans
 from setloss.solvers.deadline import check_time
-from setloss.solvers.dual_points import ActiveCuts, BoundedSlopes, empty_dual_point
 from setloss.solvers.problem import Problem
 from setloss.solvers.solution import Solution, State, relative_gap
 from setloss.typing import Array
 
+Visits = NDArray[np.int64]
+
+MOST_CUTS, FEWEST_CUTS = 64, 4
+"""Maximum number of active cuts per bag, and of bags short of memory."""
+
+CUT_MEMORY = 2**25
+"""Numbers that the cuts may take (256 MiB), unless `FEWEST_CUTS` per bag take more."""
+
+STEPS = 20
+"""Maximum number of cuts that a visit asks for."""
+
+
+@dataclass
+class ActiveCuts:
+    """The active cuts of every bag with their weights. `atoms` has their slopes, bag after bag."""
+
+    slopes: Array
+    offsets: Array
+    atoms: Array
+    atom_offsets: Array
+    weights: Array
+    counts: NDArray[np.int64]
+
+    @classmethod
+    def none(cls, problem: Problem, capacity: int | None) -> ActiveCuts:
+        """The zero cut for every bag, with room for `capacity` cuts, by default p + 2 where memory allows."""
+        n, size = problem.n_bags, len(problem.signs)
+        if capacity is None:
+            room = int(np.clip(CUT_MEMORY // max(size, 1), FEWEST_CUTS, MOST_CUTS))
+            capacity = min(room, int(problem.surrogate.bags.sizes.max()) + 2)
+        weights = np.zeros((n, capacity))
+        weights[:, 0] = 1.0
+        atoms, atom_offsets = np.zeros(size * capacity), np.zeros((n, capacity))
+        return cls(np.zeros(size), np.zeros(n), atoms, atom_offsets, weights, np.ones(n, dtype=np.int64))
+
+    @property
+    def arrays(self) -> tuple[Any, ...]:
+        """What the kernels take."""
+        return self.slopes, self.offsets, self.atoms, self.atom_offsets, self.weights, self.counts
+
+    def copy(self) -> ActiveCuts:
+        return ActiveCuts(*(array.copy() for array in self.arrays))
+
+    def like(self, other: Any) -> bool:
+        """Whether another point has the same layout, so that a copy of it can take the place of this one."""
+        same = isinstance(other, ActiveCuts) and other.slopes.shape == self.slopes.shape
+        return same and other.weights.shape == self.weights.shape
+
+    def start_at(self, problem: Problem, slopes: Array, offsets: Array) -> None:
+        """Make one point the only cut of every bag."""
+        bags, others = problem.surrogate.bags, self.weights.shape[1] - 1
+        self.atoms[np.arange(len(slopes)) + others * np.repeat(bags.offsets[:-1], bags.sizes)] = slopes
+        self.slopes[:], self.offsets[:], self.atom_offsets[:, 0] = slopes, offsets, offsets
+
+    def recombine(self, problem: Problem) -> None:
+        """Compute slopes and offsets afresh from what they are made of."""
+        from setloss.solvers.kernels import recombine
+
+        cuts = (self.atoms, self.atom_offsets, self.weights)
+        recombine(problem.surrogate.bags.offsets, *cuts, self.slopes, self.offsets)
+
+    def curvatures(self, problem: Problem) -> Array:
+        """A number per bag that is no less than <way, K way> / |way|^2: |x|^2 of a label set, a sum over frames."""
+        norms = problem.design.squared_norms()[problem.rows]
+        return norms if problem.n_tasks > 1 else problem.surrogate.bags.totals(norms)
+
+    def visit(self, problem: Problem, visits: Visits, W: Array, curvatures: Array, gaps: Array, how: Any) -> None:
+        """Improve the given bags in turn, and W = W(sigma), features x labels, with them."""
+        from setloss.solvers.kernels import epoch
+
+        widest, cuts = int(problem.surrogate.bags.sizes.max()), self.weights.shape[1]
+        room = (np.empty(widest, dtype=bool), *np.empty((2, cuts, cuts)), *np.empty((2, cuts)))
+        work = (np.empty(problem.n_tasks), *np.empty((5, widest)), *room)
+        data = (visits, problem.design.arrays, problem.maps, problem.surrogate.kernel_data, problem.costs)
+        epoch(*data, curvatures, (W, *self.arrays, gaps), how.inner_steps or STEPS, how.shrink, work)
+
+
+@dataclass
+class BoundedSlopes:
+    """The dual point of ``sum_e largest_e (1 - m_e)_+``: slopes from 0 to the largest, offsets their sums.
+
+    `gains` has the largest slopes, by group of elements and kind of bag.
+    """
+
+    slopes: Array
+    offsets: Array
+    gains: Array
+
+    @classmethod
+    def none(cls, problem: Problem, gains: Array) -> BoundedSlopes:
+        return cls(np.zeros(len(problem.signs)), np.zeros(problem.n_bags), gains)
+
+    def copy(self) -> BoundedSlopes:
+        return BoundedSlopes(self.slopes.copy(), self.offsets.copy(), self.gains)
+
+    def like(self, other: Any) -> bool:
+        return isinstance(other, BoundedSlopes) and other.slopes.shape == self.slopes.shape
+
+    def start_at(self, problem: Problem, slopes: Array, offsets: Array) -> None:
+        self.slopes[:], self.offsets[:] = slopes, offsets
+
+    def recombine(self, problem: Problem) -> None:
+        self.offsets[:] = problem.surrogate.bags.totals(self.slopes)
+
+    def curvatures(self, problem: Problem) -> Array:
+        """|x|^2 of every row."""
+        return problem.design.squared_norms()
+
+    def visit(self, problem: Problem, visits: Visits, W: Array, curvatures: Array, gaps: Array, how: Any) -> None:
+        from setloss.solvers.kernels import hinge_epoch
+
+        state, work = (W, self.slopes, self.offsets, gaps), np.empty((2, problem.n_tasks))
+        data = (visits, problem.design.arrays, problem.maps, problem.surrogate.arrays[:3], problem.costs)
+        hinge_epoch(*data, curvatures, self.gains, state, (work[0], work[1]))
+
+
+def empty_dual_point(problem: Problem, capacity: int | None) -> ActiveCuts | BoundedSlopes:
+    """The dual point zero, of the kind that the problem needs."""
+    gains = _hinge_gains(problem)
+    return ActiveCuts.none(problem, capacity) if gains is None else BoundedSlopes.none(problem, gains)
+
+
+def _hinge_gains(problem: Problem) -> Array | None:
+    """The largest slopes, by group and kind of bag, where B is a hinge per element, else None."""
+    plans = problem.surrogate.plans
+    if not isinstance(plans, Plans):
+        return None
+    records, lovasz = plans.records, plans.records["lovasz"]
+    alone = (lovasz["kind"] == LINEAR) & (records["rescaled"]["kind"] == NONE) & (records["elementwise"] != 0)
+    gains = lovasz["weight"] * np.stack([lovasz["false_negative"], lovasz["false_positive"]])
+    return gains if np.all(alone) and gains.min() >= 0 else None
+
 
 @dataclass
 class FrankWolfeState(State):
-    """W = W(sigma) of the dual point, the gap of every bag, and the plan of the next extrapolation.
+    """W = W(sigma) of the dual point, and the gap of every bag.
 
-    `before` is the dual point at the last extrapolation, `wait` the epochs until the next and `pause` the epochs
-    between two. `noted` is an epoch and the gap after it, from which the fall of the gap is predicted.
+    `noted` is an epoch and the gap after it, from which the fall of the gap is predicted; `curvatures` are those of
+    the blocks, computed from the problem.
     """
 
     parameters: Array = field(kw_only=True)
     cuts: ActiveCuts | BoundedSlopes = field(kw_only=True)
     gaps: Array = field(kw_only=True)
-    before: Any = None
-    wait: int = 0
-    pause: int = 0
     noted: tuple[int, float] = (0, 1.0)
     curvatures: Array | None = None
 
@@ -52,14 +180,13 @@ class FrankWolfe:
     """Configuration of the solver; the defaults suit both frames and labels.
 
     A visit takes up to `inner_steps` steps, or until the gap of the bag is down to `shrink` times what it was; a bag
-    keeps up to `capacity` active cuts. After every `memory` epochs the dual point is extrapolated; 0 never does. The
-    chance of a bag to be visited in an epoch is `eagerness` times its share of the gap.
+    keeps up to `capacity` active cuts. The chance of a bag to be visited in an epoch is `eagerness` times its share
+    of the gap.
     """
 
     inner_steps: int | None = None
     capacity: int | None = None
     shrink: float = 0.2
-    memory: int = 5
     eagerness: float = 4.0
     check_every: int = 5
     random_state: int = 0
@@ -77,7 +204,6 @@ class FrankWolfe:
         parameters = problem.parameters(cuts.slopes)
         gaps = np.full(problem.n_bags, np.inf)
         state = FrankWolfeState(parameters.copy(), parameters=parameters, cuts=cuts, gaps=gaps)
-        state.wait = state.pause = self.memory
         if warm is not None and warm.state is None and warm.parameters.shape == problem.shape:
             self._start_at(problem, state, warm.parameters)
         return state
@@ -96,8 +222,6 @@ class FrankWolfe:
 
     def step(self, problem: Problem, state: FrankWolfeState, tol: float) -> None:
         self._epoch(problem, state)
-        if self.memory:
-            self._extrapolate(problem, state)
         estimate = float(problem.costs @ state.gaps)
         reference = max(problem.dual(state.parameters, state.cuts.offsets), 0.0)
         due = (state.iteration + 1) % self.check_every == 0
@@ -121,27 +245,7 @@ class FrankWolfe:
         """Measure the last epochs."""
         self._measure(problem, state, tol=np.inf)
 
-    def _extrapolate(self, problem: Problem, state: FrankWolfeState) -> None:
-        """Go on in the direction of the last epochs, as far as that raises the dual."""
-        if state.before is None:
-            state.before = state.cuts.snapshot()
-        state.wait -= 1
-        if state.wait > 0:
-            return
-        dual = problem.dual(state.parameters, state.cuts.offsets)
-        before, state.before = state.before, None
-        for reach in (16.0, 4.0, 1.0):
-            moved = state.cuts.moved(problem, before, reach)
-            parameters = problem.parameters(moved.slopes)
-            state.passes += 1
-            if problem.dual(parameters, moved.offsets) > dual:
-                state.cuts, state.parameters = moved, parameters
-                state.wait = state.pause = self.memory
-                return
-        # In vain: leave more time to the epochs before the next try.
-        state.wait = state.pause = min(2 * state.pause, 4 * self.memory)
-
-    def _visits(self, gaps: Array, iteration: int) -> NDArray[np.int64]:
+    def _visits(self, gaps: Array, iteration: int) -> Visits:
         """Every bag once at first; then those that hold nearly all of the gap, in random order."""
         generator = np.random.default_rng([self.random_state, iteration])
         if not np.all(np.isfinite(gaps)):

@@ -181,7 +181,7 @@ def hinge_epoch(visits, design, maps, batch, costs, norms, gains, state, work):
 def epoch(visits, design, maps, batch, costs, curvatures, state, most, shrink, work):
     """Visit the given bags in turn: each moves to its proximal point, as far as `climb` goes."""
     starts = batch[0]
-    W, slopes, offsets, atoms, atom_offsets, weights, counts, versions, gaps = state
+    W, slopes, offsets, atoms, atom_offsets, weights, counts, gaps = state
     scores, margins, before, shifted, pull, slope, chosen, products, factor, targets, ones = work
     capacity = weights.shape[1]
     for i in visits:
@@ -194,11 +194,10 @@ def epoch(visits, design, maps, batch, costs, curvatures, state, most, shrink, w
         corral = Corral(block, atom_offsets, weights, products, factor, targets, ones)
         prox = (margins, before, max(cost * curvatures[i], FLATTEST))
         room = (shifted[:p], pull, slope[:p], chosen[:p])
-        count, offset, gap, changed = climb(
+        count, offset, gap = climb(
             i, batch, prox, corral, i, counts[i], slopes[lo:hi], offsets[i], room, most, shrink
         )
         counts[i], offsets[i], gaps[i] = count, offset, max(gap, 0.0)
-        versions[i] += changed
         for k in range(count, capacity):
             weights[i, k] = 0.0
         _write_change(i, lo, p, design, maps, cost, slopes, before, scores, W)

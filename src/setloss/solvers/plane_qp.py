@@ -9,8 +9,7 @@ One block for the one-slack method, one per bag for Algorithm 1.
 a rule, which it does not mind. It does mind units: features of 1e6 make planes of 1e9 that nearly cancel, and where
 the data are separable lambda is of the order of 1e-12. So W is asked for first, in units in which planes are of
 length one, then lambda, in units of the lengths of its planes, until both values agree. The answer is exactly
-feasible, so the dual value computed from it is a true lower bound however well the program was solved. Matrices are
-written down column by column, as Clarabel takes them: scipy's ways to join blocks take longer than a small program.
+feasible, so the dual value computed from it is a true lower bound however well the program was solved.
 
 `improved_weights` is an active-set method for one block that starts where the last program ended. One more plane,
 zero everywhere, makes the sum of lambda equal to one; then this is the nearest-point problem of Wolfe (1976). A plane
@@ -27,7 +26,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csc_array
+from scipy.sparse import block_array, csc_array, eye_array, vstack
 
 from setloss.solvers.deadline import check_time, seconds_left
 from setloss.typing import Array
@@ -97,18 +96,8 @@ def _by_parameters(planes: Array, offsets: Array, blocks: NDArray[np.intp]) -> t
 
 def _above_planes(rows: Array, blocks: NDArray[np.intp], n_blocks: int) -> csc_array:
     """The matrix of the constraints ``rows_k W - slack of the block of k <= ...`` and ``-slack <= 0``."""
-    values, places, counts = _by_columns(rows)
-    owners = np.concatenate([blocks, np.arange(n_blocks)])
-    data = np.concatenate([values, np.full(len(owners), -1.0)])
-    indices = np.concatenate([places, np.argsort(owners, kind="stable")])
-    ends = np.cumsum(np.concatenate([[0], counts, np.bincount(owners, minlength=n_blocks)]))
-    return csc_array((data, indices, ends), shape=(len(owners), rows.shape[1] + n_blocks))
-
-
-def _by_columns(dense: Array) -> tuple[Array, NDArray[np.intp], NDArray[np.intp]]:
-    """What is not zero in a matrix, column after column, the rows of these values, and how many a column has."""
-    columns, rows = np.nonzero(dense.T)
-    return dense[rows, columns], rows, np.bincount(columns, minlength=dense.shape[1])
+    picks = csc_array((np.ones(len(blocks)), (np.arange(len(blocks)), blocks)), shape=(len(blocks), n_blocks))
+    return block_array([[csc_array(rows), -picks], [None, -eye_array(n_blocks)]], format="csc")
 
 
 def _span(planes: Array) -> tuple[Array, Array]:
@@ -126,13 +115,10 @@ def _by_multipliers(planes: Array, offsets: Array, blocks: NDArray[np.intp], pow
     height = max(float(np.max(np.abs(offsets * units))), TINY)
     widest = np.full(n_blocks, TINY)
     np.maximum.at(widest, blocks, units)
-    signs_and_sums = np.stack([np.full(size, -1.0), units / widest[blocks]], axis=1)
-    rows = np.stack([np.arange(size), size + blocks], axis=1)
-    ends = np.arange(0, 2 * size + 1, 2)
-    constraints = csc_array((signs_and_sums.ravel(), rows.ravel(), ends), shape=(size + n_blocks, size))
+    sums = csc_array((units / widest[blocks], (blocks, np.arange(size))), shape=(n_blocks, size))
+    constraints = vstack([-eye_array(size), sums], format="csc")
     bounds = np.concatenate([np.zeros(size), 1 / widest])
-    values, places, counts = _by_columns(np.triu(gram * units[:, None] * units / height))
-    quadratic = csc_array((values, places, np.cumsum(np.concatenate([[0], counts]))), shape=(size, size))
+    quadratic = csc_array(np.triu(gram * units[:, None] * units / height))
     answer = _clarabel(quadratic, -offsets * units / height, constraints, bounds)
     weights = _feasible(np.asarray(answer.x) * units, blocks)
     return weights, weights @ planes

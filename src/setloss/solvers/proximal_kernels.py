@@ -39,7 +39,7 @@ def move_to_points(first, batch, prox, points, ranks, basis, work, most):
             block = atoms[: capacity * p].reshape(capacity, p)
             corral = Corral(block, atom_offsets, weights, products, factor, targets, ones)
             prox_here, room = (here, middle, mu), (shifted[:p], pull, slope[:p], chosen[:p])
-            count, offsets[i], _, _ = climb(
+            count, offsets[i], _ = climb(
                 i, batch, prox_here, corral, 0, 1, slopes[lo:hi], offsets[i], room, most, 0.0
             )
             ranks[i] = _face(corral, count, p, basis, used)
