@@ -129,3 +129,9 @@ def test_bags_of_frames_are_solved_by_the_closed_form_of_the_hinge(positive):
     assert found.status is Status.CONVERGED
     assert found.primal == pytest.approx(case.objective(found.parameters), rel=1e-9)
     assert found.dual <= dual_by_definition(case, found.state.cuts) * (1 + 1e-9)
+
+
+def test_a_problem_that_memory_cannot_hold_is_refused_before_work_starts(monkeypatch):
+    monkeypatch.setattr("os.sysconf", lambda name: 100)
+    with pytest.raises(MemoryError, match=r"GB in this solver.*this machine has.*fewer sets or labels"):
+        solve(case_of("bd").problem, "frank_wolfe")

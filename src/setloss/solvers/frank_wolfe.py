@@ -9,6 +9,7 @@ suggest that it is reached, all margins and W are computed afresh and both objec
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -51,6 +52,7 @@ class ActiveCuts:
         if capacity is None:
             room = int(np.clip(CUT_MEMORY // max(size, 1), FEWEST_CUTS, MOST_CUTS))
             capacity = min(room, int(problem.surrogate.bags.sizes.max()) + 2)
+        _check_memory(8 * size * (capacity + 4), size)
         weights = np.zeros((n, capacity))
         weights[:, 0] = 1.0
         atoms, atom_offsets = np.zeros(size * capacity), np.zeros((n, capacity))
@@ -135,6 +137,19 @@ class BoundedSlopes:
         state, work = (W, self.slopes, self.offsets, gaps), np.empty((2, problem.n_tasks))
         data = (visits, problem.design.arrays, problem.maps, problem.surrogate.arrays[:3], problem.costs)
         hinge_epoch(*data, curvatures, self.gains, state, (work[0], work[1]))
+
+
+def _check_memory(needed: int, elements: int) -> None:
+    """Refuse a problem that the memory of this machine cannot hold, before work starts."""
+    try:
+        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):  # not known on this system
+        return
+    if needed > memory:
+        raise MemoryError(
+            f"{elements} frames or labels of all sets need {needed / 1e9:.1f} GB in this solver, this machine has "
+            f'{memory / 1e9:.1f} GB: take fewer sets or labels, operator="hinge", or solver="cutting_plane"'
+        )
 
 
 def empty_dual_point(problem: Problem, capacity: int | None) -> ActiveCuts | BoundedSlopes:
