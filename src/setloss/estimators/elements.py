@@ -20,7 +20,6 @@ from setloss.losses import Loss
 from setloss.operators.names import Operator
 from setloss.plans.batch import batch_surrogate
 from setloss.solvers import Design, Problem
-from setloss.solvers.problem import MAX_COST, MIN_COST
 from setloss.typing import Array
 
 WIDE_RANGE = 1e3
@@ -28,6 +27,13 @@ WIDE_RANGE = 1e3
 
 MAX_FEATURE = 1e100
 """Largest absolute value of a feature. Squares of sums of larger ones may overflow."""
+
+MAX_COST = 1e15
+"""Largest sum over the rows of ``C weight |x|^2``, the weight of the data against that of the regulariser. Beyond it
+the sum of both, as a double, is that of the data alone: matrices are singular and methods stall."""
+
+MIN_COST = 1e-290
+"""Smallest such sum but 0. Doubles below it lose digits, and their reciprocals overflow."""
 
 ROWS_AT_ONCE = 4096
 """Rows of a dense X that column scales are computed from at a time."""

@@ -101,7 +101,6 @@ def solve(
     "auto" begins with Frank-Wolfe, or with a few planes, and may go on with Newton's method.
     """
     limits = limits or Limits()
-    problem.check_range()
     if solver == "auto" and problem.surrogate.compiled:
         patience = patience_with_epochs(problem)
         after = Newton(smoothing=0.3)

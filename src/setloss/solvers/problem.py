@@ -32,13 +32,6 @@ from setloss.plans.batch import BatchCuts, BatchSurrogate
 from setloss.solvers.deadline import check_time
 from setloss.typing import Array
 
-MAX_COST = 1e15
-"""Largest sum over the rows of ``c |x|^2``, the weight of the data against that of the regulariser. Beyond it the sum
-of both, as a double, is that of the data alone: matrices are singular and methods stall."""
-
-MIN_COST = 1e-290
-"""Smallest such sum but 0. Doubles below it lose digits, and their reciprocals overflow."""
-
 TABLE = 2**20
 """Scores of label sets that are computed together (8 MiB)."""
 
@@ -157,17 +150,6 @@ class Problem:
     def shape(self) -> tuple[int, int]:
         """The shape of the parameters: tasks times features and the constant one."""
         return self.n_tasks, self.design.features + 1
-
-    def check_range(self) -> None:
-        """Refuse data that doubles cannot weigh against the regulariser."""
-        norms = self.design.squared_norms()[self.rows]
-        with np.errstate(over="ignore"):
-            total = float(self.costs @ (norms if self.n_tasks > 1 else self.surrogate.bags.totals(norms)))
-        if not (total == 0 or MIN_COST <= total <= MAX_COST):
-            raise ValueError(
-                f"cost times squared norm, summed over the rows of X, is {total:.1e}; {MIN_COST:g} to {MAX_COST:g} "
-                "is possible in double precision: scale the features, or change C or the weights"
-            )
 
     def exact(self) -> bool:
         """Whether every cut so far touched its surrogate, so that a gap is a certificate."""
