@@ -28,7 +28,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
 from experiments.baselines import RIVALS
-from setloss.estimators import SetClassifier, SetClassifierCV, SetDecision, SetDecisionCV
+from setloss.decisions.held_out import HeldOut, numbered_folds
+from setloss.decisions.rules import RuleLearner, count_loss
+from setloss.estimators import SetClassifier, SetClassifierCV, SetDecisionCV
 from setloss.losses import loss_named
 from setloss.typing import Array
 
@@ -127,12 +129,14 @@ def decided_sets(names: Sequence[str], X: Any, Y: NDArray[Any], test: Any, choic
     if group in RIVALS:
         return {group: _rival(group, X, Y, test, choices)}
     held_out, scores, chosen = _scores(group, X, Y, test, choices)
+    loss = count_loss(loss_named(choices.criterion))
+    everything = np.ones(Y.shape, dtype=bool), np.ones(len(Y)), numbered_folds(None, len(Y))
+    learner = RuleLearner.of(HeldOut(held_out, Y == 1, *everything))  # one for all rules; SetDecision has its own
     found = {}
     for name in names:
         rule = name.partition("+")[2]
-        decision = SetDecision(choices.criterion, rule=rule, scores="log-odds").fit(held_out, Y)
-        taken = {"rule": decision.rule_name_} if rule == "auto" else {}
-        found[name] = Decided(decision.predict(scores), chosen | taken)
+        taken = learner.choose(learner.judged(learner.names, loss)) if rule == "auto" else rule
+        found[name] = Decided(learner.rule(taken, loss).sets(scores, loss), chosen | {"rule": taken})
     return found
 
 
