@@ -162,15 +162,11 @@ class MetaLabeler(_Rival):
 class SmoothedThresholds(_Rival):
     """A threshold for every label, of largest (2 TP + 1) / (2 TP + FP + FN + 1) on held-out scores."""
 
-    def __init__(self, C: float = 1.0, folds: int = 5) -> None:
-        super().__init__(C)
-        self.folds = folds
-
     def fit(self, X: Any, Y: NDArray[Any]) -> SmoothedThresholds:
         """Thresholds by folds, models on everything."""
         truth = np.asarray(Y) == 1
         scores = np.empty(truth.shape)
-        for train, test in KFold(self.folds, shuffle=True, random_state=0).split(truth):
+        for train, test in KFold(5, shuffle=True, random_state=0).split(truth):
             scores[test] = _per_label(X[train], truth[train], self.C)(X[test])
         self.thresholds_ = np.array([smoothed_cut(s, y) for s, y in zip(scores.T, truth.T, strict=True)])
         self.labels_ = _per_label(X, truth, self.C)

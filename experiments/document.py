@@ -59,14 +59,14 @@ def cell_text(cell: Cell) -> str:
     return f"{cell:.4g}" if isinstance(cell, float) else str(cell)
 
 
-def lowest(rows: Sequence[Sequence[Cell]]) -> frozenset[tuple[int, int]]:
-    """The places of the estimates of least mean in their columns, as they are shown, to be set in bold."""
+def lowest(rows: Sequence[Sequence[Cell]], *, highest: bool = False) -> frozenset[tuple[int, int]]:
+    """The places of the estimates of least (or largest) mean in their columns, as they are shown, for bold type."""
     best: set[tuple[int, int]] = set()
     for j in range(len(rows[0]) if rows else 0):
-        means = {
-            i: round(cell.mean, cell.digits) for i, row in enumerate(rows) if isinstance(cell := row[j], Estimate)
-        }
-        best |= {(i, j) for i, mean in means.items() if mean == min(means.values())}
+        cells = {i: cell for i, row in enumerate(rows) if isinstance(cell := row[j], Estimate)}
+        means = {i: round(cell.mean, cell.digits) for i, cell in cells.items()}
+        top = (max if highest else min)(means.values(), default=None)
+        best |= {(i, j) for i, mean in means.items() if mean == top}
     return frozenset(best)
 
 

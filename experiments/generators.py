@@ -68,16 +68,15 @@ def make_toy(
     *,
     homogeneous: bool = True,
     positive: float = 0.5,
-    spread: float = 1.0,
     negatives: Sequence[tuple[float, float]] = TOY_NEGATIVES,
     random_state: int = 0,
 ) -> Tracks:
     """The toy problem of Section 5.1: two classes in the plane, the negatives from a mixture of Gaussians.
 
     The elements of a bag share their label if `homogeneous`, as the frames of a track do; otherwise every element
-    draws its own. `positive` is the share of positive bags, or elements; `spread` the standard deviation of the
-    Gaussians, whose means are `TOY_POSITIVE` and the equally likely `negatives`. At ``spread=1`` the best line errs
-    on 9 % of the elements, 0.54 of a bag of six, which is what the paper reports for the SVM.
+    draws its own. `positive` is the share of positive bags, or elements. The Gaussians have unit variance and the
+    means `TOY_POSITIVE` and, equally likely, the `negatives`. The best line errs on 9 % of the elements, 0.54 of a
+    bag of six, which is what the paper reports for the SVM.
     """
     if n_bags < 1 or p < 1:
         raise ValueError(f"{n_bags} bags of {p} elements are impossible; there must be at least one of each")
@@ -89,7 +88,7 @@ def make_toy(
     )
     means = np.array(negatives, dtype=np.float64)[generator.integers(len(negatives), size=len(y))]
     means[y == 1] = TOY_POSITIVE
-    X = means + spread * generator.standard_normal((len(y), 2))
+    X = means + generator.standard_normal((len(y), 2))
     return Tracks(X, y, np.repeat(np.arange(n_bags), p), None)
 
 

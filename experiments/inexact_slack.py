@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Literal
 
 import numpy as np
@@ -93,16 +93,6 @@ def search_bags(margins: Any, bags: Any, tables: Any, scale: float, greedy: bool
         losses[i] = values[_greedy(*bag) if greedy else _one_pass(*bag)]
 
 
-@dataclass(frozen=True)
-class _GreedySlack:
-    """An operator by which plans keep the set functions of the bags."""
-
-    scale: float
-
-    def __call__(self, function: SetFunction) -> SlackRescaling:
-        return SlackRescaling(function, self.scale, "greedy")
-
-
 @dataclass(frozen=True, eq=False)
 class InexactCuts(BatchSurrogate):
     """Slack rescaling of every bag by an approximation; `values` of its cuts are what that sees."""
@@ -131,7 +121,7 @@ def inexact_slack(
     loss: Loss, truth: ArrayLike, bags: Bags | ArrayLike, search: Approximation, scale: float
 ) -> InexactCuts:
     """Slack rescaling of every bag by one of the approximations."""
-    found = batch_surrogate(loss, truth, bags, _GreedySlack(scale))
+    found = batch_surrogate(loss, truth, bags, partial(SlackRescaling, scale=scale, search="greedy"))
     return InexactCuts(found.bags, found.partition, found.which, found.plans, search, scale)
 
 

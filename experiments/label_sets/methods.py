@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,12 +83,11 @@ class Choices:
         return list(KFold(self.folds, shuffle=True, random_state=self.seed).split(np.empty(n)))
 
 
-@dataclass(frozen=True, eq=False)
-class Decided:
+class Decided(NamedTuple):
     """Predictions for the test part, and what was chosen."""
 
-    sets: NDArray[Any] = field(repr=False)
-    chosen: dict[str, Any] = field(default_factory=dict)
+    sets: NDArray[Any]
+    chosen: dict[str, Any]
 
 
 def check_method(name: str) -> None:

@@ -91,7 +91,6 @@ class DataSetOutcome:
     """All runs on one data set."""
 
     name: str
-    shape: dict[str, float]
     runs: tuple[Run, ...]
 
     def of(self, method: str) -> list[Run]:
@@ -123,7 +122,7 @@ class DataSetOutcome:
             methods[name]["splits"] = [
                 {**run.judgement.means, "seconds": run.seconds, "chosen": run.chosen} for run in self.of(name)
             ]
-        return {"shape": self.shape, "methods": methods}
+        return {"methods": methods}
 
 
 def run_data_set(data: DataSet, plan: BenchmarkPlan, folder: Path | None = None) -> DataSetOutcome:
@@ -145,13 +144,7 @@ def run_data_set(data: DataSet, plan: BenchmarkPlan, folder: Path | None = None)
         runs += found
         log.info("%s, split %d: %s", data.name, found[0].split + 1, ", ".join(run.method for run in found))
     order = {method: i for i, method in enumerate(plan.methods)}
-    return DataSetOutcome(data.name, _shape(data), tuple(sorted(runs, key=lambda r: (r.split, order[r.method]))))
-
-
-def _shape(data: DataSet) -> dict[str, float]:
-    n, p = data.Y.shape
-    sizes = {"labels_per_example": float(data.Y.sum(axis=1).mean()), "without_labels": int((~data.Y.any(1)).sum())}
-    return {"examples": n, "features": int(data.X.shape[1]), "labels": p, **sizes}
+    return DataSetOutcome(data.name, tuple(sorted(runs, key=lambda r: (r.split, order[r.method]))))
 
 
 def run_group(data: DataSet, split: Any, number: int, group: tuple[str, ...], choices: Choices) -> list[Run]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 
 import numpy as np
 
-from experiments.document import Cell, Document, Estimate, ResultTable
+from experiments.document import Cell, Document, Estimate, ResultTable, lowest
 from experiments.label_sets.methods import DEFAULT, OURS, PLAIN, group_of, is_ours, label_of
 from experiments.label_sets.protocol import LOWER_IS_BETTER, METRICS, BenchmarkPlan, DataSetOutcome
 
@@ -23,7 +23,6 @@ def report(outcomes: Outcomes, plan: BenchmarkPlan) -> Document:
     """What the outcomes so far say."""
     order = sorted(plan.methods, key=lambda method: -_mean(outcomes, method))
     tables = [metric_table(outcomes, order, metric, plan) for metric in METRICS]
-    tables.insert(1, standing_table(outcomes, order))
     tables.append(rule_table(outcomes, plan.methods))
     tables.append(metric_table(outcomes, order, "seconds", plan))
     numbers = {"plan": asdict(plan), "datasets": {outcome.name: outcome.as_dict() for outcome in outcomes}}
@@ -37,7 +36,8 @@ def metric_table(outcomes: Outcomes, methods: Sequence[str], metric: str, plan: 
     columns = ("method", *(outcome.name for outcome in outcomes), "mean", "median")
     split = "standard split" if plan.folds is None else f"{plan.folds}-fold cross-validation"
     title = f"{METRICS.get(metric, 'CPU seconds to choose and train')}, {split}"
-    return ResultTable(title, columns, tuple(rows), _note(metric, plan), _best(rows, metric))
+    best = lowest(rows, highest=metric not in LOWER_IS_BETTER)
+    return ResultTable(title, columns, tuple(rows), _note(metric, plan), best)
 
 
 def _note(metric: str, plan: BenchmarkPlan) -> str:
@@ -49,17 +49,6 @@ def _note(metric: str, plan: BenchmarkPlan) -> str:
         f"loss itself (operators), thresholds and k by {chosen}, on folds of the training part. An empty set "
         "predicted empty counts 1."
     )
-
-
-def _best(rows: Sequence[tuple[Cell, ...]], metric: str) -> frozenset[tuple[int, int]]:
-    """The best cells of every column of numbers, as they are shown."""
-    choose: Callable[..., str] = min if metric in LOWER_IS_BETTER else max
-    best = set()
-    for j in range(1, len(rows[0])):
-        shown = [f"{c.mean:.3f}" if isinstance(c, Estimate) else str(c) for c in (row[j] for row in rows)]
-        top = choose(shown, key=float)
-        best |= {(i, j) for i, text in enumerate(shown) if text == top}
-    return frozenset(best)
 
 
 # ---------------------------------------------------------------- who is ahead
@@ -76,27 +65,6 @@ def standing(outcomes: Outcomes, ours: str, other: str) -> tuple[int, int, int]:
     ahead = sum(one.mean > LEVEL * (one.error or 0.0) for one in found)
     behind = sum(-one.mean > LEVEL * (one.error or 0.0) for one in found)
     return ahead, len(found) - ahead - behind, behind
-
-
-def standing_table(outcomes: Outcomes, methods: Sequence[str]) -> ResultTable:
-    """Every method against the best rival: paired differences on every data set, and on how many it is ahead."""
-    rival = best_rival(outcomes, methods)
-    rows = tuple(
-        (
-            label_of(method),
-            *_with_means([outcome.difference(method, rival, MAIN) for outcome in outcomes]),
-            " / ".join(map(str, standing(outcomes, method, rival))),
-        )
-        for method in methods
-        if method != rival
-    )
-    note = (
-        "Standard errors are of the paired differences; ahead or behind is by more than two of them. The best rival "
-        "is the one of largest mean among methods that neither decide by counts nor are trained for the set."
-    )
-    title = f"example F1 minus that of {label_of(rival)}, the best rival by mean"
-    names = (outcome.name for outcome in outcomes)
-    return ResultTable(title, ("method", *names, "mean", "median", "ahead / level / behind"), rows, note)
 
 
 def rule_table(outcomes: Outcomes, methods: Sequence[str]) -> ResultTable:

@@ -34,13 +34,6 @@ class Settings:
     data: Path | None = None
     quick: bool = False
 
-    @property
-    def size(self) -> str:
-        """The size of the run in words."""
-        if self.full:
-            return "the paper's sizes, all folds and repeats"
-        return "a trial run: its numbers mean little" if self.quick else "fewer folds and repeats than the paper's"
-
 
 MODULES = {
     "figure1": "figures",
@@ -84,7 +77,7 @@ PACKAGES = ("setloss", "numpy", "scipy", "scikit-learn", "numba", "matplotlib")
 
 def write(document: Document, settings: Settings, seconds: float, folder: Path) -> None:
     """Write all files of a document: JSON, markdown, a PNG per figure."""
-    asked = {"seed": settings.seed, "full": settings.full, "quick": settings.quick, "size": settings.size}
+    asked = {"seed": settings.seed, "full": settings.full, "quick": settings.quick}
     versions = {"python": platform.python_version()} | {name: version(name) for name in PACKAGES}
     document.write(folder, settings=asked, versions=versions, seconds=round(seconds, 2))
 

@@ -98,10 +98,7 @@ def sentence(points: Sequence[ClaimTest]) -> str:
     if not points:
         return "The tables that decide it have not been made."
     yes, n = sum(point.holds for point in points), len(points)
-    if n == 1:
-        share = "The only comparison is" if yes else "The only comparison is not"
-    else:
-        share = f"{'All' if yes == n else 'None of the' if yes == 0 else f'{yes} of'} {n} comparisons are"
+    share = f"{'All' if yes == n else 'None of the' if yes == 0 else f'{yes} of'} {n} comparisons are"
     places = by_place(points)
     if len(places) == 1:
         return f"{share} for it, on {next(iter(places))}."

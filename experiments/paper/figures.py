@@ -6,7 +6,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from experiments.document import SMALL, Document, Figure, ResultTable, clean, legend_above, panels
 from experiments.paper.artefact import Settings
@@ -55,26 +54,16 @@ def make_figure1(settings: Settings) -> Document:
     both = gains()
     less, more = FALSE_NEGATIVES[both["A"] < both["B"]], FALSE_NEGATIVES[both["A"] > both["B"]]
     note = (
-        f"A gains less than B at n_A = {_range(less)} (as a submodular function would) and more at n_A = "
-        f"{_range(more)} (as a supermodular one would). {POSITIVES} positives; A has {FALSE_POSITIVES['A']} false "
-        f"positives, B has {FALSE_POSITIVES['B']} and one false negative less than A."
+        f"A gains less than B at n_A = {less[0]} to {less[-1]} (as a submodular function would) and more at n_A = "
+        f"{more[0]} to {more[-1]} (as a supermodular one would). {POSITIVES} positives; A has {FALSE_POSITIVES['A']} "
+        f"false positives, B has {FALSE_POSITIVES['B']} and one false negative less than A."
     )
     rows = [(int(n), f"{a:.4f}", f"{b:.4f}") for n, a, b in zip(FALSE_NEGATIVES, both["A"], both["B"], strict=True)]
     table = ResultTable("Gain of one more false negative", ("n_A", "gain of A", "gain of B"), tuple(rows), note)
     caption = "Loss that one more false negative adds to A and to its subset B: the curves cross."
-    numbers = {
-        "n_A": FALSE_NEGATIVES.tolist(),
-        "gain_A": both["A"].tolist(),
-        "gain_B": both["B"].tolist(),
-        "less": less.tolist(),
-        "more": more.tolist(),
-    }
+    numbers = {"less": less.tolist(), "more": more.tolist()}
     title = "Figure 1. Dice is neither submodular nor supermodular"
     return Document("figure1", title, (table,), (Figure("figure1", caption, draw_gains),), numbers)
-
-
-def _range(values: NDArray[Any]) -> str:
-    return "none" if not len(values) else f"{values[0]} to {values[-1]}" if len(values) > 1 else str(values[0])
 
 
 def draw_gains() -> Drawing:

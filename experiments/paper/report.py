@@ -102,7 +102,7 @@ def _section(entry: Entry, folder: Path) -> str:
     option = " --full" if asked["full"] else " --quick" if asked["quick"] else ""
     command = f"python -m experiments reproduce --only {entry['name']}{option}"
     content = "\n".join([_figure(one, folder) for one in entry["figures"]] + [_table(one) for one in tables(entry)])
-    made = f"Made with {asked['size']}; seed {asked['seed']}, {entry['seconds']:.1f} s."
+    made = f"Made with seed {asked['seed']}, {entry['seconds']:.1f} s."
     return (
         f'<section id="{escape(entry["name"])}">\n<h2>{_words(entry["title"])}</h2>\n{content}\n'
         f'<p class="made"><code>{escape(command)}</code>. {made}</p>\n</section>\n'

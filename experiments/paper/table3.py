@@ -45,9 +45,8 @@ def measure(settings: Settings, draws: int, sizes: Sequence[int] = SIZES) -> Doc
         way: {str(p): {name: float(np.median(one)) for name, one in found.items()} for p, found in by_size.items()}
         for way, by_size in times.items()
     }
-    tables = (_seconds(times, sizes, draws), _ratios(seconds, sizes))
     title = "Table 3. Time of one loss-augmented inference, in microseconds"
-    return Document("table3", title, tables, numbers={"seconds": seconds})
+    return Document("table3", title, (_seconds(times, sizes, draws),), numbers={"seconds": seconds})
 
 
 def _one_bag(p: int, draws: int, generator: np.random.Generator) -> dict[str, Array]:
@@ -109,13 +108,3 @@ def _micro(mean: float, error: float) -> str:
     """Microseconds; a digit more where they are few."""
     digits = 2 if mean < 1e-5 else 1 if mean < 1e-3 else 0
     return f"{mean * 1e6:,.{digits}f} ± {error * 1e6:,.{digits}f}"
-
-
-def _ratios(seconds: dict[str, dict[str, dict[str, float]]], sizes: Sequence[int]) -> ResultTable:
-    paper = paper_table("table3")
-    told = [f"{paper['bd'][f'p{p}'][0] / paper['slack-greedy'][f'p{p}'][0]:.2f}" for p in sizes]
-    rows: list[tuple[Cell, ...]] = [("paper", *told)]
-    for way, times in seconds.items():
-        rows.append((way, *(f"{times[str(p)]['bd'] / times[str(p)]['slack']:.2f}" for p in sizes)))
-    note = "Medians over the draws; our S is the exact one."
-    return ResultTable("B_D as a multiple of S", ("", *(f"p = {p}" for p in sizes)), tuple(rows), note)

@@ -171,13 +171,12 @@ SHOWN_BAGS = 60
 def make_figure2(settings: Settings, sizes: Sizes | None = None) -> Document:
     """The setting of each variant, one draw from it, and the lines of three trainings."""
     sizes = sizes or sizes_for(settings)
-    tables, drawn, numbers = [], {}, {}
+    drawn, numbers = {}, {}
     for variant, homogeneous in VARIANTS.items():
         setting, wrong = search(homogeneous, sizes, settings.seed)
         frames = draw(setting, homogeneous, sizes.train, settings.seed, PICTURE, int(homogeneous))
         rules = {method: train(method, frames, sizes) for method in LINES}
         drawn[variant] = (frames, rules)
-        tables.append(_family(variant, setting, wrong))
         numbers[variant] = {
             "setting": asdict(setting),
             "family": [asdict(one) | {"wrong": value} for one, value in wrong.items()],
@@ -188,18 +187,7 @@ def make_figure2(settings: Settings, sizes: Sizes | None = None) -> Document:
         "of three trainings: positive is below and to the left. In the right panel every element draws its own label."
     )
     figure = Figure("figure2", caption, lambda: draw_lines(drawn))
-    return Document("figure2", "Figure 2. The toy problem", tuple(tables), (figure,), numbers)
-
-
-def _family(variant: str, setting: Setting, wrong: Search) -> ResultTable:
-    """Wrong elements of the hinge, distances downwards, angles to the right."""
-    angles, distances = (list(dict.fromkeys(getattr(one, name) for one in wrong)) for name in ("angle", "distance"))
-    rows = [(f"{d:g}", *(f"{wrong[Setting(d, angle)]:.3f}" for angle in angles)) for d in distances]
-    place = (distances.index(setting.distance), 1 + angles.index(setting.angle))
-    title = f"Wrong elements of 6 with the hinge, {variant} bags"
-    columns = ("distance of the negatives", *(f"{angle:g} degrees apart" for angle in angles))
-    note = "Bold: the setting nearest to the 0.537 of the paper's 0-1 row; Table 1 uses it."
-    return ResultTable(title, columns, tuple(rows), note, frozenset({place}))
+    return Document("figure2", "Figure 2. The toy problem", (), (figure,), numbers)
 
 
 def draw_lines(drawn: dict[str, tuple[Frames, dict[str, LinearRule]]]) -> Drawing:

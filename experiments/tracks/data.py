@@ -114,8 +114,6 @@ def arabic_speakers(folder: Path, utterances: int = REPETITIONS, every: int = 1)
     The files do not name the speakers; within a digit their utterances follow each other, ten by ten and in the same
     order for every digit. (The features jump at every tenth utterance and nowhere else.)
     """
-    if not 1 <= utterances <= REPETITIONS:
-        raise ValueError(f"every speaker says a digit {REPETITIONS} times; {utterances} cannot be taken")
     parts = [load_spoken_arabic_digits(folder, split) for split in ("train", "test")]
     speakers, before = [], 0
     for part in parts:

@@ -102,13 +102,9 @@ def test_the_tables_have_mean_median_and_a_row_per_method(outcomes):
 
 
 def test_ahead_level_and_behind_are_counted(outcomes):
-    found, plan = outcomes
-    counts = standing(found, "linear+auto", "linear+half")
-    assert sum(counts) == 2
+    found, _ = outcomes
+    assert sum(standing(found, "linear+auto", "linear+half")) == 2
     assert standing(found, "linear+auto", "linear+auto") == (0, 2, 0)
-    table = report(found, plan).tables[1]
-    assert table.columns[-1] == "ahead / level / behind"
-    assert all(sum(map(int, row[-1].split(" / "))) == 2 for row in table.rows)
 
 
 def test_errors_of_a_single_test_set_are_over_its_examples(outcomes):

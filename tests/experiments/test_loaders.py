@@ -82,13 +82,13 @@ def test_japanese_vowels_agree_with_the_raw_file_and_their_counts():
 
 
 def test_series_of_one_file(tmp_path):
-    (tmp_path / "JapaneseVowels_TEST.ts").write_text("#c\n@problemName x\n@data\n1,2:3,4:9\n5:6:1\n\n")
+    file = tmp_path / "JapaneseVowels_TEST.ts"
+    file.write_text("#c\n@problemName x\n@data\n1,2:3,4:9\n5:6:1\n\n")
     tracks = load_japanese_vowels(tmp_path, "test")
     np.testing.assert_array_equal(tracks.X, [[1, 3], [2, 4], [5, 6]])
-    assert tracks.y.tolist() == [9, 9, 1]
-    assert tracks.groups.tolist() == [0, 0, 1]
+    assert (tracks.y.tolist(), tracks.groups.tolist()) == ([9, 9, 1], [0, 0, 1])
     for broken in ("@data\n1,x:3,4:9\n", "@data\n1,2:3,4:who\n", "@data\n1,nan:3,4:9\n", "no data"):
-        (tmp_path / "JapaneseVowels_TEST.ts").write_text(broken)
+        file.write_text(broken)
         with pytest.raises(DatasetError, match=r"JapaneseVowels_TEST\.ts"):
             load_japanese_vowels(tmp_path, "test")
 

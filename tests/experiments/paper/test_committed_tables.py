@@ -34,7 +34,7 @@ def assert_near(values, estimate, repeats):
     assert abs(sum(values) / len(values) - mean) <= CLEAR * spread / math.sqrt(len(values))
 
 
-@pytest.mark.parametrize("method", ["bd", "hinge", "slack-greedy", "lovasz-jaccard"])
+@pytest.mark.parametrize("method", ["bd", "hinge"])
 def test_table_1(method):
     cells, text = committed("table1")
     repeats = int(re.search(r"over (\d+) draws", text)[1])
@@ -46,7 +46,7 @@ def test_table_1(method):
     assert_near([trial.wrong for trial in trials], cells[f"{label}, column 3"], repeats)
 
 
-@pytest.mark.parametrize("method", ["hinge", "hinge-per-bag", "lovasz-jaccard"])
+@pytest.mark.parametrize("method", ["hinge", "lovasz-jaccard"])
 def test_table_2(method, monkeypatch):
     monkeypatch.delenv("SETLOSS_DATA", raising=False)
     cells, text = committed("table2")

@@ -1,4 +1,4 @@
-"""Table 3: every time is there and positive, and the ratios are theirs."""
+"""Table 3: every time is there and positive."""
 
 from experiments.paper import table3
 from experiments.paper.artefact import Settings
@@ -12,13 +12,10 @@ def test_every_operator_is_timed_beside_the_paper_s_rows(monkeypatch):
     assert document.tables[0].rows[0] == ("B_D, paper", "2,000 ± 0", "18,000 ± 3,000", "60,000 ± 8,000")
     assert document.tables[0].rows[1] == ("S, paper", "2,000 ± 0", "16,000 ± 2,000", "57,000 ± 2,000")
     seconds = document.numbers["seconds"]
-    rows = {row[0]: row[1:] for row in document.tables[1].rows}
-    assert rows["paper"] == ("1.00", "1.12", "1.05")
     for way, methods in ((PYTHON, {"bd", "slack", "slack-greedy"}), (NUMBA, {"bd", "slack"})):
-        for k, p in enumerate(("10", "50", "100")):
+        for p in ("10", "50", "100"):
             assert set(seconds[way][p]) == methods
             assert min(seconds[way][p].values()) > 0
-            assert rows[way][k] == f"{seconds[way][p]['bd'] / seconds[way][p]['slack']:.2f}"
 
 
 def test_the_fastest_run_of_each_draw_counts(monkeypatch):
