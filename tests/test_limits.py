@@ -40,22 +40,17 @@ def test_the_linear_program_refuses_tables_beyond_it(shape):
         refuse_if_too_large(shape)
 
 
-def test_refusals_come_from_decompose_before_the_work():
-    table = np.random.default_rng(0).random((70, 70))
-    table[0, 0] = 0
-    with pytest.raises(ProgramTooLargeError, match="verify_decomposition"):
-        decompose(SetFunction.from_table(table))
-
-
 def test_a_table_beyond_the_program_has_its_decomposition_where_the_lower_bound_is_feasible():
     function = from_counts(lambda fn, fp, positives, negatives: np.sqrt(fn + fp)).on_counts(80, 80)
     assert decompose(function).certificate.rule == "pointwise lower bound"
 
 
-def test_optimality_is_left_open_beyond_the_program():
+def test_beyond_the_program_decompose_refuses_before_the_work_and_optimality_is_left_open():
     table = np.random.default_rng(0).random((70, 70))
     table[0, 0] = 0
     loss = SetFunction.from_table(table)
+    with pytest.raises(ProgramTooLargeError, match="verify_decomposition"):
+        decompose(loss)
     size = np.add.outer(np.arange(70.0), np.arange(70.0))
     assert verify_decomposition(loss, 4 * size * (size - 1)).optimal is None
 

@@ -245,11 +245,6 @@ def test_functions_that_are_not_convex_are_found():
 # ---------------------------------------------------------------- extension and upper bound
 
 
-@pytest.mark.parametrize("surrogate", [SlackRescaling(DICE), SlackRescaling(DICE, 1.0), B_D(DICE)])
-def test_extensions_pass(surrogate):
-    check_extension(surrogate, DICE)
-
-
 def test_wrong_extensions_are_found_at_their_vertex():
     other = DICE + 0.01 * Hamming(normalize=False).set_function([1, 0, 1, 1, 0])
     with found(r"not an extension: .* at the vertex of \[4\], l is"):

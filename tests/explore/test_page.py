@@ -8,7 +8,7 @@ from helpers.explore_cases import LAWS, library_says
 from setloss import CostCurve, Dice, Jaccard, decompose
 from setloss.explore import OTHERS, TITLES, write_page
 from setloss.losses import PAPER_CURVES
-from setloss.operators import LovaszHinge, operator_named
+from setloss.operators import operator_named
 from setloss.setfunctions.properties import LAWS as VERDICTS
 from setloss.setfunctions.properties import is_increasing, is_nonnegative
 
@@ -147,23 +147,6 @@ class TestInTheBrowser:
         browser.press("ArrowLeft", "Shift")
         assert state(browser)["point"] != [0.4, -0.3]
         assert_shows_the_library(browser)
-
-    def test_lovasz_is_refused_where_the_loss_is_not_submodular(self, browser):
-        browser.click("#presets button:nth-child(5)")
-        refused = browser.run(
-            "(b => [b.disabled, b.title])(document.querySelector('#operators button:nth-child(4)'))"
-        )
-        with pytest.raises(ValueError, match="submodular") as error:
-            LovaszHinge(CostCurve(((0, 0), (1 / 3, 0), (1, 1))).on_counts(2, 0))
-        assert refused[0]
-        assert refused[1].split("here ")[1] in str(error.value)
-
-    def test_halves_of_the_set(self, browser):
-        browser.click("[value=halves]")
-        now = state(browser)
-        function, _ = library_says(now)
-        value = operator_named("bd", 2.0)(function)(np.repeat(now["point"], 6))
-        assert browser.run("document.getElementById('value').textContent") == f"{value:.6g}"
 
     @pytest.mark.parametrize("dark", [False, True])
     def test_a_phone_shows_it_all_without_scrolling_sideways(self, browser, page, dark):
