@@ -159,6 +159,9 @@ def test_refusals():
         ([0.0, 1.0], None, r"must be \(examples, elements\)"),
         ([[0.0, 1.0]], [0.0] * 4, "K at most 2"),
         ([[0.0, 1.0]], [0.0, np.inf], "the potential of 1 positives in row 0 of counts is inf"),
+        ([[0.0, 1.0]], [0.0, 1j], "counts must be real numbers"),
+        ([[0.0, 1.0]], "ab", "counts must be real numbers"),
+        ([[0.0, 1.0]], np.ma.masked_array([0.0, 1.0], [0, 1]), "counts is a masked array"),
         ([[0.0, 1.0]], [-np.inf] * 2, "row 0 of counts makes every number of positives impossible"),
     ]:
         with pytest.raises(ValueError, match=words):

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from decisions.judge import AllSets
 from setloss.decisions import decide as decide_any
 from setloss.decisions import expected_losses, expected_losses_of
+from setloss.decisions.pixels import decide_pixels
 from setloss.losses import (
     CostCurve,
     Dice,
@@ -229,6 +230,16 @@ def test_what_is_no_score_is_refused(values, words):
         decide_any(values, "f1")
     with pytest.raises(ValueError, match="scores is one of"):
         decide_any([[1.0, -2.0]], "f1", scores="logits")
+
+
+@pytest.mark.parametrize(
+    ("sets", "words"), [(np.ma.masked_array([[1, 0]], [[1, 0]]), "masked"), ([[2, 0]], "value 2")]
+)
+def test_what_is_no_set_is_refused(sets, words):
+    with pytest.raises(ValueError, match=words):
+        expected_losses_of(sets, [[1.0, -2.0]], "f1")
+    with pytest.raises(ValueError, match="mask is a masked array"):
+        decide_pixels([1.0, -2.0], mask=np.ma.masked_array([1, 1], [0, 1]))
 
 
 # ---------------------------------------------------------------- sizes

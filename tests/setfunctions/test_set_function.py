@@ -240,6 +240,7 @@ def test_repr_of_a_closed_form_builds_no_huge_table():
             r"the table must be finite; entry \(1, 0\) is inf",
         ),
         (lambda: SetFunction.symmetric([[0, 1]]), r"the curve must have 1 axis; got shape \(1, 2\)"),
+        (lambda: SetFunction.symmetric(np.ma.masked_array([0, 1], [0, 1])), "the curve is a masked array"),
         (lambda: SetFunction.symmetric(["a"]), "the curve must be an array of real numbers"),
         (lambda: SetFunction.from_table([[0, 1], [2]]), "the table must be an array of real numbers"),
         (lambda: SetFunction.from_table(0.0), "the table needs at least one axis; got a single number"),

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, softmax
 
+from setloss.arguments import as_labels
 from setloss.bags import Bags
 from setloss.decisions.count_model import SetsOfOneSize, refuse_large_tables
 from setloss.decisions.scores import Counts, Layout, as_log_odds, potentials_of
@@ -110,7 +111,7 @@ def expected_losses_of(
 ) -> Array:
     """The expected loss of given sets, in the shape of the log-odds `scores`; the rest is as in `decide`."""
     loss = as_loss(loss)
-    array, chosen = as_log_odds(scores, "log-odds"), np.asarray(sets, dtype=bool)
+    array, chosen = as_log_odds(scores, "log-odds"), as_labels(sets, "sets")
     if chosen.shape != array.shape:
         raise ValueError(f"sets have shape {chosen.shape}, the scores have shape {array.shape}")
     layout = Layout.of(array.shape, bags)

@@ -30,6 +30,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 
+from setloss.arguments import refuse_masked
 from setloss.decisions.decision import decide
 from setloss.decisions.scores import as_log_odds
 from setloss.decisions.specs import TIE, loss_spec
@@ -105,6 +106,7 @@ def decide_pixels(
         "exact", "moments", or "auto": exact up to 16,384 pixels, and where moments may be off by 0.001.
     """
     log_odds = as_log_odds(values, scores, "values")
+    refuse_masked(mask, "mask")
     counted = np.ones(log_odds.shape, dtype=bool) if mask is None else np.asarray(mask, dtype=bool)
     if counted.shape != log_odds.shape:
         raise ValueError(f"a mask of shape {counted.shape} does not fit values of shape {log_odds.shape}")

@@ -175,7 +175,7 @@ def potentials_of(counts: Counts, layout: Layout) -> list[Array]:
     if counts is None:
         return [np.zeros((1, _size(layout, part) + 1)) for part in range(len(layout.rows))]
     if layout.whole_rows:
-        return [_checked(np.atleast_2d(np.asarray(counts, dtype=np.float64)), layout.shape[1], layout.rows[0])]
+        return [_checked(np.atleast_2d(as_numbers(counts, "counts")), layout.shape[1], layout.rows[0])]
     flat = _flat_potentials(counts, layout)
     each = zip(layout.counts, layout.rows, strict=True)
     return [_checked(flat[places], places.shape[1] - 1, some) for places, some in each]
@@ -184,14 +184,14 @@ def potentials_of(counts: Counts, layout: Layout) -> list[Array]:
 def _flat_potentials(counts: Any, layout: Layout) -> Array:
     """The p + 1 potentials of each bag, one bag after the other."""
     if callable(counts):
-        known = {int(p): np.asarray(counts(int(p)), dtype=np.float64) for p in np.unique(layout.sizes)}
+        known = {int(p): as_numbers(counts(int(p)), "counts") for p in np.unique(layout.sizes)}
         counts = [known[int(p)] for p in layout.sizes]
     elif isinstance(counts, np.ndarray) and counts.ndim == 1 and counts.dtype != object:
         length = int(np.sum(layout.sizes + 1))
         if counts.size != length:
             raise ValueError(f"flat counts hold p + 1 potentials for each bag, {length} in all; got {counts.size}")
-        return counts.astype(np.float64, copy=False)
-    each = [np.asarray(row, dtype=np.float64) for row in counts]
+        return as_numbers(counts, "counts")
+    each = [as_numbers(row, "counts") for row in counts]
     if len(each) != len(layout):
         raise ValueError(f"counts are given for {len(each)} bags; there are {len(layout)}")
     return np.concatenate(

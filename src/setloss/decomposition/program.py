@@ -157,7 +157,7 @@ def _solve(table: Array, exact: bool, noise: Array | None) -> ProgramSolution:
     vertex = optimal_vertex(program)
     choice = choose_optimum(program, vertex)
     g = integers([0] * table.size)
-    g[free] = choice.fixed_values
+    g[free] = np.maximum(choice.fixed_values, 0)  # a vertex in floats may be short of g >= 0 by rounding
     g = g.reshape(table.shape)
     l_fixed = shifted(numbers, bits).reshape(table.shape)
     g_table = rounded(g, unit - bits)

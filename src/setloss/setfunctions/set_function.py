@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from setloss.arguments import is_whole_number
+from setloss.arguments import is_whole_number, refuse_masked
 from setloss.setfunctions.combinations import Refined, added, scaled
 from setloss.setfunctions.counts import MAX_CELLS, CountFunction, Oracle, Table
 from setloss.setfunctions.knots import checked_knots, curve_through
@@ -311,6 +311,7 @@ class _Calls:
 
 
 def _real_array(values: ArrayLike, name: str, ndim: int | None = None) -> Array:
+    refuse_masked(values, name)
     try:
         if np.iscomplexobj(values):
             raise TypeError("complex numbers")
