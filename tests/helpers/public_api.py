@@ -18,7 +18,7 @@ PRIVATE = ("cli", "losses")
 
 RESULTS = (
     "Certificate", "Decision", "Decomposition", "Design", "ImageDecisions", "LabelDecisions", "LabelSets",
-    "Likelihood", "PixelCalibration", "Record", "Solution", "State", "Status", "SurrogateSum", "Tightness", "Tracks",
+    "Likelihood", "PixelCalibration", "Record", "Solution", "State", "Status", "SurrogateSum", "Tracks",
     "Verdict", "Verification",
 )  # fmt: skip
 """Classes that functions and methods return; nobody calls their constructors."""

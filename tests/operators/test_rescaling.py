@@ -15,7 +15,7 @@ from helpers.reference import values_of
 from setloss import Dice, FBeta, Hamming, Jaccard, SetFunction, Tversky, from_counts
 from setloss.operators import MarginRescaling, SlackRescaling, search
 from setloss.setfunctions.counts import TableTooLargeError
-from setloss.testing import check_extension, check_oracle
+from setloss.testing import check_extension
 
 SCALES = (1.0, 2.0, 0.7)
 both = pytest.mark.parametrize("rescaling", [SlackRescaling, MarginRescaling])
@@ -164,7 +164,7 @@ def searched_and_scanned(monkeypatch, rescaling, function, m):
 @pytest.mark.parametrize("name", CONCAVE)
 def test_binary_search_finds_the_maximum_over_all_sets(rescaling, name, monkeypatch):
     generator = np.random.default_rng(0)
-    for m, q in ((3, 4), (1, 5), (5, 1), (4, 0), (2, 2)):
+    for m, q in ((3, 4), (1, 5), (5, 1), (4, 0), (2, 2), *([(0, 6)] * (name == "Dice"))):
         function = CONCAVE[name].on_counts(m, q)
         values = values_of(function)
         for scale in SCALES:
@@ -173,15 +173,6 @@ def test_binary_search_finds_the_maximum_over_all_sets(rescaling, name, monkeypa
                 expected = by_definition(rescaling, values, point, scale)
                 assert fast.exact
                 assert fast(point) == pytest.approx(expected, rel=1e-12, abs=1e-12)
-
-
-@both
-def test_without_positives_binary_search_is_right_too(rescaling, monkeypatch):
-    function = Dice().on_counts(0, 6)
-    values = values_of(function)
-    for point in random_margins(np.random.default_rng(2), 6):
-        fast, _ = searched_and_scanned(monkeypatch, rescaling(function), function, point)
-        assert fast(point) == pytest.approx(by_definition(rescaling, values, point, 2.0), abs=1e-12)
 
 
 @both
@@ -261,10 +252,8 @@ def square_root(p):
 @both
 @pytest.mark.parametrize("p", [21, 300, 2000])
 def test_exact_search_of_a_large_oracle_is_refused_with_the_remedy(rescaling, p):
-    with pytest.raises(TableTooLargeError, match='search="greedy"') as caught:
+    with pytest.raises(TableTooLargeError, match=r'search="greedy".*describe the function by counts'):
         rescaling(square_root(p)).cut(np.zeros(p))
-    assert "out of reach for a function without a closed form" in str(caught.value)
-    assert "describe the function by counts" in str(caught.value)
 
 
 @both
@@ -304,10 +293,8 @@ def test_enumeration_has_a_limit():
 
 @both
 def test_a_negative_function_is_refused_with_a_witness(rescaling):
-    with pytest.raises(ValueError) as caught:
+    with pytest.raises(ValueError, match=f"{rescaling.__name__} .*the value of {{0, 1}} is -2"):
         rescaling(SetFunction.symmetric([0, 1, -2, 1]))
-    name = rescaling.__name__
-    assert str(caught.value) == f"{name} needs a non-negative function; here the value of {{0, 1}} is -2"
 
 
 def test_a_negative_oracle_is_refused_where_it_shows():
@@ -327,23 +314,7 @@ def test_rounding_errors_below_zero_are_as_good_as_zero():
 @both
 @pytest.mark.parametrize("scale", [0, -1, np.nan, np.inf])
 def test_the_scale_must_be_positive(rescaling, scale):
-    with pytest.raises(ValueError) as caught:
+    with pytest.raises(ValueError, match=f"{rescaling.__name__}: the scale c .* got {scale}"):
         rescaling(Dice().on_counts(1, 1), scale)
-    assert str(caught.value) == f"{rescaling.__name__}: the scale c must be a positive number; got {scale}"
-
-
-@both
-def test_the_search_must_have_one_of_three_names(rescaling):
-    with pytest.raises(ValueError) as caught:
+    with pytest.raises(ValueError, match='search is "exact", "enumerate" or "greedy"'):
         rescaling(Dice().on_counts(1, 1), search="best")
-    assert 'search is "exact", "enumerate" or "greedy"' in str(caught.value)
-
-
-# ---------------------------------------------------------------- the public law
-
-
-@both
-@pytest.mark.parametrize("name", CONCAVE)
-@pytest.mark.parametrize("how", ["exact", "greedy"])
-def test_every_search_obeys_its_law(rescaling, name, how):
-    check_oracle(rescaling(CONCAVE[name].on_counts(3, 3), 1.0, how), samples=20)

@@ -12,7 +12,6 @@ from setloss import (
     SetFunction,
     Tversky,
     decompose,
-    is_increasing,
     is_submodular,
     monotone_closure,
 )
@@ -29,25 +28,6 @@ def nonnegative(drawn):
 def test_the_closure_is_the_minimum_over_supersets(drawn):
     function = nonnegative(drawn)
     assert values_of(monotone_closure(function)) == reference.monotone_closure(values_of(function))
-
-
-@given(any_functions())
-def test_the_closure_is_increasing_below_f_and_closed(drawn):
-    function = nonnegative(drawn)
-    closure = monotone_closure(function)
-    assert is_increasing(closure)
-    assert np.all(closure.table <= function.table)
-    assert monotone_closure(closure) == closure
-
-
-@given(any_functions())
-def test_an_increasing_function_is_its_own_closure(drawn):
-    table = drawn.function.table
-    for axis in range(table.ndim):
-        table = np.maximum.accumulate(table, axis)
-    increasing = SetFunction.from_table(table, drawn.function.partition)
-    assert is_increasing(increasing)
-    assert monotone_closure(increasing) == increasing
 
 
 @given(submodular_functions())

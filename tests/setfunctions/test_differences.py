@@ -50,16 +50,6 @@ def test_second_differences_of_a_pair_of_axes_are_its_block_of_rows(table):
     np.testing.assert_array_equal(np.concatenate([np.empty(0), *blocks]), listed_second_differences(table))
 
 
-@given(shapes)
-def test_there_are_second_differences_exactly_where_there_are_two_elements(shape):
-    assert (second_difference_matrix(shape).shape[0] > 0) == (sum(n - 1 for n in shape) >= 2)
-
-
-@pytest.mark.parametrize("shape", [(1,), (2,), (1, 2), (1, 1)])
-def test_fewer_than_two_elements_have_no_second_differences(shape):
-    assert second_difference_matrix(shape).shape == (0, int(np.prod(shape)))
-
-
 @pytest.mark.parametrize("sizes", [(5,), (2, 3), (1, 0, 3), (1, 1, 1, 1)])
 def test_weights_and_levels_count_the_subsets_of_a_cell(sizes):
     groups = np.repeat(np.arange(len(sizes)), sizes)

@@ -74,14 +74,6 @@ def test_gains_shrink_iff_unions_and_intersections_cost_no_more(drawn):
     assert bool(is_submodular(drawn.function)) == reference.union_intersection_submodular(drawn.values)
 
 
-@given(any_functions())
-def test_grouped_and_general_descriptions_get_the_same_verdicts(drawn):
-    general = drawn.function.refine(np.arange(drawn.function.p))
-    for law, verdict in verdicts(drawn.function).items():
-        other = LAWS[law](general)
-        assert (verdict.holds, max(verdict.excess, 0)) == (other.holds, max(other.excess, 0))
-
-
 @given(st.one_of(submodular_functions(), supermodular_functions(), symmetric_functions(), block_mixtures()))
 def test_functions_built_to_obey_a_law_are_told_so(drawn):
     for law, known in drawn.laws.items():

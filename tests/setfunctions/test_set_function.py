@@ -61,12 +61,6 @@ def test_gains_of_closed_forms_are_the_differences_of_along(loss):
         np.testing.assert_allclose(function.gains(order), np.diff(function.along(order)), atol=1e-14)
 
 
-@given(any_functions())
-def test_the_largest_value_is_an_absolute_one(drawn):
-    assert drawn.function.largest_value == max(map(abs, drawn.values.values()))
-    assert drawn.function.p == max(map(len, drawn.values))
-
-
 # ---------------------------------------------------------------- constructors
 
 
@@ -116,11 +110,6 @@ def test_an_oracle_is_called_and_never_tabulated():
     np.testing.assert_array_equal(oracle.gains(order), 2 * np.arange(60) + 1)
 
 
-def test_from_knots_samples_the_curve_at_shares():
-    function = SetFunction.from_knots([(0, 0), (0.25, 1), (1, 1)], 8)
-    np.testing.assert_allclose(function.table, [0, 0.5, 1, 1, 1, 1, 1, 1, 1])
-
-
 @given(integer_array((3, 2)))
 def test_the_users_array_is_neither_kept_nor_frozen(table):
     before = table.copy()
@@ -152,13 +141,6 @@ def test_the_general_description_is_the_same_function(drawn):
 def test_any_finer_groups_describe_the_same_function(drawn, data):
     groups = data.draw(st.lists(st.integers(0, 3), min_size=drawn.function.p, max_size=drawn.function.p))
     assert values_of(drawn.function.refine(groups)) == drawn.values
-
-
-def test_a_refined_closed_form_keeps_its_values_and_steps():
-    function = Dice().set_function([1, 0, 1, 1, 0, 0])
-    refined, order = function.refine([0, 1, 2, 0, 1, 3]), [3, 1, 0, 5, 2, 4]
-    np.testing.assert_array_equal(refined.along(order), function.along(order))
-    np.testing.assert_array_equal(refined.gains(order), function.gains(order))
 
 
 # ---------------------------------------------------------------- algebra
@@ -338,7 +320,6 @@ def test_a_table_that_does_not_fit_is_refused_with_its_size_and_a_remedy():
         lambda: SetFunction.symmetric([0.0]),
         lambda: SetFunction.from_table([[0.0]]),
         lambda: SetFunction.oracle(len, 0),
-        lambda: SetFunction.from_knots([(0, 0), (1, 1)], 0),
         lambda: Dice().set_function([]),
         lambda: Hamming().on_counts(0, 0),
     ],

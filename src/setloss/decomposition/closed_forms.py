@@ -6,8 +6,15 @@ from itertools import accumulate
 
 import numpy as np
 
-from setloss.decomposition.exact import Exact, integers, rounded, to_integers
-from setloss.decomposition.rounding import bends_up, rest_exactly, rest_in_floats
+from setloss.decomposition.exact import (
+    Exact,
+    bends_up,
+    integers,
+    rest_exactly,
+    rest_in_floats,
+    rounded,
+    to_integers,
+)
 from setloss.setfunctions.counts import AxisCurve, CountFunction, Split
 from setloss.setfunctions.tolerance import RELATIVE_TOLERANCE, bend_noise
 from setloss.typing import Array

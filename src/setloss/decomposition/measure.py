@@ -8,9 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from setloss.decomposition.certificate import FEASIBILITY_TOLERANCE, mean_over_subsets
-from setloss.decomposition.exact import rounded, to_integers
+from setloss.decomposition.exact import rest_exactly, rest_in_floats, rounded, to_integers
 from setloss.decomposition.lower_bound import bound_of, meets, pointwise_lower_bound, required_curvature
-from setloss.decomposition.rounding import rest_exactly, rest_in_floats
 from setloss.setfunctions.counts import AxisCurve, CountFunction, Split, Table
 from setloss.setfunctions.differences import axis_pairs, cell_levels, second_difference, without_modular_part
 from setloss.setfunctions.tolerance import (

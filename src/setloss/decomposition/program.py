@@ -25,6 +25,7 @@ from setloss.decomposition.exact import (
     Exact,
     exact_weights,
     integers,
+    rest_exactly,
     rounded,
     shifted,
     telescope,
@@ -41,7 +42,6 @@ from setloss.decomposition.refinement import (
     optimal_vertex,
     suits_interior_point,
 )
-from setloss.decomposition.rounding import rest_exactly
 from setloss.decomposition.tie_break import EXACT_ZERO, choose_optimum
 from setloss.setfunctions.differences import axis_pairs, second_difference_matrix, without_modular_part
 from setloss.typing import Array, Shape

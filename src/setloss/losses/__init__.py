@@ -16,10 +16,9 @@ from typing import Any
 
 from setloss.losses.base import CountLoss, Loss
 from setloss.losses.counts_of_errors import Dice, FBeta, Hamming, Jaccard, Tversky, TverskyFamily
-from setloss.losses.curves import PAPER_CURVES, CostCurve
+from setloss.losses.curves import PAPER_CURVES, CostCurve, checked_knots
 from setloss.losses.custom import CallableLoss, FixedSetLoss, from_counts, from_set_function
 from setloss.losses.metrics import MetricLoss, from_metric, remembered
-from setloss.setfunctions.knots import checked_knots
 
 __all__ = [
     "NAMED_LOSSES",

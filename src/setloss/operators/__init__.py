@@ -18,7 +18,7 @@ from setloss.operators.cut import Cut, Surrogate, SurrogateSum
 from setloss.operators.lovasz import Hinge, LovaszHinge
 from setloss.operators.names import operator_named
 from setloss.operators.rescaling import MarginRescaling, SlackRescaling
-from setloss.operators.tightness import Tightness, convex_closure, tightness
+from setloss.operators.tightness import convex_closure
 
 __all__ = [
     "B_D",
@@ -29,8 +29,6 @@ __all__ = [
     "SlackRescaling",
     "Surrogate",
     "SurrogateSum",
-    "Tightness",
     "convex_closure",
     "operator_named",
-    "tightness",
 ]

@@ -8,7 +8,7 @@ of false negatives and false positives, and p groups of one element are the gene
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,7 +21,6 @@ from numpy.typing import ArrayLike, NDArray
 from setloss.arguments import is_whole_number, refuse_masked
 from setloss.setfunctions.combinations import Refined, added, scaled
 from setloss.setfunctions.counts import MAX_CELLS, CountFunction, Oracle, Table
-from setloss.setfunctions.knots import checked_knots, curve_through
 from setloss.setfunctions.tolerance import RELATIVE_TOLERANCE
 from setloss.typing import Array, Shape
 
@@ -33,8 +32,8 @@ MAX_CALLABLE_ELEMENTS = 16
 class SetFunction:
     """l(A) = counts(|A n V_1|, ..., |A n V_k|), with ``partition[i]`` the group V_b of element i.
 
-    Use one of the constructors: `symmetric`, `from_table`, `from_values`, `from_callable`, `from_knots`,
-    `oracle`; or ask a loss for the set function of a label vector.
+    Use one of the constructors, `symmetric`, `from_table`, `from_values`, `from_callable`, `oracle`, or ask a loss
+    for the set function of a label vector.
     """
 
     counts: CountFunction
@@ -117,11 +116,6 @@ class SetFunction:
         `along` works; verdicts, D and exact maximisation need a table and say so beyond their limits.
         """
         return cls(Oracle((1,) * p, _Calls(function, vectorized)), np.arange(p))
-
-    @classmethod
-    def from_knots(cls, knots: Iterable[tuple[float, float]], p: int) -> SetFunction:
-        """l(A) = the piecewise linear curve through the knots ``(share, cost)``, at share |A| / p."""
-        return cls(curve_through(checked_knots(tuple(knots)), p), np.zeros(p, dtype=np.intp))
 
     # ---------------------------------------------------------------- values
 
