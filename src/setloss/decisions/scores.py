@@ -148,7 +148,7 @@ def check_scores_word(scores: Any) -> None:
         raise ValueError(f"scores is one of {', '.join(SCORES)}; got {scores!r}")
 
 
-def as_numbers(values: ArrayLike, name: str) -> Array:
+def as_numbers(values: Any, name: str) -> Array:
     """Real numbers as float64; NaN, complex numbers, masked arrays and text are refused with a sentence."""
     if hasattr(values, "toarray"):
         raise ValueError(f"{name} are a sparse matrix; every element needs a score, pass {name}.toarray()")
