@@ -226,7 +226,7 @@ def objects_table(outcome: Outcome) -> ResultTable:
     number = sum(len(sizes) for _, sizes in next(iter(outcome.seeds.values()))[0].objects.values())
     note = (
         f"{number} connected components of the test masks, each with the background nearest to it; missed: nothing "
-        f"of it is found. {_over_seeds(outcome).capitalize()}. {_note([outcome])}"
+        f"of it is found. {_over_seeds(outcome).capitalize()}."
     )
     return ResultTable(f"Objects of {outcome.problem.name}", columns, tuple(rows), note)
 
