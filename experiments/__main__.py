@@ -140,8 +140,8 @@ def segmentation(
     size: Annotated[int | None, typer.Option(min=8, help="Side of images or crops; else 48, 64 or 80.")] = None,
     steps: Annotated[int, typer.Option(min=1, help="Training steps.")] = 150,
     batch: Annotated[int, typer.Option(min=1, help="Images of a step.")] = 8,
-    rates: Annotated[str, typer.Option(metavar="RATE,...", help="Learning rates tried.")] = "0.003,0.01,0.03",
-    seeds: Annotated[int, typer.Option(min=1, help="Networks per loss; the first chooses the rate.")] = 3,
+    rate: Annotated[float, typer.Option(help="Learning rate of all losses.")] = 0.01,
+    seeds: Annotated[int, typer.Option(min=1, help="Networks per loss.")] = 3,
     seed: Seed = 0,
     pages: Annotated[Path | None, typer.Option(help="Put the tables here, as PAGES_losses.json and so on.")] = None,
 ) -> None:
@@ -150,8 +150,7 @@ def segmentation(
     from experiments.images.networks import TrainingSettings, methods_named
     from experiments.images.report import compare, report
 
-    grid = tuple(float(rate) for rate in rates.split(","))
-    settings = TrainingSettings(steps=steps, batch=batch, rates=grid, seeds=tuple(range(seeds)))
+    settings = TrainingSettings(steps=steps, batch=batch, rate=rate, seeds=tuple(range(seeds)))
     chosen, problems = methods_named(_names(methods)), problems_named(data, _names(datasets), size, seed)
     out.mkdir(parents=True, exist_ok=True)
     outcomes = compare([make() for make in problems], chosen, settings, out / "runs")

@@ -1,7 +1,7 @@
 """Images with masks or classes: from a folder, or generated; in three parts before anything is trained.
 
-Generated images have noise and uneven light, and one kind for each thing that makes a loss fail: blobs that cover a
-quarter of the image, ellipses of many sizes, curves one pixel wide, discs of a few pixels, lesions that half of the
+Generated images have noise and uneven light, and one kind for each thing that makes a loss fail: ellipses of
+many sizes, curves one pixel wide, discs of a few pixels, lesions that half of the
 images do not have, and five classes of which the last two are rare.
 """
 
@@ -219,13 +219,6 @@ def generated(kind: str, size: int = 48, parts: tuple[int, int, int] = PARTS, se
     return ImageProblem(kind, CLASSES if kind == "classes" else 1, train, validation, test)
 
 
-def _blobs(size: int, rng: np.random.Generator) -> Drawn:
-    """A smooth random field, cut where a quarter of the pixels, more or less, lie above."""
-    field = gaussian_filter(rng.normal(size=(size, size)), size / 12)
-    mask = field > np.quantile(field, 1 - rng.uniform(0.1, 0.42))
-    return _seen(0.6 * mask, rng, 0.8), mask.astype(np.int64)
-
-
 def _ellipses(size: int, rng: np.random.Generator) -> Drawn:
     """Bright ellipses of many sizes, dim ones among them."""
     light, mask = np.zeros((size, size)), np.zeros((size, size), dtype=bool)
@@ -294,7 +287,6 @@ def _seen(light: NDArray[np.float64], rng: np.random.Generator, noise: float) ->
 
 
 KINDS: dict[str, Callable[[int, np.random.Generator], Drawn]] = {
-    "blobs": _blobs,
     "ellipses": _ellipses,
     "curves": _curves,
     "discs": _discs,

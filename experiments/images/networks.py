@@ -146,13 +146,13 @@ class UNet(nn.Module):
 
 @dataclass(frozen=True)
 class TrainingSettings:
-    """What all methods share; `rates` is the grid from which the validation part chooses, with the first seed."""
+    """What all methods share."""
 
     steps: int = 150
     batch: int = 8
     clip: float = 1.0
     width: int = 8
-    rates: tuple[float, ...] = (3e-3, 1e-2, 3e-2)
+    rate: float = 1e-2
     seeds: tuple[int, ...] = (0, 1, 2)
 
 
@@ -165,13 +165,13 @@ class Trained:
     milliseconds: float
 
 
-def train(method: str, rate: float, seed: int, problem: ImageProblem, settings: TrainingSettings) -> Trained:
+def train(method: str, seed: int, problem: ImageProblem, settings: TrainingSettings) -> Trained:
     """Adam with a cosine schedule and clipped gradients; the seed sets first weights and the order of the images."""
     torch.manual_seed(seed)
     net = UNet(problem.train.images.shape[1], problem.classes, settings.width)
     net = net.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
     loss = METHODS[method].binary if problem.classes == 1 else METHODS[method].classes
-    optimiser = torch.optim.Adam(net.parameters(), lr=rate)
+    optimiser = torch.optim.Adam(net.parameters(), lr=settings.rate)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, settings.steps)
     started, values = time.process_time(), []
     for images, labels in _batches(problem, settings, seed):

@@ -1,7 +1,7 @@
 """Which loss to train a segmentation network with, and what to predict: one protocol, paired differences, tables.
 
-A learning rate is chosen on validation images with the first seed; the other seeds train at that rate. Every network
-that was trained is kept as one file of scores, so that an interrupted comparison goes on where it was.
+All losses train at the same rate. Every network is kept as one file of scores, so that an interrupted comparison goes
+on where it was.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -31,12 +32,11 @@ DECIDED_IMAGES = 32
 
 @dataclass(frozen=True)
 class Run:
-    """One network: its validation score, test scores of the plain cut, and of every rule on the first test images.
+    """One network: test scores of the plain cut, and of every rule on the first test images.
 
     `objects` has the Dice and the area of every object of a class, `milliseconds` is CPU time of a training step.
     """
 
-    validation: float
     milliseconds: float
     test: Scores
     decided: dict[str, Scores]
@@ -45,11 +45,10 @@ class Run:
 
 @dataclass(frozen=True)
 class Outcome:
-    """All losses on one data set: runs of the first seed by rate, and those of all seeds at the rate chosen."""
+    """All losses on one data set: the runs of all seeds."""
 
     problem: ImageProblem
     settings: TrainingSettings
-    by_rate: dict[str, dict[float, Run]]
     seeds: dict[str, tuple[Run, ...]]
 
     @property
@@ -59,49 +58,30 @@ class Outcome:
 
 
 def compare(
-    problems: Sequence[ImageProblem],
-    methods: Sequence[str],
-    settings: TrainingSettings,
-    folder: Path,
+    problems: Sequence[ImageProblem], methods: Sequence[str], settings: TrainingSettings, folder: Path
 ) -> list[Outcome]:
-    """Train every method on every data set, the first seed at every rate; all with one seed before the next seed."""
-    tried: dict[tuple[str, str], dict[float, Run]] = {}
+    """Train every method on every data set, all with one seed before the next seed."""
     kept: dict[tuple[str, str], list[Run]] = {}
-    rates: dict[tuple[str, str], float] = {}
-    pairs = [(problem, method) for problem in problems for method in methods]
-    for k, seed in enumerate(settings.seeds):
-        for problem, method in pairs:
-            key = problem.name, method
+    for seed in settings.seeds:
+        for problem, method in product(problems, methods):
             log.info("seed %d, %s: %s", seed, problem.name, METHODS[method].label)
-            if not k:
-                tried[key] = {
-                    rate: kept_run(problem, method, rate, seed, settings, folder) for rate in settings.rates
-                }
-                rates[key] = max(settings.rates, key=lambda rate: tried[key][rate].validation)
-            kept.setdefault(key, []).append(kept_run(problem, method, rates[key], seed, settings, folder))
+            kept.setdefault((problem.name, method), []).append(kept_run(problem, method, seed, settings, folder))
     return [
-        Outcome(
-            problem,
-            settings,
-            {method: tried[problem.name, method] for method in methods},
-            {method: tuple(kept[problem.name, method]) for method in methods},
-        )
+        Outcome(problem, settings, {method: tuple(kept[problem.name, method]) for method in methods})
         for problem in problems
     ]
 
 
-def kept_run(
-    problem: ImageProblem, method: str, rate: float, seed: int, settings: TrainingSettings, folder: Path
-) -> Run:
+def kept_run(problem: ImageProblem, method: str, seed: int, settings: TrainingSettings, folder: Path) -> Run:
     """Read from the folder, or made and written there; a file of other settings is made again."""
-    file = folder / f"{problem.name}-{method}-{rate:g}-{seed}.json"
+    file = folder / f"{problem.name}-{method}-{settings.rate:g}-{seed}.json"
     images = crc32(problem.test.labels.tobytes())
     made_with = [settings.steps, settings.batch, settings.clip, settings.width, problem.crop, images]
     if file.exists():
         found = json.loads(file.read_text("utf-8"))
         if found["made with"] == made_with:
             return _from_json(found["run"])
-    run = made_run(problem, method, rate, seed, settings)
+    run = made_run(problem, method, seed, settings)
     folder.mkdir(parents=True, exist_ok=True)
     content = json.dumps({"made with": made_with, "run": asdict(run)}, default=lambda array: array.round(6).tolist())
     file.write_text(content, "utf-8")
@@ -111,32 +91,25 @@ def kept_run(
 def _from_json(run: Mapping[str, Any]) -> Run:
     decided = {rule: _scores(one) for rule, one in run["decided"].items()}
     objects = {kind: (np.array(dice), np.array(sizes)) for kind, (dice, sizes) in run["objects"].items()}
-    return Run(run["validation"], run["milliseconds"], _scores(run["test"]), decided, objects)
+    return Run(run["milliseconds"], _scores(run["test"]), decided, objects)
 
 
 def _scores(one: Mapping[str, Any]) -> Scores:
     return Scores(np.array(one["dice"]), np.array(one["jaccard"]), one["overall"])
 
 
-def made_run(problem: ImageProblem, method: str, rate: float, seed: int, settings: TrainingSettings) -> Run:
+def made_run(problem: ImageProblem, method: str, seed: int, settings: TrainingSettings) -> Run:
     """Train a network and judge it on the test part."""
-    trained = train(method, rate, seed, problem, settings)
-    known, logits = predict(trained.network, problem.validation), predict(trained.network, problem.test)
-    seen, labels, classes = problem.validation.labels, problem.test.labels, problem.classes
-    validation = score(cut(known), seen, classes)
+    trained = train(method, seed, problem, settings)
+    logits, labels, classes = predict(trained.network, problem.test), problem.test.labels, problem.classes
     decided, few = {}, slice(DECIDED_IMAGES)
     if method in DECIDED and seed == settings.seeds[0]:
-        for rule, decide in rules(known[few], seen[few]).items():
+        known = predict(trained.network, problem.validation)
+        for rule, decide in rules(known[few], problem.validation.labels[few]).items():
             decided[rule] = score(decide(logits[few]), labels[few], classes)
     kinds = {"all": 1} if classes == 1 else {"small": 1, "large": 2} if problem.name.endswith("-sizes") else {}
     objects = {name: dice_of_objects(cut(logits), labels, kind) for name, kind in kinds.items()}
-    return Run(
-        float(validation.dice.mean()) if classes == 1 else validation.overall,
-        trained.milliseconds,
-        score(cut(logits), labels, classes),
-        decided,
-        objects,
-    )
+    return Run(trained.milliseconds, score(cut(logits), labels, classes), decided, objects)
 
 
 # ---------------------------------------------------------------- tables
@@ -242,20 +215,18 @@ def _note(outcomes: Sequence[Outcome]) -> str:
         crops = "" if problem.crop is None else f" in squares of {problem.crop}"
         parts = " + ".join(str(len(part)) for part in (problem.train, problem.validation, problem.test))
         sizes.append(f"{problem.name} {parts} of {side}{crops}")
-    rates = ", ".join(f"{rate:g}" for rate in settings.rates)
     return (
         f"Images to train on, to choose with and to test: {'; '.join(sizes)}. {settings.steps} steps of "
-        f"{settings.batch} images, Adam, rate of {rates}, cosine schedule, gradients clipped to norm "
+        f"{settings.batch} images, Adam, rate {settings.rate:g}, cosine schedule, gradients clipped to norm "
         f"{settings.clip:g}; a U-Net of {settings.width} to {4 * settings.width} channels."
     )
 
 
 def _numbers(outcome: Outcome) -> list[dict[str, Any]]:
-    """One entry per loss: validation scores by rate, mean test scores seed by seed."""
+    """One entry per loss: mean test scores seed by seed."""
     return [
         {
             "method": method,
-            "validation": {f"{rate:g}": run.validation for rate, run in outcome.by_rate[method].items()},
             "dice": [float(run.test.dice.mean()) for run in runs],
             "jaccard": [float(run.test.jaccard.mean()) for run in runs],
             "overall": [run.test.overall for run in runs],

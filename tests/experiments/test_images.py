@@ -27,7 +27,7 @@ from experiments.images.report import compare, report  # noqa: E402
 from helpers.experiment_commands import complaint, run  # noqa: E402
 
 FEW = (6, 2, 4)
-QUICK = ("--steps", 2, "--seeds", 2, "--rates", "0.01,0.03", "--size", 16)
+QUICK = ("--steps", 2, "--seeds", 2, "--size", 16)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -41,7 +41,6 @@ def test_every_kind_is_drawn_again_by_its_seed(kind):
 
 def test_what_the_kinds_are_like():
     for kind, low, high in (
-        ("blobs", 0.22, 0.3),
         ("ellipses", 0.05, 0.15),
         ("curves", 0.05, 0.12),
         ("discs", 0, 0.03),
@@ -135,12 +134,12 @@ def test_every_method_trains_a_step(kind, monkeypatch):
     monkeypatch.setattr(image_data, "generated", partial(generated, parts=(4, 1, 1)))
     problem = problems_named(None, [kind], 16)[0]()
     for method in METHODS:
-        assert np.isfinite(train(method, 0.01, 0, problem, TrainingSettings(steps=1, batch=2)).values).all()
+        assert np.isfinite(train(method, 0, problem, TrainingSettings(steps=1, batch=2)).values).all()
 
 
 def test_runs_are_kept_and_tables_made_of_them(tmp_path, monkeypatch):
     problems = [generated("ellipses", 16, (4, 3, 3)), generated("classes", 16, (4, 3, 3))]
-    settings = TrainingSettings(steps=1, batch=2, rates=(0.01,), seeds=(0, 1))
+    settings = TrainingSettings(steps=1, batch=2, seeds=(0, 1))
     first = report(compare(problems, ["ce+soft-dice", "objects"], settings, tmp_path))
     monkeypatch.setattr(report_module, "train", None)  # nothing is trained again
     again = report(compare(problems, ["ce+soft-dice", "objects"], settings, tmp_path))
@@ -175,7 +174,7 @@ def test_dice_of_objects_by_hand():
 
 def test_the_same_seed_is_the_same_network():
     problem, settings = generated("ellipses", 16, (7, 2, 3)), TrainingSettings(steps=2)
-    values = [train("default", 0.01, 5, problem, settings).values for _ in range(2)]
+    values = [train("default", 5, problem, settings).values for _ in range(2)]
     np.testing.assert_array_equal(*values)
 
 
@@ -211,8 +210,7 @@ def test_generated_images_need_no_folder(tmp_path, monkeypatch):
         (["--data", "{tmp}"], "holds no images/*.png with masks/*.png"),
         (["--size", "18"], "the side of images is a multiple of 4"),
         (["--methods", "focal"], "there is no method 'focal'; the names are ce, ce+soft-dice"),
-        (["--datasets", "stars"], "there is no data set 'stars'; the names are blobs, ellipses"),
-        (["--rates", "fast"], "could not convert string to float: 'fast'"),
+        (["--datasets", "stars"], "there is no data set 'stars'; the names are ellipses, curves"),
     ],
 )
 def test_bad_input_is_one_sentence(tmp_path, options, words):
