@@ -23,7 +23,9 @@ from experiments.document import Cell, Document, Estimate, ResultTable, lowest
 from experiments.protocol import in_parallel, log
 from experiments.tracks.data import Frames, TrackProblem
 from experiments.tracks.protocol import FULL_GRID, LOSSES, METHODS, QUICK_GRID, Protocol, run_protocol
-from setloss.estimators import SetDecision
+from setloss.bags import Bags
+from setloss.decisions.held_out import HeldOut, numbered_folds
+from setloss.decisions.rules import RuleLearner, count_loss
 from setloss.losses import loss_named
 from setloss.typing import Array
 
@@ -99,15 +101,14 @@ def _judge(
 ) -> dict[tuple[str, str], float]:
     train, test = frames.part(~inside), frames.part(inside)
     held_out, scores = _scores(base, train, test, seed)
+    of_train, of_test = Bags.from_groups(train.groups), Bags.from_groups(test.groups)
+    every = np.ones(len(of_train)), numbered_folds(None, len(of_train))
+    learner = RuleLearner.of(HeldOut.of_bags(held_out, train.y, *every, of_train))  # one for all rules and losses
     found = {}
-    for rule in rules:
-        decision = SetDecision(losses[0], rule=rule, scores="log-odds").fit(held_out, train.y, groups=train.groups)
-        for loss in losses:
-            decision.set_params(loss=loss)
-            if rule == "threshold":  # of others, what they learned serves for all losses
-                decision.fit(held_out, train.y, groups=train.groups)
-            predicted = np.asarray(decision.predict(scores, groups=test.groups)) == 1
-            found[rule, loss] = float(np.mean(loss_named(loss)(test.y, predicted, groups=test.groups)))
+    for rule, name in product(rules, losses):
+        loss = count_loss(loss_named(name))
+        sets = learner.rule(rule, loss).sets(of_test.gather(scores), loss, Bags(of_test.offsets))
+        found[rule, name] = float(np.mean(loss(test.y, of_test.scatter(sets), groups=test.groups)))
     return found
 
 
