@@ -80,13 +80,6 @@ def test_zeros_of_both_signs_subnormals_and_infinities(size, dtype):
 
 
 @every_dtype
-def test_zeros_of_both_signs_are_ties_at_every_size(dtype):
-    for size in (SMALL, LARGE - 1, 3 * LARGE):
-        margins = np.where(np.arange(size) % 2 == 0, dtype(0.0), dtype(-0.0))
-        np.testing.assert_array_equal(ordered(margins), np.arange(size))
-
-
-@every_dtype
 def test_numbers_that_differ_in_one_bit_only(dtype):
     """Each bit of the word alone decides the order, whatever digit it falls into."""
     word = np.dtype(f"u{np.dtype(dtype).itemsize}")

@@ -105,13 +105,6 @@ def test_features_in_any_unit_are_solved(units, solver):
     assert solve(harder.problem, solver, Limits(1e-3)).status is Status.CONVERGED
 
 
-@pytest.mark.parametrize("scale", [0.7, 1.0])
-@pytest.mark.parametrize("operator", ["bd", "slack", "margin"])
-def test_other_scales_are_solved(operator, scale):
-    case = tracks("dice", operator, scale=scale)
-    assert_minimum(solve(case.problem, "cutting_plane", Limits(5e-7)), explicit_minimum(case))
-
-
 def test_algorithm_1_as_printed_reoptimises_after_every_cut_and_finds_the_same_minimum():
     case = label_sets("dice", "bd")
     assert_minimum(solve(case.problem, NSlack(reoptimise_after=1), Limits(5e-7)), explicit_minimum(case))

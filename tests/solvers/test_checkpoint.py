@@ -150,12 +150,6 @@ def test_the_file_is_as_large_as_the_parameters(path):
     assert sizes[0] == sizes[1] < 3000
 
 
-@pytest.mark.parametrize("name", ["state", "with [brackets]*.npz", "é.npz"])
-def test_any_name_of_a_file_will_do_and_nothing_is_left_beside_it(problem, tmp_path, name):
-    written(problem, tmp_path / name)
-    assert [found.name for found in tmp_path.iterdir()] == [name]
-
-
 def damaged(path):
     whole = path.read_bytes()
     yield b""
