@@ -88,32 +88,16 @@ def chosen_widths(data: HeldOut, potentials: Potentials | None) -> Widths:
     best, value = Widths(), -np.inf
     if len(np.unique(data.folds)) < 2:
         return best
-    folds = [_Fold(_Sets.of(train, potentials), test) for train, test, _ in data.splits()]
-    others = [Widths(best.bias, width) for width in COUNT_WIDTHS if potentials is not None]
-    for widths in others or [best]:
-        best, value = max((best, value), (widths, _held_out(folds, widths)), key=lambda pair: pair[1])
-    for width in BIAS_WIDTHS[1:]:
-        widths = Widths(width, best.counts)
-        best, value = max((best, value), (widths, _held_out(folds, widths)), key=lambda pair: pair[1])
+    folds = [(_Sets.of(train, potentials), test) for train, test, _ in data.splits()]
+    starts: list[Calibration | None] = [None] * len(folds)  # each search begins where the one before ended
+    for bias in BIAS_WIDTHS:
+        counts = COUNT_WIDTHS if potentials is not None and bias == BIAS_WIDTHS[0] else [best.counts]
+        for widths in [Widths(bias, count) for count in counts]:
+            ends = [_Problem.of(fold[0], widths).solved(start) for fold, start in zip(folds, starts, strict=True)]
+            found = float(sum(end.log_likelihood(test) for end, (_, test) in zip(ends, folds, strict=True)))
+            best, value = (widths, found) if found > value else (best, value)
+            starts = [*ends]
     return best
-
-
-@dataclass(eq=False)
-class _Fold:
-    """Sets to learn from, sets to judge by, and the calibration learned last, from which the next search begins."""
-
-    train: _Sets
-    test: HeldOut
-    last: Calibration | None = None
-
-
-def _held_out(folds: list[_Fold], widths: Widths) -> float:
-    """The likelihood of the held-out sets."""
-    total = 0.0
-    for fold in folds:
-        fold.last = _Problem.of(fold.train, widths).solved(fold.last)
-        total += fold.last.log_likelihood(fold.test)
-    return total
 
 
 @dataclass(frozen=True, eq=False)

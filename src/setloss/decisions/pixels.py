@@ -227,15 +227,8 @@ def poisson_binomial(p: Array) -> Array:
     """The distribution of the number of successes of independent trials."""
     counts = np.ones(1)
     for chance in p:
-        counts = _with_one_more(counts, chance)
+        counts = np.convolve(counts, [1 - chance, chance])
     return counts
-
-
-def _with_one_more(counts: Array, chance: float) -> Array:
-    grown = np.zeros(len(counts) + 1)
-    grown[:-1] = (1 - chance) * counts
-    grown[1:] += chance * counts
-    return grown
 
 
 # ---------------------------------------------------------------- by moments

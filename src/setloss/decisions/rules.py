@@ -193,9 +193,17 @@ class RuleLearner:
         return Reliability(mean, standard_error(differences, weights), spread)
 
     def choose(self, losses: dict[str, Array]) -> str:
-        """The name of the rule to use."""
-        candidates = {name: values for name, values in losses.items() if name in self.names}
-        return choose(candidates, self.data.weights) if candidates else self.names[0]
+        """The first rule, unless the one of least mean loss is better by more than two standard errors of that.
+
+        With one standard error, one of several equally good rules would win by chance about every third time.
+        """
+        candidates, weights = [name for name in self.names if name in losses], self.data.weights
+        if not candidates:
+            return self.names[0]
+        best = min(candidates, key=lambda name: float(weights @ losses[name]))
+        gains = losses[candidates[0]] - losses[best]
+        gain = float(np.average(gains, weights=weights))
+        return best if gain > 2 * standard_error(gains, weights) else candidates[0]
 
     def summary(self, losses: dict[str, Array]) -> dict[str, tuple[float, float]]:
         """The mean held-out loss of each rule with its standard error."""
@@ -204,17 +212,6 @@ class RuleLearner:
             name: (float(np.average(values, weights=weights)), standard_error(values, weights))
             for name, values in losses.items()
         }
-
-
-def choose(losses: dict[str, Array], weights: Array) -> str:
-    """The first name, unless the one of least mean is better by more than two standard errors of the difference.
-
-    With one standard error, one of several equally good rules would win by chance about every third time.
-    """
-    first = next(iter(losses))
-    best = min(losses, key=lambda name: float(weights @ losses[name]))
-    gains = losses[first] - losses[best]
-    return best if float(np.average(gains, weights=weights)) > 2 * standard_error(gains, weights) else first
 
 
 def standard_error(values: Array, weights: Array) -> float:

@@ -24,7 +24,7 @@ from setloss.estimators.folds import bag_splits, label_splits
 from setloss.estimators.label_scores import Rows, Scorer
 from setloss.estimators.labels import LabelMatrix, labels_of
 from setloss.estimators.linear_model import checked_weights
-from setloss.estimators.progress import report_rule, say
+from setloss.estimators.progress import say
 from setloss.estimators.set_decision import ExpectedScore, SetDecision
 from setloss.losses import Loss
 from setloss.typing import Array
@@ -41,7 +41,7 @@ class DecisionCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     rule: str
     cv: Any
     n_jobs: int | None
-    verbose: int
+    verbose: Any
     decision_: SetDecision
     estimator_: Any
     _scorer: Scorer
@@ -76,7 +76,8 @@ class DecisionCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         decision._learn(learner.data, learner)
         self.decision_, self.classes_ = decision, decision.classes_
         if self.verbose:
-            report_rule(decision.rule_name_, decision.rule_losses_)
+            compared = (f"{name} {loss:.4f} +- {error:.4f}" for name, (loss, error) in decision.rule_losses_.items())
+            say("decided by %s; held-out losses: %s", decision.rule_name_, ", ".join(compared))
 
     def _estimators(self, X: Any = None) -> tuple[list[Any], int]:
         """The candidates, and how many of them are a path of one parameter."""
@@ -139,6 +140,7 @@ class DecisionCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         tags.input_tags.allow_nan = all(get_tags(one).input_tags.allow_nan for one in estimators)
         tags.input_tags.sparse = True
         tags.classifier_tags.multi_class = False
+        tags.target_tags.multi_output = tags.classifier_tags.multi_label = isinstance(self, SetDecisionCV)
         return tags
 
 
@@ -217,12 +219,6 @@ class SetDecisionCV(DecisionCV):
         examples = Examples(X, _targets(labels, y), splits, needed, held_out, len(weights), *how)
         self._fit(examples, decision)
         return self
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        tags.classifier_tags.multi_label = True
-        return tags
 
     @property
     def label_names_(self) -> NDArray[np.object_]:

@@ -23,7 +23,7 @@ from sklearn.utils.validation import _check_method_params, has_fit_parameter
 from setloss.decisions.calibration import CHUNK
 from setloss.estimators.elements import refuse_text
 from setloss.estimators.folds import Split
-from setloss.estimators.progress import report_held_out
+from setloss.estimators.progress import say
 from setloss.typing import Array
 
 LEAST_CHANCE = 1e-6
@@ -118,7 +118,7 @@ def out_of_fold(
     )
     for fold, ((_, test), (scorer, outputs)) in enumerate(zip(splits, found, strict=True), 1):
         if verbose:
-            report_held_out(fold, len(splits), time.monotonic() - began)
+            say("fold %d of %d: held-out scores after %.1f s", fold, len(splits), time.monotonic() - began)
         yield test, scorer, outputs
 
 

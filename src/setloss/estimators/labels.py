@@ -1,7 +1,6 @@
 """Labels as users have them (arrays, lists, tables, sparse matrices; 0 and 1, -1 and +1, two names) as booleans.
 
-Labels (n, p) of which some may be missing become a `LabelMatrix`. Sparse labels are never turned into an array of
-numbers, only into one byte each.
+Labels (n, p) of which some may be missing become a `LabelMatrix`. Sparse labels take one byte each.
 """
 
 from __future__ import annotations
@@ -30,19 +29,10 @@ class LabelMatrix:
     flat: bool = False
     """Whether they came as one column (n,) of two classes."""
 
-    def rows(self, kept: NDArray[np.intp]) -> LabelMatrix:
-        """Some of the examples."""
-        return replace(self, positive=self.positive[kept], known=self.known[kept])
-
     @property
     def single(self) -> bool:
         """Whether there is one label, known of every example."""
         return self.positive.shape[1] == 1 and bool(self.known.all())
-
-    @property
-    def has_both(self) -> bool:
-        """Whether some known labels are positive and some are not."""
-        return bool(np.any(self.positive & self.known) and np.any(self.known & ~self.positive))
 
     @property
     def numbers(self) -> NDArray[Any]:
@@ -57,8 +47,6 @@ def labels_of(y: Any, who: str) -> LabelMatrix:
     """Labels (n, p) in {0, 1}, {-1, +1} or bool, NaN, None or NA where missing; or one column of any two classes."""
     if y is None:
         raise ValueError(f"This {who} estimator requires y to be passed, but the target y is None.")
-    if issparse(y) and y.shape[1] > 1:
-        return _of_parts(*_sparse_parts(y))
     array = as_array(y)
     flat = array.ndim == 1
     missing = array.dtype.kind == "f" and bool(np.any(np.isnan(array)))
@@ -66,18 +54,16 @@ def labels_of(y: Any, who: str) -> LabelMatrix:
         column = check_array(array, ensure_2d=False, dtype=None, input_name="y").ravel()
         classes, positive = two_classes(column)
         names = None if flat else label_names(y)
-        return LabelMatrix(positive[:, None], _all_known((len(positive), 1)), classes, names, flat)
+        return LabelMatrix(positive[:, None], np.ones((len(positive), 1), dtype=bool), classes, names, flat)
     check_array(array, dtype=None, ensure_all_finite="allow-nan", input_name="y")
-    return replace(_of_parts(*_dense_parts(array)), names=label_names(y))
+    return replace(_matrix(array), names=label_names(y))
 
 
 def as_array(y: Any) -> NDArray[Any]:
     """Labels as a NumPy array; nullable columns become floats with NaN, objects that are numbers become floats."""
-    if issparse(y):
-        return np.asarray(y.toarray())
     refuse_masked(y, "y")
     try:
-        array = np.asarray(y)
+        array = _of_sparse(y) if issparse(y) else np.asarray(y)
     except ValueError:
         array = np.empty(len(y), dtype=object)
         array[:] = list(y)
@@ -89,6 +75,13 @@ def as_array(y: Any) -> NDArray[Any]:
             "sklearn.preprocessing.MultiLabelBinarizer().fit_transform(y)."
         )
     return _numbers(array) if array.dtype == object and array.ndim == 2 else array
+
+
+def _of_sparse(y: Any) -> NDArray[Any]:
+    """A sparse matrix as an array, of one byte each if it holds nothing but -1, 0 and 1."""
+    rows = csr_array(y)
+    small = rows.dtype.kind in "biuf" and bool(np.isin(rows.data, (-1, 0, 1)).all())
+    return np.asarray((rows.astype(np.int8) if small else rows).toarray())
 
 
 def _is_nested(value: Any) -> bool:
@@ -107,11 +100,8 @@ def _numbers(array: NDArray[Any]) -> NDArray[Any]:
     return numbers
 
 
-Parts = tuple[Flags, Flags, Flags, Any]
-"""Which labels are known, positive, and -1; and the values that are neither 0, 1 nor -1."""
-
-
-def _dense_parts(array: NDArray[Any]) -> Parts:
+def _matrix(array: NDArray[Any]) -> LabelMatrix:
+    """Labels that are 0 and 1, or -1 and 1, and not all the same."""
     if array.ndim != 2:
         raise ValueError(f"y must be a matrix of labels, one column each; got shape {array.shape}")
     if array.dtype.kind not in "biuf":
@@ -119,52 +109,10 @@ def _dense_parts(array: NDArray[Any]) -> Parts:
             f"Unknown label type: y holds {_example(array)}, not 0 and 1. For columns of two words compare with one "
             "of them, (y == 'yes').astype(int); for columns of several use pandas.get_dummies(y)."
         )
-    known = ~np.isnan(array) if array.dtype.kind == "f" else _all_known(array.shape)
-    positive = array == 1
-    negative = _all_known(array.shape, False) if array.dtype.kind in "bu" else array == -1
-    return known, positive, negative, array[known & ~positive & ~negative & (array != 0)]
-
-
-def _sparse_parts(y: Any) -> Parts:
-    """The same of a sparse matrix; labels that are not stored are 0."""
-    rows, stored = _stored(y)
-    if stored.dtype.kind not in "biuf":
-        raise ValueError(f"Unknown label type: y is a sparse matrix of {stored.dtype}, not of 0 and 1")
-    missing = np.isnan(stored.data) if stored.dtype.kind == "f" else np.zeros(stored.data.shape, dtype=bool)
-    known = _all_known(y.shape)
-    if np.any(missing):
-        known = ~_spread(y.shape, rows, stored.indices, missing)
-    positive = _spread(y.shape, rows, stored.indices, stored.data == 1)
-    below = stored.data == -1 if stored.dtype.kind in "if" else np.zeros(stored.data.shape, dtype=bool)
-    negative = _spread(y.shape, rows, stored.indices, below) if np.any(below) else _all_known(y.shape, False)
-    strange = ~missing & ~np.isin(stored.data, (-1, 0, 1))
-    return known, positive, negative, stored.data[strange]
-
-
-def _stored(y: Any) -> tuple[NDArray[np.intp], Any]:
-    """The row of every stored label, and the labels in rows of distinct columns."""
-    rows = csr_array(y)
-    if not rows.has_canonical_format:
-        rows = rows.copy()
-        rows.sum_duplicates()
-    return np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr)), rows
-
-
-def _spread(shape: tuple[int, ...], rows: NDArray[np.intp], columns: NDArray[Any], values: Flags) -> Flags:
-    out = np.zeros(shape, dtype=bool)
-    out[rows[values], columns[values]] = True
-    return out
-
-
-def _all_known(shape: tuple[int, ...], value: bool = True) -> Flags:
-    """The same value everywhere, without memory for it."""
-    return np.broadcast_to(np.bool_(value), shape)
-
-
-def _of_parts(known: Flags, positive: Flags, negative: Flags, strange: NDArray[Any]) -> LabelMatrix:
-    """Labels that are 0 and 1, or -1 and 1, and not all the same."""
-    signed = bool(negative.any())
-    if strange.size or (signed and np.any(known & ~positive & ~negative)):
+    known, positive = _known(array), array == 1
+    others = array[known & ~positive & (array != 0)]
+    strange = others[others != -1] if array.dtype.kind in "if" else others
+    if strange.size or (others.size and np.any(array == 0)):
         found = f"{strange[0]:g}" if strange.size else "both 0 and -1"
         raise ValueError(
             "Unknown label type: y must hold 0 and 1, or -1 and +1 (NaN where a label is missing); it contains "
@@ -172,7 +120,12 @@ def _of_parts(known: Flags, positive: Flags, negative: Flags, strange: NDArray[A
         )
     if not positive.any() or not np.any(known & ~positive):
         raise ValueError("y has only one class: all known labels are equal; training needs both")
-    return LabelMatrix(positive, known, np.array([-1, 1] if signed else [0, 1], dtype=np.int64))
+    return LabelMatrix(positive, known, np.array([-1 if others.size else 0, 1], dtype=np.int64))
+
+
+def _known(array: NDArray[Any]) -> Flags:
+    """Which labels are not NaN; without memory of its own where none can be."""
+    return ~np.isnan(array) if array.dtype.kind == "f" else np.broadcast_to(np.bool_(True), array.shape)
 
 
 def _example(array: NDArray[Any]) -> str:
@@ -235,19 +188,13 @@ def known_truth(
 ) -> tuple[Flags, Flags]:
     """Labels (n, p) to judge predictions of that shape by: which are positive, and which are known."""
     check_names(names, y)
-    array = y if issparse(y) and len(classes) == 2 and classes[1] == 1 else as_array(y)
+    array = as_array(y)
     array = array[:, None] if array.ndim == 1 else array
     if array.shape != shape:
         raise ValueError(f"y has shape {array.shape}; the model gives labels of shape {shape}")
-    if issparse(array):
-        known, positive, negative, strange = _sparse_parts(array)
-        zero = np.any(known & ~positive & ~negative)
-        found = [*strange[:1], *([-1] if negative.any() else []), *([0] if zero else [])]
-    else:
-        known = ~np.isnan(array) if array.dtype.kind == "f" else _all_known(array.shape)
-        positive = known & (array == classes[1])
-        found = array[known & ~positive & (array != classes[0])][:1].tolist()
-    other = [value for value in found if value not in classes]
+    known = _known(array)
+    positive = known & (array == classes[1])
+    other = array[known & ~positive & (array != classes[0])][:1].tolist()
     if other:
         raise ValueError(f"y contains {other[0]!r}; the classes of the model are {classes.tolist()}")
     return positive, known

@@ -19,13 +19,14 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_consistent_length
 
+from setloss.decisions.rules import standard_error
 from setloss.defaults import LINEAR_MODELS, LOOSER_FOLDS
 from setloss.estimators.bag_classifier import BagClassifier, bags_named, frame_labels, group_names, warn_if_ungrouped
 from setloss.estimators.elements import FeatureScaleWarning, checked_features
 from setloss.estimators.folds import Split, bag_splits, label_splits
 from setloss.estimators.labels import as_array, labels_of
 from setloss.estimators.linear_model import LinearSetModel, checked_weights
-from setloss.estimators.progress import report_fold
+from setloss.estimators.progress import say
 from setloss.estimators.set_classifier import SetClassifier
 from setloss.losses import Loss
 from setloss.operators.names import Operator
@@ -221,7 +222,8 @@ class Search:
             if fold is None:
                 raise KeyboardInterrupt  # a model cut short is not compared with others
             if model.verbose:
-                report_fold(operator, number, len(self.splits), path, fold.gaps)
+                gaps = ", ".join(f"{C:g}: {gap:.1e}" for C, gap in zip(path, fold.gaps, strict=True))
+                say("%s, fold %d of %d: gaps at C = %s", operator, number, len(self.splits), gaps)
             yield fold
 
 
@@ -262,13 +264,6 @@ def c_path(Cs: Any) -> Array:
     if np.ndim(Cs) != 1 or len(path) == 0 or not np.all(np.isfinite(path)) or path[0] <= 0:
         raise ValueError(f"Cs is a number of values or a list of positive numbers; got {Cs!r}")
     return path
-
-
-def standard_error(values: Array, weights: Array) -> float:
-    """Standard error of a weighted mean."""
-    deviations = weights * (values - np.average(values, weights=weights))
-    small = len(values) / max(len(values) - 1, 1)
-    return float(np.sqrt(small * (deviations @ deviations)) / weights.sum())
 
 
 def _listed(operator: OwnOperator) -> list[str | Operator]:
