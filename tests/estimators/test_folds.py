@@ -56,15 +56,6 @@ def test_boolean_masks_are_splits_too():
     np.testing.assert_array_equal(test, np.arange(20, 30))
 
 
-@pytest.mark.parametrize(
-    ("cv", "words"),
-    [([], "no splits"), ([(np.arange(9), np.arange(8, 20))], "row 8 in both parts"), (31, "as many examples")],
-)
-def test_splits_that_make_no_sense_are_refused(cv, words):
-    with pytest.raises(ValueError, match=words):
-        label_splits(cv, X, labels_of(Y, "test"))
-
-
 @pytest.mark.filterwarnings("ignore:The groups parameter is ignored")
 def test_a_splitter_that_splits_bags_is_refused_by_the_name_of_the_bag():
     names = np.array([f"track {k:02d}" for k in groups])
