@@ -53,13 +53,6 @@ def test_symmetric_closed_form_is_the_optimum_over_all_subsets(drawn):
     assert split.certificate.primal * 2**drawn.function.p == pytest.approx(total, abs=1e-7)
 
 
-@given(symmetric_functions(min_p=2, max_p=7))
-def test_symmetric_closed_form_has_the_positive_curvature_of_the_loss(drawn):
-    part, loss = decompose(drawn.function).supermodular.table, drawn.function.table
-    assert part[0] == part[1] == 0
-    np.testing.assert_array_equal(np.diff(part, 2), np.maximum(np.diff(loss, 2), 0))
-
-
 @given(st.one_of(symmetric_functions(), submodular_functions(), block_mixtures()))
 def test_the_two_parts_add_up_to_the_loss_and_obey_their_laws(drawn):
     split = decompose(drawn.function)
@@ -78,12 +71,6 @@ def test_single_elements_cost_nothing_in_the_supermodular_part(drawn):
     for mask in np.eye(drawn.function.p, dtype=bool):
         assert split.supermodular(mask) == 0
         assert split.submodular(mask) == drawn.function(mask)
-
-
-@given(supermodular_functions())
-def test_a_supermodular_function_leaves_a_modular_part(drawn):
-    part = reference.values_of(decompose(drawn.function).submodular)
-    assert part == {A: sum(drawn.values[frozenset({i})] for i in A) for A in part}
 
 
 @given(block_mixtures())
@@ -209,24 +196,6 @@ def test_a_feasible_bound_is_the_optimum(drawn):
         assert decompose(drawn.function).supermodular.allclose(
             SetFunction.from_table(bound, drawn.function.partition)
         )
-
-
-def two_optima():
-    """Design 4.5: V = {0,1,2,3}, l({2}) = l({3}) = l({2,3}) = 1 and 0 elsewhere, with two optimal g."""
-    V = reference.subsets(4)
-    loss = {A: float(A in ({2}, {3}, {2, 3})) for A in V}
-    first = {A: float({0, 1} <= A) for A in V}
-    second = {A: 2.0 * (len(A) == 4) + (A in ({0, 1, 2}, {0, 1, 3})) for A in V}
-    return loss, first, second
-
-
-def test_the_bound_of_a_function_with_two_optima_is_below_both_and_not_feasible():
-    loss, first, second = two_optima()
-    table = np.array(list(loss.values())).reshape((2,) * 4)
-    bound = pointwise_lower_bound(table).ravel()
-    assert np.all(bound <= list(first.values()))
-    assert np.all(bound <= list(second.values()))
-    assert infeasibility(table, bound.reshape(table.shape)) > 0.4
 
 
 # ---------------------------------------------------------------- certificates that can say no

@@ -100,17 +100,6 @@ def test_the_printed_operator_can_be_zero_while_the_prediction_is_wrong():
     assert LovaszHinge.of_closure(function)(m) >= 1
 
 
-def test_the_printed_operator_is_blind_to_false_positives_of_dice():
-    """Confident true positives hide two false positives from the printed L of Dice's f."""
-    truth = [1, 1, 1, 0, 0, 0]
-    f = decompose(Dice().set_function(truth)).submodular
-    assert increasing_excess(values_of(f)) > 0
-    m = np.array([30.0, 30.0, 30.0, -0.5, -0.5, 2.0])
-    assert values_of(f)[mistakes(m)] == pytest.approx(0.25)
-    assert LovaszHinge(f)(m) == 0
-    assert LovaszHinge.of_closure(f)(m) > 0.25
-
-
 # ---------------------------------------------------------------- the monotone closure by name
 
 

@@ -16,7 +16,7 @@ from hypothesis import given
 
 from helpers import reference
 from helpers.paper_judges import difference, function_of, optimal_face_width
-from helpers.strategies import any_functions, general_functions, symmetric_functions
+from helpers.strategies import general_functions, symmetric_functions
 from setloss import Dice, SetFunction, decompose
 
 SETS = reference.subsets(4)
@@ -148,14 +148,6 @@ def test_the_certificate_knows_which():
         certificate = decompose(function_of(values)).certificate
         assert certificate.holds
         assert certificate.unique is (optimal_face_width(values) <= 1e-6)
-
-
-@given(any_functions())
-def test_d_reaches_the_minimum_by_enumeration(drawn):
-    g = reference.values_of(decompose(drawn.function).supermodular)
-    _, minimum = reference.brute_force_program(drawn.values)
-    assert reference.infeasibility(drawn.values, g) <= 1e-7
-    assert sum(g.values()) == pytest.approx(minimum, rel=1e-6, abs=1e-6)
 
 
 def test_the_tie_break_does_not_depend_on_how_the_function_is_written():

@@ -46,14 +46,6 @@ from setloss.decomposition.tie_break import EXACT_ZERO, choose_optimum
 from setloss.setfunctions.differences import axis_pairs, second_difference_matrix, without_modular_part
 from setloss.typing import Array, Shape
 
-__all__ = [
-    "DecompositionError",
-    "ProgramSolution",
-    "ProgramTooLargeError",
-    "measure_optimality",
-    "solve_program",
-]
-
 TIE_BREAK_TOLERANCE = 1e-8
 
 MAX_CELLS_TIMES_ROWS_SIMPLEX = 25_000_000
@@ -110,15 +102,7 @@ class ProgramSolution:
 
 
 def solve_program(table: Array) -> ProgramSolution:
-    """D of the set function with this table over counts, certified, or a `DecompositionError`.
-
-    Parameters
-    ----------
-    table
-        ``table[a_1, ..., a_k]`` = l of the sets with a_b elements in group b; zero at zero counts.
-    """
-    table = np.asarray(table, dtype=np.float64)
-    _check_table(table)
+    """D of the set function with this table over counts, zero at zero counts; or a `DecompositionError`."""
     refuse_if_too_large(table.shape)
     if not any(block.any() for block in required_curvature(table, noise=table).values()):
         return _zero(table)
@@ -199,15 +183,6 @@ def _size(shape: Shape) -> tuple[int, int, int]:
     """Cells, rows and the largest weight, from the shape alone."""
     rows = sum(prod(n - (axis == b) - (axis == c) for axis, n in enumerate(shape)) for b, c in axis_pairs(shape))
     return prod(shape), rows, prod(comb(n - 1, (n - 1) // 2) for n in shape)
-
-
-def _check_table(table: Array) -> None:
-    if table.ndim == 0 or table.size == 0:
-        raise ValueError(f"a table over counts has one axis per group, of length n_b + 1; got shape {table.shape}")
-    if not np.isfinite(table).all():
-        raise ValueError("the table has entries that are not finite")
-    if table.flat[0] != 0:
-        raise ValueError(f"a set function is zero on the empty set; this table starts with {table.flat[0]}")
 
 
 def _zero(table: Array) -> ProgramSolution:

@@ -65,7 +65,8 @@ def verify_decomposition(
         best = parts[1]
         excess = measure_table(l_table, g_table, bound=best).column_residual
     else:
-        from setloss.decomposition.program import ProgramTooLargeError, measure_optimality, solve_program
+        from setloss.decomposition.optimality import measure_optimality
+        from setloss.decomposition.program import ProgramTooLargeError, solve_program
 
         try:
             solution = solve_program(l_table)
