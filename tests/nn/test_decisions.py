@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from setloss import Dice, FBeta, Jaccard, Tversky, decisions
-from setloss.nn import PixelCalibration, decide_pixels
+from setloss.nn import PixelCalibration, calibrate_pixels, decide_pixels, fit_threshold
 
 
 @pytest.mark.parametrize("loss", ["dice", "jaccard"])
@@ -81,6 +81,14 @@ def test_zero_division_free_misses_and_ties(p, loss, size, expected):
 
 
 # ---------------------------------------------------------------- shapes, masks, classes
+
+
+def test_masks_and_targets_that_do_not_fit_are_refused():
+    with pytest.raises(ValueError, match="does not fit"):
+        decide_pixels(torch.randn(2, 4, 4), mask=torch.ones(2, 3, 3, dtype=torch.bool))
+    for learn in (fit_threshold, calibrate_pixels):
+        with pytest.raises(ValueError, match="no pixels to learn from"):
+            learn(torch.zeros(0, 4), torch.zeros(0, 4), "dice")
 
 
 def test_masked_pixels_are_not_chosen():

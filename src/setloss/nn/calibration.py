@@ -96,6 +96,8 @@ def fit_threshold(
             "argmax have no cut: use calibrate_pixels and decide_pixels."
         )
     given = decisions(logits, target, mask, mode, ignore_index)
+    if not given.truth.numel():
+        raise ValueError(f"there are no pixels to learn from; the target has shape {tuple(target.shape)}")
     shape = (len(given.truth), 1 if mode == "binary" else given.truth.shape[1], -1)
     parts = [given.logits, given.truth, torch.ones_like(given.truth) if given.valid is None else given.valid]
     scores, truth, valid = (one.reshape(shape).movedim(1, 0).cpu().numpy() for one in parts)
@@ -133,6 +135,8 @@ def calibrate_pixels(
     """
     family = tversky_loss(loss)
     given = decisions(logits, target, mask, mode, ignore_index)
+    if not given.truth.numel():
+        raise ValueError(f"there are no pixels to learn from; the target has shape {tuple(target.shape)}")
     counted = given.counted
     shape = (len(given.truth), 1 if mode == "binary" else given.truth.shape[1], -1)
     truth = (given.truth if counted is None else given.truth & counted).reshape(shape).cpu()

@@ -161,6 +161,8 @@ class Images:
         values = (values.unsqueeze(2) if values.ndim == 2 else values.flatten(2)) / calibration.temperature
         p = values.softmax(1) if mode == "multiclass" else values.sigmoid()
         if mask is not None:
+            if mask.numel() != len(p) * p.shape[2]:
+                raise ValueError(f"a mask of shape {tuple(mask.shape)} does not fit logits {tuple(logits.shape)}")
             mask = mask.cpu().reshape(len(p), 1, p.shape[2]).expand(p.shape)
             p = p * mask
         none = torch.exp(torch.log1p(-p.clamp(max=1 - 1e-16)).sum(2))
