@@ -1,5 +1,6 @@
 """Files that appear whole or not at all."""
 
+import os
 import stat
 
 import pytest
@@ -24,6 +25,17 @@ def test_an_exception_leaves_the_old_file_and_nothing_else(tmp_path):
         file.write(bytes(1 // 0))
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_what_a_killed_process_left_is_removed_and_what_another_writes_is_not(tmp_path):
+    path = tmp_path / "kept [1]"
+    left, written = (tmp_path / f".{path.name}.{token}.tmp" for token in ("dead", "alive"))
+    left.write_text("half a file")
+    written.write_text("half a file")
+    os.utime(left, (0, 0))
+    with replacing(path) as file:
+        file.write(b"new")
+    assert set(tmp_path.iterdir()) == {path, written}
 
 
 def test_a_new_file_has_the_permissions_of_any_other(tmp_path):
