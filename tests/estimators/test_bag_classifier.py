@@ -7,8 +7,6 @@ from scipy.sparse import csr_array
 from helpers.estimator_data import frame_data
 from setloss import CostCurve, Dice, Hamming
 from setloss.estimators import BagClassifier, UngroupedWarning
-from setloss.plans.batch import batch_surrogate
-from setloss.solvers import Design, Limits, Problem, solve
 
 TIGHT = {"tol": 1e-7, "solver": "cutting_plane"}
 X, y, groups = frame_data()
@@ -21,18 +19,6 @@ def pandas():
 
 def objective(model):
     return model.solution_.primal
-
-
-def test_it_solves_the_problem_of_the_bags():
-    offsets = np.concatenate(([0], np.cumsum(np.bincount(groups))))
-    truth, rows = y == 1, np.arange(len(y))
-    surrogate = batch_surrogate(Dice(), truth, offsets, "slack", 1.0)
-    signs, costs = np.where(truth, 1.0, -1.0), np.full(len(offsets) - 1, 0.7)
-    expected = solve(Problem(Design.of(X, 1.0), surrogate, signs, rows, costs), "cutting_plane", Limits(1e-7))
-    model = BagClassifier(C=0.7, intercept_scaling=1.0, **TIGHT).fit(X, y, groups=groups)
-    np.testing.assert_array_equal(model.coef_, expected.parameters[:, :-1])
-    np.testing.assert_array_equal(model.intercept_, expected.parameters[:, -1])
-    assert model.coef_.shape == (1, 5)
 
 
 # ---------------------------------------------------------------- groups
@@ -101,14 +87,6 @@ def test_without_groups_every_frame_is_a_bag():
 
 
 # ---------------------------------------------------------------- degenerate bags
-
-
-@pytest.mark.parametrize("loss", ["dice", "jaccard", "curve1", "curve4", "hamming"])
-def test_bags_of_one_class_and_of_one_frame_work(loss):
-    sizes = np.bincount(groups)
-    assert 1 in sizes
-    assert any(len(set(y[groups == k])) == 1 and sizes[k] > 1 for k in range(len(sizes)))
-    assert BagClassifier(loss).fit(X, y, groups=groups).dual_gap_ <= 1e-3
 
 
 def test_a_first_mistake_that_is_free_leaves_bags_of_one_frame_with_the_cost_of_all_wrong():

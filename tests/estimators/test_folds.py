@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from sklearn.model_selection import KFold, LeaveOneGroupOut
+from sklearn.model_selection import LeaveOneGroupOut
 
 from helpers.estimator_data import frame_data, label_data
 from setloss.bags import Bags
@@ -54,10 +54,3 @@ def test_boolean_masks_are_splits_too():
     [(train, test)] = label_splits([(mask, ~mask)], X, labels_of(Y, "test"))
     np.testing.assert_array_equal(train, np.arange(20))
     np.testing.assert_array_equal(test, np.arange(20, 30))
-
-
-@pytest.mark.filterwarnings("ignore:The groups parameter is ignored")
-def test_a_splitter_that_splits_bags_is_refused_by_the_name_of_the_bag():
-    names = np.array([f"track {k:02d}" for k in groups])
-    with pytest.raises(ValueError, match="splits bag track"):
-        bag_splits(KFold(3, shuffle=True, random_state=0), F, y == 1, Bags.from_groups(names))

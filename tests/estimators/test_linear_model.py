@@ -33,18 +33,24 @@ def objective(model, sets, constant):
 
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("loss", ["dice", "curve4"])
-def test_certificates_are_those_of_the_data(solver, loss):
+def test_certificates_are_those_of_the_data_and_of_known_labels_only(solver, loss):
     """The objective by enumeration; the dual is a lower bound of it at the optimum of another solver."""
-    labels = SetClassifier(loss, C=0.5, solver=solver, intercept_scaling=2.0).fit(X, Y)
-    frames = BagClassifier(loss, C=0.5, solver=solver, intercept_scaling=2.0).fit(F, y, groups)
+    options = {"C": 0.5, "intercept_scaling": 2.0}
+    known = np.random.default_rng(1).random(Y.shape) < 0.7
+    known[5] = False
+    gaps = np.where(known, Y, np.nan)
+    labels, some = (SetClassifier(loss, solver=solver, **options).fit(X, targets) for targets in (Y, gaps))
+    frames = BagClassifier(loss, solver=solver, **options).fit(F, y, groups)
     sets = list(zip(Y == 1, labels.decision_function(X), strict=True))
+    rows = zip(Y == 1, some.decision_function(X), known, strict=True)
+    parts = [(truth[here], scores[here]) for truth, scores, here in rows if here.any()]
     bags = [(y[groups == k] == 1, frames.decision_function(F)[groups == k]) for k in np.unique(groups)]
-    for model, found, data in ((labels, sets, (X, Y)), (frames, bags, (F, y, groups))):
+    for model, found, data in ((labels, sets, (X, Y)), (some, parts, (X, gaps)), (frames, bags, (F, y, groups))):
         primal = objective(model, found, 2.0)
         assert model.solution_.primal == pytest.approx(primal, rel=1e-9)
         assert model.dual_gap_ == pytest.approx((primal - model.solution_.dual) / primal, abs=1e-9)
         assert model.dual_gap_ <= 1e-3
-        best = type(model)(loss, C=0.5, intercept_scaling=2.0, **TIGHT).fit(*data).solution_.primal
+        best = type(model)(loss, **options, **TIGHT).fit(*data).solution_.primal
         assert model.solution_.dual <= best * (1 + 1e-9) <= primal * (1 + 2e-7)
 
 

@@ -1,4 +1,4 @@
-"""`SetClassifier`: the problem of the known labels, degenerate data, weights, predictions by sign, losses."""
+"""`SetClassifier`: known labels only, degenerate data, weights, predictions by sign, losses."""
 
 import numpy as np
 import pytest
@@ -6,8 +6,6 @@ import pytest
 from helpers.estimator_data import label_data
 from setloss import Dice, Hamming, Jaccard
 from setloss.estimators import SetClassifier
-from setloss.plans.batch import batch_surrogate
-from setloss.solvers import Design, Limits, Problem, solve
 
 TIGHT = {"tol": 1e-7, "solver": "cutting_plane"}
 
@@ -22,31 +20,6 @@ def data_with_gaps():
     Y[np.random.default_rng(1).random(Y.shape) < 0.3] = np.nan
     Y[5] = np.nan
     return X, Y
-
-
-def ragged_problem(X, Y, C=1.0):
-    """The problem of the known labels only, one example at a time."""
-    rows, tasks, truth, offsets = [], [], [], [0]
-    for i, labels in enumerate(Y):
-        known = [j for j, label in enumerate(labels) if not np.isnan(label)]
-        if not known:
-            continue
-        rows.append(i)
-        tasks += known
-        truth += [labels[j] == 1 for j in known]
-        offsets.append(len(tasks))
-    truth = np.array(truth)
-    surrogate = batch_surrogate(Dice(), truth, np.array(offsets), "slack", 1.0)
-    signs, costs = np.where(truth, 1.0, -1.0), np.full(len(offsets) - 1, C)
-    return Problem(Design.of(X, 1.0), surrogate, signs, np.array(rows), costs, Y.shape[1], np.array(tasks))
-
-
-def test_missing_labels_are_left_out_of_the_set():
-    X, Y = data_with_gaps()
-    model = SetClassifier(C=0.3, intercept_scaling=1.0, **TIGHT).fit(X, Y)
-    expected = solve(ragged_problem(X, Y, 0.3), "cutting_plane", Limits(1e-7))
-    np.testing.assert_array_equal(model.coef_, expected.parameters[:, :-1])
-    assert objective(model) == expected.primal
 
 
 def test_an_example_without_a_known_label_is_not_there():
