@@ -37,28 +37,6 @@ def problem():
     return masks, (torch.randn(3, 4, 9, 9, generator=generator), torch.randint(0, 4, (3, 9, 9), generator=generator))
 
 
-def lovasz_softmax(logits, labels, ignore=None):
-    """As published with the paper: of all classes that occur, over all pixels of the batch."""
-    p, y = logits.softmax(1).movedim(1, -1).flatten(0, -2), labels.flatten()
-    p, y = (p, y) if ignore is None else (p[y != ignore], y[y != ignore])
-    losses = []
-    for c in y.unique():
-        truth = (y == c).double()
-        errors, order = torch.sort((truth - p[:, c]).abs(), descending=True)
-        ranked = truth[order]
-        union = ranked.sum() + (1 - ranked).cumsum(0)
-        jaccard = 1 - (ranked.sum() - ranked.cumsum(0)) / union
-        losses.append(errors @ torch.cat([jaccard[:1], jaccard[1:] - jaccard[:-1]]))
-    return torch.stack(losses).mean()
-
-
-def test_lovasz_softmax():
-    logits, labels = problem()[1]
-    labels[:, :2] = 255
-    ours = SetLoss("jaccard", "lovasz", ignore_index=255, **LOVASZ)(logits.double(), labels)
-    torch.testing.assert_close(ours, lovasz_softmax(logits.double(), labels, 255))
-
-
 def test_values_of_smp():
     losses = pytest.importorskip("segmentation_models_pytorch.losses", exc_type=ImportError)
     (masks, truth), (logits, labels) = problem()

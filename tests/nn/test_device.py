@@ -55,14 +55,6 @@ def test_meta_tensors_through_the_module(mode, over, loss):
     assert (logits.grad.shape, logits.grad.device.type) == (shape, "meta")
 
 
-def test_fake_tensors_have_shapes_and_no_values():
-    from torch._subclasses import FakeTensorMode
-
-    with FakeTensorMode():
-        value = SetLoss(reduction="none")(torch.randn(3, 4, 4), torch.zeros(3, 4, 4, dtype=torch.int64))
-    assert value.shape == (3,)
-
-
 @pytest.mark.parametrize(("name", "operator", "most"), [("Jaccard", "lovasz", 420), ("Dice", "bd", 500)])
 def test_a_step_is_one_sort_and_few_operations_by_the_profiler(name, operator, most):
     """On a device every operation is a kernel; the numbers do not depend on the size of the images."""

@@ -208,22 +208,6 @@ def test_components_share_out_the_background_by_distance():
     assert torch.equal(component_groups(torch.stack([~mask, mask], 1), mode="multilabel"), groups[:, [0, 2]])
 
 
-@pytest.mark.parametrize("mode", ["binary", "multiclass"])
-def test_a_missed_small_component_costs_as_much_as_a_large_one(mode):
-    mask = torch.zeros(1, 8, 20, dtype=torch.bool)
-    mask[0, :6, :6] = mask[0, 6:, 19:] = True
-    logits = torch.where(mask, 5.0, -5.0)
-    logits[0, 6:, 19:] = -5.0
-    by_component = SetLoss(operator="lovasz", margins="probabilities", mode=mode, over="groups", reduction="none")
-    if mode == "multiclass":
-        groups = component_groups(mask.long(), mode=mode, classes=2)
-        values = by_component(torch.stack([-logits, logits], 1), mask.long(), groups=groups)[1:]
-    else:
-        values = by_component(logits, mask, groups=component_groups(mask))
-    assert values[0] < 0.1
-    assert values[1] > 0.9
-
-
 @pytest.mark.parametrize(
     ("options", "groups", "error", "words"),
     [

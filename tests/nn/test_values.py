@@ -24,7 +24,7 @@ def problem(*shape):
 
 @WORDS_OF_TORCH
 @every_option
-def test_forward_mode_is_the_gradient_times_the_direction(options):
+def test_forward_mode_and_func_grad_are_backward(options):
     logits, target = problem(3, 5)
     direction = torch.randn(3, 5, dtype=torch.float64)
     leaf = logits.clone().requires_grad_()
@@ -33,13 +33,6 @@ def test_forward_mode_is_the_gradient_times_the_direction(options):
     found, tangent = torch.func.jvp(lambda h: set_loss(h, target, **options), (logits,), (direction,))
     torch.testing.assert_close(found, value.detach())
     torch.testing.assert_close(tangent, (leaf.grad * direction).sum())
-
-
-@every_option
-def test_func_grad_is_backward(options):
-    logits, target = problem(3, 5)
-    leaf = logits.clone().requires_grad_()
-    set_loss(leaf, target, **options).backward()
     torch.testing.assert_close(torch.func.grad(lambda h: set_loss(h, target, **options))(logits), leaf.grad)
 
 

@@ -38,14 +38,6 @@ def test_soft_labels_by_enumeration_of_orders(seed):
     np.testing.assert_allclose(got, weighted_hinge(slacks, positive, negative), atol=1e-12)
 
 
-def test_whole_weights_are_copies():
-    generator = torch.Generator().manual_seed(0)
-    h, y = torch.randn(1, 6, generator=generator, dtype=torch.float64), torch.tensor([[1, 0, 0, 1, 0, 1]])
-    e = torch.tensor([[1.0, 2.0, 0.0, 3.0, 1.0, 1.0]])
-    copies = torch.repeat_interleave(h, e[0].long(), 1), torch.repeat_interleave(y, e[0].long(), 1)
-    torch.testing.assert_close(set_loss(h, y, element_weight=e, **OPTIONS), set_loss(*copies, **OPTIONS))
-
-
 @pytest.mark.parametrize("margins", ["logits", "sigmoid"])
 def test_hard_labels_take_the_same_value_and_gradient_either_way(margins):
     h, y = torch.randn(3, 9, dtype=torch.float64), torch.rand(3, 9) < 0.4
