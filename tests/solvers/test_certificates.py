@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
-from sklearn.svm import LinearSVC
 
 from helpers.problems import LAYOUTS, loss_of, pairs, tracks
 from setloss import Hamming
@@ -101,31 +100,6 @@ def test_a_surrogate_that_is_zero_everywhere_is_solved_by_zero(solver):
     assert solution.status is Status.CONVERGED
     assert solution.primal == solution.dual == solution.gap == 0.0
     assert not solution.parameters.any()
-
-
-# ---------------------------------------------------------------- somebody else's solver
-
-
-@pytest.mark.parametrize("intercept_scaling", [0.0, 1.0, 2.0])
-@pytest.mark.parametrize("C", [0.1, 1.0])
-@pytest.mark.parametrize("solver", ["cutting_plane", "frank_wolfe"])
-def test_hamming_on_bags_has_the_objective_of_linear_svc_on_the_flattened_data(solver, C, intercept_scaling):
-    case = tracks(Hamming(normalize=False), "lovasz", sizes=(5,) * 16, d=60, constant=intercept_scaling)
-    case = type(case)(**(vars(case) | {"costs": np.full(16, C)}))
-    svc = LinearSVC(
-        loss="hinge",
-        C=C,
-        tol=1e-8,
-        max_iter=100_000,
-        fit_intercept=intercept_scaling > 0,
-        intercept_scaling=intercept_scaling or 1.0,
-        random_state=0,
-    ).fit(case.X, case.truth)
-    bias = svc.intercept_ / intercept_scaling if intercept_scaling else np.zeros(1)
-    expected = case.objective(np.hstack([svc.coef_, bias[:, None]]))
-    solution = solve(case.problem, solver, Limits(1e-5, 5000))
-    assert solution.status is Status.CONVERGED
-    assert solution.primal == pytest.approx(expected, rel=1e-4)
 
 
 def test_float32_rows_are_summed_in_float64():

@@ -86,12 +86,14 @@ def test_a_method_goes_on_from_the_checkpoint_of_another(problem, path, minimum)
 
 def test_auto_hands_over_with_a_checkpoint_as_without(path):
     """A checkpoint used to switch Newton off: a gap of 6e-1 where 4e-4 was reached."""
-    problem = label_sets("dice", "slack", n=80, p=5, d=12, C=1000.0).problem
+    case = label_sets("dice", "slack", n=80, p=5, d=12, C=1000.0)
+    problem = case.problem
     plain = solve(problem, "auto", Limits(1e-3, 500))
     saved = solve(problem, "auto", Limits(1e-3, 500, checkpoint=path))
     assert plain.status is saved.status is Status.CONVERGED
     assert isinstance(saved.state, NewtonState)
-    assert saved.iterations == plain.iterations > choice.FEW_PLANES
+    assert saved.primal == pytest.approx(case.objective(saved.parameters), rel=1e-9)
+    assert choice.FEW_PLANES < saved.iterations == plain.iterations < choice.FEW_PLANES + 200
     np.testing.assert_array_equal(saved.parameters, plain.parameters)
 
 
@@ -144,9 +146,10 @@ def test_a_run_killed_by_signal_9_is_resumed(case, killed, minimum, solver):
 
 
 def test_the_file_is_as_large_as_the_parameters(path):
-    sizes = [written(tracks("dice", "bd", sizes=(3,) * n, d=8).problem, path).stat().st_size for n in (5,)]
-    path.unlink()
-    sizes += [written(tracks("dice", "bd", sizes=(3,) * n, d=8).problem, path).stat().st_size for n in (500,)]
+    sizes = []
+    for n in (5, 500):
+        sizes.append(written(tracks("dice", "bd", sizes=(3,) * n, d=8).problem, path).stat().st_size)
+        path.unlink()
     assert sizes[0] == sizes[1] < 3000
 
 
@@ -172,20 +175,19 @@ def test_a_damaged_file_is_refused_in_one_sentence(problem, path):
 
 @pytest.mark.parametrize(
     "content",
-    [{"anything": np.arange(3)}, {"format": np.array("other")}, {"parameters": np.full((1, 9), np.nan)}],
-    ids=["another archive", "another format", "not finite"],
+    [
+        {"anything": np.arange(3)},
+        {"format": np.array("other")},
+        {"format": np.array([print], dtype=object)},
+        {"parameters": np.full((1, 9), np.nan)},
+    ],
+    ids=["another archive", "another format", "code", "not finite"],
 )
 def test_a_foreign_file_is_refused_in_one_sentence(problem, path, content):
     with np.load(written(problem, path)) as file:
         known = dict(file)
     np.savez(path, **(content if "anything" in content else known | content))
     with pytest.raises(CheckpointError, match="delete it"):
-        solve(problem, "cutting_plane", Limits(checkpoint=path))
-
-
-def test_no_code_in_a_file_is_run(problem, path):
-    np.savez(path, **{"format": np.array([print], dtype=object)})
-    with pytest.raises(CheckpointError):
         solve(problem, "cutting_plane", Limits(checkpoint=path))
 
 

@@ -14,7 +14,6 @@ from setloss.solvers import (
     Limits,
     Newton,
     Record,
-    State,
     Status,
     choice,
     method_named,
@@ -22,7 +21,6 @@ from setloss.solvers import (
     solve,
 )
 from setloss.solvers.cutting_plane import PlaneState
-from setloss.solvers.loop import run
 from setloss.solvers.newton import NewtonState
 from setloss.solvers.problem import Problem
 from setloss.solvers.solution import relative_gap
@@ -40,14 +38,6 @@ def problem():
 
 
 @every_solver
-def test_converged_means_that_the_gap_asked_for_is_reached(problem, solver):
-    solution = solve(problem, solver, Limits(1e-4, 5000))
-    assert solution.status is Status.CONVERGED
-    assert solution.gap <= 1e-4
-    assert solution.iterations < 5000
-
-
-@every_solver
 @pytest.mark.parametrize("max_iter", [1, 2, 3])
 def test_the_iteration_limit_is_kept_and_what_was_found_is_certified(problem, solver, max_iter):
     solution = solve(problem, solver, Limits(1e-14, max_iter))
@@ -55,14 +45,6 @@ def test_the_iteration_limit_is_kept_and_what_was_found_is_certified(problem, so
     assert solution.status is Status.ITERATION_LIMIT
     assert np.isfinite(solution.primal)
     assert np.isfinite(solution.dual) or solver == "cutting_plane"
-
-
-@every_solver
-def test_the_time_limit_is_kept_and_what_was_found_is_certified(problem, solver):
-    solution = solve(problem, solver, Limits(1e-14, 10**6, max_time=1e-9))
-    assert solution.status is Status.TIME_LIMIT
-    assert solution.iterations == 0
-    assert np.isfinite(solution.primal)
 
 
 @every_solver
@@ -83,23 +65,6 @@ def test_algorithm_1_stalls_when_no_cut_is_violated_and_the_gap_is_not_reached(p
     solution = solve(problem, "n_slack", Limits(0.0, 200))
     assert solution.status in (Status.STALLED, Status.CONVERGED)
     assert solution.gap < 1e-7
-
-
-class Heuristic:
-    """A method whose oracle is inexact: whatever its gap, it certifies nothing."""
-
-    name = "heuristic"
-
-    def start(self, problem, warm):
-        return State(np.zeros(problem.shape), exact=False)
-
-    def step(self, problem, state, tol):
-        state.offer_primal(state.best, 1.0)
-        state.offer_dual(1.0)
-
-
-def test_a_gap_of_an_inexact_oracle_is_never_called_converged(problem):
-    assert run(problem, Heuristic(), Limits()).status is Status.UNCERTIFIED
 
 
 # ---------------------------------------------------------------- gaps
@@ -123,21 +88,15 @@ def test_a_dual_value_far_above_the_primal_is_never_a_gap_of_zero():
 
 
 @every_solver
-def test_callbacks_get_the_records_of_the_history(problem, solver):
+def test_callbacks_get_the_records_of_the_history_and_the_last_is_the_solution(problem, solver):
     seen, again = [], []
     solution = solve(problem, solver, Limits(1e-4, 20, callbacks=(seen.append, again.append)))
     assert tuple(seen) == tuple(again) == solution.history
     assert all(isinstance(record, Record) for record in seen)
     assert [record.iteration for record in seen] == list(range(1, len(seen) + 1))
-
-
-@every_solver
-def test_the_last_record_is_what_the_solution_says(problem, solver):
-    solution = solve(problem, solver, Limits(1e-4, 20))
-    last = solution.history[-1]
     found = (solution.primal, solution.dual, solution.gap)
-    assert (last.primal, last.dual, last.gap) == pytest.approx(found, rel=1e-12)
-    assert last.iteration == solution.iterations
+    assert (seen[-1].primal, seen[-1].dual, seen[-1].gap) == pytest.approx(found, rel=1e-12)
+    assert seen[-1].iteration == solution.iterations
 
 
 # ---------------------------------------------------------------- limits and names
@@ -222,17 +181,6 @@ def test_auto_goes_on_with_newton_where_frank_wolfe_is_slow(operator, C):
     assert all(after.passes > before.passes for before, after in pairwise(seen))
     assert solution.primal == pytest.approx(case.objective(solution.parameters), rel=1e-9)
     assert isinstance(solution.state, NewtonState) == (operator == "slack")
-
-
-def test_small_problems_of_several_labels_go_on_with_newton_where_planes_are_many():
-    case = label_sets("dice", "slack", n=80, p=5, d=12, C=1000.0)
-    seen = []
-    solution = solve(case.problem, "auto", Limits(1e-3, 500, callbacks=(seen.append,)))
-    assert solution.status is Status.CONVERGED
-    assert choice.FEW_PLANES < solution.iterations < choice.FEW_PLANES + 200
-    assert isinstance(solution.state, NewtonState)
-    assert tuple(seen) == solution.history
-    assert solution.primal == pytest.approx(case.objective(solution.parameters), rel=1e-9)
 
 
 def test_small_problems_that_need_few_planes_stay_with_them():

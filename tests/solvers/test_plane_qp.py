@@ -46,19 +46,20 @@ def test_the_program_is_solved_from_any_start(seed, count, size, scale, repeated
     assert plane_bound(planes, offsets, found) >= plane_bound(planes, offsets, best) - accuracy - 1e-12
 
 
-def test_one_more_plane_starts_from_the_last_answer():
-    """A run of programs that grow by a plane: the value never falls."""
-    planes, offsets = planes_of(0, 40, 10, 1.0, False)
+@pytest.mark.parametrize(("seed", "count", "size"), [(0, 40, 10), *((seed, 15, 3) for seed in range(20))])
+def test_one_more_plane_starts_from_the_last_answer(seed, count, size):
+    """Programs that grow by a plane, past as many as there are dimensions: all are solved, the value never falls."""
+    planes, offsets = planes_of(seed, count, size, 1.0, False)
     weights, before = np.zeros(0), 0.0
-    for count in range(1, len(planes) + 1):
-        some = planes[:count]
-        found = improved_weights(np.append(weights, 0.0), some @ some.T, offsets[:count], 1e-10)
-        assert found is not None
+    for k in range(1, count + 1):
+        some = planes[:k]
+        found = improved_weights(np.append(weights, 0.0), some @ some.T, offsets[:k], 1e-10)
+        assert found is not None, k
         weights = found
-        value = plane_bound(some, offsets[:count], weights)
+        value = plane_bound(some, offsets[:k], weights)
         assert value >= before - 1e-9
+        assert np.count_nonzero(weights) <= size + 2
         before = value
-    assert np.count_nonzero(weights) <= planes.shape[1] + 2
 
 
 def test_where_it_cannot_be_solved_it_says_so():
@@ -69,19 +70,6 @@ def test_where_it_cannot_be_solved_it_says_so():
 def test_planes_below_zero_get_no_weight(offset):
     found = improved_weights(np.array([1.0]), np.ones((1, 1)), np.array([offset]), 1e-9)
     np.testing.assert_allclose(found, [0.0], atol=1e-4)
-
-
-def test_dependent_planes_do_not_stop_it():
-    """More active planes than dimensions, in runs that grow by a plane: each program is solved, on any processor."""
-    for seed in range(20):
-        planes, offsets = planes_of(seed, 15, 3, 1.0, False)
-        weights = np.zeros(0)
-        for count in range(1, len(planes) + 1):
-            some = planes[:count]
-            found = improved_weights(np.append(weights, 0.0), some @ some.T, offsets[:count], 1e-10)
-            assert found is not None, (seed, count)
-            assert np.count_nonzero(found) <= planes.shape[1] + 2
-            weights = found
 
 
 def test_an_accuracy_below_rounding_is_given_up():
