@@ -62,6 +62,7 @@ def test_names_and_sides():
         run_data_set(replace(small(), n_train=1), BenchmarkPlan(FEW, None, FAST))
 
 
+@pytest.mark.filterwarnings("ignore:Label not")  # threads share the filters that a method sets for itself
 def test_results_do_not_depend_on_the_number_of_processes_and_are_kept(tmp_path):
     plan = BenchmarkPlan(FEW[:2], 2, FAST)
     with joblib.parallel_config(backend="threading"):  # the same code path as processes, without starting any
