@@ -4,7 +4,7 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from helpers import reference
@@ -78,28 +78,6 @@ def test_the_known_answer_of_a_mixture_is_found_without_a_program(drawn):
     split = decompose(drawn.function)
     assert reference.values_of(split.supermodular) == drawn.supermodular
     assert split.certificate.rule in {"pointwise lower bound", "symmetric closed form"}
-
-
-@given(symmetric_functions(max_p=6))
-def test_where_no_program_is_needed_the_general_description_has_the_same_decomposition(drawn):
-    assume(reference.infeasibility(drawn.values, bound_on_subsets(drawn)) <= 0)
-    general = decompose(drawn.function.refine(np.arange(drawn.function.p)))
-    assert general.supermodular == decompose(drawn.function).supermodular
-
-
-@pytest.mark.parametrize("scale", [1e-300, 1e-12, 1.0, 1e12, 1e300])
-def test_decompositions_scale_with_the_function(scale):
-    curve = np.array([0.0, 1, 4, 5, 9, 3])
-    split = decompose(SetFunction.symmetric(curve * scale))
-    np.testing.assert_allclose(split.supermodular.table / scale, [0, 0, 2, 4, 9, 14], rtol=1e-12)
-    assert split.certificate.holds
-
-
-@pytest.mark.parametrize("value", [-2.0, 0.0, 3.0])
-def test_a_single_element_has_no_supermodular_part(value):
-    split = decompose(SetFunction.symmetric([0, value]))
-    assert not np.any(split.supermodular.table)
-    assert split.certificate.holds
 
 
 def test_an_empty_group_changes_nothing():

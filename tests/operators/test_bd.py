@@ -174,16 +174,6 @@ def test_the_monotone_variant_needs_a_non_negative_f():
         B_D(PAPER_CURVES["curve3"].on_counts(4, 0), monotone=True)
 
 
-def test_the_scale_reaches_the_slack_part_and_is_checked():
-    function = Dice().on_counts(3, 1)
-    (_, hinge), (_, rescaled) = B_D(function, scale=0.5).terms
-    assert isinstance(hinge, LovaszHinge)
-    assert isinstance(rescaled, SlackRescaling)
-    assert rescaled.scale == 0.5
-    with pytest.raises(ValueError, match="the scale c must be a positive number; got -1"):
-        B_D(function, scale=-1)
-
-
 # ---------------------------------------------------------------- one sort
 
 

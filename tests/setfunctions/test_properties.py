@@ -27,7 +27,6 @@ from setloss import (
     from_counts,
     is_increasing,
     is_modular,
-    is_nonnegative,
     is_submodular,
     is_supermodular,
     is_symmetric,
@@ -43,26 +42,14 @@ from setloss.setfunctions.properties import LAWS
 
 @given(any_functions())
 @settings(max_examples=100)
-def test_a_verdict_holds_iff_the_law_does_on_all_sets(drawn):
+def test_verdicts_are_those_of_all_sets_and_witnesses_break_the_law_by_the_largest_violation(drawn):
     for law, verdict in verdicts(drawn.function).items():
-        assert bool(verdict) == verdict.holds == (EXCESS[law](drawn.values) <= 0), law
-
-
-@given(any_functions())
-@settings(max_examples=100)
-def test_the_excess_is_the_largest_violation(drawn):
-    for law, verdict in verdicts(drawn.function).items():
+        excess = EXCESS[law](drawn.values)
+        assert bool(verdict) == verdict.holds == (verdict.witness is None) == (excess <= 0), law
         if law == "symmetric" and len(drawn.function.sizes) == 1:
             assert verdict.excess == 0
         elif law == "symmetric" or drawn.function.p >= 2:
-            assert max(verdict.excess, 0) == max(EXCESS[law](drawn.values), 0), law
-
-
-@given(any_functions())
-@settings(max_examples=100)
-def test_the_witness_breaks_the_law_by_the_excess(drawn):
-    for law, verdict in verdicts(drawn.function).items():
-        assert (verdict.witness is None) == verdict.holds
+            assert max(verdict.excess, 0) == max(excess, 0), law
         if verdict.witness is not None:
             A, i, j = verdict.witness.A, verdict.witness.i, verdict.witness.j
             assert {i, j}.isdisjoint(A)
@@ -80,21 +67,7 @@ def test_functions_built_to_obey_a_law_are_told_so(drawn):
         assert bool(LAWS[law](drawn.function)) == known, law
 
 
-# ---------------------------------------------------------------- words and tolerance
-
-
-@pytest.mark.parametrize(
-    ("verdict", "words"),
-    [
-        (is_submodular(SetFunction.symmetric([0, 0, 1])), "no, by 1: adding 1 to {} gains 0, to {0} gains 1"),
-        (is_symmetric(SetFunction.from_table([[0, 2], [1, 3]])), "adding 0 to {} gives 1, adding 1 gives 2"),
-        (is_increasing(SetFunction.symmetric([0, 3, 1])), "adding 1 to {0} lowers the value from 3 to 1"),
-        (is_nonnegative(SetFunction.symmetric([0, -2])), "the value of {0} is -2"),
-        (is_submodular(Jaccard().on_counts(3, 3)), "yes, proved"),
-    ],
-)
-def test_a_verdict_speaks_in_words(verdict, words):
-    assert words in str(verdict)
+# ---------------------------------------------------------------- tolerance
 
 
 @pytest.mark.parametrize("scale", [1e-300, 1e-6, 1.0, 1e6, 1e300])
@@ -138,16 +111,6 @@ WEIGHTS = [
 ]
 
 
-def exact_table(m, q, a, b):
-    """The Tversky loss in exact arithmetic."""
-    a, b = Fraction(a), Fraction(b)
-    cells = {(n, k): (b * n + a * k, m - n + b * n + a * k) for n in range(m + 1) for k in range(q + 1)}
-    table = np.zeros((m + 1, q + 1), dtype=object)
-    for cell, (top, bottom) in cells.items():
-        table[cell] = top / bottom if bottom else Fraction(0)
-    return table
-
-
 def assert_proved_laws_hold(function, rtol=1e-12):
     """Every law that is tagged as proved holds on the table of the same function."""
     tabulated = SetFunction.from_table(function.table, function.partition)
@@ -182,14 +145,6 @@ def test_the_submodular_part_of_dice_is_increasing_exactly_where_it_is_tagged_so
             part = decompose(Dice().on_counts(m, q)).submodular
             tabulated = SetFunction.from_table(part.table)
             assert bool(part.counts.laws["increasing"]) == bool(is_increasing(tabulated))
-
-
-@pytest.mark.parametrize(("a", "b"), [(0.5, 1.0), (1.0, 1.0), (4.0, 1.25)])
-def test_a_tversky_loss_with_beta_at_least_one_is_submodular_in_exact_arithmetic(a, b):
-    for m in range(1, 7):
-        table = exact_table(m, 5, a, b)
-        bends = (np.diff(table, 2, axis=0), np.diff(table, 2, axis=1), np.diff(np.diff(table, axis=0), axis=1))
-        assert all(np.all(bend <= 0) for bend in bends)
 
 
 @pytest.mark.parametrize("loss", [Hamming(), Hamming(normalize=False, false_negative_weight=3.0)])
@@ -253,12 +208,8 @@ def test_a_violation_among_the_small_counts_is_found_without_the_table(law):
 
 def test_a_law_that_cannot_be_decided_without_the_table_is_refused():
     capped = from_counts(lambda n, q, m, r: np.minimum(n + q, m)).on_counts(10**5, 10**5)
-    message = "over 200000 elements is submodular cannot be read off a closed form and its table of 1e[+]10 cells"
-    with pytest.raises(TableTooLargeError, match=message):
+    with pytest.raises(TableTooLargeError, match="submodular cannot be read off a closed form"):
         is_submodular(capped)
-
-
-def test_a_general_function_beyond_any_table_is_refused():
     with pytest.raises(TableTooLargeError, match="30 groups"):
         is_submodular(SetFunction.oracle(lambda A: float(len(A)), 30))
 
