@@ -17,7 +17,7 @@ from typing import Annotated, Any
 import typer
 
 from experiments.document import Document
-from experiments.protocol import data_folder, show_progress, usual_jobs
+from experiments.protocol import data_folder, named, show_progress, usual_jobs
 
 app = typer.Typer(pretty_exceptions_enable=False, no_args_is_help=True, add_completion=False, help=__doc__)
 
@@ -89,10 +89,9 @@ def multilabel(
     from experiments.label_sets.report import report, tables_of_pages
     from experiments.loaders import find_data_sets, read_data_set
 
-    small: dict[str, Any] = (
-        {"Cs": (1.0, 10.0), "Cs_of_rivals": (1.0,), "folds": 3, "trees": 50} if quick else {"trees": trees}
-    )
-    choices = Choices(seed=seed, **small)
+    choices = Choices(seed=seed, trees=trees)
+    if quick:
+        choices = replace(choices, Cs=(1.0, 10.0), Cs_of_rivals=(1.0,), folds=3, trees=50)
     plan = BenchmarkPlan(tuple(_names(methods) or METHODS), folds, choices, jobs)
     found = find_data_sets(data, _names(datasets))
     out.mkdir(parents=True, exist_ok=True)
@@ -147,11 +146,12 @@ def segmentation(
 ) -> None:
     """Train the same small U-Net with every loss; compare losses, then decisions. Networks are kept in OUT/runs."""
     from experiments.images.data import problems_named
-    from experiments.images.networks import TrainingSettings, methods_named
+    from experiments.images.networks import METHODS, TrainingSettings
     from experiments.images.report import compare, report
 
     settings = TrainingSettings(steps=steps, batch=batch, rate=rate, seeds=tuple(range(seeds)))
-    chosen, problems = methods_named(_names(methods)), problems_named(data, _names(datasets), size, seed)
+    chosen = named("method", _names(methods), METHODS)
+    problems = problems_named(data, _names(datasets), size, seed)
     out.mkdir(parents=True, exist_ok=True)
     outcomes = compare([make() for make in problems], chosen, settings, out / "runs")
     found = report(outcomes)

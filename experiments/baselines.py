@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -104,10 +105,9 @@ class ProbabilisticChain(_Rival):
     def fit(self, X: Any, Y: NDArray[Any]) -> ProbabilisticChain:
         """Each model sees the features and the true labels before its own."""
         truth = (np.asarray(Y) == 1).astype(np.float64)
-        join = (
-            (lambda j: hstack([X, truth[:, :j]], "csr")) if issparse(X) else (lambda j: np.hstack([X, truth[:, :j]]))
-        )
-        self.models_ = [LabelModel(self.C).fit(join(j), truth[:, j] == 1) for j in range(truth.shape[1])]
+        join: Any = partial(hstack, format="csr") if issparse(X) else np.hstack
+        before = (join([X, truth[:, :j]]) for j in range(truth.shape[1]))
+        self.models_ = [LabelModel(self.C).fit(seen, y) for seen, y in zip(before, truth.T == 1, strict=True)]
         return self
 
     def draw(self, X: Any) -> NDArray[np.bool_]:

@@ -81,11 +81,8 @@ def make_toy(
     if n_bags < 1 or p < 1:
         raise ValueError(f"{n_bags} bags of {p} elements are impossible; there must be at least one of each")
     generator = np.random.default_rng(random_state)
-    y = (
-        np.repeat(_labels(generator, n_bags, positive), p)
-        if homogeneous
-        else _labels(generator, n_bags * p, positive)
-    )
+    each = p if homogeneous else 1
+    y = np.repeat(_labels(generator, n_bags * p // each, positive), each)
     means = np.array(negatives, dtype=np.float64)[generator.integers(len(negatives), size=len(y))]
     means[y == 1] = TOY_POSITIVE
     X = means + generator.standard_normal((len(y), 2))

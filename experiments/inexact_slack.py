@@ -14,7 +14,6 @@ own, because neither is the operator S, which `setloss.operators` maximises exac
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, Literal
@@ -27,25 +26,12 @@ from setloss.bags import Bags
 from setloss.losses import Loss, loss_named
 from setloss.operators import SlackRescaling
 from setloss.plans.batch import BatchCuts, BatchSurrogate, batch_surrogate
-from setloss.setfunctions.set_function import SetFunction
 from setloss.solvers import CuttingPlane, Design, Limits, Problem, Solution, solve
 from setloss.solvers.cutting_plane import PlaneState, Reachable, objective_at
 
 Approximation = Literal["greedy", "released"]
 
 # ---------------------------------------------------------------- the searches
-
-
-def flat_tables(functions: Sequence[SetFunction]) -> tuple[NDArray[Any], ...]:
-    """All tables in one array: where each starts, the stride of each of its groups, and the values."""
-    strides = np.zeros(
-        (len(functions), max((len(function.sizes) for function in functions), default=1)), dtype=np.int64
-    )
-    for row, function in zip(strides, functions, strict=True):
-        row[: len(function.sizes)] = np.array(function.table.strides) // function.table.itemsize
-    values = [function.table.ravel() for function in functions]
-    starts = np.cumsum([0, *map(len, values)])[:-1]
-    return starts, strides, np.concatenate([*values, np.zeros(0)])
 
 
 @njit(cache=True, error_model="numpy")
@@ -103,8 +89,13 @@ class InexactCuts(BatchSurrogate):
 
     @cached_property
     def tables(self) -> tuple[NDArray[Any], ...]:
+        """All tables in one array: where each starts, the stride of each of its groups, and the values."""
         plans: Any = self.plans
-        return flat_tables([surrogate.function for surrogate in plans.surrogates])
+        tables = [surrogate.function.table for surrogate in plans.surrogates]
+        strides = np.zeros((len(tables), max(table.ndim for table in tables)), dtype=np.int64)
+        for row, table in zip(strides, tables, strict=True):
+            row[: table.ndim] = np.array(table.strides) // table.itemsize
+        return np.cumsum([0, *(table.size for table in tables)])[:-1], strides, np.concatenate(tables, axis=None)
 
     def cuts(self, margins: ArrayLike, *, threads: int = 1, consume: bool = False) -> BatchCuts:
         flat = self.bags.gather(np.asarray(margins, dtype=np.float64))

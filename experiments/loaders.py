@@ -103,14 +103,11 @@ def as_tracks(bags: list[NDArray[Any]], labels: Any, place: Path) -> Tracks:
     widths = {bag.shape[1:] for bag in bags}
     if not bags or len(widths) != 1:
         raise DatasetError(f"{place} has {len(bags)} bags of {sorted(widths)} features; it may be damaged")
-    X, sizes = np.concatenate(bags), [len(bag) for bag in bags]
-    if not np.isfinite(X).all():
-        frame = int(np.flatnonzero(~np.isfinite(X).all(axis=1))[0])
-        bag = int(np.searchsorted(np.cumsum(sizes), frame, side="right"))
-        raise DatasetError(f"bag {bag + 1} of {place} has numbers that are not finite; frames must be complete")
-    return Tracks(
-        X, np.repeat(np.asarray(labels, dtype=np.int64), sizes), np.repeat(np.arange(len(bags)), sizes), None
-    )
+    for number, bag in enumerate(bags, 1):
+        if not np.isfinite(bag).all():
+            raise DatasetError(f"bag {number} of {place} has numbers that are not finite; frames must be complete")
+    groups = np.repeat(np.arange(len(bags)), [len(bag) for bag in bags])
+    return Tracks(np.concatenate(bags), np.asarray(labels, dtype=np.int64)[groups], groups, None)
 
 
 def _text(path: Path) -> str:

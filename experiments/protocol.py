@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +61,17 @@ def data_folder(given: Path | None) -> Path | None:
     """The folder of real data: the one given, or what SETLOSS_DATA names; None where none is named."""
     named = os.environ.get("SETLOSS_DATA")
     return given if given is not None else Path(named) if named else None
+
+
+def named(
+    kind: str, asked: Sequence[str] | None, known: Iterable[str], usual: Iterable[str] | None = None
+) -> list[str]:
+    """The names asked for, by default the usual ones; a `ValueError` says which is not known, and all that are."""
+    names = list(known)
+    for name in asked or ():
+        if name not in names:
+            raise ValueError(f"there is no {kind} {name!r}; the names are {', '.join(names)}")
+    return list(asked or usual or names)
 
 
 LEVEL = 0.1

@@ -1,8 +1,8 @@
 """Images with masks or classes: from a folder, or generated; in three parts before anything is trained.
 
-Generated images have noise and uneven light, and one kind for each thing that makes a loss fail: ellipses of
-many sizes, curves one pixel wide, discs of a few pixels, lesions that half of the
-images do not have, and five classes of which the last two are rare.
+Generated images have noise and uneven light, and one kind for each thing that makes a loss fail: ellipses of many
+sizes, curves one pixel wide, discs of a few pixels, lesions that half of the images do not have, and five classes of
+which the last two are rare.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter, label
+
+from experiments.protocol import named
 
 Images = NDArray[np.float32]
 Labels = NDArray[np.int64]
@@ -62,14 +64,13 @@ def problems_named(
     if size is not None and (size < 8 or size % 4):
         raise ValueError(f"the side of images is a multiple of 4 from 8 on, for the network halves twice; got {size}")
     folders = {} if data is None else find_problems(data)
-    known: dict[str, Callable[[], ImageProblem]] = {}
-    known.update({kind: partial(generated, kind, size or 48, seed=seed) for kind in KINDS})
-    known.update({name: partial(read_problem, name, at, size or SIZES.get(name, 64)) for name, at in folders.items()})
-    known.update({f"{name}-sizes": partial(split_by_size, read) for name, read in list(known.items())})
-    for name in names or ():
-        if name not in known:
-            raise ValueError(f"there is no data set {name!r}; the names are {', '.join(known)}")
-    return [known[name] for name in names or (KINDS if data is None else folders)]
+    known: dict[str, Callable[[], ImageProblem]] = {
+        **{kind: partial(generated, kind, size or 48, seed=seed) for kind in KINDS},
+        **{name: partial(read_problem, name, at, size or SIZES.get(name, 64)) for name, at in folders.items()},
+    }
+    known |= {f"{name}-sizes": partial(split_by_size, read) for name, read in known.items()}
+    chosen = named("data set", names, known, KINDS if data is None else folders)
+    return [known[name] for name in chosen]
 
 
 # ---------------------------------------------------------------- folders
@@ -181,9 +182,7 @@ def split_by_size(read: Callable[[], ImageProblem]) -> ImageProblem:
     """Masks as two classes, 1 for connected components below the median area of the training part, 2 for others."""
     problem = read()
     if problem.classes > 1:
-        raise ValueError(
-            f"{problem.name}-sizes: sizes are of the components of masks, and {problem.name} has classes"
-        )
+        raise ValueError(f"{problem.name}-sizes: sizes are of the components of masks; {problem.name} has classes")
     median = np.median(np.concatenate([_components(mask)[1][1:] for mask in problem.train.labels]))
     train, validation, test = (
         replace(part, labels=np.stack([_small_and_large(mask, median) for mask in part.labels]))

@@ -13,7 +13,7 @@ import torch
 from numpy.typing import NDArray
 
 from experiments.images.data import NO_LABEL, Labels
-from setloss.nn import PixelCalibration, calibrate_pixels, decide_pixels, fit_threshold
+from setloss.nn import calibrate_pixels, decide_pixels, fit_threshold
 from setloss.nn.sets import component_regions
 
 Logits = NDArray[np.float32]
@@ -65,7 +65,9 @@ def cut(logits: Logits) -> Predicted:
 
 
 def rules(known: Logits, labels: Labels) -> dict[str, Decide]:
-    """Ways to predict by name, learned on validation images; `rankseg` is among them where it is installed."""
+    """Ways to predict by name, learned on validation images: the sign or argmax, and the pixels of least expected
+    loss, Dice of masks or Jaccard of classes; `rankseg` is among them where it is installed.
+    """
     masks = known.shape[1] == 1
     loss, mode = ("dice", "binary") if masks else ("jaccard", "multiclass")
     scores, truth = torch.as_tensor(known[:, 0] if masks else known), torch.as_tensor(labels)
@@ -74,20 +76,17 @@ def rules(known: Logits, labels: Labels) -> dict[str, Decide]:
     if masks:
         threshold = float(fit_threshold(scores, truth, loss))
         made["`fit_threshold`"] = lambda logits: logits[:, 0] > threshold
-    made["`calibrate_pixels`"] = partial(best_sets, learned, False)
-    made["the same, `guard=True`"] = partial(best_sets, learned, True)
+
+    def best_sets(logits: Logits, *, guard: bool) -> Predicted:
+        scores = torch.as_tensor(logits[:, 0] if masks else logits)
+        options: dict[str, Any] = {"mode": mode, "calibration": learned, "guard": guard, "scores": "log-odds"}
+        return np.asarray(decide_pixels(scores, loss, **options).sets)
+
+    made["`calibrate_pixels`"] = partial(best_sets, guard=False)
+    made["the same, `guard=True`"] = partial(best_sets, guard=True)
     if find_spec("rankseg") is not None:
         made["rankseg (RMA), temperature"] = partial(rankseg_sets, learned.temperature)
     return made
-
-
-def best_sets(learned: PixelCalibration, guard: bool, logits: Logits) -> Predicted:
-    """The pixels of least expected loss, Dice of masks or Jaccard of classes, image by image."""
-    masks = logits.shape[1] == 1
-    loss, mode = ("dice", "binary") if masks else ("jaccard", "multiclass")
-    options: dict[str, Any] = {"mode": mode, "calibration": learned, "guard": guard, "scores": "log-odds"}
-    found: Predicted = decide_pixels(torch.as_tensor(logits[:, 0] if masks else logits), loss, **options).sets.numpy()
-    return found
 
 
 def rankseg_sets(temperature: float, logits: Logits) -> Predicted:

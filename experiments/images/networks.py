@@ -6,7 +6,7 @@ Losses take logits ``(N, C, H, W)`` and labels ``(N, H, W)``, -1 for none.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -94,14 +94,6 @@ METHODS = {
 }
 FIRST = "ce+soft-dice"
 """What differences in the tables are taken from."""
-
-
-def methods_named(chosen: Sequence[str] | None) -> list[str]:
-    """The chosen methods, or all."""
-    for name in chosen or ():
-        if name not in METHODS:
-            raise ValueError(f"there is no method {name!r}; the names are {', '.join(METHODS)}")
-    return list(METHODS if chosen is None else chosen)
 
 
 # ---------------------------------------------------------------- the network

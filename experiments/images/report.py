@@ -1,22 +1,22 @@
 """Which loss to train a segmentation network with, and what to predict: one protocol, paired differences, tables.
 
-All losses train at the same rate. Every network is kept as one file of scores, so that an interrupted comparison goes
-on where it was.
+All losses train at the same rate. The scores of every network are kept, so that an interrupted comparison goes on
+where it was.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 from typing import Any
-from zlib import crc32
 
 import numpy as np
+from joblib import Memory
 from numpy.typing import NDArray
 
+import setloss
 from experiments.document import Cell, Document, Estimate, ResultTable
 from experiments.images.data import ImageProblem
 from experiments.images.decisions import Scores, cut, dice_of_objects, rules, score
@@ -62,40 +62,16 @@ def compare(
 ) -> list[Outcome]:
     """Train every method on every data set, all with one seed before the next seed."""
     kept: dict[tuple[str, str], list[Run]] = {}
+    first = replace(settings, seeds=settings.seeds[:1])  # networks are kept whatever the number of seeds
+    remembered = Memory(folder / setloss.__version__, verbose=0).cache(made_run)
     for seed in settings.seeds:
         for problem, method in product(problems, methods):
             log.info("seed %d, %s: %s", seed, problem.name, METHODS[method].label)
-            kept.setdefault((problem.name, method), []).append(kept_run(problem, method, seed, settings, folder))
+            kept.setdefault((problem.name, method), []).append(remembered(problem, method, seed, first))
     return [
         Outcome(problem, settings, {method: tuple(kept[problem.name, method]) for method in methods})
         for problem in problems
     ]
-
-
-def kept_run(problem: ImageProblem, method: str, seed: int, settings: TrainingSettings, folder: Path) -> Run:
-    """Read from the folder, or made and written there; a file of other settings is made again."""
-    file = folder / f"{problem.name}-{method}-{settings.rate:g}-{seed}.json"
-    images = crc32(problem.test.labels.tobytes())
-    made_with = [settings.steps, settings.batch, settings.clip, settings.width, problem.crop, images]
-    if file.exists():
-        found = json.loads(file.read_text("utf-8"))
-        if found["made with"] == made_with:
-            return _from_json(found["run"])
-    run = made_run(problem, method, seed, settings)
-    folder.mkdir(parents=True, exist_ok=True)
-    content = json.dumps({"made with": made_with, "run": asdict(run)}, default=lambda array: array.round(6).tolist())
-    file.write_text(content, "utf-8")
-    return run
-
-
-def _from_json(run: Mapping[str, Any]) -> Run:
-    decided = {rule: _scores(one) for rule, one in run["decided"].items()}
-    objects = {kind: (np.array(dice), np.array(sizes)) for kind, (dice, sizes) in run["objects"].items()}
-    return Run(run["milliseconds"], _scores(run["test"]), decided, objects)
-
-
-def _scores(one: Mapping[str, Any]) -> Scores:
-    return Scores(np.array(one["dice"]), np.array(one["jaccard"]), one["overall"])
 
 
 def made_run(problem: ImageProblem, method: str, seed: int, settings: TrainingSettings) -> Run:
@@ -118,10 +94,7 @@ def made_run(problem: ImageProblem, method: str, seed: int, settings: TrainingSe
 def report(outcomes: Sequence[Outcome]) -> Document:
     """Losses, decisions and objects, the data sets side by side."""
     tables = [losses_table(outcomes), decisions_table(outcomes)]
-    by_object = [
-        outcome for outcome in outcomes if "objects" in outcome.seeds and outcome.seeds["objects"][0].objects
-    ]
-    tables += map(objects_table, by_object)
+    tables += [objects_table(one) for one in outcomes if "objects" in one.seeds and one.seeds["objects"][0].objects]
     numbers = {outcome.problem.name: _numbers(outcome) for outcome in outcomes}
     return Document("segmentation", "Losses for segmentation", tuple(tables), (), numbers)
 
@@ -179,12 +152,8 @@ def objects_table(outcome: Outcome) -> ResultTable:
     """Connected components of the test masks one by one, all of a class and the quarter of least area."""
     kinds = list(next(iter(outcome.seeds.values()))[0].objects)
     parts = [name for kind in kinds for name in ([kind, "smallest quarter"] if kind == "all" else [kind])]
-    columns = (
-        "loss",
-        *(f"{name}: {what}" for name in parts for what in ("Dice", "missed")),
-        "Dice of images",
-        "mIoU",
-    )
+    of_parts = (f"{name}: {what}" for name in parts for what in ("Dice", "missed"))
+    columns = ("loss", *of_parts, "Dice of images", "mIoU")
     rows: list[tuple[Cell, ...]] = []
     for method, runs in outcome.seeds.items():
         cells: list[Cell] = []

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
-from scipy.special import expit
+from scipy.special import expit, logit
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.exceptions import ConvergenceWarning
@@ -221,8 +221,7 @@ def log_odds(model: Any, X: Any) -> Array:
             part[:, list(classes).index(1)] if 1 in classes else np.zeros(len(part))
             for part, classes in zip(found, model.classes_, strict=True)
         ])  # fmt: skip
-    p = np.clip(found, 1e-6, 1 - 1e-6)
-    return np.asarray(np.log(p / (1 - p)))
+    return np.asarray(logit(np.clip(found, 1e-6, 1 - 1e-6)))
 
 
 # ---------------------------------------------------------------- features

@@ -21,17 +21,16 @@ Outcomes = Sequence[DataSetOutcome]
 
 def report(outcomes: Outcomes, plan: BenchmarkPlan) -> Document:
     """What the outcomes so far say."""
-    order = sorted(plan.methods, key=lambda method: -_mean(outcomes, method))
-    tables = [metric_table(outcomes, order, metric, plan) for metric in METRICS]
-    tables.append(rule_table(outcomes, plan.methods))
-    tables.append(metric_table(outcomes, order, "seconds", plan))
+    tables = [metric_table(outcomes, metric, plan) for metric in METRICS]
+    tables += [rule_table(outcomes, plan.methods), metric_table(outcomes, "seconds", plan)]
     numbers = {"plan": asdict(plan), "datasets": {outcome.name: outcome.as_dict() for outcome in outcomes}}
     shown = tuple(table for table in tables if table.rows)
     return Document(NAME, "Label sets: who predicts the best ones", shown, (), numbers)
 
 
-def metric_table(outcomes: Outcomes, methods: Sequence[str], metric: str, plan: BenchmarkPlan) -> ResultTable:
-    """A row per method: the metric on every data set, mean and median over them."""
+def metric_table(outcomes: Outcomes, metric: str, plan: BenchmarkPlan) -> ResultTable:
+    """A row per method, the best first: the metric on every data set, mean and median over them."""
+    methods = sorted(plan.methods, key=lambda method: -_mean(outcomes, method))
     rows = [(label_of(m), *_with_means([outcome.estimate(m, metric) for outcome in outcomes])) for m in methods]
     columns = ("method", *(outcome.name for outcome in outcomes), "mean", "median")
     split = "standard split" if plan.folds is None else f"{plan.folds}-fold cross-validation"
@@ -99,8 +98,7 @@ def tables_of_pages(outcomes: Outcomes, plan: BenchmarkPlan) -> dict[str, Result
     """The tables that README and docs/evidence.md show, by the names of their files in docs/results."""
     if plan.folds is not None:
         return {"label_sets_folds": rule_table(outcomes, plan.methods)}
-    order = sorted(plan.methods, key=lambda method: -_mean(outcomes, method))
-    return {"front": front_table(outcomes, plan), "label_sets": metric_table(outcomes, order, MAIN, plan)}
+    return {"front": front_table(outcomes, plan), "label_sets": metric_table(outcomes, MAIN, plan)}
 
 
 def front_table(outcomes: Outcomes, plan: BenchmarkPlan) -> ResultTable:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import platform
 import tomllib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.document import Document, ResultTable
+from experiments.protocol import named
 
 
 @dataclass(frozen=True)
@@ -56,14 +57,9 @@ def maker(name: str) -> Callable[[Settings], Document]:
     return getattr(module, f"make_{name}")  # type: ignore[no-any-return]
 
 
-def in_order(names: Iterable[str] | None) -> tuple[str, ...]:
+def in_order(names: Sequence[str] | None) -> tuple[str, ...]:
     """The names asked for, each once, in the paper's order; None stands for every artefact."""
-    wanted = set(ARTEFACTS if names is None else names)
-    unknown = sorted(wanted - set(ARTEFACTS))
-    if unknown:
-        raise ValueError(
-            f"there is no artefact {', '.join(map(repr, unknown))}; the names are {', '.join(ARTEFACTS)}"
-        )
+    wanted = named("artefact", names, ARTEFACTS)
     return tuple(name for name in ARTEFACTS if name in wanted)
 
 

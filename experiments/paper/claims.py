@@ -13,8 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from experiments.document import Estimate
 from experiments.tracks.protocol import METHODS
 
+BETTER = "better than"
 CLEAR = 2.0
 """So many standard errors make a difference."""
 
@@ -40,20 +42,14 @@ class Comparison:
         """Mean and standard error of the paired differences."""
         if len(ours) != len(theirs) or len(ours) < 2:
             raise ValueError(f"a comparison needs two or more pairs; got {len(ours)} and {len(theirs)} losses")
-        differences = np.asarray(ours, dtype=np.float64) - np.asarray(theirs, dtype=np.float64)
-        return cls(float(differences.mean()), float(differences.std(ddof=1) / np.sqrt(len(differences))))
-
-    @property
-    def better(self) -> bool:
-        return self.difference < -CLEAR * self.error
-
-    @property
-    def worse(self) -> bool:
-        return self.difference > CLEAR * self.error
+        found = Estimate.of(np.subtract(ours, theirs))
+        return cls(found.mean, found.error or 0.0)
 
     @property
     def word(self) -> str:
-        return "better than" if self.better else "worse than" if self.worse else "on a par with"
+        if abs(self.difference) <= CLEAR * self.error:
+            return "on a par with"
+        return BETTER if self.difference < 0 else "worse than"
 
     def __str__(self) -> str:
         return f"{self.difference:+.4f} ± {self.error:.4f}"
@@ -195,7 +191,7 @@ def _against(cells: Cells, method: str, rivals: tuple[str, ...], word: str, *, b
 def _no_gain_on_losses_3_and_4(numbers: Numbers) -> Iterator[ClaimTest]:
     for place, measured, losses in _tracks(numbers, 3, 4):
         rivals = [rival for rival in RIVALS if rival in losses]
-        beaten = [rival for rival in rivals if Comparison.of(losses["bd"], losses[rival]).better]
+        beaten = [rival for rival in rivals if Comparison.of(losses["bd"], losses[rival]).word == BETTER]
         words = f"{measured}: B_D better than {_labels(beaten) or 'none'} of {_labels(rivals)}"
         yield ClaimTest(place, len(beaten) < len(rivals), words)
 
@@ -230,7 +226,6 @@ def _dice_is_neither(numbers: Numbers) -> Iterator[ClaimTest]:
             yield ClaimTest("figure 1", bool(at), f"A gains {side} than B at n_A = {', '.join(map(str, at))}")
 
 
-BETTER = "better than"
 EMPIRICAL = (
     Claim(
         "Training with B_D gives the least Dice loss",

@@ -85,14 +85,9 @@ def draw_gains() -> Drawing:
 TRACK_LENGTH = 10
 
 
-def parts_of_all() -> dict[str, Decomposition]:
-    """D of every loss, certified."""
-    return {name: decompose(curve.on_counts(TRACK_LENGTH, 0)) for name, curve in PAPER_CURVES.items()}
-
-
 def make_figure3(settings: Settings) -> Document:
     """Values of l, f and g by number of mistakes, and what the text says of them."""
-    found = parts_of_all()
+    found = {name: decompose(curve.on_counts(TRACK_LENGTH, 0)) for name, curve in PAPER_CURVES.items()}
     numbers: dict[str, Any] = {}
     for name, answer in found.items():
         numbers[name] = {part: function.table.tolist() for part, function in _parts(answer).items()}

@@ -16,21 +16,12 @@ from experiments.document import Cell, Document, Estimate, ResultTable, lowest
 from experiments.paper.artefact import Settings, printed
 from experiments.protocol import data_folder, usual_jobs
 from experiments.tracks.data import SOURCES, TrackParameters, TrackProblem, buffy, generated_tracks, read_source
-from experiments.tracks.protocol import (
-    FULL_GRID,
-    INEXACT,
-    METHODS,
-    QUICK_GRID,
-    Protocol,
-    TrackOutcomes,
-    run_protocol,
-)
-from experiments.tracks.report import judge_decided
+from experiments.tracks.protocol import INEXACT, METHODS, QUICK_GRID, Protocol, TrackOutcomes, run_protocol
+from experiments.tracks.report import FULL, Judged, judge_decided
+from experiments.tracks.report import QUICK as USUAL
 
 CURVES = ("curve1", "curve2", "curve3", "curve4")
 QUICK = Protocol(Cs=QUICK_GRID[1::2], outer=5, inner=2, tol=5e-2, max_iter=30, outer_used=2)
-USUAL = Protocol(Cs=QUICK_GRID, outer=5, inner=2, tol=1e-2, max_iter=100)
-FULL = Protocol(Cs=FULL_GRID, outer=10, inner=3, tol=1e-2, max_iter=300)
 
 SHAPES = {"quick": (479, 9168, 60), "third": (479, 9168, 646), "full": (1437, 27504, 1937)}
 """Tracks, frames and features: the paper's, a third of each, and a third of the tracks with few features."""
@@ -52,9 +43,6 @@ DIGITS = 2
 
 DECIDED = ("counts", "vote")
 """How logistic regression of frames is decided in the last rows."""
-
-Losses = dict[tuple[str, str], list[float]]
-"""By loss and row: the mean loss of every fold."""
 
 
 def protocol_for(settings: Settings) -> Protocol:
@@ -93,10 +81,11 @@ def compare(like_the_paper: Sequence[TrackProblem], others: Sequence[TrackProble
     tables, losses, details, decisions = [], {}, {}, {}
     for problem in (*like_the_paper, *others):
         found = run_protocol(problem, ROWS, CURVES, protocol)
-        judged = judge_decided(problem, protocol, CURVES, ("logistic",), DECIDED)
-        decided = {(curve, rule): judged["logistic", rule, curve] for rule in DECIDED for curve in CURVES}
+        decided = judge_decided(problem, protocol, CURVES, ("logistic",), DECIDED)
         tables.append(_table(problem, found, decided, protocol, beside=problem in like_the_paper))
-        decisions[problem.name] = {rule: {curve: decided[curve, rule] for curve in CURVES} for rule in DECIDED}
+        decisions[problem.name] = {
+            rule: {curve: decided["logistic", rule, curve] for curve in CURVES} for rule in DECIDED
+        }
         losses[problem.name] = {
             curve: {row: list(found[curve, row].losses) for row in ROWS if (curve, row) in found} for curve in CURVES
         }
@@ -107,10 +96,10 @@ def compare(like_the_paper: Sequence[TrackProblem], others: Sequence[TrackProble
 
 
 def _table(
-    problem: TrackProblem, found: TrackOutcomes, decided: Losses, protocol: Protocol, *, beside: bool
+    problem: TrackProblem, found: TrackOutcomes, decided: Judged, protocol: Protocol, *, beside: bool
 ) -> ResultTable:
     estimates = {key: Estimate.of(outcome.losses, DIGITS) for key, outcome in found.items()}
-    estimates |= {key: Estimate.of(losses, DIGITS) for key, losses in decided.items()}
+    estimates |= {(curve, rule): Estimate.of(losses, DIGITS) for (_, rule, curve), losses in decided.items()}
     labels = {row: METHODS[row].label for row in ROWS} | {rule: f"logistic + {rule}" for rule in DECIDED}
     cells: list[tuple[Cell, ...]] = []
     for row, label in labels.items():

@@ -20,7 +20,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
-from experiments.document import STYLES, Estimate
+from experiments.document import STYLES
 from experiments.inexact_slack import InexactSlack
 from experiments.protocol import in_parallel, log, past_the_best, smallest_good_C
 from experiments.tracks.data import Frames, TrackProblem
@@ -176,10 +176,6 @@ class TrackOutcome:
     losses: tuple[float, ...]
     Cs: tuple[float, ...]
     certified: tuple[bool, ...]
-
-    @property
-    def estimate(self) -> Estimate:
-        return Estimate.of(self.losses)
 
 
 TrackOutcomes = dict[tuple[str, str], TrackOutcome]

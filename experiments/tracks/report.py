@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict
 from itertools import product
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import logit
 from sklearn.base import clone
 from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import PredefinedSplit, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -57,7 +58,9 @@ def benchmark(
     decided = judge_decided(problem, protocol, losses, bases)
     rows = {METHODS[key].label: [found.get((loss, key)) for loss in losses] for key in methods}
     frames: list[tuple[Cell, ...]] = [
-        (label, *(None if one is None else one.estimate for one in mine)) for label, mine in rows.items() if any(mine)
+        (label, *(None if one is None else Estimate.of(one.losses) for one in mine))
+        for label, mine in rows.items()
+        if any(mine)
     ]
     pairs = dict.fromkeys((base, rule) for base, rule, _ in decided)
     bags: list[tuple[Cell, ...]] = [
@@ -114,13 +117,8 @@ def _judge(
 
 def _scores(base: str, train: Frames, test: Frames, seed: int) -> tuple[Array, Array]:
     """Held-out scores of the training frames, and scores of the test frames."""
-    inner = train.folds(INNER, seed + 1)
-    held_out = np.empty(len(train.y))
-    for j in range(INNER):
-        held_out[inner == j] = _log_odds(MODELS[base], train.part(inner != j), train.part(inner == j))
-    return held_out, _log_odds(MODELS[base], train, test)
-
-
-def _log_odds(model: Any, train: Frames, test: Frames) -> Array:
-    p = np.clip(clone(model).fit(train.X, train.y).predict_proba(test.X)[:, 1], 1e-6, 1 - 1e-6)
-    return np.asarray(np.log(p / (1 - p)))
+    folds, model = PredefinedSplit(train.folds(INNER, seed + 1)), clone(MODELS[base])
+    held_out = cross_val_predict(model, train.X, train.y, cv=folds, method="predict_proba")
+    found = (held_out, model.fit(train.X, train.y).predict_proba(test.X))
+    first, second = (logit(np.clip(chances[:, 1], 1e-6, 1 - 1e-6)) for chances in found)
+    return first, second

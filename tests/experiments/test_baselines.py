@@ -9,7 +9,7 @@ from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 from sklearn.multioutput import ClassifierChain
 
-from experiments.baselines import GFM, RIVALS, MetaLabeler, ProbabilisticChain, best_f_sets, smoothed_cut
+from experiments.baselines import RIVALS, MetaLabeler, ProbabilisticChain, best_f_sets, smoothed_cut
 from setloss import loss_named
 
 
@@ -60,13 +60,6 @@ def test_samples_of_a_chain_have_its_probabilities():
     given = expit(chain.estimators_[1].decision_function(np.hstack([X[:3], np.ones((3, 1))])))
     among = [drawn[i, drawn[i, :, 0], 1].mean() for i in range(3)]
     np.testing.assert_allclose(among, given, atol=0.06)
-
-
-def test_gfm_has_a_model_for_every_pair_that_occurs():
-    X, Y = data()
-    sizes = Y.sum(axis=1)
-    model = GFM().fit(X, Y)
-    assert set(model.models_) == {(i, s) for i in range(4) for s in range(1, 4) if (Y[sizes == s][:, i] == 1).any()}
 
 
 def test_metalabeler_predicts_as_many_labels_as_its_number_model():

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import f1_score, hamming_loss, jaccard_score
 
-from experiments.label_sets.methods import METHODS, Choices, UnitRows, check_method, is_ours, label_of
+from experiments.label_sets.methods import METHODS, Choices, check_method, is_ours, label_of
 from experiments.label_sets.protocol import BenchmarkPlan, judge, run_data_set, run_group
 from experiments.label_sets.report import report, standing, tables_of_pages
 from experiments.loaders import DataSet
@@ -31,11 +31,6 @@ def test_metrics_are_those_of_scikit_learn():
     assert found.means["hamming"] == pytest.approx(hamming_loss(truth, said))
     assert found.means["micro_f1"] == pytest.approx(f1_score(truth, said, average="micro"))
     assert found.means["macro_f1"] == pytest.approx(f1_score(truth, said, average="macro", zero_division=1.0))
-
-
-def test_rows_of_unit_size():
-    X = np.random.default_rng(0).normal(size=(9, 3))
-    assert (UnitRows().fit(X).transform(X) ** 2).sum(axis=1).mean() == pytest.approx(1)
 
 
 @pytest.mark.parametrize("method", FEW)

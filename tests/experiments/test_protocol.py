@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from experiments.document import Estimate, ResultTable, lowest
-from experiments.protocol import data_folder, in_parallel, past_the_best, smallest_good_C
+from experiments.protocol import data_folder, past_the_best, smallest_good_C
 
 
 def test_estimates():
@@ -43,10 +43,6 @@ def test_a_path_of_c_ends_where_losses_are_clearly_above_the_least():
     assert past_the_best(best | {1.0: 0.3 + spread})
     assert not past_the_best(best | {1.0: 0.25 + spread})
     assert not past_the_best(best)
-
-
-def test_calls_come_back_in_order():
-    assert list(in_parallel(pow, [(2, 3), (3, 2)], 1)) == [8, 9]
 
 
 def test_the_data_folder_is_the_one_given_or_the_environments(tmp_path, monkeypatch):

@@ -51,17 +51,17 @@ def test_figure_3_parts_add_up_and_have_the_properties_of_the_text():
 
 # ---------------------------------------------------------------- Figure 5 at a tiny size
 
-TINY = Protocol(Cs=(0.01, 0.1), outer=3, inner=2, tol=1e-1, max_iter=20)
+TINY = Protocol(Cs=(0.01, 0.1), outer=3, inner=2, tol=1e-1, max_iter=10)
 
 
 @pytest.fixture(scope="module")
 def made():
-    return generated_tracks(TrackParameters(3.0, 1.0, 1.0, 0.5), n_bags=30, n_frames=120, n_features=4)
+    return generated_tracks(TrackParameters(3.0, 1.0, 1.0, 0.5), n_bags=20, n_frames=80, n_features=3)
 
 
 @pytest.fixture(scope="module")
 def document(made):
-    return figure5.compare([made], TINY, 60)
+    return figure5.compare([made], TINY, 30)
 
 
 def test_iterations_to_a_level():
