@@ -277,15 +277,11 @@ class Recorder(ClassifierMixin, BaseEstimator):
         return self.model_.predict_proba(X)
 
 
-def test_weights_and_parameters_of_fit_are_passed_on_by_fold():
+def test_weights_and_parameters_of_fit_are_passed_on_by_fold_and_as_they_are_routed():
     X, Y = one_or_two_labels(60)
     Recorder.seen.clear()
     SetDecisionCV(Recorder(), cv=3).fit(X, Y, sample_weight=np.ones(60), note="x")
     assert Recorder.seen == [(40, "x")] * 3 + [(60, "x")]
-
-
-def test_metadata_routing():
-    X, Y = one_or_two_labels(60)
     Recorder.seen.clear()
     with sklearn.config_context(enable_metadata_routing=True):
         inner = Recorder().set_fit_request(sample_weight=True, note=False)
