@@ -107,6 +107,4 @@ def test_classes_are_calibrated_one_by_one():
     assert len(calibration.empty) == 2
     found = decide_pixels(both, "jaccard", mode="multiclass", calibration=calibration, guard=True)
     assert found.sets.shape == (40, 32, 32)
-    assert calibration == PixelCalibration(
-        calibration.temperature, calibration.empty, calibration.least_gain, Jaccard()
-    )
+    assert calibration.loss == Jaccard()

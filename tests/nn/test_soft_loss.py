@@ -12,6 +12,14 @@ LOSSES = [Dice(), Jaccard(), Tversky(0.3, 0.7)]
 SOFT = {"margins": "probabilities", "soft_share": 1.0, "operator": "slack", "reduction": "none"}
 
 
+def problem():
+    generator = torch.Generator().manual_seed(4)
+    logits = torch.randn(5, 7, generator=generator, dtype=torch.float64)
+    truth = torch.rand(5, 7, generator=generator) < 0.4
+    truth[:, 0] = True
+    return logits.requires_grad_(), truth
+
+
 def soft_loss(p, y, loss):
     """1 - TP / (TP + a FP + b FN) at expected counts."""
     a, b = loss.weights
@@ -32,10 +40,7 @@ def test_it_is_the_loss_where_every_decision_is_certain(loss, share):
 
 @pytest.mark.parametrize("loss", LOSSES, ids=str)
 def test_it_is_the_formula_at_expected_counts(loss):
-    generator = torch.Generator().manual_seed(0)
-    logits = torch.randn(5, 7, generator=generator, dtype=torch.float64)
-    truth = torch.rand(5, 7, generator=generator) < 0.5
-    truth[:, 0] = True
+    logits, truth = problem()
     found = set_loss(logits, truth, loss=loss, **SOFT)
     torch.testing.assert_close(found, soft_loss(logits.sigmoid(), truth.double(), loss))
     halves = set_loss(logits, truth, loss=loss, **SOFT | {"soft_share": 0.5})
@@ -83,14 +88,6 @@ def test_second_derivatives_are_those_of_the_formula():
 # ---------------------------------------------------------------- each set its own share
 
 ADAPTIVE = {"margins": "probabilities", "soft_share": "adaptive", "operator": "lovasz", "reduction": "none"}
-
-
-def problem(rows=5, p=7, seed=4):
-    generator = torch.Generator().manual_seed(seed)
-    logits = torch.randn(rows, p, generator=generator, dtype=torch.float64)
-    truth = torch.rand(rows, p, generator=generator) < 0.4
-    truth[:, 0] = True
-    return logits.requires_grad_(), truth
 
 
 @pytest.mark.parametrize("kind", ["masks", "soft labels", "objects", "classes"])

@@ -144,10 +144,6 @@ def any_size(monkeypatch):
     monkeypatch.setattr(choice, "SMALL_WORK", 0)
 
 
-def test_small_problems_are_left_to_cutting_planes():
-    assert isinstance(method_named("auto", tracks(d=4).problem), CuttingPlane)
-
-
 @pytest.mark.usefixtures("any_size")
 @pytest.mark.parametrize(
     ("options", "expected"),
@@ -158,15 +154,12 @@ def test_small_problems_are_left_to_cutting_planes():
         ({"d": 20, "sizes": (10,) * 20}, Newton),
         ({"d": 300} | LARGE, CuttingPlane),
         ({"d": 1500, "sizes": (10,) * 100}, FrankWolfe),
+        ({"p": 150}, FrankWolfe),
     ],
 )
 def test_auto_picks_by_modelled_cost(options, expected):
-    assert isinstance(method_named("auto", tracks(**options).problem), expected)
-
-
-@pytest.mark.usefixtures("any_size")
-def test_very_many_labels_are_left_to_frank_wolfe():
-    assert isinstance(method_named("auto", label_sets(p=150).problem), FrankWolfe)
+    problem = label_sets if "p" in options else tracks
+    assert isinstance(method_named("auto", problem(**options).problem), expected)
 
 
 @pytest.mark.usefixtures("any_size")
