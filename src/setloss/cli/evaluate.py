@@ -117,4 +117,5 @@ def _print_words(facts: dict[str, Any], model: Path, data: Path) -> None:
         typer.echo(f"{words[name]:<{width}}  {row['loss']:.4f}{error}  {row['f1']:.4f}")
     if facts["expected_score"] is not None:
         value, low, high = (facts["expected_score"][name] for name in ("value", "low", "high"))
-        typer.echo(f"expected 1 - {facts['trained_for']} loss, without labels: {value:.4f}, {low:.4f} to {high:.4f}")
+        what = "F1" if facts["trained_for"] == "f1" else f"1 - loss of {facts['trained_for']}"
+        typer.echo(f"expected {what}, labels not used: {value:.4f}, with 90 % from {low:.4f} to {high:.4f}")

@@ -170,7 +170,10 @@ class Images:
             return cls(p, mask, mode == "multiclass", none, torch.ones_like(none))
         weights = torch.tensor(calibration.empty, dtype=p.dtype)
         if len(weights) != p.shape[1]:
-            raise ValueError(f"the calibration is for {len(weights)} classes; the logits have {p.shape[1]}")
+            raise ValueError(
+                f"the calibration is for {len(weights)} classes; with mode={mode!r} logits of shape "
+                f"{tuple(logits.shape)} have {p.shape[1]}: give mode= as it was calibrated"
+            )
         e = torch.sigmoid((weights[:, 1:] * empty_features(p)).sum(2) + weights[:, 0])
         return cls(p, mask, mode == "multiclass", e, (1 - e) / (1 - none).clamp(min=1e-12))
 
