@@ -102,7 +102,7 @@ class LinearSetModel(ClassifierMixin, BaseEstimator):
     def _check_parameters(self) -> None:
         """Refuse parameters of the wrong kind or out of range."""
         self._validate_params()
-        for callback in self.callbacks:
+        for callback in getattr(self, "callbacks", ()):  # searches have none
             if not callable(callback):
                 raise ValueError(f"callbacks must hold functions of a Record; got {callback!r}")
 

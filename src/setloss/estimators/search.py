@@ -41,7 +41,7 @@ OwnOperator = str | Operator | Sequence[str | Operator]
 CONSTRAINTS: dict[str, list[Any]] = {
     name: [*kinds, list, tuple] if name == "operator" else kinds
     for name, kinds in LinearSetModel._parameter_constraints.items()
-    if name not in ("C", "warm_start", "checkpoint")
+    if name not in ("C", "warm_start", "checkpoint", "callbacks")
 } | {
     "Cs": [Interval(Integral, 1, None, closed="left"), "array-like"],
     "cv": ["cv_object"],
@@ -62,7 +62,7 @@ class SetClassifierCV(SetClassifier):
         A number of folds, a splitter or a list of (train, test).
     n_jobs
         Folds at a time, in processes of their own.
-    loss, scale, tol, max_iter, max_time, solver, fit_intercept, intercept_scaling, random_state, verbose, callbacks
+    loss, scale, tol, max_iter, max_time, solver, fit_intercept, intercept_scaling, random_state, verbose
         As in `SetClassifier`. `max_time` is for each fit; fits on folds end at three times `tol`; ``verbose=1`` tells
         how every fold fared, 2 shows the iterations too.
 
@@ -96,7 +96,6 @@ class SetClassifierCV(SetClassifier):
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
-        callbacks: Sequence[Any] = (),
     ) -> None:
         self.loss = loss
         self.operator = operator  # type: ignore[assignment]
@@ -112,7 +111,6 @@ class SetClassifierCV(SetClassifier):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
-        self.callbacks = callbacks
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SetClassifierCV:
         """Choose on the folds, then train on all of X (n, d) and y (n, p)."""
@@ -211,8 +209,6 @@ class Search:
     def _each_fold(self, operator: str | Operator, path: Array) -> Iterator[FoldPath]:
         model = self.model
         own: dict[str, Any] = {"warm_start": True, "tol": LOOSER_FOLDS * model.tol}
-        if model.n_jobs not in (None, 1):
-            own["callbacks"] = ()  # they belong to this process
         tasks = (
             delayed(fit_path)(self._candidate(operator, 1.0).set_params(**own), path, self.X, self.columns, *split)
             for split in self.splits
