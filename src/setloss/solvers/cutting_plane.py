@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from setloss.plans.batch import BatchCuts
 from setloss.solvers.plane_qp import ENOUGH, improved_weights, solve_plane_qp
 from setloss.solvers.problem import Problem
-from setloss.solvers.solution import Solution, State
+from setloss.solvers.solution import Solution, State, starting_point
 from setloss.typing import Array
 
 STALL = 1e-3
@@ -132,9 +132,7 @@ class CuttingPlane:
         return "cutting_plane"
 
     def start(self, problem: Reachable, warm: Solution | None) -> PlaneState:
-        best = np.zeros(problem.shape)
-        if warm is not None and warm.parameters.shape == problem.shape:
-            best = warm.parameters.copy()
+        best = starting_point(warm, problem.shape)
         place = problem.place(best)
         state = PlaneState(best, place=place)
         state.offer_primal(best, objective_at(best, place.risk()))
@@ -235,9 +233,7 @@ class NSlack:
         return "n_slack"
 
     def start(self, problem: Problem, warm: Solution | None) -> NSlackState:
-        parameters = np.zeros(problem.shape)
-        if warm is not None and warm.parameters.shape == problem.shape:
-            parameters = warm.parameters.copy()
+        parameters = starting_point(warm, problem.shape)
         planes = np.empty((0, parameters.size))  # Alg. 1, line 2: S^i = empty
         return NSlackState(parameters.copy(), parameters=parameters, planes=planes)
 

@@ -91,6 +91,13 @@ class Solution:
         return relative_gap(self.primal, self.dual)
 
 
+def starting_point(warm: Solution | None, shape: tuple[int, ...]) -> Array:
+    """A copy of the parameters of an earlier solution if they have the shape, else zeros."""
+    if warm is None or warm.parameters.shape != shape:
+        return np.zeros(shape)
+    return warm.parameters.copy()
+
+
 def relative_gap(primal: float, dual: float) -> float:
     """(primal - dual) / primal, 0 where both vanish.
 
