@@ -9,7 +9,7 @@ import pytest
 
 from setloss import SetFunction, decompose, from_counts, is_submodular, is_supermodular, verify_decomposition
 from setloss.decomposition.program import ProgramTooLargeError, refuse_if_too_large
-from setloss.operators import SlackRescaling, convex_closure
+from setloss.operators import SlackRescaling
 from setloss.setfunctions.counts import TableTooLargeError
 from setloss.testing import check_set_function
 
@@ -60,11 +60,6 @@ def test_a_formula_over_counts_is_tabulated_up_to_4095_and_4095():
     assert own.on_counts(4095, 4095).counts.cells == 2**24
     with pytest.raises(TableTooLargeError, match="too large"):
         SlackRescaling(own.on_counts(4096, 4095))
-
-
-def test_the_convex_closure_goes_up_to_127_and_127():
-    with pytest.raises(TableTooLargeError, match=r"p = 14 in general, 127 \+ 127"):
-        convex_closure(SetFunction.from_table(np.zeros((129, 128))), np.zeros(255))
 
 
 def test_the_checkers_end_at_12_elements():

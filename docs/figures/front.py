@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from setloss import SetFunction, decompose
 from setloss.losses import PAPER_CURVES
-from setloss.operators import B_D, SlackRescaling, convex_closure
+from setloss.operators import B_D, SlackRescaling
 from setloss.plots import COLOURS, LABELS, MARKERS
 
 PAIR = SetFunction.symmetric([0.0, 0.3, 1.0])
@@ -30,6 +30,12 @@ def draw_parts(axes) -> None:
     axes.set_title("a loss is submodular + supermodular")
     axes.legend(frameon=False, loc="upper left")
     axes.spines[["top", "right"]].set_visible(False)
+
+
+def convex_closure(margins) -> float:
+    """The largest convex function below `PAIR` at the vertices: two planes, since `PAIR` is supermodular."""
+    slack = float(np.sum(1 - margins))
+    return max(0.3 * slack, 0.7 * slack - 0.4)
 
 
 def draw_surface(axes, value, title: str, span: tuple[float, float], colour: str) -> None:
@@ -58,7 +64,7 @@ def front_figure() -> Figure:
     surfaces = (
         (SlackRescaling(PAIR), "slack rescaling $S\\,l$", wide, "#0072B2"),
         (B_D(PAIR), "$B_D\\,l = L f + S g$", wide, "#D55E00"),
-        (lambda m: convex_closure(PAIR, 1 - m), "convex closure (unit cube)", cube, "#009E73"),
+        (convex_closure, "convex closure (unit cube)", cube, "#009E73"),
     )
     for k, surface in enumerate(surfaces):
         draw_surface(figure.add_axes((0.28 + 0.24 * k, 0.02, 0.23, 0.9), projection="3d"), *surface)

@@ -24,7 +24,7 @@ from setloss import (
     from_set_function,
     loss_named,
 )
-from setloss.losses import PAPER_CURVES, from_metric
+from setloss.losses import PAPER_CURVES
 
 LOSSES = [
     Dice(),
@@ -302,7 +302,6 @@ def test_losses_are_hashable_values():
         (lambda: Dice().on_counts(2.5, 2), "positives and negatives"),
         (lambda: loss_named(3), "no loss 3"),
         (lambda: from_counts(3), "from_counts takes a callable"),
-        (lambda: from_metric(lambda truth, predicted: 0.0, elements=2.5), "elements"),
     ],
 )
 def test_arguments_of_another_kind_are_refused_in_a_sentence(made, named):

@@ -40,10 +40,9 @@ def functions_and_margins(draw, points=1):
 def test_the_value_is_the_maximum_over_all_sets(rescaling, scale, case):
     drawn, (m,) = case
     expected = by_definition(rescaling, drawn.values, m, scale)
-    for how in ("exact", "enumerate"):
-        cut = rescaling(drawn.function, scale, how).cut(m)
-        assert cut.exact
-        assert cut(m) == pytest.approx(expected, rel=1e-12, abs=1e-12)
+    cut = rescaling(drawn.function, scale).cut(m)
+    assert cut.exact
+    assert cut(m) == pytest.approx(expected, rel=1e-12, abs=1e-12)
 
 
 @both
@@ -239,11 +238,6 @@ def test_a_small_oracle_is_exact(rescaling):
         assert cut(m) == pytest.approx(by_definition(rescaling, values_of(function), m, 2.0), abs=1e-12)
 
 
-def test_enumeration_has_a_limit():
-    with pytest.raises(ValueError, match="enumeration is for at most 20 elements; this function has 21"):
-        SlackRescaling(Dice().on_counts(20, 1), search="enumerate")(np.zeros(21))
-
-
 # ---------------------------------------------------------------- errors
 
 
@@ -272,5 +266,5 @@ def test_rounding_errors_below_zero_are_as_good_as_zero():
 def test_the_scale_must_be_positive(rescaling, scale):
     with pytest.raises(ValueError, match=f"{rescaling.__name__}: the scale c .* got {scale}"):
         rescaling(Dice().on_counts(1, 1), scale)
-    with pytest.raises(ValueError, match='search is "exact", "enumerate" or "greedy"'):
+    with pytest.raises(ValueError, match='search is "exact" or "greedy"'):
         rescaling(Dice().on_counts(1, 1), search="best")

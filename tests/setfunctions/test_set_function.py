@@ -75,11 +75,9 @@ def test_from_values_reads_element_0_as_the_leading_bit():
         assert values_of(function) == {A: sum(4 >> i for i in A) for A in subsets(3)}
 
 
-def test_from_callable_calls_on_frozensets_or_on_all_masks_at_once():
+def test_from_callable_calls_on_frozensets():
     function = SetFunction.from_callable(lambda A: sqrt(sum(A)), 4)
     assert values_of(function) == {A: sqrt(sum(A)) for A in subsets(4)}
-    vectorized = SetFunction.from_callable(lambda masks: masks @ np.arange(1.0, 6), 5, vectorized=True)
-    assert values_of(vectorized) == {A: sum(i + 1 for i in A) for A in subsets(5)}
 
 
 def test_an_oracle_is_called_and_never_tabulated():
@@ -241,10 +239,6 @@ def test_repr_of_a_closed_form_builds_no_huge_table():
             r"takes 1 <= p <= 16; got p = 17\. Describe .* SetFunction\.oracle",
         ),
         (lambda: SetFunction.from_callable(lambda A: 1 / 0 if A else 1, 0), "takes 1 <= p <= 16; got p = 0"),
-        (
-            lambda: SetFunction.from_callable(lambda masks: 0.0, 2, vectorized=True),
-            r"maps masks of shape \(4, 2\) to 4 values; this one returned shape \(\)",
-        ),
         (lambda: SetFunction.from_callable(lambda A: float("nan") if A else 0.0, 2), r"entry \(1,\) is nan"),
     ],
 )

@@ -2,19 +2,10 @@
 
 from __future__ import annotations
 
-from itertools import accumulate
-
 import numpy as np
 
-from setloss.decomposition.exact import (
-    Exact,
-    bends_up,
-    integers,
-    rest_exactly,
-    rest_in_floats,
-    rounded,
-    to_integers,
-)
+from setloss.decomposition.exact import bends_up, rest_exactly, rest_in_floats, rounded, to_integers
+from setloss.decomposition.lower_bound import Numbers
 from setloss.setfunctions.counts import AxisCurve, CountFunction, Split
 from setloss.setfunctions.tolerance import RELATIVE_TOLERANCE, bend_noise
 from setloss.typing import Array
@@ -43,8 +34,8 @@ def split_symmetric(loss: CountFunction, axis: int) -> Split:
 def _in_floats(loss: CountFunction, axis: int, values: Array, steps: Array, noise: Array) -> Split:
     curvature = np.diff(steps)
     curvature[curvature <= noise] = 0.0
-    climb = np.concatenate(([0.0], np.cumsum(curvature)))
-    g = np.concatenate(([0.0], np.cumsum(climb)))
+    climb = _from_zero(curvature)
+    g = _from_zero(climb)
     return _split(loss, axis, (rest_in_floats(values, g), steps - climb), (g, climb))
 
 
@@ -63,8 +54,8 @@ def _exactly(loss: CountFunction, axis: int, values: Array, noise: Array | None)
     )
 
 
-def _from_zero(steps: Exact) -> Exact:
-    return integers(accumulate(steps.tolist(), initial=0))
+def _from_zero(steps: Numbers) -> Numbers:
+    return np.concatenate((np.zeros(1, dtype=steps.dtype), np.cumsum(steps)))
 
 
 def _split(loss: CountFunction, axis: int, f: tuple[Array, Array], g: tuple[Array, Array]) -> Split:

@@ -64,19 +64,13 @@ def shifted(numbers: Exact, bits: int) -> Exact:
 
 def to_fixed(values: Array) -> Exact:
     """Floats in units of ``2**-FRACTION_BITS``; bits below that unit are dropped."""
-    out = integers([0] * len(values))
-    nonzero = np.flatnonzero(values)
-    mantissas, exponents = np.frexp(values[nonzero])
-    whole = np.ldexp(mantissas, 53).astype(np.int64)
-    for cell, mantissa, exponent in zip(nonzero, whole.tolist(), exponents.tolist(), strict=True):
-        shift = exponent - 53 + FRACTION_BITS
-        out[cell] = mantissa << shift if shift >= 0 else mantissa >> -shift
-    return out
+    numbers, exponent = to_integers(values)
+    return shifted(numbers, exponent + FRACTION_BITS)
 
 
 def to_float(fixed: Exact) -> Array:
     """The nearest floats of a fixed-point vector."""
-    return np.array([value / ONE for value in fixed], dtype=np.float64)
+    return rounded(fixed, -FRACTION_BITS)
 
 
 def to_stack(fixed: Exact) -> Array:

@@ -30,13 +30,10 @@ from setloss.decomposition.exact import (
 from setloss.decomposition.lower_bound import Curvature, required_curvature
 from setloss.decomposition.measure import infeasibility
 from setloss.setfunctions.differences import axis_pairs, cell_levels, second_difference, second_difference_matrix
-from setloss.setfunctions.tolerance import SMALLEST, bend_noise
+from setloss.setfunctions.tolerance import SMALLEST, Inequalities
 from setloss.typing import Array, Shape
 
 COMPLEMENTARITY_TOLERANCE = 1e-7
-
-NEGLIGIBLE_MULTIPLIER = 1e-12
-"""A multiplier below this share of the lightest free cell of its row is taken as zero, in all measurements."""
 
 
 @dataclass(frozen=True)
@@ -57,16 +54,6 @@ class Optimality:
     """A true lower bound: y, shrunk until no column exceeds its weight, against ``max(0, K l)``."""
 
     @property
-    def gap(self) -> float:
-        """Objective minus dual bound."""
-        return self.objective - self.dual_bound
-
-    @property
-    def relative_gap(self) -> float:
-        """The gap as a share of the objective; 0 where both vanish."""
-        return self.gap / abs(self.objective) if self.objective else abs(self.gap)
-
-    @property
     def failures(self) -> tuple[str, ...]:
         """The measurements outside their tolerance, in words; empty for a certified pair."""
         limits = {
@@ -77,11 +64,6 @@ class Optimality:
         }
         # `not <=` rather than `>`: a NaN must fail.
         return tuple(f"{k} {x:.1e} > {limit:.0e}" for k, (x, limit) in limits.items() if not x <= limit)
-
-    @property
-    def certified(self) -> bool:
-        """Whether every measurement is within its tolerance."""
-        return not self.failures
 
 
 def measure_optimality(
@@ -94,11 +76,9 @@ def measure_optimality(
     """
     shape = table.shape
     matrix = second_difference_matrix(shape)
-    if not (np.isfinite(supermodular).all() and np.isfinite(multipliers).all()):
-        return Optimality(*[float("nan")] * 6)
     free = free_cells(shape)
     weights = exact_weights(shape)
-    y = _without_negligible(from_stack(multipliers), matrix[:, free], weights[free])
+    y = from_stack(multipliers)
     required = required_curvature(table, noise=table)
     bound = _flat(required, shape)
     residuals = _column_residuals(matrix[:, free], weights[free], y)
@@ -129,43 +109,21 @@ def _not_zero(table: Array, supermodular: Array) -> float:
 
 
 def _open_rows(table: Array, supermodular: Array, required: Curvature, priced: NDArray[np.bool_]) -> float:
-    """The largest slack of a row with a multiplier beyond rounding, relative to the gains in it."""
+    """The largest slack of a row with a multiplier, relative to the gains of g or of l in it, beyond rounding."""
+    sizes = np.maximum(np.abs(table), np.abs(supermodular))
     worst, start = 0.0, 0
     for b, c in axis_pairs(table.shape):
         slack = np.abs(second_difference(supermodular, b, c) - required[b, c])
-        here = np.nonzero(priced[start : start + slack.size].reshape(slack.shape))
+        slack[~priced[start : start + slack.size].reshape(slack.shape)] = 0.0
         start += slack.size
-        # The noise of straight lines may be required or not.
-        noise = bend_noise(table, b, c)[here] + bend_noise(supermodular, b, c)[here]
-        gains = [np.abs(np.diff(part, axis=axis)) for part in (supermodular, table) for axis in (b, c)]
-        unit = np.max([_next_to(gain, slack.shape, here) for gain in gains], axis=0)
-        worst = max(
-            worst, float(np.max(np.maximum(slack[here] - noise, 0.0) / np.maximum(unit, SMALLEST), initial=0))
-        )
+        by_gains = (Inequalities(values, slack, (b, c), sizes) for values in (supermodular, table))
+        worst = max(worst, min(rows.violation(COMPLEMENTARITY_TOLERANCE) for rows in by_gains))
     return worst
-
-
-def _next_to(gain: Array, shape: Shape, cells: tuple[NDArray[np.intp], ...]) -> Array:
-    """The larger of the two parallel gains of each second difference."""
-    later = tuple(index + (long > short) for index, long, short in zip(cells, gain.shape, shape, strict=True))
-    return np.asarray(np.maximum(gain[cells], gain[later]))
 
 
 def free_cells(shape: Shape) -> NDArray[np.intp]:
     """Flat indices of the cells with two or more elements; g vanishes on the others."""
     return np.flatnonzero(cell_levels(shape) >= 2)
-
-
-def _without_negligible(y: Exact, matrix: csr_array, weights: Exact) -> Exact:
-    """Drop the noise of a float solver, so that it is neither counted in columns nor asked to be tight."""
-    lightest = np.full(len(y), np.inf)
-    light = np.array([float(weight) for weight in weights])
-    rows = np.repeat(np.arange(len(y)), np.diff(matrix.indptr))
-    np.minimum.at(lightest, rows, light[matrix.indices])
-    lightest[np.isinf(lightest)] = 0.0
-    kept = y.copy()
-    kept[np.abs(y) < to_fixed(NEGLIGIBLE_MULTIPLIER * lightest)] = 0
-    return kept
 
 
 def _column_residuals(matrix: csr_array, weights: Exact, y: Exact) -> list[Fraction]:

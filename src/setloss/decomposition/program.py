@@ -70,10 +70,8 @@ class ProgramSolution:
     """f, of the table's shape."""
     supermodular: Array
     """g, of the table's shape."""
-    multipliers: Array
-    """The dual y >= 0, rounded to float64, in the row order of `second_difference_matrix`."""
     multiplier_layers: Array
-    """float64 vectors whose exact sum is y: what proves optimality where weights exceed 1e10."""
+    """float64 vectors whose exact sum is the dual y >= 0, in the row order of `second_difference_matrix`."""
     unique: bool | None
     """Whether g is the only optimum; None if that could not be decided within tolerance."""
     dimension: int
@@ -102,10 +100,8 @@ class ProgramSolution:
 
 
 def solve_program(table: Array) -> ProgramSolution:
-    """D of the set function with this table over counts, zero at zero counts; or a `DecompositionError`."""
+    """D of a function of two or more elements, given by its table over counts; or a `DecompositionError`."""
     refuse_if_too_large(table.shape)
-    if not any(block.any() for block in required_curvature(table, noise=table).values()):
-        return _zero(table)
     # First as exactly as floats tell; exactly where small values are lost beside large ones; then with the noise
     # of straight lines, which does matter where f is no larger than that.
     found: ProgramSolution | None = None
@@ -144,15 +140,18 @@ def _solve(table: Array, exact: bool, noise: Array | None) -> ProgramSolution:
     g[free] = np.maximum(choice.fixed_values, 0)  # a vertex in floats may be short of g >= 0 by rounding
     g = g.reshape(table.shape)
     l_fixed = shifted(numbers, bits).reshape(table.shape)
-    g_table = rounded(g, unit - bits)
-    return _certified(
-        table,
-        (rest_exactly(l_fixed, g, unit - bits, int(EXACT_ZERO * ONE)), g_table),
-        _multipliers(program, vertex, table.shape),
-        choice.unique,
-        choice.dimension,
-        choice.residual,
-    )
+    f_table, g_table = rest_exactly(l_fixed, g, unit - bits, int(EXACT_ZERO * ONE)), rounded(g, unit - bits)
+    layers = to_stack(_multipliers(program, vertex, table.shape))
+    optimality = measure_optimality(table, g_table, layers, f_table)
+    failures = list(optimality.failures)
+    if not choice.residual <= TIE_BREAK_TOLERANCE:
+        failures.append(f"tie-break residual {choice.residual:.1e} > {TIE_BREAK_TOLERANCE:.0e}")
+    if failures:
+        raise DecompositionError(
+            f"the linear program of D for a table of shape {table.shape} was solved, but not to the accuracy that "
+            f"is certified: {', '.join(failures)}. Please report it with the table."
+        )
+    return ProgramSolution(f_table, g_table, layers, choice.unique, choice.dimension, choice.residual, optimality)
 
 
 def refuse_if_too_large(shape: Shape) -> None:
@@ -185,13 +184,6 @@ def _size(shape: Shape) -> tuple[int, int, int]:
     return prod(shape), rows, prod(comb(n - 1, (n - 1) // 2) for n in shape)
 
 
-def _zero(table: Array) -> ProgramSolution:
-    """Submodular l: g = 0 is feasible, hence the only optimum; the telescoped weights prove it."""
-    multipliers = telescope(exact_weights(table.shape).reshape(table.shape)) * ONE
-    parts = (table, np.zeros(table.shape))
-    return _certified(table, parts, multipliers, unique=True, dimension=0, residual=0.0)
-
-
 def _multipliers(program: Program, vertex: Vertex, shape: Shape) -> Exact:
     """The dual on the rows of K: where the vertex leans on g(a) >= 0, the rows that g(a) >= 0 follows from."""
     prices = vertex.multipliers.copy()
@@ -202,26 +194,3 @@ def _multipliers(program: Program, vertex: Vertex, shape: Shape) -> Exact:
     mass = integers([0] * prod(shape))
     mass[free_cells(shape)[vertex.tight[~on_rows]]] = prices[~on_rows]
     return np.asarray(y + telescope(mass.reshape(shape)))
-
-
-def _certified(
-    table: Array,
-    parts: tuple[Array, Array],
-    multipliers: Exact,
-    unique: bool | None,
-    dimension: int,
-    residual: float,
-) -> ProgramSolution:
-    """Pack a solution, or raise if what was measured on it is not good enough."""
-    layers = to_stack(multipliers)
-    submodular, supermodular = parts
-    optimality = measure_optimality(table, supermodular, layers, submodular)
-    failures = list(optimality.failures)
-    if not residual <= TIE_BREAK_TOLERANCE:
-        failures.append(f"tie-break residual {residual:.1e} > {TIE_BREAK_TOLERANCE:.0e}")
-    if failures:
-        raise DecompositionError(
-            f"the linear program of D for a table of shape {table.shape} was solved, but not to the accuracy that "
-            f"is certified: {', '.join(failures)}. Please report it with the table."
-        )
-    return ProgramSolution(submodular, supermodular, layers[0], layers, unique, dimension, residual, optimality)

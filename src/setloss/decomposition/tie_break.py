@@ -161,10 +161,12 @@ def _least_norm(
     directions = _decimal_directions(vertex, loose)[cells] if wide else face.directions[cells]
     matrix = program.with_signs[face.numbers][:, cells].tocsr()
     directions = directions @ null_basis(times(matrix[always_tight], directions))
-    directions, owners = _heaviest_first(directions, weights)
+    # Reduced echelon form by falling weight: the same span, and the cell each direction owns.
+    heaviest_first = np.argsort(-weights.astype(np.float64), kind="stable")
+    reduced, owners = echelon(directions.T, heaviest_first)
     number = Decimal if wide else float
     scales = np.array([number(weight) for weight in weights]) ** number("0.5")
-    directions = directions / scales[owners]
+    directions = reduced.T / scales[owners]
     start = vertex.fixed_values[cells]
     exact_start = np.array([number(value) for value in start]) / number(ONE)
     quadratic = Quadratic(basis=directions, roots=scales, start=exact_start)
@@ -196,9 +198,3 @@ def _decimal_directions(vertex: Vertex, loose: Indices) -> Numbers:
         solution[np.abs(solution) < ONE >> 70] = 0
         columns.append([Decimal(value) / ONE for value in solution])
     return np.array(columns, dtype=object).T
-
-
-def _heaviest_first(directions: Numbers, weights: Numbers) -> tuple[Numbers, Indices]:
-    """The same span in reduced echelon form by falling weight, and the cell each direction owns."""
-    reduced, owners = echelon(directions.T, order=np.argsort(-weights.astype(np.float64), kind="stable"))
-    return reduced.T, owners

@@ -15,10 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from setloss.arguments import is_whole_number
-from setloss.losses.base import CountLoss, Loss
-from setloss.losses.custom import from_set_function
-from setloss.setfunctions.set_function import MAX_CALLABLE_ELEMENTS, SetFunction
+from setloss.losses.base import CountLoss
 from setloss.setfunctions.tolerance import RELATIVE_TOLERANCE
 
 Metric = Callable[[NDArray[np.int64], NDArray[np.int64]], float]
@@ -82,7 +79,7 @@ class MetricLoss(CountLoss):
                 raise ValueError(
                     f"this callable is no function of the numbers of mistakes: with {n} false negatives of {m} and "
                     f"{q} false positives of {r} it says {first:g} and {other:g}. If it depends on which elements "
-                    f"are wrong, and those are few, use from_metric(metric, elements=p); else {HINT}."
+                    f"are wrong, use from_set_function(SetFunction.from_callable(...)); else {HINT}."
                 )
 
     def _call(self, truth: NDArray[np.int64], predicted: NDArray[np.int64]) -> float:
@@ -117,45 +114,18 @@ def _number(value: Any, truth: NDArray[np.int64], predicted: NDArray[np.int64]) 
     return number
 
 
-def from_metric(metric: Metric, *, elements: int | None = None) -> Loss:
+def from_metric(metric: Metric) -> MetricLoss:
     """A loss from a callable of labels and predictions, arrays of 0 and 1 of one example.
 
     It must depend on the numbers of false negatives and false positives, positives and negatives only, which is
-    verified on the way. With ``elements=p`` (p <= 16) it is a loss of *which* of p elements are wrong, whatever
-    their labels, and is tabulated on all 2^p sets of mistakes.
+    verified on the way. A loss of *which* elements are wrong is a `from_set_function`.
     """
     if not callable(metric):
         raise TypeError(f"from_metric takes a callable of (y_true, y_pred); got {type(metric).__name__}")
-    if elements is None:
-        return MetricLoss(metric)
-    if not is_whole_number(elements, 1, MAX_CALLABLE_ELEMENTS):
-        raise ValueError(f"elements is a whole number from 1 to {MAX_CALLABLE_ELEMENTS}; got {elements!r}")
-    return _loss_of_sets(metric, elements)
-
-
-def _loss_of_sets(metric: Metric, p: int) -> Loss:
-    """The loss of which of p elements are wrong, verified on other labels."""
-    truth = np.zeros(p, dtype=np.int64)
-
-    def cost(A: frozenset[int], labels: NDArray[np.int64] = truth) -> float:
-        predicted = labels.copy()
-        predicted[list(A)] = 1 - predicted[list(A)]
-        return _number(metric(labels, predicted), labels, predicted)
-
-    function = SetFunction.from_callable(cost, p)
-    generator = np.random.default_rng(p)
-    for _ in range(16):
-        labels, mask = generator.integers(2, size=p), generator.random(p) < 0.5
-        here, there = float(function(mask)), cost(frozenset(np.flatnonzero(mask).tolist()), labels)
-        if abs(here - there) > RELATIVE_TOLERANCE * max(abs(here), abs(there)):
-            raise ValueError(
-                f"this callable depends on more than which elements are wrong: {np.flatnonzero(mask).tolist()} costs "
-                f"{here:g} where all labels are 0 and {there:g} for labels {labels.tolist()}; {HINT}"
-            )
-    return from_set_function(function)
+    return MetricLoss(metric)
 
 
 @lru_cache(maxsize=64)
-def remembered(metric: Metric) -> Loss:
+def remembered(metric: Metric) -> MetricLoss:
     """`from_metric`, the same loss for the same callable: it is tabulated once in the life of a process."""
     return from_metric(metric)

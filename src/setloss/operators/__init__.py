@@ -18,7 +18,6 @@ from setloss.operators.cut import Cut, Surrogate, SurrogateSum
 from setloss.operators.lovasz import Hinge, LovaszHinge
 from setloss.operators.names import operator_named
 from setloss.operators.rescaling import MarginRescaling, SlackRescaling
-from setloss.operators.tightness import convex_closure
 
 __all__ = [
     "B_D",
@@ -29,6 +28,5 @@ __all__ = [
     "SlackRescaling",
     "Surrogate",
     "SurrogateSum",
-    "convex_closure",
     "operator_named",
 ]

@@ -32,8 +32,8 @@ class Rescaling(Surrogate):
         name = type(self).__name__
         if not is_positive_number(self.scale):
             raise ValueError(f"{name}: the scale c must be a positive number; got {self.scale}")
-        if self.search not in ("exact", "enumerate", "greedy"):
-            raise ValueError(f'{name}: search is "exact", "enumerate" or "greedy"; got {self.search!r}')
+        if self.search not in ("exact", "greedy"):
+            raise ValueError(f'{name}: search is "exact" or "greedy"; got {self.search!r}')
         if self.function.counts.by_calls:
             return
         verdict = is_nonnegative(self.function)

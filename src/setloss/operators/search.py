@@ -27,11 +27,11 @@ from numpy.typing import NDArray
 from setloss.operators.cut import OrderedMargins
 from setloss.setfunctions.combinations import Sum, unscaled
 from setloss.setfunctions.counts import MAX_CELLS, AxisCurve, CountFunction, TableTooLargeError, cells_in_words
-from setloss.setfunctions.set_function import SetFunction, all_masks
+from setloss.setfunctions.set_function import SetFunction
 from setloss.setfunctions.tolerance import RELATIVE_TOLERANCE
 from setloss.typing import Array
 
-Search = Literal["exact", "enumerate", "greedy"]
+Search = Literal["exact", "greedy"]
 Mask = NDArray[np.bool_]
 
 MAX_ENUMERATED_ELEMENTS = 20
@@ -92,7 +92,7 @@ def find_worst_set(function: SetFunction, ordered: OrderedMargins, objective: Ob
         loss = function(mask)
         if not objective.combine(loss, ordered.margins[mask].sum()) > 0:
             mask, loss = np.zeros(function.p, dtype=bool), 0.0
-    return Found(mask, loss, exact=search in ("exact", "enumerate"))
+    return Found(mask, loss, exact=search == "exact")
 
 
 # ---------------------------------------------------------------- exact, by counts
@@ -195,18 +195,7 @@ def _non_negative(values: Array) -> Array:
     return values
 
 
-# ---------------------------------------------------------------- references and heuristics
-
-
-def _enumerate(function: SetFunction, ordered: OrderedMargins, objective: Objective) -> Mask:
-    """All 2^p sets: the judge of everything else."""
-    if function.p > MAX_ENUMERATED_ELEMENTS:
-        raise ValueError(
-            f"enumeration is for at most {MAX_ENUMERATED_ELEMENTS} elements; this function has {function.p}"
-        )
-    masks = all_masks(function.p)
-    values = objective.combine(_non_negative(function(masks)), masks @ ordered.margins)
-    return np.asarray(masks[np.argmax(values)])
+# ---------------------------------------------------------------- a heuristic
 
 
 def _greedy(function: SetFunction, ordered: OrderedMargins, objective: Objective) -> Mask:
@@ -232,6 +221,5 @@ def _greedy(function: SetFunction, ordered: OrderedMargins, objective: Objective
 
 _SEARCHES: dict[Search, Callable[[SetFunction, OrderedMargins, Objective], Mask]] = {
     "exact": _exact,
-    "enumerate": _enumerate,
     "greedy": _greedy,
 }

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from numbers import Real
 from typing import Any
 
@@ -95,27 +95,23 @@ class SetFunction:
         return cls.from_table(array.reshape((2,) * p), np.arange(p))
 
     @classmethod
-    def from_callable(cls, function: Callable[[Any], Any], p: int, *, vectorized: bool = False) -> SetFunction:
-        """Tabulate a callable on all 2^p subsets, p <= 16.
-
-        The callable takes a frozenset of elements; with ``vectorized=True`` it takes a boolean array
-        ``(2^p, p)``, one row per subset, and returns 2^p values.
-        """
+    def from_callable(cls, function: Callable[[frozenset[int]], Any], p: int) -> SetFunction:
+        """Tabulate a callable, of a frozenset of elements, on all 2^p subsets, p <= 16."""
         if not is_whole_number(p, 1, MAX_CALLABLE_ELEMENTS):
             raise ValueError(
                 f"from_callable evaluates all 2^p subsets and takes 1 <= p <= {MAX_CALLABLE_ELEMENTS}; got "
                 f"p = {p}. Describe the function by counts (from_table), or use SetFunction.oracle and name "
                 "a heuristic for its maximisation."
             )
-        return cls.from_values(_Calls(function, vectorized)(all_masks(p)))
+        return cls.from_values(_called(function, all_masks(p)))
 
     @classmethod
-    def oracle(cls, function: Callable[[Any], Any], p: int, *, vectorized: bool = False) -> SetFunction:
-        """A function known only through calls, at any p: nothing is tabulated.
+    def oracle(cls, function: Callable[[frozenset[int]], Any], p: int) -> SetFunction:
+        """A function known only through calls with frozensets, at any p: nothing is tabulated.
 
         `along` works; verdicts, D and exact maximisation need a table and say so beyond their limits.
         """
-        return cls(Oracle((1,) * p, _Calls(function, vectorized)), np.arange(p))
+        return cls(Oracle((1,) * p, partial(_called, function)), np.arange(p))
 
     # ---------------------------------------------------------------- values
 
@@ -284,24 +280,10 @@ def _as_masks(members: ArrayLike | AbstractSet[int], p: int) -> NDArray[np.bool_
     return mask
 
 
-@dataclass(frozen=True)
-class _Calls:
-    """A user's callable on boolean rows: called with each set, or once with all rows if vectorized."""
-
-    function: Callable[[Any], Any]
-    vectorized: bool
-
-    def __call__(self, masks: NDArray[np.bool_]) -> Array:
-        if not self.vectorized:
-            sets = (frozenset(np.flatnonzero(mask).tolist()) for mask in masks)
-            return _real_array([self.function(A) for A in sets], "the function's values")
-        values = _real_array(self.function(masks), "the function's values")
-        if values.shape != (len(masks),):
-            raise ValueError(
-                f"a vectorized set function maps masks of shape {masks.shape} to {len(masks)} values; "
-                f"this one returned shape {values.shape}"
-            )
-        return values
+def _called(function: Callable[[frozenset[int]], Any], masks: NDArray[np.bool_]) -> Array:
+    """The values of a user's callable on the sets of boolean rows."""
+    sets = (frozenset(np.flatnonzero(mask).tolist()) for mask in masks)
+    return _real_array([function(A) for A in sets], "the function's values")
 
 
 def _real_array(values: ArrayLike, name: str, ndim: int | None = None) -> Array:
