@@ -92,8 +92,8 @@ def test_probabilities_scores_and_other_losses(folder):
     assert ((chances > 0) & (chances < 1)).all(axis=None)
     scores = frame("predict orders.skops orders.csv --scores")[["y_0", "y_1", "y_2"]].astype(float)
     assert np.corrcoef(chances.to_numpy().ravel(), scores.to_numpy().ravel())[0, 1] > 0.5
-    few = frame("predict orders.skops orders.csv --loss tversky --alpha 9 --beta 0.1").iloc[:, 1:].astype(int)
-    many = frame("predict orders.skops orders.csv --loss tversky --alpha 0.1 --beta 9").iloc[:, 1:].astype(int)
+    few = frame("predict orders.skops orders.csv --loss tversky:9:0.1").iloc[:, 1:].astype(int)
+    many = frame("predict orders.skops orders.csv --loss tversky:0.1:9").iloc[:, 1:].astype(int)
     assert few.to_numpy().sum() < many.to_numpy().sum()
 
 

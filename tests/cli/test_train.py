@@ -102,7 +102,7 @@ def test_tracks_and_several_costs(folder):
 
 
 def test_losses_with_parameters(folder):
-    run("train sets.npz --loss tversky --alpha 0.3 --beta 0.7 --method slack --cv 2 --tol 1e-2 --model m.skops")
+    run("train sets.npz --loss tversky:0.3:0.7 --method slack --cv 2 --tol 1e-2 --model m.skops")
     assert setloss.load("m.skops")[-1].loss == setloss.Tversky(0.3, 0.7)
     run("train tracks.csv --group track --knots 0:0,1/2:1,1:1 --decision sign --tol 1e-2 --model m.skops")
     assert isinstance(setloss.load("m.skops")[-1].loss, setloss.CostCurve)
@@ -125,11 +125,8 @@ BAD = {
     "train sets.npz --method slack --C -1 --model m.skops": "--C is a positive number",
     "train sets.npz --cv 1 --model m.skops": "n_splits",
     "train sets.npz --decision best --method logistic --cv 2 --model m.skops": "'best'",
-    "train sets.npz --checkpoint c.npz --model m.skops": "--checkpoint goes with --decision sign",
     "train sets.npz --decision sign --max-iter 0 --model m.skops": "max_iter",
     "train sets.npz --loss dise --model m.skops": "there is no loss 'dise'",
-    "train sets.npz --loss tversky --model m.skops": "tversky needs --alpha",
-    "train sets.npz --loss f1 --beta 1 --model m.skops": "f1 takes neither --alpha nor --beta; leave --beta out",
     "train sets.npz --labels y --model m.skops": "--labels has no meaning",
     "train orders.csv --model m.skops": "'group'",
     "train orders.csv --labels z_ --model m.skops": "'z_' of --labels",

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from setloss.io import LabelSets, Tracks, read
-from setloss.io.npz import read_npz_features
 
 X = np.arange(12.0).reshape(4, 3)
 Y = np.array([[0, 1], [1, 0], [1, 1], [0, 0]])
@@ -40,6 +39,10 @@ def test_tracks(tmp_path, groups):
     assert isinstance(data, Tracks)
     np.testing.assert_array_equal(data.y, [1, 1, 0, 1])
     np.testing.assert_array_equal(data.groups, groups)
-    found, kind = read_npz_features(tmp_path / "a.npz")
-    np.testing.assert_array_equal(found.groups, groups)
-    assert kind == "tracks"
+    np.savez(tmp_path / "new.npz", X=X, groups=groups)
+    assert read(tmp_path / "new.npz").y is None
+
+
+def test_an_archive_of_features_alone_has_no_labels(tmp_path):
+    np.savez(tmp_path / "a.npz", X=X)
+    assert read(tmp_path / "a.npz").Y.shape == (4, 0)

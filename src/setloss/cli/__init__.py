@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 import setloss
-from setloss.cli.commands import OneSentenceGroup, PlainHelpCommand, say
+from setloss.cli.commands import OneSentenceGroup, say
 from setloss.cli.decompose import check, decompose
 from setloss.cli.evaluate import evaluate
 from setloss.cli.explore import explore
@@ -19,15 +19,16 @@ EPILOG = "Exit codes: 0 fine, 2 bad input (one sentence on standard error says w
 app = typer.Typer(
     cls=OneSentenceGroup,
     pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog=EPILOG,
 )
-app.command(cls=PlainHelpCommand, epilog=EPILOG)(decompose)
-app.command(cls=PlainHelpCommand, epilog=EPILOG)(check)
-app.command(cls=PlainHelpCommand, epilog=EPILOG)(explore)
-app.command(cls=PlainHelpCommand, epilog=TRAIN_EPILOG)(train)
-app.command(cls=PlainHelpCommand, epilog=EPILOG)(predict)
-app.command(cls=PlainHelpCommand, epilog=EPILOG)(evaluate)
+app.command(epilog=EPILOG)(decompose)
+app.command(epilog=EPILOG)(check)
+app.command(epilog=EPILOG)(explore)
+app.command(epilog=TRAIN_EPILOG)(train)
+app.command(epilog=EPILOG)(predict)
+app.command(epilog=EPILOG)(evaluate)
 
 
 def _print_version(wanted: bool) -> None:

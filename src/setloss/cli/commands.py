@@ -1,7 +1,6 @@
 """What all commands share: options that are dataclasses, and one sentence on standard error for bad input.
 
-Bad input ends in exit code 2; anything else keeps its traceback. A reader that has seen enough
-(``setloss predict ... | head -1``) is no error, and ends in 0.
+Bad input ends in exit code 2; anything else keeps its traceback.
 """
 
 from __future__ import annotations
@@ -18,10 +17,9 @@ from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperGroup
 
 BAD_INPUT = 2
-NOT_WRITTEN = 1
 
 # The parent of BadParameter is click's UsageError, which lives in different packages from release to release.
 _UsageError: type[Exception] = typer.BadParameter.mro()[1]
@@ -59,23 +57,13 @@ def with_option_groups(command: Callable[..., None]) -> Callable[..., None]:
     return wrapped
 
 
-class PlainHelpCommand(TyperCommand):
-    """A command whose help fits any terminal."""
-
-    def __init__(self, *arguments: Any, help: str | None = None, **options: Any) -> None:
-        super().__init__(*arguments, help=help and _without_line_breaks(help), **options)
-
-
 class OneSentenceGroup(TyperGroup):
     """A command group whose complaints are one sentence instead of a usage page in a box."""
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command, and notice here that a pipe is closed, before click does."""
-        try:
-            result = super().invoke(ctx)
-            sys.stdout.flush()
-        except OSError as error:
-            _end_output(error)
+        """Run the command; a pipe that is closed is noticed here, where typer ends without a word."""
+        result = super().invoke(ctx)
+        sys.stdout.flush()
         return result
 
     def main(  # type: ignore[override]
@@ -92,11 +80,6 @@ class OneSentenceGroup(TyperGroup):
         except typer.Abort:
             sys.exit(130)
         sys.exit(code if isinstance(code, int) else 0)
-
-
-def _without_line_breaks(text: str) -> str:
-    """The paragraphs of a docstring, each in one line: terminals are not as wide as a source file."""
-    return "\n\n".join(" ".join(paragraph.split()) for paragraph in inspect.cleandoc(text).split("\n\n"))
 
 
 def names_in(text: str) -> list[str]:
@@ -135,14 +118,6 @@ def say(message: Warning | str, *_: Any, **__: Any) -> None:
     typer.echo(f"setloss: {' '.join(str(message).split())}", err=True)
 
 
-def _complain(sentence: str, code: int = BAD_INPUT) -> NoReturn:
+def _complain(sentence: str) -> NoReturn:
     say(sentence)
-    sys.exit(code)
-
-
-def _end_output(error: OSError) -> NoReturn:
-    """End where standard output takes no more."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # the interpreter flushes once more at its end, and would complain
-    if isinstance(error, BrokenPipeError):
-        sys.exit(0)
-    _complain(f"output cannot be written: {error.strerror or error}", NOT_WRITTEN)
+    sys.exit(BAD_INPUT)

@@ -8,7 +8,7 @@ import numpy as np
 import typer
 
 from setloss.cli.commands import InputError, JsonOption, print_document, with_option_groups
-from setloss.cli.data import DataOptions
+from setloss.cli.data import DataOptions, has_labels
 from setloss.cli.models import Source, decides, last_step, prepared, read_model, scores_of
 from setloss.cli.predict import TrustedOption
 from setloss.cli.progress import Waiting
@@ -37,12 +37,12 @@ def evaluate(
         own = last_step(trained).loss
         measure = own if loss == LossOptions() else loss.read()
         waiting.doing(f"reading {data.data}")
-        labelled = data.has_labels(source)
-        examples = data.read_for(source) if labelled else data.read_rows(source)
+        examples = data.read_for(source, labels=True)
+        labelled = has_labels(examples)
         waiting.doing("predicting")
         try:
             X = prepared(trained, examples.X)
-            beside = source.beside(getattr(examples, "groups", None))
+            beside = source.beside(examples)
             expected = _expected(trained, X, beside)
             rows, sets = _rows(trained, X, examples, beside, measure) if labelled else ({}, 0)
         except (ValueError, TypeError) as error:

@@ -15,7 +15,6 @@ class Source:
 
     of_label_sets: bool
     width: int
-    label_count: int
     features: list[str] | None = None
     labels: list[str] | None = None
     group: str | None = None
@@ -28,9 +27,8 @@ class Source:
         width, names = int(examples.X.shape[1]), examples.feature_names
         features = None if names is None or options.is_table else list(names)
         if hasattr(examples, "Y"):
-            labels = list(examples.label_names)
-            return cls(True, width, len(labels), features, labels, id=id_column)
-        return cls(False, width, 1, features, None, options.group or "group", options.label or "label", id_column)
+            return cls(True, width, features, list(examples.label_names), id=id_column)
+        return cls(False, width, features, None, options.group or "group", options.label or "label", id_column)
 
     @classmethod
     def of(cls, model: Any) -> "Source":
@@ -41,17 +39,16 @@ class Source:
         estimator = last_step(model)
         sets = "groups" not in inspect.signature(estimator.predict).parameters
         names, labels = getattr(model, "feature_names_in_", None), getattr(estimator, "label_names_", None)
-        decision = getattr(estimator, "decision_", None)
-        count = len(getattr(estimator, "coef_", (None,))) if decision is None else decision.n_features_in_
         features, columns = (None if found is None else list(found) for found in (names, labels))
-        return cls(sets, int(getattr(model, "n_features_in_", 0)), count, features, columns)
+        return cls(sets, int(getattr(model, "n_features_in_", 0)), features, columns)
 
     def note_on(self, model: Any) -> None:
         """Let a model file know it."""
         model.source_ = asdict(self)
 
-    def beside(self, groups: Any) -> tuple[Any, ...]:
+    def beside(self, rows: Any) -> tuple[Any, ...]:
         """What methods take beside X: nothing for label sets, the bags for tracks."""
+        groups = getattr(rows, "groups", None)
         if not self.of_label_sets and groups is None:
             name = self.group or "group"
             raise InputError(f"the model decides for whole bags, and no column {name!r} names them; give --group")

@@ -50,7 +50,7 @@ def predict(
         source = Source.of(trained)
         _decide_for(trained, loss)
         waiting.doing(f"reading {data.data}")
-        rows = data.read_rows(source)
+        rows = data.read_for(source, labels=False)
         waiting.doing("predicting")
         try:
             values = _values(trained, rows, source, scores=scores, probabilities=probabilities)
@@ -73,10 +73,10 @@ def _values(trained: Any, rows: Any, source: Source, *, scores: bool, probabilit
     if scores:
         return scores_of(trained, X)
     if not probabilities:
-        found = estimator.predict(X, *(source.beside(rows.groups) if decides(trained) else ()))
+        found = estimator.predict(X, *(source.beside(rows) if decides(trained) else ()))
     elif decides(trained):
-        found = estimator.predict_proba(X, *source.beside(rows.groups))
-        found = found if source.of_label_sets and source.label_count > 1 else found[:, 1]
+        found = estimator.predict_proba(X, *source.beside(rows))
+        found = found if estimator.decision_.n_features_in_ > 1 else found[:, 1]
     else:
         raise InputError("the model goes by the signs of its scores, which are no probabilities; give --scores")
     return found.reshape(len(found), -1)
@@ -91,8 +91,9 @@ def _beside(rows: Any, source: Source) -> dict[str, list[Any]]:
     found: dict[str, list[Any]] = {}
     if source.id is not None and source.id in getattr(rows.X, "columns", ()):
         found[source.id] = rows.X[source.id].tolist()
-    if rows.groups is not None:
-        found[source.group or "group"] = rows.groups.tolist()
+    groups = getattr(rows, "groups", None)
+    if groups is not None:
+        found[source.group or "group"] = groups.tolist()
     return found
 
 

@@ -11,40 +11,28 @@ import numpy as np
 
 from setloss.cli.commands import InputError, panel_option
 from setloss.io.data import reason, shown
-from setloss.losses import NAMED_LOSSES, PAPER_CURVES, CostCurve, FBeta, Tversky, as_loss
+from setloss.losses import NAMED_LOSSES, CostCurve, FBeta, Loss, Tversky, as_loss
 from setloss.setfunctions.counts import MAX_CELLS
 from setloss.setfunctions.set_function import SetFunction
-from setloss.typing import Array, Shape
+from setloss.typing import Shape
 
 MAX_ELEMENTS = 10**7
-"""Largest set; what works without a table works up to here in seconds."""
+"""Largest number of elements; what works without a table works up to here in seconds."""
 
-MAX_WEIGHT = 1e6
-"""Largest weight of a mistake; far beyond it the squares in F-beta overflow."""
+NAMES = f"{', '.join(NAMED_LOSSES)}, fbeta:BETA (as fbeta:2) or tversky:FP:FN (weights, as tversky:0.3:0.7)"
 
-NAMES = (*(name for name in NAMED_LOSSES if name not in PAPER_CURVES), "tversky", "fbeta", *PAPER_CURVES)
-
-WEIGHTS = {"tversky": ("alpha", "beta"), "fbeta": ("beta",)}
-"""The weights that a named loss needs; an option that has no use is refused."""
-
-WORDS = {
-    "pos": "the number of positive elements",
-    "neg": "the number of negative elements",
-    "size": "the number of elements",
-    "alpha": "the weight of a false positive",
-    "beta": "the weight of false negatives",
-}
+WEIGHTED: dict[str, tuple[type[Loss], int]] = {"fbeta": (FBeta, 1), "tversky": (Tversky, 2)}
+"""Losses with weights, and how many."""
 
 _option = partial(panel_option, "The loss")
+_count = partial(_option, max=MAX_ELEMENTS, metavar="N")
 
 
 @dataclass(frozen=True)
 class LossOptions:
     """The loss to decide for, as given; `read` checks it."""
 
-    loss: Annotated[str | None, _option(f"Named loss: {', '.join(NAMES)}.")] = None
-    alpha: Annotated[float | None, _option("Weight of a false positive (tversky).")] = None
-    beta: Annotated[float | None, _option("Weight of a false negative (tversky), or the beta of fbeta.")] = None
+    loss: Annotated[str | None, _option(f"{NAMES}.", metavar="NAME")] = None
     knots: Annotated[str | None, _option('Cost curve through share:cost, as "0:0,1/4:1,1:1".', metavar="KNOTS")] = (
         None
     )
@@ -53,31 +41,16 @@ class LossOptions:
         """The name of the loss (f1 where none is given), or a `Loss` where it has parameters; or an `InputError`."""
         if self.knots is not None and self.loss is not None:
             raise InputError("give --loss or --knots, not both")
-        name = "--knots" if self.knots is not None else (self.loss or "f1").lower()
-        if name not in ("--knots", *NAMES):
-            raise InputError(f"there is no loss {name!r}; the names are {', '.join(NAMES)}")
-        self._check_options(name, WEIGHTS.get(name, ()), ("alpha", "beta"))
         if self.knots is not None:
             return curve_through(self.knots)
-        if name == "tversky":
-            return Tversky(self.alpha or 0.0, self.beta or 0.0)
-        return FBeta(self.beta or 0.0) if name == "fbeta" else name
-
-    def _check_options(self, what: str, needs: tuple[str, ...], known: tuple[str, ...]) -> None:
-        """Refuse options that are missing, that have no use here, and values that make no sense."""
-        missing = [f"--{option} ({WORDS[option]})" for option in needs if getattr(self, option) is None]
-        if missing:
-            raise InputError(f"{what} needs {' and '.join(missing)}")
-        for option in known:
-            value, lowest = getattr(self, option), 1 if option == "size" else 0
-            if value is not None and option not in needs:
-                takes = " and ".join(f"--{need}" for need in needs) or "neither --" + " nor --".join(known)
-                raise InputError(f"{what} takes {takes}; leave --{option} out")
-            if value is not None and not lowest <= value <= (
-                MAX_WEIGHT if option in WEIGHTS["tversky"] else math.inf
-            ):
-                upper = f"from 0 to {MAX_WEIGHT:g}" if option in WEIGHTS["tversky"] else f"at least {lowest}"
-                raise InputError(f"--{option} is {WORDS[option]}, {upper}; got {value:g}")
+        name, *weights = (self.loss or "f1").lower().split(":")
+        kind, needed = WEIGHTED.get(name, (None, 0))
+        if len(weights) != needed or (kind is None and name not in NAMED_LOSSES):
+            raise InputError(f"--loss: there is no loss {self.loss!r}; the names are {NAMES}")
+        try:
+            return name if kind is None else kind(*map(float, weights))
+        except ValueError as error:
+            raise InputError(f"--loss: {error}") from None
 
 
 @dataclass(frozen=True)
@@ -94,12 +67,16 @@ class DescribedFunction:
 class SetFunctionOptions(LossOptions):
     """The options that describe a set function, as given; `describe` checks them and builds it."""
 
-    pos: Annotated[int | None, _option("Positive elements of the example.")] = None
-    neg: Annotated[int | None, _option("Negative elements of the example.")] = None
-    size: Annotated[int | None, _option("Elements of a cost curve's set.")] = None
+    pos: Annotated[int | None, _count("Positive elements of the example.", min=0)] = None
+    neg: Annotated[int | None, _count("Negative elements of the example.", min=0)] = None
+    size: Annotated[int | None, _count("Elements of a cost curve's set.", min=1)] = None
     table: Annotated[
         Path | None,
-        _option("CSV or npy file: c(0), ..., c(p), or false negatives (rows) x false positives (columns)."),
+        _option(
+            "CSV or npy file: c(0), ..., c(p), or false negatives (rows) x false positives (columns).",
+            exists=True,
+            dir_okay=False,
+        ),
     ] = None
     general: Annotated[
         bool,
@@ -115,28 +92,32 @@ class SetFunctionOptions(LossOptions):
         if self.general and self.table is None:
             raise InputError("--general goes with --table only")
         if self.table is not None:
-            self._check_options("--table", (), tuple(WORDS))
+            self._require("--table")
             return self._from_table(self.table)
-        loss = self.read()
-        name = "--knots" if self.knots is not None else str(self.loss).lower()
-        is_curve = name == "--knots" or name in PAPER_CURVES
-        self._check_options(name, ("size",) if is_curve else ("pos", "neg"), ("pos", "neg", "size"))
-        pos, neg = self.size if is_curve else self.pos, 0 if is_curve else self.neg
-        elements = (pos or 0) + (neg or 0)
-        if not 0 < elements <= MAX_ELEMENTS:
-            raise InputError(f"{elements} elements are too few or too many; the limit is {MAX_ELEMENTS}")
-        function = as_loss(loss).on_counts(pos or 0, neg or 0)
-        if is_curve:
-            title = f"{'cost curve' if self.knots else name}, {_count(elements, 'element')}"
-            return DescribedFunction(function, title, (elements + 1,))
-        weights = "".join(f", {option} {getattr(self, option):g}" for option in WEIGHTS.get(name, ()))
-        title = f"{name}{weights}, {_count(pos or 0, 'positive')} and {_count(neg or 0, 'negative')}"
-        return DescribedFunction(function, title, ((pos or 0) + 1, (neg or 0) + 1))
+        loss = as_loss(self.read())
+        if isinstance(loss, CostCurve):
+            self._require(self.loss or "--knots", "size")
+            pos, neg = self.size or 0, 0
+            title = f"{self.loss or 'cost curve'}, {pos} elements"
+        else:
+            self._require(str(self.loss), "pos", "neg")
+            pos, neg = self.pos or 0, self.neg or 0
+            title = f"{self.loss}, {pos} positives and {neg} negatives"
+        try:
+            shape = (pos + 1,) if isinstance(loss, CostCurve) else (pos + 1, neg + 1)
+            return DescribedFunction(loss.on_counts(pos, neg), title, shape)
+        except ValueError as error:
+            raise InputError(f"{title}: {error}") from None
+
+    def _require(self, what: str, *needed: str) -> None:
+        """Refuse numbers of elements that are missing or have no use."""
+        given = [option for option in ("pos", "neg", "size") if getattr(self, option) is not None]
+        if given != list(needed):
+            takes, got = (" and ".join(f"--{name}" for name in names) or "none" for names in (needed, given))
+            raise InputError(f"{what} needs these numbers of elements: {takes}; got {got}")
 
     def _from_table(self, path: Path) -> DescribedFunction:
-        values = read_cost_table(path)
-        if values.size == 1:
-            raise InputError(f"{path} has the value of the empty set only; a table needs at least one element")
+        values = _numbers_in(path)
         if not self.general and values.ndim > 2:
             raise InputError(
                 f"{path} has {values.ndim} axes; a table has one (a curve) or two (false negatives x false "
@@ -148,8 +129,7 @@ class SetFunctionOptions(LossOptions):
         except ValueError as error:
             raise InputError(f"{path}: {error}") from None
         kind = "all subsets of " if self.general else ""
-        title = f"{path.name}, {kind}{_count(function.p, 'element')}"
-        return DescribedFunction(function, title, values.shape, self.general)
+        return DescribedFunction(function, f"{path.name}, {kind}{function.p} elements", values.shape, self.general)
 
 
 def curve_through(knots: str) -> CostCurve:
@@ -172,21 +152,15 @@ def curve_through(knots: str) -> CostCurve:
 def _number(text: str) -> float:
     top, slash, bottom = text.partition("/")
     value = float(top) / float(bottom) if slash else float(text)
-    if "_" in text or not math.isfinite(value):
+    if not math.isfinite(value):
         raise ValueError
     return value
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
-def read_cost_table(path: Path) -> Array:
-    """The numbers of a .csv or .npy file, all finite; a CSV file of one row or one column has one axis."""
+def _numbers_in(path: Path) -> Any:
+    """The numbers of a .csv or .npy file; a CSV file of one row or one column has one axis."""
     if path.suffix.lower() not in (".csv", ".npy"):
         raise InputError(f"{path}: a table is a .csv or .npy file, not {path.suffix or 'a file without suffix'}")
-    if not path.is_file():
-        raise InputError(f"{path} is no file; a table is a .csv or .npy file")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of a file without rows
@@ -198,12 +172,6 @@ def read_cost_table(path: Path) -> Array:
     except Exception as error:  # NumPy raises almost anything for bytes that it did not write
         why = reason(error).partition("; use")[0]
         raise InputError(f"{path} is not a table of numbers: {why}; cells are numbers, without a header") from None
-    if not isinstance(values, np.ndarray) or values.dtype.kind not in "biuf" or values.ndim == 0 or values.size == 0:
-        raise InputError(f"{path} holds no real numbers; a table needs at least one axis and one value")
-    if values.size > MAX_CELLS:
-        raise InputError(f"{path} has {values.size} values; the limit is {MAX_CELLS}")
-    finite = np.isfinite(values)
-    if not finite.all():
-        where = tuple(int(i) for i in np.argwhere(~finite)[0])
-        raise InputError(f"entry {where} of {path} is {values[where]}; every value must be finite")
-    return values.astype(np.float64)
+    if not isinstance(values, np.ndarray) or values.size > MAX_CELLS:
+        raise InputError(f"{path} is not one array of at most {MAX_CELLS} numbers")
+    return values

@@ -38,7 +38,7 @@ EPILOG = (
 OPERATORS = ("slack", "margin", "bd", "bd-monotone", "lovasz", "hinge")
 METHODS = (*OPERATORS, "logistic", "trees")
 _model = partial(panel_option, "The model")
-_stop = partial(panel_option, "Linear models: when to stop, and how to resume")
+_stop = partial(panel_option, "Linear models: when to stop")
 
 
 @dataclass(frozen=True)
@@ -71,12 +71,10 @@ class TrainingOptions:
     cv: Annotated[int, _model("Folds.")] = 5
     average: Annotated[str, _model("Of label sets: samples, macro or micro.")] = "samples"
     scale: Annotated[float, _model("Scale of the rescaled part of a surrogate.")] = LINEAR_MODELS.scale
-    seed: Annotated[int, _model("Seed of everything random.")] = 0
     jobs: Annotated[int, _model("Folds at a time.")] = 1
     tol: Annotated[float, _stop("Relative duality gap.")] = 1e-3
     max_iter: Annotated[int, _stop("Most iterations.")] = 1000
     max_time: Annotated[float | None, _stop("Most seconds.")] = None
-    checkpoint: Annotated[Path | None, _stop("With --decision sign: file of the state, also to resume from.")] = None
 
     def check(self) -> None:
         """Refuse what contradicts itself before any data are read; estimators check the rest."""
@@ -84,8 +82,6 @@ class TrainingOptions:
             raise InputError(f"there is no method {self.method!r}; the names are {', '.join(METHODS)}")
         if self.decision == "sign" and self.method not in (None, *OPERATORS):
             raise InputError(f"--decision sign is for linear models ({', '.join(OPERATORS)}); take --decision half")
-        if self.checkpoint is not None and (self.decision != "sign" or len(self.path()) > 1):
-            raise InputError("--checkpoint goes with --decision sign and one --C only")
         if self.C is not None and not self.is_linear:
             raise InputError("--C is for --method logistic and the names of surrogates; leave it out")
 
@@ -217,16 +213,15 @@ def _estimator(training: TrainingOptions, objective: Any, of_label_sets: bool) -
     if training.operator is not None:
         names = ("operator", "scale", "tol", "max_iter", "max_time")
         linear = {name: getattr(training, name) for name in names}
-        linear |= {"loss": objective, "random_state": training.seed}
+        linear |= {"loss": objective, "random_state": 0}
         if training.decision == "sign" and len(path) > 1:
             return getattr(estimators, f"{kind}ClassifierCV")(Cs=path, cv=training.cv, verbose=1, **linear)
         simple = getattr(estimators, f"{kind}Classifier")
         if training.decision == "sign":
-            checkpoint = training.checkpoint and str(training.checkpoint)
-            return simple(C=path[0], checkpoint=checkpoint, verbose=1, **linear)
+            return simple(C=path[0], verbose=1, **linear)
         scorers = [simple(C=C, **linear) for C in path]
     elif training.method == "trees":
-        scorers = [ExtraTreesClassifier(300, random_state=training.seed, n_jobs=training.jobs)]
+        scorers = [ExtraTreesClassifier(300, random_state=0, n_jobs=training.jobs)]
     elif training.method == "logistic":
         scorers = [LogisticRegression(C=C, max_iter=1000) for C in path]
         scorers = [MultiOutputClassifier(one) for one in scorers] if of_label_sets else scorers

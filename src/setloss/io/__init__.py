@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from setloss.io.arff import read_arff
-from setloss.io.data import DatasetError, LabelSets, Tracks, existing_file
+from setloss.io.data import DatasetError, LabelSets, Tracks, existing_file, refuse_infinity
 from setloss.io.npz import read_npz
 from setloss.io.svmlight import read_svmlight
 from setloss.io.tables import SUFFIXES as TABLES
@@ -52,8 +52,6 @@ def read(
     label: str | None = None,
     ignore: Sequence[str] | None = None,
     features: int | None = None,
-    first_label: int | None = None,
-    first_feature: int | None = None,
 ) -> LabelSets | Tracks:
     """Label sets or tracks from a file: .arff, .svm (.svmlight, .libsvm, .txt), .npz, .csv, .tsv or .parquet.
 
@@ -66,21 +64,18 @@ def read(
         The data file; the suffix says what it is.
     labels : path, int, str or sequence of str, optional
         ARFF: the XML file that names the labels (by default that of the same stem, or of the stem without -train or
-        -test), or their number if they are the last attributes, 0 for a file without any. svmlight: their number, by
-        default from the header or the largest id. CSV and Parquet: the prefix or the list of the label columns, for
+        -test), or their number if they are the last attributes, 0 for a file without any. svmlight: their ids, by
+        default all from 0 or 1 to the largest. CSV and Parquet: the prefix or the list of the label columns, for
         label sets, not tracks; empty cells are missing labels.
     group, label : str, optional
         CSV and Parquet: the columns with the bag and the label of a frame, by default "group" and "label".
     ignore : sequence of str, optional
         CSV and Parquet: columns that are left out.
     features : int, optional
-        svmlight: the number of features.
-    first_label, first_feature : 0 or 1, optional
-        svmlight: where label ids and feature indices start.
+        svmlight: the number of columns of X, by default the largest feature index + 1.
     """
-    options: dict[str, Any] = {"labels": labels, "group": group, "label": label, "ignore": ignore}
-    options |= {"features": features, "first_label": first_label, "first_feature": first_feature}
-    options = {name: value for name, value in options.items() if value is not None}
+    given = {"labels": labels, "group": group, "label": label, "ignore": ignore, "features": features}
+    options = {name: value for name, value in given.items() if value is not None}
     file = Path(path)
     suffix = file.suffix.lower()
     if suffix not in READERS:
@@ -89,4 +84,7 @@ def read(
     existing_file(file)
     for name in options.keys() - signature(READERS[suffix]).parameters.keys():
         raise DatasetError(f"{name}= has no meaning for a {suffix} file ({file}); leave it out")
-    return READERS[suffix](file, **options)
+    found = READERS[suffix](file, **options)
+    if suffix not in TABLES:
+        refuse_infinity(file, found.X, found.feature_names)
+    return found

@@ -13,9 +13,8 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from xml.etree import ElementTree
 
 import numpy as np
@@ -28,7 +27,6 @@ from setloss.io.data import (
     csr,
     existing_file,
     listed,
-    no_infinity,
     reason,
     require_names,
     shown,
@@ -38,77 +36,36 @@ _SPARSE_DATA = re.compile(r"^\s*@data[^\n]*\n(?:\s*%[^\n]*\n|\s*\n)*\s*\{", re.I
 _SPLIT = re.compile(r"[-_.](train|test)$", re.IGNORECASE)
 
 
-@dataclass(frozen=True)
-class ArffTable:
-    """The attributes of an ARFF file, their declared values (None for numbers), and a column of codes for each.
+class Attribute(NamedTuple):
+    """The name of an attribute, and its declared values, None for numbers."""
 
-    `codes` is dense, or CSR of a sparse file; a nominal value stands for its place among the declared ones.
-    """
+    name: str
+    values: tuple[str, ...] | None
 
-    file: Path
-    names: tuple[str, ...]
-    values: tuple[tuple[str, ...] | None, ...]
-    codes: Any
-
-    def features(self, kept: Sequence[int]) -> tuple[Any, tuple[str, ...]]:
-        """The features that some attributes become, dense or CSR, and their names."""
-        parts = [(j, *part) for j in kept for part in _parts(self.names[j], self.values[j])]
-        names = tuple(name for _, name, _ in parts)
-        code = np.array([code for *_, code in parts], dtype=np.float64)
-        X = self.codes[:, [j for j, *_ in parts]]
-        nominal = np.flatnonzero(~np.isnan(code))
-        if nominal.size:
-            X = X if isinstance(X, np.ndarray) else X.tolil()
-            found = _dense(X[:, nominal])
-            X[:, nominal] = np.where(np.isnan(found), np.nan, found == code[nominal])
-        if not isinstance(X, np.ndarray):
-            X = X.tocsr()
-            X.eliminate_zeros()
-            X.sort_indices()
-        no_infinity(X, lambda row, j: f"row {row + 1}, attribute {shown(names[j])} of {self.file}")
-        return X, names
-
-    def labels(self, chosen: Sequence[int]) -> NDArray[Any]:
-        """The values of some attributes, which must be labels."""
-        Y = _dense(self.codes[:, chosen])
-        for column, j in zip(Y.T, chosen, strict=True):
-            declared = self.values[j]
-            if declared is None:
-                continue
-            if not set(declared) <= {"0", "1", "-1", "+1"}:
-                raise DatasetError(
-                    f"{self.file} declares the label {shown(self.names[j])} with the values {listed(declared)}; "
-                    "labels are {0,1} or {-1,+1}"
-                )
-            known = ~np.isnan(column)
-            column[known] = np.array(declared, dtype=np.float64)[column[known].astype(np.intp)]
-        place = lambda row, j: f"row {row + 1}, label {shown(self.names[chosen[j]])} of {self.file}"  # noqa: E731
-        return as_zero_one(Y, place, missing=True)
-
-
-def _parts(name: str, declared: tuple[str, ...] | None) -> list[tuple[str, float]]:
-    """The features of an attribute: their names, and the code that each marks with a 1 (NaN: as it is)."""
-    if declared in (None, ("0", "1")):
-        return [(name, np.nan)]
-    if declared == ("1", "0"):
-        return [(name, 0)]
-    return [(f"{name}={value}", code) for code, value in enumerate(declared or ())]
-
-
-def _dense(columns: Any) -> NDArray[Any]:
-    return columns if isinstance(columns, np.ndarray) else columns.toarray()
+    def features(self) -> list[tuple[str, float]]:
+        """What it becomes: names of features, and the code that each marks with a 1 (NaN: the number itself)."""
+        if self.values in (None, ("0", "1")):
+            return [(self.name, np.nan)]
+        if self.values == ("1", "0"):
+            return [(self.name, 0)]
+        return [(f"{self.name}={value}", code) for code, value in enumerate(self.values or ())]
 
 
 def read_arff(file: Path, *, labels: str | os.PathLike[str] | int | None = None) -> LabelSets:
     """Label sets from an ARFF file; X is dense or CSR as the file is, and `io.read` says the rest."""
-    table = _read(file)
-    chosen = _label_columns(table, labels)
-    Y = table.labels(chosen)
-    X, features = table.features([j for j in range(len(table.names)) if j not in set(chosen)])
-    return LabelSets(X, Y, features, tuple(table.names[j] for j in chosen))
+    attributes, codes = _read(file)
+    chosen = _label_columns(file, [attribute.name for attribute in attributes], labels)
+    parts = [
+        (j, *part) for j, attribute in enumerate(attributes) if j not in set(chosen) for part in attribute.features()
+    ]
+    X = _marked(codes[:, [j for j, *_ in parts]], np.array([code for *_, code in parts]))
+    Y = _label_values(file, [attributes[j] for j in chosen], _dense(codes[:, chosen]))
+    names = [attributes[j].name for j in chosen]
+    return LabelSets(X, as_zero_one(file, Y, names, missing=True), tuple(name for _, name, _ in parts), tuple(names))
 
 
-def _read(file: Path) -> ArffTable:
+def _read(file: Path) -> tuple[list[Attribute], Any]:
+    """The attributes, and a matrix with a column for each: numbers, and places of values among the declared ones."""
     try:
         import arff
     except ImportError:
@@ -118,39 +75,69 @@ def _read(file: Path) -> ArffTable:
         sparse = _SPARSE_DATA.search(text) is not None
         text = re.sub(r"(?im)^([ \t]*@\w+)[ \t]+", r"\1 ", text)  # liac-arff wants a blank there, and no tab
         content = arff.loads(text, encode_nominal=True, return_type=arff.LOD if sparse else arff.DENSE)
-        names = tuple(re.sub(r"\\(.)", r"\1", name) for name, _ in content["attributes"])  # it leaves escapes there
-        kinds = [kind for _, kind in content["attributes"]]
-        if "STRING" in kinds:
-            raise ValueError(f"attribute {shown(names[kinds.index('STRING')])} is text, not declared values")
-        if not content["data"]:
+        attributes, rows = [], content["data"]
+        for name, kind in content["attributes"]:
+            plain = re.sub(r"\\(.)", r"\1", name)  # liac-arff leaves escapes there
+            if kind == "STRING":
+                raise ValueError(f"attribute {shown(plain)} is text, not declared values")
+            attributes.append(Attribute(plain, tuple(kind) if isinstance(kind, list) else None))
+        if not rows:
             raise ValueError("it has no rows after @data")
-        rows = content["data"]
-        if sparse:
-            data = np.array([value for row in rows for value in row.values()], dtype=np.float64)
-            places = [j for row in rows for j in row], np.cumsum([0, *map(len, rows)])
-            codes = csr(data, *places, (len(rows), len(names)))
-        else:
-            codes = np.array(rows, dtype=np.float64)
+        if not sparse:
+            return attributes, np.array(rows, dtype=np.float64)
+        data = np.array([value for row in rows for value in row.values()], dtype=np.float64)
+        places = [j for row in rows for j in row], np.cumsum([0, *map(len, rows)])
+        return attributes, csr(data, *places, (len(rows), len(attributes)))
     except (arff.ArffException, ValueError, LookupError, TypeError, OverflowError) as error:
         raise DatasetError(f"{file} cannot be read as ARFF: {reason(error)}; correct it there") from None
-    return ArffTable(file, names, tuple(tuple(kind) if isinstance(kind, list) else None for kind in kinds), codes)
+
+
+def _marked(X: Any, code: NDArray[np.float64]) -> Any:
+    """Features with a 1 where a nominal one has its code; NaN stays."""
+    nominal = np.flatnonzero(~np.isnan(code))
+    if nominal.size:
+        X = X if isinstance(X, np.ndarray) else X.tolil()
+        found = _dense(X[:, nominal])
+        X[:, nominal] = np.where(np.isnan(found), np.nan, found == code[nominal])
+    if not isinstance(X, np.ndarray):
+        X = X.tocsr()
+        X.eliminate_zeros()
+        X.sort_indices()
+    return X
+
+
+def _label_values(file: Path, labels: Sequence[Attribute], codes: NDArray[Any]) -> NDArray[Any]:
+    """The declared values of labels instead of their codes."""
+    for column, label in zip(codes.T, labels, strict=True):
+        if label.values is not None and not set(label.values) <= {"0", "1", "-1", "+1"}:
+            raise DatasetError(
+                f"{file} declares the label {shown(label.name)} with the values {listed(label.values)}; labels are "
+                "{0,1} or {-1,+1}"
+            )
+        known = ~np.isnan(column)
+        if label.values is not None:
+            column[known] = np.array(label.values, dtype=np.float64)[column[known].astype(np.intp)]
+    return codes
+
+
+def _dense(columns: Any) -> NDArray[Any]:
+    return columns if isinstance(columns, np.ndarray) else columns.toarray()
 
 
 # ------------------------------------------------------------------ which attributes are labels
 
 
-def _label_columns(table: ArffTable, labels: str | os.PathLike[str] | int | None) -> list[int]:
+def _label_columns(file: Path, names: Sequence[str], labels: str | os.PathLike[str] | int | None) -> list[int]:
     """The label attributes, in the order of the ARFF file."""
-    count = len(table.names)
     if isinstance(labels, int):
-        chosen = list(range(max(count - labels, 0), count))
+        chosen = list(range(len(names)))[max(len(names) - labels, 0) :]
     else:
-        xml = _beside(table.file) if labels is None else Path(labels)
+        xml = _beside(file) if labels is None else Path(labels)
         named = read_label_names(xml)
-        require_names(table.file, table.names, named, f"the labels of {xml} (do the files belong together?)")
-        chosen = [j for j, name in enumerate(table.names) if name in named]
-    if len(chosen) == count:
-        raise DatasetError(f"all attributes of {table.file} are labels, by labels= or its XML; it needs features")
+        require_names(file, names, named, f"the labels of {xml} (do the files belong together?)")
+        chosen = [j for j, name in enumerate(names) if name in named]
+    if len(chosen) == len(names):
+        raise DatasetError(f"all attributes of {file} are labels, by labels= or its XML; it needs features")
     return chosen
 
 

@@ -1,9 +1,9 @@
-"""What the readers return (label sets, tracks, features to predict on), their one error, and checks they share."""
+"""What the readers return (label sets or tracks), their one error, and checks they share."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
@@ -11,9 +11,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-Place = Callable[..., str]
-"""Turns the indices of an entry into words: ``place(row)`` or ``place(row, column)``."""
 
 
 class DatasetError(ValueError):
@@ -26,7 +23,8 @@ class LabelSets:
 
     `X` (n, d) is a dense or CSR array of floats, NaN where a feature is missing; of a table it is a DataFrame. `Y` is
     an int64 array (n, p) in {0, 1}, float64 with NaN where labels are missing, and a CSR array of int64 where a dense
-    one would take more than a gigabyte. `feature_names` is None where the file names no features.
+    one would take more than a gigabyte; it has no columns where the file has no labels. `feature_names` is None where
+    the file names no features.
     """
 
     X: Any = field(repr=False)
@@ -39,22 +37,14 @@ class LabelSets:
 class Tracks:
     """Bags of frames: frame e has the features ``X[e]`` and the label ``y[e]``, and lies in the bag ``groups[e]``.
 
-    `X` is as in `LabelSets`. `y` (N,) is an int64 array in {0, 1}, or of class numbers where the loader says so.
-    `groups` (N,) holds integers or strings; the frames of a bag need not be adjacent.
+    `X` is as in `LabelSets`. `y` (N,) is an int64 array in {0, 1}, or of class numbers where the loader says so, and
+    None where an archive has no labels. `groups` (N,) holds integers or strings; the frames of a bag need not be
+    adjacent.
     """
 
     X: Any = field(repr=False)
-    y: NDArray[Any] = field(repr=False)
-    groups: NDArray[Any] = field(repr=False)
-    feature_names: tuple[str, ...] | None
-
-
-@dataclass(frozen=True, eq=False)
-class Features:
-    """Rows to predict on, without labels; `groups` is None where the file names no bags."""
-
-    X: Any = field(repr=False)
-    groups: NDArray[Any] | None = field(repr=False)
+    y: Any = field(repr=False)
+    groups: Any = field(repr=False)
     feature_names: tuple[str, ...] | None
 
 
@@ -71,7 +61,7 @@ def existing_file(path: str | os.PathLike[str]) -> Path:
     return file
 
 
-def no_infinity(X: Any, place: Place) -> None:
+def refuse_infinity(file: Path, X: Any, names: Sequence[str] | None) -> None:
     """Refuse infinity in a dense or CSR matrix of features; NaN is a missing feature."""
     infinite = np.isinf(X if isinstance(X, np.ndarray) else X.data)
     if not infinite.any():
@@ -81,18 +71,20 @@ def no_infinity(X: Any, place: Place) -> None:
         row, column = divmod(entry, X.shape[1])
     else:
         row, column = int(np.searchsorted(X.indptr, entry, side="right")) - 1, int(X.indices[entry])
-    raise DatasetError(f"{place(row, column)} is infinite; correct it, or leave it empty")
+    place = place_of(file, row, str(column) if names is None else names[column])
+    raise DatasetError(f"{place} is infinite; correct it, or leave it empty")
 
 
-def as_zero_one(values: NDArray[Any], place: Place, *, missing: bool) -> NDArray[Any]:
-    """Labels in {0, 1} or {-1, +1} as int64 in {0, 1}; with NaN, where `missing` allows it, as float64."""
+def as_zero_one(file: Path, values: Any, names: Sequence[str], *, missing: bool) -> NDArray[Any]:
+    """Labels (n, p) in {0, 1} or {-1, +1} as int64 in {0, 1}; with NaN, where `missing` allows it, as float64."""
     unknown = np.isnan(values)
     negative = -1 if np.any(values == -1) else 0
-    strange = ~((values == 1) | (values == negative) | (unknown & missing))
-    if strange.any():
-        where = tuple(int(i) for i in np.unravel_index(np.argmax(strange), strange.shape))
-        found = "missing" if unknown[where] else f"{values[where]:g}"
-        raise DatasetError(f"{place(*where)} is {found}; labels are in {{0, 1}}, or all in {{-1, +1}}; correct it")
+    strange = np.argwhere(~((values == 1) | (values == negative) | (unknown & missing)))
+    if len(strange):
+        row, j = strange[0].tolist()
+        found = "missing" if unknown[row, j] else f"{values[row, j]:g}"
+        place = place_of(file, row, names[j])
+        raise DatasetError(f"{place} is {found}; labels are in {{0, 1}}, or all in {{-1, +1}}; correct it")
     labels: NDArray[Any] = np.where(unknown, np.nan, values == 1) if unknown.any() else (values == 1).astype(np.int64)
     return labels
 
@@ -123,6 +115,11 @@ def refuse_repeats(path: Path, names: Sequence[str], what: str) -> None:
 
 
 # ------------------------------------------------------------------ words for messages
+
+
+def place_of(file: Path, row: int, column: str) -> str:
+    """A cell, for messages."""
+    return f"row {row + 1}, column {shown(column)} of {file}"
 
 
 def listed(names: Sequence[str], most: int = 6, *, like: str = "") -> str:

@@ -4,7 +4,7 @@
 |---|---|
 | numbers, truth values | themselves, empty cells the median and a flag, then scaled |
 | text with few different values | one 0/1 column a value; values that are rare or new share one |
-| dates, also as text | year, day of the year, day of the week and, where there are times, hour; treated as numbers |
+| dates, also as text | year, day of the year, day of the week and hour, treated as numbers |
 | an id: text that is different in every row, or whole numbers that are and are named so | nothing; its values name the rows of predictions |
 | everything else: free text, empty columns, columns of one value | nothing |
 """  # noqa: E501 (a table)
@@ -12,7 +12,7 @@
 from __future__ import annotations
 
 import re
-from decimal import Decimal
+import warnings
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -46,16 +46,6 @@ class Column(NamedTuple):
     words: str
 
 
-def column_roles(frame: DataFrame) -> tuple[Column, ...]:
-    """The role of every column of a table, from its values and its name."""
-    found = tuple(Column(str(name), *_role(frame[name], str(name))) for name in frame.columns)
-    first = next((column.name for column in found if column.role == "id"), None)
-    return tuple(
-        Column(column.name, "left out", "a second id") if column.role == "id" and column.name != first else column
-        for column in found
-    )
-
-
 class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Turn the columns of a DataFrame into features, the same way for new rows; the module's docstring says how.
 
@@ -64,21 +54,20 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     columns_
         A `Column` for every column of the table, in its order.
     id_
-        The column that names the rows, or None.
+        The first column of ids, which names the rows, or None.
     transformer_
         The fitted `ColumnTransformer` behind it.
     """
 
     def fit(self, X: DataFrame, y: Any = None) -> TableEncoder:
         """Choose a role for every column, and fit imputation, scaling and categories."""
-        self.columns_ = column_roles(X)
-        self.id_ = next((column.name for column in self.columns_ if column.role == "id"), None)
+        self.columns_ = tuple(Column(str(name), *_role(X[name], str(name))) for name in X.columns)
+        self.id_ = next(iter(self._named("id")), None)
         self.feature_names_in_ = np.array([column.name for column in self.columns_], dtype=object)
         self.n_features_in_ = len(self.feature_names_in_)
         texts = [name for name in X if X[name].map(type).eq(str).any()]
         self.text_numbers_ = [name for name in self._named("number") if name in texts]
         self.day_first_ = [name for name in self._named("date") if name in texts and _is_day_first(X[name])]
-        self.hours_ = [name for name in self._named("date") if self._dates(X[name]).dt.hour.gt(0).any()]
         values = self._values(X)
         if not values.shape[1]:
             told = "; ".join(f"{column.name} ({column.words})" for column in self.columns_)
@@ -88,7 +77,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         rare = OneHotEncoder(handle_unknown="infrequent_if_exist", min_frequency=2, max_categories=MAX_CATEGORIES)
         numbers = [name for name in values if name not in categories]
         steps = [("numbers", filled, numbers), ("categories", rare, categories)]
-        self.transformer_ = ColumnTransformer(steps).fit(values)
+        self.transformer_ = ColumnTransformer(steps, verbose_feature_names_out=False).fit(values)
         return self
 
     def transform(self, X: DataFrame) -> Any:
@@ -100,13 +89,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """The names of the features: ``price``, ``city_Paris``, ``sold: weekday``."""
         check_is_fitted(self)
         names: NDArray[Any] = self.transformer_.get_feature_names_out()
-        return np.array([name.partition("__")[2] for name in names], dtype=object)
+        return names
 
     def _named(self, role: str) -> list[str]:
         return [column.name for column in self.columns_ if column.role == role]
-
-    def _dates(self, column: Series[Any]) -> Series[Any]:
-        return _dates(column, day_first=column.name in self.day_first_)
 
     def _values(self, X: DataFrame) -> DataFrame:
         """Numbers, parts of dates, and texts of categories, NaN and "" where a cell is empty."""
@@ -117,15 +103,17 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         values: dict[str, Any] = {}
         for name, role, _ in wanted:
             if role == "number":
-                values[name] = _numbers(X[name], strict=name not in self.text_numbers_)
+                numbers = _numbers(X[name])
+                if name not in self.text_numbers_:
+                    _refuse_lost(X[name], np.isnan(numbers), "numbers")
+                values[name] = np.where(np.isinf(numbers), np.nan, numbers)
             elif role == "category":
                 values[name] = X[name].astype(object).where(X[name].notna(), "").astype(str).to_numpy(dtype=object)
             else:
-                dates = self._dates(X[name])
+                dates = _dates(X[name], day_first=name in self.day_first_)
                 _refuse_lost(X[name], dates.isna(), "dates")
-                day = dates.dt.day_of_year
-                parts = {"year": dates.dt.year + day / 366, "day of year": day, "weekday": dates.dt.day_of_week}
-                parts |= {"hour": dates.dt.hour} if name in self.hours_ else {}
+                day, week, hour = dates.dt.day_of_year, dates.dt.day_of_week, dates.dt.hour
+                parts = {"year": dates.dt.year + day / 366, "day of year": day, "weekday": week, "hour": hour}
                 for part, found in parts.items():
                     values[f"{name}: {part}"] = found.to_numpy(dtype=np.float64, na_value=np.nan)
         return pandas.DataFrame(values)
@@ -143,46 +131,38 @@ def _role(column: Series[Any], name: str) -> tuple[str, str]:
     if len(present) == 0:
         return "left out", "empty"
     try:
-        different = present.nunique()
-    except TypeError:
+        different, others = present.nunique(), int(np.isnan(_numbers(present)).sum())
+    except TypeError:  # lists and other values that cannot be compared
         return "left out", f"values of type {type(present.iloc[0]).__name__}"
     if different == 1 and not empty:
         return "left out", f"always {shown(str(present.iloc[0]))}"
     if types.is_datetime64_any_dtype(column):
-        return "date", f"year, day of the year, weekday{empty}"
-    if types.is_numeric_dtype(column) or isinstance(present.iloc[0], bool | Decimal) or column.dtype.kind == "m":
+        return "date", f"year, day of the year, weekday, hour{empty}"
+    if others <= (1 - SHARE_OF_NUMBERS) * len(present):
         if _ID.search(name) and different == len(column) and types.is_integer_dtype(column):
             return "id", "different in every row"
-        return "number", f"number{empty}"
+        return "number", f"number{empty}" + (f", {others} that are no numbers count as empty" if others else "")
     if not isinstance(present.iloc[0], str):
         return "left out", f"values of type {type(present.iloc[0]).__name__}"
-    return _role_of_text(column, present, different, empty)
+    return _role_of_text(present, different, empty)
 
 
-def _role_of_text(column: Series[Any], present: Series[Any], different: int, empty: str) -> tuple[str, str]:
-    numbers = len(present) - int(np.isnan(_numbers(present, strict=False)).sum())
-    if numbers >= SHARE_OF_NUMBERS * len(present):
-        others = len(present) - numbers
-        return "number", f"number{empty}" + (f", {others} that are no numbers count as empty" if others else "")
+def _role_of_text(present: Series[Any], different: int, empty: str) -> tuple[str, str]:
     if present.str.contains(r"\d.*\d.*\d").all() and _dates(present, day_first=_is_day_first(present)).notna().all():
-        return "date", f"year, day of the year, weekday, read from text{empty}"
+        return "date", f"year, day of the year, weekday, hour, read from text{empty}"
     if different <= min(MAX_CATEGORIES, len(present) / 2):
         return "category", f"{different} categories{empty}"
-    if different == len(column):
+    if different == len(present) and not empty:
         return "id", "different in every row"
     return "left out", f"text with {different} different values"
 
 
-def _numbers(column: Series[Any], *, strict: bool) -> NDArray[np.float64]:
+def _numbers(column: Series[Any]) -> NDArray[np.float64]:
+    """The numbers of a column, NaN where a cell is none."""
     import pandas
 
-    if column.dtype.kind == "m":
-        column = column.dt.total_seconds()
-    found = pandas.to_numeric(column, errors="coerce")
-    values: NDArray[np.float64] = found.to_numpy(dtype=np.float64, na_value=np.nan)
-    if strict:
-        _refuse_lost(column, np.isnan(values), "numbers")
-    return np.where(np.isinf(values), np.nan, values)
+    found: NDArray[np.float64] = pandas.to_numeric(column, errors="coerce").to_numpy(np.float64, na_value=np.nan)
+    return found
 
 
 def _refuse_lost(column: Series[Any], lost: Any, what: str) -> None:
@@ -201,14 +181,8 @@ def _is_day_first(column: Series[Any]) -> bool:
 
 def _dates(column: Series[Any], *, day_first: bool) -> Series[Any]:
     """The column as dates without a time zone, missing where a cell is none."""
-    import warnings
-
     import pandas
 
-    if isinstance(column.dtype, pandas.DatetimeTZDtype):
-        return column.dt.tz_convert("UTC").dt.tz_localize(None)
-    if column.dtype.kind == "M":
-        return column
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # pandas warns when it cannot tell a format
         return pandas.to_datetime(column, errors="coerce", dayfirst=day_first, utc=True).dt.tz_localize(None)

@@ -24,6 +24,7 @@ from setloss.io.data import (
     as_zero_one,
     existing_file,
     listed,
+    place_of,
     reason,
     refuse_repeats,
     require_names,
@@ -137,9 +138,9 @@ def _labels(frame: DataFrame, file: Path, *, missing: bool) -> NDArray[Any]:
     if len(strange):
         row, j = strange[0].tolist()
         cell = shown(str(frame.iloc[row, j]))
-        raise DatasetError(f"{_place(file, row, frame.columns[j])} is {cell}; write labels as 0 and 1")
+        raise DatasetError(f"{place_of(file, row, frame.columns[j])} is {cell}; write labels as 0 and 1")
     Y = numbers.to_numpy(dtype=np.float64, na_value=np.nan)
-    return as_zero_one(Y, lambda row, j: _place(file, row, frame.columns[j]), missing=missing)
+    return as_zero_one(file, Y, list(frame.columns), missing=missing)
 
 
 def _label_columns(file: Path, frame: DataFrame, labels: str | Sequence[str]) -> list[str]:
@@ -155,12 +156,8 @@ def bag_ids(column: Series[Any], file: Path) -> NDArray[Any]:
     """The bag of every frame, as integers where all ids are plain whole numbers."""
     missing = column.isna().to_numpy()
     if missing.any():
-        place = _place(file, int(np.argmax(missing)), str(column.name))
+        place = place_of(file, int(np.argmax(missing)), str(column.name))
         raise DatasetError(f"{place} is missing; every frame needs a bag id, remove the others")
     texts: NDArray[Any] = column.astype(str).to_numpy(dtype=str)
     whole = all(re.fullmatch("0|-?[1-9][0-9]{0,17}", text) for text in set(texts.tolist()))
     return texts.astype(np.int64) if whole else texts
-
-
-def _place(file: Path, row: int, column: str) -> str:
-    return f"row {row + 1}, column {shown(column)} of {file}"
