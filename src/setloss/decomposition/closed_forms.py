@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from setloss.decomposition.exact import bends_up, rest_exactly, rest_in_floats, rounded, to_integers
+from setloss.decomposition.exact import rest_exactly, rest_in_floats, rounded, to_integers
 from setloss.decomposition.lower_bound import Numbers
 from setloss.setfunctions.counts import AxisCurve, CountFunction, Split
-from setloss.setfunctions.tolerance import RELATIVE_TOLERANCE, bend_noise
+from setloss.setfunctions.tolerance import RELATIVE_TOLERANCE, bend_noise, curvature
 from setloss.typing import Array
 
 MAX_EXACT_VALUES = 2**17
@@ -25,26 +25,27 @@ def split_symmetric(loss: CountFunction, axis: int) -> Split:
     noise = bend_noise(values, 0, 0) if len(values) > 2 else np.empty(0)
     split = _in_floats(loss, axis, values, steps, noise)
     for noise_or_none in (noise, None):
-        if bends_up(split.submodular.border(axis)[0]) <= RELATIVE_TOLERANCE or len(values) > MAX_EXACT_VALUES:
+        bends = curvature(split.submodular.border(axis)[0], 1.0)
+        if len(values) > MAX_EXACT_VALUES or all(bend.violation() <= RELATIVE_TOLERANCE for bend in bends):
             break
         split = _exactly(loss, axis, values, noise_or_none)
     return split
 
 
 def _in_floats(loss: CountFunction, axis: int, values: Array, steps: Array, noise: Array) -> Split:
-    curvature = np.diff(steps)
-    curvature[curvature <= noise] = 0.0
-    climb = _from_zero(curvature)
+    required = np.diff(steps)
+    required[required <= noise] = 0.0
+    climb = _from_zero(required)
     g = _from_zero(climb)
     return _split(loss, axis, (rest_in_floats(values, g), steps - climb), (g, climb))
 
 
 def _exactly(loss: CountFunction, axis: int, values: Array, noise: Array | None) -> Split:
     numbers, unit = to_integers(values)
-    curvature = np.maximum(np.diff(numbers, 2), 0)
+    required = np.maximum(np.diff(numbers, 2), 0)
     if noise is not None:
-        curvature[rounded(curvature, unit) <= noise] = 0
-    climb = _from_zero(curvature)
+        required[rounded(required, unit) <= noise] = 0
+    climb = _from_zero(required)
     g = _from_zero(climb)
     return _split(
         loss,

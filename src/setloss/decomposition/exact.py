@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from setloss.setfunctions.differences import axis_pairs, cell_levels
-from setloss.setfunctions.tolerance import ROUNDING, curvature
+from setloss.setfunctions.tolerance import ROUNDING
 from setloss.typing import Array, Shape
 
 Exact = NDArray[np.object_]
@@ -161,8 +161,3 @@ def _tidied(values: Array, sizes: Array) -> Array:
     for axis in range(values.ndim):
         noise = np.logical_and.accumulate(noise, axis)
     return np.where(noise, 0.0, values)
-
-
-def bends_up(table: Array) -> float:
-    """By how much a table is not submodular, see `Inequalities.violation`."""
-    return max((family.violation() for family in curvature(table, 1.0)), default=0.0)

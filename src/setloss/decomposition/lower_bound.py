@@ -26,7 +26,7 @@ Numbers = NDArray[Any]
 """An array of floats or of Python integers."""
 
 Curvature = dict[tuple[int, int], Numbers]
-"""A block of second differences for each pair of axes."""
+"""A block of second differences for each pair of axes, in the order of `axis_pairs`."""
 
 
 def required_curvature(table: Numbers, noise: Array | None = None) -> Curvature:

@@ -80,7 +80,7 @@ def measure_optimality(
     weights = exact_weights(shape)
     y = from_stack(multipliers)
     required = required_curvature(table, noise=table)
-    bound = _flat(required, shape)
+    bound = np.concatenate([block.ravel() for block in required.values()])
     residuals = _column_residuals(matrix[:, free], weights[free], y)
     excess = max(0.0, float(max(residuals, default=Fraction(0))))
     scale = max(float(np.max(np.abs(supermodular))), float(np.max(bound, initial=0.0))) or 1.0
@@ -92,12 +92,6 @@ def measure_optimality(
         objective=_dot(weights, supermodular.ravel(), scale),
         dual_bound=_dot(y, bound, scale) / ONE / (1.0 + excess),
     )
-
-
-def _flat(blocks: Curvature, shape: Shape) -> Array:
-    """Blocks of second differences in the row order of `second_difference_matrix`."""
-    parts = [blocks[pair].ravel() for pair in axis_pairs(shape)]
-    return np.concatenate(parts) if parts else np.empty(0)
 
 
 def _not_zero(table: Array, supermodular: Array) -> float:

@@ -123,7 +123,7 @@ def _solve(table: Array, exact: bool, noise: Array | None) -> ProgramSolution:
     """One attempt: an optimal vertex, the tie-break, and what is measured on the outcome."""
     numbers, unit = to_integers(table)
     required = required_curvature(numbers, noise)
-    bounds = np.concatenate([required[pair].ravel() for pair in axis_pairs(table.shape)])
+    bounds = np.concatenate([block.ravel() for block in required.values()])
     # The program sees l times a power of two, at most 1 where l is not modular.
     largest = max(map(abs, without_modular_part(numbers).ravel().tolist()))
     bits = FRACTION_BITS - largest.bit_length()

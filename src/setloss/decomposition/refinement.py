@@ -99,11 +99,6 @@ class Vertex:
     """g in units of ``2**-FRACTION_BITS``, right to 120 bits."""
     multipliers: Exact
 
-    @cached_property
-    def values(self) -> Array:
-        """The part g as floats."""
-        return to_float(self.fixed_values)
-
     def directions(self, rows: Indices) -> Array:
         """Columns z with ``B z = e_row``: how g moves when one tight row (a position in `tight`) loosens."""
         units = np.zeros((len(self.tight), len(rows)))

@@ -68,14 +68,6 @@ def margin_objective(scale: float) -> Objective:
     )
 
 
-def rescaled_loss(objective: Objective, factor: float) -> Objective:
-    """The same objective for a loss that is `factor` times as large."""
-    return Objective(
-        lambda loss, total: objective.combine(factor * loss, total),
-        lambda step, loss, total, margin: objective.gain(factor * step, factor * loss, total, margin),
-    )
-
-
 @dataclass(frozen=True)
 class Found:
     """The set that was found, its loss, and whether it is certainly the best."""
@@ -137,9 +129,9 @@ def _best_counts(function: SetFunction, ranked: list[_Ranked], objective: Object
     if isinstance(counts, Sum) and not counts.terms:
         return [group.negative for group in ranked]
     if isinstance(counts, AxisCurve):
-        return _scan_axis(counts, ranked, rescaled_loss(objective, weight))
+        return _scan_axis(counts, weight, ranked, objective)
     if counts.cells > GRID_CELLS and len(ranked) == 2 and counts.concave_axis is not None:
-        return _search_concave(counts, counts.concave_axis, ranked, rescaled_loss(objective, weight))
+        return _search_concave(function.counts, counts.concave_axis, ranked, objective)
     if counts.cells > MAX_CELLS or (counts.by_calls and function.p > MAX_ENUMERATED_ELEMENTS):
         raise TableTooLargeError(
             f"exact maximisation over {cells_in_words(counts.cells)} cells is out of reach for a function without a "
@@ -149,10 +141,10 @@ def _best_counts(function: SetFunction, ranked: list[_Ranked], objective: Object
     return _scan_grid(function, ranked, objective)
 
 
-def _scan_axis(counts: AxisCurve, ranked: list[_Ranked], objective: Objective) -> list[int]:
+def _scan_axis(counts: AxisCurve, weight: float, ranked: list[_Ranked], objective: Objective) -> list[int]:
     best = [group.negative for group in ranked]
     others = sum(group.sums[group.negative] for b, group in enumerate(ranked) if b != counts.axis)
-    values = objective.combine(counts.values, ranked[counts.axis].sums + others)
+    values = objective.combine(weight * counts.values, ranked[counts.axis].sums + others)
     best[counts.axis] = int(np.argmax(values))
     return best
 

@@ -1,10 +1,10 @@
-"""Functions of counts that are made of simpler ones: `Linear` of the counts themselves, `Sum` of weighted functions,
-and `Refined`, a function read on a finer partition; with the algebra that keeps tables tables.
+"""Functions of counts made of simpler ones, `Linear` of the counts themselves and `Sum` of weighted functions; with
+the algebra that keeps tables tables.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -102,44 +102,6 @@ _MIRRORED = {
     "increasing": "decreasing",
     "non-negative": "non-positive",
 }
-
-
-@dataclass(frozen=True, eq=False)
-class Refined(CountFunction):
-    """A function of coarse groups read on finer ones: coarse group ``coarse[b]`` contains fine group ``b``."""
-
-    sizes: Shape
-    base: CountFunction
-    coarse: tuple[int, ...]
-
-    @property
-    def by_calls(self) -> bool:
-        return self.base.by_calls
-
-    @property
-    def laws(self) -> Mapping[str, bool]:
-        return self.base.laws
-
-    def split(self) -> Split | None:
-        """D commutes with refinement: the parts of the coarse function, read on the finer groups."""
-        inner = self.base.split()
-        return inner and Split(
-            Refined(self.sizes, inner.submodular, self.coarse),
-            Refined(self.sizes, inner.supermodular, self.coarse),
-            inner.reason,
-        )
-
-    def _coarse_counts(self, counts: Sequence[Any]) -> list[Any]:
-        totals: list[Any] = [np.intp(0)] * len(self.base.sizes)
-        for b, count in zip(self.coarse, counts, strict=True):
-            totals[b] = totals[b] + np.asarray(count)
-        return totals
-
-    def __call__(self, *counts: Any) -> Array:
-        return self.base(*self._coarse_counts(counts))
-
-    def step(self, axis: int, *counts: Any) -> Array:
-        return self.base.step(self.coarse[axis], *self._coarse_counts(counts))
 
 
 def scaled(factor: float, function: CountFunction) -> CountFunction:

@@ -12,12 +12,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 
 import numpy as np
 
 from setloss.setfunctions.counts import MAX_CELLS, TableTooLargeError
 from setloss.setfunctions.set_function import SetFunction, elements_of
-from setloss.setfunctions.tolerance import RELATIVE_TOLERANCE, Inequalities, curvature, descent, negativity
+from setloss.setfunctions.tolerance import (
+    RELATIVE_TOLERANCE,
+    Inequalities,
+    asymmetry,
+    curvature,
+    descent,
+    negativity,
+)
 from setloss.typing import Array
 
 CORNER = 64
@@ -59,40 +67,34 @@ class Verdict:
         return f"{self.law}: no, by {self.excess:.3g}: {self.witness}"
 
 
-Explain = Callable[[SetFunction, tuple[int, ...]], Witness]
-
-Family = tuple[Inequalities, Explain]
-"""Inequalities along the same axes, and how to speak of one that fails."""
-
-
 def is_submodular(function: SetFunction, rtol: float = RELATIVE_TOLERANCE) -> Verdict:
     """l(A + i) - l(A) >= l(A + j + i) - l(A + j): gains shrink (Definition 3)."""
-    return _judge("submodular", function, rtol, partial(_bends, signs=(1.0,)))
+    return _judge("submodular", function, rtol)
 
 
 def is_supermodular(function: SetFunction, rtol: float = RELATIVE_TOLERANCE) -> Verdict:
     """l(A + i) - l(A) <= l(A + j + i) - l(A + j): gains grow."""
-    return _judge("supermodular", function, rtol, partial(_bends, signs=(-1.0,)))
+    return _judge("supermodular", function, rtol)
 
 
 def is_modular(function: SetFunction, rtol: float = RELATIVE_TOLERANCE) -> Verdict:
     """Both submodular and supermodular: l(A) is a sum over A."""
-    return _judge("modular", function, rtol, partial(_bends, signs=(1.0, -1.0)))
+    return _judge("modular", function, rtol)
 
 
 def is_symmetric(function: SetFunction, rtol: float = RELATIVE_TOLERANCE) -> Verdict:
     """l(A + i) = l(A + j): only the number of elements counts (Definition 4)."""
-    return _judge("symmetric", function, rtol, _asymmetries)
+    return _judge("symmetric", function, rtol)
 
 
 def is_increasing(function: SetFunction, rtol: float = RELATIVE_TOLERANCE) -> Verdict:
     """l(A) <= l(A + i): more mistakes never cost less (Definition 5)."""
-    return _judge("increasing", function, rtol, _descents)
+    return _judge("increasing", function, rtol)
 
 
 def is_nonnegative(function: SetFunction, rtol: float = RELATIVE_TOLERANCE) -> Verdict:
     """l(A) >= 0 (Definition 2)."""
-    return _judge("non-negative", function, rtol, _negatives)
+    return _judge("non-negative", function, rtol)
 
 
 LAWS: dict[str, Callable[..., Verdict]] = {
@@ -110,16 +112,16 @@ def verdicts(function: SetFunction, rtol: float = RELATIVE_TOLERANCE) -> dict[st
     return {law: judge(function, rtol) for law, judge in LAWS.items()}
 
 
-def _judge(law: str, function: SetFunction, rtol: float, families: Callable[[Array], Iterator[Family]]) -> Verdict:
+def _judge(law: str, function: SetFunction, rtol: float) -> Verdict:
     """The verdict from a proof, from the whole table, or from the two corners of a table that is too large."""
     if not np.isfinite(rtol) or rtol < 0:
         raise ValueError(f"rtol must be a non-negative number; got {rtol}")
     if function.counts.laws.get(law):
         return Verdict(law, True, 0.0, 0.0, None, proved=True)
     if function.counts.cells <= MAX_CELLS:
-        return _judge_block(law, function, rtol, families(function.table), (0,) * len(function.sizes))
+        return _judge_block(law, function, rtol, function.table, (0,) * len(function.sizes))
     for base, table in _corners(function):
-        verdict = _judge_block(law, function, rtol, families(table), base)
+        verdict = _judge_block(law, function, rtol, table, base)
         if not verdict:
             return verdict
     raise TableTooLargeError(
@@ -129,22 +131,21 @@ def _judge(law: str, function: SetFunction, rtol: float, families: Callable[[Arr
     )
 
 
-def _judge_block(
-    law: str, function: SetFunction, rtol: float, families: Iterator[Family], base: tuple[int, ...]
-) -> Verdict:
-    """The verdict on some inequalities; `base` is the cell of `function` that their table starts with."""
+def _judge_block(law: str, function: SetFunction, rtol: float, table: Array, base: tuple[int, ...]) -> Verdict:
+    """The verdict on the inequalities of a table; `base` is the cell of `function` that it starts with."""
+    families, explain = _INEQUALITIES[law]
     closest = Verdict(law, True, -np.inf, 0.0, None)
-    failed: tuple[Verdict, Explain, tuple[int, ...]] | None = None
-    for inequalities, explain in families:
+    failed: tuple[Verdict, tuple[int, ...], tuple[int, ...]] | None = None
+    for inequalities in families(table):
         excess, tolerance, cell = _worst(inequalities, rtol)
         if excess <= tolerance:
             closest = max(closest, Verdict(law, True, excess, tolerance, None), key=lambda verdict: verdict.excess)
         elif failed is None or excess > failed[0].excess:
             where = tuple(a + b for a, b in zip(cell, base, strict=True))
-            failed = Verdict(law, False, excess, tolerance, None), explain, where
+            failed = Verdict(law, False, excess, tolerance, None), where, inequalities.axes
     if failed is not None:
-        verdict, explain, where = failed
-        return replace(verdict, witness=explain(function, where))
+        verdict, where, axes = failed
+        return replace(verdict, witness=explain(function, where, *axes))
     return closest if closest.excess > -np.inf else replace(closest, excess=0.0)
 
 
@@ -173,39 +174,6 @@ def _corners(function: SetFunction) -> Iterator[tuple[tuple[int, ...], Array]]:
     top = tuple(n - s for n, s in zip(function.counts.shape, shape, strict=True))
     for base in ((0,) * k, top):
         yield base, function.counts.block(shape, base)
-
-
-def _bends(table: Array, signs: tuple[float, ...]) -> Iterator[Family]:
-    for sign in signs:
-        for inequalities in curvature(table, sign):
-            b, c = inequalities.axes
-            yield inequalities, partial(_curvature_witness, b=b, c=c)
-
-
-def _asymmetries(table: Array) -> Iterator[Family]:
-    for b in range(table.ndim):
-        for c in range(b + 1, table.ndim):
-            if min(table.shape[b], table.shape[c]) >= 2:
-                plus_b = _drop(_drop(table, b, first=True), c, first=False)
-                plus_c = _drop(_drop(table, c, first=True), b, first=False)
-                # Measured by the values that are compared, the larger of each pair.
-                larger = np.maximum(np.abs(plus_b), np.abs(plus_c))
-                yield Inequalities(larger, np.abs(plus_b - plus_c), ()), partial(_asymmetry_witness, b=b, c=c)
-
-
-def _descents(table: Array) -> Iterator[Family]:
-    for inequalities in descent(table):
-        yield inequalities, partial(_descent_witness, b=inequalities.axes[0])
-
-
-def _negatives(table: Array) -> Iterator[Family]:
-    for inequalities in negativity(table):
-        yield inequalities, _negativity_witness
-
-
-def _drop(table: Array, axis: int, *, first: bool) -> Array:
-    keep = slice(1, None) if first else slice(None, -1)
-    return table[tuple(keep if b == axis else slice(None) for b in range(table.ndim))]
 
 
 def _set(elements: tuple[int, ...]) -> str:
@@ -259,3 +227,14 @@ def _descent_witness(function: SetFunction, cell: tuple[int, ...], b: int) -> Wi
 def _negativity_witness(function: SetFunction, cell: tuple[int, ...]) -> Witness:
     A = elements_of(function, cell)
     return Witness(A, None, None, f"the value of {_set(A)} is {_value(function, cell):.6g}")
+
+
+_INEQUALITIES: dict[str, tuple[Callable[[Array], Iterator[Inequalities]], Callable[..., Witness]]] = {
+    "submodular": (partial(curvature, sign=1.0), _curvature_witness),
+    "supermodular": (partial(curvature, sign=-1.0), _curvature_witness),
+    "modular": (lambda table: chain(curvature(table, 1.0), curvature(table, -1.0)), _curvature_witness),
+    "symmetric": (asymmetry, _asymmetry_witness),
+    "increasing": (descent, _descent_witness),
+    "non-negative": (negativity, _negativity_witness),
+}
+"""What each law asks of a table, and how to speak of a cell where it fails, given the axes of the inequality."""

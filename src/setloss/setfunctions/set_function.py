@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from setloss.arguments import is_whole_number, refuse_masked
-from setloss.setfunctions.combinations import Refined, added, scaled
-from setloss.setfunctions.counts import MAX_CELLS, CountFunction, Oracle, Table
+from setloss.setfunctions.combinations import added, scaled
+from setloss.setfunctions.counts import MAX_CELLS, CountFunction, Formula, Oracle, Table
 from setloss.setfunctions.tolerance import RELATIVE_TOLERANCE
 from setloss.typing import Array, Shape
 
@@ -130,11 +130,6 @@ class SetFunction:
         """The values of all cells, one axis per group."""
         return self.counts.table()
 
-    @cached_property
-    def largest_value(self) -> float:
-        """Max |l(A)|."""
-        return float(np.max(np.abs(self.table), initial=0.0))
-
     def __call__(self, members: ArrayLike | AbstractSet[int]) -> Any:
         """l(A) of a mask of p booleans or of 0 and 1, or of each row of masks ``(n, p)``; or of A by its elements.
 
@@ -177,12 +172,12 @@ class SetFunction:
     # ---------------------------------------------------------------- algebra
 
     def refine(self, partition: ArrayLike) -> SetFunction:
-        """The same function described on a finer partition; ``np.arange(p)`` gives the general table."""
+        """The same function, tabulated on a finer partition; ``np.arange(p)`` gives the general table."""
         fine = _partition_array(partition)
         if fine.shape != self.partition.shape:
             raise ValueError(f"expected one group per element, {self.p}; got shape {fine.shape}")
-        k = int(fine.max(initial=-1)) + 1
-        coarse = np.zeros(k, dtype=np.intp)
+        sizes = np.bincount(fine)
+        coarse = np.zeros(len(sizes), dtype=np.intp)
         coarse[fine] = self.partition
         if np.any(coarse[fine] != self.partition):
             i = int(np.flatnonzero(coarse[fine] != self.partition)[0])
@@ -190,10 +185,14 @@ class SetFunction:
                 f"group {fine[i]} is not finer: it holds element {i} together with elements "
                 "that belong to another group of this function"
             )
-        sizes = tuple(int(n) for n in np.bincount(fine, minlength=k))
-        refined = Refined(sizes, self.counts, tuple(int(b) for b in coarse))
-        counts = Table(refined.table()) if isinstance(self.counts, Table) else refined
-        return SetFunction(counts, fine)
+
+        def read_coarsely(*counts: Any) -> Array:
+            totals: list[Any] = [np.intp(0)] * len(self.sizes)
+            for b, count in zip(coarse, counts, strict=True):
+                totals[b] = totals[b] + count
+            return self.counts(*totals)
+
+        return SetFunction(Table(Formula(tuple(sizes.tolist()), read_coarsely).table()), fine)
 
     def aligned(self, other: SetFunction) -> tuple[SetFunction, SetFunction]:
         """Both functions on their common refinement."""
@@ -231,8 +230,8 @@ class SetFunction:
         if self.p != other.p:
             return False
         left, right = self.aligned(other)
-        tolerance = rtol * max(left.largest_value, right.largest_value)
-        return bool(np.all(np.abs(left.table - right.table) <= tolerance))
+        largest = np.max(np.abs([left.table, right.table]))
+        return bool(np.all(np.abs(left.table - right.table) <= rtol * largest))
 
     def __eq__(self, other: object) -> bool:
         return self.allclose(other) if isinstance(other, SetFunction) else NotImplemented

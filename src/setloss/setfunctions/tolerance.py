@@ -5,7 +5,7 @@ them is broken if it fails by more than
 
     max(rtol * unit, ROUNDING * largest value in it),
 
-where the unit is a size that the inequality itself speaks of: the largest gain for second differences, the largest
+where the unit is a size that the inequality itself speaks of: the largest gain where gains are compared, the largest
 value otherwise. Nothing is measured by a size from elsewhere in the table, so that small values do not drown in
 large ones. With ``rtol = 0`` nothing is allowed, not even rounding.
 """
@@ -37,7 +37,7 @@ Cells = tuple[NDArray[np.intp], ...]
 class Inequalities:
     """``excess <= 0`` for every cell that an inequality starts from, and the axes that lead to its other cells.
 
-    ``axes`` is (b, c) for second differences, (b,) for first differences along b, () for single values. Units are
+    ``axes`` is (b, c) where gains are compared, (b,) for first differences along b, () for single values. Units are
     read off `table`; rounding errors are those of `sizes`, by default of the same table.
     """
 
@@ -98,6 +98,14 @@ def curvature(table: Array, sign: float) -> Iterator[Inequalities]:
         yield Inequalities(table, sign * second_difference(table, b, c), (b, c))
 
 
+def asymmetry(table: Array) -> Iterator[Inequalities]:
+    """``|l(A + i) - l(A + j)| <= 0`` for i and j of different groups: symmetric."""
+    for b, c in axis_pairs(table.shape):
+        if b < c:
+            difference = _upper(_lower(table, c), b) - _upper(_lower(table, b), c)
+            yield Inequalities(table, np.abs(difference), (b, c))
+
+
 def descent(table: Array) -> Iterator[Inequalities]:
     """``l(A) - l(A + i) <= 0``: increasing."""
     for b, length in enumerate(table.shape):
@@ -114,9 +122,15 @@ def bend_noise(table: Array, b: int, c: int) -> Array:
     """What rounding alone may do to each second difference along b and c."""
     size = np.abs(table)
     for axis in (b, c):
-        upper, lower = (
-            size[tuple(part if d == axis else slice(None) for d in range(size.ndim))]
-            for part in (slice(1, None), slice(None, -1))
-        )
-        size = np.maximum(upper, lower)
+        size = np.maximum(_upper(size, axis), _lower(size, axis))
     return np.maximum(ROUNDING * size, SMALLEST)
+
+
+def _upper(table: Array, axis: int) -> Array:
+    """Without the smallest count of one group."""
+    return table[(slice(None),) * axis + (slice(1, None),)]
+
+
+def _lower(table: Array, axis: int) -> Array:
+    """Without the largest count of one group."""
+    return table[(slice(None),) * axis + (slice(None, -1),)]
