@@ -2,8 +2,8 @@
 
 ``BASE+RULE`` is a scorer and a rule. The bases are "linear" (a logistic regression per label, one C of largest
 held-out likelihood), "trees" (extremely randomised), and linear models trained for the set (`OPERATORS`), whose C has
-the least held-out loss. The rules are those of `SetDecision`, all learned from the same held-out scores; "half" is
-the cut at 1/2, the sign. "default" is ``SetDecisionCV()``; rivals are in `experiments.baselines`.
+the least held-out loss. The rules are those of `SetDecision` and "top-k", all learned from the same held-out
+scores; "half" is the cut at 1/2, the sign. "default" is ``SetDecisionCV()``; rivals are in `experiments.baselines`.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
-from scipy.special import expit, logit
-from sklearn.base import BaseEstimator, TransformerMixin, clone
+from scipy.special import expit
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
@@ -28,10 +28,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
 from experiments.baselines import RIVALS
-from setloss.decisions.held_out import HeldOut, numbered_folds
-from setloss.decisions.rules import RuleLearner, count_loss
-from setloss.estimators import SetClassifier, SetClassifierCV, SetDecisionCV
-from setloss.losses import loss_named
+from setloss.estimators import SetClassifier, SetClassifierCV, SetDecision, SetDecisionCV
+from setloss.estimators.label_scores import fit_scorer, gathered, out_of_fold
+from setloss.estimators.set_decision import ExpectedScore
+from setloss.losses import Loss, loss_named
 from setloss.typing import Array
 
 DEFAULT = "default"
@@ -84,10 +84,11 @@ class Choices:
 
 
 class Decided(NamedTuple):
-    """Predictions for the test part, and what was chosen."""
+    """Predictions for the test part, what was chosen, and the mean score that was expected without its labels."""
 
     sets: NDArray[Any]
     chosen: dict[str, Any]
+    expected: ExpectedScore | None = None
 
 
 def check_method(name: str) -> None:
@@ -120,33 +121,33 @@ def label_of(name: str) -> str:
 # ---------------------------------------------------------------- deciding
 
 
-def decided_sets(names: Sequence[str], X: Any, Y: NDArray[Any], test: Any, choices: Choices) -> dict[str, Decided]:
-    """Train what these methods of one group share on X and Y; then let each of them decide for `test`."""
-    group = group_of(names[0])
-    if group == DEFAULT:
-        return {group: _default(X, Y, test, choices)}
-    if group in RIVALS:
-        return {group: _rival(group, X, Y, test, choices)}
-    held_out, scores, chosen = _scores(group, X, Y, test, choices)
-    loss = count_loss(loss_named(choices.criterion))
-    everything = np.ones(Y.shape, dtype=bool), np.ones(len(Y)), numbered_folds(None, len(Y))
-    learner = RuleLearner.of(HeldOut(held_out, Y == 1, *everything))  # one for all rules; SetDecision has its own
+def decided_sets(names: Sequence[str], scores: Scores, Y: NDArray[Any], choices: Choices) -> dict[str, Decided]:
+    """Let methods that differ in their rules decide from the same scores, which `scores_of` their base has."""
     found = {}
     for name in names:
         rule = name.partition("+")[2]
-        taken = learner.choose(learner.judged(learner.names, loss)) if rule == "auto" else rule
-        found[name] = Decided(learner.rule(taken, loss).sets(scores, loss), chosen | {"rule": taken})
+        if rule == "top-k":
+            found[name] = Decided(top_k(scores, Y, loss_named(choices.criterion)), scores.chosen)
+            continue
+        model = SetDecision(choices.criterion, rule=rule, scores="log-odds").fit(scores.held_out, Y)
+        chosen = scores.chosen | {"rule": model.rule_name_}
+        found[name] = Decided(model.predict(scores.test), chosen, model.expected_score(scores.test))
     return found
 
 
-def _default(X: Any, Y: NDArray[Any], test: Any, choices: Choices) -> Decided:
-    model = SetDecisionCV(None, choices.criterion, cv=choices.splits(len(Y))).fit(X, Y)
-    chosen = {"estimator": " ".join(str(model.estimator_).split()), "rule": model.decision_.rule_name_}
-    return Decided(model.predict(test), chosen)
+def top_k(scores: Scores, Y: NDArray[Any], loss: Loss) -> NDArray[np.bool_]:
+    """The k largest scores of every example of the test part, with the k of least loss on the training part."""
+    ranks, new = (np.argsort(np.argsort(-s, axis=1, kind="stable"), axis=1) for s in (scores.held_out, scores.test))
+    k = min(range(Y.shape[1] + 1), key=lambda k: float(np.mean(loss(Y == 1, ranks < k))))
+    return np.asarray(new < k)
 
 
-def _rival(name: str, X: Any, Y: NDArray[Any], test: Any, choices: Choices) -> Decided:
-    """A rival, its C by the criterion on three folds."""
+def decided_alone(name: str, X: Any, Y: NDArray[Any], test: Any, choices: Choices) -> Decided:
+    """Train a method that shares nothing with others, and let it decide for `test`."""
+    if name == DEFAULT:
+        model = SetDecisionCV(None, choices.criterion, cv=choices.splits(len(Y))).fit(X, Y)
+        chosen = {"estimator": " ".join(str(model.estimator_).split()), "rule": model.decision_.rule_name_}
+        return Decided(model.predict(test), chosen, model.expected_score(test))
     loss = loss_named(choices.criterion)
 
     def scoring(model: Any, X: Any, Y: NDArray[Any]) -> float:
@@ -163,65 +164,51 @@ def _rival(name: str, X: Any, Y: NDArray[Any], test: Any, choices: Choices) -> D
 # ---------------------------------------------------------------- scores
 
 
-def _scores(group: str, X: Any, Y: NDArray[Any], test: Any, choices: Choices) -> tuple[Array, Array, dict[str, Any]]:
-    """Held-out scores of the training part and scores of the test part, by the model that the group names."""
-    splits, chosen = choices.splits(len(Y)), {}
+class Scores(NamedTuple):
+    """Scores of the training part by models that have not seen their fold, and of the test part; what was chosen."""
+
+    held_out: Array
+    test: Array
+    chosen: dict[str, Any]
+
+
+def scores_of(base: str, X: Any, Y: NDArray[Any], test: Any, choices: Choices) -> Scores:
+    """Train a base model on X and Y, as `SetDecisionCV` around it would."""
+    splits = choices.splits(len(Y))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # labels that are constant in a fold, gaps that are part of the result
-        if group == "linear":
-            C, held_out = _likeliest(X, Y, splits, choices)
-            return held_out, log_odds(base_model(group, choices, C).fit(X, Y), test), {"C": C}
-        if group in OPERATORS:
-            loss, operator, scale = OPERATORS[group]
-            options: dict[str, Any] = {"scale": scale, "tol": choices.tol, "Cs": choices.Cs_of_rivals, "cv": splits}
-            chosen = {"C": float(SetClassifierCV(loss, operator, **options).fit(X, Y).C_)}
-        model = base_model(group, choices, chosen.get("C", 1.0))
-        return held_out_scores(model, X, Y, splits), log_odds(clone(model).fit(X, Y), test), chosen
+        chosen = _chosen(base, X, Y, splits, choices)
+        model = base_model(base, choices, **chosen)
+        _, held_out, floor = gathered(list(out_of_fold(model, X, Y, splits, {}, None, False)))
+        found = fit_scorer(model, X, Y, None, {}, floor).scores(test)
+    return Scores(held_out, found, chosen)
 
 
-def _likeliest(X: Any, Y: NDArray[Any], splits: list[Any], choices: Choices) -> tuple[float, Array]:
-    """The C of largest held-out likelihood, ascending until it falls, and its held-out scores."""
-    found: tuple[float, Array] | None = None
-    least = np.inf
+def _chosen(base: str, X: Any, Y: NDArray[Any], splits: list[Any], choices: Choices) -> dict[str, Any]:
+    """C: for logistic regression that of largest held-out likelihood, for operators that of least held-out loss."""
+    if base in OPERATORS:
+        loss, operator, scale = OPERATORS[base]
+        options: dict[str, Any] = {"scale": scale, "tol": choices.tol, "Cs": choices.Cs_of_rivals, "cv": splits}
+        return {"C": float(SetClassifierCV(loss, operator, **options).fit(X, Y).C_)}
+    if base != "linear":
+        return {}
+    losses: dict[float, float] = {}
     for C in choices.Cs:
-        held_out = held_out_scores(base_model("linear", choices, C), X, Y, splits)
-        loss = log_loss(Y.ravel(), expit(held_out).ravel(), labels=[0, 1])
-        if found is not None and loss >= least:
+        _, scores, _ = gathered(list(out_of_fold(base_model(base, choices, C), X, Y, splits, {}, None, False)))
+        losses[C] = log_loss(Y.ravel(), expit(scores).ravel(), labels=[0, 1])
+        if losses[C] > min(losses.values()):
             break
-        found, least = (C, held_out), loss
-    assert found is not None
-    return found
+    return {"C": min(losses, key=losses.__getitem__)}
 
 
-def base_model(group: str, choices: Choices, C: float = 10.0) -> Any:
+def base_model(base: str, choices: Choices, C: float = 1.0) -> Any:
     """An unfitted multi-label classifier for features of mean squared norm 1."""
-    if group == "linear":
+    if base == "linear":
         return OneVsRestClassifier(LogisticRegression(C=C, max_iter=1000))
-    if group == "trees":
+    if base == "trees":
         return ExtraTreesClassifier(choices.trees, random_state=choices.seed)
-    loss, operator, scale = OPERATORS[group]
+    loss, operator, scale = OPERATORS[base]
     return SetClassifier(loss, operator, scale=scale, C=C, tol=choices.tol, random_state=choices.seed)
-
-
-def held_out_scores(model: Any, X: Any, Y: NDArray[Any], splits: list[Any]) -> Array:
-    """Scores of all examples by models that have not seen their fold."""
-    scores = np.empty(Y.shape)
-    for train, test in splits:
-        scores[test] = log_odds(clone(model).fit(X[train], Y[train]), X[test])
-    return scores
-
-
-def log_odds(model: Any, X: Any) -> Array:
-    """Scores (n, p): those of `decision_function`, or log-odds of `predict_proba` where there is that."""
-    if not hasattr(model, "predict_proba"):
-        return np.asarray(model.decision_function(X), dtype=np.float64)
-    found = model.predict_proba(X)
-    if isinstance(found, list):  # forests have an array (n, classes) for every label
-        found = np.column_stack([
-            part[:, list(classes).index(1)] if 1 in classes else np.zeros(len(part))
-            for part, classes in zip(found, model.classes_, strict=True)
-        ])  # fmt: skip
-    return np.asarray(logit(np.clip(found, 1e-6, 1 - 1e-6)))
 
 
 # ---------------------------------------------------------------- features

@@ -8,6 +8,7 @@ nothing was there and nothing was predicted: that is right and counts 1.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
@@ -17,11 +18,20 @@ import numpy as np
 from joblib import Memory
 from numpy.typing import NDArray
 
-import setloss
 from experiments.document import Estimate
-from experiments.label_sets.methods import METHODS, Choices, check_method, decided_sets, group_of, scaling
+from experiments.label_sets.methods import (
+    METHODS,
+    Choices,
+    check_method,
+    decided_alone,
+    decided_sets,
+    group_of,
+    scaling,
+    scores_of,
+)
 from experiments.loaders import DataSet
 from experiments.protocol import in_parallel, log
+from setloss.estimators.set_decision import ExpectedScore
 from setloss.io import DatasetError
 from setloss.losses import Dice, loss_named
 from setloss.typing import Array
@@ -77,13 +87,16 @@ class BenchmarkPlan:
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """One method on one split: how it was judged, what it chose, and the CPU seconds of choosing and training."""
+    """One method on one split: how it was judged, what it chose, the CPU seconds of choosing and training, and what
+    `expected_score` said without the labels.
+    """
 
     method: str
     split: int
     judgement: Judgement
     seconds: float
     chosen: dict[str, Any]
+    expected: ExpectedScore | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +133,8 @@ class DataSetOutcome:
         for name in dict.fromkeys(run.method for run in self.runs):
             methods[name] = {metric: self.estimate(name, metric).as_dict() for metric in (*METRICS, "seconds")}
             methods[name]["splits"] = [
-                {**run.judgement.means, "seconds": run.seconds, "chosen": run.chosen} for run in self.of(name)
+                {**run.judgement.means, "seconds": run.seconds, "chosen": run.chosen, "expected": run.expected}
+                for run in self.of(name)
             ]
         return {"methods": methods}
 
@@ -128,7 +142,8 @@ class DataSetOutcome:
 def run_data_set(data: DataSet, plan: BenchmarkPlan, folder: Path | None = None) -> DataSetOutcome:
     """Every method on every split; what comes out does not depend on the number of jobs.
 
-    With a folder, runs are kept there and not made again: an interrupted command goes on, and pieces add up.
+    With a folder, what was trained is kept there and not trained again: scores of base models, sets of other methods.
+    An interrupted command goes on, pieces add up, and rules are compared again in seconds.
     """
     splits = data.splits(plan.folds, plan.choices.seed)
     if len(splits[0][0]) < plan.choices.folds:
@@ -136,23 +151,35 @@ def run_data_set(data: DataSet, plan: BenchmarkPlan, folder: Path | None = None)
     groups: dict[str, list[str]] = {}
     for method in plan.methods:
         groups.setdefault(group_of(method), []).append(method)
+    memory = Memory(folder, verbose=0)
     tasks = list(product(range(len(splits)), groups.values()))
-    calls = [(data, splits[k], k, tuple(group), plan.choices) for k, group in tasks]
-    remembered = run_group if folder is None else Memory(folder / setloss.__version__, verbose=0).cache(run_group)
+    calls = [(data, splits[k], k, tuple(group), plan.choices, memory) for k, group in tasks]
     runs: list[Run] = []
-    for found in in_parallel(remembered, calls, plan.jobs):
+    for found in in_parallel(run_group, calls, plan.jobs):
         runs += found
         log.info("%s, split %d: %s", data.name, found[0].split + 1, ", ".join(run.method for run in found))
     order = {method: i for i, method in enumerate(plan.methods)}
     return DataSetOutcome(data.name, tuple(sorted(runs, key=lambda r: (r.split, order[r.method]))))
 
 
-def run_group(data: DataSet, split: Any, number: int, group: tuple[str, ...], choices: Choices) -> list[Run]:
-    """Methods that share a fit, or one alone; the CPU seconds of a shared fit count for each of its methods."""
+def run_group(
+    data: DataSet, split: Any, number: int, group: tuple[str, ...], choices: Choices, memory: Memory
+) -> list[Run]:
+    """Methods that share a base model, or one alone; the CPU seconds of shared scores count for each of them."""
     train, test = split
-    began = time.process_time()
+    base, _, rule = group[0].partition("+")
     scaled = scaling(data.X).fit(data.X[train])
     parts = scaled.transform(data.X[train]), data.Y[train], scaled.transform(data.X[test])
-    found = decided_sets(group, *parts, choices)
-    seconds = time.process_time() - began
-    return [Run(name, number, judge(data.Y[test], one.sets), seconds, one.chosen) for name, one in found.items()]
+    trained, seconds = memory.cache(timed)(scores_of if rule else decided_alone, base, *parts, choices)
+    found = decided_sets(group, trained, data.Y[train], choices) if rule else {base: trained}
+    return [
+        Run(name, number, judge(data.Y[test], one.sets), seconds, one.chosen, one.expected)
+        for name, one in found.items()
+    ]
+
+
+def timed(call: Callable[..., Any], *arguments: Any) -> tuple[Any, float]:
+    """What a call returns, and its CPU seconds."""
+    began = time.process_time()
+    found = call(*arguments)
+    return found, time.process_time() - began

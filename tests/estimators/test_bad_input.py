@@ -190,7 +190,7 @@ DECISIONS = {
     "no classifier of frames": (lambda: BagDecisionCV(3).fit(F, y, groups), "estimator"),
     "mixed groups of frames": (lambda: BagDecisionCV().fit(F, y, MIXED), "groups .*kind"),
     "masked frames": (lambda: BagDecisionCV().fit(F, np.ma.masked_array(y, ONE), groups), "y .*masked"),
-    "top-k of bags": (lambda: BagDecisionCV(rule="top-k").fit(F, y, groups), "rule 'top-k'"),
+    "plug-in of bags": (lambda: BagDecisionCV(rule="plug-in").fit(F, y, groups), "rule 'plug-in'"),
     "split bags": (lambda: BagDecisionCV(cv=list(KFold(3).split(F))).fit(F, y, groups), "splits bag"),
     "no splits of bags": (lambda: BagDecisionCV(cv=[]).fit(F, y, groups), "cv"),
     "FBeta": (lambda: FBeta("1"), "beta"),

@@ -59,7 +59,7 @@ def expected_failures(estimator):
 
 
 @parametrize_with_checks(
-    [SetDecisionCV(LINEAR, rule="counts", cv=2), BagDecisionCV(LogisticRegression(), cv=2)],
+    [SetDecisionCV(LINEAR, rule="counts", cv=2), BagDecisionCV(LogisticRegression(), rule="counts", cv=2)],
     expected_failed_checks=expected_failures,
 )
 def test_scikit_learn_accepts_it(estimator, check):
@@ -161,7 +161,7 @@ def test_sparse_labels_stay_sparse_where_a_dense_array_would_be_large(monkeypatc
     X = np.eye(4)[np.arange(n) % 4]
     monkeypatch.setattr(decision_cv, "MOST_DENSE_LABELS", 1000)
     LabelMeans.seen.clear()
-    model = SetDecisionCV(LabelMeans(), rule="top-k", cv=2).fit(X, Y)
+    model = SetDecisionCV(LabelMeans(), rule="threshold", cv=2).fit(X, Y)
     assert {name for name, _ in LabelMeans.seen} <= {"csr_array", "csr_matrix"}
     assert {dtype for _, dtype in LabelMeans.seen} == {np.dtype(np.int64)}
     assert model.predict(X[3:4])[0, p - 1] == 1

@@ -50,8 +50,8 @@ def test_knowing_how_many_beats_every_other_rule_where_the_number_is_nearly_cons
     found = {rule: model.score(T, Z) for rule, model in models.items()}
     assert found["counts"] > max(found[rule] for rule in ("plug-in", "threshold", "half")) + 0.02
     assert models["auto"].rule_name_ == "counts"
-    assert set(models["auto"].rule_losses_) == {*LABEL_RULES, "half"}
-    assert set(models["top-k"].rule_losses_) == {"top-k", "threshold", "half"}
+    assert set(models["auto"].rule_losses_) == {"counts", "threshold", "half"}
+    assert set(models["plug-in"].rule_losses_) == {"plug-in", "threshold", "half"}
 
 
 def test_the_count_model_is_found_and_decides_exactly():
@@ -102,10 +102,9 @@ def test_another_loss_needs_no_fit_for_the_count_model():
         model = SetDecision(rule=rule).fit(S, Y)
         anew = SetDecision(Jaccard(), rule="counts" if rule == "auto" else rule).fit(S, Y)
         np.testing.assert_array_equal(model.set_params(loss="jaccard").predict(S), anew.predict(S))
-    for rule in ("threshold", "top-k"):
-        model = SetDecision(rule=rule).fit(S, Y).set_params(loss="jaccard")
-        with pytest.raises(ValueError, match="call fit again"):
-            model.predict(S)
+    model = SetDecision(rule="threshold").fit(S, Y).set_params(loss="jaccard")
+    with pytest.raises(ValueError, match="call fit again"):
+        model.predict(S)
 
 
 def test_a_loss_that_falls_is_decided_among_the_largest_scores():
@@ -137,7 +136,7 @@ def test_many_sparse_labels():
     Y = csr_array((np.ones(3 * n, dtype=np.int8), (rows, columns)), shape=(n, p))
     Y.data[:] = 1
     model = SetDecision().fit(scores, Y)
-    assert set(model.rule_losses_) == {"plug-in", "threshold", "top-k", "half"}
+    assert set(model.rule_losses_) == {"plug-in", "threshold", "half"}
     assert model.score(scores, Y) > 0.6
     assert model.predict(scores)[0, [32_766, 32_768, p - 1]].sum() >= 2
 
@@ -229,5 +228,5 @@ def test_scores_of_other_labels_are_refused():
             model.predict(wrong)
     with pytest.raises(ValueError, match="groups are for bags"):
         model.predict(S, groups=np.zeros(len(S)))
-    with pytest.raises(ValueError, match="top-k"):
-        SetDecision(rule="top-k").fit(S, Y).thresholds()
+    with pytest.raises(ValueError, match="counts"):
+        SetDecision(rule="counts").fit(S, Y).thresholds()

@@ -37,7 +37,10 @@ def test_metrics_are_those_of_scikit_learn():
 def test_test_labels_and_features_change_nothing_of_the_choice(method):
     data = small()
     X, Y = np.vstack([data.X[:40], 99 - data.X[40:]]), np.vstack([data.Y[:40], 1 - data.Y[40:]])
-    runs = [run_group(d, data.splits()[0], 0, (method,), FAST)[0] for d in (data, DataSet("poisoned", X, Y, 40))]
+    runs = [
+        run_group(d, data.splits()[0], 0, (method,), FAST, joblib.Memory(None))[0]
+        for d in (data, DataSet("poisoned", X, Y, 40))
+    ]
     assert runs[0].chosen == runs[1].chosen
     assert runs[0].judgement.means != runs[1].judgement.means
 

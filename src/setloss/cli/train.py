@@ -57,7 +57,7 @@ class TrainingOptions:
         str,
         _model(
             "How scores become sets, learned on held-out folds: counts, threshold, half or auto, the best; for label "
-            "sets also plug-in and top-k, for tracks vote. sign: a linear model as in the paper."
+            "sets also plug-in, for tracks vote. sign: a linear model as in the paper."
         ),
     ] = "auto"
     C: Annotated[

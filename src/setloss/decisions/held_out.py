@@ -150,27 +150,35 @@ def threshold_of_sets(data: HeldOut, loss: CountLoss) -> float:
     return best_cut(scores[by_score], np.concatenate(([0.0], np.cumsum(steps[by_score]))))
 
 
-def best_size(data: HeldOut, loss: CountLoss) -> int:
-    """The number of labels of least mean loss, if every example gets the same number."""
-    _, before, after = (values.reshape(data.scores.shape) for values in _losses_of_prefixes(data, loss))
-    return int(np.argmin(np.concatenate(([data.weights @ before[:, 0]], data.weights @ after))))
+def threshold_of_column(
+    scores: Array, positive: Array | Flags, weights: Array, loss: CountLoss, absent: float = 0.0
+) -> float:
+    """A threshold for flat elements that are judged together, as one set; `positive` is 0 or 1, or a chance.
 
-
-def threshold_of_column(scores: Array, positive: Array | Flags, weights: Array, loss: CountLoss) -> float:
-    """A threshold for flat elements that are judged together, as one set; `positive` is 0 or 1, or a chance."""
+    `absent` is the chance that none of them will be positive, part of the chances in `positive`.
+    """
     by_score = np.argsort(-scores, kind="stable")
     hits = np.concatenate(([0.0], np.cumsum((weights * positive)[by_score])))
     said = np.concatenate(([0.0], np.cumsum(weights[by_score])))
-    misses, alarms = np.maximum(hits[-1] - hits, 0.0), np.maximum(said - hits, 0.0)
-    values = loss.value(misses, alarms, hits[-1], max(said[-1] - hits[-1], 0.0))
-    return best_cut(scores[by_score], np.asarray(values, dtype=np.float64))
+    values = (1 - absent) * _loss_of_tallies(hits / max(1 - absent, 1e-12), said, loss)
+    if absent > 0:
+        values += absent * _loss_of_tallies(0 * hits, said, loss)
+    return best_cut(scores[by_score], values)
+
+
+def _loss_of_tallies(hits: Array, said: Array, loss: CountLoss) -> Array:
+    """The loss of everything as one set, for hits[j] of the said[j] elements that are chosen first."""
+    hits = np.minimum(hits, said)
+    return np.asarray(loss.value(hits[-1] - hits, said - hits, hits[-1], said[-1] - hits[-1]), dtype=np.float64)
 
 
 def column_thresholds(data: HeldOut, chances: Array, loss: CountLoss, average: str) -> Array:
     """Thresholds (p,) of least loss over all examples: one for each label (macro), or one for all (micro).
 
     The best cut of a label with few positives is a matter of chance. For labels that occur, truth is mixed with the
-    calibrated `chances` of the same examples, which a cut cannot follow: with `PRIOR` positives, half and half.
+    calibrated `chances` of the same examples, which a cut cannot follow: with `PRIOR` positives, half and half. Of as
+    many new examples, which numbers of positives are Poisson's, exp(-sum of chances) have none: where an empty label
+    that is left empty scores 1, it can be best to leave it alone, and then its threshold is infinite.
     """
     weights, p = data.element_weights, data.scores.shape[1]
     if average == "micro":
@@ -179,10 +187,14 @@ def column_thresholds(data: HeldOut, chances: Array, loss: CountLoss, average: s
     thresholds = np.empty(p)
     for j in range(p):
         known = data.known[:, j]
-        truth = data.truth[known, j].astype(np.float64)
+        scores, truth, weight = data.scores[known, j], data.truth[known, j].astype(np.float64), weights[known, j]
+        absent = 0.0
         if isinstance(loss, TverskyFamily) and truth.any():
             truth += PRIOR / (PRIOR + truth.sum()) * (chances[known, j] - truth)
-        thresholds[j] = threshold_of_column(data.scores[known, j], truth, weights[known, j], loss)
+            absent = float(np.exp(-np.average(truth, weights=weight) * len(truth)))
+        cut = threshold_of_column(scores, truth, weight, loss, absent)
+        is_left_alone = float(loss.value(0, 0, 0, 1)) < float(loss.value(0, 1, 0, 1)) and not np.any(scores > cut)
+        thresholds[j] = np.inf if is_left_alone else cut
     return thresholds
 
 

@@ -3,13 +3,13 @@
     "counts"      the set of least expected loss under a count model fitted to the scores
     "plug-in"     the same for independent labels: only scale and biases are fitted (label sets only)
     "threshold"   one threshold for all labels and examples, of least held-out loss
-    "top-k"       the same number of labels for every example, of least held-out loss (label sets only)
     "vote"        every bag takes the label of most of its frames (bags only)
     "half"        a cut at 1/2, where log-odds are 0: what classifiers do by themselves
-    "auto"        "counts", unless another one but "half" has a held-out loss lower by more than two standard errors
+    "auto"        "counts" or "threshold" (of bags also "vote"), whichever has the least held-out loss
 
-The folds take turns: a rule learns on all but one of them and is judged on that one. A model has few numbers to
-learn, so where there are many sets, `MOST_SETS` of them, at random, are enough for everything.
+The folds take turns: a rule learns on all but one of them and is judged on that one. Rules that are equally good
+differ by chance on held-out folds; that chance then decides costs nothing. A model has few numbers to learn, so where
+there are many sets, `MOST_SETS` of them, at random, are enough for everything.
 """
 
 from __future__ import annotations
@@ -24,9 +24,8 @@ from numpy.typing import NDArray
 
 from setloss.bags import Bags
 from setloss.decisions.calibration import BagPotentials, Calibration, LabelPotentials, Potentials
-from setloss.decisions.decision import largest
 from setloss.decisions.fitting import MOST_WORK, Widths, calibrate, chosen_widths, within_work, work_of_a_set
-from setloss.decisions.held_out import HeldOut, best_size, threshold_of_sets
+from setloss.decisions.held_out import HeldOut, threshold_of_sets
 from setloss.losses import CountLoss, Loss
 from setloss.typing import Array
 
@@ -37,7 +36,7 @@ the p + K + 2 numbers of a count model about as well as from all (docs/decisions
 FEWEST_STUDIED = 200
 """Fewest sets a count model is fitted to. If even these exceed `MOST_WORK`, no count model is fitted."""
 
-LABEL_RULES = ("counts", "plug-in", "threshold", "top-k")
+LABEL_RULES = ("counts", "plug-in", "threshold")
 BAG_RULES = ("counts", "vote", "threshold")
 REFERENCES = ("threshold", "half")
 """Rules whose held-out loss is always shown: what people do now."""
@@ -67,16 +66,6 @@ class Threshold:
 
 
 @dataclass(frozen=True)
-class TopK:
-    """The k labels of largest score; of equal ones the first."""
-
-    k: int
-
-    def sets(self, scores: Array, loss: Loss, bags: Bags | None = None) -> Sets:
-        return largest(scores, self.k)
-
-
-@dataclass(frozen=True)
 class Vote:
     """Every bag takes the label of most of its frames; a tie is negative."""
 
@@ -85,7 +74,7 @@ class Vote:
         return np.repeat(bags.means(scores > 0) > 0.5, bags.sizes)
 
 
-Rule = LeastExpectedLoss | Threshold | TopK | Vote
+Rule = LeastExpectedLoss | Threshold | Vote
 
 
 @dataclass(frozen=True)
@@ -152,10 +141,11 @@ class RuleLearner:
         return [(RuleLearner(train, self.family, self), test, here) for train, test, here in self.data.splits()]
 
     @property
-    def names(self) -> list[str]:
-        """The rules that can be learned."""
-        rules = LABEL_RULES if self.data.bags is None else BAG_RULES
-        return [name for name in rules if self.is_affordable or name != "counts"]
+    def candidates(self) -> list[str]:
+        """The rules that "auto" compares."""
+        if self.data.bags is None:
+            return ["counts" if self.is_affordable else "plug-in", "threshold"]
+        return ["counts", "vote", "threshold"] if self.is_affordable else ["vote", "threshold"]
 
     def rule(self, name: str, loss: CountLoss) -> Rule:
         """The rule of that name, learned on all held-out scores."""
@@ -163,8 +153,6 @@ class RuleLearner:
             return LeastExpectedLoss(self.counts if name == "counts" else self.independent)
         if name == "threshold":
             return Threshold(threshold_of_sets(self.data, loss))
-        if name == "top-k":
-            return TopK(best_size(self.data, loss))
         return Vote() if name == "vote" else Threshold(0.0)
 
     def losses(self, name: str, loss: CountLoss) -> Array:
@@ -193,17 +181,10 @@ class RuleLearner:
         return Reliability(mean, standard_error(differences, weights), spread)
 
     def choose(self, losses: dict[str, Array]) -> str:
-        """The first rule, unless the one of least mean loss is better by more than two standard errors of that.
-
-        With one standard error, one of several equally good rules would win by chance about every third time.
-        """
-        candidates, weights = [name for name in self.names if name in losses], self.data.weights
-        if not candidates:
-            return self.names[0]
-        best = min(candidates, key=lambda name: float(weights @ losses[name]))
-        gains = losses[candidates[0]] - losses[best]
-        gain = float(np.average(gains, weights=weights))
-        return best if gain > 2 * standard_error(gains, weights) else candidates[0]
+        """The candidate of least mean held-out loss, of equal ones the first; the first where nothing is judged."""
+        if not losses:
+            return self.candidates[0]
+        return min(self.candidates, key=lambda name: float(self.data.weights @ losses[name]))
 
     def summary(self, losses: dict[str, Array]) -> dict[str, tuple[float, float]]:
         """The mean held-out loss of each rule with its standard error."""

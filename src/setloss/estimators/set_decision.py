@@ -57,7 +57,7 @@ class SetDecision(ClassifierMixin, BaseEstimator):
         A name ("f1", "jaccard", "hamming"...) or a loss of counts. After ``set_params(loss=...)`` the count model
         decides for the new loss without a fit; rules that were learned for the old one want a new fit.
     rule
-        "auto" (the default), "counts", "plug-in", "threshold", "top-k" or "half"; of bags "auto", "counts", "vote",
+        "auto" (the default), "counts", "plug-in", "threshold" or "half"; of bags "auto", "counts", "vote",
         "threshold" or "half". See `setloss.decisions.rules`.
     average
         "samples": the mean loss of the sets. "macro": the mean over labels of the loss of one on all examples, and
@@ -176,7 +176,7 @@ class SetDecision(ClassifierMixin, BaseEstimator):
         self._learned_for = (self.loss, self.rule, self.average)
 
     def _learn_rule(self, learner: RuleLearner, loss: CountLoss) -> None:
-        losses = learner.judged(learner.names if self.rule == "auto" else [self.rule], loss)
+        losses = learner.judged(learner.candidates if self.rule == "auto" else [self.rule], loss)
         self.rule_name_ = learner.choose(losses) if self.rule == "auto" else self.rule
         self.rule_losses_ = learner.summary(losses)
         self.rule_ = learner.rule(self.rule_name_, loss)
