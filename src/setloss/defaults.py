@@ -44,7 +44,7 @@ LOOSER_FOLDS = 3.0
 class NetworkMode:
     """Margins of a network's loss, shares of the loss at expected counts and of cross-entropy, and its sets."""
 
-    margins: Literal["logits", "sigmoid", "softmax"]
+    margins: Literal["logits", "probabilities"]
     cross_entropy: float
     soft_share: float | Literal["adaptive"] = 0.5
     over: Literal["image", "batch"] = "image"
@@ -52,9 +52,9 @@ class NetworkMode:
 
 
 NETWORK_MODES = {
-    "binary": NetworkMode("sigmoid", 0.5, soft_share="adaptive"),
+    "binary": NetworkMode("probabilities", 0.5, soft_share="adaptive"),
     "multilabel": NetworkMode("logits", 0.0),
-    "multiclass": NetworkMode("softmax", 0.5, over="batch", absent="skip"),
+    "multiclass": NetworkMode("probabilities", 0.5, over="batch", absent="skip"),
 }
 """Modes of networks without a named operator (comparisons: docs/pytorch.md). Pixels: the surrogate of probabilities,
 mixed with the loss at expected counts (`setloss.nn.soft_loss`), and half as much cross-entropy; masks choose the

@@ -83,7 +83,7 @@ PAIRS = [(name, operator) for name in CASES for operator in OPERATORS if applies
 
 
 def closed_form(name, operator, scale=2.0):
-    """All that tensor operations know of a loss and an operator; None if they cannot do it."""
+    """The numbers that stand for a loss and an operator; None if there are none."""
     plan = make_plan(CASES[name].loss, operator, scale)
     return plan if isinstance(plan, ClosedForm) else None
 
@@ -94,7 +94,10 @@ def one_of_each(pairs, kind):
 
 
 CLOSED = one_of_each([pair for pair in PAIRS if closed_form(*pair) is not None], closed_form)
-"""What tensor operations can do on a device, at any size; every closed form once, the hinge for one."""
+"""What works at any size; every closed form once, the hinge for one."""
+
+ON_DEVICE = [pair for pair in CLOSED if device.runs_here(closed_form(*pair))]
+"""What tensor operations can do on a device."""
 
 
 # ---------------------------------------------------------------- operators by definition

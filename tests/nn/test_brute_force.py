@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from helpers.torch_judge import (
     CASES,
-    CLOSED,
+    ON_DEVICE,
     PAIRS,
     PATHS,
     all_sets,
@@ -25,7 +25,7 @@ from helpers.torch_judge import (
 )
 from setloss import SetFunction, from_set_function
 
-ON_PATHS = [("host", *pair) for pair in PAIRS] + [("device", *pair) for pair in CLOSED]
+ON_PATHS = [("host", *pair) for pair in PAIRS] + [("device", *pair) for pair in ON_DEVICE]
 every_path = pytest.mark.parametrize(("path", "name", "operator"), ON_PATHS)
 
 

@@ -28,30 +28,27 @@ def test_the_temperature_that_was_applied_is_found(mode):
 # ---------------------------------------------------------------- cuts
 
 
-def mean_loss(logits, truth, valid, cut, loss, over):
+def mean_loss(logits, truth, valid, cut, loss):
     """Written out for one cut."""
     rows = [(h[v], y[v]) for h, y, v in zip(logits, truth, valid, strict=True)]
-    if over == "batch":
-        rows = [tuple(np.concatenate(part) for part in zip(*rows, strict=True))]
     return np.mean([float(loss(y, h > cut)) if len(y) else 0.0 for h, y in rows])
 
 
 @pytest.mark.parametrize(
     "loss", [Dice(), Jaccard(zero_division=0.0), Hamming(), CostCurve([(0, 0), (0.3, 0), (1, 1)])]
 )
-@pytest.mark.parametrize("over", ["image", "batch"])
 @pytest.mark.parametrize("ties", [False, True])
-def test_no_cut_is_better_than_the_one_that_is_found(loss, over, ties):
+def test_no_cut_is_better_than_the_one_that_is_found(loss, ties):
     rng = np.random.default_rng(3)
     for _ in range(5):
         logits, truth = rng.normal(-0.5, 1, (4, 9)), rng.random((4, 9)) < 0.3
         logits = np.round(logits) if ties else logits
         valid = rng.random((4, 9)) < 0.8
         tensors = torch.as_tensor(logits), torch.as_tensor(truth)
-        found = fit_threshold(*tensors, loss, over=over, mask=torch.as_tensor(valid))
+        found = fit_threshold(*tensors, loss, mask=torch.as_tensor(valid))
         levels = np.sort(np.concatenate([logits.ravel(), [-9, 9]]))
-        every = [mean_loss(logits, truth, valid, cut, loss, over) for cut in (levels[1:] + levels[:-1]) / 2]
-        assert mean_loss(logits, truth, valid, float(found), loss, over) == pytest.approx(min(every), abs=1e-12)
+        every = [mean_loss(logits, truth, valid, cut, loss) for cut in (levels[1:] + levels[:-1]) / 2]
+        assert mean_loss(logits, truth, valid, float(found), loss) == pytest.approx(min(every), abs=1e-12)
 
 
 def test_one_cut_a_label():

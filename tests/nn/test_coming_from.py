@@ -14,7 +14,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "coming-from.md"
 SNIPPETS = re.findall(r"```python needs=(\w+)\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL)
 SOFT = {"margins": "probabilities", "soft_share": 1, "with_cross_entropy": 0}
 CLASSES = {"mode": "multiclass", "over": "image", "absent": "skip"}
-LOVASZ = {"mode": "multiclass", "margins": "softmax", "over": "batch", "classes": "present"}
+LOVASZ = {"mode": "multiclass", "margins": "probabilities", "over": "batch", "absent": "skip"}
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -3,13 +3,13 @@
 import pytest
 import torch
 
-from helpers.torch_judge import CASES, CLOSED, PATHS, assert_close, draw
+from helpers.torch_judge import CASES, CLOSED, ON_DEVICE, PATHS, assert_close, draw
 
-CHECKED = [("host", torch.float32, 1e-6), ("device", torch.float64, 1e-12), ("device", torch.float32, 1e-6)]
+CHECKED = [("host", *pair, torch.float32, 1e-6) for pair in CLOSED]
+CHECKED += [("device", *pair, *how) for pair in ON_DEVICE for how in ((torch.float64, 1e-12), (torch.float32, 1e-6))]
 
 
-@pytest.mark.parametrize(("path", "dtype", "tolerance"), CHECKED)
-@pytest.mark.parametrize(("name", "operator"), CLOSED)
+@pytest.mark.parametrize(("path", "name", "operator", "dtype", "tolerance"), CHECKED)
 def test_sets_of_tens_and_of_thousands_of_elements(path, name, operator, dtype, tolerance):
     """Sizes where margins are sorted by radix, with few positives and with many, scores that are near and far."""
     for p, spread, share in ((40, 0.05, 0.4), (2500, 0.3, 0.02), (2500, 0.01, 0.5), (2500, 2.0, 0.97)):

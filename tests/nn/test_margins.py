@@ -8,7 +8,6 @@ import torch
 
 from helpers.torch_judge import CASES, assert_close, closure, parts_of, surrogate, values_of
 from setloss.nn import set_loss
-from setloss.nn.margins import margins_named
 
 
 def published_lovasz(errors, truth):
@@ -38,7 +37,7 @@ def test_softmax_margins_give_the_published_lovasz_softmax(seed):
     p, y = logits.softmax(1).numpy(), target.numpy()
     for over in ("image", "batch"):
         got = set_loss(
-            logits, target, loss="jaccard", operator="lovasz", mode="multiclass", margins="softmax", over=over,
+            logits, target, loss="jaccard", operator="lovasz", mode="multiclass", margins="probabilities", over=over,
             absent="skip", reduction="none",
         )  # fmt: skip
         for c in range(p.shape[1]):
@@ -106,18 +105,14 @@ def test_argmax_margins_are_convex_in_the_logits(name, operator):
         assert torch.all(middle <= 0.3 * ends[0] + 0.7 * ends[1] + 1e-9)
 
 
-@pytest.mark.parametrize("margins", ["argmax", "softmax", "sigmoid", "one-vs-rest"])
+@pytest.mark.parametrize("margins", ["argmax", "probabilities", "logits"])
 def test_gradients_agree_with_differences(margins):
     logits, target = classes_problem(5)
     options = {"operator": "lovasz", "mode": "multiclass", "margins": margins, "with_cross_entropy": 0.5}
     torch.autograd.gradcheck(lambda h: set_loss(h, target, **options), logits.requires_grad_(), fast_mode=True)
 
 
-def test_names_of_margins():
-    assert margins_named("probabilities", "binary") == "sigmoid"
-    assert margins_named("probabilities", "multiclass") == "softmax"
-    assert margins_named("logits", "multiclass") == margins_named("one-vs-rest", "multiclass") == "one-vs-rest"
-    assert margins_named("one-vs-rest", "multilabel") == "logits"
+def test_one_class_has_no_argmax():
     with pytest.raises(ValueError, match="compares classes; the logits have one only"):
         set_loss(torch.zeros(1, 1, 3), torch.zeros(1, 3, dtype=torch.int64), operator="slack", mode="multiclass",
                  margins="argmax")  # fmt: skip

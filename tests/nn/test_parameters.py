@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy, one_hot
 
-from setloss import CostCurve, Dice, FBeta
+from setloss import Dice, FBeta
 from setloss.nn import SetLoss, set_loss
 
 
@@ -26,7 +26,7 @@ def soft_jaccard(p, y, dims):
 
 def test_the_default_for_masks_is_l_and_soft_jaccard_of_sigmoids_and_half_of_cross_entropy():
     logits, target = masks()
-    hinges = set_loss(logits, target, loss="jaccard", operator="lovasz", margins="sigmoid", reduction="none")
+    hinges = set_loss(logits, target, loss="jaccard", operator="lovasz", margins="probabilities", reduction="none")
     p, y = logits.sigmoid(), target.float()
     soft = torch.stack([soft_jaccard(p[i : i + 1], y[i : i + 1], (1, 2, 3)) for i in range(3)])
     sets = ((1 - soft) * hinges + soft * soft).mean()
@@ -37,7 +37,7 @@ def test_the_default_for_masks_is_l_and_soft_jaccard_of_sigmoids_and_half_of_cro
 
 def test_the_default_for_classes_has_a_set_for_every_class_in_the_batch():
     logits, target = classes()
-    options = {"loss": "jaccard", "operator": "lovasz", "margins": "softmax", "mode": "multiclass"}
+    options = {"loss": "jaccard", "operator": "lovasz", "margins": "probabilities", "mode": "multiclass"}
     hinge = set_loss(logits, target, over="batch", absent="skip", **options)
     soft = soft_jaccard(logits.softmax(1), one_hot(target, 5).movedim(-1, 1), (0, 2, 3))
     expected = (hinge + soft + cross_entropy(logits, target)) / 2
@@ -46,13 +46,13 @@ def test_the_default_for_classes_has_a_set_for_every_class_in_the_batch():
 
 def test_naming_an_operator_gives_that_operator_alone():
     settings = SetLoss("dice", "bd", mode="multiclass").settings
-    assert (settings.margins, settings.over, settings.absent) == ("one-vs-rest", "image", "keep")
+    assert (settings.margins, settings.over, settings.absent) == ("logits", "image", "keep")
     assert settings.soft_share == settings.with_cross_entropy == 0
 
 
 def test_naming_a_loss_keeps_the_recommended_way():
     settings = SetLoss("dice").settings
-    assert (settings.operator, settings.margins, settings.with_cross_entropy) == ("bd-monotone", "sigmoid", 0.5)
+    assert (settings.operator, settings.margins, settings.with_cross_entropy) == ("bd-monotone", "probabilities", 0.5)
     assert (settings.soft_share, SetLoss("dice", mode="multiclass").settings.soft_share) == ("adaptive", 0.5)
     assert SetLoss("curve1").settings.soft_share == SetLoss("dice", mode="multilabel").settings.soft_share == 0
     assert SetLoss("iou").settings.operator == SetLoss("jaccard").settings.operator == "lovasz"
@@ -79,7 +79,7 @@ def test_there_is_a_slope_where_all_scores_are_zero():
         ({"loss": "multiclass"}, "'multiclass' is a mode.*write mode='multiclass'"),
         *[({"scale": scale}, "scale c must be a positive") for scale in (0, -1.0, float("inf"), "2", True)],
         ({"margins": "argmax"}, "margins='argmax' is for mode='multiclass'"),
-        ({"margins": "relu"}, "margins is one of 'logits', 'sigmoid', .*; got 'relu'"),
+        ({"margins": "relu"}, "margins is one of 'logits', 'probabilities', 'argmax'; got 'relu'"),
         ({"sync": True}, "sync is for over='batch' and over='class'"),
         ({"with_cross_entropy": 1.0, "reduction": "sum"}, "cross-entropy is a mean.*with_cross_entropy=0"),
         *[
@@ -88,7 +88,7 @@ def test_there_is_a_slope_where_all_scores_are_zero():
         ],
         *[({"soft_share": wrong}, 'from 0 to 1, or "adaptive"; got') for wrong in (-0.1, 1.5, True, "half")],
         ({"loss": "dice", "operator": "bd", "soft_share": 0.5}, "soft_share is for .*margins='probabilities'"),
-        ({"loss": CostCurve([(0, 0), (1, 1)]), "margins": "sigmoid", "soft_share": 0.5}, "soft_share is for Dice"),
+        ({"loss": "curve1", "margins": "probabilities", "soft_share": 0.5}, "soft_share is for Dice"),
         ({"loss": FBeta(0.5), "operator": "lovasz"}, "LovaszHinge needs a submodular function.*adding .* gains"),
         ({"loss": "curve1", "operator": "lovasz"}, "LovaszHinge needs a submodular function.*adding .* gains"),
         ({"loss": Dice(zero_division=0.0)}, r"needs l\(empty\) = 0. Train with zero_division=1"),

@@ -110,9 +110,16 @@ def test_the_share_is_the_soft_loss_as_a_constant(kind):
     torch.testing.assert_close(*(torch.autograd.grad(values.sum(), logits)[0] for values in (found, expected)))
 
 
-def test_sets_without_positives_have_no_slope_of_their_own():
-    logits = torch.tensor([[-1.0, 0.5, -2.0]], requires_grad=True)
-    value = set_loss(logits, torch.zeros(1, 3, dtype=torch.bool), **ADAPTIVE)
-    torch.testing.assert_close(value, torch.tensor([0.5]).sigmoid())
-    value.sum().backward()
-    assert torch.equal(logits.grad, torch.zeros(1, 3))
+def test_the_slope_of_sets_without_positives_comes_in_as_objects_are_found():
+    """Their value is the largest probability; its slope has the mean of 1 - l over the other sets as a factor."""
+    logits, truth = problem()
+    truth[:2] = False
+    values = set_loss(logits, truth, **ADAPTIVE)
+    largest = logits[:2].sigmoid().amax(1)
+    torch.testing.assert_close(values[:2], largest)
+    (slopes,) = torch.autograd.grad(values[:2].sum(), logits)
+    (of_largest,) = torch.autograd.grad(largest.sum(), logits)
+    overlap = 1 - soft_loss(logits[2:].sigmoid(), truth[2:].double(), Jaccard()).detach()
+    torch.testing.assert_close(slopes, overlap.mean() * of_largest)
+    (alone,) = torch.autograd.grad(set_loss(logits, torch.zeros_like(truth), **ADAPTIVE).sum(), logits)
+    assert torch.equal(alone, torch.zeros_like(alone))

@@ -56,6 +56,6 @@ def test_second_derivatives_are_zero_for_logits_and_those_of_the_sigmoid_for_pro
     leaf = logits.requires_grad_()
 
     def curved(h):
-        return set_loss(h, target, operator="lovasz", margins="sigmoid")
+        return set_loss(h, target, operator="lovasz", margins="probabilities")
 
     torch.autograd.gradgradcheck(curved, leaf)

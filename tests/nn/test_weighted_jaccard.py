@@ -38,7 +38,7 @@ def test_soft_labels_by_enumeration_of_orders(seed):
     np.testing.assert_allclose(got, weighted_hinge(slacks, positive, negative), atol=1e-12)
 
 
-@pytest.mark.parametrize("margins", ["logits", "sigmoid"])
+@pytest.mark.parametrize("margins", ["logits", "probabilities"])
 def test_hard_labels_take_the_same_value_and_gradient_either_way(margins):
     h, y = torch.randn(3, 9, dtype=torch.float64), torch.rand(3, 9) < 0.4
     y[1] = False
@@ -67,7 +67,7 @@ def test_soft_labels_over_classes():
     h = torch.randn(2, 3, 5, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
     y = torch.tensor([[0, 1, 2, 0, 1], [2, 2, 0, 1, 0]])  # every class in every image: absent ones are left out
     hot = torch.nn.functional.one_hot(y, 3).movedim(-1, 1)
-    for options in ({}, {"operator": "lovasz", "margins": "softmax", "over": "image"}):
+    for options in ({}, {"operator": "lovasz", "margins": "probabilities", "over": "image"}):
         hard = set_loss(h, y, mode="multiclass", **options)
         torch.testing.assert_close(set_loss(h, hot, mode="multiclass", **options), hard)
         torch.testing.assert_close(set_loss(h, hot.bool(), mode="multiclass", **options), hard)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 from torch import Tensor
 
-from setloss.decisions.held_out import HeldOut, threshold_of_column, threshold_of_sets
+from setloss.decisions.held_out import HeldOut, threshold_of_sets
 from setloss.losses import CountLoss, Loss, as_loss
 from setloss.nn.decisions import Images, PixelCalibration, empty_features, tversky_loss
 from setloss.nn.reduction import mean_cross_entropy
@@ -44,12 +44,12 @@ def fit_temperature(
 
     Cross-entropy is convex in 1/t, so a bounded search in log t finds it, between 1/20 and 20.
     """
-    return _temperature(decisions(logits, target, mask, mode, ignore_index), mode)
+    return _temperature(decisions(logits, target, mask, mode, ignore_index))
 
 
-def _temperature(given: Decisions, mode: Mode) -> float:
+def _temperature(given: Decisions) -> float:
     def cost(log_t: float) -> float:
-        return float(mean_cross_entropy(replace(given, logits=given.logits / float(np.exp(log_t))), mode))
+        return float(mean_cross_entropy(replace(given, logits=given.logits / float(np.exp(log_t)))))
 
     found = minimize_scalar(cost, bounds=np.log(TEMPERATURES), method="bounded", options={"xatol": 1e-3})
     return float(np.exp(found.x))
@@ -62,11 +62,10 @@ def fit_threshold(
     loss: str | Loss = "dice",
     *,
     mode: Literal["binary", "multilabel"] = "binary",
-    over: Literal["image", "batch"] = "image",
     ignore_index: int | None = None,
     mask: Tensor | None = None,
 ) -> Tensor:
-    """The cut of least mean loss on validation images: predict ``logits > cut``.
+    """The cut of least mean loss over validation images: predict ``logits > cut``.
 
     Every cut is tried: between two neighbouring logits the prediction does not change, so one sort of all pixels
     gives the loss of all cuts. Where several are best, the one nearest to 0.
@@ -79,8 +78,6 @@ def fit_threshold(
         Any loss of counts, or the name of one.
     mode
         "binary" for one cut, "multilabel" for one a label. Classes by argmax have none: see `calibrate_pixels`.
-    over
-        The loss is the mean over images, or that of all images as one set.
 
     Returns
     -------
@@ -90,31 +87,31 @@ def fit_threshold(
     chosen = as_loss(loss)
     if not isinstance(chosen, CountLoss):
         raise ValueError(f"fit_threshold is for losses of the counts of mistakes; got {chosen}")
-    if mode not in ("binary", "multilabel") or over not in ("image", "batch"):
+    if mode not in ("binary", "multilabel"):
         raise ValueError(
-            f"mode is 'binary' or 'multilabel' and over is 'image' or 'batch'; got {mode!r} and {over!r}. Classes by "
-            "argmax have no cut: use calibrate_pixels and decide_pixels."
+            f"mode is 'binary' or 'multilabel'; got {mode!r}. Classes by argmax have no cut: use calibrate_pixels "
+            "and decide_pixels."
         )
-    given = decisions(logits, target, mask, mode, ignore_index)
-    if not given.truth.numel():
-        raise ValueError(f"there are no pixels to learn from; the target has shape {tuple(target.shape)}")
-    shape = (len(given.truth), 1 if mode == "binary" else given.truth.shape[1], -1)
+    given = _with_pixels(decisions(logits, target, mask, mode, ignore_index))
     parts = [given.logits, given.truth, torch.ones_like(given.truth) if given.valid is None else given.valid]
-    scores, truth, valid = (one.reshape(shape).movedim(1, 0).cpu().numpy() for one in parts)
+    scores, truth, valid = (_pictures(one, mode).movedim(1, 0).numpy() for one in parts)
     large = np.clip(scores.astype(np.float64), -LARGEST, LARGEST)
-    cuts = [_threshold(*one, chosen, over) for one in zip(large, truth, valid, strict=True)]
+    n = len(given.truth)
+    alike = np.ones(n), np.zeros(n, dtype=np.intp)
+    cuts = [threshold_of_sets(HeldOut(*one, *alike), chosen) for one in zip(large, truth, valid, strict=True)]
     wide = torch.float32 if logits.device.type == "mps" else torch.float64
     return torch.tensor(cuts[0] if mode == "binary" else cuts, dtype=wide, device=logits.device)
 
 
-def _threshold(
-    scores: NDArray[np.float64], truth: NDArray[np.bool_], valid: NDArray[np.bool_], loss: CountLoss, over: str
-) -> float:
-    """For rows of pixels of one label, one by one or together."""
-    if over == "batch" or not scores.size:
-        return threshold_of_column(scores[valid], truth[valid], np.ones(int(valid.sum())), loss)
-    n = len(scores)
-    return threshold_of_sets(HeldOut(scores, truth, valid, np.ones(n), np.zeros(n, dtype=np.intp)), loss)
+def _with_pixels(given: Decisions) -> Decisions:
+    if not given.truth.numel():
+        raise ValueError(f"there are no pixels to learn from; the target has shape {tuple(given.labels.shape)}")
+    return given
+
+
+def _pictures(tensor: Tensor, mode: Mode) -> Tensor:
+    """One row per image and label or class, ``(N, C, pixels)``, on the CPU."""
+    return tensor.reshape(len(tensor), 1 if mode == "binary" else tensor.shape[1], -1).cpu()
 
 
 @torch.no_grad()
@@ -134,13 +131,10 @@ def calibrate_pixels(
     cut gained most on the validation images, less one standard error. Parameters are those of `SetLoss`.
     """
     family = tversky_loss(loss)
-    given = decisions(logits, target, mask, mode, ignore_index)
-    if not given.truth.numel():
-        raise ValueError(f"there are no pixels to learn from; the target has shape {tuple(target.shape)}")
+    given = _with_pixels(decisions(logits, target, mask, mode, ignore_index))
     counted = given.counted
-    shape = (len(given.truth), 1 if mode == "binary" else given.truth.shape[1], -1)
-    truth = (given.truth if counted is None else given.truth & counted).reshape(shape).cpu()
-    found = PixelCalibration(_temperature(given, mode), loss=family)
+    truth = _pictures(given.truth if counted is None else given.truth & counted, mode)
+    found = PixelCalibration(_temperature(given), loss=family)
     images = Images.of(given.logits, "log-odds", mode, given.valid, found)
     found = replace(found, empty=_fit_empty(images, truth))
     images = Images.of(given.logits, "log-odds", mode, given.valid, found)

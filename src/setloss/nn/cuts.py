@@ -104,7 +104,7 @@ def _values(scores: Tensor, truth: Tensor, valid: Tensor | None, plan: Plan) -> 
 
 def compute(scores: Tensor, truth: Tensor, valid: Tensor | None, plan: Plan) -> tuple[Tensor, Tensor]:
     """The values of all rows and their gradients in the scores."""
-    if scores.device.type != "cpu" and isinstance(plan, ClosedForm):
+    if scores.device.type != "cpu" and isinstance(plan, ClosedForm) and device.runs_here(plan):
         return device.cuts(scores, truth, valid, plan)
     inside = None if valid is None else _array(valid)
     values, gradient = host_cuts(_array(scores), _array(truth), inside, plan, torch.get_num_threads())

@@ -42,8 +42,8 @@ class SetLoss(nn.Module):
         printed in the paper), or "mean" for two over the number of elements of each set. None: see above. Or a
         function from set functions to surrogates, your own included (slow, see docs/your-own-loss.md).
     margins
-        "logits" or "probabilities" (of a sigmoid, in multiclass mode of a softmax); in multiclass mode also "argmax".
-        See `setloss.nn.margins`.
+        "logits", "probabilities" (of a sigmoid, of classes by a softmax) or, of classes, "argmax". See
+        `setloss.nn.margins`.
     soft_share
         The share s of the loss l at expected counts (soft Dice, soft Jaccard) in (1 - s) B + s l; for margins that
         are probabilities. "adaptive" is s = l, set by set and without a slope: the soft loss leads until the
@@ -60,8 +60,7 @@ class SetLoss(nn.Module):
         "groups": the decisions of one image, and one class or label, with one number in `groups`, 0 for those in no
         set. None: the batch in multiclass mode where no operator is named, else the image.
     classes, include_background
-        Which classes have sets: their numbers, or "present" for those that occur (as ``absent="skip"``); background
-        is class 0. Cross-entropy is of all classes.
+        Which classes have sets, by their numbers; background is class 0. Cross-entropy is of all classes.
     class_weight
         A factor per class, ``(C,)``.
     ignore_index
@@ -158,15 +157,14 @@ class SetLoss(nn.Module):
         if given.shares is not None or element_weight is not None:
             _check_weighted(settings, groups)
             sets, values = _weighted_values(given, settings, classes, element_weight)
-            counted = counted_sets(sets, settings.present_only)
         else:
             sets = _sets(given, settings, classes, groups)
-            counted = counted_sets(sets, settings.present_only)
-            values = _values(sets, self.plan, settings, counted)
+            values = _values(sets, self.plan, settings)
+        counted = counted_sets(sets, settings.absent)
         factors = set_factors(weight, self.class_weight, sets, classes, given.logits, mode)
         total = reduced(values.view(sets.shape), counted, factors, settings.reduction)
         if settings.with_cross_entropy:
-            total = total + settings.with_cross_entropy * mean_cross_entropy(given, mode, element_weight)
+            total = total + settings.with_cross_entropy * mean_cross_entropy(given, element_weight)
         return total if given.assertion is None else total + given.assertion
 
     def extra_repr(self) -> str:
@@ -197,10 +195,10 @@ def _sets(given: Decisions, settings: Settings, classes: list[int] | None, group
     return sets_of_all_processes(sets) if settings.sync else sets
 
 
-def _values(sets: Sets, plan: Plan, settings: Settings, counted: Tensor | None) -> Tensor:
+def _values(sets: Sets, plan: Plan, settings: Settings) -> Tensor:
     """Sets that are left out are computed on zeros: an infinite score among them must not reach the gradient."""
-    if settings.present_only and counted is not None:
-        sets = replace(sets, scores=torch.where(counted.view(-1, 1), sets.scores, 0.0))
+    if settings.absent == "skip":
+        sets = replace(sets, scores=torch.where(sets.has_positives.unsqueeze(1), sets.scores, 0.0))
     values = values_of_sets(sets.scores, sets.truth, sets.valid, plan)
     if not settings.soft_share:
         return values

@@ -3,10 +3,10 @@
 The operators are functions of margins, m_i > 0 where decision i is right, and of slacks s_i = 1 - m_i. `scores_of`
 returns y_i m_i, y_i = 1 where the truth holds and -1 elsewhere, which is what the cuts take.
 
-- ``"logits"`` (multiclass: ``"one-vs-rest"``): m_i = y_i h_i. Convex; bounds the loss of sign(h).
-- ``"sigmoid"``, ``"softmax"`` (both also ``"probabilities"``): m_i is the probability of the true answer, so the
-  slack s_i is the probability of the mistake. L of Jaccard is then the loss known as LovaszSoftmax, to the last
-  digit. Not convex and no bound, but bounded and smooth in h: what trains networks best (docs/pytorch.md).
+- ``"logits"``: m_i = y_i h_i. Convex; bounds the loss of sign(h).
+- ``"probabilities"``: m_i is the probability of the true answer, by a sigmoid or for classes a softmax, so the slack
+  s_i is the probability of the mistake. L of Jaccard is then the loss known as LovaszSoftmax, to the last digit. Not
+  convex and no bound, but bounded and smooth in h: what trains networks best (docs/pytorch.md).
 - ``"argmax"``: for class c, m_i = h_ic - max_{k != c} h_ik on pixels of class c, m_i = h_iy - h_ic on pixels of
   another class y. Margins are concave in h, and at most 0 wherever the argmax prediction is a mistake for c: L of an
   increasing submodular loss and S and M of any loss stay convex in h and bound the class's loss of the argmax
@@ -15,55 +15,34 @@ returns y_i m_i, y_i = 1 where the truth holds and -1 elsewhere, which is what t
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from typing import Literal
 
 import torch
 from torch import Tensor
 
 from setloss.nn.targets import Decisions
 
-Margins = Literal["logits", "sigmoid", "probabilities", "one-vs-rest", "softmax", "argmax"]
-
-KINDS = {
-    "binary": ("logits", "sigmoid"),
-    "multilabel": ("logits", "sigmoid"),
-    "multiclass": ("one-vs-rest", "softmax", "argmax", "sigmoid"),
-}
-"""The margins of each mode."""
+Margins = Literal["logits", "probabilities", "argmax"]
 
 
-def margins_named(name: str, mode: str) -> str:
-    """One of `KINDS`: "probabilities" are those of the mode, "logits" and "one-vs-rest" are the same."""
-    kinds = KINDS[mode]
-    if name == "probabilities":
-        return "softmax" if mode == "multiclass" else "sigmoid"
-    if name in ("logits", "one-vs-rest"):
-        return kinds[0]
-    if name not in get_args(Margins):
-        raise ValueError(f"margins is one of {', '.join(map(repr, get_args(Margins)))}; got {name!r}")
-    if name not in kinds:
-        raise ValueError(f"margins={name!r} is for mode='multiclass'; mode={mode!r} takes {' or '.join(kinds)}")
-    return name
-
-
-def scores_of(given: Decisions, margins: str) -> Tensor:
+def scores_of(given: Decisions, margins: Margins) -> Tensor:
     """The product y m of every decision, of the shape of its truth; logits that do not count spoil no others."""
+    if margins == "logits":
+        return given.logits
     logits, counted = given.logits, given.counted
-    if counted is not None and margins in ("softmax", "argmax"):
+    if counted is not None and given.of_classes:
         logits = logits.masked_fill(~counted, 0.0)
-    if margins != "argmax":
-        return scores_of_each(logits, given.truth, margins)
+    if margins == "probabilities":
+        return probabilities(logits, given.of_classes) - (~given.truth).to(logits.dtype)
     if logits.shape[1] < 2:
         raise ValueError("margins='argmax' compares classes; the logits have one only")
     labels = given.labels if given.valid is None else torch.where(given.valid, given.labels, 0)
     return _scores_of_argmax(logits, labels)
 
 
-def scores_of_each(logits: Tensor, truth: Tensor, margins: str) -> Tensor:
-    """The product y m of every decision on its own: not for "argmax"."""
-    if margins in ("logits", "one-vs-rest"):
-        return logits
-    return (logits.softmax(1) if margins == "softmax" else logits.sigmoid()) - (~truth).to(logits.dtype)
+def probabilities(logits: Tensor, of_classes: bool) -> Tensor:
+    """The probability of every decision that its truth holds."""
+    return logits.softmax(1) if of_classes else logits.sigmoid()
 
 
 def _scores_of_argmax(logits: Tensor, labels: Tensor) -> Tensor:

@@ -7,7 +7,7 @@ from typing import Any, get_args
 
 from setloss.defaults import NAMED_OPERATOR, NETWORK_MODES, NETWORKS, SUBMODULAR_OPERATOR
 from setloss.losses import Loss
-from setloss.nn.margins import KINDS, margins_named
+from setloss.nn.margins import Margins
 from setloss.nn.reduction import Absent, Reduction
 from setloss.nn.sets import Classes, Over
 from setloss.nn.soft_loss import SoftShare, takes_expected_counts
@@ -24,7 +24,7 @@ class Parameters:
     loss: str | Loss = NETWORKS.loss
     operator: str | Operator | None = None
     scale: Scale = NETWORKS.scale
-    margins: str | None = None
+    margins: Margins | None = None
     soft_share: SoftShare | None = None
     with_cross_entropy: float | None = None
     mode: Mode = "binary"
@@ -40,7 +40,7 @@ class Parameters:
         """With the recommended values for None; refuses what means nothing."""
         self._check_names()
         usual = NETWORK_MODES[self.mode] if self.operator is None else NAMED_OPERATOR
-        margins = margins_named(usual.margins if self.margins is None else self.margins, self.mode)
+        margins = self.margins or usual.margins
         takes_counts = takes_expected_counts(self.loss, margins)
         share, factor, operator = self.soft_share, self.with_cross_entropy, self.operator
         if share is None:
@@ -74,13 +74,16 @@ class Parameters:
         return Settings(**vars(self) | chosen)
 
     def _check_names(self) -> None:
-        for name, allowed in (("mode", Mode), ("over", Over), ("absent", Absent), ("reduction", Reduction)):
+        named = {"mode": Mode, "margins": Margins, "over": Over, "absent": Absent, "reduction": Reduction}
+        for name, allowed in named.items():
             value = getattr(self, name)
-            if value not in get_args(allowed) and not (name in ("over", "absent") and value is None):
+            if value not in get_args(allowed) and not (name in ("margins", "over", "absent") and value is None):
                 raise ValueError(f"{name} is one of {', '.join(map(repr, get_args(allowed)))}; got {value!r}")
+        if self.margins == "argmax" and self.mode != "multiclass":
+            raise ValueError(f"margins='argmax' is for mode='multiclass'; the mode is {self.mode!r}")
         if self.sync and self.over in (None, "image", "groups"):
             raise ValueError("sets over an image lie in one process; sync is for over='batch' and over='class'")
-        if isinstance(self.loss, str) and self.loss in KINDS:
+        if isinstance(self.loss, str) and self.loss in get_args(Mode):
             raise ValueError(f"{self.loss!r} is a mode, and the first argument is the loss: write mode={self.loss!r}")
         if isinstance(self.scale, bool):
             raise ValueError(f'the scale c must be a positive number or "mean"; got {self.scale!r}')
@@ -91,16 +94,11 @@ class Settings(Parameters):
     """Parameters none of which is left open."""
 
     operator: str | Operator
-    margins: str
+    margins: Margins
     soft_share: SoftShare
     with_cross_entropy: float
     over: Over
     absent: Absent
-
-    @property
-    def present_only(self) -> bool:
-        """Whether sets without a positive are left out."""
-        return self.absent == "skip" or self.classes == "present"
 
     @property
     def takes_weights(self) -> bool:

@@ -16,11 +16,10 @@ Reduction = Literal["mean", "sum", "none"]
 Absent = Literal["keep", "skip"]
 
 
-def counted_sets(sets: Sets, present_only: bool) -> Tensor | None:
+def counted_sets(sets: Sets, absent: Absent) -> Tensor | None:
     """Which sets count, of the shape of the sets; None where all do."""
-    if present_only:
-        present = sets.truth if sets.valid is None else sets.truth & sets.valid
-        return present.any(1).view(sets.shape)
+    if absent == "skip":
+        return sets.has_positives.view(sets.shape)
     if sets.valid is not None:
         return sets.valid.any(1).view(sets.shape)
     return None if sets.scores.shape[1] else torch.zeros(sets.shape, dtype=torch.bool, device=sets.scores.device)
@@ -86,13 +85,13 @@ def reduced(values: Tensor, counted: Tensor | None, weight: Tensor | None, reduc
     return total / torch.where(mass > 0, mass, 1.0)
 
 
-def mean_cross_entropy(given: Decisions, mode: Mode, weight: Tensor | None = None) -> Tensor:
-    """Of softmax over the classes in multiclass mode, of one sigmoid per decision otherwise; 0 if none counts.
+def mean_cross_entropy(given: Decisions, weight: Tensor | None = None) -> Tensor:
+    """Of softmax over classes, of one sigmoid per decision otherwise; 0 if none counts.
 
     `weight` is a factor per pixel; the mean is the weighted mean.
     """
     whole = given.valid is None and weight is None
-    values = _cross_entropies(given, mode, "sum" if whole else "none")
+    values = _cross_entropies(given, "sum" if whole else "none")
     if whole:
         return values / max(given.labels.numel(), 1)
     shares = torch.ones_like(values) if weight is None else weight.to(values.dtype).expand(values.shape)
@@ -102,10 +101,10 @@ def mean_cross_entropy(given: Decisions, mode: Mode, weight: Tensor | None = Non
     return (shares * values).sum() / torch.where(mass > 0, mass, 1.0)
 
 
-def _cross_entropies(given: Decisions, mode: Mode, reduction: str) -> Tensor:
+def _cross_entropies(given: Decisions, reduction: str) -> Tensor:
     """Of every pixel or their sum; logits that do not count are 0, so that an infinite one has gradient 0."""
     logits = given.logits if given.counted is None else given.logits.masked_fill(~given.counted, 0.0)
-    if mode != "multiclass":
+    if not given.of_classes:
         truth = given.truth.to(logits.dtype) if given.shares is None else given.shares
         return binary_cross_entropy_with_logits(logits, truth, reduction=reduction)
     if given.shares is not None:

@@ -12,11 +12,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from setloss.nn.margins import scores_of
+from setloss.nn.margins import Margins, scores_of
 from setloss.nn.targets import Decisions, Mode
 
 Over = Literal["image", "batch", "class", "groups"]
-Classes = Sequence[int] | Literal["present"] | None
+Classes = Sequence[int] | None
 
 
 @dataclass(frozen=True)
@@ -32,24 +32,28 @@ class Sets:
     shape: tuple[int, ...]
     classes: Tensor | None = None
 
+    @property
+    def has_positives(self) -> Tensor:
+        """Whether a row has a positive that counts."""
+        return (self.truth if self.valid is None else self.truth & self.valid).any(1)
 
-def chosen_classes(
-    classes: Sequence[int] | str | None, include_background: bool, logits: Tensor, mode: Mode
-) -> list[int] | None:
+
+def chosen_classes(classes: Classes, include_background: bool, logits: Tensor, mode: Mode) -> list[int] | None:
     """The numbers of the classes that have sets; None for all."""
     if (classes is not None or not include_background) and mode != "multiclass":
         raise ValueError(f"classes and include_background are for mode='multiclass'; the mode is {mode!r}")
-    if classes is None or classes == "present":
+    if classes is None:
         return None if include_background else list(range(1, logits.shape[1]))
-    if isinstance(classes, str):
-        raise ValueError(f"classes is a list of class numbers, 'present' or None; got {classes!r}")
-    chosen = [int(c) for c in classes]
-    if not chosen or len(set(chosen)) < len(chosen) or not all(0 <= c < logits.shape[1] for c in chosen):
-        raise ValueError(f"classes are different numbers from 0 to {logits.shape[1] - 1}; got {chosen}")
-    return chosen if include_background else [c for c in chosen if c != 0]
+    numbers = set(classes)
+    if not numbers or len(numbers) < len(classes) or not numbers <= set(range(logits.shape[1])):
+        raise ValueError(
+            f"classes are different numbers from 0 to {logits.shape[1] - 1}; got {classes!r}. Those that occur: "
+            "absent='skip'"
+        )
+    return [int(c) for c in classes if include_background or c != 0]
 
 
-def arrange(given: Decisions, mode: Mode, over: Over, margins: str, chosen: list[int] | None) -> Sets:
+def arrange(given: Decisions, mode: Mode, over: Over, margins: Margins, chosen: list[int] | None) -> Sets:
     """The sets of a batch over images, classes or the whole batch; `chosen` as from `chosen_classes`."""
     parts = scores_of(given, margins), given.truth, given.counted
     (scores, truth, valid), shape = rows_of(parts, mode, over, chosen)
@@ -86,7 +90,7 @@ def rows_of(
 
 
 def arrange_groups(
-    given: Decisions, groups: Tensor | None, mode: Mode, margins: str, chosen: list[int] | None
+    given: Decisions, groups: Tensor | None, mode: Mode, margins: Margins, chosen: list[int] | None
 ) -> Sets:
     """A set per image, class and group number; decisions of group 0 belong to no set.
 

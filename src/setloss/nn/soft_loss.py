@@ -5,8 +5,13 @@ loss if one threshold, common to all elements, decides where mistakes are made; 
 first order, that of independent mistakes. While a network cannot yet tell positives from negatives the slope of L is
 all on one of them; here it is shared out and smooth. Late in training L weighs what is still wrong.
 
-The share of this loss is a number, or "adaptive": this loss itself, set by set, taken as a constant. Nothing can be
-found in a set without positives, so there the share is 1 and the slope 0: it is left to cross-entropy.
+The share of this loss is a number, or "adaptive": this loss itself, set by set, taken as a constant.
+
+Sets without positives have no loss at expected counts; B, the largest probability of a false alarm, is all there is.
+Its slope is as large at the start, when every probability is about the same, as that of the sets with positives, and
+can teach a network to find nothing. Without any slope false alarms on empty images stay. So with "adaptive" the slope
+of B on these sets comes in as fast as on the others: its factor 1 - s takes the mean share s of the sets that have
+positives, and is 0 in a batch without any.
 """
 
 from __future__ import annotations
@@ -23,13 +28,10 @@ from setloss.setfunctions.tversky import denominator
 SoftShare = float | Literal["adaptive"]
 """Share of the loss at expected counts: a number from 0 to 1, or for each set its own."""
 
-PROBABILITIES = ("sigmoid", "softmax")
-"""Margins under which a slack is the probability of a mistake."""
-
 
 def takes_expected_counts(loss: str | Loss, margins: str) -> bool:
     """Whether the loss is a formula of counts that need not be whole, and mistakes have probabilities."""
-    return margins in PROBABILITIES and isinstance(as_loss(loss), TverskyFamily)
+    return margins == "probabilities" and isinstance(as_loss(loss), TverskyFamily)
 
 
 def mixed_values(sets: Sets, surrogate: Tensor, loss: str | Loss, share: SoftShare) -> Tensor:
@@ -45,6 +47,8 @@ def mixed_values(sets: Sets, surrogate: Tensor, loss: str | Loss, share: SoftSha
 def mixed(surrogate: Tensor, counts: tuple[Tensor, Tensor, Tensor], loss: str | Loss, share: SoftShare) -> Tensor:
     """(1 - s) B + s l of every set, l the loss at expected counts, s the share, or l itself as a constant.
 
+    Sets without positives have the value B.
+
     Parameters
     ----------
     surrogate
@@ -59,8 +63,8 @@ def mixed(surrogate: Tensor, counts: tuple[Tensor, Tensor, Tensor], loss: str | 
     found = expected_loss(missed, alarms, torch.where(some, positives, 1.0), loss)
     if share != "adaptive":
         return torch.lerp(surrogate, torch.where(some, found, surrogate), share)
-    # Without positives l is 1 for any alarm: all of the share, and no slope.
-    constant = torch.where(some, found, 1.0).detach()
+    overlap = torch.where(some, 1 - found, 0.0).sum() / some.sum().clamp(min=1)
+    constant = torch.where(some, found, 1 - overlap).detach()
     return torch.lerp(surrogate, torch.where(some, found, surrogate.detach()), constant)
 
 

@@ -31,6 +31,11 @@ class Decisions:
     assertion: Tensor | None = None
 
     @property
+    def of_classes(self) -> bool:
+        """Whether a pixel has one of several classes."""
+        return self.labels.ndim < self.truth.ndim
+
+    @property
     def counted(self) -> Tensor | None:
         """Which decisions count, of the shape of `truth`; None where all do."""
         if self.valid is None or self.valid.shape == self.truth.shape:

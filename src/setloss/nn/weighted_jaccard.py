@@ -18,7 +18,7 @@ from torch import Tensor
 
 from setloss.losses import Loss, TverskyFamily, as_loss
 from setloss.nn.check_targets import read
-from setloss.nn.margins import scores_of_each
+from setloss.nn.margins import Margins, probabilities
 from setloss.nn.sets import Over, Sets, rows_of
 from setloss.nn.targets import Decisions, Mode
 
@@ -44,7 +44,7 @@ class Weighted:
 
 
 def arrange_weighted(
-    given: Decisions, mode: Mode, over: Over, margins: str, chosen: list[int] | None, weight: Tensor | None
+    given: Decisions, mode: Mode, over: Over, margins: Margins, chosen: list[int] | None, weight: Tensor | None
 ) -> tuple[Sets, Weighted]:
     """The sets of a batch; a label above 0 counts as a positive where sets need one."""
     logits, counted = given.logits, given.counted
@@ -53,9 +53,12 @@ def arrange_weighted(
     if counted is not None:
         logits = logits.masked_fill(~counted, 0.0)
         weights = counted.to(logits.dtype) if weights is None else torch.where(counted, weights, 0.0)
-    every = torch.ones_like(given.truth)
-    parts = (*(scores_of_each(logits, truth, margins) for truth in (every, ~every)), shares)
-    (positive, negative, t, inside, e), shape = rows_of((*parts, counted, weights), mode, over, chosen)
+    as_positive = as_negative = logits
+    if margins == "probabilities":
+        as_positive = probabilities(logits, given.of_classes)
+        as_negative = as_positive - 1
+    parts = as_positive, as_negative, shares, counted, weights
+    (positive, negative, t, inside, e), shape = rows_of(parts, mode, over, chosen)
     return Sets(positive, t > 0, inside, shape), Weighted(positive, negative, t, e)
 
 
