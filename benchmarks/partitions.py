@@ -30,10 +30,10 @@ def rows(quick: bool) -> Iterator[Row]:
     here = seconds_of_iteration(local.BagClassifier(C=0.3), None, *map(np.concatenate, zip(*parts, strict=True)))
     with (
         LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=":0", silence_logs=50) as cluster,
-        Client(cluster, set_as_default=False) as client,
+        Client(cluster) as client,
     ):
         data = collections(frames // PARTS, features)
-        there = seconds_of_iteration(BagClassifier(C=0.3, client=client), client, *data)
+        there = seconds_of_iteration(BagClassifier(C=0.3), client, *data)
     yield Row(f"Dask, {frames} x {features}, an iteration: 1 worker / local", there, here, None if quick else 2.0)
 
 

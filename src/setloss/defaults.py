@@ -7,25 +7,23 @@ operator that a user names is used exactly as named.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Generic, Literal, TypeVar
-
-S = TypeVar("S")
+from typing import Any, Literal
 
 
 @dataclass(frozen=True)
-class Default(Generic[S]):
+class Default:
     """A loss and an operator by name, and the scale c of its rescaled part."""
 
     loss: str
     operator: str
-    scale: S
+    scale: Any
 
 
-LINEAR_MODELS: Default[float] = Default("dice", "slack", 1.0)
+LINEAR_MODELS = Default("dice", "slack", 1.0)
 """Linear models. S is exact and an upper bound of every loss; c = 1 is the tightest on the unit cube (comparison on
 real data: docs/evidence.md)."""
 
-NETWORKS: Default[float | Literal["mean"]] = Default("jaccard", "bd-monotone", "mean")
+NETWORKS = Default("jaccard", "bd-monotone", "mean")
 """Networks. For a submodular loss such as Jaccard B_D is the Lovász hinge; for others the monotone closure keeps it
 an upper bound on mixed sets. c = 2 / |V| keeps the rescaled part from growing with the number of pixels
 (docs/pytorch.md)."""
@@ -33,7 +31,7 @@ an upper bound on mixed sets. c = 2 / |V| keeps the rescaled part from growing w
 SUBMODULAR_OPERATOR = "lovasz"
 """Operator of networks for losses whose L takes weights of elements; the same as B_D for these."""
 
-AS_PRINTED: Default[float] = Default("dice", "bd", 2.0)
+AS_PRINTED = Default("dice", "bd", 2.0)
 """The paper's own choice, Equations 17 and 20; default of `batch_surrogate`."""
 
 LOOSER_FOLDS = 3.0

@@ -1,4 +1,4 @@
-"""Figures of a decomposition: l, f and g as curves, heat maps or dots (the paper's Figure 3).
+"""Figures of a decomposition: l, f and g as curves or heat maps (the paper's Figure 3).
 
 matplotlib is imported on first use, and pyplot never: the figures belong to the caller and need no display.
 """
@@ -11,11 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from setloss.decomposition import Decomposition
-from setloss.setfunctions.differences import cell_levels
 from setloss.setfunctions.set_function import SetFunction
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
@@ -25,9 +23,6 @@ COLOURS = {"l": "#D55E00", "f": "#0072B2", "g": "#009E73"}
 LABELS = {"l": "loss $l$", "f": "submodular $f$", "g": "supermodular $g$"}
 MARKERS = {"l": "o", "f": "s", "g": "^"}
 
-MAX_DOTS = 4096
-"""Most cells of a table of more than two groups (all sets of 12 elements)."""
-
 MAX_POINTS = 2000
 """Longer curves are sampled at this many sizes; heat maps at a fifth of it either way."""
 
@@ -36,7 +31,7 @@ def plot_decomposition(decomposition: Decomposition) -> Figure:
     """A figure of l, f and g.
 
     One group: three curves against the number of mistakes. Two groups: three heat maps over false negatives
-    and false positives, on one colour scale. Anything else: a dot per cell against the number of mistakes.
+    and false positives, on one colour scale.
     """
     if find_spec("matplotlib") is None:
         raise ImportError("figures need matplotlib; install it with: pip install 'setloss[plot]'")
@@ -44,57 +39,29 @@ def plot_decomposition(decomposition: Decomposition) -> Figure:
     parts = {"l": loss, "f": decomposition.submodular, "g": decomposition.supermodular}
     if len(loss.sizes) == 1:
         return _curves(parts)
-    if len(loss.sizes) == 2 and max(loss.sizes) > 1:  # two groups of one element each: four dots say more
+    if len(loss.sizes) == 2:
         return _heat_maps(parts)
-    if loss.counts.cells > MAX_DOTS:
-        raise ValueError(
-            f"a table of {loss.counts.cells} cells over {len(loss.sizes)} groups cannot be drawn; one or two groups "
-            f"can at any size, others up to {MAX_DOTS} cells (all sets of 12 elements)"
-        )
-    return _dots(parts)
+    raise ValueError(f"a set function of {len(loss.sizes)} groups cannot be drawn; those of one or two groups can")
 
 
 def _curves(parts: dict[str, SetFunction]) -> Figure:
+    from matplotlib.figure import Figure
+
     p = parts["l"].p
     sizes = _sampled(p, MAX_POINTS)
-    figure, axes = _panel()
+    figure = Figure(figsize=(4.2, 3.1), layout="constrained")
+    axes = figure.add_subplot(xlabel="number of mistakes $|A|$", ylabel="value")
+    axes.axhline(0, color="0.7", linewidth=0.8, zorder=0)
     for name, function in parts.items():
         # l lies below f and g, and wide, so that it still shows where one of them is zero and the other is l.
         width, size = (3.4, 7.0) if name == "l" else (1.5, 4.0)
         style: dict[str, Any] = {"marker": MARKERS[name] if p <= 30 else "", "markersize": size, "clip_on": False}
         axes.plot(sizes, function.at(sizes), color=COLOURS[name], label=LABELS[name], linewidth=width, **style)
-    _finish(axes)
-    return figure
-
-
-def _dots(parts: dict[str, SetFunction]) -> Figure:
-    sizes = cell_levels(parts["l"].counts.shape).ravel()
-    style: dict[str, Any] = {"s": 14, "alpha": 1.0 if sizes.size <= 256 else 0.4, "linewidths": 0}
-    figure, axes = _panel()
-    for shift, (name, function) in zip((-0.2, 0.0, 0.2), parts.items(), strict=True):
-        style |= {"color": COLOURS[name], "marker": MARKERS[name], "label": LABELS[name]}
-        axes.scatter(sizes + shift, function.table.ravel(), **style)
-    _finish(axes)
-    return figure
-
-
-def _panel() -> tuple[Figure, Axes]:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(4.2, 3.1), layout="constrained")
-    axes = figure.add_subplot()
-    axes.axhline(0, color="0.7", linewidth=0.8, zorder=0)
-    return figure, axes
-
-
-def _finish(axes: Axes) -> None:
-    """Labels, a legend above the panel, whole numbers below it."""
-    axes.set_xlabel("number of mistakes $|A|$")
-    axes.set_ylabel("value")
     _whole_numbers(axes.xaxis)
     axes.spines[["top", "right"]].set_visible(False)
     place: dict[str, Any] = {"loc": "lower center", "bbox_to_anchor": (0.45, 1.0), "ncols": 3, "columnspacing": 1.2}
     axes.legend(frameon=False, fontsize="small", handletextpad=0.5, **place)
+    return figure
 
 
 def _whole_numbers(*scales: Axis) -> None:

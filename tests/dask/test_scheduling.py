@@ -55,7 +55,7 @@ def cluster():
 
 @pytest.fixture
 def client(cluster):
-    with Client(cluster, set_as_default=False) as client:
+    with Client(cluster) as client:
         client.wait_for_workers(2, timeout=PATIENCE)
         yield client
 
@@ -118,18 +118,13 @@ def process_with_parts(client):
 @pytest.mark.parametrize("parts", [1, 4, 10])
 def test_a_cluster_solves_the_problem_of_one_process(client, parts):
     data = readable(parts)
-    there = BagClassifier(**QUICK, client=client).fit(*data)
+    there = BagClassifier(**QUICK).fit(*data)
     assert_trained(there)
-    here = BagClassifier(**QUICK).fit(*data)
-    np.testing.assert_allclose(there.solution_.parameters, here.solution_.parameters, rtol=1e-6, atol=1e-9)
-    np.testing.assert_array_equal(there.losses(*data), here.to_local().losses(*frames(40)))
-
-
-def test_the_current_client_is_used_without_being_told(cluster):
-    with Client(cluster) as current:
-        assert_trained(BagClassifier(**QUICK).fit(*readable()))
-        names = current.run_on_scheduler(lambda dask_scheduler: list(dask_scheduler.task_prefixes))
+    names = client.run_on_scheduler(lambda dask_scheduler: list(dask_scheduler.task_prefixes))
     assert any("apply" in name or "sum" in name for name in names)
+    here = local.BagClassifier(**QUICK, solver="cutting_plane").fit(*frames(40))
+    np.testing.assert_allclose(there.solution_.parameters, here.solution_.parameters, rtol=1e-6, atol=1e-9)
+    np.testing.assert_array_equal(there.losses(*data), there.to_local().losses(*frames(40)))
 
 
 def test_partitions_are_read_once_and_let_go_at_the_end(client, tmp_path):
@@ -137,22 +132,17 @@ def test_partitions_are_read_once_and_let_go_at_the_end(client, tmp_path):
         (tmp_path / uuid4().hex).touch()
         return block_of(lo, hi, which)
 
-    BagClassifier(**QUICK, client=client).fit(*readable(4, counted))
+    BagClassifier(**QUICK).fit(*readable(4, counted))
     assert len(list(tmp_path.iterdir())) == 12
     until(lambda: not client.run_on_scheduler(lambda dask_scheduler: len(dask_scheduler.tasks)))
 
 
 def test_data_on_the_workers_is_used_there_and_bad_rows_are_named_before_training(client):
     X, y, groups = (client.persist(array) for array in readable(3))
-    assert_trained(BagClassifier(**QUICK, client=client).fit(X, y, groups))
+    assert_trained(BagClassifier(**QUICK).fit(X, y, groups))
     bad = da.where(da.arange(len(X), chunks=X.chunks[0])[:, None] == len(X) - 1, np.nan, X)
     with pytest.raises(PartitionError, match=r"partition 2: row \d+: feature 0 is NaN"):
-        BagClassifier(client=client, callbacks=[lambda record: pytest.fail("trained")]).fit(bad, y, groups)
-
-
-def test_a_client_must_be_one():
-    with pytest.raises(TypeError, match=r"client must be a distributed\.Client"):
-        BagClassifier(client="tcp://127.0.0.1:8786").fit(*readable())
+        BagClassifier(callbacks=[lambda record: pytest.fail("trained")]).fit(bad, y, groups)
 
 
 # ---------------------------------------------------------------- workers are lost
@@ -160,27 +150,27 @@ def test_a_client_must_be_one():
 
 def test_a_worker_killed_in_mid_fit_is_replaced(client):
     kill = Once(lambda: os.kill(process_with_parts(client), signal.SIGKILL))
-    assert_trained(BagClassifier(**QUICK, client=client, callbacks=[kill]).fit(*readable()))
+    assert_trained(BagClassifier(**QUICK, callbacks=[kill]).fit(*readable()))
     assert kill.done
 
 
 def test_a_restarted_cluster_reads_its_partitions_again(client):
     restart = Once(lambda: client.restart(timeout=PATIENCE))
-    assert_trained(BagClassifier(**QUICK, client=client, callbacks=[restart]).fit(*readable()))
+    assert_trained(BagClassifier(**QUICK, callbacks=[restart]).fit(*readable()))
     assert restart.done
 
 
 def test_data_that_a_restart_has_wiped_out_are_lost_in_words(client):
     arrays = [client.persist(array) for array in readable()]
     restart = Once(lambda: client.restart(timeout=PATIENCE))
-    model = BagClassifier(**QUICK, client=client, callbacks=[restart])
+    model = BagClassifier(**QUICK, callbacks=[restart])
     with pytest.raises(ClusterLostError, match=r"\(scattered or persisted\) are gone: .*restarted.*source"):
         model.fit(*arrays)
 
 
 def test_a_partition_that_kills_its_workers_is_a_matter_of_memory(client):
     with pytest.raises(ClusterLostError, match="memory of a worker, make smaller partitions"):
-        BagClassifier(client=client).fit(*readable(2, deadly_block))
+        BagClassifier().fit(*readable(2, deadly_block))
 
 
 # ---------------------------------------------------------------- all workers are gone
@@ -196,13 +186,13 @@ def without_workers(cluster):
 def test_no_worker_for_a_stated_time_is_an_error_with_a_checkpoint(small_cluster, tmp_path):
     options = {"checkpoint": str(tmp_path / "fit.npz"), "callbacks": [Once(lambda: without_workers(small_cluster))]}
     with (
-        Client(small_cluster, set_as_default=False) as client,
+        Client(small_cluster),
         dask.config.set({"setloss.wait-for-workers": 0.5}),
         pytest.raises(
             ClusterLostError, match=r"no worker that takes tasks for 0\.5 seconds\. .*smaller.*checkpoint="
         ),
     ):
-        BagClassifier(client=client, **options).fit(*readable())
+        BagClassifier(**options).fit(*readable())
     resumed = BagClassifier(checkpoint=options["checkpoint"]).fit(*readable())
     assert resumed.solution_.history[0].iteration == 4
     assert_trained(resumed)
@@ -213,15 +203,15 @@ def test_a_worker_that_comes_back_goes_on(small_cluster):
         without_workers(small_cluster)
         threading.Timer(0.1, small_cluster.scale, (1,)).start()
 
-    with Client(small_cluster, set_as_default=False) as client:
-        assert_trained(BagClassifier(client=client, callbacks=[Once(take_and_give)]).fit(*readable()))
+    with Client(small_cluster):
+        assert_trained(BagClassifier(callbacks=[Once(take_and_give)]).fit(*readable()))
 
 
 def test_workers_that_are_paused_are_short_of_memory(small_cluster):
-    with Client(small_cluster, set_as_default=False) as client, dask.config.set({"setloss.wait-for-workers": 0.5}):
+    with Client(small_cluster) as client, dask.config.set({"setloss.wait-for-workers": 0.5}):
         pause = Once(lambda: client.run(pause_worker))
         with pytest.raises(ClusterLostError, match="1 are paused, because their memory is full, so make smaller"):
-            BagClassifier(client=client, callbacks=[pause]).fit(*readable())
+            BagClassifier(callbacks=[pause]).fit(*readable())
 
 
 def pause_worker(dask_worker):
@@ -260,7 +250,7 @@ def killed_after(iteration, process):
 
 
 SHORT_TIMEOUTS = {"distributed.comm.timeouts.connect": "3s", "distributed.comm.retry.count": 0}
-REACH = {"set_as_default": False, "timeout": PATIENCE}
+REACH = {"timeout": PATIENCE}
 
 
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
@@ -269,9 +259,9 @@ def test_a_lost_scheduler_is_an_error_and_its_checkpoint_resumes_on_another_clus
     with dask.config.set(SHORT_TIMEOUTS):
         with (
             processes_of_a_cluster(tmp_path, 1) as (file, scheduler, _),
-            Client(scheduler_file=file, **REACH) as client,
+            Client(scheduler_file=file, **REACH),
         ):
-            model = BagClassifier(client=client, callbacks=[killed_after(3, scheduler)], checkpoint=checkpoint)
+            model = BagClassifier(callbacks=[killed_after(3, scheduler)], checkpoint=checkpoint)
             with pytest.raises(ClusterLostError, match=r"the scheduler at tcp://.* is gone .*checkpoint="):
                 model.fit(*readable())
         with (
@@ -280,7 +270,7 @@ def test_a_lost_scheduler_is_an_error_and_its_checkpoint_resumes_on_another_clus
         ):
             client.wait_for_workers(2, timeout=PATIENCE)
             callbacks = [killed_after(6, workers[0])]
-            model = BagClassifier(client=client, callbacks=callbacks, checkpoint=checkpoint).fit(*readable())
+            model = BagClassifier(callbacks=callbacks, checkpoint=checkpoint).fit(*readable())
             assert callbacks[0].done
     assert model.solution_.history[0].iteration == 4
     assert_trained(model)

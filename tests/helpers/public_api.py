@@ -25,10 +25,9 @@ RESULTS = (
 
 HEAD = """# Public names
 
-Everything that is promised, in one list: {classes} classes to construct, with {parameters} constructor parameters; {results}
-classes of results, whose attributes are read; {errors} errors and warnings; {functions} functions. Half of the parameters are those of
-the four linear models, which share most of them, and of `SetLoss`; models on Dask take those of the local ones. A name that several
-modules offer is listed once.
+Everything that is promised, in one list: {classes} classes to construct, with {parameters} constructor parameters (a constructor that
+classes share is counted once); {results} classes of results, whose attributes are read; {errors} errors and warnings; {functions} functions. Models on
+Dask take the parameters of the local ones. A name that several modules offer is listed once.
 
 The words that recur mean one thing each:
 
@@ -97,7 +96,8 @@ def page():
     functions = sum(not inspect.isclass(value) for value in every)
     counted = {"classes": len(classes), "results": len(plain) - len(classes), "functions": functions}
     counted["errors"] = len(every) - functions - len(plain)
-    lines = [HEAD.format(parameters=sum(map(constructor_parameters, classes)), **counted)]
+    constructors = {value.__init__: value for value in classes}
+    lines = [HEAD.format(parameters=sum(map(constructor_parameters, constructors.values())), **counted)]
     for module, names in objects.items():
         lines.append(f"## `{module}`\n")
         for name, value in names.items():

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
+import dask.array as da
 import numpy as np
+import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
 import setloss.estimators as local
 from setloss.dask.driver_problem import LINE_STEPS, PartitionedProblem
-from setloss.dask.inputs import LazyPartitions, is_array, is_frame, partitions_of, whole_rows
+from setloss.dask.inputs import LazyPartitions, is_frame, partitions_of, whole_rows
 from setloss.dask.partition import Kind
 from setloss.dask.scheduling import Partitions
 from setloss.dask.summary import inspect_partition, refuse_split_bags, summarize
 from setloss.dask.tasks import FitDescription, judge
-from setloss.defaults import LINEAR_MODELS
 from setloss.estimators.bag_classifier import warn_if_ungrouped
 from setloss.estimators.linear_model import LinearSetModel
 from setloss.solvers import CuttingPlane
@@ -26,38 +27,16 @@ SOLVER_NAMES = ("auto", "cutting_plane")
 
 
 class DaskModel(LinearSetModel):
-    """What both estimators add to the local ones: partitions and a client."""
+    """What both estimators add to the local ones: partitions."""
 
     _kind: Kind
     _local: type
-
-    def __init__(
-        self,
-        loss: Any = LINEAR_MODELS.loss,
-        operator: Any = LINEAR_MODELS.operator,
-        *,
-        client: Any = None,
-        **parameters: Any,
-    ) -> None:
-        super().__init__(loss, operator, **parameters)
-        self.client = client
-
-    @classmethod
-    def _get_param_names(cls) -> list[str]:
-        return sorted([*LinearSetModel._get_param_names(), "client"])
-
-    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
-        """The parameters that differ from their defaults, as scikit-learn shows them."""
-        usual = type(self)().get_params(deep=False)
-        changed = {name: value for name, value in self.get_params(deep=False).items() if value is not usual[name]}
-        given = ", ".join(f"{name}={value!r}" for name, value in changed.items() if value != usual[name])
-        return f"{type(self).__name__}({given})"
 
     def to_local(self) -> Any:
         """The fitted estimator of `setloss.estimators`, with the same parameters and attributes and free of Dask."""
         check_is_fitted(self)
         model = self._local()
-        model.__dict__.update({name: value for name, value in vars(self).items() if name != "client"})
+        model.__dict__.update(vars(self))
         return model
 
     # ---------------------------------------------------------------- fitting
@@ -67,7 +46,7 @@ class DaskModel(LinearSetModel):
         loss, limits = self._loss(), self._limits()
         if self.solver not in SOLVER_NAMES:
             raise ValueError(f"there is no solver {self.solver!r} on Dask; the names are {', '.join(SOLVER_NAMES)}")
-        partitions = Partitions(data, current_client(self.client))
+        partitions = Partitions(data)
         used, found = summarize(partitions.each(inspect_partition, self._kind, self.checkpoint is not None))
         mean, weight = np.array([found.squares / found.weight]), np.array([found.weight])
         constant = self._constant(mean, weight, found.largest)
@@ -101,33 +80,21 @@ class DaskModel(LinearSetModel):
         labels = None if self._kind == "bags" or self._flat else list(map(str, range(len(self.coef_))))
         empty = np.empty(0 if labels is None else (0, len(labels)), dtype)
         if is_frame(X):
-            arguments = (model, method, empty, labels)
-            return self._own_columns(X).map_partitions(_of_frame, *arguments, meta=_as_frame(empty, None, labels))
-        if not is_array(X):
+            rows, meta = X[self.feature_names_in_.tolist()], _as_frame(empty, None, labels)
+            return rows.map_partitions(_of_frame, model, method, empty, labels, meta=meta)
+        if not isinstance(X, da.Array):
             return getattr(model, method)(X)
-        vars(model).pop("feature_names_in_", None)
         whole = whole_rows(X)
         shape = {"drop_axis": 1} if labels is None else {"chunks": (whole.chunks[0], (len(labels),))}
         return whole.map_blocks(_of_block, model, method, empty, dtype=dtype, meta=empty, **shape)
-
-    def _own_columns(self, X: Any, *named: Any) -> Any:
-        """A DataFrame without columns that are neither features of the model nor named."""
-        if not is_frame(X) or not hasattr(self, "feature_names_in_"):
-            return X
-        features = self.feature_names_in_.tolist()
-        missing = [name for name in features if name not in X.columns]
-        if missing:
-            raise ValueError(f"X has no column {missing[0]!r}, which the model was trained with")
-        asked = [name for name in named if isinstance(name, str)]
-        asked += [name for names in named if isinstance(names, list) for name in names]
-        return X[[*features, *asked]]
 
     def _judged(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> tuple[Array, Array]:
         """The losses of all bags, and their weights."""
         model = self.to_local()
         vars(model).pop("feature_names_in_", None)
-        data = partitions_of(self._own_columns(X, y, groups, sample_weight), y, groups, sample_weight)
-        answers = Partitions(data, current_client(self.client)).each(judge, model, self._kind)
+        features = self.feature_names_in_.tolist() if is_frame(X) else None
+        data = partitions_of(X, y, groups, sample_weight, features)
+        answers = Partitions(data).each(judge, model, self._kind)
         losses, weights, names = zip(*answers, strict=True)
         refuse_split_bags(names)
         return np.concatenate(losses), np.concatenate(weights)
@@ -142,10 +109,10 @@ class DaskBagClassifier(DaskModel):
     ----------
     loss, operator, scale, C, tol, max_iter, ...
         Those of `setloss.estimators.BagClassifier`. `solver` is "cutting_plane", which is also "auto".
-    client
-        A `distributed.Client`; by default the current one. Its workers keep the partitions in memory. Without any,
-        the threads of Dask in this process read a few partitions at a time, in every pass: data may be larger than
-        memory. Give ``X.persist()`` where a collection stands for a computation and its result fits into memory.
+
+    The workers of the current `distributed.Client` keep the partitions in memory. Without a client, the threads of
+    Dask in this process read a few partitions at a time, in every pass: data may be larger than memory. Give
+    ``X.persist()`` where a collection stands for a computation and its result fits into memory.
 
     Attributes
     ----------
@@ -161,8 +128,9 @@ class DaskBagClassifier(DaskModel):
     def fit(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> DaskBagClassifier:
         """Train on a dask array or DataFrame of frames.
 
-        `y`, `groups` and `sample_weight` are dask arrays or Series with the partitions of X; for a DataFrame also
-        names of its columns, which are then no features. A bag lies in one partition; see `repartition_by_group`.
+        `y`, `groups` and `sample_weight` are dask arrays with the partitions of X; for a DataFrame, names of columns,
+        which are then no features. A bag lies in one partition: see `repartition_by_group` for arrays, and use
+        ``shuffle(on=...)`` of a DataFrame.
         """
         data = partitions_of(X, y, groups, sample_weight)
         warn_if_ungrouped(groups, "trained")
@@ -195,7 +163,7 @@ class DaskSetClassifier(DaskModel):
     _local = local.SetClassifier
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> DaskSetClassifier:
-        """Train on a dask array or DataFrame of examples; for a DataFrame `y` may be a list of columns."""
+        """Train on a dask array or DataFrame of examples; for a DataFrame `y` is a list of columns."""
         self._fit_partitions(partitions_of(X, y, None, sample_weight))
         return self
 
@@ -209,20 +177,6 @@ class DaskSetClassifier(DaskModel):
         return 1.0 - float(np.average(losses, weights=weights))
 
 
-def current_client(client: Any) -> Any:
-    """The client given, else the current one of Dask, else None."""
-    from distributed import Client, get_client
-
-    if client is None:
-        try:
-            return get_client()
-        except ValueError:
-            return None
-    if not isinstance(client, Client) or client.asynchronous:
-        raise TypeError(f"client must be a distributed.Client that is not asynchronous; got {type(client).__name__}")
-    return client
-
-
 def _of_block(block: Any, model: Any, method: str, empty: Array) -> Any:
     return getattr(model, method)(block) if block.shape[0] else empty
 
@@ -233,6 +187,4 @@ def _of_frame(frame: Any, model: Any, method: str, empty: Array, labels: list[st
 
 def _as_frame(values: Array, index: Any, labels: list[str] | None) -> Any:
     """A Series, or a DataFrame with a column for each label."""
-    import pandas as pd
-
     return pd.Series(values, index=index) if labels is None else pd.DataFrame(values, index=index, columns=labels)

@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 from dask.sizeof import sizeof
 from numpy.typing import NDArray
+from pandas import isna
 from scipy.sparse import csr_array, issparse
 
 from setloss.estimators.elements import Elements, check_features, elements_of_frames, elements_of_labels
@@ -120,6 +121,4 @@ def _column(name: str, values: Any, size: int, columns: bool = False) -> NDArray
 
 def missing_values(values: NDArray[Any]) -> NDArray[np.bool_]:
     """Which values are None or NaN."""
-    from pandas import isna
-
     return np.asarray(isna(values), dtype=bool)

@@ -4,45 +4,38 @@ from __future__ import annotations
 
 from typing import Any
 
+import dask.array as da
 import numpy as np
 from numpy.typing import NDArray
 
 from setloss.arguments import is_whole_number
-from setloss.dask.inputs import is_array, is_frame
 
 ROWS_BYTES = 128_000_000
 """Bytes of X in a partition of an array, about."""
 
 
-def repartition_by_group(X: Any, *columns: Any, groups: Any, npartitions: int | None = None) -> Any:
-    """The same data in partitions that split no bag.
+def repartition_by_group(X: Any, *columns: Any, groups: Any, npartitions: int | None = None) -> tuple[Any, ...]:
+    """The same arrays in partitions that split no bag; a DataFrame has ``shuffle(on=...)`` for that.
 
     Parameters
     ----------
     X
-        A dask DataFrame; it is shuffled by the column `groups`, and comes back as a DataFrame. Or a dask array whose
-        frames of one bag follow each other: it is cut between bags.
+        A dask array whose frames of one bag follow each other: it is cut between bags.
     columns
-        For an array, what goes with it (labels, weights): arrays cut at the same places.
+        What goes with it (labels, weights): arrays cut at the same places.
     groups
-        Name of the column, or the array that names the bag of each frame.
+        The array that names the bag of each frame.
     npartitions
-        How many; by default as many as before for a DataFrame, and of about 128 MB for an array.
+        How many; by default partitions of about 128 MB.
 
     Returns
     -------
-    The DataFrame; or the arrays X, columns... and groups, as a tuple.
+    The arrays X, columns... and groups.
     """
     if npartitions is not None and not is_whole_number(npartitions, 1):
         raise ValueError(f"npartitions is a whole number, at least 1; got {npartitions!r}")
-    if is_frame(X):
-        if columns or not (isinstance(groups, str) and groups in X.columns):
-            raise ValueError(
-                "a DataFrame brings its own columns: give groups= as the name of one of them, nothing else"
-            )
-        return X.shuffle(on=groups, npartitions=npartitions or X.npartitions)
-    if not is_array(X):
-        raise TypeError(f"X is a {type(X).__name__}; give a dask array or DataFrame")
+    if not isinstance(X, da.Array):
+        raise TypeError(f"X is a {type(X).__name__}; give a dask array. A DataFrame has shuffle(on=...) for that.")
     names = np.asarray(groups.compute() if hasattr(groups, "compute") else groups)
     if names.shape != X.shape[:1] or not len(names):
         raise ValueError(f"groups must name the bag of each of {X.shape[0]} frames; got shape {names.shape}")
@@ -68,9 +61,7 @@ def _bag_ends(names: NDArray[Any]) -> NDArray[np.intp]:
 
 
 def _cut(array: Any, chunks: tuple[int, ...]) -> Any:
-    import dask.array as da
-
-    whole = array if is_array(array) else da.from_array(np.asarray(array), chunks=-1)
+    whole = array if isinstance(array, da.Array) else da.from_array(np.asarray(array), chunks=-1)
     if whole.shape[0] != sum(chunks):
         raise ValueError(f"an array has {whole.shape[0]} rows and groups {sum(chunks)}")
     return whole.rechunk({0: chunks, **dict.fromkeys(range(1, whole.ndim), -1)})

@@ -12,6 +12,8 @@ from operator import add
 from time import monotonic
 from typing import Any, NoReturn
 
+from distributed import CancelledError, KilledWorker, get_client, wait
+
 import dask
 from dask import config, delayed
 from setloss.dask.inputs import LazyPartitions
@@ -41,11 +43,15 @@ class ClusterLostError(OutOfReachError):
 
 
 class Partitions:
-    """Partitions of a Dask collection and the tasks that run on them, in this process if `client` is None."""
+    """Partitions of a Dask collection, and the tasks that run on them: by the current client, or in this process."""
 
-    def __init__(self, data: LazyPartitions, client: Any = None) -> None:
-        self._data, self._sources, self._client = data, data.delayed(), client
-        self._address = "?" if client is None or client.scheduler is None else client.scheduler.address
+    def __init__(self, data: LazyPartitions) -> None:
+        self._data, self._sources = data, data.delayed()
+        try:
+            self._client: Any = get_client()
+        except ValueError:
+            self._client = None
+        self._address = getattr(getattr(self._client, "scheduler", None), "address", "?")
         self._held: list[Any] = []
         self._last: list[Any] = []
         self._stale = True
@@ -77,8 +83,6 @@ class Partitions:
         """The results of tasks; on a cluster again if the partitions are gone from it, as after a restart."""
         if self._client is None:
             return list(dask.compute(*graph(self._sources)))
-        from distributed import CancelledError
-
         with self._client.as_current():
             for again in (False, True):
                 try:
@@ -100,8 +104,6 @@ class Partitions:
         The futures of the last round are let go only now: a client sends messages every 10 ms, and new tasks would
         wait behind the message that old ones are not needed any more.
         """
-        from distributed import KilledWorker, wait
-
         self._last, seconds = futures, LOOK_SECONDS
         while True:
             try:

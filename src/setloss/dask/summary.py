@@ -126,5 +126,5 @@ def refuse_split_bags(names: Sequence[NDArray[Any]]) -> None:
             if homes.setdefault(name, index) != index:
                 raise PartitionError(
                     f"the bag {name!r} has frames in partitions {homes[name]} and {index}; a bag must lie in one. "
-                    "setloss.dask.repartition_by_group sees to that."
+                    "setloss.dask.repartition_by_group sees to that for arrays, shuffle(on=...) for DataFrames."
                 )
