@@ -71,17 +71,6 @@ def test_labels_made_ready_once_serve_every_model(layout, missing):
             np.testing.assert_array_equal(getattr(ready, name), getattr(plain, name))
 
 
-def test_scores_of_another_shape_have_another_layout():
-    with pytest.raises(ValueError, match=r"the layout is one of shape \(12, 4\); scores have shape \(12, 3\)"):
-        CountModel(np.zeros((12, 3)), None, Layout.of((12, 4), None))
-
-
-def test_labels_made_ready_for_other_sets_are_refused():
-    seen = SeenLabels.of(np.zeros((12, 4)), None, Layout.of((12, 4), None))
-    with pytest.raises(ValueError, match="made ready for another layout"):
-        CountModel(np.zeros((12, 4))).likelihood(seen)
-
-
 @layouts
 def test_no_step_from_the_calibration_is_likelier(layout):
     data = held_out(layout)

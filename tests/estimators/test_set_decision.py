@@ -1,5 +1,7 @@
 """`SetDecision`: scores in, sets out; label sets and bags, rules, words for scores, expected scores, conventions."""
 
+import itertools
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
@@ -15,7 +17,7 @@ from sklearn.utils.estimator_checks import (
 )
 
 from setloss import Dice, Jaccard
-from setloss.decisions import CountModel, decide
+from setloss.decisions import decide
 from setloss.decisions.rules import LABEL_RULES
 from setloss.estimators import SetDecision
 from setloss.losses import CostCurve
@@ -25,8 +27,11 @@ def scored_labels(n=400, p=6, seed=0, most=2):
     """Scores whose log-odds are twice as large, with sets of one or two labels."""
     generator = np.random.default_rng(seed)
     scores = generator.normal(-0.5, 1, size=(n, p))
-    counts = np.array([-2.0, 2.0, 3.0][: most + 1])
-    return scores, CountModel(2 * scores, counts).sample(seed).astype(int)
+    sizes = range(most + 1)
+    chosen = [list(some) for k in sizes for some in itertools.combinations(range(p), k)]
+    sets = np.array([np.isin(np.arange(p), some) for some in chosen])
+    logs = 2 * scores @ sets.T + np.array([-2.0, 2.0, 3.0])[sets.sum(axis=1)]
+    return scores, sets[np.argmax(logs + generator.gumbel(size=logs.shape), axis=1)].astype(int)
 
 
 def scored_bags(bags=150, largest=8, seed=0):

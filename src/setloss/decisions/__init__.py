@@ -4,7 +4,7 @@
     A*  =  argmin_A  E l(y, A)                               decided for the loss, at prediction only
 
 `decide` takes log-odds and log-potentials and returns the best sets with their expected losses; `CountModel` has the
-partition function, marginals, count probabilities, likelihood with gradients, and samples.
+partition function, marginals, count probabilities, and the likelihood with its gradients.
 """
 
 from setloss.decisions.count_model import CountModel, Likelihood

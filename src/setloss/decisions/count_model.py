@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from setloss.bags import Bags
-from setloss.decisions.mixtures import Mixture, balanced, mixture_over_sizes
+from setloss.decisions.mixtures import mixture_over_sizes
 from setloss.decisions.scores import Counts, Layout, SeenLabels, as_log_odds, potentials_of
 from setloss.typing import Array
 
@@ -72,40 +72,21 @@ class CountModel:
 
     def log_likelihood(self, y: ArrayLike | SeenLabels, known: ArrayLike | None = None) -> Array:
         """The log-likelihood of each example; labels that are not `known` are summed out."""
-        return self._evaluated(SeenLabels.of(y, known, self.layout)).values - self.log_partition
+        return self.likelihood(y, known).values
 
     def likelihood(self, y: ArrayLike | SeenLabels, known: ArrayLike | None = None) -> Likelihood:
-        """The log-likelihood of each example with its gradients in the scores and in the potentials."""
-        seen = self._evaluated(SeenLabels.of(y, known, self.layout))
-        impossible = np.flatnonzero(seen.values == -np.inf)
-        if impossible.size:
-            raise ValueError(
-                f"the labels of example {impossible[0]} have a number of positives that counts makes impossible; "
-                "give it a potential above -inf"
-            )
-        return Likelihood(
-            seen.values - self.log_partition, seen.scores - self.marginals, seen.counts - self.count_probabilities
-        )
+        """The log-likelihood of each example with its gradients in the scores and in the potentials.
 
-    def sample(self, random_state: int | np.random.Generator | None = None) -> NDArray[np.bool_]:
-        """One label set for each example, in the shape of the scores."""
-        generator = np.random.default_rng(random_state)
-        return self.layout.join([part.sample(generator) for part in self.parts])
-
-    def _evaluated(self, seen: SeenLabels) -> Likelihood:
-        """The log of the sum of exp(sum y_i s_i + u_|y|) over the unknown labels, and its gradients."""
-        layout = self.layout
-        known = [None] * len(self.parts) if seen.all_known else layout.split(seen.known)
-        found = [
-            part.evaluated(labels, sure, seen.positives[some])
-            for part, some, labels, sure in zip(
-                self.parts, layout.rows, layout.split(seen.labels), known, strict=True
-            )
-        ]
+        It is -inf, and its gradients mean nothing, where the potentials make the number of positives impossible.
+        """
+        layout, seen = self.layout, SeenLabels.of(y, known, self.layout)
+        sure = [None] * len(self.parts) if seen.all_known else layout.split(seen.known)
+        each = zip(self.parts, layout.split(seen.labels), sure, layout.rows, strict=True)
+        found = [part.evaluated(labels, known, seen.positives[some]) for part, labels, known, some in each]
         return Likelihood(
-            layout.join_rows([part.values for part in found]),
-            layout.join([part.scores for part in found]),
-            layout.join_counts([part.counts for part in found]),
+            layout.join_rows([part.values for part in found]) - self.log_partition,
+            layout.join([part.scores for part in found]) - self.marginals,
+            layout.join_counts([part.counts for part in found]) - self.count_probabilities,
         )
 
 
@@ -138,78 +119,45 @@ class SetsOfOneSize:
     scores: Array
     potentials: Array
 
-    @cached_property
-    def _found(self) -> tuple[Sums, SetsOfOneSize | None, dict[int, Mixture]]:
-        found, safe = self._run()
-        if np.all(safe):
-            return found, None, {}  # not self: a cycle would keep the memory of every pass of a fit
-        rows = np.flatnonzero(~safe)
-        scores, potentials = self.scores.copy(), np.array(self._all_potentials)
-        scores[rows], potentials[rows] = balanced(scores[rows], potentials[rows])
-        again, safe = SetsOfOneSize(scores[rows], potentials[rows])._run()
-        for array, other in zip(found, again, strict=True):
-            array[rows] = other
-        mixtures = {int(i): mixture_over_sizes(self.scores[i], self.potentials_of(i)) for i in rows[~safe]}
-        for i, mixture in mixtures.items():
-            found.log_partition[i] = mixture.log_partition
-            found.sizes[i] = 0.0
-            found.sizes[i, mixture.sizes] = mixture.chances
-            found.marginals[i] = mixture.chances @ self.of_mixture(mixture).sums.marginals
-        return found, SetsOfOneSize(scores, potentials), mixtures
-
-    def _run(self) -> tuple[Sums, NDArray[np.bool_]]:
-        from setloss.decisions.kernels import sums
-
-        n, p = self.scores.shape
-        refuse_large_tables(p, self.potentials.shape[1])
-        found = Sums(np.empty(n), np.zeros((n, self.potentials.shape[1])), np.empty((n, p)))
-        safe = np.empty(n, dtype=np.bool_)
-        sums(self.scores, self.potentials, *found, safe)
-        return found, safe
+    @property
+    def independent(self) -> bool:
+        """Whether no number of positives is favoured; chances then add up to 1, and no sum underflows."""
+        return self.potentials.shape == (1, self.scores.shape[1] + 1) and not self.potentials.any()
 
     @property
     def sums(self) -> Sums:
         return self._found[0]
 
     @property
-    def in_scale(self) -> SetsOfOneSize:
-        """The same models, shifted where a sum would underflow; all but the `mixtures` are then safe."""
-        return self._found[1] or self
+    def mixtures(self) -> dict[int, tuple[Array, SetsOfOneSize]]:
+        """The examples whose sums underflow, as models of one size each and the chances of these."""
+        return {} if self.independent else self._found[1]
 
-    @property
-    def mixtures(self) -> dict[int, Mixture]:
-        """The rows that no single scale can hold."""
-        return self._found[2]
+    @cached_property
+    def _found(self) -> tuple[Sums, dict[int, tuple[Array, SetsOfOneSize]]]:
+        from setloss.decisions.kernels import sums
+
+        (n, p), width = self.scores.shape, self.potentials.shape[1]
+        refuse_large_tables(p, width)
+        found, safe = Sums(np.empty(n), np.zeros((n, width)), np.empty((n, p))), np.empty(n, dtype=np.bool_)
+        sums(self.scores, self.potentials, *found, safe)
+        mixtures = {}
+        for i in np.flatnonzero(~safe):
+            mixture = mixture_over_sizes(self.scores[i], self._all_potentials[i])
+            parts = SetsOfOneSize(mixture.scores, mixture.potentials(width))
+            mixtures[int(i)] = mixture.chances, parts
+            found.log_partition[i] = mixture.log_partition
+            found.sizes[i] = mixture.chances @ parts.sums.sizes
+            found.marginals[i] = mixture.chances @ parts.sums.marginals
+        return found, mixtures
 
     @property
     def _all_potentials(self) -> Array:
         return np.broadcast_to(self.potentials, (len(self.scores), self.potentials.shape[1]))
 
-    def potentials_of(self, row: int) -> Array:
-        return np.asarray(self.potentials[row % len(self.potentials)])
-
     def take(self, rows: NDArray[np.intp]) -> SetsOfOneSize:
         """Some of the examples."""
         return SetsOfOneSize(self.scores[rows], np.ascontiguousarray(self._all_potentials[rows]))
-
-    def of_mixture(self, mixture: Mixture) -> SetsOfOneSize:
-        """The parts of a mixture as examples of their own."""
-        return SetsOfOneSize(mixture.scores, mixture.potentials(self.potentials.shape[1]))
-
-    def sample(self, generator: np.random.Generator) -> NDArray[np.bool_]:
-        from setloss.decisions.kernels import draw
-
-        n, p = self.scores.shape
-        if n == 0:
-            return np.zeros((0, p), dtype=bool)
-        steps = np.cumsum(self.sums.sizes, axis=1)
-        sizes = (generator.random((n, 1)) * steps[:, -1:] >= steps).sum(axis=1)
-        scores = self.in_scale.scores.copy()
-        for i, mixture in self.mixtures.items():
-            scores[i] = mixture.scores[np.searchsorted(mixture.sizes, sizes[i])]
-        sets = np.empty((n, p), dtype=np.bool_)
-        draw(scores, sizes, generator.random((n, p)), sets)
-        return sets
 
     def evaluated(self, labels: Array, known: NDArray[np.bool_] | None, positives: NDArray[np.intp]) -> Likelihood:
         """Log of the sum of exp(sum y_i s_i + u_|y|) over the labels that are not known, and its gradients."""

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.fft import fftn, ifftn
 from scipy.special import expit, softmax
 
 from setloss.arguments import as_labels
@@ -65,8 +66,8 @@ def decide(
         refused.
     counts
         None for independent elements, or log-potentials of the number of positives: (K + 1,) or (n, K + 1), larger
-        numbers being impossible; with bags a callable ``p -> (p + 1,)``, a sequence of arrays, or a flat array of
-        p_i + 1 numbers for each bag. -inf makes a number impossible.
+        numbers being impossible; with bags a sequence of arrays, or a flat array of p_i + 1 numbers for each bag.
+        -inf makes a number impossible.
     bags
         `Bags`, or the n + 1 offsets of the bags in the flat scores.
     """
@@ -79,8 +80,8 @@ def decide_log_odds(
     """`decide`; of more sets than can be compared, the best of those of the k largest scores if `among_prefixes`."""
     layout = Layout.of(array.shape, bags)
     parts = [
-        _decide_sets_of_one_size(part, potentials, loss, counts is None, among_prefixes)
-        for part, potentials in zip(layout.split(array), potentials_of(counts, layout), strict=True)
+        _decide(SetsOfOneSize(*part), loss, among_prefixes)
+        for part in zip(layout.split(array), potentials_of(counts, layout), strict=True)
     ]
     return Decision(
         layout.join([part.sets for part in parts]) if parts else np.zeros(layout.shape, dtype=bool),
@@ -91,14 +92,9 @@ def decide_log_odds(
 
 def expected_losses(scores: ArrayLike, loss: Loss | str, *, counts: Counts = None) -> Array:
     """The expected loss (n, p + 1) of choosing the k largest log-odds, for every k; these are (n, p) in any order."""
-    loss = as_loss(loss)
     array = as_log_odds(scores, "log-odds")
-    layout = Layout.of(array.shape, None)
-    potentials = potentials_of(counts, layout)[0]
-    spec = loss_spec(loss, layout.shape[1], potentials.shape[1])
-    if spec is None:
-        raise ValueError(f"{_why_not(loss, layout.shape[1], potentials.shape[1])}, so no order of elements is best")
-    return _losses_of_prefixes(SetsOfOneSize(array, potentials), spec)
+    rows = SetsOfOneSize(array, potentials_of(counts, Layout.of(array.shape, None))[0])
+    return _losses_of_prefixes(rows, _spec(as_loss(loss), rows))
 
 
 def expected_losses_of(
@@ -115,60 +111,8 @@ def expected_losses_of(
     if chosen.shape != array.shape:
         raise ValueError(f"sets have shape {chosen.shape}, the scores have shape {array.shape}")
     layout = Layout.of(array.shape, bags)
-    parts = []
-    for part, potentials, said in zip(
-        layout.split(array), potentials_of(counts, layout), layout.split(chosen), strict=True
-    ):
-        spec = loss_spec(loss, part.shape[1], potentials.shape[1])
-        if spec is None:
-            raise ValueError(_why_not(loss, part.shape[1], potentials.shape[1]))
-        chosen_first = np.take_along_axis(part, np.argsort(~said, axis=1, kind="stable"), axis=1)
-        rows = SetsOfOneSize(chosen_first, potentials)
-        parts.append(_losses_of_firsts(rows, said.sum(axis=1), spec, counts is None))
-    return layout.join_rows(parts)
-
-
-def _decide_sets_of_one_size(
-    scores: Array, potentials: Array, loss: Loss, independent: bool, among_prefixes: bool
-) -> Decision:
-    p, width = scores.shape[1], potentials.shape[1]
-    if descent(loss, p, width) is not None:
-        if among_prefixes and p > MAX_ENUMERATED:
-            costs = expected_losses(scores, loss, counts=potentials)
-            sizes = np.argmin(costs, axis=1)
-            return Decision(largest(scores, sizes), costs.min(axis=1), sizes)
-        return _enumerate(scores, potentials, loss)
-    spec = loss_spec(loss, p, width)
-    assert spec is not None
-    rows = SetsOfOneSize(scores, potentials)
-    if spec.kind == LINEAR:
-        return _decide_one_by_one(rows, spec, independent)
-    found, safe = _search(rows, spec, independent)
-    if not np.all(safe):
-        some = np.flatnonzero(~safe)
-        again = _search_in_scale(rows.take(some), spec)
-        found.sets[some], found.expected_loss[some], found.sizes[some] = again.sets, again.expected_loss, again.sizes
-    return found
-
-
-def _decide_one_by_one(rows: SetsOfOneSize, spec: LossSpec, independent: bool) -> Decision:
-    """Hamming: element i costs P(y_i = 1) times the weight of a miss, or P(y_i = 0) times that of a false alarm."""
-    chances = expit(rows.scores) if independent else rows.sums.marginals
-    order = np.argsort(-rows.scores, axis=1, kind="stable")
-    misses, alarms = spec.numbers[0] * chances, spec.numbers[1] * (1 - chances)
-    steps = np.take_along_axis(alarms - misses, order, axis=1)
-    costs = misses.sum(axis=1, keepdims=True) + np.pad(np.cumsum(steps, axis=1), ((0, 0), (1, 0)))
-    least = costs.min(axis=1, keepdims=True)
-    sizes = np.argmax(costs <= least + TIE * np.maximum(np.abs(least), np.abs(costs[:, :1])), axis=1)
-    sets = largest(rows.scores, sizes)
-    return Decision(sets, np.where(sets, alarms, misses).sum(axis=1), sizes)
-
-
-def _falling(scores: Array) -> Array:
-    """The scores of every row, from the largest on."""
-    found = -scores
-    found.sort(axis=1)
-    return np.negative(found, out=found)
+    parts = zip(layout.split(array), potentials_of(counts, layout), layout.split(chosen), strict=True)
+    return layout.join_rows([_losses_of(said, SetsOfOneSize(part, u), loss) for part, u, said in parts])
 
 
 def largest(scores: Array, k: int | NDArray[np.intp], falling: Array | None = None) -> Flags:
@@ -182,101 +126,165 @@ def largest(scores: Array, k: int | NDArray[np.intp], falling: Array | None = No
     return chosen
 
 
-def _search(
-    rows: SetsOfOneSize, spec: LossSpec, independent: bool = False, exact: bool = False, costs: Array | None = None
-) -> tuple[Decision, Flags]:
-    """Decisions, and which can be trusted; `exact` never subtracts, and then costs (n, p + 1) take those of all k."""
-    from setloss.decisions.f_measure_kernel import best_by_hits, best_by_misses
-    from setloss.decisions.search import best_prefixes
+def _falling(scores: Array) -> Array:
+    """The scores of every row, from the largest on."""
+    found = -scores
+    found.sort(axis=1)
+    return np.negative(found, out=found)
 
-    (n, p), width = rows.scores.shape, rows.potentials.shape[1]
+
+# ---------------------------------------------------------------- the best of the k largest scores
+
+
+def _decide(rows: SetsOfOneSize, loss: Loss, among_prefixes: bool) -> Decision:
+    (_, p), width = rows.scores.shape, rows.potentials.shape[1]
+    falls = descent(loss, p, width) is not None
+    if falls and not (among_prefixes and p > MAX_ENUMERATED):
+        return _compare_all_sets(rows, loss)
+    spec = _spec(loss, rows)
+    if falls or spec.kind == LINEAR:
+        sizes, expected = _smallest_of_least(_losses_of_prefixes(rows, spec))
+        return Decision(largest(rows.scores, sizes), expected, sizes)
+    return _search(rows, spec)
+
+
+def _search(rows: SetsOfOneSize, spec: LossSpec) -> Decision:
+    """The best prefix for a loss that never falls; rows that a fast kernel cannot be trusted with try them all."""
+    from setloss.decisions.f_measure_kernel import best_by_hits, best_by_misses
+
+    n = len(rows.scores)
     scores = _falling(rows.scores)
     expected, sizes, safe = np.empty(n), np.zeros(n, dtype=np.intp), np.ones(n, dtype=np.bool_)
-    if not exact and spec.linear_in_hits:
+    if spec.linear_in_hits:
         best_by_hits(scores, rows.potentials, tuple(spec.numbers), expected, sizes, safe)
-    elif not exact and spec.linear_in_misses and independent:
-        best_by_misses(scores, tuple(spec.numbers), _floor(True), expected, sizes)
+    elif spec.linear_in_misses and rows.independent:
+        best_by_misses(scores, tuple(spec.numbers), _floor(rows), expected, sizes)
     else:
-        refuse_large_tables(p, width)
-        every = np.empty((n, 0)) if costs is None else costs
-        best_prefixes(scores, rows.potentials, spec.arguments, _floor(independent), every, expected, sizes, safe)
-    return Decision(largest(rows.scores, sizes, scores), expected, sizes), safe
+        sizes, expected = _smallest_of_least(_losses_of_prefixes(rows, spec, every=False))
+    some = np.flatnonzero(~safe)
+    if some.size:
+        sizes[some], expected[some] = _smallest_of_least(_losses_of_prefixes(rows.take(some), spec))
+    return Decision(largest(rows.scores, sizes, scores), expected, sizes)
 
 
-def _search_in_scale(rows: SetsOfOneSize, spec: LossSpec) -> Decision:
-    """Decisions for rows that are not safe as they stand."""
-    found, _ = _search(rows.in_scale, spec, exact=True)
-    for i, mixture in rows.mixtures.items():
-        losses = mixture.chances @ _losses_of_prefixes(rows.of_mixture(mixture), spec)
-        size = int(np.argmax(losses <= losses.min() + TIE * max(abs(losses.min()), abs(losses[0]))))
-        found.sizes[i], found.expected_loss[i] = size, losses[size]
-        found.sets[i] = largest(rows.scores[i : i + 1], size)[0]
-    return found
+def _smallest_of_least(costs: Array) -> tuple[NDArray[np.intp], Array]:
+    """The first column of every row that is as good as the least, and what it costs; the first costs no choice."""
+    least = costs.min(axis=1, keepdims=True)
+    first = np.argmax(costs <= least + TIE * np.maximum(np.abs(least), np.abs(costs[:, :1])), axis=1)
+    return first, costs[np.arange(len(costs)), first]
 
 
-def _losses_of_prefixes(rows: SetsOfOneSize, spec: LossSpec) -> Array:
-    """Expected losses (n, p + 1) of the k largest scores."""
+def _losses_of_prefixes(rows: SetsOfOneSize, spec: LossSpec, every: bool = True) -> Array:
+    """Expected losses (n, p + 1) of the k largest scores; unless of `every` k, inf for those that cannot be best."""
+    from setloss.decisions.search import losses_of_prefixes
+
     n, p = rows.scores.shape
-    found = np.empty((n, p + 1))
-    _search(rows.in_scale, spec, exact=True, costs=found)
-    for i, mixture in rows.mixtures.items():
-        found[i] = mixture.chances @ _losses_of_prefixes(rows.of_mixture(mixture), spec)
+    if spec.kind == LINEAR:
+        misses, alarms = _costs_of_elements(rows, spec)
+        order = np.argsort(-rows.scores, axis=1, kind="stable")
+        steps = np.cumsum(np.take_along_axis(alarms - misses, order, axis=1), axis=1)
+        return np.asarray(misses.sum(axis=1, keepdims=True) + np.pad(steps, ((0, 0), (1, 0))))
+    refuse_large_tables(p, rows.potentials.shape[1])
+    found, safe = np.full((n, p + 1), np.inf), np.empty(n, dtype=np.bool_)
+    losses_of_prefixes(_falling(rows.scores), rows.potentials, spec.arguments, _floor(rows), every, found, safe)
+    for i, (chances, parts) in ({} if safe.all() else rows.mixtures).items():
+        found[i] = chances @ _losses_of_prefixes(parts, spec)
     return found
 
 
-def _losses_of_firsts(rows: SetsOfOneSize, sizes: NDArray[np.intp], spec: LossSpec, independent: bool) -> Array:
-    """Expected losses (n,) of the first elements, sizes[i] of them in row i."""
+# ---------------------------------------------------------------- given sets, and all sets
+
+
+def _losses_of(chosen: Flags, rows: SetsOfOneSize, loss: Loss) -> Array:
+    """Expected losses (n,) of one set for every example."""
+    spec, sizes = _spec(loss, rows), chosen.sum(axis=1)
+    if spec.kind == LINEAR:
+        misses, alarms = _costs_of_elements(rows, spec)
+        return np.asarray(np.where(chosen, alarms, misses).sum(axis=1))
+    order = np.argsort(~chosen, axis=1, kind="stable")
+    found = _losses_of_firsts(np.take_along_axis(rows.scores, order, axis=1), rows.potentials, sizes, spec)
+    for i, (chances, parts) in rows.mixtures.items():
+        same = np.full(len(chances), sizes[i])
+        found[i] = chances @ _losses_of_firsts(parts.scores[:, order[i]], parts.potentials, same, spec)
+    return found
+
+
+def _costs_of_elements(rows: SetsOfOneSize, spec: LossSpec) -> tuple[Array, Array]:
+    """Hamming: what each element is expected to cost if it is not chosen, and if it is."""
+    chances = expit(rows.scores) if rows.independent else rows.sums.marginals
+    return spec.numbers[0] * chances, spec.numbers[1] * (1 - chances)
+
+
+def _losses_of_firsts(scores: Array, potentials: Array, sizes: NDArray[np.intp], spec: LossSpec) -> Array:
+    """Expected losses (n,) of the first elements, sizes[i] of them in row i; no sum may underflow."""
     from setloss.decisions.search import losses_of_firsts
 
-    found = np.empty(len(rows.scores))
-    safe = rows if independent else rows.in_scale  # independent chances add up to 1 and cannot underflow
-    losses_of_firsts(safe.scores, sizes, safe.potentials, spec.arguments, _floor(independent), found)
-    for i, mixture in ({} if independent else rows.mixtures).items():
-        parts = rows.of_mixture(mixture)
-        found[i] = mixture.chances @ _losses_of_firsts(parts, np.full(len(parts.scores), sizes[i]), spec, False)
+    found = np.empty(len(scores))
+    floor = _floor(SetsOfOneSize(scores, potentials))
+    losses_of_firsts(scores, sizes, potentials, spec.arguments, floor, found)
     return found
 
 
-def _floor(independent: bool) -> float:
-    """Chances that are dropped: the sum Z is 1 for independent elements, and at least 1e-250 otherwise."""
-    return 1e-20 if independent else 1e-270
-
-
-def _why_not(loss: Loss, p: int, width: int) -> str:
-    return f"the loss falls with more mistakes, or needs more than their numbers: {descent(loss, p, width)}"
-
-
-def _enumerate(scores: Array, potentials: Array, loss: Loss) -> Decision:
-    (n, p), width = scores.shape, potentials.shape[1]
+def _compare_all_sets(rows: SetsOfOneSize, loss: Loss) -> Decision:
+    """The best of all sets, for losses whose best set of k elements need not be the k largest scores."""
+    (n, p), width = rows.scores.shape, rows.potentials.shape[1]
     if p > MAX_ENUMERATED:
         raise ValueError(
             f"{_why_not(loss, p, width)}. The best set is then found by comparing all sets, for up to "
             f"{MAX_ENUMERATED} elements; there are {p}. Use a loss that never falls, such as its monotone closure."
         )
     masks = ((np.arange(2**p)[:, None] >> np.arange(p)) & 1).astype(bool)
-    sizes = masks.sum(axis=1)
+    by_size = np.argsort(masks.sum(axis=1), kind="stable")
+    losses_of_all = _losses_by_counts if isinstance(loss, CountLoss) else _losses_by_transform
     sets, expected = np.empty((n, p), dtype=np.bool_), np.empty(n)
     for i in range(n):
-        losses = _losses_of_all_sets(scores[i], potentials[i % len(potentials)], loss, masks, sizes)
-        equal = np.flatnonzero(losses <= losses.min() + TIE * max(abs(losses.min()), abs(losses[0])))
-        best = equal[np.argmin(sizes[equal])]
-        sets[i], expected[i] = masks[best], losses[best]
+        losses = losses_of_all(rows.take(np.array([i])), masks, loss)
+        best, expected[i : i + 1] = _smallest_of_least(losses[None, by_size])
+        sets[i] = masks[by_size[best[0]]]
     return Decision(sets, expected, sets.sum(axis=1))
 
 
-def _losses_of_all_sets(
-    scores: Array, potentials: Array, loss: Loss, masks: NDArray[np.bool_], sizes: NDArray[np.intp]
-) -> Array:
-    """The expected loss of each of the 2^p sets, for one example."""
-    from setloss.decisions.search import losses_by_transform, losses_of_subsets
-
-    if isinstance(loss, FixedSetLoss):
-        logs = np.where(sizes < len(potentials), potentials[np.minimum(sizes, len(potentials) - 1)], -np.inf)
-        return losses_by_transform(softmax(masks @ scores + logs), np.asarray(loss.function(masks)))
+def _losses_by_counts(row: SetsOfOneSize, masks: Flags, loss: Loss) -> Array:
+    """The expected loss of each of the 2^p sets, for one example and a loss of counts."""
     assert isinstance(loss, CountLoss)
-    row = SetsOfOneSize(scores[None], potentials[None])
-    chances, row = (
-        (row.mixtures[0].chances, row.of_mixture(row.mixtures[0])) if row.mixtures else ([1.0], row.in_scale)
-    )
-    parts = zip(chances, row.scores, row.potentials, strict=True)
-    return np.asarray(sum(chance * losses_of_subsets(s, u, loss, sizes) for chance, s, u in parts))
+    p, sizes = masks.shape[1], masks.sum(axis=1)
+    losses = np.zeros(len(masks))
+    chances, parts = row.mixtures.get(0, (np.ones(1), row))
+    for chance, scores, potentials in zip(chances, parts.scores, parts.potentials, strict=True):
+        among, w = np.eye(1, p + 1), np.zeros(p + 1)  # a row for each set A: the chances of a positives in it
+        w[: len(potentials)] = np.exp(potentials - potentials.max())
+        for s in scores:
+            among = np.concatenate((among, expit(-s) * among + expit(s) * np.roll(among, 1, axis=1)))
+        for k in range(p + 1):
+            a, b, some = *np.indices((k + 1, p - k + 1), sparse=True), np.flatnonzero(sizes == k)
+            costs = chance / (w @ among[-1]) * w[a + b] * loss.value(b, k - a, a + b, p - a - b)
+            losses[some] += ((among[some, : k + 1] @ costs) * among[-1 - some, : p - k + 1]).sum(axis=1)
+    return losses
+
+
+def _losses_by_transform(row: SetsOfOneSize, masks: Flags, loss: Loss) -> Array:
+    """sum_y P(y) l(A xor y) for all A, for one example: a convolution over the group of the sets."""
+    assert isinstance(loss, FixedSetLoss)
+    sizes, potentials = masks.sum(axis=1), np.full(masks.shape[1] + 1, -np.inf)
+    potentials[: row.potentials.shape[1]] = row.potentials[0]
+    chances, values = softmax(masks @ row.scores[0] + potentials[sizes]), np.asarray(loss.function(masks))
+    cube = (2,) * masks.shape[1]
+    return np.ravel(ifftn(fftn(chances.reshape(cube)) * fftn(values.reshape(cube))).real)
+
+
+def _spec(loss: Loss, rows: SetsOfOneSize) -> LossSpec:
+    """The loss as kernels read it, if it is one of counts."""
+    p, width = rows.scores.shape[1], rows.potentials.shape[1]
+    spec = loss_spec(loss, p, width)
+    if spec is None:
+        raise ValueError(_why_not(loss, p, width))
+    return spec
+
+
+def _floor(rows: SetsOfOneSize) -> float:
+    """Chances that are dropped: the sum Z is 1 for independent elements, and at least 1e-250 otherwise."""
+    return 1e-20 if rows.independent else 1e-270
+
+
+def _why_not(loss: Loss, p: int, width: int) -> str:
+    return f"the loss falls with more mistakes, or needs more than their numbers: {descent(loss, p, width)}"

@@ -94,22 +94,6 @@ def sums(scores, potentials, log_partition, sizes, marginals, safe):
 
 
 @kernel()
-def draw(scores, sizes, uniform, sets):
-    """Label sets of the given sizes, element by element from the last; the rows must be safe at their size."""
-    n, p = scores.shape
-    q, r = np.empty(p), np.empty(p)
-    table = np.empty((p + 1, sizes.max() + 1))
-    for i in range(n):
-        weigh_elements(scores[i], q, r)
-        prefixes(q, r, table)
-        left = sizes[i]
-        for j in range(p - 1, -1, -1):
-            taken = q[j] * table[j, left - 1] if left > 0 else 0.0
-            sets[i, j] = uniform[i, j] * table[j + 1, left] < taken
-            left -= sets[i, j]
-
-
-@kernel()
 def chances_of_sizes(scores, sizes, chances):
     """The chance of sizes[i] positives among independent elements with the scores of row i."""
     n, p = scores.shape

@@ -70,16 +70,6 @@ def _log_weights(falling: Array, sizes: NDArray[np.intp], potentials: Array, shi
     return base, relative + (potentials - potentials[start]) + others + np.log(chances)
 
 
-def balanced(scores: Array, potentials: Array) -> tuple[Array, Array]:
-    """Equal models, scores s_i + theta and potentials u_k - k theta, whose expected size is possible."""
-    sizes = np.arange(potentials.shape[1])
-    possible = potentials > -np.inf
-    first, last = np.argmax(possible, axis=1), sizes[-1] - np.argmax(possible[:, ::-1], axis=1)
-    target = np.clip((0.5 * (1 + np.tanh(scores / 2))).sum(axis=1), first, last)
-    shifts = _bisect(scores, np.clip(target, 0.5, scores.shape[1] - 0.5))[:, None]
-    return scores + shifts, potentials - sizes * shifts
-
-
 def _shifts(falling: Array, sizes: NDArray[np.intp]) -> Array:
     """The theta that make each size the expected one; for no or all elements one that is far enough."""
     p = len(falling)

@@ -5,15 +5,15 @@ are
 
 - ``None``: elements are independent, every potential is 0;
 - without bags ``(K + 1,)``, the same for all examples, or ``(n, K + 1)``; sizes beyond K are impossible;
-- with bags a callable ``p -> (p + 1,)``, a sequence of one array for each bag (a shorter one makes larger sizes
-  impossible), or a flat array of the ``p_i + 1`` potentials of each bag, one bag after the other.
+- with bags a sequence of one array for each bag (a shorter one makes larger sizes impossible), or a flat array of the
+  ``p_i + 1`` potentials of each bag, one bag after the other.
 
 ``-inf`` makes a size impossible.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from setloss.arguments import as_labels
+from setloss.arguments import as_labels, refuse_masked
 from setloss.bags import Bags
 from setloss.typing import Array, Shape
 
@@ -37,7 +37,7 @@ ALL_WITHIN_01 = (
 LARGEST = 1e6
 """Log-odds of certainty."""
 
-Counts = ArrayLike | Sequence[ArrayLike] | Callable[[int], ArrayLike] | None
+Counts = ArrayLike | Sequence[ArrayLike] | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,29 +51,22 @@ class Layout:
     bags: Bags | None = None
 
     @classmethod
-    def of(cls, shape: Shape, bags: Bags | Layout | ArrayLike | None, name: str = "scores") -> Layout:
+    def of(cls, shape: Shape, bags: Bags | Layout | ArrayLike | None) -> Layout:
         """The layout of an array of that shape; one that is known already is taken as it is."""
         if isinstance(bags, Layout):
-            if shape != bags.shape:
-                raise ValueError(f"the layout is one of shape {bags.shape}; {name} have shape {shape}")
             return bags
         if bags is None:
             if len(shape) != 2 or shape[1] == 0:
-                raise ValueError(f"{name} must be (examples, elements), or flat with bags=; got shape {shape}")
+                raise ValueError(f"scores must be (examples, elements), or flat with bags=; got shape {shape}")
             return cls(shape, np.full(shape[0], shape[1]), (np.arange(shape[0]),), (None,))
         bags = bags if isinstance(bags, Bags) else Bags.from_offsets(bags)
         if shape != (bags.elements,):
-            raise ValueError(f"the bags hold {bags.elements} elements; {name} have shape {shape}")
+            raise ValueError(f"the bags hold {bags.elements} elements; scores have shape {shape}")
         rows, elements = zip(*bags.by_size, strict=True) if len(bags) else ((), ())
         return cls(shape, bags.sizes, rows, elements, bags)
 
     def __len__(self) -> int:
         return len(self.sizes)
-
-    @property
-    def whole_rows(self) -> bool:
-        """Whether the data are an array (n, p)."""
-        return len(self.shape) == 2
 
     def split(self, values: NDArray[Any]) -> list[NDArray[Any]]:
         """One array (n, p) for each size."""
@@ -81,11 +74,22 @@ class Layout:
 
     def join(self, parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
         """The reverse of `split`."""
-        if self.whole_rows:
+        return self._joined(parts, self.elements, self.shape)
+
+    def join_rows(self, parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+        """One number for each set."""
+        return self._joined(parts, self.rows, len(self))
+
+    def join_counts(self, parts: Sequence[Array]) -> Array:
+        """Counts (n, K + 1), or those of bags in one flat array."""
+        return self._joined(parts, self.counts, int(np.sum(self.sizes + 1)))
+
+    def _joined(self, parts: Sequence[NDArray[Any]], places: Sequence[Any], shape: int | Shape) -> NDArray[Any]:
+        if self.bags is None:
             return parts[0]
-        values = np.empty(self.shape, dtype=parts[0].dtype if parts else np.float64)
-        for part, found in zip(self.elements, parts, strict=True):
-            values[part] = found
+        values = np.empty(shape, dtype=parts[0].dtype if parts else np.float64)
+        for where, found in zip(places, parts, strict=True):
+            values[where] = found
         return values
 
     @cached_property
@@ -94,27 +98,9 @@ class Layout:
         starts = np.concatenate(([0], np.cumsum(self.sizes + 1)))
         return tuple(starts[some][:, None] + np.arange(_size(self, part) + 1) for part, some in enumerate(self.rows))
 
-    def join_counts(self, parts: Sequence[Array]) -> Array:
-        """Counts (n, K + 1), or those of bags in that flat array."""
-        if self.whole_rows:
-            return parts[0]
-        values = np.empty(int(np.sum(self.sizes + 1)))
-        for places, found in zip(self.counts, parts, strict=True):
-            values[places] = found
-        return values
-
     def totals(self, values: NDArray[Any]) -> NDArray[Any]:
         """The sum over every set."""
         return values.sum(axis=1) if self.bags is None else self.bags.totals(self.bags.gather(values))
-
-    def join_rows(self, parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
-        """One number for each set."""
-        if self.whole_rows:
-            return parts[0]
-        values = np.empty(len(self), dtype=parts[0].dtype if parts else np.float64)
-        for some, found in zip(self.rows, parts, strict=True):
-            values[some] = found
-        return values
 
 
 def as_log_odds(values: ArrayLike, scores: str = "auto", name: str = "scores") -> Array:
@@ -152,10 +138,7 @@ def as_numbers(values: Any, name: str) -> Array:
     """Real numbers as float64; NaN, complex numbers, masked arrays and text are refused with a sentence."""
     if hasattr(values, "toarray"):
         raise ValueError(f"{name} are a sparse matrix; every element needs a score, pass {name}.toarray()")
-    if np.ma.is_masked(values):
-        raise ValueError(
-            f"{name} is a masked array, and masked scores have no meaning here; leave those elements out"
-        )
+    refuse_masked(values, name)
     try:
         given = np.asarray(values)
         if given.dtype.kind not in "biuf" and (given.dtype != object or np.iscomplexobj(values)):
@@ -174,7 +157,7 @@ def potentials_of(counts: Counts, layout: Layout) -> list[Array]:
     """Log-potentials (1, L) or (n, L) for the sets of each size, L <= p + 1."""
     if counts is None:
         return [np.zeros((1, _size(layout, part) + 1)) for part in range(len(layout.rows))]
-    if layout.whole_rows:
+    if layout.bags is None:
         return [_checked(np.atleast_2d(as_numbers(counts, "counts")), layout.shape[1], layout.rows[0])]
     flat = _flat_potentials(counts, layout)
     each = zip(layout.counts, layout.rows, strict=True)
@@ -183,10 +166,7 @@ def potentials_of(counts: Counts, layout: Layout) -> list[Array]:
 
 def _flat_potentials(counts: Any, layout: Layout) -> Array:
     """The p + 1 potentials of each bag, one bag after the other."""
-    if callable(counts):
-        known = {int(p): as_numbers(counts(int(p)), "counts") for p in np.unique(layout.sizes)}
-        counts = [known[int(p)] for p in layout.sizes]
-    elif isinstance(counts, np.ndarray) and counts.ndim == 1 and counts.dtype != object:
+    if isinstance(counts, np.ndarray) and counts.ndim == 1 and counts.dtype != object:
         length = int(np.sum(layout.sizes + 1))
         if counts.size != length:
             raise ValueError(f"flat counts hold p + 1 potentials for each bag, {length} in all; got {counts.size}")
@@ -243,8 +223,6 @@ class SeenLabels:
     def of(cls, y: ArrayLike | SeenLabels, known: ArrayLike | None, layout: Layout) -> SeenLabels:
         """Labels in the shape of the scores; those that are not `known` may be anything."""
         if isinstance(y, SeenLabels):
-            if y.layout is not layout:
-                raise ValueError("these labels were made ready for another layout; make the model with bags=y.layout")
             return y
         sure = np.ones(layout.shape, dtype=bool) if known is None else np.asarray(known, dtype=bool)
         truth = as_labels(np.where(sure, np.asarray(y), -1 if np.any(np.asarray(y) == -1) else 0), "y")

@@ -11,9 +11,6 @@ this short.
 2. Chances below `floor` are dropped at both ends. Each element adds one chance to A_k and to B_k, so at most 4 p are
    dropped, each of which weighs at most its own size: no expected loss changes by more than ``4 p floor / Z`` times
    the largest loss, which is below a rounding error.
-
-For losses whose best set of k elements need not be the k largest scores, all 2^p sets are compared. Sets are numbered
-by their elements: element j is the bit of weight 2^j.
 """
 
 # mypy: disable-error-code="no-untyped-def"
@@ -21,14 +18,9 @@ by their elements: element j is the bit of weight 2^j.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.special import expit
 
 from setloss.compilation import kernel
 from setloss.decisions.kernels import SMALLEST, weigh_elements, weigh_sizes
-from setloss.decisions.specs import TIE
-from setloss.losses import CountLoss
-from setloss.typing import Array
 
 
 @kernel()
@@ -46,9 +38,6 @@ def write_losses(kind, numbers, table, p, k, a, width, out):
                 if numbers[1] * b == 0.0:
                     out[b] = numbers[2]
     elif kind == 1:
-        for b in range(width):
-            out[b] = numbers[0] * b + numbers[1] * wrong
-    elif kind == 2:
         for b in range(width):
             out[b] = numbers[b + wrong]
     else:
@@ -77,20 +66,14 @@ def add_element(before, after, low, high, q, r, floor):
 
 
 @kernel()
-def store_suffixes(q, r, stored, ranges, floor, kept):
-    """The chances of b positives among the elements from k on, for k < kept; returns those of all elements."""
-    p, width = len(q), stored.shape[1]
-    now, then = np.empty(width), np.empty(width)
-    now[0] = 1.0
+def store_suffixes(q, r, stored, ranges, floor):
+    """The chances of b positives among the elements from k on, for every k."""
     low, high = 0, 0
-    for k in range(p, -1, -1):
-        if k < p:
-            low, high = add_element(now, then, low, high, q[k], r[k], floor)
-            now, then = then, now
-        if k < kept:
-            for b in range(low, high + 1):
-                stored[k, b] = now[b]
-            ranges[k, 0], ranges[k, 1] = low, high
+    stored[len(q), 0] = 1.0
+    ranges[len(q), 0], ranges[len(q), 1] = low, high
+    for k in range(len(q) - 1, -1, -1):
+        low, high = add_element(stored[k + 1], stored[k], low, high, q[k], r[k], floor)
+        ranges[k, 0], ranges[k, 1] = low, high
 
 
 @kernel(fastmath={"reassoc", "contract"})
@@ -122,22 +105,21 @@ def least_loss(k, p, sizes, spec, row):
 
 
 @kernel()
-def best_prefixes(scores, potentials, spec, floor, costs, expected, best, safe):
-    """The best size of every row of falling scores; `safe` is False where Z is too small.
+def losses_of_prefixes(scores, potentials, spec, floor, every, costs, safe):
+    """The expected losses (n, p + 1) of the k largest of falling scores; `safe` is False where Z is too small.
 
-    Costs (n, p + 1), if that is their shape, take the expected losses of all k.
+    Unless `every` is asked for, those of sizes that cannot be the best are left as they are.
     """
     n, p = scores.shape
-    width, every = potentials.shape[1], costs.shape[1] > 0
+    width = potentials.shape[1]
     q, r = np.empty(p), np.empty(p)
     w, sizes, row = np.empty(width), np.empty(width), np.empty(width)
     first, then = np.empty(width), np.empty(width)
-    kept = p + 1 if every else min(p + 1, 2 * width + 32)
-    stored, ranges = np.empty((kept, width)), np.empty((kept, 2), np.int64)
+    stored, ranges = np.empty((p + 1, width)), np.empty((p + 1, 2), np.int64)
     for i in range(n):
         weigh_elements(scores[i], q, r)
         weigh_sizes(potentials[i % len(potentials)], w)
-        store_suffixes(q, r, stored, ranges, floor, kept)
+        store_suffixes(q, r, stored, ranges, floor)
         total = 0.0
         for t in range(width):
             inside = ranges[0, 0] <= t <= ranges[0, 1]
@@ -149,21 +131,13 @@ def best_prefixes(scores, potentials, spec, floor, costs, expected, best, safe):
         for t in range(width):
             sizes[t] /= total
         first[0] = 1.0
-        low, high, room = 0, 0, 0.0
+        low, high, least = 0, 0, np.inf
         for k in range(p + 1):
-            if k > 0 and not every and least_loss(k, p, sizes, spec, row) >= expected[i] - room:
+            if not every and least_loss(k, p, sizes, spec, row) >= least:
                 break
-            if k == kept:
-                kept = min(p + 1, 2 * kept)
-                stored, ranges = np.empty((kept, width)), np.empty((kept, 2), np.int64)
-                store_suffixes(q, r, stored, ranges, floor, kept)
-            cost = expected_loss(k, p, first, low, high, stored[k], ranges[k, 0], ranges[k, 1], w, spec, row) / total
-            if every:
-                costs[i, k] = cost
-            if k == 0:
-                room = TIE * abs(cost)
-            if k == 0 or cost < expected[i] - room:
-                best[i], expected[i] = k, cost
+            others = stored[k], ranges[k, 0], ranges[k, 1]
+            costs[i, k] = expected_loss(k, p, first, low, high, *others, w, spec, row) / total
+            least = min(least, costs[i, k])
             if k < p:
                 low, high = add_element(first, then, low, high, q[k], r[k], floor)
                 first, then = then, first
@@ -193,40 +167,3 @@ def losses_of_firsts(scores, chosen, potentials, spec, floor, expected):
             for b in range(b_low, min(b_high + 1, width - a)):
                 total += first[a] * others[b] * w[a + b]
         expected[i] = expected_loss(k, p, first, low, high, others, b_low, b_high, w, spec, row) / total
-
-
-# ---------------------------------------------------------------- all sets, for losses that fall
-
-
-def losses_of_subsets(scores: Array, potentials: Array, loss: CountLoss, sizes: NDArray[np.intp]) -> Array:
-    """The expected loss of every set, for a loss of counts; the scores (p,) must be safe."""
-    p, w = len(scores), np.zeros(len(scores) + 1)
-    w[: len(potentials)] = np.exp(potentials - potentials.max())
-    chances = np.eye(1, p + 1)  # a row for each set A: the chances of a positives in it
-    for s in scores:
-        larger = expit(-s) * chances
-        larger[:, 1:] += expit(s) * chances[:, :-1]
-        chances = np.concatenate((chances, larger))
-    losses = np.empty(2**p)
-    for k in range(p + 1):
-        some = np.flatnonzero(sizes == k)
-        a, b = np.indices((k + 1, p - k + 1), sparse=True)
-        costs = w[a + b] * loss.value(b, k - a, a + b, p - a - b)
-        losses[some] = ((chances[some, : k + 1] @ costs) * chances[2**p - 1 - some, : p - k + 1]).sum(axis=1)
-    return np.asarray(losses / (w @ chances[-1]))
-
-
-def losses_by_transform(chances: Array, values: Array) -> Array:
-    """sum_y P(y) l(A xor y) for all A: a convolution, turned into a product by the Walsh-Hadamard transform."""
-    return _transformed(_transformed(chances) * _transformed(values)) / len(values)
-
-
-def _transformed(values: Array) -> Array:
-    """The sums over all sets, with the sign of the number of elements in common."""
-    found = values.copy()
-    step = 1
-    while step < len(found):
-        pairs = found.reshape(-1, 2, step)
-        found = np.stack([pairs[:, 0] + pairs[:, 1], pairs[:, 0] - pairs[:, 1]], axis=1).reshape(-1)
-        step *= 2
-    return found

@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from setloss.losses import CostCurve, CountLoss, FixedSetLoss, Hamming, Loss, TverskyFamily
 from setloss.setfunctions.counts import MAX_CELLS, cells_in_words
 from setloss.typing import Array
 
-TVERSKY, LINEAR, CURVE, TABLE = range(4)
+TVERSKY, CURVE, TABLE, LINEAR = range(4)
 
 MAX_ENUMERATED = 16
 """Largest number of elements for which all sets are compared."""
@@ -76,50 +77,42 @@ def _cells(loss: CountLoss, p: int, width: int) -> Array:
             f"{cells_in_words((p + 1) * width**2)} cells, the limit is {MAX_CELLS}. Use a loss with a closed form "
             "(Dice, Jaccard, Tversky, F-beta, Hamming, cost curves), or counts that bound the number of positives."
         )
-    k, a, b = np.indices((p + 1, width, width), sparse=True)
     cells = np.zeros((p + 1, width, width))
-    real = np.nonzero((a <= k) & (b <= p - k) & (a + b < width))
-    k, a, b = real
-    cells[real] = loss.value(b, k - a, a + b, p - a - b)
+    k, a, b = _places(p, width)
+    cells[k, a, b] = loss.value(b, k - a, a + b, p - a - b)
     return cells
+
+
+def _places(p: int, width: int) -> tuple[NDArray[np.intp], ...]:
+    """The k, a and b of all cells that can occur."""
+    k, a, b = np.indices((p + 1, width, width), sparse=True)
+    return np.nonzero((a <= k) & (b <= p - k) & (a + b < width))
 
 
 @lru_cache(maxsize=256)
 def descent(loss: Loss, p: int, width: int) -> str | None:
     """Where one more mistake costs less, in words; None if the loss never falls."""
-    if isinstance(loss, TverskyFamily | Hamming):
-        return None
-    if isinstance(loss, CostCurve):
-        return _descent_of_curve(np.asarray(loss.value(np.arange(p + 1), 0, p, 0)))
-    if isinstance(loss, FixedSetLoss):
-        if len(loss.on_counts(p, 0).sizes) == 1:
-            return _descent_of_curve(loss.function.table)
+    spec = loss_spec(loss, p, width)
+    if spec is None:
         return "it depends on which elements are wrong, not only on how many"
-    assert isinstance(loss, CountLoss)
-    _values(loss, min(width - 1, p // 2), p)  # the largest: what a callable refuses, it refuses before it is slow
-    for positives in range(width):
-        values = _values(loss, positives, p)
-        for axis, name in enumerate(("false negatives", "false positives")):
-            falls = np.argwhere(np.diff(values, axis=axis) < -1e-12 * np.abs(values).max())
-            if len(falls):
-                at = tuple(int(x) for x in falls[0])
-                after = tuple(x + (axis == b) for b, x in enumerate(at))
-                return (
-                    f"with {positives} positives among {p} elements, {at[0]} false negatives and {at[1]} false "
-                    f"positives cost {values[at]:.6g}, one more of the {name} {values[after]:.6g}"
-                )
+    if spec.kind == CURVE:
+        falls = np.flatnonzero(np.diff(spec.numbers) < -1e-12 * np.abs(spec.numbers).max())
+        if falls.size:
+            k = falls[0]
+            return f"{k} mistakes cost {spec.numbers[k]:.6g}, {k + 1} cost {spec.numbers[k + 1]:.6g}"
+    return _descent_of_cells(spec.table, p, width) if spec.kind == TABLE else None
+
+
+def _descent_of_cells(cells: Array, p: int, width: int) -> str | None:
+    k, a, b = places = np.stack(_places(p, width))
+    steps = (("false negatives", (-1, -1, 1), a > 0), ("false positives", (1, 0, 0), k + b < p))
+    for name, step, possible in steps:
+        before, after = places[:, possible], places[:, possible] + np.reshape(step, (3, 1))
+        falls = np.flatnonzero(cells[tuple(after)] - cells[tuple(before)] < -1e-12 * np.abs(cells).max())
+        if falls.size:
+            k, a, b = before[:, falls[0]]
+            return (
+                f"with {a + b} positives among {p} elements, {b} false negatives and {k - a} false positives cost "
+                f"{cells[k, a, b]:.6g}, one more of the {name} {cells[tuple(after[:, falls[0]])]:.6g}"
+            )
     return None
-
-
-def _values(loss: CountLoss, positives: int, p: int) -> Array:
-    """The loss of every number of false negatives and of false positives."""
-    n, q = np.indices((positives + 1, p - positives + 1), sparse=True)
-    return np.broadcast_to(loss.value(n, q, positives, p - positives), (positives + 1, p - positives + 1))
-
-
-def _descent_of_curve(values: Array) -> str | None:
-    falls = np.flatnonzero(np.diff(values) < -1e-12 * np.abs(values).max())
-    if not falls.size:
-        return None
-    k = int(falls[0])
-    return f"{k} mistakes cost {values[k]:.6g}, {k + 1} cost {values[k + 1]:.6g}"
