@@ -24,7 +24,7 @@ from setloss.plans.build import Scale, build_plans
 from setloss.plans.python_fallback import PythonPlans
 from setloss.plans.records import CURVE, LINEAR, TABLE, TVERSKY, TVERSKY_SUPERMODULAR, BatchCuts, Plans
 
-__all__ = ["BatchCuts", "BatchSurrogate", "batch_surrogate", "run_kernel", "scratch"]
+__all__ = ["BatchCuts", "BatchSurrogate", "batch_surrogate", "run_kernel"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,10 +130,11 @@ def run_kernel(
     slopes = flat if consume else np.empty_like(flat)
     worst, totals = np.empty(size, dtype=bool), np.empty((n, 2))
     data = (flat, batch.bags.offsets, batch.partition, batch.which)
-    plans, out = batch.plans.arrays, (slopes, worst, totals)
+    kinds, out = batch.plans, (slopes, worst, totals)
 
     def work(first: int, last: int) -> None:
-        write_cuts(np.arange(first, last), data, plans, scratch(batch, flat.dtype, first, last), out)
+        room = room_for_cuts(kinds, int(batch.bags.sizes[first:last].max(initial=0)), flat.dtype)
+        write_cuts(np.arange(first, last), data, kinds.arrays, room, out)
 
     share_out(work, n, threads)
     return BatchCuts(totals[:, 0], slopes, totals[:, 1], worst)
@@ -146,12 +147,6 @@ def share_out(work: Callable[[int, int], None], n: int, threads: int) -> None:
     shares = np.linspace(0, n, min(threads, n) + 1, dtype=np.intp)
     with ThreadPoolExecutor(len(shares) - 1) as pool:
         list(pool.map(work, shares[:-1], shares[1:]))
-
-
-def scratch(batch: BatchSurrogate, dtype: Any, first: int = 0, last: int | None = None) -> tuple[Any, ...]:
-    """Room for the cuts of the bags from `first` up to `last`."""
-    assert isinstance(batch.plans, Plans)
-    return room_for_cuts(batch.plans, int(batch.bags.sizes[first:last].max(initial=0)), dtype)
 
 
 def room_for_cuts(plans: Plans, widest: int, dtype: Any, *, of_every_kind: bool = False) -> tuple[Any, ...]:

@@ -1,7 +1,7 @@
 """The numba interpreter: the cuts of a whole ragged data set in one call, one sort per bag.
 
 Each bag refers to one record of `setloss.plans.records`, its Lovász part and its rescaled part. Arithmetic is in
-float64 whatever the margins are, and nothing is allocated here: `setloss.plans.batch.scratch` gives a call its room.
+float64 whatever the margins are, and nothing is allocated here: `setloss.plans.batch.room_for_cuts` makes the room.
 
 Kernels are written for short compilation, too: plain loops in place of array expressions, which numba compiles with
 all their error messages, and room that is None where no bag of the batch needs it, so that what would use it is not
@@ -92,8 +92,8 @@ def bag_cut(margins, partition, plan, tables, room, slope, chosen):
     """The cut of one bag: fills `slope` and `chosen`, returns offset and value.
 
     `partition` has the group of every element, `plan` is the record of the bag, `tables` its group sizes and the
-    common values, `room` what `scratch` made. `slope` may be the memory of `margins`, which are not read any more
-    when it is written.
+    common values, `room` what `room_for_cuts` made. `slope` may be the memory of `margins`, which are not read any
+    more when it is written.
     """
     order, spare, ranked, tallies, hinge, rescaled = room
     p = len(margins)
@@ -170,20 +170,6 @@ def write_row_cuts(first, last, data, plans, room, own, out):
         for j in range(width):
             if truth[i, j]:
                 gradient[j] = -gradient[j]
-
-
-@kernel()
-def write_gains(records, starts, gains):
-    """The increments of f: for all numbers of positives, misses and alarms so far, for an element of either group."""
-    width = len(records) - 1
-    for m in range(width + 1):
-        part, place = records[m].lovasz, starts[m]
-        for misses in range(m + 1):
-            for alarms in range(width - m + 1):
-                for axis in range(2):
-                    gain = gain_of_one_more(part, axis, 0, 0, 0, float(misses), float(alarms), float(m), gains)
-                    gains[place] = part.weight * gain
-                    place += 1
 
 
 @kernel(forceinline=True)

@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from setloss.plans.batch import room_for_cuts, share_out
 from setloss.plans.build import ClosedForm
 from setloss.plans.records import LINEAR, NONE, TVERSKY, Plans
+from setloss.setfunctions.combinations import Linear
+from setloss.setfunctions.tversky import TverskyCounts
 from setloss.typing import Array
 
 Scores = NDArray[np.floating]
@@ -73,11 +75,13 @@ def narrow_cuts(scores: Scores, truth: Truth, closed: ClosedForm) -> tuple[Array
 
 @lru_cache(maxsize=256)
 def _gains_of_width(closed: ClosedForm, width: int) -> tuple[NDArray[np.int64], Array]:
-    """The first cell of the table of each number of positives, and the tables."""
-    from setloss.plans.kernels import write_gains
-
-    positives = np.arange(width + 1)
-    cells = 2 * (positives + 1) * (width - positives + 1)
-    starts, gains = np.cumsum(cells) - cells, np.empty(cells.sum())
-    write_gains(_plans_of_width(closed, width).records, starts, gains)
-    return starts, gains
+    """The first cell of the table of each number of positives, and the tables of gains: of a miss, of an alarm."""
+    tables = []
+    for m in range(width + 1):
+        costs = closed.fields(m, width - m)
+        rates, sizes = (costs.false_negative, costs.false_positive), (m, width - m)
+        counts = Linear(sizes, rates) if closed.lovasz == LINEAR else TverskyCounts(*sizes, *rates[::-1])
+        cells = np.indices(counts.shape)
+        tables.append(np.stack([counts.step(axis, *cells) for axis in (0, 1)], axis=-1).ravel())
+    lengths = np.array([len(table) for table in tables])
+    return np.cumsum(lengths) - lengths, np.concatenate(tables)
