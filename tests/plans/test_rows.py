@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from setloss import Dice, Hamming, Jaccard, Tversky
 from setloss.plans.batch import batch_surrogate
 from setloss.plans.build import closed_form
-from setloss.plans.rows import NARROW, REMEMBERED_WIDTH, is_narrow, narrow_cuts, row_cuts
+from setloss.plans.rows import NARROW, REMEMBERED_WIDTH, row_cuts
 
 PAIRS = [
     (Jaccard(), "lovasz"),
@@ -75,17 +75,10 @@ def test_small_sets_are_bags(data, which, width, single):
     truth = rng.random((4, width)) < rng.random((4, 1))
     scores = np.round(rng.normal(0, 1, (4, width)), 1).astype(np.float32 if single else np.float64)  # some are equal
     closed = closed_form(loss, operator, "mean")
-    assert is_narrow(width, closed)
-    values, gradient = narrow_cuts(scores, truth, closed)
+    values, gradient = row_cuts(scores, truth, closed, threads=1)
     signs = np.where(truth, 1, -1).astype(scores.dtype)
     expected = batch_surrogate(loss, truth.ravel(), np.arange(5) * width, operator, "mean").cuts(
         (signs * scores).ravel()
     )
     np.testing.assert_allclose(values, expected.values, rtol=1e-12)
     np.testing.assert_array_equal(gradient, -signs * expected.slopes.reshape(scores.shape))
-
-
-def test_wide_sets_and_rescaled_parts_are_left_to_others():
-    assert not is_narrow(NARROW + 1, closed_form(Jaccard(), "lovasz", 2.0))
-    for operator in ("bd", "slack", "margin"):
-        assert not is_narrow(8, closed_form(Dice(), operator, "mean"))

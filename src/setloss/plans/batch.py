@@ -22,7 +22,7 @@ from setloss.operators.cut import MAX_MARGIN
 from setloss.operators.names import Operator
 from setloss.plans.build import Scale, build_plans
 from setloss.plans.python_fallback import PythonPlans
-from setloss.plans.records import CURVE, LINEAR, TABLE, TVERSKY, TVERSKY_SUPERMODULAR, BatchCuts, Plans
+from setloss.plans.records import BatchCuts, Plans
 
 __all__ = ["BatchCuts", "BatchSurrogate", "batch_surrogate", "run_kernel"]
 
@@ -54,13 +54,10 @@ class BatchSurrogate:
 
     @property
     def kernel_data(self) -> tuple[Any, ...]:
-        """The arrays and room for the cut of any one bag at float64 margins: what the epochs of solvers take.
-
-        They are long to compile, so that there is room for plans of every kind: one version serves all losses.
-        """
+        """The arrays and room for the cut of any one bag at float64 margins: what the epochs of solvers take."""
         assert isinstance(self.plans, Plans)
         widest = int(self.bags.sizes.max(initial=0))
-        return *self.arrays, room_for_cuts(self.plans, widest, np.float64, of_every_kind=True)
+        return *self.arrays, room_for_cuts(self.plans, widest, np.float64)
 
     def same_as(self, other: BatchSurrogate | None) -> bool:
         """Whether the other one has the same surrogate for every bag, so that cuts of one are cuts of the other."""
@@ -149,31 +146,20 @@ def share_out(work: Callable[[int, int], None], n: int, threads: int) -> None:
         list(pool.map(work, shares[:-1], shares[1:]))
 
 
-def room_for_cuts(plans: Plans, widest: int, dtype: Any, *, of_every_kind: bool = False) -> tuple[Any, ...]:
-    """Room for bags of up to `widest` elements with margins of this type; None what no plan needs.
+def room_for_cuts(plans: Plans, widest: int, dtype: Any) -> tuple[Any, ...]:
+    """Room for bags of up to `widest` elements with margins of this type, whatever their plans are.
 
-    The order of the elements, a second array for sorting it, whose memory later holds their margins and those of
-    group after group, counters of radix sort, and whether there is a Lovász part. For rescaled parts: whether there
-    is a curve; the sums of the smallest margins of each group and a count per group; for tables one more.
+    The order of the elements; a second array for sorting it, whose memory later holds their margins and those of
+    group after group; counters of radix sort, None where no bag is large. For rescaled parts the sums of the smallest
+    margins of each group, and two counts per group.
     """
     from setloss.plans.sorting import LARGE, TALLIES
 
-    axes, kinds = plans.sizes.shape[1], plans.rescaled_kinds
+    axes = plans.sizes.shape[1]
     spare = np.empty(-(-2 * widest * np.dtype(dtype).itemsize // 8), dtype=np.int64)
-    counted = of_every_kind or bool(kinds & {LINEAR, TABLE, TVERSKY})
-    return (
-        np.empty(widest, dtype=np.int64),
-        spare,
-        spare.view(dtype),
-        np.empty(TALLIES, dtype=np.int64) if widest >= LARGE else None,
-        1 if of_every_kind or plans.has_lovasz else None,
-        (
-            1 if of_every_kind or kinds & {CURVE, TVERSKY_SUPERMODULAR} else None,
-            np.empty(widest + axes) if counted else None,
-            np.empty(axes, dtype=np.int64) if counted else None,
-            np.empty(axes, dtype=np.int64) if of_every_kind or TABLE in kinds else None,
-        ),
-    )
+    counts = np.empty(axes, dtype=np.int64), np.empty(axes, dtype=np.int64)
+    tallies = np.empty(TALLIES, dtype=np.int64) if widest >= LARGE else None
+    return np.empty(widest, dtype=np.int64), spare, spare.view(dtype), tallies, (np.empty(widest + axes), *counts)
 
 
 def _flat_margins(margins: ArrayLike, size: int) -> NDArray[np.floating]:

@@ -4,9 +4,8 @@ Each bag refers to one record of `setloss.plans.records`, its Lovász part and i
 float64 whatever the margins are, and nothing is allocated here: `setloss.plans.batch.room_for_cuts` makes the room.
 
 Kernels are written for short compilation, too: plain loops in place of array expressions, which numba compiles with
-all their error messages, and room that is None where no bag of the batch needs it, so that what would use it is not
-compiled. Those that take arrays and are called once a bag are inlined by numba, which counts references to the arrays
-of every call; formulas of numbers are left to LLVM.
+all their error messages, and one version for plans of every kind. Those that take arrays and are called once a bag
+are inlined by numba, which counts references to the arrays of every call; formulas of numbers are left to LLVM.
 """
 
 from __future__ import annotations
@@ -39,40 +38,33 @@ def _rank_elements(margins, partition, active_only, order, spare, ranked, tallie
     return count
 
 
-@kernel(forceinline=True)
-def gain_of_one_more(part, axis, rank, cell, stride, misses, alarms, m, values):
-    """The increment of f when an element of group `axis` follows `misses` false negatives and `alarms` positives."""
-    if part.kind == CURVE:
-        return values[part.start + rank]
-    if part.kind == LINEAR:
-        return part.false_negative if axis == 0 else part.false_positive
-    if part.kind == TABLE:
-        return values[cell + stride] - values[cell]
-    return tversky_gain(axis, misses, alarms, m, part)
-
-
 @kernel(inline="always")
-def _lovasz(ranked, order, plan, tables, hinge, slope):
-    """Write the slopes of the Lovász part; returns its offset and value. `hinge` is None where no bag has one."""
-    if hinge is None:
-        return 0.0, 0.0
+def _lovasz(ranked, order, plan, tables, slope):
+    """Write the slopes of the Lovász part; returns its offset and value."""
     sizes, values = tables
     part, elementwise = plan.lovasz, plan.elementwise
     if part.kind == NONE:
         return 0.0, 0.0
-    m, cell, stride = float(sizes[0]), part.start, 0
+    m, cell = float(sizes[0]), part.start
     misses = alarms = offset = value = 0.0
     for rank in range(len(order)):
         slack = 1.0 - np.float64(ranked[rank])
         if elementwise and slack <= 0.0:
             break
         axis = order[rank] >> 32
-        if part.kind == TABLE:
-            stride = 1
+        if part.kind == CURVE:
+            gain = values[part.start + rank]
+        elif part.kind == LINEAR:
+            gain = part.false_negative if axis == 0 else part.false_positive
+        elif part.kind == TABLE:
+            before, stride = values[cell], 1
             for c in range(axis + 1, plan.axes):
                 stride *= sizes[c] + 1
-        gain = part.weight * gain_of_one_more(part, axis, rank, cell, stride, misses, alarms, m, values)
-        cell += stride
+            cell += stride
+            gain = values[cell] - before
+        else:
+            gain = tversky_gain(axis, misses, alarms, m, part)
+        gain *= part.weight
         if axis == 0:
             misses += 1.0
         else:
@@ -95,14 +87,14 @@ def bag_cut(margins, partition, plan, tables, room, slope, chosen):
     common values, `room` what `room_for_cuts` made. `slope` may be the memory of `margins`, which are not read any
     more when it is written.
     """
-    order, spare, ranked, tallies, hinge, rescaled = room
+    order, spare, ranked, tallies, rescaled = room
     p = len(margins)
     active_only = plan.elementwise != 0 and plan.rescaled.kind == NONE
     count = _rank_elements(margins, partition, active_only, order, spare, ranked, tallies)
     for i in range(p):
         slope[i] = 0.0
         chosen[i] = False
-    offset, value = _lovasz(ranked, order[:count], plan, tables, hinge, slope)
+    offset, value = _lovasz(ranked, order[:count], plan, tables, slope)
     loss, best = worst_set(ranked, order[:count], plan, tables, ranked[p:], rescaled, chosen)
     if best > 0.0:
         offset += loss

@@ -12,7 +12,6 @@ symmetric functions have group 0 only.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -63,16 +62,6 @@ class Plans:
     def arrays(self) -> tuple[NDArray[np.void], NDArray[np.int64], Array]:
         """What the kernels take."""
         return self.records, self.sizes, self.values
-
-    @cached_property
-    def has_lovasz(self) -> bool:
-        """Whether any record has a Lovász part."""
-        return bool(np.any(self.records["lovasz"]["kind"] != NONE))
-
-    @cached_property
-    def rescaled_kinds(self) -> frozenset[int]:
-        """The kinds of the rescaled parts."""
-        return frozenset(int(kind) for kind in np.unique(self.records["rescaled"]["kind"]))
 
     def __len__(self) -> int:
         return len(self.records)

@@ -30,11 +30,12 @@ NARROW = 32
 
 def row_cuts(scores: Scores, truth: Truth, closed: ClosedForm, threads: int) -> tuple[Array, Scores]:
     """The value of every row's surrogate and its gradient in the scores; NaN where a score is not finite."""
-    if is_narrow(scores.shape[1], closed) and threads == 1:
-        return narrow_cuts(scores, truth, closed)
+    n, width = scores.shape
+    ignores_negative_slacks = closed.rescaled == NONE and closed.lovasz in (LINEAR, TVERSKY)
+    if ignores_negative_slacks and 0 < width <= NARROW and threads == 1:
+        return _narrow_cuts(scores, truth, closed)
     from setloss.plans.kernels import write_row_cuts
 
-    n, width = scores.shape
     if width <= REMEMBERED_WIDTH:
         plans, which = _plans_of_width(closed, width), np.count_nonzero(truth, axis=1)
     else:
@@ -57,12 +58,7 @@ def _plans_of_width(closed: ClosedForm, width: int) -> Plans:
     return closed.plans(positives, width - positives)
 
 
-def is_narrow(width: int, closed: ClosedForm) -> bool:
-    """Whether sets of `width` elements are small, and the surrogate is one hinge that ignores negative slacks."""
-    return 0 < width <= NARROW and closed.rescaled == NONE and closed.lovasz in (LINEAR, TVERSKY)
-
-
-def narrow_cuts(scores: Scores, truth: Truth, closed: ClosedForm) -> tuple[Array, Scores]:
+def _narrow_cuts(scores: Scores, truth: Truth, closed: ClosedForm) -> tuple[Array, Scores]:
     """The same for small sets of one hinge."""
     from setloss.plans.kernels import write_narrow_cuts
 

@@ -29,8 +29,7 @@ def sort_elements(margins, order, spare, tallies):
 
     `tallies` are `TALLIES` counters for radix sort; None where no bag is large.
     """
-    n = len(order)
-    if tallies is None or n < LARGE:
+    if tallies is None or len(order) < LARGE:
         _merge(margins, order, spare)
     else:
         _radix(margins, order, spare, tallies)

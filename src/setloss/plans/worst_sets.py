@@ -97,19 +97,17 @@ def objective(is_margin, loss, total, scale):
 @kernel(inline="always")
 def worst_set(ranked, order, plan, tables, grouped, room, chosen):
     """Mark the set that maximises the rescaled loss in `chosen`; returns its loss and the objective."""
-    curve, sums, counts, turning = room
     if plan.rescaled.kind in (CURVE, TVERSKY_SUPERMODULAR):
-        return _best_of_curve(ranked, order, plan, tables, curve, chosen)
+        return _best_of_curve(ranked, order, plan, tables, chosen)
     if plan.rescaled.kind == NONE:
         return 0.0, 0.0
-    return _best_of_counts(ranked, order, plan, tables, grouped, sums, counts, turning, chosen)
+    return _best_of_counts(ranked, order, plan, tables, grouped, room, chosen)
 
 
 @kernel(forceinline=True)
-def _best_of_counts(ranked, order, plan, tables, grouped, sums, counts, turning, chosen):
-    """Several counts matter. `sums` is None where no bag is of that kind."""
-    if sums is None:
-        return 0.0, 0.0
+def _best_of_counts(ranked, order, plan, tables, grouped, room, chosen):
+    """Several counts matter."""
+    sums, counts, turning = room
     sizes, values = tables
     _sums(ranked, order, plan.axes, grouped, sums)
     for b in range(plan.axes):
@@ -145,13 +143,8 @@ def _sums(ranked, order, axes, grouped, sums):
 
 
 @kernel(inline="always")
-def _best_of_curve(ranked, order, plan, tables, curve, chosen):
-    """One count matters: every other element is in exactly if its margin is negative.
-
-    `curve` is None where no bag is of that kind.
-    """
-    if curve is None:
-        return 0.0, 0.0
+def _best_of_curve(ranked, order, plan, tables, chosen):
+    """One count matters: every other element is in exactly if its margin is negative."""
     sizes, values = tables
     part, m = plan.rescaled, float(sizes[0])
     axis = part.axis
@@ -191,12 +184,7 @@ def _mark(ranked, order, axis, left, chosen):
 
 @kernel(forceinline=True)
 def _best_of_cells(plan, sizes, values, sums, counts, turning):
-    """Every cell of a table: the last count runs fastest, the others turn like an odometer.
-
-    `turning` is None where no bag has a table.
-    """
-    if turning is None:
-        return 0.0, 0.0
+    """Every cell of a table: the last count runs fastest, the others turn like an odometer."""
     k, cell, weight = plan.axes, plan.rescaled.start, plan.rescaled.weight
     last, tail = sizes[k - 1], 0
     for b in range(k - 1):
