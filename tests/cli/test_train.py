@@ -145,14 +145,14 @@ def test_the_data_file_is_not_replaced(folder):
 
 
 class Interrupting(logging.Handler):
-    """Ends the process at its third line of progress, as ``kill`` does."""
+    """Ends the process at its third line of progress, as Ctrl-C does."""
 
     lines = 0
 
     def emit(self, record):
         self.lines += 1
         if self.lines == 3:
-            signal.raise_signal(signal.SIGTERM)
+            signal.raise_signal(signal.SIGINT)
 
 
 def test_interrupted_it_writes_the_best_linear_model(folder):

@@ -1,12 +1,9 @@
 """Progress of long commands on standard error: one line on a terminal, elsewhere a sentence now and then."""
 
 import logging
-import signal
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any, Self
+from typing import Self
 
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -14,7 +11,7 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from setloss.cli.commands import say
 
 INTERRUPTED = 130
-"""Exit code after Ctrl-C or SIGTERM."""
+"""Exit code after Ctrl-C."""
 
 SECONDS_BETWEEN_LINES = 20.0
 """How often a line is written where there is no terminal."""
@@ -63,20 +60,3 @@ class Waiting(logging.Handler):
         while not self._finished.wait(seconds):
             gone = int(time.monotonic() - self._began)
             say(f"{gone // 60}:{gone % 60:02d} gone, {self._words}")
-
-
-@contextmanager
-def terminated_as_interrupted() -> Iterator[None]:
-    """Let SIGTERM do what Ctrl-C does: solvers stop after the iteration under way, with the best model so far."""
-
-    def interrupt(*_: Any) -> None:
-        raise KeyboardInterrupt
-
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGTERM, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)

@@ -22,7 +22,7 @@ from setloss.cli.commands import (
 )
 from setloss.cli.data import DataOptions
 from setloss.cli.models import Source, last_step
-from setloss.cli.progress import INTERRUPTED, Waiting, terminated_as_interrupted
+from setloss.cli.progress import INTERRUPTED, Waiting
 from setloss.cli.set_functions import LossOptions
 from setloss.defaults import LINEAR_MODELS
 from setloss.io.models import save
@@ -130,7 +130,7 @@ def train(
         raise InputError(f"--model writes a .skops file; got {model}")
     check_writable("--model", model, data.data)
     try:
-        with terminated_as_interrupted(), Waiting(f"reading {data.data}") as waiting, _faults_in_words():
+        with Waiting(f"reading {data.data}") as waiting, _faults_in_words():
             examples = data.read()
             waiting.doing("preparing the columns")
             steps, features = _prepared(examples.X, training)
@@ -138,18 +138,18 @@ def train(
             estimator = _estimator(training, objective, hasattr(examples, "Y"))
             targets = (examples.Y,) if hasattr(examples, "Y") else (examples.y, examples.groups)
             estimator.fit(features, *targets).set_params(verbose=0)
+            waiting.doing(f"writing {model}")
+            encoder = steps[0] if steps else None
+            fitted = make_pipeline(*steps, estimator) if steps else estimator
+            Source.from_data(examples, data, getattr(encoder, "id_", None)).note_on(fitted)
+            save(fitted, model)
     except KeyboardInterrupt:
         say("interrupted before there was a model to write")
         raise typer.Exit(INTERRUPTED) from None
-    encoder = steps[0] if steps else None
     sets = len(set(targets[-1].tolist())) if len(targets) > 1 else features.shape[0]
     document = _summary(estimator, objective, sets)
     columns = [column._asdict() for column in getattr(encoder, "columns_", ())] or None
     document |= {"features": int(features.shape[1]), "columns": columns, "model": str(model)}
-    fitted = make_pipeline(*steps, estimator) if steps else estimator
-    Source.from_data(examples, data, getattr(encoder, "id_", None)).note_on(fitted)
-    with _faults_in_words():
-        save(fitted, model)
     if as_json:
         print_document(document)
     else:
@@ -237,13 +237,15 @@ def _estimator(training: TrainingOptions, objective: Any, of_label_sets: bool) -
 
 def _summary(estimator: Any, objective: Any, sets: int) -> dict[str, Any]:
     """What was trained and how it ended; None where something does not apply."""
+    from setloss.estimators.progress import in_words
+
     decision = getattr(estimator, "decision_", None)
     scorer = getattr(estimator, "estimator_", estimator)
     solution = getattr(last_step(scorer), "solution_", None)
     losses = {} if decision is None else decision.rule_losses_
     return {
         "loss": objective if isinstance(objective, str) else repr(objective),
-        "classifier": " ".join(str(last_step(scorer)).split()),
+        "classifier": in_words(scorer),
         "decision": "sign" if decision is None else decision.rule_name_,
         "held_out_losses": {rule: [float(mean), float(error)] for rule, (mean, error) in losses.items()},
         "C": getattr(estimator, "C_", None),

@@ -64,9 +64,6 @@ def _classes(y: NDArray[Any], kind: Kind) -> NDArray[Any]:
         classes = np.unique(flat[~missing])
     except TypeError:
         raise ValueError("the labels are of different kinds, numbers and strings") from None
-    if len(classes) > 2:
-        shown = ", ".join(repr(label) for label in classes[:4].tolist())
-        raise ValueError(f"the labels {shown} are more than two; a label is right or wrong")
     return classes
 
 
@@ -109,8 +106,8 @@ def _two_classes(reports: Sequence[PartitionReport]) -> NDArray[Any]:
         seen += [label for label in report.classes.tolist() if label not in seen]
         if len(seen) > 2:
             raise PartitionError(
-                f"partition {index} has the label {seen[2]!r}, and those before it {seen[:2]}; a label is right or "
-                "wrong, so there are two"
+                f"partition {index} has the label {seen[2]!r}, beside {seen[:2]}; a label is right or wrong, so there "
+                "are two"
             )
     if len(seen) < 2:
         only = f", {seen[0]!r}," if seen else ""

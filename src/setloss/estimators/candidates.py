@@ -15,7 +15,7 @@ from setloss.decisions.held_out import HeldOut
 from setloss.decisions.rules import RuleLearner
 from setloss.estimators.folds import Split
 from setloss.estimators.label_scores import Outputs, Rows, Scorer, fit_parameter, fit_scorer, gathered, out_of_fold
-from setloss.estimators.progress import say
+from setloss.estimators.progress import in_words, say
 from setloss.typing import Array
 
 TREES = 300
@@ -69,10 +69,8 @@ class Trial:
         examples = self.examples
         assert examples.splits is not None
         rest = [(train, test[examples.needed[test]]) for train, test in examples.splits[len(self.outputs) : folds]]
-        params = examples.params_for(self.estimator)
-        self.outputs += out_of_fold(
-            self.estimator, examples.X, examples.Y, rest, params, examples.n_jobs, examples.verbose
-        )
+        params, how = examples.params_for(self.estimator), (examples.n_jobs, examples.verbose, len(self.outputs))
+        self.outputs += out_of_fold(self.estimator, examples.X, examples.Y, rest, params, *how)
         rows, scores, self.floor = gathered(self.outputs)
         self.learner = RuleLearner.of(examples.held_out(rows, scores))
         return self.learner
@@ -85,7 +83,7 @@ class Trial:
         if learner is None or len(self.outputs) < len(examples.splits):
             learner = self.run(len(examples.splits))
         if examples.verbose:
-            say("training on everything")
+            say("%s: final fit on all %d sets", in_words(self.estimator), examples.sets)
         params = examples.params_for(self.estimator)
         return fit_scorer(self.estimator, examples.X, examples.Y, None, params, self.floor), learner
 
@@ -103,7 +101,7 @@ def fit_likeliest(estimators: Sequence[Any], path: int, examples: Examples) -> t
     def likelihood(index: int) -> float:
         value = trials[index].run(folds).log_likelihood
         if examples.verbose:
-            say("%s: held-out log-likelihood %.3f for each set", estimators[index], value)
+            say("%s: held-out log-likelihood %.3f for each set", in_words(estimators[index]), value)
         return value
 
     found = [_climb(likelihood, path)] if path else []

@@ -7,7 +7,6 @@ matrix of int64.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -23,7 +22,7 @@ from sklearn.utils.validation import _check_method_params, has_fit_parameter
 from setloss.decisions.calibration import CHUNK
 from setloss.estimators.elements import refuse_text
 from setloss.estimators.folds import Split
-from setloss.estimators.progress import say
+from setloss.estimators.progress import in_words, say
 from setloss.typing import Array
 
 LEAST_CHANCE = 1e-6
@@ -109,16 +108,23 @@ def _tallies(Y: Any) -> tuple[NDArray[Any], NDArray[Any]]:
 
 
 def out_of_fold(
-    estimator: Any, X: Any, Y: Any, splits: Sequence[Split], params: Any, n_jobs: int | None, verbose: bool
+    estimator: Any,
+    X: Any,
+    Y: Any,
+    splits: Sequence[Split],
+    params: Any,
+    n_jobs: int | None,
+    verbose: bool,
+    done: int = 0,
 ) -> Iterator[Outputs]:
-    """What copies of the estimator say of the rows that they were not trained on, fold by fold."""
-    began = time.monotonic()
+    """What copies of the estimator say of rows that they were not trained on, fold by fold after those `done`."""
     found = Parallel(n_jobs=n_jobs, return_as="generator")(
         delayed(_outputs_of_fold)(estimator, X, Y, train, test, params) for train, test in splits
     )
-    for fold, ((_, test), (scorer, outputs)) in enumerate(zip(splits, found, strict=True), 1):
+    for fold, (_, test) in enumerate(splits, done + 1):
         if verbose:
-            say("fold %d of %d: held-out scores after %.1f s", fold, len(splits), time.monotonic() - began)
+            say("%s: fold %d of %d", in_words(estimator), fold, done + len(splits))
+        scorer, outputs = next(found)
         yield test, scorer, outputs
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import sys
 from typing import Any
 
@@ -21,6 +22,15 @@ def report(record: Record) -> None:
 def report_end(solution: Solution) -> None:
     """How the fit ended."""
     say("%s after %d iterations: gap %.2e", solution.status, solution.iterations, solution.gap)
+
+
+def in_words(estimator: Any) -> str:
+    """A classifier in plain words: ``logistic regression, C = 0.1``, ``extra trees classifier``."""
+    while hasattr(estimator, "steps") or "estimator" in getattr(estimator, "get_params", dict)(deep=False):
+        estimator = estimator[-1] if hasattr(estimator, "steps") else estimator.estimator
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(estimator).__name__).lower()
+    strength = getattr(estimator, "C", None)
+    return words if strength is None else f"{words}, C = {strength}"
 
 
 def say(line: str, *numbers: Any) -> None:

@@ -102,7 +102,8 @@ def require_names(owner: object, present: Sequence[str], wanted: Iterable[str], 
     wanted = list(wanted)
     absent = sorted(set(wanted).difference(present))
     if absent:
-        there = listed(list(map(str, present)), like=absent[0])
+        like = get_close_matches(absent[0], map(str, present), cutoff=0.5)
+        there = listed(list(dict.fromkeys([*like, *map(str, present)])))
         raise DatasetError(f"{owner} lacks {listed(absent)} of {role}; it has {there}")
     return wanted
 
@@ -122,13 +123,10 @@ def place_of(file: Path, row: int, column: str) -> str:
     return f"row {row + 1}, column {shown(column)} of {file}"
 
 
-def listed(names: Sequence[str], most: int = 6, *, like: str = "") -> str:
-    """Names for messages; of many, those most like the one that was looked for, then the first ones."""
-    if len(names) <= most:
-        return ", ".join(map(shown, names))
-    near = get_close_matches(like, names[:10_000], most, cutoff=0.5) if like else []
-    chosen = list(dict.fromkeys([*near, *names]))[:most]
-    return f"{', '.join(map(shown, chosen))}, ... ({len(names)} in all)"
+def listed(names: Sequence[str], most: int = 6) -> str:
+    """Names for messages, the first ones of many."""
+    more = f", ... ({len(names)} in all)" if len(names) > most else ""
+    return ", ".join(map(shown, names[:most])) + more
 
 
 def shown(text: str, most: int = 40) -> str:
