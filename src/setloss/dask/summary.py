@@ -106,8 +106,8 @@ def _two_classes(reports: Sequence[PartitionReport]) -> NDArray[Any]:
         seen += [label for label in report.classes.tolist() if label not in seen]
         if len(seen) > 2:
             raise PartitionError(
-                f"partition {index} has the label {seen[2]!r}, beside {seen[:2]}; a label is right or wrong, so there "
-                "are two"
+                f"partition {index} has the label {seen[2]!r}, beside {seen[:2]}; a label is right or wrong, so "
+                "there are two"
             )
     if len(seen) < 2:
         only = f", {seen[0]!r}," if seen else ""
