@@ -1,4 +1,4 @@
-"""Readers of public data: label sets (Mulan), two sets of utterances (UCI), and the paper's face tracks.
+"""Readers of public data: label sets (Mulan) and two sets of utterances (UCI).
 
 All read a folder with the files as their sources name them. Class numbers are in `Tracks.y`; a binary problem is one
 class against the rest, ``tracks.y == 3``. What cannot be read is a `DatasetError` that names the file.
@@ -174,26 +174,3 @@ def blocks_of_digits(file: Path) -> list[NDArray[Any]]:
     if X.shape[1] != DIGIT_FEATURES:
         raise DatasetError(f"{file} has rows of {X.shape[1]} numbers, {DIGIT_FEATURES} are expected; use UCI's file")
     return np.split(X, np.flatnonzero(np.diff(rows) > 1) + 1)
-
-
-# ---------------------------------------------------------------- face tracks
-
-
-def load_face_descriptors(path: Path) -> Tracks:
-    """The paper's own face tracks, for those who have them; they are not public.
-
-    A MATLAB file (up to version 7) or .npz with ``X`` (27504, 1937), ``y`` (27504,) in {0, 1} or {-1, +1}, 1 being
-    Buffy, and ``groups`` (27504,), the number of the track of every frame. Other sizes are taken as well.
-    """
-    from scipy.io import loadmat
-
-    try:
-        found: Any = loadmat(path) if path.suffix == ".mat" else np.load(path, allow_pickle=False)
-        X, y, groups = np.asarray(found["X"]), np.ravel(found["y"]), np.ravel(found["groups"])
-        if X.ndim != 2 or not len(X) == len(y) == len(groups):
-            raise ValueError(f"shapes {X.shape}, {y.shape}, {groups.shape} disagree")
-        if not np.isfinite(X).all() or not (set(np.unique(y)) <= {0, 1} or set(np.unique(y)) <= {-1, 1}):
-            raise ValueError("X must be finite, y in {0, 1} or {-1, +1}")
-    except (ValueError, TypeError, OSError, NotImplementedError, KeyError, IndexError) as error:
-        raise DatasetError(f"{path} cannot be read as tracks X, y and groups: {error}; save it as .npz") from None
-    return Tracks(X, (y == 1).astype(np.int64), groups, None)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from experiments.generators import make_tracks
-from experiments.loaders import load_face_descriptors, load_japanese_vowels, load_spoken_arabic_digits
-from setloss.io import DatasetError, Tracks
+from experiments.loaders import load_japanese_vowels, load_spoken_arabic_digits
+from setloss.io import DatasetError, Tracks, read
 
 REPETITIONS = 10
 """Every speaker of the Arabic digits says every digit this many times, one utterance after the other."""
@@ -132,11 +132,12 @@ def arabic_speakers(folder: Path, utterances: int = REPETITIONS, every: int = 1)
 
 
 def buffy(folder: Path) -> TrackProblem | None:
-    """The paper's face tracks, ``buffy.npz`` or ``buffy.mat``, if they are there; they are not public."""
-    for file in (folder / "buffy.npz", folder / "buffy.mat"):
-        if file.is_file():
-            return of_tracks("buffy", "Buffy face tracks", load_face_descriptors(file))
-    return None
+    """The paper's face tracks, which are not public, if the folder has ``buffy.npz`` (`setloss.io.read`):
+
+    ``X`` (27504, 1937), ``y`` (27504,), 1 being Buffy, and ``groups`` (27504,), the track of every frame.
+    """
+    file = folder / "buffy.npz"
+    return of_tracks("buffy", "Buffy face tracks", cast(Tracks, read(file))) if file.is_file() else None
 
 
 SOURCES: dict[str, tuple[str, Callable[[Path, bool], TrackProblem]]] = {
@@ -158,8 +159,8 @@ def sources_in(folder: Path, asked: Sequence[str] | None = None) -> list[str]:
 
 def read_source(name: str, folder: Path, full: bool) -> TrackProblem:
     """A data set of the folder."""
-    place, read = SOURCES[name]
-    return read(folder / place, full)
+    place, reader = SOURCES[name]
+    return reader(folder / place, full)
 
 
 def _joined(first: Tracks, second: Tracks) -> Tracks:
