@@ -13,7 +13,6 @@ from helpers.strategies import (
     block_mixtures,
     general_functions,
     submodular_functions,
-    supermodular_functions,
     symmetric_functions,
 )
 from setloss import (
@@ -63,14 +62,6 @@ def test_the_two_parts_add_up_to_the_loss_and_obey_their_laws(drawn):
     assert reference.submodular_excess(f) <= 1e-12
     assert split.certificate.holds
     assert split.certificate.unique
-
-
-@given(st.one_of(symmetric_functions(), submodular_functions(), supermodular_functions()))
-def test_single_elements_cost_nothing_in_the_supermodular_part(drawn):
-    split = decompose(drawn.function)
-    for mask in np.eye(drawn.function.p, dtype=bool):
-        assert split.supermodular(mask) == 0
-        assert split.submodular(mask) == drawn.function(mask)
 
 
 @given(block_mixtures())

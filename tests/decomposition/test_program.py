@@ -105,14 +105,6 @@ def test_dice(positives, negatives):
     assert_certified(solution, table)
 
 
-@pytest.mark.parametrize("shape", [(30, 30), (2,) * 8, (4, 1, 5)])
-def test_submodular_functions_keep_everything(shape):
-    table = np.sqrt(cell_levels(shape))
-    solution = solve_program(table)
-    assert not solution.supermodular.any()
-    assert_certified(solution, table)
-
-
 # ---------------------------------------------------------------- uniqueness and the tie-break
 
 
@@ -131,8 +123,6 @@ def test_no_optimum_has_less_norm(table):
     scale = np.max(np.abs(table)) or 1.0
     chosen = solve_program(table).supermodular.ravel() / scale
     matrix = second_difference_matrix(table.shape)
-    if matrix.shape[0] == 0:
-        return
     least = linprog(
         chosen,
         A_ub=np.vstack([-matrix.toarray(), np.ones(table.size)]),
@@ -171,8 +161,6 @@ def test_objective_of_an_independent_solver(table):
     solution = solve_program(table)
     scale = np.max(np.abs(table)) or 1.0
     matrix = second_difference_matrix(table.shape)
-    if matrix.shape[0] == 0:
-        return
     weights = exact_weights(table.shape).astype(float)
     levels = cell_levels(table.shape).ravel()
     plain = linprog(

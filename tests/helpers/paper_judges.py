@@ -4,7 +4,6 @@ Set functions are dictionaries {frozenset: value} as in `reference`; nothing her
 """
 
 from functools import cache
-from itertools import permutations
 
 import numpy as np
 from hypothesis import strategies as st
@@ -39,21 +38,7 @@ def singletons(values):
 
 
 slack_rescaling, printed_lovasz_hinge = definitions.slack, definitions.lovasz_outer
-
-
-def chain_sums(values, margins):
-    """For every permutation, the partial sums of s_{pi_j} (gain of pi_j): one list of p + 1 numbers each."""
-    for order in permutations(range(len(margins))):
-        sums, chain = [0.0], frozenset()
-        for i in order:
-            sums.append(sums[-1] + (1 - margins[i]) * (values[chain | {i}] - values[chain]))
-            chain = chain | {i}
-        yield sums
-
-
-def elementwise_lovasz_hinge(values, margins):
-    """For increasing f: sum_j max(0, s_j) gain_j is the best sum over the beginnings of the permutations."""
-    return max(max(sums) for sums in chain_sums(values, margins))
+elementwise_lovasz_hinge, margin_vectors = definitions.lovasz_elementwise, definitions.margin_vectors
 
 
 def lovasz_hinge(values, margins):
@@ -103,12 +88,6 @@ def weights_without_j(g):
 
 
 # ---------------------------------------------------------------- strategies
-
-
-@cache
-def margin_vectors(p):
-    """Multiples of 1/8 in [-3, 3], so that ties and zeros are common."""
-    return st.lists(st.integers(-24, 24), min_size=p, max_size=p).map(lambda k: np.array(k) / 8)
 
 
 @cache

@@ -12,16 +12,15 @@ from helpers.definitions import (
     lovasz_elementwise,
     lovasz_outer,
     margin_vectors,
-    mistakes,
     random_margins,
     slack,
 )
 from helpers.reference import increasing_excess, subsets
-from helpers.strategies import block_mixtures, submodular_functions
+from helpers.strategies import block_mixtures
 from setloss import CostCurve, Dice, FBeta, Hamming, Jaccard, Tversky
 from setloss.losses import PAPER_CURVES
-from setloss.operators import B_D, LovaszHinge, SlackRescaling
-from setloss.testing import check_convex, check_cut, check_extension, check_upper_bound
+from setloss.operators import B_D, SlackRescaling
+from setloss.testing import check_convex, check_cut, check_upper_bound
 
 
 def by_definition(f, g, m, scale, monotone=False):
@@ -86,12 +85,6 @@ def test_mixtures_whose_decomposition_is_known(mixture, data):
     assert B_D(mixture.function)(m) == pytest.approx(by_definition(f, mixture.supermodular, m, 2.0), abs=1e-9)
 
 
-@given(submodular_functions(1, 5), st.data())
-def test_for_a_submodular_function_it_is_the_lovasz_hinge(drawn, data):
-    m = data.draw(margin_vectors(drawn.function.p))
-    assert B_D(drawn.function)(m) == pytest.approx(LovaszHinge(drawn.function)(m), abs=1e-12)
-
-
 # ---------------------------------------------------------------- laws
 
 LOSSES = {
@@ -115,18 +108,6 @@ def test_it_is_convex_and_its_cuts_are_tight_minorants(loss):
             check_cut(surrogate, m)
 
 
-@pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("scale", [1.0, 2.0])
-def test_it_is_an_extension_iff_f_is_non_negative(loss, scale):
-    function = LOSSES[loss].on_counts(3, 2)
-    surrogate = B_D(function, scale=scale)
-    if loss in ("curve3", "curve4"):
-        with pytest.raises(AssertionError, match="not an extension"):
-            check_extension(surrogate, function)
-    else:
-        check_extension(surrogate, function)
-
-
 @pytest.mark.parametrize("loss", ["Dice", "Tversky(0.3, 0.7)", "FBeta(2)", "curve1", "curve2"])
 @pytest.mark.parametrize("scale", [1.0, 2.0])
 def test_the_monotone_variant_bounds_its_own_parts_at_the_prediction(loss, scale):
@@ -136,15 +117,6 @@ def test_the_monotone_variant_bounds_its_own_parts_at_the_prediction(loss, scale
     hinge, rescaled = (term for _, term in surrogate.terms)
     check_upper_bound(surrogate, hinge.function + rescaled.function, samples=40)
     check_convex(surrogate, samples=20)
-
-
-def test_the_printed_operator_is_no_upper_bound_of_dice_and_the_monotone_one_sees_the_mistake():
-    function = Dice().on_counts(3, 3)
-    m = np.array([30.0, 30.0, 30.0, -0.5, -0.5, 2.0])
-    assert function(m <= 0) == 0.25
-    assert mistakes(m) == {3, 4}
-    assert B_D(function)(m) == 0
-    assert B_D(function, monotone=True)(m) > 0.25
 
 
 def test_dice_of_a_homogeneous_bag_is_bounded():

@@ -46,16 +46,6 @@ def test_the_value_is_the_maximum_over_all_sets(rescaling, scale, case):
 
 
 @both
-@given(functions_and_margins(points=3))
-def test_the_cut_is_a_global_minorant(rescaling, case):
-    drawn, (m, *others) = case
-    cut = rescaling(drawn.function).cut(m)
-    for other in others:
-        value = by_definition(rescaling, drawn.values, other, 2.0)
-        assert cut(other) <= value + 1e-9
-
-
-@both
 @given(functions_and_margins(), st.sampled_from(SCALES))
 def test_the_cut_is_l_of_a_set_and_on_it_c_for_margin_and_c_times_l_for_slack(rescaling, case, scale):
     drawn, (m,) = case
@@ -76,11 +66,6 @@ def test_slack_extends_every_increasing_function(scale):
         SetFunction.from_table([[0, 1, 1], [2, 2, 5]]),
     ):
         check_extension(SlackRescaling(function, scale), function)
-
-
-def test_slack_with_scale_below_1_is_no_extension():
-    function = SetFunction.symmetric([0, 1, 10])
-    assert SlackRescaling(function, 0.7)([1.0, 0.0]) == pytest.approx(10 * (1 - 0.7))
 
 
 CLOSED_FORMS = [
@@ -142,17 +127,6 @@ def test_binary_search_finds_the_maximum_over_all_sets(rescaling, name, monkeypa
                 expected = by_definition(rescaling, values, point, scale)
                 assert fast.exact
                 assert fast(point) == pytest.approx(expected, rel=1e-12, abs=1e-12)
-
-
-@both
-def test_binary_search_is_used_without_being_asked_for_on_large_sets(rescaling, monkeypatch):
-    calls = []
-    run = search._search_concave
-    monkeypatch.setattr(search, "_search_concave", lambda *args: calls.append(1) or run(*args))
-    rescaling(Dice().on_counts(10, 10))(np.zeros(20))
-    assert not calls
-    rescaling(Dice().on_counts(100, 100))(np.zeros(200))
-    assert calls
 
 
 # ---------------------------------------------------------------- heuristics

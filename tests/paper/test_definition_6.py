@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helpers import reference
-from helpers.paper_judges import function_of, modular, optimal_face_width, plus, singletons
+from helpers.paper_judges import function_of, modular, plus, singletons
 from helpers.strategies import any_functions, general_functions, grouped_functions
 from setloss import SetFunction, decompose
 
@@ -48,8 +48,3 @@ def test_modular_functions_and_factors_pass_through(drawn, rates, factor):
 def test_d_is_not_linear():
     bent = SetFunction.symmetric([0, 1, 3])
     assert (decompose(bent).supermodular + decompose(-bent).supermodular).table.tolist() == [0, 0, 1]
-
-
-@given(general_functions(2, 3))
-def test_no_width_without_curvature_to_trade(drawn):
-    assert optimal_face_width(drawn.values, directions=1) <= 1e-6

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from helpers.paper_judges import lovasz_hinge, margin_vectors
 from helpers.strategies import submodular_functions
-from setloss import Jaccard, decompose
+from setloss import decompose
 from setloss.operators import B_D, LovaszHinge
 
 cases = submodular_functions(1, 5).flatmap(lambda drawn: st.tuples(st.just(drawn), margin_vectors(drawn.function.p)))
@@ -29,9 +29,3 @@ def test_nothing_is_supermodular_in_it(drawn):
     assert not parts.supermodular.table.any()
     assert parts.submodular == drawn.function
     assert parts.certificate.unique is True
-
-
-def test_jaccard():
-    jaccard = Jaccard().on_counts(3, 2)
-    margins = [0.3, -1.0, 2.0, 0.0, -0.5]
-    assert B_D(jaccard)(margins) == LovaszHinge(jaccard)(margins)

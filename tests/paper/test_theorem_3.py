@@ -25,20 +25,6 @@ def test_two_maxima_of_finitely_many_affine_functions(case):
     assert B_D(drawn.function)(margins) == pytest.approx(expected, abs=1e-6)
 
 
-@given(
-    any_functions().flatmap(
-        lambda d: st.tuples(st.just(d), margin_vectors(d.function.p), margin_vectors(d.function.p))
-    ),
-    st.integers(0, 8),
-)
-def test_convex_on_segments(case, eighths):
-    drawn, left, right = case
-    t = eighths / 8
-    surrogate = B_D(drawn.function)
-    between = surrogate((1 - t) * left + t * right)
-    assert between <= (1 - t) * surrogate(left) + t * surrogate(right) + 1e-6
-
-
 @settings(max_examples=15)
 @given(any_functions().flatmap(lambda d: st.tuples(st.just(d), margin_vectors(d.function.p))))
 def test_the_public_checkers_agree(case):
