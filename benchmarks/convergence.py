@@ -24,9 +24,9 @@ from sklearn.svm import LinearSVC
 
 from benchmarks.convergence_table import add_fit, read_fits, summary
 from benchmarks.measure import Row
-from setloss.estimators.elements import elements_of_frames, elements_of_labels, squared_norms
+from setloss.estimators.elements import elements_of_frames, elements_of_labels
 from setloss.losses import loss_named
-from setloss.solvers import Limits, Problem, solve
+from setloss.solvers import Design, Limits, Problem, solve
 
 OPERATORS = ("slack", "margin", "bd", "bd-monotone", "lovasz", "hinge")
 COSTS = (0.01, 0.1, 1.0, 10.0)
@@ -123,7 +123,7 @@ def problem_of(shape: Shape, operator: str, C: float) -> Problem:
         elements = elements_of_labels(Y, np.ones_like(Y), np.ones(len(X)))
     else:
         elements = elements_of_frames(Y[:, 0], np.repeat(np.arange(shape.sets), FRAMES), np.ones(len(X)))
-    constant = float(np.sqrt(squared_norms(X).mean()))
+    constant = float(np.sqrt(Design.of(X).squared_norms().mean()))
     return elements.problem(X, constant, loss, operator, 1.0, C)
 
 

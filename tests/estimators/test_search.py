@@ -1,5 +1,7 @@
 """Choosing C and the operator: the same choice as a plain loop, bags kept whole."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from joblib import parallel_config
@@ -76,39 +78,18 @@ def test_fits_on_folds_do_not_warn_but_the_last_one_does():
     assert len(caught) == 1
 
 
-# ---------------------------------------------------------------- interruption
-
-
 def interrupt(record):
     raise KeyboardInterrupt
 
 
-def test_a_search_that_is_interrupted_before_any_candidate_is_complete_ends(monkeypatch):
-    X, Y = label_data()
-    monkeypatch.setattr(SetClassifier, "_limits", interrupt)
+def test_an_interrupted_fit_ends_the_search(monkeypatch):
+    limits = SetClassifier._limits
+    monkeypatch.setattr(SetClassifier, "_limits", lambda model: replace(limits(model), callbacks=[interrupt]))
     with pytest.raises(KeyboardInterrupt):
-        SetClassifierCV(Cs=[0.1, 1.0], cv=2).fit(X, Y)
+        SetClassifierCV(Cs=[0.1, 1.0], cv=2).fit(*label_data())
 
 
-def test_an_interrupted_search_compares_complete_candidates_only(monkeypatch):
-    X, Y = label_data()
-    fit, calls = SetClassifier.fit, []
-
-    def cut_in_the_last_fold_of_the_second(self, *arguments, **columns):
-        calls.append(self.operator)
-        self.callbacks = (interrupt,) if len(calls) == 7 else ()
-        return fit(self, *arguments, **columns)
-
-    monkeypatch.setattr(SetClassifier, "fit", cut_in_the_last_fold_of_the_second)
-    model = SetClassifierCV(operator=["hinge", "bd"], Cs=[0.1, 1.0], cv=2)
-    with pytest.warns(ConvergenceWarning, match="among 1 of 2 operators"):
-        model.fit(X, Y)
-    assert set(model.cv_results_["operator"]) == {"hinge"}
-    assert model.operator_ == "hinge"
-    assert calls == ["hinge"] * 4 + ["bd"] * 3 + ["hinge"]
-
-
-# ---------------------------------------------------------------- decisions, weights, jobs, progress
+# ---------------------------------------------------------------- weights, jobs, progress
 
 
 def test_weights_count_in_fits_and_losses():

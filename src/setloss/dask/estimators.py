@@ -42,14 +42,14 @@ class DaskModel(LinearSetModel):
     # ---------------------------------------------------------------- fitting
 
     def _fit_partitions(self, data: LazyPartitions) -> None:
-        self._check_parameters()
+        self._validate_params()
         loss, limits = self._loss(), self._limits()
         if self.solver not in SOLVER_NAMES:
             raise ValueError(f"there is no solver {self.solver!r} on Dask; the names are {', '.join(SOLVER_NAMES)}")
         partitions = Partitions(data)
         used, found = summarize(partitions.each(inspect_partition, self._kind, self.checkpoint is not None))
         mean, weight = np.array([found.squares / found.weight]), np.array([found.weight])
-        constant = self._constant(mean, weight, found.largest)
+        constant = self._constant(mean, weight)
         described = (self._kind, found.classes[1], loss, self.operator, float(self.scale), float(self.C), constant)
         partitions.prepare(used, FitDescription(*described))
         shape = (found.labels or 1 if self._kind == "sets" else 1, found.features + 1)

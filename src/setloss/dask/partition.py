@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pandas import isna
 from scipy.sparse import csr_array, issparse
 
-from setloss.estimators.elements import Elements, check_features, elements_of_frames, elements_of_labels
+from setloss.estimators.elements import Elements, elements_of_frames, elements_of_labels
 from setloss.typing import Array
 
 T = TypeVar("T")
@@ -69,7 +69,6 @@ def make_partition(X: Any, y: Any, groups: Any = None, weights: Any = None, *, c
     rows = matrix_of(X)
     if check:
         _refuse_nonfinite(rows)
-        check_features(rows)
     size = rows.shape[0]
     labels = _column("y", y, size, columns=True)
     names = None if groups is None else _column("groups", groups, size)

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from setloss.dask.partition import Kind, Partition, PartitionError, missing_values
-from setloss.estimators.elements import largest_value, squared_norms
-from setloss.solvers.problem import digest_of
+from setloss.solvers.problem import Design, digest_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +26,6 @@ class PartitionReport:
     bags: int
     squares: float
     weight: float
-    largest: float
     digest: str
 
 
@@ -42,9 +40,8 @@ def inspect_partition(part: Partition, kind: Kind, hashed: bool) -> PartitionRep
         classes,
         bag_names(part, kind),
         len(elements.bags),
-        float(weights @ squared_norms(part.X)),
+        float(weights @ Design.of(part.X).squared_norms()),
         float(weights.sum()),
-        largest_value(part.X),
         _digest(part) if hashed else "",
     )
 
@@ -95,9 +92,8 @@ def summarize(reports: Sequence[PartitionReport]) -> tuple[list[int], PartitionR
         raise ValueError(f"label sets hold 0 and 1, or -1 and +1, and NaN for a missing one; got {classes.tolist()}")
     refuse_split_bags([report.names for report in reports])
     squares, weight = sum(report.squares for report in reports), sum(report.weight for report in reports)
-    largest = max((report.largest for report in reports), key=abs)
     digest = "".join(reports[index].digest for index in used)
-    return used, replace(first, classes=classes, squares=squares, weight=weight, largest=largest, digest=digest)
+    return used, replace(first, classes=classes, squares=squares, weight=weight, digest=digest)
 
 
 def _two_classes(reports: Sequence[PartitionReport]) -> NDArray[Any]:

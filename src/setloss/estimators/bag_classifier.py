@@ -45,7 +45,7 @@ class BagClassifier(LinearSetModel):
         Without groups every frame is a bag of its own, with a warning. The weight of a bag is the mean weight of its
         frames.
         """
-        self._check_parameters()
+        self._validate_params()
         loss = self._loss()
         X = checked_features(self, X, reset=True)
         self.classes_, positive = frame_labels(X, y, type(self).__name__)

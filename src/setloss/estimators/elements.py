@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import issparse
 
 from setloss.arguments import refuse_masked
 from setloss.bags import Bags
@@ -24,9 +24,6 @@ from setloss.typing import Array
 
 WIDE_RANGE = 1e3
 """Columns whose scales differ by this factor are worth a warning."""
-
-MAX_FEATURE = 1e100
-"""Largest absolute value of a feature. Squares of sums of larger ones may overflow."""
 
 MAX_COST = 1e15
 """Largest sum over the rows of ``C weight |x|^2``, the weight of the data against that of the regulariser. Beyond it
@@ -100,41 +97,16 @@ def elements_of_labels(positive: NDArray[np.bool_], known: NDArray[np.bool_], we
     return Elements(truth, bags, used, weights[used], p, tasks.astype(np.int64, copy=False))
 
 
-def squared_norms(X: Any) -> Array:
-    """|x|^2 of every row, summed in double precision."""
-    if issparse(X):
-        squares = csr_array((np.square(X.data, dtype=np.float64), X.indices, X.indptr), shape=X.shape)
-        return np.ravel(squares.sum(axis=1))
-    return np.asarray(np.einsum("ij,ij->i", X, X, dtype=np.float64))
-
-
 # -------------------------------------------------------------------- features
 
 
-def largest_value(X: Any) -> float:
-    """The feature of largest absolute value."""
-    values = X.data if issparse(X) else X
-    least, most = float(values.min(initial=0.0)), float(values.max(initial=0.0))
-    return most if most >= -least else least
-
-
-def check_features(X: Any) -> None:
-    """Refuse features whose inner products overflow."""
-    largest = largest_value(X)
-    if abs(largest) > MAX_FEATURE:
-        raise ValueError(
-            f"X has the value {largest:.3e}; features are taken up to {MAX_FEATURE:g}, beyond which their squares "
-            "overflow, so scale the features first"
-        )
-
-
-def check_cost(cost: float, largest: float, who: str) -> None:
-    """Refuse data that doubles cannot weigh against the regulariser; `largest` is a value of X."""
+def check_cost(cost: float, who: str) -> None:
+    """Refuse data that doubles cannot weigh against the regulariser."""
     if not (cost == 0 or MIN_COST <= cost <= MAX_COST):
         raise ValueError(
             f"{who}: C times weight times squared norm, summed over the rows of X, is {cost:.1e}; {MIN_COST:g} to "
-            f"{MAX_COST:g} is possible in double precision. X has values up to {abs(largest):.1e}: scale the "
-            f"features, make_pipeline(StandardScaler(), {who}(...)), or change C or the weights."
+            f"{MAX_COST:g} is possible in double precision: scale the features, make_pipeline(StandardScaler(), "
+            f"{who}(...)), or change C or the weights."
         )
 
 

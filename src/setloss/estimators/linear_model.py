@@ -18,19 +18,11 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, chec
 
 from setloss.arguments import refuse_masked
 from setloss.defaults import LINEAR_MODELS
-from setloss.estimators.elements import (
-    Elements,
-    check_cost,
-    check_features,
-    checked_features,
-    largest_value,
-    squared_norms,
-    warn_of_scales,
-)
-from setloss.estimators.progress import report, report_end
+from setloss.estimators.elements import Elements, check_cost, checked_features, warn_of_scales
+from setloss.estimators.progress import report, say
 from setloss.losses import Loss, as_loss
 from setloss.operators.names import Operator
-from setloss.solvers import Limits, Problem, Solution, Status, solve
+from setloss.solvers import Design, Limits, Problem, Solution, Status, solve
 from setloss.typing import Array
 
 POSITIVE = Interval(Real, 0, None, closed="neither")
@@ -54,7 +46,7 @@ class LinearSetModel(ClassifierMixin, BaseEstimator):
         "intercept_scaling": [POSITIVE, StrOptions({"auto"})],
         "warm_start": ["boolean"],
         "checkpoint": [str, os.PathLike, None],
-        "random_state": ["random_state", np.random.Generator],
+        "random_state": ["random_state"],
         "verbose": ["verbose"],
         "callbacks": [list, tuple],
     }
@@ -99,25 +91,16 @@ class LinearSetModel(ClassifierMixin, BaseEstimator):
     def _loss(self) -> Loss:
         return as_loss(self.loss)
 
-    def _check_parameters(self) -> None:
-        """Refuse parameters of the wrong kind or out of range."""
-        self._validate_params()
-        for callback in getattr(self, "callbacks", ()):  # searches have none
-            if not callable(callback):
-                raise ValueError(f"callbacks must hold functions of a Record; got {callback!r}")
-
     def _fit(self, X: Any, elements: Elements, loss: Loss) -> None:
         """Train on checked data."""
-        check_features(X)
-        constant = self._constant(squared_norms(X), elements.row_weights(X.shape[0]), largest_value(X))
+        constant = self._constant(Design.of(X).squared_norms(), elements.row_weights(X.shape[0]))
         warn_of_scales(X, type(self).__name__, getattr(self, "feature_names_in_", None))
         self._solve(elements.problem(X, constant, loss, self.operator, float(self.scale), self.C))
 
-    def _constant(self, norms: Array, weights: Array, largest: float) -> float:
+    def _constant(self, norms: Array, weights: Array) -> float:
         """The value of the intercept's constant feature: as asked, or the root mean squared norm of the rows.
 
-        Squared norms, constant, weights and C together must be in the range of doubles; `largest` is the largest
-        feature, for the message.
+        Squared norms, constant, weights and C together must be in the range of doubles.
         """
         constant = 0.0
         if self.fit_intercept and self.intercept_scaling != "auto":
@@ -126,14 +109,14 @@ class LinearSetModel(ClassifierMixin, BaseEstimator):
             constant = float(np.sqrt(np.average(norms, weights=weights / weights.max()))) or 1.0
         with np.errstate(over="ignore"):
             cost = self.C * float(weights @ (norms + np.square(constant)))
-        check_cost(cost, largest, type(self).__name__)
+        check_cost(cost, type(self).__name__)
         return constant
 
     def _solve(self, problem: Problem) -> None:
         """Run the solver and store what it found."""
         solution = solve(problem, self.solver, self._limits(), self._warm(), self._seed())
         if self.verbose:
-            report_end(solution)
+            say("%s after %d iterations: gap %.2e", solution.status, solution.iterations, solution.gap)
         self._store(solution, problem.design.constant)
         self._warn(solution)
 
@@ -154,8 +137,6 @@ class LinearSetModel(ClassifierMixin, BaseEstimator):
         """`random_state` as an integer, drawn from it if it is a generator."""
         if self.random_state is None or isinstance(self.random_state, Integral):
             return int(self.random_state or 0)
-        if isinstance(self.random_state, np.random.Generator):
-            return int(self.random_state.integers(2**31))
         return int(check_random_state(self.random_state).randint(2**31))
 
     def _store(self, solution: Solution, constant: float) -> None:

@@ -7,7 +7,7 @@ import re
 import sys
 from typing import Any
 
-from setloss.solvers import Record, Solution
+from setloss.solvers import Record
 
 LINE = "iteration %d: %.1f s, %.0f passes over X, primal %.6g, dual %.6g, gap %.2e"
 
@@ -17,11 +17,6 @@ logger = logging.getLogger("setloss")
 def report(record: Record) -> None:
     """The state of an iteration."""
     say(LINE, record.iteration, record.seconds, record.passes, record.primal, record.dual, record.gap)
-
-
-def report_end(solution: Solution) -> None:
-    """How the fit ended."""
-    say("%s after %d iterations: gap %.2e", solution.status, solution.iterations, solution.gap)
 
 
 def in_words(estimator: Any) -> str:

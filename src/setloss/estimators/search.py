@@ -12,9 +12,8 @@ from numbers import Integral
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import _safe_indexing
+from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_consistent_length
@@ -24,7 +23,7 @@ from setloss.defaults import LINEAR_MODELS, LOOSER_FOLDS
 from setloss.estimators.bag_classifier import BagClassifier, bags_named, frame_labels, group_names, warn_if_ungrouped
 from setloss.estimators.elements import FeatureScaleWarning, checked_features
 from setloss.estimators.folds import Split, bag_splits, label_splits
-from setloss.estimators.labels import as_array, labels_of
+from setloss.estimators.labels import labels_of
 from setloss.estimators.linear_model import LinearSetModel, checked_weights
 from setloss.estimators.progress import say
 from setloss.estimators.set_classifier import SetClassifier
@@ -73,8 +72,7 @@ class SetClassifierCV(SetClassifier):
     cv_results_
         For every candidate its operator and C, the mean loss, its standard error, and the largest gap.
 
-    Sample weights count in the fits and in the mean losses. Ctrl-C ends the search: candidates that were not fitted
-    on every fold are not compared, and if there are no others there is no model.
+    Sample weights count in the fits and in the mean losses. Ctrl-C ends the search, and there is no model.
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = CONSTRAINTS
@@ -114,9 +112,9 @@ class SetClassifierCV(SetClassifier):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SetClassifierCV:
         """Choose on the folds, then train on all of X (n, d) and y (n, p)."""
-        self._check_parameters()
+        self._validate_params()
         X = checked_features(self, X, reset=True)
-        labels, y = labels_of(y, type(self).__name__), _indexable(y)
+        labels, y = labels_of(y, type(self).__name__), indexable(y)[0]
         check_consistent_length(X, labels.positive)
         splits = label_splits(self.cv, X, labels, seed=self._seed())
         weights, some = checked_weights(sample_weight, X), np.asarray(labels.known.any(axis=1))
@@ -139,10 +137,10 @@ class BagClassifierCV(BagClassifier):
 
     def fit(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> BagClassifierCV:
         """Choose on folds that never split a bag, then train on all frames."""
-        self._check_parameters()
+        self._validate_params()
         X = checked_features(self, X, reset=True)
         _, positive = frame_labels(X, y, type(self).__name__)
-        y = _indexable(y)
+        y = indexable(y)[0]
         warn_if_ungrouped(groups, "trained")
         names = np.arange(len(positive)) if groups is None else group_names(groups, len(positive))
         bags = bags_named(names, len(names))
@@ -167,21 +165,8 @@ class Search:
 
     def run(self) -> None:
         """Choose on the folds, then train on everything; the model becomes what was chosen."""
-        model, results = self.model, list[dict[str, Any]]()
-        path, operators = c_path(model.Cs), _listed(model.operator)
-        for done, operator in enumerate(operators):
-            try:
-                results += self._judged(operator, path)
-            except KeyboardInterrupt:
-                if not results:
-                    raise
-                warnings.warn(
-                    f"the search was interrupted: the choice is among {done} of {len(operators)} operators, those "
-                    "that were fitted on every fold",
-                    ConvergenceWarning,
-                    stacklevel=3,
-                )
-                break
+        model, path = self.model, c_path(self.model.Cs)
+        results = [row for operator in _listed(model.operator) for row in self._judged(operator, path)]
         best = min(results, key=lambda row: row["loss"])
         model.C_, model.operator_ = best["C"], best["operator"]
         model.cv_results_ = {name: [row[name] for row in results] for name in best}
@@ -195,58 +180,40 @@ class Search:
         shared = set(self.simple._get_param_names()) & set(self.model._get_param_names())
         return self.simple(**({name: getattr(self.model, name) for name in shared} | own))
 
-    def _judged(self, operator: str | Operator, path: Array) -> list[dict[str, Any]]:
+    def _judged(self, operator: str | Operator, path: Array) -> Iterator[dict[str, Any]]:
         """One row of `cv_results_` for every C."""
-        folds, weights = list(self._each_fold(operator, path)), np.concatenate(self.weights)
-        rows = []
-        for k, C in enumerate(path):
-            losses = np.concatenate([fold.losses[k] for fold in folds])
-            mean, gap = float(np.average(losses, weights=weights)), max(fold.gaps[k] for fold in folds)
-            error = standard_error(losses, weights)
-            rows.append({"operator": operator, "C": float(C), "loss": mean, "error": error, "gap": gap})
-        return rows
-
-    def _each_fold(self, operator: str | Operator, path: Array) -> Iterator[FoldPath]:
-        model = self.model
+        model, folds, weights = self.model, [], np.concatenate(self.weights)
         own: dict[str, Any] = {"warm_start": True, "tol": LOOSER_FOLDS * model.tol}
         tasks = (
             delayed(fit_path)(self._candidate(operator, 1.0).set_params(**own), path, self.X, self.columns, *split)
             for split in self.splits
         )
-        found = Parallel(n_jobs=model.n_jobs, return_as="generator")(tasks)
-        for number, fold in enumerate(found, 1):
-            if fold is None:
-                raise KeyboardInterrupt  # a model cut short is not compared with others
+        for number, fold in enumerate(Parallel(n_jobs=model.n_jobs, return_as="generator")(tasks), 1):
             if model.verbose:
-                gaps = ", ".join(f"{C:g}: {gap:.1e}" for C, gap in zip(path, fold.gaps, strict=True))
+                gaps = ", ".join(f"{C:g}: {gap:.1e}" for C, (_, gap) in zip(path, fold, strict=True))
                 say("%s, fold %d of %d: gaps at C = %s", operator, number, len(self.splits), gaps)
-            yield fold
+            folds.append(fold)
+        for C, judged in zip(path, zip(*folds, strict=True), strict=True):
+            losses, gap = np.concatenate([losses for losses, _ in judged]), max(gap for _, gap in judged)
+            mean, error = float(np.average(losses, weights=weights)), standard_error(losses, weights)
+            yield {"operator": operator, "C": float(C), "loss": mean, "error": error, "gap": gap}
 
 
-@dataclass(frozen=True, eq=False)
-class FoldPath:
-    """For every C: the losses of the sets held out, and the gap reached."""
-
-    losses: list[Array]
-    gaps: list[float]
-
-
-def fit_path(model: Any, path: Array, X: Any, columns: Columns, train: Any, test: Any) -> FoldPath | None:
-    """Every C of the path on one fold, each from the solution of the one before; None if that was interrupted."""
+def fit_path(model: Any, path: Array, X: Any, columns: Columns, train: Any, test: Any) -> list[tuple[Array, float]]:
+    """For every C, fitted on one fold from the solution of the one before: the losses of its sets, and the gap."""
     inside, outside = _safe_indexing(X, train), _safe_indexing(X, test)
     known = {name: _safe_indexing(column, train) for name, column in columns.items()}
     held_out = {name: _safe_indexing(column, test) for name, column in columns.items() if name != "sample_weight"}
-    losses, gaps = [], []
+    found = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         warnings.simplefilter("ignore", FeatureScaleWarning)  # the fit on everything says it
         for C in path:
             model.set_params(C=float(C)).fit(inside, **known)
             if model.solution_.status is Status.INTERRUPTED:
-                return None
-            losses.append(model.losses(outside, **held_out))
-            gaps.append(model.dual_gap_)
-    return FoldPath(losses, gaps)
+                raise KeyboardInterrupt  # a model cut short is not compared with others
+            found.append((model.losses(outside, **held_out), model.dual_gap_))
+    return found
 
 
 def c_path(Cs: Any) -> Array:
@@ -268,8 +235,3 @@ def _listed(operator: OwnOperator) -> list[str | Operator]:
     if not operator:
         raise ValueError("operator is an empty list; name at least one operator to choose from")
     return list(operator)
-
-
-def _indexable(y: Any) -> Any:
-    """Labels of which rows can be taken."""
-    return y.tocsr() if issparse(y) else y if hasattr(y, "iloc") or hasattr(y, "columns") else as_array(y)

@@ -73,7 +73,7 @@ class SetClassifier(LinearSetModel):
 
         NaN, None or pandas' NA in y is a missing label, left out of its set.
         """
-        self._check_parameters()
+        self._validate_params()
         loss = self._loss()
         X = checked_features(self, X, reset=True)
         labels = self._read_labels(y)

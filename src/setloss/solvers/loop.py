@@ -86,6 +86,9 @@ class Limits:
             raise ValueError(f"max_iter must be at least 1; got {self.max_iter}")
         if self.max_time is not None and not self.max_time > 0:
             raise ValueError(f"max_time is in seconds and positive; got {self.max_time}")
+        for callback in self.callbacks:
+            if not callable(callback):
+                raise ValueError(f"callbacks must hold functions of a Record; got {callback!r}")
         if not self.checkpoint_seconds >= 0:
             raise ValueError(f"checkpoint_seconds is in seconds, at least 0; got {self.checkpoint_seconds}")
 
