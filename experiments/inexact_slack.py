@@ -105,7 +105,7 @@ class InexactCuts(BatchSurrogate):
         rates = np.ones(len(losses)) if self.search == "released" else losses
         slopes = np.where(chosen, self.scale * np.repeat(rates, self.bags.sizes), 0.0)
         heights = losses - self.bags.totals(slopes * flat)
-        return BatchCuts(losses, self.bags.scatter(slopes), heights, self.bags.scatter(chosen), exact=False)
+        return BatchCuts(losses, self.bags.scatter(slopes), heights, exact=False)
 
 
 def inexact_slack(

@@ -56,9 +56,9 @@ def test_kernels_are_the_reference_searches(name, search, scale, mixed):
         for lo, hi in pairwise(offsets)
     ]
     slopes, heights = np.concatenate([cut.slope for cut in references]), np.array([cut.offset for cut in references])
-    np.testing.assert_array_equal(cuts.worst, slopes > 0)
+    np.testing.assert_array_equal(cuts.slopes > 0, slopes > 0)
     np.testing.assert_allclose(cuts.offsets, heights, rtol=1e-6, atol=1e-14)
-    slopes = np.where(cuts.worst, scale, 0.0) if search == "released" else slopes
+    slopes = np.where(slopes > 0, scale, 0.0) if search == "released" else slopes
     np.testing.assert_allclose(cuts.slopes, slopes, rtol=1e-6, atol=1e-14)
     np.testing.assert_allclose(
         cuts.values, heights - np.add.reduceat(slopes * margins, offsets[:-1]), rtol=1e-6, atol=1e-12

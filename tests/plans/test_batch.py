@@ -198,7 +198,6 @@ def test_float32_margins_give_float32_slopes(name, operator):
     # Where the slopes of the two parts of B_D cancel, rounding is relative to the larger one.
     unit = 1e-8 if operator.startswith("bd") else 0
     np.testing.assert_allclose(got.slopes, expected.slopes, rtol=1e-6, atol=unit * np.max(np.abs(expected.slopes)))
-    np.testing.assert_array_equal(got.worst, expected.worst)
 
 
 @every_case
@@ -209,7 +208,7 @@ def test_threads_and_the_place_of_the_slopes_change_no_bit(name, operator):
         serial = batch.cuts(margins)
         np.testing.assert_array_equal(margins, data.margins.astype(dtype))
         for other in (batch.cuts(margins, threads=3), batch.cuts(margins, consume=True)):
-            for field in ("offsets", "slopes", "values", "worst"):
+            for field in ("offsets", "slopes", "values"):
                 np.testing.assert_array_equal(getattr(serial, field), getattr(other, field))
 
 
@@ -244,16 +243,10 @@ def test_worst_sets_maximise_the_rescaled_loss(name, operator, terms):
         for i, (truth, margins, here) in enumerate(data.bags()):
             values = reference.values_of(loss.set_function(truth))
             objectives = terms(values, margins, scale)
-            A = frozenset(np.flatnonzero(cuts.worst[here]).tolist())
+            A = frozenset(np.flatnonzero(cuts.slopes[here]).tolist())
             assert objectives[A] == pytest.approx(max(objectives.values()), rel=1e-12, abs=1e-12)
             assert cuts.values[i] == pytest.approx(objectives[A], rel=1e-12, abs=1e-12)
             assert cuts.offsets[i] == pytest.approx(values[A], rel=1e-12)
-
-
-@pytest.mark.parametrize(("operator", "shift"), [("lovasz", 0.0), ("hinge", 0.0), ("slack", 100.0)])
-def test_there_is_no_worst_set_without_a_rescaled_part_or_a_loss(operator, shift):
-    _, data, batch = prepared("Jaccard", operator)
-    assert not batch.cuts(data.margins + shift).worst.any()
 
 
 # ---------------------------------------------------------------- one plan per kind of bag

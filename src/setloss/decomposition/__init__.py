@@ -65,7 +65,7 @@ def decompose(loss: SetFunction) -> Decomposition:
     counts = loss.counts
     split, rule = _closed_form(counts)
     if split is not None:
-        certificate = _certify_pointwise(counts, split, rule)
+        certificate = _pointwise(_measure(counts, split), split, rule)
     else:
         split, certificate = _from_table(loss.table)
     if not certificate.holds:
@@ -100,7 +100,7 @@ def _from_table(table: Array) -> tuple[Split, Certificate]:
     require_room(table)
     if not any(block.any() for block in required_curvature(table, noise=table).values()):
         split = Split(Table(table), Table(np.zeros_like(table)), "submodular")
-        return split, _certify_pointwise(Table(table), split, "pointwise lower bound")
+        return split, _pointwise(measure_table(table, split.supermodular.table()), split, "pointwise lower bound")
     parts = feasible_bound(table)
     if parts is not None:
         f, g = parts
@@ -111,10 +111,6 @@ def _from_table(table: Array) -> tuple[Split, Certificate]:
     solution = solve_program(table)
     split = Split(Table(solution.submodular), Table(solution.supermodular), "linear program")
     return split, solution.certificate
-
-
-def _certify_pointwise(counts: CountFunction, split: Split, rule: str) -> Certificate:
-    return _pointwise(_measure(counts, split), split, rule)
 
 
 def _pointwise(measured: Measured, split: Split, rule: str) -> Certificate:

@@ -75,7 +75,7 @@ class BatchSurrogate:
         """
         flat = self.bags.gather(_flat_margins(margins, self.bags.elements))
         found = run_kernel(flat, self, threads, consume=consume or self.bags.order is not None)
-        return replace(found, slopes=self.bags.scatter(found.slopes), worst=self.bags.scatter(found.worst))
+        return replace(found, slopes=self.bags.scatter(found.slopes))
 
 
 def batch_surrogate(
@@ -123,18 +123,17 @@ def run_kernel(
         return batch.plans.cuts(flat, batch.bags, batch.partition, batch.which)
     from setloss.plans.kernels import write_cuts
 
-    n, size = len(batch.bags), len(flat)
-    slopes = flat if consume else np.empty_like(flat)
-    worst, totals = np.empty(size, dtype=bool), np.empty((n, 2))
+    slopes, totals = flat if consume else np.empty_like(flat), np.empty((len(batch.bags), 2))
     data = (flat, batch.bags.offsets, batch.partition, batch.which)
-    kinds, out = batch.plans, (slopes, worst, totals)
+    kinds = batch.plans
 
     def work(first: int, last: int) -> None:
-        room = room_for_cuts(kinds, int(batch.bags.sizes[first:last].max(initial=0)), flat.dtype)
-        write_cuts(np.arange(first, last), data, kinds.arrays, room, out)
+        widest = int(batch.bags.sizes[first:last].max(initial=0))
+        room, chosen = room_for_cuts(kinds, widest, flat.dtype), np.empty(widest, dtype=bool)
+        write_cuts(first, last, data, kinds.arrays, room, chosen, (slopes, totals))
 
-    share_out(work, n, threads)
-    return BatchCuts(totals[:, 0], slopes, totals[:, 1], worst)
+    share_out(work, len(batch.bags), threads)
+    return BatchCuts(totals[:, 0], slopes, totals[:, 1])
 
 
 def share_out(work: Callable[[int, int], None], n: int, threads: int) -> None:

@@ -107,16 +107,16 @@ def bag_cut(margins, partition, plan, tables, room, slope, chosen):
 
 
 @kernel()
-def write_cuts(visits, data, plans, room, out):
-    """The cuts of the given bags; `out` receives slopes, worst sets, offset and value, at the places of the bags."""
+def write_cuts(first, last, data, plans, room, chosen, out):
+    """The cuts of the bags from `first` up to `last`; `out` receives slopes, and the offset and value of each bag."""
     margins, starts, partitions, which = data
     records, sizes, values = plans
-    slopes, chosen, totals = out
-    for i in visits:
+    slopes, totals = out
+    for i in range(first, last):
         lo, hi, kind = starts[i], starts[i + 1], which[i]
         tables = (sizes[kind], values)
         totals[i, 0], totals[i, 1] = bag_cut(
-            margins[lo:hi], partitions[lo:hi], records[kind], tables, room, slopes[lo:hi], chosen[lo:hi]
+            margins[lo:hi], partitions[lo:hi], records[kind], tables, room, slopes[lo:hi], chosen[: hi - lo]
         )
 
 

@@ -38,7 +38,7 @@ class PythonPlans:
     def cuts(
         self, flat: NDArray[np.floating], bags: Bags, partition: NDArray[np.int16], which: NDArray[np.intp]
     ) -> BatchCuts:
-        """The cut of every bag at gathered margins; `worst` is empty, for a surrogate need not have a worst set."""
+        """The cut of every bag at gathered margins."""
         began = time.perf_counter()
         offsets, values, slopes = np.zeros(len(bags)), np.zeros(len(bags)), np.zeros_like(flat)
         exact = True
@@ -54,7 +54,7 @@ class PythonPlans:
         self.exact = self.exact and exact
         if len(bags):
             _warn_once(self.surrogates[0], (time.perf_counter() - began) / len(bags))
-        return BatchCuts(offsets, slopes, values, np.zeros(len(flat), dtype=bool), exact)
+        return BatchCuts(offsets, slopes, values, exact)
 
 
 def _warn_once(surrogate: Surrogate, seconds: float) -> None:

@@ -71,15 +71,13 @@ class Plans:
 class BatchCuts:
     """One cut per bag: ``B_i(m') >= offsets[i] - <slopes of bag i, m'>``, equal to ``values[i]`` at m.
 
-    `worst` marks the set that slack or margin rescaling found worst in each bag; it is empty where the operator
-    has no such part or nothing is lost. Where `exact` is False a heuristic was asked, and `values` is what it saw:
-    the cuts are minorants that need not touch.
+    Where `exact` is False a heuristic was asked, and `values` is what it saw: the cuts are minorants that need not
+    touch.
     """
 
     offsets: Array
     slopes: NDArray[np.floating]
     values: Array
-    worst: NDArray[np.bool_]
     exact: bool = True
 
 
