@@ -46,7 +46,6 @@ def test_json_is_what_the_library_says(source):
 
 CURVE = np.array([0.0, 0.0, 0.5, 0.5, 2.0])
 GRID = np.array([[0.0, 0.2, 0.3], [0.5, 0.6, 0.7]])
-VALUES = np.array([0.0, 1.0, 1.0, 1.0, 2.0, 2.0, 2.0, 2.5])
 
 
 @pytest.fixture
@@ -57,35 +56,19 @@ def folder(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("suffix", ["csv", "npy"])
 @pytest.mark.parametrize(
-    ("values", "options", "function"),
-    [
-        (CURVE, "", SetFunction.symmetric(CURVE)),
-        (GRID, "", SetFunction.from_table(GRID)),
-        (VALUES, "--general", SetFunction.from_values(VALUES)),
-        (VALUES[:4].reshape(2, 2), "--general", SetFunction.from_values(VALUES[:4])),
-    ],
+    ("values", "function"), [(CURVE, SetFunction.symmetric(CURVE)), (GRID, SetFunction.from_table(GRID))]
 )
-def test_tables_keep_the_shape_of_their_file(folder, suffix, values, options, function):
+def test_tables_keep_the_shape_of_their_file(folder, suffix, values, function):
     if suffix == "csv":
         np.savetxt("t.csv", np.atleast_2d(values), delimiter=",", fmt="%.17g")
     else:
         np.save("t.npy", values)
-    document = parsed(f"decompose --table t.{suffix} {options} --json")
+    document = parsed(f"decompose --table t.{suffix} --json")
     answer = setloss.decompose(function)
     np.testing.assert_array_equal(document["loss"], values)
     np.testing.assert_array_equal(document["supermodular"], answer.supermodular.table.reshape(values.shape))
-    found = parsed(f"check --table t.{suffix} {options} --json")["verdicts"]
+    found = parsed(f"check --table t.{suffix} --json")["verdicts"]
     assert {law: v["holds"] for law, v in found.items()} == {k: bool(v) for k, v in verdicts(function).items()}
-
-
-def test_ties_are_broken_and_the_certificate_says_so(folder):
-    np.save("t.npy", np.array([0.0, 1, 1, 1] + [0] * 12))
-    document = parsed("decompose --table t.npy --general --json")
-    np.testing.assert_allclose(document["supermodular"], [0] * 12 + [1] * 4, atol=1e-6)
-    assert document["certificate"]["unique"] is False
-    assert document["certificate"]["tie_broken"] is True
-    assert document["certificate"]["holds"] is True
-    assert "least sum of squares" in run("decompose --table t.npy --general").stdout
 
 
 def test_one_column_and_byte_order_marks_and_blank_lines_and_spaces(folder):
@@ -101,12 +84,12 @@ def test_one_column_and_byte_order_marks_and_blank_lines_and_spaces(folder):
     [
         ("decompose --loss curve4 --size 10", ["7 0.725 -0.100 0.825", "certified by symmetric closed form"]),
         ("decompose --loss dice --pos 5 --neg 7", ["loss l", "submodular f", "supermodular g", "5 FN 1.000"]),
-        ("decompose --table t.npy --general", ["all subsets of 3 elements", "{0, 1, 2}"]),
+        ("decompose --table t.npy", ["t.npy, 4 elements"]),
         ("check --loss dice --pos 5 --neg 7", ["submodular no by 0.0952: adding 4 to {0, 1, 2} gains", "yes proved"]),
     ],
 )
 def test_people_read_values_certificates_and_witnesses(folder, command, words):
-    np.save("t.npy", VALUES)
+    np.save("t.npy", CURVE)
     output = " ".join(run(command).stdout.split())
     assert all(part in output for part in words)
 
@@ -159,10 +142,6 @@ def test_bad_plot_paths(folder):
     assert "--plot: dir.png cannot be written" in complaint(*dice, "dir.png")
 
 
-def test_plots_that_cannot_be_drawn_are_told(folder, monkeypatch):
-    pytest.importorskip("matplotlib")
-    np.save("t.npy", np.zeros(8))
-    sentence = complaint("decompose", "--table", "t.npy", "--general", "--plot", "out.png")
-    assert "--plot: out.png cannot be written: a set function of 3 groups cannot be drawn" in sentence
+def test_plots_need_matplotlib_and_say_so(folder, monkeypatch):
     monkeypatch.setattr("setloss.plots.find_spec", lambda name: None)
     assert "install" in complaint("decompose", "--loss", "curve1", "--size", 4, "--plot", "out.png")

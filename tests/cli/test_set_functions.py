@@ -39,7 +39,6 @@ BAD_OPTIONS = {
     "--loss curve1": "--size",
     "--loss curve1 --size 10 --pos 5": "--size; got --pos and --size",
     "--loss curve1 --size 0": "--size",
-    "--loss curve1 --size 10 --general": "--general goes with --table only",
     "--knots 0:0,1:1": "--knots needs these numbers of elements: --size",
     "--knots 0:0,1:1 --size 4 --neg 3": "--size; got --neg and --size",
     "--knots 0:0,1 --size 4": "--knots: '1' is not share:cost, two finite numbers; write them as 0:0,1/4:1,1:1",
@@ -95,12 +94,6 @@ def test_bad_csv(folder, content):
 def test_bad_npy(folder, array, phrase):
     np.save("t.npy", array, allow_pickle=True)
     assert phrase in complaint("decompose", "--table", "t.npy")
-
-
-@pytest.mark.parametrize("shape", [6, (2, 4), (3, 3)])
-def test_general_needs_powers_of_two(folder, shape):
-    np.save("t.npy", np.zeros(shape))
-    assert "a general set function needs 2^p values" in complaint("decompose", "--table", "t.npy", "--general")
 
 
 @pytest.mark.parametrize("keep", [1, 5, 8, 40, 127, 130])

@@ -27,6 +27,8 @@ def folder(tmp_path, monkeypatch):
     frames = pd.DataFrame({"track": bags, "a": x[:, 0], "b": x[:, 1], "label": bags % 2})
     frames.to_csv("tracks.csv", index=False)
     orders().to_csv("orders.csv", index=False)
+    orders().assign(y_0=None).to_csv("empty.csv", index=False)
+    orders().assign(y_0=[0, 1, None] * 40).to_csv("holes.csv", index=False)
     return tmp_path
 
 
@@ -129,8 +131,10 @@ BAD = {
     "train sets.npz --loss dise --model m.skops": "there is no loss 'dise'",
     "train sets.npz --labels y --model m.skops": "--labels has no meaning",
     "train orders.csv --model m.skops": "'group'",
-    "train orders.csv --labels z_ --model m.skops": "'z_' of --labels",
+    "train orders.csv --labels z_ --model m.skops": "'z_' of --labels;",
     "train tracks.csv --model m.skops": "'group' of --group",
+    "train empty.csv --labels y_ --model m.skops": "'y_0' is missing everywhere; fill it, or leave it out",
+    "train holes.csv --labels y_ --model m.skops": "give --method slack",
 }
 
 

@@ -137,7 +137,7 @@ class DataOptions:
             yield
         except DatasetError as error:
             said = re.sub(r"\S*/(standard input)\.csv", r"\1", str(error))
-            raise InputError(re.sub(rf"\b({'|'.join(OPTIONS)})=", r"--\1 ", said).replace("  ", " ")) from None
+            raise InputError(re.sub(rf"\b({'|'.join(OPTIONS)})=(?!\w)", r"--\1", said)) from None
 
 
 def has_labels(found: LabelSets | Tracks) -> bool:

@@ -109,9 +109,8 @@ def _why(verdict: Verdict) -> str:
 def _print_decomposition(answer: Decomposition, given: DescribedFunction) -> None:
     """The values of l, f and g, at evenly chosen places where there are many, and the certificate in words."""
     parts = {"loss l": answer.loss, "submodular f": answer.submodular, "supermodular g": answer.supermodular}
-    if given.general or len(given.shape) == 1:
-        tables = [_subsets(parts, answer.loss.p) if given.general else _curves(parts, given.shape[0])]
-        abridged = answer.loss.counts.cells > SHOWN_ROWS
+    if len(given.shape) == 1:
+        tables, abridged = [_curves(parts, given.shape[0])], given.shape[0] > SHOWN_ROWS
     else:
         tables, abridged = _matrices(parts), max(given.shape) > SHOWN_CELLS
     title = f"l = f + g for {given.title}{' (abridged)' if abridged else ''}"
@@ -119,22 +118,11 @@ def _print_decomposition(answer: Decomposition, given: DescribedFunction) -> Non
 
 
 def _curves(parts: Mapping[str, SetFunction], length: int) -> Table:
+    """One row per size, one column each for l, f and g."""
     sizes = _chosen(length, SHOWN_ROWS)
-    return _side_by_side(parts, "|A|", [str(k) for k in sizes], [sizes])
-
-
-def _subsets(parts: Mapping[str, SetFunction], p: int) -> Table:
-    bits = (_chosen(2**p, SHOWN_ROWS)[:, None] >> np.arange(p - 1, -1, -1)) & 1
-    sets = ["{" + ", ".join(map(str, np.flatnonzero(row))) + "}" for row in bits]
-    return _side_by_side(parts, "A", sets, list(bits.T))
-
-
-def _side_by_side(parts: Mapping[str, SetFunction], header: str, labels: list[str], counts: list[Any]) -> Table:
-    """One row per set or size, one column each for l, f and g."""
-    table = _columns([header, *parts])
-    columns = _written([function.at(*counts) for function in parts.values()])
-    for row in zip(labels, *columns, strict=True):
-        table.add_row(*row)
+    table = _columns(["|A|", *parts])
+    for size, *row in zip(sizes, *_written([function.at(sizes) for function in parts.values()]), strict=True):
+        table.add_row(str(size), *row)
     return table
 
 

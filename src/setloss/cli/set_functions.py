@@ -60,7 +60,6 @@ class DescribedFunction:
     function: SetFunction
     title: str
     shape: Shape
-    general: bool = False
 
 
 @dataclass(frozen=True)
@@ -78,10 +77,6 @@ class SetFunctionOptions(LossOptions):
             dir_okay=False,
         ),
     ] = None
-    general: Annotated[
-        bool,
-        _option("The table lists all 2^p sets, element 0 the leading bit: flat, or (2, ..., 2).", "--general"),
-    ] = False
 
     def describe(self) -> DescribedFunction:
         """The set function, or an `InputError`."""
@@ -89,8 +84,6 @@ class SetFunctionOptions(LossOptions):
         if len(kinds) != 1:
             given = " and ".join(f"--{kind}" for kind in kinds) or "none"
             raise InputError(f"give exactly one of --loss, --knots and --table; got {given}")
-        if self.general and self.table is None:
-            raise InputError("--general goes with --table only")
         if self.table is not None:
             self._require("--table")
             return self._from_table(self.table)
@@ -118,18 +111,15 @@ class SetFunctionOptions(LossOptions):
 
     def _from_table(self, path: Path) -> DescribedFunction:
         values = _numbers_in(path)
-        if not self.general and values.ndim > 2:
+        if values.ndim > 2:
             raise InputError(
-                f"{path} has {values.ndim} axes; a table has one (a curve) or two (false negatives x false "
-                "positives), and --general reads one of shape (2, ..., 2)"
+                f"{path} has {values.ndim} axes; a table has one (a curve) or two (false negatives x false positives)"
             )
-        build = SetFunction.from_values if self.general else SetFunction.from_table
         try:
-            function = build(values)
+            function = SetFunction.from_table(values)
         except ValueError as error:
             raise InputError(f"{path}: {error}") from None
-        kind = "all subsets of " if self.general else ""
-        return DescribedFunction(function, f"{path.name}, {kind}{function.p} elements", values.shape, self.general)
+        return DescribedFunction(function, f"{path.name}, {function.p} elements", values.shape)
 
 
 def curve_through(knots: str) -> CostCurve:

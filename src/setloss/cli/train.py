@@ -132,6 +132,7 @@ def train(
     try:
         with Waiting(f"reading {data.data}") as waiting, _faults_in_words():
             examples = data.read()
+            _check_labels(examples, training)
             waiting.doing("preparing the columns")
             steps, features = _prepared(examples.X, training)
             waiting.doing("training")
@@ -177,6 +178,18 @@ def _faults_in_words() -> Iterator[None]:
             yield
     except (ValueError, TypeError, DecompositionError) as error:
         raise InputError(str(error)) from None
+
+
+def _check_labels(examples: Any, training: TrainingOptions) -> None:
+    """Refuse missing labels where nothing can be learned from them."""
+    import numpy as np
+
+    missing = np.isnan(examples.Y) if hasattr(examples, "Y") and examples.Y.dtype.kind == "f" else np.zeros((1, 1))
+    if missing.all(axis=0).any():
+        name = examples.label_names[int(np.argmax(missing.all(axis=0)))]
+        raise InputError(f"the label {name!r} is missing everywhere; fill it, or leave it out with --ignore {name}")
+    if missing.any() and training.operator is None:
+        raise InputError("some labels are missing, which only linear models take; fill them, or give --method slack")
 
 
 def _prepared(X: Any, training: TrainingOptions) -> tuple[list[Any], Any]:

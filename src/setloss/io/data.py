@@ -108,13 +108,6 @@ def require_names(owner: object, present: Sequence[str], wanted: Iterable[str], 
     return wanted
 
 
-def refuse_repeats(path: Path, names: Sequence[str], what: str) -> None:
-    """Refuse a name that two columns share."""
-    if len(set(names)) < len(names):
-        twice = next(name for i, name in enumerate(names) if name in names[:i])
-        raise DatasetError(f"{path} has two {what} named {shown(twice)}; rename one of them")
-
-
 # ------------------------------------------------------------------ words for messages
 
 

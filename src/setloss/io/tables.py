@@ -3,7 +3,7 @@
 A CSV file is in UTF-8, separated by commas, semicolons or tabs, and its first row names the columns; where cells are
 not separated by commas, numbers may be written with them (0,5). A first column without a name is an index, and left
 out. Tracks have a column for the bag and one for the label, label sets have several columns of labels; every other
-column is a feature. Bag ids of a CSV file are text, unless all are plain whole numbers: 007 and 7 are two bags.
+column is a feature. Bag ids of a CSV file are text: 007 and 7 are two bags.
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ from setloss.io.data import (
     listed,
     place_of,
     reason,
-    refuse_repeats,
     require_names,
     shown,
 )
@@ -59,7 +58,9 @@ def read_table(path: str | os.PathLike[str], *, text: Sequence[str] = ()) -> Dat
         frame = table.to_pandas(ignore_metadata=True, date_as_object=False, types_mapper=truth)
     except (pyarrow.ArrowException, OSError, ValueError, OverflowError) as error:
         raise DatasetError(f"{file} cannot be read as a table: {reason(error)}; correct or write it anew") from None
-    refuse_repeats(file, names, "columns")
+    if len(set(names)) < len(names):
+        twice = next(name for i, name in enumerate(names) if name in names[:i])
+        raise DatasetError(f"{file} has two columns named {shown(twice)}; rename one of them")
     if names and not names[0].strip():
         frame, names = frame.iloc[:, 1:], names[1:]
     if len(names) < 2:
@@ -148,16 +149,14 @@ def _label_columns(file: Path, frame: DataFrame, labels: str | Sequence[str]) ->
         raise DatasetError(f"labels={labels} does not name columns of {file}; give their prefix or their names")
     if isinstance(labels, str):
         labels = [name for name in frame.columns if name.startswith(labels)] or [labels]
-    refuse_repeats(file, labels, "labels in labels=")
     return require_names(file, frame.columns, labels, "labels=")
 
 
 def bag_ids(column: Series[Any], file: Path) -> NDArray[Any]:
-    """The bag of every frame, as integers where all ids are plain whole numbers."""
+    """The bag of every frame; each must have one."""
     missing = column.isna().to_numpy()
     if missing.any():
         place = place_of(file, int(np.argmax(missing)), str(column.name))
         raise DatasetError(f"{place} is missing; every frame needs a bag id, remove the others")
-    texts: NDArray[Any] = column.astype(str).to_numpy(dtype=str)
-    whole = all(re.fullmatch("0|-?[1-9][0-9]{0,17}", text) for text in set(texts.tolist()))
-    return texts.astype(np.int64) if whole else texts
+    ids = np.asarray(column)
+    return ids.astype(str) if ids.dtype == object else ids
