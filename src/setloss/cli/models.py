@@ -37,7 +37,7 @@ class Source:
         if noted is not None:
             return cls(**noted)
         estimator = last_step(model)
-        sets = "groups" not in inspect.signature(estimator.predict).parameters
+        sets = "groups" not in inspect.signature(estimator.fit).parameters
         names, labels = getattr(model, "feature_names_in_", None), getattr(estimator, "label_names_", None)
         features, columns = (None if found is None else list(found) for found in (names, labels))
         return cls(sets, int(getattr(model, "n_features_in_", 0)), features, columns)
