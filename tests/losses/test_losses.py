@@ -36,7 +36,7 @@ LOSSES = [
     Hamming(normalize=False, false_negative_weight=2.0, false_positive_weight=0.5),
     CostCurve([(0, 0), (0.5, 1), (1, 0.25)]),
     from_counts(lambda n, q, m, r: n * q + n / (m + 1)),
-    from_counts(lambda n, q, m, r: max(n, q) ** 2, elementwise=True),
+    from_counts(lambda n, q, m, r: max(n, q) ** 2),
 ]
 losses = pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: type(loss).__name__)
 
@@ -215,10 +215,6 @@ FIXED = from_set_function(SetFunction.symmetric([0, 1, 2]))
         (lambda: FIXED.set_function([0, 1, 1]), "this loss is for sets of 2 elements; .* 3"),
         (lambda: FIXED([0, 1, 1], [0, 0, 0], groups=[0, 0, 0]), "for sets of 2 elements; bag 0 has 3"),
         (lambda: loss_named("dyce"), "there is no loss 'dyce'; the names are dice, f1, jaccard"),
-        (
-            lambda: from_counts(lambda n, q, m, r: 0.0)([0], [1]),
-            r"counts of shape \(1,\) to shape \(\); pass elementwise",
-        ),
         (
             lambda: from_counts(lambda n, q, m, r: -n).on_counts(2, 3).table,
             "with 1 false negatives of 2 positives and 0 false positives of 3 negatives this one is -1",

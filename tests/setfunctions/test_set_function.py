@@ -253,12 +253,10 @@ FUNCTION = SetFunction.from_table([[0, 1, 2], [3, 4, 5]])
 @pytest.mark.parametrize(
     ("use", "message"),
     [
-        (lambda: FUNCTION([0, 3]), r"mask of shape \(3,\) or \(n, 3\).* elements from 0 to 2; got int64"),
-        (lambda: FUNCTION([1, 1]), r"list of different elements from 0 to 2"),
+        (lambda: FUNCTION([0, 2]), r"mask of shape \(3,\) or .* Python set of elements from 0 to 2; got int64"),
         (lambda: FUNCTION([0.5, 1, 0]), r"mask of shape .* got float64 of shape \(3,\)"),
         (lambda: FUNCTION([True]), r"mask of shape \(3,\) or \(n, 3\).* got bool of shape \(1,\)"),
         (lambda: FUNCTION({-1}), r"elements from 0 to 2"),
-        (lambda: SetFunction.symmetric([0, 1, 1])([0, 1]), "a mask or the elements of a set; pass booleans"),
         (lambda: FUNCTION.at(1), "expected 2 counts, one per group; got 1"),
         (lambda: FUNCTION.at(2, 0), "a count of group 0 must be an integer between 0 and 1"),
         (lambda: FUNCTION.at(0, -1), "a count of group 1 must be an integer between 0 and 2"),
@@ -320,9 +318,9 @@ def test_values_stay_finite_under_scaling_and_addition():
         _ = huge * 1e8 + huge * 1e8
 
 
-@pytest.mark.parametrize("A", [[0, 2], {0, 2}, frozenset({2, 0}), [1, 0, 1, 0], np.array([2, 0]), (1, 0, 1, 0)])
+@pytest.mark.parametrize("A", [{0, 2}, frozenset({2, 0}), [1, 0, 1, 0], (1, 0, 1, 0)])
 def test_a_set_is_named_by_its_elements_or_by_a_mask(A):
     function = SetFunction.from_values(np.arange(16.0))
     assert function(A) == function([True, False, True, False]) == 10
-    assert function([]) == function(set()) == 0
+    assert function(set()) == 0
     np.testing.assert_array_equal(function([[1, 0, 1, 0], [0, 0, 0, 1]]), [10, 1])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,22 +21,15 @@ class CallableLoss(CountLoss):
     """A loss given by a callable of (fn, fp, positives, negatives); see `from_counts`."""
 
     function: Callable[[Any, Any, Any, Any], Any]
-    elementwise: bool = field(default=False)
 
     def value(self, false_negatives: Any, false_positives: Any, positives: Any, negatives: Any) -> Any:
         tallies = np.broadcast_arrays(false_negatives, false_positives, positives, negatives)
-        function = np.vectorize(self.function, otypes=[float]) if self.elementwise else self.function
         try:
-            values = np.asarray(function(*tallies), dtype=np.float64)
-        except ValueError as error:
-            if "truth value" not in str(error):
-                raise
-            raise ValueError("the loss compares single numbers; pass elementwise=True") from None
+            values = np.asarray(self.function(*tallies), dtype=np.float64)
+        except (TypeError, ValueError):  # as where it compares numbers by if, min or max
+            values = np.empty(0)
         if values.shape != tallies[0].shape:
-            raise ValueError(
-                f"the loss maps counts of shape {tallies[0].shape} to shape {values.shape}; "
-                "pass elementwise=True if it takes single numbers"
-            )
+            values = np.vectorize(self.function, otypes=[float])(*tallies)
         if not np.all(np.isfinite(values)) or np.any(values < 0):
             bad = np.flatnonzero(~(np.isfinite(values) & (values >= 0)).ravel())[0]
             n, q, m, r = (int(t.ravel()[bad]) for t in tallies)
@@ -83,14 +76,14 @@ class FixedSetLoss(Loss):
         return sizes_only(positives, negatives)
 
 
-def from_counts(function: Callable[[Any, Any, Any, Any], Any], *, elementwise: bool = False) -> CallableLoss:
+def from_counts(function: Callable[[Any, Any, Any, Any], Any]) -> CallableLoss:
     """A loss from a callable of (false negatives, false positives, positives, negatives).
 
-    The callable is called with arrays; with ``elementwise=True`` it is called with one number each.
+    The callable is called with arrays; where it cannot deal with them, with one number each.
     """
     if not callable(function):
         raise TypeError(f"from_counts takes a callable (fn, fp, positives, negatives); got {type(function).__name__}")
-    return CallableLoss(function, elementwise)
+    return CallableLoss(function)
 
 
 def from_set_function(function: SetFunction) -> FixedSetLoss:

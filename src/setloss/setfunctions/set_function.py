@@ -131,9 +131,9 @@ class SetFunction:
         return self.counts.table()
 
     def __call__(self, members: ArrayLike | AbstractSet[int]) -> Any:
-        """l(A) of a mask of p booleans or of 0 and 1, or of each row of masks ``(n, p)``; or of A by its elements.
+        """l(A) of a mask of p booleans or of 0 and 1, or of each row of masks ``(n, p)``; or of a Python set A.
 
-        ``l([0, 2])`` and ``l({0, 2})`` are l of the elements 0 and 2, ``l([1, 0, 1, 0])`` is that of a mask.
+        ``l({0, 2})`` and ``l([1, 0, 1, 0])`` are l of the elements 0 and 2 of four.
         """
         masks = _as_masks(members, self.p)
         member = self.partition == np.arange(len(self.sizes))[:, None]
@@ -256,27 +256,16 @@ def all_masks(p: int) -> NDArray[np.bool_]:
 
 def _as_masks(members: ArrayLike | AbstractSet[int], p: int) -> NDArray[np.bool_]:
     """Boolean masks, from masks of 0 and 1 or from the elements of one set."""
-    named = isinstance(members, AbstractSet)
-    array = np.array(sorted(members)) if isinstance(members, AbstractSet) else np.asarray(members)
-    if array.dtype == bool and array.ndim in (1, 2) and array.shape[-1] == p:
-        return array
-    whole = np.issubdtype(array.dtype, np.integer) or array.shape == (0,)
-    is_mask = whole and not named and array.shape[-1:] == (p,) and bool(np.all((array == 0) | (array == 1)))
-    distinct = np.unique(array)
-    are_elements = whole and array.ndim == 1 and len(distinct) == array.size
-    are_elements = are_elements and (array.size == 0 or (distinct[0] >= 0 and distinct[-1] < p))
-    if is_mask and are_elements:
-        raise ValueError(f"{array.tolist()} may be a mask or the elements of a set; pass booleans, or a Python set")
-    if is_mask and array.ndim in (1, 2):
-        return array.astype(bool)
-    if not are_elements:
+    if isinstance(members, AbstractSet) and members <= set(range(p)):
+        return np.isin(np.arange(p), list(members))
+    array = np.asarray(members)
+    is_mask = array.dtype == bool or bool(np.all((array == 0) | (array == 1)))
+    if not is_mask or array.ndim not in (1, 2) or array.shape[-1] != p:
         raise ValueError(
-            f"a set is a mask of shape ({p},) or (n, {p}), of booleans or of 0 and 1, or a list of different "
-            f"elements from 0 to {p - 1}; got {array.dtype} of shape {array.shape}"
+            f"a set is a mask of shape ({p},) or (n, {p}), of booleans or of 0 and 1, or a Python set of elements "
+            f"from 0 to {p - 1}; got {array.dtype} of shape {array.shape}"
         )
-    mask = np.zeros(p, dtype=bool)
-    mask[array.astype(np.intp)] = True
-    return mask
+    return array.astype(bool, copy=False)
 
 
 def _called(function: Callable[[frozenset[int]], Any], masks: NDArray[np.bool_]) -> Array:
