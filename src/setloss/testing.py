@@ -2,8 +2,8 @@
 
 Each check raises `LawViolationError`, an AssertionError, that says what fails, where and by how much, and
 returns nothing otherwise. Brute force is the judge: set functions, decompositions, extensions and upper bounds are
-checked on all subsets, for p <= 12; searches against enumeration, for p <= 20; cuts and convexity at points of a
-seeded generator, for any p. The library's own tests run every implementation through them.
+checked on all subsets, for p <= 12; cuts and convexity at points of a seeded generator, for any p. The library's
+own tests run every implementation through them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from numpy.typing import ArrayLike, NDArray
 from setloss.decomposition import Decomposition, verify_decomposition
 from setloss.decomposition.certificate import FEASIBILITY_TOLERANCE
 from setloss.operators.cut import Surrogate
-from setloss.operators.rescaling import Rescaling, SlackRescaling
 from setloss.setfunctions.properties import LAWS
 from setloss.setfunctions.set_function import SetFunction, all_masks
 from setloss.typing import Array
@@ -122,20 +121,6 @@ def check_upper_bound(
         message = "the surrogate is {:.6g} at margins {}, the loss of the prediction is {:.6g}"
         bounds = value >= loss - 1e-6 * scale - tolerance * max(1.0, abs(value))
         _expect(bounds, message, value, margins, loss)
-
-
-def check_oracle(rescaling: Rescaling, samples: int = 50, tolerance: float = 1e-9) -> None:
-    """The search of a slack or margin rescaling finds what enumeration finds, if it claims to be exact."""
-    masks = _masks(rescaling.p)
-    losses = rescaling.function(masks)
-    for margins in _points(rescaling.p, samples):
-        found, totals = rescaling.cut(margins), rescaling.scale * (masks @ margins)
-        best = np.max(losses * (1 - totals) if isinstance(rescaling, SlackRescaling) else losses - totals)
-        value = found(margins)
-        unit = tolerance * max(1.0, abs(best))
-        _expect(value <= best + unit, "the value {} at {} exceeds the maximum {}", value, margins, best)
-        attained = not found.exact or value >= best - unit
-        _expect(attained, "claims to be exact, but {} < {} at {}", value, best, margins)
 
 
 def _masks(p: int) -> NDArray[np.bool_]:

@@ -77,6 +77,9 @@ class OneSentenceGroup(TyperGroup):
             _complain(str(error))
         except _UsageError as error:
             _complain(error.format_message())  # type: ignore[attr-defined]
+        except OSError as error:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # the interpreter would complain once more at its end
+            _complain(f"output cannot be written: {error.strerror or error}")
         except typer.Abort:
             sys.exit(130)
         sys.exit(code if isinstance(code, int) else 0)

@@ -11,26 +11,20 @@ from numpy.typing import NDArray
 from setloss.arguments import is_whole_number
 
 ROWS_BYTES = 128_000_000
-"""Bytes of X in a partition of an array, about."""
+"""Bytes of X in a partition, about."""
 
 
-def repartition_by_group(X: Any, *columns: Any, groups: Any, npartitions: int | None = None) -> tuple[Any, ...]:
-    """The same arrays in partitions that split no bag; a DataFrame has ``shuffle(on=...)`` for that.
+def repartition_by_group(X: Any, groups: Any, npartitions: int | None = None) -> Any:
+    """The same rows in partitions that split no bag; a DataFrame has ``shuffle(on=...)`` for that.
 
     Parameters
     ----------
     X
         A dask array whose frames of one bag follow each other: it is cut between bags.
-    columns
-        What goes with it (labels, weights): arrays cut at the same places.
     groups
         The array that names the bag of each frame.
     npartitions
         How many; by default partitions of about 128 MB.
-
-    Returns
-    -------
-    The arrays X, columns... and groups.
     """
     if npartitions is not None and not is_whole_number(npartitions, 1):
         raise ValueError(f"npartitions is a whole number, at least 1; got {npartitions!r}")
@@ -42,8 +36,7 @@ def repartition_by_group(X: Any, *columns: Any, groups: Any, npartitions: int | 
     ends = _bag_ends(names)
     targets = np.linspace(0, len(names), (npartitions or -(-X.nbytes // ROWS_BYTES)) + 1)[1:]
     chosen = np.unique(ends[np.minimum(np.searchsorted(ends, targets), len(ends) - 1)])
-    chunks = tuple(np.diff(chosen, prepend=0).tolist())
-    return tuple(_cut(array, chunks) for array in (X, *columns, names))
+    return X.rechunk({0: tuple(np.diff(chosen, prepend=0).tolist()), 1: -1})
 
 
 def _bag_ends(names: NDArray[Any]) -> NDArray[np.intp]:
@@ -58,10 +51,3 @@ def _bag_ends(names: NDArray[Any]) -> NDArray[np.intp]:
             f"row {again}); sort the rows by bag, or use a DataFrame, which is shuffled"
         )
     return np.append(changes, len(names))
-
-
-def _cut(array: Any, chunks: tuple[int, ...]) -> Any:
-    whole = array if isinstance(array, da.Array) else da.from_array(np.asarray(array), chunks=-1)
-    if whole.shape[0] != sum(chunks):
-        raise ValueError(f"an array has {whole.shape[0]} rows and groups {sum(chunks)}")
-    return whole.rechunk({0: chunks, **dict.fromkeys(range(1, whole.ndim), -1)})
