@@ -25,12 +25,8 @@ def rows(quick: bool) -> Iterator[Row]:
     for name, X, Y in _data(quick):
         SetClassifier(max_iter=2).fit(X, Y)  # kernels are compiled
         single = _cpu_time(SetClassifier(C=CS[-1]), X, Y)
-        decided = _cpu_time(SetClassifier(C=CS[-1]), X, Y)
-        yield Row(f"SetClassifier, {name}: decided for the set / by sign, C = {CS[-1]:g}", decided, single)
         search = _cpu_time(SetClassifierCV(Cs=CS, cv=5), X, Y)
         yield Row(f"SetClassifierCV, {name}: 5 folds x 10 C / one fit at C = {CS[-1]:g}", search, single, FITS)
-        decided = _cpu_time(SetClassifierCV(Cs=CS, cv=5), X, Y)
-        yield Row(f"SetClassifierCV, {name}: decided for the set / by sign", decided, search)
 
 
 def _data(quick: bool) -> Iterator[tuple[str, Any, Any]]:

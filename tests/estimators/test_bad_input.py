@@ -15,7 +15,6 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.preprocessing import StandardScaler
 
 from helpers.estimator_data import frame_data, label_data
-from setloss import Dice, FBeta, Tversky, decide
 from setloss.estimators import (
     BagClassifier,
     BagClassifierCV,
@@ -86,53 +85,35 @@ dates = np.datetime64("2020-01-01") + np.arange(N * 5).reshape(N, 5)
 
 DATA = {
     "masked X": (lambda: SetClassifier().fit(masked_rows, Y), "X .*masked", "filled"),
-    "masked X, bags": (lambda: BagClassifier().fit(np.ma.masked_array(F, F > 1), y, groups), "X .*masked"),
     "masked Y": (lambda: SetClassifier().fit(X, np.ma.masked_array(Y, Y == 1)), "y .*masked"),
     "masked y": (lambda: BagClassifier().fit(F, np.ma.masked_array(y, ONE), groups), "y .*masked"),
     "masked groups": (lambda: BagClassifier().fit(F, y, np.ma.masked_array(groups, ONE)), "groups .*masked"),
-    "masked weights": (
-        lambda: BagClassifier().fit(F, y, groups, np.ma.masked_array(np.ones(N), ONE)),
-        "sample_weight .*masked",
-    ),
     "dates as features": (lambda: BagClassifier().fit(dates, y, groups), "column .* of X .*dates"),
-    "durations as features": (lambda: BagClassifier().fit(dates - dates[0], y, groups), "column .* of X .*dates"),
     "complex features": (lambda: SetClassifier().fit(X + 1j, Y), "[Cc]omplex"),
     "complex labels": (lambda: SetClassifier().fit(X, Y + 0j), "[Cc]omplex"),
-    "NaT as a class": (lambda: BagClassifier().fit(F, np.where(ONE, "NaT", "2020").astype("M8[D]"), groups), "y"),
     "NaN among frames": (lambda: BagClassifier().fit(F, np.where(ONE, np.nan, y), groups), "y .*3"),
     "None among frames": (lambda: BagClassifier().fit(F, np.where(ONE, None, y), groups), "y .*missing"),
     "labels of two kinds": (lambda: BagClassifier().fit(F, np.where(ONE, "a", y.astype(object)), groups), "y"),
     "mixed groups": (lambda: BagClassifier().fit(F, y, np.where(ONE, "a", groups.astype(object))), "groups .*kind"),
-    "complex groups": (lambda: BagClassifier().fit(F, y, groups + 0j), "groups .*kind"),
-    "few groups": (lambda: BagClassifier().fit(F, y, groups[:-1]), "groups .*each"),
     "a column of groups": (lambda: BagClassifier().fit(F, y, groups[:, None]), "groups .*each"),
     "fewer bags than folds": (lambda: BagClassifierCV(Cs=[1.0]).fit(F, y, np.minimum(groups, 1)), "cv=5", "groups"),
     "text among features": (lambda: SetClassifier().fit(np.where(X > 2, "loud", X), Y), "column .* of X .*text"),
     "NaN features": (lambda: SetClassifier().fit(np.where(X > 1, np.nan, X), Y), "NaN"),
-    "infinite features": (lambda: BagClassifier().fit(np.where(F > 1, np.inf, F), y, groups), "infinity"),
     "one axis": (lambda: SetClassifier().fit(X[:, 0], Y), "2D array"),
     "no columns": (lambda: SetClassifier().fit(X[:, :0], Y), "0 feature"),
-    "fewer labels of score": (lambda: SetClassifier().fit(X, Y).score(X, Y[:, :2]), "y has shape", "labels of shape"),
     "no rows": (lambda: SetClassifier().fit(X[:0], Y[:0]), "0 sample"),
-    "fewer labels": (lambda: SetClassifier().fit(X, Y[:-1]), "inconsistent numbers of samples"),
-    "no y": (lambda: BagClassifierCV(**SMALL).fit(F, None, groups), "requires y"),
     "labels 1 and 2": (lambda: SetClassifier().fit(X, Y + 1), "0 and 1", "2"),
-    "sparse labels 0 and 2": (lambda: SetClassifier().fit(X, csr_array(2 * Y)), "0 and 1", "2"),
     "labels 0 and .5": (lambda: SetClassifier().fit(X, 0.5 * Y), "contains 0.5"),
     "labels 0 and -1": (lambda: SetClassifier().fit(X, np.where(Y, -1, np.arange(3) % 2)), "both 0 and -1"),
-    "grades": (lambda: SetClassifier().fit(X, 3 * Y), "3", "y > threshold"),
     "infinite labels": (lambda: SetClassifier().fit(X, np.where(Y, np.inf, 0.0)), "infinity"),
-    "text labels": (lambda: SetClassifier().fit(X, np.where(Y, "yes", "no")), r"text .*\(y == 'yes'\)"),
+    "text labels": (lambda: SetClassifier().fit(X, np.where(Y, "yes", "no")), r"y holds '(yes|no)'.*\(y == 'yes'\)"),
     "lists of labels": (lambda: SetClassifier().fit(X, [[0], [0, 1]] * 9), "MultiLabelBinarizer"),
     "three axes": (lambda: SetClassifier().fit(X, Y[:, :, None]), "dim 3"),
     "one class": (lambda: SetClassifier().fit(X, 0 * Y), "only one class"),
-    "one class of frames": (lambda: BagClassifier().fit(F, 0 * y, groups), "only one class"),
     "three classes": (lambda: SetClassifier().fit(X, np.arange(18) % 3), "binary", "get_dummies"),
-    "three classes of frames": (lambda: BagClassifier().fit(F, np.arange(N) % 3, groups), "binary"),
     "nothing known": (lambda: SetClassifier().fit(X, np.full(Y.shape, np.nan)), "one class|known label"),
     "two columns of frames": (lambda: BagClassifier().fit(F, np.stack([y, y], 1), groups), "1d array"),
     "operator that does not fit": (lambda: SetClassifier(operator="lovasz").fit(X, Y), "needs a submodular function"),
-    "other labels of score": (lambda: SetClassifier().fit(X, Y).score(X, 2 * Y), "y contains 2", "classes"),
     "sparse labels of score": (lambda: SetClassifier().fit(X, 2 * Y - 1).score(X, csr_array(Y)), "y contains 0"),
     "other classes of score": (lambda: BagClassifier().fit(F, y, groups).score(F, y + 5, groups), "y contains 6|5"),
 }
@@ -153,66 +134,34 @@ DECISIONS = {
     "average": (lambda: SetDecision(average="x").fit(S, Y), "average"),
     "kind of scores": (lambda: SetDecision(scores=3).fit(S, Y), "scores"),
     "masked scores": (lambda: SetDecision().fit(np.ma.masked_array(S, S > 1), Y), "scores .*masked"),
-    "masked labels": (lambda: SetDecision().fit(S, np.ma.masked_array(Y, Y == 1)), "y .*masked"),
     "complex scores": (lambda: SetDecision().fit(S + 1j, Y), "scores .*complex"),
-    "complex scores of predict": (lambda: SetDecision().fit(S, Y).predict(S + 1j), "scores .*complex"),
     "NaN scores": (lambda: SetDecision().fit(np.where(S > 1, np.nan, S), Y), "scores .*NaN"),
     "probabilities": (lambda: SetDecision().fit(1 / (1 + np.exp(-S)), Y), 'scores="probabilities"'),
-    "few weights": (lambda: SetDecision().fit(S, Y, sample_weight=np.ones(3)), "sample_weight"),
-    "negative weights of score": (
-        lambda: SetDecision().fit(S, Y).score(S, Y, sample_weight=-np.ones(18)),
-        "Negative",
-    ),
     "other shapes": (lambda: SetDecision().fit(S, Y[:, :2]), "scores have shape", "y"),
     "vote for labels": (lambda: SetDecision(rule="vote").fit(S, Y), "rule 'vote'"),
     "text as scores": (lambda: SetDecision().fit(np.full(S.shape, "a"), Y), "scores .*real numbers"),
-    "no y": (lambda: SetDecision().fit(S, None), "requires y"),
     "dates as scores": (lambda: SetDecision().fit(dates[:18, :3], Y), "scores .*datetime"),
-    "dates as scores of decide": (lambda: decide(dates[:18, :3], "f1"), "scores .*datetime"),
-    "fewer labels of score": (lambda: SetDecision().fit(S, Y).score(S, Y[:, :2]), "y has shape", "labels of shape"),
-    "features of one axis": (lambda: cv().fit(X[:, 0], Y), "2D array"),
-    "features without columns": (lambda: cv().fit(X[:, :0], Y), "0 feature"),
     "words for verbose": (lambda: cv(verbose="x").fit(X, Y), "verbose", "'x'"),
-    "words for verbose of bags": (lambda: BagDecisionCV(verbose="x").fit(F, y, groups), "verbose"),
     "groups of label sets": (lambda: SetDecision().fit(S, Y, groups=np.zeros(18)), "flat"),
     "mixed groups": (lambda: SetDecision().fit(f, y, groups=MIXED), "groups .*kind"),
-    "NaT as a class": (lambda: SetDecision().fit(f, NAT, groups=groups), "y .*missing"),
     "no classifier": (lambda: cv(3).fit(X, Y), "estimator", "3"),
     "no classifiers": (lambda: cv([]).fit(X, Y), "estimator"),
     "a transformer": (lambda: cv(StandardScaler()).fit(X, Y), "neither predict_proba nor decision_function"),
     "a classifier of one label": (lambda: cv(LogisticRegression()).fit(X, Y), "OneVsRestClassifier"),
     "no splits": (lambda: cv(cv=[]).fit(X, Y), "cv"),
     "overlapping splits": (lambda: cv(cv=[(np.arange(9), np.arange(8, 18))]).fit(X, Y), "cv .*row 8"),
-    "masked features": (lambda: cv().fit(masked_rows, Y), "X .*masked"),
     "dates as features": (lambda: cv().fit(dates[:18], Y), "X .*dates"),
     "complex features": (lambda: cv().fit(X + 1j, Y), "[Cc]omplex"),
-    "negative weights": (lambda: cv().fit(X, Y, sample_weight=-np.ones(18)), "Neg"),
-    "no classifier of frames": (lambda: BagDecisionCV(3).fit(F, y, groups), "estimator"),
-    "mixed groups of frames": (lambda: BagDecisionCV().fit(F, y, MIXED), "groups .*kind"),
-    "masked frames": (lambda: BagDecisionCV().fit(F, np.ma.masked_array(y, ONE), groups), "y .*masked"),
+    "fewer labels of score": (lambda: SetDecision().fit(S, Y).score(S, Y[:, :2]), "y has shape", "labels of shape"),
+    "NaT as a class": (lambda: SetDecision().fit(f, NAT, groups=groups), "y .*missing"),
     "plug-in of bags": (lambda: BagDecisionCV(rule="plug-in").fit(F, y, groups), "rule 'plug-in'"),
     "split bags": (lambda: BagDecisionCV(cv=list(KFold(3).split(F))).fit(F, y, groups), "splits bag"),
-    "no splits of bags": (lambda: BagDecisionCV(cv=[]).fit(F, y, groups), "cv"),
-    "FBeta": (lambda: FBeta("1"), "beta"),
-    "Tversky": (lambda: Tversky("1", 2), "number"),
-    "decide, complex": (lambda: decide(S + 1j, "f1"), "scores .*complex"),
-    "decide, masked": (lambda: decide(np.ma.masked_array(S, S > 1), "f1"), "scores .*masked"),
-    "decide, NaN": (lambda: decide(np.where(S > 1, np.nan, S), "f1"), "scores .*NaN"),
-    "decide, loss": (lambda: decide(S, 3), "loss"),
-    "losses, masked": (lambda: Dice()(np.ma.masked_array(y, ONE), y), "y_true .*masked"),
-    "losses, complex": (lambda: Dice()(y + 0j, y), "y_true"),
-    "losses, mixed groups": (lambda: Dice()([1, 0], [1, 0], groups=[1, "a"]), "groups .*kind"),
 }
 
 
-@pytest.mark.parametrize("case", DECISIONS)
-def test_decisions_and_functions(case):
-    refused(*DECISIONS[case])
-
-
-@pytest.mark.parametrize("case", DATA)
-def test_data(case):
-    refused(*DATA[case])
+@pytest.mark.parametrize("case", [*DATA.values(), *DECISIONS.values()], ids=[*DATA, *DECISIONS])
+def test_data_and_parameters_of_decisions(case):
+    refused(*case)
 
 
 WEIGHTS = {
@@ -240,23 +189,22 @@ def test_weights_that_leave_one_class():
 
 
 SCALES = {
-    "features": lambda model, data: model.fit(1e12 * data[0], *data[1:]),
-    "whole numbers": lambda model, data: model.fit((2.0**60 * data[0]).astype(np.int64), *data[1:]),
-    "C": lambda model, data: model.set_params(C=1e300).fit(*data),
-    "tiny C": lambda model, data: model.set_params(C=1e-300).fit(1e-5 * data[0], *data[1:]),
-    "weights": lambda model, data: model.fit(*data, sample_weight=np.full(len(data[0]), 1e300)),
-    "whole weights": lambda model, data: model.fit(*data, sample_weight=np.full(len(data[0]), 2**62)),
-    "intercept": lambda model, data: model.set_params(intercept_scaling=1e200).fit(*data),
-    "one outlier": lambda model, data: model.fit(np.where(data[0] == data[0].max(), 1e30, data[0]), *data[1:]),
+    "features": lambda model: model.fit(1e12 * X, Y),
+    "whole numbers": lambda model: model.fit((2.0**60 * X).astype(np.int64), Y),
+    "C": lambda model: model.set_params(C=1e300).fit(X, Y),
+    "tiny C": lambda model: model.set_params(C=1e-300).fit(1e-5 * X, Y),
+    "weights": lambda model: model.fit(X, Y, sample_weight=np.full(len(X), 1e300)),
+    "whole weights": lambda model: model.fit(X, Y, sample_weight=np.full(len(X), 2**62)),
+    "intercept": lambda model: model.set_params(intercept_scaling=1e200).fit(X, Y),
+    "one outlier": lambda model: model.fit(np.where(X.max() == X, 1e30, X), Y),
+    "squares that overflow": lambda model: model.set_params(C=1e-200).fit(1e170 * X, Y),
 }
 
 
 @pytest.mark.parametrize("what", SCALES)
-@pytest.mark.parametrize("kind", ["sets", "bags"])
-def test_what_doubles_cannot_weigh_against_the_regulariser_is_refused_before_work(kind, what):
+def test_what_doubles_cannot_weigh_against_the_regulariser_is_refused_before_work(what):
     """A raw LinAlgError, or no end, before there was a range."""
-    model, data = (SetClassifier(), (X, Y)) if kind == "sets" else (BagClassifier(), (F, y, groups))
-    refused(lambda: SCALES[what](model, data), "scale the features", "StandardScaler", "1e[+]15", "change C")
+    refused(lambda: SCALES[what](SetClassifier()), "scale the features", "StandardScaler", "1e[+]15", "change C")
 
 
 @pytest.mark.parametrize("solver", ["auto", "frank_wolfe", "newton", "cutting_plane", "n_slack"])

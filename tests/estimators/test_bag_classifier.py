@@ -5,7 +5,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from helpers.estimator_data import frame_data
-from setloss import CostCurve, Dice, Hamming
+from setloss import Dice, Hamming
 from setloss.estimators import BagClassifier, UngroupedWarning
 
 TIGHT = {"tol": 1e-7, "solver": "cutting_plane"}
@@ -86,26 +86,7 @@ def test_without_groups_every_frame_is_a_bag():
     np.testing.assert_array_equal(model.predict(X, groups), model.predict(X))  # the sign needs none, and says nothing
 
 
-# ---------------------------------------------------------------- degenerate bags
-
-
-def test_a_first_mistake_that_is_free_leaves_bags_of_one_frame_with_the_cost_of_all_wrong():
-    curve, alone = CostCurve([(0, 0), (0.5, 0), (1, 1)]), np.arange(len(y))
-    hamming = BagClassifier("hamming", **TIGHT).fit(X, y, groups=alone)
-    assert objective(BagClassifier(curve, **TIGHT).fit(X, y, groups=alone)) == pytest.approx(objective(hamming), 1e-6)
-
-
 # ---------------------------------------------------------------- weights
-
-
-def test_weights_of_bags_are_repetitions():
-    times = np.random.default_rng(0).integers(0, 3, size=groups.max() + 1)
-    weighted = BagClassifier(**TIGHT).fit(X, y, groups=groups, sample_weight=times[groups])
-    rows = np.concatenate([np.flatnonzero(groups == k) for k in range(len(times)) for _ in range(times[k])])
-    copies = [k + 1000 * c for k in range(len(times)) for c in range(times[k])]
-    names = np.repeat(copies, [np.sum(groups == k % 1000) for k in copies])
-    repeated = BagClassifier(**TIGHT).fit(X[rows], y[rows], groups=names)
-    assert objective(weighted) == pytest.approx(objective(repeated), rel=1e-6)
 
 
 def test_the_weight_of_a_bag_is_the_mean_of_its_frames_in_the_fit_and_in_the_score():

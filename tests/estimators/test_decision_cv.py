@@ -108,16 +108,10 @@ def test_scores_are_those_of_folds_that_were_not_trained_on():
     )
 
 
-@pytest.mark.parametrize(
-    ("labels", "kind"),
-    [
-        *((labels, "one-vs-rest") for labels in (127, 128, 200)),
-        *((129, kind) for kind in ("chain", "outputs", "trees")),
-    ],
-)
-def test_more_labels_than_an_int8_counts(labels, kind):
+@pytest.mark.parametrize("kind", ["one-vs-rest", "chain", "trees"])
+def test_more_labels_than_an_int8_counts(kind):
     """scikit-learn numbers columns in the type of y: int8 made all scores of 129 labels wrong."""
-    generator = np.random.default_rng(0)
+    generator, labels = np.random.default_rng(0), 129
     which = np.concatenate([np.arange(labels)] * 4)
     X = generator.normal(size=(labels, 40))[which] + 0.1 * generator.normal(size=(len(which), 40))
     Y = (which[:, None] == np.arange(labels)).astype(np.int8)
@@ -125,17 +119,13 @@ def test_more_labels_than_an_int8_counts(labels, kind):
     estimators = {
         "one-vs-rest": OneVsRestClassifier(cheap),
         "chain": ClassifierChain(cheap),
-        "outputs": MultiOutputClassifier(cheap),
         "trees": ExtraTreesClassifier(3, random_state=0),
     }
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         model = SetDecisionCV(estimators[kind], rule="half", cv=2).fit(X, Y)
     assert model.decision_.rule_losses_["threshold"][0] < 0.5
-    best = model.estimator_.predict_proba(X) if kind != "trees" else None
-    if best is not None:
-        array = np.column_stack([part[:, 1] for part in best]) if isinstance(best, list) else best
-        assert np.mean(np.argmax(array, axis=1) == which) > 0.9
+    assert np.mean(np.argmax(model.predict_proba(X), axis=1) == which) > 0.9
 
 
 class LabelMeans(ClassifierMixin, BaseEstimator):

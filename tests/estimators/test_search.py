@@ -1,4 +1,4 @@
-"""Choosing C and the operator: the same choice as a plain loop, bags kept whole."""
+"""Choosing C: the same choice as a plain loop, bags kept whole."""
 
 from dataclasses import replace
 
@@ -43,18 +43,8 @@ def test_it_picks_the_C_of_least_loss_as_a_plain_loop_does(search, simple, split
     means = plain_loop(simple, list(splitter.split(data[0], None, *data[2:])), *data)
     np.testing.assert_allclose(model.cv_results_["loss"], means, atol=0.02)
     assert CS[int(np.argmin(model.cv_results_["loss"]))] == model.C_
-
-
-def test_the_operator_is_chosen_where_asked():
-    X, Y = label_data()
-    model = SetClassifierCV(Cs=[0.1, 1.0], operator=["bd", "slack", "hinge"], cv=3).fit(X, Y)
-    results = pytest.importorskip("pandas").DataFrame(model.cv_results_)
-    assert list(results.columns) == ["operator", "C", "loss", "error", "gap"]
-    assert len(results) == 6
-    best = results.loc[results["loss"].idxmin()]
-    assert (model.operator_, model.C_) == (best["operator"], best["C"])
-    assert (results["gap"] <= 3e-3).all()
-    assert model.dual_gap_ <= 1e-3
+    assert max(model.cv_results_["gap"]) <= 3e-6
+    assert model.dual_gap_ <= 1e-6
 
 
 @pytest.mark.parametrize("count", [3, np.int64(3)])
@@ -117,4 +107,4 @@ def test_progress_of_the_folds(capsys, caplog):
     caplog.set_level("WARNING", logger="setloss")
     SetClassifierCV(Cs=[0.1, 1.0], cv=2, verbose=1).fit(*label_data())
     lines = capsys.readouterr().out.splitlines()
-    assert [line.split(":")[0] for line in lines] == ["slack, fold 1 of 2", "slack, fold 2 of 2"]
+    assert [line.split(":")[0] for line in lines] == ["fold 1 of 2", "fold 2 of 2"]

@@ -13,13 +13,11 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from helpers.estimator_data import frame_data, label_data
-from setloss.estimators import BagClassifier, BagClassifierCV, SetClassifier, SetClassifierCV, UngroupedWarning
+from setloss.estimators import BagClassifier, BagClassifierCV, SetClassifier, SetClassifierCV
 
 ESTIMATORS = [
     SetClassifier(),
     BagClassifier(),
-    SetClassifier(loss="hamming", operator="hinge"),
-    BagClassifier(solver="cutting_plane", fit_intercept=False),
     SetClassifierCV(Cs=[0.1, 1.0], cv=2),
     BagClassifierCV(Cs=[1.0], cv=2),
 ]
@@ -61,12 +59,6 @@ def test_cross_validation_searches_and_pipelines_route_groups_and_weights():
     scaled = StandardScaler().fit_transform(F)
     direct = BagClassifier().fit(scaled, y, groups=groups)
     assert found == pytest.approx(direct.score(scaled, y, groups=groups, sample_weight=weights))
-
-
-def test_without_routing_every_frame_is_a_set_and_that_is_said():
-    with pytest.warns(UngroupedWarning, match=r"set_config\(enable_metadata_routing=True\)"):
-        scores = cross_val_score(BagClassifier(), F, y, groups=groups, cv=GroupKFold(3))
-    assert scores.shape == (3,)
 
 
 # ---------------------------------------------------------------- tables with names

@@ -17,7 +17,7 @@ from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import _check_method_params, has_fit_parameter
+from sklearn.utils.validation import _check_method_params, _num_samples, has_fit_parameter
 
 from setloss.decisions.calibration import CHUNK
 from setloss.estimators.elements import refuse_text
@@ -45,7 +45,7 @@ class Scorer:
 
     def scores(self, X: Any) -> Array:
         """Scores (n, p) of all labels, asked for in chunks of bounded size."""
-        n, p = _length(X), len(self.constants)
+        n, p = _num_samples(X), len(self.constants)
         step = max(1, CHUNK // p)
         if n <= step:
             return self.spread(self.outputs(X))
@@ -221,7 +221,3 @@ def _shaped(scores: Array, labels: int, estimator: Any) -> Array:
             "multi-label classifier such as OneVsRestClassifier(LogisticRegression())"
         )
     return scores
-
-
-def _length(X: Any) -> int:
-    return int(X.shape[0]) if hasattr(X, "shape") else len(X if hasattr(X, "__len__") else np.asarray(X))

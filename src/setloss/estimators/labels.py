@@ -105,9 +105,11 @@ def _matrix(array: NDArray[Any]) -> LabelMatrix:
     if array.ndim != 2:
         raise ValueError(f"y must be a matrix of labels, one column each; got shape {array.shape}")
     if array.dtype.kind not in "biuf":
+        values = (value for value in array.ravel().tolist() if not isinstance(value, int | float))
+        odd = next((value for value in values if not is_missing(value)), array.dtype)
         raise ValueError(
-            f"Unknown label type: y holds {_example(array)}, not 0 and 1. For columns of two words compare with one "
-            "of them, (y == 'yes').astype(int); for columns of several use pandas.get_dummies(y)."
+            f"Unknown label type: y holds {odd!r}, not 0 and 1. For columns of two words compare with one of them, "
+            "(y == 'yes').astype(int); for columns of several use pandas.get_dummies(y)."
         )
     known, positive = _known(array), array == 1
     others = array[known & ~positive & (array != 0)]
@@ -126,14 +128,6 @@ def _matrix(array: NDArray[Any]) -> LabelMatrix:
 def _known(array: NDArray[Any]) -> Flags:
     """Which labels are not NaN; without memory of its own where none can be."""
     return ~np.isnan(array) if array.dtype.kind == "f" else np.broadcast_to(np.bool_(True), array.shape)
-
-
-def _example(array: NDArray[Any]) -> str:
-    """One value that is no label, in words."""
-    if array.dtype.kind in "US":
-        return f"text ({str(array.flat[0])!r})"
-    odd = [value for value in array.ravel().tolist() if not isinstance(value, int | float) and not is_missing(value)]
-    return f"{type(odd[0]).__name__} ({str(odd[0])[:40]!r})" if odd else str(array.dtype)
 
 
 def two_classes(y: NDArray[Any]) -> tuple[NDArray[Any], Flags]:

@@ -1,4 +1,4 @@
-"""`SetClassifierCV` and `BagClassifierCV`: C, and the operator if asked, of least loss in cross-validation.
+"""`SetClassifierCV` and `BagClassifierCV`: C of least loss in cross-validation.
 
 Every C of a path is fitted on every fold, each from the solution of the one before; kept is the C of least mean loss.
 """
@@ -6,7 +6,7 @@ Every C of a path is fitted on every fold, each from the solution of the one bef
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, ClassVar, Literal
@@ -35,10 +35,8 @@ from setloss.typing import Array
 Columns = dict[str, Any]
 """What `fit` gets beside X, by name."""
 
-OwnOperator = str | Operator | Sequence[str | Operator]
-
 CONSTRAINTS: dict[str, list[Any]] = {
-    name: [*kinds, list, tuple] if name == "operator" else kinds
+    name: kinds
     for name, kinds in LinearSetModel._parameter_constraints.items()
     if name not in ("C", "warm_start", "checkpoint", "callbacks")
 } | {
@@ -49,28 +47,26 @@ CONSTRAINTS: dict[str, list[Any]] = {
 
 
 class SetClassifierCV(SetClassifier):
-    """`SetClassifier` with C, and the operator if asked, chosen by cross-validation.
+    """`SetClassifier` with C chosen by cross-validation.
 
     Parameters
     ----------
-    operator
-        As in `SetClassifier`, or a list to choose from.
     Cs
         A list, or the number of values between 1e-3 and 1e3.
     cv
         A number of folds, a splitter or a list of (train, test).
     n_jobs
         Folds at a time, in processes of their own.
-    loss, scale, tol, max_iter, max_time, solver, fit_intercept, intercept_scaling, random_state, verbose
+    loss, operator, scale, tol, max_iter, max_time, solver, fit_intercept, intercept_scaling, random_state, verbose
         As in `SetClassifier`. `max_time` is for each fit; fits on folds end at three times `tol`; ``verbose=1`` tells
         how every fold fared, 2 shows the iterations too.
 
     Attributes
     ----------
-    C_, operator_
+    C_
         The choice. All attributes of a `SetClassifier` are those of the choice, trained on everything.
     cv_results_
-        For every candidate its operator and C, the mean loss, its standard error, and the largest gap.
+        For every C the mean loss, its standard error, and the largest gap.
 
     Sample weights count in the fits and in the mean losses. Ctrl-C ends the search, and there is no model.
     """
@@ -80,7 +76,7 @@ class SetClassifierCV(SetClassifier):
     def __init__(
         self,
         loss: str | Loss = LINEAR_MODELS.loss,
-        operator: OwnOperator = LINEAR_MODELS.operator,
+        operator: str | Operator = LINEAR_MODELS.operator,
         *,
         Cs: int | Sequence[float] = 7,
         cv: Any = 5,
@@ -96,7 +92,7 @@ class SetClassifierCV(SetClassifier):
         verbose: int = 0,
     ) -> None:
         self.loss = loss
-        self.operator = operator  # type: ignore[assignment]
+        self.operator = operator
         self.Cs = Cs
         self.cv = cv
         self.scale = scale
@@ -125,7 +121,7 @@ class SetClassifierCV(SetClassifier):
 
 
 class BagClassifierCV(BagClassifier):
-    """`BagClassifier` with C, and the operator if asked, chosen by cross-validation over whole bags.
+    """`BagClassifier` with C chosen by cross-validation over whole bags.
 
     Parameters and attributes are those of `SetClassifierCV`; a number of folds never splits a bag, and a splitter
     that does is refused.
@@ -165,38 +161,32 @@ class Search:
 
     def run(self) -> None:
         """Choose on the folds, then train on everything; the model becomes what was chosen."""
-        model, path = self.model, c_path(self.model.Cs)
-        results = [row for operator in _listed(model.operator) for row in self._judged(operator, path)]
-        best = min(results, key=lambda row: row["loss"])
-        model.C_, model.operator_ = best["C"], best["operator"]
-        model.cv_results_ = {name: [row[name] for row in results] for name in best}
-        chosen: Any = self._candidate(model.operator_, model.C_)
-        for name, value in vars(chosen.fit(self.X, **self.columns)).items():
-            if name.endswith("_") or name == "_flat":
-                setattr(model, name, value)
-
-    def _candidate(self, operator: str | Operator, C: float) -> LinearSetModel:
-        own = {"operator": operator, "C": C, "verbose": max(0, self.model.verbose - 1)}
-        shared = set(self.simple._get_param_names()) & set(self.model._get_param_names())
-        return self.simple(**({name: getattr(self.model, name) for name in shared} | own))
-
-    def _judged(self, operator: str | Operator, path: Array) -> Iterator[dict[str, Any]]:
-        """One row of `cv_results_` for every C."""
-        model, folds, weights = self.model, [], np.concatenate(self.weights)
-        own: dict[str, Any] = {"warm_start": True, "tol": LOOSER_FOLDS * model.tol}
+        model, path, folds, weights = self.model, c_path(self.model.Cs), [], np.concatenate(self.weights)
+        looser = {"warm_start": True, "tol": LOOSER_FOLDS * model.tol}
         tasks = (
-            delayed(fit_path)(self._candidate(operator, 1.0).set_params(**own), path, self.X, self.columns, *split)
-            for split in self.splits
+            delayed(fit_path)(self._candidate(**looser), path, self.X, self.columns, *split) for split in self.splits
         )
         for number, fold in enumerate(Parallel(n_jobs=model.n_jobs, return_as="generator")(tasks), 1):
             if model.verbose:
                 gaps = ", ".join(f"{C:g}: {gap:.1e}" for C, (_, gap) in zip(path, fold, strict=True))
-                say("%s, fold %d of %d: gaps at C = %s", operator, number, len(self.splits), gaps)
+                say("fold %d of %d: gaps at C = %s", number, len(self.splits), gaps)
             folds.append(fold)
-        for C, judged in zip(path, zip(*folds, strict=True), strict=True):
-            losses, gap = np.concatenate([losses for losses, _ in judged]), max(gap for _, gap in judged)
-            mean, error = float(np.average(losses, weights=weights)), standard_error(losses, weights)
-            yield {"operator": operator, "C": float(C), "loss": mean, "error": error, "gap": gap}
+        results = model.cv_results_ = {"C": path.tolist(), "loss": [], "error": [], "gap": []}
+        for judged in zip(*folds, strict=True):
+            losses = np.concatenate([losses for losses, _ in judged])
+            results["loss"].append(float(np.average(losses, weights=weights)))
+            results["error"].append(standard_error(losses, weights))
+            results["gap"].append(max(gap for _, gap in judged))
+        model.C_ = results["C"][int(np.argmin(results["loss"]))]
+        chosen: Any = self._candidate(C=model.C_)
+        for name, value in vars(chosen.fit(self.X, **self.columns)).items():
+            if name.endswith("_") or name == "_flat":
+                setattr(model, name, value)
+
+    def _candidate(self, **own: Any) -> LinearSetModel:
+        shared = set(self.simple._get_param_names()) & set(self.model._get_param_names())
+        given = {name: getattr(self.model, name) for name in shared} | {"verbose": max(0, self.model.verbose - 1)}
+        return self.simple(**(given | own))
 
 
 def fit_path(model: Any, path: Array, X: Any, columns: Columns, train: Any, test: Any) -> list[tuple[Array, float]]:
@@ -227,11 +217,3 @@ def c_path(Cs: Any) -> Array:
     if np.ndim(Cs) != 1 or len(path) == 0 or not np.all(np.isfinite(path)) or path[0] <= 0:
         raise ValueError(f"Cs is a number of values or a list of positive numbers; got {Cs!r}")
     return path
-
-
-def _listed(operator: OwnOperator) -> list[str | Operator]:
-    if not isinstance(operator, list | tuple):
-        return [operator]  # type: ignore[list-item]
-    if not operator:
-        raise ValueError("operator is an empty list; name at least one operator to choose from")
-    return list(operator)
