@@ -105,14 +105,14 @@ class DaskBagClassifier(DaskModel):
 
         min over w   1/2 |w|^2 + C sum_i weight_i B(y_i1 <w, x_i1>, ..., y_ip <w, x_ip>)
 
+    The workers of the current `distributed.Client` keep the partitions in memory. Without a client, the threads of
+    Dask in this process read a few partitions at a time, in every pass: data may be larger than memory. Give
+    ``X.persist()`` where a collection stands for a computation and its result fits into memory.
+
     Parameters
     ----------
     loss, operator, scale, C, tol, max_iter, ...
         Those of `setloss.estimators.BagClassifier`. `solver` is "cutting_plane", which is also "auto".
-
-    The workers of the current `distributed.Client` keep the partitions in memory. Without a client, the threads of
-    Dask in this process read a few partitions at a time, in every pass: data may be larger than memory. Give
-    ``X.persist()`` where a collection stands for a computation and its result fits into memory.
 
     Attributes
     ----------
