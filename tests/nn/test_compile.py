@@ -5,7 +5,7 @@ import shutil
 import pytest
 import torch
 
-from setloss import CostCurve, Tversky, from_counts
+from setloss import Tversky, from_counts
 from setloss.nn import SetLoss, set_loss
 
 
@@ -34,7 +34,7 @@ def assert_same(function, *arguments, **options):
 
 
 def binary(shape=(3, 4, 5)):
-    return torch.randn(shape), torch.rand(shape) < 0.4
+    return torch.randn(shape, dtype=torch.float64), torch.rand(shape) < 0.4
 
 
 def test_masks_ignored_labels_weights_and_absent_classes():
@@ -43,18 +43,14 @@ def test_masks_ignored_labels_weights_and_absent_classes():
     labels = target.to(torch.int64)
     labels[0, 0] = 255
     assert_same(SetLoss("jaccard", "lovasz", ignore_index=255, reduction="none"), logits.unsqueeze(1), labels)
-    logits, target = torch.randn(2, 4, 3, 5), torch.randint(0, 2, (2, 3, 5))
-    for over, weight in (("image", torch.rand(2, 4)), ("class", torch.rand(4))):
-        module = SetLoss("dice", "bd-monotone", mode="multiclass", over=over, absent="skip", ignore_index=255)
-        assert_same(module, logits, target, weight=weight)
+    logits, target = torch.randn(2, 4, 3, 5, dtype=torch.float64), torch.randint(0, 2, (2, 3, 5))
+    module = SetLoss("dice", "bd-monotone", mode="multiclass", over="image", absent="skip", ignore_index=255)
+    assert_same(module, logits, target, weight=torch.rand(2, 4))
 
 
 @pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor:UserWarning")
-@pytest.mark.parametrize(
-    "loss", [CostCurve([(0, 0), (0.3, 0), (1, 1)]), from_counts(lambda n, q, m, r: 0.1 * n**2 + q)], ids=type
-)
-def test_losses_without_a_closed_form_run_outside_of_the_graph(loss):
-    module, problem = SetLoss(loss, "bd"), binary((3, 12))
+def test_losses_without_a_closed_form_run_outside_of_the_graph():
+    module, problem = SetLoss(from_counts(lambda n, q, m, r: 0.1 * n**2 + q), "bd"), binary((3, 12))
     with pytest.raises(Exception, match="disable"):
         compiled(module)(*problem)
     got, expected = run(torch.compile(module, backend="aot_eager"), *problem), run(module, *problem)

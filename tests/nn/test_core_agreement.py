@@ -10,10 +10,10 @@ CHECKED += [("device", *pair, *how) for pair in ON_DEVICE for how in ((torch.flo
 
 
 @pytest.mark.parametrize(("path", "name", "operator", "dtype", "tolerance"), CHECKED)
-def test_sets_of_tens_and_of_thousands_of_elements(path, name, operator, dtype, tolerance):
+def test_sets_of_thousands_of_elements(path, name, operator, dtype, tolerance):
     """Sizes where margins are sorted by radix, with few positives and with many, scores that are near and far."""
-    for p, spread, share in ((40, 0.05, 0.4), (2500, 0.3, 0.02), (2500, 0.01, 0.5), (2500, 2.0, 0.97)):
-        scores, truth, valid = draw((4, p), seed=p, spread=spread, dtype=dtype, share=share)
+    for spread, share in ((0.3, 0.02), (0.01, 0.5), (2.0, 0.97)):
+        scores, truth, valid = draw((4, 2500), seed=7, spread=spread, dtype=dtype, share=share)
         got = PATHS[path](CASES[name].loss, operator, scores, truth, valid, 2.0)
         expected = PATHS["host"](CASES[name].loss, operator, scores.double(), truth, valid, 2.0)
         for one, other in zip(got, expected, strict=True):

@@ -32,7 +32,7 @@ every_dice = pytest.mark.parametrize(
 @pytest.mark.parametrize(("name", "operator"), PAIRS)
 def test_perfect_scores_cost_nothing(name, operator):
     _, truth, valid = draw((5, 7), seed=14)
-    values, gradients = by_loss(CASES[name].loss, operator, torch.where(truth, 1.0, -1.0), truth, valid, 2.0)
+    values, gradients = by_loss(CASES[name].loss, operator, torch.where(truth, 1.0, -1.0).double(), truth, valid, 2.0)
     assert torch.all(values == 0)
     assert torch.all(gradients == 0)
 

@@ -92,7 +92,7 @@ def fit_threshold(
             f"mode is 'binary' or 'multilabel'; got {mode!r}. Classes by argmax have no cut: use calibrate_pixels "
             "and decide_pixels."
         )
-    given = _with_pixels(decisions(logits, target, mask, mode, ignore_index))
+    given = decisions(logits, target, mask, mode, ignore_index)
     parts = [given.logits, given.truth, torch.ones_like(given.truth) if given.valid is None else given.valid]
     scores, truth, valid = (_pictures(one, mode).movedim(1, 0).numpy() for one in parts)
     large = np.clip(scores.astype(np.float64), -LARGEST, LARGEST)
@@ -103,14 +103,10 @@ def fit_threshold(
     return torch.tensor(cuts[0] if mode == "binary" else cuts, dtype=wide, device=logits.device)
 
 
-def _with_pixels(given: Decisions) -> Decisions:
-    if not given.truth.numel():
-        raise ValueError(f"there are no pixels to learn from; the target has shape {tuple(given.labels.shape)}")
-    return given
-
-
 def _pictures(tensor: Tensor, mode: Mode) -> Tensor:
-    """One row per image and label or class, ``(N, C, pixels)``, on the CPU."""
+    """One row per image and label or class, ``(N, C, pixels)``, on the CPU; refuses to learn from nothing."""
+    if not tensor.numel():
+        raise ValueError(f"there are no pixels to learn from; logits or target have shape {tuple(tensor.shape)}")
     return tensor.reshape(len(tensor), 1 if mode == "binary" else tensor.shape[1], -1).cpu()
 
 
@@ -131,7 +127,7 @@ def calibrate_pixels(
     cut gained most on the validation images, less one standard error. Parameters are those of `SetLoss`.
     """
     family = tversky_loss(loss)
-    given = _with_pixels(decisions(logits, target, mask, mode, ignore_index))
+    given = decisions(logits, target, mask, mode, ignore_index)
     counted = given.counted
     truth = _pictures(given.truth if counted is None else given.truth & counted, mode)
     found = PixelCalibration(_temperature(given), loss=family)

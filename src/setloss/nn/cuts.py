@@ -83,14 +83,13 @@ def values_of_sets(scores: Tensor, truth: Tensor, valid: Tensor | None, plan: Pl
     """
     compiling = torch.compiler.is_compiling()
     fake = scores.is_meta or type(scores) not in (Tensor, torch.nn.Parameter)
-    found: Tensor
     if isinstance(plan, ClosedForm) and (compiling or fake):
-        found = cuts(scores, truth, valid, numbers_of(plan))[0]
-    elif fake and not compiling:
-        found = scores.sum(1)  # of the right shape, and there are no values
-    else:
-        run = torch.compiler.disable(_values, reason=NO_CLOSED_FORM) if compiling else _values  # type: ignore[no-untyped-call]
-        found = run(scores, truth, valid, plan)
+        values: Tensor = cuts(scores, truth, valid, numbers_of(plan))[0]
+        return values
+    if fake and not compiling:
+        return scores.sum(1)  # of the right shape, and there are no values
+    run = torch.compiler.disable(_values, reason=NO_CLOSED_FORM) if compiling else _values  # type: ignore[no-untyped-call]
+    found: Tensor = run(scores, truth, valid, plan)
     return found
 
 

@@ -185,11 +185,7 @@ class Images:
         a, b = map(float, family.weights)
         alone = Tversky(a, b, zero_division=0.0)
         rows = self.p.flatten(0, 1).numpy()
-        kept = np.ones(rows.shape, dtype=bool) if self.mask is None else self.mask.flatten(0, 1).numpy()
-        found = [
-            numpy_pixels.decide_pixels(row, alone, scores="probabilities", mask=inside)
-            for row, inside in zip(rows, kept, strict=True)
-        ]
+        found = [numpy_pixels.decide_pixels(row, alone, scores="probabilities") for row in rows]
         sets = torch.tensor(np.array([one.sets for one in found], dtype=bool)).view(self.p.shape)
         numbers = torch.tensor([(1 - one.expected_loss, one.error) for one in found], dtype=torch.float64)
         score, error = (self.lift * one for one in numbers.view(*self.p.shape[:2], 2).unbind(2))

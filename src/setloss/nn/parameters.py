@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Any, get_args
 
 from setloss.defaults import NAMED_OPERATOR, NETWORK_MODES, NETWORKS, SUBMODULAR_OPERATOR
-from setloss.losses import Loss
+from setloss.losses import Loss, TverskyFamily, as_loss
 from setloss.nn.margins import Margins
 from setloss.nn.reduction import Absent, Reduction
 from setloss.nn.sets import Classes, Over
-from setloss.nn.soft_loss import SoftShare, takes_expected_counts
+from setloss.nn.soft_loss import SoftShare
 from setloss.nn.targets import Mode
 from setloss.nn.weighted_jaccard import takes_weights
 from setloss.operators.names import Operator
@@ -41,7 +41,7 @@ class Parameters:
         self._check_names()
         usual = NETWORK_MODES[self.mode] if self.operator is None else NAMED_OPERATOR
         margins = self.margins or usual.margins
-        takes_counts = takes_expected_counts(self.loss, margins)
+        takes_counts = margins == "probabilities" and isinstance(as_loss(self.loss), TverskyFamily)
         share, factor, operator = self.soft_share, self.with_cross_entropy, self.operator
         if share is None:
             share = usual.soft_share if takes_counts else 0.0

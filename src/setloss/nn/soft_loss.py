@@ -29,11 +29,6 @@ SoftShare = float | Literal["adaptive"]
 """Share of the loss at expected counts: a number from 0 to 1, or for each set its own."""
 
 
-def takes_expected_counts(loss: str | Loss, margins: str) -> bool:
-    """Whether the loss is a formula of counts that need not be whole, and mistakes have probabilities."""
-    return margins == "probabilities" and isinstance(as_loss(loss), TverskyFamily)
-
-
 def mixed_values(sets: Sets, surrogate: Tensor, loss: str | Loss, share: SoftShare) -> Tensor:
     """`mixed` for rows of scores y (1 - q), from one number of the surrogate per row."""
     positive = sets.truth.to(sets.scores.dtype)
