@@ -80,9 +80,8 @@ def test_attributes_are_found_by_name(folder):
     assert run("predict sets.skops new.arff").stdout == expected
 
 
-def test_standard_input_and_output_files(folder):
+def test_output_files(folder):
     expected = run("predict orders.skops orders.csv").stdout
-    assert run("predict", "orders.skops", "-", given=(folder / "orders.csv").read_bytes()).stdout == expected
     run("predict orders.skops orders.csv --out found.csv")
     assert (folder / "found.csv").read_text() == expected
 

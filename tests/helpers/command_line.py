@@ -15,14 +15,14 @@ COMMAND = typer.main.get_command(app)
 """Made of annotations, which takes ten milliseconds: once, and not for every call."""
 
 
-def run(*arguments, code=0, given=None):
-    """The result of a command that ends with that code; a text is split into words, `given` is standard input."""
+def run(*arguments, code=0):
+    """The result of a command that ends with that code; a text is split into words."""
     words = arguments[0].split() if len(arguments) == 1 and isinstance(arguments[0], str) else map(str, arguments)
     with (
         patch("setloss.cli.progress.SECONDS_BETWEEN_LINES", NEVER),  # on a busy machine a command takes long
         patch("typer.testing._get_command", lambda _: COMMAND),
     ):
-        result = CliRunner().invoke(app, list(words), input=given)
+        result = CliRunner().invoke(app, list(words))
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
     assert result.exit_code == code, result.output

@@ -192,7 +192,7 @@ def test_a_forged_node_calls_nothing(path, monkeypatch, module, name, loader):
 
 
 def test_a_type_that_a_module_of_ours_imported_from_elsewhere_is_not_ours(path):
-    forged(path, __class__="TemporaryDirectory", __module__="setloss.cli.data", __loader__="ObjectNode", content=None)
+    forged(path, __class__="Progress", __module__="setloss.cli.progress", __loader__="ObjectNode", content=None)
     with pytest.raises(ModelFileError, match="not trusted"):
         load(path)
 

@@ -1,13 +1,11 @@
 """The data file of a command and how to read it: to train on, to evaluate a model on, or to predict on."""
 
 import re
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Annotated, Any
 
 import numpy as np
@@ -20,7 +18,6 @@ from setloss.io.data import require_names
 from setloss.io.tables import SUFFIXES as TABLES
 from setloss.io.tables import bag_ids
 
-STANDARD_INPUT = "-"
 OPTIONS = ("labels", "group", "label", "ignore", "features")
 
 _option = partial(panel_option, "Reading DATA")
@@ -34,8 +31,7 @@ class DataOptions:
         Path,
         typer.Argument(
             metavar="DATA",
-            help="Label sets or tracks: .csv, .tsv, .parquet, .arff, .npz or .svm (.svmlight, .libsvm, .txt); - is "
-            "CSV on standard input.",
+            help="Label sets or tracks: .csv, .tsv, .parquet, .arff, .npz or .svm (.svmlight, .libsvm, .txt).",
         ),
     ]
     labels: Annotated[
@@ -51,43 +47,43 @@ class DataOptions:
 
     def read(self) -> LabelSets | Tracks:
         """Examples to train on; X is a DataFrame where the file is a table."""
-        found = self._read({})
+        with _in_options():
+            found = self._read({})
         if not has_labels(found):
             raise InputError(f"{self.data} has no labels; --labels says which they are")
         return found
 
     def read_for(self, source: Source, *, labels: bool) -> LabelSets | Tracks:
         """Rows for a model, whose columns are found by the names that it knows; with `labels`, also those it has."""
-        if self.is_table:
-            return self._read_table_for(source, labels=labels)
-        known: dict[str, Any] = {}
-        if self._suffix in SVMLIGHT:
-            known = {"features": source.width, "labels": source.labels if labels else None}
-        elif self._suffix == ".arff" and not labels:
-            known = {"labels": 0}
-        found = self._read(known)
-        kind, trained = (("tracks", "label sets")[sets] for sets in (hasattr(found, "Y"), source.of_label_sets))
-        if kind != trained and (kind == "tracks" or has_labels(found)):
-            raise InputError(f"{self.data} holds {kind} and the model was trained on {trained}")
-        present, wanted = found.feature_names, source.features
-        if present is None or wanted is None:
-            return found
-        with self._in_options():
+        with _in_options():
+            if self.is_table:
+                return self._read_table_for(source, labels=labels)
+            known: dict[str, Any] = {}
+            if self._suffix in SVMLIGHT:
+                known = {"features": source.width, "labels": source.labels if labels else None}
+            elif self._suffix == ".arff" and not labels:
+                known = {"labels": 0}
+            found = self._read(known)
+            kind, trained = (("tracks", "label sets")[sets] for sets in (hasattr(found, "Y"), source.of_label_sets))
+            if kind != trained and (kind == "tracks" or has_labels(found)):
+                raise InputError(f"{self.data} holds {kind} and the model was trained on {trained}")
+            present, wanted = found.feature_names, source.features
+            if present is None or wanted is None:
+                return found
             require_names(self.data, present, wanted, "the features of the model")
-        return replace(found, X=found.X[:, [present.index(name) for name in wanted]])
+            return replace(found, X=found.X[:, [present.index(name) for name in wanted]])
 
     def _read_table_for(self, source: Source, *, labels: bool) -> LabelSets | Tracks:
         group, label = self.group or source.group or "group", self.label or source.label or "label"
-        with self._file() as file:
-            frame = read_table(file, text=[group if source.id is None else source.id, group])
-            wanted = (source.labels or ()) if source.of_label_sets else (label,)
-            told = self.labels is not None or self.label is not None
-            if labels and (told or not set(wanted).isdisjoint(frame.columns)):
-                roles = {"labels": wanted} if source.of_label_sets else {"group": group, "label": label}
-                return self._read(roles if self.labels is None else {})
-            if source.of_label_sets:
-                return LabelSets(frame, np.empty((len(frame), 0)), None, ())
-            return Tracks(frame, None, bag_ids(frame[group], file) if group in frame else None, None)
+        frame = read_table(self.data, text=[group if source.id is None else source.id, group])
+        wanted = (source.labels or ()) if source.of_label_sets else (label,)
+        told = self.labels is not None or self.label is not None
+        if labels and (told or not set(wanted).isdisjoint(frame.columns)):
+            roles = {"labels": wanted} if source.of_label_sets else {"group": group, "label": label}
+            return self._read(roles if self.labels is None else {})
+        if source.of_label_sets:
+            return LabelSets(frame, np.empty((len(frame), 0)), None, ())
+        return Tracks(frame, None, bag_ids(frame[group], self.data) if group in frame else None, None)
 
     @property
     def is_table(self) -> bool:
@@ -96,15 +92,14 @@ class DataOptions:
 
     @property
     def _suffix(self) -> str:
-        return ".csv" if str(self.data) == STANDARD_INPUT else self.data.suffix.lower()
+        return self.data.suffix.lower()
 
     def _read(self, known: dict[str, Any]) -> LabelSets | Tracks:
         given: dict[str, Any] = {"group": self.group, "label": self.label}
         given |= {"labels": self._labels(), "ignore": None if self.ignore is None else names_in(self.ignore)}
         options = known | {name: value for name, value in given.items() if value is not None}
         options = {name: value for name, value in options.items() if value is not None}
-        with self._file() as file:
-            return read(file, **options)
+        return read(self.data, **options)
 
     def _labels(self) -> Any:
         """A number, a path, a prefix or names, as the kind of file takes it."""
@@ -114,30 +109,14 @@ class DataOptions:
             return names_in(self.labels)
         return int(self.labels) if self.labels.isdecimal() else self.labels
 
-    @cached_property
-    def _standard_input(self) -> bytes:
-        return sys.stdin.buffer.read()
 
-    @contextmanager
-    def _file(self) -> Iterator[Path]:
-        """The data file, or a copy of standard input; errors of readers are bad input."""
-        with self._in_options():
-            if str(self.data) != STANDARD_INPUT:
-                yield self.data
-                return
-            with TemporaryDirectory() as folder:
-                file = Path(folder) / "standard input.csv"
-                file.write_bytes(self._standard_input)
-                yield file
-
-    @contextmanager
-    def _in_options(self) -> Iterator[None]:
-        """Errors of readers as bad input: they speak of ``labels=``, the command line of --labels."""
-        try:
-            yield
-        except DatasetError as error:
-            said = re.sub(r"\S*/(standard input)\.csv", r"\1", str(error))
-            raise InputError(re.sub(rf"\b({'|'.join(OPTIONS)})=(?!\w)", r"--\1", said)) from None
+@contextmanager
+def _in_options() -> Iterator[None]:
+    """Errors of readers as bad input: they speak of ``labels=``, the command line of --labels."""
+    try:
+        yield
+    except DatasetError as error:
+        raise InputError(re.sub(rf"\b({'|'.join(OPTIONS)})=(?!\w)", r"--\1", str(error))) from None
 
 
 def has_labels(found: LabelSets | Tracks) -> bool:
