@@ -32,7 +32,7 @@ SetLoss()(torch.randn(2, 8, 8, requires_grad=True), torch.rand(2, 8, 8) < 0.3).b
 
 LATER = {
     "fit by Frank-Wolfe": FIT.format(options="solver='frank_wolfe'"),
-    "fit by Newton's method": FIT.format(options="solver='newton'"),
+    "fit by ADMM": FIT.format(options="solver='admm'"),
     "decision for Dice": DECISION.format(loss="dice"),
     "decision for Jaccard": DECISION.format(loss="jaccard"),
 }

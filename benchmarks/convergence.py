@@ -183,7 +183,7 @@ def fits(cells: Iterable[Cell]) -> Iterator[dict[str, Any]]:
 def compile_kernels(operator: str, labels: int) -> None:
     """Let no clock see the compilation."""
     problem = problem_of(Shape(20, 3, labels), operator, 1.0)
-    for solver in ("cutting_plane", "frank_wolfe", "newton"):
+    for solver in ("cutting_plane", "frank_wolfe", "admm"):
         solve(problem, solver, Limits(max_iter=3))
 
 

@@ -84,7 +84,7 @@ colours = {
     "cutting_plane": "#0072B2",
     "frank_wolfe": "#009E73",
     "n_slack": "#CC79A7",
-    "newton": "#E69F00",
+    "admm": "#E69F00",
 }
 reached, costs = {}, {}
 figure, axes = plt.subplots(figsize=(7.0, 3.6), layout="constrained")

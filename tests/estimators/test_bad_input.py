@@ -43,7 +43,7 @@ PARAMETERS = {
     "tol": [None, "small", -1.0, NAN, np.inf, [1e-3]],
     "max_iter": ["x", 2.5, 0, None, -3],
     "max_time": [0.0, -1.0, "60", NAN],
-    "solver": [3, None, "sgd", ["newton"]],
+    "solver": [3, None, "sgd", ["admm"]],
     "operator": [None, 3, "db", []],
     "scale": [-1.0, 0.0, NAN, "2", None],
     "loss": [None, 3, "dicee", []],
@@ -207,7 +207,7 @@ def test_what_doubles_cannot_weigh_against_the_regulariser_is_refused_before_wor
     refused(lambda: SCALES[what](SetClassifier()), "scale the features", "StandardScaler", "1e[+]15", "change C")
 
 
-@pytest.mark.parametrize("solver", ["auto", "frank_wolfe", "newton", "cutting_plane", "n_slack"])
+@pytest.mark.parametrize("solver", ["auto", "frank_wolfe", "admm", "cutting_plane", "n_slack"])
 def test_at_the_edge_of_the_range_every_solver_ends(solver):
     largest = np.sqrt(0.4e15 / np.sum(X**2))
     with warnings.catch_warnings():

@@ -15,7 +15,7 @@ from setloss.estimators import BagClassifier, SetClassifier
 X, Y = label_data()
 F, y, groups = frame_data()
 TIGHT = {"tol": 1e-7, "solver": "cutting_plane"}
-SOLVERS = ["auto", "frank_wolfe", "newton", "cutting_plane", "n_slack"]
+SOLVERS = ["auto", "frank_wolfe", "admm", "cutting_plane", "n_slack"]
 
 
 def slack(loss, truth, margins):

@@ -12,7 +12,7 @@ from helpers.problems import LAYOUTS, loss_of, pairs, tracks
 from setloss import Hamming
 from setloss.solvers import Design, Limits, Status, solve
 
-SOLVERS = ("cutting_plane", "n_slack", "newton", "frank_wolfe")
+SOLVERS = ("cutting_plane", "n_slack", "admm", "frank_wolfe")
 every_solver = pytest.mark.parametrize("solver", SOLVERS)
 
 

@@ -10,7 +10,7 @@ from helpers.problems import label_sets, tracks
 from setloss.solvers import Limits, Problem, Status, deadline, kernels, loop, solve
 from setloss.solvers.deadline import check_time, seconds_left, time_limit
 
-SOLVERS = ("cutting_plane", "n_slack", "newton", "frank_wolfe", "auto")
+SOLVERS = ("cutting_plane", "n_slack", "admm", "frank_wolfe", "auto")
 every_solver = pytest.mark.parametrize("solver", SOLVERS)
 
 

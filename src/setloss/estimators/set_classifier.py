@@ -38,7 +38,7 @@ class SetClassifier(LinearSetModel):
     max_iter, max_time
         Limits in iterations and in seconds; the best model so far is kept, with a warning.
     solver
-        "auto", "frank_wolfe", "newton", "cutting_plane" or "n_slack".
+        "auto", "frank_wolfe", "admm", "cutting_plane" or "n_slack".
     fit_intercept, intercept_scaling
         An intercept is one more feature of constant value `intercept_scaling`, regularised like the others; "auto" is
         the root mean squared norm of the rows of X, so that it weighs as much as all features together.

@@ -1,21 +1,22 @@
 """Solvers that train to a certified duality gap.
 
-`Problem` says what is minimised, a method (`FrankWolfe`, `Newton`, `CuttingPlane`, `NSlack`) how, and
+`Problem` says what is minimised, a method (`FrankWolfe`, `ADMM`, `CuttingPlane`, `NSlack`) how, and
 `solve` runs the one loop and returns a `Solution`.
 """
 
 from __future__ import annotations
 
+from setloss.solvers.admm import ADMM
 from setloss.solvers.checkpoint import CheckpointError, CheckpointWarning
 from setloss.solvers.choice import method_named, regularization_path, solve
 from setloss.solvers.cutting_plane import CuttingPlane, NSlack
 from setloss.solvers.frank_wolfe import FrankWolfe
 from setloss.solvers.loop import Limits
-from setloss.solvers.newton import Newton
 from setloss.solvers.problem import Design, Problem
 from setloss.solvers.solution import Record, Solution, State, Status
 
 __all__ = [
+    "ADMM",
     "CheckpointError",
     "CheckpointWarning",
     "CuttingPlane",
@@ -23,7 +24,6 @@ __all__ = [
     "FrankWolfe",
     "Limits",
     "NSlack",
-    "Newton",
     "Problem",
     "Record",
     "Solution",

@@ -1,10 +1,9 @@
 """`solve` and the choice of a method: by name, or with "auto" by modelled cost, and again in mid-run.
 
-Cutting planes take problems of few parameters: small ones, and those of large bags, on which Newton's method is slow.
-Small ones of several labels go on with Newton's method where C is so large that they need many planes. Else
-Frank-Wolfe begins: its epochs are cheap, and where features are many or C is small it needs few of them. As soon as
-the fall of its gap predicts more work than Newton's method takes, that goes on from where it is. Costs are counted in
-operations of a product of matrices, never in seconds: the same data take the same way on every machine.
+Cutting planes take problems of few parameters. Else block-coordinate ascent (Frank-Wolfe) begins: its epochs are
+cheap, and where features are many or C is small it needs few of them. As soon as the fall of its gap predicts more
+work than alternating directions (ADMM) take, these go on from where it is. Costs are counted in operations of a
+product of matrices, never in seconds: the same data take the same way on every machine.
 """
 
 from __future__ import annotations
@@ -16,27 +15,29 @@ from typing import Any
 
 import numpy as np
 
+from setloss.solvers.admm import ADMM, MOST_ROWS
 from setloss.solvers.cutting_plane import CuttingPlane, NSlack, PlaneState, Reachable
-from setloss.solvers.frank_wolfe import FrankWolfe, FrankWolfeState
+from setloss.solvers.frank_wolfe import FrankWolfe, FrankWolfeState, hinge_gains
 from setloss.solvers.loop import Limits, Method, run
-from setloss.solvers.newton import SLOWER_THAN_BLAS, Newton, system_cost
 from setloss.solvers.problem import Problem
 from setloss.solvers.solution import Solution, relative_gap
 
-SOLVER_NAMES = ("auto", "frank_wolfe", "newton", "cutting_plane", "n_slack")
+SOLVER_NAMES = ("auto", "frank_wolfe", "admm", "cutting_plane", "n_slack")
 
-VISITS_BAGS = ("auto", "frank_wolfe", "newton")
+VISITS_BAGS = ("auto", "frank_wolfe", "admm")
 """Solvers whose kernels ask for the cuts of single bags."""
 
-CUT_OF_AN_ELEMENT = 1000.0
-"""Operations of a product of matrices in the time that the cut of a bag takes per element."""
+SLOWER_THAN_BLAS = 8.0
+"""An operation of a pass over X takes as long as this many operations of a product of matrices."""
 
-NEWTON_STEPS, CUTS_A_STEP = 30.0, 5.0
-"""Steps of Newton's method, and cuts per bag in each, to reckon with in small bags."""
+CUT_OF_AN_ELEMENT, HINGE_OF_AN_ELEMENT = 1000.0, 20.0
+"""Operations of a product of matrices in the time that the cut of a bag takes per element; a hinge needs no cuts."""
 
-CUTS_A_STEP_AND_ELEMENT = 3.0
-"""Cuts per bag in each step of Newton's method for every element of a larger bag: with 20 and with 50 elements it
-takes as many."""
+ADMM_STEPS, CUTS_A_STEP = 100.0, 3.0
+"""Iterations of alternating directions, and cuts per bag in each, to reckon with."""
+
+EIGENVECTORS = 12.0
+"""Operations for the eigenvectors of a matrix, over the cube of its size."""
 
 PLANES_A_PARAMETER, CUTS_A_PLANE = 8.0, 6.0
 """Planes until cutting planes converge, for every parameter, and cuts in the search along a line that gives one. Less
@@ -45,15 +46,11 @@ than half as many planes were seen; more of them keep cutting planes for where t
 TRIAL = 0.125
 """The share of its patience that Frank-Wolfe spends in any case: its gap may fall late."""
 
+HOPELESS = 0.9
+"""Relative gap after the first epochs at which Frank-Wolfe is left at once."""
+
 FEW_EPOCHS = 200
-"""A run that stays with one method begins with Newton's where that costs fewer epochs of Frank-Wolfe than this."""
-
-SMALL_BAG, LARGE_BAG = 16, 128
-"""In small bags Frank-Wolfe leaves Newton's method little to do; large ones have faces too large for it."""
-
-MOST_PARAMETERS_AN_ELEMENT = 0.5
-"""Newton's method is left out where label sets have more parameters per element than this, as in text: nearly every
-bag is curved then, and its systems take hundreds of conjugate gradients."""
+"""A run that stays with one method begins with ADMM where that costs fewer epochs of Frank-Wolfe than this."""
 
 FEW_PARAMETERS = 200
 """Up to this many parameters cutting planes converge in a few iterations."""
@@ -63,8 +60,8 @@ SMALL_WORK = 200_000
 less than the kernels of the other methods take to compile on a new machine."""
 
 FEW_PLANES = 150
-"""Planes of a small problem of several tasks, after which Newton's method goes on: one plane for all tasks says
-little of each, and with C = 1000 a thousand planes are too few where some dozen of its steps are enough."""
+"""Planes of a small problem of several tasks, after which ADMM goes on: one plane for all tasks says little of each,
+and with C = 1000 a thousand planes are too few."""
 
 
 def method_named(name: str, problem: Problem, random_state: int = 0) -> Method[Problem, Any]:
@@ -77,12 +74,12 @@ def method_named(name: str, problem: Problem, random_state: int = 0) -> Method[P
         name = "cutting_plane"
     if name == "auto":
         patience = patience_with_epochs(problem)
-        name = "cutting_plane" if patience is None else "newton" if patience < FEW_EPOCHS else "frank_wolfe"
+        name = "cutting_plane" if patience is None else "admm" if patience < FEW_EPOCHS else "frank_wolfe"
     methods: dict[str, Method[Problem, Any]] = {
         "frank_wolfe": FrankWolfe(random_state=random_state),
         "cutting_plane": CuttingPlane(),
         "n_slack": NSlack(),
-        "newton": Newton(),
+        "admm": ADMM(),
     }
     if name not in methods:
         raise ValueError(f"there is no solver {name!r}; the names are {', '.join(SOLVER_NAMES)}")
@@ -98,12 +95,12 @@ def solve(
 ) -> Solution:
     """Minimise P(W) to the relative gap asked for, or to a limit; see `Limits`.
 
-    "auto" begins with Frank-Wolfe, or with a few planes, and may go on with Newton's method.
+    "auto" begins with Frank-Wolfe, or with a few planes, and may go on with ADMM.
     """
     limits = limits or Limits()
     if solver == "auto" and problem.surrogate.compiled:
         patience = patience_with_epochs(problem)
-        after = Newton(smoothing=0.3)
+        after = ADMM()
         if patience is not None:
             most = limits.max_iter if np.isfinite(patience) else np.inf
             start = Patient(random_state=random_state, patience=patience, most=most)
@@ -148,7 +145,8 @@ class Patient(FrankWolfe):
             fall = log(before / gap) / (epochs - seen) if gap < before else 0.0
             left = log(gap / max(tol, 1e-12)) / fall if fall > 0 else np.inf
             room = min(self.patience, (self.most - epochs) / 2)  # its gap falls ever more slowly
-            state.stalled = epochs >= TRIAL * self.patience and left > room
+            slow = epochs >= TRIAL * self.patience and left > room
+            state.stalled = slow or (gap > HOPELESS and np.isfinite(self.patience))
             if epochs >= 2 * max(seen, self.check_every):
                 state.noted = (epochs, min(gap, 1.0))
 
@@ -163,24 +161,21 @@ class FewPlanes(CuttingPlane):
 
 
 def patience_with_epochs(problem: Problem) -> float | None:
-    """How many epochs of Frank-Wolfe take as long as Newton's method takes in all; None if cutting planes take less.
+    """How many epochs of Frank-Wolfe take as long as ADMM takes in all; None if cutting planes take less.
 
     All costs are modelled, in operations of a product of matrices.
     """
-    elements, sizes = len(problem.signs), problem.surrogate.bags.sizes
-    size = problem.shape[0] * problem.shape[1]
+    elements, size = len(problem.signs), problem.shape[0] * problem.shape[1]
     if size <= FEW_PARAMETERS and size * elements <= SMALL_WORK:
         return None
-    pass_over = SLOWER_THAN_BLAS * elements * problem.design.row_entries
-    cuts = CUT_OF_AN_ELEMENT * elements
-    typical = float(np.sum(sizes.astype(np.float64) ** 2) / elements)  # the size of the bag of an element
-    cuts_a_step = CUTS_A_STEP if typical <= SMALL_BAG else CUTS_A_STEP_AND_ELEMENT * typical
-    system = system_cost(problem, size, min(1.5 * size, elements), elements)
-    crowded = problem.n_tasks > 1 and size > MOST_PARAMETERS_AN_ELEMENT * elements
-    fits_newton = typical <= LARGE_BAG and not crowded
-    newton = NEWTON_STEPS * (4 * pass_over + cuts_a_step * cuts + system) if fits_newton else np.inf
-    planes = PLANES_A_PARAMETER * size * (2 * pass_over + CUTS_A_PLANE * cuts)
+    pass_over = elements * problem.design.row_entries
+    slow_pass = SLOWER_THAN_BLAS * pass_over
+    cuts = elements * (CUT_OF_AN_ELEMENT if hinge_gains(problem) is None else HINGE_OF_AN_ELEMENT)
+    system = float(min(problem.design.rows, problem.shape[1]))
+    step = 2 * pass_over + CUTS_A_STEP * cuts + 4 * system * size
+    admm = EIGENVECTORS * system**3 + ADMM_STEPS * step if system <= MOST_ROWS else np.inf
+    planes = PLANES_A_PARAMETER * size * (2 * slow_pass + CUTS_A_PLANE * cuts)
     # With several tasks, one plane for all of them says little of each.
-    if problem.n_tasks == 1 and planes < newton:
+    if problem.n_tasks == 1 and planes < admm:
         return None
-    return newton / (2 * pass_over + 3 * cuts)
+    return admm / (2 * slow_pass + 3 * cuts)

@@ -116,6 +116,24 @@ class PlaneState(State):
         self.multipliers, self.idle = self.multipliers[kept], self.idle[kept]
         self.gram = self.gram[np.ix_(kept, kept)]
 
+    def solve_program(self) -> Array:
+        """The program over the planes: offers its dual value and returns its W, flat."""
+        offsets, highest = self.offsets, float(np.abs(self.offsets).max())
+        gap = self.primal - self.dual
+        accuracy = max(PROGRAM_SHARE * gap, 1e-12 * highest) if np.isfinite(gap) else ENOUGH * highest
+        weights = improved_weights(self.multipliers, self.gram, offsets, accuracy)
+        target = None if weights is None else weights @ self.planes
+        if weights is None:
+            weights, target = solve_plane_qp(self.planes, offsets, np.zeros(len(offsets), dtype=np.intp))
+        image = weights @ self.planes
+        self.offer_dual(float(weights @ offsets) - 0.5 * float(image @ image))
+        self.multipliers = weights
+        self.idle = np.where(weights > 1e-10 * weights.max(), 0, self.idle + 1)
+        kept = self.idle <= IDLE_LIMIT
+        if not kept.all():
+            self.keep(kept)
+        return np.asarray(target)
+
     def drop_caches(self) -> None:
         self.place = None
 
@@ -143,7 +161,7 @@ class CuttingPlane:
         where = state.place or problem.place(state.best)
         if len(state.planes):
             before = state.primal - state.dual
-            line = problem.line(where, self._solve(problem, state))
+            line = problem.line(where, state.solve_program().reshape(problem.shape))
             state.passes += 1
             where = self._search(state, line)
             if np.isfinite(before) and state.primal - state.dual > (1 - STALL) * before:
@@ -158,24 +176,6 @@ class CuttingPlane:
 
     def finish(self, problem: Reachable, state: PlaneState) -> None:
         """Nothing is pending between two iterations."""
-
-    def _solve(self, problem: Reachable, state: PlaneState) -> Array:
-        """The program over the planes: offers its dual value and returns its W."""
-        offsets, highest = state.offsets, float(np.abs(state.offsets).max())
-        gap = state.primal - state.dual
-        accuracy = max(PROGRAM_SHARE * gap, 1e-12 * highest) if np.isfinite(gap) else ENOUGH * highest
-        weights = improved_weights(state.multipliers, state.gram, offsets, accuracy)
-        target = None if weights is None else weights @ state.planes
-        if weights is None:
-            weights, target = solve_plane_qp(state.planes, offsets, np.zeros(len(offsets), dtype=np.intp))
-        image = weights @ state.planes
-        state.offer_dual(float(weights @ offsets) - 0.5 * float(image @ image))
-        state.multipliers = weights
-        state.idle = np.where(weights > 1e-10 * weights.max(), 0, state.idle + 1)
-        kept = state.idle <= IDLE_LIMIT
-        if not kept.all():
-            state.keep(kept)
-        return np.asarray(target).reshape(problem.shape)
 
     def _search(self, state: PlaneState, line: Line) -> Place:
         """Move the best point along the line to the solution of the program; returns where to cut.

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from setloss.plans.records import LINEAR, NONE, Plans
 from setloss.solvers.deadline import check_time
 from setloss.solvers.problem import Problem
-from setloss.solvers.solution import Solution, State, relative_gap
+from setloss.solvers.solution import Solution, State, Status, relative_gap
 from setloss.typing import Array
 
 Visits = NDArray[np.int64]
@@ -29,6 +29,9 @@ MOST_CUTS, FEWEST_CUTS = 64, 4
 
 CUT_MEMORY = 2**25
 """Numbers that the cuts may take (256 MiB), unless `FEWEST_CUTS` per bag take more."""
+
+BAGS_AT_ONCE = 2**12
+"""Bags that are moved between two looks at the clock."""
 
 STEPS = 20
 """Maximum number of cuts that a visit asks for."""
@@ -93,11 +96,28 @@ class ActiveCuts:
         """Improve the given bags in turn, and W = W(sigma), features x labels, with them."""
         from setloss.solvers.kernels import epoch
 
-        widest, cuts = int(problem.surrogate.bags.sizes.max()), self.weights.shape[1]
-        room = (np.empty(widest, dtype=bool), *np.empty((2, cuts, cuts)), *np.empty((2, cuts)))
-        work = (np.empty(problem.n_tasks), *np.empty((5, widest)), *room)
         data = (visits, problem.design.arrays, problem.maps, problem.surrogate.kernel_data, problem.costs)
+        work = (np.empty(problem.n_tasks), *self._room(problem))
         epoch(*data, curvatures, (W, *self.arrays, gaps), how.inner_steps or STEPS, how.shrink, work)
+
+    def move_to_points(self, problem: Problem, margins: Array, centre: Array, mu: float, how: Any) -> None:
+        """Move all bags towards their proximal points at the margins, from the cuts they have."""
+        from setloss.solvers.kernels import move_to_points
+
+        data, room = problem.surrogate.kernel_data, self._room(problem)
+        for start in range(0, problem.n_bags, BAGS_AT_ONCE):
+            check_time()
+            some = np.arange(start, min(start + BAGS_AT_ONCE, problem.n_bags))
+            move_to_points(some, data, margins, centre, mu, self.arrays, how.inner_steps, how.shrink, room)
+
+    def _room(self, problem: Problem) -> tuple[Any, ...]:
+        widest, cuts = int(problem.surrogate.bags.sizes.max()), self.weights.shape[1]
+        return (
+            *np.empty((5, widest)),
+            np.empty(widest, dtype=bool),
+            *np.empty((2, cuts, cuts)),
+            *np.empty((2, cuts)),
+        )
 
 
 @dataclass
@@ -138,6 +158,12 @@ class BoundedSlopes:
         data = (visits, problem.design.arrays, problem.maps, problem.surrogate.arrays[:3], problem.costs)
         hinge_epoch(*data, curvatures, self.gains, state, (work[0], work[1]))
 
+    def move_to_points(self, problem: Problem, margins: Array, centre: Array, mu: float, how: Any) -> None:
+        from setloss.solvers.kernels import hinge_points
+
+        check_time()
+        hinge_points(problem.surrogate.arrays[:3], margins, centre, mu, self.gains, self.slopes, self.offsets)
+
 
 def _check_memory(needed: int, elements: int) -> None:
     """Refuse a problem that the memory of this machine cannot hold, before work starts."""
@@ -152,13 +178,21 @@ def _check_memory(needed: int, elements: int) -> None:
         )
 
 
-def empty_dual_point(problem: Problem, capacity: int | None) -> ActiveCuts | BoundedSlopes:
-    """The dual point zero, of the kind that the problem needs."""
-    gains = _hinge_gains(problem)
-    return ActiveCuts.none(problem, capacity) if gains is None else BoundedSlopes.none(problem, gains)
+def first_dual_point(
+    problem: Problem, capacity: int | None, warm: Solution | None, *kinds: type[State]
+) -> ActiveCuts | BoundedSlopes:
+    """The dual point of an earlier solution with a state of these kinds and the same surrogates, else zero."""
+    gains = hinge_gains(problem)
+    cuts: ActiveCuts | BoundedSlopes
+    cuts = ActiveCuts.none(problem, capacity) if gains is None else BoundedSlopes.none(problem, gains)
+    if warm is not None and isinstance(warm.state, kinds):
+        known: ActiveCuts | BoundedSlopes = warm.state.cuts  # type: ignore[attr-defined]
+        if cuts.like(known) and problem.surrogate.same_as(warm.surrogate):
+            return known if warm.status is Status.STALLED else known.copy()  # who stalled has no more use for it
+    return cuts
 
 
-def _hinge_gains(problem: Problem) -> Array | None:
+def hinge_gains(problem: Problem) -> Array | None:
     """The largest slopes, by group and kind of bag, where B is a hinge per element, else None."""
     plans = problem.surrogate.plans
     if not isinstance(plans, Plans):
@@ -211,11 +245,7 @@ class FrankWolfe:
         return "frank_wolfe"
 
     def start(self, problem: Problem, warm: Solution | None) -> FrankWolfeState:
-        cuts = empty_dual_point(problem, self.capacity)
-        if warm is not None and isinstance(warm.state, FrankWolfeState):
-            known = warm.state.cuts
-            if cuts.like(known) and problem.surrogate.same_as(warm.surrogate):
-                cuts = known.copy()
+        cuts = first_dual_point(problem, self.capacity, warm, FrankWolfeState)
         parameters = problem.parameters(cuts.slopes)
         gaps = np.full(problem.n_bags, np.inf)
         state = FrankWolfeState(parameters.copy(), parameters=parameters, cuts=cuts, gaps=gaps)

@@ -206,6 +206,40 @@ def epoch(visits, design, maps, batch, costs, curvatures, state, most, shrink, w
 
 
 @kernel()
+def move_to_points(visits, batch, margins, centre, mu, cuts, most, shrink, work):
+    """Move the given bags towards their proximal points at the margins, as far as `climb` goes."""
+    starts = batch[0]
+    slopes, offsets, atoms, atom_offsets, weights, counts = cuts
+    here, middle, shifted, pull, slope, chosen, products, factor, targets, ones = work
+    capacity = weights.shape[1]
+    for i in visits:
+        lo, hi = starts[i], starts[i + 1]
+        p = hi - lo
+        for e in range(p):
+            here[e], middle[e] = margins[lo + e], centre[lo + e]
+        block = atoms[lo * capacity : hi * capacity].reshape(capacity, p)
+        corral = Corral(block, atom_offsets, weights, products, factor, targets, ones)
+        room = (shifted[:p], pull, slope[:p], chosen[:p])
+        prox = (here, middle, max(mu, FLATTEST))
+        count, offset, _ = climb(i, batch, prox, corral, i, counts[i], slopes[lo:hi], offsets[i], room, most, shrink)
+        counts[i], offsets[i] = count, offset
+        for k in range(count, capacity):
+            weights[i, k] = 0.0
+
+
+@kernel()
+def hinge_points(batch, margins, centre, mu, gains, slopes, offsets):
+    """The proximal points of all bags whose B is ``sum_e largest_e (1 - m_e)_+``."""
+    starts, partitions, which = batch
+    for i in range(len(offsets)):
+        offsets[i] = 0.0
+        for e in range(starts[i], starts[i + 1]):
+            largest = gains[min(partitions[e], 1), which[i]]
+            slopes[e] = min(max(centre[e] + (1.0 - margins[e]) / mu, 0.0), largest)
+            offsets[i] += slopes[e]
+
+
+@kernel()
 def _curvature_seen(lo, p, design, maps, cost, slopes, before, margins, W, known):
     """<way, K way> / |way|^2 along the way that a bag of frames has taken, at least `FADING` of what was known."""
     rows, _, signs = maps

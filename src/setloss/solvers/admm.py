@@ -1,0 +1,246 @@
+"""Alternating directions (ADMM) on the margins: the solver for ill-conditioned problems and for text.
+
+    min over (W, z) of   1/2 |W|^2 + sum_i c_i B_i(z_i)      subject to   z_i = m_i(W)
+
+One iteration takes the proximal points of all bags at the margins, each from the cuts that its last one is made of,
+and solves one linear system in W. The multipliers of the constraints are slopes sigma, so that with
+``S = sum c_i x x^T`` over all rows, which is the same for all labels, an iteration is
+
+    sigma+ = the proximal points at m(W) with the centre sigma and step mu
+    W+     = W + (I + S / mu)^-1 (2 W(sigma+) - W(sigma) - W)
+
+both moved `RELAXATION` times as far (Eckstein and Bertsekas, 1992). S is factorised into its eigenvectors once; then
+any mu is free, and mu follows the residuals of both sides.
+
+Every sigma+ is a dual point made of true cuts, and ``(sum_i c_i o_i, W(sigma+))`` is a plane below the risk: the dual
+bound is that of the best convex combination of the last planes, as in the method of cutting planes. It arrives long
+before sigma+ itself does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from setloss.solvers.cutting_plane import PlaneState
+from setloss.solvers.deadline import check_time
+from setloss.solvers.frank_wolfe import ActiveCuts, BoundedSlopes, FrankWolfeState, first_dual_point
+from setloss.solvers.problem import Problem
+from setloss.solvers.solution import Solution, starting_point
+from setloss.typing import Array
+
+RELAXATION = 1.8
+
+CHECK_EVERY = 5
+"""Iterations between two measurements of the gap."""
+
+MOST_PLANES, PLANE_MEMORY = 50, 2**24
+"""Maximum number of planes, and of numbers in them (128 MiB), unless two planes take more."""
+
+MOST_ROWS = 4096
+"""Largest matrix whose eigenvectors are computed: the rows of X or its features, whichever are fewer."""
+
+STEP_RANGE = (0.1, 10.0)
+"""Range of the factor by which mu changes at a time."""
+
+BALANCED = 1.5
+"""Ratio of the two residuals up to which mu stays."""
+
+ROWS_AT_ONCE = 2**14
+"""Rows of a dense X that are copied together."""
+
+
+@dataclass(frozen=True, eq=False)
+class NormalMatrix:
+    """S by its eigenvectors, or those of ``U U^T`` with ``S = U^T U`` where rows are fewer than features.
+
+    `roots` are the square roots of the costs of the rows of X; they are the rows of U but for these factors.
+    """
+
+    problem: Problem = field(repr=False)
+    roots: Array
+    values: Array
+    vectors: Array
+
+    @classmethod
+    def of(cls, problem: Problem) -> NormalMatrix:
+        design = problem.design
+        rows, features = design.rows, design.features + 1
+        if min(rows, features) > MOST_ROWS:
+            raise ValueError(
+                f'solver="admm" takes up to {MOST_ROWS} rows or features, whichever are fewer; X has {rows} rows and '
+                f'{features - 1} features: take solver="frank_wolfe" or "auto"'
+            )
+        costs = problem.costs
+        if problem.n_tasks == 1:
+            costs = np.repeat(costs, problem.surrogate.bags.sizes)
+        roots = np.sqrt(np.bincount(problem.rows, costs, minlength=rows))
+        check_time()
+        matrix = _by_features(problem, roots) if features <= rows else _by_rows(problem, roots)
+        values, vectors = np.linalg.eigh(matrix)
+        return cls(problem, roots, np.maximum(values, 0.0), vectors)
+
+    @property
+    def by_features(self) -> bool:
+        return len(self.vectors) == self.problem.shape[1] <= len(self.roots)
+
+    def solve(self, right: Array, mu: float) -> Array:
+        """(I + S / mu)^-1 applied to every task."""
+        check_time()
+        if self.by_features:
+            return np.asarray(((right @ self.vectors) * (mu / (mu + self.values))) @ self.vectors.T)
+        image = self.vectors @ ((self.vectors.T @ self._image(right)) / (mu + self.values)[:, None])
+        image *= self.roots[:, None]
+        design = self.problem.design
+        change = np.empty_like(right)
+        change[:, :-1] = np.asarray(design.matrix.T @ image).T
+        change[:, -1] = design.constant * image.sum(axis=0)
+        return np.asarray(right - change)
+
+    def square(self, parameters: Array) -> float:
+        """<W, S W>: the squared margins times their costs."""
+        if self.by_features:
+            return float(np.square(parameters @ self.vectors).sum(axis=0) @ self.values)
+        return float(np.square(self._image(parameters)).sum())
+
+    def _image(self, parameters: Array) -> Array:
+        """U W, rows x tasks."""
+        design = self.problem.design
+        image = np.asarray(design.matrix @ parameters[:, :-1].T) + design.constant * parameters[:, -1]
+        return np.asarray(self.roots[:, None] * image)
+
+
+def _by_features(problem: Problem, roots: Array) -> Array:
+    """S, the constant feature last."""
+    design, size = problem.design, problem.shape[1]
+    out = np.zeros((size, size))
+    if design.sparse:
+        scaled = design.matrix.multiply(roots[:, None]).tocsr()
+        out[:-1, :-1] = (scaled.T @ scaled).toarray()
+    else:
+        for start in range(0, design.rows, ROWS_AT_ONCE):
+            some = slice(start, start + ROWS_AT_ONCE)
+            scaled = design.dense[some] * roots[some, None]
+            out[:-1, :-1] += scaled.T @ scaled
+    out[-1, :-1] = out[:-1, -1] = design.constant * (design.matrix.T @ roots**2)
+    out[-1, -1] = design.constant**2 * float(roots @ roots)
+    return out
+
+
+def _by_rows(problem: Problem, roots: Array) -> Array:
+    """U U^T."""
+    design = problem.design
+    products = design.matrix @ design.matrix.T
+    dense = np.asarray(products.toarray() if design.sparse else products, dtype=np.float64)
+    return np.asarray((dense + design.constant**2) * roots * roots[:, None])
+
+
+def _nothing() -> Array:
+    return np.empty(0)
+
+
+@dataclass
+class ADMMState(PlaneState):
+    """W and its margins, the dual point `cuts`, the centre of the next one with its W(centre), and the step mu.
+
+    `own` counts iterations of this run; at `due` mu is looked at again. `normal` is computed from the problem.
+    """
+
+    parameters: Array = field(default_factory=_nothing)
+    margins: Array = field(default_factory=_nothing)
+    cuts: ActiveCuts | BoundedSlopes = field(kw_only=True)
+    centre: Array = field(default_factory=_nothing)
+    image: Array = field(default_factory=_nothing)
+    mu: float = 1.0
+    own: int = 0
+    due: int = 5
+    normal: NormalMatrix | None = None
+
+    def drop_caches(self) -> None:
+        self.normal = None
+
+
+@dataclass(frozen=True)
+class ADMM:
+    """Configuration of the solver: up to `inner_steps` cuts a proximal point, or until its gap is down to `shrink`
+    times what it was.
+    """
+
+    inner_steps: int = 6
+    shrink: float = 0.1
+
+    @property
+    def name(self) -> str:
+        return "admm"
+
+    def start(self, problem: Problem, warm: Solution | None) -> ADMMState:
+        normal = NormalMatrix.of(problem)
+        cuts = first_dual_point(problem, None, warm, ADMMState, FrankWolfeState)
+        parameters = starting_point(warm, problem.shape)
+        return ADMMState(
+            parameters.copy(),
+            parameters=parameters,
+            margins=problem.margins(parameters),
+            cuts=cuts,
+            centre=cuts.slopes.copy(),
+            image=problem.parameters(cuts.slopes),
+            mu=warm.state.mu if warm and isinstance(warm.state, ADMMState) else self._first_mu(problem),
+            passes=2.0,
+            normal=normal,
+        )
+
+    def _first_mu(self, problem: Problem) -> float:
+        """How far a slope moves the margins: by one, for slopes as large as those at W = 0."""
+        slopes = problem.cuts(np.zeros(len(problem.signs)), consume=True).slopes
+        used = slopes[slopes > 0]
+        return 1.0 / float(used.mean()) if used.size else 1.0
+
+    def step(self, problem: Problem, state: ADMMState, tol: float) -> None:
+        normal = state.normal = state.normal or NormalMatrix.of(problem)
+        state.cuts.move_to_points(problem, state.margins, state.centre, state.mu, self)
+        point: Array = state.cuts.slopes
+        image = problem.parameters(point)
+        self._add_plane(problem, state, image)
+        way = normal.solve(2 * image - state.image - state.parameters, state.mu)
+        state.own += 1
+        if state.own >= state.due:
+            state.mu *= self._factor(problem, state, way)
+            state.due = max(state.own + 5, int(1.2 * state.own))
+        state.parameters = state.parameters + RELAXATION * way
+        state.image = state.image + RELAXATION * (image - state.image)
+        state.centre += RELAXATION * (point - state.centre)
+        state.margins = problem.margins(state.parameters)
+        state.passes += 2
+        if state.own % CHECK_EVERY == 0:
+            self.finish(problem, state)
+
+    def finish(self, problem: Problem, state: ADMMState) -> None:
+        """Measure: the primal value at W, and the dual value of the best combination of planes."""
+        values = problem.cuts(state.margins).values
+        state.offer_primal(state.parameters, problem.primal(state.parameters, values))
+        if len(state.planes):
+            target = state.solve_program().reshape(problem.shape)
+            state.offer_primal(target, problem.objective(target))
+            state.passes += 1
+
+    def _factor(self, problem: Problem, state: ADMMState, way: Array) -> float:
+        """Where mu should go: the change of the slopes, relative to them, is to equal that of the margins."""
+        assert state.normal is not None
+        point, costs = state.cuts.slopes, problem.costs
+        change = point - state.centre
+        slopes = float(costs @ problem.products(change, change)), float(costs @ problem.products(point, point))
+        margins = state.normal.square(way), state.normal.square(state.parameters)
+        if min(*slopes, *margins) <= 0:
+            return 1.0
+        ratio = state.mu**2 * np.sqrt(slopes[0] * slopes[1] / margins[0] / margins[1])
+        if 1 / BALANCED <= ratio <= BALANCED:
+            return 1.0
+        return float(np.clip(ratio**-0.5, *STEP_RANGE))
+
+    def _add_plane(self, problem: Problem, state: ADMMState, image: Array) -> None:
+        """One more plane below the risk; the one of least weight leaves where there are too many."""
+        most = int(np.clip(PLANE_MEMORY // image.size, 2, MOST_PLANES))
+        if len(state.planes) >= most:
+            state.keep(np.arange(len(state.planes)) != state.multipliers.argmin())
+        state.add(image.ravel(), float(problem.costs @ state.cuts.offsets))
