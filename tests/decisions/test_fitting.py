@@ -51,12 +51,17 @@ def test_the_value_is_the_likelihood_but_for_the_prior(layout, missing):
     family = family_of(data)
     problem = _Problem.of(_Sets.of(data, family), Widths())
     point = np.random.default_rng(1).normal(size=len(problem.coordinates(None)))
-    likelihood = problem.calibration(point).log_likelihood(data)
-    change, bias, theta = problem.parameters(point)
+    found = problem.calibration(point)
+    split = problem.coordinates(found)  # of all ways to write a bias as a common one and its own, the likeliest
+    (change, common, *own), theta = problem.parameters(split)
+    bias = common + np.array(own)
     spread = Widths().bias ** 2 * np.eye(len(bias)) + COMMON_WIDTH**2
     prior = change**2 + bias @ np.linalg.solve(spread, bias) + theta @ family.precision(Widths().counts) @ theta
-    assert problem(point)[0] == pytest.approx(0.5 * prior - likelihood)
-    np.testing.assert_allclose(problem.coordinates(problem.calibration(point)), point, atol=1e-9)
+    assert problem(split)[0] == pytest.approx(0.5 * prior - found.log_likelihood(data))
+    assert problem(split)[0] <= problem(point)[0]
+    again = problem.calibration(split)
+    np.testing.assert_allclose(again.bias, found.bias, atol=1e-9)
+    assert again.scale == pytest.approx(found.scale)
 
 
 @layouts

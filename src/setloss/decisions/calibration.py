@@ -90,9 +90,9 @@ class LabelPotentials:
         """The weighted sum over sets of a gradient in their potentials, as a gradient in theta."""
         return np.asarray(weights @ counts)
 
-    def curvature(self, chances: Array, weights: Array) -> Array:
-        """The weighted sum over sets of the covariance of theta's statistics, given the chances of every count."""
-        return np.asarray(np.diag(weights @ chances) - (chances * weights[:, None]).T @ chances)
+    def curvature(self, positives: NDArray[np.intp], weights: Array) -> Array:
+        """About how curved the likelihood is: the weighted squares of theta's statistics at the numbers seen."""
+        return np.diag(np.bincount(positives, weights, self.length))
 
 
 @dataclass(frozen=True)
@@ -137,11 +137,9 @@ class PotentialsOfBags:
     def gradient(self, counts: Array, weights: Array) -> Array:
         return np.asarray((counts * np.repeat(weights, self.lengths)) @ self.statistics)
 
-    def curvature(self, chances: Array, weights: Array) -> Array:
-        each = chances[:, None] * self.statistics
-        means = np.add.reduceat(each, np.cumsum(self.lengths) - self.lengths, axis=0)
-        squares = (each * np.repeat(weights, self.lengths)[:, None]).T @ self.statistics
-        return np.asarray(squares - (means * weights[:, None]).T @ means)
+    def curvature(self, positives: NDArray[np.intp], weights: Array) -> Array:
+        seen = self.statistics[np.cumsum(self.lengths) - self.lengths + positives]
+        return np.asarray((seen * weights[:, None]).T @ seen)
 
 
 Potentials = LabelPotentials | BagPotentials

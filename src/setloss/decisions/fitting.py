@@ -8,13 +8,12 @@ held-out folds. Scale and common bias are as good as free, whatever the unit of 
 may be a hundredth of log-odds.
 
 A quasi-Newton method takes about ten passes over the sets, in coordinates in which the curvature at the start is near
-the identity; for p biases with a shared part that is a diagonal and a rank-one matrix, O(p).
+the identity.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from scipy.linalg import cholesky, solve_triangular
@@ -103,7 +102,7 @@ def chosen_widths(data: HeldOut, potentials: Potentials | None) -> Widths:
 @dataclass(frozen=True, eq=False)
 class _Sets:
     """What all widths have in common: scores in the unit of log-odds, centred so that the scale does little to the
-    biases, and the curvature of the likelihood at the start in a / unit - 1, in each bias, and in theta.
+    biases, and about how curved the likelihood is in a / unit - 1, in each bias, and in theta.
     """
 
     family: Potentials | None
@@ -127,14 +126,10 @@ class _Sets:
         spread = chance * (1 - chance) * weights + 1e-12
         centre = float(np.average(scores, weights=spread))
         centred = scores - centre
-        layout = Layout.of(scores.shape, data.bags)
+        seen = SeenLabels.of(data.truth, data.known, Layout.of(scores.shape, data.bags))
         potentials = None if family is None else family.on(data.bags)
-        by_theta = np.zeros((0, 0))
-        if potentials is not None:
-            model = CountModel(scores, potentials.of(np.zeros(potentials.length)), layout)
-            by_theta = potentials.curvature(model.count_probabilities, data.weights)
-        seen = SeenLabels.of(data.truth, data.known, layout)
         by_scale, by_bias = float(np.sum(spread * centred**2)), _by_bias(spread)
+        by_theta = np.zeros((0, 0)) if potentials is None else potentials.curvature(seen.positives, data.weights)
         return cls(
             family, potentials, seen, data.weights, weights, unit, centre, centred, by_scale, by_bias, by_theta
         )
@@ -154,83 +149,64 @@ class _Sets:
 
 @dataclass(frozen=True, eq=False)
 class _Problem:
-    """The penalised likelihood of (a / unit - 1, b, theta), in coordinates z that whiten its curvature at the start.
+    """The penalised likelihood of (a / unit - 1, b, theta) as a function of whitened coordinates z.
 
-    The precision of p biases that share one of `COMMON_WIDTH` and differ by `width` is (I - share 11') / width^2.
-    With the likelihood's curvature it is D^(1/2) (I - v v') D^(1/2), D diagonal; b = D^(-1/2) (I - v v')^(-1/2) z.
+    The bias of a label is the sum of a common one and of its own, b_j = c + o_j, with normal priors of `COMMON_WIDTH`
+    and of a `width`. In each of the numbers (a / unit - 1, c, o) a step of 1 in z is one standard deviation by the
+    curvature; for theta all of the curvature, prior + likelihood = root' root, is whitened.
     """
 
     sets: _Sets
-    width: float
+    precisions: Array
+    steps: Array
     prior: Array
     root: Array
 
     @classmethod
     def of(cls, sets: _Sets, widths: Widths) -> _Problem:
+        own = np.full(len(sets.by_bias), widths.bias**-2)
+        precisions = np.concatenate(([1.0, COMMON_WIDTH**-2], own))
+        curvatures = np.concatenate(([sets.by_scale, sets.by_bias.sum()], sets.by_bias))
         prior = np.zeros((0, 0)) if sets.family is None else sets.family.precision(widths.counts)
         root = cholesky(prior + sets.by_theta) if prior.size else prior
-        return cls(sets, widths.bias, prior, root)
+        return cls(sets, precisions, 1 / np.sqrt(precisions + curvatures), prior, root)
 
-    @cached_property
-    def _share(self) -> float:
-        return COMMON_WIDTH**2 / (self.width**2 + len(self.sets.by_bias) * COMMON_WIDTH**2)
-
-    @cached_property
-    def _diagonal(self) -> Array:
-        """D^(-1/2)."""
-        return np.asarray(1 / np.sqrt(1 / self.width**2 + self.sets.by_bias))
-
-    def _turned(self, values: Array, power: float) -> Array:
-        """(I - v v')^power times a vector."""
-        v = np.sqrt(self._share) / self.width * self._diagonal
-        length = float(v @ v)
-        return np.asarray(values + ((1 - length) ** power - 1) / length * (v @ values) * v)
-
-    def _solve(self, values: Array, trans: str = "N") -> Array:
-        return np.asarray(solve_triangular(self.root, values, trans=trans)) if len(values) else values
-
-    def parameters(self, z: Array) -> tuple[float, Array, Array]:
-        """(a / unit - 1, b, theta) at these coordinates."""
-        end = 1 + len(self._diagonal)
-        bias = self._diagonal * self._turned(z[1:end], -0.5)
-        return float(z[0]) / np.sqrt(1 + self.sets.by_scale), bias, self._solve(z[end:])
+    def parameters(self, z: Array) -> tuple[Array, Array]:
+        """(a / unit - 1, c, o) and theta at these coordinates."""
+        rest = z[len(self.steps) :]
+        return self.steps * z[: len(self.steps)], solve_triangular(self.root, rest) if len(rest) else rest
 
     def solved(self, start: Calibration | None) -> Calibration:
         """The most likely calibration."""
         options = {"maxiter": 100, "ftol": 1e-7, "maxcor": 20}
-        return self.calibration(
-            minimize(self, self.coordinates(start), jac=True, method="L-BFGS-B", options=options).x
-        )
+        found = minimize(self, self.coordinates(start), jac=True, method="L-BFGS-B", options=options)
+        return self.calibration(found.x)
 
     def coordinates(self, known: Calibration | None) -> Array:
-        """Those of a calibration; without one, of the typical scale and no biases."""
+        """Those of a calibration, its biases split as the prior likes best; else of typical scale and no biases."""
         if known is None:
-            return np.zeros(1 + len(self._diagonal) + len(self.root))
-        scale = known.scale / self.sets.unit
-        bias = np.atleast_1d(known.bias - self.sets.centre * (1 - scale))
-        whitened = self._turned(bias / self._diagonal, 0.5)
-        return np.concatenate(([(scale - 1) * np.sqrt(1 + self.sets.by_scale)], whitened, self.root @ known.theta))
+            return np.zeros(len(self.steps) + len(self.root))
+        change = known.scale / self.sets.unit - 1
+        bias = np.atleast_1d(known.bias + self.sets.centre * change)
+        common = bias.sum() / (len(bias) + self.precisions[1] / self.precisions[2])
+        return np.concatenate((np.concatenate(([change, common], bias - common)) / self.steps, self.root @ known.theta))
 
     def calibration(self, z: Array) -> Calibration:
         """The calibration with these coordinates."""
-        change, bias, theta = self.parameters(z)
+        (change, common, *own), theta = self.parameters(z)
         sets = self.sets
-        return Calibration((1 + change) * sets.unit, bias - sets.centre * change, theta, sets.family)
+        return Calibration((1 + change) * sets.unit, common + np.array(own) - sets.centre * change, theta, sets.family)
 
     def __call__(self, z: Array) -> tuple[float, Array]:
         """The negative of the objective, and its gradient."""
-        change, bias, theta = self.parameters(z)
-        sets = self.sets
+        numbers, theta = self.parameters(z)
+        sets, change, bias = self.sets, numbers[0], numbers[1] + numbers[2:]
         value, by_score, by_count = sets.likelihood(sets.centre + (1 + change) * sets.centred + bias, theta)
-        pull, pull_theta = (bias - self._share * bias.sum()) / self.width**2, self.prior @ theta
-        by_bias = pull - _by_bias(by_score)
-        gradient = (
-            [(change - np.vdot(by_score, sets.centred)) / np.sqrt(1 + sets.by_scale)],
-            self._turned(self._diagonal * by_bias, -0.5),
-            self._solve(pull_theta - by_count, "T"),
-        )
-        penalty = 0.5 * (change**2 + float(bias @ pull) + float(theta @ pull_theta))
-        return penalty - value, np.concatenate(gradient)
+        by_bias = _by_bias(by_score)
+        pull, pull_theta = self.precisions * numbers, self.prior @ theta
+        slopes = self.steps * (pull - np.concatenate(([np.vdot(by_score, sets.centred), by_bias.sum()], by_bias)))
+        by_theta = solve_triangular(self.root, pull_theta - by_count, trans="T") if len(theta) else theta
+        return 0.5 * float(numbers @ pull + theta @ pull_theta) - value, np.concatenate((slopes, by_theta))
 
 
 def _by_bias(values: Array) -> Array:
