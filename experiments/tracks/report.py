@@ -110,7 +110,10 @@ def _judge(
     found = {}
     for rule, name in product(rules, losses):
         loss = count_loss(loss_named(name))
-        sets = learner.rule(rule, loss).sets(of_test.gather(scores), loss, Bags(of_test.offsets))
+        if rule == "vote":  # a tie is negative
+            sets = np.repeat(of_test.means(scores > 0) > 0.5, of_test.sizes)
+        else:
+            sets = learner.rule(rule, loss).sets(of_test.gather(scores), loss, Bags(of_test.offsets))
         found[rule, name] = float(np.mean(loss(test.y, of_test.scatter(sets), groups=test.groups)))
     return found
 

@@ -6,7 +6,7 @@ import pytest
 from setloss.bags import Bags
 from setloss.decisions import CountModel
 from setloss.decisions.calibration import BagPotentials, LabelPotentials
-from setloss.decisions.fitting import COMMON_WIDTH, Widths, _Problem, _Sets, calibrate
+from setloss.decisions.fitting import COMMON_WIDTH, Widths, _Problem, calibrate
 from setloss.decisions.held_out import HeldOut
 from setloss.decisions.scores import Layout, SeenLabels
 
@@ -36,7 +36,7 @@ completeness = pytest.mark.parametrize("missing", [False, True], ids=["complete"
 @pytest.mark.parametrize("independent", [False, True], ids=["counts", "independent"])
 def test_the_gradient_is_that_of_the_value(layout, missing, independent):
     data = held_out(layout, missing)
-    problem = _Problem.of(_Sets.of(data, None if independent else family_of(data)), Widths())
+    problem = _Problem.of(data, None if independent else family_of(data), Widths())
     point = np.random.default_rng(1).normal(size=len(problem.coordinates(None)))
     _, gradient = problem(point)
     steps = 1e-5 * np.eye(len(point))
@@ -49,7 +49,7 @@ def test_the_gradient_is_that_of_the_value(layout, missing, independent):
 def test_the_value_is_the_likelihood_but_for_the_prior(layout, missing):
     data = held_out(layout, missing)
     family = family_of(data)
-    problem = _Problem.of(_Sets.of(data, family), Widths())
+    problem = _Problem.of(data, family, Widths())
     point = np.random.default_rng(1).normal(size=len(problem.coordinates(None)))
     found = problem.calibration(point)
     split = problem.coordinates(found)  # of all ways to write a bias as a common one and its own, the likeliest
@@ -81,7 +81,7 @@ def test_no_step_from_the_calibration_is_likelier(layout):
     data = held_out(layout)
     family = family_of(data)
     found = calibrate(data, family, Widths())
-    problem = _Problem.of(_Sets.of(data, family), Widths())
+    problem = _Problem.of(data, family, Widths())
     best, _ = problem(problem.coordinates(found))
     generator = np.random.default_rng(1)
     for size in (0.1, 0.3, 1.0):

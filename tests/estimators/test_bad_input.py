@@ -138,7 +138,6 @@ DECISIONS = {
     "NaN scores": (lambda: SetDecision().fit(np.where(S > 1, np.nan, S), Y), "scores .*NaN"),
     "probabilities": (lambda: SetDecision().fit(1 / (1 + np.exp(-S)), Y), 'scores="probabilities"'),
     "other shapes": (lambda: SetDecision().fit(S, Y[:, :2]), "scores have shape", "y"),
-    "vote for labels": (lambda: SetDecision(rule="vote").fit(S, Y), "rule 'vote'"),
     "text as scores": (lambda: SetDecision().fit(np.full(S.shape, "a"), Y), "scores .*real numbers"),
     "dates as scores": (lambda: SetDecision().fit(dates[:18, :3], Y), "scores .*datetime"),
     "words for verbose": (lambda: cv(verbose="x").fit(X, Y), "verbose", "'x'"),
@@ -154,7 +153,7 @@ DECISIONS = {
     "complex features": (lambda: cv().fit(X + 1j, Y), "[Cc]omplex"),
     "fewer labels of score": (lambda: SetDecision().fit(S, Y).score(S, Y[:, :2]), "y has shape", "labels of shape"),
     "NaT as a class": (lambda: SetDecision().fit(f, NAT, groups=groups), "y .*missing"),
-    "plug-in of bags": (lambda: BagDecisionCV(rule="plug-in").fit(F, y, groups), "rule 'plug-in'"),
+    "vote of bags": (lambda: BagDecisionCV(rule="vote").fit(F, y, groups), "rule 'vote'"),
     "split bags": (lambda: BagDecisionCV(cv=list(KFold(3).split(F))).fit(F, y, groups), "splits bag"),
 }
 

@@ -18,7 +18,7 @@ from sklearn.utils.estimator_checks import (
 
 from setloss import Dice, Jaccard
 from setloss.decisions import decide
-from setloss.decisions.rules import LABEL_RULES
+from setloss.decisions.rules import RULES
 from setloss.estimators import SetDecision
 from setloss.losses import CostCurve
 
@@ -51,7 +51,7 @@ def probabilities_of(scores):
 
 def test_knowing_how_many_beats_every_other_rule_where_the_number_is_nearly_constant():
     (S, Y), (T, Z) = scored_labels(), scored_labels(800, seed=1)
-    models = {rule: SetDecision(rule=rule).fit(S, Y) for rule in (*LABEL_RULES, "half", "auto")}
+    models = {rule: SetDecision(rule=rule).fit(S, Y) for rule in RULES}
     found = {rule: model.score(T, Z) for rule, model in models.items()}
     assert found["counts"] > max(found[rule] for rule in ("plug-in", "threshold", "half")) + 0.02
     assert models["auto"].rule_name_ == "counts"

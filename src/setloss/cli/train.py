@@ -56,8 +56,8 @@ class TrainingOptions:
     decision: Annotated[
         str,
         _model(
-            "How scores become sets, learned on held-out folds: counts, threshold, half or auto, the best; for label "
-            "sets also plug-in, for tracks vote. sign: a linear model as in the paper."
+            "How scores become sets, learned on held-out folds: counts, plug-in, threshold, half or auto, the better "
+            "of counts and threshold. sign: a linear model as in the paper."
         ),
     ] = "auto"
     C: Annotated[

@@ -15,7 +15,6 @@ model is fitted and when it decides: its cost is then that of a sort.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -35,7 +34,7 @@ EMPTY_STANDS_APART = 4.0
 SLOPE_WIDTH = 3.0
 """Standard deviation of the slope of the straight line, a bias of all labels, in log-odds."""
 
-LONGEST = 256
+LONGEST = 200
 """Frames of a bag that the count model sees."""
 
 CHUNK = 2_000_000
@@ -175,12 +174,16 @@ class Calibration:
         model = self.model(held_out.scores, held_out.bags)
         return float(held_out.weights @ model.log_likelihood(held_out.truth, held_out.known))
 
-    # The three below take bags that lie one after the other, of any length, and arrays (n, p) of any number of rows.
+    # All below take bags that lie one after the other, of any length, and arrays (n, p) of any number of rows.
+
+    def sets(self, scores: Array, loss: Loss, bags: Bags | None = None) -> NDArray[np.bool_]:
+        """The sets of least expected loss, in the shape of the scores."""
+        return self.decide(scores, loss, bags).sets
 
     def decide(self, scores: Array, loss: Loss, bags: Bags | None = None) -> Decision:
-        """The sets of least expected loss."""
+        """The sets of least expected loss, with these losses and their sizes."""
         if bags is None:
-            parts = [self._decide(scores[some], loss, None) for some in _chunks(scores)]
+            parts = [self._decide(some, loss, None) for some in _chunks(scores)]
             fields = ("sets", "expected_loss", "sizes")
             return Decision(*(np.concatenate([getattr(part, name) for part in parts]) for name in fields))
         elements, short = thinned(scores, bags, LONGEST)
@@ -193,7 +196,7 @@ class Calibration:
         if self.potentials is None:
             return np.asarray(expit(self.log_odds(scores)))
         if bags is None:
-            return np.concatenate([self.model(scores[some]).marginals for some in _chunks(scores)])
+            return np.concatenate([self.model(some).marginals for some in _chunks(scores)])
         elements, short = thinned(scores, bags, LONGEST)
         log_odds, found = self.log_odds(scores), np.empty(len(scores))
         found[elements] = chances = np.clip(self.model(scores[elements], short).marginals, 1e-15, 1 - 1e-15)
@@ -206,25 +209,19 @@ class Calibration:
 
     def expected_losses(self, sets: NDArray[np.bool_], scores: Array, loss: Loss, bags: Bags | None = None) -> Array:
         """The expected loss of given sets."""
-        if bags is None:
-            counts = self.counts()
-            parts = [
-                expected_losses_of(sets[some], self.log_odds(scores[some]), loss, counts=counts)
-                for some in _chunks(scores)
-            ]
-            return np.concatenate(parts)
-        elements, short = thinned(scores, bags, LONGEST)
-        log_odds = self.log_odds(scores[elements])
-        return expected_losses_of(sets[elements], log_odds, loss, counts=self.counts(short), bags=short)
+        if bags is not None:
+            elements, bags = thinned(scores, bags, LONGEST)
+            sets, scores = sets[elements], scores[elements]
+        return expected_losses_of(sets, self.log_odds(scores), loss, counts=self.counts(bags), bags=bags)
 
     def _decide(self, scores: Array, loss: Loss, bags: Bags | None) -> Decision:
         return decide_log_odds(self.log_odds(scores), loss, self.counts(bags), bags, among_prefixes=True)
 
 
-def _chunks(scores: Array) -> Iterator[slice]:
-    """Slices of rows with at most `CHUNK` scores each; at least one."""
+def _chunks(scores: Array) -> list[Array]:
+    """Rows with at most `CHUNK` scores at a time; at least one part."""
     step = max(1, CHUNK // max(1, scores.shape[1]))
-    yield from (slice(start, start + step) for start in range(0, max(len(scores), 1), step))
+    return [scores[start : start + step] for start in range(0, max(len(scores), 1), step)]
 
 
 def _largest_of_bags(scores: Array, bags: Bags, sizes: NDArray[np.intp]) -> NDArray[np.bool_]:

@@ -73,7 +73,7 @@ def calibrate(
     data: HeldOut, potentials: Potentials | None, widths: Widths, start: Calibration | None = None
 ) -> Calibration:
     """The most likely count model, sought from `start` on; with no potentials, that of independent labels."""
-    return _Problem.of(_Sets.of(within_work(data, potentials, MOST_WORK), potentials), widths).solved(start)
+    return _Problem.of(within_work(data, potentials, MOST_WORK), potentials, widths).solved(start)
 
 
 def chosen_widths(data: HeldOut, potentials: Potentials | None) -> Widths:
@@ -87,89 +87,56 @@ def chosen_widths(data: HeldOut, potentials: Potentials | None) -> Widths:
     best, value = Widths(), -np.inf
     if len(np.unique(data.folds)) < 2:
         return best
-    folds = [(_Sets.of(train, potentials), test) for train, test, _ in data.splits()]
+    folds = list(data.splits())
     starts: list[Calibration | None] = [None] * len(folds)  # each search begins where the one before ended
     for bias in BIAS_WIDTHS:
         counts = COUNT_WIDTHS if potentials is not None and bias == BIAS_WIDTHS[0] else [best.counts]
         for widths in [Widths(bias, count) for count in counts]:
-            ends = [_Problem.of(fold[0], widths).solved(start) for fold, start in zip(folds, starts, strict=True)]
-            found = float(sum(end.log_likelihood(test) for end, (_, test) in zip(ends, folds, strict=True)))
+            found = 0.0
+            for i, (train, test, _) in enumerate(folds):
+                starts[i] = end = _Problem.of(train, potentials, widths).solved(starts[i])
+                found += end.log_likelihood(test)
             best, value = (widths, found) if found > value else (best, value)
-            starts = [*ends]
     return best
-
-
-@dataclass(frozen=True, eq=False)
-class _Sets:
-    """What all widths have in common: scores in the unit of log-odds, centred so that the scale does little to the
-    biases, and about how curved the likelihood is in a / unit - 1, in each bias, and in theta.
-    """
-
-    family: Potentials | None
-    potentials: LinearPotentials | None
-    seen: SeenLabels
-    weights: Array
-    element_weights: Array
-    unit: float
-    centre: float
-    centred: Array
-    by_scale: float
-    by_bias: Array
-    by_theta: Array
-
-    @classmethod
-    def of(cls, data: HeldOut, family: Potentials | None) -> _Sets:
-        weights = data.element_weights
-        unit = _unit(data.scores, weights)
-        scores = unit * data.scores
-        chance = expit(scores)
-        spread = chance * (1 - chance) * weights + 1e-12
-        centre = float(np.average(scores, weights=spread))
-        centred = scores - centre
-        seen = SeenLabels.of(data.truth, data.known, Layout.of(scores.shape, data.bags))
-        potentials = None if family is None else family.on(data.bags)
-        by_scale, by_bias = float(np.sum(spread * centred**2)), _by_bias(spread)
-        by_theta = np.zeros((0, 0)) if potentials is None else potentials.curvature(seen.positives, data.weights)
-        return cls(
-            family, potentials, seen, data.weights, weights, unit, centre, centred, by_scale, by_bias, by_theta
-        )
-
-    def likelihood(self, scores: Array, theta: Array) -> tuple[float, Array, Array]:
-        """The weighted log-likelihood and its gradients in the score of every element and in theta."""
-        if self.potentials is None:
-            labels, weights, small = self.seen.labels, self.element_weights, np.exp(-np.abs(scores))
-            value = np.vdot(weights, labels * scores - np.maximum(scores, 0) - np.log1p(small))
-            return float(value), weights * (labels - np.where(scores > 0, 1, small) / (1 + small)), theta
-        found = CountModel(scores, self.potentials.of(theta), self.seen.layout).likelihood(self.seen)
-        bags = self.seen.layout.bags
-        weights = self.weights[:, None] if bags is None else np.repeat(self.weights, bags.sizes)
-        by_count = self.potentials.gradient(found.counts, self.weights)
-        return float(self.weights @ found.values), weights * found.scores, by_count
 
 
 @dataclass(frozen=True, eq=False)
 class _Problem:
     """The penalised likelihood of (a / unit - 1, b, theta) as a function of whitened coordinates z.
 
-    The bias of a label is the sum of a common one and of its own, b_j = c + o_j, with normal priors of `COMMON_WIDTH`
-    and of a `width`. In each of the numbers (a / unit - 1, c, o) a step of 1 in z is one standard deviation by the
+    Scores are in the `unit` of log-odds, and centred so that their scale does little to the biases. The bias of a
+    label is the sum of a common one and of its own, b_j = c + o_j, with normal priors of `COMMON_WIDTH` and of
+    `Widths.bias`. In each of the numbers (a / unit - 1, c, o) a step of 1 in z is one standard deviation by the
     curvature; for theta all of the curvature, prior + likelihood = root' root, is whitened.
     """
 
-    sets: _Sets
+    data: HeldOut
+    seen: SeenLabels
+    family: Potentials | None
+    potentials: LinearPotentials | None
+    unit: float
+    centre: float
     precisions: Array
     steps: Array
     prior: Array
     root: Array
 
     @classmethod
-    def of(cls, sets: _Sets, widths: Widths) -> _Problem:
-        own = np.full(len(sets.by_bias), widths.bias**-2)
-        precisions = np.concatenate(([1.0, COMMON_WIDTH**-2], own))
-        curvatures = np.concatenate(([sets.by_scale, sets.by_bias.sum()], sets.by_bias))
-        prior = np.zeros((0, 0)) if sets.family is None else sets.family.precision(widths.counts)
-        root = cholesky(prior + sets.by_theta) if prior.size else prior
-        return cls(sets, precisions, 1 / np.sqrt(precisions + curvatures), prior, root)
+    def of(cls, data: HeldOut, family: Potentials | None, widths: Widths) -> _Problem:
+        weights = data.element_weights
+        unit = _unit(data.scores, weights)
+        chance = expit(unit * data.scores)
+        spread = chance * (1 - chance) * weights + 1e-12
+        centre = float(np.average(data.scores, weights=spread))
+        by_bias, by_scale = _by_bias(spread), float(np.sum(spread * (unit * (data.scores - centre)) ** 2))
+        precisions = np.concatenate(([1.0, COMMON_WIDTH**-2], np.full(len(by_bias), widths.bias**-2)))
+        steps = 1 / np.sqrt(precisions + np.concatenate(([by_scale, by_bias.sum()], by_bias)))
+        seen = SeenLabels.of(data.truth, data.known, Layout.of(data.scores.shape, data.bags))
+        if family is None:
+            return cls(data, seen, None, None, unit, centre, precisions, steps, *np.zeros((2, 0, 0)))
+        potentials, prior = family.on(data.bags), family.precision(widths.counts)
+        root = cholesky(prior + potentials.curvature(seen.positives, data.weights))
+        return cls(data, seen, family, potentials, unit, centre, precisions, steps, prior, root)
 
     def parameters(self, z: Array) -> tuple[Array, Array]:
         """(a / unit - 1, c, o) and theta at these coordinates."""
@@ -186,27 +153,38 @@ class _Problem:
         """Those of a calibration, its biases split as the prior likes best; else of typical scale and no biases."""
         if known is None:
             return np.zeros(len(self.steps) + len(self.root))
-        change = known.scale / self.sets.unit - 1
-        bias = np.atleast_1d(known.bias + self.sets.centre * change)
+        bias = np.atleast_1d(known.bias + (known.scale - self.unit) * self.centre)
         common = bias.sum() / (len(bias) + self.precisions[1] / self.precisions[2])
-        return np.concatenate((np.concatenate(([change, common], bias - common)) / self.steps, self.root @ known.theta))
+        numbers = np.concatenate(([known.scale / self.unit - 1, common], bias - common))
+        return np.concatenate((numbers / self.steps, self.root @ known.theta))
 
     def calibration(self, z: Array) -> Calibration:
         """The calibration with these coordinates."""
         (change, common, *own), theta = self.parameters(z)
-        sets = self.sets
-        return Calibration((1 + change) * sets.unit, common + np.array(own) - sets.centre * change, theta, sets.family)
+        bias = common + np.array(own) - change * self.unit * self.centre
+        return Calibration((1 + change) * self.unit, bias, theta, self.family)
 
     def __call__(self, z: Array) -> tuple[float, Array]:
         """The negative of the objective, and its gradient."""
         numbers, theta = self.parameters(z)
-        sets, change, bias = self.sets, numbers[0], numbers[1] + numbers[2:]
-        value, by_score, by_count = sets.likelihood(sets.centre + (1 + change) * sets.centred + bias, theta)
-        by_bias = _by_bias(by_score)
+        value, by_score, by_count = self._likelihood(self.calibration(z))
+        by_bias, by_scale = _by_bias(by_score), self.unit * np.vdot(by_score, self.data.scores - self.centre)
         pull, pull_theta = self.precisions * numbers, self.prior @ theta
-        slopes = self.steps * (pull - np.concatenate(([np.vdot(by_score, sets.centred), by_bias.sum()], by_bias)))
+        slopes = self.steps * (pull - np.concatenate(([by_scale, by_bias.sum()], by_bias)))
         by_theta = solve_triangular(self.root, pull_theta - by_count, trans="T") if len(theta) else theta
         return 0.5 * float(numbers @ pull + theta @ pull_theta) - value, np.concatenate((slopes, by_theta))
+
+    def _likelihood(self, found: Calibration) -> tuple[float, Array, Array]:
+        """The weighted log-likelihood and its gradients in the score of every element and in theta."""
+        scores, weights = found.log_odds(self.data.scores), self.data.weights
+        if self.potentials is None:
+            labels, each, small = self.seen.labels, self.data.element_weights, np.exp(-np.abs(scores))
+            value = np.vdot(each, labels * scores - np.maximum(scores, 0) - np.log1p(small))
+            return float(value), each * (labels - np.where(scores > 0, 1, small) / (1 + small)), found.theta
+        model = CountModel(scores, self.potentials.of(found.theta), self.seen.layout).likelihood(self.seen)
+        bags = self.data.bags
+        each = weights[:, None] if bags is None else np.repeat(weights, bags.sizes)
+        return float(weights @ model.values), each * model.scores, self.potentials.gradient(model.counts, weights)
 
 
 def _by_bias(values: Array) -> Array:

@@ -139,14 +139,25 @@ def falling(scores: Array, bags: Bags) -> NDArray[np.intp]:
 
 
 def threshold_of_sets(data: HeldOut, loss: CountLoss) -> float:
-    """One threshold for all labels and examples, of least mean loss; of equally good ones that nearest to 0.
+    """One threshold for all elements, of least mean loss; of equally good ones that nearest to 0.
 
-    Lowering the threshold adds labels one by one, by falling score; each changes the loss of its own example.
+    Lowering the threshold adds elements one by one, by falling score; each changes the loss of its own set. Labels
+    that are not known come last and change nothing.
     """
-    scores, before, after = _losses_of_prefixes(data, loss)
-    steps = (after - before) * np.repeat(data.weights, data.sizes)
-    kept = np.flatnonzero(scores > -np.inf)
-    by_score = kept[np.argsort(-scores[kept], kind="stable")]
+    scores = np.where(data.known, data.scores, -np.inf)
+    bags = data.bags or Bags.from_offsets(scores.shape[1] * np.arange(len(data) + 1))
+    if data.bags is None:
+        order = np.ravel(np.argsort(-scores, axis=1, kind="stable") + bags.offsets[:-1, None])
+    else:
+        order = falling(scores, bags)
+    flags = (np.ravel(array)[order].astype(np.intp) for array in (data.truth & data.known, data.known))
+    hits, said = (_cumulated(flag, bags) for flag in flags)
+    positives, known = (np.repeat(values[bags.offsets[1:] - 1], bags.sizes) for values in (hits, said))
+    after = np.asarray(loss.value(positives - hits, said - hits, positives, known - positives), dtype=np.float64)
+    before, first = np.concatenate(([0.0], after[:-1])), bags.offsets[:-1]
+    before[first] = loss.value(positives[first], 0 * first, positives[first], (known - positives)[first])
+    steps, scores = (after - before) * np.repeat(data.weights, bags.sizes), np.ravel(scores)[order]
+    by_score = np.argsort(-scores, kind="stable")[: int(data.known.sum())]
     return best_cut(scores[by_score], np.concatenate(([0.0], np.cumsum(steps[by_score]))))
 
 
@@ -207,27 +218,6 @@ def best_cut(falling: Array, totals: Array) -> float:
     cuts, found = (edges[:-1] + edges[1:])[possible] / 2, totals[possible]
     best = cuts[found <= found.min() + 1e-9 * max(1.0, float(np.abs(found).max()))]
     return float(best[np.argmin(np.abs(best))])
-
-
-def _losses_of_prefixes(data: HeldOut, loss: CountLoss) -> tuple[Array, Array, Array]:
-    """Elements set by set, by falling score: their scores, and the loss of their set without and with this one.
-
-    All three are flat. Labels that are not known come last, with a score of -inf, and change nothing.
-    """
-    scores = np.where(data.known, data.scores, -np.inf)
-    bags = data.bags or Bags.from_offsets(scores.shape[1] * np.arange(len(data) + 1))
-    if data.bags is None:
-        order = np.ravel(np.argsort(-scores, axis=1, kind="stable") + bags.offsets[:-1, None])
-    else:
-        order = falling(scores, bags)
-    flags = (np.ravel(array)[order].astype(np.intp) for array in (data.truth & data.known, data.known))
-    hits, said = (_cumulated(flag, bags) for flag in flags)
-    positives, known = (np.repeat(values[bags.offsets[1:] - 1], bags.sizes) for values in (hits, said))
-    after = np.asarray(loss.value(positives - hits, said - hits, positives, known - positives), dtype=np.float64)
-    before = np.concatenate(([0.0], after[:-1]))
-    first = bags.offsets[:-1]
-    before[first] = loss.value(positives[first], 0 * first, positives[first], (known - positives)[first])
-    return np.ravel(scores)[order], before, after
 
 
 def _cumulated(values: NDArray[np.intp], bags: Bags) -> NDArray[np.intp]:

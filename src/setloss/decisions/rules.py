@@ -1,11 +1,10 @@
 """How scores become sets, and how each rule learns what it needs from scores of held-out examples.
 
     "counts"      the set of least expected loss under a count model fitted to the scores
-    "plug-in"     the same for independent labels: only scale and biases are fitted (label sets only)
-    "threshold"   one threshold for all labels and examples, of least held-out loss
-    "vote"        every bag takes the label of most of its frames (bags only)
+    "plug-in"     the same for independent elements: only scale and biases are fitted
+    "threshold"   one threshold for all elements, of least held-out loss
     "half"        a cut at 1/2, where log-odds are 0: what classifiers do by themselves
-    "auto"        "counts" or "threshold" (of bags also "vote"), whichever has the least held-out loss
+    "auto"        "counts" or "threshold", whichever has the least held-out loss
 
 The folds take turns: a rule learns on all but one of them and is judged on that one. Rules that are equally good
 differ by chance on held-out folds; that chance then decides costs nothing. A model has few numbers to learn, so where
@@ -36,23 +35,11 @@ the p + K + 2 numbers of a count model about as well as from all (docs/decisions
 FEWEST_STUDIED = 200
 """Fewest sets a count model is fitted to. If even these exceed `MOST_WORK`, no count model is fitted."""
 
-LABEL_RULES = ("counts", "plug-in", "threshold")
-BAG_RULES = ("counts", "vote", "threshold")
+RULES = ("auto", "counts", "plug-in", "threshold", "half")
 REFERENCES = ("threshold", "half")
 """Rules whose held-out loss is always shown: what people do now."""
 
 Sets = NDArray[np.bool_]
-
-
-@dataclass(frozen=True, eq=False)
-class LeastExpectedLoss:
-    """The set of least expected loss under a count model of the scores."""
-
-    calibration: Calibration
-
-    def sets(self, scores: Array, loss: Loss, bags: Bags | None = None) -> Sets:
-        """The chosen elements, in the shape of the scores; bags lie one after the other."""
-        return self.calibration.decide(scores, loss, bags).sets
 
 
 @dataclass(frozen=True)
@@ -62,19 +49,12 @@ class Threshold:
     value: float | Array
 
     def sets(self, scores: Array, loss: Loss, bags: Bags | None = None) -> Sets:
+        """The chosen elements, in the shape of the scores."""
         return np.asarray(scores > self.value)
 
 
-@dataclass(frozen=True)
-class Vote:
-    """Every bag takes the label of most of its frames; a tie is negative."""
-
-    def sets(self, scores: Array, loss: Loss, bags: Bags | None = None) -> Sets:
-        assert bags is not None
-        return np.repeat(bags.means(scores > 0) > 0.5, bags.sizes)
-
-
-Rule = LeastExpectedLoss | Threshold | Vote
+Rule = Calibration | Threshold
+"""What has `sets(scores, loss, bags)`."""
 
 
 @dataclass(frozen=True)
@@ -141,19 +121,15 @@ class RuleLearner:
         return [(RuleLearner(train, self.family, self), test, here) for train, test, here in self.data.splits()]
 
     @property
-    def candidates(self) -> list[str]:
+    def candidates(self) -> tuple[str, str]:
         """The rules that "auto" compares."""
-        if self.data.bags is None:
-            return ["counts" if self.is_affordable else "plug-in", "threshold"]
-        return ["counts", "vote", "threshold"] if self.is_affordable else ["vote", "threshold"]
+        return "counts" if self.is_affordable else "plug-in", "threshold"
 
     def rule(self, name: str, loss: CountLoss) -> Rule:
         """The rule of that name, learned on all held-out scores."""
         if name in ("counts", "plug-in"):
-            return LeastExpectedLoss(self.counts if name == "counts" else self.independent)
-        if name == "threshold":
-            return Threshold(threshold_of_sets(self.data, loss))
-        return Vote() if name == "vote" else Threshold(0.0)
+            return self.counts if name == "counts" else self.independent
+        return Threshold(threshold_of_sets(self.data, loss) if name == "threshold" else 0.0)
 
     def losses(self, name: str, loss: CountLoss) -> Array:
         """The loss of every set by a rule that has not learned on its fold."""
@@ -211,8 +187,7 @@ def count_loss(loss: Loss) -> CountLoss:
     return loss
 
 
-def check_rule(rule: Any, in_bags: bool) -> None:
+def check_rule(rule: Any) -> None:
     """Refuse any other name of a rule."""
-    known = (*(BAG_RULES if in_bags else LABEL_RULES), "half", "auto")
-    if rule not in known:
-        raise ValueError(f"there is no rule {rule!r}; the names are {', '.join(known)}")
+    if rule not in RULES:
+        raise ValueError(f"there is no rule {rule!r}; the names are {', '.join(RULES)}")

@@ -252,7 +252,7 @@ class BagDecisionCV(DecisionCV):
         A binary classifier of frames, or a list of them, as in `SetDecisionCV`; None: logistic regressions on scaled
         features with C from .003 to 3.
     loss, rule
-        As in `SetDecision`; rule is "auto" (the default), "counts", "vote", "threshold" or "half".
+        As in `SetDecision`.
     cv
         A number of folds, which never split a bag, a splitter, or "prefit".
     n_jobs, verbose

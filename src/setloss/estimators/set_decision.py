@@ -14,7 +14,6 @@ from setloss.bags import Bags
 from setloss.decisions.calibration import Calibration
 from setloss.decisions.held_out import HeldOut, column_thresholds, numbered_folds, threshold_of_sets
 from setloss.decisions.rules import (
-    LeastExpectedLoss,
     Reliability,
     Rule,
     RuleLearner,
@@ -57,8 +56,7 @@ class SetDecision(ClassifierMixin, BaseEstimator):
         A name ("f1", "jaccard", "hamming"...) or a loss of counts. After ``set_params(loss=...)`` the count model
         decides for the new loss without a fit; rules that were learned for the old one want a new fit.
     rule
-        "auto" (the default), "counts", "plug-in", "threshold" or "half"; of bags "auto", "counts", "vote",
-        "threshold" or "half". See `setloss.decisions.rules`.
+        "auto" (the default), "counts", "plug-in", "threshold" or "half"; see `setloss.decisions.rules`.
     average
         "samples": the mean loss of the sets. "macro": the mean over labels of the loss of one on all examples, and
         "micro": the loss of all labels of all examples as one set; for these two, thresholds are what is learned, one
@@ -140,7 +138,7 @@ class SetDecision(ClassifierMixin, BaseEstimator):
         return HeldOut.of_bags(scores, positive, bags.means(weights), numbered_folds(None, len(bags)), bags)
 
     def _check_parameters(self, in_bags: bool) -> None:
-        check_rule(self.rule, in_bags)
+        check_rule(self.rule)
         if self.average not in AVERAGES:
             raise ValueError(f"average is one of {', '.join(AVERAGES)}; got {self.average!r}")
         if in_bags and self.average != "samples":
@@ -195,8 +193,8 @@ class SetDecision(ClassifierMixin, BaseEstimator):
             return self.rule_name_, self.rule_
         self._check_parameters(self._in_bags)
         if self.average == "samples" and self.rule in ("auto", "counts"):
-            return "counts", LeastExpectedLoss(self.calibration_)
-        if self.average == "samples" and self.rule == self.rule_name_ and self.rule in ("plug-in", "vote", "half"):
+            return "counts", self.calibration_
+        if self.average == "samples" and self.rule == self.rule_name_ and self.rule in ("plug-in", "half"):
             return self.rule_name_, self.rule_
         raise ValueError(
             f"the rule for loss={self.loss!r}, rule={self.rule!r}, average={self.average!r} has to be learned from "
@@ -265,9 +263,9 @@ class SetDecision(ClassifierMixin, BaseEstimator):
         self._need_samples("expected losses are those of single sets")
         array, bags = self._read(scores, groups, "judged")
         name, rule = self._rule()
-        if isinstance(rule, LeastExpectedLoss) and name == "counts":
+        if isinstance(rule, Calibration) and name == "counts":
             gathered, plain = _gathered(array, bags)
-            return rule.calibration.decide(gathered, self._loss(), plain).expected_loss
+            return rule.decide(gathered, self._loss(), plain).expected_loss
         if name not in self.rule_losses_:
             raise ValueError(f"nothing is known of the loss of rule {name!r}; there was only one fold to learn from")
         return np.full(len(array) if bags is None else len(bags), self.rule_losses_[name][0])
