@@ -13,7 +13,7 @@ the identity.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.linalg import cholesky, solve_triangular
@@ -22,7 +22,7 @@ from scipy.special import expit
 
 from setloss.decisions.calibration import LONGEST, Calibration, LinearPotentials, Potentials
 from setloss.decisions.count_model import CountModel
-from setloss.decisions.held_out import HeldOut
+from setloss.decisions.held_out import HeldOut, thinned
 from setloss.decisions.scores import Layout, SeenLabels
 from setloss.typing import Array
 
@@ -42,9 +42,6 @@ MOST_WORK = 12_000_000
 WIDTH_WORK = 2_500_000
 """The same for the sets by which widths are chosen, in some hundred passes."""
 
-MOST_BIASES = 2000
-"""Largest number of labels that get a bias each; more of them, most seen once or never, share one."""
-
 ENOUGH_FOR_HALVES = 1000
 """Fewest sets of which two halves, instead of all folds, choose the widths."""
 
@@ -59,7 +56,9 @@ class Widths:
 
 def within_work(data: HeldOut, potentials: Potentials | None, most: int) -> HeldOut:
     """As many of the sets, at random, as have at most so many pairs of an element and a count; long bags thinned."""
-    data = data.thinned(LONGEST)
+    if data.bags is not None:
+        some, bags = thinned(data.scores, data.bags, LONGEST)
+        data = HeldOut(data.scores[some], data.truth[some], data.known[some], data.weights, data.folds, bags)
     return data.sample(most // max(1, int(work_of_a_set(data, potentials))))
 
 
@@ -83,7 +82,7 @@ def chosen_widths(data: HeldOut, potentials: Potentials | None) -> Widths:
     """
     data = within_work(data, potentials, WIDTH_WORK)
     if len(data) >= ENOUGH_FOR_HALVES:
-        data = HeldOut(data.scores, data.truth, data.known, data.weights, data.folds % 2, data.bags)
+        data = replace(data, folds=data.folds % 2)
     best, value = Widths(), -np.inf
     if len(np.unique(data.folds)) < 2:
         return best
@@ -188,8 +187,8 @@ class _Problem:
 
 
 def _by_bias(values: Array) -> Array:
-    """Sums over the elements that share a bias: those of a label, or all, in bags or with very many labels."""
-    return np.asarray(values.sum(axis=0) if values.ndim == 2 and values.shape[1] <= MOST_BIASES else [values.sum()])
+    """Sums over the elements that share a bias: those of a label, in bags all."""
+    return np.atleast_1d(values.sum(axis=0))
 
 
 def _unit(scores: Array, weights: Array) -> float:

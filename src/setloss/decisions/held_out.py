@@ -52,11 +52,8 @@ class HeldOut:
         if self.bags is not None:
             elements = np.repeat(kept, self.bags.sizes)
             bags = Bags.from_offsets(np.concatenate(([0], np.cumsum(self.bags.sizes[kept]))))
-        return self._of(elements, kept, bags)
-
-    def _of(self, elements: NDArray[np.generic], sets: NDArray[np.generic] | slice, bags: Bags | None) -> HeldOut:
         scores, truth, known = (array[elements] for array in (self.scores, self.truth, self.known))
-        return HeldOut(scores, truth, known, self.weights[sets], self.folds[sets], bags)
+        return HeldOut(scores, truth, known, self.weights[kept], self.folds[kept], bags)
 
     def sample(self, most: int) -> HeldOut:
         """At most so many of the sets, at random."""
@@ -65,13 +62,6 @@ class HeldOut:
         kept = np.zeros(len(self), dtype=bool)
         kept[np.random.default_rng(0).permutation(len(self))[:most]] = True
         return self.part(kept)
-
-    def thinned(self, longest: int) -> HeldOut:
-        """Every bag of more than `longest` elements by that many of them, spread evenly over its sorted scores."""
-        if self.bags is None or self.bags.sizes.max(initial=0) <= longest:
-            return self
-        elements, bags = thinned(self.scores, self.bags, longest)
-        return self._of(elements, slice(None), bags)
 
     def splits(self) -> Iterator[tuple[HeldOut, HeldOut, Flags]]:
         """For every fold: the sets of the others, its own, and which those are."""
@@ -97,10 +87,8 @@ class HeldOut:
         """The loss of every set on its known labels."""
         truth = self.truth & self.known
         flags = [truth & ~chosen, self.known & ~self.truth & chosen, truth, self.known & ~self.truth]
-        tallies = [
-            flag.sum(axis=1) if self.bags is None else self.bags.totals(flag.astype(np.intp)) for flag in flags
-        ]
-        return np.asarray(loss.value(*tallies), dtype=np.float64)
+        rows = [flag.sum(axis=1) if self.bags is None else self.bags.totals(flag.astype(np.intp)) for flag in flags]
+        return np.asarray(loss.value(*rows), dtype=np.float64)
 
 
 def numbered_folds(splits: list[tuple[NDArray[np.intp], NDArray[np.intp]]] | None, n: int) -> NDArray[np.intp]:
@@ -144,20 +132,19 @@ def threshold_of_sets(data: HeldOut, loss: CountLoss) -> float:
     Lowering the threshold adds elements one by one, by falling score; each changes the loss of its own set. Labels
     that are not known come last and change nothing.
     """
-    scores = np.where(data.known, data.scores, -np.inf)
-    bags = data.bags or Bags.from_offsets(scores.shape[1] * np.arange(len(data) + 1))
-    if data.bags is None:
-        order = np.ravel(np.argsort(-scores, axis=1, kind="stable") + bags.offsets[:-1, None])
-    else:
-        order = falling(scores, bags)
-    flags = (np.ravel(array)[order].astype(np.intp) for array in (data.truth & data.known, data.known))
-    hits, said = (_cumulated(flag, bags) for flag in flags)
-    positives, known = (np.repeat(values[bags.offsets[1:] - 1], bags.sizes) for values in (hits, said))
-    after = np.asarray(loss.value(positives - hits, said - hits, positives, known - positives), dtype=np.float64)
-    before, first = np.concatenate(([0.0], after[:-1])), bags.offsets[:-1]
-    before[first] = loss.value(positives[first], 0 * first, positives[first], (known - positives)[first])
-    steps, scores = (after - before) * np.repeat(data.weights, bags.sizes), np.ravel(scores)[order]
-    by_score = np.argsort(-scores, kind="stable")[: int(data.known.sum())]
+    bags = data.bags or Bags.from_offsets(data.scores.shape[1] * np.arange(len(data) + 1))
+    scores, truth, known = (np.ravel(x) for x in (np.where(data.known, data.scores, -np.inf), data.truth, data.known))
+    by_score = np.argsort(-scores, kind="stable")
+    order = by_score[np.argsort(np.repeat(np.arange(len(bags)), bags.sizes)[by_score], kind="stable")]
+    hits, said = (_cumulated(flag[order].astype(np.intp), bags) for flag in (truth & known, known))
+    first, last = bags.offsets[:-1], np.repeat(bags.offsets[1:] - 1, bags.sizes)
+    positives, negatives = hits[last], said[last] - hits[last]
+    after = np.asarray(loss.value(positives - hits, said - hits, positives, negatives), dtype=np.float64)
+    before = np.concatenate(([0.0], after[:-1]))
+    before[first] = loss.value(positives[first], 0 * first, positives[first], negatives[first])
+    steps = np.empty(len(scores))
+    steps[order] = (after - before) * np.repeat(data.weights, bags.sizes)
+    by_score = by_score[: int(known.sum())]
     return best_cut(scores[by_score], np.concatenate(([0.0], np.cumsum(steps[by_score]))))
 
 

@@ -37,37 +37,30 @@ class Mixture:
 
 
 def mixture_over_sizes(scores: Array, potentials: Array) -> Mixture:
-    """The mixture of one example with scores (p,) and potentials (L,)."""
-    sizes = np.flatnonzero(potentials > -np.inf)
-    falling = -np.sort(-scores)
-    shifts = _shifts(falling, sizes)
-    base, logs = _log_weights(falling, sizes, potentials[sizes], shifts)
-    total = float(logsumexp(logs))
-    chances = np.exp(logs - total)
-    kept = chances > NEGLIGIBLE
-    return Mixture(sizes[kept], chances[kept] / chances[kept].sum(), scores + shifts[kept, None], base + total)
+    """The mixture of one example with scores (p,) and potentials (L,).
 
-
-def _log_weights(falling: Array, sizes: NDArray[np.intp], potentials: Array, shifts: Array) -> tuple[float, Array]:
-    """(c, log pi_t - c): the sum of the t largest scores, and what all other sets of that size add to it.
-
-    Sums of scores are taken relative to the likeliest size, so that large scores cost no digits.
+    The logarithm of pi_t is that of its likeliest set, the t largest scores, and what all others add to it. Sums of
+    scores are taken from the likeliest of these sets on, so that large scores cost no digits.
     """
     from setloss.decisions.kernels import chances_of_sizes
 
-    sums_of_largest = np.concatenate(([0.0], np.cumsum(falling)))
-    start = int(np.argmax(sums_of_largest[sizes] + potentials))
+    sizes, falling = np.flatnonzero(potentials > -np.inf), -np.sort(-scores)
+    shifts, potentials = _shifts(falling, sizes), potentials[sizes]
+    sums = np.concatenate(([0.0], np.cumsum(falling)))
+    start = int(np.argmax(sums[sizes] + potentials))
     middle = int(sizes[start])
-    up = np.concatenate(([0.0], np.cumsum(falling[middle:])))
-    down = np.concatenate(([0.0], np.cumsum(falling[:middle][::-1])))
-    relative = np.concatenate((-down[:0:-1], up))[sizes]
+    up, down = np.cumsum(falling[middle:]), np.cumsum(falling[:middle][::-1])
+    relative = np.concatenate((-down[::-1], [0.0], up))[sizes] + (potentials - potentials[start])
     tilted = falling + shifts[:, None]
     inside = np.arange(len(falling)) < sizes[:, None]
-    others = np.logaddexp(0.0, np.where(inside, -tilted, tilted)).sum(axis=1)
     chances = np.empty(len(sizes))
     chances_of_sizes(tilted, sizes, chances)
-    base = float(sums_of_largest[middle] + potentials[start])
-    return base, relative + (potentials - potentials[start]) + others + np.log(chances)
+    logs = relative + np.logaddexp(0.0, np.where(inside, -tilted, tilted)).sum(axis=1) + np.log(chances)
+    total = float(logsumexp(logs))
+    chances = np.exp(logs - total)
+    kept = chances > NEGLIGIBLE
+    partition = float(sums[middle] + potentials[start]) + total
+    return Mixture(sizes[kept], chances[kept] / chances[kept].sum(), scores + shifts[kept, None], partition)
 
 
 def _shifts(falling: Array, sizes: NDArray[np.intp]) -> Array:

@@ -1,6 +1,7 @@
 """How scores become sets, and how each rule learns what it needs from scores of held-out examples.
 
-    "counts"      the set of least expected loss under a count model fitted to the scores
+    "counts"      the set of least expected loss under a count model fitted to the scores (as "plug-in" where it is
+                  too much work: labels times the largest number of positives above 60,000)
     "plug-in"     the same for independent elements: only scale and biases are fitted
     "threshold"   one threshold for all elements, of least held-out loss
     "half"        a cut at 1/2, where log-odds are 0: what classifiers do by themselves
@@ -16,30 +17,28 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from setloss.bags import Bags
 from setloss.decisions.calibration import BagPotentials, Calibration, LabelPotentials, Potentials
 from setloss.decisions.fitting import MOST_WORK, Widths, calibrate, chosen_widths, within_work, work_of_a_set
-from setloss.decisions.held_out import HeldOut, threshold_of_sets
+from setloss.decisions.held_out import Flags, HeldOut, threshold_of_sets
 from setloss.losses import CountLoss, Loss
 from setloss.typing import Array
 
 MOST_SETS = 10_000
 """Largest number of sets that a rule is learned from and judged by. The mean loss of so many is known to .002 or so,
-the p + K + 2 numbers of a count model about as well as from all (docs/decisions.md has a measurement)."""
+the p + K + 2 numbers of a count model about as well as from all (docs/evidence.md has a measurement)."""
 
 FEWEST_STUDIED = 200
-"""Fewest sets a count model is fitted to. If even these exceed `MOST_WORK`, no count model is fitted."""
+"""Fewest sets a count model is fitted to. If even these exceed `MOST_WORK`, elements are taken as independent."""
 
 RULES = ("auto", "counts", "plug-in", "threshold", "half")
 REFERENCES = ("threshold", "half")
 """Rules whose held-out loss is always shown: what people do now."""
-
-Sets = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -48,7 +47,7 @@ class Threshold:
 
     value: float | Array
 
-    def sets(self, scores: Array, loss: Loss, bags: Bags | None = None) -> Sets:
+    def sets(self, scores: Array, loss: Loss, bags: Bags | None = None) -> Flags:
         """The chosen elements, in the shape of the scores."""
         return np.asarray(scores > self.value)
 
@@ -68,81 +67,69 @@ class Reliability:
 
 @dataclass(frozen=True, eq=False)
 class RuleLearner:
-    """Held-out scores, and what every rule learns from them; models are fitted once for all losses."""
+    """Held-out scores, and what every rule learns from them; models are fitted once for all losses.
+
+    Without a family of potentials, where sets are too large for one, elements are independent.
+    """
 
     data: HeldOut
-    family: Potentials
+    family: Potentials | None
     start: RuleLearner | None = None
 
     @classmethod
     def of(cls, data: HeldOut) -> RuleLearner:
         """Sets and the family of potentials that their kind and their numbers of positives ask for."""
         data = data.sample(MOST_SETS)
-        if data.bags is not None:
-            return cls(data, BagPotentials())
-        return cls(data, LabelPotentials.seen(data.truth.sum(axis=1), data.scores.shape[1]))
-
-    @cached_property
-    def is_affordable(self) -> bool:
-        """Whether count models can be fitted to enough of the sets."""
-        return FEWEST_STUDIED * work_of_a_set(self.data, self.family) <= MOST_WORK
+        family: Potentials = BagPotentials()
+        if data.bags is None:
+            family = LabelPotentials.seen(data.truth.sum(axis=1), data.scores.shape[1])
+        return cls(data, family if FEWEST_STUDIED * work_of_a_set(data, family) <= MOST_WORK else None)
 
     @cached_property
     def widths(self) -> Widths:
         """How strongly models are shrunk."""
-        if self.start is not None:
-            return self.start.widths
-        return chosen_widths(self.data, self.family if self.is_affordable else None)
+        return self.start.widths if self.start else chosen_widths(self.data, self.family)
 
     @cached_property
-    def counts(self) -> Calibration:
+    def model(self) -> Calibration:
         """The count model."""
-        return calibrate(self.data, self.family, self.widths, None if self.start is None else self.start.counts)
+        return calibrate(self.data, self.family, self.widths, self.start.model if self.start else None)
 
     @cached_property
     def independent(self) -> Calibration:
-        """The model of independent labels."""
-        return calibrate(self.data, None, self.widths, None if self.start is None else self.start.independent)
-
-    @property
-    def model(self) -> Calibration:
-        """The count model; that of independent labels where it is too much work."""
-        return self.counts if self.is_affordable else self.independent
+        """The model of independent elements."""
+        return calibrate(self.data, None, self.widths, self.start.independent if self.start else None)
 
     @property
     def log_likelihood(self) -> float:
         """Of a held-out set, on average, by the model."""
-        studied = within_work(self.data, self.family if self.is_affordable else None, MOST_WORK)
+        studied = within_work(self.data, self.family, MOST_WORK)
         return self.model.log_likelihood(studied) / float(studied.weights.sum())
 
     @cached_property
-    def folds(self) -> list[tuple[RuleLearner, HeldOut, Sets]]:
+    def folds(self) -> list[tuple[RuleLearner, HeldOut, Flags]]:
         """For every fold: a learner on the others, its own sets, and which those are."""
         return [(RuleLearner(train, self.family, self), test, here) for train, test, here in self.data.splits()]
 
     @property
     def candidates(self) -> tuple[str, str]:
         """The rules that "auto" compares."""
-        return "counts" if self.is_affordable else "plug-in", "threshold"
+        return "counts" if self.family else "plug-in", "threshold"
 
     def rule(self, name: str, loss: CountLoss) -> Rule:
         """The rule of that name, learned on all held-out scores."""
         if name in ("counts", "plug-in"):
-            return self.counts if name == "counts" else self.independent
+            return self.model if name == "counts" else self.independent
         return Threshold(threshold_of_sets(self.data, loss) if name == "threshold" else 0.0)
 
-    def losses(self, name: str, loss: CountLoss) -> Array:
-        """The loss of every set by a rule that has not learned on its fold."""
-        found = np.empty(len(self.data))
-        for learner, test, here in self.folds:
-            found[here] = test.losses(learner.rule(name, loss).sets(test.scores, loss, test.bags), loss)
-        return found
-
     def judged(self, names: Sequence[str], loss: CountLoss) -> dict[str, Array]:
-        """The held-out loss of every set by each of the rules; none with a single fold."""
-        if len(np.unique(self.data.folds)) < 2:
+        """The loss of every set by rules that have not learned on its fold; none with a single fold."""
+        if len(self.folds) < 2:
             return {}
-        return {name: self.losses(name, loss) for name in dict.fromkeys((*names, *REFERENCES))}
+        found = {name: np.empty(len(self.data)) for name in dict.fromkeys((*names, *REFERENCES))}
+        for (learner, test, here), name in product(self.folds, found):
+            found[name][here] = test.losses(learner.rule(name, loss).sets(test.scores, loss, test.bags), loss)
+        return found
 
     def reliability(self, name: str, loss: CountLoss) -> Reliability:
         """How far the losses that the model expects of a rule are from those observed on held-out folds."""
