@@ -52,7 +52,7 @@ class HeldOut:
         if self.bags is not None:
             elements = np.repeat(kept, self.bags.sizes)
             bags = Bags.from_offsets(np.concatenate(([0], np.cumsum(self.bags.sizes[kept]))))
-        scores, truth, known = (array[elements] for array in (self.scores, self.truth, self.known))
+        scores, truth, known = self.scores[elements], self.truth[elements], self.known[elements]
         return HeldOut(scores, truth, known, self.weights[kept], self.folds[kept], bags)
 
     def sample(self, most: int) -> HeldOut:
