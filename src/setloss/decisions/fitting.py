@@ -144,7 +144,7 @@ class _Problem:
 
     def solved(self, start: Calibration | None) -> Calibration:
         """The most likely calibration."""
-        options = {"maxiter": 100, "ftol": 1e-7, "maxcor": 20}
+        options = {"maxiter": 100, "ftol": 1e-8, "maxcor": 20}
         found = minimize(self, self.coordinates(start), jac=True, method="L-BFGS-B", options=options)
         return self.calibration(found.x)
 
