@@ -64,6 +64,15 @@ def test_a_table_of_all_kinds_of_columns(folder):
     assert model.score(frame, frame[["y_0", "y_1", "y_2"]].to_numpy()) > 0.7
 
 
+def test_progress_names_classifiers_and_folds_in_plain_words(folder, caplog):
+    with caplog.at_level(logging.INFO, "setloss"):
+        run(f"train orders.csv --labels y_ {QUICK}")
+    scorer = "logistic regression, C = 1.0"
+    assert caplog.messages[:3] == [f"{scorer}: fold {k} of 2" for k in (1, 2)] + [
+        f"{scorer}: final fit on all 120 sets"
+    ]
+
+
 def test_the_document_has_what_the_words_have(folder):
     document = parsed(f"train orders.csv --labels y_ {QUICK} --json")
     assert document["columns"][0] == {"name": "order_id", "role": "id", "words": "different in every row"}
