@@ -189,6 +189,34 @@ def test_data_frames_and_sparse_matrices_reach_the_classifier():
     np.testing.assert_array_equal(sparse.predict(csr_array(X)), SetDecisionCV(LINEAR, cv=2).fit(X, Y).predict(X))
 
 
+class Saying(ClassifierMixin, BaseEstimator):
+    """Scores that are features, but for the first one of every call."""
+
+    def __init__(self, method="predict_proba", first=0.5):
+        self.method, self.first = method, first
+
+    def fit(self, X, y):
+        return self
+
+    def __getattr__(self, name):
+        if name != "method" and name == self.method:
+            return lambda X: np.where(np.arange(len(X) * 5).reshape(-1, 5) == 0, self.first, X[:, :5] > 0)
+        raise AttributeError(name)
+
+
+@pytest.mark.parametrize("method", ["predict_proba", "decision_function"])
+def test_what_a_classifier_says_is_checked_and_may_be_infinite(method):
+    X, Y = one_or_two_labels(60)
+    with pytest.raises(ValueError, match=r"scores of Saying .*NaN"):
+        SetDecisionCV(Saying(method, np.nan), cv=2).fit(X, Y)
+    if method == "decision_function":
+        large, infinite = (SetDecisionCV(Saying(method, first), cv=2).fit(X, Y) for first in (1e6, np.inf))
+        np.testing.assert_array_equal(large.predict(X), infinite.predict(X))
+    else:
+        with pytest.raises(ValueError, match=r"predict_proba of Saying .*1\.5"):
+            SetDecisionCV(Saying(method, 1.5), cv=2).fit(X, Y)
+
+
 # ---------------------------------------------------------------- which classifier
 
 

@@ -108,10 +108,6 @@ class DecisionCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         """P(y_j = 1) of every label (n, p); of a single label, and of frames given all of their bag, both classes."""
         return self._decision().predict_proba(self._scores(X), groups)
 
-    def score(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> float:
-        """1 - the mean loss of the sets, or of the labels (macro), or of everything as one set (micro)."""
-        return self._decision().score(self._scores(X), y, groups, sample_weight)
-
     def expected_loss(self, X: Any, groups: Any = None) -> Array:
         """The loss to expect of every set, of bags in sorted order of the groups; see `SetDecision.expected_loss`."""
         return self._decision().expected_loss(self._scores(X), groups)
@@ -237,6 +233,10 @@ class SetDecisionCV(DecisionCV):
         """The column names of y if it was a table."""
         return self.decision_.label_names_
 
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """1 - the mean loss of the examples, or of the labels (macro), or of everything as one set (micro)."""
+        return self._decision().score(self._scores(X), y, sample_weight=sample_weight)
+
 
 class BagDecisionCV(DecisionCV):
     """Labels of the frames of a bag of least expected loss, from the scores of any binary classifier of frames.
@@ -312,6 +312,10 @@ class BagDecisionCV(DecisionCV):
         examples = Examples(X, positive[:, None].astype(np.int64), splits, needed, held_out, len(bags), *how)
         self._fit(examples, decision)
         return self
+
+    def score(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> float:
+        """1 - the mean loss over the bags; a bag weighs as much as its frames on average."""
+        return self._decision().score(self._scores(X), y, groups, sample_weight)
 
 
 def features_of(X: Any) -> Any:

@@ -20,6 +20,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_method_params, _num_samples, has_fit_parameter
 
 from setloss.decisions.calibration import CHUNK
+from setloss.decisions.scores import as_log_odds
 from setloss.estimators.elements import refuse_text
 from setloss.estimators.folds import Split
 from setloss.estimators.progress import in_words, say
@@ -185,13 +186,25 @@ def fit_parameter(estimator: Any, name: str) -> str | None:
 
 def label_outputs(estimator: Any, X: Any, labels: int) -> tuple[Array, bool]:
     """Probabilities (n, labels), or scores where the classifier has none, and whether they are probabilities."""
-    if hasattr(estimator, "predict_proba"):
-        return _shaped(_positive_chances(estimator, estimator.predict_proba(X), labels), labels, estimator), True
-    if hasattr(estimator, "decision_function"):
-        return _shaped(np.asarray(estimator.decision_function(X), dtype=np.float64), labels, estimator), False
-    raise TypeError(
-        f"{type(estimator).__name__} has neither predict_proba nor decision_function; decisions need scores of labels"
-    )
+    who, are_chances = type(estimator).__name__, hasattr(estimator, "predict_proba")
+    if are_chances:
+        found = _positive_chances(estimator, estimator.predict_proba(X), labels)
+    elif hasattr(estimator, "decision_function"):
+        found = np.asarray(estimator.decision_function(X), dtype=np.float64)
+    else:
+        raise TypeError(f"{who} has neither predict_proba nor decision_function; decisions need scores of labels")
+    found = found[:, None] if found.ndim == 1 else found
+    if found.ndim != 2 or found.shape[1] != labels:
+        raise ValueError(
+            f"{who} gives scores of shape {found.shape} for {labels} labels; it must be a multi-label classifier "
+            "such as OneVsRestClassifier(LogisticRegression())"
+        )
+    found = as_log_odds(found, "log-odds", f"scores of {who}")
+    if are_chances and found.size and (found.min() < -1e-6 or found.max() > 1 + 1e-6):
+        raise ValueError(
+            f"predict_proba of {who} gives numbers from {found.min():.4g} to {found.max():.4g}, not from 0 to 1"
+        )
+    return found, are_chances
 
 
 def _positive_chances(estimator: Any, found: Any, labels: int) -> Array:
@@ -211,13 +224,3 @@ def _second(chances: Any, classes: Any) -> Array:
     if array.shape[1] == 1:
         return np.full(len(array), float(np.ravel(classes)[0] == 1))
     return np.asarray(array[:, 1])
-
-
-def _shaped(scores: Array, labels: int, estimator: Any) -> Array:
-    scores = scores[:, None] if scores.ndim == 1 else scores
-    if scores.ndim != 2 or scores.shape[1] != labels:
-        raise ValueError(
-            f"{type(estimator).__name__} gives scores of shape {scores.shape} for {labels} labels; it must be a "
-            "multi-label classifier such as OneVsRestClassifier(LogisticRegression())"
-        )
-    return scores
