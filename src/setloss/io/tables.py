@@ -121,7 +121,9 @@ def read_columns(
         chosen, other = [label], [group]
         if group == label:
             raise DatasetError(f"group= and label= are both {shown(group)}; they are two columns of {file}")
-        require_names(file, frame.columns, [group, label], "group= (the bag), label=, or labels= for label sets")
+        require_names(
+            file, frame.columns, [group, label], "group= and label= of tracks (for label sets give labels=)"
+        )
     X = frame.drop(columns=[*chosen, *other])
     if X.shape[1] == 0:
         raise DatasetError(f"{file} has no columns of features; its columns are {listed(list(frame.columns))}")
