@@ -22,6 +22,9 @@ Flags = NDArray[np.bool_]
 PRIOR = 10.0
 """Positives of a label that weigh as much as its calibrated chances, where every label has its own cut."""
 
+SCANNED = 2**17
+"""Elements whose losses are computed at a time where a threshold is sought, which bounds the memory of the scan."""
+
 TURNS = 5
 """Folds that sets are put into where their scores do not come from several folds."""
 
@@ -129,23 +132,33 @@ def falling(scores: Array, bags: Bags) -> NDArray[np.intp]:
 def threshold_of_sets(data: HeldOut, loss: CountLoss) -> float:
     """One threshold for all elements, of least mean loss; of equally good ones that nearest to 0.
 
-    Lowering the threshold adds elements one by one, by falling score; each changes the loss of its own set. Labels
-    that are not known come last and change nothing.
+    Lowering the threshold adds elements one by one, by falling score; each changes the loss of its own set.
     """
+    chunks = np.cumsum(data.sizes) // SCANNED
+    parts = (data.part(chunks == chunk) for chunk in np.unique(chunks))
+    steps = np.concatenate([np.zeros(0), *(_steps(part, loss) for part in parts)])
+    known = np.ravel(data.known)
+    scores, steps = np.ravel(data.scores)[known], steps[known]
+    order = np.argsort(-scores, kind="stable")
+    scores, steps = scores[order], steps[order]
+    return best_cut(scores, np.concatenate(([0.0], np.cumsum(steps))))
+
+
+def _steps(data: HeldOut, loss: CountLoss) -> Array:
+    """What the loss of its set grows by when an element is added to those of larger score, times the set's weight."""
     bags = data.bags or Bags.from_offsets(data.scores.shape[1] * np.arange(len(data) + 1))
-    scores, truth, known = (np.ravel(x) for x in (np.where(data.known, data.scores, -np.inf), data.truth, data.known))
-    by_score = np.argsort(-scores, kind="stable")
-    order = by_score[np.argsort(np.repeat(np.arange(len(bags)), bags.sizes)[by_score], kind="stable")]
-    hits, said = (_cumulated(flag[order].astype(np.intp), bags) for flag in (truth & known, known))
+    known = np.ravel(data.known)
+    order = falling(np.where(known, np.ravel(data.scores), -np.inf), bags)  # labels that are not known change nothing
+    flags = (np.ravel(data.truth) & known, known)
+    hits, said = (_cumulated(flag[order].astype(np.intp), bags) for flag in flags)
     first, last = bags.offsets[:-1], np.repeat(bags.offsets[1:] - 1, bags.sizes)
     positives, negatives = hits[last], said[last] - hits[last]
     after = np.asarray(loss.value(positives - hits, said - hits, positives, negatives), dtype=np.float64)
     before = np.concatenate(([0.0], after[:-1]))
     before[first] = loss.value(positives[first], 0 * first, positives[first], negatives[first])
-    steps = np.empty(len(scores))
+    steps = np.empty(len(order))
     steps[order] = (after - before) * np.repeat(data.weights, bags.sizes)
-    by_score = by_score[: int(known.sum())]
-    return best_cut(scores[by_score], np.concatenate(([0.0], np.cumsum(steps[by_score]))))
+    return steps
 
 
 def threshold_of_column(
@@ -202,9 +215,10 @@ def best_cut(falling: Array, totals: Array) -> float:
         return 0.0
     edges = np.concatenate(([falling[0] + 1], falling, [falling[-1] - 1]))
     possible = np.flatnonzero(edges[:-1] > edges[1:])
-    cuts, found = (edges[:-1] + edges[1:])[possible] / 2, totals[possible]
-    best = cuts[found <= found.min() + 1e-9 * max(1.0, float(np.abs(found).max()))]
-    return float(best[np.argmin(np.abs(best))])
+    found = totals[possible]
+    best = possible[found <= found.min() + 1e-9 * max(1.0, float(found.max()), -float(found.min()))]
+    cuts = (edges[best] + edges[best + 1]) / 2
+    return float(cuts[np.argmin(np.abs(cuts))])
 
 
 def _cumulated(values: NDArray[np.intp], bags: Bags) -> NDArray[np.intp]:

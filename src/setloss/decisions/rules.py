@@ -17,7 +17,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -106,11 +105,6 @@ class RuleLearner:
         studied = within_work(self.data, self.family, MOST_WORK)
         return self.model.log_likelihood(studied) / float(studied.weights.sum())
 
-    @cached_property
-    def folds(self) -> list[tuple[RuleLearner, HeldOut, Flags]]:
-        """For every fold: a learner on the others, its own sets, and which those are."""
-        return [(RuleLearner(train, self.family, self), test, here) for train, test, here in self.data.splits()]
-
     @property
     def candidates(self) -> tuple[str, str]:
         """The rules that "auto" compares."""
@@ -123,22 +117,24 @@ class RuleLearner:
         return Threshold(threshold_of_sets(self.data, loss) if name == "threshold" else 0.0)
 
     def judged(self, names: Sequence[str], loss: CountLoss) -> dict[str, Array]:
-        """The loss of every set by rules that have not learned on its fold; none with a single fold."""
-        if len(self.folds) < 2:
+        """The losses (2, n), observed and expected, of every set by rules that have not learned on its fold.
+
+        None with a single fold. One fold is in memory at a time, and nothing refers back to a learner of a part.
+        """
+        if len(np.unique(self.data.folds)) < 2:
             return {}
-        found = {name: np.empty(len(self.data)) for name in dict.fromkeys((*names, *REFERENCES))}
-        for (learner, test, here), name in product(self.folds, found):
-            found[name][here] = test.losses(learner.rule(name, loss).sets(test.scores, loss, test.bags), loss)
+        found = {name: np.empty((2, len(self.data))) for name in dict.fromkeys((*names, *REFERENCES))}
+        for train, test, here in self.data.splits():
+            learner = RuleLearner(train, self.family, self)
+            for name, losses in found.items():
+                sets = learner.rule(name, loss).sets(test.scores, loss, test.bags)
+                expected = learner.model.expected_losses(sets, test.scores, loss, test.bags)
+                losses[:, here] = test.losses(sets, loss), expected
         return found
 
-    def reliability(self, name: str, loss: CountLoss) -> Reliability:
-        """How far the losses that the model expects of a rule are from those observed on held-out folds."""
-        differences = np.zeros(len(self.data))
-        for learner, test, here in self.folds:
-            sets = learner.rule(name, loss).sets(test.scores, loss, test.bags)
-            expected = learner.model.expected_losses(sets, test.scores, loss, test.bags)
-            differences[here] = test.losses(sets, loss) - expected
-        weights = self.data.weights
+    def reliability(self, losses: Array) -> Reliability:
+        """How far the losses that the model expects are from those observed on held-out folds."""
+        differences, weights = losses[0] - losses[1], self.data.weights
         mean = float(np.average(differences, weights=weights))
         spread = float(np.sqrt(np.average((differences - mean) ** 2, weights=weights)))
         return Reliability(mean, standard_error(differences, weights), spread)
@@ -147,14 +143,14 @@ class RuleLearner:
         """The candidate of least mean held-out loss, of equal ones the first; the first where nothing is judged."""
         if not losses:
             return self.candidates[0]
-        return min(self.candidates, key=lambda name: float(self.data.weights @ losses[name]))
+        return min(self.candidates, key=lambda name: float(self.data.weights @ losses[name][0]))
 
     def summary(self, losses: dict[str, Array]) -> dict[str, tuple[float, float]]:
         """The mean held-out loss of each rule with its standard error."""
         weights = self.data.weights
         return {
             name: (float(np.average(values, weights=weights)), standard_error(values, weights))
-            for name, values in losses.items()
+            for name, (values, _) in losses.items()
         }
 
 

@@ -179,7 +179,7 @@ class SetDecision(ClassifierMixin, BaseEstimator):
         self.rule_losses_ = learner.summary(losses)
         self.rule_ = learner.rule(self.rule_name_, loss)
         self.threshold_ = float(threshold_of_sets(learner.data, loss))
-        self._reliability = learner.reliability(self.rule_name_, loss) if losses else None
+        self._reliability = learner.reliability(losses[self.rule_name_]) if losses else None
 
     # ---------------------------------------------------------------- deciding
 
