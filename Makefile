@@ -38,8 +38,8 @@ judge: venv  ## random problems judged by enumeration, apart from the tests; CAS
 fuzz: venv  ## coverage-guided fuzzing of every reader of files, MINUTES=2 each; READER=npz for one
 	@$(RUN) -c 'import atheris' 2> /dev/null || \
 	  $(RUN) -m pip install --quiet --disable-pip-version-check -c constraints.txt --group fuzz
-	@for target in fuzz/fuzz_$(or $(READER),*).py; do \
-	  echo "$$target"; $(RUN) $$target -max_total_time=$$((60 * $(or $(MINUTES),2))) -verbosity=0 || exit 1; done
+	@for reader in $(or $(READER),arff csv npz parquet skops svm); do \
+	  echo "$$reader"; $(RUN) fuzz/readers.py $$reader -max_total_time=$$((60 * $(or $(MINUTES),2))) -verbosity=0 || exit 1; done
 
 package: python  ## wheel, sdist and core tests in fresh environments; JOBS="core oldest", PYTHONS="python3.12 python3.13", OUT=dist
 	$(RUN) packaging/check.py $(JOBS) $(foreach python,$(PYTHONS),--python $(python)) $(if $(OUT),--out $(OUT))

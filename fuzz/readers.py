@@ -1,7 +1,7 @@
 """Coverage-guided fuzzing of one reader: what it may do with any bytes is to return data or to raise its own error.
 
-Every target is a script, ``python fuzz/fuzz_npz.py``, with libFuzzer's options; without a folder for the corpus it
-takes build/fuzz/<suffix>, filled with one good file.
+``python fuzz/readers.py npz`` (csv, parquet, arff, svm, skops) takes libFuzzer's options; without a folder for the
+corpus it takes build/fuzz/<suffix>, filled with one good file.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ def fuzz(suffix: str) -> None:
     corpus = Path(__file__).parents[1] / "build" / "fuzz" / suffix
     corpus.mkdir(parents=True, exist_ok=True)
     (corpus / "good").write_bytes(good_file(suffix))
-    options = [word for word in sys.argv[1:] if word.startswith("-")]
-    folders = [word for word in sys.argv[1:] if not word.startswith("-")] or [str(corpus)]
+    options = [word for word in sys.argv[2:] if word.startswith("-")]
+    folders = [word for word in sys.argv[2:] if not word.startswith("-")] or [str(corpus)]
     defaults = ["-timeout=20", "-rss_limit_mb=4096", f"-artifact_prefix={corpus.parent}/crash-{suffix}-"]
     reader: Callable[..., object] = load if suffix == "skops" else read
     labels = {"labels": 1} if suffix == "arff" else {}
@@ -66,3 +66,7 @@ def fuzz(suffix: str) -> None:
 
         atheris.Setup([sys.argv[0], *defaults, *options, *folders], try_one)
         atheris.Fuzz()
+
+
+if __name__ == "__main__":
+    fuzz(sys.argv[1])

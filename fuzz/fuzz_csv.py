@@ -1,6 +1,0 @@
-"""Fuzz the reader of CSV tables."""
-
-from harness import fuzz
-
-if __name__ == "__main__":
-    fuzz("csv")
