@@ -165,6 +165,7 @@ class Interrupting(logging.Handler):
     def emit(self, record):
         self.lines += 1
         if self.lines == 3:
+            signal.signal(signal.SIGINT, signal.default_int_handler)  # which a process in the background has not
             signal.raise_signal(signal.SIGINT)
 
 
