@@ -106,19 +106,6 @@ def test_of_equal_sets_the_smallest_and_of_equal_scores_the_first():
     np.testing.assert_array_equal(one.sets, [[True, False, False]])
 
 
-def test_a_label_below_one_half_can_be_worth_predicting():
-    # Nothing scores 0.4 * 0.55, the first label 0.6 (0.55 + 0.45 * 2 / 3), both labels 0.61.
-    scores = np.log(np.array([[0.6, 0.45]]) / (1 - np.array([[0.6, 0.45]])))
-    np.testing.assert_allclose(1 - expected_losses(scores, "f1"), [[0.22, 0.51, 0.61]])
-    np.testing.assert_array_equal(decide(scores, "f1").sets, [[True, True]])
-
-
-def test_infinite_log_odds_are_certain():
-    found = decide([[np.inf, -np.inf, 0.1]], Hamming())
-    np.testing.assert_array_equal(found.sets, [[True, False, True]])
-    assert found.expected_loss[0] == pytest.approx(1 / (1 + np.exp(0.1)) / 3)
-
-
 def test_bags_are_decided_each_on_its_own():
     generator = np.random.default_rng(2)
     sizes = np.array([3, 1, 4, 3])
