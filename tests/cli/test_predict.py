@@ -116,6 +116,8 @@ def test_bad_input_is_one_sentence(folder):
     assert "is no file" in complaint("predict none.skops orders.csv")
     assert "end in .skops" in complaint("predict orders.csv orders.csv")
     assert "there is no file none.csv" in complaint("predict orders.skops none.csv")
+    (folder / "a.svm").write_text("1 1:1\n")
+    assert "has the label 1" in complaint("train a.svm --labels 3 --model m.skops")
     assert "--out writes a .csv file" in complaint("predict orders.skops orders.csv --out a.txt")
     assert "would replace" in complaint("predict orders.skops orders.csv --out orders.csv")
     assert "not both" in complaint("predict orders.skops orders.csv --scores --probabilities")

@@ -37,6 +37,7 @@ BROKEN = [
     ("a.svm", "1 1:1\n5 1:1\n", {"labels": ["0", "1"]}, "the label 5", "'0', '1'"),
     ("a.svm", "1 1:1 9:1\n", {"features": 3}, "out of range for features=3"),
     ("a.svm", "3 2 2\n0 0:1\n1 1:1\n", {}, "2 examples", "promises 3"),
+    ("a.svm", "1 1:1\n", {"labels": 3}, "labels=3", "leave it out"),
     # tables
     ("a.csv", "group,label,x\n", {}, "no rows"),
     ("a.csv", "1,0,2\n1,0,3\n", {}, "the first row", "must name the columns"),

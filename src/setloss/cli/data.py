@@ -105,7 +105,7 @@ class DataOptions:
         """A number, a path, a prefix or names, as the kind of file takes it."""
         if self.labels is None or (self.is_table and "," not in self.labels):
             return self.labels
-        if self.is_table:
+        if self.is_table or self._suffix in SVMLIGHT:
             return names_in(self.labels)
         return int(self.labels) if self.labels.isdecimal() else self.labels
 

@@ -23,6 +23,8 @@ MAX_DENSE = 2**30
 
 def read_svmlight(file: Path, *, labels: Sequence[str] | None = None, features: int | None = None) -> LabelSets:
     """Label sets from a multi-label svmlight file that is not compressed; X is CSR, and `io.read` says the rest."""
+    if isinstance(labels, int | str):
+        raise DatasetError(f"labels={labels!r} does not list label ids; leave it out, or list the ids of {file}")
     matrix, sets, header = _parse(file)
     n, d, p = header or (len(sets), int(matrix.indices.max(initial=-1)) + 1, 0)
     if len(sets) != n or n == 0:
