@@ -133,7 +133,7 @@ def losses_of_prefixes(scores, potentials, spec, floor, every, costs, safe):
         first[0] = 1.0
         low, high, least = 0, 0, np.inf
         for k in range(p + 1):
-            if not every and least_loss(k, p, sizes, spec, row) >= least:
+            if k > 0 and not every and least_loss(k, p, sizes, spec, row) >= least:
                 break
             others = stored[k], ranges[k, 0], ranges[k, 1]
             costs[i, k] = expected_loss(k, p, first, low, high, *others, w, spec, row) / total

@@ -6,7 +6,6 @@ scikit-learn is imported where it is needed only: workers of Dask import this mo
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -180,19 +179,13 @@ def refuse_text(X: Any, error: Exception) -> None:
     if not any(words in str(error) for words in ("could not convert", "could not be promoted")):
         return
     refuse_dates(X)
-    for name, cells in _columns(X):
+    named = hasattr(X, "columns")
+    table = X if named else np.asarray(X, dtype=object)
+    for name in X.columns if named else range(table.shape[1]):
+        cells = table[name] if named else table[:, name]
         text = next((cell for cell in cells if isinstance(cell, str)), None)
         if text is not None:
             raise ValueError(
-                f"could not convert column {name} of X to numbers: it holds text ({text!r}). Leave it out, or encode "
-                "it: pandas.get_dummies(X), or sklearn.preprocessing.OneHotEncoder in a ColumnTransformer."
+                f"could not convert column {name!r} of X to numbers: it holds text ({text!r}). Leave it out, or "
+                "encode it: pandas.get_dummies(X), or sklearn.preprocessing.OneHotEncoder in a ColumnTransformer."
             ) from error
-
-
-def _columns(X: Any) -> Iterator[tuple[str, Any]]:
-    """Names and cells of the columns that may hold text."""
-    if hasattr(X, "columns"):
-        named = ((repr(name), np.asarray(X[name])) for name in X.columns)
-    else:
-        named = ((str(j), cells) for j, cells in enumerate(np.asarray(X, dtype=object).T))
-    yield from ((name, cells) for name, cells in named if cells.dtype.kind in "OUST")
