@@ -119,9 +119,18 @@ def test_what_does_not_belong_together_is_refused():
         replace(problem, tasks=())
     with pytest.raises(ValueError, match="a row of X per frame or per label set"):
         replace(problem, rows=np.arange(len(problem.signs)))
+    for cost in (-1.0, np.nan, np.inf):
+        with pytest.raises(ValueError, match="C and the weights"):
+            replace(problem, costs=np.full(problem.n_bags, cost))
 
 
 def test_a_problem_that_memory_cannot_hold_is_refused_before_work_starts(monkeypatch):
     monkeypatch.setattr("os.sysconf", lambda name: 100)
     with pytest.raises(MemoryError, match=r"GB in this solver.*this machine has.*fewer sets or labels"):
         solve(case_of("bd").problem, "frank_wolfe")
+
+
+def test_a_problem_that_takes_much_memory_is_announced(monkeypatch, caplog):
+    monkeypatch.setattr("setloss.solvers.frank_wolfe.MUCH_MEMORY", 1.0)
+    solve(case_of("bd").problem, "frank_wolfe", Limits(max_iter=1))
+    assert "GB in this solver" in caplog.text

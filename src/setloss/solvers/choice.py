@@ -36,8 +36,11 @@ CUT_OF_AN_ELEMENT, HINGE_OF_AN_ELEMENT = 1000.0, 20.0
 ADMM_STEPS, CUTS_A_STEP = 100.0, 3.0
 """Iterations of alternating directions, and cuts per bag in each, to reckon with."""
 
-EIGENVECTORS = 12.0
+EIGENVECTORS = 8.0
 """Operations for the eigenvectors of a matrix, over the cube of its size."""
+
+MOST_ELEMENTS = 2**23
+"""Elements up to which ADMM is taken: it keeps some five numbers more of each than Frank-Wolfe (300 MiB)."""
 
 PLANES_A_PARAMETER, CUTS_A_PLANE = 8.0, 6.0
 """Planes until cutting planes converge, for every parameter, and cuts in the search along a line that gives one. Less
@@ -47,7 +50,7 @@ TRIAL = 0.125
 """The share of its patience that Frank-Wolfe spends in any case: its gap may fall late."""
 
 HOPELESS = 0.9
-"""Relative gap after the first epochs at which Frank-Wolfe is left at once."""
+"""Relative gap after the first epochs at which Frank-Wolfe is left at once, where patience is small."""
 
 FEW_EPOCHS = 200
 """A run that stays with one method begins with ADMM where that costs fewer epochs of Frank-Wolfe than this."""
@@ -146,7 +149,7 @@ class Patient(FrankWolfe):
             left = log(gap / max(tol, 1e-12)) / fall if fall > 0 else np.inf
             room = min(self.patience, (self.most - epochs) / 2)  # its gap falls ever more slowly
             slow = epochs >= TRIAL * self.patience and left > room
-            state.stalled = slow or (gap > HOPELESS and np.isfinite(self.patience))
+            state.stalled = slow or (gap > HOPELESS and self.patience < FEW_EPOCHS)
             if epochs >= 2 * max(seen, self.check_every):
                 state.noted = (epochs, min(gap, 1.0))
 
@@ -173,7 +176,8 @@ def patience_with_epochs(problem: Problem) -> float | None:
     cuts = elements * (CUT_OF_AN_ELEMENT if hinge_gains(problem) is None else HINGE_OF_AN_ELEMENT)
     system = float(min(problem.design.rows, problem.shape[1]))
     step = 2 * pass_over + CUTS_A_STEP * cuts + 4 * system * size
-    admm = EIGENVECTORS * system**3 + ADMM_STEPS * step if system <= MOST_ROWS else np.inf
+    fits = system <= MOST_ROWS and elements <= MOST_ELEMENTS
+    admm = EIGENVECTORS * system**3 + ADMM_STEPS * step if fits else np.inf
     planes = PLANES_A_PARAMETER * size * (2 * slow_pass + CUTS_A_PLANE * cuts)
     # With several tasks, one plane for all of them says little of each.
     if problem.n_tasks == 1 and planes < admm:

@@ -9,6 +9,7 @@ suggest that it is reached, all margins and W are computed afresh and both objec
 
 from __future__ import annotations
 
+import logging
 import os
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,6 +23,8 @@ from setloss.solvers.problem import Problem
 from setloss.solvers.solution import Solution, State, Status, relative_gap
 from setloss.typing import Array
 
+_log = logging.getLogger(__name__)
+
 Visits = NDArray[np.int64]
 
 MOST_CUTS, FEWEST_CUTS = 64, 4
@@ -32,6 +35,9 @@ CUT_MEMORY = 2**25
 
 BAGS_AT_ONCE = 2**12
 """Bags that are moved between two looks at the clock."""
+
+MUCH_MEMORY = 1e9
+"""Bytes from which on a warning is logged."""
 
 STEPS = 20
 """Maximum number of cuts that a visit asks for."""
@@ -166,16 +172,20 @@ class BoundedSlopes:
 
 
 def _check_memory(needed: int, elements: int) -> None:
-    """Refuse a problem that the memory of this machine cannot hold, before work starts."""
+    """Before work starts: say that a problem is large, and refuse one that the memory of this machine cannot hold."""
     try:
-        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        memory = float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
     except (AttributeError, ValueError, OSError):  # not known on this system
+        memory = np.inf
+    if needed <= min(MUCH_MEMORY, memory):
         return
+    sentence = (
+        f"{elements} frames or labels of all sets need {needed / 1e9:.1f} GB in this solver, this machine has "
+        f'{memory / 1e9:.1f} GB: take fewer sets or labels, operator="hinge", or solver="cutting_plane"'
+    )
     if needed > memory:
-        raise MemoryError(
-            f"{elements} frames or labels of all sets need {needed / 1e9:.1f} GB in this solver, this machine has "
-            f'{memory / 1e9:.1f} GB: take fewer sets or labels, operator="hinge", or solver="cutting_plane"'
-        )
+        raise MemoryError(sentence)
+    _log.warning(sentence.replace(": take", ". For less, take"))
 
 
 def first_dual_point(

@@ -128,6 +128,10 @@ class Problem:
                 f"{self.n_bags} bags of {bags.elements} elements need a sign per element, a cost per bag, and a row "
                 f"of X per frame or per label set; got {len(self.signs)}, {len(self.costs)} and {len(self.rows)}"
             )
+        if not np.all(np.isfinite(self.costs) & (self.costs >= 0)):
+            raise ValueError(
+                "costs are C times the weight of each bag, finite numbers >= 0: look at C and the weights"
+            )
         named = bags.elements if self.n_tasks > 1 and np.any(bags.sizes != self.n_tasks) else 0
         if len(self.tasks) not in (named, bags.elements):
             raise ValueError("label sets that lack labels need `tasks`, the label of every element")
