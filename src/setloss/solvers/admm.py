@@ -87,12 +87,12 @@ class NormalMatrix:
 
     def solve(self, right: Array, mu: float) -> Array:
         """(I + S / mu)^-1 applied to every task."""
-        check_time()
         if self.by_features:
             return np.asarray(((right @ self.vectors) * (mu / (mu + self.values))) @ self.vectors.T)
         image = self.vectors @ ((self.vectors.T @ self._image(right)) / (mu + self.values)[:, None])
         image *= self.roots[:, None]
         design = self.problem.design
+        check_time()
         change = np.empty_like(right)
         change[:, :-1] = np.asarray(design.matrix.T @ image).T
         change[:, -1] = design.constant * image.sum(axis=0)
@@ -106,6 +106,7 @@ class NormalMatrix:
 
     def _image(self, parameters: Array) -> Array:
         """U W, rows x tasks."""
+        check_time()
         design = self.problem.design
         image = np.asarray(design.matrix @ parameters[:, :-1].T) + design.constant * parameters[:, -1]
         return np.asarray(self.roots[:, None] * image)

@@ -1,8 +1,9 @@
 """`solve` and the choice of a method: by name, or with "auto" by modelled cost, and again in mid-run.
 
-Cutting planes take problems of few parameters. Else block-coordinate ascent (Frank-Wolfe) begins: its epochs are
-cheap, and where features are many or C is small it needs few of them. As soon as the fall of its gap predicts more
-work than alternating directions (ADMM) take, these go on from where it is. Costs are counted in operations of a
+Cutting planes take problems of few parameters, alternating directions (ADMM) those whose risk far outweighs the
+regulariser. Else block-coordinate ascent (Frank-Wolfe) begins: its epochs are cheap, and where features are many or C
+is small it needs few of them. As soon as the fall of its gap predicts more work than ADMM takes, that goes on from
+where it is. Costs are counted in operations of a
 product of matrices, never in seconds: the same data take the same way on every machine.
 """
 
@@ -49,11 +50,11 @@ than half as many planes were seen; more of them keep cutting planes for where t
 TRIAL = 0.125
 """The share of its patience that Frank-Wolfe spends in any case: its gap may fall late."""
 
-HOPELESS = 0.9
-"""Relative gap after the first epochs at which Frank-Wolfe is left at once, where patience is small."""
-
 FEW_EPOCHS = 200
-"""A run that stays with one method begins with ADMM where that costs fewer epochs of Frank-Wolfe than this."""
+"""A run that stays with one method is by ADMM where that costs fewer epochs of Frank-Wolfe than this."""
+
+STIFF = 4000.0
+"""Mean curvature of the risk, in units of the regulariser's, at which so few epochs are not worth trying."""
 
 FEW_PARAMETERS = 200
 """Up to this many parameters cutting planes converge in a few iterations."""
@@ -98,19 +99,19 @@ def solve(
 ) -> Solution:
     """Minimise P(W) to the relative gap asked for, or to a limit; see `Limits`.
 
-    "auto" begins with Frank-Wolfe, or with a few planes, and may go on with ADMM.
+    "auto" begins with one method and may go on with ADMM.
     """
     limits = limits or Limits()
     if solver == "auto" and problem.surrogate.compiled:
         patience = patience_with_epochs(problem)
-        after = ADMM()
-        if patience is not None:
+        if patience is None:
+            first: Method[Problem, Any] = CuttingPlane() if problem.n_tasks == 1 else FewPlanes()
+        elif patience < FEW_EPOCHS and mean_curvature(problem) > STIFF:
+            first = ADMM()
+        else:
             most = limits.max_iter if np.isfinite(patience) else np.inf
-            start = Patient(random_state=random_state, patience=patience, most=most)
-            return run(problem, start, limits, warm, after)
-        if problem.n_tasks > 1:
-            return run(problem, FewPlanes(), limits, warm, after)
-        solver = "cutting_plane"
+            first = Patient(random_state=random_state, patience=patience, most=most)
+        return run(problem, first, limits, warm, ADMM())
     method = method_named(solver, problem, random_state) if isinstance(solver, str) else solver
     return run(problem, method, limits, warm)
 
@@ -148,8 +149,7 @@ class Patient(FrankWolfe):
             fall = log(before / gap) / (epochs - seen) if gap < before else 0.0
             left = log(gap / max(tol, 1e-12)) / fall if fall > 0 else np.inf
             room = min(self.patience, (self.most - epochs) / 2)  # its gap falls ever more slowly
-            slow = epochs >= TRIAL * self.patience and left > room
-            state.stalled = slow or (gap > HOPELESS and self.patience < FEW_EPOCHS)
+            state.stalled = epochs >= TRIAL * self.patience and left > room
             if epochs >= 2 * max(seen, self.check_every):
                 state.noted = (epochs, min(gap, 1.0))
 
@@ -161,6 +161,14 @@ class FewPlanes(CuttingPlane):
     def step(self, problem: Reachable, state: PlaneState, tol: float) -> None:
         super().step(problem, state, tol)
         state.stalled = state.iteration + 1 >= FEW_PLANES and relative_gap(state.primal, state.dual) > tol
+
+
+def mean_curvature(problem: Problem) -> float:
+    """The mean eigenvalue of the sum of c x x^T over all rows: how far the risk outweighs the regulariser."""
+    costs = problem.costs
+    if problem.n_tasks == 1:
+        costs = np.repeat(costs, problem.surrogate.bags.sizes)
+    return float(costs @ problem.design.squared_norms()[problem.rows]) / problem.shape[1]
 
 
 def patience_with_epochs(problem: Problem) -> float | None:
