@@ -75,7 +75,10 @@ def scores_of(X: Any, Y: Any, folds: int = 3, **options: Any) -> tuple[list[floa
 def row_of(name: str, X: Any, Y: Any) -> tuple[Cell, ...]:
     """A line of the table, also shown as it is made."""
     scores, seconds = scores_of(X, np.asarray(Y))
-    cells = [f"{score:.3f} ({second:.1f} s)" for score, second in zip(scores, seconds, strict=True)]
+    cells = [
+        "-" if np.isnan(score) else f"{score:.3f} ({second:.1f} s)"
+        for score, second in zip(scores, seconds, strict=True)
+    ]
     sys.stderr.write(f"{'  '.join((name, *cells))}\n")
     return (name, *cells)
 

@@ -22,7 +22,8 @@ Outcomes = Sequence[DataSetOutcome]
 def report(outcomes: Outcomes, plan: BenchmarkPlan) -> Document:
     """What the outcomes so far say."""
     tables = [metric_table(outcomes, metric, plan) for metric in METRICS]
-    tables += [rule_table(outcomes, plan.methods), metric_table(outcomes, "seconds", plan)]
+    tables += [rule_table(outcomes, plan.methods), expected_table(outcomes, plan.methods)]
+    tables.append(metric_table(outcomes, "seconds", plan))
     numbers = {"plan": asdict(plan), "datasets": {outcome.name: outcome.as_dict() for outcome in outcomes}}
     shown = tuple(table for table in tables if table.rows)
     return Document(NAME, "Label sets: who predicts the best ones", shown, (), numbers)
@@ -78,15 +79,46 @@ def rule_table(outcomes: Outcomes, methods: Sequence[str]) -> ResultTable:
             best = [max(others, key=lambda name: o.estimate(name, MAIN).mean) for o in outcomes]
             found = [o.difference(ours, other, MAIN) for o, other in zip(outcomes, best, strict=True)]
             rows.append((f"**{label_of(ours)} - the best other rule**", *_with_means(found)))
+            if len(outcomes[0].of(ours)) > 1:
+                picked = f"{label_of(ours)} - the other rule best on the other folds"
+                rows.append((picked, *_against_picks(outcomes, ours, others)))
             late = [o.name for o, one in zip(outcomes, found, strict=True) if -one.mean > (one.error or 0.0)]
             behind.append(f"{label_of(ours)}: {', '.join(late) or 'none'}")
     note = (
         "Rules decide from the same scores. The best other rule is picked for each data set by the numbers shown, "
-        "which favours it; errors of differences are of paired ones. Behind by more than one standard error: "
-        f"{'; '.join(behind) or 'none'}."
+        "which favours it; picked on the other folds it is not favoured. Errors of differences are of paired ones. "
+        f"Behind the best other rule by more than one standard error: {'; '.join(behind) or 'none'}."
     )
     columns = ("rule", *(outcome.name for outcome in outcomes), "mean", "median")
     return ResultTable("example F1 of rules on the same scores", columns, tuple(rows), note)
+
+
+def _against_picks(outcomes: Outcomes, ours: str, others: Sequence[str]) -> tuple[Cell, ...]:
+    """A method minus, on every fold, that of the others which is best on the other folds."""
+    cells = []
+    for outcome in outcomes:
+        values = np.array([[run.judgement.means[MAIN] for run in outcome.of(name)] for name in (ours, *others)])
+        picks = np.argmax(values[1:].sum(axis=1, keepdims=True) - values[1:], axis=0)
+        cells.append(Estimate.of(values[0] - values[1 + picks, np.arange(len(picks))]))
+    return _with_means(cells)
+
+
+def expected_table(outcomes: Outcomes, methods: Sequence[str]) -> ResultTable:
+    """What `expected_score` says of the test parts without their labels, minus what is observed."""
+    rows: list[tuple[Cell, ...]] = []
+    covered = []
+    for method in [name for name in methods if name == DEFAULT or name.endswith("+auto")]:
+        cells = []
+        for outcome in outcomes:
+            said = [
+                (run.expected, run.judgement.means[MAIN]) for run in outcome.of(method) if run.expected is not None
+            ]
+            cells.append(Estimate.of([expected.value - seen for expected, seen in said]))
+            covered += [expected.low <= seen <= expected.high for expected, seen in said]
+        rows.append((label_of(method), *_with_means(cells)))
+    note = f"Intervals of 90 % cover the observed score in {sum(covered)} of {len(covered)} cases."
+    columns = ("expected - observed", *(outcome.name for outcome in outcomes), "mean", "median")
+    return ResultTable("What expected_score says without labels", columns, tuple(rows), note)
 
 
 def _with_means(cells: Sequence[Estimate]) -> tuple[Cell, ...]:
@@ -97,7 +129,8 @@ def _with_means(cells: Sequence[Estimate]) -> tuple[Cell, ...]:
 def tables_of_pages(outcomes: Outcomes, plan: BenchmarkPlan) -> dict[str, ResultTable]:
     """The tables that README and docs/evidence.md show, by the names of their files in docs/results."""
     if plan.folds is not None:
-        return {"label_sets_folds": rule_table(outcomes, plan.methods)}
+        rules, expected = rule_table(outcomes, plan.methods), expected_table(outcomes, plan.methods)
+        return {"label_sets_folds": rules, "label_sets_expected": expected}
     return {"front": front_table(outcomes, plan), "label_sets": metric_table(outcomes, MAIN, plan)}
 
 

@@ -30,7 +30,7 @@ from setloss.typing import Array
 
 MOST_SETS = 10_000
 """Largest number of sets that a rule is learned from and judged by. The mean loss of so many is known to .002 or so,
-the p + K + 2 numbers of a count model about as well as from all (docs/evidence.md has a measurement)."""
+the p + K + 2 numbers of a count model about as well as from all."""
 
 FEWEST_STUDIED = 200
 """Fewest sets a count model is fitted to. If even these exceed `MOST_WORK`, elements are taken as independent."""
