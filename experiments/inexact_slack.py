@@ -137,7 +137,7 @@ class PlainCuttingPlane(CuttingPlane):
         if not self.exact:
             state.dual = -np.inf
         if len(state.planes):
-            target = self._solve(problem, state)
+            target = state.solve_program().reshape(problem.shape)
         else:
             state.offer_dual(0.0)
         place = problem.place(target)
