@@ -143,13 +143,12 @@ def _nothing() -> Array:
 
 @dataclass
 class ADMMState(PlaneState):
-    """W and its margins, the dual point `cuts`, the centre of the next one with its W(centre), and the step mu.
+    """W, the dual point `cuts`, the centre of the next one with its W(centre), and the step mu.
 
     `own` counts iterations of this run; at `due` mu is looked at again. `normal` is computed from the problem.
     """
 
     parameters: Array = field(default_factory=_nothing)
-    margins: Array = field(default_factory=_nothing)
     cuts: ActiveCuts | BoundedSlopes = field(kw_only=True)
     centre: Array = field(default_factory=_nothing)
     image: Array = field(default_factory=_nothing)
@@ -182,12 +181,11 @@ class ADMM:
         return ADMMState(
             parameters.copy(),
             parameters=parameters,
-            margins=problem.margins(parameters),
             cuts=cuts,
             centre=cuts.slopes.copy(),
             image=problem.parameters(cuts.slopes),
             mu=warm.state.mu if warm and isinstance(warm.state, ADMMState) else self._first_mu(problem),
-            passes=2.0,
+            passes=1.0,
             normal=normal,
         )
 
@@ -198,40 +196,43 @@ class ADMM:
         return 1.0 / float(used.mean()) if used.size else 1.0
 
     def step(self, problem: Problem, state: ADMMState, tol: float) -> None:
+        self._advance(problem, state)
+        if state.own % CHECK_EVERY == 0:
+            self.finish(problem, state)
+
+    def _advance(self, problem: Problem, state: ADMMState) -> None:
+        """One iteration."""
         normal = state.normal = state.normal or NormalMatrix.of(problem)
-        state.cuts.move_to_points(problem, state.margins, state.centre, state.mu, self)
-        point: Array = state.cuts.slopes
+        margins, point = problem.margins(state.parameters), state.cuts.slopes
+        state.cuts.move_to_points(problem, margins, state.centre, state.mu, self)
+        change = np.subtract(point, state.centre, out=margins)  # large arrays: three and no more
         image = problem.parameters(point)
         self._add_plane(problem, state, image)
         way = normal.solve(2 * image - state.image - state.parameters, state.mu)
         state.own += 1
         if state.own >= state.due:
-            state.mu *= self._factor(problem, state, way)
+            state.mu *= self._factor(problem, state, change, way)
             state.due = max(state.own + 5, int(1.2 * state.own))
         state.parameters = state.parameters + RELAXATION * way
         state.image = state.image + RELAXATION * (image - state.image)
-        state.centre += RELAXATION * (point - state.centre)
-        state.margins = problem.margins(state.parameters)
+        change *= RELAXATION
+        state.centre += change
         state.passes += 2
-        if state.own % CHECK_EVERY == 0:
-            self.finish(problem, state)
 
     def finish(self, problem: Problem, state: ADMMState) -> None:
-        """Measure: the primal value at W, and the dual value of the best combination of planes."""
-        values = problem.cuts(state.margins).values
-        state.offer_primal(state.parameters, problem.primal(state.parameters, values))
+        """Measure: the primal value at W, and the values of the best combination of planes."""
+        state.offer_primal(state.parameters, problem.objective(state.parameters))
+        state.passes += 1
         if len(state.planes):
             target = state.solve_program().reshape(problem.shape)
             state.offer_primal(target, problem.objective(target))
             state.passes += 1
 
-    def _factor(self, problem: Problem, state: ADMMState, way: Array) -> float:
+    def _factor(self, problem: Problem, state: ADMMState, change: Array, way: Array) -> float:
         """Where mu should go: the change of the slopes, relative to them, is to equal that of the margins."""
         assert state.normal is not None
-        point, costs = state.cuts.slopes, problem.costs
-        change = point - state.centre
-        slopes = float(costs @ problem.products(change, change)), float(costs @ problem.products(point, point))
-        margins = state.normal.square(way), state.normal.square(state.parameters)
+        slopes = [float(problem.costs @ problem.products(values, values)) for values in (change, state.cuts.slopes)]
+        margins = [state.normal.square(values) for values in (way, state.parameters)]
         if min(*slopes, *margins) <= 0:
             return 1.0
         ratio = state.mu**2 * np.sqrt(slopes[0] * slopes[1] / margins[0] / margins[1])

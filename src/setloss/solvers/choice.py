@@ -41,7 +41,7 @@ EIGENVECTORS = 8.0
 """Operations for the eigenvectors of a matrix, over the cube of its size."""
 
 MOST_ELEMENTS = 2**23
-"""Elements up to which ADMM is taken: it keeps some five numbers more of each than Frank-Wolfe (300 MiB)."""
+"""Elements up to which ADMM is taken: with more labels, its dozen arrays of the size of W take too much memory."""
 
 PLANES_A_PARAMETER, CUTS_A_PLANE = 8.0, 6.0
 """Planes until cutting planes converge, for every parameter, and cuts in the search along a line that gives one. Less
