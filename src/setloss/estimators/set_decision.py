@@ -242,7 +242,8 @@ class SetDecision(ClassifierMixin, BaseEstimator):
     def thresholds(self, *, probabilities: bool = False) -> Array:
         """The cut of every label (p,), in log-odds (of margins: in their own unit); or as probabilities.
 
-        A label is chosen if its score is above. Only rules that cut scores have one.
+        A label is chosen if its score is above; where it is best left alone (macro), that is infinite. Only rules
+        that cut scores have one.
         """
         name, rule = self._rule()
         if not isinstance(rule, Threshold):
