@@ -96,6 +96,12 @@ def test_masked_pixels_are_not_chosen():
     mask[:, :2] = True
     torch.testing.assert_close(decide_pixels(logits, mask=mask).sets, mask)
     assert not decide_pixels(logits, mask=torch.zeros(2, 5, 5, dtype=torch.bool)).sets.any()
+    for loss in (Dice(), Jaccard(), Tversky(2.0, 0.1), Tversky(0.0, 0.5), Dice(zero_division=0.0)):
+        p, seen = torch.rand(1, 12, dtype=torch.float64), torch.rand(1, 12) < 0.6
+        found = decide_pixels(p, loss, scores="probabilities", mask=seen)
+        alone = decide_pixels(p[seen][None], loss, scores="probabilities")
+        assert torch.equal(found.sets[seen], alone.sets[0])
+        torch.testing.assert_close(found.expected_loss, alone.expected_loss)
 
 
 @pytest.mark.parametrize("mode", ["binary", "multilabel", "multiclass"])
