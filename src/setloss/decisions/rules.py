@@ -101,9 +101,9 @@ class RuleLearner:
 
     @property
     def log_likelihood(self) -> float:
-        """Of a held-out set, on average, by the model."""
+        """Of a held-out set, on average, by a model of usual widths: what scorers are compared by."""
         studied = within_work(self.data, self.family, MOST_WORK)
-        return self.model.log_likelihood(studied) / float(studied.weights.sum())
+        return calibrate(studied, self.family, Widths()).log_likelihood(studied) / float(studied.weights.sum())
 
     @property
     def candidates(self) -> tuple[str, str]:

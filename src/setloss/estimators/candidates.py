@@ -24,7 +24,7 @@ TREES = 300
 PATH = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
 """Values of C of the logistic regressions where no classifier is named; the search begins in the middle."""
 
-ENOUGH_HELD_OUT = 1000
+ENOUGH_HELD_OUT = 500
 """Candidates are compared on as many folds as hold out this many sets, at least two."""
 
 
