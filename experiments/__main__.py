@@ -136,7 +136,7 @@ def segmentation(
     out: Out = RESULTS,
     datasets: Names = None,
     methods: Names = None,
-    size: Annotated[int | None, typer.Option(min=8, help="Side of images or crops; else 48, 64 or 80.")] = None,
+    size: Annotated[int, typer.Option(min=8, help="Side of images or crops.")] = 64,
     steps: Annotated[int, typer.Option(min=1, help="Training steps.")] = 150,
     batch: Annotated[int, typer.Option(min=1, help="Images of a step.")] = 8,
     rate: Annotated[float, typer.Option(help="Learning rate of all losses.")] = 0.01,

@@ -30,8 +30,6 @@ PARTS = (96, 32, 64)
 """Generated images to train on, to choose the rate with, and to test."""
 
 CLASSES = 5
-SIZES = {"nuclei": 48, "chasedb1": 64, "camvid": 80}
-"""The sides of images that are reported; others have 64, generated ones 48."""
 
 
 @dataclass(frozen=True)
@@ -58,15 +56,15 @@ class ImageProblem:
 
 
 def problems_named(
-    data: Path | None, names: Sequence[str] | None, size: int | None, seed: int = 0
+    data: Path | None, names: Sequence[str] | None, size: int = 64, seed: int = 0
 ) -> list[Callable[[], ImageProblem]]:
     """Readers or generators of the problems asked for: by default all of the folder, or all generated ones."""
-    if size is not None and (size < 8 or size % 4):
+    if size < 8 or size % 4:
         raise ValueError(f"the side of images is a multiple of 4 from 8 on, for the network halves twice; got {size}")
     folders = {} if data is None else find_problems(data)
     known: dict[str, Callable[[], ImageProblem]] = {
-        **{kind: partial(generated, kind, size or 48, seed=seed) for kind in KINDS},
-        **{name: partial(read_problem, name, at, size or SIZES.get(name, 64)) for name, at in folders.items()},
+        **{kind: partial(generated, kind, size, seed=seed) for kind in KINDS},
+        **{name: partial(read_problem, name, at, size) for name, at in folders.items()},
     }
     known |= {f"{name}-sizes": partial(split_by_size, read) for name, read in known.items()}
     chosen = named("data set", names, known, KINDS if data is None else folders)

@@ -88,9 +88,6 @@ METHODS = {
     "ce+soft-jaccard": _ours("soft Jaccard + cross-entropy", soft_share=1.0, with_cross_entropy=1.0),
     "default": _ours("`SetLoss()`"),
     "objects": SegmentationLoss('`SetLoss(over="groups")`', by_object, by_object_of_class),
-    "lovasz": _ours("L of Jaccard, logits", "lovasz"),
-    "bd-monotone": _ours("B_D monotone of Dice, logits", "bd-monotone", loss="dice"),
-    "slack": _ours("S of Dice, logits", "slack", loss="dice"),
 }
 FIRST = "ce+soft-dice"
 """What differences in the tables are taken from."""

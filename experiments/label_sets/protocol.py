@@ -7,8 +7,6 @@ nothing was there and nothing was predicted: that is right and counts 1.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
@@ -43,7 +41,6 @@ METRICS = {
     "micro_f1": "micro F1",
     "macro_f1": "macro F1",
 }
-LOWER_IS_BETTER = frozenset({"hamming", "seconds"})
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,14 +84,11 @@ class BenchmarkPlan:
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """One method on one split: how it was judged, what it chose, the CPU seconds of choosing and training, and what
-    `expected_score` said without the labels.
-    """
+    """One method on one split: how it was judged, what it chose, what `expected_score` said without the labels."""
 
     method: str
     split: int
     judgement: Judgement
-    seconds: float
     chosen: dict[str, Any]
     expected: ExpectedScore | None
 
@@ -111,9 +105,7 @@ class DataSetOutcome:
         return sorted((run for run in self.runs if run.method == method), key=lambda run: run.split)
 
     def estimate(self, method: str, metric: str) -> Estimate:
-        """Mean and standard error of a metric, or of "seconds"."""
-        if metric == "seconds":
-            return Estimate.of([run.seconds for run in self.of(method)])
+        """Mean and standard error of a metric."""
         return Estimate.of(self._values(method, metric))
 
     def difference(self, method: str, reference: str, metric: str) -> Estimate:
@@ -128,13 +120,12 @@ class DataSetOutcome:
         return np.array([run.judgement.means[metric] for run in runs])
 
     def as_dict(self) -> dict[str, Any]:
-        """JSON values: for every method the metrics, seconds and choices of every split, and the estimates."""
+        """JSON values: for every method the metrics and choices of every split, and the estimates."""
         methods: dict[str, Any] = {}
         for name in dict.fromkeys(run.method for run in self.runs):
-            methods[name] = {metric: self.estimate(name, metric).as_dict() for metric in (*METRICS, "seconds")}
+            methods[name] = {metric: self.estimate(name, metric).as_dict() for metric in METRICS}
             methods[name]["splits"] = [
-                {**run.judgement.means, "seconds": run.seconds, "chosen": run.chosen, "expected": run.expected}
-                for run in self.of(name)
+                {**run.judgement.means, "chosen": run.chosen, "expected": run.expected} for run in self.of(name)
             ]
         return {"methods": methods}
 
@@ -165,21 +156,11 @@ def run_data_set(data: DataSet, plan: BenchmarkPlan, folder: Path | None = None)
 def run_group(
     data: DataSet, split: Any, number: int, group: tuple[str, ...], choices: Choices, memory: Memory
 ) -> list[Run]:
-    """Methods that share a base model, or one alone; the CPU seconds of shared scores count for each of them."""
+    """Methods that share a base model, or one alone."""
     train, test = split
     base, _, rule = group[0].partition("+")
     scaled = scaling(data.X).fit(data.X[train])
     parts = scaled.transform(data.X[train]), data.Y[train], scaled.transform(data.X[test])
-    trained, seconds = memory.cache(timed)(scores_of if rule else decided_alone, base, *parts, choices)
+    trained = memory.cache(scores_of if rule else decided_alone)(base, *parts, choices)
     found = decided_sets(group, trained, data.Y[train], choices) if rule else {base: trained}
-    return [
-        Run(name, number, judge(data.Y[test], one.sets), seconds, one.chosen, one.expected)
-        for name, one in found.items()
-    ]
-
-
-def timed(call: Callable[..., Any], *arguments: Any) -> tuple[Any, float]:
-    """What a call returns, and its CPU seconds."""
-    began = time.process_time()
-    found = call(*arguments)
-    return found, time.process_time() - began
+    return [Run(name, number, judge(data.Y[test], one.sets), one.chosen, one.expected) for name, one in found.items()]

@@ -9,7 +9,7 @@ import numpy as np
 
 from experiments.document import Cell, Document, Estimate, ResultTable, lowest
 from experiments.label_sets.methods import DEFAULT, OURS, PLAIN, group_of, is_ours, label_of
-from experiments.label_sets.protocol import LOWER_IS_BETTER, METRICS, BenchmarkPlan, DataSetOutcome
+from experiments.label_sets.protocol import METRICS, BenchmarkPlan, DataSetOutcome
 
 MAIN = "example_f1"
 NAME = "multilabel"
@@ -23,7 +23,6 @@ def report(outcomes: Outcomes, plan: BenchmarkPlan) -> Document:
     """What the outcomes so far say."""
     tables = [metric_table(outcomes, metric, plan) for metric in METRICS]
     tables += [rule_table(outcomes, plan.methods), expected_table(outcomes, plan.methods)]
-    tables.append(metric_table(outcomes, "seconds", plan))
     numbers = {"plan": asdict(plan), "datasets": {outcome.name: outcome.as_dict() for outcome in outcomes}}
     shown = tuple(table for table in tables if table.rows)
     return Document(NAME, "Label sets: who predicts the best ones", shown, (), numbers)
@@ -35,14 +34,13 @@ def metric_table(outcomes: Outcomes, metric: str, plan: BenchmarkPlan) -> Result
     rows = [(label_of(m), *_with_means([outcome.estimate(m, metric) for outcome in outcomes])) for m in methods]
     columns = ("method", *(outcome.name for outcome in outcomes), "mean", "median")
     split = "standard split" if plan.folds is None else f"{plan.folds}-fold cross-validation"
-    title = f"{METRICS.get(metric, 'CPU seconds to choose and train')}, {split}"
-    best = lowest(rows, highest=metric not in LOWER_IS_BETTER)
-    return ResultTable(title, columns, tuple(rows), _note(metric, plan), best)
+    best = lowest(rows, highest=metric != "hamming")
+    return ResultTable(f"{METRICS[metric]}, {split}", columns, tuple(rows), _note(metric, plan), best)
 
 
 def _note(metric: str, plan: BenchmarkPlan) -> str:
     over = "folds" if plan.folds is not None else "test examples"
-    better = "less is better" if metric in LOWER_IS_BETTER else "more is better"
+    better = "less is better" if metric == "hamming" else "more is better"
     chosen = {"f1": "example F1", "jaccard": "example Jaccard"}[plan.choices.criterion]
     return (
         f"Mean and standard error over {over}; {better}. C by likelihood (logistic), by {chosen} (rivals) or by the "

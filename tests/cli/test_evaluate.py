@@ -39,7 +39,9 @@ def folder(trained, monkeypatch):
 def test_losses_are_those_of_the_library(folder):
     document = parsed("evaluate m.skops test.csv --loss jaccard --json")
     table = read_table("test.csv")
-    truth, found = table[["y_0", "y_1", "y_2"]].to_numpy(), setloss.load("m.skops").predict(table)
+    model = setloss.load("m.skops")
+    model[-1].set_params(loss=Jaccard())  # the sets of `setloss predict --loss jaccard`
+    truth, found = table[["y_0", "y_1", "y_2"]].to_numpy(), model.predict(table)
     both, either = (truth & found).sum(axis=1), (truth | found).sum(axis=1)
     expected = np.where(either == 0, 0.0, 1 - both / np.maximum(either, 1))
     assert document["rows"]["decided"]["loss"] == pytest.approx(expected.mean())
@@ -59,7 +61,7 @@ def test_the_same_classifier_is_shown_cut_at_half_and_at_one_threshold(folder):
     assert document["rows"]["half"]["loss"] == pytest.approx(losses.mean())
     assert set(document["rows"]) == {"decided", "half", "threshold"}
     words = run("evaluate m.skops test.csv").stdout
-    for part in ("as decided", "cut at 1/2", "at one threshold", "F1", "mean over 80 sets", "+-"):
+    for part in ("as decided", "cut at 1/2", "at one threshold", "F1", "means over 80 sets", "+-"):
         assert part in words
 
 
@@ -72,6 +74,8 @@ def test_data_without_labels_have_an_expected_score(folder):
     expected = document["expected_score"]
     assert 0 < expected["low"] <= expected["value"] <= expected["high"] < 1
     assert abs(expected["value"] - known["rows"]["decided"]["f1"]) < 0.15
+    refused = run("evaluate m.skops new.csv --loss jaccard", code=2)
+    assert "leave --loss out" in refused.stderr
 
 
 def test_tracks(folder):

@@ -86,6 +86,8 @@ def test_zero_division_free_misses_and_ties(p, loss, size, expected):
 def test_masks_and_targets_that_do_not_fit_are_refused():
     with pytest.raises(ValueError, match="does not fit"):
         decide_pixels(torch.randn(2, 4, 4), mask=torch.ones(2, 3, 3, dtype=torch.bool))
+    with pytest.raises(TypeError, match=r"tensor; got ndarray.*decisions\.pixels"):
+        decide_pixels(np.zeros((2, 4, 4)))
     for learn in (fit_threshold, calibrate_pixels):
         with pytest.raises(ValueError, match="no pixels to learn from"):
             learn(torch.zeros(0, 4), torch.zeros(0, 4), "dice")

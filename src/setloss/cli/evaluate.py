@@ -10,7 +10,7 @@ import typer
 from setloss.cli.commands import InputError, JsonOption, print_document, with_option_groups
 from setloss.cli.data import DataOptions, has_labels
 from setloss.cli.models import Source, decides, last_step, prepared, read_model, scores_of
-from setloss.cli.predict import TrustedOption
+from setloss.cli.predict import TrustedOption, decide_for
 from setloss.cli.progress import Waiting
 from setloss.cli.set_functions import LossOptions
 from setloss.losses import as_loss, loss_named
@@ -27,7 +27,8 @@ def evaluate(
     """The mean loss of a model over examples or bags, with its standard error, and F1 beside it.
 
     Below the model's own decisions: the same classifier cut at 1/2, and at the one threshold that lost least on
-    held-out folds of the training. For data without labels, the score that the model expects.
+    held-out folds of the training. For data without labels, the score that the model expects for the loss that it
+    was trained for. With --loss, --knots the model decides for that loss, as `setloss predict` does.
 
     For example: setloss evaluate songs.skops test.csv --loss jaccard
     """
@@ -35,7 +36,10 @@ def evaluate(
         trained = read_model(model, trusted)
         source = Source.of(trained)
         own = last_step(trained).loss
-        measure = own if loss == LossOptions() else loss.read()
+        other = loss != LossOptions()
+        measure = loss.read() if other else own
+        if other and decides(trained):
+            decide_for(trained, loss)
         waiting.doing(f"reading {data.data}")
         examples = data.read_for(source, labels=True)
         labelled = has_labels(examples)
@@ -48,7 +52,10 @@ def evaluate(
         except (ValueError, TypeError) as error:
             raise InputError(f"{data.data}: {error}") from None
     if not labelled and expected is None:
-        raise InputError(f"{data.data} has no labels, and the model cannot tell what to expect without them")
+        remedy = (
+            "; it can for the loss that it was trained for: leave --loss out" if other and decides(trained) else ""
+        )
+        raise InputError(f"{data.data} has no labels, and the model cannot tell what to expect without them{remedy}")
     facts = {"loss": _named(measure), "trained_for": _named(own), "sets": sets, "rows": rows}
     facts["expected_score"] = expected
     if as_json:
@@ -111,7 +118,7 @@ def _print_words(facts: dict[str, Any], model: Path, data: Path) -> None:
     words = {"decided": "as decided", "half": "cut at 1/2", "threshold": "at one threshold"}
     width = max(map(len, words.values()))
     if facts["rows"]:
-        typer.echo(f"{'':<{width}}  {facts['loss']} loss, mean over {facts['sets']} sets; F1")
+        typer.echo(f"{'':<{width}}  {facts['loss']} loss and F1, means over {facts['sets']} sets")
     for name, row in facts["rows"].items():
         error = "" if row["error"] is None else f" +- {row['error']:.4f}"
         typer.echo(f"{words[name]:<{width}}  {row['loss']:.4f}{error}  {row['f1']:.4f}")

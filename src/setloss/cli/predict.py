@@ -48,7 +48,7 @@ def predict(
     with Waiting(f"reading {model}") as waiting:
         trained = read_model(model, trusted)
         source = Source.of(trained)
-        _decide_for(trained, loss)
+        decide_for(trained, loss)
         waiting.doing(f"reading {data.data}")
         rows = data.read_for(source, labels=False)
         waiting.doing("predicting")
@@ -59,7 +59,7 @@ def predict(
     _write(_beside(rows, source), values, source.labels or _header(values, source), out)
 
 
-def _decide_for(trained: Any, loss: LossOptions) -> None:
+def decide_for(trained: Any, loss: LossOptions) -> None:
     """Let the model decide for the loss of the options, if they name one."""
     if loss == LossOptions():
         return

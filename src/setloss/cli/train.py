@@ -271,10 +271,11 @@ def _summary(estimator: Any, objective: Any, sets: int) -> dict[str, Any]:
 def _print_words(document: dict[str, Any]) -> None:
     columns = document["columns"] or []
     width = max((len(column["name"]) for column in columns), default=0)
+    ids = [column["name"] for column in columns if column["role"] == "id"]
     for column in columns:
         what = column["words"] if column["role"] == "number" else f"{column['role']}: {column['words']}"
-        kept = "; names the rows of predictions" if column["role"] == "id" else ""
-        typer.echo(f"  {column['name']:<{width}}  {what}{kept}")
+        kept = "; names the rows of predictions" if column["name"] in ids[:1] else ""
+        typer.echo(f"  {column['name']:<{width}}  {what}{kept or '; left out' * (column['name'] in ids)}")
     typer.echo(f"{document['sets']} sets, {document['features']} features, scores by {document['classifier']}")
     if document["status"] is not None:
         gap = "unknown" if document["gap"] is None else f"{document['gap']:.1e}"

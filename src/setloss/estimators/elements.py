@@ -187,5 +187,5 @@ def refuse_text(X: Any, error: Exception) -> None:
         if text is not None:
             raise ValueError(
                 f"could not convert column {name!r} of X to numbers: it holds text ({text!r}). Leave it out, or "
-                "encode it: pandas.get_dummies(X), or sklearn.preprocessing.OneHotEncoder in a ColumnTransformer."
+                "encode it: make_pipeline(setloss.io.TableEncoder(), ...), or sklearn.preprocessing.OneHotEncoder."
             ) from error

@@ -102,6 +102,11 @@ def decide_pixels(
         ``calibration.least_gain``.
     """
     family = tversky_loss(loss)
+    if not isinstance(logits, Tensor):
+        raise TypeError(
+            f"logits are a tensor; got {type(logits).__name__}: torch.as_tensor(logits), or for arrays "
+            "setloss.decisions.pixels.decide_pixels"
+        )
     if mode not in ("binary", "multilabel", "multiclass"):
         raise ValueError(f"mode is 'binary', 'multilabel' or 'multiclass'; got {mode!r}")
     if guard and (calibration is None or calibration.loss != family):
