@@ -59,7 +59,7 @@ docs: venv  ## the documentation with its tutorials, into docs/_build/html; warn
 	@echo "open docs/_build/html/index.html"
 
 readme: slim  ## tables of README.md and docs/ made anew from results/ and docs/results/, and the map; CHECK=1 compares
-	PYTHONPATH=tests $(RUN) -m helpers.page_tables results README.md $(addprefix docs/,reproducing.md evidence.md pytorch-evidence.md) \
+	PYTHONPATH=tests $(RUN) -m helpers.page_tables results README.md $(addprefix docs/,reproducing.md evidence.md pytorch-evidence.md training.md) \
 	  $(if $(CHECK),--check)
 	$(if $(CHECK),,PYTHONPATH=tests $(RUN) -m helpers.module_map docs/contributing.md)
 
