@@ -274,8 +274,9 @@ def _print_words(document: dict[str, Any]) -> None:
     ids = [column["name"] for column in columns if column["role"] == "id"]
     for column in columns:
         what = column["words"] if column["role"] == "number" else f"{column['role']}: {column['words']}"
-        kept = "; names the rows of predictions" if column["name"] in ids[:1] else ""
-        typer.echo(f"  {column['name']:<{width}}  {what}{kept or '; left out' * (column['name'] in ids)}")
+        if column["name"] in ids:
+            what += "; names the rows of predictions" if column["name"] == ids[0] else "; left out"
+        typer.echo(f"  {column['name']:<{width}}  {what}")
     typer.echo(f"{document['sets']} sets, {document['features']} features, scores by {document['classifier']}")
     if document["status"] is not None:
         gap = "unknown" if document["gap"] is None else f"{document['gap']:.1e}"

@@ -72,10 +72,7 @@ class NormalMatrix:
                 f'solver="admm" takes up to {MOST_ROWS} rows or features, whichever are fewer; X has {rows} rows and '
                 f'{features - 1} features: take solver="frank_wolfe" or "auto"'
             )
-        costs = problem.costs
-        if problem.n_tasks == 1:
-            costs = np.repeat(costs, problem.surrogate.bags.sizes)
-        roots = np.sqrt(np.bincount(problem.rows, costs, minlength=rows))
+        roots = np.sqrt(np.bincount(problem.rows, problem.row_costs(), minlength=rows))
         check_time()
         matrix = _by_features(problem, roots) if features <= rows else _by_rows(problem, roots)
         values, vectors = np.linalg.eigh(matrix)

@@ -3,8 +3,8 @@
 Cutting planes take problems of few parameters, alternating directions (ADMM) those whose risk far outweighs the
 regulariser. Else block-coordinate ascent (Frank-Wolfe) begins: its epochs are cheap, and where features are many or C
 is small it needs few of them. As soon as the fall of its gap predicts more work than ADMM takes, that goes on from
-where it is. Costs are counted in operations of a
-product of matrices, never in seconds: the same data take the same way on every machine.
+where it is. Costs are counted in operations of a product of matrices, never in seconds: the same data take the same
+way on every machine.
 """
 
 from __future__ import annotations
@@ -165,10 +165,7 @@ class FewPlanes(CuttingPlane):
 
 def mean_curvature(problem: Problem) -> float:
     """The mean eigenvalue of the sum of c x x^T over all rows: how far the risk outweighs the regulariser."""
-    costs = problem.costs
-    if problem.n_tasks == 1:
-        costs = np.repeat(costs, problem.surrogate.bags.sizes)
-    return float(costs @ problem.design.squared_norms()[problem.rows]) / problem.shape[1]
+    return float(problem.row_costs() @ problem.design.squared_norms()[problem.rows]) / problem.shape[1]
 
 
 def patience_with_epochs(problem: Problem) -> float | None:

@@ -181,11 +181,12 @@ def _check_memory(needed: int, elements: int) -> None:
         return
     sentence = (
         f"{elements} frames or labels of all sets need {needed / 1e9:.1f} GB in this solver, this machine has "
-        f'{memory / 1e9:.1f} GB: take fewer sets or labels, operator="hinge", or solver="cutting_plane"'
+        f"{memory / 1e9:.1f} GB"
     )
+    remedy = 'take fewer sets or labels, operator="hinge", or solver="cutting_plane"'
     if needed > memory:
-        raise MemoryError(sentence)
-    _log.warning(sentence.replace(": take", ". For less, take"))
+        raise MemoryError(f"{sentence}: {remedy}")
+    _log.warning("%s. For less, %s", sentence, remedy)
 
 
 def first_dual_point(
