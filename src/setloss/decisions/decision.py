@@ -150,7 +150,7 @@ def _decide(rows: SetsOfOneSize, loss: Loss, among_prefixes: bool) -> Decision:
 
 def _search(rows: SetsOfOneSize, spec: LossSpec) -> Decision:
     """The best prefix for a loss that never falls; rows that a fast kernel cannot be trusted with try them all."""
-    from setloss.decisions.f_measure_kernel import best_by_hits, best_by_misses
+    from setloss.decisions.f_measure_kernel import best_by_hits, best_by_misses, best_by_misses_with_counts
 
     n = len(rows.scores)
     scores = _falling(rows.scores)
@@ -159,11 +159,14 @@ def _search(rows: SetsOfOneSize, spec: LossSpec) -> Decision:
         best_by_hits(scores, rows.potentials, tuple(spec.numbers), expected, sizes, safe)
     elif spec.linear_in_misses and rows.independent:
         best_by_misses(scores, tuple(spec.numbers), _floor(rows), expected, sizes)
+    elif spec.linear_in_misses:
+        refuse_large_tables(*scores.shape[1:], rows.potentials.shape[1])
+        best_by_misses_with_counts(scores, rows.potentials, tuple(spec.numbers), _floor(rows), expected, sizes, safe)
     else:
         sizes, expected = _smallest_of_least(_losses_of_prefixes(rows, spec, every=False))
     some = np.flatnonzero(~safe)
     if some.size:
-        sizes[some], expected[some] = _smallest_of_least(_losses_of_prefixes(rows.take(some), spec))
+        sizes[some], expected[some] = _smallest_of_least(_losses_of_prefixes(rows.take(some), spec, every=False))
     return Decision(largest(rows.scores, sizes, scores), expected, sizes)
 
 

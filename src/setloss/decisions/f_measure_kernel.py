@@ -25,6 +25,14 @@ a (k - x) + b t monotone in x as well, so those of one element at least score no
 k chosen elements and R among the others the score is S / (k + b R). S and R are independent, so
 E score = E S  E 1 / (k + b R): O(p) for each k, once the chances of R are known. R has one element more for each k
 less. All sets take O(p^2), and less where chances below `floor` are dropped.
+
+With potentials, Z E score = sum_x B_k(x) G_k(x) / (k + b x), where G_k(x) = sum_a a A_k(a) w_{a+x}. One more element
+gives A_{k+1}(a) = (1 - q) A_k(a) + q A_k(a - 1), so with H_k(x) = sum_a A_k(a) w_{a+x}
+
+    G_{k+1}(x) = (1 - q) G_k(x) + q (G_k(x + 1) + H_k(x + 1)),        H_{k+1}(x) = (1 - q) H_k(x) + q H_k(x + 1):
+
+O(K) for each k, and nothing is subtracted. No set of k elements or more costs less than the sum of
+P(|y| = t) (1 - t / k) over t <= k.
 """
 
 # mypy: disable-error-code="no-untyped-def"
@@ -34,8 +42,8 @@ from __future__ import annotations
 import numpy as np
 
 from setloss.compilation import kernel
-from setloss.decisions.kernels import clear, weigh_elements, weigh_sizes
-from setloss.decisions.search import add_element
+from setloss.decisions.kernels import SMALLEST, clear, weigh_elements, weigh_sizes
+from setloss.decisions.search import add_element, store_suffixes
 from setloss.decisions.specs import TIE
 
 GROWTH = 256.0
@@ -172,27 +180,31 @@ def likely_size(q, a, b, most):
 
 @kernel()
 def walk(start, total, none, weights, chances, low, high, last, q, r, w, hits, part, costs):
-    """The best size, its cost and an error bound, given J of `start` elements and the cost of no elements."""
+    """The best size, its cost and an error bound, given J of `start` elements and the cost of no elements.
+
+    The search ends as soon as the error bound exceeds what a row is trusted with.
+    """
+    most = (GROWTH + len(q)) * total
     a, b, room, least, growth = weights[0], weights[1], TIE * abs(none), none, 0.0
     begin = hits[: last + 1].copy()
     if start:
         costs[start] = 1 - score_of(hits, a, b, start, low, last) / total
         least = min(least, costs[start])
     end, bound = start, total
-    while end < len(q) and 1 - bound / total < least - room:
+    while end < len(q) and 1 - bound / total < least - room and growth <= most:
         growth = max(growth, divide(chances, low, high, last, q[end], r[end], w, part))
         end += 1
         score, bound = score_with(hits, part, w, q[end - 1], a, b, end, low, last)
         costs[end] = 1 - score / total
         least = min(least, costs[end])
     k, bound = start, total
-    while k > 1 and 1 - bound / total <= least + room:
+    while k > 1 and 1 - bound / total <= least + room and growth <= most:
         k -= 1
         growth = max(growth, divide(chances, low, high, last, q[k], r[k], w, part))
         score, bound = score_without(begin, part, chances, w, q[k], a, b, k, low, last)
         costs[k] = 1 - score / total
         least = min(least, costs[k])
-    if none <= least + room:
+    if none <= least + room or growth > most:
         return 0, none, growth
     k = max(k, 1)
     while costs[k] > least + room:
@@ -251,3 +263,47 @@ def best_by_misses(scores, weights, floor, expected, best):
         for k in range(1, p + 1):
             if costs[k] < expected[i] - room:
                 best[i], expected[i] = k, costs[k]
+
+
+@kernel(fastmath={"reassoc", "contract"})
+def score_by_misses(others, low, high, hits, b, k):
+    """Z times the expected score of k elements, from B_k and G_k."""
+    total = 0.0
+    for x in range(low, high + 1):
+        total += others[x] * hits[x] / (k + b * x)
+    return total
+
+
+@kernel()
+def best_by_misses_with_counts(scores, potentials, weights, floor, expected, best, safe):
+    """The best size of every row of falling scores, weights 1 and b > 0; `safe` is False where Z is too small."""
+    n, p = scores.shape
+    (_, b, undefined), width = weights, potentials.shape[1]
+    q, r, w, hits, sums = np.empty(p), np.empty(p), np.empty(width), np.empty(width + 1), np.empty(width + 1)
+    stored, ranges = np.empty((p + 1, width)), np.empty((p + 1, 2), np.int64)
+    for i in range(n):
+        weigh_elements(scores[i], q, r)
+        weigh_sizes(potentials[i % len(potentials)], w)
+        store_suffixes(q, r, stored, ranges, floor)
+        total = 0.0
+        for t in range(ranges[0, 0], ranges[0, 1] + 1):
+            total += w[t] * stored[0, t]
+        safe[i] = total > SMALLEST
+        if not safe[i]:
+            continue
+        none = w[0] * stored[0, 0] / total if ranges[0, 0] == 0 else 0.0
+        best[i], expected[i] = 0, 1 - none * (1 - undefined)
+        clear(hits)
+        sums[:width], sums[width] = w, 0.0
+        room, up_to, positives = TIE * abs(expected[i]), none, 0.0
+        for k in range(1, p + 1):
+            if k < width and ranges[0, 0] <= k <= ranges[0, 1]:
+                up_to, positives = up_to + w[k] * stored[0, k] / total, positives + k * w[k] * stored[0, k] / total
+            if up_to - positives / k >= expected[i]:
+                break
+            for x in range(width):
+                hits[x] = r[k - 1] * hits[x] + q[k - 1] * (hits[x + 1] + sums[x + 1])
+                sums[x] = r[k - 1] * sums[x] + q[k - 1] * sums[x + 1]
+            cost = 1 - score_by_misses(stored[k], ranges[k, 0], ranges[k, 1], hits, b, k) / total
+            if cost < expected[i] - room:
+                best[i], expected[i] = k, cost
