@@ -160,7 +160,7 @@ def _search(rows: SetsOfOneSize, spec: LossSpec) -> Decision:
     elif spec.linear_in_misses and rows.independent:
         best_by_misses(scores, tuple(spec.numbers), _floor(rows), expected, sizes)
     elif spec.linear_in_misses:
-        refuse_large_tables(*scores.shape[1:], rows.potentials.shape[1])
+        refuse_large_tables(scores.shape[1], rows.potentials.shape[1])
         best_by_misses_with_counts(scores, rows.potentials, tuple(spec.numbers), _floor(rows), expected, sizes, safe)
     else:
         sizes, expected = _smallest_of_least(_losses_of_prefixes(rows, spec, every=False))
