@@ -18,7 +18,7 @@ from benchmarks.training_parts import training_parts
 from experiments.baselines import smoothed_cut
 from experiments.document import Cell, ResultTable
 from experiments.label_sets.methods import PLAIN, Choices, scaling, scores_of
-from setloss.decisions.held_out import threshold_of_column
+from setloss.decisions.threshold_scan import threshold_of_column
 from setloss.estimators import SetDecision
 from setloss.losses import Dice
 from setloss.typing import Array

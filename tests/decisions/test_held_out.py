@@ -1,88 +1,10 @@
-"""Thresholds by the scan against all cuts one by one; thinned bags; folds."""
+"""Thinned bags; parts; folds."""
 
 import numpy as np
-import pytest
 
+from helpers.held_out import held_out
 from setloss.bags import Bags
-from setloss.decisions.held_out import (
-    HeldOut,
-    column_thresholds,
-    numbered_folds,
-    thinned,
-    threshold_of_column,
-    threshold_of_sets,
-)
-from setloss.losses import Dice
-
-
-def held_out(in_bags, seed=0):
-    """Scores with ties, some labels not known, weights; in rows or in bags of different sizes."""
-    generator = np.random.default_rng(seed)
-    sizes = generator.integers(1, 6, size=12)
-    bags = Bags.from_offsets(np.concatenate(([0], np.cumsum(sizes)))) if in_bags else None
-    shape = (12, 4) if bags is None else (bags.elements,)
-    scores = generator.integers(-3, 4, size=shape) / 2
-    truth, known = generator.random(shape) < 0.5, generator.random(shape) < 0.8
-    return HeldOut(scores, truth, known, generator.uniform(0.5, 2, size=12), np.arange(12) % 3, bags)
-
-
-@pytest.mark.parametrize("in_bags", [False, True])
-@pytest.mark.parametrize("seed", range(5))
-def test_no_cut_has_less_loss(in_bags, seed):
-    data = held_out(in_bags, seed)
-    cuts = np.unique(data.scores)
-    costs = [data.weights @ data.losses(data.scores > cut, Dice()) for cut in (cuts[0] - 1, *cuts)]
-    found = threshold_of_sets(data, Dice())
-    assert data.weights @ data.losses(data.scores > found, Dice()) == pytest.approx(min(costs))
-
-
-def test_one_cut_for_elements_that_are_judged_together():
-    generator = np.random.default_rng(0)
-    scores, truth, weights = generator.normal(size=40), generator.random(40) < 0.3, generator.uniform(1, 2, size=40)
-
-    def cost(cut):
-        said = scores > cut
-        return Dice().value(weights @ (truth & ~said), weights @ (~truth & said), weights @ truth, weights @ ~truth)
-
-    found = threshold_of_column(scores, truth, weights, Dice())
-    assert cost(found) == pytest.approx(min(cost(cut) for cut in (*scores, -9.0)))
-
-
-def test_thresholds_of_labels_and_of_all():
-    data = held_out(False)
-    assert column_thresholds(data, 0.5 * data.known, Dice(), "macro").shape == (4,)
-    assert len(set(column_thresholds(data, 0.5 * data.known, Dice(), "micro"))) == 1
-
-
-def test_the_cut_of_a_rare_label_follows_the_chances():
-    """One positive with the score 2.9: by itself it would take its six neighbours along, chances want more of it."""
-    scores = np.linspace(3, -3, 200)[:, None]
-    truth = (np.arange(200) == 5)[:, None]
-    data = HeldOut(scores, truth, np.ones_like(truth), np.ones(200), np.zeros(200, dtype=np.intp))
-    assert np.sum(scores > threshold_of_column(scores[:, 0], truth[:, 0], data.weights, Dice())) == 6
-    chances = np.where(scores > 2, 0.9, 0.01)
-    assert np.sum(scores > column_thresholds(data, chances, Dice(), "macro")) == np.sum(scores > 2)
-
-
-@pytest.mark.parametrize("zero_division", [0.0, 1.0])
-def test_the_cut_of_a_rare_label_is_best_for_samples_of_the_chances(zero_division):
-    """All cuts on 2,000 drawn columns; some have no positive, which F1 = 1 pays for if it is left alone."""
-    generator, loss = np.random.default_rng(0), Dice(zero_division=zero_division)
-    scores = np.sort(generator.normal(size=30))[::-1]
-    truth = np.arange(30) == 12  # with one positive, ten parts of eleven are the chances
-    for peak, alone in ((0.3, True), (0.95, False)):
-        chances = np.where(np.arange(30) < 2, peak, 0.02)
-        data = HeldOut(scores[:, None], truth[:, None], np.ones((30, 1), bool), np.ones(30), np.zeros(30, np.intp))
-        (cut,) = column_thresholds(data, chances[:, None], loss, "macro")
-        drawn = generator.random((2000, 30)) < (10 * chances + truth) / 11
-        positives = drawn.sum(axis=1)
-
-        def cost(k, drawn=drawn, positives=positives):
-            hits = drawn[:, :k].sum(axis=1)
-            return np.mean(loss.value(positives - hits, k - hits, positives, 30 - positives))
-
-        assert cost(np.sum(scores > cut)) <= min(cost(k) for k in range(31)) + 0.02
-        assert np.isinf(cut) == (alone and zero_division == 1)
+from setloss.decisions.held_out import numbered_folds, thinned
 
 
 def test_thinned_bags_keep_short_ones_and_the_spread_of_long_ones():

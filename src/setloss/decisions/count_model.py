@@ -135,7 +135,7 @@ class SetsOfOneSize:
 
     @cached_property
     def _found(self) -> tuple[Sums, dict[int, tuple[Array, SetsOfOneSize]]]:
-        from setloss.decisions.kernels import sums
+        from setloss.decisions.count_kernels import sums
 
         (n, p), width = self.scores.shape, self.potentials.shape[1]
         refuse_large_tables(p, width)

@@ -179,7 +179,7 @@ def _smallest_of_least(costs: Array) -> tuple[NDArray[np.intp], Array]:
 
 def _losses_of_prefixes(rows: SetsOfOneSize, spec: LossSpec, every: bool = True) -> Array:
     """Expected losses (n, p + 1) of the k largest scores; unless of `every` k, inf for those that cannot be best."""
-    from setloss.decisions.search import losses_of_prefixes
+    from setloss.decisions.prefix_search import losses_of_prefixes
 
     n, p = rows.scores.shape
     if spec.kind == LINEAR:
@@ -220,7 +220,7 @@ def _costs_of_elements(rows: SetsOfOneSize, spec: LossSpec) -> tuple[Array, Arra
 
 def _losses_of_firsts(scores: Array, potentials: Array, sizes: NDArray[np.intp], spec: LossSpec) -> Array:
     """Expected losses (n,) of the first elements, sizes[i] of them in row i; no sum may underflow."""
-    from setloss.decisions.search import losses_of_firsts
+    from setloss.decisions.prefix_search import losses_of_firsts
 
     found = np.empty(len(scores))
     floor = _floor(SetsOfOneSize(scores, potentials))

@@ -8,8 +8,8 @@ With a + b = 1 (Dice and F-beta) the loss of k chosen elements, t positives and 
 elements divided by ``(1 - q_i) + q_i z``. For q_i <= 1/2 the division runs upwards, F^{-i}_t = (F_t - q_i
 F^{-i}_{t-1}) / (1 - q_i), for larger ones downwards from the largest size. Rounding errors of F grow as
 ``e_t = F_t + rho e_{t-1}``, rho <= 1 being the odds; this bound is summed, and a row in which it exceeds `GROWTH` + p
-rounding errors is left to `setloss.decisions.search`, which never subtracts. The shares 1 / (a k + b t) add up to
-about 1 over k elements, so the expected loss is as good as one division.
+rounding errors is left to `setloss.decisions.prefix_search`, which never subtracts. The shares 1 / (a k + b t) add
+up to about 1 over k elements, so the expected loss is as good as one division.
 
 **Where to begin.** Of A and B, the chances of a positives among the first k elements and of b among the others,
 F(t) = sum_a A(a) B(t - a) and J_k(t) = w_t / Z sum_a a A(a) B(t - a). The search begins at the k of largest
@@ -42,8 +42,8 @@ from __future__ import annotations
 import numpy as np
 
 from setloss.compilation import kernel
-from setloss.decisions.kernels import SMALLEST, clear, weigh_elements, weigh_sizes
-from setloss.decisions.search import add_element, store_suffixes
+from setloss.decisions.count_kernels import SMALLEST, clear, weigh_elements, weigh_sizes
+from setloss.decisions.prefix_search import add_element, store_suffixes
 from setloss.decisions.specs import TIE
 
 GROWTH = 256.0

@@ -42,7 +42,7 @@ def mixture_over_sizes(scores: Array, potentials: Array) -> Mixture:
     The logarithm of pi_t is that of its likeliest set, the t largest scores, and what all others add to it. Sums of
     scores are taken from the likeliest of these sets on, so that large scores cost no digits.
     """
-    from setloss.decisions.kernels import chances_of_sizes
+    from setloss.decisions.count_kernels import chances_of_sizes
 
     sizes, falling = np.flatnonzero(potentials > -np.inf), -np.sort(-scores)
     shifts, potentials = _shifts(falling, sizes), potentials[sizes]

@@ -24,7 +24,8 @@ import numpy as np
 from setloss.bags import Bags
 from setloss.decisions.calibration import BagPotentials, Calibration, LabelPotentials, Potentials
 from setloss.decisions.fitting import MOST_WORK, Widths, calibrate, chosen_widths, within_work, work_of_a_set
-from setloss.decisions.held_out import Flags, HeldOut, threshold_of_sets
+from setloss.decisions.held_out import Flags, HeldOut
+from setloss.decisions.threshold_scan import threshold_of_sets
 from setloss.losses import CountLoss, Loss
 from setloss.typing import Array
 

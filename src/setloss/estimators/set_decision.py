@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from setloss.bags import Bags
 from setloss.decisions.calibration import Calibration
-from setloss.decisions.held_out import HeldOut, column_thresholds, numbered_folds, threshold_of_sets
+from setloss.decisions.held_out import HeldOut, numbered_folds
 from setloss.decisions.rules import (
     Reliability,
     Rule,
@@ -22,6 +22,7 @@ from setloss.decisions.rules import (
     count_loss,
 )
 from setloss.decisions.scores import as_log_odds, as_numbers, check_scores_word
+from setloss.decisions.threshold_scan import column_thresholds, threshold_of_sets
 from setloss.estimators.bag_classifier import bags_named, frame_labels, warn_if_ungrouped
 from setloss.estimators.labels import known_truth, labels_of
 from setloss.estimators.linear_model import checked_weights

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 from torch import Tensor
 
-from setloss.decisions.held_out import HeldOut, threshold_of_sets
+from setloss.decisions.held_out import HeldOut
+from setloss.decisions.threshold_scan import threshold_of_sets
 from setloss.losses import CountLoss, Loss, as_loss
 from setloss.nn.decisions import Images, PixelCalibration, empty_features, tversky_loss
 from setloss.nn.reduction import mean_cross_entropy

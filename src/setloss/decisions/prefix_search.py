@@ -20,7 +20,7 @@ from __future__ import annotations
 import numpy as np
 
 from setloss.compilation import kernel
-from setloss.decisions.kernels import SMALLEST, weigh_elements, weigh_sizes
+from setloss.decisions.count_kernels import SMALLEST, weigh_elements, weigh_sizes
 
 
 @kernel()

@@ -1,0 +1,102 @@
+"""Rules learned from held-out scores: which one "auto" takes, and how far expected losses are from observed ones."""
+
+import numpy as np
+import pytest
+from scipy.special import expit
+
+from setloss.bags import Bags
+from setloss.decisions.calibration import LONGEST, BagPotentials, Calibration, LabelPotentials
+from setloss.decisions.count_model import CountModel
+from setloss.decisions.held_out import HeldOut
+from setloss.decisions.rules import RuleLearner, standard_error
+from setloss.losses import Dice
+
+
+def rows(scores, truth, weights=None):
+    n = len(scores)
+    return HeldOut(scores, truth, np.ones_like(truth), np.ones(n) if weights is None else weights, np.arange(n) % 5)
+
+
+def exactly(k, n=300, p=8, seed=0):
+    """Label sets of exactly k labels, scores with an offset of their own for every example: only counts help."""
+    generator = np.random.default_rng(seed)
+    truth = generator.random((n, p)).argsort(axis=1) < k
+    return rows(np.where(truth, 2.0, -2.0) + generator.normal(size=(n, p)) + 4 * generator.normal(size=(n, 1)), truth)
+
+
+def half_of_them_shifted(n=300, p=8, seed=0):
+    """Scores that a count model reads wrongly: log-odds squeezed where they are large, and heavy tails."""
+    generator = np.random.default_rng(seed)
+    log_odds = generator.normal(-1, 2, size=(n, p))
+    truth = generator.random((n, p)) < expit(3 * (log_odds > 0) - 1.5)
+    return rows(np.sign(log_odds) * np.abs(log_odds) ** 5, truth)
+
+
+def choice(data):
+    learner = RuleLearner.of(data)
+    losses = learner.judged(learner.candidates, Dice())
+    return learner.choose(losses), learner.summary(losses)
+
+
+def test_auto_takes_counts_where_sizes_are_known():
+    name, losses = choice(exactly(3))
+    assert name == "counts"
+    assert losses["counts"][0] < losses["threshold"][0] - 0.05
+
+
+def test_auto_takes_the_threshold_where_the_count_model_is_wrong():
+    """The choice is by held-out loss, so a model that fits badly loses against a plain threshold."""
+    data = half_of_them_shifted()
+    name, losses = choice(data)
+    assert losses["threshold"][0] < losses["counts"][0]
+    assert name == "threshold"
+
+
+def test_auto_weighs_sets():
+    """Two populations: the one that has all the weight decides which rule is taken."""
+    known, wrong = exactly(3), half_of_them_shifted()
+    scores, truth = np.concatenate([known.scores, wrong.scores]), np.concatenate([known.truth, wrong.truth])
+    learner = RuleLearner.of(rows(scores, truth))
+    losses = {"counts": np.zeros((2, 600)), "threshold": np.zeros((2, 600))}
+    losses["counts"][0, 300:] = losses["threshold"][0, :300] = 1.0
+    for heavy, name in ((slice(0, 300), "counts"), (slice(300, 600), "threshold")):
+        weights = np.ones(600)
+        weights[heavy] = 5
+        assert RuleLearner(rows(scores, truth, weights), learner.family).choose(losses) == name
+
+
+def test_reliability_is_observed_minus_expected():
+    data = rows(np.zeros((4, 2)), np.zeros((4, 2), bool), np.array([1.0, 1, 1, 3]))
+    observed, expected = np.array([0.5, 0.5, 0.5, 0.9]), np.array([0.4, 0.4, 0.4, 0.4])
+    found = RuleLearner(data, None).reliability(np.stack([observed, expected]))
+    differences = np.repeat(observed - expected, [1, 1, 1, 3])
+    assert found.bias == pytest.approx(differences.mean())
+    assert found.spread == pytest.approx(differences.std())
+    assert found.error == pytest.approx(standard_error(observed - expected, data.weights))
+
+
+def test_standard_error_of_equal_weights_is_the_usual_one():
+    values = np.random.default_rng(0).normal(size=50)
+    assert standard_error(values, np.full(50, 2.0)) == pytest.approx(values.std() / np.sqrt(50))
+
+
+def test_the_prior_leaves_the_same_freedom_over_the_spread_of_the_counts():
+    """Potentials that are stretched over a wider range of counts are as likely: curvature falls with the range."""
+    narrow, wide = LabelPotentials(40, 2.0), LabelPotentials(40, 8.0)
+    k = np.arange(41.0)
+    curves = [(k - 20) ** 2 / s**2 for s in (2, 8)]
+    costs = [c @ (f.precision(1.0) - 1e-6 * np.eye(41)) @ c for f, c in zip((narrow, wide), curves, strict=True)]
+    assert costs[1] == pytest.approx(costs[0], rel=0.5)
+
+
+@pytest.mark.parametrize("size", [LONGEST - 1, LONGEST + 1, 3 * LONGEST])
+def test_marginals_of_long_bags_are_those_of_the_count_model(size):
+    """Beyond `LONGEST` frames the model sees some of them; the marginals of all frames must still follow."""
+    generator = np.random.default_rng(size)
+    scores, bags = generator.normal(size=size), Bags.from_offsets([0, size])
+    theta = np.array([3.0, 3.0, 1.0, 0.0, 0.0])
+    calibration = Calibration(0.3, np.array([0.05]), theta, BagPotentials())
+    found = calibration.marginals(scores, bags)
+    exact = CountModel(calibration.log_odds(scores), calibration.counts(bags), bags).marginals
+    np.testing.assert_allclose(found, exact, atol=1e-12 if size < LONGEST else 0.05)
+    assert np.all(np.diff(found[np.argsort(scores)]) >= -1e-12)
