@@ -1,5 +1,6 @@
 """Columns of a real table: what becomes of each, and the same for new rows and from a model file."""
 
+import zipfile
 from datetime import time
 from decimal import Decimal
 
@@ -84,12 +85,41 @@ def test_new_rows_may_have_other_columns_another_order_and_new_categories(table)
         (lambda frame: frame.drop(columns="price"), "lacks 'price'"),
         (lambda frame: frame.assign(price="dear"), "'price' holds 'dear' where the model knows numbers"),
         (lambda frame: frame.assign(sold="later"), "'sold' holds 'later' where the model knows dates"),
+        (lambda frame: frame.assign(price=pd.Timestamp("2020-03-04")), "'price' holds '2020-03-04.* knows numbers"),
+        (lambda frame: frame.assign(price=np.inf), "'price' holds 'inf' where the model knows numbers"),
+        (lambda frame: frame.assign(price="1e400"), "'price' holds '1e400' where the model knows numbers"),
+        (lambda frame: frame.assign(price=1e308), "'price' holds '1e.308' where the model knows numbers"),
+        (lambda frame: frame.assign(sold=7), "'sold' holds '7' where the model knows dates"),
+        (lambda frame: frame.assign(sold=2.5), "'sold' holds '2.5' where the model knows dates"),
+        (lambda frame: frame.assign(opened="20200101"), "'opened' holds '20200101' where the model knows dates"),
+        (lambda frame: frame.to_numpy(), "known by their names; got ndarray"),
     ],
 )
 def test_new_rows_that_do_not_fit_are_told(table, change, words):
     encoder = TableEncoder().fit(table.X)
     with pytest.raises(DatasetError, match=words):
         encoder.transform(change(table.X))
+
+
+def test_numbers_that_overflow_count_as_empty_and_that_is_said():
+    frame = pd.DataFrame({"a": [1.0, 2.0, 1e308, np.inf, 5.0], "b": [1, 2, 3, 4, 6]})
+    encoder = TableEncoder().fit(frame)
+    assert "2 that are no finite numbers count as empty" in encoder.columns_[0].words
+    assert np.isfinite(encoder.transform(frame)).all()
+
+
+def test_categories_of_fewer_than_three_rows_are_not_in_the_model_file(tmp_path):
+    frame = pd.DataFrame({"city": ["Rome"] * 9 + ["Oslo"] * 3 + ["Ghent"] * 2 + ["Zadar", None], "x": range(16)})
+    model = make_pipeline(TableEncoder(), DecisionTreeClassifier()).fit(frame, np.arange(16) % 2)
+    assert {"city_Rome", "city_Oslo", "city_(other)", "x"} == set(model[0].get_feature_names_out())
+    save(model, tmp_path / "model.skops")
+    with zipfile.ZipFile(tmp_path / "model.skops") as archive:
+        content = b"".join(archive.read(name) for name in archive.namelist())
+    assert b"Oslo" in content
+    assert b"Ghent" not in content
+    assert b"Zadar" not in content
+    features = model[0].transform(frame.assign(city="Atlantis"))
+    np.testing.assert_array_equal(features, model[0].transform(frame.assign(city="Zadar")))
 
 
 def test_months_and_codes_are_no_dates_and_lists_are_left_out():

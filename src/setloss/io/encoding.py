@@ -3,7 +3,7 @@
 | column | becomes |
 |---|---|
 | numbers, truth values | themselves, empty cells the median and a flag, then scaled |
-| text with few different values | one 0/1 column a value; values that are rare or new share one |
+| text with few different values | one 0/1 column a value; values of fewer than 3 rows, which are not stored, share one with new values |
 | dates, also as text | year, day of the year, day of the week and hour, treated as numbers |
 | an id: text that is different in every row, or whole numbers that are and are named so | nothing; its values name the rows of predictions |
 | everything else: free text, empty columns, columns of one value | nothing |
@@ -24,7 +24,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
-from setloss.io.data import DatasetError, require_names, shown
+from setloss.io.data import LARGEST, DatasetError, require_names, shown
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
@@ -32,8 +32,14 @@ if TYPE_CHECKING:
 MAX_CATEGORIES = 50
 """Most different values of a column of categories."""
 
+FEWEST_ROWS = 3
+"""Fewest rows with a category for it to be stored: a model file is not to tell what one row said."""
+
+OTHER = "(other)"
+"""The category of values that are not stored."""
+
 SHARE_OF_NUMBERS = 0.9
-"""Share of the cells of a column of text that must be numbers for the others to count as empty."""
+"""Share of the cells of a column that must be numbers, finite ones, for the others to count as empty."""
 
 _ID = re.compile(r"(?i:^(?:id|uuid|guid|key|index)$|[ _.-](?:id|uuid|guid|key)$)|[a-z](?:Id|ID)$")
 
@@ -65,18 +71,18 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.id_ = next(iter(self._named("id")), None)
         self.feature_names_in_ = np.array([column.name for column in self.columns_], dtype=object)
         self.n_features_in_ = len(self.feature_names_in_)
-        texts = [name for name in X if X[name].map(type).eq(str).any()]
-        self.text_numbers_ = [name for name in self._named("number") if name in texts]
-        self.day_first_ = [name for name in self._named("date") if name in texts and _is_day_first(X[name])]
+        self.mixed_ = [name for name in self._named("number") if _lost(X[name], np.isnan(_numbers(X[name]))).any()]
+        self.day_first_ = [name for name in self._named("date") if _is_text(X[name]) and _is_day_first(X[name])]
+        self.categories_ = {name: _frequent(_texts(X[name])) for name in self._named("category")}
         values = self._values(X)
         if not values.shape[1]:
             told = "; ".join(f"{column.name} ({column.words})" for column in self.columns_)
             raise DatasetError(f"no column of the table can be a feature: {told}")
-        categories = self._named("category")
+        categories = list(self.categories_)
         filled = make_pipeline(SimpleImputer(strategy="median", add_indicator=True), StandardScaler())
-        rare = OneHotEncoder(handle_unknown="infrequent_if_exist", min_frequency=2, max_categories=MAX_CATEGORIES)
+        marked = OneHotEncoder(handle_unknown="ignore")
         numbers = [name for name in values if name not in categories]
-        steps = [("numbers", filled, numbers), ("categories", rare, categories)]
+        steps = [("numbers", filled, numbers), ("categories", marked, categories)]
         self.transformer_ = ColumnTransformer(steps, verbose_feature_names_out=False).fit(values)
         return self
 
@@ -98,17 +104,21 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Numbers, parts of dates, and texts of categories, NaN and "" where a cell is empty."""
         import pandas
 
+        if not hasattr(X, "iloc"):
+            raise DatasetError(
+                f"the columns of a table are known by their names; got {type(X).__name__}, no DataFrame"
+            )
         wanted = [column for column in self.columns_ if column.role not in ("id", "left out")]
         require_names("the table", X.columns, [column.name for column in wanted], "the features of the model")
         values: dict[str, Any] = {}
         for name, role, _ in wanted:
             if role == "number":
-                numbers = _numbers(X[name])
-                if name not in self.text_numbers_:
-                    _refuse_lost(X[name], np.isnan(numbers), "numbers")
-                values[name] = np.where(np.isinf(numbers), np.nan, numbers)
+                values[name] = _numbers(X[name])
+                if name not in self.mixed_:
+                    _refuse_lost(X[name], np.isnan(values[name]), "numbers")
             elif role == "category":
-                values[name] = X[name].astype(object).where(X[name].notna(), "").astype(str).to_numpy(dtype=object)
+                texts = _texts(X[name])
+                values[name] = texts.where(texts.isin(self.categories_[name]), OTHER).to_numpy(dtype=object)
             else:
                 dates = _dates(X[name], day_first=name in self.day_first_)
                 _refuse_lost(X[name], dates.isna(), "dates")
@@ -138,10 +148,12 @@ def _role(column: Series[Any], name: str) -> tuple[str, str]:
         return "left out", f"always {shown(str(present.iloc[0]))}"
     if types.is_datetime64_any_dtype(column):
         return "date", f"year, day of the year, weekday, hour{empty}"
-    if others <= (1 - SHARE_OF_NUMBERS) * len(present):
+    if others <= (1 - SHARE_OF_NUMBERS) * len(present) or (types.is_numeric_dtype(column) and others < len(present)):
         if _ID.search(name) and different == len(column) and types.is_integer_dtype(column):
             return "id", "different in every row"
-        return "number", f"number{empty}" + (f", {others} that are no numbers count as empty" if others else "")
+        return "number", f"number{empty}" + (
+            f", {others} that are no finite numbers count as empty" if others else ""
+        )
     if not isinstance(present.iloc[0], str):
         return "left out", f"values of type {type(present.iloc[0]).__name__}"
     return _role_of_text(present, different, empty)
@@ -158,16 +170,38 @@ def _role_of_text(present: Series[Any], different: int, empty: str) -> tuple[str
 
 
 def _numbers(column: Series[Any]) -> NDArray[np.float64]:
-    """The numbers of a column, NaN where a cell is none."""
+    """The numbers of a column, NaN where a cell is none, or beyond `LARGEST`."""
     import pandas
 
+    if pandas.api.types.is_datetime64_any_dtype(column):
+        return np.full(len(column), np.nan)
     found: NDArray[np.float64] = pandas.to_numeric(column, errors="coerce").to_numpy(np.float64, na_value=np.nan)
-    return found
+    return np.where(np.abs(found) > LARGEST, np.nan, found)
+
+
+def _texts(column: Series[Any]) -> Series[Any]:
+    """The cells of a column as text, "" where one is empty."""
+    return column.astype(object).where(column.notna(), "").astype(str)
+
+
+def _is_text(column: Series[Any]) -> bool:
+    return bool(column.map(type).eq(str).any())
+
+
+def _frequent(texts: Series[Any]) -> list[str]:
+    """The most frequent values that enough rows have."""
+    counts = texts.value_counts()
+    return [str(value) for value in counts[counts >= FEWEST_ROWS].index[: MAX_CATEGORIES - 1]]
+
+
+def _lost(column: Series[Any], lost: Any) -> Series[Any]:
+    """Which cells are not empty and are lost nevertheless."""
+    return column.notna() & lost
 
 
 def _refuse_lost(column: Series[Any], lost: Any, what: str) -> None:
     """Refuse a cell that is neither empty nor of the kind that the model was trained on."""
-    strange = column[lost & column.notna()]
+    strange = column[_lost(column, lost)]
     if len(strange):
         cell = shown(str(strange.iloc[0]))
         raise DatasetError(f"column {shown(str(column.name))} holds {cell} where the model knows {what}; correct it")
@@ -180,9 +214,11 @@ def _is_day_first(column: Series[Any]) -> bool:
 
 
 def _dates(column: Series[Any], *, day_first: bool) -> Series[Any]:
-    """The column as dates without a time zone, missing where a cell is none."""
+    """The column as dates without a time zone, missing where a cell is none; a number is no date."""
     import pandas
 
+    if not pandas.api.types.is_datetime64_any_dtype(column):
+        column = column.where(np.isnan(_numbers(column)))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # pandas warns when it cannot tell a format
         return pandas.to_datetime(column, errors="coerce", dayfirst=day_first, utc=True).dt.tz_localize(None)
