@@ -149,6 +149,6 @@ def test_features_of_a_file_without_labels(tmp_path):
 def test_a_cell_that_is_too_long_for_the_parser_is_told(tmp_path, request):
     before = csv.field_size_limit(131_072)  # as Python has it; other packages raise it
     request.addfinalizer(lambda: csv.field_size_limit(before))
-    path = written(tmp_path, DENSE.replace("0.5, ", f"{'1' * 140_000}, "))
+    path = written(tmp_path, DENSE.replace(" 1,2,1,3,'0'", f"{'1' * 140_000},2,1,3,0"))
     with pytest.raises(DatasetError, match=r"data.arff cannot be read as ARFF: field larger than field limit"):
         read(path)

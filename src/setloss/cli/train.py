@@ -173,10 +173,12 @@ def _faults_in_words() -> Iterator[None]:
     from sklearn.exceptions import ConvergenceWarning
 
     from setloss.decomposition import DecompositionError
+    from setloss.io.encoding import LeftOutWarning
 
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # said in our own words
+            warnings.simplefilter("ignore", LeftOutWarning)  # the report of the columns says it
             warnings.showwarning = say
             yield
     except (ValueError, TypeError, DecompositionError) as error:

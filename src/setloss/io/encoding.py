@@ -1,24 +1,30 @@
-"""Columns of real tables as features: numbers, few categories, dates; ids and free text are left out.
+"""Columns of real tables as features: numbers, few categories, dates, and the words of free text.
 
 | column | becomes |
 |---|---|
 | numbers, truth values | themselves, empty cells the median and a flag, then scaled |
 | text with few different values | one 0/1 column a value; values of fewer than 3 rows, which are not stored, share one with new values |
 | dates, also as text | year, day of the year, day of the week and hour, treated as numbers |
-| an id: text that is different in every row, or whole numbers that are and are named so | nothing; its values name the rows of predictions |
-| everything else: free text, empty columns, columns of one value | nothing |
+| other text, sentences above all | tf-idf of the words of at least 3 rows, and of pairs of them where there is enough text |
+| an id: short text that is different in every row, or whole numbers that are and are named so | nothing; its values name the rows of predictions |
+| everything else: text without a word of 3 rows, empty columns, columns of one value, lists | nothing, with a warning where something is lost |
+
+Features are sparse where one of the columns is text, and come in this order: numbers and dates, categories, text.
 """  # noqa: E501 (a table)
 
 from __future__ import annotations
 
 import re
 import warnings
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array, hstack
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.compose import ColumnTransformer
+from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
@@ -33,7 +39,16 @@ MAX_CATEGORIES = 50
 """Most different values of a column of categories."""
 
 FEWEST_ROWS = 3
-"""Fewest rows with a category for it to be stored: a model file is not to tell what one row said."""
+"""Fewest rows with a category or a word for it to be stored: a model file is not to tell what one row said."""
+
+MAX_WORDS = 50_000
+"""Most words and pairs of words of a column of text."""
+
+WORDS_FOR_PAIRS = 50_000
+"""Pairs of words are features of a column that has at least as many words in all."""
+
+WORDS_OF_AN_ID = 3
+"""Text that is different in every row is an id if its cells have fewer words on average."""
 
 OTHER = "(other)"
 """The category of values that are not stored."""
@@ -45,11 +60,15 @@ _ID = re.compile(r"(?i:^(?:id|uuid|guid|key|index)$|[ _.-](?:id|uuid|guid|key)$)
 
 
 class Column(NamedTuple):
-    """What becomes of a column: its role ("number", "category", "date", "id" or "left out"), and why, in words."""
+    """Role of a column ("number", "category", "date", "text", "id" or "left out"), and why it has that, in words."""
 
     name: str
     role: str
     words: str
+
+
+class LeftOutWarning(UserWarning):
+    """A column that may tell something is not made into features."""
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -61,13 +80,43 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         A `Column` for every column of the table, in its order.
     id_
         The first column of ids, which names the rows, or None.
+    feature_kinds_
+        The kind of every feature: "number" (scaled; parts of dates and flags of empty cells too), "category" (0 or 1)
+        or "text" (tf-idf, rows of length 1 for each column of text).
     transformer_
-        The fitted `ColumnTransformer` behind it.
+        The fitted `ColumnTransformer` of numbers, dates and categories, or None.
+    vectorizers_
+        The fitted `TfidfVectorizer` of every column of text.
+
+    Examples
+    --------
+    >>> import pandas
+    >>> from setloss.io import TableEncoder
+    >>> table = pandas.DataFrame({"size": [1.0, 2.0, 4.0, 5.0], "colour": ["red", "red", "blue", "red"]})
+    >>> encoder = TableEncoder().fit(table)
+    >>> [column.role for column in encoder.columns_]
+    ['number', 'category']
+    >>> encoder.get_feature_names_out().tolist()
+    ['size', 'colour_(other)', 'colour_red']
     """
 
     def fit(self, X: DataFrame, y: Any = None) -> TableEncoder:
         """Choose a role for every column, and fit imputation, scaling and categories."""
-        self.columns_ = tuple(Column(str(name), *_role(X[name], str(name))) for name in X.columns)
+        if not hasattr(X, "iloc"):
+            raise DatasetError(f"TableEncoder takes a DataFrame; got {type(X).__name__}")
+        roles = {str(name): _role(X[name], str(name)) for name in X.columns}
+        self.vectorizers_ = {
+            name: _vectorizer(_texts(X[name])) for name, (role, _) in roles.items() if role == "text"
+        }
+        for name, vectorizer in list(self.vectorizers_.items()):
+            if vectorizer is None:
+                roles[name] = "left out", f"text without a word of {FEWEST_ROWS} rows"
+                del self.vectorizers_[name]
+            else:
+                pairs = " and pairs of words" * (vectorizer.ngram_range[1] > 1)
+                roles[name] = "text", f"{len(vectorizer.vocabulary_)} words{pairs}, by tf-idf{roles[name][1]}"
+        self.columns_ = tuple(Column(name, *role) for name, role in roles.items())
+        _warn_left_out(self.columns_)
         self.id_ = next(iter(self._named("id")), None)
         self.feature_names_in_ = np.array([column.name for column in self.columns_], dtype=object)
         self.n_features_in_ = len(self.feature_names_in_)
@@ -75,7 +124,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.day_first_ = [name for name in self._named("date") if _is_text(X[name]) and _is_day_first(X[name])]
         self.categories_ = {name: _frequent(_texts(X[name])) for name in self._named("category")}
         values = self._values(X)
-        if not values.shape[1]:
+        if not values.shape[1] and not self.vectorizers_:
             told = "; ".join(f"{column.name} ({column.words})" for column in self.columns_)
             raise DatasetError(f"no column of the table can be a feature: {told}")
         categories = list(self.categories_)
@@ -83,19 +132,32 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         marked = OneHotEncoder(handle_unknown="ignore")
         numbers = [name for name in values if name not in categories]
         steps = [("numbers", filled, numbers), ("categories", marked, categories)]
-        self.transformer_ = ColumnTransformer(steps, verbose_feature_names_out=False).fit(values)
+        self.transformer_ = None
+        if values.shape[1]:
+            self.transformer_ = ColumnTransformer(steps, verbose_feature_names_out=False).fit(values)
+        flags = self.transformer_.output_indices_["categories"] if values.shape[1] else slice(0, 0)
+        kinds = ["number"] * flags.start + ["category"] * (flags.stop - flags.start)
+        words = sum(len(vectorizer.vocabulary_) for vectorizer in self.vectorizers_.values())
+        self.feature_kinds_ = np.array(kinds + ["text"] * words, dtype=object)
         return self
 
     def transform(self, X: DataFrame) -> Any:
-        """The features (n, d) of rows that have the columns of the table, in any order."""
+        """The features (n, d) of rows that have the columns of the table, in any order; CSR where some are text."""
         check_is_fitted(self)
-        return self.transformer_.transform(self._values(X))
+        values = self._values(X)
+        blocks = [] if self.transformer_ is None else [self.transformer_.transform(values)]
+        if not self.vectorizers_:
+            return blocks[0]
+        words = [vectorizer.transform(_texts(X[name])) for name, vectorizer in self.vectorizers_.items()]
+        return hstack([csr_array(block) for block in (*blocks, *words)], format="csr")
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        """The names of the features: ``price``, ``city_Paris``, ``sold: weekday``."""
+        """The names of the features: ``price``, ``city_Paris``, ``sold: weekday``, ``story: oil prices``."""
         check_is_fitted(self)
-        names: NDArray[Any] = self.transformer_.get_feature_names_out()
-        return names
+        names = [] if self.transformer_ is None else list(self.transformer_.get_feature_names_out())
+        for name, vectorizer in self.vectorizers_.items():
+            names += [f"{name}: {words}" for words in vectorizer.get_feature_names_out()]
+        return np.array(names, dtype=object)
 
     def _named(self, role: str) -> list[str]:
         return [column.name for column in self.columns_ if column.role == role]
@@ -112,6 +174,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         require_names("the table", X.columns, [column.name for column in wanted], "the features of the model")
         values: dict[str, Any] = {}
         for name, role, _ in wanted:
+            if role == "text":
+                continue
             if role == "number":
                 values[name] = _numbers(X[name])
                 if name not in self.mixed_:
@@ -164,9 +228,36 @@ def _role_of_text(present: Series[Any], different: int, empty: str) -> tuple[str
         return "date", f"year, day of the year, weekday, hour, read from text{empty}"
     if different <= min(MAX_CATEGORIES, len(present) / 2):
         return "category", f"{different} categories{empty}"
-    if different == len(present) and not empty:
+    words = present.astype(str).str.count(r"\w+").mean()
+    if different == len(present) and not empty and words < WORDS_OF_AN_ID:
         return "id", "different in every row"
-    return "left out", f"text with {different} different values"
+    return "text", empty
+
+
+def _vectorizer(texts: Series[Any]) -> TfidfVectorizer | None:
+    """Tf-idf of a column of text, fitted; None if no word is in enough rows."""
+    pairs = texts.str.count(r"\w+").sum() >= WORDS_FOR_PAIRS
+    vectorizer = TfidfVectorizer(
+        ngram_range=(1, 2 if pairs else 1), min_df=FEWEST_ROWS, max_features=MAX_WORDS, sublinear_tf=True
+    )
+    try:
+        return vectorizer.fit(texts)
+    except ValueError:  # fewer rows than FEWEST_ROWS, or no word in as many
+        return None
+
+
+def _warn_left_out(columns: Sequence[Column]) -> None:
+    """Name the columns that may tell something and are not used."""
+    lost = [
+        column for column in columns if column.role == "left out" and not column.words.startswith(("empty", "always"))
+    ]
+    if lost:
+        told = "; ".join(f"{shown(column.name)} ({column.words})" for column in lost)
+        warnings.warn(
+            f"columns of the table that are not used: {told}; make numbers, text or categories of them, or drop them",
+            LeftOutWarning,
+            stacklevel=3,
+        )
 
 
 def _numbers(column: Series[Any]) -> NDArray[np.float64]:
