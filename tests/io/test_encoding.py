@@ -151,7 +151,7 @@ def test_words_of_three_rows_are_features_beside_the_other_columns_and_no_others
 
 def test_a_table_of_nothing_but_text_and_pairs_of_words(monkeypatch):
     monkeypatch.setattr("setloss.io.encoding.WORDS_FOR_PAIRS", 10)
-    frame = pd.DataFrame({"story": [story + " today" for story in STORIES * 3]})
+    frame = pd.DataFrame({"story": [f"{story} today {i}" for i, story in enumerate(STORIES * 3)]})
     encoder = TableEncoder().fit(frame)
     assert {"story: oil", "story: oil prices"} <= set(encoder.get_feature_names_out())
     assert encoder.transform(frame.iloc[:2]).shape == (2, len(encoder.feature_kinds_))

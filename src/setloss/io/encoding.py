@@ -53,6 +53,9 @@ WORDS_OF_AN_ID = 3
 OTHER = "(other)"
 """The category of values that are not stored."""
 
+KINDS = (("number", "numbers"), ("category", "categories"))
+"""Kinds of features, and the steps of the `ColumnTransformer` that make them, in its order."""
+
 SHARE_OF_NUMBERS = 0.9
 """Share of the cells of a column that must be numbers, finite ones, for the others to count as empty."""
 
@@ -105,7 +108,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if not hasattr(X, "iloc"):
             raise DatasetError(f"TableEncoder takes a DataFrame; got {type(X).__name__}")
         roles = {str(name): _role(X[name], str(name)) for name in X.columns}
-        self.vectorizers_ = {
+        self.vectorizers_: dict[str, Any] = {
             name: _vectorizer(_texts(X[name])) for name, (role, _) in roles.items() if role == "text"
         }
         for name, vectorizer in list(self.vectorizers_.items()):
@@ -135,8 +138,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.transformer_ = None
         if values.shape[1]:
             self.transformer_ = ColumnTransformer(steps, verbose_feature_names_out=False).fit(values)
-        flags = self.transformer_.output_indices_["categories"] if values.shape[1] else slice(0, 0)
-        kinds = ["number"] * flags.start + ["category"] * (flags.stop - flags.start)
+        places = {} if self.transformer_ is None else self.transformer_.output_indices_
+        parts = [(kind, places.get(step, slice(0, 0))) for kind, step in KINDS]
+        kinds = [kind for kind, part in parts for _ in range(part.start, part.stop)]
         words = sum(len(vectorizer.vocabulary_) for vectorizer in self.vectorizers_.values())
         self.feature_kinds_ = np.array(kinds + ["text"] * words, dtype=object)
         return self
