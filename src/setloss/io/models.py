@@ -33,6 +33,7 @@ OWN = {
     "losses.counts_of_errors": ("Dice", "FBeta", "Hamming", "Jaccard", "Tversky"),
     "losses.curves": ("CostCurve",),
     "losses.custom": ("FixedSetLoss",),
+    "setfunctions.counts": ("Table",),
     "setfunctions.set_function": ("SetFunction",),
     "solvers.solution": ("Record", "Solution"),
 }
