@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from numba import NumbaError
 
 import setloss
 from helpers.forked import ended
@@ -51,9 +52,43 @@ def test_damaged_files_are_deleted_and_compiled_again(tmp_path, ending, left):
     for path in tmp_path.rglob(f"*.{ending}"):
         path.write_bytes(path.read_bytes()[: int(left * path.stat().st_size)])
     assert "deleted and compiled again" in run(tmp_path)
-    assert not list(tmp_path.rglob("*.nb?"))
-    assert "compiled again" not in run(tmp_path)
     assert list(tmp_path.rglob("*.nbc"))
+    assert "compiled again" not in run(tmp_path)
+
+
+@pytest.mark.parametrize("ending", ["nbi", "nbc"])
+def test_a_flipped_byte_never_reaches_numba(tmp_path, ending):
+    """Numba runs what is in its files: one wrong byte ended the process by a signal, at every start."""
+    run(tmp_path)
+    (path,) = tmp_path.rglob(f"*_insertion*.{ending}")
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 64
+    path.write_bytes(content)
+    said = run(tmp_path)
+    assert f"the kernel {path} is damaged; it is deleted and compiled again" in said
+    assert path.read_bytes() != content
+    assert "damaged" not in run(tmp_path)
+
+
+def test_a_file_without_a_checksum_is_not_used(tmp_path):
+    run(tmp_path)
+    (path,) = tmp_path.rglob("*_insertion*.nbc")
+    path.with_name(f"{path.name}.sha256").unlink()
+    path.write_bytes(b"cut short by a signal")
+    assert "compiled again" not in run(tmp_path)
+    assert len(path.read_bytes()) > 1000
+
+
+def test_a_wrong_call_is_an_error_of_its_own_and_deletes_nothing():
+    twice(1.0)
+    before = sorted(compilation.FOLDER.rglob("*.nb?"))
+    compiled = twice.compiled
+    for wrong in ((), (1.0, 2.0), ("a", None)):
+        with pytest.raises((TypeError, NumbaError)):
+            twice(*wrong)
+    assert twice.compiled is compiled
+    assert before
+    assert set(before) <= set(compilation.FOLDER.rglob("*.nb?"))
 
 
 def test_kernels_work_on_a_full_disk(tmp_path):

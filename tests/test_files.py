@@ -46,6 +46,16 @@ def test_a_new_file_has_the_permissions_of_any_other(tmp_path):
     assert len(modes) == 1
 
 
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o666])
+def test_a_file_that_is_replaced_keeps_its_permissions(tmp_path, mode):
+    (path := tmp_path / "kept").write_text("old")
+    path.chmod(mode)
+    with replacing(path) as file:
+        assert {stat.S_IMODE(one.stat().st_mode) for one in tmp_path.iterdir()} == {mode}  # from the first byte on
+        file.write(b"new")
+    assert stat.S_IMODE(path.stat().st_mode) == mode
+
+
 def test_a_link_goes_on_pointing_to_what_is_replaced(tmp_path):
     target, link = tmp_path / "target", tmp_path / "link"
     target.write_text("old")

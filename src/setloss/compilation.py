@@ -1,15 +1,22 @@
-"""Kernels: functions compiled by numba and kept on disk. The first call on a machine compiles for some seconds."""
+"""Kernels: functions compiled by numba and kept on disk. The first call on a machine compiles for some seconds.
+
+Numba runs what it finds in its files, and a single wrong byte there can end the process. So a checksum stands beside
+every file: what does not agree with its own, or has none, is deleted before numba looks, and compiled again.
+"""
 
 import hashlib
 import logging
+import pickle
 import shutil
 from contextlib import suppress
 from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from numba import NumbaError, config, njit, typeof
+from numba import config, njit, typeof
 from numba.extending import typeof_impl
+
+from setloss.files import replacing
 
 PACKAGE, _log, _lock, _kernels = Path(__file__).parent, logging.getLogger(__name__), Lock(), list["Kernel"]()
 
@@ -23,19 +30,22 @@ class Kernel:
             before, config.CACHE_DIR = config.CACHE_DIR, str(FOLDER)
             self.compiled = njit(cache=FOLDER is not None, **self.targetoptions)(function)
             config.CACHE_DIR = before
+        self.versions = 0
         _kernels.append(self)
 
     def __call__(self, *arguments: Any) -> Any:
         try:
-            return self.compiled(*arguments)
-        except (MemoryError, NumbaError):  # no matter of files: arguments that no kernel takes
-            raise
-        except Exception as error:  # a damaged file, or no room for one: this process compiles and keeps nothing
+            result = self.compiled(*arguments)
+        except (OSError, EOFError, pickle.UnpicklingError) as error:  # no room for a file, or half of one
             _log.warning("kernels in %s are deleted and compiled again: %r", FOLDER, error)
             shutil.rmtree(FOLDER or "", ignore_errors=True)
             for each in _kernels:
                 each.compiled = njit(**each.targetoptions)(each.py_func)
             return self.compiled(*arguments)
+        if len(self.compiled.overloads) != self.versions:  # compiled, or read from a file
+            self.versions = len(self.compiled.overloads)
+            _write_checksums()
+        return result
 
 
 def kernel(**options: Any) -> Any:
@@ -52,8 +62,35 @@ def _cache_folder() -> Path | None:
             folder = Path(place, f"setloss-kernels-{digest}")
             folder.mkdir(parents=True, exist_ok=True)
             (folder / "writable").touch()
+            _delete_damaged(folder)
             return folder
     return None
+
+
+def _checksum(path: Path) -> Path:
+    return path.with_name(f"{path.name}.sha256")
+
+
+def _delete_damaged(folder: Path) -> None:
+    """Delete kernels that are not as they were written; one that another process is just writing is lost as well."""
+    for path in folder.rglob("*.nb[ci]"):
+        with suppress(FileNotFoundError):  # another process was faster
+            written = _checksum(path).read_bytes() if _checksum(path).exists() else None
+            if written != hashlib.sha256(path.read_bytes()).digest():
+                if written is not None:
+                    _log.warning("the kernel %s is damaged; it is deleted and compiled again", path)
+                path.unlink()
+
+
+def _write_checksums() -> None:
+    """Write the checksums of new files; a file is checked at the start of a process, so it is not older than that."""
+    for path in [] if FOLDER is None else FOLDER.rglob("*.nb[ci]"):
+        with suppress(OSError):
+            beside = _checksum(path)
+            if not beside.exists() or beside.stat().st_mtime_ns < path.stat().st_mtime_ns:
+                digest = hashlib.sha256(path.read_bytes()).digest()
+                with replacing(beside) as file:
+                    file.write(digest)
 
 
 FOLDER = _cache_folder()

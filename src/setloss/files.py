@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import os
 import secrets
+import stat
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from glob import escape
 from pathlib import Path
 from typing import IO
@@ -29,8 +31,11 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
             if time.time() - other.stat().st_mtime > ABANDONED:
                 other.unlink()
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp")
+    mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else 0o666
     try:
-        with temporary.open("xb") as file:
+        with open(temporary, "xb", opener=partial(os.open, mode=mode)) as file:
+            if target.exists():  # who may read the old file may read the new one, whatever the mask of new files is
+                temporary.chmod(mode)
             yield file
             file.flush()
             os.fsync(file.fileno())

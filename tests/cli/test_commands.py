@@ -4,7 +4,7 @@ import subprocess
 import sys
 
 import setloss
-from helpers.children import printed
+from helpers.children import printed, python
 from helpers.command_line import complaint, run
 
 HEAVY = ("numba", "torch", "dask", "matplotlib", "sklearn", "pandas", "skops", "scipy.optimize")
@@ -37,6 +37,19 @@ def test_the_module_runs_as_a_program():
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     assert result.returncode == 2
     assert result.stderr.startswith("setloss: dice needs")
+
+
+def test_ctrl_c_during_the_imports_is_no_traceback():
+    script = (
+        "import sys\n"
+        "class Interrupting:\n"
+        "    def find_spec(self, name, *_):\n"
+        "        if name == 'setloss.cli.train': raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Interrupting())\n"
+        "from setloss.cli import main\n"
+    )
+    done = python(script)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
 
 
 def test_a_reader_that_has_seen_enough_is_no_error():

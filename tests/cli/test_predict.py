@@ -10,7 +10,7 @@ from sklearn.multioutput import MultiOutputClassifier
 import setloss
 from helpers.command_line import complaint, run
 from helpers.tables import orders
-from setloss.estimators import SetDecisionCV
+from setloss.estimators import SetClassifier, SetDecisionCV
 from setloss.io import read_table
 
 pd = pytest.importorskip("pandas")
@@ -123,3 +123,14 @@ def test_bad_input_is_one_sentence(folder):
     assert "not both" in complaint("predict orders.skops orders.csv --scores --probabilities")
     (folder / "broken.skops").write_bytes(b"PK\x03\x04")
     assert "cannot be read as a model" in complaint("predict broken.skops orders.csv")
+
+
+@pytest.mark.parametrize("broken", [{"coef_": None}, {"coef_": "abc"}, {"source_": {"width": 1}}, {"source_": [1]}])
+@pytest.mark.parametrize("command", ["predict", "evaluate"])
+def test_a_model_that_does_not_fit_together_is_one_sentence(tmp_path, command, broken):
+    X = np.random.default_rng(0).normal(size=(30, 3))
+    np.savez(tmp_path / "d.npz", X=X, Y=(X > 0).astype(int))
+    model = SetClassifier(max_iter=3, tol=1e9).fit(X, X > 0)
+    vars(model).update(broken)
+    setloss.save(model, tmp_path / "m.skops")
+    complaint(command, tmp_path / "m.skops", tmp_path / "d.npz")

@@ -2,6 +2,7 @@
 
 import logging
 import signal
+import sys
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import setloss
 from helpers.command_line import complaint, parsed, run
 from helpers.tables import orders
 from setloss.cli.train import TrainingOptions, _estimator
+from setloss.io.models import save
 
 pd = pytest.importorskip("pandas")
 
@@ -182,3 +184,18 @@ def test_interrupted_it_writes_the_best_linear_model(folder):
         logger.removeHandler(handler)
     assert "interrupted; the best model so far has a relative gap of" in result.stderr
     assert setloss.load("m.skops")[-1].n_iter_ >= 1
+
+
+def test_an_interrupt_while_the_model_is_written_does_not_lose_it(folder, monkeypatch):
+    def interrupted(*given):
+        signal.raise_signal(signal.SIGINT)
+        save(*given)
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    monkeypatch.setattr(sys.modules[TrainingOptions.__module__], "save", interrupted)
+    try:
+        assert "model written to m.skops" in run("train sets.npz --decision sign --model m.skops").stdout
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert setloss.load("m.skops")

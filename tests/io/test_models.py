@@ -1,10 +1,13 @@
 """Model files: every estimator comes back, functions and foreign types do not, nothing runs, no data are kept."""
 
+import collections
 import functools
+import gc
 import json
 import subprocess
 import sys
 import zipfile
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -22,6 +25,8 @@ from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardSc
 from sklearn.svm import SVC, LinearSVC
 
 import setloss
+from setloss.cli.commands import InputError
+from setloss.cli.models import read_model
 from setloss.estimators import BagClassifier, BagDecisionCV, SetClassifier, SetClassifierCV, SetDecisionCV
 from setloss.io.models import ModelFileError, load, save
 from setloss.losses import CostCurve, Dice, FBeta, Hamming, Jaccard, Tversky, from_counts
@@ -159,13 +164,33 @@ def test_types_of_other_packages_are_loaded_when_they_are_trusted(path, monkeypa
         np.testing.assert_array_equal(load(path, trusted=trusted).predict(X), model.predict(X))
 
 
+def test_all_that_is_missing_is_asked_for_at_once(path, monkeypatch):
+    """LightGBM needs an OrderedDict as well; each message used to name one package."""
+    monkeypatch.setitem(sys.modules, "foreign", type(sys)("foreign"))
+    monkeypatch.setitem(sys.modules, "foreign.models", module := type(sys)("foreign.models"))
+    module.Foreign = Foreign
+    model = Foreign().fit(X, Y[:, 0])
+    model.scores_ = collections.defaultdict(collections.OrderedDict)
+    save(model, path)
+    with pytest.raises(ModelFileError, match=r"trusted=\['collections.OrderedDict', 'foreign'\]$"):
+        load(path)
+    with pytest.raises(InputError, match=r"load it with --trusted collections.OrderedDict,foreign$"):
+        read_model(path)
+    np.testing.assert_array_equal(read_model(path, "collections.OrderedDict,foreign").predict(X), model.predict(X))
+
+
 def forged(path, **node):
     """A file whose first parameter is another node."""
     save(LogisticRegression().fit(X, Y[:, 0]), path)
+    change(path, lambda schema: schema["content"]["content"].update(tol=node))
+
+
+def change(path, edit):
+    """Edit the schema of a file."""
     with zipfile.ZipFile(path) as archive:
         members = {name: archive.read(name) for name in archive.namelist()}
     schema = json.loads(members["schema.json"])
-    schema["content"]["content"]["tol"] = node
+    edit(schema)
     with zipfile.ZipFile(path, "w") as archive:
         for name, content in (members | {"schema.json": json.dumps(schema).encode()}).items():
             archive.writestr(name, content)
@@ -195,6 +220,92 @@ def test_a_type_that_a_module_of_ours_imported_from_elsewhere_is_not_ours(path):
     forged(path, __class__="Progress", __module__="setloss.cli.progress", __loader__="ObjectNode", content=None)
     with pytest.raises(ModelFileError, match="not trusted"):
         load(path)
+
+
+def state(**values):
+    """A dictionary in a file."""
+    keys = [{"__class__": "str", "__module__": "builtins", "__loader__": "TypeNode"} for _ in values]
+    kinds = {"__class__": "list", "__module__": "builtins", "__loader__": "ListNode", "content": keys}
+    content = {name: text(value) for name, value in values.items()}
+    return {"__class__": "dict", "__module__": "builtins", "__loader__": "DictNode"} | {
+        "content": content,
+        "key_types": kinds,
+    }
+
+
+def test_a_distribution_whose_state_is_code_is_not_built(path, tmp_path):
+    """`rv_continuous.__setstate__` executes its template; the file used to be loaded."""
+    code = f"import pathlib; pathlib.Path({str(tmp_path / 'ran')!r}).touch()"
+    words = {"_parse_arg_template": code, "a": 0, "b": 1, "badvalue": 0, "name": "x", "shapes": None}
+    module = "scipy.stats._distn_infrastructure"
+    forged(path, __class__="rv_continuous", __module__=module, __loader__="ObjectNode", content=state(**words))
+    with pytest.raises(ModelFileError, match=r"rv_continuous, which is not trusted"):
+        load(path)
+    assert not (tmp_path / "ran").exists()
+    with suppress(ModelFileError):  # the forgery is a good one
+        load(path, trusted=[f"{module}.rv_continuous"])
+    assert (tmp_path / "ran").exists()
+
+
+def test_a_source_of_data_that_deletes_its_folder_is_not_built(path, tmp_path):
+    """`DataSource.__del__` removes the folder that the file names."""
+    (folder := tmp_path / "precious").mkdir()
+    content = state(_istmpdest=True, _destpath=str(folder))
+    module = np.lib.npyio.DataSource.__module__
+    forged(path, __class__="DataSource", __module__=module, __loader__="ObjectNode", content=content)
+    with pytest.raises(ModelFileError, match=r"DataSource, which is not trusted"):
+        load(path)
+    gc.collect()
+    assert folder.exists()
+    load(path, trusted=[f"{module}.DataSource"])  # the forgery is a good one
+    gc.collect()
+    assert not folder.exists()
+
+
+def test_parts_with_one_id_are_refused(path):
+    save(LogisticRegression().fit(X, Y[:, 0]), path)
+
+    def same_id(schema):
+        attributes = schema["content"]["content"]
+        attributes["coef_"]["__id__"] = attributes["solver"]["__id__"]
+
+    change(path, same_id)
+    with pytest.raises(ModelFileError, match=r"damaged .*two of its parts have the same id"):
+        load(path)
+
+
+def test_attributes_of_wrong_types_are_one_sentence(path):
+    """Every attribute of a genuine pipeline in turn becomes a text; what loads is a model."""
+    model = make_pipeline(StandardScaler(), SetClassifier(max_iter=5)).fit(X, Y)
+    save(model, path)
+    good = path.read_bytes()
+    with zipfile.ZipFile(path) as archive:
+        schema = json.loads(archive.read("schema.json"))
+    places = list(_places(schema["content"], ()))
+    assert len(places) > 50
+    for place in places:
+        path.write_bytes(good)
+        change(path, lambda found, place=place: _put(found["content"], place, text("wrong")))
+        try:
+            assert hasattr(load(path), "predict")
+        except ModelFileError as error:
+            assert "\n" not in str(error)  # noqa: PT017 (or a model)
+
+
+def _places(node, place):
+    content = node.get("content")
+    for key, child in content.items() if isinstance(content, dict) else enumerate(content or ()):
+        if isinstance(child, dict) and key != "content":
+            yield (*place, key)
+            yield from _places(child, (*place, key))
+    if isinstance(content, dict) and "__loader__" in content:
+        yield from _places(content, (*place, None))
+
+
+def _put(node, place, value):
+    for key in place[:-1]:
+        node = node["content"] if key is None else node["content"][key]
+    node["content"][place[-1]] = value
 
 
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04 and no more", np.random.default_rng(0).bytes(3000)])

@@ -180,8 +180,17 @@ def test_a_damaged_file_is_refused_in_one_sentence(problem, path):
         {"format": np.array("other")},
         {"format": np.array([print], dtype=object)},
         {"parameters": np.full((1, 9), np.nan)},
+        {"parameters": np.array(["a"])},
+        {"iteration": np.arange(2)},
+        {"iteration": np.array(np.inf)},
+        {"iteration": np.array(-5)},
+        {"iteration": np.array("many")},
+        {"seconds": np.array(1j)},
+        {"seconds": np.arange(3.0)},
+        {"seconds": np.array(np.nan)},
+        {"seconds": np.zeros(1, dtype=[("a", float), ("b", float)])},
     ],
-    ids=["another archive", "another format", "code", "not finite"],
+    ids=lambda content: " ".join(f"{name} {value.dtype} {value.shape}" for name, value in content.items()),
 )
 def test_a_foreign_file_is_refused_in_one_sentence(problem, path, content):
     with np.load(written(problem, path)) as file:

@@ -1,18 +1,22 @@
 """The command line, ``setloss COMMAND``: one file per command, each a thin reading of the library."""
 
+import sys
 import warnings
 from typing import Annotated
 
-import typer
+try:  # these imports take a second, in which Ctrl-C ends the command as it does later
+    import typer
 
-import setloss
-from setloss.cli.commands import OneSentenceGroup, say
-from setloss.cli.decompose import check, decompose
-from setloss.cli.evaluate import evaluate
-from setloss.cli.explore import explore
-from setloss.cli.predict import predict
-from setloss.cli.train import EPILOG as TRAIN_EPILOG
-from setloss.cli.train import train
+    import setloss
+    from setloss.cli.commands import OneSentenceGroup, say
+    from setloss.cli.decompose import check, decompose
+    from setloss.cli.evaluate import evaluate
+    from setloss.cli.explore import explore
+    from setloss.cli.predict import predict
+    from setloss.cli.train import EPILOG as TRAIN_EPILOG
+    from setloss.cli.train import train
+except KeyboardInterrupt:
+    sys.exit(130)
 
 EPILOG = "Exit codes: 0 fine, 2 bad input (one sentence on standard error says what)."
 

@@ -9,7 +9,7 @@ import typer
 
 from setloss.cli.commands import InputError, JsonOption, print_document, with_option_groups
 from setloss.cli.data import DataOptions, has_labels
-from setloss.cli.models import Source, decides, last_step, prepared, read_model, scores_of
+from setloss.cli.models import Source, decides, in_use, last_step, prepared, read_model, scores_of
 from setloss.cli.predict import TrustedOption, decide_for
 from setloss.cli.progress import Waiting
 from setloss.cli.set_functions import LossOptions
@@ -34,8 +34,9 @@ def evaluate(
     """
     with Waiting(f"reading {model}") as waiting:
         trained = read_model(model, trusted)
-        source = Source.of(trained)
-        own = last_step(trained).loss
+        with in_use(model, model):
+            source = Source.of(trained)
+            own = last_step(trained).loss
         other = loss != LossOptions()
         measure = loss.read() if other else own
         if other and decides(trained):
@@ -44,13 +45,11 @@ def evaluate(
         examples = data.read_for(source, labels=True)
         labelled = has_labels(examples)
         waiting.doing("predicting")
-        try:
+        with in_use(model, data.data):
             X = prepared(trained, examples.X)
             beside = source.beside(examples)
             expected = _expected(trained, X, beside)
             rows, sets = _rows(trained, X, examples, beside, measure) if labelled else ({}, 0)
-        except (ValueError, TypeError) as error:
-            raise InputError(f"{data.data}: {error}") from None
     if not labelled and expected is None:
         remedy = (
             "; it can for the loss that it was trained for: leave --loss out" if other and decides(trained) else ""

@@ -1,6 +1,8 @@
 """Model files of the commands: an estimator, alone or behind the encoding of a table, and what it was trained on."""
 
 import inspect
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -87,4 +89,20 @@ def read_model(path: Path, trusted: str | None = None) -> Any:
     try:
         return load(path, trusted=() if trusted is None else trusted.split(","))
     except ModelFileError as error:
-        raise InputError(str(error).replace("trusted=['", "--trusted ").replace("']", "")) from None
+        words, _, names = str(error).partition("trusted=['")
+        wanted = "--trusted " + names[:-2].replace("', '", ",") if names else ""
+        raise InputError(words + wanted) from None
+
+
+@contextmanager
+def in_use(model: Path, data: Path) -> Iterator[None]:
+    """Errors of a model at work, in words: bad values are the data's, parts that do not fit are the model's."""
+    try:
+        yield
+    except (ValueError, TypeError) as error:
+        raise InputError(f"{data}: {error}") from None
+    except (AttributeError, LookupError, ArithmeticError) as error:
+        what = f"{type(error).__name__}: {' '.join(str(error).split())}"
+        raise InputError(
+            f"{model} does not fit together, or not with {data} ({what}); train the model anew"
+        ) from None

@@ -10,7 +10,7 @@ import typer
 
 from setloss.cli.commands import InputError, check_writable, with_option_groups, writing
 from setloss.cli.data import DataOptions
-from setloss.cli.models import Source, decides, last_step, prepared, read_model, scores_of
+from setloss.cli.models import Source, decides, in_use, last_step, prepared, read_model, scores_of
 from setloss.cli.progress import Waiting
 from setloss.cli.set_functions import LossOptions
 from setloss.files import replacing
@@ -47,15 +47,14 @@ def predict(
         raise InputError("give --probabilities or --scores, not both")
     with Waiting(f"reading {model}") as waiting:
         trained = read_model(model, trusted)
-        source = Source.of(trained)
-        decide_for(trained, loss)
+        with in_use(model, model):
+            source = Source.of(trained)
+            decide_for(trained, loss)
         waiting.doing(f"reading {data.data}")
         rows = data.read_for(source, labels=False)
         waiting.doing("predicting")
-        try:
+        with in_use(model, data.data):
             values = _values(trained, rows, source, scores=scores, probabilities=probabilities)
-        except (ValueError, TypeError) as error:
-            raise InputError(f"{data.data}: {error}") from None
     _write(_beside(rows, source), values, source.labels or _header(values, source), out)
 
 

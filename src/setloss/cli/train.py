@@ -22,7 +22,7 @@ from setloss.cli.commands import (
 )
 from setloss.cli.data import DataOptions
 from setloss.cli.models import Source, last_step
-from setloss.cli.progress import INTERRUPTED, Waiting
+from setloss.cli.progress import INTERRUPTED, Waiting, finishing
 from setloss.cli.set_functions import LossOptions
 from setloss.defaults import LINEAR_MODELS
 from setloss.io.models import save
@@ -145,8 +145,9 @@ def train(
             waiting.doing(f"writing {model}")
             encoder = steps[0] if steps else None
             fitted = make_pipeline(*steps, estimator) if steps else estimator
-            Source.from_data(examples, data, getattr(encoder, "id_", None)).note_on(fitted)
-            save(fitted, model)
+            with finishing():
+                Source.from_data(examples, data, getattr(encoder, "id_", None)).note_on(fitted)
+                save(fitted, model)
     except KeyboardInterrupt:
         say("interrupted before there was a model to write")
         raise typer.Exit(INTERRUPTED) from None

@@ -1,18 +1,18 @@
 """Model files: any fitted estimator, its pipelines and losses, in one format (.skops), without running code.
 
-A file of skops names types and their attributes. Loading builds only types of setloss, NumPy, SciPy and scikit-learn,
-by `__new__` and their attributes, never by a call with arguments from the file; functions and everything of other
-packages is refused unless the reader trusts it by name. Nothing is fitted when a model is loaded.
+A file of skops names types and their attributes. Loading builds only what skops itself trusts (the estimators of
+scikit-learn, arrays, containers) and the types listed here, each by the one kind of node that stands for it in our
+files. Functions and everything else is refused unless the reader trusts it by name: hundreds of types of NumPy and
+SciPy run code or delete files when they are built. Nothing is fitted when a model is loaded.
 """
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
+import sys
 import zipfile
 from collections.abc import Sequence
-from enum import Enum
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -20,11 +20,56 @@ from typing import Any
 from setloss.files import replacing
 from setloss.io.data import reason
 
-PACKAGES = ("setloss", "numpy", "scipy", "sklearn")
-"""Packages whose types are trusted."""
+OWN = {
+    "decisions.calibration": ("BagPotentials", "Calibration", "LabelPotentials"),
+    "decisions.rules": ("Reliability", "Threshold"),
+    "estimators.bag_classifier": ("BagClassifier",),
+    "estimators.decision_cv": ("BagDecisionCV", "SetDecisionCV"),
+    "estimators.label_scores": ("Scorer",),
+    "estimators.search": ("BagClassifierCV", "SetClassifierCV"),
+    "estimators.set_classifier": ("SetClassifier",),
+    "estimators.set_decision": ("SetDecision",),
+    "io.encoding": ("Column", "TableEncoder"),
+    "losses.counts_of_errors": ("Dice", "FBeta", "Hamming", "Jaccard", "Tversky"),
+    "losses.curves": ("CostCurve",),
+    "losses.custom": ("FixedSetLoss",),
+    "setfunctions.counts": ("Table",),
+    "setfunctions.set_function": ("SetFunction",),
+    "solvers.solution": ("Record", "Solution"),
+}
+"""Types of setloss that a saved model can hold, by module. A test says when one is missing."""
 
-BUILT_BY_STATE = {"ObjectNode", "DTypeNode", "TupleNode", "TreeNode", "CachedNode"}
-"""Nodes of skops that build a type and call nothing but the type itself (`__new__`, a named tuple, a dtype)."""
+OTHERS = {
+    "ObjectNode": (
+        "sklearn._loss.link.HalfLogitLink",  # from here to _BinMapper newer versions of skops trust them, too
+        "sklearn._loss.link.Interval",
+        "sklearn._loss.link.LogitLink",
+        "sklearn._loss.link.MultinomialLogit",
+        "sklearn._loss.loss.HalfBinomialLoss",
+        "sklearn._loss.loss.HalfMultinomialLoss",
+        "sklearn.ensemble._hist_gradient_boosting.binning._BinMapper",
+        "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
+        "sklearn.calibration._CalibratedClassifier",
+        "sklearn.calibration._SigmoidCalibration",
+        "sklearn.compose._column_transformer.make_column_selector",
+        "sklearn.metrics._dist_metrics.EuclideanDistance64",
+        "sklearn.metrics._scorer._PassthroughScorer",
+        "sklearn.model_selection._split.KFold",
+        "sklearn.neighbors._ball_tree.BallTree",
+        "sklearn.neighbors._kd_tree.KDTree",
+        "sklearn.neural_network._stochastic_optimizers.AdamOptimizer",
+        "sklearn.neural_network._stochastic_optimizers.SGDOptimizer",
+    ),
+    "TreeNode": ("sklearn.tree._tree.Tree",),
+    "DTypeNode": ("numpy.dtype",),
+    "DictNode": ("sklearn.utils._bunch.Bunch",),
+    "SparseMatrixNode": ("scipy.sparse._csr.csr_matrix", "scipy.sparse._csr.csr_array"),
+}
+"""Types of other packages that our saved models hold beside those that skops trusts, by the node that builds them."""
+
+TRUSTED = {name: {node} for node, names in OTHERS.items() for name in names}
+TRUSTED |= {f"setloss.{module}.{name}": {"ObjectNode", "TupleNode"} for module in OWN for name in OWN[module]}
+TRUSTED["builtins.frozenset"] = {"ConstructorFromReduceNode", "SetNode"}
 
 CODE = {"FunctionNode", "MethodNode", "PartialNode", "OperatorFuncNode", "unknown"}
 """Nodes of skops that stand for functions."""
@@ -79,8 +124,8 @@ def load(path: str | os.PathLike[str], trusted: Sequence[str] = ()) -> Any:
     path : path
         The .skops file.
     trusted : sequence of str
-        Packages ("xgboost") or types ("mine.Scaler") that may be built beside those of setloss, NumPy, SciPy and
-        scikit-learn. A file can make a trusted package do anything that its types can do: name only what you expect.
+        Packages ("xgboost") or types ("mine.Scaler") that may be built beside those that models of setloss hold. A
+        file can make a trusted package do anything that its types can do: name only what you expect.
     """
     file = _model_path(path)
     if not file.is_file():
@@ -93,6 +138,7 @@ def load(path: str | os.PathLike[str], trusted: Sequence[str] = ()) -> Any:
         unknown = _untrusted(content)
         foreign = [name for name, loaders in unknown.items() if not _is_trusted(name, loaders, trusted)]
         model = None if foreign else skops.io.loads(content, trusted=list(unknown))
+        is_model = hasattr(model, "predict")  # a pipeline asks its last step, which may be anything
     except (OSError, zipfile.BadZipFile) as error:
         raise ModelFileError(f"{file} cannot be read as a model: {_reason(error)}; save the model anew") from None
     except ModuleNotFoundError as error:
@@ -103,10 +149,10 @@ def load(path: str | os.PathLike[str], trusted: Sequence[str] = ()) -> Any:
         ) from None
     if foreign:
         raise ModelFileError(
-            f"{file} holds {', '.join(foreign[:3])}, of packages that are not trusted; if you know where the file "
-            f"comes from, load it with trusted={[name.partition('.')[0] for name in foreign[:1]]}"
+            f"{file} holds {repr(', '.join(foreign[:3]))[1:-1]}, which is not trusted; if you know where the file "
+            f"comes from and expect that, load it with trusted={_to_trust(foreign)}"
         )
-    if not hasattr(model, "predict"):
+    if not is_model:
         raise ModelFileError(f"{file} holds a {type(model).__name__}, not a model; give a file of setloss.save")
     return model
 
@@ -124,10 +170,14 @@ def _untrusted(content: bytes) -> dict[str, set[str]]:
     from skops.io import get_untrusted_types
 
     nodes: dict[str, set[str]] = {}
+    heads: dict[Any, tuple[Any, ...]] = {}
 
     def note(node: dict[str, Any]) -> dict[str, Any]:
-        name = f"{node.get('__module__')}.{node.get('__class__')}"
-        nodes.setdefault(name, set()).add(str(node.get("__loader__")))
+        kind, loader = f"{node.get('__module__')}.{node.get('__class__')}", str(node.get("__loader__"))
+        nodes.setdefault(kind, set()).add(loader)
+        head = (kind, loader, node.get("content") if loader == "JsonNode" else None)
+        if "__id__" in node and heads.setdefault(node["__id__"], head) != head:  # skops would take the first for both
+            raise ValueError("two of its parts have the same id")
         return node
 
     with zipfile.ZipFile(BytesIO(content)) as archive:
@@ -136,20 +186,15 @@ def _untrusted(content: bytes) -> dict[str, set[str]]:
 
 
 def _is_trusted(name: str, loaders: set[str], trusted: Sequence[str]) -> bool:
-    """Whether a type may be built: trusted by the reader, or of our packages and built by its state alone.
+    """Whether a type may be built: trusted by the reader, or on the list and in no other node than there."""
+    return name in trusted or name.partition(".")[0] in trusted or loaders <= TRUSTED.get(name, set())
 
-    What a module of ours has imported from elsewhere is not ours.
-    """
-    module, _, kind = name.rpartition(".")
-    package = name.partition(".")[0]
-    if name in trusted or package in trusted or name == "builtins.frozenset":
-        return True
-    if package not in PACKAGES or "__main__" in name:
-        return False
-    found = getattr(importlib.import_module(module), kind, None)
-    if not isinstance(found, type) or found.__module__.partition(".")[0] not in PACKAGES:
-        return False
-    return loaders <= BUILT_BY_STATE or (package == "setloss" and issubclass(found, Enum))
+
+def _to_trust(names: Sequence[str]) -> list[str]:
+    """Names for `trusted`: whole packages, but single types of Python and of the packages that all models use."""
+    large = {"setloss", "numpy", "scipy", "sklearn", *sys.stdlib_module_names}
+    packages = {name: name.partition(".")[0] for name in names}
+    return sorted({name if package in large else package for name, package in packages.items()})
 
 
 def _reason(error: BaseException) -> str:

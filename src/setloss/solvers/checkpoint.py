@@ -21,7 +21,7 @@ from setloss.typing import Array
 
 FORMAT = "setloss-checkpoint-3"
 
-_DAMAGE = (OSError, ValueError, LookupError, EOFError, MemoryError, NotImplementedError)
+_DAMAGE = (OSError, ValueError, TypeError, ArithmeticError, LookupError, EOFError, MemoryError, NotImplementedError)
 """Errors that reading a damaged file raises, beside those of archives."""
 
 
@@ -89,8 +89,11 @@ class Checkpoint:
                 f"the checkpoint {self.path} belongs to another problem (data, labels, loss, operator or C differ); "
                 "delete it, or give another path"
             )
-        if numbers[0].dtype != np.float64 or not np.isfinite(numbers[0]).all():
+        parameters, iteration, seconds = numbers
+        if parameters.dtype != np.float64 or not np.isfinite(parameters).all():
             raise CheckpointError(f"the parameters in {self.path} are no finite numbers; delete it to start anew")
+        if iteration < 0 or not 0 <= seconds < np.inf:
+            raise CheckpointError(f"{self.path} says it took {iteration} iterations and {seconds} s; delete it")
         return Progress(*numbers, method)
 
     def write(self, progress: Progress) -> None:
