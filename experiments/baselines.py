@@ -22,6 +22,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import KFold
 
+from setloss.decisions import decide_samples
 from setloss.typing import Array
 
 
@@ -126,10 +127,7 @@ class ProbabilisticChain(_Rival):
 
     def predict(self, X: Any) -> NDArray[np.bool_]:
         """The sets of largest mean F1 over the samples."""
-        drawn = self.draw(X)
-        sizes = drawn.sum(axis=2)
-        joint = np.stack([(drawn & (sizes == s)[:, :, None]).mean(axis=1) for s in range(1, sizes.max() + 1)], axis=2)
-        return best_f_sets(joint, (sizes == 0).mean(axis=1))
+        return decide_samples(self.draw(X), "f1").sets
 
 
 def _per_label(X: Any, truth: NDArray[np.bool_], C: float) -> Callable[[Any], Array]:

@@ -46,7 +46,7 @@ from setloss.setfunctions.properties import (
 from setloss.setfunctions.set_function import SetFunction
 
 if TYPE_CHECKING:
-    from setloss.decisions import CountModel, decide
+    from setloss.decisions import CountModel, decide, decide_samples
     from setloss.io.models import load, save
 
 __version__ = "0.3.0"
@@ -68,6 +68,7 @@ __all__ = [
     "Verification",
     "as_loss",
     "decide",
+    "decide_samples",
     "decompose",
     "from_counts",
     "from_metric",
@@ -86,7 +87,13 @@ __all__ = [
     "verify_decomposition",
 ]
 
-_LATER = {"CountModel": ".decisions", "decide": ".decisions", "load": ".io.models", "save": ".io.models"}
+_LATER = {
+    "CountModel": ".decisions",
+    "decide": ".decisions",
+    "decide_samples": ".decisions",
+    "load": ".io.models",
+    "save": ".io.models",
+}
 """Names that bring SciPy or scikit-learn with them: imported when they are first asked for."""
 
 

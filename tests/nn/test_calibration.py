@@ -1,5 +1,6 @@
 """Learned from validation images: temperatures, cuts by an exact scan, empty images, and the guard, by simulation."""
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -105,3 +106,43 @@ def test_classes_are_calibrated_one_by_one():
     found = decide_pixels(both, "jaccard", mode="multiclass", calibration=calibration, guard=True)
     assert found.sets.shape == (40, 32, 32)
     assert calibration.loss == Jaccard()
+
+
+# ---------------------------------------------------------------- expected losses
+
+
+def erring_together(n, seed):
+    """Images whose pixels share an error that the logits do not know."""
+    generator = torch.Generator().manual_seed(seed)
+    field = 3 * torch.randn(n, 12, 12, generator=generator).double() - 1.5
+    shift = 2.5 * torch.randn(n, 1, 1, generator=generator).double()
+    return field, torch.rand(field.shape, generator=generator) < (field + shift).sigmoid()
+
+
+@pytest.mark.parametrize("guard", [False, True])
+def test_expected_losses_are_those_that_new_images_have(guard):
+    calibration = calibrate_pixels(*erring_together(150, 1), "dice")
+    logits, truth = erring_together(150, 2)
+    found = decide_pixels(logits, "dice", calibration=calibration, guard=guard)
+    alone = decide_pixels(logits, "dice", calibration=replace(calibration, observed=None), guard=guard)
+    lost = 1 - dice(found.sets, truth)
+    error = float((lost - found.expected_loss).std() * (2 / 150) ** 0.5)
+    assert torch.equal(alone.sets, found.sets)
+    assert float(alone.expected_loss.mean()) < float(lost.mean()) - 2 * error
+    assert abs(float(found.expected_loss.mean() - lost.mean())) < 2.5 * error
+
+
+@pytest.mark.parametrize("sharp", [1.0, 0.5])
+def test_the_correction_is_exact_on_the_validation_images(sharp):
+    logits, truth = images(40, 0.4, sharp, -1.0, 1)
+    both, target = torch.stack([logits, 0.3 * logits - 1], 1), torch.stack([truth, truth], 1)
+    calibration = calibrate_pixels(both, target, "dice", mode="multilabel")
+    found = decide_pixels(both, "dice", mode="multilabel", calibration=calibration)
+    lost = [float((1 - dice(found.sets[:, c], truth)).mean()) for c in range(2)]
+    assert found.expected_loss.mean(0).tolist() == pytest.approx(lost, abs=1e-9)
+    assert 0 <= float(found.expected_loss.min()) <= float(found.expected_loss.max()) <= 1
+    other = [
+        decide_pixels(both, "jaccard", mode="multilabel", calibration=one).expected_loss
+        for one in (calibration, replace(calibration, observed=None))
+    ]
+    assert torch.equal(*other)

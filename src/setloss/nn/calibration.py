@@ -125,7 +125,8 @@ def calibrate_pixels(
 
     The temperature is that of `fit_temperature`; the probability that an image is empty, class by class, is a
     logistic regression on two numbers of the image. `least_gain` is the expected gain from which on leaving the plain
-    cut gained most on the validation images, less one standard error. Parameters are those of `SetLoss`.
+    cut gained most on the validation images, less one standard error. `observed` is what these images lost, beside
+    what is expected of independent pixels. Parameters are those of `SetLoss`.
     """
     family = tversky_loss(loss)
     given = decisions(logits, target, mask, mode, ignore_index)
@@ -135,10 +136,13 @@ def calibrate_pixels(
     images = Images.of(given.logits, "log-odds", mode, given.valid, found)
     found = replace(found, empty=_fit_empty(images, truth))
     images = Images.of(given.logits, "log-odds", mode, given.valid, found)
-    sets = images.exclusive(images.best(family)[0])
-    plain, _, expected = images.against_plain(sets, family)
-    gained = (_losses(plain, truth, images, family) - _losses(sets, truth, images, family)).mean(1)
-    return replace(found, least_gain=_least_gain(expected.numpy(), gained))
+    best, score, _ = images.best(family)
+    sets = images.exclusive(best)
+    plain, (score_of_plain, _), gain = images.against_plain(sets, family)
+    lost, lost_by_plain = (_losses(one, truth, images, family) for one in (sets, plain))
+    means = [one.mean(0).tolist() for one in (1 - score.numpy(), lost, 1 - score_of_plain.numpy(), lost_by_plain)]
+    least_gain = _least_gain(gain.numpy(), (lost_by_plain - lost).mean(1))
+    return replace(found, least_gain=least_gain, observed=tuple(zip(*means, strict=True)))
 
 
 def _fit_empty(images: Images, truth: Tensor) -> tuple[tuple[float, float, float], ...]:

@@ -42,13 +42,17 @@ class PixelCalibration:
     least_gain
         The smallest expected gain over the plain cut that was worth it on validation images; infinite where none was.
     loss
-        The loss for which `least_gain` was found.
+        The loss for which `least_gain` and `observed` were found.
+    observed
+        One row for each class: expected and observed mean loss of validation images with the decided sets, then with
+        the plain cut. None: expected losses are as if pixels were independent.
     """
 
     temperature: float = 1.0
     empty: tuple[tuple[float, float, float], ...] | None = None
     least_gain: float = 0.0
     loss: Loss | None = None
+    observed: tuple[tuple[float, float, float, float], ...] | None = None
 
     def __post_init__(self) -> None:
         if not 0 < self.temperature < float("inf"):
@@ -62,6 +66,9 @@ class ImageDecisions:
     `sets` is bool in the shape of the logits, and class ids ``(N, ...)`` in multiclass mode; `expected_loss` and
     `error` are ``(N,)`` or ``(N, C)``. In multiclass mode these are of the best set of each class alone, before
     pixels wanted twice are shared out. With ``guard=True`` they are those of the plain cut where that was kept.
+
+    Expected losses are as if pixels were independent, mostly too low, unless the calibration is one for this loss:
+    then they are brought to the mean loss of validation images. `error` is about the computation only.
     """
 
     sets: Tensor
@@ -113,15 +120,17 @@ def decide_pixels(
         raise ValueError(
             f"guard=True needs calibration=calibrate_pixels(logits, target, {loss!r}) of validation images"
         )
-    images = Images.of(logits, scores, mode, mask, calibration or PixelCalibration())
+    calibration = calibration or PixelCalibration()
+    images = Images.of(logits, scores, mode, mask, calibration)
     sets, expected, error = images.best(family)
     sets = images.exclusive(sets)
+    known = calibration.observed if calibration.loss == family else None
+    expected = _corrected(expected, known, 0)
     if guard:
-        assert calibration is not None
         plain, (score, bound), gain = images.against_plain(sets, family)
         kept = (gain <= calibration.least_gain).unsqueeze(1)
         sets = torch.where(kept.unsqueeze(2), plain, sets)
-        expected, error = torch.where(kept, score, expected), torch.where(kept, bound, error)
+        expected, error = torch.where(kept, _corrected(score, known, 2), expected), torch.where(kept, bound, error)
     if mode == "multiclass":
         sets = sets.to(torch.uint8).argmax(1).view(logits.shape[0], *logits.shape[2:])
     elif mode == "binary":
@@ -129,6 +138,15 @@ def decide_pixels(
     sets = sets if mode == "multiclass" else sets.view(logits.shape)
     wide = torch.float32 if logits.device.type == "mps" else torch.float64
     return ImageDecisions(sets.to(logits.device), *(one.to(logits.device, wide) for one in (1 - expected, error)))
+
+
+def _corrected(score: Tensor, observed: tuple[tuple[float, ...], ...] | None, first: int) -> Tensor:
+    """Scores with the mean that validation images had: scaled if these lost more than expected, else the losses are."""
+    if observed is None:
+        return score
+    expected, lost = torch.tensor(observed, dtype=score.dtype)[:, first : first + 2].unbind(1)
+    lower = score * (1 - lost) / (1 - expected).clamp(min=1e-12)
+    return torch.where(lost >= expected, lower, 1 - (1 - score) * lost / expected.clamp(min=1e-12))
 
 
 def tversky_loss(loss: str | Loss) -> TverskyFamily:

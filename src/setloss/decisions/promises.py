@@ -1,0 +1,235 @@
+"""A promise: answer where the expected loss is small, so that the mean loss of what is answered is at most `at_most`.
+
+    answered(x)  =  e(x) <= t,        P( E[loss | e <= t] <= a ) >= confidence        over the sets it is learned from
+
+Expected losses e are those of decisions and may be wrong: the promise holds for any numbers that order the sets. Sets
+are independent draws of one distribution, as new sets are, and neither the classifier nor the decision has seen them.
+
+**Validity.** Thresholds t_1 < t_2 < ... are multiples of a / 100 fixed beforehand; the last is infinite.
+*Each test.* Given which sets have e <= t, their losses l_1, l_2, ... in random order are independent draws of the
+loss given e <= t. If its mean is above a, the capital prod_i (1 + r_i (a - l_i)) is a nonnegative supermartingale for
+stakes 0 <= r_i < 1 / (1 - a) that know l_1 ... l_(i-1) only. It ever reaches 1/d with probability at most d (Ville),
+so one over its largest value is a p-value (betting: Waudby-Smith and Ramdas 2024). With weights in [0, 1],
+w_i (a - l_i) takes the place of a - l_i.
+*All tests.* Some starts share 1 - confidence. Thresholds are walked upwards; one passes if its p-value is within the
+budget, the shares of the starts since the last failure (the fallback procedure of Wiens 2003). Call thresholds of a
+mean loss above a bad. If t is the first bad one that passes and s the last bad one below it, s failed, so the budget
+at t is at most the shares of the starts in (s, t]. These intervals are disjoint and fixed beforehand: the
+probabilities that some bad t passes add up to at most 1 - confidence.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from setloss.typing import Array
+
+STEPS = 100
+"""Thresholds between 0 and `at_most`; larger ones go on with the same step."""
+
+STARTS = ((0.5, 0.25), (1.0, 0.75))
+"""Thresholds where the walk may start, as multiples of `at_most`, and their shares of 1 - confidence."""
+
+FEW = 10
+"""Fewest sets from which the number of sets a promise would take is estimated."""
+
+
+@dataclass(frozen=True)
+class Promise:
+    """The mean loss of sets with an expected loss up to `limit` is at most `at_most`, with this confidence.
+
+    Attributes
+    ----------
+    at_most, confidence
+        Mean loss of what is answered, and the probability of sets to learn from for which the promise is true.
+    limit
+        Largest expected loss that is answered; -inf if nothing can be promised, inf if everything is answered.
+    share
+        Share of the sets it was learned from that are answered; of their weight, with weights.
+    sets
+        Number of sets it was learned from.
+    loss
+        Name of the loss.
+    surest
+        Number of sets and mean loss of what is answered; if nothing is, of what came nearest.
+    needed
+        About the number of sets it would take to promise anything; None if more sets would not help.
+    """
+
+    at_most: float
+    confidence: float
+    limit: float
+    share: float
+    sets: int
+    loss: str
+    surest: tuple[int, float]
+    needed: int | None = None
+    judge: Any = field(default=None, repr=False, compare=False)
+
+    def __bool__(self) -> bool:
+        return self.limit > -np.inf
+
+    def answers(self, values: Any, groups: Any = None) -> NDArray[np.bool_]:
+        """Whether each new set is answered, of bags in sorted order of the groups.
+
+        `values` are what the estimator that made the promise decides for, scores or X; expected losses if it was made
+        by `make_promise`.
+        """
+        expected = np.asarray(values) if self.judge is None else self.judge.expected_loss_of_sets(values, groups)
+        return np.asarray(expected <= self.limit)
+
+    def __str__(self) -> str:
+        number, mean = self.surest
+        claim = f"a mean {self.loss} loss of at most {self.at_most:.3g} with {100 * self.confidence:.3g} % confidence"
+        if self:
+            share = f"{100 * self.share:.0f} % of the sets"
+            return f"{claim} on what is answered: {share}; assumes new sets are like these {self.sets:,}"
+        said = f"{claim} cannot be promised from these {self.sets:,} sets: the surest {number:,} lose {mean:.3f}"
+        if self.needed is None:
+            return f"{said} on average; more sets would not help, a promise of more loss or better scores may"
+        return f"{said} on average, which may be luck; about {self.needed:,} sets would do"
+
+
+def make_promise(
+    expected: ArrayLike,
+    losses: ArrayLike,
+    *,
+    at_most: float,
+    confidence: float = 0.9,
+    weights: ArrayLike | None = None,
+    largest: float = 1.0,
+    loss: str = "set",
+) -> Promise:
+    """The largest limit of the expected loss up to which a mean loss of at most `at_most` can be promised.
+
+    Sets of equal expected loss are answered together or not at all.
+
+    Parameters
+    ----------
+    expected, losses
+        Expected and observed loss of every set; neither the classifier nor the decision has seen the sets.
+    at_most, confidence
+        The mean loss that is promised, and with which probability.
+    weights
+        Weight of every set, for the weighted mean loss. No new set may weigh more than the heaviest of these.
+    largest
+        Largest possible loss.
+    loss
+        Name of the loss, for the sentence.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> generator = np.random.default_rng(0)
+    >>> expected = generator.random(1000)
+    >>> losses = generator.random(1000) < expected
+    >>> promise = make_promise(expected, losses, at_most=0.2, loss="0/1")
+    >>> print(promise)  # doctest: +NORMALIZE_WHITESPACE
+    a mean 0/1 loss of at most 0.2 with 90 % confidence on what is answered: 22 % of the sets; assumes new sets are
+    like these 1,000
+    >>> promise.answers([0.1, 0.9])
+    array([ True, False])
+    """
+    if not 0 < at_most < largest < np.inf:
+        raise ValueError(f"at_most is a loss between 0 and the largest possible, {largest:g}; got {at_most!r}")
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence is between 0 and 1; got {confidence!r}")
+    sets, a = _Sets.of(expected, losses, weights, largest), at_most / largest
+    limit, needed = _walk(sets, a, 1 - confidence, largest), None
+    share, number, mean = sets.up_to(limit)
+    if limit == -np.inf:
+        nearest, needed = _nearest(sets, a, 1 - confidence, largest)
+        _, number, mean = sets.up_to(nearest)
+    surest = (number, mean * largest)
+    return Promise(float(at_most), float(confidence), limit, share, len(sets.losses), loss, surest, needed)
+
+
+@dataclass(frozen=True, eq=False)
+class _Sets:
+    """Sets in random order: expected losses, and losses and weights divided by the largest possible."""
+
+    expected: Array
+    losses: Array
+    weights: Array
+
+    @classmethod
+    def of(cls, expected: ArrayLike, losses: ArrayLike, weights: ArrayLike | None, largest: float) -> _Sets:
+        """Sets of positive weight; refuses what is no loss."""
+        e, seen = (np.asarray(one, dtype=np.float64) for one in (expected, losses))
+        w = np.ones(e.shape) if weights is None else np.asarray(weights, dtype=np.float64)
+        if not e.shape == seen.shape == w.shape == (e.size,):
+            raise ValueError(
+                f"expected losses, losses and weights are one number a set; got {e.shape}, {seen.shape}, {w.shape}"
+            )
+        if not (w > 0).any() or not np.isfinite([e, seen, w]).all() or w.min() < 0:
+            raise ValueError("a promise needs finite losses of sets, weights of at least 0, and a positive weight")
+        if seen.min() < 0 or seen.max() > largest * (1 + 1e-9):
+            raise ValueError(f"losses lie between 0 and {largest:g}; got {seen.min():g} to {seen.max():g}")
+        order = np.random.default_rng(0).permutation(np.flatnonzero(w))
+        return cls(e[order], np.minimum(seen[order] / largest, 1.0), w[order] / w.max())
+
+    def up_to(self, limit: float) -> tuple[float, int, float]:
+        """Share of the weight, number and mean loss of the sets of an expected loss up to `limit`."""
+        here = self.expected <= limit
+        weight = self.weights[here]
+        mean = float(weight @ self.losses[here] / weight.sum()) if len(weight) else float("nan")
+        return float(weight.sum() / self.weights.sum()), int(here.sum()), mean
+
+
+def _walk(sets: _Sets, a: float, delta: float, largest: float) -> float:
+    """The largest threshold that passes, -inf if none does; the module says why this is valid."""
+    step = a / STEPS * largest
+    thresholds = np.append(np.arange(1, np.ceil(STEPS / a)) * step, np.inf)
+    counts = np.searchsorted(np.sort(sets.expected), thresholds, side="right")
+    shares = np.zeros(len(thresholds))
+    for start, share in STARTS:
+        shares[round(start * STEPS) - 1] += share * delta
+    limit, budget, tested = -np.inf, 0.0, -1
+    for threshold, count, share in zip(thresholds, counts, shares, strict=True):
+        budget += share
+        if budget > 0 and (count != tested or share > 0):
+            here = sets.expected <= threshold
+            if p_value(sets.losses[here], a, delta, sets.weights[here]) > budget:
+                budget = 0.0
+            tested = count
+        limit = float(threshold) if budget > 0 else limit
+    return limit
+
+
+def _nearest(sets: _Sets, a: float, delta: float, largest: float) -> tuple[float, int | None]:
+    """The start that came nearest and about how many sets it would take; None where the mean loss is too large.
+
+    The logarithm of the capital grows by about (a - mean)^2 / (2 variance) with every set that is answered. `FEW`
+    sets of gain 0 are added, since the mean of a few sets may be luck.
+    """
+    n, nearest, least = len(sets.losses), float(np.sort(sets.expected)[min(FEW, len(sets.losses)) - 1]), np.inf
+    for start, share in STARTS:
+        here = sets.expected <= start * a * largest
+        gains, number = sets.weights[here] * (a - sets.losses[here]), int(here.sum()) + FEW
+        mean = gains.sum() / number
+        variance = (gains @ gains + FEW * a * (1 - a)) / number - mean**2
+        total = 2 * np.log(1 / (share * delta)) * variance / max(mean, 1e-9) ** 2 * n / number
+        if mean > 0 and total < least:
+            nearest, least = start * a * largest, float(total)
+    return nearest, None if least == np.inf else max(n + 1, int(round(least, 1 - int(np.log10(least)))))
+
+
+def p_value(losses: Array, a: float, delta: float, weights: Array) -> float:
+    """Bound of the probability that losses in [0, 1] of mean above `a` look as good as these, in random order.
+
+    Stakes are those for the variance seen so far, for as many losses and for p-values near `delta`, at most
+    .95 / (1 - a), so that the capital stays positive. The p-value is valid whatever `delta` is.
+    """
+    n = len(losses)
+    if not n:
+        return 1.0
+    gains, number = weights * (a - losses), np.arange(1, n + 1)
+    means = np.concatenate(([0.0], np.cumsum(gains)[:-1])) / number
+    squares = np.concatenate(([0.0], np.cumsum((gains - means) ** 2)[:-1]))
+    variances = (a * (1 - a) / 2 + squares) / number
+    stakes = np.minimum(np.sqrt(2 * np.log(1 / delta) / (n * variances)), 0.95 / (1 - a))
+    return float(np.exp(-max(0.0, np.cumsum(np.log1p(stakes * gains)).max())))

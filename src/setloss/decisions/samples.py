@@ -1,0 +1,161 @@
+"""Decisions from samples: label sets drawn from a joint model, or several answers of a language model.
+
+    E l(y, A)  =  sum_d w_d l(y_d, A),        y_1, y_2, ... the draws of one example, w_d their shares
+
+F-beta needs only P(y_i = 1, |y| = s), which are frequencies among the draws: a set of k elements scores the sum of
+g_i(k) = sum_d w_d y_di / (a k + b |y_d|) over its elements, so the best one has the k largest g_i(k), and k + 1 sizes
+compete (the F rule of Dembczynski et al. 2011). With linear costs the elements of largest frequency are best. For
+other losses the sampled sets and the elements of largest frequency, k for every k, compete: the best of all sets
+may be another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from setloss.arguments import as_labels
+from setloss.decisions.decision import Decision
+from setloss.decisions.specs import LINEAR, TIE, LossSpec, loss_spec
+from setloss.losses import CountLoss, Loss, as_loss
+from setloss.typing import Array
+
+Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class SampleDecision(Decision):
+    """Chosen sets (n, p), the mean loss of each over its draws, and their sizes.
+
+    `exact` says whether no set has a lower mean loss; `names` are those of the columns if draws were sets of names.
+    """
+
+    exact: bool
+    names: tuple[Any, ...] | None = None
+
+    @property
+    def named_sets(self) -> list[set[Any]]:
+        """The chosen sets as sets of names, or of column numbers."""
+        names = self.names or range(self.sets.shape[1])
+        return [{names[j] for j in np.flatnonzero(row)} for row in self.sets]
+
+
+def decide_samples(samples: Any, loss: Loss | str, weights: Any = None) -> SampleDecision:
+    """The set of least mean loss over the draws of every example.
+
+    Exact for F-beta (Dice, F1) and Hamming; for other losses the best of the sampled sets and of the most frequent
+    elements, k for every k. Of equal sets (to 1e-12) the smallest is chosen.
+
+    Parameters
+    ----------
+    samples
+        Label sets (n, draws, p) of 0 and 1 or bool; or for every example a list of sets of names (a list of strings
+        is such a set too), as many as there are.
+    loss
+        A loss, or the name of one.
+    weights
+        Weight of every draw: (draws,), or one row for each example. None: all alike.
+
+    Examples
+    --------
+    >>> answers = [[{"cat"}, {"cat", "dog"}, {"cat", "dog"}, {"bird"}]]
+    >>> decision = decide_samples(answers, "f1")
+    >>> sorted(decision.named_sets[0]), round(float(decision.expected_loss[0]), 3), decision.exact
+    (['cat', 'dog'], 0.333, True)
+    """
+    chosen, (draws, names) = as_loss(loss), _drawn(samples)
+    p = draws[0].shape[1] if draws else 0
+    spec = loss_spec(chosen, p, p + 1) if p else None
+    rows = [_decide(one, share, chosen, spec) for one, share in zip(draws, _shares(weights, draws), strict=True)]
+    sets = np.array([chosen for chosen, _ in rows], dtype=np.bool_).reshape(len(rows), p)
+    exact = spec is not None and (spec.linear_in_hits or spec.kind == LINEAR)
+    return SampleDecision(sets, np.array([cost for _, cost in rows]), sets.sum(axis=1), exact, names)
+
+
+def _drawn(samples: Any) -> tuple[list[Flags], tuple[Any, ...] | None]:
+    """The draws (draws, p) of every example, and the names of the columns."""
+    if not hasattr(samples, "shape") and any(_is_named(draw) for example in samples for draw in example):
+        named = [[set(draw) for draw in example] for example in samples]
+        names = tuple(sorted(set().union(*(draw for example in named for draw in example)), key=str))
+        draws = [np.array([[name in draw for name in names] for draw in one], dtype=bool) for one in named]
+    else:
+        names, draws = None, list(as_labels(samples, "samples", ndim=(3,)))
+    for i, one in enumerate(draws):
+        if not len(one):
+            raise ValueError(f"example {i} has no draws; leave it out, or draw at least one set")
+    return draws, names
+
+
+def _is_named(draw: Any) -> bool:
+    return isinstance(draw, set | frozenset) or (
+        isinstance(draw, list | tuple) and any(isinstance(x, str) for x in draw)
+    )
+
+
+def _shares(weights: Any, draws: Sequence[Flags]) -> list[Array]:
+    """The share of every draw, 1 together for each example."""
+    rows: Sequence[ArrayLike] = [np.ones(len(one)) for one in draws]
+    if weights is not None:
+        rows = [weights] * len(draws) if np.ndim(weights[0]) == 0 else weights
+    if len(rows) != len(draws):
+        raise ValueError(
+            f"weights are (draws,), or a row for each of the {len(draws)} examples; got {len(rows)} rows"
+        )
+    found = [np.asarray(row, dtype=np.float64) for row in rows]
+    for i, (row, one) in enumerate(zip(found, draws, strict=True)):
+        if row.shape != (len(one),) or not np.isfinite(row).all() or row.min() < 0 or row.sum() <= 0:
+            raise ValueError(
+                f"example {i} has {len(one)} draws; its weights are as many numbers of at least 0, not all 0"
+            )
+    return [row / row.sum() for row in found]
+
+
+def _decide(draws: Flags, shares: Array, loss: Loss, spec: LossSpec | None) -> tuple[Flags, float]:
+    """The set for one example and its mean loss."""
+    if spec is not None and spec.linear_in_hits:
+        return _best_by_hits(draws, shares, spec)
+    frequent = np.argsort(-(shares @ draws), kind="stable")
+    p = len(frequent)
+    prefixes = np.zeros((p + 1, p), dtype=bool)
+    prefixes[:, frequent] = np.tri(p + 1, p, -1, dtype=bool)
+    candidates = np.unique(np.concatenate([draws, prefixes]), axis=0)
+    candidates = candidates[np.argsort(candidates.sum(axis=1), kind="stable")]
+    costs = _mean_losses(candidates, draws, shares, loss)
+    best = _first_of_least(costs)
+    return candidates[best], float(costs[best])
+
+
+def _best_by_hits(draws: Flags, shares: Array, spec: LossSpec) -> tuple[Flags, float]:
+    """The exact set for a loss 1 - hits / (a k + b t); elements that were never drawn cannot help."""
+    a, b, nothing = spec.numbers
+    seen = np.flatnonzero(draws.any(axis=0))
+    positives, sizes = draws.sum(axis=1), np.arange(1, len(seen) + 1)
+    gains = draws[:, seen].T @ (shares[:, None] / (a * sizes + b * positives[:, None]))
+    order = np.argsort(-gains, axis=0, kind="stable")
+    sums = np.cumsum(np.take_along_axis(gains, order, axis=0), axis=0)
+    empty = 1 - (1 - nothing) * float(shares[positives == 0].sum())
+    costs = np.append(empty, 1 - np.diagonal(sums))
+    best = _first_of_least(costs)
+    chosen = np.zeros(draws.shape[1], dtype=bool)
+    if best:
+        chosen[seen[order[:best, best - 1]]] = True
+    return chosen, float(costs[best])
+
+
+def _first_of_least(costs: Array) -> int:
+    return int(np.argmax(costs <= costs.min() + TIE * max(1.0, float(np.abs(costs[0])))))
+
+
+def _mean_losses(sets: Flags, draws: Flags, shares: Array, loss: Loss) -> Array:
+    """The mean loss of every set over the draws."""
+    if isinstance(loss, CountLoss):
+        hits = sets.astype(np.float64) @ draws.T
+        positives = draws.sum(axis=1)[None, :] + 0 * hits
+        values = loss.value(positives - hits, sets.sum(axis=1)[:, None] - hits, positives, draws.shape[1] - positives)
+    else:
+        values = np.stack([loss(draws, np.broadcast_to(one, draws.shape)) for one in sets])
+    return np.asarray(values @ shares)

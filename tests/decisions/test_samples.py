@@ -1,0 +1,90 @@
+"""Decisions from samples, judged by all sets of up to six elements."""
+
+import numpy as np
+import pytest
+
+from setloss import CostCurve, Dice, FBeta, Hamming, Jaccard, SetFunction, from_counts, from_set_function
+from setloss.decisions import decide_samples
+
+
+def all_sets(p):
+    return ((np.arange(2**p)[:, None] >> np.arange(p)) & 1).astype(bool)
+
+
+def mean_losses(sets, draws, weights, loss):
+    """Written out: the weighted mean loss of every set."""
+    return np.array([np.average([float(loss(y, one)) for y in draws], weights=weights) for one in sets])
+
+
+EXACT = [Dice(), FBeta(2.0), FBeta(0.5, zero_division=0.0), Hamming(), Hamming(True, 3.0, 1.0)]
+
+
+@pytest.mark.parametrize("loss", EXACT)
+@pytest.mark.parametrize("p", [1, 3, 6])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_no_set_has_a_lower_mean_loss(loss, p, weighted):
+    generator = np.random.default_rng(p)
+    for _ in range(15):
+        draws = generator.random((1, 7, p)) < generator.random((1, 1, p))
+        weights = generator.random((1, 7)) if weighted else np.ones((1, 7))
+        found = decide_samples(draws.astype(int), loss, weights if weighted else None)
+        every = mean_losses(all_sets(p), draws[0], weights[0], loss)
+        own = mean_losses(found.sets, draws[0], weights[0], loss)[0]
+        assert found.exact
+        assert own == pytest.approx(every.min(), abs=1e-12)
+        assert found.expected_loss[0] == pytest.approx(own, abs=1e-12)
+        best = all_sets(p)[every <= every.min() + 1e-12]
+        if not isinstance(loss, Hamming):
+            assert found.sizes[0] == best.sum(axis=1).min()
+
+
+LOSSES = [Jaccard(), CostCurve([(0, 0), (0.1, 1), (1, 1)]), from_counts(lambda n, q, m, r: (n + 2 * q) / (m + r))]
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_other_losses_take_the_best_of_samples_and_prefixes(loss):
+    generator = np.random.default_rng(5)
+    for _ in range(15):
+        draws = generator.random((1, 9, 5)) < 0.4
+        found = decide_samples(draws, loss)
+        order = np.argsort(-draws[0].mean(axis=0), kind="stable")
+        prefixes = [np.isin(np.arange(5), order[:k]) for k in range(6)]
+        every = mean_losses([*draws[0], *prefixes], draws[0], np.ones(9), loss)
+        assert not found.exact
+        assert found.expected_loss[0] == pytest.approx(every.min(), abs=1e-12)
+        assert mean_losses(found.sets, draws[0], np.ones(9), loss)[0] == pytest.approx(every.min(), abs=1e-12)
+
+
+def test_a_loss_of_which_elements_are_wrong():
+    loss = from_set_function(SetFunction.from_values([0, 1, 3, 3.5, 1, 2, 3, 4]))
+    draws = all_sets(3)[None, [1, 3, 3, 6]]
+    found = decide_samples(draws, loss)
+    assert found.expected_loss[0] == pytest.approx(mean_losses(found.sets, draws[0], np.ones(4), loss)[0])
+
+
+def test_sets_of_names():
+    answers = [[{"cat"}, {"cat", "dog"}, ["cat", "dog"], {"bird"}], [set(), set(), {"dog"}]]
+    found = decide_samples(answers, "f1")
+    assert found.names == ("bird", "cat", "dog")
+    assert found.named_sets == [{"cat", "dog"}, set()]
+    table = [[[name in draw for name in found.names] for draw in example] for example in answers]
+    assert found.expected_loss[1] == pytest.approx(1 / 3)
+    np.testing.assert_array_equal(found.sets[:1], decide_samples(np.array(table[:1]), "f1").sets)
+    weighted = decide_samples(answers, "f1", [[1, 1, 1, 9], [1, 1, 9]])
+    assert weighted.named_sets == [{"bird"}, {"dog"}]
+
+
+@pytest.mark.parametrize(
+    ("samples", "weights", "word"),
+    [
+        ([[{"a"}], []], None, "example 1"),
+        (np.zeros((2, 3)), None, "axes"),
+        (np.full((1, 2, 2), 2), None, "samples"),
+        (np.zeros((1, 2, 2)), [1, 2, 3], "2 draws"),
+        (np.zeros((1, 2, 2)), [0, 0], "not all 0"),
+        (np.zeros((2, 2, 2)), [[1, 1]], "2 examples"),
+    ],
+)
+def test_refusals(samples, weights, word):
+    with pytest.raises(ValueError, match=word):
+        decide_samples(samples, "f1", weights)
