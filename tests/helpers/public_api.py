@@ -18,8 +18,8 @@ PRIVATE = ("cli", "losses")
 
 RESULTS = (
     "Certificate", "Decision", "Decomposition", "Design", "ImageDecisions", "LabelDecisions", "LabelSets",
-    "Likelihood", "PixelCalibration", "Promise", "Record", "SampleDecision", "Solution", "State", "Status", "SurrogateSum",
-    "Tracks", "Verdict", "Verification",
+    "Likelihood", "PixelCalibration", "Promise", "Record", "SampleDecision", "Solution", "State", "Status",
+    "SurrogateSum", "Tracks", "Verdict", "Verification",
 )  # fmt: skip
 """Classes that functions and methods return; nobody calls their constructors."""
 

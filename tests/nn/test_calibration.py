@@ -111,24 +111,16 @@ def test_classes_are_calibrated_one_by_one():
 # ---------------------------------------------------------------- expected losses
 
 
-def erring_together(n, seed):
-    """Images whose pixels share an error that the logits do not know."""
-    generator = torch.Generator().manual_seed(seed)
-    field = 3 * torch.randn(n, 12, 12, generator=generator).double() - 1.5
-    shift = 2.5 * torch.randn(n, 1, 1, generator=generator).double()
-    return field, torch.rand(field.shape, generator=generator) < (field + shift).sigmoid()
-
-
-@pytest.mark.parametrize("guard", [False, True])
-def test_expected_losses_are_those_that_new_images_have(guard):
-    calibration = calibrate_pixels(*erring_together(150, 1), "dice")
-    logits, truth = erring_together(150, 2)
-    found = decide_pixels(logits, "dice", calibration=calibration, guard=guard)
-    alone = decide_pixels(logits, "dice", calibration=replace(calibration, observed=None), guard=guard)
+def test_expected_losses_are_those_that_new_images_have():
+    """As if pixels were independent, they are far off on these images."""
+    calibration = calibrate_pixels(*images(100, 0.4, 0.5, -1.0, 1), "dice")
+    logits, truth = images(200, 0.4, 0.5, -1.0, 2)
+    found = decide_pixels(logits, "dice", calibration=calibration)
+    alone = decide_pixels(logits, "dice", calibration=replace(calibration, observed=None))
     lost = 1 - dice(found.sets, truth)
-    error = float((lost - found.expected_loss).std() * (2 / 150) ** 0.5)
+    error = float((lost - found.expected_loss).std() * (1 / 100 + 1 / 200) ** 0.5)
     assert torch.equal(alone.sets, found.sets)
-    assert float(alone.expected_loss.mean()) < float(lost.mean()) - 2 * error
+    assert abs(float(alone.expected_loss.mean() - lost.mean())) > 4 * error
     assert abs(float(found.expected_loss.mean() - lost.mean())) < 2.5 * error
 
 

@@ -20,8 +20,7 @@ probabilities that some bad t passes add up to at most 1 - confidence.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -68,19 +67,13 @@ class Promise:
     loss: str
     surest: tuple[int, float]
     needed: int | None = None
-    judge: Any = field(default=None, repr=False, compare=False)
 
     def __bool__(self) -> bool:
         return self.limit > -np.inf
 
-    def answers(self, values: Any, groups: Any = None) -> NDArray[np.bool_]:
-        """Whether each new set is answered, of bags in sorted order of the groups.
-
-        `values` are what the estimator that made the promise decides for, scores or X; expected losses if it was made
-        by `make_promise`.
-        """
-        expected = np.asarray(values) if self.judge is None else self.judge.expected_loss_of_sets(values, groups)
-        return np.asarray(expected <= self.limit)
+    def answers(self, expected: ArrayLike) -> NDArray[np.bool_]:
+        """Whether each new set is answered, from its expected loss."""
+        return np.asarray(np.asarray(expected) <= self.limit)
 
     def __str__(self) -> str:
         number, mean = self.surest

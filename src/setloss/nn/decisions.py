@@ -67,7 +67,7 @@ class ImageDecisions:
     `error` are ``(N,)`` or ``(N, C)``. In multiclass mode these are of the best set of each class alone, before
     pixels wanted twice are shared out. With ``guard=True`` they are those of the plain cut where that was kept.
 
-    Expected losses are as if pixels were independent, mostly too low, unless the calibration is one for this loss:
+    Expected losses are as if pixels were independent, which they are not, unless the calibration is for this loss:
     then they are brought to the mean loss of validation images. `error` is about the computation only.
     """
 
@@ -141,7 +141,7 @@ def decide_pixels(
 
 
 def _corrected(score: Tensor, observed: tuple[tuple[float, ...], ...] | None, first: int) -> Tensor:
-    """Scores with the mean that validation images had: scaled if these lost more than expected, else the losses are."""
+    """Scores with the mean of validation images: scaled if these lost more than expected, else their losses are."""
     if observed is None:
         return score
     expected, lost = torch.tensor(observed, dtype=score.dtype)[:, first : first + 2].unbind(1)
