@@ -39,7 +39,7 @@ def test_without_options_it_is_the_decision_of_the_front_page(folder, monkeypatc
     from setloss import estimators
 
     asked = []
-    for name in ("SetDecisionCV", "BagDecisionCV"):
+    for name in ("SetDecisionCV", "SetDecisionCV"):
 
         class Noted(getattr(estimators, name)):
             def fit(self, *data, **more):
@@ -49,7 +49,7 @@ def test_without_options_it_is_the_decision_of_the_front_page(folder, monkeypatc
         monkeypatch.setattr(estimators, name, Noted)
     complaint("train sets.npz --model m.skops")
     complaint("train tracks.csv --group track --model m.skops")
-    assert asked == [(name, None, "f1", "auto", 5) for name in ("SetDecisionCV", "BagDecisionCV")]
+    assert asked == [(name, None, "f1", "auto", 5) for name in ("SetDecisionCV", "SetDecisionCV")]
 
 
 def test_a_table_of_all_kinds_of_columns(folder):
@@ -86,7 +86,7 @@ def test_the_document_has_what_the_words_have(folder):
 def test_methods_give_scores_of_their_kind(method, sets):
     model = _estimator(TrainingOptions(method), "jaccard", sets)
     scorer = model.estimator[0]
-    linear = "SetClassifier" if sets else "BagClassifier"
+    linear = "SetClassifier" if sets else "SetClassifier"
     kinds = {"logistic": "MultiOutputClassifier" if sets else "LogisticRegression", "trees": "ExtraTreesClassifier"}
     assert type(scorer).__name__ == kinds.get(method, linear)
     assert getattr(scorer, "operator", method) == method

@@ -20,7 +20,7 @@ from helpers.partitioned import (
     parted,
     set_objective,
 )
-from setloss.dask import DaskBagClassifier as BagClassifier
+from setloss.dask import DaskSetClassifier as SetClassifier
 from setloss.dask import DaskSetClassifier as SetClassifier
 from setloss.operators import Cut, SlackRescaling
 from setloss.solvers import Status
@@ -33,7 +33,7 @@ MODELS = [
 
 def fit_bags(X, y, groups, parts, weights=None, **options):
     arrays = parted(lengths(len(y), parts, groups), X, y, groups, weights)
-    return BagClassifier(**{"C": 0.5, **options}).fit(*arrays)
+    return SetClassifier(**{"C": 0.5, **options}).fit(*arrays)
 
 
 def fit_sets(X, Y, parts, weights=None, **options):
@@ -46,7 +46,7 @@ def fit_sets(X, Y, parts, weights=None, **options):
 @pytest.mark.parametrize("parts", [1, 3, 7])
 def test_bags_in_any_number_of_partitions_have_one_minimum(parts):
     X, y, groups = frames()
-    exact = local.BagClassifier(C=0.5, tol=1e-8, solver="cutting_plane").fit(X, y, groups)
+    exact = local.SetClassifier(C=0.5, tol=1e-8, solver="cutting_plane").fit(X, y, groups)
     model = fit_bags(X, y, groups, parts)
     assert_certified(model, bag_objective(model, X, y, groups))
     assert_same_problem(model, exact)
@@ -70,7 +70,7 @@ def test_every_loss_and_operator_is_certified(loss, operator):
     options = {"loss": loss, "operator": operator, "C": 0.5, "tol": 1e-2}
     model = fit_bags(X, y, groups, 2, **options)
     assert_certified(model, bag_objective(model, X, y, groups))
-    assert_same_problem(model, local.BagClassifier(**options).fit(X, y, groups))
+    assert_same_problem(model, local.SetClassifier(**options).fit(X, y, groups))
 
 
 @pytest.mark.parametrize("storage", [np.float32, np.float64, csr_array, lambda X: csr_array(X.astype(np.float32))])
@@ -79,7 +79,7 @@ def test_rows_may_be_of_any_kind(storage):
     X = storage(np.where(np.abs(X) > 0.5, X, 0.0))
     model = fit_bags(X, y, groups, 3)
     assert_certified(model, bag_objective(model, X, y, groups))
-    assert_same_problem(model, local.BagClassifier(C=0.5).fit(X, y, groups))
+    assert_same_problem(model, local.SetClassifier(C=0.5).fit(X, y, groups))
 
 
 def test_weights_count_and_zeros_leave_frames_out():
@@ -88,7 +88,7 @@ def test_weights_count_and_zeros_leave_frames_out():
     weights[groups < 4] = 0.0
     model = fit_bags(X, y, groups, 7, weights)
     assert_certified(model, bag_objective(model, X, y, groups, weights))
-    assert_same_problem(model, local.BagClassifier(C=0.5).fit(X, y, groups, weights))
+    assert_same_problem(model, local.SetClassifier(C=0.5).fit(X, y, groups, weights))
 
 
 def test_missing_labels_are_left_out_of_their_sets():
@@ -104,14 +104,14 @@ def test_missing_labels_are_left_out_of_their_sets():
 def test_empty_partitions_do_no_harm():
     X, y, groups = frames()
     (first, *rest) = lengths(len(y), 2, groups)
-    model = BagClassifier(C=0.5).fit(*parted((0, first, 0, *rest, 0), X, y, groups))
+    model = SetClassifier(C=0.5).fit(*parted((0, first, 0, *rest, 0), X, y, groups))
     np.testing.assert_array_equal(model.coef_, fit_bags(X, y, groups, 2).coef_)
 
 
 def test_without_groups_every_frame_is_a_bag():
     X, y, _ = frames()
     with pytest.warns(match="no groups: every frame is trained as a set of its own"):
-        model = BagClassifier(C=0.5).fit(*parted(lengths(len(y), 3), X, y))
+        model = SetClassifier(C=0.5).fit(*parted(lengths(len(y), 3), X, y))
     assert_certified(model, bag_objective(model, X, y, np.arange(len(y))))
 
 
@@ -122,9 +122,9 @@ def test_attributes_predictions_and_losses_are_those_of_the_local_model():
     X, y, groups = frames()
     labels = np.where(y == 1, "yes", "no")
     arrays = parted(lengths(len(y), 3, groups), X, labels, groups)
-    model, here = BagClassifier().fit(*arrays), local.BagClassifier().fit(X, labels, groups)
+    model, here = SetClassifier().fit(*arrays), local.SetClassifier().fit(X, labels, groups)
     plain = model.to_local()
-    assert type(plain) is local.BagClassifier
+    assert type(plain) is local.SetClassifier
     assert {name for name in vars(here) if name.endswith("_")} <= set(vars(model))
     assert (model.classes_.tolist(), model.n_features_in_) == (here.classes_.tolist(), here.n_features_in_)
     assert model.n_rounds_ >= model.n_iter_
@@ -148,13 +148,13 @@ def test_label_sets_predict_like_the_local_model():
     assert model.score(*arrays) == pytest.approx(plain.score(X, Y, weights))
 
 
-@pytest.mark.parametrize("estimator", [BagClassifier, SetClassifier])
+@pytest.mark.parametrize("estimator", [SetClassifier, SetClassifier])
 def test_parameters_can_be_read_set_and_cloned(estimator):
     model = estimator("jaccard", "lovasz", C=3.0, solver="cutting_plane")
     copy = clone(model)
     assert copy.get_params() == model.get_params()
     assert copy.set_params(C=4.0).get_params()["C"] == 4.0
-    assert set(model.get_params()) == set(local.BagClassifier().get_params())
+    assert set(model.get_params()) == set(local.SetClassifier().get_params())
 
 
 def test_a_fit_that_was_cut_short_goes_on_from_its_checkpoint(tmp_path):
@@ -180,10 +180,10 @@ def test_without_a_client_only_what_is_persisted_is_computed_once():
         return 2 * block
 
     lazy = rows.map_blocks(compute, dtype=float, meta=np.empty((0, 0)))
-    model = BagClassifier(tol=1e-2, solver="cutting_plane").fit(lazy, *rest)
+    model = SetClassifier(tol=1e-2, solver="cutting_plane").fit(lazy, *rest)
     assert len(computed) > model.n_rounds_  # docs/past-one-machine.md says so
     computed.clear()
-    again = BagClassifier(tol=1e-2, solver="cutting_plane").fit(lazy.persist(), *rest)
+    again = SetClassifier(tol=1e-2, solver="cutting_plane").fit(lazy.persist(), *rest)
     assert len(computed) == 3
     np.testing.assert_array_equal(again.coef_, model.coef_)
 
@@ -214,7 +214,7 @@ def test_it_trains_to_the_certified_minimum_of_the_compiled_one():
     X, y, groups = frames(12)
     model = fit_bags(X, y, groups, 3, operator=Own)
     assert model.solution_.status is Status.CONVERGED
-    assert_same_problem(model, local.BagClassifier(operator="slack", scale=2.0, C=0.5).fit(X, y, groups))
+    assert_same_problem(model, local.SetClassifier(operator="slack", scale=2.0, C=0.5).fit(X, y, groups))
 
 
 @pytest.mark.filterwarnings("ignore::setloss.plans.python_fallback.SlowSurrogateWarning")

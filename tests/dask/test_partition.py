@@ -7,14 +7,14 @@ from scipy.sparse import csr_array
 
 from dask import delayed
 from helpers.partitioned import frames, label_sets, lengths, parted
-from setloss.dask import DaskBagClassifier as BagClassifier
+from setloss.dask import DaskSetClassifier as SetClassifier
 from setloss.dask import DaskSetClassifier as SetClassifier
 from setloss.dask import PartitionError
 
 
 def fit(X, y, groups, weights=None):
     """Three partitions, and a callback that fails the test if training begins."""
-    model = BagClassifier(callbacks=[lambda record: pytest.fail("training has begun")])
+    model = SetClassifier(callbacks=[lambda record: pytest.fail("training has begun")])
     return model.fit(*parted(lengths(len(y), 3, groups), X, y, groups, weights))
 
 
@@ -46,7 +46,7 @@ def test_rows_that_do_not_fit(rows, message):
     blocks = [delayed(X[: sizes[0]]), delayed(rows(X[sizes[0] :]))]
     declared = [da.from_delayed(block, (size, 5), float) for block, size in zip(blocks, sizes, strict=True)]
     with pytest.raises(PartitionError, match=message):
-        BagClassifier().fit(da.concatenate(declared), *parted(sizes, y, groups))
+        SetClassifier().fit(da.concatenate(declared), *parted(sizes, y, groups))
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_a_bag_without_a_name():
     names = groups.astype(float)
     names[second(groups)] = np.nan
     with pytest.raises(PartitionError, match="partition 1: row 0: groups must name"):
-        BagClassifier().fit(*parted(lengths(len(y), 3, groups), X, y, names))
+        SetClassifier().fit(*parted(lengths(len(y), 3, groups), X, y, names))
 
 
 @pytest.mark.parametrize("rename", [np.asarray, lambda g: np.array([f"track {k}" for k in g])])
@@ -105,7 +105,7 @@ def test_a_bag_in_two_partitions(rename):
     names = rename(groups)
     message = rf"the bag .*{cut}.* has frames in partitions 0 and 1;.*repartition_by_group"
     with pytest.raises(PartitionError, match=message):
-        BagClassifier().fit(*parted((inside, len(y) - inside), X, y, names))
+        SetClassifier().fit(*parted((inside, len(y) - inside), X, y, names))
 
 
 def test_labels_of_one_class_and_nothing_of_positive_weight():

@@ -1,4 +1,4 @@
-"""`SetDecisionCV` and `BagDecisionCV`: any classifier, held-out scores, many labels, frozen classifiers, routing."""
+"""`SetDecisionCV` and `SetDecisionCV`: any classifier, held-out scores, many labels, frozen classifiers, routing."""
 
 import pickle
 import warnings
@@ -25,8 +25,8 @@ from helpers.estimator_data import one_or_two_labels
 from setloss.bags import Bags
 from setloss.decisions import decide
 from setloss.estimators import (
-    BagClassifier,
-    BagDecisionCV,
+    SetClassifier,
+    SetDecisionCV,
     SetClassifier,
     SetDecision,
     SetDecisionCV,
@@ -61,7 +61,7 @@ def expected_failures(estimator):
 
 
 @parametrize_with_checks(
-    [SetDecisionCV(LINEAR, rule="counts", cv=2), BagDecisionCV(LogisticRegression(), rule="counts", cv=2)],
+    [SetDecisionCV(LINEAR, rule="counts", cv=2), SetDecisionCV(LogisticRegression(), rule="counts", cv=2)],
     expected_failed_checks=expected_failures,
 )
 def test_scikit_learn_accepts_it(estimator, check):
@@ -263,7 +263,7 @@ def test_a_fitted_classifier_is_used_as_it_is(how):
     model = SetDecisionCV(**given).fit(X[100:160], calibrated_on)
     assert model.estimator_ is given["estimator"]
     assert model.score(X, Y) > 0.5
-    one = BagDecisionCV(FrozenEstimator(LogisticRegression().fit(X, Y[:, 0]))).fit(X, Y[:, 0], np.arange(200) // 4)
+    one = SetDecisionCV(FrozenEstimator(LogisticRegression().fit(X, Y[:, 0]))).fit(X, Y[:, 0], np.arange(200) // 4)
     assert one.predict(X, np.arange(200) // 4).shape == (200,)
 
 
@@ -307,7 +307,7 @@ def test_a_fitted_model_keeps_no_training_data():
 
 def test_bags_are_decided_exactly_whatever_the_order_of_the_frames():
     X, y, groups = one_label_per_bag(40)
-    model = BagDecisionCV(LogisticRegression(), "jaccard", rule="counts").fit(X, y, groups)
+    model = SetDecisionCV(LogisticRegression(), "jaccard", rule="counts").fit(X, y, groups)
     order = np.argsort(groups, kind="stable")
     calibration, sizes = model.decision_.calibration_, np.unique(groups, return_counts=True)[1]
     offsets = np.concatenate(([0], np.cumsum(sizes)))
@@ -320,7 +320,7 @@ def test_bags_are_decided_exactly_whatever_the_order_of_the_frames():
 
 def test_sizes_never_seen_and_any_loss():
     X, y, groups = one_label_per_bag(100, largest=6)
-    model = BagDecisionCV(rule="counts", cv=2).fit(X, y, groups)
+    model = SetDecisionCV(rule="counts", cv=2).fit(X, y, groups)
     Xt, yt, gt = one_label_per_bag(30, largest=25, seed=2)
     assert model.score(Xt, yt, gt) > 0.8
     for loss in ("curve1", "curve4", "dice", "hamming"):
@@ -330,11 +330,11 @@ def test_sizes_never_seen_and_any_loss():
 def test_bags_without_groups_names_of_classes_and_weights():
     X, y, groups = one_label_per_bag(40, shift=2)
     with pytest.warns(UngroupedWarning, match="trained as a set of its own"):
-        model = BagDecisionCV(LogisticRegression(), loss="hamming").fit(X, y)
+        model = SetDecisionCV(LogisticRegression(), loss="hamming").fit(X, y)
     with pytest.warns(UngroupedWarning, match="decided as a set of its own"):
         assert np.mean(model.predict(X) == y) > 0.9
     names, weights = np.where(y == 1, "yes", "no"), np.where(groups < 35, 1.0, 0.0)
-    model = BagDecisionCV(cv=3).fit(X, names, groups, sample_weight=weights)
+    model = SetDecisionCV(cv=3).fit(X, names, groups, sample_weight=weights)
     assert set(model.predict(X, groups)) <= {"yes", "no"}
     assert model.score(X, names, groups) > 0.8
 
@@ -342,8 +342,8 @@ def test_bags_without_groups_names_of_classes_and_weights():
 def test_groups_and_weights_reach_the_classifier_of_frames():
     X, y, groups = one_label_per_bag()
     weights = np.where(groups % 2, 5.0, 1.0)
-    model = BagDecisionCV(make_pipeline(FunctionTransformer(), LogisticRegression()))
+    model = SetDecisionCV(make_pipeline(FunctionTransformer(), LogisticRegression()))
     fitted = model.fit(X, y, groups, sample_weight=weights).estimator_[-1]
     np.testing.assert_allclose(fitted.coef_, LogisticRegression().fit(X, y, sample_weight=weights).coef_)
-    bags = BagDecisionCV(BagClassifier(), cv=2).fit(X, y, groups).estimator_
-    np.testing.assert_allclose(bags.coef_, BagClassifier().fit(X, y, groups).coef_, atol=1e-6)
+    bags = SetDecisionCV(SetClassifier(), cv=2).fit(X, y, groups).estimator_
+    np.testing.assert_allclose(bags.coef_, SetClassifier().fit(X, y, groups).coef_, atol=1e-6)

@@ -5,7 +5,7 @@ import pytest
 from scipy.sparse import coo_array, csc_matrix, csr_array
 
 from helpers.estimator_data import label_data
-from setloss.estimators import BagClassifier, SetClassifier, SetClassifierCV
+from setloss.estimators import SetClassifier, SetClassifier, SetClassifierCV
 from setloss.estimators.labels import known_truth, labels_of
 
 pd = pytest.importorskip("pandas")
@@ -46,7 +46,7 @@ def test_other_spellings_of_the_same_labels_give_the_same_model(spelled):
 def test_whole_numbers_become_int64(dtype):
     """scikit-learn numbers columns in the type of y, and int8 ends at 127."""
     flat = SetClassifier().fit(X, Y[:, 0].astype(dtype))
-    bags = BagClassifier().fit(X, Y[:, 0].astype(dtype), np.arange(len(X)) // 3)
+    bags = SetClassifier().fit(X, Y[:, 0].astype(dtype), np.arange(len(X)) // 3)
     for model in (flat, bags):
         assert model.classes_.dtype == model.predict(X).dtype == np.int64
     assert labels_of(Y.astype(dtype), "test").numbers.dtype == np.int64

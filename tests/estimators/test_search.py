@@ -10,8 +10,8 @@ from sklearn.model_selection import GroupKFold, KFold, LeaveOneGroupOut
 
 from helpers.estimator_data import frame_data, label_data
 from setloss.estimators import (
-    BagClassifier,
-    BagClassifierCV,
+    SetClassifier,
+    SetClassifierCV,
     SetClassifier,
     SetClassifierCV,
 )
@@ -34,8 +34,8 @@ def plain_loop(simple, splits, *data):
     ("search", "simple", "splitter", "data"),
     [
         (SetClassifierCV, SetClassifier, KFold(4), label_data()),
-        (BagClassifierCV, BagClassifier, GroupKFold(3), frame_data(24)),
-        (BagClassifierCV, BagClassifier, LeaveOneGroupOut(), (*frame_data(24)[:2], frame_data(24)[2] % 3)),
+        (SetClassifierCV, SetClassifier, GroupKFold(3), frame_data(24)),
+        (SetClassifierCV, SetClassifier, LeaveOneGroupOut(), (*frame_data(24)[:2], frame_data(24)[2] % 3)),
     ],
 )
 def test_it_picks_the_C_of_least_loss_as_a_plain_loop_does(search, simple, splitter, data):
@@ -92,7 +92,7 @@ def test_weights_count_in_fits_and_losses():
     np.testing.assert_allclose(weighted.cv_results_["loss"], without.cv_results_["loss"], atol=1e-3)
     np.testing.assert_allclose(weighted.coef_, without.coef_, atol=1e-3)
     F, y, groups = frame_data()
-    doubled = BagClassifierCV(Cs=[1.0], cv=2).fit(F, y, groups=groups, sample_weight=np.full(len(y), 2.0))
+    doubled = SetClassifierCV(Cs=[1.0], cv=2).fit(F, y, groups=groups, sample_weight=np.full(len(y), 2.0))
     assert doubled.cv_results_["error"][0] > 0
 
 

@@ -22,7 +22,7 @@ from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardSc
 from sklearn.svm import SVC, LinearSVC
 
 import setloss
-from setloss.estimators import BagClassifier, BagDecisionCV, SetClassifier, SetClassifierCV, SetDecisionCV
+from setloss.estimators import SetClassifier, SetDecisionCV, SetClassifier, SetClassifierCV, SetDecisionCV
 from setloss.io.models import ModelFileError, load, save
 from setloss.losses import CostCurve, Dice, FBeta, Hamming, Jaccard, Tversky, from_counts
 
@@ -83,8 +83,8 @@ def test_linear_models_come_back_for_every_loss(path, loss):
 
 
 def test_bags_and_searches_come_back(path):
-    returned(BagClassifier(max_iter=5).fit(X, Y[:, 0], groups=GROUPS), path, X, GROUPS)
-    returned(BagDecisionCV(cv=3).fit(X, Y[:, 0], groups=GROUPS), path, X, GROUPS)
+    returned(SetClassifier(max_iter=5).fit(X, Y[:, 0], groups=GROUPS), path, X, GROUPS)
+    returned(SetDecisionCV(cv=3).fit(X, Y[:, 0], groups=GROUPS), path, X, GROUPS)
     assert returned(SetDecisionCV(CLASSIFIERS[0], cv=3).fit(X, Y), path, X).loss == "f1"
     returned(SetClassifierCV(max_iter=5, cv=3, Cs=[0.1, 1]).fit(X, Y), path, X)
 

@@ -250,7 +250,7 @@ def _estimator(training: TrainingOptions, objective: Any, of_label_sets: bool) -
 
 def _summary(estimator: Any, objective: Any, sets: int) -> dict[str, Any]:
     """What was trained and how it ended; None where something does not apply."""
-    from setloss.estimators.progress import in_words
+    from setloss.estimators.fit_log import in_words
 
     decision = getattr(estimator, "decision_", None)
     scorer = getattr(estimator, "estimator_", estimator)

@@ -13,9 +13,9 @@ from sklearn.utils import _safe_indexing
 
 from setloss.decisions.held_out import HeldOut
 from setloss.decisions.rules import RuleLearner
+from setloss.estimators.fit_log import in_words, say
 from setloss.estimators.folds import Split
 from setloss.estimators.label_scores import Outputs, Rows, Scorer, fit_parameter, fit_scorer, gathered, out_of_fold
-from setloss.estimators.progress import in_words, say
 from setloss.typing import Array
 
 TREES = 300

@@ -21,9 +21,9 @@ from sklearn.utils.validation import _check_method_params, _num_samples, has_fit
 
 from setloss.decisions.calibration import CHUNK
 from setloss.decisions.scores import as_log_odds
-from setloss.estimators.elements import refuse_text
+from setloss.estimators.features import refuse_text
+from setloss.estimators.fit_log import in_words, say
 from setloss.estimators.folds import Split
-from setloss.estimators.progress import in_words, say
 from setloss.typing import Array
 
 LEAST_CHANCE = 1e-6

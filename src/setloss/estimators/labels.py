@@ -35,6 +35,11 @@ class LabelMatrix:
         return self.positive.shape[1] == 1 and bool(self.known.all())
 
     @property
+    def target(self) -> NDArray[Any]:
+        """Labels to split by: one column of 0 and 1 of a single label, which folds are stratified by, or all."""
+        return self.positive[:, 0].astype(np.int64) if self.single else self.positive
+
+    @property
     def numbers(self) -> NDArray[Any]:
         """0 and 1 as int64; floats with NaN if some label is missing."""
         return self.positive.astype(np.int64) if self.known.all() else np.where(self.known, self.positive, np.nan)
