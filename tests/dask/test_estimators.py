@@ -82,7 +82,7 @@ def test_rows_may_be_of_any_kind(storage):
     assert_same_problem(model, local.BagClassifier(C=0.5).fit(X, y, groups))
 
 
-def test_weights_count_and_zeros_leave_frames_out():
+def test_weights_count_and_bags_of_weight_zero_are_left_out():
     X, y, groups = frames()
     weights = np.random.default_rng(0).choice([0.0, 0.5, 2.0], size=len(y))
     weights[groups < 4] = 0.0

@@ -91,6 +91,15 @@ def test_the_weight_of_a_bag_is_the_mean_of_its_frames_in_the_fit_and_in_the_sco
     assert first.score(X, y, groups=groups, sample_weight=weights) == pytest.approx(expected)
 
 
+def test_a_frame_of_weight_zero_stays_in_its_bag():
+    """Weights say how much a bag counts, not which frames are in it: those of 0 count in the fit as in the score."""
+    weights = np.random.default_rng(0).choice([0.0, 1.0, 2.0], size=len(y))
+    means = np.bincount(groups, weights) / np.bincount(groups)
+    first = BagClassifier(**TIGHT).fit(X, y, groups=groups, sample_weight=weights)
+    second = BagClassifier(**TIGHT).fit(X, y, groups=groups, sample_weight=means[groups])
+    np.testing.assert_allclose(first.coef_, second.coef_)
+
+
 # ---------------------------------------------------------------- prediction
 
 

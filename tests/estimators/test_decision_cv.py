@@ -194,7 +194,7 @@ def test_what_a_classifier_says_is_checked_and_may_be_infinite():
     def says(method, values):
         return label_outputs(SimpleNamespace(**{method: lambda X: np.array([values])}), None, 2)[0]
 
-    np.testing.assert_array_equal(says("decision_function", [np.inf, -3.0]), [[1e6, -3.0]])
+    np.testing.assert_array_equal(says("decision_function", [np.inf, -3.0]), [[np.inf, -3.0]])
     for method, values, words in (
         ("predict_proba", [np.nan, 0.5], "scores of SimpleNamespace .*NaN"),
         ("decision_function", [0.0, np.nan], "scores of SimpleNamespace .*NaN"),
@@ -347,3 +347,48 @@ def test_groups_and_weights_reach_the_classifier_of_frames():
     np.testing.assert_allclose(fitted.coef_, LogisticRegression().fit(X, y, sample_weight=weights).coef_)
     bags = BagDecisionCV(BagClassifier(), cv=2).fit(X, y, groups).estimator_
     np.testing.assert_allclose(bags.coef_, BagClassifier().fit(X, y, groups).coef_, atol=1e-6)
+
+
+# ---------------------------------------------------------------- what was learned, and what is asked for
+
+
+def test_scores_of_a_forest_mean_the_same_as_an_array():
+    X, Y = one_or_two_labels(200)
+    forest = RandomForestClassifier(10, random_state=0).fit(X[:100], Y[:100])
+    model = SetDecisionCV(forest, rule="counts", cv="prefit").fit(X[100:], Y[100:])
+    chances = np.column_stack([part[:, 1] for part in forest.predict_proba(X)])
+    assert (chances[100:] == 0).any()
+    array = SetDecision(rule="counts", scores="probabilities").fit(chances[100:], Y[100:])
+    np.testing.assert_array_equal(array.predict_proba(chances), model.predict_proba(X))
+    with np.errstate(divide="ignore"):
+        log_odds = np.log(chances) - np.log1p(-chances)
+    np.testing.assert_allclose(model.decision_.predict_proba(log_odds), model.predict_proba(X))
+
+
+def test_predict_decides_for_its_own_parameters_and_leaves_the_decision_alone():
+    X, Y = one_or_two_labels(100)
+    model = SetDecisionCV(LINEAR, rule="counts", cv=2).fit(X, Y)
+    before = model.predict(X)
+    model.decision_.set_params(loss="hamming")
+    np.testing.assert_array_equal(model.predict(X), before)
+    assert model.decision_.loss == "hamming"
+    learned = model.set_params(loss="jaccard").decision_
+    np.testing.assert_array_equal(model.predict(X), clone(model).set_params(loss="jaccard").fit(X, Y).predict(X))
+    assert learned is model.decision_
+    assert learned.loss == "hamming"
+
+
+@pytest.mark.parametrize("method", ["predict", "predict_proba", "expected_loss"])
+def test_a_masked_x_is_refused_after_the_fit_too(method):
+    X, Y = one_or_two_labels(60)
+    model = SetDecisionCV(LINEAR, rule="counts", cv=2).fit(X, Y)
+    with pytest.raises(ValueError, match=r"X .*masked.*filled"):
+        getattr(model, method)(np.ma.masked_array(X, X > 1))
+
+
+def test_default_trees_store_no_single_row():
+    trees = candidates.default_estimators(np.zeros((4, 2)))[0][-1]
+    X, Y = one_or_two_labels(80)
+    fitted = clone(trees).set_params(n_estimators=5).fit(X, Y)
+    for tree in (one.tree_ for one in fitted.estimators_):
+        assert tree.n_node_samples[tree.children_left < 0].min() >= 3

@@ -39,8 +39,11 @@ def test_elements_of_frames_lie_bag_by_bag():
     _, y, groups = frame_data()
     order = np.random.default_rng(0).permutation(len(y))
     weights = np.where(np.arange(len(y)) % 5, 1.0, 0.0)
+    weights[groups[order] == groups[0]] = 0.0
     found = elements_of_frames(y[order] == 1, groups[order], weights)
-    assert np.all(weights[found.rows] > 0)
+    weighted = np.isin(groups[order], groups[order][weights > 0])
+    np.testing.assert_array_equal(np.sort(found.rows), np.flatnonzero(weighted))
+    assert (weights[weighted] == 0).any()
     np.testing.assert_array_equal(found.truth, y[order][found.rows] == 1)
     for k in range(len(found.bags)):
         here = found.rows[found.bags.offsets[k] : found.bags.offsets[k + 1]]

@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from scipy.special import logit
 from sklearn.metrics import f1_score
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import (
@@ -235,3 +236,36 @@ def test_scores_of_other_labels_are_refused():
         model.predict(S, groups=np.zeros(len(S)))
     with pytest.raises(ValueError, match="counts"):
         SetDecision(rule="counts").fit(S, Y).thresholds()
+
+
+# ---------------------------------------------------------------- certainty
+
+
+def voted_labels(n, trees=20, seed=0):
+    """Labels, and the share of votes for each: often 0 or 1, and then not always right."""
+    generator = np.random.default_rng(seed)
+    chances = probabilities_of(generator.normal(-1, 2, size=(n, 6)))
+    return generator.binomial(trees, chances) / trees, (generator.random(chances.shape) < chances).astype(int)
+
+
+@pytest.mark.parametrize("word", ["probabilities", "log-odds"])
+def test_votes_of_zero_and_one_are_not_taken_for_certain(word):
+    """Learned and decided as if 0 were about half a vote, whether zeros occur in the fit or only in predictions."""
+    (V, Y), (W, Z) = voted_labels(300), voted_labels(300, seed=1)
+    assert (V == 0).any()
+    assert (V == 1).any()
+    clipped = SetDecision(rule="counts", scores="probabilities").fit(np.clip(V, 0.025, 0.975), Y)
+    scores = (lambda votes: votes) if word == "probabilities" else logit
+    model = SetDecision(rule="counts", scores=word).fit(scores(V), Y)
+    assert model.score(scores(W), Z) == pytest.approx(clipped.score(np.clip(W, 0.025, 0.975), Z), abs=0.01)
+    np.testing.assert_allclose(
+        model.predict_proba(scores(W)), clipped.predict_proba(np.clip(W, 0.025, 0.975)), atol=0.02
+    )
+    kept = ((V > 0) & (V < 1)).all(axis=1)
+    without = SetDecision(rule="counts", scores=word).fit(scores(V[kept]), Y[kept])
+    assert without.score(scores(W), Z) > clipped.score(np.clip(W, 0.025, 0.975), Z) - 0.03
+
+
+def test_decide_takes_certainty_at_its_word():
+    assert decide(np.array([[0.0, 1.0]]), "f1", scores="probabilities").expected_loss == pytest.approx(0)
+    assert decide(np.array([[-np.inf, np.inf]]), "f1").expected_loss == pytest.approx(0)

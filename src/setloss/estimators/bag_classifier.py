@@ -50,11 +50,12 @@ class BagClassifier(LinearSetModel):
         X = checked_features(self, X, reset=True)
         self.classes_, positive = frame_labels(X, y, type(self).__name__)
         weights = checked_weights(sample_weight, X)
-        if len(np.unique(positive[weights > 0])) < 2:
-            raise ValueError("the frames of positive weight have only one class; training needs both")
         warn_if_ungrouped(groups, "trained")
         names = None if groups is None else group_names(groups, len(positive))
-        self._fit(X, elements_of_frames(positive, names, weights), loss)
+        elements = elements_of_frames(positive, names, weights)
+        if elements.truth.all() or not elements.truth.any():
+            raise ValueError("the bags of positive weight have only one class; training needs both")
+        self._fit(X, elements, loss)
         return self
 
     def decision_function(self, X: Any) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any, ClassVar
 
 import numpy as np
@@ -59,10 +60,9 @@ class DecisionCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return SetDecision(self.loss, rule=self.rule, average=average, scores="log-odds")
 
     def _decision(self) -> SetDecision:
-        """The decision for the present parameters, which may have been set to others after the fit."""
+        """A copy of the decision with the present parameters of this object, which may have changed since the fit."""
         check_is_fitted(self, "decision_")
-        self.decision_.set_params(**self._new_decision().get_params(deep=False))
-        return self.decision_
+        return copy(self.decision_).set_params(**self._new_decision().get_params(deep=False))
 
     def _fit(self, examples: Examples, decision: SetDecision) -> None:
         """Train the likeliest of the estimators, and the decision on its held-out scores."""
@@ -73,6 +73,7 @@ class DecisionCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
                 setattr(self, name, getattr(self.estimator_, name))
         if self.verbose:
             say("learning the decision")
+        decision._certainty = self._scorer.certainty
         decision._learn(learner.data, learner)
         self.decision_, self.classes_ = decision, decision.classes_
         if self.verbose:
@@ -97,6 +98,7 @@ class DecisionCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     def _scores(self, X: Any) -> Array:
         """Scores (n, p) of new examples, those of frames flat."""
         check_is_fitted(self, "decision_")
+        refuse_masked(X, "X")
         found = self._scorer.scores(X)
         return found[:, 0] if isinstance(self, BagDecisionCV) else found
 
@@ -182,7 +184,8 @@ class SetDecisionCV(DecisionCV):
     estimator_
         The classifier, trained on everything.
     decision_
-        The `SetDecision`: `calibration_`, `rule_name_`, `rule_losses_` are there.
+        The `SetDecision`: `calibration_`, `rule_name_`, `rule_losses_` are there. It is what was learned, and
+        `predict` decides with it for the parameters of this object: `set_params(loss=...)` here, not there.
     classes_, label_names_
         As in `SetDecision`.
     """

@@ -72,13 +72,16 @@ class Elements:
 
 
 def elements_of_frames(positive: NDArray[np.bool_], groups: NDArray[Any] | None, weights: Array) -> Elements:
-    """Frames of positive weight, in bags by group or each its own; a bag weighs as much as its frames on average."""
-    kept = np.flatnonzero(weights > 0)
-    found = Bags.from_offsets(np.arange(len(kept) + 1)) if groups is None else Bags.from_groups(groups[kept])
-    rows = kept if found.order is None else kept[found.order]
-    return Elements(
-        positive[rows], Bags(found.offsets), rows.astype(np.int64, copy=False), found.means(weights[kept])
-    )
+    """Frames in bags by group or each its own; bags weigh as much as their frames on average, without those of 0.
+
+    A frame of weight 0 in a bag that has a weight belongs to it as in scores: it counts in the loss and in the mean.
+    """
+    bags = Bags.from_offsets(np.arange(len(weights) + 1)) if groups is None else Bags.from_groups(groups)
+    means = bags.means(weights)
+    used = means > 0
+    rows = bags.gather(np.arange(len(weights), dtype=np.int64))[np.repeat(used, bags.sizes)]
+    kept = Bags.from_offsets(np.concatenate(([0], np.cumsum(bags.sizes[used]))))
+    return Elements(positive[rows], kept, rows, means[used])
 
 
 def elements_of_labels(positive: NDArray[np.bool_], known: NDArray[np.bool_], weights: Array) -> Elements:

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from setloss.bags import Bags
 from setloss.decisions.calibration import Calibration
+from setloss.decisions.certainty import odds_of_certainty, without_certainty
 from setloss.decisions.held_out import HeldOut, column_thresholds, numbered_folds, threshold_of_sets
 from setloss.decisions.rules import (
     Reliability,
@@ -21,7 +22,7 @@ from setloss.decisions.rules import (
     check_rule,
     count_loss,
 )
-from setloss.decisions.scores import as_log_odds, as_numbers, check_scores_word
+from setloss.decisions.scores import LARGEST, as_numbers, check_scores, check_scores_word
 from setloss.estimators.bag_classifier import bags_named, frame_labels, warn_if_ungrouped
 from setloss.estimators.labels import known_truth, labels_of
 from setloss.estimators.linear_model import checked_weights
@@ -49,6 +50,10 @@ class SetDecision(ClassifierMixin, BaseEstimator):
 
     Scale a, biases b and potentials u of the number of positives are fitted by penalised likelihood to scores with
     known labels, which must not be those that the scorer was trained on. The fit keeps no scores and no labels.
+
+    Probabilities of exactly 0 and 1 and infinite log-odds, of forests for example, are not taken for certain: they
+    count as twice the largest odds in the fit of what is not certain, in predictions too (see
+    `setloss.decisions.certainty`). `setloss.decisions.decide` takes certainty at its word.
 
     Parameters
     ----------
@@ -95,6 +100,7 @@ class SetDecision(ClassifierMixin, BaseEstimator):
     label_names_: NDArray[np.object_]
     n_features_in_: int
     _reliability: Reliability | None
+    _certainty: float = LARGEST
 
     def __init__(
         self, loss: str | Loss = "f1", *, rule: str = "auto", average: str = "samples", scores: str = "auto"
@@ -112,7 +118,10 @@ class SetDecision(ClassifierMixin, BaseEstimator):
         For bags, from one score an element (N,), labels (N,) and `groups`, the bag of each element.
         """
         self._check_parameters(groups is not None)
-        array = as_log_odds(as_scores(scores), self.scores)
+        given = as_scores(scores)
+        check_scores(given, self.scores)
+        self._certainty = odds_of_certainty(given, self.scores == "probabilities")
+        array = self._log_odds(given)
         if groups is not None:
             self._learn(self._held_out_bags(array, y, groups, sample_weight))
             return self
@@ -126,6 +135,10 @@ class SetDecision(ClassifierMixin, BaseEstimator):
         weights, folds = checked_weights(sample_weight, array), numbered_folds(None, len(array))
         self._learn(HeldOut(array, labels.positive, labels.known, weights, folds))
         return self
+
+    def _log_odds(self, scores: Array) -> Array:
+        """Scores as log-odds, none of them certain."""
+        return np.ascontiguousarray(without_certainty(scores, self.scores == "probabilities", self._certainty))
 
     def _held_out_bags(self, scores: Array, y: Any, groups: Any, sample_weight: Any) -> HeldOut:
         """Frames in bags."""
@@ -205,7 +218,8 @@ class SetDecision(ClassifierMixin, BaseEstimator):
         """Scores to decide for as log-odds, and their bags."""
         check_is_fitted(self)
         given = as_scores(scores)
-        array = as_log_odds(given, "log-odds" if self.scores == "auto" and given.size < FEW_SCORES else self.scores)
+        check_scores(given, "log-odds" if self.scores == "auto" and given.size < FEW_SCORES else self.scores)
+        array = self._log_odds(given)
         if self._in_bags:
             if array.ndim != 1:
                 raise ValueError(f"the fit was one of bags: scores are flat; got shape {array.shape}")
