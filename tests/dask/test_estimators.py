@@ -46,7 +46,7 @@ def fit_sets(X, Y, parts, weights=None, **options):
 @pytest.mark.parametrize("parts", [1, 3, 7])
 def test_bags_in_any_number_of_partitions_have_one_minimum(parts):
     X, y, groups = frames()
-    exact = local.SetClassifier(C=0.5, tol=1e-8, solver="cutting_plane").fit(X, y, groups)
+    exact = local.SetClassifier(C=0.5, tol=1e-8, solver="cutting_plane").fit(X, y, groups=groups)
     model = fit_bags(X, y, groups, parts)
     assert_certified(model, bag_objective(model, X, y, groups))
     assert_same_problem(model, exact)
@@ -70,7 +70,7 @@ def test_every_loss_and_operator_is_certified(loss, operator):
     options = {"loss": loss, "operator": operator, "C": 0.5, "tol": 1e-2}
     model = fit_bags(X, y, groups, 2, **options)
     assert_certified(model, bag_objective(model, X, y, groups))
-    assert_same_problem(model, local.SetClassifier(**options).fit(X, y, groups))
+    assert_same_problem(model, local.SetClassifier(**options).fit(X, y, groups=groups))
 
 
 @pytest.mark.parametrize("storage", [np.float32, np.float64, csr_array, lambda X: csr_array(X.astype(np.float32))])
@@ -79,16 +79,16 @@ def test_rows_may_be_of_any_kind(storage):
     X = storage(np.where(np.abs(X) > 0.5, X, 0.0))
     model = fit_bags(X, y, groups, 3)
     assert_certified(model, bag_objective(model, X, y, groups))
-    assert_same_problem(model, local.SetClassifier(C=0.5).fit(X, y, groups))
+    assert_same_problem(model, local.SetClassifier(C=0.5).fit(X, y, groups=groups))
 
 
-def test_weights_count_and_zeros_leave_frames_out():
+def test_weights_count_and_bags_of_weight_zero_are_left_out():
     X, y, groups = frames()
     weights = np.random.default_rng(0).choice([0.0, 0.5, 2.0], size=len(y))
     weights[groups < 4] = 0.0
     model = fit_bags(X, y, groups, 7, weights)
     assert_certified(model, bag_objective(model, X, y, groups, weights))
-    assert_same_problem(model, local.SetClassifier(C=0.5).fit(X, y, groups, weights))
+    assert_same_problem(model, local.SetClassifier(C=0.5).fit(X, y, groups=groups, weights))
 
 
 def test_missing_labels_are_left_out_of_their_sets():
@@ -122,7 +122,7 @@ def test_attributes_predictions_and_losses_are_those_of_the_local_model():
     X, y, groups = frames()
     labels = np.where(y == 1, "yes", "no")
     arrays = parted(lengths(len(y), 3, groups), X, labels, groups)
-    model, here = SetClassifier().fit(*arrays), local.SetClassifier().fit(X, labels, groups)
+    model, here = SetClassifier().fit(*arrays), local.SetClassifier().fit(X, labels, groups=groups)
     plain = model.to_local()
     assert type(plain) is local.SetClassifier
     assert {name for name in vars(here) if name.endswith("_")} <= set(vars(model))
@@ -131,8 +131,8 @@ def test_attributes_predictions_and_losses_are_those_of_the_local_model():
     np.testing.assert_array_equal(model.predict(arrays[0]).compute(), plain.predict(X))
     np.testing.assert_array_equal(model.decision_function(arrays[0]).compute(), plain.decision_function(X))
     np.testing.assert_array_equal(model.predict(X), plain.predict(X))
-    np.testing.assert_allclose(model.losses(*arrays), plain.losses(X, labels, groups))
-    assert model.score(*arrays) == pytest.approx(plain.score(X, labels, groups))
+    np.testing.assert_allclose(model.losses(*arrays), plain.losses(X, labels, groups=groups))
+    assert model.score(*arrays) == pytest.approx(plain.score(X, labels, groups=groups))
 
 
 def test_label_sets_predict_like_the_local_model():
@@ -214,7 +214,7 @@ def test_it_trains_to_the_certified_minimum_of_the_compiled_one():
     X, y, groups = frames(12)
     model = fit_bags(X, y, groups, 3, operator=Own)
     assert model.solution_.status is Status.CONVERGED
-    assert_same_problem(model, local.SetClassifier(operator="slack", scale=2.0, C=0.5).fit(X, y, groups))
+    assert_same_problem(model, local.SetClassifier(operator="slack", scale=2.0, C=0.5).fit(X, y, groups=groups))
 
 
 @pytest.mark.filterwarnings("ignore::setloss.plans.python_fallback.SlowSurrogateWarning")

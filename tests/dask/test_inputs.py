@@ -8,7 +8,6 @@ import pytest
 
 from helpers.partitioned import frames, label_sets, lengths, parted
 from setloss.dask import DaskSetClassifier as SetClassifier
-from setloss.dask import DaskSetClassifier as SetClassifier
 
 
 def test_labels_in_partitions_of_unknown_length_and_another_number():
@@ -23,7 +22,7 @@ def test_labels_in_partitions_of_unknown_length_and_another_number():
 def test_labels_cut_elsewhere_are_cut_like_X():
     X, y, groups = frames()
     rows, labels, names = parted(lengths(len(y), 2, groups), X, y, groups)
-    expected = SetClassifier().fit(rows, labels, names)
+    expected = SetClassifier().fit(rows, labels, groups=names)
     model = SetClassifier().fit(rows, labels.rechunk(7), names.rechunk(-1))
     np.testing.assert_array_equal(model.coef_, expected.coef_)
 

@@ -8,7 +8,6 @@ from scipy.sparse import csr_array
 from dask import delayed
 from helpers.partitioned import frames, label_sets, lengths, parted
 from setloss.dask import DaskSetClassifier as SetClassifier
-from setloss.dask import DaskSetClassifier as SetClassifier
 from setloss.dask import PartitionError
 
 

@@ -18,7 +18,7 @@ def test_arrays_are_cut_between_bags(npartitions):
     ends = np.cumsum(rows.chunks[0])[:-1]
     assert np.all(groups[ends] != groups[ends - 1])
     np.testing.assert_array_equal(rows.compute(), X)
-    SetClassifier(tol=1e-2).fit(rows, labels, names)
+    SetClassifier(tol=1e-2).fit(rows, labels, groups=names)
 
 
 def test_a_data_frame_is_shuffled():

@@ -91,7 +91,7 @@ def deadly_block(lo, hi, which):
 def assert_trained(model):
     X, y, groups = frames(40)
     assert_certified(model, bag_objective(model, X, y, groups))
-    assert_same_problem(model, local.SetClassifier(C=model.C, tol=1e-6).fit(X, y, groups))
+    assert_same_problem(model, local.SetClassifier(C=model.C, tol=1e-6).fit(X, y, groups=groups))
 
 
 class Once:
@@ -139,10 +139,10 @@ def test_partitions_are_read_once_and_let_go_at_the_end(client, tmp_path):
 
 def test_data_on_the_workers_is_used_there_and_bad_rows_are_named_before_training(client):
     X, y, groups = (client.persist(array) for array in readable(3))
-    assert_trained(SetClassifier(**QUICK).fit(X, y, groups))
+    assert_trained(SetClassifier(**QUICK).fit(X, y, groups=groups))
     bad = da.where(da.arange(len(X), chunks=X.chunks[0])[:, None] == len(X) - 1, np.nan, X)
     with pytest.raises(PartitionError, match=r"partition 2: row \d+: feature 0 is NaN"):
-        SetClassifier(callbacks=[lambda record: pytest.fail("trained")]).fit(bad, y, groups)
+        SetClassifier(callbacks=[lambda record: pytest.fail("trained")]).fit(bad, y, groups=groups)
 
 
 # ---------------------------------------------------------------- workers are lost

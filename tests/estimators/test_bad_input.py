@@ -88,7 +88,7 @@ DATA = {
     "masked Y": (lambda: SetClassifier().fit(X, np.ma.masked_array(Y, Y == 1)), "y .*masked"),
     "masked y": (lambda: SetClassifier().fit(F, np.ma.masked_array(y, ONE), groups), "y .*masked"),
     "masked groups": (lambda: SetClassifier().fit(F, y, np.ma.masked_array(groups, ONE)), "groups .*masked"),
-    "dates as features": (lambda: SetClassifier().fit(dates, y, groups), "column .* of X .*dates"),
+    "dates as features": (lambda: SetClassifier().fit(dates, y, groups=groups), "column .* of X .*dates"),
     "complex features": (lambda: SetClassifier().fit(X + 1j, Y), "[Cc]omplex"),
     "complex labels": (lambda: SetClassifier().fit(X, Y + 0j), "[Cc]omplex"),
     "NaN among frames": (lambda: SetClassifier().fit(F, np.where(ONE, np.nan, y), groups), "y .*3"),
@@ -115,7 +115,7 @@ DATA = {
     "two columns of frames": (lambda: SetClassifier().fit(F, np.stack([y, y], 1), groups), "1d array"),
     "operator that does not fit": (lambda: SetClassifier(operator="lovasz").fit(X, Y), "needs a submodular function"),
     "sparse labels of score": (lambda: SetClassifier().fit(X, 2 * Y - 1).score(X, csr_array(Y)), "y contains 0"),
-    "other classes of score": (lambda: SetClassifier().fit(F, y, groups).score(F, y + 5, groups), "y contains 6|5"),
+    "other classes of score": (lambda: SetClassifier().fit(F, y, groups=groups).score(F, y + 5, groups=groups), "y contains 6|5"),
 }
 
 
@@ -153,8 +153,8 @@ DECISIONS = {
     "complex features": (lambda: cv().fit(X + 1j, Y), "[Cc]omplex"),
     "fewer labels of score": (lambda: SetDecision().fit(S, Y).score(S, Y[:, :2]), "y has shape", "labels of shape"),
     "NaT as a class": (lambda: SetDecision().fit(f, NAT, groups=groups), "y .*missing"),
-    "vote of bags": (lambda: SetDecisionCV(rule="vote").fit(F, y, groups), "rule 'vote'"),
-    "split bags": (lambda: SetDecisionCV(cv=list(KFold(3).split(F))).fit(F, y, groups), "splits bag"),
+    "vote of bags": (lambda: SetDecisionCV(rule="vote").fit(F, y, groups=groups), "rule 'vote'"),
+    "split bags": (lambda: SetDecisionCV(cv=list(KFold(3).split(F))).fit(F, y, groups=groups), "splits bag"),
 }
 
 
@@ -184,7 +184,7 @@ def test_weights(method, case):
 
 
 def test_weights_that_leave_one_class():
-    refused(lambda: SetClassifier().fit(F, y, groups, (y == 1).astype(float)), "one class")
+    refused(lambda: SetClassifier().fit(F, y, groups=groups, (y == 1).astype(float)), "one class")
 
 
 SCALES = {

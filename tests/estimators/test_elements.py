@@ -7,7 +7,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from helpers.estimator_data import frame_data, label_data
-from setloss.estimators import SetClassifier, SetClassifier
+from setloss.estimators import SetClassifier
 from setloss.estimators.elements import (
     FeatureScaleWarning,
     column_scales,
@@ -39,8 +39,11 @@ def test_elements_of_groups_lie_bag_by_bag():
     _, y, groups = frame_data()
     order = np.random.default_rng(0).permutation(len(y))
     weights = np.where(np.arange(len(y)) % 5, 1.0, 0.0)
+    weights[groups[order] == groups[0]] = 0.0
     found = elements_of_groups(y[order] == 1, groups[order], weights)
-    assert np.all(weights[found.rows] > 0)
+    weighted = np.isin(groups[order], groups[order][weights > 0])
+    np.testing.assert_array_equal(np.sort(found.rows), np.flatnonzero(weighted))
+    assert (weights[weighted] == 0).any()
     np.testing.assert_array_equal(found.truth, y[order][found.rows] == 1)
     for k in range(len(found.bags)):
         here = found.rows[found.bags.offsets[k] : found.bags.offsets[k + 1]]
@@ -80,7 +83,7 @@ def test_checks_and_elements_of_a_fit_copy_no_features():
     model = SetClassifier(tol=0.5, solver="cutting_plane").fit(X[:200], y[:200], groups[:200])
     tracemalloc.start()
     try:
-        model.fit(X, y, groups)
+        model.fit(X, y, groups=groups)
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

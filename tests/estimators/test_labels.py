@@ -5,7 +5,7 @@ import pytest
 from scipy.sparse import coo_array, csc_matrix, csr_array
 
 from helpers.estimator_data import label_data
-from setloss.estimators import SetClassifier, SetClassifier, SetClassifierCV
+from setloss.estimators import SetClassifier, SetClassifierCV
 from setloss.estimators.labels import known_truth, labels_of
 
 pd = pytest.importorskip("pandas")

@@ -10,7 +10,7 @@ from sklearn.svm import LinearSVC
 
 from helpers.estimator_data import frame_data, label_data
 from setloss import loss_named
-from setloss.estimators import SetClassifier, SetClassifier
+from setloss.estimators import SetClassifier
 
 X, Y = label_data()
 F, y, groups = frame_data()
@@ -40,7 +40,7 @@ def test_certificates_are_those_of_the_data_and_of_known_labels_only(solver, los
     known[5] = False
     gaps = np.where(known, Y, np.nan)
     labels, some = (SetClassifier(loss, solver=solver, **options).fit(X, targets) for targets in (Y, gaps))
-    frames = SetClassifier(loss, solver=solver, **options).fit(F, y, groups)
+    frames = SetClassifier(loss, solver=solver, **options).fit(F, y, groups=groups)
     sets = list(zip(Y == 1, labels.decision_function(X), strict=True))
     rows = zip(Y == 1, some.decision_function(X), known, strict=True)
     parts = [(truth[here], scores[here]) for truth, scores, here in rows if here.any()]

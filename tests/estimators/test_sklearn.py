@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from helpers.estimator_data import frame_data, label_data
-from setloss.estimators import SetClassifier, SetClassifierCV, SetClassifier, SetClassifierCV
+from setloss.estimators import SetClassifier, SetClassifierCV
 
 ESTIMATORS = [
     SetClassifier(),
@@ -83,7 +83,7 @@ def test_tables_of_features_and_labels_and_series_of_frames(library):
     assert search.label_names_.tolist() == [f"label {j}" for j in range(3)]
     bags = SetClassifier().fit(F, frames.Series(y), groups=frames.Series(groups))
     np.testing.assert_array_equal(bags.coef_, SetClassifier().fit(F, y, groups=groups).coef_)
-    assert bags.score(F, frames.Series(y), groups=frames.Series(groups)) == bags.score(F, y, groups)
+    assert bags.score(F, frames.Series(y), groups=frames.Series(groups)) == bags.score(F, y, groups=groups)
 
 
 def test_a_pandas_index_that_is_not_a_range_changes_nothing():

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from setloss.estimators import SetClassifier, SetClassifier
+from setloss.estimators import SetClassifier
 
 MODELS = [
     ("dice", "slack"), ("jaccard", "lovasz"), ("dice", "bd"), ("curve1", "bd"), ("hamming", "hinge"),

@@ -22,7 +22,7 @@ from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardSc
 from sklearn.svm import SVC, LinearSVC
 
 import setloss
-from setloss.estimators import SetClassifier, SetDecisionCV, SetClassifier, SetClassifierCV, SetDecisionCV
+from setloss.estimators import SetClassifier, SetClassifierCV, SetDecisionCV
 from setloss.io.models import ModelFileError, load, save
 from setloss.losses import CostCurve, Dice, FBeta, Hamming, Jaccard, Tversky, from_counts
 

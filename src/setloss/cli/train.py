@@ -118,7 +118,7 @@ def train(
     """Train a classifier of label sets or of tracks (bags of frames), and decide for the loss of the whole set.
 
     Columns of tables may be numbers, categories, dates and empty; a message says what became of each. How scores
-    become sets is learned on held-out folds. Without options this is SetDecisionCV() or BagDecisionCV().
+    become sets is learned on held-out folds. Without options this is SetDecisionCV() or SetDecisionCV().
 
     For example: setloss train songs.csv --labels mood_ --model songs.skops
     """

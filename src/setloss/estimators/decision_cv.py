@@ -66,7 +66,8 @@ class SetDecisionCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     estimator_
         The classifier, trained on everything.
     decision_
-        The `SetDecision`: `calibration_`, `rule_name_`, `rule_losses_` are there.
+        The `SetDecision`: `calibration_`, `rule_name_`, `rule_losses_` are there. It is what was learned, and
+        `predict` decides with it for the parameters of this object: `set_params(loss=...)` here, not there.
     classes_, label_names_
         As in `SetDecision`.
     """
@@ -142,7 +143,7 @@ class SetDecisionCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
                 setattr(self, name, getattr(self.estimator_, name))
         if self.verbose:
             say("learning the decision")
-        self.decision_ = decision.fit_held_out(labels, learner.data, learner)
+        self.decision_ = decision.fit_held_out(labels, learner.data, learner, self._scorer.certainty)
         labels.set_attributes(self)
         if self.verbose:
             compared = (f"{name} {loss:.4f} +- {error:.4f}" for name, (loss, error) in decision.rule_losses_.items())
@@ -175,13 +176,14 @@ class SetDecisionCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     # ---------------------------------------------------------------- deciding
 
     def _decision(self) -> SetDecision:
-        """The decision for the present parameters, which may have been set to others after the fit."""
+        """A copy of the decision with the present parameters of this object, which may have changed since the fit."""
         check_is_fitted(self, "decision_")
         return copy(self.decision_).set_params(loss=self.loss, rule=self.rule, average=self.average)
 
     def _scores(self, X: Any) -> Array:
         """Scores (n, p) of new examples."""
         check_is_fitted(self, "decision_")
+        refuse_masked(X, "X")
         return self._scorer.scores(X)
 
     def predict(self, X: Any, *, groups: Any = None) -> NDArray[Any]:

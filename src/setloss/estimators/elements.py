@@ -52,14 +52,16 @@ class Elements:
         )
 
 
-def elements_of_groups(positive: NDArray[np.bool_], groups: NDArray[Any], weights: Array) -> Elements:
-    """Elements of positive weight in sets by group; a set weighs as much as its elements on average."""
-    kept = np.flatnonzero(weights > 0)
-    found = Bags.from_groups(groups[kept])
-    rows = kept if found.order is None else kept[found.order]
-    return Elements(
-        positive[rows], Bags(found.offsets), rows.astype(np.int64, copy=False), found.means(weights[kept])
-    )
+def elements_of_groups(positive: NDArray[np.bool_], bags: Bags, weights: Array) -> Elements:
+    """Elements in the sets of positive weight, which is the mean weight of the elements of each.
+
+    An element of weight 0 in a set that has a weight belongs to it as in scores: it counts in the loss and the mean.
+    """
+    means = bags.means(weights)
+    used = means > 0
+    rows = bags.gather(np.arange(len(weights), dtype=np.int64))[np.repeat(used, bags.sizes)]
+    kept = Bags.from_offsets(np.concatenate(([0], np.cumsum(bags.sizes[used]))))
+    return Elements(positive[rows], kept, rows, means[used])
 
 
 def elements_of_labels(positive: NDArray[np.bool_], known: NDArray[np.bool_], weights: Array) -> Elements:

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setloss.estimators.features import checked_features
-from setloss.estimators.labels import LabelMatrix
 from setloss.estimators.linear_model import LinearSetModel, checked_weights
 from setloss.estimators.sets import Labels, read_sets
 from setloss.typing import Array
@@ -92,8 +91,12 @@ class SetClassifier(LinearSetModel):
         self._labels, matrix, sets = read_sets(X, y, groups, type(self).__name__)
         self._labels.set_attributes(self)
         weights = checked_weights(sample_weight, X)
-        _check_trainable(matrix, weights)
-        self._fit(X, sets.elements(matrix.positive, matrix.known, weights), loss)
+        elements = sets.elements(matrix.positive, matrix.known, weights)
+        if not len(elements.bags):
+            raise ValueError("no example has a known label and a positive weight; there is nothing to train on")
+        if elements.truth.all() or not elements.truth.any():
+            raise ValueError("the sets of positive weight have only one class; training needs both")
+        self._fit(X, elements, loss)
         return self
 
     def decision_function(self, X: Any) -> Array:
@@ -128,12 +131,3 @@ class SetClassifier(LinearSetModel):
         tags.target_tags.multi_output = True
         tags.classifier_tags.multi_label = True
         return tags
-
-
-def _check_trainable(labels: LabelMatrix, weights: Array) -> None:
-    """Refuse labels of which weights leave nothing, or one class."""
-    used = labels.known & (weights > 0)[:, None]
-    if not used.any():
-        raise ValueError("no example has a known label and a positive weight; there is nothing to train on")
-    if len(np.unique(labels.positive[used])) < 2:
-        raise ValueError("the labels of positive weight have only one class; training needs both")

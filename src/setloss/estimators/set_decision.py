@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from setloss.decisions.calibration import Calibration
+from setloss.decisions.certainty import odds_of_certainty, without_certainty
 from setloss.decisions.held_out import HeldOut, column_thresholds, threshold_of_sets
 from setloss.decisions.rules import (
     Reliability,
@@ -20,7 +21,7 @@ from setloss.decisions.rules import (
     check_rule,
     count_loss,
 )
-from setloss.decisions.scores import as_log_odds, as_numbers, check_scores_word
+from setloss.decisions.scores import LARGEST, as_numbers, check_scores, check_scores_word
 from setloss.estimators.linear_model import checked_weights
 from setloss.estimators.sets import Labels, Sets, read_sets
 from setloss.losses import CountLoss, Loss, as_loss
@@ -47,6 +48,10 @@ class SetDecision(ClassifierMixin, BaseEstimator):
 
     Scale a, biases b and potentials u of the number of positives are fitted by penalised likelihood to scores with
     known labels, which must not be those that the scorer was trained on. The fit keeps no scores and no labels.
+
+    Probabilities of exactly 0 and 1 and infinite log-odds, of forests for example, are not taken for certain: they
+    count as twice the largest odds in the fit of what is not certain, in predictions too (see
+    `setloss.decisions.certainty`). `setloss.decisions.decide` takes certainty at its word.
 
     The sets are the rows of y (n, p); or y is (n,), and `groups` name the set of each element, as in `SetClassifier`:
     then b is one number, and u depends on the size p of the set too, with atoms at no and at all elements and a
@@ -98,6 +103,7 @@ class SetDecision(ClassifierMixin, BaseEstimator):
     n_features_in_: int
     _reliability: Reliability | None
     _labels: Labels
+    _certainty: float = LARGEST
 
     def __init__(
         self, loss: str | Loss = "f1", *, rule: str = "auto", average: str = "samples", scores: str = "auto"
@@ -115,7 +121,9 @@ class SetDecision(ClassifierMixin, BaseEstimator):
         For y (n,) there is one score an element, (n,) or (n, 1), and `groups` name the set of each.
         """
         check_parameters(self)
-        array = as_scores(scores, self.scores)
+        given = as_scores(scores, self.scores)
+        certainty = odds_of_certainty(given, self.scores == "probabilities")
+        array = self._log_odds(given, certainty)
         labels, matrix, sets = read_sets(array, y, groups, type(self).__name__)
         if array.shape != matrix.positive.shape:
             raise ValueError(
@@ -123,10 +131,17 @@ class SetDecision(ClassifierMixin, BaseEstimator):
                 "each element of y (n,)"
             )
         weights = checked_weights(sample_weight, array)
-        return self.fit_held_out(labels, sets.held_out(array, matrix.positive, matrix.known, weights))
+        return self.fit_held_out(
+            labels, sets.held_out(array, matrix.positive, matrix.known, weights), None, certainty
+        )
 
-    def fit_held_out(self, labels: Labels, data: HeldOut, learner: RuleLearner | None = None) -> SetDecision:
-        """Learn from sets that some fold holds out; the learner, if given, is that of the same sets."""
+    def fit_held_out(
+        self, labels: Labels, data: HeldOut, learner: RuleLearner | None = None, certainty: float = LARGEST
+    ) -> SetDecision:
+        """Learn from sets that some fold holds out; the learner, if given, is that of the same sets.
+
+        `certainty` is the log-odds that certain scores count as.
+        """
         check_average(self.average, labels)
         known = data.known.any(axis=1) if data.bags is None else data.bags.totals(data.known.astype(np.intp)) > 0
         used = (data.folds >= 0) & (data.weights > 0) & known
@@ -135,7 +150,7 @@ class SetDecision(ClassifierMixin, BaseEstimator):
         data = data if used.all() else data.part(used)
         learner = learner or RuleLearner.of(data)
         loss = self._loss()
-        self._labels = labels
+        self._labels, self._certainty = labels, certainty
         labels.set_attributes(self)
         self.n_features_in_ = labels.width
         self.calibration_ = learner.model
@@ -147,6 +162,10 @@ class SetDecision(ClassifierMixin, BaseEstimator):
             self._learn_rule(learner, loss)
         self._learned_for = (self.loss, self.rule, self.average)
         return self
+
+    def _log_odds(self, scores: Array, certainty: float) -> Array:
+        """Scores as log-odds, none of them certain."""
+        return np.ascontiguousarray(without_certainty(scores, self.scores == "probabilities", certainty))
 
     def _learn_rule(self, learner: RuleLearner, loss: CountLoss) -> None:
         losses = learner.judged(learner.candidates if self.rule == "auto" else [self.rule], loss)
@@ -181,7 +200,7 @@ class SetDecision(ClassifierMixin, BaseEstimator):
         """Scores (n, p) to decide for as log-odds, and their sets."""
         check_is_fitted(self)
         few = self.scores == "auto" and np.size(scores) < FEW_SCORES
-        array = as_scores(scores, "log-odds" if few else self.scores)
+        array = self._log_odds(as_scores(scores, "log-odds" if few else self.scores), self._certainty)
         if array.shape[1] != self.n_features_in_:
             raise ValueError(
                 f"X has {array.shape[1]} features, but {type(self).__name__} is expecting {self.n_features_in_} "
@@ -309,10 +328,10 @@ def check_average(average: str, labels: Labels) -> None:
 
 
 def as_scores(scores: Any, words: str) -> Array:
-    """Scores (n, p) as log-odds, from lists, tables and arrays; a flat array is one column."""
+    """Checked scores (n, p), from lists, tables and arrays; a flat array is one column."""
     array = as_numbers(scores, "scores")
     if array.ndim not in (1, 2) or array.shape[0] == 0:
         shape = f"{array.shape}: Found array with 0 sample(s)"
         raise ValueError(f"scores are (n, p), or (n,) for elements in groups; got shape {shape}")
-    array = as_log_odds(array, words)
+    check_scores(array, words)
     return array[:, None] if array.ndim == 1 else array

@@ -164,7 +164,7 @@ class GroupedSets(Sets):
         return self.named.scatter(gathered)[:, None]
 
     def elements(self, positive: Flags, known: Flags, weights: Array) -> Elements:
-        return elements_of_groups(positive[:, 0], self.numbers, weights)
+        return elements_of_groups(positive[:, 0], self.named, weights)
 
     def splits(self, cv: Any, X: Any, labels: LabelMatrix, *, seed: int = 0, **to_split: Any) -> list[Split]:
         return bag_splits(cv, X, labels.target, self.named, seed=seed, **to_split)

@@ -12,8 +12,6 @@ from helpers.estimator_data import frame_data, label_data
 from setloss.estimators import (
     SetClassifier,
     SetClassifierCV,
-    SetClassifier,
-    SetClassifierCV,
 )
 
 CS = [0.01, 0.1, 1.0, 10.0]

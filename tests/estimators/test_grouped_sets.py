@@ -23,7 +23,9 @@ def test_interleaved_groups_equal_sorted_ones(storage):
     shuffled = SetClassifier(**TIGHT).fit(storage(X[mixed]), y[mixed], groups=groups[mixed])
     assert ordered.solution_.primal == pytest.approx(shuffled.solution_.primal, rel=1e-6)
     np.testing.assert_allclose(ordered.coef_, shuffled.coef_, atol=2e-3)
-    np.testing.assert_allclose(ordered.losses(X, y, groups), ordered.losses(X[mixed], y[mixed], groups=groups[mixed]))
+    np.testing.assert_allclose(
+        ordered.losses(X, y, groups=groups), ordered.losses(X[mixed], y[mixed], groups=groups[mixed])
+    )
 
 
 @pytest.mark.parametrize(
@@ -70,12 +72,15 @@ def test_groups_that_do_not_name_a_bag_for_every_frame_are_refused(names):
 
 def test_without_groups_every_frame_is_a_bag():
     alone = SetClassifier().fit(X, y, groups=np.arange(len(y)))
-    with pytest.warns(UngroupedWarning, match="every frame is trained as a set of its own. Pass groups="):
+    with pytest.warns(UngroupedWarning, match="every element of y is trained as a set of its own. Pass groups="):
         model = SetClassifier().fit(X, y)
     np.testing.assert_array_equal(model.coef_, alone.coef_)
-    with pytest.warns(UngroupedWarning, match="every frame is judged as a set of its own"):
-        assert model.score(X, y) == alone.score(X, y, groups=np.arange(len(y)))
-    np.testing.assert_array_equal(model.predict(X, groups), model.predict(X))  # the sign needs none, and says nothing
+    with pytest.warns(UngroupedWarning, match="every element of y is judged as a set of its own"):
+        alone.score(X, y)
+    assert model.score(X, y) == alone.score(X, y, groups=np.arange(len(y)))
+    np.testing.assert_array_equal(
+        model.predict(X, groups=groups), model.predict(X)
+    )  # the sign needs none, and says nothing
 
 
 # ---------------------------------------------------------------- weights
@@ -87,8 +92,17 @@ def test_the_weight_of_a_bag_is_the_mean_of_its_frames_in_the_fit_and_in_the_sco
     first = SetClassifier(**TIGHT).fit(X, y, groups=groups, sample_weight=weights)
     second = SetClassifier(**TIGHT).fit(X, y, groups=groups, sample_weight=means[groups])
     assert first.solution_.primal == pytest.approx(second.solution_.primal, rel=1e-6)
-    expected = 1 - np.average(first.losses(X, y, groups), weights=means)
+    expected = 1 - np.average(first.losses(X, y, groups=groups), weights=means)
     assert first.score(X, y, groups=groups, sample_weight=weights) == pytest.approx(expected)
+
+
+def test_a_frame_of_weight_zero_stays_in_its_bag():
+    """Weights say how much a bag counts, not which frames are in it: those of 0 count in the fit as in the score."""
+    weights = np.random.default_rng(0).choice([0.0, 1.0, 2.0], size=len(y))
+    means = np.bincount(groups, weights) / np.bincount(groups)
+    first = SetClassifier(**TIGHT).fit(X, y, groups=groups, sample_weight=weights)
+    second = SetClassifier(**TIGHT).fit(X, y, groups=groups, sample_weight=means[groups])
+    np.testing.assert_allclose(first.coef_, second.coef_)
 
 
 # ---------------------------------------------------------------- prediction
@@ -100,7 +114,9 @@ def test_positive_scores_predict_the_second_class(names):
     model = SetClassifier().fit(X, labels, groups=groups)
     assert model.classes_.tolist() == list(names)
     np.testing.assert_array_equal(model.predict(X), np.array(names)[(model.decision_function(X) > 0).astype(int)])
-    assert model.score(X, labels, groups=groups) == SetClassifier().fit(X, y, groups=groups).score(X, y, groups)
+    assert model.score(X, labels, groups=groups) == SetClassifier().fit(X, y, groups=groups).score(
+        X, y, groups=groups
+    )
 
 
 @pytest.mark.parametrize("loss", [Dice(), Hamming()])
@@ -109,4 +125,4 @@ def test_score_is_one_minus_the_mean_loss_over_the_bags(loss):
     predicted = model.predict(X)
     losses = [loss(y[groups == k], predicted[groups == k]) for k in range(groups.max() + 1)]
     assert model.score(X, y, groups=groups) == pytest.approx(1 - np.mean(losses))
-    np.testing.assert_allclose(model.losses(X, y, groups), losses)
+    np.testing.assert_allclose(model.losses(X, y, groups=groups), losses)
