@@ -44,7 +44,7 @@ from benchmarks.enumeration import (
 from setloss import CostCurve
 from setloss.decisions import decide, expected_losses_of
 from setloss.decisions.pixels import decide_pixels
-from setloss.estimators import SetClassifier, SetClassifier
+from setloss.estimators import SetClassifier
 from setloss.losses import from_set_function
 from setloss.operators import operator_named
 from setloss.plans.batch import batch_surrogate

@@ -8,12 +8,8 @@ from scipy.sparse import csr_array
 
 from helpers.estimator_data import frame_data, label_data
 from setloss.estimators import SetClassifier
-from setloss.estimators.elements import (
-    FeatureScaleWarning,
-    column_scales,
-    elements_of_groups,
-    elements_of_labels,
-)
+from setloss.estimators.elements import elements_of_groups, elements_of_labels
+from setloss.estimators.features import FeatureScaleWarning, column_scales
 
 X, Y = label_data(40, d=3)
 

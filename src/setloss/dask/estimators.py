@@ -133,7 +133,7 @@ class DaskSetClassifier(LinearSetModel):
     def _judged(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> tuple[Array, Array]:
         """The losses of all sets, and their weights."""
         model = self.to_local()
-        vars(model).pop("feature_names_in_", None)
+        model.__dict__.pop("feature_names_in_", None)
         features = self.feature_names_in_.tolist() if is_frame(X) else None
         data = partitions_of(X, y, groups, sample_weight, features)
         answers = Partitions(data).each(judge, model)

@@ -90,7 +90,7 @@ class SetDecisionCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         average: str = "samples",
         cv: Any = 5,
         n_jobs: int | None = None,
-        verbose: int = 0,
+        verbose: Any = 0,
     ) -> None:
         self.estimator = estimator
         self.loss = loss
@@ -178,7 +178,9 @@ class SetDecisionCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     def _decision(self) -> SetDecision:
         """A copy of the decision with the present parameters of this object, which may have changed since the fit."""
         check_is_fitted(self, "decision_")
-        return copy(self.decision_).set_params(loss=self.loss, rule=self.rule, average=self.average)
+        decision = copy(self.decision_)
+        decision.set_params(loss=self.loss, rule=self.rule, average=self.average)
+        return decision
 
     def _scores(self, X: Any) -> Array:
         """Scores (n, p) of new examples."""

@@ -301,7 +301,7 @@ class SetDecision(ClassifierMixin, BaseEstimator):
         truth, known = self._labels.truth(y, len(array))
         weights = checked_weights(sample_weight, array)
         data, chosen = sets.held_out(array, truth, known, weights), self._chosen(array, sets)
-        used = sets.first(known.any(axis=1)) if sets.bags is None else np.ones(len(sets), dtype=bool)
+        used = np.asarray(known.any(axis=1)) if sets.bags is None else np.ones(len(sets), dtype=bool)
         return (data, chosen) if used.all() else (data.part(used), chosen[used])
 
     def __sklearn_tags__(self) -> Any:

@@ -86,7 +86,7 @@ class Sets(ABC):
     ) -> HeldOut:
         """Scores with their labels, to learn from or to judge by; `weights` and `folds` are those of rows."""
         turns = numbered_folds(None, len(self)) if folds is None else self.first(folds)
-        elements = (self.gather(values) for values in (scores, truth, known))
+        elements = self.gather(scores), self.gather(truth), self.gather(known)
         return HeldOut(*elements, self.means(weights), turns, self.bags)
 
     def losses(self, loss: Loss, truth: Flags, known: Flags, chosen: Flags) -> tuple[Array, Flags]:
@@ -116,7 +116,10 @@ class RowSets(Sets):
     def means(self, values: NDArray[Any]) -> NDArray[Any]:
         return values
 
-    first = to_rows = gather = scatter = means
+    first = to_rows = gather = means
+
+    def scatter(self, gathered: NDArray[Any]) -> NDArray[Any]:
+        return gathered
 
     def elements(self, positive: Flags, known: Flags, weights: Array) -> Elements:
         return elements_of_labels(positive, known, weights)
