@@ -86,9 +86,8 @@ def test_the_document_has_what_the_words_have(folder):
 def test_methods_give_scores_of_their_kind(method, sets):
     model = _estimator(TrainingOptions(method), "jaccard", sets)
     scorer = model.estimator[0]
-    linear = "SetClassifier" if sets else "SetClassifier"
     kinds = {"logistic": "MultiOutputClassifier" if sets else "LogisticRegression", "trees": "ExtraTreesClassifier"}
-    assert type(scorer).__name__ == kinds.get(method, linear)
+    assert type(scorer).__name__ == kinds.get(method, "SetClassifier")
     assert getattr(scorer, "operator", method) == method
     assert model.loss == "jaccard"
 

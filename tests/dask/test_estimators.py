@@ -21,7 +21,6 @@ from helpers.partitioned import (
     set_objective,
 )
 from setloss.dask import DaskSetClassifier as SetClassifier
-from setloss.dask import DaskSetClassifier as SetClassifier
 from setloss.operators import Cut, SlackRescaling
 from setloss.solvers import Status
 
@@ -88,7 +87,7 @@ def test_weights_count_and_bags_of_weight_zero_are_left_out():
     weights[groups < 4] = 0.0
     model = fit_bags(X, y, groups, 7, weights)
     assert_certified(model, bag_objective(model, X, y, groups, weights))
-    assert_same_problem(model, local.SetClassifier(C=0.5).fit(X, y, groups=groups, weights))
+    assert_same_problem(model, local.SetClassifier(C=0.5).fit(X, y, groups=groups, sample_weight=weights))
 
 
 def test_missing_labels_are_left_out_of_their_sets():
@@ -98,7 +97,7 @@ def test_missing_labels_are_left_out_of_their_sets():
     weights = np.tile([1.0, 0.0, 3.0, 0.5], 10)
     model = fit_sets(X, Y, 4, weights)
     assert_certified(model, set_objective(model, X, Y, weights))
-    assert_same_problem(model, local.SetClassifier(C=0.5).fit(X, Y, weights))
+    assert_same_problem(model, local.SetClassifier(C=0.5).fit(X, Y, sample_weight=weights))
 
 
 def test_empty_partitions_do_no_harm():

@@ -18,12 +18,17 @@ CS = [0.01, 0.1, 1.0, 10.0]
 TIGHT = {"tol": 1e-6, "solver": "cutting_plane"}
 
 
+def part(data, rows):
+    """Rows of X and y, and of groups by name."""
+    return [column[rows] for column in data[:2]], {"groups": column[rows] for column in data[2:]}
+
+
 def plain_loop(simple, splits, *data):
     """The mean loss of every C."""
 
     def losses(C, train, test):
-        model = simple(C=C, **TIGHT).fit(*(column[train] for column in data))
-        return model.losses(*(column[test] for column in data))
+        model = simple(C=C, **TIGHT).fit(*part(data, train)[0], **part(data, train)[1])
+        return model.losses(*part(data, test)[0], **part(data, test)[1])
 
     return [np.concatenate([losses(C, *split) for split in splits]).mean() for C in CS]
 
@@ -37,7 +42,7 @@ def plain_loop(simple, splits, *data):
     ],
 )
 def test_it_picks_the_C_of_least_loss_as_a_plain_loop_does(search, simple, splitter, data):
-    model = search(Cs=CS, cv=splitter, **TIGHT).fit(*data)
+    model = search(Cs=CS, cv=splitter, **TIGHT).fit(*data[:2], groups=data[2] if len(data) > 2 else None)
     means = plain_loop(simple, list(splitter.split(data[0], None, *data[2:])), *data)
     np.testing.assert_allclose(model.cv_results_["loss"], means, atol=0.02)
     assert CS[int(np.argmin(model.cv_results_["loss"]))] == model.C_

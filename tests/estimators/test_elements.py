@@ -7,6 +7,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from helpers.estimator_data import frame_data, label_data
+from setloss.bags import Bags
 from setloss.estimators import SetClassifier
 from setloss.estimators.elements import elements_of_groups, elements_of_labels
 from setloss.estimators.features import FeatureScaleWarning, column_scales
@@ -36,7 +37,7 @@ def test_elements_of_groups_lie_bag_by_bag():
     order = np.random.default_rng(0).permutation(len(y))
     weights = np.where(np.arange(len(y)) % 5, 1.0, 0.0)
     weights[groups[order] == groups[0]] = 0.0
-    found = elements_of_groups(y[order] == 1, groups[order], weights)
+    found = elements_of_groups(y[order] == 1, Bags.from_groups(groups[order]), weights)
     weighted = np.isin(groups[order], groups[order][weights > 0])
     np.testing.assert_array_equal(np.sort(found.rows), np.flatnonzero(weighted))
     assert (weights[weighted] == 0).any()
@@ -76,7 +77,7 @@ def test_checks_and_elements_of_a_fit_copy_no_features():
     """At 10^6 frames x 50 copies of X were .4 GB each."""
     X = np.random.default_rng(0).normal(size=(20_000, 100))
     y, groups = X[:, 0] > 0, np.arange(20_000) // 10
-    model = SetClassifier(tol=0.5, solver="cutting_plane").fit(X[:200], y[:200], groups[:200])
+    model = SetClassifier(tol=0.5, solver="cutting_plane").fit(X[:200], y[:200], groups=groups[:200])
     tracemalloc.start()
     try:
         model.fit(X, y, groups=groups)

@@ -45,8 +45,8 @@ def test_other_spellings_of_the_same_labels_give_the_same_model(spelled):
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int32, np.uint64])
 def test_whole_numbers_become_int64(dtype):
     """scikit-learn numbers columns in the type of y, and int8 ends at 127."""
-    flat = SetClassifier().fit(X, Y[:, 0].astype(dtype))
-    bags = SetClassifier().fit(X, Y[:, 0].astype(dtype), np.arange(len(X)) // 3)
+    flat = SetClassifier().fit(X, Y[:, 0].astype(dtype), groups=np.arange(len(X)))
+    bags = SetClassifier().fit(X, Y[:, 0].astype(dtype), groups=np.arange(len(X)) // 3)
     for model in (flat, bags):
         assert model.classes_.dtype == model.predict(X).dtype == np.int64
     assert labels_of(Y.astype(dtype), "test").numbers.dtype == np.int64

@@ -50,7 +50,11 @@ def test_certificates_are_those_of_the_data_and_of_known_labels_only(solver, los
         assert model.solution_.primal == pytest.approx(primal, rel=1e-9)
         assert model.dual_gap_ == pytest.approx((primal - model.solution_.dual) / primal, abs=1e-9)
         assert model.dual_gap_ <= 1e-3
-        best = type(model)(loss, **options, **TIGHT).fit(*data).solution_.primal
+        best = (
+            type(model)(loss, **options, **TIGHT)
+            .fit(*data[:2], groups=data[2] if len(data) > 2 else None)
+            .solution_.primal
+        )
         assert model.solution_.dual <= best * (1 + 1e-9) <= primal * (1 + 2e-7)
 
 

@@ -118,7 +118,7 @@ def train(
     """Train a classifier of label sets or of tracks (bags of frames), and decide for the loss of the whole set.
 
     Columns of tables may be numbers, categories, dates and empty; a message says what became of each. How scores
-    become sets is learned on held-out folds. Without options this is SetDecisionCV() or SetDecisionCV().
+    become sets is learned on held-out folds. Without options this is SetDecisionCV().
 
     For example: setloss train songs.csv --labels mood_ --model songs.skops
     """
@@ -228,8 +228,8 @@ def _estimator(training: TrainingOptions, objective: Any, of_label_sets: bool) -
         linear = {name: getattr(training, name) for name in names}
         linear |= {"loss": objective, "random_state": 0}
         if training.decision == "sign" and len(path) > 1:
-            return getattr(estimators, f"{kind}ClassifierCV")(Cs=path, cv=training.cv, verbose=1, **linear)
-        simple = getattr(estimators, f"{kind}Classifier")
+            return estimators.SetClassifierCV(Cs=path, cv=training.cv, verbose=1, **linear)
+        simple = estimators.SetClassifier
         if training.decision == "sign":
             return simple(C=path[0], verbose=1, **linear)
         scorers = [simple(C=C, **linear) for C in path]
@@ -239,7 +239,7 @@ def _estimator(training: TrainingOptions, objective: Any, of_label_sets: bool) -
         scorers = [LogisticRegression(C=C, max_iter=1000) for C in path]
         scorers = [MultiOutputClassifier(one) for one in scorers] if of_label_sets else scorers
     average = {"average": training.average} if of_label_sets else {}
-    decide = getattr(estimators, f"{kind}DecisionCV")
+    decide = estimators.SetDecisionCV
     return decide(
         scorers, objective, rule=training.decision, cv=training.cv, n_jobs=training.jobs, verbose=1, **average
     )
