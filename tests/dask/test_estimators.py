@@ -31,12 +31,13 @@ MODELS = [
 
 
 def fit_bags(X, y, groups, parts, weights=None, **options):
-    arrays = parted(lengths(len(y), parts, groups), X, y, groups, weights)
-    return SetClassifier(**{"C": 0.5, **options}).fit(*arrays)
+    X, y, groups, weights = parted(lengths(len(y), parts, groups), X, y, groups, weights)
+    return SetClassifier(**{"C": 0.5, **options}).fit(X, y, groups=groups, sample_weight=weights)
 
 
 def fit_sets(X, Y, parts, weights=None, **options):
-    return SetClassifier(**{"C": 0.5, **options}).fit(*parted(lengths(len(Y), parts), X, Y, weights))
+    X, Y, weights = parted(lengths(len(Y), parts), X, Y, weights)
+    return SetClassifier(**{"C": 0.5, **options}).fit(X, Y, sample_weight=weights)
 
 
 # ---------------------------------------------------------------- the same minimum
@@ -103,7 +104,8 @@ def test_missing_labels_are_left_out_of_their_sets():
 def test_empty_partitions_do_no_harm():
     X, y, groups = frames()
     (first, *rest) = lengths(len(y), 2, groups)
-    model = SetClassifier(C=0.5).fit(*parted((0, first, 0, *rest, 0), X, y, groups))
+    rows, labels, names = parted((0, first, 0, *rest, 0), X, y, groups)
+    model = SetClassifier(C=0.5).fit(rows, labels, groups=names)
     np.testing.assert_array_equal(model.coef_, fit_bags(X, y, groups, 2).coef_)
 
 

@@ -14,7 +14,13 @@ from setloss.dask import PartitionError
 def fit(X, y, groups, weights=None):
     """Three partitions, and a callback that fails the test if training begins."""
     model = SetClassifier(callbacks=[lambda record: pytest.fail("training has begun")])
-    return model.fit(*parted(lengths(len(y), 3, groups), X, y, groups, weights))
+    X, y, groups, weights = parted(lengths(len(y), 3, groups), X, y, groups, weights)
+    return model.fit(X, y, groups=groups, sample_weight=weights)
+
+
+def fit_named(X, y, groups, names):
+    rows, labels, names = parted(lengths(len(y), 3, groups), X, y, names)
+    return SetClassifier().fit(rows, labels, groups=names)
 
 
 def second(groups):
@@ -45,7 +51,7 @@ def test_rows_that_do_not_fit(rows, message):
     blocks = [delayed(X[: sizes[0]]), delayed(rows(X[sizes[0] :]))]
     declared = [da.from_delayed(block, (size, 5), float) for block, size in zip(blocks, sizes, strict=True)]
     with pytest.raises(PartitionError, match=message):
-        SetClassifier().fit(da.concatenate(declared), *parted(sizes, y, groups))
+        SetClassifier().fit(da.concatenate(declared), parted(sizes, y)[0], groups=parted(sizes, groups)[0])
 
 
 @pytest.mark.parametrize(
@@ -93,7 +99,7 @@ def test_a_bag_without_a_name():
     names = groups.astype(float)
     names[second(groups)] = np.nan
     with pytest.raises(PartitionError, match="partition 1: row 0: groups must name"):
-        SetClassifier().fit(*parted(lengths(len(y), 3, groups), X, y, names))
+        fit_named(X, y, groups, names)
 
 
 @pytest.mark.parametrize("rename", [np.asarray, lambda g: np.array([f"track {k}" for k in g])])

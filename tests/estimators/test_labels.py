@@ -73,15 +73,16 @@ def test_missing_labels_may_be_nan_none_or_na_and_stored_in_sparse_matrices():
 
 
 def test_one_label_as_a_vector_or_as_a_column_is_the_same_problem():
-    flat, column = fitted(Y[:, 0]), fitted(Y[:, :1])
+    flat = SetClassifier().fit(X, Y[:, 0], groups=np.arange(len(X)))
+    column = fitted(Y[:, :1])
     np.testing.assert_array_equal(flat.coef_, column.coef_)
     assert flat.predict(X).shape == flat.decision_function(X).shape == (len(X),)
     assert column.predict(X).shape == (len(X), 1)
-    assert flat.score(X, Y[:, 0]) == column.score(X, Y[:, :1])
+    assert flat.score(X, Y[:, 0], groups=np.arange(len(X))) == column.score(X, Y[:, :1])
 
 
 def test_a_single_label_may_have_any_two_names():
-    model = fitted(np.where(Y[:, 0], "spam", "ham"))
+    model = SetClassifier().fit(X, np.where(Y[:, 0], "spam", "ham"), groups=np.arange(len(X)))
     assert model.classes_.tolist() == ["ham", "spam"]
     np.testing.assert_array_equal(model.predict(X) == "spam", fitted(Y[:, 0]).predict(X) == 1)
 

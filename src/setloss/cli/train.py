@@ -221,7 +221,6 @@ def _estimator(training: TrainingOptions, objective: Any, of_label_sets: bool) -
 
     from setloss import estimators
 
-    kind = "Set" if of_label_sets else "Bag"
     path, scorers = training.path(), None
     if training.operator is not None:
         names = ("operator", "scale", "tol", "max_iter", "max_time")

@@ -56,7 +56,7 @@ def labels_of(y: Any, who: str) -> LabelMatrix:
     flat = array.ndim == 1
     missing = array.dtype.kind == "f" and bool(np.any(np.isnan(array)))
     if flat or (array.shape[1:] == (1,) and not missing):
-        column = check_array(array, ensure_2d=False, dtype=None, input_name="y").ravel()
+        column = check_array(array, ensure_2d=False, dtype=None, ensure_all_finite=False, input_name="y").ravel()
         classes, positive = two_classes(column)
         names = None if flat else label_names(y)
         return LabelMatrix(positive[:, None], np.ones((len(positive), 1), dtype=bool), classes, names, flat)
