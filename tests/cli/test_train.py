@@ -39,17 +39,16 @@ def test_without_options_it_is_the_decision_of_the_front_page(folder, monkeypatc
     from setloss import estimators
 
     asked = []
-    for name in ("SetDecisionCV", "SetDecisionCV"):
 
-        class Noted(getattr(estimators, name)):
-            def fit(self, *data, **more):
-                asked.append((type(self).__mro__[1].__name__, self.estimator, self.loss, self.rule, self.cv))
-                raise ValueError("enough")
+    class Noted(estimators.SetDecisionCV):
+        def fit(self, *data, **more):
+            asked.append((self.estimator, self.loss, self.rule, self.cv, sorted(more)))
+            raise ValueError("enough")
 
-        monkeypatch.setattr(estimators, name, Noted)
+    monkeypatch.setattr(estimators, "SetDecisionCV", Noted)
     complaint("train sets.npz --model m.skops")
     complaint("train tracks.csv --group track --model m.skops")
-    assert asked == [(name, None, "f1", "auto", 5) for name in ("SetDecisionCV", "SetDecisionCV")]
+    assert asked == [(None, "f1", "auto", 5, given) for given in (["y"], ["groups", "y"])]
 
 
 def test_a_table_of_all_kinds_of_columns(folder):

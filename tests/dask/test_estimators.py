@@ -111,7 +111,7 @@ def test_empty_partitions_do_no_harm():
 
 def test_without_groups_every_frame_is_a_bag():
     X, y, _ = frames()
-    with pytest.warns(match="no groups: every frame is trained as a set of its own"):
+    with pytest.warns(match="no groups: every element of y is trained as a set of its own"):
         model = SetClassifier(C=0.5).fit(*parted(lengths(len(y), 3), X, y))
     assert_certified(model, bag_objective(model, X, y, np.arange(len(y))))
 
@@ -123,7 +123,10 @@ def test_attributes_predictions_and_losses_are_those_of_the_local_model():
     X, y, groups = frames()
     labels = np.where(y == 1, "yes", "no")
     arrays = parted(lengths(len(y), 3, groups), X, labels, groups)
-    model, here = SetClassifier().fit(*arrays), local.SetClassifier().fit(X, labels, groups=groups)
+    model, here = (
+        SetClassifier().fit(*arrays[:2], groups=arrays[2]),
+        local.SetClassifier().fit(X, labels, groups=groups),
+    )
     plain = model.to_local()
     assert type(plain) is local.SetClassifier
     assert {name for name in vars(here) if name.endswith("_")} <= set(vars(model))
@@ -132,8 +135,8 @@ def test_attributes_predictions_and_losses_are_those_of_the_local_model():
     np.testing.assert_array_equal(model.predict(arrays[0]).compute(), plain.predict(X))
     np.testing.assert_array_equal(model.decision_function(arrays[0]).compute(), plain.decision_function(X))
     np.testing.assert_array_equal(model.predict(X), plain.predict(X))
-    np.testing.assert_allclose(model.losses(*arrays), plain.losses(X, labels, groups=groups))
-    assert model.score(*arrays) == pytest.approx(plain.score(X, labels, groups=groups))
+    np.testing.assert_allclose(model.losses(*arrays[:2], groups=arrays[2]), plain.losses(X, labels, groups=groups))
+    assert model.score(*arrays[:2], groups=arrays[2]) == pytest.approx(plain.score(X, labels, groups=groups))
 
 
 def test_label_sets_predict_like_the_local_model():
@@ -146,7 +149,9 @@ def test_label_sets_predict_like_the_local_model():
     assert predicted.shape == Y.shape
     np.testing.assert_array_equal(predicted.compute(), plain.predict(X))
     np.testing.assert_allclose(model.losses(*arrays[:2]), plain.losses(X, Y))
-    assert model.score(*arrays) == pytest.approx(plain.score(X, Y, weights))
+    assert model.score(*arrays[:2], sample_weight=arrays[2]) == pytest.approx(
+        plain.score(X, Y, sample_weight=weights)
+    )
 
 
 @pytest.mark.parametrize("estimator", [SetClassifier, SetClassifier])
@@ -181,10 +186,10 @@ def test_without_a_client_only_what_is_persisted_is_computed_once():
         return 2 * block
 
     lazy = rows.map_blocks(compute, dtype=float, meta=np.empty((0, 0)))
-    model = SetClassifier(tol=1e-2, solver="cutting_plane").fit(lazy, *rest)
+    model = SetClassifier(tol=1e-2, solver="cutting_plane").fit(lazy, rest[0], groups=rest[1])
     assert len(computed) > model.n_rounds_  # docs/past-one-machine.md says so
     computed.clear()
-    again = SetClassifier(tol=1e-2, solver="cutting_plane").fit(lazy.persist(), *rest)
+    again = SetClassifier(tol=1e-2, solver="cutting_plane").fit(lazy.persist(), rest[0], groups=rest[1])
     assert len(computed) == 3
     np.testing.assert_array_equal(again.coef_, model.coef_)
 

@@ -50,13 +50,15 @@ def test_data_frames_give_what_arrays_give():
     X, y, groups = frames()
     model = SetClassifier().fit(lazy, "label", groups="track", sample_weight="weight")
     sizes = lengths(len(y), 3, groups)
-    np.testing.assert_array_equal(model.coef_, SetClassifier().fit(*parted(sizes, X, y), groups=parted(sizes, groups)[0]).coef_)
+    np.testing.assert_array_equal(
+        model.coef_, SetClassifier().fit(*parted(sizes, X, y), groups=parted(sizes, groups)[0]).coef_
+    )
     np.testing.assert_array_equal(model.feature_names_in_, list("abcde"))
     plain = model.to_local()
     np.testing.assert_array_equal(model.predict(lazy).compute(), plain.predict(frame[list("abcde")]))
     scores = model.decision_function(lazy.drop(columns="label")).compute()
     np.testing.assert_allclose(scores, plain.decision_function(frame[list("abcde")]))
-    score = model.score(lazy, "label", "track")
+    score = model.score(lazy, "label", groups="track")
     assert score == pytest.approx(plain.score(frame[list("abcde")], y, groups=groups))
 
 

@@ -46,13 +46,13 @@ class Source:
         """Let a model file know it."""
         model.source_ = asdict(self)
 
-    def beside(self, rows: Any) -> tuple[Any, ...]:
+    def beside(self, rows: Any) -> dict[str, Any]:
         """What methods take beside X: nothing for label sets, the bags for tracks."""
         groups = getattr(rows, "groups", None)
         if not self.of_label_sets and groups is None:
             name = self.group or "group"
             raise InputError(f"the model decides for whole bags, and no column {name!r} names them; give --group")
-        return () if self.of_label_sets else (groups,)
+        return {} if self.of_label_sets else (groups,)
 
 
 def last_step(model: Any) -> Any:

@@ -137,8 +137,8 @@ def train(
             steps, features = _prepared(examples.X, training)
             waiting.doing("training")
             estimator = _estimator(training, objective, hasattr(examples, "Y"))
-            targets = (examples.Y,) if hasattr(examples, "Y") else (examples.y, examples.groups)
-            estimator.fit(features, *targets).set_params(verbose=0)
+            targets = {"y": examples.Y} if hasattr(examples, "Y") else {"y": examples.y, "groups": examples.groups}
+            estimator.fit(features, **targets).set_params(verbose=0)
             waiting.doing(f"writing {model}")
             encoder = steps[0] if steps else None
             fitted = make_pipeline(*steps, estimator) if steps else estimator
@@ -147,7 +147,7 @@ def train(
     except KeyboardInterrupt:
         say("interrupted before there was a model to write")
         raise typer.Exit(INTERRUPTED) from None
-    sets = len(set(targets[-1].tolist())) if len(targets) > 1 else features.shape[0]
+    sets = len(set(targets["groups"].tolist())) if "groups" in targets else features.shape[0]
     document = _summary(estimator, objective, sets)
     columns = [column._asdict() for column in getattr(encoder, "columns_", ())] or None
     document |= {"features": int(features.shape[1]), "columns": columns, "model": str(model)}

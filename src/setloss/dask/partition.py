@@ -48,15 +48,19 @@ class Partition:
         rows = len(self.y)
         return GroupedSets(bags_named(self.groups, rows)) if self.y.ndim == 1 else RowSets(rows)
 
+    @property
+    def _matrix(self) -> NDArray[Any]:
+        return self.y[:, None] if self.y.ndim == 1 else self.y
+
     def elements(self, positive: Any) -> Elements:
         """The elements of the sets; `positive` is the positive label."""
-        labels, known = self.y.reshape(len(self.y), -1), self.known
+        labels, known = self._matrix, self.known
         return self.sets.elements(known & (labels == positive), known, self.weights)
 
     @property
     def known(self) -> NDArray[np.bool_]:
         """Which labels are known, (n, p)."""
-        return ~missing_values(self.y.reshape(len(self.y), -1))
+        return ~missing_values(self._matrix)
 
 
 @sizeof.register(Partition)  # type: ignore[untyped-decorator]
