@@ -44,11 +44,11 @@ def path(tmp_path):
     return tmp_path / "model.skops"
 
 
-def returned(model, path, *data):
+def returned(model, path, *data, **beside):
     """The model from its file, after a comparison of predictions."""
     setloss.save(model, path)
     found = setloss.load(path)
-    np.testing.assert_array_equal(found.predict(*data), model.predict(*data))
+    np.testing.assert_array_equal(found.predict(*data, **beside), model.predict(*data, **beside))
     return found
 
 
@@ -83,8 +83,8 @@ def test_linear_models_come_back_for_every_loss(path, loss):
 
 
 def test_bags_and_searches_come_back(path):
-    returned(SetClassifier(max_iter=5).fit(X, Y[:, 0], groups=GROUPS), path, X, GROUPS)
-    returned(SetDecisionCV(cv=3).fit(X, Y[:, 0], groups=GROUPS), path, X, GROUPS)
+    returned(SetClassifier(max_iter=5).fit(X, Y[:, 0], groups=GROUPS), path, X, groups=GROUPS)
+    returned(SetDecisionCV(cv=3).fit(X, Y[:, 0], groups=GROUPS), path, X, groups=GROUPS)
     assert returned(SetDecisionCV(CLASSIFIERS[0], cv=3).fit(X, Y), path, X).loss == "f1"
     returned(SetClassifierCV(max_iter=5, cv=3, Cs=[0.1, 1]).fit(X, Y), path, X)
 

@@ -119,7 +119,7 @@ class SetClassifierCV(SetClassifier):
         if sample_weight is not None:
             columns["sample_weight"] = weights
         Search(self, X, columns, splits, held_out).run()
-        self._labels = labels
+        labels.set_attributes(self)
         return self
 
 

@@ -150,7 +150,7 @@ class SetDecision(ClassifierMixin, BaseEstimator):
         data = data if used.all() else data.part(used)
         learner = learner or RuleLearner.of(data)
         loss = self._loss()
-        self._labels, self._certainty = labels, certainty
+        self._certainty = certainty
         labels.set_attributes(self)
         self.n_features_in_ = labels.width
         self.calibration_ = learner.model

@@ -190,8 +190,8 @@ class Labels:
     grouped: bool
 
     def set_attributes(self, model: Any) -> None:
-        """Set `classes_` and `label_names_` of a model, which has no names where y was no table."""
-        model.classes_ = self.classes
+        """Let a model remember them; it has no `label_names_` where y was no table."""
+        model.classes_, model._labels = self.classes, self
         vars(model).pop("label_names_", None)
         if self.names is not None:
             model.label_names_ = self.names
@@ -215,6 +215,12 @@ class Labels:
     def write(self, chosen: Flags) -> NDArray[Any]:
         """Chosen elements (n, p) in the form and the alphabet of y."""
         return np.asarray(self.in_form(self.classes[chosen.astype(np.intp)]))
+
+
+def rows_are_sets(model: Any) -> bool:
+    """Whether a fitted model, of any package, judges the rows of y, not groups of its elements."""
+    labels = getattr(model, "_labels", None)
+    return labels is None or not labels.flat
 
 
 def read_sets(X: Any, y: Any, groups: Any, who: str) -> tuple[Labels, LabelMatrix, Sets]:
