@@ -243,3 +243,16 @@ def test_importing_setloss_is_light():
     code = "import sys, setloss, setloss.io; print([m for m in ('skops', 'sklearn', 'pandas') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_file_of_version_0_3_asks_for_training_anew(path):
+    setloss.save(SetClassifier(max_iter=5).fit(X, Y), path)
+    with zipfile.ZipFile(path) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    schema = parts["schema.json"].replace(b"estimators.set_classifier", b"estimators.bag_classifier")
+    parts["schema.json"] = schema.replace(b'"SetClassifier"', b'"BagClassifier"')
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in parts.items():
+            archive.writestr(name, content)
+    with pytest.raises(ValueError, match="older version of setloss; train the model anew"):
+        setloss.load(path)
