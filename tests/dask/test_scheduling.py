@@ -46,12 +46,12 @@ QUICK = {"C": 0.1, "tol": 1e-2}
 """Six to eight iterations: some after the third, in which faults happen."""
 
 
-@pytest.fixture(scope="module")
 def named(arrays):
     """What `fit` takes, by name."""
     return dict(zip(("X", "y", "groups"), arrays, strict=True))
 
 
+@pytest.fixture(scope="module")
 def cluster():
     fork_server()
     with dask.config.set(QUIET), LocalCluster(**OPTIONS) as cluster:

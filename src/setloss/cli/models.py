@@ -35,7 +35,7 @@ class Source:
         noted = getattr(model, "source_", None)
         if noted is not None:
             return cls(**noted)
-        from setloss.estimators.sets import rows_are_sets
+        from setloss.estimators.set_layout import rows_are_sets
 
         estimator = last_step(model)
         sets = rows_are_sets(estimator)

@@ -16,7 +16,7 @@ from setloss.dask.summary import inspect_partition, refuse_split_bags, summarize
 from setloss.dask.tasks import FitDescription, judge
 from setloss.estimators import SetClassifier
 from setloss.estimators.linear_model import LinearSetModel
-from setloss.estimators.sets import Labels, warn_ungrouped
+from setloss.estimators.set_layout import Labels, warn_ungrouped
 from setloss.solvers import CuttingPlane
 from setloss.solvers.loop import run
 from setloss.solvers.problem import digest_of

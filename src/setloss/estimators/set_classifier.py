@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from setloss.estimators.features import checked_features
 from setloss.estimators.linear_model import LinearSetModel, checked_weights
-from setloss.estimators.sets import Labels, read_sets
+from setloss.estimators.set_layout import Labels, read_sets
 from setloss.typing import Array
 
 

@@ -23,7 +23,7 @@ from setloss.decisions.rules import (
 )
 from setloss.decisions.scores import LARGEST, as_numbers, check_scores, check_scores_word
 from setloss.estimators.linear_model import checked_weights
-from setloss.estimators.sets import Labels, Sets, read_sets
+from setloss.estimators.set_layout import Labels, SetLayout, read_sets
 from setloss.losses import CountLoss, Loss, as_loss
 from setloss.typing import Array
 
@@ -42,7 +42,7 @@ class ExpectedScore(NamedTuple):
 
 
 class SetDecision(ClassifierMixin, BaseEstimator):
-    """Sets of least expected loss, from scores of any origin.
+    """SetLayout of least expected loss, from scores of any origin.
 
         P(y | s) ~ exp( sum_j y_j (a s_j + b_j) + u_|y| ),        predict argmin_A E l(y, A)
 
@@ -196,7 +196,7 @@ class SetDecision(ClassifierMixin, BaseEstimator):
             "data; call fit again"
         )
 
-    def _read(self, scores: Any, groups: Any, what: str) -> tuple[Array, Sets]:
+    def _read(self, scores: Any, groups: Any, what: str) -> tuple[Array, SetLayout]:
         """Scores (n, p) to decide for as log-odds, and their sets."""
         check_is_fitted(self)
         few = self.scores == "auto" and np.size(scores) < FEW_SCORES
@@ -213,7 +213,7 @@ class SetDecision(ClassifierMixin, BaseEstimator):
         array, sets = self._read(scores, groups, "decided")
         return self._labels.write(sets.scatter(self._chosen(array, sets)))
 
-    def _chosen(self, array: Array, sets: Sets) -> NDArray[np.bool_]:
+    def _chosen(self, array: Array, sets: SetLayout) -> NDArray[np.bool_]:
         """The chosen elements, gathered."""
         return self._rule()[1].sets(sets.gather(array), self._loss(), sets.bags)
 
@@ -296,7 +296,7 @@ class SetDecision(ClassifierMixin, BaseEstimator):
     def _judged(
         self, scores: Any, y: Any, groups: Any, sample_weight: Any = None
     ) -> tuple[HeldOut, NDArray[np.bool_]]:
-        """Sets with known labels, and the elements chosen in them."""
+        """SetLayout with known labels, and the elements chosen in them."""
         array, sets = self._read(scores, groups, "judged")
         truth, known = self._labels.truth(y, len(array))
         weights = checked_weights(sample_weight, array)
