@@ -129,7 +129,7 @@ def test_a_cluster_solves_the_problem_of_one_process(client, parts):
     assert any("apply" in name or "sum" in name for name in names)
     here = local.SetClassifier(**QUICK, solver="cutting_plane").fit(**named(frames(40)))
     np.testing.assert_allclose(there.solution_.parameters, here.solution_.parameters, rtol=1e-6, atol=1e-9)
-    np.testing.assert_array_equal(there.losses(*data), there.to_local().losses(*frames(40)))
+    np.testing.assert_array_equal(there.losses(**named(data)), there.to_local().losses(**named(frames(40))))
 
 
 def test_partitions_are_read_once_and_let_go_at_the_end(client, tmp_path):

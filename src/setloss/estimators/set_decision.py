@@ -42,7 +42,7 @@ class ExpectedScore(NamedTuple):
 
 
 class SetDecision(ClassifierMixin, BaseEstimator):
-    """SetLayout of least expected loss, from scores of any origin.
+    """Sets of least expected loss, from scores of any origin.
 
         P(y | s) ~ exp( sum_j y_j (a s_j + b_j) + u_|y| ),        predict argmin_A E l(y, A)
 
@@ -296,7 +296,7 @@ class SetDecision(ClassifierMixin, BaseEstimator):
     def _judged(
         self, scores: Any, y: Any, groups: Any, sample_weight: Any = None
     ) -> tuple[HeldOut, NDArray[np.bool_]]:
-        """SetLayout with known labels, and the elements chosen in them."""
+        """Sets with known labels, and the elements chosen in them."""
         array, sets = self._read(scores, groups, "judged")
         truth, known = self._labels.truth(y, len(array))
         weights = checked_weights(sample_weight, array)

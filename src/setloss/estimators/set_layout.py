@@ -1,4 +1,4 @@
-"""`SetLayout`: which elements are judged together, the rows of y or groups of elements. `Labels`: what a fit remembers of y.
+"""`SetLayout`: which elements are judged together, rows of y or groups. `Labels`: what a fit remembers of y.
 
 Arrays are (n, p), one row for each row of X. The sets are the rows of y (n, p), where every label has its own
 weights; or, if y is (n,), groups of its elements, which share their weights and form one column, p = 1.
