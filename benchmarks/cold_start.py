@@ -14,9 +14,9 @@ from benchmarks.measure import Row
 TORCH = "import torch"
 FIT = """
 from experiments.generators import make_toy
-from setloss.estimators import BagClassifier
+from setloss.estimators import SetClassifier
 tracks = make_toy(n_bags=100, p=6)
-BagClassifier({options}).fit(tracks.X, tracks.y, groups=tracks.groups)
+SetClassifier({options}).fit(tracks.X, tracks.y, groups=tracks.groups)
 """
 DECISION = """
 import numpy as np
@@ -56,7 +56,7 @@ def compiling_seconds(script: str) -> float:
 def rows(quick: bool) -> Iterator[Row]:
     with TemporaryDirectory() as kept:
         reference = min(processor_seconds(TORCH, kept) for _ in range(1 if quick else 3))
-    first = {"BagClassifier().fit": FIT.format(options=""), "SetLoss()": LOSS}
+    first = {"SetClassifier().fit": FIT.format(options=""), "SetLoss()": LOSS}
     for what, script in first.items():
         yield Row(f"compiling at the first {what} / import torch", compiling_seconds(script), reference, 4)
     if not quick:

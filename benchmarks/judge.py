@@ -44,7 +44,7 @@ from benchmarks.enumeration import (
 from setloss import CostCurve
 from setloss.decisions import decide, expected_losses_of
 from setloss.decisions.pixels import decide_pixels
-from setloss.estimators import BagClassifier, SetClassifier
+from setloss.estimators import SetClassifier
 from setloss.losses import from_set_function
 from setloss.operators import operator_named
 from setloss.plans.batch import batch_surrogate
@@ -355,7 +355,7 @@ def judge_fit(rng: Generator) -> float:
             Y[bags, tasks] = truth
             model: Any = SetClassifier(solver=solver, **options).fit(Z, Y, sample_weight=weights)
         else:
-            model = BagClassifier(solver=solver, **options)
+            model = SetClassifier(solver=solver, **options)
             model.fit(Z, truth, groups=bags, sample_weight=weights[bags])
     bias = np.reshape(model.intercept_, (-1, 1)) / (constant or 1.0)
     found, W = model.solution_, np.hstack([np.atleast_2d(model.coef_), bias])

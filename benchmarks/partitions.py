@@ -14,7 +14,7 @@ from distributed import Client, LocalCluster
 import setloss.estimators as local
 from benchmarks.measure import Row
 from dask import delayed
-from setloss.dask import DaskBagClassifier as BagClassifier
+from setloss.dask import DaskSetClassifier as SetClassifier
 
 PARTS, BAG = 4, 20
 """Partitions, and frames of a bag."""
@@ -27,13 +27,13 @@ def rows(quick: bool) -> Iterator[Row]:
     """One worker of one thread, driver and scheduler not counted."""
     frames, features = (20_000, 500) if quick else (100_000, 2000)
     parts = [tracks(frames // PARTS, features, seed) for seed in range(PARTS)]
-    here = seconds_of_iteration(local.BagClassifier(C=0.3), None, *map(np.concatenate, zip(*parts, strict=True)))
+    here = seconds_of_iteration(local.SetClassifier(C=0.3), None, *map(np.concatenate, zip(*parts, strict=True)))
     with (
         LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=":0", silence_logs=50) as cluster,
         Client(cluster) as client,
     ):
         data = collections(frames // PARTS, features)
-        there = seconds_of_iteration(BagClassifier(C=0.3), client, *data)
+        there = seconds_of_iteration(SetClassifier(C=0.3), client, *data)
     yield Row(f"Dask, {frames} x {features}, an iteration: 1 worker / local", there, here, None if quick else 2.0)
 
 

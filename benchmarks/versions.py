@@ -34,11 +34,11 @@ def cuts(loss: str, operator: str) -> Callable[[], object]:
 def fit(solver: str) -> Callable[[], object]:
     """A model of 400 bags to a gap of 1e-2."""
     from experiments.generators import make_toy
-    from setloss.estimators import BagClassifier
+    from setloss.estimators import SetClassifier
     from setloss.losses import PAPER_CURVES
 
     toy = make_toy(n_bags=400, p=8)
-    model = BagClassifier(PAPER_CURVES["curve1"], "bd", C=0.1, solver=solver, tol=1e-2)
+    model = SetClassifier(PAPER_CURVES["curve1"], "bd", C=0.1, solver=solver, tol=1e-2)
     return lambda: model.fit(toy.X, toy.y, groups=toy.groups)
 
 

@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from helpers.problems import label_sets, tracks
 from setloss import CostCurve, Dice, Hamming, Jaccard, SetFunction, decompose
 from setloss.decomposition import verify_decomposition
-from setloss.estimators import BagClassifier
+from setloss.estimators import SetClassifier
 from setloss.losses import PAPER_CURVES
 from setloss.operators import operator_named
 from setloss.plans.batch import batch_surrogate
@@ -156,7 +156,7 @@ SIZES = {np.float32: (1e-40, 1e-12, 1.0, 1e6), np.float64: (1e-300, 1e-12, 1.0, 
 @pytest.mark.parametrize("solver", ["cutting_plane", "frank_wolfe"])
 def test_an_estimator_converges_or_warns(scale, dtype, solver):
     X, y, groups = data_of(scale, dtype)
-    model = BagClassifier("dice", solver=solver, max_iter=30)
+    model = SetClassifier("dice", solver=solver, max_iter=30)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model.fit(X, y, groups=groups)

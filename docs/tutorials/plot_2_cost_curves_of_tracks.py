@@ -20,7 +20,7 @@ import numpy as np
 from sklearn.datasets import load_digits
 
 from setloss import CostCurve, decompose, is_submodular, is_supermodular
-from setloss.estimators import BagClassifierCV, BagDecisionCV
+from setloss.estimators import SetClassifierCV, SetDecisionCV
 from setloss.operators import B_D, Hinge, SlackRescaling
 
 curve = CostCurve([(0, 0), (0.2, 0), (0.4, 1), (1, 1)])
@@ -137,7 +137,7 @@ for name, operator, scale in (
     ("slack, c = 1", "slack", 1.0),
     ("B_D, c = 2", "bd", 2.0),
 ):
-    model = BagClassifierCV(
+    model = SetClassifierCV(
         loss=curve,
         operator=operator,
         scale=scale,
@@ -171,14 +171,14 @@ voted = np.mean(wrong_shares["hinge"] >= 0.5)
 print(f"A vote changes the cost of the hinge from {plain:.3f} to {voted:.3f}.")
 
 # %%
-# Nobody has to know that a vote is right here. ``BagDecisionCV`` learns from held-out
+# Nobody has to know that a vote is right here. ``SetDecisionCV`` learns from held-out
 # tracks how many frames of a track tend to be positive, around any classifier of
 # frames (unless one is named, logistic regression), and decides for the curve:
 
-decided = BagDecisionCV(loss=curve).fit(X[train], y[train], groups=track[train])
+decided = SetDecisionCV(loss=curve).fit(X[train], y[train], groups=track[train])
 predicted = decided.predict(X[~train], groups=track[~train])
 cost = curve(y[~train], predicted, groups=track[~train]).mean()
-print(f"Logistic regression in BagDecisionCV costs {cost:.3f}.")
+print(f"Logistic regression in SetDecisionCV costs {cost:.3f}.")
 
 # %%
 # Larger experiments say the same (:doc:`/evidence`): on cost curves no operator

@@ -179,8 +179,8 @@ def scores_of(base: str, X: Any, Y: NDArray[Any], test: Any, choices: Choices) -
         warnings.simplefilter("ignore")  # labels that are constant in a fold, gaps that are part of the result
         chosen = _chosen(base, X, Y, splits, choices)
         model = base_model(base, choices, **chosen)
-        _, held_out, floor = gathered(list(out_of_fold(model, X, Y, splits, {}, None, False)))
-        found = fit_scorer(model, X, Y, None, {}, floor).scores(test)
+        _, held_out, certainty = gathered(list(out_of_fold(model, X, Y, splits, {}, None, False)))
+        found = fit_scorer(model, X, Y, None, {}, certainty).scores(test)
     return Scores(held_out, found, chosen)
 
 

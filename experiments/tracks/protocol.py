@@ -24,7 +24,7 @@ from experiments.document import STYLES
 from experiments.inexact_slack import InexactSlack
 from experiments.protocol import in_parallel, log, past_the_best, smallest_good_C
 from experiments.tracks.data import Frames, TrackProblem
-from setloss.estimators import BagClassifier
+from setloss.estimators import SetClassifier
 from setloss.losses import loss_named
 from setloss.typing import Array
 
@@ -161,7 +161,7 @@ def _model(method: TrackMethod, loss: str, limits: Protocol) -> Any:
     options["scale"] = method.scale
     if method.kind in INEXACT:
         return InexactSlack(loss, INEXACT[method.kind], **options)  # type: ignore[arg-type]
-    return BagClassifier(loss_named(loss), method.kind, warm_start=True, **options)
+    return SetClassifier(loss_named(loss), method.kind, warm_start=True, **options)
 
 
 # ---------------------------------------------------------------- folds

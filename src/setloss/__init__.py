@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from setloss.decisions import CountModel, decide, decide_samples
     from setloss.io.models import load, save
 
-__version__ = "0.3.0"
+__version__ = "0.4.0"
 
 __all__ = [
     "Certificate",

@@ -43,17 +43,16 @@ def test_without_options_it_is_the_decision_of_the_front_page(folder, monkeypatc
     from setloss import estimators
 
     asked = []
-    for name in ("SetDecisionCV", "BagDecisionCV"):
 
-        class Noted(getattr(estimators, name)):
-            def fit(self, *data, **more):
-                asked.append((type(self).__mro__[1].__name__, self.estimator, self.loss, self.rule, self.cv))
-                raise ValueError("enough")
+    class Noted(estimators.SetDecisionCV):
+        def fit(self, *data, **more):
+            asked.append((self.estimator, self.loss, self.rule, self.cv, sorted(more)))
+            raise ValueError("enough")
 
-        monkeypatch.setattr(estimators, name, Noted)
+    monkeypatch.setattr(estimators, "SetDecisionCV", Noted)
     complaint("train sets.npz --model m.skops")
     complaint("train tracks.csv --group track --model m.skops")
-    assert asked == [(name, None, "f1", "auto", 5) for name in ("SetDecisionCV", "BagDecisionCV")]
+    assert asked == [(None, "f1", "auto", 5, given) for given in (["y"], ["groups", "y"])]
 
 
 def test_a_table_of_all_kinds_of_columns(folder):
@@ -90,9 +89,8 @@ def test_the_document_has_what_the_words_have(folder):
 def test_methods_give_scores_of_their_kind(method, sets):
     model = _estimator(TrainingOptions(method), "jaccard", sets)
     scorer = model.estimator[0]
-    linear = "SetClassifier" if sets else "BagClassifier"
     kinds = {"logistic": "MultiOutputClassifier" if sets else "LogisticRegression", "trees": "ExtraTreesClassifier"}
-    assert type(scorer).__name__ == kinds.get(method, linear)
+    assert type(scorer).__name__ == kinds.get(method, "SetClassifier")
     assert getattr(scorer, "operator", method) == method
     assert model.loss == "jaccard"
 

@@ -20,7 +20,6 @@ from helpers.partitioned import (
     parted,
     set_objective,
 )
-from setloss.dask import DaskBagClassifier as BagClassifier
 from setloss.dask import DaskSetClassifier as SetClassifier
 from setloss.operators import Cut, SlackRescaling
 from setloss.solvers import Status
@@ -32,12 +31,13 @@ MODELS = [
 
 
 def fit_bags(X, y, groups, parts, weights=None, **options):
-    arrays = parted(lengths(len(y), parts, groups), X, y, groups, weights)
-    return BagClassifier(**{"C": 0.5, **options}).fit(*arrays)
+    X, y, groups, weights = parted(lengths(len(y), parts, groups), X, y, groups, weights)
+    return SetClassifier(**{"C": 0.5, **options}).fit(X, y, groups=groups, sample_weight=weights)
 
 
 def fit_sets(X, Y, parts, weights=None, **options):
-    return SetClassifier(**{"C": 0.5, **options}).fit(*parted(lengths(len(Y), parts), X, Y, weights))
+    X, Y, weights = parted(lengths(len(Y), parts), X, Y, weights)
+    return SetClassifier(**{"C": 0.5, **options}).fit(X, Y, sample_weight=weights)
 
 
 # ---------------------------------------------------------------- the same minimum
@@ -46,7 +46,7 @@ def fit_sets(X, Y, parts, weights=None, **options):
 @pytest.mark.parametrize("parts", [1, 3, 7])
 def test_bags_in_any_number_of_partitions_have_one_minimum(parts):
     X, y, groups = frames()
-    exact = local.BagClassifier(C=0.5, tol=1e-8, solver="cutting_plane").fit(X, y, groups)
+    exact = local.SetClassifier(C=0.5, tol=1e-8, solver="cutting_plane").fit(X, y, groups=groups)
     model = fit_bags(X, y, groups, parts)
     assert_certified(model, bag_objective(model, X, y, groups))
     assert_same_problem(model, exact)
@@ -70,7 +70,7 @@ def test_every_loss_and_operator_is_certified(loss, operator):
     options = {"loss": loss, "operator": operator, "C": 0.5, "tol": 1e-2}
     model = fit_bags(X, y, groups, 2, **options)
     assert_certified(model, bag_objective(model, X, y, groups))
-    assert_same_problem(model, local.BagClassifier(**options).fit(X, y, groups))
+    assert_same_problem(model, local.SetClassifier(**options).fit(X, y, groups=groups))
 
 
 @pytest.mark.parametrize("storage", [np.float32, np.float64, csr_array, lambda X: csr_array(X.astype(np.float32))])
@@ -79,16 +79,16 @@ def test_rows_may_be_of_any_kind(storage):
     X = storage(np.where(np.abs(X) > 0.5, X, 0.0))
     model = fit_bags(X, y, groups, 3)
     assert_certified(model, bag_objective(model, X, y, groups))
-    assert_same_problem(model, local.BagClassifier(C=0.5).fit(X, y, groups))
+    assert_same_problem(model, local.SetClassifier(C=0.5).fit(X, y, groups=groups))
 
 
-def test_weights_count_and_zeros_leave_frames_out():
+def test_weights_count_and_bags_of_weight_zero_are_left_out():
     X, y, groups = frames()
     weights = np.random.default_rng(0).choice([0.0, 0.5, 2.0], size=len(y))
     weights[groups < 4] = 0.0
     model = fit_bags(X, y, groups, 7, weights)
     assert_certified(model, bag_objective(model, X, y, groups, weights))
-    assert_same_problem(model, local.BagClassifier(C=0.5).fit(X, y, groups, weights))
+    assert_same_problem(model, local.SetClassifier(C=0.5).fit(X, y, groups=groups, sample_weight=weights))
 
 
 def test_missing_labels_are_left_out_of_their_sets():
@@ -98,20 +98,21 @@ def test_missing_labels_are_left_out_of_their_sets():
     weights = np.tile([1.0, 0.0, 3.0, 0.5], 10)
     model = fit_sets(X, Y, 4, weights)
     assert_certified(model, set_objective(model, X, Y, weights))
-    assert_same_problem(model, local.SetClassifier(C=0.5).fit(X, Y, weights))
+    assert_same_problem(model, local.SetClassifier(C=0.5).fit(X, Y, sample_weight=weights))
 
 
 def test_empty_partitions_do_no_harm():
     X, y, groups = frames()
     (first, *rest) = lengths(len(y), 2, groups)
-    model = BagClassifier(C=0.5).fit(*parted((0, first, 0, *rest, 0), X, y, groups))
+    rows, labels, names = parted((0, first, 0, *rest, 0), X, y, groups)
+    model = SetClassifier(C=0.5).fit(rows, labels, groups=names)
     np.testing.assert_array_equal(model.coef_, fit_bags(X, y, groups, 2).coef_)
 
 
 def test_without_groups_every_frame_is_a_bag():
     X, y, _ = frames()
-    with pytest.warns(match="no groups: every frame is trained as a set of its own"):
-        model = BagClassifier(C=0.5).fit(*parted(lengths(len(y), 3), X, y))
+    with pytest.warns(match="no groups: every element of y is trained as a set of its own"):
+        model = SetClassifier(C=0.5).fit(*parted(lengths(len(y), 3), X, y))
     assert_certified(model, bag_objective(model, X, y, np.arange(len(y))))
 
 
@@ -122,17 +123,20 @@ def test_attributes_predictions_and_losses_are_those_of_the_local_model():
     X, y, groups = frames()
     labels = np.where(y == 1, "yes", "no")
     arrays = parted(lengths(len(y), 3, groups), X, labels, groups)
-    model, here = BagClassifier().fit(*arrays), local.BagClassifier().fit(X, labels, groups)
+    model, here = (
+        SetClassifier().fit(*arrays[:2], groups=arrays[2]),
+        local.SetClassifier().fit(X, labels, groups=groups),
+    )
     plain = model.to_local()
-    assert type(plain) is local.BagClassifier
+    assert type(plain) is local.SetClassifier
     assert {name for name in vars(here) if name.endswith("_")} <= set(vars(model))
     assert (model.classes_.tolist(), model.n_features_in_) == (here.classes_.tolist(), here.n_features_in_)
     assert model.n_rounds_ >= model.n_iter_
     np.testing.assert_array_equal(model.predict(arrays[0]).compute(), plain.predict(X))
     np.testing.assert_array_equal(model.decision_function(arrays[0]).compute(), plain.decision_function(X))
     np.testing.assert_array_equal(model.predict(X), plain.predict(X))
-    np.testing.assert_allclose(model.losses(*arrays), plain.losses(X, labels, groups))
-    assert model.score(*arrays) == pytest.approx(plain.score(X, labels, groups))
+    np.testing.assert_allclose(model.losses(*arrays[:2], groups=arrays[2]), plain.losses(X, labels, groups=groups))
+    assert model.score(*arrays[:2], groups=arrays[2]) == pytest.approx(plain.score(X, labels, groups=groups))
 
 
 def test_label_sets_predict_like_the_local_model():
@@ -145,16 +149,17 @@ def test_label_sets_predict_like_the_local_model():
     assert predicted.shape == Y.shape
     np.testing.assert_array_equal(predicted.compute(), plain.predict(X))
     np.testing.assert_allclose(model.losses(*arrays[:2]), plain.losses(X, Y))
-    assert model.score(*arrays) == pytest.approx(plain.score(X, Y, weights))
+    assert model.score(*arrays[:2], sample_weight=arrays[2]) == pytest.approx(
+        plain.score(X, Y, sample_weight=weights)
+    )
 
 
-@pytest.mark.parametrize("estimator", [BagClassifier, SetClassifier])
-def test_parameters_can_be_read_set_and_cloned(estimator):
-    model = estimator("jaccard", "lovasz", C=3.0, solver="cutting_plane")
+def test_parameters_can_be_read_set_and_cloned():
+    model = SetClassifier("jaccard", "lovasz", C=3.0, solver="cutting_plane")
     copy = clone(model)
     assert copy.get_params() == model.get_params()
     assert copy.set_params(C=4.0).get_params()["C"] == 4.0
-    assert set(model.get_params()) == set(local.BagClassifier().get_params())
+    assert set(model.get_params()) == set(local.SetClassifier().get_params())
 
 
 def test_a_fit_that_was_cut_short_goes_on_from_its_checkpoint(tmp_path):
@@ -180,10 +185,10 @@ def test_without_a_client_only_what_is_persisted_is_computed_once():
         return 2 * block
 
     lazy = rows.map_blocks(compute, dtype=float, meta=np.empty((0, 0)))
-    model = BagClassifier(tol=1e-2, solver="cutting_plane").fit(lazy, *rest)
+    model = SetClassifier(tol=1e-2, solver="cutting_plane").fit(lazy, rest[0], groups=rest[1])
     assert len(computed) > model.n_rounds_  # docs/past-one-machine.md says so
     computed.clear()
-    again = BagClassifier(tol=1e-2, solver="cutting_plane").fit(lazy.persist(), *rest)
+    again = SetClassifier(tol=1e-2, solver="cutting_plane").fit(lazy.persist(), rest[0], groups=rest[1])
     assert len(computed) == 3
     np.testing.assert_array_equal(again.coef_, model.coef_)
 
@@ -214,7 +219,7 @@ def test_it_trains_to_the_certified_minimum_of_the_compiled_one():
     X, y, groups = frames(12)
     model = fit_bags(X, y, groups, 3, operator=Own)
     assert model.solution_.status is Status.CONVERGED
-    assert_same_problem(model, local.BagClassifier(operator="slack", scale=2.0, C=0.5).fit(X, y, groups))
+    assert_same_problem(model, local.SetClassifier(operator="slack", scale=2.0, C=0.5).fit(X, y, groups=groups))
 
 
 @pytest.mark.filterwarnings("ignore::setloss.plans.python_fallback.SlowSurrogateWarning")

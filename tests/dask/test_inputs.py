@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from helpers.partitioned import frames, label_sets, lengths, parted
-from setloss.dask import DaskBagClassifier as BagClassifier
 from setloss.dask import DaskSetClassifier as SetClassifier
 
 
@@ -17,14 +16,14 @@ def test_labels_in_partitions_of_unknown_length_and_another_number():
     rows, labels, names = parted(sizes, X, y, groups)
     unknown = rows[da.from_array(np.ones(len(y), dtype=bool), chunks=(sizes,))]
     with pytest.raises(ValueError, match=r"y has 1 partitions and X 2.*compute_chunk_sizes"):
-        BagClassifier().fit(unknown, labels.rechunk(-1), names)
+        SetClassifier().fit(unknown, labels.rechunk(-1), groups=names)
 
 
 def test_labels_cut_elsewhere_are_cut_like_X():
     X, y, groups = frames()
     rows, labels, names = parted(lengths(len(y), 2, groups), X, y, groups)
-    expected = BagClassifier().fit(rows, labels, names)
-    model = BagClassifier().fit(rows, labels.rechunk(7), names.rechunk(-1))
+    expected = SetClassifier().fit(rows, labels, groups=names)
+    model = SetClassifier().fit(rows, labels.rechunk(7), groups=names.rechunk(-1))
     np.testing.assert_array_equal(model.coef_, expected.coef_)
 
 
@@ -34,7 +33,7 @@ def test_labels_cut_elsewhere_are_cut_like_X():
 )
 def test_what_is_no_dask_matrix(X, message):
     with pytest.raises((TypeError, ValueError), match=message):
-        BagClassifier().fit(X, da.zeros(3))
+        SetClassifier().fit(X, da.zeros(3))
 
 
 def table():
@@ -49,16 +48,18 @@ def table():
 def test_data_frames_give_what_arrays_give():
     frame, lazy = table()
     X, y, groups = frames()
-    model = BagClassifier().fit(lazy, "label", "track", "weight")
+    model = SetClassifier().fit(lazy, "label", groups="track", sample_weight="weight")
     sizes = lengths(len(y), 3, groups)
-    np.testing.assert_array_equal(model.coef_, BagClassifier().fit(*parted(sizes, X, y, groups)).coef_)
+    np.testing.assert_array_equal(
+        model.coef_, SetClassifier().fit(*parted(sizes, X, y), groups=parted(sizes, groups)[0]).coef_
+    )
     np.testing.assert_array_equal(model.feature_names_in_, list("abcde"))
     plain = model.to_local()
     np.testing.assert_array_equal(model.predict(lazy).compute(), plain.predict(frame[list("abcde")]))
     scores = model.decision_function(lazy.drop(columns="label")).compute()
     np.testing.assert_allclose(scores, plain.decision_function(frame[list("abcde")]))
-    score = model.score(lazy, "label", "track")
-    assert score == pytest.approx(plain.score(frame[list("abcde")], y, groups))
+    score = model.score(lazy, "label", groups="track")
+    assert score == pytest.approx(plain.score(frame[list("abcde")], y, groups=groups))
 
 
 def test_label_sets_in_columns_of_a_data_frame():
@@ -76,4 +77,4 @@ def test_label_sets_in_columns_of_a_data_frame():
 def test_columns_that_are_not_there(columns, named):
     _, lazy = table()
     with pytest.raises(ValueError, match=rf"{named}.* names of its columns: a, b"):
-        BagClassifier().fit(lazy, *columns)
+        SetClassifier().fit(lazy, columns[0], groups=columns[1] if len(columns) > 1 else None)

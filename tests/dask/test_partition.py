@@ -7,15 +7,20 @@ from scipy.sparse import csr_array
 
 from dask import delayed
 from helpers.partitioned import frames, label_sets, lengths, parted
-from setloss.dask import DaskBagClassifier as BagClassifier
 from setloss.dask import DaskSetClassifier as SetClassifier
 from setloss.dask import PartitionError
 
 
 def fit(X, y, groups, weights=None):
     """Three partitions, and a callback that fails the test if training begins."""
-    model = BagClassifier(callbacks=[lambda record: pytest.fail("training has begun")])
-    return model.fit(*parted(lengths(len(y), 3, groups), X, y, groups, weights))
+    model = SetClassifier(callbacks=[lambda record: pytest.fail("training has begun")])
+    X, y, groups, weights = parted(lengths(len(y), 3, groups), X, y, groups, weights)
+    return model.fit(X, y, groups=groups, sample_weight=weights)
+
+
+def fit_named(X, y, groups, names):
+    rows, labels, names = parted(lengths(len(y), 3, groups), X, y, names)
+    return SetClassifier().fit(rows, labels, groups=names)
 
 
 def second(groups):
@@ -46,7 +51,7 @@ def test_rows_that_do_not_fit(rows, message):
     blocks = [delayed(X[: sizes[0]]), delayed(rows(X[sizes[0] :]))]
     declared = [da.from_delayed(block, (size, 5), float) for block, size in zip(blocks, sizes, strict=True)]
     with pytest.raises(PartitionError, match=message):
-        BagClassifier().fit(da.concatenate(declared), *parted(sizes, y, groups))
+        SetClassifier().fit(da.concatenate(declared), parted(sizes, y)[0], groups=parted(sizes, groups)[0])
 
 
 @pytest.mark.parametrize(
@@ -94,7 +99,7 @@ def test_a_bag_without_a_name():
     names = groups.astype(float)
     names[second(groups)] = np.nan
     with pytest.raises(PartitionError, match="partition 1: row 0: groups must name"):
-        BagClassifier().fit(*parted(lengths(len(y), 3, groups), X, y, names))
+        fit_named(X, y, groups, names)
 
 
 @pytest.mark.parametrize("rename", [np.asarray, lambda g: np.array([f"track {k}" for k in g])])
@@ -102,10 +107,10 @@ def test_a_bag_in_two_partitions(rename):
     X, y, groups = frames()
     cut = int(np.flatnonzero(np.bincount(groups) > 1)[5])
     inside = int(np.flatnonzero(groups == cut)[1])
-    names = rename(groups)
+    names, sizes = rename(groups), (inside, len(y) - inside)
     message = rf"the bag .*{cut}.* has frames in partitions 0 and 1;.*repartition_by_group"
     with pytest.raises(PartitionError, match=message):
-        BagClassifier().fit(*parted((inside, len(y) - inside), X, y, names))
+        SetClassifier().fit(*parted(sizes, X, y), groups=parted(sizes, names)[0])
 
 
 def test_labels_of_one_class_and_nothing_of_positive_weight():

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from helpers.partitioned import frames
-from setloss.dask import DaskBagClassifier as BagClassifier
+from setloss.dask import DaskSetClassifier as SetClassifier
 from setloss.dask import repartition_by_group
 
 
@@ -18,7 +18,7 @@ def test_arrays_are_cut_between_bags(npartitions):
     ends = np.cumsum(rows.chunks[0])[:-1]
     assert np.all(groups[ends] != groups[ends - 1])
     np.testing.assert_array_equal(rows.compute(), X)
-    BagClassifier(tol=1e-2).fit(rows, labels, names)
+    SetClassifier(tol=1e-2).fit(rows, labels, groups=names)
 
 
 def test_a_data_frame_is_shuffled():
@@ -29,7 +29,7 @@ def test_a_data_frame_is_shuffled():
     lazy = dd.from_pandas(frame, npartitions=4).shuffle(on="track")
     tracks = [set(part["track"].compute()) for part in lazy.partitions]
     assert sum(map(len, tracks)) == len(set(groups.tolist()))
-    model = BagClassifier().fit(lazy, "label", "track")
+    model = SetClassifier().fit(lazy, "label", groups="track")
     assert model.dual_gap_ <= 1e-3
 
 

@@ -22,7 +22,7 @@ class Data:
     def __init__(self, seed, parts, kind, model, scale):
         generator = np.random.default_rng(seed)
         self.loss, self.operator, self.scale, self.kind = *model, scale, kind
-        self.spec = FitDescription(kind, 1, loss_named(self.loss), self.operator, scale, 0.7, 1.5)
+        self.spec = FitDescription(1, loss_named(self.loss), self.operator, scale, 0.7, 1.5)
         self.shape = (1, 4) if kind == "bags" else (3, 4)
         self.parts = [self._part(generator) for _ in range(parts)]
         self.shares = [PartitionProblem(part, self.spec) for part in self.parts]

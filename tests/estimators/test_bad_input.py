@@ -16,9 +16,6 @@ from sklearn.preprocessing import StandardScaler
 
 from helpers.estimator_data import frame_data, label_data
 from setloss.estimators import (
-    BagClassifier,
-    BagClassifierCV,
-    BagDecisionCV,
     SetClassifier,
     SetClassifierCV,
     SetDecision,
@@ -30,12 +27,13 @@ F, y, groups = frame_data()
 N = len(y)
 ONE = np.arange(N) == 3
 SMALL = {"Cs": [1.0], "cv": 2}
-LINEAR = {
-    SetClassifier: ({}, (X, Y)),
-    BagClassifier: ({}, (F, y, groups)),
-    SetClassifierCV: (SMALL, (X, Y)),
-    BagClassifierCV: (SMALL, (F, y, groups)),
-}
+ROWS, GROUPED = {"X": X, "y": Y}, {"X": F, "y": y, "groups": groups}
+LINEAR = [
+    (SetClassifier, {}, ROWS),
+    (SetClassifier, {}, GROUPED),
+    (SetClassifierCV, SMALL, ROWS),
+    (SetClassifierCV, SMALL, GROUPED),
+]
 NAN = float("nan")
 PARAMETERS = {
     "C": ["1", None, [1.0], 0.0, -1.0, NAN, np.inf, 1j],
@@ -71,12 +69,11 @@ def refused(call, *words):
         assert re.search(word, said), said
 
 
-@pytest.mark.parametrize("estimator", LINEAR)
+@pytest.mark.parametrize(("estimator", "usual", "data"), LINEAR)
 @pytest.mark.parametrize("name", PARAMETERS)
-def test_parameters(estimator, name):
-    usual, data = LINEAR[estimator]
+def test_parameters(estimator, usual, data, name):
     for value in PARAMETERS[name] if name in estimator().get_params() else ():
-        refused(lambda value=value: estimator(**(usual | {name: value})).fit(*data), name)
+        refused(lambda value=value: estimator(**(usual | {name: value})).fit(**data), name)
 
 
 masked_rows = np.ma.masked_array(X, X > 1)
@@ -86,17 +83,24 @@ dates = np.datetime64("2020-01-01") + np.arange(N * 5).reshape(N, 5)
 DATA = {
     "masked X": (lambda: SetClassifier().fit(masked_rows, Y), "X .*masked", "filled"),
     "masked Y": (lambda: SetClassifier().fit(X, np.ma.masked_array(Y, Y == 1)), "y .*masked"),
-    "masked y": (lambda: BagClassifier().fit(F, np.ma.masked_array(y, ONE), groups), "y .*masked"),
-    "masked groups": (lambda: BagClassifier().fit(F, y, np.ma.masked_array(groups, ONE)), "groups .*masked"),
-    "dates as features": (lambda: BagClassifier().fit(dates, y, groups), "column .* of X .*dates"),
+    "masked y": (lambda: SetClassifier().fit(F, np.ma.masked_array(y, ONE), groups=groups), "y .*masked"),
+    "masked groups": (lambda: SetClassifier().fit(F, y, groups=np.ma.masked_array(groups, ONE)), "groups .*masked"),
+    "dates as features": (lambda: SetClassifier().fit(dates, y, groups=groups), "column .* of X .*dates"),
     "complex features": (lambda: SetClassifier().fit(X + 1j, Y), "[Cc]omplex"),
     "complex labels": (lambda: SetClassifier().fit(X, Y + 0j), "[Cc]omplex"),
-    "NaN among frames": (lambda: BagClassifier().fit(F, np.where(ONE, np.nan, y), groups), "y .*3"),
-    "None among frames": (lambda: BagClassifier().fit(F, np.where(ONE, None, y), groups), "y .*missing"),
-    "labels of two kinds": (lambda: BagClassifier().fit(F, np.where(ONE, "a", y.astype(object)), groups), "y"),
-    "mixed groups": (lambda: BagClassifier().fit(F, y, np.where(ONE, "a", groups.astype(object))), "groups .*kind"),
-    "a column of groups": (lambda: BagClassifier().fit(F, y, groups[:, None]), "groups .*each"),
-    "fewer bags than folds": (lambda: BagClassifierCV(Cs=[1.0]).fit(F, y, np.minimum(groups, 1)), "cv=5", "groups"),
+    "NaN among frames": (lambda: SetClassifier().fit(F, np.where(ONE, np.nan, y), groups=groups), "y .*3"),
+    "None among frames": (lambda: SetClassifier().fit(F, np.where(ONE, None, y), groups=groups), "y .*missing"),
+    "labels of two kinds": (lambda: SetClassifier().fit(F, np.where(ONE, "a", y.astype(object)), groups=groups), "y"),
+    "mixed groups": (
+        lambda: SetClassifier().fit(F, y, groups=np.where(ONE, "a", groups.astype(object))),
+        "groups .*kind",
+    ),
+    "a column of groups": (lambda: SetClassifier().fit(F, y, groups=groups[:, None]), "groups .*each"),
+    "fewer bags than folds": (
+        lambda: SetClassifierCV(Cs=[1.0]).fit(F, y, groups=np.minimum(groups, 1)),
+        "cv=5",
+        "groups",
+    ),
     "text among features": (lambda: SetClassifier().fit(np.where(X > 2, "loud", X), Y), "column .* of X .*text"),
     "NaN features": (lambda: SetClassifier().fit(np.where(X > 1, np.nan, X), Y), "NaN"),
     "one axis": (lambda: SetClassifier().fit(X[:, 0], Y), "2D array"),
@@ -112,10 +116,12 @@ DATA = {
     "one class": (lambda: SetClassifier().fit(X, 0 * Y), "only one class"),
     "three classes": (lambda: SetClassifier().fit(X, np.arange(18) % 3), "binary", "get_dummies"),
     "nothing known": (lambda: SetClassifier().fit(X, np.full(Y.shape, np.nan)), "one class|known label"),
-    "two columns of frames": (lambda: BagClassifier().fit(F, np.stack([y, y], 1), groups), "1d array"),
     "operator that does not fit": (lambda: SetClassifier(operator="lovasz").fit(X, Y), "needs a submodular function"),
     "sparse labels of score": (lambda: SetClassifier().fit(X, 2 * Y - 1).score(X, csr_array(Y)), "y contains 0"),
-    "other classes of score": (lambda: BagClassifier().fit(F, y, groups).score(F, y + 5, groups), "y contains 6|5"),
+    "other classes of score": (
+        lambda: SetClassifier().fit(F, y, groups=groups).score(F, y + 5, groups=groups),
+        "y contains 6|5",
+    ),
 }
 
 
@@ -141,7 +147,6 @@ DECISIONS = {
     "text as scores": (lambda: SetDecision().fit(np.full(S.shape, "a"), Y), "scores .*real numbers"),
     "dates as scores": (lambda: SetDecision().fit(dates[:18, :3], Y), "scores .*datetime"),
     "words for verbose": (lambda: cv(verbose="x").fit(X, Y), "verbose", "'x'"),
-    "groups of label sets": (lambda: SetDecision().fit(S, Y, groups=np.zeros(18)), "flat"),
     "mixed groups": (lambda: SetDecision().fit(f, y, groups=MIXED), "groups .*kind"),
     "no classifier": (lambda: cv(3).fit(X, Y), "estimator", "3"),
     "no classifiers": (lambda: cv([]).fit(X, Y), "estimator"),
@@ -153,8 +158,8 @@ DECISIONS = {
     "complex features": (lambda: cv().fit(X + 1j, Y), "[Cc]omplex"),
     "fewer labels of score": (lambda: SetDecision().fit(S, Y).score(S, Y[:, :2]), "y has shape", "labels of shape"),
     "NaT as a class": (lambda: SetDecision().fit(f, NAT, groups=groups), "y .*missing"),
-    "vote of bags": (lambda: BagDecisionCV(rule="vote").fit(F, y, groups), "rule 'vote'"),
-    "split bags": (lambda: BagDecisionCV(cv=list(KFold(3).split(F))).fit(F, y, groups), "splits bag"),
+    "vote of bags": (lambda: SetDecisionCV(rule="vote").fit(F, y, groups=groups), "rule 'vote'"),
+    "split bags": (lambda: SetDecisionCV(cv=list(KFold(3).split(F))).fit(F, y, groups=groups), "splits bag"),
 }
 
 
@@ -178,13 +183,13 @@ WEIGHTS = {
 @pytest.mark.parametrize("method", ["fit", "score"])
 def test_weights(method, case):
     make, words = WEIGHTS[case]
-    for model, data in ((SetClassifier(), (X, Y)), (BagClassifier(), (F, y, groups))):
-        call = getattr(model if method == "fit" else model.fit(*data), method)
-        refused(lambda call=call, data=data: call(*data, sample_weight=make(len(data[0]))), words)
+    for model, data in ((SetClassifier(), ROWS), (SetClassifier(), GROUPED)):
+        call = getattr(model if method == "fit" else model.fit(**data), method)
+        refused(lambda call=call, data=data: call(**data, sample_weight=make(len(data["X"]))), words)
 
 
 def test_weights_that_leave_one_class():
-    refused(lambda: BagClassifier().fit(F, y, groups, (y == 1).astype(float)), "one class")
+    refused(lambda: SetClassifier().fit(F, y, groups=np.arange(N), sample_weight=(y == 1).astype(float)), "one class")
 
 
 SCALES = {

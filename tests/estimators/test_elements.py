@@ -7,13 +7,10 @@ import pytest
 from scipy.sparse import csr_array
 
 from helpers.estimator_data import frame_data, label_data
-from setloss.estimators import BagClassifier, SetClassifier
-from setloss.estimators.elements import (
-    FeatureScaleWarning,
-    column_scales,
-    elements_of_frames,
-    elements_of_labels,
-)
+from setloss.bags import Bags
+from setloss.estimators import SetClassifier
+from setloss.estimators.elements import elements_of_groups, elements_of_labels
+from setloss.estimators.features import FeatureScaleWarning, column_scales
 
 X, Y = label_data(40, d=3)
 
@@ -35,12 +32,15 @@ def test_elements_of_labels_are_the_known_ones_of_examples_with_weight(share):
     np.testing.assert_array_equal(found.row_weights(12), np.where(known.any(axis=1), weights, 0))
 
 
-def test_elements_of_frames_lie_bag_by_bag():
+def test_elements_of_groups_lie_bag_by_bag():
     _, y, groups = frame_data()
     order = np.random.default_rng(0).permutation(len(y))
     weights = np.where(np.arange(len(y)) % 5, 1.0, 0.0)
-    found = elements_of_frames(y[order] == 1, groups[order], weights)
-    assert np.all(weights[found.rows] > 0)
+    weights[groups[order] == groups[0]] = 0.0
+    found = elements_of_groups(y[order] == 1, Bags.from_groups(groups[order]), weights)
+    weighted = np.isin(groups[order], groups[order][weights > 0])
+    np.testing.assert_array_equal(np.sort(found.rows), np.flatnonzero(weighted))
+    assert (weights[weighted] == 0).any()
     np.testing.assert_array_equal(found.truth, y[order][found.rows] == 1)
     for k in range(len(found.bags)):
         here = found.rows[found.bags.offsets[k] : found.bags.offsets[k + 1]]
@@ -77,10 +77,10 @@ def test_checks_and_elements_of_a_fit_copy_no_features():
     """At 10^6 frames x 50 copies of X were .4 GB each."""
     X = np.random.default_rng(0).normal(size=(20_000, 100))
     y, groups = X[:, 0] > 0, np.arange(20_000) // 10
-    model = BagClassifier(tol=0.5, solver="cutting_plane").fit(X[:200], y[:200], groups[:200])
+    model = SetClassifier(tol=0.5, solver="cutting_plane").fit(X[:200], y[:200], groups=groups[:200])
     tracemalloc.start()
     try:
-        model.fit(X, y, groups)
+        model.fit(X, y, groups=groups)
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

@@ -21,7 +21,7 @@ def partition(splits, n):
 
 
 def test_label_sets_are_shuffled_by_the_seed():
-    labels = labels_of(Y, "test")
+    labels = labels_of(Y, "test").target
     first, again, other = (label_splits(3, X, labels, seed=seed) for seed in (0, 0, 1))
     assert partition(first, 30)
     assert all(np.array_equal(a[1], b[1]) for a, b in zip(first, again, strict=True))
@@ -30,7 +30,7 @@ def test_label_sets_are_shuffled_by_the_seed():
 
 def test_a_single_label_is_stratified():
     rare = (np.arange(30) < 3).astype(int)
-    for train, test in label_splits(3, X, labels_of(rare, "test")):
+    for train, test in label_splits(3, X, labels_of(rare, "test").target):
         assert rare[train].sum() == 2
         assert rare[test].sum() == 1
 
@@ -51,6 +51,6 @@ def test_frames_that_are_bags_of_their_own_are_stratified():
 
 def test_boolean_masks_are_splits_too():
     mask = np.arange(30) < 20
-    [(train, test)] = label_splits([(mask, ~mask)], X, labels_of(Y, "test"))
+    [(train, test)] = label_splits([(mask, ~mask)], X, labels_of(Y, "test").target)
     np.testing.assert_array_equal(train, np.arange(20))
     np.testing.assert_array_equal(test, np.arange(20, 30))

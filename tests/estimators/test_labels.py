@@ -5,7 +5,7 @@ import pytest
 from scipy.sparse import coo_array, csc_matrix, csr_array
 
 from helpers.estimator_data import label_data
-from setloss.estimators import BagClassifier, SetClassifier, SetClassifierCV
+from setloss.estimators import SetClassifier, SetClassifierCV
 from setloss.estimators.labels import known_truth, labels_of
 
 pd = pytest.importorskip("pandas")
@@ -45,8 +45,8 @@ def test_other_spellings_of_the_same_labels_give_the_same_model(spelled):
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int32, np.uint64])
 def test_whole_numbers_become_int64(dtype):
     """scikit-learn numbers columns in the type of y, and int8 ends at 127."""
-    flat = SetClassifier().fit(X, Y[:, 0].astype(dtype))
-    bags = BagClassifier().fit(X, Y[:, 0].astype(dtype), np.arange(len(X)) // 3)
+    flat = SetClassifier().fit(X, Y[:, 0].astype(dtype), groups=np.arange(len(X)))
+    bags = SetClassifier().fit(X, Y[:, 0].astype(dtype), groups=np.arange(len(X)) // 3)
     for model in (flat, bags):
         assert model.classes_.dtype == model.predict(X).dtype == np.int64
     assert labels_of(Y.astype(dtype), "test").numbers.dtype == np.int64
@@ -73,17 +73,18 @@ def test_missing_labels_may_be_nan_none_or_na_and_stored_in_sparse_matrices():
 
 
 def test_one_label_as_a_vector_or_as_a_column_is_the_same_problem():
-    flat, column = fitted(Y[:, 0]), fitted(Y[:, :1])
+    flat = SetClassifier().fit(X, Y[:, 0], groups=np.arange(len(X)))
+    column = fitted(Y[:, :1])
     np.testing.assert_array_equal(flat.coef_, column.coef_)
     assert flat.predict(X).shape == flat.decision_function(X).shape == (len(X),)
     assert column.predict(X).shape == (len(X), 1)
-    assert flat.score(X, Y[:, 0]) == column.score(X, Y[:, :1])
+    assert flat.score(X, Y[:, 0], groups=np.arange(len(X))) == column.score(X, Y[:, :1])
 
 
 def test_a_single_label_may_have_any_two_names():
-    model = fitted(np.where(Y[:, 0], "spam", "ham"))
+    model = SetClassifier().fit(X, np.where(Y[:, 0], "spam", "ham"), groups=np.arange(len(X)))
     assert model.classes_.tolist() == ["ham", "spam"]
-    np.testing.assert_array_equal(model.predict(X) == "spam", fitted(Y[:, 0]).predict(X) == 1)
+    np.testing.assert_array_equal(model.predict(X) == "spam", fitted(Y[:, :1]).predict(X)[:, 0] == 1)
 
 
 def test_names_of_labels_are_kept_and_checked():

@@ -10,7 +10,7 @@ from sklearn.svm import LinearSVC
 
 from helpers.estimator_data import frame_data, label_data
 from setloss import loss_named
-from setloss.estimators import BagClassifier, SetClassifier
+from setloss.estimators import SetClassifier
 
 X, Y = label_data()
 F, y, groups = frame_data()
@@ -40,7 +40,7 @@ def test_certificates_are_those_of_the_data_and_of_known_labels_only(solver, los
     known[5] = False
     gaps = np.where(known, Y, np.nan)
     labels, some = (SetClassifier(loss, solver=solver, **options).fit(X, targets) for targets in (Y, gaps))
-    frames = BagClassifier(loss, solver=solver, **options).fit(F, y, groups)
+    frames = SetClassifier(loss, solver=solver, **options).fit(F, y, groups=groups)
     sets = list(zip(Y == 1, labels.decision_function(X), strict=True))
     rows = zip(Y == 1, some.decision_function(X), known, strict=True)
     parts = [(truth[here], scores[here]) for truth, scores, here in rows if here.any()]
@@ -50,13 +50,17 @@ def test_certificates_are_those_of_the_data_and_of_known_labels_only(solver, los
         assert model.solution_.primal == pytest.approx(primal, rel=1e-9)
         assert model.dual_gap_ == pytest.approx((primal - model.solution_.dual) / primal, abs=1e-9)
         assert model.dual_gap_ <= 1e-3
-        best = type(model)(loss, **options, **TIGHT).fit(*data).solution_.primal
+        best = (
+            type(model)(loss, **options, **TIGHT)
+            .fit(*data[:2], groups=data[2] if len(data) > 2 else None)
+            .solution_.primal
+        )
         assert model.solution_.dual <= best * (1 + 1e-9) <= primal * (1 + 2e-7)
 
 
 @pytest.mark.parametrize("C", [0.1, 2.0])
 def test_the_hinge_of_single_labels_is_linear_svc(C):
-    frames = BagClassifier("hamming", "hinge", C=C, intercept_scaling=1.0, tol=1e-6)
+    frames = SetClassifier("hamming", "hinge", C=C, intercept_scaling=1.0, tol=1e-6)
     frames.fit(F, y, groups=np.arange(len(y)))
     labels = SetClassifier("hamming", "hinge", C=C, intercept_scaling=1.0, tol=1e-6).fit(F, np.stack([y, 1 - y], 1))
     svc = LinearSVC(C=C, loss="hinge", tol=1e-8, max_iter=10**6, random_state=0).fit(F, y)

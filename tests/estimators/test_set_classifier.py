@@ -25,7 +25,9 @@ def test_an_example_without_a_known_label_is_not_there():
     np.testing.assert_allclose(with_it.coef_, without.coef_, atol=1e-12)
     assert with_it.score(X, Y) == without.score(X[kept], Y[kept])
     weights = np.arange(len(X)) + 1.0
-    assert with_it.score(X, Y, weights) == pytest.approx(without.score(X[kept], Y[kept], weights[kept]))
+    assert with_it.score(X, Y, sample_weight=weights) == pytest.approx(
+        without.score(X[kept], Y[kept], sample_weight=weights[kept])
+    )
 
 
 def test_the_loss_of_an_example_with_gaps_is_that_of_its_known_labels():

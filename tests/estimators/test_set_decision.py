@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from scipy.special import logit
 from sklearn.metrics import f1_score
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import (
@@ -167,14 +168,20 @@ def test_the_interval_of_the_expected_score_covers_as_often_as_it_says():
 
 def test_on_bags_of_one_label_it_finds_the_vote_by_itself():
     (S, y, groups), (T, z, names) = scored_bags(), scored_bags(seed=1)
-    model = SetDecision(rule="counts").fit(S, y, groups)
-    predicted = model.predict(T, names)
+    model = SetDecision(rule="counts").fit(S, y, groups=groups)
+    predicted = model.predict(T, groups=names)
     assert all(len(np.unique(predicted[names == bag])) == 1 for bag in np.unique(names))
     assert set(model.rule_losses_) == {"counts", "threshold", "half"}
-    assert model.score(T, z, names) > SetDecision(rule="threshold").fit(S, y, groups).score(T, z, names)
-    assert model.predict_proba(T, names).sum(axis=1) == pytest.approx(np.ones(len(T)))
-    assert model.expected_loss(T, names).shape == model.losses(T, z, names).shape == (len(np.unique(names)),)
-    assert model.expected_score(T, names).value == pytest.approx(model.score(T, z, names), abs=0.1)
+    assert model.score(T, z, groups=names) > SetDecision(rule="threshold").fit(S, y, groups=groups).score(
+        T, z, groups=names
+    )
+    assert model.predict_proba(T, groups=names).sum(axis=1) == pytest.approx(np.ones(len(T)))
+    assert (
+        model.expected_loss(T, groups=names).shape
+        == model.losses(T, z, groups=names).shape
+        == (len(np.unique(names)),)
+    )
+    assert model.expected_score(T, groups=names).value == pytest.approx(model.score(T, z, groups=names), abs=0.1)
 
 
 def test_long_bags_cost_what_their_length_is():
@@ -184,9 +191,9 @@ def test_long_bags_cost_what_their_length_is():
     S, y, groups = (
         np.concatenate(pair) for pair in ((S, long), (y, np.ones(20_000, int)), (groups, np.full(20_000, 100)))
     )
-    model = SetDecision().fit(S, y, groups)
-    assert model.predict(S, groups)[-20_000:].mean() > 0.9
-    chances = model.predict_proba(S, groups)[-20_000:, 1]
+    model = SetDecision().fit(S, y, groups=groups)
+    assert model.predict(S, groups=groups)[-20_000:].mean() > 0.9
+    chances = model.predict_proba(S, groups=groups)[-20_000:, 1]
     order = np.argsort(long)
     assert np.all(np.diff(chances[order]) >= -1e-9)
 
@@ -231,7 +238,39 @@ def test_scores_of_other_labels_are_refused():
     for wrong in (S[:, :4], S[:, 0]):
         with pytest.raises(ValueError, match="expecting 6 features"):
             model.predict(wrong)
-    with pytest.raises(ValueError, match="groups are for bags"):
-        model.predict(S, groups=np.zeros(len(S)))
+    np.testing.assert_array_equal(model.predict(S, groups=np.zeros(len(S))), model.predict(S))  # rows are the sets
     with pytest.raises(ValueError, match="counts"):
         SetDecision(rule="counts").fit(S, Y).thresholds()
+
+
+# ---------------------------------------------------------------- certainty
+
+
+def voted_labels(n, trees=20, seed=0):
+    """Labels, and the share of votes for each: often 0 or 1, and then not always right."""
+    generator = np.random.default_rng(seed)
+    chances = probabilities_of(generator.normal(-1, 2, size=(n, 6)))
+    return generator.binomial(trees, chances) / trees, (generator.random(chances.shape) < chances).astype(int)
+
+
+@pytest.mark.parametrize("word", ["probabilities", "log-odds"])
+def test_votes_of_zero_and_one_are_not_taken_for_certain(word):
+    """Learned and decided as if 0 were about half a vote, whether zeros occur in the fit or only in predictions."""
+    (V, Y), (W, Z) = voted_labels(300), voted_labels(300, seed=1)
+    assert (V == 0).any()
+    assert (V == 1).any()
+    clipped = SetDecision(rule="counts", scores="probabilities").fit(np.clip(V, 0.025, 0.975), Y)
+    scores = (lambda votes: votes) if word == "probabilities" else logit
+    model = SetDecision(rule="counts", scores=word).fit(scores(V), Y)
+    assert model.score(scores(W), Z) == pytest.approx(clipped.score(np.clip(W, 0.025, 0.975), Z), abs=0.01)
+    np.testing.assert_allclose(
+        model.predict_proba(scores(W)), clipped.predict_proba(np.clip(W, 0.025, 0.975)), atol=0.02
+    )
+    kept = ((V > 0) & (V < 1)).all(axis=1)
+    without = SetDecision(rule="counts", scores=word).fit(scores(V[kept]), Y[kept])
+    assert without.score(scores(W), Z) > clipped.score(np.clip(W, 0.025, 0.975), Z) - 0.03
+
+
+def test_decide_takes_certainty_at_its_word():
+    assert decide(np.array([[0.0, 1.0]]), "f1", scores="probabilities").expected_loss == pytest.approx(0)
+    assert decide(np.array([[-np.inf, np.inf]]), "f1").expected_loss == pytest.approx(0)

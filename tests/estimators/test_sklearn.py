@@ -13,13 +13,13 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from helpers.estimator_data import frame_data, label_data
-from setloss.estimators import BagClassifier, BagClassifierCV, SetClassifier, SetClassifierCV
+from setloss.estimators import SetClassifier, SetClassifierCV
 
 ESTIMATORS = [
     SetClassifier(),
-    BagClassifier(),
+    SetClassifier(),
     SetClassifierCV(Cs=[0.1, 1.0], cv=2),
-    BagClassifierCV(Cs=[1.0], cv=2),
+    SetClassifierCV(Cs=[1.0], cv=2),
 ]
 X, Y = label_data()
 F, y, groups = frame_data()
@@ -43,21 +43,21 @@ def test_every_parameter_has_a_constraint_and_ancestors_are_few(estimator):
 def test_cross_validation_searches_and_pipelines_route_groups_and_weights():
     weights = np.random.default_rng(0).random(len(y))
     with sklearn.config_context(enable_metadata_routing=True):
-        scores = cross_val_score(BagClassifier(), F, y, cv=GroupKFold(3), params={"groups": groups})
-        search = GridSearchCV(BagClassifier(), {"C": [0.1, 1.0]}, cv=GroupKFold(3)).fit(F, y, groups=groups)
+        scores = cross_val_score(SetClassifier(), F, y, cv=GroupKFold(3), params={"groups": groups})
+        search = GridSearchCV(SetClassifier(), {"C": [0.1, 1.0]}, cv=GroupKFold(3)).fit(F, y, groups=groups)
         assert search.score(F, y, groups=groups) == search.best_estimator_.score(F, y, groups=groups)
-        model = BagClassifier().set_score_request(sample_weight=True)
+        model = SetClassifier().set_score_request(sample_weight=True)
         pipeline = make_pipeline(StandardScaler(), model).fit(F, y, groups=groups)
         found = pipeline.score(F, y, groups=groups, sample_weight=weights)
-        nested = GridSearchCV(make_pipeline(StandardScaler(), BagClassifier()), {}, cv=GroupKFold(2))
+        nested = GridSearchCV(make_pipeline(StandardScaler(), SetClassifier()), {}, cv=GroupKFold(2))
         assert cross_val_score(nested, F, y, cv=GroupKFold(3), params={"groups": groups}).shape == (3,)
     expected = []
     for train, test in GroupKFold(3).split(F, y, groups):
-        fold = BagClassifier().fit(F[train], y[train], groups=groups[train])
+        fold = SetClassifier().fit(F[train], y[train], groups=groups[train])
         expected.append(fold.score(F[test], y[test], groups=groups[test]))
     np.testing.assert_allclose(scores, expected)
     scaled = StandardScaler().fit_transform(F)
-    direct = BagClassifier().fit(scaled, y, groups=groups)
+    direct = SetClassifier().fit(scaled, y, groups=groups)
     assert found == pytest.approx(direct.score(scaled, y, groups=groups, sample_weight=weights))
 
 
@@ -81,17 +81,17 @@ def test_tables_of_features_and_labels_and_series_of_frames(library):
     search = SetClassifierCV(Cs=[1.0], cv=2).fit(table, labels)
     assert search.feature_names_in_.tolist() == names
     assert search.label_names_.tolist() == [f"label {j}" for j in range(3)]
-    bags = BagClassifier().fit(F, frames.Series(y), groups=frames.Series(groups))
-    np.testing.assert_array_equal(bags.coef_, BagClassifier().fit(F, y, groups=groups).coef_)
-    assert bags.score(F, frames.Series(y), groups=frames.Series(groups)) == bags.score(F, y, groups)
+    bags = SetClassifier().fit(F, frames.Series(y), groups=frames.Series(groups))
+    np.testing.assert_array_equal(bags.coef_, SetClassifier().fit(F, y, groups=groups).coef_)
+    assert bags.score(F, frames.Series(y), groups=frames.Series(groups)) == bags.score(F, y, groups=groups)
 
 
 def test_a_pandas_index_that_is_not_a_range_changes_nothing():
     pd = pytest.importorskip("pandas")
     index = np.random.default_rng(0).permutation(len(y)) + 1000
     table, labels, bags = pd.DataFrame(F, index=index), pd.Series(y, index=index), pd.Series(groups, index=index)
-    model = BagClassifierCV(Cs=[0.1, 1.0], cv=3).fit(table, labels, groups=bags)
-    assert model.C_ == BagClassifierCV(Cs=[0.1, 1.0], cv=3).fit(F, y, groups=groups).C_
+    model = SetClassifierCV(Cs=[0.1, 1.0], cv=3).fit(table, labels, groups=bags)
+    assert model.C_ == SetClassifierCV(Cs=[0.1, 1.0], cv=3).fit(F, y, groups=groups).C_
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

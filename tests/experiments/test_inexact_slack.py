@@ -8,7 +8,7 @@ import pytest
 
 from experiments.inexact_slack import InexactSlack, PlainCuttingPlane, bag_problem, inexact_slack
 from setloss import loss_named
-from setloss.estimators import BagClassifier
+from setloss.estimators import SetClassifier
 from setloss.operators import Cut, SlackRescaling
 from setloss.solvers import Limits, Status, solve
 
@@ -99,7 +99,7 @@ def test_greedy_on_bags_of_one_is_exact():
     """A single element leaves nothing to approximate: the loop finds the minimum of S that the exact solver finds."""
     X, y, _ = frames()
     greedy = InexactSlack("curve1", "greedy", C=0.5, tol=1e-5).fit(X, y, np.arange(len(y)))
-    exact = BagClassifier("curve1", "slack", scale=2.0, C=0.5, tol=1e-5, intercept_scaling=1.0).fit(
+    exact = SetClassifier("curve1", "slack", scale=2.0, C=0.5, tol=1e-5, intercept_scaling=1.0).fit(
         X, y, groups=np.arange(len(y))
     )
     assert greedy.solution_.primal == pytest.approx(exact.solution_.primal, rel=1e-4)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from setloss.estimators import BagClassifier, SetClassifier
+from setloss.estimators import SetClassifier
 
 MODELS = [
     ("dice", "slack"), ("jaccard", "lovasz"), ("dice", "bd"), ("curve1", "bd"), ("hamming", "hinge"),
@@ -20,5 +20,5 @@ def coefficients(loss, operator):
     """One fit, of sets and of bags."""
     X, Y = data()
     sets = SetClassifier(loss, operator, C=0.1, tol=1e-2).fit(X, Y)
-    bags = BagClassifier(loss, operator, C=0.1, tol=1e-2).fit(X, Y[:, 0], groups=np.arange(len(X)) // 5)
+    bags = SetClassifier(loss, operator, C=0.1, tol=1e-2).fit(X, Y[:, 0], groups=np.arange(len(X)) // 5)
     return np.vstack([sets.coef_, bags.coef_])

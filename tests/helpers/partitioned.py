@@ -62,8 +62,8 @@ def bag_objective(model, X, y, groups, weights=None):
     scores = dense.astype(np.float64) @ model.coef_[0] + model.intercept_[0]
     total = 0.5 * float(np.sum(np.square(model.solution_.parameters)))
     for group in np.unique(groups):
-        here = np.flatnonzero((np.asarray(groups) == group) & (weights > 0))
-        if len(here):
+        here = np.flatnonzero(np.asarray(groups) == group)
+        if weights[here].any():
             total += model.C * weights[here].mean() * _surrogate(model, y[here] == model.classes_[1], scores[here])
     return total
 

@@ -5,7 +5,7 @@ from importlib import import_module
 
 import numpy as np
 
-from setloss.estimators import BagClassifier
+from setloss.estimators import SetClassifier
 
 for _name in (
     "setloss.cli",
@@ -16,4 +16,4 @@ for _name in (
     with suppress(ImportError):
         import_module(_name)
 
-BagClassifier(tol=0.1).fit(np.eye(2), [0, 1], groups=[0, 1])  # loads compiled kernels, and what they need of numba
+SetClassifier(tol=0.1).fit(np.eye(2), [0, 1], groups=[0, 1])  # loads compiled kernels, and what they need of numba

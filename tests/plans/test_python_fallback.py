@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from experiments.generators import make_toy
 from setloss import Dice, Jaccard, SetFunction, from_set_function
-from setloss.estimators import BagClassifier
+from setloss.estimators import SetClassifier
 from setloss.operators import B_D, Cut, LovaszHinge, MarginRescaling, SlackRescaling, Surrogate
 from setloss.plans import python_fallback
 from setloss.plans.batch import batch_surrogate
@@ -160,7 +160,7 @@ def test_a_surrogate_of_one_s_own_obeys_the_laws_trains_and_certifies(quiet):
     check_convex(WorstElement(function))
     check_upper_bound(WorstElement(function), function)
     tracks = make_toy(n_bags=40, p=5)
-    model = BagClassifier(operator=WorstElement, C=0.1).fit(tracks.X, tracks.y, groups=tracks.groups)
+    model = SetClassifier(operator=WorstElement, C=0.1).fit(tracks.X, tracks.y, groups=tracks.groups)
     assert model.solution_.status is Status.CONVERGED
     assert model.dual_gap_ <= 1e-3
 
@@ -174,7 +174,7 @@ def test_a_surrogate_of_one_s_own_obeys_the_laws_trains_and_certifies(quiet):
 def test_cuts_that_nobody_proves_exact_end_uncertified_and_more_iterations_are_not_advised(quiet, operator, p):
     """On bags of one frame greedy is exact, but nobody proves it."""
     tracks = make_toy(n_bags=40, p=p)
-    model = BagClassifier(operator=operator, C=0.1)
+    model = SetClassifier(operator=operator, C=0.1)
     with pytest.warns(ConvergenceWarning, match="no duality gap is certified, for some cuts") as caught:
         model.fit(tracks.X, tracks.y, groups=tracks.groups)
     assert model.solution_.status is Status.UNCERTIFIED

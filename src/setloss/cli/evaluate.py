@@ -63,19 +63,19 @@ def evaluate(
         _print_words(facts, model, data.data)
 
 
-def _expected(trained: Any, X: Any, beside: tuple[Any, ...]) -> dict[str, float] | None:
+def _expected(trained: Any, X: Any, beside: dict[str, Any]) -> dict[str, float] | None:
     """The score that the model expects for its own loss, with an interval; None where it cannot tell."""
     if not decides(trained):
         return None
     try:
-        found = last_step(trained).expected_score(X, *beside)
+        found = last_step(trained).expected_score(X, **beside)
     except ValueError:
         return None
     return {name: float(value) for name, value in found._asdict().items()}
 
 
 def _rows(
-    trained: Any, X: Any, examples: Any, beside: tuple[Any, ...], measure: Any
+    trained: Any, X: Any, examples: Any, beside: dict[str, Any], measure: Any
 ) -> tuple[dict[str, dict[str, float | None]], int]:
     """Mean losses and F1 of the decisions of the model and of plain cuts, and the number of sets."""
     truth, known, sets = _truth(examples)
@@ -90,7 +90,7 @@ def _rows(
     if scores.size != known.size:
         raise ValueError(f"has {known.size // len(known)} labels and the model was trained on {scores.shape[1]}")
     positive = getattr(estimator, "classes_", [0, 1])[1]
-    found = {"decided": row(np.asarray(estimator.predict(X, *beside) == positive))} if decides(trained) else {}
+    found = {"decided": row(np.asarray(estimator.predict(X, **beside) == positive))} if decides(trained) else {}
     found["half"] = row(scores > 0)
     if hasattr(getattr(estimator, "decision_", None), "threshold_"):
         found["threshold"] = row(scores > estimator.decision_.threshold_)

@@ -72,9 +72,9 @@ def _values(trained: Any, rows: Any, source: Source, *, scores: bool, probabilit
     if scores:
         return scores_of(trained, X)
     if not probabilities:
-        found = estimator.predict(X, *(source.beside(rows) if decides(trained) else ()))
+        found = estimator.predict(X, **(source.beside(rows) if decides(trained) else {}))
     elif decides(trained):
-        found = estimator.predict_proba(X, *source.beside(rows))
+        found = estimator.predict_proba(X, **source.beside(rows))
         found = found if estimator.decision_.n_features_in_ > 1 else found[:, 1]
     else:
         raise InputError("the model goes by the signs of its scores, which are no probabilities; give --scores")

@@ -118,7 +118,7 @@ def train(
     """Train a classifier of label sets or of tracks (bags of frames), and decide for the loss of the whole set.
 
     Columns of tables may be numbers, categories, dates and empty; a message says what became of each. How scores
-    become sets is learned on held-out folds. Without options this is SetDecisionCV() or BagDecisionCV().
+    become sets is learned on held-out folds. Without options this is SetDecisionCV().
 
     For example: setloss train songs.csv --labels mood_ --model songs.skops
     """
@@ -140,8 +140,8 @@ def train(
                 raise InputError(f"{data.data}: {error}") from None
             waiting.doing("training")
             estimator = _estimator(training, objective, hasattr(examples, "Y"))
-            targets = (examples.Y,) if hasattr(examples, "Y") else (examples.y, examples.groups)
-            estimator.fit(features, *targets).set_params(verbose=0)
+            targets = {"y": examples.Y} if hasattr(examples, "Y") else {"y": examples.y, "groups": examples.groups}
+            estimator.fit(features, **targets).set_params(verbose=0)
             waiting.doing(f"writing {model}")
             encoder = steps[0] if steps else None
             fitted = make_pipeline(*steps, estimator) if steps else estimator
@@ -151,7 +151,7 @@ def train(
     except KeyboardInterrupt:
         say("interrupted before there was a model to write")
         raise typer.Exit(INTERRUPTED) from None
-    sets = len(set(targets[-1].tolist())) if len(targets) > 1 else features.shape[0]
+    sets = len(set(targets["groups"].tolist())) if "groups" in targets else features.shape[0]
     document = _summary(estimator, objective, sets)
     columns = [column._asdict() for column in getattr(encoder, "columns_", ())] or None
     document |= {"features": int(features.shape[1]), "columns": columns, "model": str(model)}
@@ -231,15 +231,14 @@ def _estimator(training: TrainingOptions, objective: Any, of_label_sets: bool) -
 
     from setloss import estimators
 
-    kind = "Set" if of_label_sets else "Bag"
     path, scorers = training.path(), None
     if training.operator is not None:
         names = ("operator", "scale", "tol", "max_iter", "max_time")
         linear = {name: getattr(training, name) for name in names}
         linear |= {"loss": objective, "random_state": 0}
         if training.decision == "sign" and len(path) > 1:
-            return getattr(estimators, f"{kind}ClassifierCV")(Cs=path, cv=training.cv, verbose=1, **linear)
-        simple = getattr(estimators, f"{kind}Classifier")
+            return estimators.SetClassifierCV(Cs=path, cv=training.cv, verbose=1, **linear)
+        simple = estimators.SetClassifier
         if training.decision == "sign":
             return simple(C=path[0], verbose=1, **linear)
         scorers = [simple(C=C, **linear) for C in path]
@@ -249,7 +248,7 @@ def _estimator(training: TrainingOptions, objective: Any, of_label_sets: bool) -
         scorers = [LogisticRegression(C=C, max_iter=1000) for C in path]
         scorers = [MultiOutputClassifier(one) for one in scorers] if of_label_sets else scorers
     average = {"average": training.average} if of_label_sets else {}
-    decide = getattr(estimators, f"{kind}DecisionCV")
+    decide = estimators.SetDecisionCV
     return decide(
         scorers, objective, rule=training.decision, cv=training.cv, n_jobs=training.jobs, verbose=1, **average
     )
@@ -260,7 +259,7 @@ def _estimator(training: TrainingOptions, objective: Any, of_label_sets: bool) -
 
 def _summary(estimator: Any, objective: Any, sets: int) -> dict[str, Any]:
     """What was trained and how it ended; None where something does not apply."""
-    from setloss.estimators.progress import in_words
+    from setloss.estimators.fit_log import in_words
 
     decision = getattr(estimator, "decision_", None)
     scorer = getattr(estimator, "estimator_", estimator)

@@ -9,9 +9,9 @@ try:
 except ImportError as error:
     raise ImportError("setloss.dask needs Dask; install it with: pip install 'setloss[dask]'") from error
 
-from setloss.dask.estimators import DaskBagClassifier, DaskSetClassifier
+from setloss.dask.estimators import DaskSetClassifier
 from setloss.dask.partition import PartitionError
 from setloss.dask.repartition import repartition_by_group
 from setloss.dask.scheduling import ClusterLostError
 
-__all__ = ["ClusterLostError", "DaskBagClassifier", "DaskSetClassifier", "PartitionError", "repartition_by_group"]
+__all__ = ["ClusterLostError", "DaskSetClassifier", "PartitionError", "repartition_by_group"]

@@ -1,4 +1,4 @@
-"""The estimators of setloss on Dask collections: the same parameters, the same fitted attributes, a global gap."""
+"""`SetClassifier` on Dask collections: the same parameters, the same fitted attributes, a global gap."""
 
 from __future__ import annotations
 
@@ -9,15 +9,14 @@ import numpy as np
 import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
-import setloss.estimators as local
 from setloss.dask.driver_problem import LINE_STEPS, PartitionedProblem
 from setloss.dask.inputs import LazyPartitions, is_frame, partitions_of, whole_rows
-from setloss.dask.partition import Kind
 from setloss.dask.scheduling import Partitions
 from setloss.dask.summary import inspect_partition, refuse_split_bags, summarize
 from setloss.dask.tasks import FitDescription, judge
-from setloss.estimators.bag_classifier import warn_if_ungrouped
+from setloss.estimators import SetClassifier
 from setloss.estimators.linear_model import LinearSetModel
+from setloss.estimators.set_layout import Labels, warn_ungrouped
 from setloss.solvers import CuttingPlane
 from setloss.solvers.loop import run
 from setloss.solvers.problem import digest_of
@@ -26,37 +25,70 @@ from setloss.typing import Array
 SOLVER_NAMES = ("auto", "cutting_plane")
 
 
-class DaskModel(LinearSetModel):
-    """What both estimators add to the local ones: partitions."""
+class DaskSetClassifier(LinearSetModel):
+    """`setloss.estimators.SetClassifier` on partitions: linear scores trained for a loss of sets.
 
-    _kind: Kind
-    _local: type
+        min over (w^1, ..., w^p)   1/2 sum_j |w^j|^2 + C sum_i weight_i B(y_i1 <w^1, x_i>, ..., y_ip <w^p, x_i>)
+        min over w                 1/2 |w|^2 + C sum_i weight_i B(y_i1 <w, x_i1>, ..., y_ip <w, x_ip>)
 
-    def to_local(self) -> Any:
+    The sets are the rows of y (n, p), or groups of the elements of y (n,), which lie in one partition. The workers of
+    the current `distributed.Client` keep the partitions in memory. Without a client, the threads of Dask in this
+    process read a few partitions at a time, in every pass: data may be larger than memory. Give ``X.persist()`` where
+    a collection stands for a computation and its result fits into memory.
+
+    Parameters
+    ----------
+    loss, operator, scale, C, tol, max_iter, ...
+        Those of `setloss.estimators.SetClassifier`. `solver` is "cutting_plane", which is also "auto".
+
+    Attributes
+    ----------
+    coef_, intercept_, classes_, n_iter_, dual_gap_, solution_
+        Those of `setloss.estimators.SetClassifier`; the gap is that of all partitions together.
+    n_rounds_
+        How often all partitions were asked for something.
+    """
+
+    _labels: Labels
+
+    def to_local(self) -> SetClassifier:
         """The fitted estimator of `setloss.estimators`, with the same parameters and attributes and free of Dask."""
         check_is_fitted(self)
-        model = self._local()
+        model = SetClassifier()
         model.__dict__.update(vars(self))
         return model
 
     # ---------------------------------------------------------------- fitting
 
-    def _fit_partitions(self, data: LazyPartitions) -> None:
+    def fit(self, X: Any, y: Any, *, groups: Any = None, sample_weight: Any = None) -> DaskSetClassifier:
+        """Train on a dask array or DataFrame.
+
+        `y`, `groups` and `sample_weight` are dask arrays with the partitions of X; for a DataFrame, names of columns,
+        which are then no features: a list for y (n, p), one name for y (n,). A group lies in one partition: see
+        `repartition_by_group` for arrays, and use ``shuffle(on=...)`` of a DataFrame.
+        """
+        data = partitions_of(X, y, groups, sample_weight)
+        flat = not isinstance(y, list) if is_frame(X) else np.ndim(y) == 1
+        if flat and groups is None:
+            warn_ungrouped("trained")
+        self._fit_partitions(data, flat and groups is not None)
+        return self
+
+    def _fit_partitions(self, data: LazyPartitions, grouped: bool) -> None:
         self._validate_params()
         loss, limits = self._loss(), self._limits()
         if self.solver not in SOLVER_NAMES:
             raise ValueError(f"there is no solver {self.solver!r} on Dask; the names are {', '.join(SOLVER_NAMES)}")
         partitions = Partitions(data)
-        used, found = summarize(partitions.each(inspect_partition, self._kind, self.checkpoint is not None))
+        used, found = summarize(partitions.each(inspect_partition, self.checkpoint is not None))
         mean, weight = np.array([found.squares / found.weight]), np.array([found.weight])
         constant = self._constant(mean, weight)
-        described = (self._kind, found.classes[1], loss, self.operator, float(self.scale), float(self.C), constant)
+        described = (found.classes[1], loss, self.operator, float(self.scale), float(self.C), constant)
         partitions.prepare(used, FitDescription(*described))
-        shape = (found.labels or 1 if self._kind == "sets" else 1, found.features + 1)
+        shape = (found.labels or 1, found.features + 1)
         problem = PartitionedProblem(partitions, shape, digest_of(repr(described) + found.digest))
         solution = run(problem, CuttingPlane(line_steps=LINE_STEPS), limits, self._warm())
-        self.classes_ = found.classes
-        self._flat = found.labels is None
+        Labels(found.classes, None, shape[0], found.labels is None, grouped).set_attributes(self)
         self.n_features_in_ = found.features
         if data.features is not None:
             self.feature_names_in_ = np.array([str(name) for name in data.features], dtype=object)
@@ -70,14 +102,14 @@ class DaskModel(LinearSetModel):
         """Scores as a dask array or Series, computed when asked for; arrays in memory get arrays in memory."""
         return self._blockwise(X, "decision_function", np.dtype(float))
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: Any, *, groups: Any = None) -> Any:
         """Labels as a dask array or Series, computed when asked for; arrays in memory get arrays in memory."""
         check_is_fitted(self)
         return self._blockwise(X, "predict", self.classes_.dtype)
 
     def _blockwise(self, X: Any, method: str, dtype: np.dtype[Any]) -> Any:
         model = self.to_local()
-        labels = None if self._kind == "bags" or self._flat else list(map(str, range(len(self.coef_))))
+        labels = None if self._labels.flat else list(map(str, range(len(self.coef_))))
         empty = np.empty(0 if labels is None else (0, len(labels)), dtype)
         if is_frame(X):
             rows, meta = X[self.feature_names_in_.tolist()], _as_frame(empty, None, labels)
@@ -88,93 +120,25 @@ class DaskModel(LinearSetModel):
         shape = {"drop_axis": 1} if labels is None else {"chunks": (whole.chunks[0], (len(labels),))}
         return whole.map_blocks(_of_block, model, method, empty, dtype=dtype, meta=empty, **shape)
 
-    def _judged(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> tuple[Array, Array]:
-        """The losses of all bags, and their weights."""
-        model = self.to_local()
-        vars(model).pop("feature_names_in_", None)
-        features = self.feature_names_in_.tolist() if is_frame(X) else None
-        data = partitions_of(X, y, groups, sample_weight, features)
-        answers = Partitions(data).each(judge, model, self._kind)
-        losses, weights, names = zip(*answers, strict=True)
-        refuse_split_bags(names)
-        return np.concatenate(losses), np.concatenate(weights)
-
-
-class DaskBagClassifier(DaskModel):
-    """`setloss.estimators.BagClassifier` on partitions of whole bags: linear frame classifier for a loss of bags.
-
-        min over w   1/2 |w|^2 + C sum_i weight_i B(y_i1 <w, x_i1>, ..., y_ip <w, x_ip>)
-
-    The workers of the current `distributed.Client` keep the partitions in memory. Without a client, the threads of
-    Dask in this process read a few partitions at a time, in every pass: data may be larger than memory. Give
-    ``X.persist()`` where a collection stands for a computation and its result fits into memory.
-
-    Parameters
-    ----------
-    loss, operator, scale, C, tol, max_iter, ...
-        Those of `setloss.estimators.BagClassifier`. `solver` is "cutting_plane", which is also "auto".
-
-    Attributes
-    ----------
-    coef_, intercept_, classes_, n_iter_, dual_gap_, solution_
-        Those of `setloss.estimators.BagClassifier`; the gap is that of all partitions together.
-    n_rounds_
-        How often all partitions were asked for something.
-    """
-
-    _kind: Kind = "bags"
-    _local = local.BagClassifier
-
-    def fit(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> DaskBagClassifier:
-        """Train on a dask array or DataFrame of frames.
-
-        `y`, `groups` and `sample_weight` are dask arrays with the partitions of X; for a DataFrame, names of columns,
-        which are then no features. A bag lies in one partition: see `repartition_by_group` for arrays, and use
-        ``shuffle(on=...)`` of a DataFrame.
-        """
-        data = partitions_of(X, y, groups, sample_weight)
-        warn_if_ungrouped(groups, "trained")
-        self._fit_partitions(data)
-        return self
-
-    def predict(self, X: Any, groups: Any = None) -> Any:
-        """The class of every frame, by the sign of its score; `groups` play no part."""
-        return super().predict(X)
-
-    def losses(self, X: Any, y: Any, groups: Any = None) -> Array:
-        """The loss of every bag: partition by partition, inside one in sorted order of the groups."""
+    def losses(self, X: Any, y: Any, *, groups: Any = None) -> Array:
+        """The loss of every set with a known label: partition by partition, groups inside one in sorted order."""
         return self._judged(X, y, groups)[0]
 
-    def score(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> float:
-        """1 - the mean loss over the bags; a bag weighs as much as its frames on average."""
+    def score(self, X: Any, y: Any, *, groups: Any = None, sample_weight: Any = None) -> float:
+        """1 - the mean loss over the sets; a group weighs as much as its elements on average."""
         losses, weights = self._judged(X, y, groups, sample_weight)
         return 1.0 - float(np.average(losses, weights=weights))
 
-
-class DaskSetClassifier(DaskModel):
-    """`setloss.estimators.SetClassifier` on partitions: a linear multi-label classifier for a loss of label sets.
-
-        min over (w^1, ..., w^p)   1/2 sum_j |w^j|^2 + C sum_i weight_i B(y_i1 <w^1, x_i>, ..., y_ip <w^p, x_i>)
-
-    Parameters and attributes are those of `setloss.dask.DaskBagClassifier`.
-    """
-
-    _kind: Kind = "sets"
-    _local = local.SetClassifier
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> DaskSetClassifier:
-        """Train on a dask array or DataFrame of examples; for a DataFrame `y` is a list of columns."""
-        self._fit_partitions(partitions_of(X, y, None, sample_weight))
-        return self
-
-    def losses(self, X: Any, y: Any) -> Array:
-        """The loss of every example with a known label."""
-        return self._judged(X, y)[0]
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """1 - the mean loss over the examples."""
-        losses, weights = self._judged(X, y, None, sample_weight)
-        return 1.0 - float(np.average(losses, weights=weights))
+    def _judged(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> tuple[Array, Array]:
+        """The losses of all sets, and their weights."""
+        model = self.to_local()
+        model.__dict__.pop("feature_names_in_", None)
+        features = self.feature_names_in_.tolist() if is_frame(X) else None
+        data = partitions_of(X, y, groups, sample_weight, features)
+        answers = Partitions(data).each(judge, model)
+        losses, weights, names = zip(*answers, strict=True)
+        refuse_split_bags(names)
+        return np.concatenate(losses), np.concatenate(weights)
 
 
 def _of_block(block: Any, model: Any, method: str, empty: Array) -> Any:

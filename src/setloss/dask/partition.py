@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from dask.sizeof import sizeof
@@ -12,12 +12,11 @@ from numpy.typing import NDArray
 from pandas import isna
 from scipy.sparse import csr_array, issparse
 
-from setloss.estimators.elements import Elements, elements_of_frames, elements_of_labels
+from setloss.estimators.elements import Elements
+from setloss.estimators.set_layout import GroupedSets, RowSets, SetLayout, bags_named
 from setloss.typing import Array
 
 T = TypeVar("T")
-Kind = Literal["bags", "sets"]
-"""Bags of frames that share their weights, or label sets."""
 
 
 class PartitionError(ValueError):
@@ -43,17 +42,25 @@ class Partition:
     groups: NDArray[Any] | None
     weights: Array
 
-    def elements(self, kind: Kind, positive: Any) -> Elements:
-        """The elements of the bags; `positive` is the positive label."""
-        if kind == "bags":
-            return elements_of_frames(self.y.ravel() == positive, self.groups, self.weights)
-        labels, known = self.y.reshape(len(self.y), -1), self.known
-        return elements_of_labels(known & (labels == positive), known, self.weights)
+    @property
+    def sets(self) -> SetLayout:
+        """Rows of labels (n, p), or groups of labels (n,)."""
+        rows = len(self.y)
+        return GroupedSets(bags_named(self.groups, rows)) if self.y.ndim == 1 else RowSets(rows)
+
+    @property
+    def _matrix(self) -> NDArray[Any]:
+        return self.y[:, None] if self.y.ndim == 1 else self.y
+
+    def elements(self, positive: Any) -> Elements:
+        """The elements of the sets; `positive` is the positive label."""
+        labels, known = self._matrix, self.known
+        return self.sets.elements(known & (labels == positive), known, self.weights)
 
     @property
     def known(self) -> NDArray[np.bool_]:
         """Which labels are known, (n, p)."""
-        return ~missing_values(self.y.reshape(len(self.y), -1))
+        return ~missing_values(self._matrix)
 
 
 @sizeof.register(Partition)  # type: ignore[untyped-decorator]

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from setloss.dask.partition import Kind, Partition, PartitionError, missing_values
+from setloss.dask.partition import Partition, PartitionError, missing_values
 from setloss.solvers.problem import Design, digest_of
 
 
@@ -29,16 +29,16 @@ class PartitionReport:
     digest: str
 
 
-def inspect_partition(part: Partition, kind: Kind, hashed: bool) -> PartitionReport:
+def inspect_partition(part: Partition, hashed: bool) -> PartitionReport:
     """One pass over a partition before any training; `hashed` asks for a digest of its contents."""
-    classes = _classes(part.y, kind)
-    elements = part.elements(kind, classes[-1] if classes.size else None)
+    classes = _classes(part.y)
+    elements = part.elements(classes[-1] if classes.size else None)
     weights = elements.row_weights(part.X.shape[0])
     return PartitionReport(
         part.X.shape[1],
         None if part.y.ndim == 1 else part.y.shape[1],
         classes,
-        bag_names(part, kind),
+        bag_names(part),
         len(elements.bags),
         float(weights @ Design.of(part.X).squared_norms()),
         float(weights.sum()),
@@ -46,16 +46,16 @@ def inspect_partition(part: Partition, kind: Kind, hashed: bool) -> PartitionRep
     )
 
 
-def bag_names(part: Partition, kind: Kind) -> NDArray[Any]:
+def bag_names(part: Partition) -> NDArray[Any]:
     """The distinct names of the bags; none where every row is one."""
-    return np.empty(0) if kind == "sets" or part.groups is None else np.unique(part.groups)
+    return np.empty(0) if part.y.ndim == 2 or part.groups is None else np.unique(part.groups)
 
 
-def _classes(y: NDArray[Any], kind: Kind) -> NDArray[Any]:
+def _classes(y: NDArray[Any]) -> NDArray[Any]:
     """The distinct labels; NaN is a missing one in label sets, and refused elsewhere."""
     flat = y.ravel()
     missing = missing_values(flat)
-    if missing.any() and (kind == "bags" or y.ndim == 1):
+    if missing.any() and y.ndim == 1:
         raise ValueError(f"row {int(np.argmax(missing))}: the label is missing")
     try:
         classes = np.unique(flat[~missing])

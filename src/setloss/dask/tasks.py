@@ -14,8 +14,7 @@ import numpy as np
 from dask.sizeof import sizeof
 from numpy.typing import NDArray
 
-from setloss.bags import Bags
-from setloss.dask.partition import Kind, Partition
+from setloss.dask.partition import Partition
 from setloss.dask.summary import bag_names
 from setloss.losses import Loss
 from setloss.operators.names import Operator
@@ -29,7 +28,6 @@ MARGINS_KEPT = 3
 class FitDescription:
     """What all partitions of a fit share."""
 
-    kind: Kind
     positive: Any
     loss: Loss
     operator: str | Operator
@@ -53,7 +51,7 @@ class PartitionProblem:
     def __init__(self, part: Partition, fit: FitDescription) -> None:
         arguments = (fit.constant, fit.loss, fit.operator, fit.scale, fit.C)
         self.part, self.fit = part, fit
-        self.problem = part.elements(fit.kind, fit.positive).problem(part.X, *arguments)
+        self.problem = part.elements(fit.positive).problem(part.X, *arguments)
         self._margins: dict[int, Array] = {}
         self._lock = Lock()
 
@@ -107,14 +105,10 @@ def cut_at(share: PartitionProblem, point: Point) -> tuple[Array, ...]:
     return np.asarray(problem.costs @ cuts.offsets), plane, share.inexact()
 
 
-def judge(part: Partition, model: Any, kind: Kind) -> tuple[Array, Array, NDArray[Any]]:
-    """The loss and the weight of every bag or label set under a fitted local model, and the names of the bags."""
-    names = bag_names(part, kind)
-    if kind == "sets":
-        used = part.known.any(axis=1)
-        losses = model.losses(part.X, part.y) if used.any() else np.empty(0)
-        return losses, part.weights[used], names
-    if not len(part.y):
+def judge(part: Partition, model: Any) -> tuple[Array, Array, NDArray[Any]]:
+    """The loss and the weight of every set with a known label under a fitted local model, and the names of groups."""
+    names, some = bag_names(part), np.flatnonzero(part.known.any(axis=1))
+    if not len(some):
         return np.empty(0), np.empty(0), names
     groups = np.arange(len(part.y)) if part.groups is None else part.groups
-    return model.losses(part.X, part.y, groups), Bags.from_groups(groups).means(part.weights), names
+    return model.losses(part.X, part.y, groups=groups), part.sets.part(some).means(part.weights[some]), names

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import logit
 
 from setloss.arguments import as_labels, refuse_masked
 from setloss.bags import Bags
@@ -110,22 +111,26 @@ def as_log_odds(values: ArrayLike, scores: str = "auto", name: str = "scores") -
     probabilities, and taken for log-odds every one of them would say "rather yes". "log-odds" insists, and
     "probabilities" are turned into log-odds. Infinite log-odds, of probabilities 0 and 1, become +-1e6.
     """
-    check_scores_word(scores)
     array = as_numbers(values, name)
+    check_scores(array, scores, name)
     if scores == "log-odds" and np.isfinite(array).all():
         return np.ascontiguousarray(array)
-    inside = bool(array.size) and bool(np.all((array >= 0) & (array <= 1)))
+    return np.ascontiguousarray(np.clip(logit(array) if scores == "probabilities" else array, -LARGEST, LARGEST))
+
+
+def check_scores(array: Array, scores: str, name: str = "scores") -> None:
+    """Refuse numbers that are not what the word `scores` says, or which "auto" cannot tell."""
+    check_scores_word(scores)
+    if scores == "log-odds" or not array.size:
+        return
+    inside = bool(np.all((array >= 0) & (array <= 1)))
     if scores == "auto" and inside:
         raise ValueError(ALL_WITHIN_01.format(name=name))
-    if scores == "probabilities":
-        if array.size and not inside:
-            raise ValueError(
-                f"{name} are not probabilities: they reach from {array.min():.4g} to {array.max():.4g}. For log-odds "
-                'or margins pass scores="log-odds".'
-            )
-        with np.errstate(divide="ignore"):
-            array = np.log(array) - np.log1p(-array)
-    return np.ascontiguousarray(np.clip(array, -LARGEST, LARGEST))
+    if scores == "probabilities" and not inside:
+        raise ValueError(
+            f"{name} are not probabilities: they reach from {array.min():.4g} to {array.max():.4g}. For log-odds "
+            'or margins pass scores="log-odds".'
+        )
 
 
 def check_scores_word(scores: Any) -> None:

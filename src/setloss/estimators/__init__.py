@@ -1,16 +1,13 @@
-"""scikit-learn estimators for label sets and for bags of frames."""
+"""scikit-learn estimators: sets are the rows of y, or are named by `groups`."""
 
-from setloss.estimators.bag_classifier import BagClassifier, UngroupedWarning
-from setloss.estimators.decision_cv import BagDecisionCV, SetDecisionCV
-from setloss.estimators.elements import FeatureScaleWarning
-from setloss.estimators.search import BagClassifierCV, SetClassifierCV
+from setloss.estimators.classifier_cv import SetClassifierCV
+from setloss.estimators.decision_cv import SetDecisionCV
+from setloss.estimators.features import FeatureScaleWarning
 from setloss.estimators.set_classifier import SetClassifier
 from setloss.estimators.set_decision import SetDecision
+from setloss.estimators.set_layout import UngroupedWarning
 
 __all__ = [
-    "BagClassifier",
-    "BagClassifierCV",
-    "BagDecisionCV",
     "FeatureScaleWarning",
     "SetClassifier",
     "SetClassifierCV",

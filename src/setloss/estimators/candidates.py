@@ -13,13 +13,16 @@ from sklearn.utils import _safe_indexing
 
 from setloss.decisions.held_out import HeldOut
 from setloss.decisions.rules import RuleLearner
+from setloss.estimators.fit_log import in_words, say
 from setloss.estimators.folds import Split
 from setloss.estimators.label_scores import Outputs, Rows, Scorer, fit_parameter, fit_scorer, gathered, out_of_fold
-from setloss.estimators.progress import in_words, say
 from setloss.typing import Array
 
 TREES = 300
 """Number of trees where no classifier is named."""
+
+LEAF = 3
+"""Fewest examples of a leaf of these trees: a leaf of one would store a training row and its labels."""
 
 PATH = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
 """Values of C of the logistic regressions where no classifier is named; the search begins in the middle."""
@@ -62,7 +65,7 @@ class Trial:
     examples: Examples
     outputs: list[Outputs] = field(default_factory=list)
     learner: RuleLearner | None = None
-    floor: float = 0.0
+    certainty: float = 0.0
 
     def run(self, folds: int) -> RuleLearner:
         """Hold out as many folds, those that were not yet, and learn from all."""
@@ -71,7 +74,7 @@ class Trial:
         rest = [(train, test[examples.needed[test]]) for train, test in examples.splits[len(self.outputs) : folds]]
         params, how = examples.params_for(self.estimator), (examples.n_jobs, examples.verbose, len(self.outputs))
         self.outputs += out_of_fold(self.estimator, examples.X, examples.Y, rest, params, *how)
-        rows, scores, self.floor = gathered(self.outputs)
+        rows, scores, self.certainty = gathered(self.outputs)
         self.learner = RuleLearner.of(examples.held_out(rows, scores))
         return self.learner
 
@@ -85,7 +88,7 @@ class Trial:
         if examples.verbose:
             say("%s: final fit on all %d sets", in_words(self.estimator), examples.sets)
         params = examples.params_for(self.estimator)
-        return fit_scorer(self.estimator, examples.X, examples.Y, None, params, self.floor), learner
+        return fit_scorer(self.estimator, examples.X, examples.Y, None, params, self.certainty), learner
 
 
 def fit_likeliest(estimators: Sequence[Any], path: int, examples: Examples) -> tuple[Scorer, RuleLearner]:
@@ -112,8 +115,8 @@ def _frozen(estimator: Any, examples: Examples) -> tuple[Scorer, RuleLearner]:
     """A classifier that is fitted already, and what is learned from its scores of everything."""
     rows, p = np.flatnonzero(examples.needed), examples.Y.shape[1]
     scorer = Scorer(estimator, np.arange(p), np.zeros(p))
-    rows, scores, floor = gathered([(rows, scorer, scorer.outputs(_safe_indexing(examples.X, rows)))])
-    return replace(scorer, floor=floor), RuleLearner.of(examples.held_out(rows, scores))
+    rows, scores, certainty = gathered([(rows, scorer, scorer.outputs(_safe_indexing(examples.X, rows)))])
+    return replace(scorer, certainty=certainty), RuleLearner.of(examples.held_out(rows, scores))
 
 
 def _climb(value: Callable[[int], float], length: int) -> int:
@@ -146,7 +149,11 @@ def default_estimators(X: Any, *, in_bags: bool = False) -> tuple[list[Any], int
         return make_pipeline(scaler, model if in_bags else MultiOutputClassifier(model))
 
     linear = [logistic(C) for C in PATH] if _is_finite(X) else []
-    trees = [] if linear and (in_bags or issparse(X)) else [ExtraTreesClassifier(TREES, random_state=0)]
+    trees = (
+        []
+        if linear and (in_bags or issparse(X))
+        else [ExtraTreesClassifier(TREES, min_samples_leaf=LEAF, random_state=0)]
+    )
     return [*linear, *trees], len(linear)
 
 

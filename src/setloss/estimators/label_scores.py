@@ -20,14 +20,12 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_method_params, _num_samples, has_fit_parameter
 
 from setloss.decisions.calibration import CHUNK
-from setloss.decisions.scores import as_log_odds
-from setloss.estimators.elements import refuse_text
+from setloss.decisions.certainty import odds_of_certainty, without_certainty
+from setloss.decisions.scores import LARGEST, as_numbers
+from setloss.estimators.features import refuse_text
+from setloss.estimators.fit_log import in_words, say
 from setloss.estimators.folds import Split
-from setloss.estimators.progress import in_words, say
 from setloss.typing import Array
-
-LEAST_CHANCE = 1e-6
-"""Probabilities are moved into [this, 1 - this] before their log-odds are taken, unless a coarser floor is known."""
 
 Rows = NDArray[np.intp]
 
@@ -36,13 +34,13 @@ Rows = NDArray[np.intp]
 class Scorer:
     """A fitted classifier of those labels that vary in its training data, and log-odds for the others.
 
-    `floor` is the chance that a probability of 0 stands for.
+    `certainty` is the log-odds that probabilities of 1, and infinite scores, count as.
     """
 
     estimator: Any
     varying: Rows
     constants: Array
-    floor: float = LEAST_CHANCE
+    certainty: float = LARGEST
 
     def scores(self, X: Any) -> Array:
         """Scores (n, p) of all labels, asked for in chunks of bounded size."""
@@ -60,10 +58,7 @@ class Scorer:
 
     def spread(self, outputs: tuple[Array, bool]) -> Array:
         """Scores (n, p) of all labels from outputs of the ones that vary."""
-        values, chance = outputs
-        if chance:
-            kept = np.clip(values, self.floor, 1 - self.floor)
-            values = np.log(kept) - np.log1p(-kept)
+        values = without_certainty(*outputs, self.certainty)
         if len(self.varying) == len(self.constants):
             return values
         found = np.tile(self.constants, (len(values), 1))
@@ -75,7 +70,7 @@ Outputs = tuple[Rows, Scorer, tuple[Array, bool]]
 """Held-out rows, the scorer that was not trained on them, and what it says of them."""
 
 
-def fit_scorer(estimator: Any, X: Any, Y: Any, rows: Rows | None, params: Any, floor: float = LEAST_CHANCE) -> Scorer:
+def fit_scorer(estimator: Any, X: Any, Y: Any, rows: Rows | None, params: Any, certainty: float = LARGEST) -> Scorer:
     """Train a copy of the estimator on some rows of X and Y (n, p); labels of one value are left out.
 
     Rare labels are constant in a fold now and then, and many classifiers refuse those; their score is the log-odds of
@@ -97,7 +92,7 @@ def fit_scorer(estimator: Any, X: Any, Y: Any, rows: Rows | None, params: Any, f
     except (ValueError, TypeError) as error:
         _explain(error, estimator, features, target)
         raise
-    return Scorer(fitted, varying, constants, floor)
+    return Scorer(fitted, varying, constants, certainty)
 
 
 def _tallies(Y: Any) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -137,18 +132,12 @@ def _outputs_of_fold(
 
 
 def gathered(outputs: Sequence[Outputs]) -> tuple[Rows, Array, float]:
-    """Held-out rows in rising order, their scores (n, p), and the floor of their chances."""
-    floor = min((coarse_floor(values) for _, _, (values, chance) in outputs if chance), default=LEAST_CHANCE)
+    """Held-out rows in rising order, their scores (n, p), and the log-odds that certainty counts as."""
+    certainty = max(odds_of_certainty(*said) for _, _, said in outputs)
     rows = np.concatenate([rows for rows, _, _ in outputs])
-    parts = [Scorer(one.estimator, one.varying, one.constants, floor).spread(said) for _, one, said in outputs]
+    parts = [Scorer(one.estimator, one.varying, one.constants, certainty).spread(said) for _, one, said in outputs]
     order = np.argsort(rows, kind="stable")
-    return rows[order], np.concatenate(parts)[order], floor
-
-
-def coarse_floor(chances: Array) -> float:
-    """Half of the smallest chance above 0: what 0 stands for in a forest, whose trees vote in whole numbers."""
-    above = chances[chances > 0]
-    return float(np.clip(above.min() / 2, LEAST_CHANCE, 1e-2)) if above.size else LEAST_CHANCE
+    return rows[order], np.concatenate(parts)[order], certainty
 
 
 def _explain(error: ValueError | TypeError, estimator: Any, X: Any, target: Any) -> None:
@@ -199,12 +188,12 @@ def label_outputs(estimator: Any, X: Any, labels: int) -> tuple[Array, bool]:
             f"{who} gives scores of shape {found.shape} for {labels} labels; it must be a multi-label classifier "
             "such as OneVsRestClassifier(LogisticRegression())"
         )
-    found = as_log_odds(found, "log-odds", f"scores of {who}")
+    found = as_numbers(found, f"scores of {who}")
     if are_chances and found.size and (found.min() < -1e-6 or found.max() > 1 + 1e-6):
         raise ValueError(
             f"predict_proba of {who} gives numbers from {found.min():.4g} to {found.max():.4g}, not from 0 to 1"
         )
-    return found, are_chances
+    return np.clip(found, 0, 1) if are_chances else found, are_chances
 
 
 def _positive_chances(estimator: Any, found: Any, labels: int) -> Array:

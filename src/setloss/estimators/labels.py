@@ -35,6 +35,11 @@ class LabelMatrix:
         return self.positive.shape[1] == 1 and bool(self.known.all())
 
     @property
+    def target(self) -> NDArray[Any]:
+        """Labels to split by: one column of 0 and 1 of a single label, which folds are stratified by, or all."""
+        return self.positive[:, 0].astype(np.int64) if self.single else self.positive
+
+    @property
     def numbers(self) -> NDArray[Any]:
         """0 and 1 as int64; floats with NaN if some label is missing."""
         return self.positive.astype(np.int64) if self.known.all() else np.where(self.known, self.positive, np.nan)
@@ -51,7 +56,7 @@ def labels_of(y: Any, who: str) -> LabelMatrix:
     flat = array.ndim == 1
     missing = array.dtype.kind == "f" and bool(np.any(np.isnan(array)))
     if flat or (array.shape[1:] == (1,) and not missing):
-        column = check_array(array, ensure_2d=False, dtype=None, input_name="y").ravel()
+        column = check_array(array, ensure_2d=False, dtype=None, ensure_all_finite=False, input_name="y").ravel()
         classes, positive = two_classes(column)
         names = None if flat else label_names(y)
         return LabelMatrix(positive[:, None], np.ones((len(positive), 1), dtype=bool), classes, names, flat)

@@ -1,4 +1,4 @@
-"""`LinearSetModel`: parameters, training to a certified gap and scores of `SetClassifier` and `BagClassifier`."""
+"""`LinearSetModel`: parameters, training to a certified gap and scores of `SetClassifier`, here and on Dask."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, chec
 
 from setloss.arguments import refuse_masked
 from setloss.defaults import LINEAR_MODELS
-from setloss.estimators.elements import Elements, check_cost, checked_features, warn_of_scales
-from setloss.estimators.progress import report, say
+from setloss.estimators.elements import Elements
+from setloss.estimators.features import check_cost, checked_features, warn_of_scales
+from setloss.estimators.fit_log import report, say
 from setloss.losses import Loss, as_loss
 from setloss.operators.names import Operator
 from setloss.solvers import Design, Limits, Problem, Solution, Status, solve
@@ -31,7 +32,7 @@ POSITIVE = Interval(Real, 0, None, closed="neither")
 class LinearSetModel(ClassifierMixin, BaseEstimator):
     """Linear scores trained for ``1/2 |W|^2 + C sum_i weight_i B(m_i(W))`` to a certified gap.
 
-    Subclasses read labels, make `Elements` of them and call `_fit`.
+    Subclasses read labels and their sets, make `Elements` or partitions of them, and solve.
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

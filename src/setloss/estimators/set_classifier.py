@@ -1,26 +1,33 @@
-"""`SetClassifier`: every example is a set of p binary labels, each with its own weights."""
+"""`SetClassifier`: linear scores of the elements of sets, trained for a loss of the set of wrong ones."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_consistent_length
 
-from setloss.estimators.elements import checked_features, elements_of_labels
-from setloss.estimators.labels import Flags, LabelMatrix, known_truth, labels_of
+from setloss.estimators.features import checked_features
 from setloss.estimators.linear_model import LinearSetModel, checked_weights
+from setloss.estimators.set_layout import Labels, read_sets
 from setloss.typing import Array
 
 
 class SetClassifier(LinearSetModel):
-    """Linear multi-label classifier trained for a loss of the set of wrong labels of each example.
+    """Linear classifier trained for a loss of the set of wrong elements of each set.
 
         min over (w^1, ..., w^p)   1/2 sum_j |w^j|^2 + C sum_i weight_i B(y_i1 <w^1, x_i>, ..., y_ip <w^p, x_i>)
+        min over w                 1/2 |w|^2 + C sum_i weight_i B(y_i1 <w, x_i1>, ..., y_ip <w, x_ip>)
 
-    `predict` takes the labels of positive score, as the paper does. `SetDecisionCV(SetClassifier())` decides for the
-    whole set instead, by a rule that is learned from held-out scores.
+    The sets are the rows of y (n, p), and every label has its own weights; or y is (n,), and `groups` name the set of
+    each element: groups have any size from one, and elements share their weights. Groups of rows of y (n, p) only say
+    which rows no fold of a search may separate. Without groups every element of y (n,) is a set of its own, and an
+    `UngroupedWarning` says so: ``groups=np.arange(len(y))`` or ``y[:, None]`` if that is meant. scikit-learn's tools
+    hand `groups` to `fit`, `predict` and `score` if metadata routing is on,
+    ``sklearn.set_config(enable_metadata_routing=True)``.
+
+    `predict` takes the elements of positive score, as the paper does. `SetDecisionCV(SetClassifier())` decides for
+    the whole set instead, by a rule that is learned from held-out scores.
 
     Parameters
     ----------
@@ -53,9 +60,9 @@ class SetClassifier(LinearSetModel):
     Attributes
     ----------
     coef_, intercept_
-        Of shape (p, d) and (p,).
+        Of shape (p, d) and (p,); p = 1 for y (n,).
     classes_
-        0 and 1, or -1 and 1, as in y; or the two classes of a single label, the second being the positive one.
+        0 and 1, or -1 and 1, as in y; or the two classes of a single column, the second being the positive one.
     label_names_
         The column names of y if it was a table: ``pd.DataFrame(model.predict(X), columns=model.label_names_)``.
     n_features_in_, feature_names_in_
@@ -64,66 +71,60 @@ class SetClassifier(LinearSetModel):
         Iterations, the relative gap reached, and all else that the solver reports; `solution_` has the history.
     """
 
+    __metadata_request__fit: ClassVar = {"groups": True}
+    __metadata_request__predict: ClassVar = {"groups": True}
+    __metadata_request__score: ClassVar = {"groups": True}
+
+    classes_: NDArray[Any]
     label_names_: NDArray[np.object_]
-    _flat: bool
-    """Whether y was one column (n,), so that predictions are."""
+    _labels: Labels
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SetClassifier:
-        """Train on X (n, d) and labels y (n, p) in {0, 1} or {-1, +1}, dense or sparse.
+    def fit(self, X: Any, y: Any, *, groups: Any = None, sample_weight: Any = None) -> SetClassifier:
+        """Train on X (n, d) and labels y (n, p) in {0, 1} or {-1, +1}, dense or sparse; or y (n,) and its `groups`.
 
-        NaN, None or pandas' NA in y is a missing label, left out of its set.
+        NaN, None or pandas' NA in y (n, p) is a missing label, left out of its set. The weight of a group is the mean
+        weight of its elements.
         """
         self._validate_params()
         loss = self._loss()
         X = checked_features(self, X, reset=True)
-        labels = self._read_labels(y)
-        check_consistent_length(X, labels.positive)
+        labels, matrix, sets = read_sets(X, y, groups, type(self).__name__)
+        labels.set_attributes(self)
         weights = checked_weights(sample_weight, X)
-        if not np.any(labels.known.any(axis=1) & (weights > 0)):
+        elements = sets.elements(matrix.positive, matrix.known, weights)
+        if not len(elements.bags):
             raise ValueError("no example has a known label and a positive weight; there is nothing to train on")
-        self._fit(X, elements_of_labels(labels.positive, labels.known, weights), loss)
+        if elements.truth.all() or not elements.truth.any():
+            raise ValueError("the sets of positive weight have only one class; training needs both")
+        self._fit(X, elements, loss)
         return self
 
-    def _read_labels(self, y: Any) -> LabelMatrix:
-        """The labels of the training; their form is that of predictions."""
-        labels = labels_of(y, type(self).__name__)
-        self.classes_, self._flat = labels.classes, labels.flat
-        if hasattr(self, "label_names_"):
-            del self.label_names_
-        if labels.names is not None:
-            self.label_names_ = labels.names
-        return labels
-
     def decision_function(self, X: Any) -> Array:
-        """The linear scores (n, p), ``X @ coef_.T + intercept_``; (n,) after a fit with a single column."""
+        """The linear scores (n, p), ``X @ coef_.T + intercept_``; (n,) after a fit with y (n,)."""
         scores = self._scores(X)
-        return scores[:, 0] if self._flat else scores
+        return self._labels.in_form(scores)
 
-    def predict(self, X: Any) -> Any:
-        """The labels of positive score (n, p), in the alphabet of y; or classes (n,) of a single column."""
-        labels = np.where(self._scores(X) > 0, self.classes_[1], self.classes_[0])
-        return labels[:, 0] if self._flat else labels
+    def predict(self, X: Any, *, groups: Any = None) -> NDArray[Any]:
+        """The labels of positive score in the form and the alphabet of y; `groups` play no part."""
+        scores = self._scores(X)
+        return self._labels.write(scores > 0)
 
-    def losses(self, X: Any, y: Any) -> Array:
-        """The loss of every example; missing labels of y are left out, and examples without any known one too."""
-        return self._losses(X, y)[0]
+    def losses(self, X: Any, y: Any, *, groups: Any = None) -> Array:
+        """The loss of every set with a known label, those of groups in sorted order."""
+        return self._judged(X, y, groups)[0]
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """1 - the mean loss over the examples."""
-        values, used = self._losses(X, y)
-        weights = None if sample_weight is None else checked_weights(sample_weight, used)[used]
-        return 1.0 - float(np.average(values, weights=weights))
+    def score(self, X: Any, y: Any, *, groups: Any = None, sample_weight: Any = None) -> float:
+        """1 - the mean loss over the sets."""
+        losses, weights = self._judged(X, y, groups, sample_weight)
+        return 1.0 - float(np.average(losses, weights=weights))
 
-    def _losses(self, X: Any, y: Any) -> tuple[Array, Flags]:
-        """The losses of the examples with a known label, and which those are."""
+    def _judged(self, X: Any, y: Any, groups: Any, sample_weight: Any = None) -> tuple[Array, Array]:
+        """The losses of the sets with a known label, and their weights."""
         chosen = self._scores(X) > 0
-        positive, known = known_truth(y, self.classes_, getattr(self, "label_names_", None), chosen.shape)
-        used = np.asarray(known.any(axis=1))
-        if known.all():
-            return np.asarray(self._loss()(positive, chosen)), used
-        places = known[used]
-        groups = np.repeat(np.arange(used.sum()), places.sum(axis=1))
-        return np.asarray(self._loss()(positive[used][places], chosen[used][places], groups=groups)), used
+        truth, known = self._labels.truth(y, len(chosen))
+        sets = self._labels.sets(len(chosen), groups, "judged")
+        losses, used = sets.losses(self._loss(), truth, known, chosen)
+        return losses, sets.means(checked_weights(sample_weight, chosen))[used]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -10,9 +10,9 @@ from scipy.special import expit, ndtri
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from setloss.bags import Bags
 from setloss.decisions.calibration import Calibration
-from setloss.decisions.held_out import HeldOut, numbered_folds
+from setloss.decisions.certainty import odds_of_certainty, without_certainty
+from setloss.decisions.held_out import HeldOut
 from setloss.decisions.rules import (
     Reliability,
     Rule,
@@ -21,11 +21,10 @@ from setloss.decisions.rules import (
     check_rule,
     count_loss,
 )
-from setloss.decisions.scores import as_log_odds, as_numbers, check_scores_word
+from setloss.decisions.scores import LARGEST, as_numbers, check_scores, check_scores_word
 from setloss.decisions.threshold_scan import column_thresholds, threshold_of_sets
-from setloss.estimators.bag_classifier import bags_named, frame_labels, warn_if_ungrouped
-from setloss.estimators.labels import known_truth, labels_of
 from setloss.estimators.linear_model import checked_weights
+from setloss.estimators.set_layout import Labels, SetLayout, read_sets
 from setloss.losses import CountLoss, Loss, as_loss
 from setloss.typing import Array
 
@@ -50,6 +49,14 @@ class SetDecision(ClassifierMixin, BaseEstimator):
 
     Scale a, biases b and potentials u of the number of positives are fitted by penalised likelihood to scores with
     known labels, which must not be those that the scorer was trained on. The fit keeps no scores and no labels.
+
+    Probabilities of exactly 0 and 1 and infinite log-odds, of forests for example, are not taken for certain: they
+    count as twice the largest odds in the fit of what is not certain, in predictions too (see
+    `setloss.decisions.certainty`). `setloss.decisions.decide` takes certainty at its word.
+
+    The sets are the rows of y (n, p); or y is (n,), and `groups` name the set of each element, as in `SetClassifier`:
+    then b is one number, and u depends on the size p of the set too, with atoms at no and at all elements and a
+    smooth part in the share of positive ones, so that it serves sizes never seen.
 
     Parameters
     ----------
@@ -79,7 +86,7 @@ class SetDecision(ClassifierMixin, BaseEstimator):
     threshold_
         The one threshold of all scores that loses least, in log-odds, whatever the rule; `rule_losses_` compares it.
     classes_, label_names_, n_features_in_
-        The two classes, the names of the columns of y if it was a table, and the number of labels (1 for bags).
+        The two classes, the names of the columns of y if it was a table, and the number of labels (1 for y (n,)).
     """
 
     __metadata_request__fit: ClassVar = {"groups": True}
@@ -96,6 +103,8 @@ class SetDecision(ClassifierMixin, BaseEstimator):
     label_names_: NDArray[np.object_]
     n_features_in_: int
     _reliability: Reliability | None
+    _labels: Labels
+    _certainty: float = LARGEST
 
     def __init__(
         self, loss: str | Loss = "f1", *, rule: str = "auto", average: str = "samples", scores: str = "auto"
@@ -107,64 +116,44 @@ class SetDecision(ClassifierMixin, BaseEstimator):
 
     # ---------------------------------------------------------------- learning
 
-    def fit(self, scores: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> SetDecision:
+    def fit(self, scores: Any, y: Any, *, groups: Any = None, sample_weight: Any = None) -> SetDecision:
         """Learn from scores (n, p) and labels y (n, p), dense or sparse, NaN where a label is not known.
 
-        For bags, from one score an element (N,), labels (N,) and `groups`, the bag of each element.
+        For y (n,) there is one score an element, (n,) or (n, 1), and `groups` name the set of each.
         """
-        self._check_parameters(groups is not None)
-        array = as_log_odds(as_scores(scores), self.scores)
-        if groups is not None:
-            self._learn(self._held_out_bags(array, y, groups, sample_weight))
-            return self
-        labels = labels_of(y, type(self).__name__)
-        if array.shape != labels.positive.shape:
+        check_parameters(self)
+        given = as_scores(scores, self.scores)
+        certainty = odds_of_certainty(given, self.scores == "probabilities")
+        array = self._log_odds(given, certainty)
+        labels, matrix, sets = read_sets(array, y, groups, type(self).__name__)
+        if array.shape != matrix.positive.shape:
             raise ValueError(
-                f"scores have shape {array.shape} and y {labels.positive.shape}: one score for each label, or flat "
-                "with groups="
+                f"scores have shape {np.shape(scores)} and y {np.shape(y)}: one score for each label, or one for "
+                "each element of y (n,)"
             )
-        self._take_classes(labels.classes, labels.names, labels.flat)
-        weights, folds = checked_weights(sample_weight, array), numbered_folds(None, len(array))
-        self._learn(HeldOut(array, labels.positive, labels.known, weights, folds))
-        return self
+        weights = checked_weights(sample_weight, array)
+        return self.fit_held_out(
+            labels, sets.held_out(array, matrix.positive, matrix.known, weights), None, certainty
+        )
 
-    def _held_out_bags(self, scores: Array, y: Any, groups: Any, sample_weight: Any) -> HeldOut:
-        """Frames in bags."""
-        if scores.ndim != 1:
-            raise ValueError(f"with groups, scores are flat, one for each element; got shape {scores.shape}")
-        classes, positive = frame_labels(scores[:, None], y, type(self).__name__)
-        self._take_classes(classes, None, True)
-        weights = checked_weights(sample_weight, scores[:, None])
-        bags = bags_named(groups, len(scores))
-        return HeldOut.of_bags(scores, positive, bags.means(weights), numbered_folds(None, len(bags)), bags)
+    def fit_held_out(
+        self, labels: Labels, data: HeldOut, learner: RuleLearner | None = None, certainty: float = LARGEST
+    ) -> SetDecision:
+        """Learn from sets that some fold holds out; the learner, if given, is that of the same sets.
 
-    def _check_parameters(self, in_bags: bool) -> None:
-        check_rule(self.rule)
-        if self.average not in AVERAGES:
-            raise ValueError(f"average is one of {', '.join(AVERAGES)}; got {self.average!r}")
-        if in_bags and self.average != "samples":
-            raise ValueError(f'the loss of bags is a mean over bags; average must be "samples", not {self.average!r}')
-        check_scores_word(self.scores)
-        self._loss()
-
-    def _take_classes(self, classes: NDArray[Any], names: NDArray[np.object_] | None, flat: bool) -> None:
-        self.classes_, self._flat = classes, flat
-        self.__dict__.pop("label_names_", None)
-        if names is not None:
-            self.label_names_ = names
-
-    def _learn(self, data: HeldOut, learner: RuleLearner | None = None) -> None:
-        """Fit models and rule to sets that some fold holds out; the learner, if given, is that of the same sets."""
-        used = (data.folds >= 0) & (data.weights > 0)
-        if data.bags is None:
-            used &= data.known.any(axis=1)
+        `certainty` is the log-odds that certain scores count as.
+        """
+        check_average(self.average, labels)
+        known = data.known.any(axis=1) if data.bags is None else data.bags.totals(data.known.astype(np.intp)) > 0
+        used = (data.folds >= 0) & (data.weights > 0) & known
         if not used.any():
             raise ValueError("no set has a known label and a positive sample weight; there is nothing to learn from")
         data = data if used.all() else data.part(used)
         learner = learner or RuleLearner.of(data)
         loss = self._loss()
-        self.n_features_in_ = 1 if data.bags is not None else int(data.scores.shape[1])
-        self._in_bags = data.bags is not None
+        self._certainty = certainty
+        labels.set_attributes(self)
+        self.n_features_in_ = labels.width
         self.calibration_ = learner.model
         if self.average != "samples":
             self.rule_name_, self.rule_losses_, self._reliability = "threshold", {}, None
@@ -173,6 +162,11 @@ class SetDecision(ClassifierMixin, BaseEstimator):
         else:
             self._learn_rule(learner, loss)
         self._learned_for = (self.loss, self.rule, self.average)
+        return self
+
+    def _log_odds(self, scores: Array, certainty: float) -> Array:
+        """Scores as log-odds, none of them certain."""
+        return np.ascontiguousarray(without_certainty(scores, self.scores == "probabilities", certainty))
 
     def _learn_rule(self, learner: RuleLearner, loss: CountLoss) -> None:
         losses = learner.judged(learner.candidates if self.rule == "auto" else [self.rule], loss)
@@ -192,7 +186,8 @@ class SetDecision(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         if (self.loss, self.rule, self.average) == self._learned_for:
             return self.rule_name_, self.rule_
-        self._check_parameters(self._in_bags)
+        check_parameters(self)
+        check_average(self.average, self._labels)
         if self.average == "samples" and self.rule in ("auto", "counts"):
             return "counts", self.calibration_
         if self.average == "samples" and self.rule == self.rule_name_ and self.rule in ("plug-in", "half"):
@@ -202,43 +197,32 @@ class SetDecision(ClassifierMixin, BaseEstimator):
             "data; call fit again"
         )
 
-    def _read(self, scores: Any, groups: Any, what: str) -> tuple[Array, Bags | None]:
-        """Scores to decide for as log-odds, and their bags."""
+    def _read(self, scores: Any, groups: Any, what: str) -> tuple[Array, SetLayout]:
+        """Scores (n, p) to decide for as log-odds, and their sets."""
         check_is_fitted(self)
-        given = as_scores(scores)
-        array = as_log_odds(given, "log-odds" if self.scores == "auto" and given.size < FEW_SCORES else self.scores)
-        if self._in_bags:
-            if array.ndim != 1:
-                raise ValueError(f"the fit was one of bags: scores are flat; got shape {array.shape}")
-            warn_if_ungrouped(groups, what)
-            return array, bags_named(groups, len(array))
-        if groups is not None:
-            raise ValueError("the fit was one of label sets; groups are for bags")
-        if array.ndim != 2 or array.shape[1] != self.n_features_in_:
+        few = self.scores == "auto" and np.size(scores) < FEW_SCORES
+        array = self._log_odds(as_scores(scores, "log-odds" if few else self.scores), self._certainty)
+        if array.shape[1] != self.n_features_in_:
             raise ValueError(
-                f"X has {array.shape[-1] if array.ndim == 2 else array.shape} features, but {type(self).__name__} is "
-                f"expecting {self.n_features_in_} features as input: scores (n, {self.n_features_in_})"
+                f"X has {array.shape[1]} features, but {type(self).__name__} is expecting {self.n_features_in_} "
+                f"features as input: scores (n, {self.n_features_in_})"
             )
-        return array, None
+        return array, self._labels.sets(len(array), groups, what)
 
-    def _sets(self, array: Array, bags: Bags | None) -> NDArray[np.bool_]:
-        """The chosen elements in the order of the scores."""
-        scores, plain = _gathered(array, bags)
-        sets = self._rule()[1].sets(scores, self._loss(), plain)
-        return sets if bags is None else bags.scatter(sets)
+    def predict(self, scores: Any, *, groups: Any = None) -> NDArray[Any]:
+        """The chosen sets in the form and the alphabet of y: label sets (n, p), or a class for every element (n,)."""
+        array, sets = self._read(scores, groups, "decided")
+        return self._labels.write(sets.scatter(self._chosen(array, sets)))
 
-    def predict(self, scores: Any, groups: Any = None) -> NDArray[Any]:
-        """Label sets (n, p) in the alphabet of y; of bags the class of every element."""
-        sets = self._sets(*self._read(scores, groups, "decided"))
-        found = self.classes_[sets.astype(np.intp)]
-        return np.asarray(found[:, 0] if self._flat and found.ndim == 2 else found)
+    def _chosen(self, array: Array, sets: SetLayout) -> NDArray[np.bool_]:
+        """The chosen elements, gathered."""
+        return self._rule()[1].sets(sets.gather(array), self._loss(), sets.bags)
 
-    def predict_proba(self, scores: Any, groups: Any = None) -> Array:
-        """P(y_j = 1) of every label (n, p) given all scores of its set; of bags and single labels both classes."""
-        array, bags = self._read(scores, groups, "judged")
-        found = self.calibration_.marginals(*_gathered(array, bags))
-        found = found if bags is None else bags.scatter(found)
-        return np.column_stack([1 - found, found]) if self._flat else found
+    def predict_proba(self, scores: Any, *, groups: Any = None) -> Array:
+        """P(y_j = 1) of every label (n, p) given all scores of its set; after a fit of y (n,), of both classes."""
+        array, sets = self._read(scores, groups, "judged")
+        found = sets.scatter(self.calibration_.marginals(sets.gather(array), sets.bags))
+        return np.column_stack([1 - found, found]) if self._labels.flat else found
 
     def thresholds(self, *, probabilities: bool = False) -> Array:
         """The cut of every label (p,), in log-odds (of margins: in their own unit); or as probabilities.
@@ -256,23 +240,22 @@ class SetDecision(ClassifierMixin, BaseEstimator):
 
     # ---------------------------------------------------------------- what to expect
 
-    def expected_loss(self, scores: Any, groups: Any = None) -> Array:
-        """The loss to expect of every set, of bags in sorted order of the groups.
+    def expected_loss(self, scores: Any, *, groups: Any = None) -> Array:
+        """The loss to expect of every set, those of groups in sorted order.
 
         Where the count model decides, what it expects; for other rules, which know nothing of single sets, the mean
         loss on held-out folds.
         """
         self._need_samples("expected losses are those of single sets")
-        array, bags = self._read(scores, groups, "judged")
+        array, sets = self._read(scores, groups, "judged")
         name, rule = self._rule()
         if isinstance(rule, Calibration) and name == "counts":
-            gathered, plain = _gathered(array, bags)
-            return rule.decide(gathered, self._loss(), plain).expected_loss
+            return rule.decide(sets.gather(array), self._loss(), sets.bags).expected_loss
         if name not in self.rule_losses_:
             raise ValueError(f"nothing is known of the loss of rule {name!r}; there was only one fold to learn from")
-        return np.full(len(array) if bags is None else len(bags), self.rule_losses_[name][0])
+        return np.full(len(sets), self.rule_losses_[name][0])
 
-    def expected_score(self, scores: Any, groups: Any = None, *, level: float = 0.9) -> ExpectedScore:
+    def expected_score(self, scores: Any, *, groups: Any = None, level: float = 0.9) -> ExpectedScore:
         """The mean score (1 - loss) to expect on these sets, whose labels nobody knows, with an interval.
 
         What the count model expects of the predicted sets, corrected by the difference of observed and expected
@@ -280,12 +263,11 @@ class SetDecision(ClassifierMixin, BaseEstimator):
         counts as far as the scores show it, a shift of the base rates given the scores does not.
         """
         self._need_samples("the expected score is a mean over sets")
-        array, bags = self._read(scores, groups, "judged")
+        array, sets = self._read(scores, groups, "judged")
         if self._reliability is None or (self.loss, self.rule, self.average) != self._learned_for:
             raise ValueError("expected scores need held-out losses of this rule and loss; call fit again")
-        gathered, plain = _gathered(array, bags)
-        sets = self._rule()[1].sets(gathered, self._loss(), plain)
-        expected = self.calibration_.expected_losses(sets, gathered, self._loss(), plain)
+        chosen, loss = self._chosen(array, sets), self._loss()
+        expected = self.calibration_.expected_losses(chosen, sets.gather(array), loss, sets.bags)
         value = 1 - float(np.mean(expected)) - self._reliability.bias
         error = np.hypot(self._reliability.error, self._reliability.spread / np.sqrt(max(len(expected), 1)))
         width = float(ndtri(0.5 + level / 2) * error)
@@ -297,17 +279,17 @@ class SetDecision(ClassifierMixin, BaseEstimator):
 
     # ---------------------------------------------------------------- judging
 
-    def losses(self, scores: Any, y: Any, groups: Any = None) -> Array:
-        """The loss of every set on its known labels, of bags in sorted order of the groups."""
-        data, sets = self._judged(scores, y, groups)
-        return data.losses(sets, self._loss())
+    def losses(self, scores: Any, y: Any, *, groups: Any = None) -> Array:
+        """The loss of every set with a known label, those of groups in sorted order."""
+        data, chosen = self._judged(scores, y, groups)
+        return data.losses(chosen, self._loss())
 
-    def score(self, scores: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> float:
+    def score(self, scores: Any, y: Any, *, groups: Any = None, sample_weight: Any = None) -> float:
         """1 - the mean loss of the sets, or of the labels (macro), or of everything as one set (micro)."""
-        data, sets = self._judged(scores, y, groups, sample_weight)
+        data, chosen = self._judged(scores, y, groups, sample_weight)
         if self.average == "samples":
-            return 1 - float(np.average(data.losses(sets, self._loss()), weights=data.weights))
-        flags = np.stack([data.truth & ~sets, ~data.truth & sets, data.truth, ~data.truth]) & data.known
+            return 1 - float(np.average(data.losses(chosen, self._loss()), weights=data.weights))
+        flags = np.stack([data.truth & ~chosen, ~data.truth & chosen, data.truth, ~data.truth]) & data.known
         tallies = np.einsum("tij,i->tj", flags, data.weights)
         tallies = tallies if self.average == "macro" else tallies.sum(axis=1)
         return 1 - float(np.mean(self._loss().value(*tallies)))
@@ -316,17 +298,12 @@ class SetDecision(ClassifierMixin, BaseEstimator):
         self, scores: Any, y: Any, groups: Any, sample_weight: Any = None
     ) -> tuple[HeldOut, NDArray[np.bool_]]:
         """Sets with known labels, and the elements chosen in them."""
-        array, bags = self._read(scores, groups, "judged")
-        shape = (len(array), self.n_features_in_)
-        truth, known = known_truth(y, self.classes_, getattr(self, "label_names_", None), shape)
-        weights = checked_weights(sample_weight, array if bags is None else array[:, None])
-        sets = self._sets(array, bags)
-        if bags is not None:
-            folds = numbered_folds(None, len(bags))
-            return HeldOut.of_bags(array, truth[:, 0], bags.means(weights), folds, bags), bags.gather(sets)
-        data = HeldOut(array, truth, known, weights, numbered_folds(None, len(array)))
-        used = np.asarray(known.any(axis=1))
-        return (data, sets) if used.all() else (data.part(used), sets[used])
+        array, sets = self._read(scores, groups, "judged")
+        truth, known = self._labels.truth(y, len(array))
+        weights = checked_weights(sample_weight, array)
+        data, chosen = sets.held_out(array, truth, known, weights), self._chosen(array, sets)
+        used = np.asarray(known.any(axis=1)) if sets.bags is None else np.ones(len(sets), dtype=bool)
+        return (data, chosen) if used.all() else (data.part(used), chosen[used])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -336,15 +313,26 @@ class SetDecision(ClassifierMixin, BaseEstimator):
         return tags
 
 
-def _gathered(array: Array, bags: Bags | None) -> tuple[Array, Bags | None]:
-    """Scores whose bags lie one after the other."""
-    return (array, None) if bags is None else (bags.gather(array), Bags(bags.offsets))
+def check_parameters(decision: SetDecision) -> None:
+    """Refuse parameters that make no sense, before anything is learned."""
+    check_rule(decision.rule)
+    if decision.average not in AVERAGES:
+        raise ValueError(f"average is one of {', '.join(AVERAGES)}; got {decision.average!r}")
+    check_scores_word(decision.scores)
+    count_loss(as_loss(decision.loss))
 
 
-def as_scores(scores: Any) -> Array:
-    """Scores as an array of numbers, from lists, tables and arrays."""
+def check_average(average: str, labels: Labels) -> None:
+    """Refuse averages over labels where the sets are groups of elements."""
+    if labels.flat and average != "samples":
+        raise ValueError(f'the loss of groups is a mean over groups; average must be "samples", not {average!r}')
+
+
+def as_scores(scores: Any, words: str) -> Array:
+    """Checked scores (n, p), from lists, tables and arrays; a flat array is one column."""
     array = as_numbers(scores, "scores")
     if array.ndim not in (1, 2) or array.shape[0] == 0:
         shape = f"{array.shape}: Found array with 0 sample(s)"
-        raise ValueError(f"scores are (n, p), or flat with groups=; got shape {shape}")
-    return array
+        raise ValueError(f"scores are (n, p), or (n,) for elements in groups; got shape {shape}")
+    check_scores(array, words)
+    return array[:, None] if array.ndim == 1 else array

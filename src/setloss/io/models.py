@@ -23,12 +23,12 @@ from setloss.io.data import reason
 OWN = {
     "decisions.calibration": ("BagPotentials", "Calibration", "LabelPotentials"),
     "decisions.rules": ("Reliability", "Threshold"),
-    "estimators.bag_classifier": ("BagClassifier",),
-    "estimators.decision_cv": ("BagDecisionCV", "SetDecisionCV"),
+    "estimators.classifier_cv": ("SetClassifierCV",),
+    "estimators.decision_cv": ("SetDecisionCV",),
     "estimators.label_scores": ("Scorer",),
-    "estimators.search": ("BagClassifierCV", "SetClassifierCV"),
     "estimators.set_classifier": ("SetClassifier",),
     "estimators.set_decision": ("SetDecision",),
+    "estimators.set_layout": ("Labels",),
     "io.encoding": ("Column", "TableEncoder"),
     "losses.counts_of_errors": ("Dice", "FBeta", "Hamming", "Jaccard", "Tversky"),
     "losses.curves": ("CostCurve",),
@@ -38,6 +38,17 @@ OWN = {
     "solvers.solution": ("Record", "Solution"),
 }
 """Types of setloss that a saved model can hold, by module. A test says when one is missing."""
+
+FORMER = {
+    f"setloss.estimators.{name}"
+    for name in (
+        "bag_classifier.BagClassifier",
+        "decision_cv.BagDecisionCV",
+        "search.BagClassifierCV",
+        "search.SetClassifierCV",
+    )
+}
+"""Types of version 0.3 that are gone; its other models are refused by what they lack."""
 
 OTHERS = {
     "ObjectNode": (
@@ -147,6 +158,8 @@ def load(path: str | os.PathLike[str], trusted: Sequence[str] = ()) -> Any:
         raise ModelFileError(
             f"{file} is damaged or from another version ({_reason(error)}); fit and save the model anew"
         ) from None
+    if FORMER & set(foreign):
+        raise ModelFileError(f"{file} is from an older version of setloss; train the model anew")
     if foreign:
         raise ModelFileError(
             f"{file} holds {repr(', '.join(foreign[:3]))[1:-1]}, which is not trusted; if you know where the file "

@@ -1,4 +1,4 @@
-"""`SetClassifierCV` and `BagClassifierCV`: C of least loss in cross-validation.
+"""`SetClassifierCV`: C of least loss in cross-validation.
 
 Every C of a path is fitted on every fold, each from the solution of the one before; kept is the C of least mean loss.
 """
@@ -16,17 +16,15 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import check_consistent_length
 
 from setloss.decisions.rules import standard_error
 from setloss.defaults import LINEAR_MODELS, LOOSER_FOLDS
-from setloss.estimators.bag_classifier import BagClassifier, bags_named, frame_labels, group_names, warn_if_ungrouped
-from setloss.estimators.elements import FeatureScaleWarning, checked_features
-from setloss.estimators.folds import Split, bag_splits, label_splits
-from setloss.estimators.labels import labels_of
+from setloss.estimators.features import FeatureScaleWarning, checked_features
+from setloss.estimators.fit_log import say
+from setloss.estimators.folds import Split
 from setloss.estimators.linear_model import LinearSetModel, checked_weights
-from setloss.estimators.progress import say
 from setloss.estimators.set_classifier import SetClassifier
+from setloss.estimators.set_layout import read_sets
 from setloss.losses import Loss
 from setloss.operators.names import Operator
 from setloss.solvers import Status
@@ -54,7 +52,7 @@ class SetClassifierCV(SetClassifier):
     Cs
         A list, or the number of values between 1e-3 and 1e3.
     cv
-        A number of folds, a splitter or a list of (train, test).
+        A number of folds, a splitter or a list of (train, test); no fold splits a set or a group.
     n_jobs
         Folds at a time, in processes of their own.
     loss, operator, scale, tol, max_iter, max_time, solver, fit_intercept, intercept_scaling, random_state, verbose
@@ -106,54 +104,30 @@ class SetClassifierCV(SetClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SetClassifierCV:
-        """Choose on the folds, then train on all of X (n, d) and y (n, p)."""
+    def fit(self, X: Any, y: Any, *, groups: Any = None, sample_weight: Any = None) -> SetClassifierCV:
+        """Choose on folds that never split a set or a group, then train on everything."""
         self._validate_params()
         X = checked_features(self, X, reset=True)
-        labels, y = labels_of(y, type(self).__name__), indexable(y)[0]
-        check_consistent_length(X, labels.positive)
-        splits = label_splits(self.cv, X, labels, seed=self._seed())
-        weights, some = checked_weights(sample_weight, X), np.asarray(labels.known.any(axis=1))
-        held_out = [weights[test][some[test]] for _, test in splits]
-        given = {} if sample_weight is None else {"sample_weight": weights}
-        Search(self, SetClassifier, X, {"y": y} | given, splits, held_out).run()
-        return self
-
-
-class BagClassifierCV(BagClassifier):
-    """`BagClassifier` with C chosen by cross-validation over whole bags.
-
-    Parameters and attributes are those of `SetClassifierCV`; a number of folds never splits a bag, and a splitter
-    that does is refused.
-    """
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = CONSTRAINTS
-
-    __init__ = SetClassifierCV.__init__  # the same parameters
-
-    def fit(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> BagClassifierCV:
-        """Choose on folds that never split a bag, then train on all frames."""
-        self._validate_params()
-        X = checked_features(self, X, reset=True)
-        _, positive = frame_labels(X, y, type(self).__name__)
-        y = indexable(y)[0]
-        warn_if_ungrouped(groups, "trained")
-        names = np.arange(len(positive)) if groups is None else group_names(groups, len(positive))
-        bags = bags_named(names, len(names))
-        splits = bag_splits(self.cv, X, positive, bags, seed=self._seed())
-        weights = checked_weights(sample_weight, X)
-        held_out = [bags_named(names[test], len(test)).means(weights[test]) for _, test in splits]
-        given = {} if sample_weight is None else {"sample_weight": weights}
-        Search(self, BagClassifier, X, {"y": y, "groups": names} | given, splits, held_out).run()
+        labels, matrix, sets = read_sets(X, y, groups, type(self).__name__)
+        weights, some = checked_weights(sample_weight, X), np.asarray(matrix.known.any(axis=1))
+        splits = sets.splits(self.cv, X, matrix, seed=self._seed())
+        judged = [test[some[test]] for _, test in splits]
+        held_out = [sets.part(rows).means(weights[rows]) for rows in judged]
+        columns = {"y": indexable(y)[0]}
+        if labels.flat:
+            columns["groups"] = sets.to_rows(np.arange(len(sets)))
+        if sample_weight is not None:
+            columns["sample_weight"] = weights
+        Search(self, X, columns, splits, held_out).run()
+        labels.set_attributes(self)
         return self
 
 
 @dataclass(frozen=True, eq=False)
 class Search:
-    """A model with `Cs` to fit, the estimator of a single C, data, splits and the weights of the sets held out."""
+    """A model with `Cs` to fit, data, splits and the weights of the sets held out."""
 
     model: Any
-    simple: type[LinearSetModel]
     X: Any
     columns: Columns
     splits: list[Split]
@@ -180,13 +154,13 @@ class Search:
         model.C_ = results["C"][int(np.argmin(results["loss"]))]
         chosen: Any = self._candidate(C=model.C_)
         for name, value in vars(chosen.fit(self.X, **self.columns)).items():
-            if name.endswith("_") or name == "_flat":
+            if name.endswith("_"):
                 setattr(model, name, value)
 
-    def _candidate(self, **own: Any) -> LinearSetModel:
-        shared = set(self.simple._get_param_names()) & set(self.model._get_param_names())
+    def _candidate(self, **own: Any) -> SetClassifier:
+        shared = set(SetClassifier().get_params()) & set(self.model.get_params())
         given = {name: getattr(self.model, name) for name in shared} | {"verbose": max(0, self.model.verbose - 1)}
-        return self.simple(**(given | own))
+        return SetClassifier(**(given | own))
 
 
 def fit_path(model: Any, path: Array, X: Any, columns: Columns, train: Any, test: Any) -> list[tuple[Array, float]]:

@@ -10,8 +10,6 @@ from sklearn.model_selection import GroupKFold, KFold, LeaveOneGroupOut
 
 from helpers.estimator_data import frame_data, label_data
 from setloss.estimators import (
-    BagClassifier,
-    BagClassifierCV,
     SetClassifier,
     SetClassifierCV,
 )
@@ -20,12 +18,17 @@ CS = [0.01, 0.1, 1.0, 10.0]
 TIGHT = {"tol": 1e-6, "solver": "cutting_plane"}
 
 
+def part(data, rows):
+    """Rows of X and y, and of groups by name."""
+    return [column[rows] for column in data[:2]], {"groups": data[2][rows]} if len(data) > 2 else {}
+
+
 def plain_loop(simple, splits, *data):
     """The mean loss of every C."""
 
     def losses(C, train, test):
-        model = simple(C=C, **TIGHT).fit(*(column[train] for column in data))
-        return model.losses(*(column[test] for column in data))
+        model = simple(C=C, **TIGHT).fit(*part(data, train)[0], **part(data, train)[1])
+        return model.losses(*part(data, test)[0], **part(data, test)[1])
 
     return [np.concatenate([losses(C, *split) for split in splits]).mean() for C in CS]
 
@@ -34,12 +37,12 @@ def plain_loop(simple, splits, *data):
     ("search", "simple", "splitter", "data"),
     [
         (SetClassifierCV, SetClassifier, KFold(4), label_data()),
-        (BagClassifierCV, BagClassifier, GroupKFold(3), frame_data(24)),
-        (BagClassifierCV, BagClassifier, LeaveOneGroupOut(), (*frame_data(24)[:2], frame_data(24)[2] % 3)),
+        (SetClassifierCV, SetClassifier, GroupKFold(3), frame_data(24)),
+        (SetClassifierCV, SetClassifier, LeaveOneGroupOut(), (*frame_data(24)[:2], frame_data(24)[2] % 3)),
     ],
 )
 def test_it_picks_the_C_of_least_loss_as_a_plain_loop_does(search, simple, splitter, data):
-    model = search(Cs=CS, cv=splitter, **TIGHT).fit(*data)
+    model = search(Cs=CS, cv=splitter, **TIGHT).fit(*data[:2], groups=data[2] if len(data) > 2 else None)
     means = plain_loop(simple, list(splitter.split(data[0], None, *data[2:])), *data)
     np.testing.assert_allclose(model.cv_results_["loss"], means, atol=0.02)
     assert CS[int(np.argmin(model.cv_results_["loss"]))] == model.C_
@@ -92,7 +95,7 @@ def test_weights_count_in_fits_and_losses():
     np.testing.assert_allclose(weighted.cv_results_["loss"], without.cv_results_["loss"], atol=1e-3)
     np.testing.assert_allclose(weighted.coef_, without.coef_, atol=1e-3)
     F, y, groups = frame_data()
-    doubled = BagClassifierCV(Cs=[1.0], cv=2).fit(F, y, groups=groups, sample_weight=np.full(len(y), 2.0))
+    doubled = SetClassifierCV(Cs=[1.0], cv=2).fit(F, y, groups=groups, sample_weight=np.full(len(y), 2.0))
     assert doubled.cv_results_["error"][0] > 0
 
 

@@ -1,4 +1,4 @@
-"""`BagClassifier`: groups of every kind, degenerate bags, weights, predictions by sign, losses."""
+"""`SetClassifier`: groups of every kind, degenerate bags, weights, predictions by sign, losses."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ from scipy.sparse import csr_array
 
 from helpers.estimator_data import frame_data
 from setloss import Dice, Hamming
-from setloss.estimators import BagClassifier, UngroupedWarning
+from setloss.estimators import SetClassifier, UngroupedWarning
 
 pd = pytest.importorskip("pandas")
 TIGHT = {"tol": 1e-7, "solver": "cutting_plane"}
@@ -19,11 +19,13 @@ X, y, groups = frame_data()
 @pytest.mark.parametrize("storage", [np.asarray, csr_array])
 def test_interleaved_groups_equal_sorted_ones(storage):
     mixed = np.random.default_rng(0).permutation(len(y))
-    ordered = BagClassifier(**TIGHT).fit(storage(X), y, groups=groups)
-    shuffled = BagClassifier(**TIGHT).fit(storage(X[mixed]), y[mixed], groups=groups[mixed])
+    ordered = SetClassifier(**TIGHT).fit(storage(X), y, groups=groups)
+    shuffled = SetClassifier(**TIGHT).fit(storage(X[mixed]), y[mixed], groups=groups[mixed])
     assert ordered.solution_.primal == pytest.approx(shuffled.solution_.primal, rel=1e-6)
     np.testing.assert_allclose(ordered.coef_, shuffled.coef_, atol=2e-3)
-    np.testing.assert_allclose(ordered.losses(X, y, groups), ordered.losses(X[mixed], y[mixed], groups=groups[mixed]))
+    np.testing.assert_allclose(
+        ordered.losses(X, y, groups=groups), ordered.losses(X[mixed], y[mixed], groups=groups[mixed])
+    )
 
 
 @pytest.mark.parametrize(
@@ -42,8 +44,8 @@ def test_interleaved_groups_equal_sorted_ones(storage):
     ],
 )
 def test_groups_may_have_any_names(rename):
-    plain = BagClassifier().fit(X, y, groups=groups)
-    model = BagClassifier().fit(X, y, groups=rename(groups))
+    plain = SetClassifier().fit(X, y, groups=groups)
+    model = SetClassifier().fit(X, y, groups=rename(groups))
     np.testing.assert_array_equal(model.coef_, plain.coef_)
     assert model.score(X, y, groups=rename(groups)) == plain.score(X, y, groups=groups)
 
@@ -65,17 +67,20 @@ def gap_in(what, dtype):
 )
 def test_groups_that_do_not_name_a_bag_for_every_frame_are_refused(names):
     with pytest.raises(ValueError, match="groups must name a bag for every element"):
-        BagClassifier().fit(X, y, groups=names)
+        SetClassifier().fit(X, y, groups=names)
 
 
 def test_without_groups_every_frame_is_a_bag():
-    alone = BagClassifier().fit(X, y, groups=np.arange(len(y)))
-    with pytest.warns(UngroupedWarning, match="every frame is trained as a set of its own. Pass groups="):
-        model = BagClassifier().fit(X, y)
+    alone = SetClassifier().fit(X, y, groups=np.arange(len(y)))
+    with pytest.warns(UngroupedWarning, match="every element of y is trained as a set of its own. Pass groups="):
+        model = SetClassifier().fit(X, y)
     np.testing.assert_array_equal(model.coef_, alone.coef_)
-    with pytest.warns(UngroupedWarning, match="every frame is judged as a set of its own"):
-        assert model.score(X, y) == alone.score(X, y, groups=np.arange(len(y)))
-    np.testing.assert_array_equal(model.predict(X, groups), model.predict(X))  # the sign needs none, and says nothing
+    with pytest.warns(UngroupedWarning, match="every element of y is judged as a set of its own"):
+        alone.score(X, y)
+    assert model.score(X, y) == alone.score(X, y, groups=np.arange(len(y)))
+    np.testing.assert_array_equal(
+        model.predict(X, groups=groups), model.predict(X)
+    )  # the sign needs none, and says nothing
 
 
 # ---------------------------------------------------------------- weights
@@ -84,11 +89,20 @@ def test_without_groups_every_frame_is_a_bag():
 def test_the_weight_of_a_bag_is_the_mean_of_its_frames_in_the_fit_and_in_the_score():
     weights = np.random.default_rng(0).uniform(0.5, 2, size=len(y))
     means = np.bincount(groups, weights) / np.bincount(groups)
-    first = BagClassifier(**TIGHT).fit(X, y, groups=groups, sample_weight=weights)
-    second = BagClassifier(**TIGHT).fit(X, y, groups=groups, sample_weight=means[groups])
+    first = SetClassifier(**TIGHT).fit(X, y, groups=groups, sample_weight=weights)
+    second = SetClassifier(**TIGHT).fit(X, y, groups=groups, sample_weight=means[groups])
     assert first.solution_.primal == pytest.approx(second.solution_.primal, rel=1e-6)
-    expected = 1 - np.average(first.losses(X, y, groups), weights=means)
+    expected = 1 - np.average(first.losses(X, y, groups=groups), weights=means)
     assert first.score(X, y, groups=groups, sample_weight=weights) == pytest.approx(expected)
+
+
+def test_a_frame_of_weight_zero_stays_in_its_bag():
+    """Weights say how much a bag counts, not which frames are in it: those of 0 count in the fit as in the score."""
+    weights = np.random.default_rng(0).choice([0.0, 1.0, 2.0], size=len(y))
+    means = np.bincount(groups, weights) / np.bincount(groups)
+    first = SetClassifier(**TIGHT).fit(X, y, groups=groups, sample_weight=weights)
+    second = SetClassifier(**TIGHT).fit(X, y, groups=groups, sample_weight=means[groups])
+    np.testing.assert_allclose(first.coef_, second.coef_)
 
 
 # ---------------------------------------------------------------- prediction
@@ -97,16 +111,18 @@ def test_the_weight_of_a_bag_is_the_mean_of_its_frames_in_the_fit_and_in_the_sco
 @pytest.mark.parametrize("names", [(0, 1), (-1, 1), ("no", "yes"), (False, True), (3, 8)])
 def test_positive_scores_predict_the_second_class(names):
     labels = np.array(names)[y]
-    model = BagClassifier().fit(X, labels, groups=groups)
+    model = SetClassifier().fit(X, labels, groups=groups)
     assert model.classes_.tolist() == list(names)
     np.testing.assert_array_equal(model.predict(X), np.array(names)[(model.decision_function(X) > 0).astype(int)])
-    assert model.score(X, labels, groups=groups) == BagClassifier().fit(X, y, groups=groups).score(X, y, groups)
+    assert model.score(X, labels, groups=groups) == SetClassifier().fit(X, y, groups=groups).score(
+        X, y, groups=groups
+    )
 
 
 @pytest.mark.parametrize("loss", [Dice(), Hamming()])
 def test_score_is_one_minus_the_mean_loss_over_the_bags(loss):
-    model = BagClassifier(loss).fit(X, y, groups=groups)
+    model = SetClassifier(loss).fit(X, y, groups=groups)
     predicted = model.predict(X)
     losses = [loss(y[groups == k], predicted[groups == k]) for k in range(groups.max() + 1)]
     assert model.score(X, y, groups=groups) == pytest.approx(1 - np.mean(losses))
-    np.testing.assert_allclose(model.losses(X, y, groups), losses)
+    np.testing.assert_allclose(model.losses(X, y, groups=groups), losses)

@@ -1,0 +1,38 @@
+"""Certainty: zeros, ones and infinite log-odds count as twice the largest odds of the others."""
+
+import numpy as np
+import pytest
+from scipy.special import expit, logit
+
+from setloss.decisions.certainty import odds_of_certainty, without_certainty
+
+VOTES = np.array([0.0, 1 / 200, 0.3, 0.9, 1.0])
+
+
+def test_a_vote_of_none_is_about_half_a_vote():
+    certainty = odds_of_certainty(VOTES, True)
+    assert expit(-certainty) == pytest.approx(1 / 400, rel=0.01)
+    found = without_certainty(VOTES, True, certainty)
+    np.testing.assert_allclose(found, [-certainty, *logit(VOTES[1:4]), certainty])
+    assert odds_of_certainty(1 - VOTES, True) == pytest.approx(certainty)
+
+
+def test_log_odds_of_the_same_votes_are_the_same():
+    certainty = odds_of_certainty(logit(VOTES), False)
+    assert certainty == pytest.approx(odds_of_certainty(VOTES, True))
+    found = without_certainty(logit(VOTES), False, certainty)
+    np.testing.assert_allclose(found, without_certainty(VOTES, True, certainty))
+
+
+@pytest.mark.parametrize(
+    ("chances", "stands_for"),
+    [([0.0, 1.0], 1e-2), ([0.5], 1e-2), ([0.0, 1e-12, 1.0], 1e-2), ([1 - 1e-16, 0.01], 0.005), ([1.2e-6], 1e-6)],
+)
+def test_what_zero_stands_for_is_bounded_and_not_a_matter_of_rounding(chances, stands_for):
+    assert expit(-odds_of_certainty(np.array(chances), True)) == pytest.approx(stands_for, rel=0.01)
+
+
+def test_finite_margins_stay_as_they_are():
+    margins = np.array([-400.0, 3.0, np.inf])
+    certainty = odds_of_certainty(margins, False)
+    np.testing.assert_array_equal(without_certainty(margins, False, certainty), [-400.0, 3.0, 400 + np.log(2)])
