@@ -138,11 +138,11 @@ def rules_along_path(
     scaling = StandardScaler().fit(frames.X) if frames.standardise else None
     X = frames.X if scaling is None else scaling.transform(frames.X)
     model = _model(method, method.trains_on or loss, limits)
-    data = (X, frames.y.astype(np.int64), *(() if method.kind in ("linear-svc", "logistic") else (frames.groups,)))
+    sets = {} if method.kind in ("linear-svc", "logistic") else {"groups": frames.groups}
     for C in sorted(Cs):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a fit that a limit ended is counted as not certified
-            model.set_params(C=C).fit(*data)
+            model.set_params(C=C).fit(X, frames.y.astype(np.int64), **sets)
         weights, intercept = np.ravel(model.coef_).astype(np.float64), float(np.ravel(model.intercept_)[0])
         if scaling is not None:
             weights = weights / scaling.scale_
