@@ -1,8 +1,8 @@
 """Which classifier should `SetDecisionCV()` take if none is named? Judged without test parts.
 
-``python -m benchmarks.default_classifier DATA [NAME...]``: logistic regressions with the C that the search begins with
-(sparse features as given), trees, and the choice among all of `default_kinds`, on three folds of the training parts (at
-most 1,000 examples) and of generated sets. Example F1; seconds are of the processor, for one fit.
+``python -m benchmarks.default_classifier DATA [NAME...]``: logistic regressions with the C that the search begins
+with (sparse features as given), trees, and the choice among all of `default_kinds`, on three folds of the training
+parts (at most 1,000 examples) and of generated sets. Example F1; seconds are of the processor, for one fit.
 """
 
 from __future__ import annotations
