@@ -107,10 +107,10 @@ def test_a_bag_in_two_partitions(rename):
     X, y, groups = frames()
     cut = int(np.flatnonzero(np.bincount(groups) > 1)[5])
     inside = int(np.flatnonzero(groups == cut)[1])
-    names = rename(groups)
+    names, sizes = rename(groups), (inside, len(y) - inside)
     message = rf"the bag .*{cut}.* has frames in partitions 0 and 1;.*repartition_by_group"
     with pytest.raises(PartitionError, match=message):
-        SetClassifier().fit(*parted((inside, len(y) - inside), X, y, names))
+        SetClassifier().fit(*parted(sizes, X, y), groups=parted(sizes, names)[0])
 
 
 def test_labels_of_one_class_and_nothing_of_positive_weight():

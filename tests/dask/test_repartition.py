@@ -29,7 +29,7 @@ def test_a_data_frame_is_shuffled():
     lazy = dd.from_pandas(frame, npartitions=4).shuffle(on="track")
     tracks = [set(part["track"].compute()) for part in lazy.partitions]
     assert sum(map(len, tracks)) == len(set(groups.tolist()))
-    model = SetClassifier().fit(lazy, "label", "track")
+    model = SetClassifier().fit(lazy, "label", groups="track")
     assert model.dual_gap_ <= 1e-3
 
 

@@ -46,6 +46,11 @@ QUICK = {"C": 0.1, "tol": 1e-2}
 """Six to eight iterations: some after the third, in which faults happen."""
 
 
+def named(arrays):
+    """What `fit` takes, by name."""
+    return dict(zip(("X", "y", "groups"), arrays, strict=True))
+
+
 @pytest.fixture(scope="module")
 def cluster():
     fork_server()
@@ -118,13 +123,13 @@ def process_with_parts(client):
 @pytest.mark.parametrize("parts", [1, 4, 10])
 def test_a_cluster_solves_the_problem_of_one_process(client, parts):
     data = readable(parts)
-    there = SetClassifier(**QUICK).fit(*data)
+    there = SetClassifier(**QUICK).fit(**named(data))
     assert_trained(there)
     names = client.run_on_scheduler(lambda dask_scheduler: list(dask_scheduler.task_prefixes))
     assert any("apply" in name or "sum" in name for name in names)
-    here = local.SetClassifier(**QUICK, solver="cutting_plane").fit(*frames(40))
+    here = local.SetClassifier(**QUICK, solver="cutting_plane").fit(**named(frames(40)))
     np.testing.assert_allclose(there.solution_.parameters, here.solution_.parameters, rtol=1e-6, atol=1e-9)
-    np.testing.assert_array_equal(there.losses(*data), there.to_local().losses(*frames(40)))
+    np.testing.assert_array_equal(there.losses(**named(data)), there.to_local().losses(**named(frames(40))))
 
 
 def test_partitions_are_read_once_and_let_go_at_the_end(client, tmp_path):
@@ -132,7 +137,7 @@ def test_partitions_are_read_once_and_let_go_at_the_end(client, tmp_path):
         (tmp_path / uuid4().hex).touch()
         return block_of(lo, hi, which)
 
-    SetClassifier(**QUICK).fit(*readable(4, counted))
+    SetClassifier(**QUICK).fit(**named(readable(4, counted)))
     assert len(list(tmp_path.iterdir())) == 12
     until(lambda: not client.run_on_scheduler(lambda dask_scheduler: len(dask_scheduler.tasks)))
 
@@ -150,13 +155,13 @@ def test_data_on_the_workers_is_used_there_and_bad_rows_are_named_before_trainin
 
 def test_a_worker_killed_in_mid_fit_is_replaced(client):
     kill = Once(lambda: os.kill(process_with_parts(client), signal.SIGKILL))
-    assert_trained(SetClassifier(**QUICK, callbacks=[kill]).fit(*readable()))
+    assert_trained(SetClassifier(**QUICK, callbacks=[kill]).fit(**named(readable())))
     assert kill.done
 
 
 def test_a_restarted_cluster_reads_its_partitions_again(client):
     restart = Once(lambda: client.restart(timeout=PATIENCE))
-    assert_trained(SetClassifier(**QUICK, callbacks=[restart]).fit(*readable()))
+    assert_trained(SetClassifier(**QUICK, callbacks=[restart]).fit(**named(readable())))
     assert restart.done
 
 
@@ -165,12 +170,12 @@ def test_data_that_a_restart_has_wiped_out_are_lost_in_words(client):
     restart = Once(lambda: client.restart(timeout=PATIENCE))
     model = SetClassifier(**QUICK, callbacks=[restart])
     with pytest.raises(ClusterLostError, match=r"\(scattered or persisted\) are gone: .*restarted.*source"):
-        model.fit(*arrays)
+        model.fit(**named(arrays))
 
 
 def test_a_partition_that_kills_its_workers_is_a_matter_of_memory(client):
     with pytest.raises(ClusterLostError, match="memory of a worker, make smaller partitions"):
-        SetClassifier().fit(*readable(2, deadly_block))
+        SetClassifier().fit(**named(readable(2, deadly_block)))
 
 
 # ---------------------------------------------------------------- all workers are gone
@@ -192,8 +197,8 @@ def test_no_worker_for_a_stated_time_is_an_error_with_a_checkpoint(small_cluster
             ClusterLostError, match=r"no worker that takes tasks for 0\.5 seconds\. .*smaller.*checkpoint="
         ),
     ):
-        SetClassifier(**options).fit(*readable())
-    resumed = SetClassifier(checkpoint=options["checkpoint"]).fit(*readable())
+        SetClassifier(**options).fit(**named(readable()))
+    resumed = SetClassifier(checkpoint=options["checkpoint"]).fit(**named(readable()))
     assert resumed.solution_.history[0].iteration == 4
     assert_trained(resumed)
 
@@ -204,14 +209,14 @@ def test_a_worker_that_comes_back_goes_on(small_cluster):
         threading.Timer(0.1, small_cluster.scale, (1,)).start()
 
     with Client(small_cluster):
-        assert_trained(SetClassifier(callbacks=[Once(take_and_give)]).fit(*readable()))
+        assert_trained(SetClassifier(callbacks=[Once(take_and_give)]).fit(**named(readable())))
 
 
 def test_workers_that_are_paused_are_short_of_memory(small_cluster):
     with Client(small_cluster) as client, dask.config.set({"setloss.wait-for-workers": 0.5}):
         pause = Once(lambda: client.run(pause_worker))
         with pytest.raises(ClusterLostError, match="1 are paused, because their memory is full, so make smaller"):
-            SetClassifier(callbacks=[pause]).fit(*readable())
+            SetClassifier(callbacks=[pause]).fit(**named(readable()))
 
 
 def pause_worker(dask_worker):
@@ -263,14 +268,14 @@ def test_a_lost_scheduler_is_an_error_and_its_checkpoint_resumes_on_another_clus
         ):
             model = SetClassifier(callbacks=[killed_after(3, scheduler)], checkpoint=checkpoint)
             with pytest.raises(ClusterLostError, match=r"the scheduler at tcp://.* is gone .*checkpoint="):
-                model.fit(*readable())
+                model.fit(**named(readable()))
         with (
             processes_of_a_cluster(tmp_path, 2) as (file, _, workers),
             Client(scheduler_file=file, **REACH) as client,
         ):
             client.wait_for_workers(2, timeout=PATIENCE)
             callbacks = [killed_after(6, workers[0])]
-            model = SetClassifier(callbacks=callbacks, checkpoint=checkpoint).fit(*readable())
+            model = SetClassifier(callbacks=callbacks, checkpoint=checkpoint).fit(**named(readable()))
             assert callbacks[0].done
     assert model.solution_.history[0].iteration == 4
     assert_trained(model)

@@ -20,7 +20,7 @@ TIGHT = {"tol": 1e-6, "solver": "cutting_plane"}
 
 def part(data, rows):
     """Rows of X and y, and of groups by name."""
-    return [column[rows] for column in data[:2]], {"groups": column[rows] for column in data[2:]}
+    return [column[rows] for column in data[:2]], {"groups": data[2][rows]} if len(data) > 2 else {}
 
 
 def plain_loop(simple, splits, *data):

@@ -44,11 +44,11 @@ def path(tmp_path):
     return tmp_path / "model.skops"
 
 
-def returned(model, path, *data):
+def returned(model, path, *data, **beside):
     """The model from its file, after a comparison of predictions."""
     setloss.save(model, path)
     found = setloss.load(path)
-    np.testing.assert_array_equal(found.predict(*data), model.predict(*data))
+    np.testing.assert_array_equal(found.predict(*data, **beside), model.predict(*data, **beside))
     return found
 
 
@@ -83,8 +83,8 @@ def test_linear_models_come_back_for_every_loss(path, loss):
 
 
 def test_bags_and_searches_come_back(path):
-    returned(SetClassifier(max_iter=5).fit(X, Y[:, 0], groups=GROUPS), path, X, GROUPS)
-    returned(SetDecisionCV(cv=3).fit(X, Y[:, 0], groups=GROUPS), path, X, GROUPS)
+    returned(SetClassifier(max_iter=5).fit(X, Y[:, 0], groups=GROUPS), path, X, groups=GROUPS)
+    returned(SetDecisionCV(cv=3).fit(X, Y[:, 0], groups=GROUPS), path, X, groups=GROUPS)
     assert returned(SetDecisionCV(CLASSIFIERS[0], cv=3).fit(X, Y), path, X).loss == "f1"
     returned(SetClassifierCV(max_iter=5, cv=3, Cs=[0.1, 1]).fit(X, Y), path, X)
 
@@ -243,3 +243,16 @@ def test_importing_setloss_is_light():
     code = "import sys, setloss, setloss.io; print([m for m in ('skops', 'sklearn', 'pandas') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_file_of_version_0_3_asks_for_training_anew(path):
+    setloss.save(SetClassifier(max_iter=5).fit(X, Y), path)
+    with zipfile.ZipFile(path) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    schema = parts["schema.json"].replace(b"estimators.set_classifier", b"estimators.bag_classifier")
+    parts["schema.json"] = schema.replace(b'"SetClassifier"', b'"BagClassifier"')
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in parts.items():
+            archive.writestr(name, content)
+    with pytest.raises(ValueError, match="older version of setloss; train the model anew"):
+        setloss.load(path)

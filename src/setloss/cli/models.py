@@ -1,6 +1,5 @@
 """Model files of the commands: an estimator, alone or behind the encoding of a table, and what it was trained on."""
 
-import inspect
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -36,8 +35,10 @@ class Source:
         noted = getattr(model, "source_", None)
         if noted is not None:
             return cls(**noted)
+        from setloss.estimators.set_layout import rows_are_sets
+
         estimator = last_step(model)
-        sets = "groups" not in inspect.signature(estimator.fit).parameters
+        sets = rows_are_sets(estimator)
         names, labels = getattr(model, "feature_names_in_", None), getattr(estimator, "label_names_", None)
         features, columns = (None if found is None else list(found) for found in (names, labels))
         return cls(sets, int(getattr(model, "n_features_in_", 0)), features, columns)
@@ -52,7 +53,7 @@ class Source:
         if not self.of_label_sets and groups is None:
             name = self.group or "group"
             raise InputError(f"the model decides for whole bags, and no column {name!r} names them; give --group")
-        return {} if self.of_label_sets else (groups,)
+        return {} if self.of_label_sets else {"groups": groups}
 
 
 def last_step(model: Any) -> Any:

@@ -16,7 +16,7 @@ from setloss.dask.summary import inspect_partition, refuse_split_bags, summarize
 from setloss.dask.tasks import FitDescription, judge
 from setloss.estimators import SetClassifier
 from setloss.estimators.linear_model import LinearSetModel
-from setloss.estimators.sets import Labels, warn_ungrouped
+from setloss.estimators.set_layout import Labels, warn_ungrouped
 from setloss.solvers import CuttingPlane
 from setloss.solvers.loop import run
 from setloss.solvers.problem import digest_of
@@ -88,8 +88,7 @@ class DaskSetClassifier(LinearSetModel):
         shape = (found.labels or 1, found.features + 1)
         problem = PartitionedProblem(partitions, shape, digest_of(repr(described) + found.digest))
         solution = run(problem, CuttingPlane(line_steps=LINE_STEPS), limits, self._warm())
-        self._labels = Labels(found.classes, None, shape[0], found.labels is None, grouped)
-        self._labels.set_attributes(self)
+        Labels(found.classes, None, shape[0], found.labels is None, grouped).set_attributes(self)
         self.n_features_in_ = found.features
         if data.features is not None:
             self.feature_names_in_ = np.array([str(name) for name in data.features], dtype=object)

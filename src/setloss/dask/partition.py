@@ -13,7 +13,7 @@ from pandas import isna
 from scipy.sparse import csr_array, issparse
 
 from setloss.estimators.elements import Elements
-from setloss.estimators.sets import GroupedSets, RowSets, Sets, bags_named
+from setloss.estimators.set_layout import GroupedSets, RowSets, SetLayout, bags_named
 from setloss.typing import Array
 
 T = TypeVar("T")
@@ -43,7 +43,7 @@ class Partition:
     weights: Array
 
     @property
-    def sets(self) -> Sets:
+    def sets(self) -> SetLayout:
         """Rows of labels (n, p), or groups of labels (n,)."""
         rows = len(self.y)
         return GroupedSets(bags_named(self.groups, rows)) if self.y.ndim == 1 else RowSets(rows)

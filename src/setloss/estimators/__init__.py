@@ -5,7 +5,7 @@ from setloss.estimators.decision_cv import SetDecisionCV
 from setloss.estimators.features import FeatureScaleWarning
 from setloss.estimators.set_classifier import SetClassifier
 from setloss.estimators.set_decision import SetDecision
-from setloss.estimators.sets import UngroupedWarning
+from setloss.estimators.set_layout import UngroupedWarning
 
 __all__ = [
     "FeatureScaleWarning",

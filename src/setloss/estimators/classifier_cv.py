@@ -24,7 +24,7 @@ from setloss.estimators.fit_log import say
 from setloss.estimators.folds import Split
 from setloss.estimators.linear_model import LinearSetModel, checked_weights
 from setloss.estimators.set_classifier import SetClassifier
-from setloss.estimators.sets import read_sets
+from setloss.estimators.set_layout import read_sets
 from setloss.losses import Loss
 from setloss.operators.names import Operator
 from setloss.solvers import Status
@@ -119,7 +119,7 @@ class SetClassifierCV(SetClassifier):
         if sample_weight is not None:
             columns["sample_weight"] = weights
         Search(self, X, columns, splits, held_out).run()
-        self._labels = labels
+        labels.set_attributes(self)
         return self
 
 

@@ -25,7 +25,7 @@ from setloss.estimators.label_scores import Rows, Scorer
 from setloss.estimators.labels import LabelMatrix
 from setloss.estimators.linear_model import checked_weights
 from setloss.estimators.set_decision import ExpectedScore, SetDecision, check_average, check_parameters
-from setloss.estimators.sets import read_sets
+from setloss.estimators.set_layout import read_sets
 from setloss.losses import Loss
 from setloss.typing import Array
 

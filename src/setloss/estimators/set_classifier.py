@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from setloss.estimators.features import checked_features
 from setloss.estimators.linear_model import LinearSetModel, checked_weights
-from setloss.estimators.sets import Labels, read_sets
+from setloss.estimators.set_layout import Labels, read_sets
 from setloss.typing import Array
 
 
@@ -88,8 +88,8 @@ class SetClassifier(LinearSetModel):
         self._validate_params()
         loss = self._loss()
         X = checked_features(self, X, reset=True)
-        self._labels, matrix, sets = read_sets(X, y, groups, type(self).__name__)
-        self._labels.set_attributes(self)
+        labels, matrix, sets = read_sets(X, y, groups, type(self).__name__)
+        labels.set_attributes(self)
         weights = checked_weights(sample_weight, X)
         elements = sets.elements(matrix.positive, matrix.known, weights)
         if not len(elements.bags):

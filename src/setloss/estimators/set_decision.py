@@ -23,7 +23,7 @@ from setloss.decisions.rules import (
 )
 from setloss.decisions.scores import LARGEST, as_numbers, check_scores, check_scores_word
 from setloss.estimators.linear_model import checked_weights
-from setloss.estimators.sets import Labels, Sets, read_sets
+from setloss.estimators.set_layout import Labels, SetLayout, read_sets
 from setloss.losses import CountLoss, Loss, as_loss
 from setloss.typing import Array
 
@@ -150,7 +150,7 @@ class SetDecision(ClassifierMixin, BaseEstimator):
         data = data if used.all() else data.part(used)
         learner = learner or RuleLearner.of(data)
         loss = self._loss()
-        self._labels, self._certainty = labels, certainty
+        self._certainty = certainty
         labels.set_attributes(self)
         self.n_features_in_ = labels.width
         self.calibration_ = learner.model
@@ -200,7 +200,7 @@ class SetDecision(ClassifierMixin, BaseEstimator):
             "data; call fit again"
         )
 
-    def _read(self, scores: Any, groups: Any, what: str) -> tuple[Array, Sets]:
+    def _read(self, scores: Any, groups: Any, what: str) -> tuple[Array, SetLayout]:
         """Scores (n, p) to decide for as log-odds, and their sets."""
         check_is_fitted(self)
         few = self.scores == "auto" and np.size(scores) < FEW_SCORES
@@ -217,7 +217,7 @@ class SetDecision(ClassifierMixin, BaseEstimator):
         array, sets = self._read(scores, groups, "decided")
         return self._labels.write(sets.scatter(self._chosen(array, sets)))
 
-    def _chosen(self, array: Array, sets: Sets) -> NDArray[np.bool_]:
+    def _chosen(self, array: Array, sets: SetLayout) -> NDArray[np.bool_]:
         """The chosen elements, gathered."""
         return self._rule()[1].sets(sets.gather(array), self._loss(), sets.bags)
 

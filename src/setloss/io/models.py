@@ -96,6 +96,8 @@ def load(path: str | os.PathLike[str], trusted: Sequence[str] = ()) -> Any:
     except (OSError, zipfile.BadZipFile) as error:
         raise ModelFileError(f"{file} cannot be read as a model: {_reason(error)}; save the model anew") from None
     except ModuleNotFoundError as error:
+        if str(error.name).startswith("setloss."):
+            raise ModelFileError(f"{file} is from an older version of setloss; train the model anew") from None
         raise ModelFileError(f"{file} needs the package {error.name}; install it first") from None
     except Exception as error:  # a node of the file may lack any part, or name a type that is no longer there
         raise ModelFileError(

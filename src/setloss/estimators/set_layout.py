@@ -1,4 +1,4 @@
-"""`Sets`: what is judged together, the rows of y or groups of elements. `Labels`: what a fit remembers of y.
+"""`SetLayout`: which elements are judged together, rows of y or groups. `Labels`: what a fit remembers of y.
 
 Arrays are (n, p), one row for each row of X. The sets are the rows of y (n, p), where every label has its own
 weights; or, if y is (n,), groups of its elements, which share their weights and form one column, p = 1.
@@ -29,8 +29,8 @@ class UngroupedWarning(UserWarning):
     """Elements came without groups, so that every element is a set of its own."""
 
 
-class Sets(ABC):
-    """Sets of the elements of arrays (n, p)."""
+class SetLayout(ABC):
+    """Which elements of arrays (n, p) form a set."""
 
     bags: Bags | None
     """The sets of gathered elements, one after the other; None where they are the rows."""
@@ -39,7 +39,7 @@ class Sets(ABC):
     def __len__(self) -> int: ...
 
     @abstractmethod
-    def part(self, rows: NDArray[np.intp]) -> Sets:
+    def part(self, rows: NDArray[np.intp]) -> SetLayout:
         """The sets of some rows."""
 
     @abstractmethod
@@ -100,7 +100,7 @@ class Sets(ABC):
 
 
 @dataclass(frozen=True, eq=False)
-class RowSets(Sets):
+class RowSets(SetLayout):
     """Every row is a set; `together` are rows that no fold may separate."""
 
     rows: int
@@ -131,7 +131,7 @@ class RowSets(Sets):
 
 
 @dataclass(frozen=True, eq=False)
-class GroupedSets(Sets):
+class GroupedSets(SetLayout):
     """Groups of elements, one element a row, in sorted order of their names."""
 
     named: Bags
@@ -190,13 +190,13 @@ class Labels:
     grouped: bool
 
     def set_attributes(self, model: Any) -> None:
-        """Set `classes_` and `label_names_` of a model, which has no names where y was no table."""
-        model.classes_ = self.classes
+        """Let a model remember them; it has no `label_names_` where y was no table."""
+        model.classes_, model._labels = self.classes, self
         vars(model).pop("label_names_", None)
         if self.names is not None:
             model.label_names_ = self.names
 
-    def sets(self, rows: int, groups: Any, what: str) -> Sets:
+    def sets(self, rows: int, groups: Any, what: str) -> SetLayout:
         """The sets of new data; groups play no part if the rows of y are the sets."""
         if not self.flat:
             return RowSets(rows)
@@ -217,7 +217,13 @@ class Labels:
         return np.asarray(self.in_form(self.classes[chosen.astype(np.intp)]))
 
 
-def read_sets(X: Any, y: Any, groups: Any, who: str) -> tuple[Labels, LabelMatrix, Sets]:
+def rows_are_sets(model: Any) -> bool:
+    """Whether a fitted model, of any package, judges the rows of y, not groups of its elements."""
+    labels = getattr(model, "_labels", None)
+    return labels is None or not labels.flat
+
+
+def read_sets(X: Any, y: Any, groups: Any, who: str) -> tuple[Labels, LabelMatrix, SetLayout]:
     """The labels of a training and their sets, by the shape of y; y (n,) without groups gets a warning."""
     matrix = labels_of(y, who)
     check_consistent_length(X, matrix.positive)
