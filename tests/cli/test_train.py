@@ -27,6 +27,8 @@ def folder(tmp_path, monkeypatch):
     frames = pd.DataFrame({"track": bags, "a": x[:, 0], "b": x[:, 1], "label": bags % 2})
     frames.to_csv("tracks.csv", index=False)
     orders().to_csv("orders.csv", index=False)
+    pd.DataFrame({"x": range(9), "y_0": 1}).to_csv("all.csv", index=False)
+    pd.DataFrame({"x": "same", "y_0": [0, 1, 0]}).to_csv("bare.csv", index=False)
     orders().assign(y_0=None).to_csv("empty.csv", index=False)
     orders().assign(y_0=[0, 1, None] * 40).to_csv("holes.csv", index=False)
     return tmp_path
@@ -141,6 +143,8 @@ BAD = {
     "train orders.csv --labels z_ --model m.skops": "'z_' of --labels;",
     "train tracks.csv --model m.skops": "'group' of --group",
     "train empty.csv --labels y_ --model m.skops": "'y_0' is missing everywhere; fill it, or leave it out",
+    "train all.csv --labels y_ --model m.skops": "all.csv: every label is 1",
+    "train bare.csv --labels y_ --model m.skops": "bare.csv: no column of the table can be a feature",
     "train holes.csv --labels y_ --model m.skops": "give --method slack",
 }
 

@@ -1,5 +1,6 @@
 """Mulan's ARFF and XML files: small ones by hand, and the real ones against their published statistics."""
 
+import csv
 import io
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 from scipy.io import arff as scipy_arff
 
 from helpers.real_data import folder
-from setloss.io import read
+from setloss.io import DatasetError, read
 
 XML = '<?xml version="1.0"?><labels xmlns="http://mulan.sourceforge.net/labels">{}</labels>'
 
@@ -143,3 +144,11 @@ def test_features_of_a_file_without_labels(tmp_path):
     np.testing.assert_array_equal(found.X, [[1, 0, 1, np.nan], [2, 1, 0, 1]])
     assert found.feature_names == ("x", "c=red", "c=blue", "z")
     assert found.Y.shape == (2, 0)
+
+
+def test_a_cell_that_is_too_long_for_the_parser_is_told(tmp_path, request):
+    before = csv.field_size_limit(131_072)  # as Python has it; other packages raise it
+    request.addfinalizer(lambda: csv.field_size_limit(before))
+    path = written(tmp_path, DENSE.replace(" 1,2,1,3,'0'", f"{'1' * 140_000},2,1,3,0"))
+    with pytest.raises(DatasetError, match=r"data.arff cannot be read as ARFF: field larger than field limit"):
+        read(path)

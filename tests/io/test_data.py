@@ -37,6 +37,8 @@ BROKEN = [
     ("a.svm", "1 1:1\n5 1:1\n", {"labels": ["0", "1"]}, "the label 5", "'0', '1'"),
     ("a.svm", "1 1:1 9:1\n", {"features": 3}, "out of range for features=3"),
     ("a.svm", "3 2 2\n0 0:1\n1 1:1\n", {}, "2 examples", "promises 3"),
+    ("a.svm", "2000000000 1:1\n", {}, "labels up to 2000000000", "number them anew"),
+    ("a.svm", "1 2000000000:1\n", {}, "features up to 2000000000", "number them anew"),
     ("a.svm", "1 1:1\n", {"labels": 3}, "labels=3", "leave it out"),
     # tables
     ("a.csv", "group,label,x\n", {}, "no rows"),
@@ -64,6 +66,8 @@ BROKEN = [
     ("a.arff", ARFF + "1,u,0\nx,v,1\n", {"labels": 1}, "line 7"),
     ("a.arff", ARFF + "1,w,0\n", {"labels": 1}, "line 6", "w"),
     ("a.arff", ARFF + "{9 1}\n", {"labels": 1}, "line 6"),
+    ("a.arff", ARFF + "\n" * 4000 + "{9 1}\n", {"labels": 1}, "line 4006"),
+    ("a.arff", ARFF + "1,u,%n\n", {"labels": 1}, "cannot be read as ARFF", "%n"),
     ("a.arff", ARFF + "1,u,0\n", {}, "a.xml", "labels="),
     ("a.arff", ARFF + "1,u,0\n", {"labels": 3}, "all attributes"),
     ("a.arff", ARFF + "1,u,0\n", {"labels": 2}, "label 'c'", "'u', 'v'"),
@@ -83,6 +87,7 @@ BROKEN = [
     ("a.npz", archive(X=X, Y=[[0, 1, -1]] * 3), {}, "row 1, column '0'", "all in"),
     ("a.npz", archive(X=X, y=[0, 1, np.nan], groups=[1, 1, 2]), {}, "row 3, column 'y'", "missing"),
     ("a.npz", archive(X=X + np.inf, Y=Y), {}, "row 1, column '0'", "infinite"),
+    ("a.npz", archive(X=X * 1e308, Y=Y), {}, "row 1, column '0'", "1e+308"),
     ("a.npz", archive(X=X, Y=Y, feature_names=["a"]), {}, "feature_names in"),
 ]
 

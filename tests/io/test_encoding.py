@@ -1,5 +1,6 @@
 """Columns of a real table: what becomes of each, and the same for new rows and from a model file."""
 
+import zipfile
 from datetime import time
 from decimal import Decimal
 
@@ -10,6 +11,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from helpers.tables import orders
 from setloss.io import DatasetError, TableEncoder, read, read_table
+from setloss.io.encoding import LeftOutWarning
 from setloss.io.models import load, save
 
 pd = pytest.importorskip("pandas")
@@ -24,7 +26,7 @@ ROLES = {
     "sold": "date",
     "opened": "date",
     "at": "date",
-    "note": "left out",
+    "note": "text",
     "vip": "number",
     "rooms": "number",
     "nothing": "left out",
@@ -47,10 +49,12 @@ def test_every_column_has_a_role_and_a_reason(table):
 
 def test_features_are_finite_numbers_with_names(table):
     encoder = TableEncoder().fit(table.X)
-    features, names = encoder.transform(table.X), list(encoder.get_feature_names_out())
+    features, names = encoder.transform(table.X).toarray(), list(encoder.get_feature_names_out())
     assert features.shape == (ROWS, len(names))
     assert np.isfinite(features).all()
-    assert {"price", "city_Rome", "sold: weekday", "at: hour", "missingindicator_price"} <= set(names)
+    assert {"price", "city_Rome", "sold: weekday", "at: hour", "missingindicator_price", "note: text"} <= set(names)
+    kinds = dict(zip(names, encoder.feature_kinds_, strict=True))
+    assert (kinds["at: hour"], kinds["city_Rome"], kinds["note: text"]) == ("number", "category", "text")
 
 
 def test_numbers_are_scaled_and_empty_cells_are_the_median():
@@ -63,7 +67,7 @@ def test_numbers_are_scaled_and_empty_cells_are_the_median():
 
 def test_dates_are_read_for_one_row_as_they_were_for_many(table):
     encoder = TableEncoder().fit(table.X)
-    every, one = encoder.transform(table.X), encoder.transform(table.X.iloc[[3]])
+    every, one = (encoder.transform(rows).toarray() for rows in (table.X, table.X.iloc[[3]]))
     np.testing.assert_allclose(one[0], every[3])
     ambiguous = table.X.assign(opened="03.04.2020")
     place = list(encoder.get_feature_names_out()).index("opened: day of year")
@@ -74,8 +78,8 @@ def test_dates_are_read_for_one_row_as_they_were_for_many(table):
 
 def test_new_rows_may_have_other_columns_another_order_and_new_categories(table):
     encoder = TableEncoder().fit(table.X)
-    rows = table.X.assign(city="Atlantis", more=1)[["more", *reversed(ROLES)]].drop(columns=["note", "order_id"])
-    assert np.isfinite(encoder.transform(rows)).all()
+    rows = table.X.assign(city="Atlantis", more=1)[["more", *reversed(ROLES)]].drop(columns=["country", "order_id"])
+    assert np.isfinite(encoder.transform(rows).data).all()
 
 
 @pytest.mark.parametrize(
@@ -84,6 +88,14 @@ def test_new_rows_may_have_other_columns_another_order_and_new_categories(table)
         (lambda frame: frame.drop(columns="price"), "lacks 'price'"),
         (lambda frame: frame.assign(price="dear"), "'price' holds 'dear' where the model knows numbers"),
         (lambda frame: frame.assign(sold="later"), "'sold' holds 'later' where the model knows dates"),
+        (lambda frame: frame.assign(price=pd.Timestamp("2020-03-04")), "'price' holds '2020-03-04.* knows numbers"),
+        (lambda frame: frame.assign(price=np.inf), "'price' holds 'inf' where the model knows numbers"),
+        (lambda frame: frame.assign(price="1e400"), "'price' holds '1e400' where the model knows numbers"),
+        (lambda frame: frame.assign(price=1e308), "'price' holds '1e.308' where the model knows numbers"),
+        (lambda frame: frame.assign(sold=7), "'sold' holds '7' where the model knows dates"),
+        (lambda frame: frame.assign(sold=2.5), "'sold' holds '2.5' where the model knows dates"),
+        (lambda frame: frame.assign(opened="20200101"), "'opened' holds '20200101' where the model knows dates"),
+        (lambda frame: frame.to_numpy(), "known by their names; got ndarray"),
     ],
 )
 def test_new_rows_that_do_not_fit_are_told(table, change, words):
@@ -92,9 +104,70 @@ def test_new_rows_that_do_not_fit_are_told(table, change, words):
         encoder.transform(change(table.X))
 
 
+def test_numbers_that_overflow_count_as_empty_and_that_is_said():
+    frame = pd.DataFrame({"a": [1.0, 2.0, 1e308, np.inf, 5.0], "b": [1, 2, 3, 4, 6]})
+    encoder = TableEncoder().fit(frame)
+    assert "2 that are no finite numbers count as empty" in encoder.columns_[0].words
+    assert np.isfinite(encoder.transform(frame)).all()
+
+
+def test_categories_of_fewer_than_three_rows_are_not_in_the_model_file(tmp_path):
+    frame = pd.DataFrame({"city": ["Rome"] * 9 + ["Oslo"] * 3 + ["Ghent"] * 2 + ["Zadar", None], "x": range(16)})
+    model = make_pipeline(TableEncoder(), DecisionTreeClassifier()).fit(frame, np.arange(16) % 2)
+    assert {"city_Rome", "city_Oslo", "city_(other)", "x"} == set(model[0].get_feature_names_out())
+    save(model, tmp_path / "model.skops")
+    with zipfile.ZipFile(tmp_path / "model.skops") as archive:
+        content = b"".join(archive.read(name) for name in archive.namelist())
+    assert b"Oslo" in content
+    assert b"Ghent" not in content
+    assert b"Zadar" not in content
+    features = model[0].transform(frame.assign(city="Atlantis"))
+    np.testing.assert_array_equal(features, model[0].transform(frame.assign(city="Zadar")))
+
+
+STORIES = [
+    "Oil prices rise",
+    "oil prices fall again",
+    "wheat harvest is late",
+    "the wheat and the oil",
+    "wheat prices",
+]
+
+
+def test_words_of_three_rows_are_features_beside_the_other_columns_and_no_others_are_stored(tmp_path):
+    frame = pd.DataFrame({"story": [*STORIES, None], "size": range(6)})
+    encoder = TableEncoder().fit(frame)
+    assert list(encoder.get_feature_names_out()) == ["size", "story: oil", "story: prices", "story: wheat"]
+    assert list(encoder.feature_kinds_) == ["number", "text", "text", "text"]
+    features = encoder.transform(frame)
+    assert features.format == "csr"
+    np.testing.assert_allclose(np.linalg.norm(features.toarray()[:, 1:], axis=1), [1, 1, 1, 1, 1, 0])
+    model = make_pipeline(encoder, DecisionTreeClassifier()).fit(frame, np.arange(6) % 2)
+    save(model, tmp_path / "model.skops")
+    np.testing.assert_array_equal(load(tmp_path / "model.skops").predict(frame), model.predict(frame))
+    with zipfile.ZipFile(tmp_path / "model.skops") as archive:
+        assert b"harvest" not in archive.read("schema.json")
+
+
+def test_a_table_of_nothing_but_text_and_pairs_of_words(monkeypatch):
+    monkeypatch.setattr("setloss.io.encoding.WORDS_FOR_PAIRS", 10)
+    frame = pd.DataFrame({"story": [f"{story} today {i}" for i, story in enumerate(STORIES * 3)]})
+    encoder = TableEncoder().fit(frame)
+    assert {"story: oil", "story: oil prices"} <= set(encoder.get_feature_names_out())
+    assert encoder.transform(frame.iloc[:2]).shape == (2, len(encoder.feature_kinds_))
+
+
+def test_text_without_a_repeated_word_is_left_out_with_a_warning():
+    frame = pd.DataFrame({"x": range(4), "s": ["a one b", "c two d", "e three f", "g four h"]})
+    with pytest.warns(LeftOutWarning, match=r"'s' \(text without a word of 3 rows\)"):
+        assert TableEncoder().fit(frame).columns_[1].role == "left out"
+
+
 def test_months_and_codes_are_no_dates_and_lists_are_left_out():
     frame = pd.DataFrame({"month": ["May", "June"] * 5, "code": ["A1", "B2"] * 5, "list": [[1]] * 10})
-    roles = {column.name: column.role for column in TableEncoder().fit(frame).columns_}
+    with pytest.warns(LeftOutWarning, match=r"'list' \(values of type list\)"):
+        encoder = TableEncoder().fit(frame)
+    roles = {column.name: column.role for column in encoder.columns_}
     assert roles == {"month": "category", "code": "category", "list": "left out"}
 
 
@@ -130,7 +203,8 @@ def test_the_types_of_parquet(tmp_path):
         frame.loc[row, name] = None
     frame.to_parquet(tmp_path / "a.parquet")
     table = read_table(tmp_path / "a.parquet")
-    encoder = TableEncoder().fit(table)
+    with pytest.warns(LeftOutWarning, match="'time'.*'list'.*'bytes'"):
+        encoder = TableEncoder().fit(table)
     roles = ["category", "number", "date", *["number"] * 5, *["left out"] * 3, "id"]
     assert [column.role for column in encoder.columns_] == roles
     features = encoder.transform(table)

@@ -1,7 +1,7 @@
 """The data file of a command and how to read it: to train on, to evaluate a model on, or to predict on."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -16,7 +16,7 @@ from setloss.cli.models import Source
 from setloss.io import SVMLIGHT, DatasetError, LabelSets, Tracks, read, read_table
 from setloss.io.data import require_names
 from setloss.io.tables import SUFFIXES as TABLES
-from setloss.io.tables import bag_ids
+from setloss.io.tables import bag_ids, plain_numbers
 
 OPTIONS = ("labels", "group", "label", "ignore", "features")
 
@@ -67,11 +67,23 @@ class DataOptions:
             kind, trained = (("tracks", "label sets")[sets] for sets in (hasattr(found, "Y"), source.of_label_sets))
             if kind != trained and (kind == "tracks" or has_labels(found)):
                 raise InputError(f"{self.data} holds {kind} and the model was trained on {trained}")
-            present, wanted = found.feature_names, source.features
-            if present is None or wanted is None:
-                return found
+            return replace(found, X=self._features_for(source, found.X, found.feature_names))
+
+    def _features_for(self, source: Source, X: Any, present: Sequence[str] | None) -> Any:
+        """Features as a model takes them: a table if it was trained on one, else an array in the order it knows."""
+        wanted = source.features
+        if source.of_table and not hasattr(X, "columns"):
+            if present is None:
+                raise InputError(
+                    f"{self.data} names no columns and the model knows them by name; give a .csv or .parquet"
+                )
+            from pandas import DataFrame
+
+            X = DataFrame(X.toarray() if hasattr(X, "toarray") else X, columns=list(present))
+        if wanted is not None and present is not None:
             require_names(self.data, present, wanted, "the features of the model")
-            return replace(found, X=found.X[:, [present.index(name) for name in wanted]])
+            X = X[list(wanted)] if hasattr(X, "columns") else X[:, [present.index(name) for name in wanted]]
+        return X if source.of_table or not hasattr(X, "columns") else plain_numbers(X, self.data)
 
     def _read_table_for(self, source: Source, *, labels: bool) -> LabelSets | Tracks:
         group, label = self.group or source.group or "group", self.label or source.label or "label"
@@ -80,10 +92,14 @@ class DataOptions:
         told = self.labels is not None or self.label is not None
         if labels and (told or not set(wanted).isdisjoint(frame.columns)):
             roles = {"labels": wanted} if source.of_label_sets else {"group": group, "label": label}
-            return self._read(roles if self.labels is None else {})
+            found = self._read(roles if self.labels is None else {})
+            return replace(found, X=self._features_for(source, found.X, found.feature_names))
+        no_features = () if source.of_table else (*wanted, group)
+        rest = frame.drop(columns=[name for name in no_features if name in frame])
+        X = self._features_for(source, rest, list(rest.columns))
         if source.of_label_sets:
-            return LabelSets(frame, np.empty((len(frame), 0)), None, ())
-        return Tracks(frame, None, bag_ids(frame[group], self.data) if group in frame else None, None)
+            return LabelSets(X, np.empty((len(frame), 0)), None, ())
+        return Tracks(X, None, bag_ids(frame[group], self.data) if group in frame else None, None)
 
     @property
     def is_table(self) -> bool:

@@ -10,10 +10,14 @@ from setloss.io.models import ModelFileError, load
 
 @dataclass(frozen=True)
 class Source:
-    """What a model was trained on: columns by name, None where the file had no names."""
+    """What a model was trained on: columns by name, None where the file had no names.
+
+    `of_table` says that the model takes a DataFrame, and finds the columns of features in it by itself.
+    """
 
     of_label_sets: bool
     width: int
+    of_table: bool = False
     features: list[str] | None = None
     labels: list[str] | None = None
     group: str | None = None
@@ -26,8 +30,9 @@ class Source:
         width, names = int(examples.X.shape[1]), examples.feature_names
         features = None if names is None or options.is_table else list(names)
         if hasattr(examples, "Y"):
-            return cls(True, width, features, list(examples.label_names), id=id_column)
-        return cls(False, width, features, None, options.group or "group", options.label or "label", id_column)
+            return cls(True, width, options.is_table, features, list(examples.label_names), id=id_column)
+        bags = options.group or "group", options.label or "label"
+        return cls(False, width, options.is_table, features, None, *bags, id_column)
 
     @classmethod
     def of(cls, model: Any) -> "Source":
@@ -41,7 +46,7 @@ class Source:
         sets = rows_are_sets(estimator)
         names, labels = getattr(model, "feature_names_in_", None), getattr(estimator, "label_names_", None)
         features, columns = (None if found is None else list(found) for found in (names, labels))
-        return cls(sets, int(getattr(model, "n_features_in_", 0)), features, columns)
+        return cls(sets, int(getattr(model, "n_features_in_", 0)), features is not None, features, columns)
 
     def note_on(self, model: Any) -> None:
         """Let a model file know it."""

@@ -132,9 +132,12 @@ def train(
     try:
         with Waiting(f"reading {data.data}") as waiting, _faults_in_words():
             examples = data.read()
-            _check_labels(examples, training)
+            _check_labels(examples, data.data, training)
             waiting.doing("preparing the columns")
-            steps, features = _prepared(examples.X, training)
+            try:
+                steps, features = _prepared(examples.X, training)
+            except ValueError as error:
+                raise InputError(f"{data.data}: {error}") from None
             waiting.doing("training")
             estimator = _estimator(training, objective, hasattr(examples, "Y"))
             targets = {"y": examples.Y} if hasattr(examples, "Y") else {"y": examples.y, "groups": examples.groups}
@@ -170,20 +173,26 @@ def _faults_in_words() -> Iterator[None]:
     from sklearn.exceptions import ConvergenceWarning
 
     from setloss.decomposition import DecompositionError
+    from setloss.io.encoding import LeftOutWarning
 
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # said in our own words
+            warnings.simplefilter("ignore", LeftOutWarning)  # the report of the columns says it
             warnings.showwarning = say
             yield
     except (ValueError, TypeError, DecompositionError) as error:
         raise InputError(str(error)) from None
 
 
-def _check_labels(examples: Any, training: TrainingOptions) -> None:
-    """Refuse missing labels where nothing can be learned from them."""
+def _check_labels(examples: Any, file: Path, training: TrainingOptions) -> None:
+    """Refuse labels that nothing can be learned from: all the same, or missing."""
     import numpy as np
 
+    labels = examples.Y if hasattr(examples, "Y") else examples.y
+    known = labels[~np.isnan(labels)] if isinstance(labels, np.ndarray) else labels.data
+    if isinstance(labels, np.ndarray) and known.size and known.min() == known.max():
+        raise InputError(f"{file}: every label is {known[0]:g}; training needs some that are 0 and some that are 1")
     missing = np.isnan(examples.Y) if hasattr(examples, "Y") and examples.Y.dtype.kind == "f" else np.zeros((1, 1))
     if missing.all(axis=0).any():
         name = examples.label_names[int(np.argmax(missing.all(axis=0)))]

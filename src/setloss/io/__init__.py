@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from setloss.io.arff import read_arff
-from setloss.io.data import DatasetError, LabelSets, Tracks, existing_file, refuse_infinity
+from setloss.io.data import DatasetError, LabelSets, Tracks, existing_file, refuse_huge
 from setloss.io.npz import read_npz
 from setloss.io.svmlight import read_svmlight
 from setloss.io.tables import SUFFIXES as TABLES
@@ -86,5 +86,5 @@ def read(
         raise DatasetError(f"{name}= has no meaning for a {suffix} file ({file}); leave it out")
     found = READERS[suffix](file, **options)
     if suffix not in TABLES:
-        refuse_infinity(file, found.X, found.feature_names)
+        refuse_huge(file, found.X, found.feature_names)
     return found

@@ -10,6 +10,7 @@ attribute: an omitted label declared {1, 0} is a 1.
 
 from __future__ import annotations
 
+import csv
 import os
 import re
 from collections.abc import Sequence
@@ -32,7 +33,9 @@ from setloss.io.data import (
     shown,
 )
 
-_SPARSE_DATA = re.compile(r"^\s*@data[^\n]*\n(?:\s*%[^\n]*\n|\s*\n)*\s*\{", re.IGNORECASE | re.MULTILINE)
+_SPARSE_DATA = re.compile(r"^[ \t]*@data[^\n]*\n(?:[^\S\n]*(?:%[^\n]*)?\n)*[^\S\n]*\{", re.IGNORECASE | re.MULTILINE)
+"""A first row in braces; no part of it matches two ways, so that the search takes one pass."""
+
 _SPLIT = re.compile(r"[-_.](train|test)$", re.IGNORECASE)
 
 
@@ -88,7 +91,7 @@ def _read(file: Path) -> tuple[list[Attribute], Any]:
         data = np.array([value for row in rows for value in row.values()], dtype=np.float64)
         places = [j for row in rows for j in row], np.cumsum([0, *map(len, rows)])
         return attributes, csr(data, *places, (len(rows), len(attributes)))
-    except (arff.ArffException, ValueError, LookupError, TypeError, OverflowError) as error:
+    except (arff.ArffException, csv.Error, ValueError, LookupError, TypeError, OverflowError) as error:
         raise DatasetError(f"{file} cannot be read as ARFF: {reason(error)}; correct it there") from None
 
 

@@ -12,6 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+LARGEST = np.float64(1e100)
+"""Largest size of a feature: sums of squares of such numbers are finite."""
+
 
 class DatasetError(ValueError):
     """A file that cannot be used; the message names the file and the place and says what to do, in one sentence."""
@@ -61,18 +64,20 @@ def existing_file(path: str | os.PathLike[str]) -> Path:
     return file
 
 
-def refuse_infinity(file: Path, X: Any, names: Sequence[str] | None) -> None:
-    """Refuse infinity in a dense or CSR matrix of features; NaN is a missing feature."""
-    infinite = np.isinf(X if isinstance(X, np.ndarray) else X.data)
-    if not infinite.any():
+def refuse_huge(file: Path, X: Any, names: Sequence[str] | None) -> None:
+    """Refuse infinity and numbers beyond `LARGEST` in a dense or CSR matrix of features; NaN is a missing feature."""
+    values = X if isinstance(X, np.ndarray) else X.data
+    huge = np.abs(values) > LARGEST
+    if not huge.any():
         return
-    entry = int(np.argmax(infinite))
+    entry = int(np.argmax(huge))
     if isinstance(X, np.ndarray):
         row, column = divmod(entry, X.shape[1])
     else:
         row, column = int(np.searchsorted(X.indptr, entry, side="right")) - 1, int(X.indices[entry])
     place = place_of(file, row, str(column) if names is None else names[column])
-    raise DatasetError(f"{place} is infinite; correct it, or leave it empty")
+    what = "infinite" if np.isinf(values.flat[entry]) else f"{values.flat[entry]:g}, beyond {LARGEST:g}"
+    raise DatasetError(f"{place} is {what}; correct it, or leave it empty")
 
 
 def as_zero_one(file: Path, values: Any, names: Sequence[str], *, missing: bool) -> NDArray[Any]:
@@ -129,5 +134,8 @@ def shown(text: str, most: int = 40) -> str:
 
 def reason(error: BaseException) -> str:
     """The first line of what another library says, for messages."""
-    text = (str(error).strip() or type(error).__name__).splitlines()[0]
+    try:
+        text = (str(error).strip() or type(error).__name__).splitlines()[0]
+    except (ValueError, TypeError):  # errors of liac-arff are formats, and cells with a % break them
+        text = f"{type(error).__name__} {getattr(error, 'message', '')}".strip()
     return text[:160].rstrip(".")

@@ -1,30 +1,36 @@
-"""Columns of real tables as features: numbers, few categories, dates; ids and free text are left out.
+"""Columns of real tables as features: numbers, few categories, dates, and the words of free text.
 
 | column | becomes |
 |---|---|
 | numbers, truth values | themselves, empty cells the median and a flag, then scaled |
-| text with few different values | one 0/1 column a value; values that are rare or new share one |
+| text with few different values | one 0/1 column a value; values of fewer than 3 rows, which are not stored, share one with new values |
 | dates, also as text | year, day of the year, day of the week and hour, treated as numbers |
-| an id: text that is different in every row, or whole numbers that are and are named so | nothing; its values name the rows of predictions |
-| everything else: free text, empty columns, columns of one value | nothing |
+| other text, sentences above all | tf-idf of the words of at least 3 rows, and of pairs of them where there is enough text |
+| an id: short text that is different in every row, or whole numbers that are and are named so | nothing; its values name the rows of predictions |
+| everything else: text without a word of 3 rows, empty columns, columns of one value, lists | nothing, with a warning where something is lost |
+
+Features are sparse where one of the columns is text, and come in this order: numbers and dates, categories, text.
 """  # noqa: E501 (a table)
 
 from __future__ import annotations
 
 import re
 import warnings
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array, hstack
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.compose import ColumnTransformer
+from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
-from setloss.io.data import DatasetError, require_names, shown
+from setloss.io.data import LARGEST, DatasetError, require_names, shown
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
@@ -32,18 +38,40 @@ if TYPE_CHECKING:
 MAX_CATEGORIES = 50
 """Most different values of a column of categories."""
 
+FEWEST_ROWS = 3
+"""Fewest rows with a category or a word for it to be stored: a model file is not to tell what one row said."""
+
+MAX_WORDS = 50_000
+"""Most words and pairs of words of a column of text."""
+
+WORDS_FOR_PAIRS = 50_000
+"""Pairs of words are features of a column that has at least as many words in all."""
+
+WORDS_OF_AN_ID = 3
+"""Text that is different in every row is an id if its cells have fewer words on average."""
+
+OTHER = "(other)"
+"""The category of values that are not stored."""
+
+KINDS = (("number", "numbers"), ("category", "categories"))
+"""Kinds of features, and the steps of the `ColumnTransformer` that make them, in its order."""
+
 SHARE_OF_NUMBERS = 0.9
-"""Share of the cells of a column of text that must be numbers for the others to count as empty."""
+"""Share of the cells of a column that must be numbers, finite ones, for the others to count as empty."""
 
 _ID = re.compile(r"(?i:^(?:id|uuid|guid|key|index)$|[ _.-](?:id|uuid|guid|key)$)|[a-z](?:Id|ID)$")
 
 
 class Column(NamedTuple):
-    """What becomes of a column: its role ("number", "category", "date", "id" or "left out"), and why, in words."""
+    """Role of a column ("number", "category", "date", "text", "id" or "left out"), and why it has that, in words."""
 
     name: str
     role: str
     words: str
+
+
+class LeftOutWarning(UserWarning):
+    """A column that may tell something is not made into features."""
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -55,41 +83,85 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         A `Column` for every column of the table, in its order.
     id_
         The first column of ids, which names the rows, or None.
+    feature_kinds_
+        The kind of every feature: "number" (scaled; parts of dates and flags of empty cells too), "category" (0 or 1)
+        or "text" (tf-idf, rows of length 1 for each column of text).
     transformer_
-        The fitted `ColumnTransformer` behind it.
+        The fitted `ColumnTransformer` of numbers, dates and categories, or None.
+    vectorizers_
+        The fitted `TfidfVectorizer` of every column of text.
+
+    Examples
+    --------
+    >>> import pandas
+    >>> from setloss.io import TableEncoder
+    >>> table = pandas.DataFrame({"size": [1.0, 2.0, 4.0, 5.0], "colour": ["red", "red", "blue", "red"]})
+    >>> encoder = TableEncoder().fit(table)
+    >>> [column.role for column in encoder.columns_]
+    ['number', 'category']
+    >>> encoder.get_feature_names_out().tolist()
+    ['size', 'colour_(other)', 'colour_red']
     """
 
     def fit(self, X: DataFrame, y: Any = None) -> TableEncoder:
         """Choose a role for every column, and fit imputation, scaling and categories."""
-        self.columns_ = tuple(Column(str(name), *_role(X[name], str(name))) for name in X.columns)
+        if not hasattr(X, "iloc"):
+            raise DatasetError(f"TableEncoder takes a DataFrame; got {type(X).__name__}")
+        roles = {str(name): _role(X[name], str(name)) for name in X.columns}
+        self.vectorizers_: dict[str, Any] = {
+            name: _vectorizer(_texts(X[name])) for name, (role, _) in roles.items() if role == "text"
+        }
+        for name, vectorizer in list(self.vectorizers_.items()):
+            if vectorizer is None:
+                roles[name] = "left out", f"text without a word of {FEWEST_ROWS} rows"
+                del self.vectorizers_[name]
+            else:
+                pairs = " and pairs of words" * (vectorizer.ngram_range[1] > 1)
+                roles[name] = "text", f"{len(vectorizer.vocabulary_)} words{pairs}, by tf-idf{roles[name][1]}"
+        self.columns_ = tuple(Column(name, *role) for name, role in roles.items())
+        _warn_left_out(self.columns_)
         self.id_ = next(iter(self._named("id")), None)
         self.feature_names_in_ = np.array([column.name for column in self.columns_], dtype=object)
         self.n_features_in_ = len(self.feature_names_in_)
-        texts = [name for name in X if X[name].map(type).eq(str).any()]
-        self.text_numbers_ = [name for name in self._named("number") if name in texts]
-        self.day_first_ = [name for name in self._named("date") if name in texts and _is_day_first(X[name])]
+        self.mixed_ = [name for name in self._named("number") if _lost(X[name], np.isnan(_numbers(X[name]))).any()]
+        self.day_first_ = [name for name in self._named("date") if _is_text(X[name]) and _is_day_first(X[name])]
+        self.categories_ = {name: _frequent(_texts(X[name])) for name in self._named("category")}
         values = self._values(X)
-        if not values.shape[1]:
+        if not values.shape[1] and not self.vectorizers_:
             told = "; ".join(f"{column.name} ({column.words})" for column in self.columns_)
             raise DatasetError(f"no column of the table can be a feature: {told}")
-        categories = self._named("category")
+        categories = list(self.categories_)
         filled = make_pipeline(SimpleImputer(strategy="median", add_indicator=True), StandardScaler())
-        rare = OneHotEncoder(handle_unknown="infrequent_if_exist", min_frequency=2, max_categories=MAX_CATEGORIES)
+        marked = OneHotEncoder(handle_unknown="ignore")
         numbers = [name for name in values if name not in categories]
-        steps = [("numbers", filled, numbers), ("categories", rare, categories)]
-        self.transformer_ = ColumnTransformer(steps, verbose_feature_names_out=False).fit(values)
+        steps = [("numbers", filled, numbers), ("categories", marked, categories)]
+        self.transformer_ = None
+        if values.shape[1]:
+            self.transformer_ = ColumnTransformer(steps, verbose_feature_names_out=False).fit(values)
+        places = {} if self.transformer_ is None else self.transformer_.output_indices_
+        parts = [(kind, places.get(step, slice(0, 0))) for kind, step in KINDS]
+        kinds = [kind for kind, part in parts for _ in range(part.start, part.stop)]
+        words = sum(len(vectorizer.vocabulary_) for vectorizer in self.vectorizers_.values())
+        self.feature_kinds_ = np.array(kinds + ["text"] * words, dtype=object)
         return self
 
     def transform(self, X: DataFrame) -> Any:
-        """The features (n, d) of rows that have the columns of the table, in any order."""
+        """The features (n, d) of rows that have the columns of the table, in any order; CSR where some are text."""
         check_is_fitted(self)
-        return self.transformer_.transform(self._values(X))
+        values = self._values(X)
+        blocks = [] if self.transformer_ is None else [self.transformer_.transform(values)]
+        if not self.vectorizers_:
+            return blocks[0]
+        words = [vectorizer.transform(_texts(X[name])) for name, vectorizer in self.vectorizers_.items()]
+        return hstack([csr_array(block) for block in (*blocks, *words)], format="csr")
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        """The names of the features: ``price``, ``city_Paris``, ``sold: weekday``."""
+        """The names of the features: ``price``, ``city_Paris``, ``sold: weekday``, ``story: oil prices``."""
         check_is_fitted(self)
-        names: NDArray[Any] = self.transformer_.get_feature_names_out()
-        return names
+        names = [] if self.transformer_ is None else list(self.transformer_.get_feature_names_out())
+        for name, vectorizer in self.vectorizers_.items():
+            names += [f"{name}: {words}" for words in vectorizer.get_feature_names_out()]
+        return np.array(names, dtype=object)
 
     def _named(self, role: str) -> list[str]:
         return [column.name for column in self.columns_ if column.role == role]
@@ -98,17 +170,23 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Numbers, parts of dates, and texts of categories, NaN and "" where a cell is empty."""
         import pandas
 
+        if not hasattr(X, "iloc"):
+            raise DatasetError(
+                f"the columns of a table are known by their names; got {type(X).__name__}, no DataFrame"
+            )
         wanted = [column for column in self.columns_ if column.role not in ("id", "left out")]
         require_names("the table", X.columns, [column.name for column in wanted], "the features of the model")
         values: dict[str, Any] = {}
         for name, role, _ in wanted:
+            if role == "text":
+                continue
             if role == "number":
-                numbers = _numbers(X[name])
-                if name not in self.text_numbers_:
-                    _refuse_lost(X[name], np.isnan(numbers), "numbers")
-                values[name] = np.where(np.isinf(numbers), np.nan, numbers)
+                values[name] = _numbers(X[name])
+                if name not in self.mixed_:
+                    _refuse_lost(X[name], np.isnan(values[name]), "numbers")
             elif role == "category":
-                values[name] = X[name].astype(object).where(X[name].notna(), "").astype(str).to_numpy(dtype=object)
+                texts = _texts(X[name])
+                values[name] = texts.where(texts.isin(self.categories_[name]), OTHER).to_numpy(dtype=object)
             else:
                 dates = _dates(X[name], day_first=name in self.day_first_)
                 _refuse_lost(X[name], dates.isna(), "dates")
@@ -138,10 +216,12 @@ def _role(column: Series[Any], name: str) -> tuple[str, str]:
         return "left out", f"always {shown(str(present.iloc[0]))}"
     if types.is_datetime64_any_dtype(column):
         return "date", f"year, day of the year, weekday, hour{empty}"
-    if others <= (1 - SHARE_OF_NUMBERS) * len(present):
+    if others <= (1 - SHARE_OF_NUMBERS) * len(present) or (types.is_numeric_dtype(column) and others < len(present)):
         if _ID.search(name) and different == len(column) and types.is_integer_dtype(column):
             return "id", "different in every row"
-        return "number", f"number{empty}" + (f", {others} that are no numbers count as empty" if others else "")
+        return "number", f"number{empty}" + (
+            f", {others} that are no finite numbers count as empty" if others else ""
+        )
     if not isinstance(present.iloc[0], str):
         return "left out", f"values of type {type(present.iloc[0]).__name__}"
     return _role_of_text(present, different, empty)
@@ -152,22 +232,71 @@ def _role_of_text(present: Series[Any], different: int, empty: str) -> tuple[str
         return "date", f"year, day of the year, weekday, hour, read from text{empty}"
     if different <= min(MAX_CATEGORIES, len(present) / 2):
         return "category", f"{different} categories{empty}"
-    if different == len(present) and not empty:
+    words = present.astype(str).str.count(r"\w+").mean()
+    if different == len(present) and not empty and words < WORDS_OF_AN_ID:
         return "id", "different in every row"
-    return "left out", f"text with {different} different values"
+    return "text", empty
+
+
+def _vectorizer(texts: Series[Any]) -> TfidfVectorizer | None:
+    """Tf-idf of a column of text, fitted; None if no word is in enough rows."""
+    pairs = texts.str.count(r"\w+").sum() >= WORDS_FOR_PAIRS
+    vectorizer = TfidfVectorizer(
+        ngram_range=(1, 2 if pairs else 1), min_df=FEWEST_ROWS, max_features=MAX_WORDS, sublinear_tf=True
+    )
+    try:
+        return vectorizer.fit(texts)
+    except ValueError:  # fewer rows than FEWEST_ROWS, or no word in as many
+        return None
+
+
+def _warn_left_out(columns: Sequence[Column]) -> None:
+    """Name the columns that may tell something and are not used."""
+    lost = [
+        column for column in columns if column.role == "left out" and not column.words.startswith(("empty", "always"))
+    ]
+    if lost:
+        told = "; ".join(f"{shown(column.name)} ({column.words})" for column in lost)
+        warnings.warn(
+            f"columns of the table that are not used: {told}; make numbers, text or categories of them, or drop them",
+            LeftOutWarning,
+            stacklevel=3,
+        )
 
 
 def _numbers(column: Series[Any]) -> NDArray[np.float64]:
-    """The numbers of a column, NaN where a cell is none."""
+    """The numbers of a column, NaN where a cell is none, or beyond `LARGEST`."""
     import pandas
 
+    if pandas.api.types.is_datetime64_any_dtype(column):
+        return np.full(len(column), np.nan)
     found: NDArray[np.float64] = pandas.to_numeric(column, errors="coerce").to_numpy(np.float64, na_value=np.nan)
-    return found
+    return np.where(np.abs(found) > LARGEST, np.nan, found)
+
+
+def _texts(column: Series[Any]) -> Series[Any]:
+    """The cells of a column as text, "" where one is empty."""
+    return column.astype(object).where(column.notna(), "").astype(str)
+
+
+def _is_text(column: Series[Any]) -> bool:
+    return bool(column.map(type).eq(str).any())
+
+
+def _frequent(texts: Series[Any]) -> list[str]:
+    """The most frequent values that enough rows have."""
+    counts = texts.value_counts()
+    return [str(value) for value in counts[counts >= FEWEST_ROWS].index[: MAX_CATEGORIES - 1]]
+
+
+def _lost(column: Series[Any], lost: Any) -> Series[Any]:
+    """Which cells are not empty and are lost nevertheless."""
+    return column.notna() & lost
 
 
 def _refuse_lost(column: Series[Any], lost: Any, what: str) -> None:
     """Refuse a cell that is neither empty nor of the kind that the model was trained on."""
-    strange = column[lost & column.notna()]
+    strange = column[_lost(column, lost)]
     if len(strange):
         cell = shown(str(strange.iloc[0]))
         raise DatasetError(f"column {shown(str(column.name))} holds {cell} where the model knows {what}; correct it")
@@ -180,9 +309,11 @@ def _is_day_first(column: Series[Any]) -> bool:
 
 
 def _dates(column: Series[Any], *, day_first: bool) -> Series[Any]:
-    """The column as dates without a time zone, missing where a cell is none."""
+    """The column as dates without a time zone, missing where a cell is none; a number is no date."""
     import pandas
 
+    if not pandas.api.types.is_datetime64_any_dtype(column):
+        column = column.where(np.isnan(_numbers(column)))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # pandas warns when it cannot tell a format
         return pandas.to_datetime(column, errors="coerce", dayfirst=day_first, utc=True).dt.tz_localize(None)

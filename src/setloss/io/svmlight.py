@@ -17,6 +17,9 @@ import numpy as np
 
 from setloss.io.data import DatasetError, LabelSets, csr, listed, reason
 
+MAX_ID = 10_000_000
+"""Largest id of a label or a feature; with more columns, a model does not fit into memory."""
+
 MAX_DENSE = 2**30
 """Most bytes of a dense matrix of labels; a larger one is returned as CSR."""
 
@@ -30,6 +33,10 @@ def read_svmlight(file: Path, *, labels: Sequence[str] | None = None, features: 
     if len(sets) != n or n == 0:
         promised = f", and its first line promises {n}" if header else ""
         raise DatasetError(f"{file} has {len(sets)} examples{promised}; it may be truncated")
+    if d > MAX_ID:
+        raise DatasetError(
+            f"{file} has features up to {d - 1}, and {MAX_ID} is the largest possible; number them anew"
+        )
     if d > (features or d):
         raise DatasetError(f"{file} has features up to {d - 1}, out of range for features={features}")
     ids = np.array([label for members in sets for label in members], dtype=np.float64)
@@ -40,6 +47,8 @@ def read_svmlight(file: Path, *, labels: Sequence[str] | None = None, features: 
         )
     numbers = ids.astype(np.int64)
     first, last = (0, p - 1) if header else (int(numbers.min(initial=1)), int(numbers.max(initial=0)))
+    if last > MAX_ID:
+        raise DatasetError(f"{file} has labels up to {last}, and {MAX_ID} is the largest possible; number them anew")
     names = tuple(map(str, range(first, last + 1) if labels is None else labels))
     place = {name: j for j, name in enumerate(names)}
     columns = [place.get(str(number), -1) for number in numbers.tolist()]

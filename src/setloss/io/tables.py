@@ -26,6 +26,7 @@ from setloss.io.data import (
     listed,
     place_of,
     reason,
+    refuse_huge,
     require_names,
     shown,
 )
@@ -144,6 +145,21 @@ def _labels(frame: DataFrame, file: Path, *, missing: bool) -> NDArray[Any]:
         raise DatasetError(f"{place_of(file, row, frame.columns[j])} is {cell}; write labels as 0 and 1")
     Y = numbers.to_numpy(dtype=np.float64, na_value=np.nan)
     return as_zero_one(file, Y, list(frame.columns), missing=missing)
+
+
+def plain_numbers(frame: DataFrame, file: Path) -> NDArray[np.float64]:
+    """Columns as an array, for models that were trained on one; a cell that is no number is refused."""
+    import pandas
+
+    numbers = frame.apply(lambda column: pandas.to_numeric(column.astype(object), errors="coerce"))
+    strange = np.argwhere((numbers.isna() & frame.notna()).to_numpy())
+    if len(strange):
+        row, j = strange[0].tolist()
+        place, cell = place_of(file, row, frame.columns[j]), shown(str(frame.iloc[row, j]))
+        raise DatasetError(f"{place} is {cell} where the model knows numbers; correct it, or leave the column out")
+    X: NDArray[np.float64] = numbers.to_numpy(dtype=np.float64, na_value=np.nan)
+    refuse_huge(file, X, list(frame.columns))
+    return X
 
 
 def _label_columns(file: Path, frame: DataFrame, labels: str | Sequence[str]) -> list[str]:
