@@ -14,6 +14,7 @@ from helpers.estimator_data import one_or_two_labels
 from setloss.estimators import SetDecision, SetDecisionCV, candidates
 from setloss.estimators.candidates import PATH, Path, default_kinds, kinds_of, preparations
 from setloss.estimators.fit_log import innermost
+from setloss.io import TableEncoder
 
 LINEAR = OneVsRestClassifier(LogisticRegression())
 TREES = ExtraTreesClassifier(10, min_samples_leaf=3, random_state=0)
@@ -114,3 +115,32 @@ def test_a_single_candidate_is_not_compared(monkeypatch):
     monkeypatch.setattr(candidates, "_climb", None)
     X, Y = one_or_two_labels(60)
     assert SetDecisionCV(LINEAR, cv=2).fit(X, Y).predict(X).shape == Y.shape
+
+
+def tickets(n=240, seed=0):
+    """A table with text, categories, missing numbers and dates; a word of the text says which labels there are."""
+    pandas = pytest.importorskip("pandas")
+    generator = np.random.default_rng(seed)
+    Y = (generator.random((n, 3)) < 0.4).astype(int)
+    filler = np.array(["please", "help", "the", "page", "today", "again", "slow", "never", "works", "always"])
+    texts = [" ".join([*generator.choice(filler, 8), *np.array(["login", "money", "crash"])[row == 1]]) for row in Y]
+    size = generator.normal(size=n)
+    size[::9] = np.nan
+    created = pandas.Timestamp("2024-01-01") + pandas.to_timedelta(generator.integers(0, 10**6, size=n), unit="s")
+    city = generator.choice(["Paris", "Rome"], n)
+    return pandas.DataFrame({"body": texts, "city": city, "size": size, "created": created}), Y
+
+
+def test_tables_are_encoded_in_folds_as_in_the_end(monkeypatch):
+    monkeypatch.setattr(candidates, "TREES", 10)
+    X, Y = tickets()
+    model = SetDecisionCV(cv=2).fit(X[:160], Y[:160])
+    assert isinstance(model.estimator_[0], TableEncoder)
+    assert model.score(X[160:], Y[160:]) > 0.9
+    assert list(model.feature_names_in_) == list(X.columns)
+    plain = SetDecisionCV(cv=2).fit(X[["city", "size", "created"]], Y)
+    assert isinstance(plain.estimator_[0], TableEncoder)
+    kinds = default_kinds(X[["city", "size", "created"]])
+    assert [type(innermost(kind[0].estimators[0])) for kind in kinds] == [LogisticRegression, ExtraTreesClassifier]
+    assert len(default_kinds(X)) == len(default_kinds(X)[0]) == 1
+    assert not isinstance(default_kinds(X[["size"]].fillna(0))[0][0].estimators[0][0], TableEncoder)

@@ -21,6 +21,7 @@ from setloss.decisions.rules import RuleLearner
 from setloss.estimators.fit_log import in_words, innermost, say
 from setloss.estimators.folds import Split
 from setloss.estimators.label_scores import Outputs, Rows, Scorer, fit_parameter, fit_scorer, gathered, out_of_fold
+from setloss.io.encoding import TableEncoder
 from setloss.typing import Array
 
 TREES = 300
@@ -188,18 +189,36 @@ def default_kinds(X: Any, *, in_bags: bool = False) -> list[Kind]:
     Logistic regressions per label, from strongly to weakly shrunk, for every preparation of the features, and `TREES`
     extremely randomised trees: trees win where labels depend on few features or on their interplay, logistic
     regression where each feature adds a bit. Trees alone where features are missing; no trees where X is sparse, or
-    for frames.
+    for frames. Tables that are not all numbers are encoded first, in folds as in the end, and each kind of column is
+    prepared as `TableEncoder` does.
     """
     from sklearn.ensemble import ExtraTreesClassifier
     from sklearn.preprocessing import StandardScaler
 
     trees: list[Kind] = [[Path((ExtraTreesClassifier(TREES, min_samples_leaf=LEAF, random_state=0),))]]
     if not _is_finite(X):
-        return trees
+        return _encoded_kinds(X, trees, in_bags=in_bags) if _is_table(X) else trees
     if issparse(X):
         return [[_logistic_path(steps, length, SPARSE_TOL, in_bags) for steps, length in preparations(X)]]
     linear = [_logistic_path([StandardScaler()], float(np.shape(X)[-1]), DENSE_TOL, in_bags)]
     return [linear] if in_bags else [linear, *trees]
+
+
+def _encoded_kinds(X: Any, trees: list[Kind], *, in_bags: bool) -> list[Kind]:
+    """The same for a table: classifiers of its encoded columns."""
+    from sklearn.pipeline import make_pipeline
+
+    encoded = TableEncoder().fit_transform(X)
+    tol = SPARSE_TOL if issparse(encoded) else DENSE_TOL
+    linear = [_logistic_path([TableEncoder()], _squared_length(csr_array(encoded)), tol, in_bags)]
+    if in_bags or issparse(encoded):
+        return [linear]
+    return [linear, [Path((make_pipeline(TableEncoder(), trees[0][0].estimators[0]),))]]
+
+
+def _is_table(X: Any) -> bool:
+    """Whether X is a DataFrame with names of columns, by which the encoder knows them."""
+    return hasattr(X, "iloc") and all(isinstance(name, str) for name in X.columns)
 
 
 def _logistic_path(steps: list[Any], squared_length: float, tol: float, in_bags: bool) -> Path:

@@ -52,7 +52,8 @@ class SetDecisionCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         trained on. A list of them: of those of one class the one by whose held-out scores the labels are likeliest,
         of classes the one whose decisions have the least held-out loss. None: logistic regressions with C from .001
         to 1000, of sparse X after several preparations (as given, rows of length 1, largest values 1, tf-idf of
-        counts), and, for y (n, p) and dense X, extremely randomised trees.
+        counts), and, for y (n, p) and dense X, extremely randomised trees; columns of a DataFrame that are not all
+        numbers are encoded by `setloss.io.TableEncoder`.
     loss, rule, average
         As in `SetDecision`.
     cv
