@@ -242,14 +242,6 @@ def test_without_an_estimator(monkeypatch):
     assert isinstance(SetDecisionCV(cv=2).fit(X, Y).estimator_, ExtraTreesClassifier)
 
 
-def test_the_path_is_climbed_from_its_middle():
-    for peak in range(7):
-        asked = []
-        values = {i: -abs(i - peak) for i in range(7)}
-        assert candidates._climb(lambda i, values=values, asked=asked: asked.append(i) or values[i], 7) == peak
-        assert len(set(asked)) <= abs(peak - 3) + 3
-
-
 # ---------------------------------------------------------------- fitted classifiers, routing, weights
 
 
@@ -389,7 +381,7 @@ def test_a_masked_x_is_refused_after_the_fit_too(method):
 
 
 def test_default_trees_store_no_single_row():
-    trees = candidates.default_estimators(np.zeros((4, 2)))[0][-1]
+    trees = candidates.default_kinds(np.zeros((4, 2)))[-1][0].estimators[0]
     X, Y = one_or_two_labels(80)
     fitted = clone(trees).set_params(n_estimators=5).fit(X, Y)
     for tree in (one.tree_ for one in fitted.estimators_):

@@ -18,8 +18,8 @@ TOP = "setloss"
 LAYERS = (
     ("cli",),
     ("dask",),
-    ("estimators", "nn", "io", "explore", "plots", "testing"),
-    ("solvers", "decisions"),
+    ("estimators", "nn", "explore", "plots", "testing"),
+    ("solvers", "decisions", "io"),
     ("plans",),
     ("operators",),
     (TOP,),

@@ -86,6 +86,15 @@ class HeldOut:
         return np.asarray(loss.value(*rows), dtype=np.float64)
 
 
+def mean_loss(data: HeldOut, chosen: Flags, loss: CountLoss, average: str) -> float:
+    """The mean loss of the sets (samples), or of the labels (macro), or of everything as one set (micro)."""
+    if average == "samples":
+        return float(np.average(data.losses(chosen, loss), weights=data.weights))
+    flags = np.stack([data.truth & ~chosen, ~data.truth & chosen, data.truth, ~data.truth]) & data.known
+    tallies = np.einsum("tij,i->tj", flags, data.weights)
+    return float(np.mean(loss.value(*(tallies if average == "macro" else tallies.sum(axis=1)))))
+
+
 def numbered_folds(splits: list[tuple[NDArray[np.intp], NDArray[np.intp]]] | None, n: int) -> NDArray[np.intp]:
     """The number of the fold that holds each example out, -1 where no fold does.
 

@@ -24,8 +24,8 @@ import numpy as np
 from setloss.bags import Bags
 from setloss.decisions.calibration import BagPotentials, Calibration, LabelPotentials, Potentials
 from setloss.decisions.fitting import MOST_WORK, Widths, calibrate, chosen_widths, within_work, work_of_a_set
-from setloss.decisions.held_out import Flags, HeldOut
-from setloss.decisions.threshold_scan import threshold_of_sets
+from setloss.decisions.held_out import Flags, HeldOut, mean_loss
+from setloss.decisions.threshold_scan import column_thresholds, threshold_of_sets
 from setloss.losses import CountLoss, Loss
 from setloss.typing import Array
 
@@ -132,6 +132,20 @@ class RuleLearner:
                 expected = learner.model.expected_losses(sets, test.scores, loss, test.bags)
                 losses[:, here] = test.losses(sets, loss), expected
         return found
+
+    def decided_loss(self, rule: str, loss: CountLoss, average: str) -> float:
+        """The mean held-out loss of what a rule decides ("auto": of the better one); 0 with a single fold."""
+        if average == "samples":
+            names = self.candidates if rule == "auto" else (rule,)
+            losses = self.judged(names, loss)
+            return (
+                min(float(np.average(losses[name][0], weights=self.data.weights)) for name in names) if losses else 0
+            )
+        chosen = np.zeros_like(self.data.truth)
+        for train, test, here in self.data.splits():
+            chances = RuleLearner(train, self.family, self).independent.marginals(train.scores)
+            chosen[here] = test.scores > column_thresholds(train, chances, loss, average)
+        return mean_loss(self.data, chosen, loss, average)
 
     def reliability(self, losses: Array) -> Reliability:
         """How far the losses that the model expects are from those observed on held-out folds."""

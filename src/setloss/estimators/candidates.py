@@ -1,21 +1,27 @@
-"""Which classifier: the one by whose held-out scores the labels are likeliest under a count model."""
+"""The choice of a classifier by its held-out scores.
+
+Classifiers of the same kind, which differ in C or in how features are prepared, are compared by the likelihood of the
+labels under a count model: it is less noisy than a loss. Kinds, such as logistic regression and trees, are compared
+by the held-out loss of what is decided, for that is what is asked for, and a likelier kind can decide worse.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from itertools import groupby
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
+from scipy.sparse import csr_array, issparse
 from sklearn.utils import _safe_indexing
 
 from setloss.decisions.held_out import HeldOut
 from setloss.decisions.rules import RuleLearner
-from setloss.estimators.fit_log import in_words, say
+from setloss.estimators.fit_log import in_words, innermost, say
 from setloss.estimators.folds import Split
 from setloss.estimators.label_scores import Outputs, Rows, Scorer, fit_parameter, fit_scorer, gathered, out_of_fold
+from setloss.io.encoding import TableEncoder
 from setloss.typing import Array
 
 TREES = 300
@@ -24,8 +30,18 @@ TREES = 300
 LEAF = 3
 """Fewest examples of a leaf of these trees: a leaf of one would store a training row and its labels."""
 
-PATH = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
-"""Values of C of the logistic regressions where no classifier is named; the search begins in the middle."""
+PATH = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0)
+"""Values of C of the logistic regressions where no classifier is named."""
+
+START = 10.0
+"""C times the mean squared length of the rows of X, where the search along `PATH` begins."""
+
+DENSE_TOL, SPARSE_TOL = 1e-3, 1e-4
+"""Largest entry of the gradient at which logistic regressions end. Gradients of features that are mostly 0 are small:
+with 1e-3, models of tf-idf end long before C matters."""
+
+SAME = 1e-9
+"""Largest difference of features that count as the same."""
 
 ENOUGH_HELD_OUT = 500
 """Candidates are compared on as many folds as hold out this many sets, at least two."""
@@ -71,6 +87,8 @@ class Trial:
         """Hold out as many folds, those that were not yet, and learn from all."""
         examples = self.examples
         assert examples.splits is not None
+        if self.learner is not None and len(self.outputs) >= min(folds, len(examples.splits)):
+            return self.learner
         rest = [(train, test[examples.needed[test]]) for train, test in examples.splits[len(self.outputs) : folds]]
         params, how = examples.params_for(self.estimator), (examples.n_jobs, examples.verbose, len(self.outputs))
         self.outputs += out_of_fold(self.estimator, examples.X, examples.Y, rest, params, *how)
@@ -82,33 +100,68 @@ class Trial:
         """A scorer that is trained on everything, and the learner of all folds."""
         examples = self.examples
         assert examples.splits is not None
-        learner = self.learner
-        if learner is None or len(self.outputs) < len(examples.splits):
-            learner = self.run(len(examples.splits))
+        learner = self.run(len(examples.splits))
         if examples.verbose:
             say("%s: final fit on all %d sets", in_words(self.estimator), examples.sets)
         params = examples.params_for(self.estimator)
         return fit_scorer(self.estimator, examples.X, examples.Y, None, params, self.certainty), learner
 
 
-def fit_likeliest(estimators: Sequence[Any], path: int, examples: Examples) -> tuple[Scorer, RuleLearner]:
-    """Train the likeliest of some classifiers, of which the first `path` are ordered by their strength."""
+@dataclass(frozen=True)
+class Path:
+    """Classifiers in the order of one parameter, such as C; the search begins at `start`."""
+
+    estimators: tuple[Any, ...]
+    start: int = 0
+
+
+Kind = list[Path]
+"""Classifiers of one kind: a path for every preparation of the features."""
+
+
+def kinds_of(estimators: Sequence[Any]) -> list[Kind]:
+    """Classifiers that a user names, by the class that remains without pipelines and wrappers."""
+    names = [type(innermost(one)).__qualname__ for one in estimators]
+    order = sorted(range(len(names)), key=lambda i: names.index(names[i]))
+    return [[Path((estimators[i],)) for i in same] for _, same in groupby(order, key=names.__getitem__)]
+
+
+def fit_best(
+    kinds: Sequence[Kind], examples: Examples, judge: Callable[[RuleLearner], float]
+) -> tuple[Scorer, RuleLearner]:
+    """Train the likeliest classifier of the kind of least held-out loss; `judge` gives that loss."""
     if examples.splits is None:
-        return max((_frozen(one, examples) for one in estimators), key=lambda found: found[1].log_likelihood)
-    if len(estimators) == 1:
-        return Trial(estimators[0], examples).finished()
+        fitted = [[_frozen(one, examples) for path in kind for one in path.estimators] for kind in kinds]
+        likeliest = [max(same, key=lambda pair: pair[1].log_likelihood) for same in fitted]
+        return min(likeliest, key=lambda pair: judge(pair[1])) if len(likeliest) > 1 else likeliest[0]
     folds = max(2, -(-ENOUGH_HELD_OUT * len(examples.splits) // examples.sets))
-    trials = [Trial(one, examples) for one in estimators]
+    trials = [_likeliest(kind, examples, folds) for kind in kinds]
+    if len(trials) == 1:
+        return trials[0].finished()
+    losses = [judge(trial.run(folds)) for trial in trials]
+    if examples.verbose:
+        for trial, loss in zip(trials, losses, strict=True):
+            say("%s: held-out loss %.4f of what is decided", in_words(trial.estimator), loss)
+    return trials[int(np.argmin(losses))].finished()
 
-    @cache
-    def likelihood(index: int) -> float:
-        value = trials[index].run(folds).log_likelihood
-        if examples.verbose:
-            say("%s: held-out log-likelihood %.3f for each set", in_words(estimators[index]), value)
-        return value
 
-    found = [_climb(likelihood, path)] if path else []
-    return trials[max([*found, *range(path, len(estimators))], key=likelihood)].finished()
+def _likeliest(kind: Kind, examples: Examples, folds: int) -> Trial:
+    """The likeliest of one kind: the path that is likeliest at its start, climbed from there."""
+    paths = [[Trial(one, examples) for one in path.estimators] for path in kind]
+    if len(paths) == len(paths[0]) == 1:
+        return paths[0][0]
+    values: dict[int, float] = {}
+
+    def likelihood(trial: Trial) -> float:
+        if id(trial) not in values:
+            value = values[id(trial)] = trial.run(folds).log_likelihood
+            if examples.verbose:
+                say("%s: held-out log-likelihood %.3f for each set", in_words(trial.estimator), value)
+        return values[id(trial)]
+
+    best = max(range(len(kind)), key=lambda i: likelihood(paths[i][kind[i].start]))
+    trials = paths[best]
+    return trials[_climb(lambda i: likelihood(trials[i]), kind[best].start, len(trials))]
 
 
 def _frozen(estimator: Any, examples: Examples) -> tuple[Scorer, RuleLearner]:
@@ -119,42 +172,88 @@ def _frozen(estimator: Any, examples: Examples) -> tuple[Scorer, RuleLearner]:
     return replace(scorer, certainty=certainty), RuleLearner.of(examples.held_out(rows, scores))
 
 
-def _climb(value: Callable[[int], float], length: int) -> int:
-    """The highest of a row of values that rise and then fall, from the middle on."""
-    best = length // 2
+def _climb(value: Callable[[int], float], start: int, length: int) -> int:
+    """The highest of a row of values that rise and then fall, from the start on and as far as it goes up."""
+    best = start
     for step in (-1, 1):
         while 0 <= best + step < length and value(best + step) > value(best):
             best += step
-        if best != length // 2:
+        if best != start:
             break
     return best
 
 
-def default_estimators(X: Any, *, in_bags: bool = False) -> tuple[list[Any], int]:
-    """What is compared where no classifier is named, and how many of them are a path of one parameter.
+def default_kinds(X: Any, *, in_bags: bool = False) -> list[Kind]:
+    """The classifiers that are compared where none is named.
 
-    Logistic regressions per label on scaled features, from strongly to weakly shrunk, and `TREES` extremely
-    randomised trees: trees win where labels depend on few features or on their interplay, logistic regression where
-    each feature adds a bit. Trees alone where features are missing; no trees where X is sparse, or for frames.
+    Logistic regressions per label, from strongly to weakly shrunk, for every preparation of the features, and `TREES`
+    extremely randomised trees: trees win where labels depend on few features or on their interplay, logistic
+    regression where each feature adds a bit. Trees alone where features are missing; no trees where X is sparse, or
+    for frames. Tables that are not all numbers are encoded first, in folds as in the end, and each kind of column is
+    prepared as `TableEncoder` does.
     """
     from sklearn.ensemble import ExtraTreesClassifier
+    from sklearn.preprocessing import StandardScaler
+
+    trees: list[Kind] = [[Path((ExtraTreesClassifier(TREES, min_samples_leaf=LEAF, random_state=0),))]]
+    if not _is_finite(X):
+        return _encoded_kinds(X, trees, in_bags=in_bags) if _is_table(X) else trees
+    if issparse(X):
+        return [[_logistic_path(steps, length, SPARSE_TOL, in_bags) for steps, length in preparations(X)]]
+    linear = [_logistic_path([StandardScaler()], float(np.shape(X)[-1]), DENSE_TOL, in_bags)]
+    return [linear] if in_bags else [linear, *trees]
+
+
+def _encoded_kinds(X: Any, trees: list[Kind], *, in_bags: bool) -> list[Kind]:
+    """The same for a table: classifiers of its encoded columns."""
+    from sklearn.pipeline import make_pipeline
+
+    encoded = TableEncoder().fit_transform(X)
+    tol = SPARSE_TOL if issparse(encoded) else DENSE_TOL
+    linear = [_logistic_path([TableEncoder()], _squared_length(csr_array(encoded)), tol, in_bags)]
+    if in_bags or issparse(encoded):
+        return [linear]
+    return [linear, [Path((make_pipeline(TableEncoder(), trees[0][0].estimators[0]),))]]
+
+
+def _is_table(X: Any) -> bool:
+    """Whether X is a DataFrame with names of columns, by which the encoder knows them."""
+    return hasattr(X, "iloc") and all(isinstance(name, str) for name in X.columns)
+
+
+def _logistic_path(steps: list[Any], squared_length: float, tol: float, in_bags: bool) -> Path:
+    """Logistic regressions for every C of `PATH`, after some steps that give rows of that mean squared length."""
     from sklearn.linear_model import LogisticRegression
     from sklearn.multioutput import MultiOutputClassifier
     from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
-    def logistic(C: float) -> Any:
-        model = LogisticRegression(C=C, max_iter=1000, tol=1e-3)
-        scaler = MaxAbsScaler() if issparse(X) else StandardScaler()
-        return make_pipeline(scaler, model if in_bags else MultiOutputClassifier(model))
+    models = [LogisticRegression(C=C, max_iter=1000, tol=tol) for C in PATH]
+    start = int(np.argmin(np.abs(np.log(PATH) - np.log(START / squared_length))))
+    return Path(tuple(make_pipeline(*steps, one if in_bags else MultiOutputClassifier(one)) for one in models), start)
 
-    linear = [logistic(C) for C in PATH] if _is_finite(X) else []
-    trees = (
-        []
-        if linear and (in_bags or issparse(X))
-        else [ExtraTreesClassifier(TREES, min_samples_leaf=LEAF, random_state=0)]
-    )
-    return [*linear, *trees], len(linear)
+
+def preparations(X: Any) -> list[tuple[list[Any], float]]:
+    """Preparations of sparse features that differ, with the mean squared length of the rows that each gives.
+
+    As given, rows of length 1, every column's largest absolute value 1, and, of counts, tf-idf. Which one suits
+    depends on whether long texts say more than short ones, and rare words more than common ones.
+    """
+    from sklearn.feature_extraction.text import TfidfTransformer
+    from sklearn.preprocessing import MaxAbsScaler, Normalizer
+
+    given = csr_array(X, dtype=np.float64)
+    are_counts = bool((given.data >= 0).all() and (given.data == np.round(given.data)).all())
+    prepared: list[tuple[list[Any], float]] = [([], _squared_length(given))]
+    for way in (Normalizer(), MaxAbsScaler(), *([TfidfTransformer()] if are_counts else [])):
+        other = csr_array(way.fit_transform(given))
+        if abs(other - given).max() > SAME:
+            prepared.append(([way], _squared_length(other)))
+    return prepared
+
+
+def _squared_length(X: Any) -> float:
+    """The mean squared length of the rows; 1 if all are empty."""
+    return float(np.square(X.data).sum() / X.shape[0]) or 1.0
 
 
 def _is_finite(X: Any) -> bool:

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 from setloss.arguments import refuse_masked
 from setloss.decisions.held_out import HeldOut
 from setloss.decisions.rules import MOST_SETS
-from setloss.estimators.candidates import Examples, default_estimators, fit_likeliest
+from setloss.estimators.candidates import Examples, Kind, default_kinds, fit_best, kinds_of
 from setloss.estimators.features import refuse_dates
 from setloss.estimators.fit_log import say
 from setloss.estimators.label_scores import Rows, Scorer
@@ -49,8 +49,11 @@ class SetDecisionCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     estimator
         A multi-label classifier for y (n, p): OneVsRestClassifier, MultiOutputClassifier, chains, forests, networks,
         pipelines, `SetClassifier`; a binary one for y (n,). A FrozenEstimator is used as it is, on data it was not
-        trained on. A list of them: the one by whose held-out scores the labels are likeliest is kept. None: logistic
-        regressions with C from .003 to 3, and, for y (n, p) and dense X, extremely randomised trees.
+        trained on. A list of them: of those of one class the one by whose held-out scores the labels are likeliest,
+        of classes the one whose decisions have the least held-out loss. None: logistic regressions with C from .001
+        to 1000, of sparse X after several preparations (as given, rows of length 1, largest values 1, tf-idf of
+        counts), and, for y (n, p) and dense X, extremely randomised trees; columns of a DataFrame that are not all
+        numbers are encoded by `setloss.io.TableEncoder`.
     loss, rule, average
         As in `SetDecision`.
     cv
@@ -136,7 +139,7 @@ class SetDecisionCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             n_jobs=self.n_jobs,
             verbose=bool(self.verbose),
         )
-        self._scorer, learner = fit_likeliest(*self._estimators(X, in_bags=labels.flat), examples)
+        self._scorer, learner = fit_best(self._kinds(X, in_bags=labels.flat), examples, decision.held_out_loss)
         self.estimator_ = self._scorer.estimator
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self.estimator_, name):
@@ -158,20 +161,24 @@ class SetDecisionCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         check_parameters(decision)
         return decision
 
-    def _estimators(self, X: Any = None, *, in_bags: bool = False) -> tuple[list[Any], int]:
-        """The candidates, and how many of them are a path of one parameter."""
+    def _kinds(self, X: Any, *, in_bags: bool = False) -> list[Kind]:
+        """The candidates by kind."""
+        return default_kinds(X, in_bags=in_bags) if self.estimator is None else kinds_of(self._named())
+
+    def _named(self) -> list[Any]:
+        """The classifiers that were named."""
         if self.estimator is None:
-            return default_estimators(np.zeros((1, 1)) if X is None else X, in_bags=in_bags)
+            return []
         named = list(self.estimator) if isinstance(self.estimator, list | tuple) else [self.estimator]
         for one in named or [[]]:
             if not hasattr(one, "fit"):
                 raise TypeError(f"estimator must be a classifier or a list of them; got {one!r}")
-        return named, 0
+        return named
 
     @property
     def _is_fitted_already(self) -> bool:
-        prefit = isinstance(self.cv, str) and self.cv == "prefit"
-        return prefit or all(isinstance(one, FrozenEstimator) for one in self._estimators()[0])
+        prefit, named = isinstance(self.cv, str) and self.cv == "prefit", self._named()
+        return prefit or (bool(named) and all(isinstance(one, FrozenEstimator) for one in named))
 
     # ---------------------------------------------------------------- deciding
 
@@ -230,13 +237,14 @@ class SetDecisionCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         """Which metadata goes where: to `fit` of the estimator, and to `split` of cv."""
         router = MetadataRouter(owner=type(self).__name__)
         router.add_self_request(self)
-        router.add(estimator=self._estimators()[0][0], method_mapping=MethodMapping().add(caller="fit", callee="fit"))
+        first = self._kinds(np.zeros((1, 1)))[0][0].estimators[0]
+        router.add(estimator=first, method_mapping=MethodMapping().add(caller="fit", callee="fit"))
         splitter = None if self.cv is None or isinstance(self.cv, int | str) else self.cv
         return router.add(splitter=splitter, method_mapping=MethodMapping().add(caller="fit", callee="split"))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        wrapped = [] if self.estimator is None else [get_tags(one) for one in self._estimators()[0]]
+        wrapped = [get_tags(one) for one in self._named()]
         tags.input_tags.allow_nan = all(one.input_tags.allow_nan for one in wrapped)
         tags.input_tags.sparse = True
         tags.classifier_tags.multi_class = False

@@ -19,13 +19,25 @@ def report(record: Record) -> None:
     say(LINE, record.iteration, record.seconds, record.passes, record.primal, record.dual, record.gap)
 
 
-def in_words(estimator: Any) -> str:
-    """A classifier in plain words: ``logistic regression, C = 0.1``, ``extra trees classifier``."""
+def innermost(estimator: Any) -> Any:
+    """The classifier inside pipelines and wrappers."""
     while hasattr(estimator, "steps") or "estimator" in getattr(estimator, "get_params", dict)(deep=False):
         estimator = estimator[-1] if hasattr(estimator, "steps") else estimator.estimator
-    words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(estimator).__name__).lower()
-    strength = getattr(estimator, "C", None)
-    return words if strength is None else f"{words}, C = {strength}"
+    return estimator
+
+
+def in_words(estimator: Any) -> str:
+    """A classifier in plain words: ``logistic regression, C = 0.1``, ``extra trees classifier``."""
+    steps = [_spaced(step) for _, step in getattr(estimator, "steps", ())[:-1]]
+    classifier = innermost(estimator)
+    strength = getattr(classifier, "C", None)
+    words = _spaced(classifier) + ("" if strength is None else f", C = {strength}")
+    return f"{words}, after {', '.join(steps)}" if steps else words
+
+
+def _spaced(estimator: Any) -> str:
+    """The name of the class as words."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(estimator).__name__).lower()
 
 
 def say(line: str, *numbers: Any) -> None:

@@ -8,7 +8,7 @@ matrix of int64.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -67,7 +67,7 @@ class Scorer:
 
 
 Outputs = tuple[Rows, Scorer, tuple[Array, bool]]
-"""Held-out rows, the scorer that was not trained on them, and what it says of them."""
+"""Held-out rows, the scorer that was not trained on them without its classifier, and what it says of them."""
 
 
 def fit_scorer(estimator: Any, X: Any, Y: Any, rows: Rows | None, params: Any, certainty: float = LARGEST) -> Scorer:
@@ -128,14 +128,15 @@ def _outputs_of_fold(
     estimator: Any, X: Any, Y: Any, train: Rows, test: Rows, params: dict[str, Any]
 ) -> tuple[Scorer, tuple[Array, bool]]:
     scorer = fit_scorer(estimator, X, Y, train, _check_method_params(X, params, train))
-    return scorer, scorer.outputs(_safe_indexing(X, test))
+    outputs = scorer.outputs(_safe_indexing(X, test))
+    return replace(scorer, estimator=None), outputs  # the trees of all folds at a time would fill the memory
 
 
 def gathered(outputs: Sequence[Outputs]) -> tuple[Rows, Array, float]:
     """Held-out rows in rising order, their scores (n, p), and the log-odds that certainty counts as."""
     certainty = max(odds_of_certainty(*said) for _, _, said in outputs)
     rows = np.concatenate([rows for rows, _, _ in outputs])
-    parts = [Scorer(one.estimator, one.varying, one.constants, certainty).spread(said) for _, one, said in outputs]
+    parts = [replace(one, certainty=certainty).spread(said) for _, one, said in outputs]
     order = np.argsort(rows, kind="stable")
     return rows[order], np.concatenate(parts)[order], certainty
 

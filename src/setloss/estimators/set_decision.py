@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from setloss.decisions.calibration import Calibration
 from setloss.decisions.certainty import odds_of_certainty, without_certainty
-from setloss.decisions.held_out import HeldOut
+from setloss.decisions.held_out import HeldOut, mean_loss
 from setloss.decisions.rules import (
     Reliability,
     Rule,
@@ -164,6 +164,10 @@ class SetDecision(ClassifierMixin, BaseEstimator):
         self._learned_for = (self.loss, self.rule, self.average)
         return self
 
+    def held_out_loss(self, learner: RuleLearner) -> float:
+        """The mean loss of what would be decided, on folds that nothing was learned on."""
+        return learner.decided_loss(self.rule, self._loss(), self.average)
+
     def _log_odds(self, scores: Array, certainty: float) -> Array:
         """Scores as log-odds, none of them certain."""
         return np.ascontiguousarray(without_certainty(scores, self.scores == "probabilities", certainty))
@@ -287,12 +291,7 @@ class SetDecision(ClassifierMixin, BaseEstimator):
     def score(self, scores: Any, y: Any, *, groups: Any = None, sample_weight: Any = None) -> float:
         """1 - the mean loss of the sets, or of the labels (macro), or of everything as one set (micro)."""
         data, chosen = self._judged(scores, y, groups, sample_weight)
-        if self.average == "samples":
-            return 1 - float(np.average(data.losses(chosen, self._loss()), weights=data.weights))
-        flags = np.stack([data.truth & ~chosen, ~data.truth & chosen, data.truth, ~data.truth]) & data.known
-        tallies = np.einsum("tij,i->tj", flags, data.weights)
-        tallies = tallies if self.average == "macro" else tallies.sum(axis=1)
-        return 1 - float(np.mean(self._loss().value(*tallies)))
+        return 1 - mean_loss(data, chosen, self._loss(), self.average)
 
     def _judged(
         self, scores: Any, y: Any, groups: Any, sample_weight: Any = None
