@@ -19,6 +19,8 @@ LOSSES = {
     "slack": SetLoss("dice", "slack", over="batch", sync=True),
     "lovasz": SetLoss("jaccard", "lovasz", over="batch", sync=True),
     "curve": SetLoss("curve1", "bd", over="batch", sync=True),
+    "default": SetLoss(over="batch", sync=True),
+    "default, ignoring": SetLoss(over="batch", sync=True, ignore_index=255),
     "ignoring": SetLoss("dice", "bd", over="batch", sync=True, ignore_index=255),
     "per label": SetLoss("dice", "bd", mode="multilabel", over="class", sync=True, reduction="none"),
     "present labels": SetLoss("dice", "bd", mode="multilabel", over="class", sync=True, absent="skip"),
@@ -35,7 +37,7 @@ def data(sizes):
 
 
 def ignoring(name, target):
-    if name == "ignoring":
+    if name.endswith("ignoring"):
         target = target.clone()
         target[:2], target[:, 0] = 255, 255
     return target

@@ -52,13 +52,27 @@ def test_no_cut_is_better_than_the_one_that_is_found(loss, ties):
         assert mean_loss(logits, truth, valid, float(found), loss) == pytest.approx(min(every), abs=1e-12)
 
 
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float32])
+@pytest.mark.parametrize("mode", ["binary", "multilabel"])
+def test_a_threshold_between_two_neighbouring_numbers_takes_the_upper_one(dtype, mode):
+    """Its middle, rounded to the nearest number, would be either of the two."""
+    for low in (1.0, -1.0, 3.0, 100.0, 1e-3):
+        low = torch.tensor(low, dtype=dtype)
+        high = torch.nextafter(low, torch.tensor(torch.inf, dtype=dtype))
+        for lower, upper in ((low, high), (high, torch.nextafter(high, 2 * high.abs()))):
+            logits, target = torch.stack([lower, upper]).view(1, 1, 2), torch.tensor([[[False, True]]])
+            found = fit_threshold(logits, target, mode=mode)
+            assert found.dtype == dtype
+            assert torch.equal(logits > found, target)
+
+
 def test_one_cut_a_label():
     logits, target = torch.randn(5, 3, 8, 8), torch.rand(5, 3, 8, 8) < 0.3
     found = fit_threshold(logits, target, "jaccard", mode="multilabel")
     each = [fit_threshold(logits[:, c], target[:, c], "jaccard") for c in range(3)]
     assert torch.equal(found, torch.stack(each))
     sure = torch.where(target, 4.0, -4.0)
-    assert torch.equal(fit_threshold(sure, target, mode="multilabel"), torch.zeros(3, dtype=torch.float64))
+    assert torch.equal(fit_threshold(sure, target, mode="multilabel"), torch.zeros(3))
     with pytest.raises(ValueError, match="use calibrate_pixels and decide_pixels"):
         fit_threshold(logits, target[:, 0].long(), mode="multiclass")
 
@@ -105,6 +119,12 @@ def test_classes_are_calibrated_one_by_one():
     assert len(calibration.empty) == 2
     found = decide_pixels(both, "jaccard", mode="multiclass", calibration=calibration, guard=True)
     assert found.sets.shape == (40, 32, 32)
+    seen = torch.rand(both.shape) < 0.5
+    by_label = calibrate_pixels(both, torch.stack([truth, truth], 1), mode="multilabel", mask=seen)
+    each = [calibrate_pixels(both[:, c], truth, mask=seen[:, c]) for c in range(2)]
+    torch.testing.assert_close(
+        torch.tensor(by_label.empty), torch.tensor([one.empty[0] for one in each]), atol=0.1, rtol=0.1
+    )
     assert calibration.loss == Jaccard()
 
 

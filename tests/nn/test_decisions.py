@@ -84,13 +84,32 @@ def test_zero_division_free_misses_and_ties(p, loss, size, expected):
 
 
 def test_masks_and_targets_that_do_not_fit_are_refused():
-    with pytest.raises(ValueError, match="does not fit"):
-        decide_pixels(torch.randn(2, 4, 4), mask=torch.ones(2, 3, 3, dtype=torch.bool))
+    for shape in ((2, 3, 3), (2, 6, 4), (4, 6, 2)):  # also one of as many pixels
+        with pytest.raises(ValueError, match="does not fit"):
+            decide_pixels(torch.randn(2, 4, 6), mask=torch.ones(shape, dtype=torch.bool))
+    for wrong in (torch.full((2, 4, 4), 255, dtype=torch.uint8), np.ones((2, 4, 4), dtype=bool)):
+        with pytest.raises(TypeError, match="the mask is a bool tensor"):
+            decide_pixels(torch.randn(2, 4, 4), mask=wrong)
     with pytest.raises(TypeError, match=r"tensor; got ndarray.*decisions\.pixels"):
         decide_pixels(np.zeros((2, 4, 4)))
     for learn in (fit_threshold, calibrate_pixels):
         with pytest.raises(ValueError, match="no pixels to learn from"):
             learn(torch.zeros(0, 4), torch.zeros(0, 4), "dice")
+
+
+@pytest.mark.parametrize("mode", ["binary", "multilabel", "multiclass"])
+def test_a_mask_is_for_all_channels_or_for_each(mode):
+    logits, mask = torch.full((2, 3, 4, 5), 3.0), torch.rand(2, 4, 5) < 0.5
+    if mode == "multiclass":
+        logits[:, 0] = -3.0
+        assert not decide_pixels(logits, mode=mode, mask=mask).sets[~mask].any()
+        return
+    logits = logits if mode == "multilabel" else logits[:, :1]
+    expected = mask.unsqueeze(1).expand(logits.shape)
+    assert torch.equal(decide_pixels(logits, mode=mode, mask=mask).sets, expected)
+    if mode == "multilabel":
+        each = torch.rand(logits.shape) < 0.5
+        assert torch.equal(decide_pixels(logits, mode=mode, mask=each).sets, each)
 
 
 def test_masked_pixels_are_not_chosen():

@@ -3,6 +3,8 @@
 Both processes are started once; the tests compare what they report with one process that has all the data.
 """
 
+from dataclasses import fields
+
 import pytest
 import torch
 
@@ -26,9 +28,8 @@ def alone(name, kind):
     """One process with all the data."""
     inputs, target = data(SIZES[kind])
     settings = LOSSES[name].settings
-    keys = ("loss", "operator", "mode", "over", "absent", "reduction", "ignore_index")
-    options = {key: getattr(settings, key) for key in keys}
-    return step(network(), SetLoss(**options), inputs, ignoring(name, target))
+    options = {field.name: getattr(settings, field.name) for field in fields(settings)}
+    return step(network(), SetLoss(**options | {"sync": False}), inputs, ignoring(name, target))
 
 
 @pytest.mark.parametrize("name", list(LOSSES))

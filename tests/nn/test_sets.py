@@ -182,6 +182,12 @@ def test_every_group_of_a_picture_is_a_set_of_its_own(mode, operator):
     got.sum().backward()
     torch.stack(expected).sum().backward()
     torch.testing.assert_close(leaf.grad, other.grad)
+    for large in (2**62, 2**63 - 4):  # numbers times images are beyond 64 bits
+        named = torch.where(groups > 0, groups + large, 0)
+        again = set_loss(
+            logits, target, mode=mode, over="groups", groups=named, mask=mask, reduction="none", **options
+        )
+        torch.testing.assert_close(again, got)
 
 
 def test_objects_of_chosen_classes_have_the_weight_of_their_class():

@@ -83,7 +83,7 @@ def fit_threshold(
     Returns
     -------
     Tensor
-        A logit, ``()`` or ``(C,)`` with a channel for each label, on the device of the logits, in float64.
+        A logit, ``()`` or ``(C,)`` with a channel for each label, on the device and in the dtype of the logits.
     """
     chosen = as_loss(loss)
     if not isinstance(chosen, CountLoss):
@@ -99,9 +99,15 @@ def fit_threshold(
     large = np.clip(scores.astype(np.float64), -LARGEST, LARGEST)
     n = len(given.truth)
     alike = np.ones(n), np.zeros(n, dtype=np.intp)
-    cuts = [threshold_of_sets(HeldOut(*one, *alike), chosen) for one in zip(large, truth, valid, strict=True)]
-    wide = torch.float32 if logits.device.type == "mps" else torch.float64
-    return torch.tensor(cuts[0] if mode == "binary" else cuts, dtype=wide, device=logits.device)
+    found = [threshold_of_sets(HeldOut(*one, *alike), chosen) for one in zip(large, truth, valid, strict=True)]
+    return _rounded_down(torch.tensor(found[0] if mode == "binary" else found, dtype=torch.float64), logits)
+
+
+def _rounded_down(thresholds: Tensor, logits: Tensor) -> Tensor:
+    """In the dtype of the logits, not above: the middle of two neighbours must not become the upper one."""
+    nearest = thresholds.to(logits.dtype)
+    below = torch.nextafter(nearest, torch.full_like(nearest, -torch.inf))
+    return torch.where(nearest.double() > thresholds, below, nearest).to(logits.device)
 
 
 def _pictures(tensor: Tensor, mode: Mode) -> Tensor:

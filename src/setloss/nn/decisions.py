@@ -22,7 +22,7 @@ from torch import Tensor
 from setloss.decisions import pixels as numpy_pixels
 from setloss.decisions.scores import as_log_odds
 from setloss.losses import Loss, Tversky, TverskyFamily, as_loss
-from setloss.nn.targets import Mode
+from setloss.nn.targets import Mode, fitted_mask
 
 Scores = Literal["auto", "log-odds", "probabilities"]
 
@@ -101,7 +101,7 @@ def decide_pixels(
         What `logits` are: "log-odds" (logits), "probabilities" (after the sigmoid or softmax), or "auto", logits
         unless all of them lie in [0, 1], which is refused.
     mask
-        Which pixels count, bool ``(N, ...)``; others are not chosen (class 0 in multiclass mode).
+        Which pixels count, bool, as for `setloss.nn.SetLoss`; others are not chosen (class 0 in multiclass mode).
     calibration
         From `calibrate_pixels`, or ``PixelCalibration(temperature)``. Decisions are as good as the probabilities are.
     guard
@@ -184,9 +184,9 @@ class Images:
         values = (values.unsqueeze(2) if values.ndim == 2 else values.flatten(2)) / calibration.temperature
         p = values.softmax(1) if mode == "multiclass" else values.sigmoid()
         if mask is not None:
-            if mask.numel() != len(p) * p.shape[2]:
-                raise ValueError(f"a mask of shape {tuple(mask.shape)} does not fit logits {tuple(logits.shape)}")
-            mask = mask.cpu().reshape(len(p), 1, p.shape[2]).expand(p.shape)
+            pixels = torch.Size([*logits.shape[:1], *logits.shape[2:]]) if mode == "multiclass" else logits.shape
+            mask = fitted_mask(mask, pixels, mode == "multilabel").cpu()
+            mask = mask.reshape(len(p), p.shape[1] if mode == "multilabel" else 1, p.shape[2]).expand(p.shape)
             p = p * mask
         none = torch.exp(torch.log1p(-p.clamp(max=1 - 1e-16)).sum(2))
         if calibration.empty is None:

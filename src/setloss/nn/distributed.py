@@ -4,7 +4,8 @@ Sets over images need nothing: `DistributedDataParallel` averages the gradients 
 over all images where the batches are equally large. A set over the batch is another matter, since its loss is no sum
 over processes. With ``sync=True`` every process gathers the scores of all, computes the one global cut, and keeps the
 gradient of its own scores **times the number of processes**, so that the average that `DistributedDataParallel` takes
-is the gradient of the global loss. All processes have to call the loss, and all get the same value.
+is the gradient of the global loss. Cross-entropy is then the mean over the elements of all processes, in the same
+way. All processes have to call the loss, and all get the same value.
 """
 
 from __future__ import annotations
@@ -30,8 +31,15 @@ def sets_of_all_processes(sets: Sets) -> Sets:
     padding = (0, widest - sets.scores.shape[1])
     labels = torch.nn.functional.pad(sets.truth.to(torch.int8) + 2 * valid.to(torch.int8), padding)
     everyone = torch.cat(_gather(labels), 1)
-    scores = _GatherScores.apply(torch.nn.functional.pad(sets.scores, padding))  # type: ignore[no-untyped-call]
+    scores = _GatherColumns.apply(torch.nn.functional.pad(sets.scores, padding))  # type: ignore[no-untyped-call]
     return Sets(scores, everyone % 2 == 1, everyone >= 2, sets.shape)
+
+
+def sum_of_all_processes(numbers: Tensor) -> Tensor:
+    """The same numbers of every process, added up; backward returns this process's share, times their number."""
+    shares = _GatherColumns.apply(numbers.unsqueeze(1))  # type: ignore[no-untyped-call]
+    total: Tensor = shares.sum(1)
+    return total
 
 
 def _gather(tensor: Tensor) -> list[Tensor]:
@@ -40,8 +48,8 @@ def _gather(tensor: Tensor) -> list[Tensor]:
     return found
 
 
-class _GatherScores(torch.autograd.Function):
-    """The scores of all processes side by side; backward returns this process's share, times their number."""
+class _GatherColumns(torch.autograd.Function):
+    """The columns of all processes side by side; backward returns this process's share, times their number."""
 
     @staticmethod
     def forward(ctx: Any, scores: Tensor) -> Tensor:

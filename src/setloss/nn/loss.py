@@ -164,7 +164,8 @@ class SetLoss(nn.Module):
         factors = set_factors(weight, self.class_weight, sets, classes, given.logits, mode)
         total = reduced(values.view(sets.shape), counted, factors, settings.reduction)
         if settings.with_cross_entropy:
-            total = total + settings.with_cross_entropy * mean_cross_entropy(given, element_weight)
+            cross_entropy = mean_cross_entropy(given, element_weight, settings.sync)
+            total = total + settings.with_cross_entropy * cross_entropy
         return total if given.assertion is None else total + given.assertion
 
     def extra_repr(self) -> str:

@@ -9,6 +9,7 @@ from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
 
 from setloss.nn.check_targets import read
+from setloss.nn.distributed import sum_of_all_processes
 from setloss.nn.sets import Sets
 from setloss.nn.targets import Decisions, Mode
 
@@ -85,20 +86,25 @@ def reduced(values: Tensor, counted: Tensor | None, weight: Tensor | None, reduc
     return total / torch.where(mass > 0, mass, 1.0)
 
 
-def mean_cross_entropy(given: Decisions, weight: Tensor | None = None) -> Tensor:
-    """Of softmax over classes, of one sigmoid per decision otherwise; 0 if none counts.
+def mean_cross_entropy(given: Decisions, weight: Tensor | None = None, sync: bool = False) -> Tensor:
+    """Mean of the softmax's over classes, of one sigmoid's for each decision otherwise; 0 if none counts.
 
-    `weight` is a factor per pixel; the mean is the weighted mean.
+    `weight` is a factor per pixel; the mean is the weighted mean. With `sync` it is over all processes.
     """
     whole = given.valid is None and weight is None
     values = _cross_entropies(given, "sum" if whole else "none")
-    if whole:
+    if whole and not sync:
         return values / max(given.labels.numel(), 1)
-    shares = torch.ones_like(values) if weight is None else weight.to(values.dtype).expand(values.shape)
-    if given.valid is not None:
-        shares, values = torch.where(given.valid, shares, 0.0), torch.where(given.valid, values, 0.0)
-    mass = shares.sum()
-    return (shares * values).sum() / torch.where(mass > 0, mass, 1.0)
+    if whole:
+        total, mass = values, values.new_tensor(given.labels.numel())
+    else:
+        shares = torch.ones_like(values) if weight is None else weight.to(values.dtype).expand(values.shape)
+        if given.valid is not None:
+            shares, values = torch.where(given.valid, shares, 0.0), torch.where(given.valid, values, 0.0)
+        total, mass = (shares * values).sum(), shares.sum()
+    if sync:
+        total, mass = sum_of_all_processes(torch.stack([total, mass]))
+    return total / torch.where(mass > 0, mass, 1.0)
 
 
 def _cross_entropies(given: Decisions, reduction: str) -> Tensor:

@@ -18,6 +18,9 @@ from setloss.nn.targets import Decisions, Mode
 Over = Literal["image", "batch", "class", "groups"]
 Classes = Sequence[int] | None
 
+LARGEST_KEY = 2**62
+"""Bound of group numbers times images and channels; larger numbers are replaced by their ranks."""
+
 
 @dataclass(frozen=True)
 class Sets:
@@ -107,6 +110,9 @@ def arrange_groups(
     inside = numbers > 0 if given.counted is None else (numbers > 0) & given.counted.reshape(numbers.shape)
     members = torch.nonzero(inside.flatten()).squeeze(1)
     most = int(numbers.max()) + 1 if numbers.numel() else 1
+    if most * pictures >= LARGEST_KEY:
+        kinds, numbers = torch.unique(numbers, return_inverse=True)
+        most = len(kinds)
     keys = numbers + most * torch.arange(pictures, device=numbers.device).unsqueeze(1)
     found, place, sizes = torch.unique(keys.flatten()[members], return_inverse=True, return_counts=True)
     order = torch.argsort(place, stable=True)

@@ -150,22 +150,25 @@ def _labelled(target: Tensor, ignore_index: int | None) -> Tensor | None:
 
 
 def _both(valid: Tensor | None, mask: object, target: Tensor, channels: bool) -> Tensor | None:
-    """What is valid and inside of the mask. A mask with a dimension less has no channels and is for all of them."""
+    """Which entries of the target are valid and inside of the mask; None where all are."""
     if mask is None:
         return valid
+    counted = fitted_mask(mask, target.shape, channels)
+    return counted if valid is None else valid & counted
+
+
+def fitted_mask(mask: object, shape: torch.Size, channels: bool) -> Tensor:
+    """The mask, expanded to the shape of the target; one without the dimension of channels is for all of them."""
     if not isinstance(mask, Tensor) or mask.dtype != torch.bool:
         found = mask.dtype if isinstance(mask, Tensor) else type(mask).__name__
         raise TypeError(f"the mask is a bool tensor, True for elements that count; got {found}")
     fitted = mask
-    if mask.ndim == target.ndim + 1 and mask.shape[1] == 1:
+    if mask.ndim == len(shape) + 1 and mask.shape[1] == 1:
         fitted = mask.squeeze(1)
-    elif target.ndim > 1 and mask.ndim == target.ndim - 1 and (channels or target.shape[1] == 1):
+    elif len(shape) > 1 and mask.ndim == len(shape) - 1 and (channels or shape[1] == 1):
         fitted = mask.unsqueeze(1)
     try:
-        counted = fitted.expand(target.shape)
+        return fitted.expand(shape)
     except RuntimeError:
         hint = "; without channels it is (N, ...)" if channels else ""
-        raise ValueError(
-            f"a mask of shape {tuple(mask.shape)} does not fit a target {tuple(target.shape)}{hint}"
-        ) from None
-    return counted if valid is None else valid & counted
+        raise ValueError(f"a mask of shape {tuple(mask.shape)} does not fit a target {tuple(shape)}{hint}") from None
