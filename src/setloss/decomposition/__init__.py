@@ -9,7 +9,9 @@ several optima D here is the one of least sum of squares, sum_A g(A)^2.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property, partial
 from importlib import import_module
 from typing import Any
 
@@ -48,7 +50,12 @@ class Decomposition:
     loss: SetFunction
     submodular: SetFunction
     supermodular: SetFunction
-    certificate: Certificate
+    certify: Callable[[], Certificate] = field(repr=False)
+
+    @cached_property
+    def certificate(self) -> Certificate:
+        """What proves the answer; of a proved closed form it is measured when it is first asked for."""
+        return self.certify()
 
     def plot(self) -> Any:
         """A matplotlib `Figure` of l, f and g, as `setloss.plots.plot_decomposition` draws it."""
@@ -62,31 +69,37 @@ def decompose(loss: SetFunction) -> Decomposition:
             f"decompose takes a SetFunction; got {type(loss).__name__}. Make one with SetFunction.from_table, or "
             "ask a loss for it: Dice().set_function(y)."
         )
-    counts = loss.counts
-    split, rule = _closed_form(counts)
+    split = loss.counts.split()
     if split is not None:
-        certificate = _pointwise(_measure(counts, split), split, rule)
+        certify = partial(_certified, loss, split, "closed form")
     else:
-        split, certificate = _from_table(loss.table)
+        split, certificate = _decided(loss)
+        certify = partial(_holding, certificate, loss.p)
+        certify()
+    f, g = (SetFunction(part, loss.partition) for part in (split.submodular, split.supermodular))
+    return Decomposition(loss, f, g, certify)
+
+
+def _decided(loss: SetFunction) -> tuple[Split, Certificate]:
+    """D of a function whose kind has no closed form that is proved."""
+    axis = _only_axis(loss.counts)
+    if axis is None:
+        return _from_table(loss.table)
+    split = split_symmetric(loss.counts, axis)
+    return split, _pointwise(_measure(loss.counts, split), split, "symmetric closed form")
+
+
+def _certified(loss: SetFunction, split: Split, rule: str) -> Certificate:
+    return _holding(_pointwise(_measure(loss.counts, split), split, rule), loss.p)
+
+
+def _holding(certificate: Certificate, p: int) -> Certificate:
     if not certificate.holds:
         raise DecompositionError(
-            f"the decomposition over {loss.p} elements could not be certified: {certificate}. The values of "
+            f"the decomposition over {p} elements could not be certified: {certificate}. The values of "
             "this function may differ by too many orders of magnitude; please report it with the function."
         )
-    return Decomposition(
-        loss,
-        SetFunction(split.submodular, loss.partition),
-        SetFunction(split.supermodular, loss.partition),
-        certificate,
-    )
-
-
-def _closed_form(counts: CountFunction) -> tuple[Split | None, str]:
-    known = counts.split()
-    if known is not None:
-        return known, "closed form"
-    axis = _only_axis(counts)
-    return (None, "") if axis is None else (split_symmetric(counts, axis), "symmetric closed form")
+    return certificate
 
 
 def _only_axis(counts: CountFunction) -> int | None:

@@ -12,7 +12,7 @@ from setloss.arguments import is_number_within
 from setloss.losses.base import CountLoss
 from setloss.setfunctions.combinations import Linear
 from setloss.setfunctions.counts import CountFunction
-from setloss.setfunctions.tversky import TverskyCounts, defined_loss
+from setloss.setfunctions.tversky import TverskyCounts, defined_loss, some
 
 
 class TverskyFamily(CountLoss):
@@ -119,6 +119,6 @@ class Hamming(CountLoss):
         return cost / np.maximum(positives + negatives, 1) if self.normalize else cost
 
     def counts(self, positives: int, negatives: int) -> CountFunction:
-        unit = 1 / max(positives + negatives, 1) if self.normalize else 1.0
-        rates = (unit * self.false_negative_weight, unit * self.false_positive_weight)
-        return Linear((positives, negatives), rates)
+        unit = 1 / some(positives + negatives) if self.normalize else 1.0
+        costs = (float(self.false_negative_weight), float(self.false_positive_weight))
+        return Linear((positives, negatives), costs, unit)

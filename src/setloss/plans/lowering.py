@@ -15,10 +15,20 @@ from numpy.typing import NDArray
 from setloss.operators.cut import Surrogate, SurrogateSum
 from setloss.operators.lovasz import LovaszHinge
 from setloss.operators.rescaling import MarginRescaling, Rescaling, SlackRescaling
-from setloss.plans.records import CURVE, LINEAR, TABLE, TVERSKY, TVERSKY_SUBMODULAR, Plans, blank_records, write_part
+from setloss.plans.records import (
+    CURVE,
+    LINEAR,
+    TABLE,
+    TVERSKY,
+    TVERSKY_SUBMODULAR,
+    TVERSKY_SUPERMODULAR,
+    Plans,
+    blank_records,
+    write_part,
+)
 from setloss.setfunctions.combinations import Linear, Sum, unscaled
-from setloss.setfunctions.counts import AxisCurve, CountFunction
-from setloss.setfunctions.tversky import TverskyClosure, TverskyCounts, TverskySubmodular
+from setloss.setfunctions.counts import CountFunction, Curve
+from setloss.setfunctions.tversky import TverskyClosure, TverskyCounts, TverskySubmodular, TverskySupermodular
 from setloss.typing import Array
 
 
@@ -98,7 +108,7 @@ def _write_rescaling(rescaling: Rescaling, weight: float, start: int, records: N
 def gain_of(counts: CountFunction) -> Part:
     """How the Lovász hinge reads increments of this kind of function."""
     match counts:
-        case Linear() if len(set(counts.rates[1:])) <= 1:
+        case Linear() if len(set(counts.costs[1:])) <= 1:
             first, *others = counts.rates
             return Part({"kind": LINEAR, "false_negative": first, "false_positive": (others or [first])[0]})
         case TverskyCounts():
@@ -115,7 +125,9 @@ def gain_of(counts: CountFunction) -> Part:
 def loss_of(counts: CountFunction) -> Part:
     """How the rescalings search this kind of function."""
     match counts:
-        case AxisCurve():
+        case TverskySupermodular():
+            return Part({"kind": TVERSKY_SUPERMODULAR, **_weights(counts.loss)})
+        case Curve():
             return Part({"kind": CURVE, "axis": counts.axis}, counts.values)
         case Sum() if not counts.terms:
             return Part({"kind": CURVE}, np.zeros(counts.sizes[0] + 1))

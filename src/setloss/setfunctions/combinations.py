@@ -16,15 +16,21 @@ from setloss.typing import Array, Shape
 
 @dataclass(frozen=True, eq=False)
 class Linear(CountFunction):
-    """c(a) = sum_b rates[b] a_b with rates >= 0: modular, nothing to decompose."""
+    """c(a) = unit sum_b costs[b] a_b, all of them >= 0: modular, nothing to decompose."""
 
     sizes: Shape
-    rates: tuple[float, ...]
+    costs: tuple[float, ...]
+    unit: Any = 1.0
+
+    @property
+    def rates(self) -> tuple[Any, ...]:
+        """The value of one more element of each group."""
+        return tuple(self.unit * cost for cost in self.costs)
 
     @property
     def laws(self) -> Mapping[str, bool]:
         known = ("submodular", "supermodular", "modular", "increasing", "non-negative")
-        return dict.fromkeys(known + ("symmetric",) * (len(set(self.rates)) == 1), True)
+        return dict.fromkeys(known + ("symmetric",) * (len(set(self.costs)) == 1), True)
 
     def __call__(self, *counts: Any) -> Array:
         terms = (rate * np.asarray(count) for rate, count in zip(self.rates, counts, strict=True))

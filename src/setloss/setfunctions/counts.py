@@ -14,6 +14,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from enum import IntEnum
 from math import log10, prod
 from typing import Any
 
@@ -35,6 +36,20 @@ class TableTooLargeError(ValueError):
     """A table was needed that has more cells than `MAX_CELLS`."""
 
 
+class Kind(IntEnum):
+    """The form in which a function of counts is handed to kernels: a curve over one count, a table of cells, or the
+    closed forms of `Linear` and of the Tversky family; `NONE` where there is no function.
+    """
+
+    NONE = 0
+    CURVE = 1
+    TABLE = 2
+    LINEAR = 3
+    TVERSKY = 4
+    TVERSKY_SUBMODULAR = 5
+    TVERSKY_SUPERMODULAR = 6
+
+
 @dataclass(frozen=True)
 class Split:
     """A decomposition known in closed form: ``c = submodular + supermodular``, and why it is D's."""
@@ -48,6 +63,8 @@ class CountFunction(ABC):
     """c : {0..n_1} x ... x {0..n_k} -> R, with c(0, ..., 0) = 0."""
 
     sizes: Shape
+    """The sizes of the groups. A closed form may have arrays or tensors here: the functions of many sets at once, which
+    are asked for the numbers in their formula and for laws, not for values."""
 
     @abstractmethod
     def __call__(self, *counts: Any) -> Array:
@@ -139,9 +156,30 @@ class Table(CountFunction):
         return self.values
 
 
-@dataclass(frozen=True, eq=False)
-class AxisCurve(CountFunction):
+class Curve(CountFunction):
     """c(a) = values[a_axis]: depends on the count of one group only; `steps` are its exact increments."""
+
+    axis: int
+    values: Array
+    steps: Array
+
+    def border(self, axis: int) -> tuple[Array, Array]:
+        return (self.values, self.steps) if axis == self.axis else super().border(axis)
+
+    def __call__(self, *counts: Any) -> Array:
+        shape = np.broadcast_shapes(*(np.shape(count) for count in counts))
+        return np.broadcast_to(self.values[counts[self.axis]], shape)
+
+    def step(self, axis: int, *counts: Any) -> Array:
+        shape = np.broadcast_shapes(*(np.shape(count) for count in counts))
+        if axis != self.axis:
+            return np.zeros(shape)
+        return np.broadcast_to(self.steps[counts[axis]], shape)
+
+
+@dataclass(frozen=True, eq=False)
+class AxisCurve(Curve):
+    """A curve whose values and steps are stored."""
 
     sizes: Shape
     axis: int
@@ -158,19 +196,6 @@ class AxisCurve(CountFunction):
         """The curve that starts at 0 and climbs by `steps`; `laws` are those proved of it."""
         values = np.concatenate(([0.0], np.cumsum(steps)))
         return cls(sizes, axis, values, steps, dict.fromkeys(laws, True))
-
-    def border(self, axis: int) -> tuple[Array, Array]:
-        return (self.values, self.steps) if axis == self.axis else super().border(axis)
-
-    def __call__(self, *counts: Any) -> Array:
-        shape = np.broadcast_shapes(*(np.shape(count) for count in counts))
-        return np.broadcast_to(self.values[counts[self.axis]], shape)
-
-    def step(self, axis: int, *counts: Any) -> Array:
-        shape = np.broadcast_shapes(*(np.shape(count) for count in counts))
-        if axis != self.axis:
-            return np.zeros(shape)
-        return np.broadcast_to(self.steps[counts[axis]], shape)
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,6 +17,7 @@ For 1/2 <= b < 1 the only positive ones run along n and are largest on the borde
 bound ``g(n) = l(n, 0) - n l(1, 0)``, free of q, is feasible, hence it is D l, and unique. For b < 1/2 the
 mixed difference at n = q = 0 is positive as soon as m (1 - 2b) > (1 - b)^2 + a b, and this g is not feasible.
 
+Nothing here branches on the numbers of positives and negatives: with arrays for them, D of one set is D of many.
 Increments are single fractions. Differencing two values of l instead loses 24 % in float32 at 1024 x 1024.
 The functions of this module are plain arithmetic: they run on arrays here and in kernels (`setloss.compilation`).
 """
@@ -31,7 +32,7 @@ from typing import Any
 import numpy as np
 
 from setloss.setfunctions.combinations import Sum
-from setloss.setfunctions.counts import AxisCurve, CountFunction, Split
+from setloss.setfunctions.counts import CountFunction, Curve, Split
 from setloss.typing import Array, Shape
 
 
@@ -85,12 +86,17 @@ def submodular_false_negative_step(n: Any, q: Any, m: Any, a: float, b: float) -
     return b / (m - c) - drop
 
 
+def some(m: Any) -> Any:
+    """The number of positives, 1 where there are none: without positives g = 0, and its formula divides by m."""
+    return m + (m <= 0)
+
+
 @dataclass(frozen=True, eq=False)
 class TverskyCounts(CountFunction):
     """l(n, q) for given numbers of positives and negatives; `undefined` is its value where it reads 0/0."""
 
-    positives: int
-    negatives: int
+    positives: Any
+    negatives: Any
     a: float
     b: float
     undefined: float = 0.0
@@ -127,8 +133,8 @@ class TverskyCounts(CountFunction):
         return 1
 
     def split(self) -> Split | None:
-        if self.b >= 1 or self.positives == 0:
-            return Split(self, Sum(self.sizes), "Tversky loss, submodular for beta >= 1 or without positives")
+        if self.b >= 1:
+            return Split(self, Sum(self.sizes), "Tversky loss, submodular for beta >= 1")
         if self.b < 0.5:
             return None
         submodular = TverskySubmodular(self)
@@ -136,10 +142,36 @@ class TverskyCounts(CountFunction):
 
 
 @dataclass(frozen=True, eq=False)
-class TverskySubmodular(CountFunction):
-    """f = l - g for 1/2 <= b < 1 and at least one positive.
+class TverskySupermodular(Curve):
+    """g(n) = l(n, 0) - n l(1, 0) for 1/2 <= b < 1; 0 without positives."""
 
-    f >= 0: it is concave in n and increasing in q, f(0, 0) = 0 and f(m, 0) = m l(1, 0) > 0.
+    loss: TverskyCounts
+    axis = 0
+
+    @property
+    def sizes(self) -> Shape:  # type: ignore[override]
+        return self.loss.sizes
+
+    @property
+    def laws(self) -> Mapping[str, bool]:
+        return {"supermodular": True, "increasing": True, "non-negative": True}
+
+    @cached_property
+    def values(self) -> Array:  # type: ignore[override]
+        m = self.loss.positives
+        return np.asarray(supermodular_value(np.arange(m + 1, dtype=np.float64), some(m), self.loss.b))
+
+    @cached_property
+    def steps(self) -> Array:  # type: ignore[override]
+        m = self.loss.positives
+        return np.asarray(supermodular_step(np.arange(m, dtype=np.float64), some(m), self.loss.b))
+
+
+@dataclass(frozen=True, eq=False)
+class TverskySubmodular(CountFunction):
+    """f = l - g for 1/2 <= b < 1.
+
+    f >= 0: it is concave in n and increasing in q, f(0, 0) = 0 and f(m, 0) = m l(1, 0) >= 0.
     """
 
     loss: TverskyCounts
@@ -149,18 +181,17 @@ class TverskySubmodular(CountFunction):
         return self.loss.sizes
 
     @cached_property
-    def supermodular(self) -> AxisCurve:
-        m, b = self.loss.positives, self.loss.b
-        n = np.arange(m + 1, dtype=np.float64)
-        laws = {"supermodular": True, "increasing": True, "non-negative": True}
-        values, steps = supermodular_value(n, m, b), supermodular_step(n[:-1], m, b)
-        return AxisCurve(self.sizes, 0, values, steps, laws)
+    def supermodular(self) -> TverskySupermodular:
+        """G of the same loss."""
+        return TverskySupermodular(self.loss)
 
     @cached_property
-    def laws(self) -> Mapping[str, bool]:
+    def laws(self) -> Mapping[str, Any]:
         # The steps of a submodular function are smallest at the top, where all other elements are in.
-        last_miss = float(self.step(0, self.loss.positives - 1, self.loss.negatives))
-        return {"submodular": True, "non-negative": True, "increasing": last_miss >= 0}
+        m, q = some(self.loss.positives), self.loss.negatives
+        last_miss: Any = submodular_false_negative_step(m - 1, q, m, self.loss.a, self.loss.b)
+        increasing = (last_miss >= 0) | (self.loss.positives <= 0)
+        return {"submodular": True, "non-negative": True, "increasing": increasing}
 
     def __call__(self, *counts: Any) -> Array:
         return self.loss(*counts) - self.supermodular(*counts)
@@ -172,7 +203,8 @@ class TverskySubmodular(CountFunction):
         return np.asarray(submodular_false_negative_step(n, q, self.loss.positives, self.loss.a, self.loss.b))
 
     def closure(self) -> CountFunction:
-        return self if self.laws["increasing"] else TverskyClosure(self)
+        increasing = self.laws["increasing"]
+        return self if isinstance(increasing, bool | np.bool_) and increasing else TverskyClosure(self)
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,17 +222,18 @@ class TverskyClosure(CountFunction):
         return self.base.sizes
 
     @cached_property
-    def cap(self) -> float:
-        """f(V) = m l(1, 0)."""
-        m, b = self.base.loss.positives, self.base.loss.b
-        return m * b / (m - (1 - b))
+    def cap(self) -> Any:
+        """f(V) = m l(1, 0), infinite for those of many sets on which f is increasing."""
+        m, b = some(self.base.loss.positives), self.base.loss.b
+        with np.errstate(divide="ignore"):
+            return m * b / (m - (1 - b)) / (self.base.laws["increasing"] ^ True)
 
     @property
     def laws(self) -> Mapping[str, bool]:
         return {"submodular": True, "increasing": True, "non-negative": True}
 
     def __call__(self, *counts: Any) -> Array:
-        return np.minimum(self.base(*counts), self.cap)
+        return np.asarray(np.minimum(self.base(*counts), self.cap))
 
     def step(self, axis: int, *counts: Any) -> Array:
         # A full step of f below the cap, nothing above it, and what is left of the way where it is crossed.
