@@ -63,8 +63,8 @@ class CountFunction(ABC):
     """c : {0..n_1} x ... x {0..n_k} -> R, with c(0, ..., 0) = 0."""
 
     sizes: Shape
-    """The sizes of the groups. A closed form may have arrays or tensors here: the functions of many sets at once, which
-    are asked for the numbers in their formula and for laws, not for values."""
+    """The sizes of the groups. A closed form may have arrays or tensors here: the functions of many sets at once,
+    which are asked for the numbers in their formula and for laws, not for values."""
 
     @abstractmethod
     def __call__(self, *counts: Any) -> Array:
