@@ -9,7 +9,7 @@ import torch
 from scipy.ndimage import gaussian_filter
 from torch import Tensor
 
-from setloss.nn import PixelCalibration, calibrate_pixels, decide_pixels, fit_threshold
+from setloss.nn import PixelCalibration, calibrate_pixels, decide_images, fit_threshold
 
 SIDE = 32
 
@@ -44,8 +44,8 @@ def main() -> None:
         known = calibrate_pixels(*seen, "dice")
         alone = PixelCalibration(known.temperature)
         rules = [logits > 0, logits > fit_threshold(*seen, "dice")]
-        rules += [decide_pixels(logits, calibration=which).sets for which in (alone, known)]
-        rules.append(decide_pixels(logits, calibration=known, guard=True).sets)
+        rules += [decide_images(logits, calibration=which).sets for which in (alone, known)]
+        rules.append(decide_images(logits, calibration=known, guard=True).sets)
         name = f"{sharp:g} x" + (f" - {-bias:g}" if bias else "")
         print(f"| {empty:.0%} | {name} | " + " | ".join(f"{dice(sets, truth).mean():.3f}" for sets in rules) + " |")
 

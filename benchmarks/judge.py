@@ -313,7 +313,7 @@ def judge_pixels(rng: Generator) -> float:
         by_moments = decide_pixels(chances, loss, scores="probabilities", method="moments")
         answers.append((by_moments.sets, by_moments.expected_loss, by_moments.error, by_moments.regret))
         tensors = [torch.tensor(array[None]) for array in (given, counted)]
-        several = nn.decide_pixels(tensors[0], loss, scores="probabilities", mask=tensors[1])
+        several = nn.decide_images(tensors[0], loss, scores="probabilities", mask=tensors[1])
         error = float(several.error[0])
         answers.append((several.sets[0, :p].numpy(), float(several.expected_loss[0]), error, 2 * error))
     wrong = []

@@ -13,7 +13,7 @@ import torch
 from numpy.typing import NDArray
 
 from experiments.images.data import NO_LABEL, Labels
-from setloss.nn import calibrate_pixels, decide_pixels, fit_threshold
+from setloss.nn import calibrate_pixels, decide_images, fit_threshold
 from setloss.nn.sets import component_regions
 
 Logits = NDArray[np.float32]
@@ -80,7 +80,7 @@ def rules(known: Logits, labels: Labels) -> dict[str, Decide]:
     def best_sets(logits: Logits, *, guard: bool) -> Predicted:
         scores = torch.as_tensor(logits[:, 0] if masks else logits)
         options: dict[str, Any] = {"mode": mode, "calibration": learned, "guard": guard, "scores": "log-odds"}
-        return np.asarray(decide_pixels(scores, loss, **options).sets)
+        return np.asarray(decide_images(scores, loss, **options).sets)
 
     made["`calibrate_pixels`"] = partial(best_sets, guard=False)
     made["the same, `guard=True`"] = partial(best_sets, guard=True)

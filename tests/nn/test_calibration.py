@@ -10,7 +10,7 @@ import torch
 from benchmarks.empty_images import dice
 from benchmarks.empty_images import images as drawn
 from setloss import CostCurve, Dice, Hamming, Jaccard
-from setloss.nn import PixelCalibration, calibrate_pixels, decide_pixels, fit_temperature, fit_threshold
+from setloss.nn import PixelCalibration, calibrate_pixels, decide_images, fit_temperature, fit_threshold
 
 
 @pytest.mark.parametrize("mode", ["binary", "multiclass"])
@@ -73,7 +73,7 @@ def test_one_cut_a_label():
     assert torch.equal(found, torch.stack(each))
     sure = torch.where(target, 4.0, -4.0)
     assert torch.equal(fit_threshold(sure, target, mode="multilabel"), torch.zeros(3))
-    with pytest.raises(ValueError, match="use calibrate_pixels and decide_pixels"):
+    with pytest.raises(ValueError, match="use calibrate_pixels and decide_images"):
         fit_threshold(logits, target[:, 0].long(), mode="multiclass")
 
 
@@ -91,7 +91,7 @@ def test_the_guard_is_never_behind_the_plain_cut_by_more_than_noise(empty, sharp
     """Networks that are too sure or not sure enough, and one whose logits mean the opposite."""
     calibration = calibrate_pixels(*images(40, empty, sharp, bias, 1), "dice")
     logits, truth = images(120, empty, sharp, bias, 2)
-    guarded = decide_pixels(logits, "dice", calibration=calibration, guard=True).sets
+    guarded = decide_images(logits, "dice", calibration=calibration, guard=True).sets
     difference = dice(guarded, truth) - dice(logits > 0, truth)
     assert difference.mean() >= -2 * difference.std() / len(difference) ** 0.5
 
@@ -102,8 +102,8 @@ def test_empty_images_stay_empty(sharp):
     calibration = calibrate_pixels(*images(40, 0.5, sharp, 0.0, 1), "dice")
     logits, truth = images(120, 0.5, sharp, 0.0, 2)
     nothing = ~truth.any(2).any(1)
-    by_pixels = decide_pixels(logits, "dice", calibration=PixelCalibration(calibration.temperature)).sets
-    found = decide_pixels(logits, "dice", calibration=calibration).sets
+    by_pixels = decide_images(logits, "dice", calibration=PixelCalibration(calibration.temperature)).sets
+    found = decide_images(logits, "dice", calibration=calibration).sets
     marked = [float(sets[nothing].any(2).any(1).double().mean()) for sets in (by_pixels, found)]
     assert marked[1] <= 0.05 < marked[0]
     assert dice(found, truth).mean() > dice(by_pixels, truth).mean()
@@ -117,7 +117,7 @@ def test_classes_are_calibrated_one_by_one():
         both, truth.long(), "jaccard", mode="multiclass", mask=torch.rand(40, 32, 32) < 0.9
     )
     assert len(calibration.empty) == 2
-    found = decide_pixels(both, "jaccard", mode="multiclass", calibration=calibration, guard=True)
+    found = decide_images(both, "jaccard", mode="multiclass", calibration=calibration, guard=True)
     assert found.sets.shape == (40, 32, 32)
     seen = torch.rand(both.shape) < 0.5
     by_label = calibrate_pixels(both, torch.stack([truth, truth], 1), mode="multilabel", mask=seen)
@@ -135,8 +135,8 @@ def test_expected_losses_are_those_that_new_images_have():
     """As if pixels were independent, they are far off on these images."""
     calibration = calibrate_pixels(*images(100, 0.4, 0.5, -1.0, 1), "dice")
     logits, truth = images(200, 0.4, 0.5, -1.0, 2)
-    found = decide_pixels(logits, "dice", calibration=calibration)
-    alone = decide_pixels(logits, "dice", calibration=replace(calibration, observed=None))
+    found = decide_images(logits, "dice", calibration=calibration)
+    alone = decide_images(logits, "dice", calibration=replace(calibration, observed=None))
     lost = 1 - dice(found.sets, truth)
     error = float((lost - found.expected_loss).std() * (1 / 100 + 1 / 200) ** 0.5)
     assert torch.equal(alone.sets, found.sets)
@@ -149,12 +149,12 @@ def test_the_correction_is_exact_on_the_validation_images(sharp):
     logits, truth = images(40, 0.4, sharp, -1.0, 1)
     both, target = torch.stack([logits, 0.3 * logits - 1], 1), torch.stack([truth, truth], 1)
     calibration = calibrate_pixels(both, target, "dice", mode="multilabel")
-    found = decide_pixels(both, "dice", mode="multilabel", calibration=calibration)
+    found = decide_images(both, "dice", mode="multilabel", calibration=calibration)
     lost = [float((1 - dice(found.sets[:, c], truth)).mean()) for c in range(2)]
     assert found.expected_loss.mean(0).tolist() == pytest.approx(lost, abs=1e-9)
     assert 0 <= float(found.expected_loss.min()) <= float(found.expected_loss.max()) <= 1
     other = [
-        decide_pixels(both, "jaccard", mode="multilabel", calibration=one).expected_loss
+        decide_images(both, "jaccard", mode="multilabel", calibration=one).expected_loss
         for one in (calibration, replace(calibration, observed=None))
     ]
     assert torch.equal(*other)

@@ -7,14 +7,14 @@ import pytest
 import torch
 
 from setloss import Dice, FBeta, Jaccard, Tversky, decisions
-from setloss.nn import PixelCalibration, calibrate_pixels, decide_pixels, fit_threshold
+from setloss.nn import PixelCalibration, calibrate_pixels, decide_images, fit_threshold
 
 
 @pytest.mark.parametrize("loss", ["dice", "jaccard"])
 @pytest.mark.parametrize("side", [12, 40])
 def test_masks_are_those_of_the_twin(loss, side):
     logits = 2 * torch.randn(3, 1, side, side, generator=torch.Generator().manual_seed(side), dtype=torch.float64) - 2
-    found = decide_pixels(logits, loss)
+    found = decide_images(logits, loss)
     assert found.sets.shape == logits.shape
     for one, chosen, expected, error in zip(logits, found.sets, found.expected_loss, found.error, strict=True):
         twin = decisions.pixels.decide_pixels(one.numpy(), loss)
@@ -59,7 +59,7 @@ def test_no_set_has_a_lower_expected_loss(loss, p_empty):
     for scale in (0.5, 0.9):
         p = scale * rng.random(5)
         every = expected_losses(p, loss, p_empty)
-        found = decide_pixels(torch.as_tensor(p)[None], loss, scores="probabilities", calibration=calibration)
+        found = decide_images(torch.as_tensor(p)[None], loss, scores="probabilities", calibration=calibration)
         chosen = tuple(int(one) for one in found.sets[0])
         assert every[chosen] == pytest.approx(min(every.values()), abs=1e-9)
         assert float(found.expected_loss) == pytest.approx(every[chosen], abs=1e-9)
@@ -75,7 +75,7 @@ def test_no_set_has_a_lower_expected_loss(loss, p_empty):
 )
 def test_zero_division_free_misses_and_ties(p, loss, size, expected):
     """Were decided wrong, with a certificate, up to 0.2."""
-    found = decide_pixels(torch.tensor([p], dtype=torch.float64), loss, scores="probabilities")
+    found = decide_images(torch.tensor([p], dtype=torch.float64), loss, scores="probabilities")
     assert int(found.sets.sum()) == size
     assert float(found.expected_loss) == pytest.approx(expected, abs=2e-3)
 
@@ -86,12 +86,12 @@ def test_zero_division_free_misses_and_ties(p, loss, size, expected):
 def test_masks_and_targets_that_do_not_fit_are_refused():
     for shape in ((2, 3, 3), (2, 6, 4), (4, 6, 2)):  # also one of as many pixels
         with pytest.raises(ValueError, match="does not fit"):
-            decide_pixels(torch.randn(2, 4, 6), mask=torch.ones(shape, dtype=torch.bool))
+            decide_images(torch.randn(2, 4, 6), mask=torch.ones(shape, dtype=torch.bool))
     for wrong in (torch.full((2, 4, 4), 255, dtype=torch.uint8), np.ones((2, 4, 4), dtype=bool)):
         with pytest.raises(TypeError, match="the mask is a bool tensor"):
-            decide_pixels(torch.randn(2, 4, 4), mask=wrong)
+            decide_images(torch.randn(2, 4, 4), mask=wrong)
     with pytest.raises(TypeError, match=r"tensor; got ndarray.*decisions\.pixels"):
-        decide_pixels(np.zeros((2, 4, 4)))
+        decide_images(np.zeros((2, 4, 4)))
     for learn in (fit_threshold, calibrate_pixels):
         with pytest.raises(ValueError, match="no pixels to learn from"):
             learn(torch.zeros(0, 4), torch.zeros(0, 4), "dice")
@@ -102,25 +102,25 @@ def test_a_mask_is_for_all_channels_or_for_each(mode):
     logits, mask = torch.full((2, 3, 4, 5), 3.0), torch.rand(2, 4, 5) < 0.5
     if mode == "multiclass":
         logits[:, 0] = -3.0
-        assert not decide_pixels(logits, mode=mode, mask=mask).sets[~mask].any()
+        assert not decide_images(logits, mode=mode, mask=mask).sets[~mask].any()
         return
     logits = logits if mode == "multilabel" else logits[:, :1]
     expected = mask.unsqueeze(1).expand(logits.shape)
-    assert torch.equal(decide_pixels(logits, mode=mode, mask=mask).sets, expected)
+    assert torch.equal(decide_images(logits, mode=mode, mask=mask).sets, expected)
     if mode == "multilabel":
         each = torch.rand(logits.shape) < 0.5
-        assert torch.equal(decide_pixels(logits, mode=mode, mask=each).sets, each)
+        assert torch.equal(decide_images(logits, mode=mode, mask=each).sets, each)
 
 
 def test_masked_pixels_are_not_chosen():
     logits, mask = torch.full((2, 5, 5), 3.0), torch.zeros(2, 5, 5, dtype=torch.bool)
     mask[:, :2] = True
-    torch.testing.assert_close(decide_pixels(logits, mask=mask).sets, mask)
-    assert not decide_pixels(logits, mask=torch.zeros(2, 5, 5, dtype=torch.bool)).sets.any()
+    torch.testing.assert_close(decide_images(logits, mask=mask).sets, mask)
+    assert not decide_images(logits, mask=torch.zeros(2, 5, 5, dtype=torch.bool)).sets.any()
     for loss in (Dice(), Jaccard(), Tversky(2.0, 0.1), Tversky(0.0, 0.5), Dice(zero_division=0.0)):
         p, seen = torch.rand(1, 12, dtype=torch.float64), torch.rand(1, 12) < 0.6
-        found = decide_pixels(p, loss, scores="probabilities", mask=seen)
-        alone = decide_pixels(p[seen][None], loss, scores="probabilities")
+        found = decide_images(p, loss, scores="probabilities", mask=seen)
+        alone = decide_images(p[seen][None], loss, scores="probabilities")
         assert torch.equal(found.sets[seen], alone.sets[0])
         torch.testing.assert_close(found.expected_loss, alone.expected_loss)
 
@@ -128,22 +128,22 @@ def test_masked_pixels_are_not_chosen():
 @pytest.mark.parametrize("mode", ["binary", "multilabel", "multiclass"])
 @pytest.mark.parametrize("shape", [(0, 4), (0, 2, 3), (3, 2, 0)])
 def test_no_images_and_no_pixels(mode, shape):
-    found = decide_pixels(torch.zeros(shape), "dice", mode=mode)
+    found = decide_images(torch.zeros(shape), "dice", mode=mode)
     assert found.sets.shape == (shape if mode != "multiclass" else (shape[0], *shape[2:]))
     assert found.expected_loss.shape == (shape[:1] if mode == "binary" else shape[:2])
 
 
 def test_every_pixel_has_one_class_and_every_label_its_own_set():
     logits = torch.randn(2, 4, 30, 40, generator=torch.Generator().manual_seed(3))
-    found = decide_pixels(logits, "jaccard", mode="multiclass")
+    found = decide_images(logits, "jaccard", mode="multiclass")
     assert found.sets.shape == (2, 30, 40)
     assert found.expected_loss.shape == found.error.shape == (2, 4)
     sure = torch.nn.functional.one_hot(torch.randint(0, 4, (2, 9)), 4).movedim(-1, 1) * 30.0
-    assert torch.equal(decide_pixels(sure, mode="multiclass").sets, sure.argmax(1))
-    probabilities = decide_pixels(logits.softmax(1), "jaccard", mode="multiclass", scores="probabilities")
+    assert torch.equal(decide_images(sure, mode="multiclass").sets, sure.argmax(1))
+    probabilities = decide_images(logits.softmax(1), "jaccard", mode="multiclass", scores="probabilities")
     assert (probabilities.sets == found.sets).double().mean() > 0.999
-    labels = decide_pixels(logits, "jaccard", mode="multilabel")
-    assert torch.equal(labels.sets[:, 2], decide_pixels(logits[:, 2], "jaccard").sets)
+    labels = decide_images(logits, "jaccard", mode="multilabel")
+    assert torch.equal(labels.sets[:, 2], decide_images(logits[:, 2], "jaccard").sets)
 
 
 def test_a_rare_class_is_found_more_often_than_by_argmax():
@@ -153,7 +153,7 @@ def test_a_rare_class_is_found_more_often_than_by_argmax():
     logits[0, 1, :4, :4] = -0.2
     logits[0, 1, 4:6, :4] = -0.6
     assert not logits.argmax(1).any()
-    assert decide_pixels(logits, "dice", mode="multiclass").sets[0, :4, :4].all()
+    assert decide_images(logits, "dice", mode="multiclass").sets[0, :4, :4].all()
 
 
 @pytest.mark.parametrize(
@@ -170,13 +170,13 @@ def test_a_rare_class_is_found_more_often_than_by_argmax():
 )
 def test_what_is_refused(options, words):
     with pytest.raises(ValueError, match=words):
-        decide_pixels(torch.randn(2, 3, 4), **options)
+        decide_images(torch.randn(2, 3, 4), **options)
 
 
 def test_probabilities_are_not_taken_for_logits():
     p = torch.rand(2, 8, 8)
     with pytest.raises(ValueError, match=r"all .* lie in \[0, 1\].*scores=\"probabilities\".*scores=\"log-odds\""):
-        decide_pixels(p)
-    assert decide_pixels(p, scores="log-odds").sets.all()
+        decide_images(p)
+    assert decide_images(p, scores="log-odds").sets.all()
     with pytest.raises(ValueError, match="the temperature is a positive number; got 0"):
         PixelCalibration(0)

@@ -78,8 +78,7 @@ def test_there_is_a_slope_where_all_scores_are_zero():
         ({"loss": "lou"}, "no loss 'lou'.*dice"),
         ({"loss": "multiclass"}, "'multiclass' is a mode.*write mode='multiclass'"),
         *[({"scale": scale}, "scale c must be a positive") for scale in (0, -1.0, float("inf"), "2", True)],
-        ({"margins": "argmax"}, "margins='argmax' is for mode='multiclass'"),
-        ({"margins": "relu"}, "margins is one of 'logits', 'probabilities', 'argmax'; got 'relu'"),
+        ({"margins": "relu"}, "margins is one of 'logits', 'probabilities'; got 'relu'"),
         ({"sync": True}, "sync is for over='batch' and over='class'"),
         ({"with_cross_entropy": 1.0, "reduction": "sum"}, "cross-entropy is a mean.*with_cross_entropy=0"),
         *[

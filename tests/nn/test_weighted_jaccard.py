@@ -90,7 +90,6 @@ JACCARD_ONLY = "soft labels and element_weight are for L of Jaccard, which is su
     [
         (torch.ones(2, 4), {"loss": "dice"}, ValueError, JACCARD_ONLY),
         (torch.ones(2, 4), {"operator": "slack"}, ValueError, JACCARD_ONLY),
-        (torch.ones(2, 4), {"mode": "multiclass", "margins": "argmax"}, ValueError, JACCARD_ONLY),
         (torch.ones(2, 4), {"over": "groups"}, ValueError, JACCARD_ONLY),
         (torch.ones(2, 3), {}, ValueError, r"one element_weight per element: expected shape \(2, 4\); got \(2, 3\)"),
         (-torch.ones(2, 4), {}, ValueError, "element_weight holds finite factors from 0 on"),

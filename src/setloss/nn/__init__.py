@@ -10,7 +10,7 @@ except ImportError as error:
 
 from setloss.nn.calibration import calibrate_pixels, fit_temperature, fit_threshold
 from setloss.nn.check_targets import SetLossWarning
-from setloss.nn.decisions import ImageDecisions, PixelCalibration, decide_pixels
+from setloss.nn.decisions import ImageDecisions, PixelCalibration, decide_images
 from setloss.nn.loss import SetLoss, set_loss
 from setloss.nn.sets import component_groups
 
@@ -21,7 +21,7 @@ __all__ = [
     "SetLossWarning",
     "calibrate_pixels",
     "component_groups",
-    "decide_pixels",
+    "decide_images",
     "fit_temperature",
     "fit_threshold",
     "set_loss",

@@ -1,7 +1,7 @@
 """Learned from validation images: a temperature, the best cut, and when leaving the cut at 1/2 is worth it.
 
 Three ways to turn logits into masks, from the simplest: cut at 1/2; cut where validation images score best
-(`fit_threshold`); decide image by image (`calibrate_pixels`, then `setloss.nn.decide_pixels`).
+(`fit_threshold`); decide image by image (`calibrate_pixels`, then `setloss.nn.decide_images`).
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def fit_threshold(
     if mode not in ("binary", "multilabel"):
         raise ValueError(
             f"mode is 'binary' or 'multilabel'; got {mode!r}. Classes by argmax have no cut: use calibrate_pixels "
-            "and decide_pixels."
+            "and decide_images."
         )
     given = decisions(logits, target, mask, mode, ignore_index)
     parts = [given.logits, given.truth, torch.ones_like(given.truth) if given.valid is None else given.valid]
@@ -127,7 +127,7 @@ def calibrate_pixels(
     ignore_index: int | None = None,
     mask: Tensor | None = None,
 ) -> PixelCalibration:
-    """What `setloss.nn.decide_pixels` needs to know of a network, from validation images it was not trained on.
+    """What `setloss.nn.decide_images` needs to know of a network, from validation images it was not trained on.
 
     The temperature is that of `fit_temperature`; the probability that an image is empty, class by class, is a
     logistic regression on two numbers of the image. `least_gain` is the expected gain from which on leaving the plain

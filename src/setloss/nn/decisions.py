@@ -19,7 +19,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from setloss.decisions import pixels as numpy_pixels
+from setloss.decisions import pixels as arrays
 from setloss.decisions.scores import as_log_odds
 from setloss.losses import Loss, Tversky, TverskyFamily, as_loss
 from setloss.nn.targets import Mode, fitted_mask
@@ -77,7 +77,7 @@ class ImageDecisions:
 
 
 @torch.no_grad()
-def decide_pixels(
+def decide_images(
     logits: Tensor,
     loss: str | Loss = "dice",
     *,
@@ -208,7 +208,7 @@ class Images:
         a, b = map(float, family.weights)
         alone = Tversky(a, b, zero_division=0.0)
         rows = self.p.flatten(0, 1).numpy()
-        found = [numpy_pixels.decide_pixels(row, alone, scores="probabilities") for row in rows]
+        found = [arrays.decide_pixels(row, alone, scores="probabilities") for row in rows]
         sets = torch.tensor(np.array([one.sets for one in found], dtype=bool)).view(self.p.shape)
         numbers = torch.tensor([(1 - one.expected_loss, one.error) for one in found], dtype=torch.float64)
         score, error = (self.lift * one for one in numbers.view(*self.p.shape[:2], 2).unbind(2))
@@ -246,7 +246,7 @@ class Images:
         """The expected score of any sets and its error, by moments."""
         order = sets.to(torch.uint8).argsort(dim=2, descending=True, stable=True)
         a, b = map(float, family.weights)
-        low, high = numpy_pixels.moment_bounds(self.p.gather(2, order), max(a, 1e-12), b, torch, 0.0)
+        low, high = arrays.moment_bounds(self.p.gather(2, order), max(a, 1e-12), b, torch, 0.0)
         size = sets.sum(2, keepdim=True)
         low, high = (self.lift * one.gather(2, size).squeeze(2) for one in (low, high))
         some = size.squeeze(2) > 0

@@ -42,8 +42,7 @@ class SetLoss(nn.Module):
         printed in the paper), or "mean" for two over the number of elements of each set. None: see above. Or a
         function from set functions to surrogates, your own included (slow, see docs/your-own-loss.md).
     margins
-        "logits", "probabilities" (of a sigmoid, of classes by a softmax) or, of classes, "argmax". See
-        `setloss.nn.margins`.
+        "logits" or "probabilities" (of a sigmoid, of classes by a softmax). See `setloss.nn.margins`.
     soft_share
         The share s of the loss l at expected counts (soft Dice, soft Jaccard) in (1 - s) B + s l; for margins that
         are probabilities. "adaptive" is s = l, set by set and without a slope: the soft loss leads until the
@@ -220,7 +219,7 @@ def _check_weighted(settings: Settings, groups: Tensor | None) -> None:
     if groups is not None or not settings.takes_weights:
         raise ValueError(
             "soft labels and element_weight are for L of Jaccard, which is submodular at real counts "
-            '(loss="jaccard", operator="lovasz", margins other than "argmax", over other than "groups", '
+            '(loss="jaccard", operator="lovasz", over other than "groups", '
             f"sync=False); other losses are tables over whole counts. Got loss={settings.loss!r}, "
-            f"operator={settings.operator!r}, margins={settings.margins!r}."
+            f"operator={settings.operator!r}, over={settings.over!r}."
         )

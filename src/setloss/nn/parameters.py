@@ -39,39 +39,24 @@ class Parameters:
     def completed(self) -> Settings:
         """With the recommended values for None; refuses what means nothing."""
         self._check_names()
+        given = {name: value for name, value in vars(self).items() if value is not None}
+        settings = Settings(**vars(self) | self._recommended() | given)
+        settings.check_factors()
+        return settings
+
+    def _recommended(self) -> dict[str, Any]:
+        """The values of parameters that are None."""
         usual = NETWORK_MODES[self.mode] if self.operator is None else NAMED_OPERATOR
-        margins = self.margins or usual.margins
-        takes_counts = margins == "probabilities" and isinstance(as_loss(self.loss), TverskyFamily)
-        share, factor, operator = self.soft_share, self.with_cross_entropy, self.operator
-        if share is None:
-            share = usual.soft_share if takes_counts else 0.0
-        elif share != "adaptive" and not (_is_number(share) and share <= 1):
-            raise ValueError(f'soft_share is a share, a number from 0 to 1, or "adaptive"; got {share!r}')
-        if share and not takes_counts:
-            raise ValueError(
-                "soft_share is for Dice, Jaccard, Tversky and F-beta with margins='probabilities'; got "
-                f"loss={self.loss!r}, margins={margins!r}"
-            )
-        if factor is None:
-            factor = usual.cross_entropy if self.reduction == "mean" else 0.0
-        elif not _is_number(factor):
-            raise ValueError(f"with_cross_entropy is a factor, a number from 0 on; got {factor!r}")
-        if factor and self.reduction != "mean":
-            raise ValueError(
-                f"cross-entropy is a mean over elements and reduction={self.reduction!r} is over sets; take "
-                "with_cross_entropy=0, or reduction='mean'"
-            )
-        if operator is None:
-            operator = SUBMODULAR_OPERATOR if takes_weights(self.loss, SUBMODULAR_OPERATOR) else NETWORKS.operator
-        chosen: dict[str, Any] = {
-            "operator": operator,
-            "margins": margins,
-            "soft_share": share if share == "adaptive" else float(share),
-            "with_cross_entropy": factor,
-            "over": self.over or usual.over,
-            "absent": self.absent or usual.absent,
+        has_counts = has_expected_counts(self.loss, self.margins or usual.margins)
+        submodular = takes_weights(self.loss, SUBMODULAR_OPERATOR)
+        return {
+            "operator": SUBMODULAR_OPERATOR if submodular else NETWORKS.operator,
+            "margins": usual.margins,
+            "soft_share": usual.soft_share if has_counts else 0.0,
+            "with_cross_entropy": usual.cross_entropy if self.reduction == "mean" else 0.0,
+            "over": usual.over,
+            "absent": usual.absent,
         }
-        return Settings(**vars(self) | chosen)
 
     def _check_names(self) -> None:
         named = {"mode": Mode, "margins": Margins, "over": Over, "absent": Absent, "reduction": Reduction}
@@ -79,8 +64,6 @@ class Parameters:
             value = getattr(self, name)
             if value not in get_args(allowed) and not (name in ("margins", "over", "absent") and value is None):
                 raise ValueError(f"{name} is one of {', '.join(map(repr, get_args(allowed)))}; got {value!r}")
-        if self.margins == "argmax" and self.mode != "multiclass":
-            raise ValueError(f"margins='argmax' is for mode='multiclass'; the mode is {self.mode!r}")
         if self.sync and self.over in (None, "image", "groups"):
             raise ValueError("sets over an image lie in one process; sync is for over='batch' and over='class'")
         if isinstance(self.loss, str) and self.loss in get_args(Mode):
@@ -103,8 +86,30 @@ class Settings(Parameters):
     @property
     def takes_weights(self) -> bool:
         """Whether elements may have weights and labels be soft."""
-        sets = self.margins != "argmax" and self.over != "groups" and not self.sync
-        return sets and takes_weights(self.loss, self.operator)
+        return self.over != "groups" and not self.sync and takes_weights(self.loss, self.operator)
+
+    def check_factors(self) -> None:
+        """Refuse shares and factors that mean nothing, or nothing for this loss."""
+        share, factor = self.soft_share, self.with_cross_entropy
+        if share != "adaptive" and not (_is_number(share) and share <= 1):
+            raise ValueError(f'soft_share is a share, a number from 0 to 1, or "adaptive"; got {share!r}')
+        if share and not has_expected_counts(self.loss, self.margins):
+            raise ValueError(
+                "soft_share is for Dice, Jaccard, Tversky and F-beta with margins='probabilities'; got "
+                f"loss={self.loss!r}, margins={self.margins!r}"
+            )
+        if not _is_number(factor):
+            raise ValueError(f"with_cross_entropy is a factor, a number from 0 on; got {factor!r}")
+        if factor and self.reduction != "mean":
+            raise ValueError(
+                f"cross-entropy is a mean over elements and reduction={self.reduction!r} is over sets; take "
+                "with_cross_entropy=0, or reduction='mean'"
+            )
+
+
+def has_expected_counts(loss: str | Loss, margins: Margins) -> bool:
+    """Whether the loss has a value at expected counts, which `soft_share` needs."""
+    return margins == "probabilities" and isinstance(as_loss(loss), TverskyFamily)
 
 
 def _is_number(value: object) -> bool:
