@@ -17,8 +17,8 @@ from sklearn.utils.estimator_checks import (
     check_set_params,
 )
 
-from setloss import Dice, Jaccard
-from setloss.decisions import decide
+from setloss import Dice, Hamming, Jaccard
+from setloss.decisions import decide, make_promise
 from setloss.decisions.rules import RULES
 from setloss.estimators import SetDecision
 from setloss.losses import CostCurve
@@ -196,6 +196,107 @@ def test_long_bags_cost_what_their_length_is():
     chances = model.predict_proba(S, groups=groups)[-20_000:, 1]
     order = np.argsort(long)
     assert np.all(np.diff(chances[order]) >= -1e-9)
+
+
+# ---------------------------------------------------------------- promises
+
+
+@pytest.mark.parametrize("rule", ["counts", "threshold", "half"])
+def test_a_promise_answers_the_surest_sets_of_every_rule(rule):
+    """Learned from 600 sets, held on 4,000 others; the limit is that of `make_promise` for the order by loss."""
+    (S, Y), (C, D), (T, Z) = scored_labels(300), scored_labels(600, seed=1), scored_labels(4000, seed=2)
+    model = SetDecision(rule=rule).fit(S, Y)
+    worst = model.losses(C, D).mean()
+    promise = model.promise(C, D, at_most=0.8 * worst)
+    order = model.calibration_.expected_losses(model.predict(C) == 1, C, Dice())
+    assert promise.limit == make_promise(order, model.losses(C, D), at_most=0.8 * worst).limit
+    answered = promise.answers(T)
+    assert 0.2 < answered.mean() < 1
+    assert model.losses(T, Z)[answered].mean() < 0.8 * worst < model.losses(T, Z).mean()
+    assert promise.share == promise.answers(C).mean()
+
+
+def test_a_promise_about_groups_weights_and_known_labels():
+    (S, y, groups), (C, z, names) = scored_bags(), scored_bags(600, seed=1)
+    model = SetDecision(rule="counts").fit(S, y, groups=groups)
+    promise = model.promise(C, z, groups=names, at_most=0.4)
+    assert (promise.answers(C, groups=names) == (model.expected_loss(C, groups=names) <= promise.limit)).all()
+    kept = names < 300
+    part = model.promise(C[kept], z[kept], groups=names[kept], at_most=0.4)
+    assert part == model.promise(C, z, groups=names, at_most=0.4, sample_weight=kept.astype(float))
+    assert promise.sets == 600 == 2 * part.sets
+    scores, labels = scored_labels(900)
+    gaps = np.where(np.arange(900)[:, None] % 3 == 0, np.nan, labels)
+    model = SetDecision().fit(*scored_labels(seed=1))
+    some = model.promise(scores, gaps, at_most=0.3)
+    assert some == model.promise(scores[np.arange(900) % 3 > 0], labels[np.arange(900) % 3 > 0], at_most=0.3)
+
+
+def test_a_promise_about_losses_above_one():
+    (S, Y), (C, D), (T, Z) = scored_labels(), scored_labels(800, seed=1), scored_labels(4000, seed=2)
+    model = SetDecision(Hamming(normalize=False), rule="counts").fit(S, Y)
+    promise = model.promise(C, D, at_most=1.0)
+    assert model.losses(T, Z)[promise.answers(T)].mean() < 1.0 < model.losses(T, Z).mean()
+    shares = SetDecision(Hamming(), rule="counts").fit(S, Y).promise(C, D, at_most=1 / 6)
+    assert (promise.answers(T) == shares.answers(T)).all()
+
+
+def test_a_promise_is_kept_for_the_parameters_it_was_made_for():
+    (S, Y), (C, D) = scored_labels(), scored_labels(600, seed=1)
+    model = SetDecision(rule="counts").fit(S, Y)
+    assert not hasattr(model, "promise_")
+    promise = model.promise(C, D, at_most=0.3)
+    answered = promise.answers(S)
+    assert model.promise_ == promise
+    assert not hasattr(model.set_params(loss="jaccard"), "promise_")
+    assert (promise.answers(S) == answered).all(), "a promise goes on for the loss it is about"
+    assert (model.set_params(loss="f1").promise_.answers(S) == answered).all()
+    assert not hasattr(model.fit(S, Y), "promise_")
+    with pytest.raises(ValueError, match="samples"):
+        SetDecision(average="macro").fit(S, Y).promise(C, D, at_most=0.3)
+
+
+# ---------------------------------------------------------------- Dask arrays
+
+
+def test_scores_of_dask_are_decided_block_by_block():
+    da = pytest.importorskip("dask.array")
+    S, Y = scored_labels(900)
+    model, rows = SetDecision().fit(S[:300], Y[:300]), []
+    model._read = lambda scores, *rest: rows.append(len(scores)) or SetDecision._read(model, scores, *rest)
+    lazy = da.from_array(S, chunks=(250, 4))
+    found = model.predict(lazy), model.predict_proba(lazy), model.expected_loss(lazy)
+    assert not rows, "nothing is computed before it is asked for"
+    promise = model.promise(S[300:], Y[300:], at_most=0.3)
+    answered = promise.answers(lazy)
+    del rows[:]
+    for values, method in zip(found, (model.predict, model.predict_proba, model.expected_loss), strict=True):
+        computed = values.compute(scheduler="synchronous")
+        assert max(rows) <= 250
+        np.testing.assert_array_equal(computed, method(S))
+        assert (values.dtype, values.shape) == (computed.dtype, computed.shape)
+        del rows[:]
+    np.testing.assert_array_equal(answered.compute(scheduler="synchronous"), promise.answers(S))
+    some = lazy[lazy[:, 0] > 9]
+    assert model.predict(some).compute(scheduler="synchronous").shape == (0, 6), "a filter may leave empty blocks"
+
+
+def test_a_fit_draws_rows_of_dask_arrays(monkeypatch):
+    da = pytest.importorskip("dask.array")
+    S, Y = scored_labels(900)
+    lazy = da.from_array(S, chunks=(250, 6)), da.from_array(Y, chunks=(400, 6))
+    plain, all_rows = SetDecision().fit(S, Y), SetDecision().fit(*lazy)
+    np.testing.assert_array_equal(plain.predict(S), all_rows.predict(S))
+    monkeypatch.setattr("setloss.estimators.set_decision.MOST_SETS", 500)
+    drawn = SetDecision().fit(*lazy, sample_weight=np.ones(900))
+    assert drawn.calibration_.scale == pytest.approx(plain.calibration_.scale, rel=0.2)
+    assert drawn.calibration_.scale != plain.calibration_.scale
+    with pytest.raises(ValueError, match="groups"):
+        plain.fit(*lazy, groups=np.arange(900))
+    with pytest.raises(ValueError, match="compute_chunk_sizes"):
+        plain.fit(lazy[0][lazy[0][:, 0] > 0], Y)
+    with pytest.raises(ValueError, match="y have 900 rows"):
+        plain.fit(lazy[0][:100], lazy[1])
 
 
 # ---------------------------------------------------------------- conventions

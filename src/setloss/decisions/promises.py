@@ -20,11 +20,14 @@ probabilities that some bad t passes add up to at most 1 - confidence.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from setloss.decisions.specs import descent, loss_spec
+from setloss.losses import CountLoss
 from setloss.typing import Array
 
 STEPS = 100
@@ -33,8 +36,14 @@ STEPS = 100
 STARTS = ((0.5, 0.25), (1.0, 0.75))
 """Thresholds where the walk may start, as multiples of `at_most`, and their shares of 1 - confidence."""
 
+SCORES = {"f1": "F1", "dice": "Dice", "jaccard": "Jaccard"}
+"""Losses that are known by the score 1 - loss."""
+
 FEW = 10
 """Fewest sets from which the number of sets a promise would take is estimated."""
+
+MANY = 100
+"""More sets than so many times those there are help nobody."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +66,14 @@ class Promise:
         Number of sets and mean loss of what is answered; if nothing is, of what came nearest.
     needed
         About the number of sets it would take to promise anything; None if more sets would not help.
+    model
+        The estimator that made it and gives new sets their expected losses; None if `make_promise` did.
+
+    Examples
+    --------
+    >>> promise = Promise(0.2, 0.9, limit=0.3, share=0.5, sets=1000, loss="f1", surest=(500, 0.18))
+    >>> promise.answers([0.1, 0.3, 0.5])
+    array([ True,  True, False])
     """
 
     at_most: float
@@ -67,24 +84,32 @@ class Promise:
     loss: str
     surest: tuple[int, float]
     needed: int | None = None
+    model: Any = field(default=None, repr=False, compare=False)
 
     def __bool__(self) -> bool:
         return self.limit > -np.inf
 
-    def answers(self, expected: ArrayLike) -> NDArray[np.bool_]:
-        """Whether each new set is answered, from its expected loss."""
-        return np.asarray(np.asarray(expected) <= self.limit)
+    def answers(self, new: Any, *, groups: Any = None) -> Any:
+        """Whether each new set is answered, from the scores or features that the model takes.
+
+        A promise of `make_promise` takes expected losses. Groups come in sorted order.
+        """
+        expected = new if self.model is None else self.model.expected_loss(new, groups=groups)
+        return np.less_equal(expected, self.limit)
 
     def __str__(self) -> str:
         number, mean = self.surest
-        claim = f"a mean {self.loss} loss of at most {self.at_most:.3g} with {100 * self.confidence:.3g} % confidence"
+        what, sign = (SCORES[self.loss], -1) if self.loss in SCORES else (f"a mean {self.loss} loss", 1)
+        least, seen = (f"{x if sign > 0 else 1 - x:.3g}" for x in (self.at_most, mean))
+        claim = f"{what} of at {'most' if sign > 0 else 'least'} {least}"
+        sure = f"with {100 * self.confidence:.3g} % confidence"
         if self:
             share = f"{100 * self.share:.0f} % of the sets"
-            return f"{claim} on what is answered: {share}; assumes new sets are like these {self.sets:,}"
-        said = f"{claim} cannot be promised from these {self.sets:,} sets: the surest {number:,} lose {mean:.3f}"
+            return f"{claim} on what is answered, {sure}: {share}; assumes new sets are like these {self.sets:,}"
+        said = f"{claim} cannot be promised {sure} from these {self.sets:,} sets: the surest {number:,} have {seen}"
         if self.needed is None:
-            return f"{said} on average; more sets would not help, a promise of more loss or better scores may"
-        return f"{said} on average, which may be luck; about {self.needed:,} sets would do"
+            return f"{said}; more sets would not help, a weaker promise or better scores may"
+        return f"{said}, which may be luck; about {self.needed:,} sets would do"
 
 
 def make_promise(
@@ -122,7 +147,7 @@ def make_promise(
     >>> losses = generator.random(1000) < expected
     >>> promise = make_promise(expected, losses, at_most=0.2, loss="0/1")
     >>> print(promise)  # doctest: +NORMALIZE_WHITESPACE
-    a mean 0/1 loss of at most 0.2 with 90 % confidence on what is answered: 22 % of the sets; assumes new sets are
+    a mean 0/1 loss of at most 0.2 on what is answered, with 90 % confidence: 22 % of the sets; assumes new sets are
     like these 1,000
     >>> promise.answers([0.1, 0.9])
     array([ True, False])
@@ -139,6 +164,25 @@ def make_promise(
         _, number, mean = sets.up_to(nearest)
     surest = (number, mean * largest)
     return Promise(float(at_most), float(confidence), limit, share, len(sets.losses), loss, surest, needed)
+
+
+def largest_loss(loss: CountLoss, sizes: Any) -> float:
+    """The largest possible loss of sets of these sizes: with everything wrong, unless the loss falls somewhere.
+
+    Examples
+    --------
+    >>> from setloss.losses import Dice, Hamming
+    >>> largest_loss(Dice(), [3, 5]), largest_loss(Hamming(normalize=False), [3, 5])
+    (1.0, 5.0)
+    """
+    most = 0.0
+    for p in np.unique(sizes).tolist():
+        positives = np.arange(p + 1)
+        most = max(most, float(np.max(loss.value(positives, p - positives, positives, p - positives))))
+        spec = loss_spec(loss, p, p + 1) if descent(loss, p, p + 1) else None
+        if spec is not None:
+            most = max(most, float(spec.numbers.max(initial=0)), float(spec.table.max(initial=0)))
+    return most
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,7 +250,7 @@ def _nearest(sets: _Sets, a: float, delta: float, largest: float) -> tuple[float
         mean = gains.sum() / number
         variance = (gains @ gains + FEW * a * (1 - a)) / number - mean**2
         total = 2 * np.log(1 / (share * delta)) * variance / max(mean, 1e-9) ** 2 * n / number
-        if mean > 0 and total < least:
+        if mean > 0 and total < min(least, MANY * n):
             nearest, least = start * a * largest, float(total)
     return nearest, None if least == np.inf else max(n + 1, int(round(least, 1 - int(np.log10(least)))))
 

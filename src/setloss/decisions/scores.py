@@ -229,10 +229,11 @@ class SeenLabels:
         """Labels in the shape of the scores; those that are not `known` may be anything."""
         if isinstance(y, SeenLabels):
             return y
+        given = np.asarray(y)
         sure = np.ones(layout.shape, dtype=bool) if known is None else np.asarray(known, dtype=bool)
-        truth = as_labels(np.where(sure, np.asarray(y), -1 if np.any(np.asarray(y) == -1) else 0), "y")
-        for name, array in (("y", truth), ("known", sure)):
+        for name, array in (("y", given), ("known", sure)):
             if array.shape != layout.shape:
                 raise ValueError(f"{name} has shape {array.shape}, the scores have shape {layout.shape}")
-        labels = (truth & sure).astype(np.float64)
+        negative = -1 if np.any(given[sure] == -1) else 0
+        labels = (as_labels(np.where(sure, given, negative), "y") & sure).astype(np.float64)
         return cls(layout, labels, sure, layout.totals(labels).astype(np.intp), bool(sure.all()))

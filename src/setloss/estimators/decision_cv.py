@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,6 +18,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from setloss.arguments import refuse_masked
 from setloss.decisions.held_out import HeldOut
+from setloss.decisions.promises import Promise
 from setloss.decisions.rules import MOST_SETS
 from setloss.estimators.candidates import Examples, Kind, default_kinds, fit_best, kinds_of
 from setloss.estimators.features import refuse_dates
@@ -210,6 +212,30 @@ class SetDecisionCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     def expected_score(self, X: Any, *, groups: Any = None, level: float = 0.9) -> ExpectedScore:
         """The mean score to expect on sets without labels; see `SetDecision.expected_score`."""
         return self._decision().expected_score(self._scores(X), groups=groups, level=level)
+
+    def promise(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        at_most: float,
+        confidence: float = 0.9,
+        groups: Any = None,
+        sample_weight: Any = None,
+    ) -> Promise:
+        """Promise a mean loss of at most `at_most` on what is answered of new sets; see `SetDecision.promise`.
+
+        X and y are of examples that `fit` has not seen.
+        """
+        decision, given = self._decision(), {"groups": groups, "sample_weight": sample_weight}
+        decision.promise(self._scores(X), y, at_most=at_most, confidence=confidence, **given)
+        self.decision_ = decision
+        return self.promise_
+
+    @property
+    def promise_(self) -> Promise:
+        """The last promise; see `SetDecision.promise_`."""
+        return replace(self._decision().promise_, model=copy(self))
 
     def losses(self, X: Any, y: Any, *, groups: Any = None) -> Array:
         """The loss of every set on its known labels; see `SetDecision.losses`."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from copy import copy
+from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -10,10 +12,13 @@ from scipy.special import expit, ndtri
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from setloss.bags import Bags
 from setloss.decisions.calibration import Calibration
 from setloss.decisions.certainty import odds_of_certainty, without_certainty
 from setloss.decisions.held_out import HeldOut, mean_loss
+from setloss.decisions.promises import Promise, largest_loss, make_promise
 from setloss.decisions.rules import (
+    MOST_SETS,
     Reliability,
     Rule,
     RuleLearner,
@@ -23,6 +28,7 @@ from setloss.decisions.rules import (
 )
 from setloss.decisions.scores import LARGEST, as_numbers, check_scores, check_scores_word
 from setloss.decisions.threshold_scan import column_thresholds, threshold_of_sets
+from setloss.estimators.blocks import by_block, drawn, is_lazy
 from setloss.estimators.linear_model import checked_weights
 from setloss.estimators.set_layout import Labels, SetLayout, read_sets
 from setloss.losses import CountLoss, Loss, as_loss
@@ -58,6 +64,9 @@ class SetDecision(ClassifierMixin, BaseEstimator):
     then b is one number, and u depends on the size p of the set too, with atoms at no and at all elements and a
     smooth part in the share of positive ones, so that it serves sizes never seen.
 
+    Scores (n, p) may be a Dask array. `fit` then draws 10,000 of its rows; `predict`, `predict_proba`,
+    `expected_loss` and the answers of a promise are lazy, one block of rows at a time.
+
     Parameters
     ----------
     loss
@@ -87,6 +96,18 @@ class SetDecision(ClassifierMixin, BaseEstimator):
         The one threshold of all scores that loses least, in log-odds, whatever the rule; `rule_losses_` compares it.
     classes_, label_names_, n_features_in_
         The two classes, the names of the columns of y if it was a table, and the number of labels (1 for y (n,)).
+
+    Examples
+    --------
+    >>> generator = np.random.default_rng(0)
+    >>> scores = generator.normal(-1, 1.5, size=(500, 6))
+    >>> y = generator.random((500, 6)) < expit(scores)
+    >>> decision = SetDecision("f1").fit(scores[:300], y[:300])
+    >>> decision.predict(scores[300:]).shape, bool(decision.score(scores[300:], y[300:]) > 0.4)
+    ((200, 6), True)
+    >>> promise = decision.promise(scores[300:], y[300:], at_most=0.5)
+    >>> promise.answers(scores[300:]).mean() == promise.share
+    np.True_
     """
 
     __metadata_request__fit: ClassVar = {"groups": True}
@@ -103,6 +124,8 @@ class SetDecision(ClassifierMixin, BaseEstimator):
     label_names_: NDArray[np.object_]
     n_features_in_: int
     _reliability: Reliability | None
+    _promise: Promise
+    _promised_for: Any
     _labels: Labels
     _certainty: float = LARGEST
 
@@ -122,6 +145,9 @@ class SetDecision(ClassifierMixin, BaseEstimator):
         For y (n,) there is one score an element, (n,) or (n, 1), and `groups` name the set of each.
         """
         check_parameters(self)
+        if is_lazy(scores):
+            _refuse_lazy_groups(groups, np.ndim(y) == 1)
+            scores, y, sample_weight = drawn(MOST_SETS, scores, y, sample_weight)
         given = as_scores(scores, self.scores)
         certainty = odds_of_certainty(given, self.scores == "probabilities")
         array = self._log_odds(given, certainty)
@@ -152,6 +178,8 @@ class SetDecision(ClassifierMixin, BaseEstimator):
         learner = learner or RuleLearner.of(data)
         loss = self._loss()
         self._certainty = certainty
+        if "_promise" in vars(self):
+            del self._promise
         labels.set_attributes(self)
         self.n_features_in_ = labels.width
         self.calibration_ = learner.model
@@ -215,15 +243,33 @@ class SetDecision(ClassifierMixin, BaseEstimator):
 
     def predict(self, scores: Any, *, groups: Any = None) -> NDArray[Any]:
         """The chosen sets in the form and the alphabet of y: label sets (n, p), or a class for every element (n,)."""
+        if is_lazy(scores):
+            lazy: NDArray[Any] = self._by_block(self.predict, scores, groups, self.classes_.dtype)
+            return lazy
         array, sets = self._read(scores, groups, "decided")
-        return self._labels.write(sets.scatter(self._chosen(array, sets)))
+        return self._labels.write(sets.scatter(self._chosen(sets.gather(array), sets.bags)))
 
-    def _chosen(self, array: Array, sets: SetLayout) -> NDArray[np.bool_]:
-        """The chosen elements, gathered."""
-        return self._rule()[1].sets(sets.gather(array), self._loss(), sets.bags)
+    def _by_block(self, method: Any, scores: Any, groups: Any, dtype: Any, *, of_sets: bool = False) -> Any:
+        check_is_fitted(self)
+        _refuse_lazy_groups(groups, self._labels.flat)
+        return by_block(method, scores, dtype, of_sets=of_sets)
+
+    def _chosen(self, scores: Array, bags: Bags | None) -> NDArray[np.bool_]:
+        """The chosen elements of gathered scores."""
+        return self._rule()[1].sets(scores, self._loss(), bags)
+
+    def _expected(self, scores: Array, bags: Bags | None) -> Array:
+        """The loss of every chosen set as the count model expects it."""
+        name, rule = self._rule()
+        if isinstance(rule, Calibration) and name == "counts":
+            return rule.decide(scores, self._loss(), bags).expected_loss
+        return self.calibration_.expected_losses(self._chosen(scores, bags), scores, self._loss(), bags)
 
     def predict_proba(self, scores: Any, *, groups: Any = None) -> Array:
         """P(y_j = 1) of every label (n, p) given all scores of its set; after a fit of y (n,), of both classes."""
+        if is_lazy(scores):
+            lazy: Array = self._by_block(self.predict_proba, scores, groups, np.float64)
+            return lazy
         array, sets = self._read(scores, groups, "judged")
         found = sets.scatter(self.calibration_.marginals(sets.gather(array), sets.bags))
         return np.column_stack([1 - found, found]) if self._labels.flat else found
@@ -245,19 +291,56 @@ class SetDecision(ClassifierMixin, BaseEstimator):
     # ---------------------------------------------------------------- what to expect
 
     def expected_loss(self, scores: Any, *, groups: Any = None) -> Array:
-        """The loss to expect of every set, those of groups in sorted order.
+        """The loss to expect of every chosen set, whatever the rule, as the count model sees it.
 
-        Where the count model decides, what it expects; for other rules, which know nothing of single sets, the mean
-        loss on held-out folds.
+        Groups come in sorted order. It says which sets are surer than others; where the count model does not decide,
+        mostly because it fits badly, the mean may be off, which `expected_score` corrects.
         """
         self._need_samples("expected losses are those of single sets")
+        if is_lazy(scores):
+            lazy: Array = self._by_block(self.expected_loss, scores, groups, np.float64, of_sets=True)
+            return lazy
         array, sets = self._read(scores, groups, "judged")
-        name, rule = self._rule()
-        if isinstance(rule, Calibration) and name == "counts":
-            return rule.decide(sets.gather(array), self._loss(), sets.bags).expected_loss
-        if name not in self.rule_losses_:
-            raise ValueError(f"nothing is known of the loss of rule {name!r}; there was only one fold to learn from")
-        return np.full(len(sets), self.rule_losses_[name][0])
+        return self._expected(sets.gather(array), sets.bags)
+
+    def promise(
+        self,
+        scores: Any,
+        y: Any,
+        *,
+        at_most: float,
+        confidence: float = 0.9,
+        groups: Any = None,
+        sample_weight: Any = None,
+    ) -> Promise:
+        """Promise a mean loss of at most `at_most` on those new sets that are answered: the surest ones.
+
+        `scores` and `y` are of examples that neither the scorer nor `fit` has seen; sets are independent draws, as
+        new ones are, and the loss is that on known labels. With weights the weighted mean loss is bounded, where no
+        new set may weigh more than the heaviest here. The promise is part of the model, as `promise_`, until the next
+        one or the next fit.
+        """
+        self._need_samples("a promise is about the losses of single sets")
+        data, loss = self._judged(scores, y, groups, sample_weight), self._loss()
+        sizes = data.known.sum(axis=1) if data.bags is None else data.bags.sizes
+        self._promise = make_promise(
+            self._expected(data.scores, data.bags),
+            data.losses(self._chosen(data.scores, data.bags), loss),
+            at_most=at_most,
+            confidence=confidence,
+            weights=data.weights,
+            largest=largest_loss(loss, sizes),
+            loss=self.loss if isinstance(self.loss, str) else repr(self.loss),
+        )
+        self._promised_for = (self.loss, self.rule, self.average)
+        return self.promise_
+
+    @property
+    def promise_(self) -> Promise:
+        """The last promise; there is none after another fit, or for other parameters than it was made for."""
+        if "_promise" not in vars(self) or self._promised_for != (self.loss, self.rule, self.average):
+            raise AttributeError("nothing was promised for these parameters; call promise with held-out examples")
+        return replace(self._promise, model=copy(self))
 
     def expected_score(self, scores: Any, *, groups: Any = None, level: float = 0.9) -> ExpectedScore:
         """The mean score (1 - loss) to expect on these sets, whose labels nobody knows, with an interval.
@@ -270,8 +353,7 @@ class SetDecision(ClassifierMixin, BaseEstimator):
         array, sets = self._read(scores, groups, "judged")
         if self._reliability is None or (self.loss, self.rule, self.average) != self._learned_for:
             raise ValueError("expected scores need held-out losses of this rule and loss; call fit again")
-        chosen, loss = self._chosen(array, sets), self._loss()
-        expected = self.calibration_.expected_losses(chosen, sets.gather(array), loss, sets.bags)
+        expected = self._expected(sets.gather(array), sets.bags)
         value = 1 - float(np.mean(expected)) - self._reliability.bias
         error = np.hypot(self._reliability.error, self._reliability.spread / np.sqrt(max(len(expected), 1)))
         width = float(ndtri(0.5 + level / 2) * error)
@@ -285,24 +367,22 @@ class SetDecision(ClassifierMixin, BaseEstimator):
 
     def losses(self, scores: Any, y: Any, *, groups: Any = None) -> Array:
         """The loss of every set with a known label, those of groups in sorted order."""
-        data, chosen = self._judged(scores, y, groups)
-        return data.losses(chosen, self._loss())
+        data = self._judged(scores, y, groups)
+        return data.losses(self._chosen(data.scores, data.bags), self._loss())
 
     def score(self, scores: Any, y: Any, *, groups: Any = None, sample_weight: Any = None) -> float:
         """1 - the mean loss of the sets, or of the labels (macro), or of everything as one set (micro)."""
-        data, chosen = self._judged(scores, y, groups, sample_weight)
-        return 1 - mean_loss(data, chosen, self._loss(), self.average)
+        data = self._judged(scores, y, groups, sample_weight)
+        return 1 - mean_loss(data, self._chosen(data.scores, data.bags), self._loss(), self.average)
 
-    def _judged(
-        self, scores: Any, y: Any, groups: Any, sample_weight: Any = None
-    ) -> tuple[HeldOut, NDArray[np.bool_]]:
-        """Sets with known labels, and the elements chosen in them."""
+    def _judged(self, scores: Any, y: Any, groups: Any, sample_weight: Any = None) -> HeldOut:
+        """Sets with known labels."""
         array, sets = self._read(scores, groups, "judged")
         truth, known = self._labels.truth(y, len(array))
         weights = checked_weights(sample_weight, array)
-        data, chosen = sets.held_out(array, truth, known, weights), self._chosen(array, sets)
+        data = sets.held_out(array, truth, known, weights)
         used = np.asarray(known.any(axis=1)) if sets.bags is None else np.ones(len(sets), dtype=bool)
-        return (data, chosen) if used.all() else (data.part(used), chosen[used])
+        return data if used.all() else data.part(used)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -325,6 +405,11 @@ def check_average(average: str, labels: Labels) -> None:
     """Refuse averages over labels where the sets are groups of elements."""
     if labels.flat and average != "samples":
         raise ValueError(f'the loss of groups is a mean over groups; average must be "samples", not {average!r}')
+
+
+def _refuse_lazy_groups(groups: Any, flat: bool) -> None:
+    if flat or groups is not None:
+        raise ValueError("a Dask array of scores has one set in each row, and y is (n, p); groups need NumPy arrays")
 
 
 def as_scores(scores: Any, words: str) -> Array:

@@ -22,6 +22,7 @@ from setloss.io.data import reason
 
 OWN = {
     "decisions.calibration": ("BagPotentials", "Calibration", "LabelPotentials"),
+    "decisions.promises": ("Promise",),
     "decisions.rules": ("Reliability", "Threshold"),
     "estimators.classifier_cv": ("SetClassifierCV",),
     "estimators.decision_cv": ("SetDecisionCV",),
