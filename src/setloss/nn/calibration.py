@@ -1,7 +1,8 @@
-"""Learned from validation images: a temperature, the best cut, and when leaving the cut at 1/2 is worth it.
+"""Learn from validation images: a temperature, the best threshold, and where decisions beat the plain prediction.
 
-Three ways to turn logits into masks, from the simplest: cut at 1/2; cut where validation images score best
-(`fit_threshold`); decide image by image (`calibrate_pixels`, then `setloss.nn.decide_images`).
+Three ways to turn logits into masks, from the simplest: the plain prediction (threshold 1/2); the threshold that is
+best on validation images (`fit_threshold`); a decision for each image (`calibrate_pixels`, then
+`setloss.nn.decide_images`).
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ TEMPERATURES = (0.05, 20.0)
 """Least and largest temperature that is tried."""
 
 LARGEST = 1e9
-"""Largest logit of a cut; infinite ones are taken for this."""
+"""Largest logit; infinite ones are taken for this."""
 
 FEWEST_EMPTY = 3
 """Fewest empty, and fewest other validation images from which the probability of an empty image is learned."""
@@ -44,6 +45,16 @@ def fit_temperature(
     """The temperature t of least cross-entropy of logits / t on validation images.
 
     Cross-entropy is convex in 1/t, so a bounded search in log t finds it, between 1/20 and 20.
+
+    Examples
+    --------
+    Logits of 4, of which three in four are right, should have been log 3:
+
+    >>> import torch
+    >>> logits, target = torch.full((1, 8), 4.0), torch.tensor([[1, 1, 1, 0, 1, 1, 1, 0]])
+    >>> t = fit_temperature(logits, target)
+    >>> round(4 / t, 2)
+    1.1
     """
     return _temperature(decisions(logits, target, mask, mode, ignore_index))
 
@@ -66,10 +77,10 @@ def fit_threshold(
     ignore_index: int | None = None,
     mask: Tensor | None = None,
 ) -> Tensor:
-    """The cut of least mean loss over validation images: predict ``logits > cut``.
+    """The threshold of least mean loss over validation images: predict ``logits > threshold``.
 
-    Every cut is tried: between two neighbouring logits the prediction does not change, so one sort of all pixels
-    gives the loss of all cuts. Where several are best, the one nearest to 0.
+    Every threshold is tried: between two neighbouring logits the prediction does not change, so one sort of all
+    pixels gives the losses of all. Where several are best, the one nearest to 0.
 
     Parameters
     ----------
@@ -78,20 +89,28 @@ def fit_threshold(
     loss
         Any loss of counts, or the name of one.
     mode
-        "binary" for one cut, "multilabel" for one a label. Classes by argmax have none: see `calibrate_pixels`.
+        "binary" for one threshold, "multilabel" for one a label. Classes by argmax have none: see `calibrate_pixels`.
 
     Returns
     -------
     Tensor
         A logit, ``()`` or ``(C,)`` with a channel for each label, on the device and in the dtype of the logits.
+
+    Examples
+    --------
+    >>> import torch
+    >>> logits = torch.tensor([[-1.0, -2.0, -4.0], [-1.5, -3.0, -5.0]])
+    >>> target = torch.tensor([[1, 1, 0], [1, 0, 0]])
+    >>> fit_threshold(logits, target, "dice")
+    tensor(-2.5000)
     """
     chosen = as_loss(loss)
     if not isinstance(chosen, CountLoss):
         raise ValueError(f"fit_threshold is for losses of the counts of mistakes; got {chosen}")
     if mode not in ("binary", "multilabel"):
         raise ValueError(
-            f"mode is 'binary' or 'multilabel'; got {mode!r}. Classes by argmax have no cut: use calibrate_pixels "
-            "and decide_images."
+            f"mode is 'binary' or 'multilabel'; got {mode!r}. Classes by argmax have no threshold: use "
+            "calibrate_pixels and decide_images."
         )
     given = decisions(logits, target, mask, mode, ignore_index)
     parts = [given.logits, given.truth, torch.ones_like(given.truth) if given.valid is None else given.valid]
@@ -127,28 +146,38 @@ def calibrate_pixels(
     ignore_index: int | None = None,
     mask: Tensor | None = None,
 ) -> PixelCalibration:
-    """What `setloss.nn.decide_images` needs to know of a network, from validation images it was not trained on.
+    """The calibration of a network for `setloss.nn.decide_images`, from images that it was not trained on.
 
     The temperature is that of `fit_temperature`; the probability that an image is empty, class by class, is a
-    logistic regression on two numbers of the image. `least_gain` is the expected gain from which on leaving the plain
-    cut gained most on the validation images, less one standard error. `observed` is what these images lost, beside
-    what is expected of independent pixels. Parameters are those of `SetLoss`.
+    logistic regression on two numbers of the image. With `least_gain` as the expected gain from which on the plain
+    prediction is left, these images gained most, less one standard error. `observed` holds their losses, beside those
+    expected of independent pixels. Parameters are those of `SetLoss`.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from setloss.nn import decide_images
+    >>> target = torch.zeros(8, 4, 4, dtype=torch.int64)
+    >>> target[:4, 1:3, 1:3] = 1  # four images with an object, four empty ones
+    >>> calibration = calibrate_pixels(8.0 * target - 5, target, "dice")
+    >>> decide_images(8.0 * target - 5, "dice", calibration=calibration).sets.sum((1, 2))
+    tensor([4, 4, 4, 4, 0, 0, 0, 0])
     """
     family = tversky_loss(loss)
     given = decisions(logits, target, mask, mode, ignore_index)
     counted = given.counted
     truth = _pictures(given.truth if counted is None else given.truth & counted, mode)
-    found = PixelCalibration(_temperature(given), loss=family)
-    images = Images.of(given.logits, "log-odds", mode, given.valid, found)
-    found = replace(found, empty=_fit_empty(images, truth))
-    images = Images.of(given.logits, "log-odds", mode, given.valid, found)
+    calibration = PixelCalibration(_temperature(given), loss=family)
+    images = Images.of(given.logits, "log-odds", mode, given.valid, calibration)
+    calibration = replace(calibration, empty=_fit_empty(images, truth))
+    images = Images.of(given.logits, "log-odds", mode, given.valid, calibration)
     best, score, _ = images.best(family)
     sets = images.exclusive(best)
     plain, (score_of_plain, _), gain = images.against_plain(sets, family)
     lost, lost_by_plain = (_losses(one, truth, images, family) for one in (sets, plain))
     means = [one.mean(0).tolist() for one in (1 - score.numpy(), lost, 1 - score_of_plain.numpy(), lost_by_plain)]
     least_gain = _least_gain(gain.numpy(), (lost_by_plain - lost).mean(1))
-    return replace(found, least_gain=least_gain, observed=tuple(zip(*means, strict=True)))
+    return replace(calibration, least_gain=least_gain, observed=tuple(zip(*means, strict=True)))
 
 
 def _fit_empty(images: Images, truth: Tensor) -> tuple[tuple[float, float, float], ...]:

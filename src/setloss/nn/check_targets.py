@@ -24,7 +24,18 @@ FEWEST = 16
 
 
 class SetLossWarning(UserWarning):
-    """Something that looks like a slip in a call of `SetLoss`."""
+    """A call of `SetLoss` that looks like a slip.
+
+    Examples
+    --------
+    >>> import torch, warnings
+    >>> from setloss.nn import SetLoss
+    >>> with warnings.catch_warnings(record=True) as seen:
+    ...     warnings.simplefilter("always")
+    ...     _ = SetLoss()(torch.linspace(0, 1, 32).view(2, 16), torch.zeros(2, 16))
+    >>> print(seen[0].message)
+    all logits lie in [0, 1], as probabilities do; give the scores before the sigmoid or softmax
+    """
 
 
 def label_range(target: Tensor) -> tuple[float, float]:

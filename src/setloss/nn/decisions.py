@@ -1,4 +1,4 @@
-"""Decisions for images: the set of pixels of least expected loss instead of a cut at one half.
+"""Decisions for images: the set of pixels of least expected loss instead of those more probable than not.
 
 The mathematics and its error bounds are those of `setloss.decisions`, which decides on the CPU. Pixels are taken as
 independent and the most probable ones compete.
@@ -29,23 +29,29 @@ Scores = Literal["auto", "log-odds", "probabilities"]
 
 @dataclass(frozen=True)
 class PixelCalibration:
-    """What validation images say about the logits of a network; `setloss.nn.calibrate_pixels` learns it.
+    """Calibration of a network's logits, learned from validation images by `setloss.nn.calibrate_pixels`.
 
     Parameters
     ----------
     temperature
-        What logits are divided by.
+        Divisor of the logits.
     empty
         One row for each class (one row for masks): the log-odds that an image has no pixel of the class are
         w_0 + w_1 log(expected number of its pixels) + w_2 (largest log-odds of a pixel). None: as independent pixels
         have it.
     least_gain
-        The smallest expected gain over the plain cut that was worth it on validation images; infinite where none was.
+        The smallest expected gain over the plain prediction that was worth it on validation images; infinite where
+        none was.
     loss
         The loss for which `least_gain` and `observed` were found.
     observed
         One row for each class: expected and observed mean loss of validation images with the decided sets, then with
-        the plain cut. None: expected losses are as if pixels were independent.
+        the plain prediction. None: expected losses are as if pixels were independent.
+
+    Examples
+    --------
+    >>> PixelCalibration(temperature=2.0).least_gain
+    0.0
     """
 
     temperature: float = 1.0
@@ -61,14 +67,24 @@ class PixelCalibration:
 
 @dataclass(frozen=True)
 class ImageDecisions:
-    """What to predict, and for every set its expected loss with the bound of the error of that number.
+    """Decided sets of pixels, and for every set its expected loss with the bound of the error of that number.
 
     `sets` is bool in the shape of the logits, and class ids ``(N, ...)`` in multiclass mode; `expected_loss` and
     `error` are ``(N,)`` or ``(N, C)``. In multiclass mode these are of the best set of each class alone, before
-    pixels wanted twice are shared out. With ``guard=True`` they are those of the plain cut where that was kept.
+    pixels wanted twice are shared out. With ``guard=True`` they are those of the plain prediction where that was
+    kept.
 
     Expected losses are as if pixels were independent, which they are not, unless the calibration is for this loss:
     then they are brought to the mean loss of validation images. `error` is about the computation only.
+
+    Examples
+    --------
+    >>> import torch
+    >>> found = decide_images(torch.tensor([[2.0, -0.5, -4.0]]), "dice")
+    >>> found.sets
+    tensor([[ True, False, False]])
+    >>> round(float(found.expected_loss), 3)
+    0.234
     """
 
     sets: Tensor
@@ -105,8 +121,17 @@ def decide_images(
     calibration
         From `calibrate_pixels`, or ``PixelCalibration(temperature)``. Decisions are as good as the probabilities are.
     guard
-        Keep the plain cut (log-odds above 0, or the largest logit) on images where the expected gain is not above
-        ``calibration.least_gain``.
+        Keep the plain prediction (log-odds above 0, or the class of largest logit) on images where the expected gain
+        is not above ``calibration.least_gain``.
+
+    Examples
+    --------
+    No pixel is more probable than not, and two of them are the best set for Dice:
+
+    >>> import torch
+    >>> logits = torch.tensor([[-0.2, -0.4, -3.0, -3.0]])
+    >>> decide_images(logits, "dice").sets
+    tensor([[ True,  True, False, False]])
     """
     family = tversky_loss(loss)
     if not isinstance(logits, Tensor):
@@ -227,11 +252,11 @@ class Images:
         return score if a > 0 else score + float(family.zero_division) * (self.p_empty if b > 0 else 1 - score)
 
     def plain(self) -> Tensor:
-        """The sets of the plain cut: more probable than not, or the most probable class."""
+        """The plain prediction: pixels more probable than not, or the most probable class."""
         return self._winners(self.p) if self.classes else self.p > 0.5
 
     def exclusive(self, sets: Tensor) -> Tensor:
-        """Of classes, a pixel goes to the one whose probability is largest relative to the least one in its set."""
+        """Sets without overlap: a pixel goes to the class of largest probability relative to the least in its set."""
         if not self.classes or not self.p.shape[2]:
             return sets
         least = torch.where(sets, self.p, 2.0).amin(2, keepdim=True)
@@ -254,14 +279,14 @@ class Images:
         return torch.where(some, score, self.empty_score(family)), torch.where(some, (high - low) / 2, 0.0)
 
     def against_plain(self, sets: Tensor, family: TverskyFamily) -> tuple[Tensor, tuple[Tensor, Tensor], Tensor]:
-        """The sets of the plain cut, their expected score, and what `sets` are expected to gain on every image."""
+        """The plain prediction, its expected score, and the expected gain of `sets` over it on every image."""
         plain = self.plain()
         own = self.expected_score(plain, family)
         return plain, own, (self.expected_score(sets, family)[0] - own[0]).mean(1)
 
 
 def empty_features(p: Tensor) -> Tensor:
-    """What the probability of an empty image is learned from, ``(N, C, 2)``; see `PixelCalibration`."""
+    """Features of the probability of an empty image, ``(N, C, 2)``; see `PixelCalibration`."""
     floor = 1e-9
     largest = p.amax(2) if p.shape[2] else p.new_zeros(p.shape[:2])
     return torch.stack([p.sum(2).clamp(min=floor).log(), torch.logit(largest.clamp(floor, 1 - floor))], 2)

@@ -75,6 +75,20 @@ class SetLoss(nn.Module):
     sync
         With `torch.distributed`, sets over "batch" or "class" span the batches of all processes; see
         `setloss.nn.distributed`.
+
+    Examples
+    --------
+    The Lovász hinge of Jaccard, one number per image; the first image is right by a margin of 1:
+
+    >>> import torch
+    >>> logits = torch.tensor([[2.0, -1.0, -3.0], [0.5, -1.0, 1.0]], requires_grad=True)
+    >>> target = torch.tensor([[1, 0, 0], [0, 1, 1]])
+    >>> SetLoss("jaccard", "lovasz", reduction="none")(logits, target).tolist()
+    [0.0, 1.25]
+    >>> SetLoss()(logits, target).backward()  # the recommended loss
+    >>> torch.sign(logits.grad)
+    tensor([[-1.,  1.,  1.],
+            [ 1., -1., -1.]])
     """
 
     class_weight: Tensor | None
@@ -181,7 +195,14 @@ def set_loss(
     groups: Tensor | None = None,
     **parameters: Any,
 ) -> Tensor:
-    """`SetLoss` as a function: ``SetLoss(**parameters)(logits, target, ...)``, the parameters by name."""
+    """`SetLoss` as a function: ``SetLoss(**parameters)(logits, target, ...)``, the parameters by name.
+
+    Examples
+    --------
+    >>> import torch
+    >>> set_loss(torch.tensor([[0.0, 0.0]]), torch.tensor([[1, 0]]), loss="hamming", operator="lovasz")
+    tensor(1.)
+    """
     loss = SetLoss(**parameters)
     return loss.forward(logits, target, mask=mask, weight=weight, element_weight=element_weight, groups=groups)
 

@@ -108,7 +108,7 @@ def mean_cross_entropy(given: Decisions, weight: Tensor | None = None, sync: boo
 
 
 def _cross_entropies(given: Decisions, reduction: str) -> Tensor:
-    """Of every pixel or their sum; logits that do not count are 0, so that an infinite one has gradient 0."""
+    """Cross-entropies of the pixels, or their sum; logits that do not count are 0, so no infinite one has a slope."""
     logits = given.logits if given.counted is None else given.logits.masked_fill(~given.counted, 0.0)
     if not given.of_classes:
         truth = given.truth.to(logits.dtype) if given.shares is None else given.shares

@@ -166,6 +166,12 @@ def component_groups(mask: Tensor, *, mode: Mode = "binary", classes: int | None
     -------
     Tensor
         Integers of the shape of the mask, multiclass ``(N, classes, ...)``; none of them 0.
+
+    Examples
+    --------
+    >>> import torch
+    >>> component_groups(torch.tensor([[1, 0, 0, 0, 1, 1]]))
+    tensor([[1, 1, 1, 2, 2, 2]])
     """
     if mode == "multiclass":
         if classes is None:

@@ -142,7 +142,7 @@ def _same_rank(scores: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _labelled(target: Tensor, ignore_index: int | None) -> Tensor | None:
-    """Where the target is not the ignored value; None if it cannot be."""
+    """Flags of targets other than the ignored value; None if the dtype cannot hold it."""
     if ignore_index is None:
         return None
     low, high = label_range(target)
