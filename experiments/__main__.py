@@ -75,6 +75,7 @@ def multilabel(
     data: Annotated[Path, typer.Option(help="Folder of data sets: NAME-train.arff, NAME-test.arff, NAME.xml.")],
     out: Out = RESULTS,
     folds: Annotated[int | None, typer.Option(min=2, help="Cross-validation instead of the standard split.")] = None,
+    halves: Annotated[int | None, typer.Option(min=1, help="Random halves instead, as many.")] = None,
     datasets: Names = None,
     methods: Names = None,
     trees: Annotated[int, typer.Option(min=1, help="Trees of the method trees+RULE.")] = 300,
@@ -84,15 +85,16 @@ def multilabel(
     pages: Annotated[Path | None, typer.Option(help="Put the tables of README and docs here: docs/results.")] = None,
 ) -> None:
     """Compare models, decisions and rivals on label sets. Runs are kept in OUT/runs and not made again."""
-    from experiments.label_sets.methods import METHODS, Choices
+    from experiments.label_sets.methods import METHODS
     from experiments.label_sets.protocol import BenchmarkPlan, run_data_set
     from experiments.label_sets.report import report, tables_of_pages
+    from experiments.label_sets.tuning import Choices
     from experiments.loaders import find_data_sets, read_data_set
 
     choices = Choices(seed=seed, trees=trees)
     if quick:
-        choices = replace(choices, Cs=(1.0, 10.0), Cs_of_rivals=(1.0,), folds=3, trees=50)
-    plan = BenchmarkPlan(tuple(_names(methods) or METHODS), folds, choices, jobs)
+        choices = replace(choices, Cs=(1.0, 10.0), folds=3, trees=50)
+    plan = BenchmarkPlan(tuple(_names(methods) or METHODS), folds, halves, choices, jobs)
     found = find_data_sets(data, _names(datasets))
     out.mkdir(parents=True, exist_ok=True)
     outcomes: list[Any] = []
@@ -103,6 +105,20 @@ def multilabel(
     if pages is not None:
         for name, table in tables_of_pages(outcomes, plan).items():
             (pages / f"{name}.json").write_text(json.dumps(table.as_dict(), indent=1), "utf-8")
+
+
+@app.command()
+def scoreboard(
+    results: Annotated[Path, typer.Option(help="Folder where `multilabel` wrote its results.")] = RESULTS,
+    pages: Annotated[Path | None, typer.Option(help="Put the tables of the page here: docs/results.")] = None,
+) -> None:
+    """Our scores beside published ones, from results that are kept."""
+    from experiments.label_sets.scoreboard import scoreboards
+
+    for name, table in scoreboards(results).items():
+        typer.echo(table.markdown())
+        if pages is not None:
+            (pages / f"scoreboard_{name}.json").write_text(json.dumps(table.as_dict(), indent=1), "utf-8")
 
 
 @app.command()

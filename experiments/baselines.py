@@ -1,15 +1,14 @@
 """Rivals for label sets, judged by F1, that a reader of the field would name; written from the papers.
 
-`GFM` (Dembczyński et al., NeurIPS 2011, with the p^2 + 1 models of Zhang et al., ICML 2020), `ProbabilisticChain`
-with the F rule on samples (PCC; Dembczyński et al. 2010, 2012), `MetaLabeler` (Tang et al., WWW 2009), and
-`SmoothedThresholds` (one per label, by a smoothed F as in Lin and Lin, CIKM 2023). All stand on logistic regressions
-of one `C`.
+`EFP` (Dembczyński et al., ICML 2013), `GFM` (Dembczyński et al., NeurIPS 2011, with the p^2 + 1 models of Zhang et
+al., ICML 2020), `ProbabilisticChain` with the F rule on samples (PCC; Dembczyński et al. 2010, 2012), `MetaLabeler`
+(Tang et al., WWW 2009), and `SmoothedThresholds` (one per label, by a smoothed F as in Lin and Lin, CIKM 2023). All
+stand on logistic regressions, each with a C of its own: that of largest held-out likelihood, and for thresholds that
+of largest smoothed F. `TreesEFP` is EFP with a forest in place of the logistic regressions.
 """
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -17,20 +16,21 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import hstack, issparse
 from scipy.special import expit
-from sklearn.base import BaseEstimator
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import KFold
+from sklearn.ensemble import ExtraTreesClassifier
 
-from setloss.decisions import decide_samples
+from experiments.label_sets.tuning import Choices, Classes, Logistic, held_out, log_loss, loss_of
+from setloss import decide_samples
+from setloss.losses import Dice
 from setloss.typing import Array
 
+Flags = NDArray[np.bool_]
 
-def best_f_sets(joint: Array, none: Array) -> NDArray[np.bool_]:
+
+def best_f_sets(joint: Array, none: Array) -> Flags:
     """The sets of largest expected F1 (the maximiser GFM), from what is known of each example:
 
-    ``joint[n, i, s - 1]`` = P(y_i = 1, |y| = s), s = 1..S, and ``none[n]`` = P(y = 0). The best set of k labels has
-    the k largest sums over s of 2 P(y_i = 1, |y| = s) / (s + k).
+    ``joint[n, i, s - 1]`` = P(y_i = 1, |y| = s), s = 1..S, and ``none[n]``, P(y = 0) times what 0/0 scores. The best
+    set of k labels has the k largest sums over s of 2 P(y_i = 1, |y| = s) / (s + k).
     """
     n, p, largest = joint.shape
     best, chosen = none.copy(), np.zeros((n, p), dtype=bool)
@@ -45,137 +45,154 @@ def best_f_sets(joint: Array, none: Array) -> NDArray[np.bool_]:
     return chosen
 
 
-class LabelModel:
-    """Logistic regression of one label; the probability of a label that is constant in the training data is it."""
+class Rival:
+    """Models of some targets, each with its C, and sets made of what they say."""
 
-    def __init__(self, C: float) -> None:
-        self.C = C
+    criterion = staticmethod(log_loss)
 
-    def fit(self, X: Any, y: NDArray[np.bool_]) -> LabelModel:
-        self.constant = float(y[0]) if (y == y[0]).all() else None
-        if self.constant is None:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", ConvergenceWarning)
-                self.model = LogisticRegression(C=self.C, max_iter=1000).fit(X, y)
+    def __init__(self, choices: Choices) -> None:
+        self.choices = choices
+
+    def targets(self, truth: Flags) -> list[Classes]:
+        """What the models learn: classes of every example."""
+        raise NotImplementedError
+
+    def inputs(self, X: Any, truth: Flags) -> list[Any]:
+        """The features of every model."""
+        return [X] * len(self.targets(truth))
+
+    def start_loss(self, X: Any, Y: NDArray[Any]) -> float:
+        """The held-out loss of all models at the middle of the path of C, by which preparations are compared."""
+        truth, C = np.asarray(Y) == 1, self.choices.Cs[self.choices.middle]
+        splits = self.choices.few_splits(len(truth))
+        return sum(loss_of(X, z, C, splits, self.criterion) for z in self.targets(truth))
+
+    def fit(self, X: Any, Y: NDArray[Any]) -> Rival:
+        """Choose C for every model and train it."""
+        truth = np.asarray(Y) == 1
+        self.shape_ = truth.shape[1], int(truth.sum(axis=1).max())
+        splits, pairs = (
+            self.choices.few_splits(len(truth)),
+            zip(self.inputs(X, truth), self.targets(truth), strict=True),
+        )
+        self.Cs_, self.models_ = [], []
+        for seen, z in pairs:
+            C = (
+                1.0
+                if (z == z[0]).all()
+                else self.choices.climb(lambda C, seen=seen, z=z: loss_of(seen, z, C, splits, self.criterion))
+            )
+            self.Cs_.append(C)
+            self.models_.append(Logistic(seen, z, C))
         return self
 
-    def log_odds(self, X: Any) -> Array:
-        """Of every row; far out for a label that is constant."""
-        if self.constant is not None:
-            return np.full(X.shape[0], 30.0 if self.constant else -30.0)
-        return np.asarray(self.model.decision_function(X))
+    def predict(self, X: Any, empty: float = 1.0) -> Flags:
+        """Sets for new examples, where an empty set that is predicted empty scores `empty`."""
+        raise NotImplementedError
 
 
-class _Rival(BaseEstimator):
-    """Label sets Y (n, p) in {0, 1}; `C` of the logistic regressions is for features of mean squared norm 1."""
+class EFP(Rival):
+    """For every label a multinomial model of its number of companions, P(y_i = 1, |y| = s); then the F rule."""
 
-    def __init__(self, C: float = 1.0) -> None:
-        self.C = C
+    def targets(self, truth: Flags) -> list[Classes]:
+        sizes = truth.sum(axis=1)
+        return [*(truth * sizes[:, None]).T, (sizes == 0).astype(np.intp)]
+
+    def predict(self, X: Any, empty: float = 1.0) -> Flags:
+        *labels, none = self.models_
+        joint = np.stack([one.chances(X, self.shape_[1] + 1)[:, 1:] for one in labels], axis=1)
+        return best_f_sets(joint, empty * none.chances(X, 2)[:, 1])
 
 
-class GFM(_Rival):
+class GFM(Rival):
     """The F-measure maximiser with p^2 + 1 logistic regressions: one for each "label i and s labels in all"."""
 
-    def fit(self, X: Any, Y: NDArray[Any]) -> GFM:
-        """Train a model for each pair that occurs, and one for the empty set."""
-        truth = np.asarray(Y) == 1
+    def targets(self, truth: Flags) -> list[Classes]:
         sizes = truth.sum(axis=1)
-        self.shape_ = truth.shape[1], int(sizes.max())
-        pairs = [(i, s) for i in range(truth.shape[1]) for s in range(1, int(sizes.max()) + 1)]
-        targets = {(i, s): truth[:, i] & (sizes == s) for i, s in pairs}
-        self.models_ = {at: LabelModel(self.C).fit(X, y) for at, y in targets.items() if y.any()}
-        self.empty_ = LabelModel(self.C).fit(X, sizes == 0)
-        return self
+        every = [(i, s) for i in range(truth.shape[1]) for s in range(1, int(sizes.max()) + 1)]
+        self.pairs_ = [(i, s) for i, s in every if (truth[:, i] & (sizes == s)).any()]
+        found = [truth[:, i] & (sizes == s) for i, s in self.pairs_]
+        return [z.astype(np.intp) for z in (*found, sizes == 0)]
 
-    def predict(self, X: Any) -> NDArray[np.bool_]:
-        """The sets of largest expected F1."""
+    def predict(self, X: Any, empty: float = 1.0) -> Flags:
+        *labels, none = self.models_
         joint = np.zeros((X.shape[0], *self.shape_))
-        for (i, s), model in self.models_.items():
-            joint[:, i, s - 1] = expit(model.log_odds(X))
-        return best_f_sets(joint, expit(self.empty_.log_odds(X)))
+        for (i, s), model in zip(self.pairs_, labels, strict=True):
+            joint[:, i, s - 1] = model.chances(X, 2)[:, 1]
+        return best_f_sets(joint, empty * none.chances(X, 2)[:, 1])
 
 
-class ProbabilisticChain(_Rival):
+class ProbabilisticChain(Rival):
     """A classifier chain in the order of the labels; label sets are sampled from it and decided by the F rule."""
 
-    def __init__(self, C: float = 1.0, samples: int = 100, random_state: int = 0) -> None:
-        super().__init__(C)
-        self.samples = samples
-        self.random_state = random_state
+    samples = 100
 
-    def fit(self, X: Any, Y: NDArray[Any]) -> ProbabilisticChain:
-        """Each model sees the features and the true labels before its own."""
-        truth = (np.asarray(Y) == 1).astype(np.float64)
+    def targets(self, truth: Flags) -> list[Classes]:
+        return list(truth.T.astype(np.intp))
+
+    def inputs(self, X: Any, truth: Flags) -> list[Any]:
+        """The features and the true labels before that of the model."""
         join: Any = partial(hstack, format="csr") if issparse(X) else np.hstack
-        before = (join([X, truth[:, :j]]) for j in range(truth.shape[1]))
-        self.models_ = [LabelModel(self.C).fit(seen, y) for seen, y in zip(before, truth.T == 1, strict=True)]
-        return self
+        return [join([X, truth[:, :j].astype(np.float64)]) for j in range(truth.shape[1])]
 
-    def draw(self, X: Any) -> NDArray[np.bool_]:
+    def draw(self, X: Any) -> Flags:
         """Samples (n, samples, p) from the chain, label after label."""
-        rng, d, p = np.random.default_rng(self.random_state), X.shape[1], len(self.models_)
+        rng, d, p = np.random.default_rng(self.choices.seed), X.shape[1], len(self.models_)
         drawn = np.zeros((X.shape[0], self.samples, p), dtype=bool)
-        for j, model in enumerate(self.models_):
-            if model.constant is not None:
-                drawn[:, :, j] = model.constant
+        for j, one in enumerate(self.models_):
+            if one.model is None:
+                drawn[:, :, j] = one.present[0]
                 continue
-            weights = model.model.coef_[0]
-            of_features = X @ weights[:d] + model.model.intercept_[0]
+            weights = one.model.coef_[0]
+            of_features = X @ weights[:d] + one.model.intercept_[0]
             odds = np.asarray(of_features)[:, None] + drawn[:, :, :j] @ weights[d:]
             drawn[:, :, j] = rng.random(odds.shape) < expit(odds)
         return drawn
 
-    def predict(self, X: Any) -> NDArray[np.bool_]:
-        """The sets of largest mean F1 over the samples."""
-        return decide_samples(self.draw(X), "f1").sets
+    def predict(self, X: Any, empty: float = 1.0) -> Flags:
+        return decide_samples(self.draw(X), Dice(zero_division=empty)).sets
 
 
-def _per_label(X: Any, truth: NDArray[np.bool_], C: float) -> Callable[[Any], Array]:
-    """Log-odds (n, p) by a model for every label."""
-    models = [LabelModel(C).fit(X, column) for column in truth.T]
-    return lambda new: np.column_stack([model.log_odds(new) for model in models])
-
-
-class MetaLabeler(_Rival):
+class MetaLabeler(Rival):
     """As many labels as a multinomial logistic regression predicts from x, those of largest log-odds."""
 
-    def fit(self, X: Any, Y: NDArray[Any]) -> MetaLabeler:
-        """A model for every label, and one of their number."""
-        truth = np.asarray(Y) == 1
-        self.labels_ = _per_label(X, truth, self.C)
-        sizes = truth.sum(axis=1)
-        self.constant_ = int(sizes[0]) if (sizes == sizes[0]).all() else None
-        if self.constant_ is None:
-            self.number_ = LogisticRegression(C=self.C, max_iter=1000).fit(X, sizes)
-        return self
+    def targets(self, truth: Flags) -> list[Classes]:
+        return [*truth.T.astype(np.intp), truth.sum(axis=1)]
 
-    def predict(self, X: Any) -> NDArray[np.bool_]:
-        """The labels of largest log-odds, as many as predicted."""
-        scores = self.labels_(X)
-        sizes = np.full(len(scores), self.constant_) if self.constant_ is not None else self.number_.predict(X)
+    def predict(self, X: Any, empty: float = 1.0) -> Flags:
+        *labels, number = self.models_
+        scores = np.column_stack([one.chances(X, 2)[:, 1] for one in labels])
+        sizes = number.chances(X, self.shape_[1] + 1).argmax(axis=1)
         ranks = np.argsort(np.argsort(-scores, axis=1, kind="stable"), axis=1)
         return np.asarray(ranks < sizes[:, None])
 
 
-class SmoothedThresholds(_Rival):
+class SmoothedThresholds(Rival):
     """A threshold for every label, of largest (2 TP + 1) / (2 TP + FP + FN + 1) on held-out scores."""
 
-    def fit(self, X: Any, Y: NDArray[Any]) -> SmoothedThresholds:
-        """Thresholds by folds, models on everything."""
-        truth = np.asarray(Y) == 1
-        scores = np.empty(truth.shape)
-        for train, test in KFold(5, shuffle=True, random_state=0).split(truth):
-            scores[test] = _per_label(X[train], truth[train], self.C)(X[test])
-        self.thresholds_ = np.array([smoothed_cut(s, y) for s, y in zip(scores.T, truth.T, strict=True)])
-        self.labels_ = _per_label(X, truth, self.C)
+    @staticmethod
+    def criterion(z: Classes, chances: Array) -> float:
+        """Minus the smoothed F of the best threshold."""
+        said, truth = chances[:, 1] > smoothed_cut(chances[:, 1], z == 1), z == 1
+        return -float((2 * (said & truth).sum() + 1) / (said.sum() + truth.sum() + 1))
+
+    def targets(self, truth: Flags) -> list[Classes]:
+        return list(truth.T.astype(np.intp))
+
+    def fit(self, X: Any, Y: NDArray[Any]) -> Rival:
+        """Thresholds by all folds, models on everything."""
+        super().fit(X, Y)
+        splits, truth = self.choices.splits(len(Y)), np.asarray(Y) == 1
+        parts = [held_out(X, z, C, splits, 2) for z, C in zip(self.targets(truth), self.Cs_, strict=True)]
+        self.thresholds_ = np.array([smoothed_cut(chances[:, 1], z == 1) for z, chances in parts])
         return self
 
-    def predict(self, X: Any) -> NDArray[np.bool_]:
-        """All labels above their thresholds."""
-        return np.asarray(self.labels_(X) > self.thresholds_)
+    def predict(self, X: Any, empty: float = 1.0) -> Flags:
+        scores = np.column_stack([one.chances(X, 2)[:, 1] for one in self.models_])
+        return np.asarray(scores > self.thresholds_)
 
 
-def smoothed_cut(scores: Array, truth: NDArray[np.bool_]) -> float:
+def smoothed_cut(scores: Array, truth: Flags) -> float:
     """The threshold of largest smoothed F, half way to the next score; ties go to the highest."""
     order = np.argsort(-scores, kind="stable")
     hits, chosen = np.append(0, np.cumsum(truth[order])), np.arange(len(scores) + 1)
@@ -186,7 +203,30 @@ def smoothed_cut(scores: Array, truth: NDArray[np.bool_]) -> float:
     return float((ranked[k] + ranked[k + 1]) / 2)
 
 
-RIVALS: dict[str, type[_Rival]] = {
+class TreesEFP(Rival):
+    """EFP with one forest of extremely randomised trees for all its targets."""
+
+    def fit(self, X: Any, Y: NDArray[Any]) -> Rival:
+        """Train the forest."""
+        truth = np.asarray(Y) == 1
+        sizes = truth.sum(axis=1)
+        self.shape_, self.Cs_ = (truth.shape[1], int(sizes.max())), []
+        forest = ExtraTreesClassifier(self.choices.trees, min_samples_leaf=self.choices.leaf, random_state=0)
+        self.forest_ = forest.fit(X, np.column_stack([truth * sizes[:, None], sizes == 0]))
+        return self
+
+    def predict(self, X: Any, empty: float = 1.0) -> Flags:
+        joint = np.zeros((X.shape[0], self.shape_[0] + 1, self.shape_[1] + 1))
+        for i, (chances, classes) in enumerate(
+            zip(self.forest_.predict_proba(X), self.forest_.classes_, strict=True)
+        ):
+            joint[:, i, classes.astype(np.intp)] = chances
+        return best_f_sets(joint[:, :-1, 1:], empty * joint[:, -1, 1])
+
+
+RIVALS: dict[str, type[Rival]] = {
+    "efp": EFP,
+    "efp-trees": TreesEFP,
     "gfm": GFM,
     "pcc": ProbabilisticChain,
     "metalabeler": MetaLabeler,

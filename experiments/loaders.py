@@ -16,7 +16,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse, vstack
-from sklearn.model_selection import KFold
+from sklearn.model_selection import KFold, ShuffleSplit
 
 from setloss.io import DatasetError, LabelSets, Tracks, read
 
@@ -40,8 +40,12 @@ class DataSet:
     Y: NDArray[Any] = field(repr=False)
     n_train: int | None = None
 
-    def splits(self, folds: int | None = None, seed: int = 0) -> list[tuple[NDArray[Any], NDArray[Any]]]:
-        """(train, test) rows: the standard split, or shuffled folds."""
+    def splits(
+        self, folds: int | None = None, seed: int = 0, halves: int | None = None
+    ) -> list[tuple[NDArray[Any], NDArray[Any]]]:
+        """(train, test) rows: the standard split, or shuffled folds, or random halves."""
+        if halves is not None:
+            return list(ShuffleSplit(halves, train_size=0.5, random_state=seed).split(self.Y))
         if folds is None:
             if self.n_train is None:
                 raise DatasetError(f"{self.name} has no standard split into two files; ask for folds (--folds 10)")

@@ -18,24 +18,24 @@ from numpy.typing import NDArray
 
 from experiments.document import Estimate
 from experiments.label_sets.methods import (
+    LOSSES,
     METHODS,
-    Choices,
     check_method,
     decided_alone,
     decided_sets,
     group_of,
-    scaling,
     scores_of,
 )
+from experiments.label_sets.tuning import Choices
 from experiments.loaders import DataSet
 from experiments.protocol import in_parallel, log
-from setloss.estimators.set_decision import ExpectedScore
 from setloss.io import DatasetError
 from setloss.losses import Dice, loss_named
 from setloss.typing import Array
 
 METRICS = {
     "example_f1": "example F1",
+    "example_f1_zero": "example F1, 0/0 = 0",
     "example_jaccard": "example Jaccard",
     "hamming": "Hamming loss",
     "micro_f1": "micro F1",
@@ -51,12 +51,13 @@ class Judgement:
     examples: dict[str, Array] = field(repr=False)
 
 
-def judge(truth: NDArray[Any], predicted: NDArray[Any]) -> Judgement:
-    """All metrics of label sets (n, p) in {0, 1}."""
+def judge(truth: NDArray[Any], predicted: NDArray[Any], for_zero: NDArray[Any]) -> Judgement:
+    """All metrics of label sets (n, p) in {0, 1}; `for_zero` are sets that are decided where 0/0 scores 0."""
     true, said = np.asarray(truth) == 1, np.asarray(predicted) == 1
     missed, alarms, positives = (flags.sum(axis=0) for flags in (true & ~said, said & ~true, true))
     examples = {
-        "example_f1": 1.0 - np.asarray(loss_named("f1")(true, said)),
+        "example_f1": 1.0 - np.asarray(LOSSES[0](true, said)),
+        "example_f1_zero": 1.0 - np.asarray(LOSSES[1](true, np.asarray(for_zero) == 1)),
         "example_jaccard": 1.0 - np.asarray(loss_named("jaccard")(true, said)),
         "hamming": (true != said).mean(axis=1),
     }
@@ -68,10 +69,11 @@ def judge(truth: NDArray[Any], predicted: NDArray[Any]) -> Judgement:
 
 @dataclass(frozen=True)
 class BenchmarkPlan:
-    """What to run: the methods, folds (None: the standard split), how all methods choose, and processes at a time."""
+    """What to run: methods, folds or random halves (else the standard split), choices, and processes at a time."""
 
     methods: tuple[str, ...] = METHODS
     folds: int | None = None
+    halves: int | None = None
     choices: Choices = field(default_factory=Choices)
     jobs: int = 1
 
@@ -90,7 +92,7 @@ class Run:
     split: int
     judgement: Judgement
     chosen: dict[str, Any]
-    expected: ExpectedScore | None
+    expected: Any
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,7 +138,7 @@ def run_data_set(data: DataSet, plan: BenchmarkPlan, folder: Path | None = None)
     With a folder, what was trained is kept there and not trained again: scores of base models, sets of other methods.
     An interrupted command goes on, pieces add up, and rules are compared again in seconds.
     """
-    splits = data.splits(plan.folds, plan.choices.seed)
+    splits = data.splits(plan.folds, plan.choices.seed, plan.halves)
     if len(splits[0][0]) < plan.choices.folds:
         raise DatasetError(f"{data.name} has {len(splits[0][0])} training examples, too few for the inner folds")
     groups: dict[str, list[str]] = {}
@@ -159,8 +161,9 @@ def run_group(
     """Methods that share a base model, or one alone."""
     train, test = split
     base, _, rule = group[0].partition("+")
-    scaled = scaling(data.X).fit(data.X[train])
-    parts = scaled.transform(data.X[train]), data.Y[train], scaled.transform(data.X[test])
+    parts = data.X[train], data.Y[train], data.X[test]
     trained = memory.cache(scores_of if rule else decided_alone)(base, *parts, choices)
-    found = decided_sets(group, trained, data.Y[train], choices) if rule else {base: trained}
-    return [Run(name, number, judge(data.Y[test], one.sets), one.chosen, one.expected) for name, one in found.items()]
+    found = decided_sets(group, trained, data.Y[train]) if rule else {base: trained}
+    return [
+        Run(name, number, judge(data.Y[test], *one.sets), one.chosen, one.expected) for name, one in found.items()
+    ]

@@ -25,7 +25,8 @@ def report(outcomes: Outcomes, plan: BenchmarkPlan) -> Document:
     tables += [rule_table(outcomes, plan.methods), expected_table(outcomes, plan.methods)]
     numbers = {"plan": asdict(plan), "datasets": {outcome.name: outcome.as_dict() for outcome in outcomes}}
     shown = tuple(table for table in tables if table.rows)
-    return Document(NAME, "Label sets: who predicts the best ones", shown, (), numbers)
+    name = f"{NAME}_folds" if plan.folds else f"{NAME}_halves" if plan.halves else NAME
+    return Document(name, "Label sets: who predicts the best ones", shown, (), numbers)
 
 
 def metric_table(outcomes: Outcomes, metric: str, plan: BenchmarkPlan) -> ResultTable:
@@ -33,19 +34,21 @@ def metric_table(outcomes: Outcomes, metric: str, plan: BenchmarkPlan) -> Result
     methods = sorted(plan.methods, key=lambda method: -_mean(outcomes, method))
     rows = [(label_of(m), *_with_means([outcome.estimate(m, metric) for outcome in outcomes])) for m in methods]
     columns = ("method", *(outcome.name for outcome in outcomes), "mean", "median")
-    split = "standard split" if plan.folds is None else f"{plan.folds}-fold cross-validation"
+    split = f"{plan.folds}-fold cross-validation" if plan.folds else f"{plan.halves} random halves"
+    split = "standard split" if plan.folds is plan.halves is None else split
     best = lowest(rows, highest=metric != "hamming")
     return ResultTable(f"{METRICS[metric]}, {split}", columns, tuple(rows), _note(metric, plan), best)
 
 
 def _note(metric: str, plan: BenchmarkPlan) -> str:
-    over = "folds" if plan.folds is not None else "test examples"
+    over = "test examples" if plan.folds is plan.halves is None else "folds" if plan.folds else "random halves"
     better = "less is better" if metric == "hamming" else "more is better"
-    chosen = {"f1": "example F1", "jaccard": "example Jaccard"}[plan.choices.criterion]
+    empty = "0, and sets are decided for that" if metric == "example_f1_zero" else "1"
     return (
-        f"Mean and standard error over {over}; {better}. C by likelihood (logistic), by {chosen} (rivals) or by the "
-        f"loss itself (operators), thresholds and k by {chosen}, on folds of the training part. An empty set "
-        "predicted empty counts 1."
+        f"Mean and standard error over {over}; {better}. Preparation and C by held-out likelihood, one C for "
+        "logistic regression and one for every model of rivals, or by smoothed F (smoothed thresholds); thresholds "
+        "and k by example F1; the same folds of the training part for all. An empty set predicted empty counts "
+        f"{empty}."
     )
 
 
@@ -77,28 +80,15 @@ def rule_table(outcomes: Outcomes, methods: Sequence[str]) -> ResultTable:
             best = [max(others, key=lambda name: o.estimate(name, MAIN).mean) for o in outcomes]
             found = [o.difference(ours, other, MAIN) for o, other in zip(outcomes, best, strict=True)]
             rows.append((f"**{label_of(ours)} - the best other rule**", *_with_means(found)))
-            if len(outcomes[0].of(ours)) > 1:
-                picked = f"{label_of(ours)} - the other rule best on the other folds"
-                rows.append((picked, *_against_picks(outcomes, ours, others)))
             late = [o.name for o, one in zip(outcomes, found, strict=True) if -one.mean > (one.error or 0.0)]
             behind.append(f"{label_of(ours)}: {', '.join(late) or 'none'}")
     note = (
         "Rules decide from the same scores. The best other rule is picked for each data set by the numbers shown, "
-        "which favours it; picked on the other folds it is not favoured. Errors of differences are of paired ones. "
+        "which favours it. Errors of differences are of paired ones. "
         f"Behind the best other rule by more than one standard error: {'; '.join(behind) or 'none'}."
     )
     columns = ("rule", *(outcome.name for outcome in outcomes), "mean", "median")
     return ResultTable("example F1 of rules on the same scores", columns, tuple(rows), note)
-
-
-def _against_picks(outcomes: Outcomes, ours: str, others: Sequence[str]) -> tuple[Cell, ...]:
-    """A method minus, on every fold, that of the others which is best on the other folds."""
-    cells = []
-    for outcome in outcomes:
-        values = np.array([[run.judgement.means[MAIN] for run in outcome.of(name)] for name in (ours, *others)])
-        picks = np.argmax(values[1:].sum(axis=1, keepdims=True) - values[1:], axis=0)
-        cells.append(Estimate.of(values[0] - values[1 + picks, np.arange(len(picks))]))
-    return _with_means(cells)
 
 
 def expected_table(outcomes: Outcomes, methods: Sequence[str]) -> ResultTable:
@@ -142,11 +132,15 @@ def front_table(outcomes: Outcomes, plan: BenchmarkPlan) -> ResultTable:
     rows: list[tuple[Cell, ...]] = [
         (text, *(_mean_and_median(outcomes, f"{base}+{rule}") for base in PLAIN)) for rule, text in words.items()
     ]
-    published = best_rival(outcomes, [m for m in plan.methods if not is_ours(m) and "+" not in m])
-    rows.insert(-1, (f"the best published rival: {label_of(published)}", _mean_and_median(outcomes, published), None))
+    rivals = [m for m in plan.methods if not is_ours(m) and "+" not in m]
+    linear, trees = ([m for m in rivals if m.endswith("-trees") == of_trees] for of_trees in (False, True))
+    best = [best_rival(outcomes, some) if some else None for some in (linear, trees)]
+    names = " / ".join(label_of(one) for one in best if one)
+    cells = (_mean_and_median(outcomes, one) if one else None for one in best)
+    rows.insert(-1, (f"the best published rival: {names}", *cells))
     rows.append(("**`SetDecisionCV()`**, which chooses the classifier", _mean_and_median(outcomes, DEFAULT), None))
     against = []
-    for rival in dict.fromkeys((best_rival(outcomes, plan.methods), published)):
+    for rival in dict.fromkeys((best_rival(outcomes, plan.methods), best_rival(outcomes, rivals))):
         ahead, level, behind = standing(outcomes, DEFAULT, rival)
         against.append(f"{label_of(rival)}: ahead on {ahead}, level on {level}, behind on {behind}")
     note = (

@@ -9,8 +9,21 @@ from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 from sklearn.multioutput import ClassifierChain
 
-from experiments.baselines import RIVALS, MetaLabeler, ProbabilisticChain, best_f_sets, smoothed_cut
+from experiments.baselines import (
+    EFP,
+    GFM,
+    RIVALS,
+    MetaLabeler,
+    ProbabilisticChain,
+    TreesEFP,
+    best_f_sets,
+    smoothed_cut,
+)
+from experiments.label_sets.tuning import Choices, Logistic, held_out, log_loss, preparations
 from setloss import loss_named
+from setloss.losses import Dice
+
+ONE_C = Choices(Cs=(1.0,), folds=2, trees=20)
 
 
 def f1(truth, said):
@@ -31,6 +44,48 @@ def test_the_maximiser_finds_the_set_of_largest_expected_f(seed):
     assert chances @ [f1(truth, found) for truth in sets] == pytest.approx(max(values))
 
 
+@pytest.mark.parametrize("empty", [0.0, 1.0])
+@pytest.mark.parametrize("rival", [EFP, GFM, TreesEFP])
+def test_plug_in_rivals_are_best_by_enumeration_where_features_name_a_group(rival, empty):
+    """Each of four groups has its own distribution of sets; models that can learn it decide as who knows it."""
+    rng, p = np.random.default_rng(0), 3
+    sets = np.array(list(product([0, 1], repeat=p)))
+    chances = rng.dirichlet(np.full(len(sets), 0.5), size=4)
+    draws = [rng.choice(len(sets), 400, p=row) for row in chances]
+    X, Y = np.repeat(np.eye(4), 400, axis=0), sets[np.concatenate(draws)]
+    said = rival(Choices(Cs=(1e4,), folds=2, trees=5, leaf=1)).fit(X, Y).predict(np.eye(4), empty)
+    for found, drawn in zip(said, draws, strict=True):
+        truth = sets[drawn]
+        scores = [1 - Dice(zero_division=empty)(truth == 1, np.tile(one == 1, (400, 1))).mean() for one in sets]
+        assert scores[np.flatnonzero((sets == found).all(axis=1))[0]] == pytest.approx(max(scores), abs=5e-3)
+
+
+def test_c_climbs_to_the_least_held_out_loss_of_the_path():
+    choices, X, Y = Choices(folds=3), *data()
+    splits = choices.few_splits(len(Y))
+
+    def loss(C):
+        return log_loss(*held_out(X, Y[:, 2], C, splits, 2))
+
+    assert choices.climb(loss) == min(choices.Cs, key=loss)
+    assert choices.climb(abs) == choices.Cs[0]
+    assert choices.climb(lambda C: -C) == choices.Cs[-1]
+    z, chances = held_out(X, Y[:, 0], 1.0, splits, 2)
+    train, test = splits[0]
+    by_hand = LogisticRegression(C=1.0, max_iter=1000).fit(X[train], Y[train, 0]).predict_proba(X[test])
+    np.testing.assert_allclose(chances[: len(test)], by_hand)
+    assert log_loss(z, chances) == pytest.approx(-np.log(chances[np.arange(len(z)), z]).mean())
+
+
+def test_sparse_features_are_prepared_in_all_ways_that_differ():
+    counts = csr_array(np.random.default_rng(0).poisson(0.5, (20, 6)).astype(float))
+    assert len(preparations(counts)) == 4
+    assert len(preparations(counts * 0.5)) == 3  # no counts, no tf-idf
+    assert len(preparations(counts > 0)) == 3  # the largest value of every column is 1 already
+    for way in preparations(counts):
+        assert np.square(way.fit_transform(counts).toarray()).sum(axis=1).mean() == pytest.approx(1)
+
+
 def data(n=400, seed=0, sparse=False):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, 3))
@@ -44,7 +99,7 @@ def data(n=400, seed=0, sparse=False):
 @pytest.mark.parametrize("name", RIVALS)
 def test_every_rival_learns_something_and_takes_constant_labels(name, sparse):
     X, Y = data(sparse=sparse)
-    said = RIVALS[name](C=1.0).fit(X, Y).predict(X)
+    said = RIVALS[name](ONE_C).fit(X, Y).predict(X)
     assert said.shape == Y.shape
     assert not said[:, 3].any()
     assert (1 - loss_named("f1")(Y == 1, said == 1)).mean() > (1 - loss_named("f1")(Y == 1, Y >= 0)).mean()
@@ -52,7 +107,8 @@ def test_every_rival_learns_something_and_takes_constant_labels(name, sparse):
 
 def test_samples_of_a_chain_have_its_probabilities():
     X, Y = data()
-    ours = ProbabilisticChain(samples=4000).fit(X, Y[:, :2])
+    ours = ProbabilisticChain(ONE_C).fit(X, Y[:, :2])
+    ours.samples = 4000
     drawn = ours.draw(X[:3])
     first = LogisticRegression(C=1.0, max_iter=1000).fit(X, Y[:, 0])
     np.testing.assert_allclose(drawn[:, :, 0].mean(axis=1), first.predict_proba(X[:3])[:, 1], atol=0.04)
@@ -64,8 +120,9 @@ def test_samples_of_a_chain_have_its_probabilities():
 
 def test_metalabeler_predicts_as_many_labels_as_its_number_model():
     X, Y = data()
-    model = MetaLabeler().fit(X, Y)
-    np.testing.assert_array_equal(model.predict(X).sum(axis=1), model.number_.predict(X))
+    model = MetaLabeler(ONE_C).fit(X, Y)
+    number = Logistic(X, Y.sum(axis=1), 1.0).model
+    np.testing.assert_array_equal(model.predict(X).sum(axis=1), number.predict(X))
 
 
 @pytest.mark.parametrize("seed", range(10))
