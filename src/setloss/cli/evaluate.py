@@ -7,7 +7,8 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from setloss.cli.commands import InputError, JsonOption, print_document, with_option_groups
+from setloss.cli.answered import Curve, no_curve_in_words
+from setloss.cli.commands import InputError, JsonOption, check_writable, print_document, with_option_groups, writing
 from setloss.cli.data import DataOptions, has_labels
 from setloss.cli.models import Source, decides, in_use, last_step, prepared, read_model, scores_of
 from setloss.cli.predict import TrustedOption, decide_for
@@ -22,16 +23,22 @@ def evaluate(
     data: DataOptions,
     loss: LossOptions,
     trusted: TrustedOption = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="File to draw, .png, .pdf or .svg: mean score against the share answered.")
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """The mean loss of a model over examples or bags, with its standard error, and F1 beside it.
 
     Below the model's own decisions: the same classifier cut at 1/2, and at the one threshold that lost least on
     held-out folds of the training. For data without labels, the score that the model expects for the loss that it
-    was trained for. With --loss, --knots the model decides for that loss, as `setloss predict` does.
+    was trained for. With --loss, --knots the model decides for that loss, as `setloss predict` does. For models that
+    were trained with --promise, the score of what is answered beside the promise.
 
     For example: setloss evaluate songs.skops test.csv --loss jaccard
     """
+    if plot is not None:
+        check_writable("--plot", plot, model, data.data)
     with Waiting(f"reading {model}") as waiting:
         trained = read_model(model, trusted)
         with in_use(model, model):
@@ -50,13 +57,22 @@ def evaluate(
             beside = source.beside(examples)
             expected = _expected(trained, X, beside)
             rows, sets = _rows(trained, X, examples, beside, measure) if labelled else ({}, 0)
+            curve = None
+            if labelled and (plot is not None or hasattr(last_step(trained), "promise_")):
+                with no_curve_in_words():
+                    curve = Curve.of(trained, X, examples.Y if hasattr(examples, "Y") else examples.y, beside)
     if not labelled and expected is None:
         remedy = (
             "; it can for the loss that it was trained for: leave --loss out" if other and decides(trained) else ""
         )
         raise InputError(f"{data.data} has no labels, and the model cannot tell what to expect without them{remedy}")
     facts = {"loss": _named(measure), "trained_for": _named(own), "sets": sets, "rows": rows}
-    facts["expected_score"] = expected
+    facts |= {"expected_score": expected, "promise": None if curve is None else curve.facts}
+    if plot is not None:
+        if curve is None:
+            raise InputError(f"--plot shows observed scores, and {data.data} has no labels")
+        with no_curve_in_words(), writing("--plot", plot):
+            curve.draw(plot, _score(measure))
     if as_json:
         print_document(facts)
     else:
@@ -123,5 +139,16 @@ def _print_words(facts: dict[str, Any], model: Path, data: Path) -> None:
         typer.echo(f"{words[name]:<{width}}  {row['loss']:.4f}{error}  {row['f1']:.4f}")
     if facts["expected_score"] is not None:
         value, low, high = (facts["expected_score"][name] for name in ("value", "low", "high"))
-        what = "F1" if facts["trained_for"] == "f1" else f"1 - loss of {facts['trained_for']}"
+        what = _score(facts["trained_for"])
         typer.echo(f"expected {what}, labels not used: {value:.4f}, with 90 % from {low:.4f} to {high:.4f}")
+    if facts["promise"] is not None:
+        promise, what = facts["promise"], _score(facts["trained_for"])
+        typer.echo(f"promised: {promise['words']}")
+        error = "" if promise["error"] is None else f" +- {promise['error']:.4f}"
+        score = "nothing is answered" if promise["score"] is None else f"{what} {promise['score']:.4f}{error}"
+        typer.echo(f"observed: {score}, {100 * promise['share']:.0f} % of {facts['sets']} sets are answered")
+
+
+def _score(loss: Any) -> str:
+    """The score that goes with a loss."""
+    return "F1" if loss == "f1" else f"1 - loss of {_named(loss)}"

@@ -6,8 +6,10 @@ import sys
 from pathlib import Path
 from typing import Annotated, Any, TextIO
 
+import numpy as np
 import typer
 
+from setloss.cli.answered import answered_rows
 from setloss.cli.commands import InputError, check_writable, with_option_groups, writing
 from setloss.cli.data import DataOptions
 from setloss.cli.models import Source, decides, in_use, last_step, prepared, read_model, scores_of
@@ -35,7 +37,8 @@ def predict(
     """Predict: one row per example or frame, in the order of DATA, which needs no labels.
 
     Columns are found by the names that the model was trained with; others are ignored, and the id comes first. With
-    --loss, --knots the model decides for another loss than it was trained for.
+    --loss, --knots the model decides for another loss than it was trained for. A model that was trained with
+    --promise adds the column "answered", 1 where the promise holds and 0 where a person should look.
 
     For example: setloss predict songs.skops new.csv --out moods.csv
     """
@@ -55,7 +58,13 @@ def predict(
         waiting.doing("predicting")
         with in_use(model, data.data):
             values = _values(trained, rows, source, scores=scores, probabilities=probabilities)
-    _write(_beside(rows, source), values, source.labels or _header(values, source), out)
+            header = source.labels or _header(values, source)
+            answered = None
+            if decides(trained):
+                answered = answered_rows(trained, prepared(trained, rows.X), source.beside(rows))
+            if answered is not None:
+                values, header = np.column_stack([values, answered.astype(int)]), [*header, "answered"]
+    _write(_beside(rows, source), values, header, out)
 
 
 def decide_for(trained: Any, loss: LossOptions) -> None:

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
+from setloss.cli.answered import PromiseOptions
 from setloss.cli.commands import (
     InputError,
     JsonOption,
@@ -21,7 +22,7 @@ from setloss.cli.commands import (
     with_option_groups,
 )
 from setloss.cli.data import DataOptions
-from setloss.cli.models import Source, last_step
+from setloss.cli.models import Source, last_step, prepared
 from setloss.cli.progress import INTERRUPTED, Waiting, finishing
 from setloss.cli.set_functions import LossOptions
 from setloss.defaults import LINEAR_MODELS
@@ -112,6 +113,7 @@ def train(
     data: DataOptions,
     loss: LossOptions,
     training: TrainingOptions,
+    promised: PromiseOptions,
     model: Annotated[Path, typer.Option(help="File to write, .skops.")],
     as_json: JsonOption = False,
 ) -> None:
@@ -126,6 +128,7 @@ def train(
 
     objective = loss.read()
     training.check()
+    promised.check(training)
     if model.suffix != ".skops":
         raise InputError(f"--model writes a .skops file; got {model}")
     check_writable("--model", model, data.data)
@@ -133,6 +136,7 @@ def train(
         with Waiting(f"reading {data.data}") as waiting, _faults_in_words():
             examples = data.read()
             _check_labels(examples, data.data, training)
+            examples, kept = promised.split(examples)
             waiting.doing("preparing the columns")
             try:
                 steps, features = _prepared(examples.X, training)
@@ -142,6 +146,10 @@ def train(
             estimator = _estimator(training, objective, hasattr(examples, "Y"))
             targets = {"y": examples.Y} if hasattr(examples, "Y") else {"y": examples.y, "groups": examples.groups}
             estimator.fit(features, **targets).set_params(verbose=0)
+            promise = None
+            if kept is not None:
+                waiting.doing("learning the promise")
+                promise = promised.make(estimator, prepared(make_pipeline(*steps, estimator), kept.X), kept)
             waiting.doing(f"writing {model}")
             encoder = steps[0] if steps else None
             fitted = make_pipeline(*steps, estimator) if steps else estimator
@@ -154,7 +162,7 @@ def train(
     sets = len(set(targets["groups"].tolist())) if "groups" in targets else features.shape[0]
     document = _summary(estimator, objective, sets)
     columns = [column._asdict() for column in getattr(encoder, "columns_", ())] or None
-    document |= {"features": int(features.shape[1]), "columns": columns, "model": str(model)}
+    document |= {"features": int(features.shape[1]), "columns": columns, "model": str(model), "promise": promise}
     if as_json:
         print_document(document)
     else:
@@ -294,4 +302,8 @@ def _print_words(document: dict[str, Any]) -> None:
     for rule, (mean, error) in document["held_out_losses"].items():
         mark = "  (used)" if rule == document["decision"] else ""
         typer.echo(f"  {rule:<9}  held-out loss {mean:.4f} +- {error:.4f}{mark}")
+    if document["promise"] is not None:
+        kept = document["promise"]["sets"]
+        typer.echo(f"{kept} of {kept + document['sets']} sets were kept for the promise, and not trained on")
+        typer.echo(document["promise"]["words"])
     typer.echo(f"model written to {document['model']}")
