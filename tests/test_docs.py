@@ -10,7 +10,10 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")),
+    *sorted((ROOT / "docs").glob("*.md")),
+]
 TUTORIALS = sorted((ROOT / "docs" / "tutorials").glob("plot_*.py"))
 SLOW = ("plot_3_segmentation",)
 
@@ -57,18 +60,6 @@ def test_tutorials_run_without_data_of_others(tutorial, tmp_path, monkeypatch, c
         runpy.run_path(str(tutorial))
     pyplot.close("all")
     assert capsys.readouterr().out
-
-
-def test_the_page_on_citing_says_what_the_citation_file_says():
-    page = (ROOT / "docs" / "citing.md").read_text(encoding="utf-8")
-    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
-    paper = citation.partition("preferred-citation:")[2]
-    for key in ("title", "year", "volume", "start", "end", "collection-title", "family-names"):
-        for value in re.findall(rf"^\s*(?:- )?{key}: (.+)$", paper, flags=re.MULTILINE):
-            assert value in page, key
-    version = re.search(r"^version: (.+)$", citation, flags=re.MULTILINE)
-    assert version
-    assert f"version = {{{version[1]}}}" in page
 
 
 def numbers_after(kind: str, text: str) -> set[int]:

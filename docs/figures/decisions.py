@@ -33,14 +33,15 @@ def decisions_figure() -> Figure:
         scores = 1 - expected_losses(SCORES, "f1", counts=counts)[0]
         right.plot(range(len(scores)), scores, color=colour, marker=marker, ms=4, label=name)
         best = decide(SCORES, "f1", counts=counts)
-        right.plot(best.sizes, 1 - best.expected, "o", ms=13, mfc="none", mew=1.8, color=colour)
+        right.plot(best.sizes, 1 - best.expected_loss, "o", ms=13, mfc="none", mew=1.8, color=colour)
     left.set(xlabel="number of positives", ylabel="probability")
     right.set(xlabel="k, the number of labels chosen", ylabel="expected F1")
-    right.legend(frameon=False)
     for axes in (left, right):
         axes.spines[["top", "right"]].set_visible(False)
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         axes.set_ylim(bottom=0)
+    handles, names = left.get_legend_handles_labels()
+    figure.legend(handles, names, frameon=False, loc="outside upper center", ncols=len(names))
     return figure
 
 

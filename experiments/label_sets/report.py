@@ -127,32 +127,32 @@ def front_table(outcomes: Outcomes, plan: BenchmarkPlan) -> ResultTable:
     words = {
         "threshold": "all above one tuned threshold",
         "plug-in": "the plug-in rule for F1 (labels taken as independent)",
-        "auto": "**`SetDecisionCV`** around the same classifier",
+        "auto": "`SetDecisionCV` around the same classifier",
     }
-    rows: list[tuple[Cell, ...]] = [
-        (text, *(_mean_and_median(outcomes, f"{base}+{rule}") for base in PLAIN)) for rule, text in words.items()
+    lines: list[tuple[str, tuple[str | None, ...]]] = [
+        (text, tuple(f"{base}+{rule}" for base in PLAIN)) for rule, text in words.items()
     ]
     rivals = [m for m in plan.methods if not is_ours(m) and "+" not in m]
     linear, trees = ([m for m in rivals if m.endswith("-trees") == of_trees] for of_trees in (False, True))
-    best = [best_rival(outcomes, some) if some else None for some in (linear, trees)]
-    names = " / ".join(label_of(one) for one in best if one)
-    cells = (_mean_and_median(outcomes, one) if one else None for one in best)
-    rows.insert(-1, (f"the best published rival: {names}", *cells))
-    rows.append(("**`SetDecisionCV()`**, which chooses the classifier", _mean_and_median(outcomes, DEFAULT), None))
+    published = [best_rival(outcomes, some) if some else None for some in (linear, trees)]
+    names = " / ".join(label_of(one) for one in published if one)
+    lines.insert(-1, (f"the best published rival: {names}", tuple(published)))
+    lines.append(("`SetDecisionCV()`, which chooses the classifier", (DEFAULT, None)))
     against = []
     for rival in dict.fromkeys((best_rival(outcomes, plan.methods), best_rival(outcomes, rivals))):
         ahead, level, behind = standing(outcomes, DEFAULT, rival)
         against.append(f"{label_of(rival)}: ahead on {ahead}, level on {level}, behind on {behind}")
     note = (
-        f"{', '.join(outcome.name for outcome in outcomes)}; everything chosen on the training part. "
-        "`SetDecisionCV()` against the best rows that are not ours, by two standard errors of paired differences: "
-        f"{'; '.join(against)}. "
-        "`python -m experiments multilabel --data DIR`; every rule, rival and data set: [Evidence](docs/evidence.md)."
+        f"{', '.join(outcome.name for outcome in outcomes)}; bold: the best of a column. `SetDecisionCV()` by two "
+        f"standard errors of paired differences: {'; '.join(against)}. "
+        "`python -m experiments multilabel --data DIR`; more: [Evidence](docs/evidence.md)."
     )
     title = f"F1 of the labels of an example, mean (median) of {len(outcomes)} public data sets, standard splits"
     columns = ("which labels to predict", "logistic regression per label", "extra trees")
-    marked = frozenset((i, j) for i in (len(rows) - 2, len(rows) - 1) for j in (1, 2) if rows[i][j] is not None)
-    return ResultTable(title, columns, tuple(rows), note, marked)
+    rows = [(text, *(_mean_and_median(outcomes, one) if one else None for one in methods)) for text, methods in lines]
+    top = [max((row[j] for row in rows if row[j]), default=None) for j in (1, 2)]  # the mean comes first
+    best = frozenset((i, j) for i, row in enumerate(rows) for j in (1, 2) if row[j] and row[j] == top[j - 1])
+    return ResultTable(title, columns, tuple(rows), note, best)
 
 
 def _mean_and_median(outcomes: Outcomes, method: str) -> str:

@@ -40,7 +40,7 @@ class SetLoss(nn.Module):
     operator, scale
         "bd", "bd-monotone", "slack", "margin", "lovasz" or "hinge", and the scale c of rescaled parts: a number (2 as
         printed in the paper), or "mean" for two over the number of elements of each set. None: see above. Or a
-        function from set functions to surrogates, your own included (slow, see docs/your-own-loss.md).
+        function from set functions to surrogates, your own included (slow, see docs/losses.md).
     margins
         "logits" or "probabilities" (of a sigmoid, of classes by a softmax). See `setloss.nn.margins`.
     soft_share
