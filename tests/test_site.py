@@ -34,7 +34,7 @@ def site(tmp_path_factory):
     """The site, made from a copy of the pages, so that nothing is written beside them."""
     folder = tmp_path_factory.mktemp("site")
     shutil.copytree(ROOT / "docs", folder / "docs", ignore=GENERATED)
-    for file in ("README.md", "CHANGELOG.md", "CITATION.cff", "CONTRIBUTING.md", "SECURITY.md"):
+    for file in ("README.md", "CHANGELOG.md", "CITATION.cff"):
         shutil.copy(ROOT / file, folder)
     with chdir(folder):
         ending, _, said = ended("sphinx", "-W", "--keep-going", "-q", "-D", "plot_gallery=0", "docs", "html")
