@@ -45,6 +45,12 @@ class CountModel:
         Log-potentials of the number of positives; see `setloss.decisions.scores` for their shapes.
     bags
         `Bags`, or the n + 1 offsets of the bags in the flat scores; or the `layout` of a model of the same sets.
+
+    Examples
+    --------
+    >>> exactly_one = CountModel([[0.0, 0.0, 1.0]], [-np.inf, 0.0])
+    >>> exactly_one.marginals.round(3), exactly_one.count_probabilities
+    (array([[0.212, 0.212, 0.576]]), array([[0., 1.]]))
     """
 
     def __init__(

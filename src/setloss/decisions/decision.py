@@ -57,19 +57,25 @@ def decide(
 
     Parameters
     ----------
-    values
+    values : array of float
         Log-odds or probabilities (n, p), or flat with `bags`. Log-odds may be infinite.
-    loss
+    loss : Loss, str or callable
         A loss, or the name of one.
-    scores
+    scores : {"auto", "log-odds", "probabilities"}
         What `values` are: "log-odds", "probabilities", or "auto", log-odds unless all of them lie in [0, 1], which is
         refused.
-    counts
+    counts : array or sequence of arrays, optional
         None for independent elements, or log-potentials of the number of positives: (K + 1,) or (n, K + 1), larger
         numbers being impossible; with bags a sequence of arrays, or a flat array of p_i + 1 numbers for each bag.
         -inf makes a number impossible.
-    bags
+    bags : Bags or array of int, optional
         `Bags`, or the n + 1 offsets of the bags in the flat scores.
+
+    Examples
+    --------
+    >>> decision = decide([[0.3, -0.2, -0.4, -3.0]], "f1")
+    >>> decision.sets, decision.expected_loss.round(3)
+    (array([[ True,  True,  True, False]]), array([0.415]))
     """
     return decide_log_odds(as_log_odds(values, scores), as_loss(loss), counts, bags)
 
@@ -91,7 +97,13 @@ def decide_log_odds(
 
 
 def expected_losses(scores: ArrayLike, loss: Loss | str, *, counts: Counts = None) -> Array:
-    """The expected loss (n, p + 1) of choosing the k largest log-odds, for every k; these are (n, p) in any order."""
+    """The expected loss (n, p + 1) of choosing the k largest log-odds, for every k; these are (n, p) in any order.
+
+    Examples
+    --------
+    >>> expected_losses([[0.3, -0.2, -0.4, -3.0]], "f1").round(3)
+    array([[0.867, 0.577, 0.463, 0.415, 0.501]])
+    """
     array = as_log_odds(scores, "log-odds")
     rows = SetsOfOneSize(array, potentials_of(counts, Layout.of(array.shape, None))[0])
     return _losses_of_prefixes(rows, _spec(as_loss(loss), rows))
@@ -105,7 +117,13 @@ def expected_losses_of(
     counts: Counts = None,
     bags: Bags | ArrayLike | None = None,
 ) -> Array:
-    """The expected loss of given sets, in the shape of the log-odds `scores`; the rest is as in `decide`."""
+    """The expected loss of given sets, in the shape of the log-odds `scores`; the rest is as in `decide`.
+
+    Examples
+    --------
+    >>> expected_losses_of([[1, 0, 1, 0]], [[0.3, -0.2, -0.4, -3.0]], "f1").round(3)
+    array([0.491])
+    """
     loss = as_loss(loss)
     array, chosen = as_log_odds(scores, "log-odds"), as_labels(sets, "sets")
     if chosen.shape != array.shape:

@@ -49,11 +49,11 @@ class SetClassifierCV(SetClassifier):
 
     Parameters
     ----------
-    Cs
+    Cs : int or sequence of float, default 7
         A list, or the number of values between 1e-3 and 1e3.
-    cv
+    cv : int, splitter or sequence of splits, default 5
         A number of folds, a splitter or a list of (train, test); no fold splits a set or a group.
-    n_jobs
+    n_jobs : int, optional
         Folds at a time, in processes of their own.
     loss, operator, scale, tol, max_iter, max_time, solver, fit_intercept, intercept_scaling, random_state, verbose
         As in `SetClassifier`. `max_time` is for each fit; fits on folds end at three times `tol`; ``verbose=1`` tells
@@ -67,6 +67,14 @@ class SetClassifierCV(SetClassifier):
         For every C the mean loss, its standard error, and the largest gap.
 
     Sample weights count in the fits and in the mean losses. Ctrl-C ends the search, and there is no model.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_multilabel_classification
+    >>> X, y = make_multilabel_classification(60, n_classes=3, random_state=0)
+    >>> search = SetClassifierCV(Cs=[0.01, 0.1], cv=2).fit(X, y)
+    >>> search.C_ in (0.01, 0.1), len(search.cv_results_["loss"])
+    (True, 2)
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = CONSTRAINTS

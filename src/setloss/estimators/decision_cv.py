@@ -48,7 +48,7 @@ class SetDecisionCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     Parameters
     ----------
-    estimator
+    estimator : estimator or list of estimators, optional
         A multi-label classifier for y (n, p): OneVsRestClassifier, MultiOutputClassifier, chains, forests, networks,
         pipelines, `SetClassifier`; a binary one for y (n,). A FrozenEstimator is used as it is, on data it was not
         trained on. A list of them: of those of one class the one by whose held-out scores the labels are likeliest,
@@ -56,14 +56,14 @@ class SetDecisionCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         to 1000, of sparse X after several preparations (as given, rows of length 1, largest values 1, tf-idf of
         counts), and, for y (n, p) and dense X, extremely randomised trees; columns of a DataFrame that are not all
         numbers are encoded by `setloss.io.TableEncoder`.
-    loss, rule, average
+    loss, rule, average : default "f1", "auto", "samples"
         As in `SetDecision`.
-    cv
+    cv : int, splitter or "prefit", default 5
         A number of folds, a splitter, or "prefit": the estimator is fitted already, and X and y are not what it was
         trained on.
-    n_jobs
+    n_jobs : int, optional
         Folds at a time.
-    verbose
+    verbose : int, default 0
         1 says when each fold is done, and what the rules lose on held-out scores.
 
     Attributes
@@ -75,6 +75,16 @@ class SetDecisionCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         `predict` decides with it for the parameters of this object: `set_params(loss=...)` here, not there.
     classes_, label_names_
         As in `SetDecision`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_multilabel_classification
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.multiclass import OneVsRestClassifier
+    >>> X, y = make_multilabel_classification(200, random_state=0)
+    >>> model = SetDecisionCV(OneVsRestClassifier(LogisticRegression(C=0.1))).fit(X, y)
+    >>> model.predict(X).shape, bool(model.score(X, y) > 0.7), sorted(model.decision_.rule_losses_)
+    ((200, 5), True, ['counts', 'half', 'threshold'])
     """
 
     __metadata_request__fit: ClassVar = {"groups": True}

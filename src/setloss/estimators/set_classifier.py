@@ -31,27 +31,27 @@ class SetClassifier(LinearSetModel):
 
     Parameters
     ----------
-    loss
+    loss : str, Loss or callable, default "dice"
         A name ("dice", "f1", "jaccard", "hamming", "curve1"...), a `Loss`, or a callable of two label vectors.
-    operator
+    operator : str or callable, default "slack"
         The surrogate B: "slack", "margin", "bd", "bd-monotone", "lovasz" or "hinge", or a function from set functions
         to surrogates. docs/evidence.md has the measurements behind the default.
-    scale
+    scale : float, default 1.0
         c of slack and margin rescaling, also inside B_D: 1 is the tightest extension, 2 is printed in the paper.
-    C
+    C : float, default 1.0
         Weight of the risk against the regulariser. ``C weight |x|^2``, summed over the rows, may be 1e15 at most.
-    tol
+    tol : float, default 0.001
         Relative duality gap to reach: (primal - dual) / primal.
-    max_iter, max_time
+    max_iter, max_time : int, default 1000, and float, optional
         Limits in iterations and in seconds; the best model so far is kept, with a warning.
-    solver
+    solver : str, default "auto"
         "auto", "frank_wolfe", "admm", "cutting_plane" or "n_slack".
-    fit_intercept, intercept_scaling
+    fit_intercept, intercept_scaling : bool, default True, and float or "auto", default "auto"
         An intercept is one more feature of constant value `intercept_scaling`, regularised like the others; "auto" is
         the root mean squared norm of the rows of X, so that it weighs as much as all features together.
-    warm_start
+    warm_start : bool, default False
         Start from the last solution.
-    checkpoint
+    checkpoint : path, optional
         A file that the state of the solver is written to while it runs, and that the next fit starts from. A write
         that fails is a `CheckpointWarning`.
     random_state, verbose, callbacks
@@ -69,6 +69,14 @@ class SetClassifier(LinearSetModel):
         The number of features, and their names if X was a table.
     n_iter_, dual_gap_, solution_
         Iterations, the relative gap reached, and all else that the solver reports; `solution_` has the history.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_multilabel_classification
+    >>> X, y = make_multilabel_classification(100, n_classes=3, random_state=0)
+    >>> model = SetClassifier("jaccard", C=0.1).fit(X, y)
+    >>> model.coef_.shape, bool(model.dual_gap_ <= 0.001)
+    ((3, 20), True)
     """
 
     __metadata_request__fit: ClassVar = {"groups": True}

@@ -101,6 +101,16 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
         written, and `load` then asks to trust them; functions, as a loss of your own, are refused.
     path : path
         The file; its name ends in .skops.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from setloss.estimators import SetDecision
+    >>> decision = SetDecision(rule="threshold").fit([[2.0, -1.0], [0.5, 1.5], [-2.0, 3.0]], [[1, 0], [0, 1], [0, 1]])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(decision, f"{folder}/model.skops")
+    ...     load(f"{folder}/model.skops").predict([[2.0, -1.0]])
+    array([[1, 0]])
     """
     from sklearn.exceptions import NotFittedError
     from sklearn.utils.validation import check_is_fitted
@@ -138,6 +148,10 @@ def load(path: str | os.PathLike[str], trusted: Sequence[str] = ()) -> Any:
     trusted : sequence of str
         Packages ("xgboost") or types ("mine.Scaler") that may be built beside those that models of setloss hold. A
         file can make a trusted package do anything that its types can do: name only what you expect.
+
+    Examples
+    --------
+    See `save`.
     """
     file = _model_path(path)
     if not file.is_file():

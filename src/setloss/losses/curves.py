@@ -22,7 +22,11 @@ Knots = tuple[tuple[float, float], ...]
 class CostCurve(CountLoss):
     """A piecewise linear cost of the share r of mistakes, through knots (r, cost) from (0, 0) to r = 1.
 
-    The first few mistakes free: ``CostCurve([(0, 0), (0.2, 0), (1, 1)])``.
+    Examples
+    --------
+    >>> lenient = CostCurve([(0, 0), (0.2, 0), (1, 1)])  # the first fifth of the mistakes is free
+    >>> lenient([1, 1, 0, 0, 0], [1, 0, 0, 0, 0]), lenient([1, 1, 0, 0, 0], [0, 0, 0, 0, 0])
+    (0.0, 0.25)
     """
 
     knots: Knots

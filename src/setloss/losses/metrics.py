@@ -119,6 +119,12 @@ def from_metric(metric: Metric) -> MetricLoss:
 
     It must depend on the numbers of false negatives and false positives, positives and negatives only, which is
     verified on the way. A loss of *which* elements are wrong is a `from_set_function`.
+
+    Examples
+    --------
+    >>> at_least_one = from_metric(lambda y_true, y_pred: float((y_true != y_pred).any()))
+    >>> at_least_one([1, 0, 0], [1, 1, 0])
+    1.0
     """
     if not callable(metric):
         raise TypeError(f"from_metric takes a callable of (y_true, y_pred); got {type(metric).__name__}")

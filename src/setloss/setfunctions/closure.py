@@ -16,6 +16,11 @@ def monotone_closure(function: SetFunction) -> SetFunction:
     """f_up on the table of `function`; where f >= 0, f_up(empty) = 0.
 
     A function with negative values has f_up(empty) < 0: f_up is then no loss, and a `ValueError` says where.
+
+    Examples
+    --------
+    >>> monotone_closure(SetFunction.symmetric([0, 2, 1])).table
+    array([0., 1., 1.])
     """
     closed = function.counts.closure()
     if closed is not None:

@@ -68,32 +68,69 @@ class Verdict:
 
 
 def is_submodular(function: SetFunction, rtol: float = RELATIVE_TOLERANCE) -> Verdict:
-    """l(A + i) - l(A) >= l(A + j + i) - l(A + j): gains shrink (Definition 3)."""
+    """l(A + i) - l(A) >= l(A + j + i) - l(A + j): gains shrink (Definition 3).
+
+    Examples
+    --------
+    >>> verdict = is_submodular(SetFunction.symmetric([0, 1, 1.5, 3]))
+    >>> bool(verdict), str(verdict.witness)
+    (False, 'adding 2 to {0} gains 0.5, to {0, 1} gains 1.5')
+    """
     return _judge("submodular", function, rtol)
 
 
 def is_supermodular(function: SetFunction, rtol: float = RELATIVE_TOLERANCE) -> Verdict:
-    """l(A + i) - l(A) <= l(A + j + i) - l(A + j): gains grow."""
+    """l(A + i) - l(A) <= l(A + j + i) - l(A + j): gains grow.
+
+    Examples
+    --------
+    >>> bool(is_supermodular(SetFunction.symmetric([0, 1, 3])))
+    True
+    """
     return _judge("supermodular", function, rtol)
 
 
 def is_modular(function: SetFunction, rtol: float = RELATIVE_TOLERANCE) -> Verdict:
-    """Both submodular and supermodular: l(A) is a sum over A."""
+    """Both submodular and supermodular: l(A) is a sum over A.
+
+    Examples
+    --------
+    >>> bool(is_modular(SetFunction.symmetric([0, 1, 2])))
+    True
+    """
     return _judge("modular", function, rtol)
 
 
 def is_symmetric(function: SetFunction, rtol: float = RELATIVE_TOLERANCE) -> Verdict:
-    """l(A + i) = l(A + j): only the number of elements counts (Definition 4)."""
+    """l(A + i) = l(A + j): only the number of elements counts (Definition 4).
+
+    Examples
+    --------
+    >>> bool(is_symmetric(SetFunction.from_table([[0, 1], [2, 3]])))
+    False
+    """
     return _judge("symmetric", function, rtol)
 
 
 def is_increasing(function: SetFunction, rtol: float = RELATIVE_TOLERANCE) -> Verdict:
-    """l(A) <= l(A + i): more mistakes never cost less (Definition 5)."""
+    """l(A) <= l(A + i): more mistakes never cost less (Definition 5).
+
+    Examples
+    --------
+    >>> bool(is_increasing(SetFunction.symmetric([0, 2, 1])))
+    False
+    """
     return _judge("increasing", function, rtol)
 
 
 def is_nonnegative(function: SetFunction, rtol: float = RELATIVE_TOLERANCE) -> Verdict:
-    """l(A) >= 0 (Definition 2)."""
+    """l(A) >= 0 (Definition 2).
+
+    Examples
+    --------
+    >>> bool(is_nonnegative(SetFunction.symmetric([0, 2, 1])))
+    True
+    """
     return _judge("non-negative", function, rtol)
 
 
@@ -108,7 +145,13 @@ LAWS: dict[str, Callable[..., Verdict]] = {
 
 
 def verdicts(function: SetFunction, rtol: float = RELATIVE_TOLERANCE) -> dict[str, Verdict]:
-    """All six verdicts by name."""
+    """All six verdicts by name.
+
+    Examples
+    --------
+    >>> [law for law, verdict in verdicts(SetFunction.symmetric([0, 2, 1])).items() if verdict]
+    ['submodular', 'symmetric', 'non-negative']
+    """
     return {law: judge(function, rtol) for law, judge in LAWS.items()}
 
 

@@ -34,6 +34,14 @@ class SetFunction:
 
     Use one of the constructors, `symmetric`, `from_table`, `from_values`, `from_callable`, `oracle`, or ask a loss
     for the set function of a label vector.
+
+    Examples
+    --------
+    >>> l = SetFunction.from_table([[0.0, 0.5], [1.0, 2.0]])  # one false negative, one false positive
+    >>> l({0}), l([True, True])
+    (1.0, 2.0)
+    >>> SetFunction.from_callable(lambda A: float(len(A) > 1), 3)({0, 2})
+    1.0
     """
 
     counts: CountFunction
