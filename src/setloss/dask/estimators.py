@@ -47,6 +47,14 @@ class DaskSetClassifier(LinearSetModel):
         Those of `setloss.estimators.SetClassifier`; the gap is that of all partitions together.
     n_rounds_
         How often all partitions were asked for something.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> X, y = da.from_array(np.eye(4), chunks=(2, 4)), da.from_array(np.eye(4, dtype=int), chunks=(2, 4))
+    >>> model = DaskSetClassifier(C=10.0, tol=0.01).fit(X, y)
+    >>> model.predict(X).compute().tolist() == np.eye(4).tolist(), bool(model.dual_gap_ <= 0.01)
+    (True, True)
     """
 
     _labels: Labels

@@ -25,6 +25,12 @@ def repartition_by_group(X: Any, groups: Any, npartitions: int | None = None) ->
         The array that names the bag of each frame.
     npartitions
         How many; by default partitions of about 128 MB.
+
+    Examples
+    --------
+    >>> X = da.zeros((6, 2), chunks=(2, 2))
+    >>> repartition_by_group(X, [1, 1, 1, 1, 2, 2], npartitions=2).chunks
+    ((4, 2), (2,))
     """
     if npartitions is not None and not is_whole_number(npartitions, 1):
         raise ValueError(f"npartitions is a whole number, at least 1; got {npartitions!r}")

@@ -36,7 +36,15 @@ FIGURES = ("drawing.js", "knots.js", "editor.js", "map.js", "page.js", "counts_c
 
 
 def write_page(path: str | PathLike[str]) -> Path:
-    """Write the page to `path` and return it."""
+    """Write the page to `path` and return it.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_page(f"{folder}/curve.html").name
+    'curve.html'
+    """
     target = Path(path)
     target.write_text(page(), encoding="utf-8")
     return target
