@@ -62,23 +62,6 @@ def test_tutorials_run_without_data_of_others(tutorial, tmp_path, monkeypatch, c
     assert capsys.readouterr().out
 
 
-def numbers_after(kind: str, text: str) -> set[int]:
-    """What follows the word in "Eq. 4, 5", "Eq. 8–10" or "Table 2"."""
-    named: set[int] = set()
-    for listed in re.findall(rf"{kind}\.? (\d+(?:(?:, |–)\d+)*)", text):
-        for part in listed.split(", "):
-            first, _, last = part.partition("–")
-            named |= set(range(int(first), int(last or first) + 1))
-    return named
-
-
-def test_reading_the_paper_names_everything_in_it():
-    page = (ROOT / "docs" / "reading-the-paper.md").read_text(encoding="utf-8").partition("## The slips")[0]
-    statements = {"Proposition": 6, "Lemma": 3, "Theorem": 5, "Algorithm": 1}
-    for kind, count in {"Eq": 36, "Def": 11, "Figure": 5, "Table": 3, **statements}.items():
-        assert numbers_after(kind, page) == set(range(1, count + 1)), kind
-
-
 def test_reading_the_paper_names_tests_that_exist():
     page = (ROOT / "docs" / "reading-the-paper.md").read_text(encoding="utf-8")
     named = set(re.findall(r"`([\w/]*test_\w+\.py)`", page))
