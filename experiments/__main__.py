@@ -74,8 +74,7 @@ def reproduce(
 def multilabel(
     data: Annotated[Path, typer.Option(help="Folder of data sets: NAME-train.arff, NAME-test.arff, NAME.xml.")],
     out: Out = RESULTS,
-    folds: Annotated[int | None, typer.Option(min=2, help="Cross-validation instead of the standard split.")] = None,
-    halves: Annotated[int | None, typer.Option(min=1, help="Random halves instead, as many.")] = None,
+    halves: Annotated[int | None, typer.Option(min=1, help="So many random halves, not the standard split.")] = None,
     datasets: Names = None,
     methods: Names = None,
     trees: Annotated[int, typer.Option(min=1, help="Trees of the method trees+RULE.")] = 300,
@@ -94,7 +93,7 @@ def multilabel(
     choices = Choices(seed=seed, trees=trees)
     if quick:
         choices = replace(choices, Cs=(1.0, 10.0), folds=3, trees=50)
-    plan = BenchmarkPlan(tuple(_names(methods) or METHODS), folds, halves, choices, jobs)
+    plan = BenchmarkPlan(tuple(_names(methods) or METHODS), halves, choices, jobs)
     found = find_data_sets(data, _names(datasets))
     out.mkdir(parents=True, exist_ok=True)
     outcomes: list[Any] = []
@@ -102,7 +101,7 @@ def multilabel(
         outcomes.append(run_data_set(read_data_set(name, files), plan, out / "runs"))
         report(outcomes, plan).write(out)
     _show(report(outcomes, plan), out)
-    if pages is not None:
+    if pages is not None and halves is None:
         for name, table in tables_of_pages(outcomes, plan).items():
             (pages / f"{name}.json").write_text(json.dumps(table.as_dict(), indent=1), "utf-8")
 

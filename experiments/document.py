@@ -70,6 +70,22 @@ def lowest(rows: Sequence[Sequence[Cell]], *, highest: bool = False) -> frozense
     return frozenset(best)
 
 
+def clearly_lowest(columns: Mapping[int, Sequence[ArrayLike | None]]) -> frozenset[tuple[int, int]]:
+    """The places of losses that are lower than all others of their column, for bold type.
+
+    Each row of a column has its losses on the same repeats, or None; lower means by more than two standard errors of
+    the paired differences.
+    """
+    found = set()
+    for j, rows in columns.items():
+        losses = {i: np.asarray(row) for i, row in enumerate(rows) if row is not None}
+        best = min(losses, key=lambda i: float(losses[i].mean()))
+        gaps = [Estimate.of(row - losses[best]) for i, row in losses.items() if i != best]
+        if all(gap.mean > 2 * (gap.error or 0.0) for gap in gaps):
+            found.add((best, j))
+    return frozenset(found)
+
+
 @dataclass(frozen=True)
 class ResultTable:
     """Rows under column names; `note` says what a reader needs to trust it, `best` which cells to set in bold."""

@@ -16,7 +16,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse, vstack
-from sklearn.model_selection import KFold, ShuffleSplit
+from sklearn.model_selection import ShuffleSplit
 
 from setloss.io import DatasetError, LabelSets, Tracks, read
 
@@ -40,20 +40,14 @@ class DataSet:
     Y: NDArray[Any] = field(repr=False)
     n_train: int | None = None
 
-    def splits(
-        self, folds: int | None = None, seed: int = 0, halves: int | None = None
-    ) -> list[tuple[NDArray[Any], NDArray[Any]]]:
-        """(train, test) rows: the standard split, or shuffled folds, or random halves."""
+    def splits(self, halves: int | None = None, seed: int = 0) -> list[tuple[NDArray[Any], NDArray[Any]]]:
+        """(train, test) rows: the standard split, or random halves, as many as are asked for."""
         if halves is not None:
             return list(ShuffleSplit(halves, train_size=0.5, random_state=seed).split(self.Y))
-        if folds is None:
-            if self.n_train is None:
-                raise DatasetError(f"{self.name} has no standard split into two files; ask for folds (--folds 10)")
-            rows = np.arange(len(self.Y))
-            return [(rows[: self.n_train], rows[self.n_train :])]
-        if not 2 <= folds <= len(self.Y):
-            raise DatasetError(f"{self.name} has {len(self.Y)} examples; it cannot be cut into {folds} folds")
-        return list(KFold(folds, shuffle=True, random_state=seed).split(self.Y))
+        if self.n_train is None:
+            raise DatasetError(f"{self.name} has no standard split into two files; ask for halves (--halves 5)")
+        rows = np.arange(len(self.Y))
+        return [(rows[: self.n_train], rows[self.n_train :])]
 
 
 def find_data_sets(folder: Path, names: Sequence[str] | None = None) -> dict[str, tuple[Path, ...]]:

@@ -37,8 +37,6 @@ METRICS = {
     "example_f1": "example F1",
     "example_f1_zero": "example F1, 0/0 = 0",
     "example_jaccard": "example Jaccard",
-    "hamming": "Hamming loss",
-    "micro_f1": "micro F1",
     "macro_f1": "macro F1",
 }
 
@@ -59,20 +57,17 @@ def judge(truth: NDArray[Any], predicted: NDArray[Any], for_zero: NDArray[Any]) 
         "example_f1": 1.0 - np.asarray(LOSSES[0](true, said)),
         "example_f1_zero": 1.0 - np.asarray(LOSSES[1](true, np.asarray(for_zero) == 1)),
         "example_jaccard": 1.0 - np.asarray(loss_named("jaccard")(true, said)),
-        "hamming": (true != said).mean(axis=1),
     }
     means = {name: float(values.mean()) for name, values in examples.items()}
-    means["micro_f1"] = 1.0 - float(Dice().value(missed.sum(), alarms.sum(), positives.sum(), 0))
     means["macro_f1"] = 1.0 - float(Dice().value(missed, alarms, positives, 0).mean())
     return Judgement(means, examples)
 
 
 @dataclass(frozen=True)
 class BenchmarkPlan:
-    """What to run: methods, folds or random halves (else the standard split), choices, and processes at a time."""
+    """What to run: methods, the number of random halves (else the standard split), choices, processes at a time."""
 
     methods: tuple[str, ...] = METHODS
-    folds: int | None = None
     halves: int | None = None
     choices: Choices = field(default_factory=Choices)
     jobs: int = 1
@@ -138,7 +133,7 @@ def run_data_set(data: DataSet, plan: BenchmarkPlan, folder: Path | None = None)
     With a folder, what was trained is kept there and not trained again: scores of base models, sets of other methods.
     An interrupted command goes on, pieces add up, and rules are compared again in seconds.
     """
-    splits = data.splits(plan.folds, plan.choices.seed, plan.halves)
+    splits = data.splits(plan.halves, plan.choices.seed)
     if len(splits[0][0]) < plan.choices.folds:
         raise DatasetError(f"{data.name} has {len(splits[0][0])} training examples, too few for the inner folds")
     groups: dict[str, list[str]] = {}

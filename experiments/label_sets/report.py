@@ -22,10 +22,9 @@ Outcomes = Sequence[DataSetOutcome]
 def report(outcomes: Outcomes, plan: BenchmarkPlan) -> Document:
     """What the outcomes so far say."""
     tables = [metric_table(outcomes, metric, plan) for metric in METRICS]
-    tables += [rule_table(outcomes, plan.methods), expected_table(outcomes, plan.methods)]
     numbers = {"plan": asdict(plan), "datasets": {outcome.name: outcome.as_dict() for outcome in outcomes}}
     shown = tuple(table for table in tables if table.rows)
-    name = f"{NAME}_folds" if plan.folds else f"{NAME}_halves" if plan.halves else NAME
+    name = f"{NAME}_halves" if plan.halves else NAME
     return Document(name, "Label sets: who predicts the best ones", shown, (), numbers)
 
 
@@ -34,18 +33,16 @@ def metric_table(outcomes: Outcomes, metric: str, plan: BenchmarkPlan) -> Result
     methods = sorted(plan.methods, key=lambda method: -_mean(outcomes, method))
     rows = [(label_of(m), *_with_means([outcome.estimate(m, metric) for outcome in outcomes])) for m in methods]
     columns = ("method", *(outcome.name for outcome in outcomes), "mean", "median")
-    split = f"{plan.folds}-fold cross-validation" if plan.folds else f"{plan.halves} random halves"
-    split = "standard split" if plan.folds is plan.halves is None else split
-    best = lowest(rows, highest=metric != "hamming")
+    split = f"{plan.halves} random halves" if plan.halves else "standard split"
+    best = lowest(rows, highest=True)
     return ResultTable(f"{METRICS[metric]}, {split}", columns, tuple(rows), _note(metric, plan), best)
 
 
 def _note(metric: str, plan: BenchmarkPlan) -> str:
-    over = "test examples" if plan.folds is plan.halves is None else "folds" if plan.folds else "random halves"
-    better = "less is better" if metric == "hamming" else "more is better"
+    over = "random halves" if plan.halves else "test examples"
     empty = "0, and sets are decided for that" if metric == "example_f1_zero" else "1"
     return (
-        f"Mean and standard error over {over}; {better}. Preparation and C by held-out likelihood, one C for "
+        f"Mean and standard error over {over}. Preparation and C by held-out likelihood, one C for "
         "logistic regression and one for every model of rivals, or by smoothed F (smoothed thresholds); thresholds "
         "and k by example F1; the same folds of the training part for all. An empty set predicted empty counts "
         f"{empty}."
@@ -68,47 +65,6 @@ def standing(outcomes: Outcomes, ours: str, other: str) -> tuple[int, int, int]:
     return ahead, len(found) - ahead - behind, behind
 
 
-def rule_table(outcomes: Outcomes, methods: Sequence[str]) -> ResultTable:
-    """For every base model the rules on its scores, then "auto" minus the best other rule of each data set."""
-    rows: list[tuple[Cell, ...]] = []
-    behind = []
-    for base in PLAIN:
-        here = [name for name in methods if group_of(name) == base]
-        rows += [(label_of(name), *_with_means([o.estimate(name, MAIN) for o in outcomes])) for name in here]
-        ours, others = f"{base}+auto", [name for name in here if name.partition("+")[2] not in OURS]
-        if ours in here and others:
-            best = [max(others, key=lambda name: o.estimate(name, MAIN).mean) for o in outcomes]
-            found = [o.difference(ours, other, MAIN) for o, other in zip(outcomes, best, strict=True)]
-            rows.append((f"**{label_of(ours)} - the best other rule**", *_with_means(found)))
-            late = [o.name for o, one in zip(outcomes, found, strict=True) if -one.mean > (one.error or 0.0)]
-            behind.append(f"{label_of(ours)}: {', '.join(late) or 'none'}")
-    note = (
-        "Rules decide from the same scores. The best other rule is picked for each data set by the numbers shown, "
-        "which favours it. Errors of differences are of paired ones. "
-        f"Behind the best other rule by more than one standard error: {'; '.join(behind) or 'none'}."
-    )
-    columns = ("rule", *(outcome.name for outcome in outcomes), "mean", "median")
-    return ResultTable("example F1 of rules on the same scores", columns, tuple(rows), note)
-
-
-def expected_table(outcomes: Outcomes, methods: Sequence[str]) -> ResultTable:
-    """What `expected_score` says of the test parts without their labels, minus what is observed."""
-    rows: list[tuple[Cell, ...]] = []
-    covered = []
-    for method in [name for name in methods if name == DEFAULT or name.endswith("+auto")]:
-        cells = []
-        for outcome in outcomes:
-            said = [
-                (run.expected, run.judgement.means[MAIN]) for run in outcome.of(method) if run.expected is not None
-            ]
-            cells.append(Estimate.of([expected.value - seen for expected, seen in said]))
-            covered += [expected.low <= seen <= expected.high for expected, seen in said]
-        rows.append((label_of(method), *_with_means(cells)))
-    note = f"Intervals of 90 % cover the observed score in {sum(covered)} of {len(covered)} cases."
-    columns = ("expected - observed", *(outcome.name for outcome in outcomes), "mean", "median")
-    return ResultTable("What expected_score says without labels", columns, tuple(rows), note)
-
-
 def _with_means(cells: Sequence[Estimate]) -> tuple[Cell, ...]:
     means = [cell.mean for cell in cells]
     return *cells, f"{np.mean(means):.3f}", f"{np.median(means):.3f}"
@@ -116,9 +72,6 @@ def _with_means(cells: Sequence[Estimate]) -> tuple[Cell, ...]:
 
 def tables_of_pages(outcomes: Outcomes, plan: BenchmarkPlan) -> dict[str, ResultTable]:
     """The tables that README and docs/evidence.md show, by the names of their files in docs/results."""
-    if plan.folds is not None:
-        rules, expected = rule_table(outcomes, plan.methods), expected_table(outcomes, plan.methods)
-        return {"label_sets_folds": rules, "label_sets_expected": expected}
     return {"front": front_table(outcomes, plan), "label_sets": metric_table(outcomes, MAIN, plan)}
 
 

@@ -19,7 +19,7 @@ ours and a verdict on each claim. The face tracks of the paper are not public an
 stands in for them is said where it is used, and a claim that fails here may hold on the original data."""
 HOW = """Methods are compared on the same repeats or folds; a difference counts if it is more than two standard
 errors. A claim to be best counts where every rival is beaten. A claim holds if all cases are for it, in part if some
-are. In the tables a number in bold is the lowest mean of its column, whether or not the difference counts; “paper” is
+are. In the tables a number in bold is lower than every other of its column by a difference that counts; “paper” is
 what the paper prints for the column to its left. Runs are shorter than the paper’s unless they say so; <code>python
 -m experiments reproduce --full</code> makes them as long."""
 CLASSES = dict(zip(ClaimVerdict, ("holds", "part", "fails", "open"), strict=True))

@@ -12,11 +12,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 
-from experiments.document import Cell, Document, Estimate, ResultTable, lowest
+from experiments.document import Cell, Document, Estimate, ResultTable, clearly_lowest
 from experiments.paper.artefact import Settings, printed
 from experiments.protocol import data_folder, usual_jobs
 from experiments.tracks.data import SOURCES, TrackParameters, TrackProblem, buffy, generated_tracks, read_source
-from experiments.tracks.protocol import INEXACT, METHODS, QUICK_GRID, Protocol, TrackOutcomes, run_protocol
+from experiments.tracks.protocol import METHODS, QUICK_GRID, Protocol, TrackOutcomes, run_protocol
 from experiments.tracks.report import FULL, Judged, judge_decided
 from experiments.tracks.report import QUICK as USUAL
 
@@ -39,7 +39,7 @@ ROWS = (
 """The paper's three, then ours."""
 
 DIGITS = 2
-"""Digits that are shown: fits end at a relative gap, and how the machine rounds moves the third digit."""
+"""Digits that are shown: fits end at a relative gap, and how the machine rounds moves means by some thousandths."""
 
 DECIDED = ("counts", "vote")
 """How logistic regression of frames is decided in the last rows."""
@@ -98,8 +98,9 @@ def compare(like_the_paper: Sequence[TrackProblem], others: Sequence[TrackProble
 def _table(
     problem: TrackProblem, found: TrackOutcomes, decided: Judged, protocol: Protocol, *, beside: bool
 ) -> ResultTable:
-    estimates = {key: Estimate.of(outcome.losses, DIGITS) for key, outcome in found.items()}
-    estimates |= {(curve, rule): Estimate.of(losses, DIGITS) for (_, rule, curve), losses in decided.items()}
+    losses = {key: outcome.losses for key, outcome in found.items()}
+    losses |= {(curve, rule): tuple(by_fold) for (_, rule, curve), by_fold in decided.items()}
+    estimates = {key: Estimate.of(by_fold, DIGITS) for key, by_fold in losses.items()}
     labels = {row: METHODS[row].label for row in ROWS} | {rule: f"logistic + {rule}" for rule in DECIDED}
     cells: list[tuple[Cell, ...]] = []
     for row, label in labels.items():
@@ -110,21 +111,19 @@ def _table(
     names = [(f"loss {k}", "paper") if beside else (f"loss {k}",) for k in range(1, 5)]
     columns = ("trained with", *(name for pair in names for name in pair))
     title = f"{problem.title}: test loss by training surrogate"
-    return ResultTable(title, columns, tuple(cells), _note(problem, found, protocol), lowest(cells))
+    wide = 2 if beside else 1
+    best = clearly_lowest(
+        {1 + wide * k: [losses.get((curve, row)) for row in labels] for k, curve in enumerate(CURVES)}
+    )
+    return ResultTable(title, columns, tuple(cells), _note(problem, protocol), best)
 
 
-def _note(problem: TrackProblem, found: TrackOutcomes, protocol: Protocol) -> str:
-    exact = [outcome for (_, row), outcome in found.items() if METHODS[row].kind not in INEXACT]
-    fits = [ok for outcome in exact for ok in outcome.certified]
-    chosen = [C for outcome in found.values() for C in outcome.Cs]
-    low, high = (chosen.count(edge) for edge in (min(protocol.Cs), max(protocol.Cs)))
+def _note(problem: TrackProblem, protocol: Protocol) -> str:
     used = protocol.outer_used or protocol.outer
     return (
         f"{problem.words}. Mean and standard error over {used} folds of {protocol.outer}; C from {protocol.grid} by "
-        f"{protocol.inner} inner folds. Bold: the lowest mean of a column, whether or not it is lower by more than "
-        f"its error. {fits.count(False)} of {len(fits)} exact fits ended after {protocol.max_iter} "
-        f"iterations, before a relative gap of {protocol.tol:g}; S greedy and S as released have no "
-        f"certificate at all. Of {len(chosen)} choices of C {low} are the smallest and {high} the largest of the "
-        "grid. C is the smallest whose held-out loss is within .1 standard errors of the least; numbers are shown "
-        "to the digits that other processors find as well."
+        f"{protocol.inner} inner folds, the smallest whose held-out loss is within .1 standard errors of the least. "
+        "Bold: lower than every other row by two standard errors of paired differences. Fits end at a relative gap "
+        f"of {protocol.tol:g} or after {protocol.max_iter} iterations; S greedy and S as released have no "
+        "certificate at all."
     )

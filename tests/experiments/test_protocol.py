@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments.document import Estimate, ResultTable, lowest
+from experiments.document import Estimate, ResultTable, clearly_lowest, lowest
 from experiments.protocol import data_folder, past_the_best, smallest_good_C
 
 
@@ -23,6 +23,12 @@ def test_estimates():
 def test_bold_marks_what_is_lowest_as_shown():
     rows = [("a", Estimate(0.2004, 0.1, 5, 2)), ("b", Estimate(0.2041, 0.1, 5, 2)), ("c", Estimate(0.21, 0.1, 5, 2))]
     assert lowest(rows) == {(0, 1), (1, 1)}
+
+
+def test_bold_marks_what_is_ahead_of_all_by_two_errors_of_paired_differences():
+    folds = np.array([0.1, 0.5, 0.9])  # much wider than the differences
+    ahead, behind, level = folds, folds + np.array([0.1, 0.1, 0.11]), folds + np.array([0.1, -0.1, 0.01])
+    assert clearly_lowest({1: [behind, ahead, None], 3: [level, ahead, behind], 4: [behind, behind]}) == {(1, 1)}
 
 
 def test_tables_need_a_cell_for_every_column():

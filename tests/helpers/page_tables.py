@@ -19,6 +19,7 @@ from experiments.document import ResultTable
 from experiments.paper.artefact import ARTEFACTS, Entry, read, tables
 
 _MARKED = re.compile(r"<!-- (results: )?(\w+) -->\n(.*?)<!-- end of \2 -->", re.DOTALL)
+_DECIMAL = re.compile(r"\d+\.\d+")
 _NUMBER = re.compile(r"(\d+\.\d+) ± (\d+\.\d+)")
 
 
@@ -37,18 +38,32 @@ def with_tables(page: str, entries: Mapping[str, Entry], results: Path | None = 
 
 
 def differences(page: str, entries: Mapping[str, Entry]) -> Iterator[str]:
-    """Cells of a page that the results do not bear out, in words."""
+    """Cells and notes of a page that the results do not bear out, in words."""
     for match in _MARKED.finditer(page):
         if match[1] or match[2] not in entries:
             continue
-        new = estimates(tables(entries[match[2]])[0].markdown())
-        for place, (mean, error, _) in estimates(match[3]).items():
-            if place not in new:
-                yield f"{match[2]}, {place}: not in the results"
-                continue
-            found, spread, digits = new[place]
-            if round(abs(found - mean) * 10**digits) > 1:
-                yield f"{match[2]}, {place}: {mean} ± {error} on the page, {found} ± {spread} in the results"
+        old, new = (
+            [cell.strip() for cell in re.split(r"[|\n]", text)]
+            for text in (match[3], tables(entries[match[2]])[0].markdown())
+        )
+        if len(old) != len(new):
+            yield f"{match[2]}: rows and columns are not those of the results"
+            continue
+        rows = (
+            f"{match[2]}: {a} on the page, {b} in the results"
+            for a, b in zip(old, new, strict=True)
+            if not alike(a, b)
+        )
+        yield from rows
+
+
+def alike(old: str, new: str) -> bool:
+    """Whether two texts are the same but for one unit in the last digit of decimals."""
+    if _DECIMAL.sub("", old) != _DECIMAL.sub("", new):
+        return False
+    pairs = zip(_DECIMAL.findall(old), _DECIMAL.findall(new), strict=True)
+    units = ((a, b, 10 ** len(b.partition(".")[2])) for a, b in pairs)
+    return all(round(abs(float(a) - float(b)) * unit) <= 1 for a, b, unit in units)
 
 
 def estimates(markdown: str) -> dict[str, tuple[float, float, int]]:

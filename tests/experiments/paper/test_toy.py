@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from experiments.document import Estimate, panels
+from experiments.document import Estimate, clearly_lowest, panels
 from experiments.paper import toy
 from experiments.paper.artefact import Settings
 from experiments.tracks.data import Frames
@@ -61,9 +61,11 @@ def test_table_1_cells_are_means_of_the_numbers(document):
     for table, losses in zip(document.tables, document.numbers["losses"].values(), strict=True):
         for column, measure in ((1, "dice"), (3, "wrong")):
             assert [row[column] for row in table.rows] == list(map(Estimate.of, losses[measure].values()))
-            least = min(round(row[column].mean, 3) for row in table.rows)
-            marked = [i for i, j in sorted(table.best) if j == column]
-            assert marked == [i for i, row in enumerate(table.rows) if round(row[column].mean, 3) == least]
+            assert clearly_lowest({column: list(losses[measure].values())}) == {
+                at for at in table.best if at[1] == column
+            }
+    assert document.tables[0].note.count("Mean and standard error") == 1
+    assert not any("Mean and standard error" in table.note for table in document.tables[1:])
     json.dumps(document.as_dict(), allow_nan=False)
 
 
