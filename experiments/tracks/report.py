@@ -24,9 +24,7 @@ from experiments.document import Cell, Document, Estimate, ResultTable, lowest
 from experiments.protocol import in_parallel, log
 from experiments.tracks.data import Frames, TrackProblem
 from experiments.tracks.protocol import FULL_GRID, LOSSES, METHODS, QUICK_GRID, Protocol, run_protocol
-from setloss.bags import Bags
-from setloss.decisions.held_out import HeldOut, numbered_folds
-from setloss.decisions.rules import RuleLearner, count_loss
+from setloss.estimators import SetDecision
 from setloss.losses import loss_named
 from setloss.typing import Array
 
@@ -104,17 +102,23 @@ def _judge(
 ) -> dict[tuple[str, str], float]:
     train, test = frames.part(~inside), frames.part(inside)
     held_out, scores = _scores(base, train, test, seed)
-    of_train, of_test = Bags.from_groups(train.groups), Bags.from_groups(test.groups)
-    every = np.ones(len(of_train)), numbered_folds(None, len(of_train))
-    learner = RuleLearner.of(HeldOut.of_bags(held_out, train.y, *every, of_train))  # one for all rules and losses
+    bag = np.unique(test.groups, return_inverse=True)[1]
+    said = {
+        "half": scores > 0,
+        "vote": (np.bincount(bag, scores > 0) / np.bincount(bag) > 0.5)[bag],
+    }  # ties: negative
+
+    def decided(rule: str, name: str) -> SetDecision:
+        y = train.y.astype(np.int64)
+        return SetDecision(name, rule=rule, scores="log-odds").fit(held_out, y, groups=train.groups)
+
+    counts = decided("counts", losses[0])
     found = {}
     for rule, name in product(rules, losses):
-        loss = count_loss(loss_named(name))
-        if rule == "vote":  # a tie is negative
-            sets = np.repeat(of_test.means(scores > 0) > 0.5, of_test.sizes)
-        else:
-            sets = learner.rule(rule, loss).sets(of_test.gather(scores), loss, Bags(of_test.offsets))
-        found[rule, name] = float(np.mean(loss(test.y, of_test.scatter(sets), groups=test.groups)))
+        if rule not in ("half", "vote"):
+            model = counts.set_params(loss=name) if rule == "counts" else decided(rule, name)
+            said[rule] = model.predict(scores, groups=test.groups) == 1
+        found[rule, name] = float(np.mean(loss_named(name)(test.y, said[rule], groups=test.groups)))
     return found
 
 
