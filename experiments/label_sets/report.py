@@ -8,7 +8,7 @@ from dataclasses import asdict
 import numpy as np
 
 from experiments.document import Cell, Document, Estimate, ResultTable, lowest
-from experiments.label_sets.methods import DEFAULT, OURS, PLAIN, group_of, is_ours, label_of
+from experiments.label_sets.methods import DEFAULT, PLAIN, is_ours, label_of
 from experiments.label_sets.protocol import METRICS, BenchmarkPlan, DataSetOutcome
 
 MAIN = "example_f1"

@@ -6,7 +6,7 @@ from dataclasses import replace
 import joblib
 import numpy as np
 import pytest
-from sklearn.metrics import f1_score, hamming_loss, jaccard_score
+from sklearn.metrics import f1_score, jaccard_score
 
 from experiments.document import Estimate
 from experiments.label_sets.methods import METHODS, check_method, is_ours, label_of
@@ -39,8 +39,6 @@ def test_metrics_are_those_of_scikit_learn():
         f1_score(truth, said, average="samples", zero_division=0.0)
     )
     assert found.means["example_jaccard"] == pytest.approx(jaccard_score(truth, said, **options))
-    assert found.means["hamming"] == pytest.approx(hamming_loss(truth, said))
-    assert found.means["micro_f1"] == pytest.approx(f1_score(truth, said, average="micro"))
     assert found.means["macro_f1"] == pytest.approx(f1_score(truth, said, average="macro", zero_division=1.0))
 
 
@@ -73,7 +71,7 @@ def test_names_and_sides():
 
 @pytest.mark.filterwarnings("ignore:Label not")  # threads share the filters that a method sets for itself
 def test_results_do_not_depend_on_the_number_of_processes_and_are_kept(tmp_path):
-    plan = BenchmarkPlan(FEW[:2], 2, choices=FAST)
+    plan = BenchmarkPlan(FEW[:2], 2, FAST)
     with joblib.parallel_config(backend="threading"):  # the same code path as processes, without starting any
         found = [run_data_set(small(), replace(plan, jobs=jobs)) for jobs in (1, 2)]
     found.append(run_data_set(small(), plan, folder=tmp_path / "runs"))
@@ -96,7 +94,7 @@ def test_every_method_runs_with_constant_labels_and_empty_sets(outcomes):
     for outcome in outcomes[0]:
         for method in METHODS:
             assert 0.2 < outcome.estimate(method, "example_f1").mean <= 1
-            assert 0 <= outcome.estimate(method, "hamming").mean < 0.5
+            assert 0 <= outcome.estimate(method, "macro_f1").mean <= 1
 
 
 def test_the_tables_have_mean_median_and_a_row_per_method(outcomes):
@@ -124,25 +122,19 @@ def test_errors_of_a_single_test_set_are_over_its_examples(outcomes):
     found = outcomes[0][0]
     values, other = (found.of(m)[0].judgement.examples["example_f1"] for m in ("linear+half", "trees+counts"))
     assert found.estimate("linear+half", "example_f1").error == pytest.approx(values.std(ddof=1) / np.sqrt(20))
-    assert found.estimate("linear+half", "micro_f1").error is None
+    assert found.estimate("linear+half", "macro_f1").error is None
     difference = found.difference("trees+counts", "linear+half", "example_f1")
     assert difference.mean == pytest.approx(np.mean(other - values))
 
 
-def test_tables_of_pages_name_the_best_rival_and_where_auto_is_behind(outcomes):
+def test_tables_of_pages_name_the_best_rivals(outcomes):
     found, plan = outcomes
     tables = tables_of_pages(found, plan)
     assert set(tables) == {"front", "label_sets"}
     assert any(str(row[0]).startswith("the best published rival: ") for row in tables["front"].rows)
     assert "ahead on" in tables["front"].note
-    rules, expected = tables_of_pages(found, replace(plan, folds=2)).values()
-    values = {row[0]: row[1].mean for row in rules.rows}
-    best = max(values[f"logistic + {rule}"] for rule in ("half", "plug-in", "threshold", "top-k"))
-    ahead = values["**logistic + auto - the best other rule**"]
-    assert ahead == pytest.approx(values["logistic + auto"] - best)
-    assert "logistic + auto: " in rules.note
     run = found[0].of("default")[0]
-    assert expected.rows[0][1].mean == pytest.approx(run.expected.value - run.judgement.means["example_f1"])
+    assert run.expected.low <= run.expected.value <= run.expected.high
 
 
 def test_sets_are_decided_for_the_convention_of_0_0_they_are_judged_by():
@@ -183,11 +175,10 @@ def test_the_command_writes_tables(tmp_path):
     write_arff(tmp_path / "small", small())
     out = tmp_path / "new" / "results"
     methods = ("--methods", "linear+auto,linear+half")
-    run("multilabel", "--data", tmp_path, "--out", out, *methods, "--quick", "--folds", 2, "--pages", tmp_path)
-    document = json.loads((out / "multilabel_folds.json").read_text())
+    run("multilabel", "--data", tmp_path, "--out", out, *methods, "--quick", "--halves", 2)
+    document = json.loads((out / "multilabel_halves.json").read_text())
     assert set(document["numbers"]["datasets"]["small"]["methods"]) == {"linear+auto", "linear+half"}
-    assert json.loads((tmp_path / "label_sets_folds.json").read_text())["rows"]
-    assert (out / "multilabel_folds.md").read_text().startswith("# Label sets")
+    assert (out / "multilabel_halves.md").read_text().startswith("# Label sets")
 
 
 @pytest.mark.parametrize(
@@ -196,7 +187,6 @@ def test_the_command_writes_tables(tmp_path):
         (["--data", "{tmp}/nowhere"], "there is no folder"),
         (["--data", "{tmp}", "--datasets", "scene"], "has no data set 'scene'; it has"),
         (["--data", "{tmp}", "--methods", "forest"], "there is no method 'forest'"),
-        (["--data", "{tmp}", "--folds", "99", "--quick"], "cannot be cut into 99 folds"),
         ([], "--data"),
     ],
 )

@@ -37,16 +37,16 @@ def test_arff_files_with_nominal_attributes_and_empty_sets(tmp_path, sparse):
     np.testing.assert_array_equal(dense[:, -1], np.arange(60) % 3 == 0)
 
 
-def test_a_single_file_needs_folds(tmp_path):
+def test_a_single_file_needs_halves(tmp_path):
     write_arff(tmp_path / "one", small())
     (tmp_path / "one" / "small-test.arff").unlink()
     (tmp_path / "one" / "small-train.arff").rename(tmp_path / "one" / "small.arff")
     read = read_data_set("one", find_data_sets(tmp_path)["one"])
-    with pytest.raises(DatasetError, match="no standard split into two files; ask for folds"):
+    with pytest.raises(DatasetError, match="no standard split into two files; ask for halves"):
         read.splits()
-    assert [len(test) for _, test in read.splits(4)] == [10, 10, 10, 10]
-    with pytest.raises(DatasetError, match="cannot be cut into 99 folds"):
-        read.splits(99)
+    for train, test in read.splits(4):
+        assert sorted([*train, *test]) == list(range(40))
+        assert len(train) == 20
 
 
 def test_what_is_no_data_set_of_label_sets_is_refused(tmp_path):
