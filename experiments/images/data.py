@@ -31,6 +31,9 @@ PARTS = (96, 32, 64)
 
 CLASSES = 5
 
+WHOLE = 256
+"""Side of the images that crops are taken from."""
+
 
 @dataclass(frozen=True)
 class ImagePart:
@@ -58,7 +61,13 @@ class ImageProblem:
 def problems_named(
     data: Path | None, names: Sequence[str] | None, size: int = 64, seed: int = 0
 ) -> list[Callable[[], ImageProblem]]:
-    """Readers or generators of the problems asked for: by default all of the folder, or all generated ones."""
+    """Readers or generators of the problems asked for: by default all of the folder, or all generated ones.
+
+    Masks with "-sizes" have two classes, small and large objects. Those with "-small" and "-few" are crops, half of
+    them empty: of the smallest quarter of the objects, and of all that is in a mask.
+    """
+    from experiments.images.crops import SmallObjects
+
     if size < 8 or size % 4:
         raise ValueError(f"the side of images is a multiple of 4 from 8 on, for the network halves twice; got {size}")
     folders = {} if data is None else find_problems(data)
@@ -66,7 +75,12 @@ def problems_named(
         **{kind: partial(generated, kind, size, seed=seed) for kind in KINDS},
         **{name: partial(read_problem, name, at, size) for name, at in folders.items()},
     }
+    whole = {name: partial(read_problem, name, at, WHOLE) for name, at in folders.items()}
     known |= {f"{name}-sizes": partial(split_by_size, read) for name, read in known.items()}
+    for end, quantile in (("small", 0.25), ("few", 1.0)):
+        known |= {
+            f"{name}-{end}": SmallObjects(read, f"{name}-{end}", size, quantile) for name, read in whole.items()
+        }
     chosen = named("data set", names, known, KINDS if data is None else folders)
     return [known[name] for name in chosen]
 
@@ -181,7 +195,7 @@ def split_by_size(read: Callable[[], ImageProblem]) -> ImageProblem:
     problem = read()
     if problem.classes > 1:
         raise ValueError(f"{problem.name}-sizes: sizes are of the components of masks; {problem.name} has classes")
-    median = np.median(np.concatenate([_components(mask)[1][1:] for mask in problem.train.labels]))
+    median = np.median(areas_of_objects(problem.train))
     train, validation, test = (
         replace(part, labels=np.stack([_small_and_large(mask, median) for mask in part.labels]))
         for part in (problem.train, problem.validation, problem.test)
@@ -189,14 +203,19 @@ def split_by_size(read: Callable[[], ImageProblem]) -> ImageProblem:
     return ImageProblem(f"{problem.name}-sizes", 3, train, validation, test, problem.crop)
 
 
-def _components(mask: Labels) -> tuple[Labels, Labels]:
+def components(mask: Labels) -> tuple[Labels, Labels]:
     """The number of the connected component of every pixel, 0 for background, and the areas by number."""
     numbers, _ = label(mask)
     return numbers, np.bincount(numbers.ravel())
 
 
+def areas_of_objects(part: ImagePart) -> Labels:
+    """The areas of all connected components of the masks."""
+    return np.concatenate([components(mask)[1][1:] for mask in part.labels])
+
+
 def _small_and_large(mask: Labels, median: float) -> Labels:
-    numbers, areas = _components(mask)
+    numbers, areas = components(mask)
     kinds = np.where(areas < median, 1, 2)
     kinds[0] = 0
     return np.asarray(kinds[numbers], dtype=np.int64)

@@ -52,6 +52,11 @@ class Outcome:
     seeds: dict[str, tuple[Run, ...]]
 
     @property
+    def has_objects(self) -> NDArray[np.bool_]:
+        """Test images of masks on which there is something to find."""
+        return np.asarray(self.problem.test.labels.any((1, 2)))
+
+    @property
     def kind(self) -> str:
         """What differences are of: Dice of masks, Jaccard of classes."""
         return "dice" if self.problem.classes == 1 else "jaccard"
@@ -92,8 +97,10 @@ def made_run(problem: ImageProblem, method: str, seed: int, settings: TrainingSe
 
 
 def report(outcomes: Sequence[Outcome]) -> Document:
-    """Losses, decisions and objects, the data sets side by side."""
+    """Losses, decisions, empty images and objects, the data sets side by side."""
     tables = [losses_table(outcomes), decisions_table(outcomes)]
+    partly = [one for one in outcomes if one.problem.classes == 1 and not one.has_objects.all()]
+    tables += [empty_table(partly)] if partly else []
     tables += [objects_table(one) for one in outcomes if "objects" in one.seeds and one.seeds["objects"][0].objects]
     numbers = {outcome.problem.name: _numbers(outcome) for outcome in outcomes}
     return Document("segmentation", "Losses for segmentation", tuple(tables), (), numbers)
@@ -146,6 +153,24 @@ def decisions_table(outcomes: Sequence[Outcome]) -> ResultTable:
         f"is learned is learned on at most {DECIDED_IMAGES} validation images."
     )
     return ResultTable("Decisions", columns, tuple(rows), note)
+
+
+def empty_table(outcomes: Sequence[Outcome]) -> ResultTable:
+    """Masks some of which are empty: Dice where something is to be found, and the share of the others left empty."""
+    names = [outcome.problem.name for outcome in outcomes]
+    columns = ("loss", *(f"{name}: {what}" for name in names for what in ("Dice with objects", "left empty", "all")))
+    rows: list[tuple[Cell, ...]] = []
+    for method in outcomes[0].seeds:
+        cells: list[Cell] = []
+        for outcome in outcomes:
+            dice, some = np.stack([run.test.dice for run in outcome.seeds[method]]), outcome.has_objects
+            cells += [Estimate.of(one.mean(1)) for one in (dice[:, some], dice[:, ~some], dice)]
+        rows.append((METHODS[method].label, *cells))
+    note = (
+        "Mean Dice of the test images with objects, of the others (1 if nothing is marked), and of all; "
+        f"{_over_seeds(outcomes[0])}."
+    )
+    return ResultTable("Empty images", columns, tuple(rows), note)
 
 
 def objects_table(outcome: Outcome) -> ResultTable:

@@ -11,10 +11,13 @@ torch = pytest.importorskip("torch")
 
 from experiments.images import data as image_data  # noqa: E402
 from experiments.images import report as report_module  # noqa: E402
+from experiments.images.crops import SmallObjects  # noqa: E402
 from experiments.images.data import (  # noqa: E402
     CLASSES,
     KINDS,
     NO_LABEL,
+    ImagePart,
+    ImageProblem,
     find_problems,
     generated,
     problems_named,
@@ -23,7 +26,7 @@ from experiments.images.data import (  # noqa: E402
 )
 from experiments.images.decisions import cut, dice_of_objects, rules, score  # noqa: E402
 from experiments.images.networks import METHODS, TrainingSettings, soft_dice, train  # noqa: E402
-from experiments.images.report import compare, report  # noqa: E402
+from experiments.images.report import Outcome, Run, compare, report  # noqa: E402
 from helpers.experiment_commands import complaint, run  # noqa: E402
 
 FEW = (6, 2, 4)
@@ -162,6 +165,41 @@ def test_components_are_split_at_the_median_area():
     assert max(areas[1]) < min(areas[2])
     with pytest.raises(ValueError, match="classes-sizes: sizes are of the components of masks"):
         split_by_size(partial(generated, "classes", 16, FEW))
+
+
+def test_small_objects_are_on_half_of_the_crops(tmp_path):
+    write_masks(tmp_path / "eyes", side=64)
+    few = problems_named(tmp_path, ["eyes-few"], 32)[0]()
+    for part in (few.train, few.validation, few.test):
+        shares = part.labels.mean((1, 2))
+        assert part.images.shape[1:] == (3, 32, 32)
+        assert ((shares > 0) & (shares <= 0.06)).sum() == (shares == 0).sum() == len(part) / 2
+        for image, mask in zip(part.images, part.labels, strict=True):
+            assert not mask.any() or image[:, mask == 1].min() > image[:, mask == 0].max()
+    with pytest.raises(ValueError, match=r"eyes-few: no square of 64 .* or none is empty"):
+        problems_named(tmp_path, ["eyes-few"], 64)[0]()
+
+
+def test_larger_objects_are_background_among_small_ones():
+    masks = np.zeros((10, 64, 64), dtype=np.int64)
+    masks[:, 4:8, 4:8] = 1  # 16 pixels
+    masks[:, 30:50, 30:50] = 1
+    part = ImagePart(np.zeros((10, 1, 64, 64), dtype=np.float32), masks)
+    problem = SmallObjects(lambda: ImageProblem("a", 1, part, part, part), "a-small", 32, 0.25)()
+    assert set(problem.train.labels.sum((1, 2))) <= set(range(17))
+    assert problem.train.labels.max() == 1
+
+
+def test_dice_with_objects_and_images_left_empty():
+    problem = generated("lesions", 16, (4, 3, 20))
+    labels = problem.test.labels
+    for found, expected in ((0 * labels, [0, 1]), (labels, [1, 1]), (1 - 0 * labels, [None, 0])):
+        run = Run(1.0, score(found > 0, labels, 1), {}, {})
+        (row,) = report_module.empty_table([Outcome(problem, TrainingSettings(), {"ce": (run, run)})]).rows
+        dice, empty, every = (cell.mean for cell in row[1:])
+        assert empty == expected[1]
+        assert dice == expected[0] or expected[0] is None
+        assert every == pytest.approx(score(found > 0, labels, 1).dice.mean())
 
 
 def test_dice_of_objects_by_hand():
