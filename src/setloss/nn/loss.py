@@ -46,7 +46,7 @@ class SetLoss(nn.Module):
     soft_share
         The share s of the loss l at expected counts (soft Dice, soft Jaccard) in (1 - s) B + s l; for margins that
         are probabilities. "adaptive" is s = l, set by set and without a slope: the soft loss leads until the
-        prediction overlaps with the truth, then B; sets without positives take the mean s of the others. Where no
+        prediction overlaps with the truth, then B; on sets without positives the slope of B comes in later. Where no
         operator is named, "adaptive" for masks and 1/2 for classes; else 0. See `setloss.nn.soft_loss`.
     with_cross_entropy
         The factor of the mean cross-entropy that is added; 1/2 where no operator is named and `reduction` is
