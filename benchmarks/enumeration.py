@@ -111,23 +111,107 @@ def least(cost: Array, values: Array, p: int, sum_at_most: float = 1e6) -> float
     return float(solved.fun)
 
 
-def exact_bound(values: Sequence[Fraction], p: int) -> tuple[list[Fraction], bool]:
-    """What every feasible g is at least, set by set, and whether that is feasible: then it is D's."""
-    sets, zero = range(2**p), Fraction(0)
+@dataclass
+class ExactProgram:
+    """D over the cells of equal counts, by the simplex method in fractions: ``min w g, K g >= r, g >= 0``.
 
-    def bend(of: Sequence[Fraction], A: int, i: int, j: int) -> Fraction:
-        return of[A | 1 << i | 1 << j] - of[A | 1 << i] - of[A | 1 << j] + of[A]
+    Each row of the tableau is a basic variable as ``b - sum_j a_j x_j``; variables are the cells, then the surpluses.
+    """
 
-    places = [(A, i, j) for A in sets for i, j in combinations(range(p), 2) if not A >> i & 1 and not A >> j & 1]
-    required = {(A, *pair): max(zero, bend(values, A, i, j)) for A, i, j in places for pair in ((i, j), (j, i))}
-    bound, gains = [zero] * 2**p, {(A, i): zero for A in sets for i in range(p)}
-    for A in sorted(sets, key=int.bit_count):
-        inside = [i for i in range(p) if A >> i & 1]
-        for i, c in product((i for i in range(p) if i not in inside), inside):
-            before = A & ~(1 << c)
-            gains[A, i] = max(gains[A, i], gains[before, i] + required[before, i, c])
-        bound[A] = max((bound[A & ~(1 << i)] + gains[A & ~(1 << i), i] for i in inside), default=zero)
-    return bound, all(bend(bound, *place) >= required[place] for place in places)
+    weights: list[int]
+    rows: list[list[Fraction]]
+    basic: list[int]
+    others: list[int]
+
+    @classmethod
+    def of(cls, table: Array) -> ExactProgram:
+        """The program of a table of fractions, from the second differences over all subsets."""
+        shape, p = table.shape, sum(table.shape) - table.ndim
+        group = np.repeat(np.arange(table.ndim), [n - 1 for n in shape])
+        counts = [tuple(int(n) for n in np.bincount(group[A], minlength=table.ndim)) for A in subsets(p)]
+        cells = sorted(set(counts) - {(0,) * table.ndim})
+        number = {cell: j for j, cell in enumerate(cells)}
+        rows = {}
+        for A, (i, j) in product(range(2**p), combinations(range(p), 2)):
+            if not A >> i & 1 and not A >> j & 1:
+                corners = [counts[B] for B in (A, A | 1 << i | 1 << j, A | 1 << i, A | 1 << j)]
+                row, bend = [Fraction(0)] * len(cells), Fraction(0)
+                for corner, sign in zip(corners, (1, 1, -1, -1), strict=True):
+                    bend += sign * table[corner]
+                    if corner in number:
+                        row[number[corner]] -= sign
+                rows[tuple(corners)] = [*row, -max(Fraction(0), bend)]
+        width = len(cells)
+        weights = [counts.count(cell) for cell in cells]
+        program = cls(weights, list(rows.values()), [*range(width, width + len(rows))], [*range(width)])
+        program.solve()
+        return program
+
+    def reduced(self, costs: Sequence[Any]) -> list[Fraction]:
+        """Reduced costs of the variables that are not basic, for costs of the cells."""
+        prices = [Fraction(costs[k]) if k < len(costs) else Fraction(0) for k in self.others]
+        for k, row in zip(self.basic, self.rows, strict=True):
+            if k < len(costs) and costs[k]:
+                prices = [price - costs[k] * a for price, a in zip(prices, row, strict=False)]
+        return prices
+
+    def solve(self) -> None:
+        """The dual simplex method from g = 0, by Bland's rule: the weights are positive."""
+        while True:
+            short = [(self.basic[i], i) for i, row in enumerate(self.rows) if row[-1] < 0]
+            if not short:
+                return
+            i, prices = min(short)[1], self.reduced(self.weights)
+            ratios = [(prices[j] / -a, self.others[j], j) for j, a in enumerate(self.rows[i][:-1]) if a < 0]
+            self.pivot(i, min(ratios)[2])
+
+    def least(self, costs: Sequence[Any]) -> Fraction:
+        """The least ``costs g`` among the optima: only variables without a reduced weight may enter."""
+        free = {k for k, price in zip(self.others, self.reduced(self.weights), strict=True) if price == 0}
+        free |= set(self.basic)
+        while True:
+            prices = self.reduced(costs)
+            falling = [(k, j) for j, k in enumerate(self.others) if k in free and prices[j] < 0]
+            if not falling:
+                return sum((c * g for c, g in zip(costs, self.values(), strict=True)), Fraction(0))
+            j = min(falling)[1]
+            steps = [(row[-1] / row[j], self.basic[i], i) for i, row in enumerate(self.rows) if row[j] > 0]
+            self.pivot(min(steps)[2], j)
+
+    def pivot(self, i: int, j: int) -> None:
+        """Exchange the basic variable of row i and the variable of column j."""
+        unit = self.rows[i][j]
+        row = [a / unit for a in self.rows[i]]
+        row[j] = 1 / unit
+        for k, other in enumerate(self.rows):
+            if k != i and other[j]:
+                factor = other[j]
+                self.rows[k] = [a - factor * b if b else a for a, b in zip(other, row, strict=True)]
+                self.rows[k][j] = -factor / unit
+        self.rows[i] = row
+        self.basic[i], self.others[j] = self.others[j], self.basic[i]
+
+    def values(self) -> list[Fraction]:
+        """g of the cells, in the order of the counts."""
+        at = dict(zip(self.basic, (row[-1] for row in self.rows), strict=True))
+        return [at.get(k, Fraction(0)) for k in range(len(self.weights))]
+
+
+def spans(table: Array) -> tuple[float, bool]:
+    """How far values and positive second differences over all counts span, and whether there are any of the latter.
+
+    Numbers of 16 digits less than the values that they come from are rounding.
+    """
+    rounding, size = 8 * float(np.finfo(float).eps), np.abs(table)
+    numbers, is_bent = [x for x in size.ravel().tolist() if x > rounding * np.max(size)], False
+    for b, c in product(range(table.ndim), repeat=2):
+        bends, corners = np.diff(np.diff(table, axis=b), axis=c), size
+        for axis in (b, c):
+            steps = np.arange(corners.shape[axis] - 1)
+            corners = np.maximum(corners.take(steps, axis), corners.take(steps + 1, axis))
+        positive = bends[bends > rounding * corners].tolist()
+        numbers, is_bent = numbers + positive, is_bent or bool(positive)
+    return float(max(numbers, default=1) / min(numbers, default=1)), is_bent
 
 
 # ---------------------------------------------------------------- operators: sums of maxima over planes

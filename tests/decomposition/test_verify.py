@@ -27,7 +27,7 @@ def test_both_optima_of_the_counter_example_are_verified():
     assert decompose(loss).certificate.unique is False
 
 
-@pytest.mark.parametrize("slope", [1.0, 1e4, 3e8])
+@pytest.mark.parametrize("slope", [1.0, 1e4, 2e7])
 def test_a_large_modular_part_hides_nothing(slope):
     """D does not see modular terms, and neither may its tolerances: the minimum stays 4, and not unique."""
     loss, first, second = non_unique()

@@ -19,15 +19,15 @@ import numpy as np
 
 from setloss.decomposition.certificate import Certificate, DecompositionError, mean_over_subsets
 from setloss.decomposition.closed_forms import split_symmetric
-from setloss.decomposition.lower_bound import require_room, required_curvature
+from setloss.decomposition.lower_bound import feasible_bound, require_memory, required_curvature
 from setloss.decomposition.measure import (
     EXHAUSTIVE_CELLS,
     Measured,
-    feasible_bound,
     measure_curve,
     measure_sampled,
     measure_table,
 )
+from setloss.decomposition.value_range import require_range
 from setloss.decomposition.verify import Verification, verify_decomposition
 from setloss.setfunctions.counts import CountFunction, Split, Table
 from setloss.setfunctions.set_function import SetFunction
@@ -83,9 +83,9 @@ def decompose(loss: SetFunction) -> Decomposition:
 def _decided(loss: SetFunction) -> tuple[Split, Certificate]:
     """D of a function whose kind has no closed form that is proved."""
     axis = _only_axis(loss.counts)
-    if axis is None:
+    split = None if axis is None else split_symmetric(loss.counts, axis)
+    if split is None:
         return _from_table(loss.table)
-    split = split_symmetric(loss.counts, axis)
     return split, _pointwise(_measure(loss.counts, split), split, "symmetric closed form")
 
 
@@ -109,16 +109,17 @@ def _only_axis(counts: CountFunction) -> int | None:
 
 
 def _from_table(table: Array) -> tuple[Split, Certificate]:
-    """The pointwise lower bound where it is feasible, in floats or in exact arithmetic, else the linear program."""
-    require_room(table)
+    """The pointwise lower bound where it is feasible, else the linear program."""
+    require_memory(table)
     if not any(block.any() for block in required_curvature(table, noise=table).values()):
         split = Split(Table(table), Table(np.zeros_like(table)), "submodular")
         return split, _pointwise(measure_table(table, split.supermodular.table()), split, "pointwise lower bound")
+    require_range(table)
     parts = feasible_bound(table)
     if parts is not None:
         f, g = parts
         split = Split(Table(f), Table(g), "the lower bound on every feasible g is feasible")
-        return split, _pointwise(measure_table(table, g, f, bound=g), split, "pointwise lower bound")
+        return split, _pointwise(measure_table(table, g, f, least=g), split, "pointwise lower bound")
     from setloss.decomposition.program import solve_program
 
     solution = solve_program(table)

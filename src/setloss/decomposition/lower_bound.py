@@ -6,8 +6,7 @@ and increments >= 0. Its increment ``d_b(a) = g(a + e_b) - g(a)`` therefore obey
     d_b(a) >= d_b(a - e_c) + r_bc(a - e_c)   for every c,      g(a) >= g(a - e_b) + d_b(a - e_b)   for every b,
 
 and the largest right-hand sides, level by level, bound g from below whatever path one telescopes along. A
-feasible function that meets a pointwise lower bound is the minimiser, and the only one. Tables of floats and of
-Python integers run through the same code.
+feasible function that meets a pointwise lower bound is the minimiser, and the only one.
 """
 
 from __future__ import annotations
@@ -17,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from setloss.decomposition.feasibility import holds_up_to_rounding, without_rounding
 from setloss.setfunctions.counts import TableTooLargeError
 from setloss.setfunctions.differences import axis_pairs, cell_levels, second_difference
 from setloss.setfunctions.tolerance import bend_noise
@@ -48,7 +48,7 @@ MAX_CELLS_TIMES_PAIRS = 2**29
 """Cells times squared number of groups: 2 GiB; p = 20 if every element is a group of its own."""
 
 
-def require_room(table: Array) -> None:
+def require_memory(table: Array) -> None:
     """Refuse a table whose second differences would not fit, before any of them is made."""
     groups = table.ndim
     if table.size * groups**2 > MAX_CELLS_TIMES_PAIRS:
@@ -62,18 +62,13 @@ def require_room(table: Array) -> None:
 
 def pointwise_lower_bound(table: Array) -> Array:
     """The bound described above, as a table."""
-    return bound_of(required_curvature(table, noise=table), table.shape)
-
-
-def bound_of(required: Curvature, shape: tuple[int, ...]) -> Numbers:
-    """The bound from the curvature that is required of g."""
+    shape = table.shape
     strides = [int(np.prod(shape[b + 1 :], dtype=np.intp)) for b in range(len(shape))]
-    dtype = next(iter(required.values())).dtype if required else np.float64
-    flat = _padded(required, shape)
+    flat = _padded(required_curvature(table, noise=table), shape)
     levels = cell_levels(shape).ravel()
     counts = np.indices(shape).reshape(len(shape), -1)
-    increments = np.zeros((len(shape), len(levels)), dtype=dtype)
-    bound = np.zeros(len(levels), dtype=dtype)
+    increments = np.zeros((len(shape), len(levels)))
+    bound = np.zeros(len(levels))
     by_level = np.split(np.argsort(levels, kind="stable"), np.cumsum(np.bincount(levels))[:-1])
     for cells in by_level[1:]:
         for c in range(len(shape)):
@@ -90,6 +85,13 @@ def bound_of(required: Curvature, shape: tuple[int, ...]) -> Numbers:
     return bound.reshape(shape)
 
 
+def feasible_bound(table: Array) -> tuple[Array, Array] | None:
+    """(f, g) with g the bound if that is feasible, which makes it D's; None if it is not."""
+    g = pointwise_lower_bound(table)
+    f = without_rounding(table - g, table, g)
+    return (f, g) if holds_up_to_rounding(table, g, f) else None
+
+
 def _padded(required: Curvature, shape: tuple[int, ...]) -> Curvature:
     """Both orders of each pair of axes, in the shape of the table, flat."""
     padded: Curvature = {}
@@ -98,8 +100,3 @@ def _padded(required: Curvature, shape: tuple[int, ...]) -> Curvature:
         wide[tuple(slice(n) for n in block.shape)] = block
         padded[b, c] = padded[c, b] = wide.ravel()
     return padded
-
-
-def meets(candidate: Numbers, required: Curvature) -> bool:
-    """Whether every second difference of the candidate is as large as required, without tolerance."""
-    return all(bool(np.all(second_difference(candidate, b, c) >= block)) for (b, c), block in required.items())

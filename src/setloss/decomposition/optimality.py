@@ -1,9 +1,9 @@
-"""The judge of D's linear program: measured numbers that do not depend on how g and y were found.
+"""The judge of D's linear program: measured numbers that do not depend on how g and its multipliers were found.
 
-    min_g  sum_a w(a) g(a)   s.t.   K g >= r := max(0, K l),  g(0) = 0,  g(e_b) = 0        (primal)
-    max_y  sum_i r_i y_i     s.t.   (K^T y)(a) = w(a) on every other cell,  y >= 0         (dual)
+    min_g  sum_a w(a) g(a)   s.t.   K g >= r := max(0, K l),  g >= 0,  g(0) = 0,  g(e_b) = 0       (primal)
+    max_y  sum_i r_i y_i     s.t.   z(a) + (K^T y)(a) = w(a) on every other cell,  y, z >= 0       (dual)
 
-``g`` and ``y`` with column residual ``rho`` and complementarity ``sigma`` solve, exactly, the program whose
+``g`` and ``(z, y)`` with column residual ``rho`` and complementarity ``sigma`` solve, exactly, the program whose
 weights are changed by at most the share ``rho`` *of each cell's own weight* and whose second differences are
 changed by at most the share ``sigma`` of the gains that are in them. A gap relative to the objective says much less:
 the weights span 22 orders of magnitude at 40 + 40 elements, and the cells of small counts are lost in the sum.
@@ -12,24 +12,21 @@ the weights span 22 orders of magnitude at 40 + 40 elements, and the cells of sm
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from setloss.decomposition.certificate import COLUMN_TOLERANCE, FEASIBILITY_TOLERANCE
-from setloss.decomposition.exact import (
-    ONE,
-    Exact,
-    exact_product,
-    exact_weights,
-    from_stack,
-    to_fixed,
-)
+from setloss.decomposition.feasibility import infeasibility
+from setloss.decomposition.fixed_point import ONE, Exact, exact_product, exact_weights, to_fixed
 from setloss.decomposition.lower_bound import Curvature, required_curvature
-from setloss.decomposition.measure import infeasibility
-from setloss.setfunctions.differences import axis_pairs, cell_levels, second_difference, second_difference_matrix
+from setloss.setfunctions.differences import (
+    axis_pairs,
+    cell_levels,
+    second_difference,
+    second_difference_matrix,
+    without_modular_part,
+)
 from setloss.setfunctions.tolerance import SMALLEST, Inequalities
 from setloss.typing import Array, Shape
 
@@ -43,7 +40,7 @@ class Optimality:
     feasibility: float
     """The largest breach of a law, see `measure.infeasibility`, or distance of g(0) and g(e_b) from zero."""
     column_residual: float
-    """max over free cells of ``|w(a) - (K^T y)(a)| / w(a)``, in exact arithmetic."""
+    """max over free cells of ``|w(a) - z(a) - (K^T y)(a)| / w(a)``, rounded once."""
     complementarity: float
     """Largest slack of a row whose multiplier is positive."""
     negative_multiplier: float
@@ -67,30 +64,36 @@ class Optimality:
 
 
 def measure_optimality(
-    table: Array, supermodular: Array, multipliers: Array, submodular: Array | None = None
+    table: Array, supermodular: Array, multipliers: Exact, submodular: Array | None = None
 ) -> Optimality:
-    """Measure a candidate ``g`` and multipliers ``y`` of the program of ``table`` (l, zero at zero counts).
+    """Measure a candidate ``g`` and multipliers ``(z, y)`` of the program of ``table`` (l, zero at zero counts).
 
-    ``multipliers`` has the row order of `second_difference_matrix`; shape ``(rows,)``, or ``(k, rows)`` for k layers
-    whose exact sum is y, which is what large weights need (see `exact`). Without f it is l - g.
+    ``multipliers`` are fixed-point numbers (`fixed_point`): z of `free_cells`, then y in the row order of
+    `second_difference_matrix`. Without f it is l - g.
     """
-    shape = table.shape
-    matrix = second_difference_matrix(shape)
-    free = free_cells(shape)
-    weights = exact_weights(shape)
-    y = from_stack(multipliers)
+    free = free_cells(table.shape)
+    weights = exact_weights(table.shape)
+    z, y = multipliers[: len(free)], multipliers[len(free) :]
     required = required_curvature(table, noise=table)
-    bound = np.concatenate([block.ravel() for block in required.values()])
-    residuals = _column_residuals(matrix[:, free], weights[free], y)
-    excess = max(0.0, float(max(residuals, default=Fraction(0))))
-    scale = max(float(np.max(np.abs(supermodular))), float(np.max(bound, initial=0.0))) or 1.0
+    least = np.concatenate([block.ravel() for block in required.values()])
+    by_column = second_difference_matrix(table.shape)[:, free].T.tocsr()
+    # Quotients of integers are rounded once.
+    residuals = np.array([e / (ONE * w) for e, w in zip(z + exact_product(by_column, y), weights[free], strict=True)])
+    residuals -= 1.0
+    scale = max(float(np.max(np.abs(supermodular))), float(np.max(least, initial=0.0))) or 1.0
+    priced = np.zeros(table.size, dtype=bool)
+    priced[free] = z > 0
+    lowest = min(multipliers, default=0)
     return Optimality(
         feasibility=max(infeasibility(table, supermodular, submodular), _not_zero(table, supermodular)),
-        column_residual=float(max(map(abs, residuals), default=Fraction(0))),
-        complementarity=_open_rows(table, supermodular, required, y > 0),
-        negative_multiplier=-min(y, default=0) / ONE if min(y, default=0) < 0 else 0.0,
+        column_residual=float(np.max(np.abs(residuals), initial=0.0)),
+        complementarity=max(
+            _positive_cells(table, supermodular, priced.reshape(table.shape)),
+            _open_rows(table, supermodular, required, y > 0),
+        ),
+        negative_multiplier=max(0.0, -lowest / ONE),
         objective=_dot(weights, supermodular.ravel(), scale),
-        dual_bound=_dot(y, bound, scale) / ONE / (1.0 + excess),
+        dual_bound=_dot(y, least, scale) / ONE / (1.0 + np.max(residuals, initial=0.0)),
     )
 
 
@@ -100,6 +103,13 @@ def _not_zero(table: Array, supermodular: Array) -> float:
     low = levels < 2
     sizes = np.abs(table[low]) + np.max(np.abs(supermodular[levels == 2]), initial=0.0)
     return float(np.max(np.abs(supermodular[low]) / np.maximum(sizes, SMALLEST), initial=0.0))
+
+
+def _positive_cells(table: Array, supermodular: Array, priced: NDArray[np.bool_]) -> float:
+    """The largest g(a) where z(a) > 0, relative to l without its modular part on subsets of a, beyond rounding."""
+    sizes = np.maximum(np.abs(table), np.abs(supermodular))
+    excess = np.where(priced, supermodular, 0.0)
+    return Inequalities(without_modular_part(table), excess, (), sizes).violation(COMPLEMENTARITY_TOLERANCE)
 
 
 def _open_rows(table: Array, supermodular: Array, required: Curvature, priced: NDArray[np.bool_]) -> float:
@@ -118,12 +128,6 @@ def _open_rows(table: Array, supermodular: Array, required: Curvature, priced: N
 def free_cells(shape: Shape) -> NDArray[np.intp]:
     """Flat indices of the cells with two or more elements; g vanishes on the others."""
     return np.flatnonzero(cell_levels(shape) >= 2)
-
-
-def _column_residuals(matrix: csr_array, weights: Exact, y: Exact) -> list[Fraction]:
-    """``((K^T y)(a) - w(a)) / w(a)`` of every free cell."""
-    excess = exact_product(matrix.T.tocsr(), y) - weights * ONE
-    return [Fraction(e, ONE * w) for e, w in zip(excess, weights, strict=True)]
 
 
 def _dot(integers: Exact, floats: Array, scale: float) -> float:

@@ -19,34 +19,19 @@ from math import comb, prod
 import numpy as np
 
 from setloss.decomposition.certificate import Certificate, DecompositionError
-from setloss.decomposition.exact import (
-    FRACTION_BITS,
-    ONE,
-    Exact,
-    exact_weights,
-    integers,
-    rest_exactly,
-    rounded,
-    shifted,
-    telescope,
-    to_integers,
-    to_stack,
-)
+from setloss.decomposition.feasibility import without_rounding
+from setloss.decomposition.fixed_point import Exact, exact_weights, integers, to_fixed, to_float
 from setloss.decomposition.lower_bound import required_curvature
-from setloss.decomposition.measure import breaks_rounding_only
 from setloss.decomposition.optimality import Optimality, free_cells, measure_optimality
-from setloss.decomposition.refinement import (
-    NEGLIGIBLE_MULTIPLIER,
-    Program,
-    Vertex,
-    optimal_vertex,
-    suits_interior_point,
-)
-from setloss.decomposition.tie_break import EXACT_ZERO, choose_optimum
+from setloss.decomposition.refinement import Program, optimal_vertex, suits_interior_point
+from setloss.decomposition.tie_break import choose_optimum
 from setloss.setfunctions.differences import axis_pairs, second_difference_matrix, without_modular_part
 from setloss.typing import Array, Shape
 
 TIE_BREAK_TOLERANCE = 1e-8
+
+ROUNDING_OF_ROWS = 2.0**-46
+"""Share of max|l| below which a slack is rounding: 64 last digits, 2e-6 of the smallest number in range."""
 
 MAX_CELLS_TIMES_ROWS_SIMPLEX = 25_000_000
 """Allows tables of 51 x 51 cells (8 to 20 s); at 61 x 61 the degenerate ones are no longer solved reliably."""
@@ -55,7 +40,7 @@ MAX_CELLS_INTERIOR_POINT = 2**13
 """Allows general functions of 13 elements (15 to 30 s, 0.5 GiB)."""
 
 MAX_ELEMENTS = 400
-"""The weights, and y in units of 2**-128, have to be float64 numbers."""
+"""The weights, and multipliers in units of 2**-128, have to be float64 numbers."""
 
 
 class ProgramTooLargeError(DecompositionError):
@@ -70,8 +55,8 @@ class ProgramSolution:
     """f, of the table's shape."""
     supermodular: Array
     """g, of the table's shape."""
-    multiplier_layers: Array
-    """float64 vectors whose exact sum is the dual y >= 0, in the row order of `second_difference_matrix`."""
+    multipliers: Exact
+    """The dual (z, y) >= 0 in fixed point, as `measure_optimality` takes it."""
     unique: bool | None
     """Whether g is the only optimum; None if that could not be decided within tolerance."""
     dimension: int
@@ -100,49 +85,32 @@ class ProgramSolution:
 
 
 def solve_program(table: Array) -> ProgramSolution:
-    """D of a function of two or more elements, given by its table over counts; or a `DecompositionError`."""
+    """D of a function of two or more elements, given by its table over counts; or a `DecompositionError`.
+
+    Values are right within `value_range.MAX_RANGE`, which the caller sees to.
+    """
     refuse_if_too_large(table.shape)
-    # First as exactly as floats tell; exactly where small values are lost beside large ones; then with the noise
-    # of straight lines, which does matter where f is no larger than that.
-    found: ProgramSolution | None = None
-    for exact, noise in ((False, table), (True, table), (True, None)):
-        try:
-            solution = _solve(table, exact, noise)
-        except DecompositionError as error:
-            failure = error
-            continue
-        if exact or breaks_rounding_only(table, solution.supermodular, solution.submodular):
-            return solution
-        found = solution
-    if found is None:
-        raise failure
-    return found
-
-
-def _solve(table: Array, exact: bool, noise: Array | None) -> ProgramSolution:
-    """One attempt: an optimal vertex, the tie-break, and what is measured on the outcome."""
-    numbers, unit = to_integers(table)
-    required = required_curvature(numbers, noise)
-    bounds = np.concatenate([block.ravel() for block in required.values()])
     # The program sees l times a power of two, at most 1 where l is not modular.
-    largest = max(map(abs, without_modular_part(numbers).ravel().tolist()))
-    bits = FRACTION_BITS - largest.bit_length()
+    exponent = int(np.frexp(np.max(np.abs(without_modular_part(table))))[1])
+    scaled = np.ldexp(table, -exponent)
+    loss = to_fixed(scaled)
     free = free_cells(table.shape)
     program = Program(
         second_difference_matrix(table.shape)[:, free].tocsr(),
-        shifted(bounds, bits),
+        np.concatenate([block.ravel() for block in required_curvature(loss, noise=scaled).values()]),
         exact_weights(table.shape)[free],
-        exact,
+        ROUNDING_OF_ROWS * float(np.max(np.abs(scaled))),
     )
     vertex = optimal_vertex(program)
     choice = choose_optimum(program, vertex)
     g = integers([0] * table.size)
-    g[free] = np.maximum(choice.fixed_values, 0)  # a vertex in floats may be short of g >= 0 by rounding
+    g[free] = np.maximum(choice.values, 0)  # g >= 0 up to rounding
     g = g.reshape(table.shape)
-    l_fixed = shifted(numbers, bits).reshape(table.shape)
-    f_table, g_table = rest_exactly(l_fixed, g, unit - bits, int(EXACT_ZERO * ONE)), rounded(g, unit - bits)
-    layers = to_stack(_multipliers(program, vertex, table.shape))
-    optimality = measure_optimality(table, g_table, layers, f_table)
+    supermodular = np.ldexp(to_float(g), exponent)
+    submodular = np.ldexp(_rest(loss, g, program.rounding), exponent)
+    multipliers = integers([0] * (len(free) + len(program.bounds)))
+    multipliers[vertex.tight] = vertex.multipliers
+    optimality = measure_optimality(table, supermodular, multipliers, submodular)
     failures = list(optimality.failures)
     if not choice.residual <= TIE_BREAK_TOLERANCE:
         failures.append(f"tie-break residual {choice.residual:.1e} > {TIE_BREAK_TOLERANCE:.0e}")
@@ -151,7 +119,19 @@ def _solve(table: Array, exact: bool, noise: Array | None) -> ProgramSolution:
             f"the linear program of D for a table of shape {table.shape} was solved, but not to the accuracy that "
             f"is certified: {', '.join(failures)}. Please report it with the table."
         )
-    return ProgramSolution(f_table, g_table, layers, choice.unique, choice.dimension, choice.residual, optimality)
+    return ProgramSolution(
+        submodular, supermodular, multipliers, choice.unique, choice.dimension, choice.residual, optimality
+    )
+
+
+def _rest(loss: Exact, supermodular: Exact, rounding: float) -> Array:
+    """The part f = l - g, rounded once, so that its errors are of its own size where g is large.
+
+    Zero where g is not and f is no more than rounding: that is what the solve left of l = g.
+    """
+    rest = to_float(loss - supermodular)
+    rest[(np.abs(rest) < rounding) & (supermodular != 0)] = 0.0
+    return without_rounding(rest, to_float(loss), to_float(supermodular))
 
 
 def refuse_if_too_large(shape: Shape) -> None:
@@ -182,15 +162,3 @@ def _size(shape: Shape) -> tuple[int, int, int]:
     """Cells, rows and the largest weight, from the shape alone."""
     rows = sum(prod(n - (axis == b) - (axis == c) for axis, n in enumerate(shape)) for b, c in axis_pairs(shape))
     return prod(shape), rows, prod(comb(n - 1, (n - 1) // 2) for n in shape)
-
-
-def _multipliers(program: Program, vertex: Vertex, shape: Shape) -> Exact:
-    """The dual on the rows of K: where the vertex leans on g(a) >= 0, the rows that g(a) >= 0 follows from."""
-    prices = vertex.multipliers.copy()
-    prices[prices < int(NEGLIGIBLE_MULTIPLIER * ONE)] = 0
-    on_rows = vertex.tight >= program.cells
-    y = integers([0] * len(program.bounds))
-    y[vertex.tight[on_rows] - program.cells] = prices[on_rows]
-    mass = integers([0] * prod(shape))
-    mass[free_cells(shape)[vertex.tight[~on_rows]]] = prices[~on_rows]
-    return np.asarray(y + telescope(mass.reshape(shape)))

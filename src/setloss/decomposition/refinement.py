@@ -1,16 +1,15 @@
 """An optimal vertex of D's linear program, exact in every column.
 
-    min_g  sum_a w(a) g(a)   s.t.   K g >= r
+    min_g  sum_a w(a) g(a)   s.t.   K g >= r,  g >= 0
 
 The weights span up to 22 orders of magnitude, the tolerances of a float solver nine. What a solver can be
 trusted with is a *basis*: as many linearly independent tight rows as there are free cells. The basis matrix has
 entries 0, 1 and 2 in modulus, so its equations ``B g = r_B`` and ``B^T y = w`` are solved to any precision by a
-float factorisation and exact residuals. Where the exact ``y`` has a negative entry the program is solved again
-from that basis with ``y`` itself, magnified until the violation is visible, as objective: the iterative
-refinement of Gleixner, Steffy and Wolter (2016), with one change. Rows whose magnified multiplier is out of the
-solver's range are held tight for the round. Then the objective of the round is the true one on the face searched,
-and every such round lowers it. A vertex that turns out to miss some bounds is repaired in the same way, with
-magnified second differences.
+float factorisation and exact residuals. Where y has a negative entry the program is solved again from that basis
+with y itself, magnified until the violation is visible, as objective: the iterative refinement of Gleixner, Steffy
+and Wolter (2016), with one change. Rows whose magnified multiplier is out of the solver's range are held tight for
+the round. Then the objective of the round is the true one on the face searched, and every such round lowers it. A
+vertex that misses some bounds is repaired in the same way, with magnified second differences.
 """
 
 from __future__ import annotations
@@ -25,17 +24,11 @@ from scipy.sparse import csr_array, eye_array, vstack
 from scipy.sparse.linalg import splu
 
 from setloss.decomposition.certificate import DecompositionError
-from setloss.decomposition.exact import ONE, Exact, exact_product, integers, to_fixed, to_float
+from setloss.decomposition.fixed_point import ONE, Exact, exact_product, integers, to_fixed, to_float
 from setloss.typing import Array
 
-NEGLIGIBLE_MULTIPLIER = 1e-18
-"""Weights are at least 1, multipliers rational; below this they are what the solve left of a zero."""
-
-NEGLIGIBLE_SHORTFALL = 5e-10
-"""Share of max|l| by which a second difference may miss its bound, if the vertex is not to be exact."""
-
-EXACT_SHORTFALL = 2.0**-110
-"""The same for an exact vertex; values are then known to 2**-120."""
+NEGLIGIBLE = ONE >> 60
+"""Numbers that a basis determines are rational of small denominator; below this they are what its solve left of 0."""
 
 INTERIOR_POINT_CELLS = 200
 INTERIOR_POINT_WEIGHT = 10**7
@@ -56,21 +49,13 @@ Indices = NDArray[np.intp]
 
 @dataclass(frozen=True)
 class Program:
-    """The program on its free cells, l scaled to max|l| in (1/2, 1]: matrix K, bounds r, exact weights w.
-
-    With `exact` every row is met exactly, so that small values of l are not lost beside large ones.
-    """
+    """The program on its free cells: matrix K, bounds r, weights w; l without modular part is scaled to at most 1."""
 
     matrix: csr_array
-    fixed_bounds: Exact
-    """r in units of ``2**-FRACTION_BITS``."""
+    bounds: Exact
     weights: Exact
-    exact: bool = False
-
-    @cached_property
-    def bounds(self) -> Array:
-        """The bounds r as floats."""
-        return to_float(self.fixed_bounds)
+    rounding: float
+    """How far rounding of the values of l may move a second difference; rows are tight up to this."""
 
     @property
     def cells(self) -> int:
@@ -83,9 +68,9 @@ class Program:
         return vstack([eye_array(self.cells, format="csr"), self.matrix], format="csr")
 
     @cached_property
-    def fixed_bounds_with_signs(self) -> Exact:
-        """The right-hand sides of `with_signs`, in fixed point."""
-        return np.concatenate([integers([0] * self.cells), self.fixed_bounds])
+    def bounds_with_signs(self) -> Exact:
+        """The right-hand sides of `with_signs`."""
+        return np.concatenate([integers([0] * self.cells), self.bounds])
 
 
 @dataclass(frozen=True)
@@ -95,8 +80,7 @@ class Vertex:
     tight: Indices
     matrix: csr_array
     factors: Any
-    fixed_values: Exact
-    """g in units of ``2**-FRACTION_BITS``, right to 120 bits."""
+    values: Exact
     multipliers: Exact
 
     def directions(self, rows: Indices) -> Array:
@@ -107,14 +91,14 @@ class Vertex:
 
 
 def optimal_vertex(program: Program) -> Vertex:
-    """A vertex that is feasible and has non-negative exact multipliers."""
+    """A vertex that is feasible up to rounding and has non-negative multipliers."""
     vertex = _vertex(program, _first_basis(program))
     for _ in range(MAX_ROUNDS):
-        shortfall = -float(np.min(room(program, vertex)))
+        shortfall = -float(np.min(slack_of_rows(program, vertex)))
         violation = -float(np.min(to_float(vertex.multipliers)))
-        if violation > NEGLIGIBLE_MULTIPLIER:
+        if violation > 0:
             request = _dual_round(program, vertex, violation)
-        elif shortfall > (EXACT_SHORTFALL if program.exact else NEGLIGIBLE_SHORTFALL):
+        elif shortfall > program.rounding:
             request = _primal_round(program, vertex, shortfall)
         else:
             return vertex
@@ -125,9 +109,9 @@ def optimal_vertex(program: Program) -> Vertex:
     )
 
 
-def room(program: Program, vertex: Vertex) -> Array:
-    """Slack of every row at a vertex; what the tight rows have is rounding."""
-    slack = to_float(exact_product(program.with_signs, vertex.fixed_values) - program.fixed_bounds_with_signs)
+def slack_of_rows(program: Program, vertex: Vertex) -> Array:
+    """Slack of every row at a vertex; what the tight rows have is left from the solve."""
+    slack = to_float(exact_product(program.with_signs, vertex.values) - program.bounds_with_signs)
     slack[vertex.tight] = 0.0
     return slack
 
@@ -138,24 +122,21 @@ def _vertex(program: Program, tight: Indices) -> Vertex:
         factors = splu(matrix.tocsc())
     except RuntimeError as error:
         raise DecompositionError(f"the solver returned a singular basis over {program.cells} cells") from error
-    values = solve_exactly(factors, matrix, program.fixed_bounds_with_signs[tight], bits=120)
-    # What is left of an exact zero after the corrections.
-    values[np.abs(values) < ONE >> 110] = 0
-    multipliers = solve_exactly(factors, matrix.T.tocsr(), program.weights * ONE, transposed=True)
+    values = _solve_exactly(factors, "N", matrix, program.bounds_with_signs[tight])
+    multipliers = _solve_exactly(factors, "T", matrix.T.tocsr(), program.weights * ONE)
     return Vertex(tight, matrix, factors, values, multipliers)
 
 
-def solve_exactly(factors: Any, matrix: csr_array, target: Exact, transposed: bool = False, bits: int = 100) -> Exact:
-    """``matrix^-1 target`` in fixed point: float corrections against exact residuals, until those are < 2**-bits."""
-    mode = "T" if transposed else "N"
+def _solve_exactly(factors: Any, mode: str, matrix: csr_array, target: Exact) -> Exact:
+    """``matrix^-1 target``: float corrections against exact residuals, until those are far below `NEGLIGIBLE`."""
     solution: Exact = integers([0] * len(target))
     residual, size = target, _largest(target)
     for _ in range(MAX_CORRECTIONS):
         solution = solution + to_fixed(np.asarray(factors.solve(to_float(residual), mode)))
         residual, previous = target - exact_product(matrix, solution), size
         size = _largest(residual)
-        if size < ONE >> bits:
-            return solution
+        if size < ONE >> 100:
+            return np.where(np.abs(solution) < NEGLIGIBLE, 0, solution)
         if size > previous:
             break
     raise DecompositionError(f"the equations of a basis of {len(target)} rows are too ill-conditioned")
@@ -171,7 +152,7 @@ def _first_basis(program: Program) -> Indices:
     request = _Request(
         matrix=program.matrix,
         costs=weights * (SOLVER_COSTS / weights.max()),
-        lower=SOLVER_VALUES * program.bounds,
+        lower=SOLVER_VALUES * to_float(program.bounds),
         upper=np.full(len(program.bounds), np.inf),
         column_lower=np.zeros(program.cells),
         column_upper=np.full(program.cells, np.inf),
@@ -197,7 +178,7 @@ def _dual_round(program: Program, vertex: Vertex, violation: float) -> _Request:
     held = magnified > VISIBLE
     upper = np.full(sum(program.matrix.shape), np.inf)
     upper[vertex.tight[held]] = 0.0
-    lower = -SOLVER_VALUES * np.maximum(room(program, vertex), 0.0)
+    lower = -SOLVER_VALUES * np.maximum(slack_of_rows(program, vertex), 0.0)
     return _around(program, vertex, np.where(held, 0.0, magnified), lower, upper, _PRIMAL_SIMPLEX)
 
 
@@ -207,7 +188,7 @@ def _primal_round(program: Program, vertex: Vertex, shortfall: float) -> _Reques
     Rows too far away to be seen are left out. The dual simplex method goes by the smallest multipliers, so large
     ones may be cut off.
     """
-    magnified = room(program, vertex) * (SOLVER_VALUES / shortfall)
+    magnified = slack_of_rows(program, vertex) * (SOLVER_VALUES / shortfall)
     lower = np.where(magnified > VISIBLE, -np.inf, -magnified)
     costs = np.clip(to_float(vertex.multipliers), 0.0, VISIBLE)
     return _around(program, vertex, costs, lower, np.full(len(lower), np.inf), _DUAL_SIMPLEX)

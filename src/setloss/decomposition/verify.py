@@ -7,8 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from setloss.decomposition.certificate import FEASIBILITY_TOLERANCE, mean_over_subsets
-from setloss.decomposition.measure import feasible_bound, infeasibility, measure_table
+from setloss.decomposition.certificate import FEASIBILITY_TOLERANCE, DecompositionError, mean_over_subsets
+from setloss.decomposition.feasibility import infeasibility
+from setloss.decomposition.lower_bound import feasible_bound
+from setloss.decomposition.measure import measure_table
+from setloss.decomposition.value_range import require_range
 from setloss.setfunctions.properties import is_increasing, is_nonnegative, is_submodular, is_supermodular
 from setloss.setfunctions.set_function import SetFunction, elements_of
 from setloss.typing import Array
@@ -60,24 +63,11 @@ def verify_decomposition(
     if violation > tolerance:
         words = f"not feasible, by {violation:.3g} of what is compared: {_why_infeasible(loss, g)}"
         return Verification(False, False, violation, float("nan"), float("nan"), words)
-    parts = feasible_bound(l_table)
-    if parts is not None:
-        best = parts[1]
-        excess = measure_table(l_table, g_table, bound=best).column_residual
-    else:
-        from setloss.decomposition.optimality import measure_optimality
-        from setloss.decomposition.program import ProgramTooLargeError, solve_program
-
-        try:
-            solution = solve_program(l_table)
-        except ProgramTooLargeError:
-            words = "feasible; whether it is optimal is not decided, the linear program is too large"
-            return Verification(True, None, violation, float("nan"), float("nan"), words)
-        best = solution.supermodular
-        measured = measure_optimality(l_table, g_table, solution.multiplier_layers)
-        excess = max(measured.complementarity, measured.feasibility)
-        if solution.unique:
-            excess = max(excess, measure_table(l_table, g_table, bound=best).column_residual)
+    try:
+        best, excess = _optimum(l_table, g_table)
+    except DecompositionError as error:
+        words = f"feasible; whether it is optimal is not decided: {error}"
+        return Verification(True, None, violation, float("nan"), float("nan"), words)
     best_mean = mean_over_subsets(SetFunction.from_table(best, partition).counts)
     mean_excess = mean_over_subsets(SetFunction.from_table(g_table, partition).counts) - best_mean
     if excess <= OPTIMALITY_TOLERANCE:
@@ -85,6 +75,24 @@ def verify_decomposition(
     more = f"its mean over all subsets exceeds D's by {mean_excess:.3g}" if mean_excess > 0 else "it is not D's"
     words = f"feasible, not optimal: {more}; "
     return Verification(True, False, violation, excess, mean_excess, words + _where(g_table, best, partition))
+
+
+def _optimum(loss: Array, g: Array) -> tuple[Array, float]:
+    """D's g, and how far from optimal the given one is."""
+    parts = feasible_bound(loss)
+    if parts is None or sum(length > 1 for length in loss.shape) > 1:  # curves have a closed form
+        require_range(loss)
+    if parts is not None:
+        return parts[1], measure_table(loss, g, least=parts[1]).column_residual
+    from setloss.decomposition.optimality import measure_optimality  # slow to import, and few need the program
+    from setloss.decomposition.program import solve_program
+
+    solution = solve_program(loss)
+    measured = measure_optimality(loss, g, solution.multipliers)
+    excess = max(measured.complementarity, measured.feasibility)
+    if solution.unique:
+        excess = max(excess, measure_table(loss, g, least=solution.supermodular).column_residual)
+    return solution.supermodular, excess
 
 
 def _why_infeasible(loss: SetFunction, g: SetFunction) -> str:

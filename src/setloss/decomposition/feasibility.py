@@ -1,0 +1,80 @@
+"""Feasibility of a pair (f, g) for l: how far f + g = l and the laws of either part are from holding.
+
+Each law is judged by the magnitudes that are in it (`setfunctions.tolerance`), so that small values do not drown in
+large ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from setloss.decomposition.certificate import FEASIBILITY_TOLERANCE
+from setloss.setfunctions.differences import axis_pairs, cell_levels, second_difference, without_modular_part
+from setloss.setfunctions.tolerance import ROUNDING, SMALLEST, Inequalities, curvature, descent, negativity
+from setloss.typing import Array
+
+
+def infeasibility(
+    loss: Array, supermodular: Array, submodular: Array | None = None, rtol: float = FEASIBILITY_TOLERANCE
+) -> float:
+    """The largest breach of a law by g, by f, and by f + g = l; at most `rtol` is none.
+
+    Without f it is l - g, which has the rounding errors of l and g.
+    """
+    sizes = np.maximum(np.abs(loss), np.abs(supermodular))
+    laws = (curvature(supermodular, -1.0), descent(supermodular), negativity(supermodular))
+    families = [replace(family, sizes=sizes) for law in laws for family in law]
+    families += _bends_of_rest(loss, supermodular, submodular)
+    broken = [family.violation(rtol) for family in families]
+    if submodular is not None:
+        broken.append(mismatch(loss, supermodular, submodular))
+    return float(np.max(broken))
+
+
+def holds_up_to_rounding(loss: Array, supermodular: Array, submodular: Array) -> bool:
+    """Whether the laws hold up to sums of rounding errors.
+
+    What is broken by more, though by less than `FEASIBILITY_TOLERANCE`, may be a small value of l beside large ones.
+    """
+    sums = ROUNDING * sum(loss.shape)
+    return infeasibility(loss, supermodular, submodular, sums) <= sums
+
+
+def _bends_of_rest(loss: Array, supermodular: Array, submodular: Array | None) -> Iterator[Inequalities]:
+    """``f(A + i + j) - f(A + i) - f(A + j) + f(A) <= 0``, by the gains of f with and without l's modular part.
+
+    D does not see modular terms; a large one must not hide a breach.
+    """
+    rest = loss - supermodular if submodular is None else submodular
+    sizes = np.maximum(np.abs(loss), np.abs(supermodular)) if submodular is None else np.abs(submodular)
+    curved = rest - (loss - without_modular_part(loss))
+    for b, c in axis_pairs(loss.shape):
+        bends = second_difference(rest, b, c)
+        yield Inequalities(rest, bends, (b, c), sizes)
+        yield Inequalities(curved, bends, (b, c), sizes)
+
+
+def mismatch(loss: Array, supermodular: Array, submodular: Array) -> float:
+    """``|f + g - l|`` relative to the largest of the three, cell by cell."""
+    sizes = np.maximum(np.maximum(np.abs(loss), np.abs(supermodular)), np.abs(submodular))
+    return relative(np.abs(submodular + supermodular - loss), sizes)
+
+
+def relative(excess: Array, sizes: Array) -> float:
+    """The largest excess relative to its size; 0 where nothing exceeds, NaN where something is no number.
+
+    What rounding does at the lower end of float64 is no excess.
+    """
+    return float(np.max(np.maximum(excess - SMALLEST, 0.0) / np.maximum(sizes, SMALLEST), initial=0.0))
+
+
+def without_rounding(rest: Array, loss: Array, supermodular: Array) -> Array:
+    """The part f = l - g with zeros where it, and f of all subsets, are no more than |A| (or 64) rounding errors."""
+    sizes = np.maximum(np.abs(loss), np.abs(supermodular))
+    noise = np.abs(rest) <= ROUNDING * np.minimum(cell_levels(rest.shape), 64) * sizes
+    for axis in range(rest.ndim):
+        noise = np.logical_and.accumulate(noise, axis)
+    return np.where(noise, 0.0, rest)
