@@ -180,7 +180,7 @@ class Batch:
         ids = rng.integers(classes, size=(images, 1, shape[2]))
         truth = ids == np.arange(classes)[:, None] if mode == "multiclass" else rng.random(shape) < 0.5
         ignored = rng.random(ids.shape if mode == "multiclass" else shape) < rng.choice([0.0, 0.3])
-        margins = str(rng.choice(["logits", "probabilities"] + ["argmax"] * (mode == "multiclass")))
+        margins = str(rng.choice(["logits", "probabilities"]))
         over = str(rng.choice(["image", "batch", "class", "groups"]))
         return cls(mode, over, margins, ids, truth, np.broadcast_to(ignored, shape), rng.integers(3, size=shape))
 
@@ -208,10 +208,7 @@ class Batch:
         if self.margins == "probabilities":
             q = np.exp(h) / np.exp(h).sum(1, keepdims=True) if self.mode == "multiclass" else 1 / (1 + np.exp(-h))
             return np.where(self.truth, q, 1 - q)
-        if self.margins == "logits":
-            return np.where(self.truth, h, -h)
-        own, rival = np.take_along_axis(h, self.ids, 1), np.where(self.truth, -np.inf, h).max(1, keepdims=True)
-        return np.where(self.truth, own - rival, own - h)
+        return np.where(self.truth, h, -h)
 
 
 def judge_torch(rng: Generator) -> float:
@@ -246,9 +243,7 @@ def judge_torch(rng: Generator) -> float:
     if not right:
         return float(found.numel())
     wrong, unit = np.abs(np.ravel(found.detach().numpy()) - right).max(), 1 + max(map(abs, right))
-    if batch.margins == "logits" or (
-        batch.margins == "argmax" and operator in ("slack", "margin", "lovasz", "hinge")
-    ):
+    if batch.margins == "logits":
         found.sum().backward()
         slope = logits.grad.numpy().reshape(shape)
         unit += np.abs(slope).sum() * (np.abs(here).max() + np.abs(there).max())
