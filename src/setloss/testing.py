@@ -8,13 +8,15 @@ own tests run every implementation through them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from setloss.decomposition import Decomposition, verify_decomposition
 from setloss.decomposition.certificate import FEASIBILITY_TOLERANCE
+from setloss.losses import Loss
 from setloss.operators.cut import Surrogate
 from setloss.setfunctions.properties import LAWS
 from setloss.setfunctions.set_function import SetFunction, all_masks
@@ -83,6 +85,27 @@ def check_cut(
         excess = cut(other) - there
         below = excess <= tolerance * max(unit, abs(there))
         _expect(below, "the cut at {} exceeds the surrogate by {:.3g} at {}", here, excess, other)
+
+
+def check_operator(
+    operator: Callable[[Any], Surrogate], loss: Loss, counts: Iterable[tuple[int, int]] = ((2, 1), (0, 3), (3, 3))
+) -> None:
+    """An operator commutes with `on_counts`: of a loss, asked for one set, it is that of the set's function.
+
+    Examples
+    --------
+    >>> from setloss import Dice
+    >>> from setloss.operators import B_D
+    >>> check_operator(B_D, Dice())
+    """
+    of_all = operator(loss)
+    for positives, negatives in counts:
+        at_counts, of_one = of_all.on_counts(positives, negatives), operator(loss.on_counts(positives, negatives))
+        for margins in _points(positives + negatives, 20):
+            left, right = at_counts(margins), of_one(margins)
+            agree = abs(left - right) <= 1e-12 * max(1.0, abs(right))
+            message = "at {} positives and {} negatives the operator of the loss is {}, that of its function {}"
+            _expect(agree, message, positives, negatives, left, right)
 
 
 def check_convex(surrogate: Surrogate, samples: int = 50, tolerance: float = 1e-9) -> None:

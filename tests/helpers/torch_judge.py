@@ -15,7 +15,6 @@ from setloss import CostCurve, Dice, FBeta, Hamming, Jaccard, Loss, Tversky, dec
 from setloss.losses import PAPER_CURVES
 from setloss.nn import device, set_loss
 from setloss.nn.cuts import make_plan
-from setloss.plans.build import ClosedForm
 
 # ---------------------------------------------------------------- losses by definition
 
@@ -82,10 +81,9 @@ def applies(name, operator):
 PAIRS = [(name, operator) for name in CASES for operator in OPERATORS if applies(name, operator)]
 
 
-def closed_form(name, operator, scale=2.0):
-    """The numbers that stand for a loss and an operator; None if there are none."""
-    plan = make_plan(CASES[name].loss, operator, scale)
-    return plan if isinstance(plan, ClosedForm) else None
+def plan_of(name, operator, scale=2.0):
+    """The loss and the operator, ready for any batch."""
+    return make_plan(CASES[name].loss, operator, scale)
 
 
 def one_of_each(pairs, kind):
@@ -93,10 +91,10 @@ def one_of_each(pairs, kind):
     return list({kind(*pair): pair for pair in reversed(pairs)}.values())[::-1]
 
 
-CLOSED = one_of_each([pair for pair in PAIRS if closed_form(*pair) is not None], closed_form)
+CLOSED = one_of_each([pair for pair in PAIRS if plan_of(*pair).closed], lambda *pair: repr(plan_of(*pair).read(5, 3)))
 """What works at any size; every closed form once, the hinge for one."""
 
-ON_DEVICE = [pair for pair in CLOSED if device.runs_here(closed_form(*pair))]
+ON_DEVICE = [pair for pair in CLOSED if device.runs_here(plan_of(*pair))]
 """What tensor operations can do on a device."""
 
 

@@ -1,10 +1,9 @@
-"""Five walks through the package: the modules of setloss whose functions run, from a call to the kernels and back.
+"""Walks through the package: the modules of setloss whose functions run, from a call to the kernels and back.
 
-``PYTHONPATH=tests python -m helpers.walk`` counts them, and ``python -m helpers.walk train`` lists those of one.
+``PYTHONPATH=tests python -m helpers.walk`` lists them.
 """
 
 import sys
-import tempfile
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -46,18 +45,14 @@ def label_sets() -> tuple[np.ndarray, np.ndarray]:
     return X, (X @ generator.standard_normal((5, 4)) > 0).astype(int)
 
 
-def train(folder: Path) -> None:
-    """``setloss train`` and ``setloss predict`` on a file."""
-    from helpers.command_line import run
+def fit() -> None:
+    """`SetClassifier("dice", "bd")`: the paper, from the loss to the solver."""
+    from setloss.estimators import SetClassifier
 
-    X, Y = label_sets()
-    data, model = folder / "sets.npz", folder / "model.skops"
-    np.savez(data, X=X, Y=Y)
-    run("train", data, "--method", "slack", "--model", model)
-    run("predict", model, data, "--out", folder / "labels.csv")
+    SetClassifier("dice", "bd").fit(*label_sets())
 
 
-def decision_cv(folder: Path) -> None:
+def decision_cv() -> None:
     """`SetDecisionCV` around logistic regression: held-out scores, a fitted decision, sets."""
     from sklearn.linear_model import LogisticRegression
     from sklearn.multiclass import OneVsRestClassifier
@@ -68,7 +63,7 @@ def decision_cv(folder: Path) -> None:
     SetDecisionCV(OneVsRestClassifier(LogisticRegression()), cv=3).fit(X, Y).predict(X)
 
 
-def set_loss(folder: Path) -> None:
+def set_loss() -> None:
     """`SetLoss` of masks, forward and backward."""
     import torch
 
@@ -78,37 +73,22 @@ def set_loss(folder: Path) -> None:
     SetLoss()(scores, torch.rand(2, 1, 8, 8) > 0.7).backward()
 
 
-def decompose(folder: Path) -> None:
-    """D of a rough table, by the linear program."""
-    from setloss import SetFunction
-
-    values = np.random.default_rng(0).random((4, 4))
-    values[0, 0] = 0
-    setloss.decompose(SetFunction.from_table(values))
-
-
-def dask(folder: Path) -> None:
-    """A fit over partitions of a Dask array, without a cluster."""
-    import dask.array as da
-
-    from setloss.dask import DaskSetClassifier as SetClassifier
-
-    X, Y = label_sets()
-    SetClassifier(tol=1e-1).fit(da.from_array(X, chunks=(20, 5)), da.from_array(Y, chunks=(20, 4)))
-
-
-WALKS = {"train": train, "SetDecisionCV": decision_cv, "SetLoss": set_loss, "decompose": decompose, "Dask": dask}
+WALKS = {
+    'SetClassifier("dice", "bd").fit': (fit, "losses decomposition operators plans solvers estimators"),
+    "SetDecisionCV": (decision_cv, "estimators decisions losses"),
+    "SetLoss": (set_loss, "nn losses plans"),
+}
+"""What is called, and packages through which the call must lead."""
 
 
 def walked(name: str) -> list[str]:
     """The modules that a walk enters."""
-    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return modules_entered(lambda: WALKS[name](Path(folder)))
+        return modules_entered(WALKS[name][0])
 
 
 if __name__ == "__main__":
-    for _name in sys.argv[1:] or WALKS:
+    for _name in WALKS:
         _found = walked(_name)
-        sys.stdout.write("".join(f"  {module}\n" for module in _found if _name in sys.argv[1:]))
-        sys.stdout.write(f"{_name}: {len(_found)} modules\n")
+        sys.stdout.write(f"{_name}\n" + "".join(f"  {module}\n" for module in _found))

@@ -9,10 +9,10 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten, tree_map
 
-from helpers.torch_judge import closed_form, draw
+from helpers.torch_judge import draw, plan_of
 from setloss import Dice, Jaccard
 from setloss.nn import SetLoss, device, set_loss
-from setloss.nn.cuts import cuts, make_plan, numbers_of
+from setloss.nn.cuts import cuts, graph_arguments, make_plan
 
 WAITS = {
     torch.ops.aten._local_scalar_dense.default,
@@ -30,9 +30,10 @@ WAITS = {
 @pytest.mark.parametrize(("operator", "dtype"), [("bd", torch.float32), ("slack", torch.float64)])
 def test_the_operator_passes_torch_s_own_checks(operator, dtype):
     scores, truth, valid = draw((4, 6), seed=41, dtype=dtype)
-    plan = numbers_of(make_plan("dice", operator, 2.0))
-    torch.library.opcheck(cuts, (scores.requires_grad_(), truth, valid, plan))
-    torch.library.opcheck(cuts, (scores.detach().T.requires_grad_(), truth.T, None, plan))
+    plan = make_plan("dice", operator, 2.0)
+    named = graph_arguments(plan, plan.loss.form)
+    torch.library.opcheck(cuts, (scores.requires_grad_(), truth, valid, *named))
+    torch.library.opcheck(cuts, (scores.detach().T.requires_grad_(), truth.T, None, *named))
 
 
 # ---------------------------------------------------------------- shapes without numbers
@@ -62,7 +63,7 @@ def test_a_step_is_one_sort_and_few_operations_by_the_profiler(name, operator, m
     for width in (64, 4096):
         scores, truth, _ = draw((3, width), seed=45)
         with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profile:
-            device.cuts(scores, truth, None, closed_form(name, operator))
+            device.cuts(scores, truth, None, plan_of(name, operator))
         counts.append({event.key: event.count for event in profile.key_averages() if event.key.startswith("aten::")})
     assert counts[0] == counts[1]
     assert counts[0]["aten::sort"] == 1

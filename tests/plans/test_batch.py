@@ -15,7 +15,7 @@ from setloss.losses import PAPER_CURVES
 from setloss.operators import LovaszHinge, SlackRescaling, operator_named
 from setloss.operators.names import OPERATOR_NAMES
 from setloss.plans.batch import BatchSurrogate, batch_surrogate
-from setloss.plans.build import surrogate_on_counts
+from setloss.plans.build import LossSurrogate
 from setloss.plans.lowering import NoPlanError, lower
 
 # ---------------------------------------------------------------- data
@@ -265,11 +265,6 @@ def test_bags_of_equal_counts_share_one_plan(name):
             assert (batch.which[i] == batch.which[j]) == same
 
 
-def test_the_decomposition_of_a_kind_of_bag_is_cached():
-    assert surrogate_on_counts(Dice(), "bd", 2.0, 3, 4) is surrogate_on_counts(Dice(), "bd", 2.0, 3, 4)
-    assert surrogate_on_counts(Dice(), "bd", 2.0, 3, 4) is not surrogate_on_counts(Dice(), "bd", 1.0, 3, 4)
-
-
 # ---------------------------------------------------------------- what a batch accepts
 
 
@@ -316,9 +311,8 @@ def test_the_zero_loss(operator):
 def lowered_cut(surrogate, groups, margins):
     """The cut of one bag whose surrogate was built by hand."""
     p = len(margins)
-    batch = BatchSurrogate(
-        Bags.from_offsets([0, p]), np.asarray(groups, dtype=np.int16), np.zeros(1, dtype=int), lower([surrogate])
-    )
+    groups = np.asarray(groups, dtype=np.int16)
+    batch = BatchSurrogate(Bags.from_offsets([0, p]), groups, np.zeros(1, dtype=int), lower([surrogate], [groups]))
     return batch.cuts(margins)
 
 
@@ -367,9 +361,9 @@ def test_wrong_arguments_are_refused(arguments, message):
 def test_a_plan_holds_one_hinge_and_one_exact_rescaling():
     function = Jaccard().on_counts(2, 1)
     with pytest.raises(NoPlanError, match="at most one Lovász hinge and one rescaling"):
-        lower([LovaszHinge(function) + LovaszHinge(function)])
+        lower([LovaszHinge(function) + LovaszHinge(function)], [function.partition])
     with pytest.raises(NoPlanError, match="exact"):
-        lower([LovaszHinge(function) + SlackRescaling(function, search="greedy")])
+        lower([LovaszHinge(function) + SlackRescaling(function, search="greedy")], [function.partition])
 
 
 @pytest.mark.parametrize("weights", [(0, 0), (0, 0, 0.5), (0, 1), (1, 0), (0, 2), (0.3, 0, 0.5)], ids=str)
@@ -377,7 +371,7 @@ def test_a_plan_holds_one_hinge_and_one_exact_rescaling():
 def test_weights_of_zero_have_finite_cuts_at_any_margins(weights, operator):
     """Where no mistake of a kind counts, the closed forms read 0/0 at the top."""
     loss, truth = Tversky(*weights), np.array([1, 1, 0, 0, 0])
-    reference = surrogate_on_counts(loss, operator, 2.0, 2, 3)
+    reference = LossSurrogate(loss, operator, 2.0).on_counts(2, 3)
     for margins in (np.zeros(5), np.full(5, 1e30), np.full(5, -1e30), np.linspace(-2, 2, 5)):
         found = batch_surrogate(loss, truth, [0, 5], operator).cuts(margins)
         assert np.all(np.isfinite(found.slopes))

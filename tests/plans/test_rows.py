@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from setloss import Dice, Hamming, Jaccard, Tversky
 from setloss.plans.batch import batch_surrogate
-from setloss.plans.build import closed_form
+from setloss.plans.build import LossSurrogate
 from setloss.plans.rows import NARROW, REMEMBERED_WIDTH, row_cuts
 
 PAIRS = [
@@ -31,9 +31,9 @@ def rows(n, width):
 @pytest.mark.parametrize("width", [1, 7, REMEMBERED_WIDTH + 1])
 def test_rows_are_bags_with_the_signs_of_their_truth(loss, operator, width):
     scores, truth = rows(5, width)
-    values, gradient = row_cuts(scores, truth, closed_form(loss, operator, "mean"), threads=1)
+    values, gradient = row_cuts(scores, truth, LossSurrogate(loss, operator, "mean"), threads=1)
     for one, three in zip(
-        (values, gradient), row_cuts(scores, truth, closed_form(loss, operator, "mean"), 3), strict=True
+        (values, gradient), row_cuts(scores, truth, LossSurrogate(loss, operator, "mean"), 3), strict=True
     ):
         np.testing.assert_allclose(one, three, rtol=1e-12)
     batch = batch_surrogate(loss, truth.ravel(), np.arange(6) * width, operator, "mean")
@@ -46,10 +46,10 @@ def test_rows_are_bags_with_the_signs_of_their_truth(loss, operator, width):
 @pytest.mark.parametrize("broken", [np.nan, np.inf, -np.inf])
 def test_a_score_that_is_not_finite_spoils_its_own_row_only(broken):
     scores, truth = rows(3, 6)
-    closed = closed_form(Jaccard(), "lovasz", 2.0)
-    whole = row_cuts(scores, truth, closed, 1)
+    surrogate = LossSurrogate(Jaccard(), "lovasz", 2.0)
+    whole = row_cuts(scores, truth, surrogate, 1)
     scores[1, 4] = broken
-    values, gradient = row_cuts(scores, truth, closed, 1)
+    values, gradient = row_cuts(scores, truth, surrogate, 1)
     assert np.isnan(values[1])
     assert np.isnan(gradient[1]).all()
     np.testing.assert_array_equal(values[[0, 2]], whole[0][[0, 2]])
@@ -74,8 +74,8 @@ def test_small_sets_are_bags(data, which, width, single):
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32)))
     truth = rng.random((4, width)) < rng.random((4, 1))
     scores = np.round(rng.normal(0, 1, (4, width)), 1).astype(np.float32 if single else np.float64)  # some are equal
-    closed = closed_form(loss, operator, "mean")
-    values, gradient = row_cuts(scores, truth, closed, threads=1)
+    surrogate = LossSurrogate(loss, operator, "mean")
+    values, gradient = row_cuts(scores, truth, surrogate, threads=1)
     signs = np.where(truth, 1, -1).astype(scores.dtype)
     expected = batch_surrogate(loss, truth.ravel(), np.arange(5) * width, operator, "mean").cuts(
         (signs * scores).ravel()

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from importlib import import_module
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from setloss.decomposition.certificate import Certificate, DecompositionError, mean_over_subsets
 from setloss.decomposition.closed_forms import split_symmetric
@@ -29,6 +30,7 @@ from setloss.decomposition.measure import (
 )
 from setloss.decomposition.value_range import require_range
 from setloss.decomposition.verify import Verification, verify_decomposition
+from setloss.losses.families import Family
 from setloss.setfunctions.counts import CountFunction, Split, Table
 from setloss.setfunctions.set_function import SetFunction
 from setloss.typing import Array
@@ -37,6 +39,7 @@ __all__ = [
     "Certificate",
     "Decomposition",
     "DecompositionError",
+    "FamilyDecomposition",
     "Verification",
     "decompose",
     "verify_decomposition",
@@ -62,12 +65,105 @@ class Decomposition:
         return import_module("setloss.plots").plot_decomposition(self)
 
 
-def decompose(loss: SetFunction) -> Decomposition:
-    """D l, certified, or a `DecompositionError`; never an uncertified g."""
+@dataclass(frozen=True)
+class FamilyDecomposition:
+    """l = submodular + supermodular for all sets of a family, two families again.
+
+    Where the formula of the family has a proved decomposition, `proof` names it, and the parts have formulas, too.
+    Elsewhere `proof` is None, and every set is decomposed when it is asked for.
+
+    Examples
+    --------
+    >>> from setloss import Dice
+    >>> parts = decompose(Dice())
+    >>> parts.proof
+    'Tversky loss, closed form for 1/2 <= beta < 1'
+    >>> f, g = parts.submodular.on_counts(3, 2), parts.supermodular.on_counts(3, 2)
+    >>> f + g == Dice().on_counts(3, 2)
+    True
+    """
+
+    loss: Family
+
+    @property
+    def submodular(self) -> Family:
+        """F of all sets."""
+        return Part(self.loss, "submodular")
+
+    @property
+    def supermodular(self) -> Family:
+        """G of all sets."""
+        return Part(self.loss, "supermodular")
+
+    @property
+    def proof(self) -> str | None:
+        """Why the formulas of the parts are D's, for all sets at once."""
+        split = _closed_split(self.loss, 1, 1)
+        return None if split is None else split.reason
+
+    def on_counts(self, positives: int, negatives: int) -> Decomposition:
+        """The decomposition of one set, with its certificate."""
+        return decompose(self.loss.on_counts(positives, negatives))
+
+    def set_function(self, y_true: ArrayLike) -> Decomposition:
+        """The decomposition of the set with these labels, with its certificate."""
+        return decompose(self.loss.set_function(y_true))
+
+
+@dataclass(frozen=True)
+class Part(Family):
+    """One of the two parts of a decomposed family."""
+
+    loss: Family
+    name: Literal["submodular", "supermodular"]
+
+    def on_counts(self, positives: int, negatives: int) -> SetFunction:
+        part: SetFunction = getattr(_decomposed(self.loss, positives, negatives), self.name)
+        return part
+
+    def set_function(self, y_true: ArrayLike) -> SetFunction:
+        part: SetFunction = getattr(decompose(self.loss.set_function(y_true)), self.name)
+        return part
+
+    def closed_counts(self, positives: Any, negatives: Any) -> CountFunction | None:
+        split = _closed_split(self.loss, positives, negatives)
+        part: CountFunction | None = getattr(split, self.name, None)
+        return part
+
+
+@lru_cache(maxsize=1024)
+def _decomposed(loss: Family, positives: int, negatives: int) -> Decomposition:
+    """Both parts of a set come from one decomposition."""
+    return decompose(loss.on_counts(positives, negatives))
+
+
+def _closed_split(loss: Family, positives: Any, negatives: Any) -> Split | None:
+    counts = loss.closed_counts(positives, negatives)
+    return None if counts is None else counts.split()
+
+
+@overload
+def decompose(loss: SetFunction) -> Decomposition: ...
+@overload
+def decompose(loss: Family) -> FamilyDecomposition: ...
+def decompose(loss: SetFunction | Family) -> Decomposition | FamilyDecomposition:
+    """D l of a set function, certified, or a `DecompositionError`; of a loss, for all sets. Never an uncertified g.
+
+    Examples
+    --------
+    >>> from setloss import SetFunction
+    >>> parts = decompose(SetFunction.symmetric([0, 0, 1, 1]))
+    >>> parts.submodular.table, parts.supermodular.table
+    (array([ 0.,  0.,  0., -1.]), array([0., 0., 1., 2.]))
+    >>> parts.certificate.holds, parts.certificate.unique
+    (True, True)
+    """
+    if isinstance(loss, Family):
+        return FamilyDecomposition(loss)
     if not isinstance(loss, SetFunction):
         raise TypeError(
-            f"decompose takes a SetFunction; got {type(loss).__name__}. Make one with SetFunction.from_table, or "
-            "ask a loss for it: Dice().set_function(y)."
+            f"decompose takes a SetFunction or a Loss; got {type(loss).__name__}. Make one with "
+            "SetFunction.from_table, or take a loss such as Dice()."
         )
     split = loss.counts.split()
     if split is not None:

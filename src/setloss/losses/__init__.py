@@ -14,10 +14,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from setloss.losses.base import CountLoss, Loss
-from setloss.losses.counts_of_errors import Dice, FBeta, Hamming, Jaccard, Tversky, TverskyFamily
+from setloss.losses.base import CountLoss, Form, Loss
+from setloss.losses.counts_of_errors import Dice, FBeta, Hamming, Jaccard, Tversky, TverskyFamily, loss_of
 from setloss.losses.curves import PAPER_CURVES, CostCurve, checked_knots
 from setloss.losses.custom import CallableLoss, FixedSetLoss, from_counts, from_set_function
+from setloss.losses.families import Family, Mapped
 from setloss.losses.metrics import MetricLoss, from_metric, remembered
 
 __all__ = [
@@ -28,10 +29,13 @@ __all__ = [
     "CountLoss",
     "Dice",
     "FBeta",
+    "Family",
     "FixedSetLoss",
+    "Form",
     "Hamming",
     "Jaccard",
     "Loss",
+    "Mapped",
     "MetricLoss",
     "Tversky",
     "TverskyFamily",
@@ -41,6 +45,7 @@ __all__ = [
     "from_metric",
     "from_set_function",
     "loss_named",
+    "loss_of",
 ]
 
 NAMED_LOSSES: dict[str, Loss] = {

@@ -1,23 +1,57 @@
-"""What a loss is: a family that gives every label vector its set function of mistakes."""
+"""The base classes of losses: a family of set functions of mistakes that can be evaluated on labels."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from setloss.arguments import as_labels, is_whole_number
 from setloss.bags import Bags
-from setloss.setfunctions.counts import CountFunction, Formula
+from setloss.losses.families import Family
+from setloss.setfunctions.combinations import Linear
+from setloss.setfunctions.counts import CountFunction, Formula, Kind
 from setloss.setfunctions.set_function import SetFunction
+from setloss.setfunctions.tversky import TverskyCounts, some
 from setloss.typing import Array
 
 
-class Loss(ABC):
+class Form(NamedTuple):
+    """The numbers of a loss with one formula for all counts; what reads losses elsewhere reads these.
+
+    LINEAR: what a false negative and a false positive cost, divided by the number of elements if `mean`. TVERSKY:
+    what they weigh against a true positive, and the loss where it reads 0/0.
+    """
+
+    kind: Kind
+    false_negative: float
+    false_positive: float
+    undefined: float = 0.0
+    mean: bool = False
+
+    def counts(self, positives: Any, negatives: Any) -> CountFunction:
+        """The formula for these numbers of positives and negatives: integers, arrays or tensors."""
+        if self.kind == Kind.TVERSKY:
+            return TverskyCounts(positives, negatives, self.false_positive, self.false_negative, self.undefined)
+        unit = 1 / some(positives + negatives) if self.mean else 1.0
+        return Linear((positives, negatives), (self.false_negative, self.false_positive), unit)
+
+
+class Loss(Family):
     """Delta(y, y~), a loss of the whole set of mistakes on one example."""
+
+    @property
+    def form(self) -> Form | None:
+        """The numbers of the one formula of all counts; None where there is none."""
+        return None
+
+    @property
+    def trial(self) -> tuple[int, int] | None:
+        """Numbers of positives and negatives on which an operator can be tried; None if no set is known to do."""
+        return None
 
     def __call__(self, y_true: ArrayLike, y_pred: ArrayLike, groups: ArrayLike | None = None) -> Any:
         """Evaluate on one example ``(p,)``, on the rows of ``(n, p)``, or on bags.
@@ -42,14 +76,6 @@ class Loss(ABC):
     @abstractmethod
     def _on_bags(self, truth: NDArray[np.bool_], predicted: NDArray[np.bool_], bags: Bags) -> Array: ...
 
-    @abstractmethod
-    def set_function(self, y_true: ArrayLike) -> SetFunction:
-        """The set function l of mistakes on an example with labels `y_true`."""
-
-    @abstractmethod
-    def on_counts(self, positives: int, negatives: int) -> SetFunction:
-        """The set function of an example whose positives come first."""
-
     def distinct_counts(self, positives: NDArray[np.intp], negatives: NDArray[np.intp]) -> NDArray[np.intp]:
         """Rows (positives, negatives), equal for examples that have the same set function."""
         return np.stack([positives, negatives], axis=1)
@@ -62,13 +88,23 @@ class Loss(ABC):
 class CountLoss(Loss):
     """A loss of the numbers of false negatives and false positives."""
 
+    by_counts = True
+
     @abstractmethod
     def value(self, false_negatives: Any, false_positives: Any, positives: Any, negatives: Any) -> Any:
         """The loss; all four are arrays that broadcast together."""
 
+    @property
+    def trial(self) -> tuple[int, int]:
+        return 8, 8
+
     def counts(self, positives: int, negatives: int) -> CountFunction:
         """The loss of an example as a function of (false negatives, false positives)."""
-        return Formula((positives, negatives), partial(self._value_on, positives, negatives))
+        closed = self.closed_counts(positives, negatives)
+        return closed or Formula((positives, negatives), partial(self._value_on, positives, negatives))
+
+    def closed_counts(self, positives: Any, negatives: Any) -> CountFunction | None:
+        return self.form and self.form.counts(positives, negatives)
 
     def _value_on(self, positives: int, negatives: int, false_negatives: Any, false_positives: Any) -> Any:
         return self.value(false_negatives, false_positives, positives, negatives)

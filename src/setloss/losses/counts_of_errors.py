@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 
 from setloss.arguments import is_number_within
-from setloss.losses.base import CountLoss
-from setloss.setfunctions.combinations import Linear
-from setloss.setfunctions.counts import CountFunction
-from setloss.setfunctions.tversky import TverskyCounts, defined_loss, some
+from setloss.losses.base import CountLoss, Form, Loss
+from setloss.setfunctions.counts import CountFunction, Kind
+from setloss.setfunctions.tversky import defined_loss
 
 
 class TverskyFamily(CountLoss):
@@ -44,7 +43,12 @@ class TverskyFamily(CountLoss):
                 "right; a set function needs l(empty) = 0. Train with zero_division=1, or leave out examples "
                 "without positives."
             )
-        return TverskyCounts(positives, negatives, *self.weights, 1 - self.zero_division)
+        return super().counts(positives, negatives)
+
+    @property
+    def form(self) -> Form:
+        a, b = map(float, self.weights)
+        return Form(Kind.TVERSKY, b, a, 1 - float(self.zero_division))
 
 
 @dataclass(frozen=True)
@@ -118,7 +122,14 @@ class Hamming(CountLoss):
         cost = self.false_negative_weight * false_negatives + self.false_positive_weight * false_positives
         return cost / np.maximum(positives + negatives, 1) if self.normalize else cost
 
-    def counts(self, positives: int, negatives: int) -> CountFunction:
-        unit = 1 / some(positives + negatives) if self.normalize else 1.0
-        costs = (float(self.false_negative_weight), float(self.false_positive_weight))
-        return Linear((positives, negatives), costs, unit)
+    @property
+    def form(self) -> Form:
+        costs = float(self.false_negative_weight), float(self.false_positive_weight)
+        return Form(Kind.LINEAR, *costs, mean=bool(self.normalize))
+
+
+def loss_of(form: Form) -> Loss:
+    """A loss with these numbers."""
+    if form.kind == Kind.TVERSKY:
+        return Tversky(form.false_positive, form.false_negative, 1 - form.undefined)
+    return Hamming(form.mean, form.false_negative, form.false_positive)

@@ -59,6 +59,10 @@ class FixedSetLoss(Loss):
             )
         return np.asarray(self.function((truth != predicted).reshape(len(bags), -1)))
 
+    @property
+    def trial(self) -> tuple[int, int]:
+        return self.function.p, 0
+
     def set_function(self, y_true: ArrayLike) -> SetFunction:
         return self.on_counts(len(as_labels(y_true, "y_true", ndim=(1,))), 0)
 

@@ -5,14 +5,13 @@ elsewhere `setloss.nn.device` computes the same by tensor operations that stay o
 of its surrogate: exact wherever that is differentiable. `values_of_sets` is differentiable in every way torch knows:
 
 - an ordinary call, forward mode (`torch.func.jvp`) and batches (`torch.func.vmap`) by a `torch.autograd.Function`,
-- a compiled graph by the operator ``setloss::cuts``, which takes the numbers of a closed form and nothing else, so
-  that a graph refers to no object of ours. Losses without a closed form (tables, cost curves, your own) have no such
-  numbers and break the graph.
+- a compiled graph by the operator ``setloss::cuts``, which takes the numbers of a loss (`setloss.losses.Form`) and
+  the name of an operator, so that a graph refers to no object of ours. Losses without such numbers (tables, cost
+  curves, your own) and operators without a name break the graph.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,13 +21,14 @@ from torch import Tensor
 
 from setloss.bags import Bags
 from setloss.decomposition.program import ProgramTooLargeError
-from setloss.losses import CountLoss, Loss, TverskyFamily, as_loss
+from setloss.losses import Form, Loss, as_loss, loss_of
 from setloss.nn import device
 from setloss.operators.names import Operator, operator_named
-from setloss.plans.batch import BatchSurrogate, batch_surrogate, distinct_rows, run_kernel
-from setloss.plans.build import ClosedForm, Scale, check_scale, closed_form, surrogate_on_counts
+from setloss.operators.rescaling import Scale, check_scale
+from setloss.plans.batch import BatchSurrogate, batch_surrogate, run_kernel
+from setloss.plans.build import LossSurrogate
 from setloss.plans.rows import row_cuts
-from setloss.setfunctions.counts import TableTooLargeError
+from setloss.setfunctions.counts import Kind, TableTooLargeError
 
 Floats = NDArray[np.floating]
 Mask = NDArray[np.bool_]
@@ -36,55 +36,38 @@ Mask = NDArray[np.bool_]
 PARALLEL_ELEMENTS = 2**14
 """Fewest elements of a call that are shared out among threads."""
 
-PROBE = 8
-"""Numbers of positives and of negatives on which losses are tried before training starts."""
-
 
 # ---------------------------------------------------------------- plans
 
 
-@dataclass(frozen=True, eq=False)
-class Reference:
-    """A loss and an operator without a closed form: one surrogate of the core for every pair of counts."""
-
-    loss: Loss
-    operator: str | Operator
-    scale: Scale
-
-
-Plan = ClosedForm | Reference
-"""A loss and an operator, made ready for any batch."""
-
-
-def make_plan(loss: Loss | str, operator: str | Operator, scale: Scale) -> Plan:
-    """The plan of a loss and an operator; refuses what cannot work, before training starts."""
+def make_plan(loss: Loss | str, operator: str | Operator, scale: Scale) -> LossSurrogate:
+    """The surrogates of a loss and an operator for any batch; refuses what cannot work, before training starts."""
     loss = as_loss(loss)
     check_scale(scale)
-    if isinstance(loss, TverskyFamily) and loss.zero_division != 1:
-        raise ValueError(
-            f"{loss} costs {1 - loss.zero_division:g} on a set without positives that is predicted right; a set "
-            "function needs l(empty) = 0. Train with zero_division=1, and keep the other value for scores."
-        )
     if isinstance(operator, str):
         operator_named(operator)
-        picky = operator in ("lovasz", "bd-monotone") and isinstance(loss, CountLoss)
-        if picky and not torch.compiler.is_compiling():
-            surrogate_on_counts(loss, operator, 2.0, PROBE, PROBE)
-    return closed_form(loss, operator, scale) or Reference(loss, operator, scale)
+    plan = LossSurrogate(loss, operator, scale)
+    if not torch.compiler.is_compiling():
+        if loss.form is not None:
+            loss.on_counts(0, 1)
+        if operator in ("lovasz", "bd-monotone") and loss.trial is not None:
+            plan.on_counts(*loss.trial)
+    return plan
 
 
 # ---------------------------------------------------------------- values and gradients
 
 
-def values_of_sets(scores: Tensor, truth: Tensor, valid: Tensor | None, plan: Plan) -> Tensor:
+def values_of_sets(scores: Tensor, truth: Tensor, valid: Tensor | None, plan: LossSurrogate) -> Tensor:
     """The surrogate of every row of `scores` (float32 or float64), differentiable in them.
 
     `truth` and `valid` are bool of the same shape; an element belongs to its set where it is valid, all do for None.
     """
     compiling = torch.compiler.is_compiling()
     fake = scores.is_meta or type(scores) not in (Tensor, torch.nn.Parameter)
-    if isinstance(plan, ClosedForm) and (compiling or fake):
-        values: Tensor = cuts(scores, truth, valid, numbers_of(plan))[0]
+    named = plan.loss.form if isinstance(plan.operator, str) else None
+    if named is not None and (compiling or fake):
+        values: Tensor = cuts(scores, truth, valid, *graph_arguments(plan, named))[0]
         return values
     if fake and not compiling:
         return scores.sum(1)  # of the right shape, and there are no values
@@ -96,14 +79,14 @@ def values_of_sets(scores: Tensor, truth: Tensor, valid: Tensor | None, plan: Pl
 NO_CLOSED_FORM = "a SetLoss without a closed form runs outside of compiled graphs; compile without fullgraph=True"
 
 
-def _values(scores: Tensor, truth: Tensor, valid: Tensor | None, plan: Plan) -> Tensor:
+def _values(scores: Tensor, truth: Tensor, valid: Tensor | None, plan: LossSurrogate) -> Tensor:
     found: Tensor = Cuts.apply(scores, truth, valid, plan)[0]  # type: ignore[no-untyped-call]
     return found
 
 
-def compute(scores: Tensor, truth: Tensor, valid: Tensor | None, plan: Plan) -> tuple[Tensor, Tensor]:
+def compute(scores: Tensor, truth: Tensor, valid: Tensor | None, plan: LossSurrogate) -> tuple[Tensor, Tensor]:
     """The values of all rows and their gradients in the scores."""
-    if scores.device.type != "cpu" and isinstance(plan, ClosedForm) and device.runs_here(plan):
+    if scores.device.type != "cpu" and device.runs_here(plan):
         return device.cuts(scores, truth, valid, plan)
     inside = None if valid is None else _array(valid)
     values, gradient = host_cuts(_array(scores), _array(truth), inside, plan, torch.get_num_threads())
@@ -119,7 +102,7 @@ class Cuts(torch.autograd.Function):
     """Values and gradients of all sets; the gradients are constants to whatever comes next."""
 
     @staticmethod
-    def forward(scores: Tensor, truth: Tensor, valid: Tensor | None, plan: Plan) -> tuple[Tensor, Tensor]:
+    def forward(scores: Tensor, truth: Tensor, valid: Tensor | None, plan: LossSurrogate) -> tuple[Tensor, Tensor]:
         return compute(scores, truth, valid, plan)
 
     @staticmethod
@@ -160,19 +143,20 @@ def _batch_first(tensor: Tensor | None, dim: int | None, size: int) -> Tensor | 
 
 
 @torch.library.custom_op("setloss::cuts", mutates_args=())
-def cuts(scores: Tensor, truth: Tensor, valid: Tensor | None, form: list[float]) -> tuple[Tensor, Tensor]:
-    """`compute` for the closed form with these `numbers_of` it."""
-    lovasz, rescaled, misses, alarms, mean, margin, closure, scale, undefined = form
-    flags = bool(mean), bool(margin), bool(closure)
-    closed = ClosedForm(int(lovasz), int(rescaled), misses, alarms, *flags, scale or "mean", undefined)
-    return compute(scores, truth, valid, closed)
+def cuts(
+    scores: Tensor, truth: Tensor, valid: Tensor | None, loss: list[float], operator: str, scale: float
+) -> tuple[Tensor, Tensor]:
+    """`compute` for the loss with the numbers of a `Form` and an operator by its name; a scale of 0 is "mean"."""
+    kind, false_negative, false_positive, undefined, mean = loss
+    form = Form(Kind(int(kind)), false_negative, false_positive, undefined, bool(mean))
+    return compute(scores, truth, valid, LossSurrogate(loss_of(form), operator, scale or "mean"))
 
 
-def numbers_of(closed: ClosedForm) -> list[float]:
-    """The fields of a closed form as the operator takes them; a scale of 0 is "mean"."""
-    kinds = closed.lovasz, closed.rescaled, closed.false_negative, closed.false_positive
-    scale = 0.0 if closed.scale == "mean" else closed.scale
-    return [float(one) for one in (*kinds, closed.mean, closed.margin, closed.closure, scale, closed.undefined)]
+def graph_arguments(plan: LossSurrogate, form: Form) -> tuple[list[float], str, float]:
+    """The loss, the operator and the scale as the operator of graphs takes them."""
+    scale = 0.0 if plan.scale == "mean" else float(plan.scale)
+    numbers = form.false_negative, form.false_positive, form.undefined, float(form.mean)
+    return [float(form.kind.value), *numbers], str(plan.operator), scale
 
 
 @cuts.register_fake
@@ -185,17 +169,21 @@ def _keep(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> N
     ctx.mark_non_differentiable(output[1])
 
 
-cuts.register_autograd(Cuts.backward, setup_context=_keep)
+def _backward(ctx: Any, *outer: Tensor) -> tuple[Tensor | None, ...]:
+    return *Cuts.backward(ctx, *outer), None, None
+
+
+cuts.register_autograd(_backward, setup_context=_keep)
 
 
 # ---------------------------------------------------------------- on the CPU
 
 
 def host_cuts(
-    scores: Floats, truth: Mask, valid: Mask | None, plan: Plan, threads: int
+    scores: Floats, truth: Mask, valid: Mask | None, plan: LossSurrogate, threads: int
 ) -> tuple[NDArray[np.float64], Floats]:
     """The value of every row's surrogate and its gradient in the scores; NaN where a score is not finite."""
-    if valid is None and isinstance(plan, ClosedForm) and scores.size:
+    if valid is None and plan.closed and scores.size:
         return row_cuts(scores, truth, plan, threads if scores.size >= PARALLEL_ELEMENTS else 1)
     sizes = np.full(len(scores), scores.shape[1]) if valid is None else valid.sum(1)
     kept = sizes > 0
@@ -227,11 +215,7 @@ def _without_broken(margins: Floats, offsets: NDArray[np.intp]) -> Mask | None:
     return np.asarray(~np.logical_and.reduceat(finite, offsets[:-1]))
 
 
-def _surrogates(plan: Plan, positive: Mask, bags: Bags) -> BatchSurrogate:
-    if isinstance(plan, ClosedForm):
-        positives = np.add.reduceat(positive, bags.offsets[:-1], dtype=np.intp)
-        kinds, which = distinct_rows(np.stack([positives, bags.sizes - positives], 1))
-        return BatchSurrogate(bags, (~positive).astype(np.int16), which, plan.plans(kinds[:, 0], kinds[:, 1]))
+def _surrogates(plan: LossSurrogate, positive: Mask, bags: Bags) -> BatchSurrogate:
     try:
         return batch_surrogate(plan.loss, positive, bags, plan.operator, plan.scale)
     except (TableTooLargeError, ProgramTooLargeError) as error:

@@ -1,20 +1,23 @@
 """Cuts by tensor operations: every set at once, one sort per set, nothing leaves the device.
 
-The tensor interpreter of plans that have a Lovász hinge, as L and B_D do: their fields, `setloss.plans.build.Fields`,
-are computed where the counts are. Counts and sums are float64 where the device has it. The formulas are those of
-`setloss.setfunctions.tversky`: plain arithmetic, which runs on tensors as it does on arrays and inside the kernels.
+The tensor interpreter of plans that have a Lovász hinge, as L and B_D do: their numbers, a `Reading` of
+`setloss.plans.lowering`, are computed where the counts are. Counts and sums are float64 where the device has it. The
+formulas are those of `setloss.setfunctions.tversky`: plain arithmetic, which runs on tensors as it does on arrays and
+inside the kernels.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import torch
 from torch import Tensor
 
-from setloss.plans.build import ClosedForm, Fields
-from setloss.plans.records import LINEAR, NONE, TVERSKY_SUBMODULAR, TVERSKY_SUPERMODULAR
+from setloss.plans.build import LossSurrogate
+from setloss.plans.lowering import PartNumbers, Reading
 from setloss.setfunctions import tversky
+from setloss.setfunctions.counts import Kind
 
 
 @dataclass(frozen=True)
@@ -49,20 +52,27 @@ class Sorted:
         return cls(order, ascending.masked_fill(~inside, 0).to(wide), positive, inside, *before, *total)
 
 
-def runs_here(closed: ClosedForm) -> bool:
+@lru_cache(maxsize=1024)
+def runs_here(plan: LossSurrogate) -> bool:
     """Whether `cuts` knows the plan; rescaled losses (slack, margin) are left to the kernels of the CPU."""
-    return closed.lovasz != NONE
+    reading = plan.read(1, 1)
+    if reading is None or reading.lovasz.kind == Kind.NONE:
+        return False
+    return reading.rescaled.kind == Kind.NONE or (
+        reading.rescaled.kind == Kind.TVERSKY_SUPERMODULAR and not reading.margin
+    )
 
 
-def cuts(scores: Tensor, truth: Tensor, valid: Tensor | None, closed: ClosedForm) -> tuple[Tensor, Tensor]:
+def cuts(scores: Tensor, truth: Tensor, valid: Tensor | None, plan: LossSurrogate) -> tuple[Tensor, Tensor]:
     """The value of every row's surrogate and its gradient in the scores."""
     if not scores.shape[1]:
         return scores.new_zeros(len(scores)), torch.zeros_like(scores)
     ranked = Sorted.of(torch.where(truth, scores, -scores), truth, valid)
-    fields = closed.fields(ranked.positives, ranked.negatives, torch)
-    values, slopes = _hinge(ranked, _gains(ranked, closed, fields), fields)
-    if closed.rescaled == TVERSKY_SUPERMODULAR:
-        value, slope = _curve(ranked, fields)
+    reading = plan.read(ranked.positives, ranked.negatives)
+    assert reading is not None
+    values, slopes = _hinge(ranked, _gains(ranked, reading), reading)
+    if reading.rescaled.kind != Kind.NONE:
+        value, slope = _curve(ranked, reading)
         values, slopes = values + value, slopes + slope
     finite = torch.isfinite(scores) if valid is None else torch.isfinite(scores) | ~valid
     broken = ~finite.all(1, keepdim=True)
@@ -71,44 +81,50 @@ def cuts(scores: Tensor, truth: Tensor, valid: Tensor | None, closed: ClosedForm
     return values.squeeze(1).to(scores.dtype), torch.where(truth, -gradient, gradient).contiguous()
 
 
-def _gains(ranked: Sorted, closed: ClosedForm, fields: Fields) -> Tensor:
+def _gains(ranked: Sorted, reading: Reading) -> Tensor:
     """The increment of f that each element brings in the order of the margins."""
+    gains, weight = _unit_gains(ranked, reading.lovasz), reading.lovasz.weight
+    return gains if weight == 1 else weight * gains
+
+
+def _unit_gains(ranked: Sorted, part: PartNumbers) -> Tensor:
     n, q, m = ranked.misses, ranked.alarms, ranked.positives
-    b, a = fields.false_negative, fields.false_positive
-    if closed.lovasz == LINEAR:
+    b, a = part.false_negative, part.false_positive
+    if part.kind == Kind.LINEAR:
         # Not `torch.where` of two numbers, which are float32 to it.
         blank = torch.zeros_like(n)
         return torch.where(ranked.positive, blank + b, blank + a)
-    split = closed.lovasz == TVERSKY_SUBMODULAR
+    split = part.kind == Kind.TVERSKY_SUBMODULAR
     miss = (tversky.submodular_false_negative_step if split else tversky.false_negative_step)(n, q, m, a, b)
     # Without positives l reads 0/0 before the first alarm, which is then all of the loss.
     first = ((q == 0) & (a > 0)).to(n.dtype)
     gains = torch.where(ranked.positive, miss, torch.where(m > 0, tversky.false_positive_step(n, q, m, a, b), first))
-    if not closed.closure:
+    if not isinstance(part.cap, Tensor):
         return gains
-    room = fields.cap - (tversky.loss_value(n, q, m, a, b) - tversky.supermodular_value(n, m, b))
+    room = part.cap - (tversky.loss_value(n, q, m, a, b) - tversky.supermodular_value(n, m, b))
     capped = torch.minimum(gains.clamp(min=0), room.clamp(min=0))
-    return torch.where(fields.cap < torch.inf, capped, gains)
+    return torch.where(part.cap < torch.inf, capped, gains)
 
 
-def _hinge(ranked: Sorted, gains: Tensor, fields: Fields) -> tuple[Tensor, Tensor]:
+def _hinge(ranked: Sorted, gains: Tensor, reading: Reading) -> tuple[Tensor, Tensor]:
     """sum_j s_j (f(first j) - f(first j - 1)), the positive part inside or outside the sum."""
     gains = gains.masked_fill(~ranked.inside, 0.0)
     slack = 1 - ranked.margins
-    elementwise = torch.zeros_like(ranked.positives, dtype=torch.bool) | fields.elementwise
+    elementwise = torch.zeros_like(ranked.positives, dtype=torch.bool) | reading.elementwise
     gains = torch.where(elementwise & (slack <= 0), 0.0, gains)
     value = (gains * slack).sum(1, keepdim=True)
     kept = elementwise | (value > 0)
     return torch.where(kept, value, 0.0), torch.where(kept, gains, 0.0)
 
 
-def _curve(ranked: Sorted, fields: Fields) -> tuple[Tensor, Tensor]:
+def _curve(ranked: Sorted, reading: Reading) -> tuple[Tensor, Tensor]:
     """max_A g(A) (1 - c sum_A m), g of the false negatives alone: negatives are in if their margin is negative."""
-    m, scale = ranked.positives, fields.scale
+    m, scale, part = ranked.positives, reading.scale, reading.rescaled
     others = ~ranked.positive & (ranked.margins < 0)
     total = torch.where(ranked.positive, ranked.margins, 0.0).cumsum(1)
     total = total + torch.where(others, ranked.margins, 0.0).sum(1, keepdim=True)
-    g = tversky.supermodular_value(ranked.misses + 1, m, fields.false_negative)
+    g = tversky.supermodular_value(ranked.misses + 1, m, part.false_negative)
+    g = g if part.weight == 1 else part.weight * g
     values = torch.where(ranked.positive & (g > 0), g * (1 - scale * total), 0.0)
     best, place = values.max(1, keepdim=True)
     loss = torch.where(best > 0, g.gather(1, place), 0.0)

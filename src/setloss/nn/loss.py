@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from setloss.defaults import NETWORKS
 from setloss.losses import Loss
 from setloss.nn.check_targets import warn_of_probabilities
-from setloss.nn.cuts import Plan, make_plan, values_of_sets
+from setloss.nn.cuts import make_plan, values_of_sets
 from setloss.nn.distributed import sets_of_all_processes
 from setloss.nn.margins import Margins
 from setloss.nn.parameters import Parameters, Settings
@@ -22,7 +22,8 @@ from setloss.nn.soft_loss import SoftShare, mixed, mixed_values
 from setloss.nn.targets import Decisions, Mode, decisions
 from setloss.nn.weighted_jaccard import arrange_weighted, expected_weights, weighted_jaccard
 from setloss.operators.names import Operator
-from setloss.plans.build import Scale
+from setloss.operators.rescaling import Scale
+from setloss.plans.build import LossSurrogate
 
 
 class SetLoss(nn.Module):
@@ -216,7 +217,7 @@ def _sets(given: Decisions, settings: Settings, classes: list[int] | None, group
     return sets_of_all_processes(sets) if settings.sync else sets
 
 
-def _values(sets: Sets, plan: Plan, settings: Settings) -> Tensor:
+def _values(sets: Sets, plan: LossSurrogate, settings: Settings) -> Tensor:
     """Sets that are left out are computed on zeros: an infinite score among them must not reach the gradient."""
     if settings.absent == "skip":
         sets = replace(sets, scores=torch.where(sets.has_positives.unsqueeze(1), sets.scores, 0.0))

@@ -14,7 +14,7 @@ from setloss.nn.soft_loss import SoftShare
 from setloss.nn.targets import Mode
 from setloss.nn.weighted_jaccard import takes_weights
 from setloss.operators.names import Operator
-from setloss.plans.build import Scale
+from setloss.operators.rescaling import Scale
 
 
 @dataclass(frozen=True, kw_only=True)

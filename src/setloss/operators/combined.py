@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from setloss.decomposition import decompose
+from setloss.losses.families import Family
 from setloss.operators.cut import Surrogate
 from setloss.operators.lovasz import LovaszHinge, PositivePart
-from setloss.operators.rescaling import SlackRescaling
+from setloss.operators.rescaling import Scale, SlackRescaling
 from setloss.setfunctions.set_function import SetFunction
 
 
 def B_D(
-    function: SetFunction, *, monotone: bool = False, positive_part: PositivePart | None = None, scale: float = 2.0
+    function: SetFunction | Family,
+    *,
+    monotone: bool = False,
+    positive_part: PositivePart | None = None,
+    scale: Scale = 2.0,
 ) -> Surrogate:
-    """B_D l = L f + S g with g = D l and f = l - g   (Equation 20).
+    """B_D l = L f + S g with g = D l and f = l - g   (Equation 20), of one set function or of a whole loss.
 
     An extension of l iff f >= 0. Equation 20 as printed takes the outer positive part of L, which is
     ``positive_part="outer"``. By default `LovaszHinge` takes the element-wise positive part where f is increasing,
@@ -22,6 +27,13 @@ def B_D(
     part: what the printed operator lacks on mixed sets. Where f is not increasing that is neither an extension nor an
     upper bound of l, but one of f_up + g; where f has negative values (cost curves 3 and 4) there is no closure,
     and a `ValueError` says so.
+
+    Examples
+    --------
+    >>> from setloss import Dice
+    >>> surrogate = B_D(Dice())  # of all sets
+    >>> surrogate.on_labels([1, 1, 0])([0.5, -0.5, 2.0])  # at the margins of one
+    1.0
     """
     if monotone and positive_part == "outer":
         raise ValueError('the monotone closure takes the element-wise positive part; leave out positive_part="outer"')

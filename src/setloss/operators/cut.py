@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Real
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from setloss.losses.families import Family
+from setloss.setfunctions.set_function import SetFunction
 from setloss.typing import Array
 
 MAX_MARGIN = 1e300
@@ -81,10 +83,20 @@ class Surrogate(ABC):
     """A convex function B of the margins that stands in for a set function of mistakes."""
 
     p: int
+    of_family = False
+    """Whether this is the surrogate of all sets of a family, which has cuts for one set at a time only."""
 
     @abstractmethod
     def cut_ordered(self, ordered: OrderedMargins) -> Cut:
         """The cut at margins whose order may be shared with other operators."""
+
+    def on_counts(self, positives: int, negatives: int) -> Surrogate:
+        """Of a surrogate of all sets, that of a set whose positives come first."""
+        raise TypeError(f"this {type(self).__name__} is the surrogate of one set, not of a family of them")
+
+    def on_labels(self, y_true: ArrayLike) -> Surrogate:
+        """Of a surrogate of all sets, that of the set with these labels."""
+        raise TypeError(f"this {type(self).__name__} is the surrogate of one set, not of a family of them")
 
     def cut(self, margins: ArrayLike) -> Cut:
         """The affine minorant that touches B at `margins`."""
@@ -97,8 +109,6 @@ class Surrogate(ABC):
     def __add__(self, other: Surrogate) -> Surrogate:
         if not isinstance(other, Surrogate):
             return NotImplemented
-        if self.p != other.p:
-            raise ValueError(f"surrogates over {self.p} and {other.p} elements cannot be added")
         return SurrogateSum(((1.0, self), (1.0, other)))
 
     def __mul__(self, factor: float) -> Surrogate:
@@ -115,10 +125,61 @@ class SurrogateSum(Surrogate):
 
     terms: tuple[tuple[float, Surrogate], ...]
 
+    def __post_init__(self) -> None:
+        sizes = dict.fromkeys(term.p for _, term in self.terms if not term.of_family)
+        if len(sizes) > 1 or (sizes and self.of_family):
+            over = " and ".join(map(str, sizes)) + " elements" + " and over all sets" * self.of_family
+            raise ValueError(f"surrogates over {over} cannot be added")
+
+    @property
+    def of_family(self) -> bool:  # type: ignore[override]
+        return any(term.of_family for _, term in self.terms)
+
     @property
     def p(self) -> int:  # type: ignore[override]
         return self.terms[0][1].p
 
+    def on_counts(self, positives: int, negatives: int) -> SurrogateSum:
+        return SurrogateSum(tuple((weight, term.on_counts(positives, negatives)) for weight, term in self.terms))
+
+    def on_labels(self, y_true: ArrayLike) -> SurrogateSum:
+        return SurrogateSum(tuple((weight, term.on_labels(y_true)) for weight, term in self.terms))
+
     def cut_ordered(self, ordered: OrderedMargins) -> Cut:
         zero = Cut(0.0, np.zeros(self.p))
         return sum((weight * term.cut_ordered(ordered) for weight, term in self.terms), start=zero)
+
+
+@dataclass(frozen=True)
+class FunctionSurrogate(Surrogate):
+    """A surrogate made of one set function, or of a family of them for all sets."""
+
+    function: SetFunction | Family
+
+    @property
+    def of_family(self) -> bool:  # type: ignore[override]
+        return isinstance(self.function, Family)
+
+    @property
+    def one(self) -> SetFunction:
+        """The set function of the one set."""
+        if isinstance(self.function, Family):
+            raise TypeError(
+                f"this {type(self).__name__} is of a family, {type(self.function).__name__}; ask it for one set, "
+                "by .on_counts(positives, negatives) or .on_labels(y)"
+            )
+        return self.function
+
+    @property
+    def p(self) -> int:  # type: ignore[override]
+        return self.one.p
+
+    def on_counts(self, positives: int, negatives: int) -> Surrogate:
+        if not isinstance(self.function, Family):
+            return super().on_counts(positives, negatives)
+        return replace(self, function=self.function.on_counts(positives, negatives))
+
+    def on_labels(self, y_true: ArrayLike) -> Surrogate:
+        if not isinstance(self.function, Family):
+            return super().on_labels(y_true)
+        return replace(self, function=self.function.set_function(y_true))

@@ -8,9 +8,10 @@ from typing import Literal
 
 import numpy as np
 
-from setloss.losses import Hamming
-from setloss.operators.cut import Cut, OrderedMargins, Surrogate
+from setloss.losses import Family, Hamming, Mapped
+from setloss.operators.cut import Cut, FunctionSurrogate, OrderedMargins
 from setloss.setfunctions.closure import monotone_closure
+from setloss.setfunctions.counts import CountFunction
 from setloss.setfunctions.properties import is_increasing, is_submodular
 from setloss.setfunctions.set_function import SetFunction
 
@@ -18,7 +19,7 @@ PositivePart = Literal["elementwise", "outer"]
 
 
 @dataclass(frozen=True)
-class LovaszHinge(Surrogate):
+class LovaszHinge(FunctionSurrogate):
     """L f(m) = max over permutations of sum_j s_{pi_j} (f({pi_1..pi_j}) - f({pi_1..pi_{j-1}})),  s = 1 - m.
 
     The maximum is at pi by descending s. Where the positive part goes depends on f:
@@ -30,20 +31,21 @@ class LovaszHinge(Surrogate):
     `positive_part` forces one of the two, "elementwise" or "outer".
     """
 
-    function: SetFunction
     positive_part: PositivePart | None = None
 
     def __post_init__(self) -> None:
         if self.positive_part not in (None, "elementwise", "outer"):
             raise ValueError(f'positive_part is "elementwise", "outer" or None; got {self.positive_part!r}')
-        if self.function.counts.by_calls and self.positive_part is None:
+        if self.of_family:
+            return
+        if self.one.counts.by_calls and self.positive_part is None:
             raise ValueError(
                 "whether a function known only through calls is submodular and increasing cannot be checked; "
                 'vouch for it with positive_part="elementwise" (submodular, increasing) or "outer" (submodular)'
             )
-        if self.function.counts.by_calls:
+        if self.one.counts.by_calls:
             return
-        submodular = is_submodular(self.function)
+        submodular = is_submodular(self.one)
         if not submodular:
             raise ValueError(
                 f"LovaszHinge needs a submodular function; this one is not: {submodular.witness}. "
@@ -52,21 +54,19 @@ class LovaszHinge(Surrogate):
         if self.positive_part == "elementwise" and not self._increasing:
             raise ValueError(
                 "the element-wise positive part is convex only for an increasing function; this one is not: "
-                f"{is_increasing(self.function).witness}. Use positive_part='outer' or LovaszHinge.of_closure."
+                f"{is_increasing(self.one).witness}. Use positive_part='outer' or LovaszHinge.of_closure."
             )
 
     @classmethod
-    def of_closure(cls, function: SetFunction) -> LovaszHinge:
+    def of_closure(cls, function: SetFunction | Family) -> LovaszHinge:
         """The Lovász hinge of the monotone closure f_up(A) = min over B containing A of f(B)."""
+        if isinstance(function, Family):
+            return cls(Mapped(function, monotone_closure, _closure_of_all))
         return cls(monotone_closure(function))
-
-    @property
-    def p(self) -> int:  # type: ignore[override]
-        return self.function.p
 
     @cached_property
     def _increasing(self) -> bool:
-        return bool(is_increasing(self.function))
+        return bool(is_increasing(self.one))
 
     @cached_property
     def elementwise(self) -> bool:
@@ -75,13 +75,17 @@ class LovaszHinge(Surrogate):
 
     def cut_ordered(self, ordered: OrderedMargins) -> Cut:
         slope = np.zeros(self.p)
-        slope[ordered.order] = self.function.gains(ordered.order)
+        slope[ordered.order] = self.one.gains(ordered.order)
         slack = 1 - ordered.margins
         if self.elementwise:
             slope[slack <= 0] = 0.0
         elif not slope @ slack > 0:
             slope[:] = 0.0
         return Cut(float(slope.sum()), slope)
+
+
+def _closure_of_all(counts: CountFunction) -> CountFunction | None:
+    return counts.closure()
 
 
 def Hinge(p: int, *, normalize: bool = False) -> LovaszHinge:

@@ -3,25 +3,52 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
+from numpy.typing import ArrayLike
+
+from setloss.losses.families import Family
 from setloss.operators.combined import B_D
 from setloss.operators.cut import Surrogate
 from setloss.operators.lovasz import LovaszHinge
-from setloss.operators.rescaling import MarginRescaling, SlackRescaling
+from setloss.operators.rescaling import MarginRescaling, Scale, SlackRescaling, check_scale
 from setloss.setfunctions.combinations import Linear
+from setloss.setfunctions.counts import CountFunction
 from setloss.setfunctions.set_function import SetFunction
 
-Operator = Callable[[SetFunction], Surrogate]
+Operator = Callable[[Any], Surrogate]
+"""A map from a set function to its surrogate, or from a family, such as a loss, to the surrogates of all sets."""
 
 
-def hinge_like(function: SetFunction) -> LovaszHinge:
+def hinge_like(function: SetFunction | Family) -> LovaszHinge:
     """sum_i max(0, 1 - m_i) over the elements and groups of `function`, whatever its values."""
-    rates = (1.0,) * len(function.sizes)
-    return LovaszHinge(SetFunction(Linear(function.sizes, rates), function.partition))
+    return LovaszHinge(Mistakes(function) if isinstance(function, Family) else _mistakes(function))
 
 
-_OPERATORS: dict[str, Callable[[float], Operator]] = {
+def _mistakes(function: SetFunction) -> SetFunction:
+    """|A|, over the groups of another function."""
+    return SetFunction(Linear(function.sizes, (1.0,) * len(function.sizes)), function.partition)
+
+
+@dataclass(frozen=True)
+class Mistakes(Family):
+    """|A| of all sets of another family."""
+
+    family: Family
+
+    def on_counts(self, positives: int, negatives: int) -> SetFunction:
+        return _mistakes(self.family.on_counts(positives, negatives))
+
+    def set_function(self, y_true: ArrayLike) -> SetFunction:
+        return _mistakes(self.family.set_function(y_true))
+
+    def closed_counts(self, positives: Any, negatives: Any) -> CountFunction | None:
+        return Linear((positives, negatives), (1.0, 1.0)) if self.family.by_counts else None
+
+
+_OPERATORS: dict[str, Callable[[Scale], Operator]] = {
     "bd": lambda scale: partial(B_D, scale=scale),
     "bd-monotone": lambda scale: partial(B_D, scale=scale, monotone=True),
     "slack": lambda scale: partial(SlackRescaling, scale=scale),
@@ -33,8 +60,9 @@ _OPERATORS: dict[str, Callable[[float], Operator]] = {
 OPERATOR_NAMES = tuple(_OPERATORS)
 
 
-def operator_named(name: str, scale: float = 2.0) -> Operator:
-    """The operator of that name: a function from set functions to surrogates."""
+def operator_named(name: str, scale: Scale = 2.0) -> Operator:
+    """The operator of that name: a function from set functions, or from losses, to surrogates."""
     if name not in _OPERATORS:
         raise ValueError(f"there is no operator {name!r}; the names are {', '.join(OPERATOR_NAMES)}")
+    check_scale(scale)
     return _OPERATORS[name](scale)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
 from setloss.arguments import is_positive_number
-from setloss.operators.cut import Cut, OrderedMargins, Surrogate
+from setloss.operators.cut import Cut, FunctionSurrogate, OrderedMargins
 from setloss.operators.search import (
     Found,
     Objective,
@@ -17,36 +18,42 @@ from setloss.operators.search import (
     slack_objective,
 )
 from setloss.setfunctions.properties import is_nonnegative
-from setloss.setfunctions.set_function import SetFunction
+
+Scale = float | Literal["mean"]
+"""The scale c of a rescaled part: a number, or "mean" for 2 / |V|, so that the mean margin of a set counts."""
+
+
+def check_scale(scale: Scale, owner: str = "") -> None:
+    """Raise a `ValueError` unless the scale c is a positive number or "mean"."""
+    if scale != "mean" and not is_positive_number(scale):
+        raise ValueError(f'{owner}the scale c must be a positive number or "mean"; got {scale!r}')
 
 
 @dataclass(frozen=True)
-class Rescaling(Surrogate):
+class Rescaling(FunctionSurrogate):
     """A maximum over all sets of mistakes of one affine function each."""
 
-    function: SetFunction
-    scale: float = 2.0
+    scale: Scale = 2.0
     search: Search = "exact"
 
     def __post_init__(self) -> None:
         name = type(self).__name__
-        if not is_positive_number(self.scale):
-            raise ValueError(f"{name}: the scale c must be a positive number; got {self.scale}")
+        check_scale(self.scale, f"{name}: ")
         if self.search not in ("exact", "greedy"):
             raise ValueError(f'{name}: search is "exact" or "greedy"; got {self.search!r}')
-        if self.function.counts.by_calls:
+        if self.of_family:
             return
-        verdict = is_nonnegative(self.function)
+        if self.scale == "mean":
+            object.__setattr__(self, "scale", 2 / self.p)
+        if self.one.counts.by_calls:
+            return
+        verdict = is_nonnegative(self.one)
         if not verdict:
             raise ValueError(f"{name} needs a non-negative function; here {verdict.witness}")
 
-    @property
-    def p(self) -> int:  # type: ignore[override]
-        return self.function.p
-
     def _worst(self, ordered: OrderedMargins, objective: Objective) -> Found:
-        found = find_worst_set(self.function, ordered, objective, self.search)
-        if found.loss < 0 and self.function.counts.by_calls:
+        found = find_worst_set(self.one, ordered, objective, self.search)
+        if found.loss < 0 and self.one.counts.by_calls:
             where = np.flatnonzero(found.mask).tolist()
             raise ValueError(f"{type(self).__name__} needs a non-negative function; {where} has {found.loss}")
         return found
@@ -61,8 +68,8 @@ class SlackRescaling(Rescaling):
     """
 
     def cut_ordered(self, ordered: OrderedMargins) -> Cut:
-        found = self._worst(ordered, slack_objective(self.scale))
-        return Cut(found.loss, np.where(found.mask, self.scale * found.loss, 0.0), found.exact)
+        found = self._worst(ordered, slack_objective(float(self.scale)))
+        return Cut(found.loss, np.where(found.mask, float(self.scale) * found.loss, 0.0), found.exact)
 
 
 @dataclass(frozen=True)
@@ -70,5 +77,5 @@ class MarginRescaling(Rescaling):
     """M l(m) = max_A l(A) - c sum_{i in A} m_i, the baseline."""
 
     def cut_ordered(self, ordered: OrderedMargins) -> Cut:
-        found = self._worst(ordered, margin_objective(self.scale))
-        return Cut(found.loss, np.where(found.mask, self.scale, 0.0), found.exact)
+        found = self._worst(ordered, margin_objective(float(self.scale)))
+        return Cut(found.loss, np.where(found.mask, float(self.scale), 0.0), found.exact)

@@ -20,7 +20,8 @@ from setloss.defaults import AS_PRINTED
 from setloss.losses import Loss
 from setloss.operators.cut import MAX_MARGIN
 from setloss.operators.names import Operator
-from setloss.plans.build import Scale, build_plans
+from setloss.operators.rescaling import Scale
+from setloss.plans.build import LossSurrogate
 from setloss.plans.python_fallback import PythonPlans
 from setloss.plans.records import BatchCuts, Plans
 
@@ -104,7 +105,7 @@ def batch_surrogate(
     positives = np.add.reduceat(truth, bags.offsets[:-1], dtype=np.intp) if len(bags) else np.zeros(0, dtype=np.intp)
     counts = loss.distinct_counts(positives, bags.sizes - positives)
     kinds, which = distinct_rows(counts)
-    plans = build_plans(loss, operator, scale, kinds[:, 0], kinds[:, 1])
+    plans = LossSurrogate(loss, operator, scale).plans(kinds[:, 0], kinds[:, 1])
     return BatchSurrogate(bags, loss.element_partition(truth, bags).astype(np.int16, copy=False), which, plans)
 
 

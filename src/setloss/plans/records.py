@@ -12,17 +12,15 @@ symmetric functions have group 0 only.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from setloss.setfunctions.counts import Kind
 from setloss.typing import Array
 
-NONE, CURVE, TABLE, LINEAR, TVERSKY, TVERSKY_SUBMODULAR, TVERSKY_SUPERMODULAR = range(7)
-"""How a part is known: not there, by a curve over one count, by a table of cells, or in closed form.
-
-Constants of kernels (`setloss.compilation`)."""
+NONE, CURVE, TABLE, LINEAR, TVERSKY, TVERSKY_SUBMODULAR, TVERSKY_SUPERMODULAR = map(int, Kind)
+"""The kinds of parts as constants of kernels (`setloss.compilation`)."""
 
 PART = np.dtype(
     [
@@ -87,9 +85,3 @@ def blank_records(count: int) -> NDArray[np.void]:
     records["lovasz"]["weight"] = records["rescaled"]["weight"] = 1.0
     records["lovasz"]["cap"] = np.inf
     return records
-
-
-def write_part(records: Any, part: str, **fields: Any) -> None:
-    """Set fields of the "lovasz" or the "rescaled" part, one value for all records or one each."""
-    for name, values in fields.items():
-        records[part][name] = values
