@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from setloss.setfunctions.combinations import Sum
-from setloss.setfunctions.counts import CountFunction, Curve
+from setloss.setfunctions.counts import CountCurve, CountFunction
 from setloss.setfunctions.tolerance import RELATIVE_TOLERANCE
 from setloss.typing import Array
 
@@ -87,7 +87,7 @@ def mean_over_subsets(function: CountFunction) -> float:
     """2^-p times the sum of the function over all subsets, the objective of D without its overflow."""
     if isinstance(function, Sum):
         return float(sum(weight * mean_over_subsets(term) for weight, term in function.terms))
-    if isinstance(function, Curve):
+    if isinstance(function, CountCurve):
         k, weights = _binomial_weights(function.sizes[function.axis])
         return float(weights @ function.values[k])
     values = function.table()

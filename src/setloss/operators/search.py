@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from setloss.operators.cut import OrderedMargins
 from setloss.setfunctions.combinations import Sum, unscaled
-from setloss.setfunctions.counts import MAX_CELLS, CountFunction, Curve, TableTooLargeError, cells_in_words
+from setloss.setfunctions.counts import MAX_CELLS, CountCurve, CountFunction, TableTooLargeError, cells_in_words
 from setloss.setfunctions.set_function import SetFunction
 from setloss.setfunctions.tolerance import RELATIVE_TOLERANCE
 from setloss.typing import Array
@@ -128,7 +128,7 @@ def _best_counts(function: SetFunction, ranked: list[_Ranked], objective: Object
     weight, counts = unscaled(function.counts)
     if isinstance(counts, Sum) and not counts.terms:
         return [group.negative for group in ranked]
-    if isinstance(counts, Curve):
+    if isinstance(counts, CountCurve):
         return _scan_axis(counts, weight, ranked, objective)
     if counts.cells > GRID_CELLS and len(ranked) == 2 and counts.concave_axis is not None:
         return _search_concave(function.counts, counts.concave_axis, ranked, objective)
@@ -141,7 +141,7 @@ def _best_counts(function: SetFunction, ranked: list[_Ranked], objective: Object
     return _scan_grid(function, ranked, objective)
 
 
-def _scan_axis(counts: Curve, weight: float, ranked: list[_Ranked], objective: Objective) -> list[int]:
+def _scan_axis(counts: CountCurve, weight: float, ranked: list[_Ranked], objective: Objective) -> list[int]:
     best = [group.negative for group in ranked]
     others = sum(group.sums[group.negative] for b, group in enumerate(ranked) if b != counts.axis)
     values = objective.combine(weight * counts.values, ranked[counts.axis].sums + others)

@@ -21,7 +21,7 @@ from setloss.operators.lovasz import LovaszHinge
 from setloss.operators.rescaling import MarginRescaling, Rescaling, SlackRescaling
 from setloss.plans.records import Plans, blank_records
 from setloss.setfunctions.combinations import Linear, Sum, unscaled
-from setloss.setfunctions.counts import CountFunction, Curve, Kind
+from setloss.setfunctions.counts import CountCurve, CountFunction, Kind
 from setloss.setfunctions.tversky import (
     TverskyClosure,
     TverskyCounts,
@@ -214,6 +214,6 @@ def _stored_gain(counts: CountFunction) -> PartNumbers:
 
 def _stored_loss(counts: CountFunction) -> PartNumbers:
     """The values of a curve, or the cells of a table."""
-    if isinstance(counts, Curve):
+    if isinstance(counts, CountCurve):
         return PartNumbers(Kind.CURVE, axis=counts.axis, values=counts.values)
     return PartNumbers(Kind.CURVE if len(counts.sizes) == 1 else Kind.TABLE, values=counts.table().ravel())

@@ -156,7 +156,7 @@ class Table(CountFunction):
         return self.values
 
 
-class Curve(CountFunction):
+class CountCurve(CountFunction):
     """c(a) = values[a_axis]: depends on the count of one group only; `steps` are its exact increments."""
 
     axis: int
@@ -178,7 +178,7 @@ class Curve(CountFunction):
 
 
 @dataclass(frozen=True, eq=False)
-class AxisCurve(Curve):
+class AxisCurve(CountCurve):
     """A curve whose values and steps are stored."""
 
     sizes: Shape

@@ -32,7 +32,7 @@ from typing import Any
 import numpy as np
 
 from setloss.setfunctions.combinations import Sum
-from setloss.setfunctions.counts import CountFunction, Curve, Split
+from setloss.setfunctions.counts import CountCurve, CountFunction, Split
 from setloss.typing import Array, Shape
 
 
@@ -142,7 +142,7 @@ class TverskyCounts(CountFunction):
 
 
 @dataclass(frozen=True, eq=False)
-class TverskySupermodular(Curve):
+class TverskySupermodular(CountCurve):
     """g(n) = l(n, 0) - n l(1, 0) for 1/2 <= b < 1; 0 without positives."""
 
     loss: TverskyCounts
