@@ -8,7 +8,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.multioutput import MultiOutputClassifier
 
 import setloss
-from helpers.command_line import complaint, run
+from helpers.command_line import complaint, parsed, run
 from helpers.tables import orders
 from setloss.estimators import SetClassifier, SetDecisionCV
 from setloss.io import read_table
@@ -47,12 +47,12 @@ def folder(trained, monkeypatch):
     return trained
 
 
-def frame(*words):
+def frame_of(*words):
     return pd.read_csv(io.StringIO(run(*words).stdout), dtype=str)
 
 
 def test_ids_come_first_as_they_are_written(folder):
-    found = frame("predict orders.skops orders.csv")
+    found = frame_of("predict orders.skops orders.csv")
     assert list(found.columns) == ["order_id", "y_0", "y_1", "y_2"]
     assert found["order_id"].tolist() == [f"{i:05d}" for i in range(120)]
     expected = setloss.load("orders.skops").predict(read_table("orders.csv"))
@@ -62,7 +62,7 @@ def test_ids_come_first_as_they_are_written(folder):
 def test_new_rows_need_no_labels_and_no_order_of_columns(folder):
     new = orders().drop(columns=["y_0", "y_1", "y_2", "country"]).iloc[:7, ::-1]
     new.assign(city="Atlantis", more="x").to_csv("new.csv", index=False)
-    assert len(frame("predict orders.skops new.csv")) == 7
+    assert len(frame_of("predict orders.skops new.csv")) == 7
     new.drop(columns="price").to_csv("less.csv", index=False)
     assert "lacks 'price' of the features of the model" in complaint("predict orders.skops less.csv")
     new.assign(price="dear").to_csv("odd.csv", index=False)
@@ -87,12 +87,12 @@ def test_output_files(folder):
 
 
 def test_probabilities_scores_and_other_losses(folder):
-    chances = frame("predict orders.skops orders.csv --probabilities")[["y_0", "y_1", "y_2"]].astype(float)
+    chances = frame_of("predict orders.skops orders.csv --probabilities")[["y_0", "y_1", "y_2"]].astype(float)
     assert ((chances > 0) & (chances < 1)).all(axis=None)
-    scores = frame("predict orders.skops orders.csv --scores")[["y_0", "y_1", "y_2"]].astype(float)
+    scores = frame_of("predict orders.skops orders.csv --scores")[["y_0", "y_1", "y_2"]].astype(float)
     assert np.corrcoef(chances.to_numpy().ravel(), scores.to_numpy().ravel())[0, 1] > 0.5
-    few = frame("predict orders.skops orders.csv --loss tversky:9:0.1").iloc[:, 1:].astype(int)
-    many = frame("predict orders.skops orders.csv --loss tversky:0.1:9").iloc[:, 1:].astype(int)
+    few = frame_of("predict orders.skops orders.csv --loss tversky:9:0.1").iloc[:, 1:].astype(int)
+    many = frame_of("predict orders.skops orders.csv --loss tversky:0.1:9").iloc[:, 1:].astype(int)
     assert few.to_numpy().sum() < many.to_numpy().sum()
 
 
@@ -108,7 +108,7 @@ def test_models_of_the_library_serve_too(folder):
         model = SetDecisionCV(MultiOutputClassifier(LogisticRegression()), cv=2).fit(data["X"], data["Y"])
         setloss.save(model, "own.skops")
         expected = model.predict(data["X"])
-    found = frame("predict own.skops sets.npz").astype(int)
+    found = frame_of("predict own.skops sets.npz").astype(int)
     np.testing.assert_array_equal(found, expected)
 
 
@@ -120,7 +120,7 @@ def test_bad_input_is_one_sentence(folder):
     assert "has the label 1" in complaint("train a.svm --labels 3 --model m.skops")
     assert "--out writes a .csv file" in complaint("predict orders.skops orders.csv --out a.txt")
     assert "would replace" in complaint("predict orders.skops orders.csv --out orders.csv")
-    assert "not both" in complaint("predict orders.skops orders.csv --scores --probabilities")
+    assert "not two" in complaint("predict orders.skops orders.csv --scores --probabilities")
     (folder / "broken.skops").write_bytes(b"PK\x03\x04")
     assert "cannot be read as a model" in complaint("predict broken.skops orders.csv")
 
@@ -134,3 +134,36 @@ def test_a_model_that_does_not_fit_together_is_one_sentence(tmp_path, command, b
     vars(model).update(broken)
     setloss.save(model, tmp_path / "m.skops")
     complaint(command, tmp_path / "m.skops", tmp_path / "d.npz")
+
+
+def test_labels_in_one_cell_from_training_to_names(folder):
+    frame = orders().drop(columns=["y_0", "y_1", "y_2"])
+    topics = orders()[["y_0", "y_1", "y_2"]].apply(lambda row: "|".join(row.index[row == 1]), axis=1)
+    frame.assign(topics=topics).to_csv("cell.csv", index=False)
+    said = run(f"train cell.csv --labels topics {QUICK.replace('m.skops', 'cell.skops')}").stdout
+    assert f"topics    3 labels, in one cell, with '|' between them; empty cells ({(topics == '').sum()})" in said
+    found = frame_of("predict cell.skops cell.csv --names")
+    assert list(found.columns) == ["order_id", "labels", "y_0", "y_1", "y_2"]
+    chosen = found[["y_0", "y_1", "y_2"]].astype(int)
+    np.testing.assert_array_equal(chosen, frame_of("predict orders.skops orders.csv").iloc[:, 1:].astype(int))
+    expected = ["|".join(row.index[row == 1]) for _, row in chosen.iterrows()]
+    assert found["labels"].fillna("").tolist() == expected
+    assert parsed("evaluate cell.skops cell.csv --json") == parsed("evaluate orders.skops orders.csv --json")
+
+
+def test_labels_that_the_model_does_not_know_are_named(folder):
+    table = pd.DataFrame({"x": range(40), "topics": ["a;b", "b", "a", ""] * 10})
+    table.to_csv("few.csv", index=False)
+    run("train few.csv --labels topics --method logistic --cv 2 --model few.skops")
+    table.assign(topics=["a", "c;b"] * 20).to_csv("more.csv", index=False)
+    result = run("evaluate few.skops more.csv")
+    assert "labels that the model does not know" in result.stderr
+    assert "'c'" in result.stderr
+    assert "named" not in run("predict few.skops more.csv --names").stderr
+
+
+def test_tracks_have_no_names_of_labels(folder):
+    bags = np.arange(40) // 4
+    pd.DataFrame({"group": bags, "a": bags % 2 + 0.1 * np.arange(40) % 1, "label": bags % 2}).to_csv("t.csv")
+    run("train t.csv --method logistic --cv 2 --model t.skops")
+    assert "--names is for label sets" in complaint("predict t.skops t.csv --names")

@@ -16,6 +16,7 @@ TOP = "setloss"
 """What ``import setloss`` offers."""
 
 LAYERS = (
+    ("__main__",),
     ("cli",),
     ("dask",),
     ("estimators", "nn", "explore", "plots", "testing"),

@@ -5,7 +5,7 @@ import pytest
 from sklearn.datasets import dump_svmlight_file
 
 from helpers.real_data import folder
-from setloss.io import read, svmlight
+from setloss.io import read
 
 
 def written(tmp_path, text, name="data.svm"):
@@ -41,7 +41,7 @@ def test_numbering(tmp_path, text, options, Y, d):
 
 
 def test_many_labels_come_as_a_sparse_matrix(tmp_path, monkeypatch):
-    monkeypatch.setattr(svmlight, "MAX_DENSE", 1000)
+    monkeypatch.setattr("setloss.io.data.MAX_DENSE", 1000)
     data = read(written(tmp_path, "0,32999 1:1\n5,5 1:2\n"), labels=list(map(str, range(33_000))))
     assert data.Y.format == "csr"
     assert data.Y.dtype == np.int64

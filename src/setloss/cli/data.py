@@ -11,14 +11,14 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from setloss.cli.commands import InputError, names_in, panel_option
+from setloss.cli.commands import InputError, names_in, panel_option, say
 from setloss.cli.models import Source
 from setloss.io import SVMLIGHT, DatasetError, LabelSets, Tracks, read, read_table
-from setloss.io.data import require_names
+from setloss.io.data import listed, require_names
 from setloss.io.tables import SUFFIXES as TABLES
 from setloss.io.tables import bag_ids, plain_numbers
 
-OPTIONS = ("labels", "group", "label", "ignore", "features")
+OPTIONS = ("labels", "group", "label", "ignore", "features", "separator")
 
 _option = partial(panel_option, "Reading DATA")
 
@@ -37,10 +37,13 @@ class DataOptions:
     labels: Annotated[
         str | None,
         _option(
-            "Label sets. csv, parquet: prefix of the label columns, or their names with commas between; arff: the "
-            "XML file, or the number of labels."
+            "Label sets. Tables: the column with all labels of a row, or the prefix or the names of label columns; "
+            "arff: the XML file, or the number of labels."
         ),
     ] = None
+    separator: Annotated[str | None, _option("Sign between labels in one cell.", show_default="found: ; | or ,")] = (
+        None
+    )
     group: Annotated[str | None, _option("Tracks in csv, parquet: column of the bag.", show_default="group")] = None
     label: Annotated[str | None, _option("Tracks in csv, parquet: column of the label.", show_default="label")] = None
     ignore: Annotated[str | None, _option("csv, parquet: columns to leave out.", metavar="NAME,...")] = None
@@ -88,11 +91,18 @@ class DataOptions:
     def _read_table_for(self, source: Source, *, labels: bool) -> LabelSets | Tracks:
         group, label = self.group or source.group or "group", self.label or source.label or "label"
         frame = read_table(self.data, text=[group if source.id is None else source.id, group])
-        wanted = (source.labels or ()) if source.of_label_sets else (label,)
+        roles: dict[str, Any] = {"group": group, "label": label}
+        wanted: Sequence[str] = (label,)
+        if source.cell is not None:
+            wanted, roles = source.cell[:1], dict(zip(("labels", "separator"), source.cell, strict=True))
+        elif source.of_label_sets:
+            wanted = source.labels or ()
+            roles = {"labels": wanted}
         told = self.labels is not None or self.label is not None
         if labels and (told or not set(wanted).isdisjoint(frame.columns)):
-            roles = {"labels": wanted} if source.of_label_sets else {"group": group, "label": label}
             found = self._read(roles if self.labels is None else {})
+            if isinstance(found, LabelSets) and found.cell is not None:
+                found = self._with_labels_of(source, found)
             return replace(found, X=self._features_for(source, found.X, found.feature_names))
         no_features = () if source.of_table else (*wanted, group)
         rest = frame.drop(columns=[name for name in no_features if name in frame])
@@ -100,6 +110,18 @@ class DataOptions:
         if source.of_label_sets:
             return LabelSets(X, np.empty((len(frame), 0)), None, ())
         return Tracks(X, None, bag_ids(frame[group], self.data) if group in frame else None, None)
+
+    def _with_labels_of(self, source: Source, found: LabelSets) -> LabelSets:
+        """Labels in the order of the model; those that it does not know are named and left out."""
+        names, there = source.labels or [], {name: j for j, name in enumerate(found.label_names)}
+        strange = [name for name in there if name not in names]
+        if strange:
+            say(f"{self.data} has labels that the model does not know, which do not count: {listed(strange)}")
+        Y = np.zeros((found.Y.shape[0], len(names)), dtype=np.int64)
+        for j, name in enumerate(names):
+            if name in there:
+                Y[:, j] = np.ravel(found.Y[:, [there[name]]].sum(axis=1))
+        return replace(found, Y=Y, label_names=tuple(names))
 
     @property
     def is_table(self) -> bool:
@@ -111,7 +133,7 @@ class DataOptions:
         return self.data.suffix.lower()
 
     def _read(self, known: dict[str, Any]) -> LabelSets | Tracks:
-        given: dict[str, Any] = {"group": self.group, "label": self.label}
+        given: dict[str, Any] = {"group": self.group, "label": self.label, "separator": self.separator}
         given |= {"labels": self._labels(), "ignore": None if self.ignore is None else names_in(self.ignore)}
         options = known | {name: value for name, value in given.items() if value is not None}
         options = {name: value for name, value in options.items() if value is not None}

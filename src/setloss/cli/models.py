@@ -25,6 +25,8 @@ class Source:
     group: str | None = None
     label: str | None = None
     id: str | None = None
+    cell: list[str] | None = None
+    """The column with all labels of a row, and the sign between them."""
 
     @classmethod
     def from_data(cls, examples: Any, options: Any, id_column: str | None) -> "Source":
@@ -32,7 +34,8 @@ class Source:
         width, names = int(examples.X.shape[1]), examples.feature_names
         features = None if names is None or options.is_table else list(names)
         if hasattr(examples, "Y"):
-            return cls(True, width, options.is_table, features, list(examples.label_names), id=id_column)
+            cell = None if examples.cell is None else list(examples.cell)
+            return cls(True, width, options.is_table, features, list(examples.label_names), id=id_column, cell=cell)
         bags = options.group or "group", options.label or "label"
         return cls(False, width, options.is_table, features, None, *bags, id_column)
 

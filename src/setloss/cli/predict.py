@@ -32,6 +32,7 @@ def predict(
     probabilities: Annotated[
         bool, typer.Option("--probabilities", help="The probability of each label instead.")
     ] = False,
+    names: Annotated[bool, typer.Option("--names", help="A column with the names of the labels, too.")] = False,
     trusted: TrustedOption = None,
 ) -> None:
     """Predict: one row per example or frame, in the order of DATA, which needs no labels.
@@ -46,8 +47,8 @@ def predict(
         if out.suffix.lower() != ".csv":
             raise InputError(f"--out writes a .csv file; got {out}")
         check_writable("--out", out, data.data, model)
-    if probabilities and scores:
-        raise InputError("give --probabilities or --scores, not both")
+    if probabilities + scores + names > 1:
+        raise InputError("give --probabilities, --scores or --names, not two of them")
     with Waiting(f"reading {model}") as waiting:
         trained = read_model(model, trusted)
         with in_use(model, model):
@@ -58,13 +59,15 @@ def predict(
         waiting.doing("predicting")
         with in_use(model, data.data):
             values = _values(trained, rows, source, scores=scores, probabilities=probabilities)
-            header = source.labels or _header(values, source)
+            header, beside = source.labels or _header(values, source), _beside(rows, source)
+            if names:
+                beside["labels"] = _named_sets(values, header, source)
             answered = None
             if decides(trained):
                 answered = answered_rows(trained, prepared(trained, rows.X), source.beside(rows))
             if answered is not None:
                 values, header = np.column_stack([values, answered.astype(int)]), [*header, "answered"]
-    _write(_beside(rows, source), values, header, out)
+    _write(beside, values, header, out)
 
 
 def decide_for(trained: Any, loss: LossOptions) -> None:
@@ -92,6 +95,14 @@ def _values(trained: Any, rows: Any, source: Source, *, scores: bool, probabilit
 
 def _header(values: Any, source: Source) -> list[str]:
     return [str(j) for j in range(values.shape[1])] if source.of_label_sets else ["prediction"]
+
+
+def _named_sets(values: Any, header: list[str], source: Source) -> list[str]:
+    """The names of the labels of each row in one cell, with the sign between them that the model was trained on."""
+    if not source.of_label_sets:
+        raise InputError("--names is for label sets; the model decides for tracks, whose frames have one label")
+    separator = (source.cell or ["", ""])[1] or ";"
+    return [separator.join(name for name, chosen in zip(header, row, strict=True) if chosen > 0) for row in values]
 
 
 def _beside(rows: Any, source: Source) -> dict[str, list[Any]]:

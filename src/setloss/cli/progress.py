@@ -1,4 +1,4 @@
-"""Progress of long commands on standard error: one line on a terminal, elsewhere a sentence now and then."""
+"""Progress of long commands on standard error: one bar on a terminal, elsewhere a sentence now and then."""
 
 import logging
 import signal
@@ -9,7 +9,8 @@ from contextlib import contextmanager
 from typing import Self
 
 from rich.console import Console
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Column
 
 from setloss.cli.commands import say
 
@@ -31,16 +32,19 @@ def finishing() -> Iterator[None]:
 
 
 class Waiting(logging.Handler):
-    """What is under way and for how long; lines of the library's log are shown as what is under way."""
+    """What is under way, for how long and how much of it is done, by the lines of the library's log."""
 
     def __init__(self, doing: str) -> None:
         super().__init__(logging.INFO)
         console = Console(stderr=True, highlight=False, markup=False)
         silent = not console.is_terminal or console.is_dumb_terminal
-        columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
+        words = TextColumn("{task.description}", markup=False, table_column=Column(no_wrap=True, overflow="ellipsis"))
+        left = TextColumn("{task.fields[left]}")
+        columns = (SpinnerColumn(), BarColumn(20), left, TimeElapsedColumn(), words)
         self._bar = Progress(*columns, console=console, transient=True, disable=silent)
-        self._task = self._bar.add_task(doing, total=None)
-        self._words, self._began = doing, time.monotonic()
+        self._task = self._bar.add_task(doing, total=None, left="")
+        self._words, self._left = doing, ""
+        self._began = self._began_fits = time.monotonic()
         self._finished = threading.Event()
 
     def __enter__(self) -> Self:
@@ -60,16 +64,28 @@ class Waiting(logging.Handler):
         log.removeHandler(self)
         log.setLevel(self._level)
 
-    def doing(self, words: str) -> None:
-        """Something else is under way now."""
+    def doing(self, words: str, share: float | None = None) -> None:
+        """Something else is under way now, and that share of the whole is done."""
         self._words = words
-        self._bar.update(self._task, description=words)
+        if share == 0:
+            self._began_fits = time.monotonic()
+        elif share is not None:
+            left = (time.monotonic() - self._began_fits) * (1 - share) / share
+            self._left = f"{share:.0%} done, about {_clock(left)} left"
+        self._bar.update(self._task, description=words, total=None if share is None else 1, left=self._left)
+        if share is not None:
+            self._bar.update(self._task, completed=share)
 
     def emit(self, record: logging.LogRecord) -> None:
         """A line of the library's log."""
-        self.doing(" ".join(record.getMessage().split()))
+        self.doing(" ".join(record.getMessage().split()), getattr(record, "share", None))
 
     def _write_lines(self, seconds: float) -> None:
         while not self._finished.wait(seconds):
-            gone = int(time.monotonic() - self._began)
-            say(f"{gone // 60}:{gone % 60:02d} gone, {self._words}")
+            gone = _clock(time.monotonic() - self._began)
+            say(", ".join(filter(None, (f"{gone} gone", self._left, self._words))))
+
+
+def _clock(seconds: float) -> str:
+    """Minutes and seconds."""
+    return f"{int(seconds) // 60}:{int(seconds) % 60:02d}"

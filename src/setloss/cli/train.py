@@ -161,8 +161,10 @@ def train(
         raise typer.Exit(INTERRUPTED) from None
     sets = len(set(targets["groups"].tolist())) if "groups" in targets else features.shape[0]
     document = _summary(estimator, objective, sets)
-    columns = [column._asdict() for column in getattr(encoder, "columns_", ())] or None
-    document |= {"features": int(features.shape[1]), "columns": columns, "model": str(model), "promise": promise}
+    columns = [column._asdict() for column in getattr(encoder, "columns_", ())]
+    columns += [{"name": name, "role": "labels", "words": words} for name, words in getattr(examples, "notes", ())]
+    document |= {"features": int(features.shape[1]), "columns": columns or None, "model": str(model)}
+    document["promise"] = promise
     if as_json:
         print_document(document)
     else:
@@ -290,7 +292,7 @@ def _print_words(document: dict[str, Any]) -> None:
     width = max((len(column["name"]) for column in columns), default=0)
     ids = [column["name"] for column in columns if column["role"] == "id"]
     for column in columns:
-        what = column["words"] if column["role"] == "number" else f"{column['role']}: {column['words']}"
+        what = column["words"] if column["role"] in ("number", "labels") else f"{column['role']}: {column['words']}"
         if column["name"] in ids:
             what += "; names the rows of predictions" if column["name"] == ids[0] else "; left out"
         typer.echo(f"  {column['name']:<{width}}  {what}")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from itertools import groupby
 from typing import Any
 
@@ -18,7 +19,7 @@ from sklearn.utils import _safe_indexing
 
 from setloss.decisions.held_out import HeldOut
 from setloss.decisions.rules import RuleLearner
-from setloss.estimators.fit_log import in_words, innermost, say
+from setloss.estimators.fit_log import Fits, in_words, innermost, say
 from setloss.estimators.folds import Split
 from setloss.estimators.label_scores import Outputs, Rows, Scorer, fit_parameter, fit_scorer, gathered, out_of_fold
 from setloss.io.encoding import TableEncoder
@@ -43,8 +44,11 @@ with 1e-3, models of tf-idf end long before C matters."""
 SAME = 1e-9
 """Largest difference of features that count as the same."""
 
-ENOUGH_HELD_OUT = 500
-"""Candidates are compared on as many folds as hold out this many sets, at least two."""
+ENOUGH_TO_PREPARE, ENOUGH_HELD_OUT = 200, 500
+"""Preparations, and then values of C, are compared on as many folds as hold out these many sets."""
+
+KINDS_FOLDS = 2
+"""Fewest folds that kinds are compared on: a rule is judged on a fold that it has not learned on."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +69,22 @@ class Examples:
     offered: dict[str, Any] = field(default_factory=dict)
     n_jobs: int | None = None
     verbose: bool = False
+    fits: Fits = field(default_factory=Fits)
+
+    def say(self, line: str, *numbers: Any) -> None:
+        """A line of progress, with the share of the fits that are done."""
+        if self.verbose:
+            say(line, *numbers, share=self.fits.share)
+
+    def folds(self, enough: int) -> int:
+        """The number of folds that hold out as many sets."""
+        assert self.splits is not None
+        return min(len(self.splits), -(-enough * len(self.splits) // self.sets))
+
+    def fits_of(self, kind: Kind) -> int:
+        """The number of fits that choosing one of a kind takes, about: a climb goes up once."""
+        start = self.folds(ENOUGH_TO_PREPARE) * len(kind) if len(kind) > 1 else 0
+        return start + 3 * self.folds(ENOUGH_HELD_OUT) if len(kind[0].estimators) > 1 else start or KINDS_FOLDS
 
     def params_for(self, estimator: Any) -> dict[str, Any]:
         """What `fit` of a candidate gets: `params`, and of what is `offered` that which it takes."""
@@ -85,26 +105,39 @@ class Trial:
 
     def run(self, folds: int) -> RuleLearner:
         """Hold out as many folds, those that were not yet, and learn from all."""
-        examples = self.examples
+        examples, done = self.examples, len(self.outputs)
         assert examples.splits is not None
-        if self.learner is not None and len(self.outputs) >= min(folds, len(examples.splits)):
+        if self.learner is not None and done >= folds:
             return self.learner
-        rest = [(train, test[examples.needed[test]]) for train, test in examples.splits[len(self.outputs) : folds]]
-        params, how = examples.params_for(self.estimator), (examples.n_jobs, examples.verbose, len(self.outputs))
-        self.outputs += out_of_fold(self.estimator, examples.X, examples.Y, rest, params, *how)
+        rest = [(train, test[examples.needed[test]]) for train, test in examples.splits[done:folds]]
+        params = examples.params_for(self.estimator)
+        said = out_of_fold(self.estimator, examples.X, examples.Y, rest, params, examples.n_jobs)
+        examples.fits.to_come(len(examples.splits) - done + 1)
+        for fold in range(done + 1, folds + 1):
+            examples.say("%s: fold %d of %d", in_words(self.estimator), fold, folds)
+            self.outputs.append(next(said))
+            examples.fits.done += 1
         rows, scores, self.certainty = gathered(self.outputs)
         self.learner = RuleLearner.of(examples.held_out(rows, scores))
         return self.learner
+
+    def log_likelihood(self, folds: int) -> float:
+        """Of the labels of these folds, for each set."""
+        value = self.run(folds).log_likelihood
+        words = "%s: held-out log-likelihood %.3f for each set"
+        self.examples.say(words, in_words(self.estimator), value)
+        return value
 
     def finished(self) -> tuple[Scorer, RuleLearner]:
         """A scorer that is trained on everything, and the learner of all folds."""
         examples = self.examples
         assert examples.splits is not None
         learner = self.run(len(examples.splits))
-        if examples.verbose:
-            say("%s: final fit on all %d sets", in_words(self.estimator), examples.sets)
+        examples.say("%s: final fit on all %d sets", in_words(self.estimator), examples.sets)
         params = examples.params_for(self.estimator)
-        return fit_scorer(self.estimator, examples.X, examples.Y, None, params, self.certainty), learner
+        scorer = fit_scorer(self.estimator, examples.X, examples.Y, None, params, self.certainty)
+        examples.fits.done += 1
+        return scorer, learner
 
 
 @dataclass(frozen=True)
@@ -134,34 +167,30 @@ def fit_best(
         fitted = [[_frozen(one, examples) for path in kind for one in path.estimators] for kind in kinds]
         likeliest = [max(same, key=lambda pair: pair[1].log_likelihood) for same in fitted]
         return min(likeliest, key=lambda pair: judge(pair[1])) if len(likeliest) > 1 else likeliest[0]
-    folds = max(2, -(-ENOUGH_HELD_OUT * len(examples.splits) // examples.sets))
-    trials = [_likeliest(kind, examples, folds) for kind in kinds]
+    examples.fits.to_come(sum(map(examples.fits_of, kinds)) + len(examples.splits) + 1)
+    trials = [_likeliest(kind, examples) for kind in kinds]
     if len(trials) == 1:
         return trials[0].finished()
+    folds = max(KINDS_FOLDS, examples.folds(ENOUGH_HELD_OUT))
     losses = [judge(trial.run(folds)) for trial in trials]
-    if examples.verbose:
-        for trial, loss in zip(trials, losses, strict=True):
-            say("%s: held-out loss %.4f of what is decided", in_words(trial.estimator), loss)
+    for trial, loss in zip(trials, losses, strict=True):
+        examples.say("%s: held-out loss %.4f of what is decided", in_words(trial.estimator), loss)
     return trials[int(np.argmin(losses))].finished()
 
 
-def _likeliest(kind: Kind, examples: Examples, folds: int) -> Trial:
+def _likeliest(kind: Kind, examples: Examples) -> Trial:
     """The likeliest of one kind: the path that is likeliest at its start, climbed from there."""
     paths = [[Trial(one, examples) for one in path.estimators] for path in kind]
-    if len(paths) == len(paths[0]) == 1:
-        return paths[0][0]
-    values: dict[int, float] = {}
-
-    def likelihood(trial: Trial) -> float:
-        if id(trial) not in values:
-            value = values[id(trial)] = trial.run(folds).log_likelihood
-            if examples.verbose:
-                say("%s: held-out log-likelihood %.3f for each set", in_words(trial.estimator), value)
-        return values[id(trial)]
-
-    best = max(range(len(kind)), key=lambda i: likelihood(paths[i][kind[i].start]))
+    best, folds = 0, examples.folds(ENOUGH_HELD_OUT)
+    if len(kind) > 1:
+        few = examples.folds(ENOUGH_TO_PREPARE if any(len(path) > 1 for path in paths) else ENOUGH_HELD_OUT)
+        starts = [trials[path.start].log_likelihood(few) for trials, path in zip(paths, kind, strict=True)]
+        best = int(np.argmax(starts))
     trials = paths[best]
-    return trials[_climb(lambda i: likelihood(trials[i]), kind[best].start, len(trials))]
+    if len(trials) == 1:
+        return trials[0]
+    likelihood = cache(lambda i: trials[i].log_likelihood(folds))
+    return trials[_climb(likelihood, kind[best].start, len(trials))]
 
 
 def _frozen(estimator: Any, examples: Examples) -> tuple[Scorer, RuleLearner]:

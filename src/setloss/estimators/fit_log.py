@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import re
 import sys
+from dataclasses import dataclass
 from typing import Any
 
 from setloss.solvers import Record
@@ -40,10 +41,30 @@ def _spaced(estimator: Any) -> str:
     return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(estimator).__name__).lower()
 
 
-def say(line: str, *numbers: Any) -> None:
-    """To the log at level INFO where somebody listens; else to standard output, where scikit-learn's lines go."""
+def say(line: str, *numbers: Any, share: float | None = None) -> None:
+    """To the log at level INFO where somebody listens; else to standard output, where scikit-learn's lines go.
+
+    `share` is the part of the work that is done, an attribute of the record.
+    """
     if logger.isEnabledFor(logging.INFO) and logger.hasHandlers():
-        logger.info(line, *numbers)
+        logger.info(line, *numbers, extra={"share": share})
         return
     record = logger.makeRecord(logger.name, logging.INFO, __file__, 0, line, numbers, None)
     logging.StreamHandler(sys.stdout).handle(record)
+
+
+@dataclass(eq=False)
+class Fits:
+    """How many fits of a search are done, and how many it takes in all, as far as is known."""
+
+    expected: int = 1
+    done: int = 0
+
+    @property
+    def share(self) -> float:
+        """The part that is done."""
+        return self.done / max(self.expected, 1)
+
+    def to_come(self, fits: int) -> None:
+        """At least so many more are certain."""
+        self.expected = max(self.expected, self.done + fits)

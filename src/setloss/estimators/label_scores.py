@@ -23,7 +23,6 @@ from setloss.decisions.calibration import CHUNK
 from setloss.decisions.certainty import odds_of_certainty, without_certainty
 from setloss.decisions.scores import LARGEST, as_numbers
 from setloss.estimators.features import refuse_text
-from setloss.estimators.fit_log import in_words, say
 from setloss.estimators.folds import Split
 from setloss.typing import Array
 
@@ -104,24 +103,13 @@ def _tallies(Y: Any) -> tuple[NDArray[Any], NDArray[Any]]:
 
 
 def out_of_fold(
-    estimator: Any,
-    X: Any,
-    Y: Any,
-    splits: Sequence[Split],
-    params: Any,
-    n_jobs: int | None,
-    verbose: bool,
-    done: int = 0,
+    estimator: Any, X: Any, Y: Any, splits: Sequence[Split], params: Any, n_jobs: int | None
 ) -> Iterator[Outputs]:
-    """What copies of the estimator say of rows that they were not trained on, fold by fold after those `done`."""
+    """What copies of the estimator say of rows that they were not trained on, fold by fold."""
     found = Parallel(n_jobs=n_jobs, return_as="generator")(
         delayed(_outputs_of_fold)(estimator, X, Y, train, test, params) for train, test in splits
     )
-    for fold, (_, test) in enumerate(splits, done + 1):
-        if verbose:
-            say("%s: fold %d of %d", in_words(estimator), fold, done + len(splits))
-        scorer, outputs = next(found)
-        yield test, scorer, outputs
+    return ((test, *outputs) for (_, test), outputs in zip(splits, found, strict=True))
 
 
 def _outputs_of_fold(

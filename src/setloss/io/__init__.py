@@ -52,6 +52,7 @@ def read(
     label: str | None = None,
     ignore: Sequence[str] | None = None,
     features: int | None = None,
+    separator: str | None = None,
 ) -> LabelSets | Tracks:
     """Label sets or tracks from a file: .arff, .svm (.svmlight, .libsvm, .txt), .npz, .csv, .tsv or .parquet.
 
@@ -65,16 +66,33 @@ def read(
     labels : path, int, str or sequence of str, optional
         ARFF: the XML file that names the labels (by default that of the same stem, or of the stem without -train or
         -test), or their number if they are the last attributes, 0 for a file without any. svmlight: their ids, by
-        default all from 0 or 1 to the largest. CSV and Parquet: the prefix or the list of the label columns, for
-        label sets, not tracks; empty cells are missing labels.
+        default all from 0 or 1 to the largest. CSV and Parquet: the prefix or the list of the label columns, or the
+        one column with all labels of a row in a cell, for label sets, not tracks.
     group, label : str, optional
         CSV and Parquet: the columns with the bag and the label of a frame, by default "group" and "label".
     ignore : sequence of str, optional
         CSV and Parquet: columns that are left out.
     features : int, optional
         svmlight: the number of columns of X, by default the largest feature index + 1.
+    separator : str, optional
+        CSV and Parquet: the sign between labels in one cell, by default that of ``;``, ``|`` and ``,`` which is used.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from setloss.io import read
+    >>> with TemporaryDirectory() as folder:
+    ...     table = Path(folder) / "stories.csv"
+    ...     _ = table.write_text(chr(10).join(["words,topics", "90,oil;gas", "120,gas", "45,"]))
+    ...     data = read(table, labels="topics")
+    >>> data.label_names
+    ('gas', 'oil')
+    >>> data.Y.tolist()
+    [[1, 1], [1, 0], [0, 0]]
     """
     given = {"labels": labels, "group": group, "label": label, "ignore": ignore, "features": features}
+    given["separator"] = separator
     options = {name: value for name, value in given.items() if value is not None}
     file = Path(path)
     suffix = file.suffix.lower()

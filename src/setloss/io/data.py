@@ -12,6 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+MAX_DENSE = 2**30
+"""Most bytes of a dense matrix of labels; a larger one is returned as CSR."""
+
 LARGEST = np.float64(1e100)
 """Largest size of a feature: sums of squares of such numbers are finite."""
 
@@ -27,13 +30,16 @@ class LabelSets:
     `X` (n, d) is a dense or CSR array of floats, NaN where a feature is missing; of a table it is a DataFrame. `Y` is
     an int64 array (n, p) in {0, 1}, float64 with NaN where labels are missing, and a CSR array of int64 where a dense
     one would take more than a gigabyte; it has no columns where the file has no labels. `feature_names` is None where
-    the file names no features.
+    the file names no features. `notes` are columns whose labels were not written as 0 and 1, and how they were read;
+    `cell` is the column that held all labels of a row, and the sign between them.
     """
 
     X: Any = field(repr=False)
     Y: Any = field(repr=False)
     feature_names: tuple[str, ...] | None
     label_names: tuple[str, ...]
+    notes: tuple[tuple[str, str], ...] = ()
+    cell: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,6 +106,15 @@ def csr(data: Any, indices: Any, indptr: Any, shape: tuple[int, int]) -> Any:
 
     kind = np.int32 if max(len(data), *shape) < 2**31 else np.int64
     return csr_array((data, np.asarray(indices, dtype=kind), np.asarray(indptr, dtype=kind)), shape=shape)
+
+
+def label_matrix(columns: Any, lengths: Sequence[int], width: int) -> Any:
+    """Labels (n, width) with a 1 at some columns of each row, one row's columns after the other's."""
+    starts = np.cumsum([0, *lengths])
+    Y = csr(np.ones(len(columns), dtype=np.int64), columns, starts, (len(lengths), width))
+    Y.sum_duplicates()
+    Y.data[:] = 1
+    return Y if 8 * len(lengths) * width > MAX_DENSE else Y.toarray()
 
 
 def require_names(owner: object, present: Sequence[str], wanted: Iterable[str], role: str) -> list[str]:

@@ -15,13 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from setloss.io.data import DatasetError, LabelSets, csr, listed, reason
+from setloss.io.data import DatasetError, LabelSets, csr, label_matrix, listed, reason
 
 MAX_ID = 10_000_000
 """Largest id of a label or a feature; with more columns, a model does not fit into memory."""
-
-MAX_DENSE = 2**30
-"""Most bytes of a dense matrix of labels; a larger one is returned as CSR."""
 
 
 def read_svmlight(file: Path, *, labels: Sequence[str] | None = None, features: int | None = None) -> LabelSets:
@@ -55,10 +52,8 @@ def read_svmlight(file: Path, *, labels: Sequence[str] | None = None, features: 
     if -1 in columns:
         raise DatasetError(f"{file} has the label {numbers[columns.index(-1)]}, and its labels are {listed(names)}")
     X = csr(matrix.data, matrix.indices, matrix.indptr, (n, features or d))
-    Y = csr(np.ones_like(numbers), columns, np.cumsum([0, *map(len, sets)]), (n, len(names)))
-    Y.sum_duplicates()
-    Y.data[:] = 1
-    return LabelSets(X, Y if 8 * n * len(names) > MAX_DENSE else Y.toarray(), None, names)
+    Y = label_matrix(columns, [*map(len, sets)], len(names))
+    return LabelSets(X, Y, None, names)
 
 
 def _parse(file: Path) -> tuple[Any, list[tuple[float, ...]], tuple[int, ...] | None]:

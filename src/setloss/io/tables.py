@@ -2,8 +2,9 @@
 
 A CSV file is in UTF-8, separated by commas, semicolons or tabs, and its first row names the columns; where cells are
 not separated by commas, numbers may be written with them (0,5). A first column without a name is an index, and left
-out. Tracks have a column for the bag and one for the label, label sets have several columns of labels; every other
-column is a feature. Bag ids of a CSV file are text: 007 and 7 are two bags.
+out. Tracks have a column for the bag and one for the label, label sets have several columns of labels or one with
+all labels of a row in a cell (see `label_columns`); every other column is a feature. Bag ids of a CSV file are text:
+007 and 7 are two bags.
 """
 
 from __future__ import annotations
@@ -21,7 +22,6 @@ from setloss.io.data import (
     DatasetError,
     LabelSets,
     Tracks,
-    as_zero_one,
     existing_file,
     listed,
     place_of,
@@ -30,6 +30,7 @@ from setloss.io.data import (
     require_names,
     shown,
 )
+from setloss.io.label_columns import read_labels, read_yes_and_no
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
@@ -109,8 +110,11 @@ def read_columns(
     group: str | None = None,
     label: str | None = None,
     ignore: Sequence[str] = (),
+    separator: str | None = None,
 ) -> LabelSets | Tracks:
     """Label sets (with `labels`) or tracks whose X is a DataFrame of all other columns; `io.read` says the rest."""
+    if separator is not None and labels is None:
+        raise DatasetError("separator= is for labels= that stand in one cell; give both")
     if labels is not None and (group is not None or label is not None):
         raise DatasetError("labels= is for label sets, group= and label= are for tracks; give one or the other")
     group, label = group or "group", label or "label"
@@ -128,23 +132,10 @@ def read_columns(
     X = frame.drop(columns=[*chosen, *other])
     if X.shape[1] == 0:
         raise DatasetError(f"{file} has no columns of features; its columns are {listed(list(frame.columns))}")
-    Y = _labels(frame[chosen], file, missing=labels is not None)
     if labels is not None:
-        return LabelSets(X, Y, tuple(X.columns), tuple(chosen))
+        return read_labels(X, frame[chosen], file, separator)
+    Y, _ = read_yes_and_no(frame[chosen], file, missing=False)
     return Tracks(X, Y[:, 0], bag_ids(frame[group], file), tuple(X.columns))
-
-
-def _labels(frame: DataFrame, file: Path, *, missing: bool) -> NDArray[Any]:
-    import pandas
-
-    numbers = frame.apply(pandas.to_numeric, errors="coerce")
-    strange = np.argwhere((numbers.isna() & frame.notna()).to_numpy())
-    if len(strange):
-        row, j = strange[0].tolist()
-        cell = shown(str(frame.iloc[row, j]))
-        raise DatasetError(f"{place_of(file, row, frame.columns[j])} is {cell}; write labels as 0 and 1")
-    Y = numbers.to_numpy(dtype=np.float64, na_value=np.nan)
-    return as_zero_one(file, Y, list(frame.columns), missing=missing)
 
 
 def plain_numbers(frame: DataFrame, file: Path) -> NDArray[np.float64]:
