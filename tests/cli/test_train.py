@@ -60,11 +60,39 @@ def test_a_table_of_all_kinds_of_columns(folder):
     assert "order_id  id: different in every row; names the rows of predictions" in result.stdout
     for name in orders().columns[:12]:
         assert f"  {name}" in result.stdout
-    assert "(used)" in result.stdout
+    assert "cut at 1/2" in result.stdout.splitlines()[-3]
     assert "cut at 1/2" not in result.stderr
     model = setloss.load("m.skops")
     frame = pd.read_csv("orders.csv")
     assert model.score(frame, frame[["y_0", "y_1", "y_2"]].to_numpy()) > 0.7
+
+
+def test_the_report_names_the_classifier_the_rule_and_what_to_do_next(folder):
+    said = run(f"train orders.csv --labels y_ {QUICK}").stdout.splitlines()
+    lines = {line[:10].strip(): line[12:] for line in said}
+    document = parsed(f"train orders.csv --labels y_ {QUICK} --json")
+    assert "logistic regression, C = 1.0" in lines["classifier"]
+    assert lines["rule"].startswith(f"{document['decision']}: ")
+    held_out = {rule: f"{1 - loss:.4f}" for rule, (loss, _) in document["held_out_losses"].items()}
+    words = f"F1 {held_out[document['decision']]} +- "
+    assert lines["held out"].startswith(words)
+    assert lines["held out"].endswith(f"cut at 1/2 {held_out['half']}, one threshold {held_out['threshold']}")
+    assert "setloss evaluate m.skops" in lines["next"]
+
+
+def test_missing_labels_are_left_out_label_by_label(folder):
+    run("train holes.csv --labels y_ --cv 2 --model m.skops")
+    frame = pd.read_csv("holes.csv")
+    known = frame.y_0.notna()
+    alone = setloss.load("m.skops")[-1]
+    assert alone.score(setloss.load("m.skops")[:-1].transform(frame), frame[["y_0", "y_1", "y_2"]]) > 0.6
+    assert known.sum() == 80
+
+
+def test_a_label_of_one_class_trains_and_is_named(folder):
+    orders().assign(y_3=0).to_csv("constant.csv", index=False)
+    assert "y_3       label: always 0, and predicted so" in run(f"train constant.csv --labels y_ {QUICK}").stdout
+    assert not setloss.load("m.skops").predict(pd.read_csv("constant.csv"))[:, 3].any()
 
 
 def test_progress_names_classifiers_and_folds_in_plain_words(folder, caplog):
@@ -78,7 +106,11 @@ def test_progress_names_classifiers_and_folds_in_plain_words(folder, caplog):
 
 def test_the_document_has_what_the_words_have(folder):
     document = parsed(f"train orders.csv --labels y_ {QUICK} --json")
-    assert document["columns"][0] == {"name": "order_id", "role": "id", "words": "different in every row"}
+    assert document["columns"][0] == {
+        "name": "order_id",
+        "role": "id",
+        "words": "different in every row; names the rows of predictions",
+    }
     assert (document["sets"], document["loss"], document["model"]) == (120, "f1", "m.skops")
     assert {"counts", "threshold", "half"} <= set(document["held_out_losses"])
     assert document["decision"] in document["held_out_losses"]
@@ -89,7 +121,7 @@ def test_the_document_has_what_the_words_have(folder):
 def test_methods_give_scores_of_their_kind(method, sets):
     model = _estimator(TrainingOptions(method), "jaccard", sets)
     scorer = model.estimator[0]
-    kinds = {"logistic": "MultiOutputClassifier" if sets else "LogisticRegression", "trees": "ExtraTreesClassifier"}
+    kinds = {"logistic": "LabelwiseClassifier" if sets else "LogisticRegression", "trees": "ExtraTreesClassifier"}
     assert type(scorer).__name__ == kinds.get(method, "SetClassifier")
     assert getattr(scorer, "operator", method) == method
     assert model.loss == "jaccard"
@@ -147,7 +179,7 @@ BAD = {
     "train empty.csv --labels y_ --model m.skops": "'y_0' is missing everywhere; fill it, or leave it out",
     "train all.csv --labels y_ --model m.skops": "all.csv: every label is 1",
     "train bare.csv --labels y_ --model m.skops": "bare.csv: no column of the table can be a feature",
-    "train holes.csv --labels y_ --model m.skops": "give --method slack",
+    "train holes.csv --labels y_ --method trees --model m.skops": "y has missing labels",
 }
 
 
@@ -192,7 +224,7 @@ def test_an_interrupt_while_the_model_is_written_does_not_lose_it(folder, monkey
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     monkeypatch.setattr(sys.modules[TrainingOptions.__module__], "save", interrupted)
     try:
-        assert "model written to m.skops" in run("train sets.npz --decision sign --model m.skops").stdout
+        assert "written to m.skops" in run("train sets.npz --decision sign --model m.skops").stdout
         assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     finally:
         signal.signal(signal.SIGINT, before)

@@ -1,6 +1,5 @@
 """``setloss train``: from a data file to a model file."""
 
-import math
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,9 +21,10 @@ from setloss.cli.commands import (
     with_option_groups,
 )
 from setloss.cli.data import DataOptions
-from setloss.cli.models import Source, last_step, prepared
+from setloss.cli.models import Source, prepared
 from setloss.cli.progress import INTERRUPTED, Waiting, finishing
 from setloss.cli.set_functions import LossOptions
+from setloss.cli.training_report import columns_of, print_report, summary_of
 from setloss.defaults import LINEAR_MODELS
 from setloss.io.models import save
 
@@ -135,7 +135,7 @@ def train(
     try:
         with Waiting(f"reading {data.data}") as waiting, _faults_in_words():
             examples = data.read()
-            _check_labels(examples, data.data, training)
+            _check_labels(examples, data.data)
             examples, kept = promised.split(examples)
             waiting.doing("preparing the columns")
             try:
@@ -160,15 +160,12 @@ def train(
         say("interrupted before there was a model to write")
         raise typer.Exit(INTERRUPTED) from None
     sets = len(set(targets["groups"].tolist())) if "groups" in targets else features.shape[0]
-    document = _summary(estimator, objective, sets)
-    columns = [column._asdict() for column in getattr(encoder, "columns_", ())]
-    columns += [{"name": name, "role": "labels", "words": words} for name, words in getattr(examples, "notes", ())]
-    document |= {"features": int(features.shape[1]), "columns": columns or None, "model": str(model)}
-    document["promise"] = promise
+    document = summary_of(estimator, objective) | {"sets": sets, "features": int(features.shape[1])}
+    document |= {"columns": columns_of(encoder, examples), "model": str(model), "promise": promise}
     if as_json:
         print_document(document)
     else:
-        _print_words(document)
+        print_report(document)
     if document["status"] not in (None, "converged"):
         gap = "no certified gap" if document["gap"] is None else f"a relative gap of {document['gap']:.1e}"
         if document["status"] == "interrupted":
@@ -196,7 +193,7 @@ def _faults_in_words() -> Iterator[None]:
         raise InputError(str(error)) from None
 
 
-def _check_labels(examples: Any, file: Path, training: TrainingOptions) -> None:
+def _check_labels(examples: Any, file: Path) -> None:
     """Refuse labels that nothing can be learned from: all the same, or missing."""
     import numpy as np
 
@@ -208,8 +205,6 @@ def _check_labels(examples: Any, file: Path, training: TrainingOptions) -> None:
     if missing.all(axis=0).any():
         name = examples.label_names[int(np.argmax(missing.all(axis=0)))]
         raise InputError(f"the label {name!r} is missing everywhere; fill it, or leave it out with --ignore {name}")
-    if missing.any() and training.operator is None:
-        raise InputError("some labels are missing, which only linear models take; fill them, or give --method slack")
 
 
 def _prepared(X: Any, training: TrainingOptions) -> tuple[list[Any], Any]:
@@ -237,9 +232,9 @@ def _estimator(training: TrainingOptions, objective: Any, of_label_sets: bool) -
     """The estimator that the options ask for."""
     from sklearn.ensemble import ExtraTreesClassifier
     from sklearn.linear_model import LogisticRegression
-    from sklearn.multioutput import MultiOutputClassifier
 
     from setloss import estimators
+    from setloss.estimators.labelwise import LabelwiseClassifier
 
     path, scorers = training.path(), None
     if training.operator is not None:
@@ -256,56 +251,9 @@ def _estimator(training: TrainingOptions, objective: Any, of_label_sets: bool) -
         scorers = [ExtraTreesClassifier(300, random_state=0, n_jobs=training.jobs)]
     elif training.method == "logistic":
         scorers = [LogisticRegression(C=C, max_iter=1000) for C in path]
-        scorers = [MultiOutputClassifier(one) for one in scorers] if of_label_sets else scorers
+        scorers = [LabelwiseClassifier(one) for one in scorers] if of_label_sets else scorers
     average = {"average": training.average} if of_label_sets else {}
     decide = estimators.SetDecisionCV
     return decide(
         scorers, objective, rule=training.decision, cv=training.cv, n_jobs=training.jobs, verbose=1, **average
     )
-
-
-# ------------------------------------------------------------------ what is said
-
-
-def _summary(estimator: Any, objective: Any, sets: int) -> dict[str, Any]:
-    """What was trained and how it ended; None where something does not apply."""
-    from setloss.estimators.fit_log import in_words
-
-    decision = getattr(estimator, "decision_", None)
-    scorer = getattr(estimator, "estimator_", estimator)
-    solution = getattr(last_step(scorer), "solution_", None)
-    losses = {} if decision is None else decision.rule_losses_
-    return {
-        "loss": objective if isinstance(objective, str) else repr(objective),
-        "classifier": in_words(scorer),
-        "decision": "sign" if decision is None else decision.rule_name_,
-        "held_out_losses": {rule: [float(mean), float(error)] for rule, (mean, error) in losses.items()},
-        "C": getattr(estimator, "C_", None),
-        "status": None if solution is None else str(solution.status),
-        "gap": None if solution is None or not math.isfinite(solution.gap) else float(solution.gap),
-        "sets": sets,
-    }
-
-
-def _print_words(document: dict[str, Any]) -> None:
-    columns = document["columns"] or []
-    width = max((len(column["name"]) for column in columns), default=0)
-    ids = [column["name"] for column in columns if column["role"] == "id"]
-    for column in columns:
-        what = column["words"] if column["role"] in ("number", "labels") else f"{column['role']}: {column['words']}"
-        if column["name"] in ids:
-            what += "; names the rows of predictions" if column["name"] == ids[0] else "; left out"
-        typer.echo(f"  {column['name']:<{width}}  {what}")
-    typer.echo(f"{document['sets']} sets, {document['features']} features, scores by {document['classifier']}")
-    if document["status"] is not None:
-        gap = "unknown" if document["gap"] is None else f"{document['gap']:.1e}"
-        typer.echo(f"{document['status']}: gap {gap}")
-    typer.echo(f"decided for {document['loss']} by {document['decision']}")
-    for rule, (mean, error) in document["held_out_losses"].items():
-        mark = "  (used)" if rule == document["decision"] else ""
-        typer.echo(f"  {rule:<9}  held-out loss {mean:.4f} +- {error:.4f}{mark}")
-    if document["promise"] is not None:
-        kept = document["promise"]["sets"]
-        typer.echo(f"{kept} of {kept + document['sets']} sets were kept for the promise, and not trained on")
-        typer.echo(document["promise"]["words"])
-    typer.echo(f"model written to {document['model']}")

@@ -22,6 +22,7 @@ from setloss.decisions.rules import RuleLearner
 from setloss.estimators.fit_log import Fits, in_words, innermost, say
 from setloss.estimators.folds import Split
 from setloss.estimators.label_scores import Outputs, Rows, Scorer, fit_parameter, fit_scorer, gathered, out_of_fold
+from setloss.estimators.labelwise import LabelwiseClassifier
 from setloss.io.encoding import TableEncoder
 from setloss.typing import Array
 
@@ -212,37 +213,38 @@ def _climb(value: Callable[[int], float], start: int, length: int) -> int:
     return best
 
 
-def default_kinds(X: Any, *, in_bags: bool = False) -> list[Kind]:
+def default_kinds(X: Any, *, in_bags: bool = False, missing: bool = False) -> list[Kind]:
     """The classifiers that are compared where none is named.
 
     Logistic regressions per label, from strongly to weakly shrunk, for every preparation of the features, and `TREES`
     extremely randomised trees: trees win where labels depend on few features or on their interplay, logistic
-    regression where each feature adds a bit. Trees alone where features are missing; no trees where X is sparse, or
-    for frames. Tables that are not all numbers are encoded first, in folds as in the end, and each kind of column is
-    prepared as `TableEncoder` does.
+    regression where each feature adds a bit. Trees alone where features are missing; no trees where X is sparse, if
+    labels are `missing`, or for frames. Tables that are not all numbers are encoded first, in folds as in the end,
+    and each kind of column is prepared as `TableEncoder` does.
     """
     from sklearn.ensemble import ExtraTreesClassifier
     from sklearn.preprocessing import StandardScaler
 
-    trees: list[Kind] = [[Path((ExtraTreesClassifier(TREES, min_samples_leaf=LEAF, random_state=0),))]]
+    forest = ExtraTreesClassifier(TREES, min_samples_leaf=LEAF, random_state=0)
+    with_trees = not (in_bags or missing)
     if not _is_finite(X):
-        return _encoded_kinds(X, trees, in_bags=in_bags) if _is_table(X) else trees
+        return _encoded_kinds(X, forest if with_trees else None, in_bags) if _is_table(X) else [[Path((forest,))]]
     if issparse(X):
         return [[_logistic_path(steps, length, SPARSE_TOL, in_bags) for steps, length in preparations(X)]]
     linear = [_logistic_path([StandardScaler()], float(np.shape(X)[-1]), DENSE_TOL, in_bags)]
-    return [linear] if in_bags else [linear, *trees]
+    return [linear, [Path((forest,))]] if with_trees else [linear]
 
 
-def _encoded_kinds(X: Any, trees: list[Kind], *, in_bags: bool) -> list[Kind]:
-    """The same for a table: classifiers of its encoded columns."""
+def _encoded_kinds(X: Any, forest: Any, in_bags: bool) -> list[Kind]:
+    """The same for a table: classifiers of its encoded columns; no trees of words, whose features are sparse."""
     from sklearn.pipeline import make_pipeline
 
     encoded = TableEncoder().fit_transform(X)
     tol = SPARSE_TOL if issparse(encoded) else DENSE_TOL
     linear = [_logistic_path([TableEncoder()], _squared_length(csr_array(encoded)), tol, in_bags)]
-    if in_bags or issparse(encoded):
+    if forest is None or issparse(encoded):
         return [linear]
-    return [linear, [Path((make_pipeline(TableEncoder(), trees[0][0].estimators[0]),))]]
+    return [linear, [Path((make_pipeline(TableEncoder(), forest),))]]
 
 
 def _is_table(X: Any) -> bool:
@@ -253,12 +255,11 @@ def _is_table(X: Any) -> bool:
 def _logistic_path(steps: list[Any], squared_length: float, tol: float, in_bags: bool) -> Path:
     """Logistic regressions for every C of `PATH`, after some steps that give rows of that mean squared length."""
     from sklearn.linear_model import LogisticRegression
-    from sklearn.multioutput import MultiOutputClassifier
     from sklearn.pipeline import make_pipeline
 
     models = [LogisticRegression(C=C, max_iter=1000, tol=tol) for C in PATH]
     start = int(np.argmin(np.abs(np.log(PATH) - np.log(START / squared_length))))
-    return Path(tuple(make_pipeline(*steps, one if in_bags else MultiOutputClassifier(one)) for one in models), start)
+    return Path(tuple(make_pipeline(*steps, one if in_bags else LabelwiseClassifier(one)) for one in models), start)
 
 
 def preparations(X: Any) -> list[tuple[list[Any], float]]:

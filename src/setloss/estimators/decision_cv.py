@@ -151,7 +151,8 @@ class SetDecisionCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             n_jobs=self.n_jobs,
             verbose=bool(self.verbose),
         )
-        self._scorer, learner = fit_best(self._kinds(X, in_bags=labels.flat), examples, decision.held_out_loss)
+        kinds = self._kinds(X, in_bags=labels.flat, missing=not matrix.known.all())
+        self._scorer, learner = fit_best(kinds, examples, decision.held_out_loss)
         self.estimator_ = self._scorer.estimator
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self.estimator_, name):
@@ -173,9 +174,9 @@ class SetDecisionCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         check_parameters(decision)
         return decision
 
-    def _kinds(self, X: Any, *, in_bags: bool = False) -> list[Kind]:
+    def _kinds(self, X: Any, **what: bool) -> list[Kind]:
         """The candidates by kind."""
-        return default_kinds(X, in_bags=in_bags) if self.estimator is None else kinds_of(self._named())
+        return default_kinds(X, **what) if self.estimator is None else kinds_of(self._named())
 
     def _named(self) -> list[Any]:
         """The classifiers that were named."""

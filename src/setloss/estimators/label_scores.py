@@ -134,7 +134,8 @@ def _explain(error: ValueError | TypeError, estimator: Any, X: Any, target: Any)
     who = type(estimator).__name__
     if target.dtype.kind == "f" and np.isnan(target).any():
         raise ValueError(
-            f"y has missing labels, and {who} takes none: {error} SetDecisionCV(SetClassifier()) does."
+            f"y has missing labels, and {who} takes none: {error} "
+            "SetDecisionCV() and SetDecisionCV(SetClassifier()) do."
         ) from error
     tags = get_tags(estimator)
     if target.ndim == 2 and not (tags.target_tags.multi_output or getattr(tags.classifier_tags, "multi_label", True)):

@@ -27,6 +27,7 @@ OWN = {
     "estimators.classifier_cv": ("SetClassifierCV",),
     "estimators.decision_cv": ("SetDecisionCV",),
     "estimators.label_scores": ("Scorer",),
+    "estimators.labelwise": ("LabelwiseClassifier",),
     "estimators.set_classifier": ("SetClassifier",),
     "estimators.set_decision": ("SetDecision",),
     "estimators.set_layout": ("Labels",),
