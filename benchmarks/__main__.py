@@ -22,6 +22,7 @@ from benchmarks import (
     operators,
     partitions,
     pixels,
+    promises,
     solvers,
     text,
     torch_losses,
@@ -39,6 +40,7 @@ BENCHMARKS = {
     "text": text,
     "torch": torch_losses,
     "pixels": pixels,
+    "promises": promises,
     "dask": partitions,
 }
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, ndtri
+from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -347,16 +347,20 @@ class SetDecision(ClassifierMixin, BaseEstimator):
 
         What the count model expects of the predicted sets, corrected by the difference of observed and expected
         losses on held-out folds. It assumes that labels depend on scores as they did there: a shift of the features
-        counts as far as the scores show it, a shift of the base rates given the scores does not.
+        counts as far as the scores show it, a shift of the base rates given the scores does not. Another loss wants
+        a fit, for the correction is learned from held-out scores, which a model does not keep; scores by average
+        "macro" and "micro" are no means over sets, whose spread would be known.
         """
         self._need_samples("the expected score is a mean over sets")
         array, sets = self._read(scores, groups, "judged")
         if self._reliability is None or (self.loss, self.rule, self.average) != self._learned_for:
-            raise ValueError("expected scores need held-out losses of this rule and loss; call fit again")
+            raise ValueError(
+                f"an expected score is corrected by held-out losses of its rule, and those for {self.loss!r} are not "
+                "known, since a model keeps no held-out scores; call fit again with this loss and rule"
+            )
         expected = self._expected(sets.gather(array), sets.bags)
         value = 1 - float(np.mean(expected)) - self._reliability.bias
-        error = np.hypot(self._reliability.error, self._reliability.spread / np.sqrt(max(len(expected), 1)))
-        width = float(ndtri(0.5 + level / 2) * error)
+        width = self._reliability.half_width(len(expected), level)
         return ExpectedScore(*(float(np.clip(x, 0, 1)) for x in (value, value - width, value + width)))
 
     def _need_samples(self, what: str) -> None:
