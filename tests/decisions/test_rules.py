@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import stats
 from scipy.special import expit
 
 from setloss.bags import Bags
@@ -73,6 +74,9 @@ def test_reliability_is_observed_minus_expected():
     assert found.bias == pytest.approx(differences.mean())
     assert found.spread == pytest.approx(differences.std())
     assert found.error == pytest.approx(standard_error(observed - expected, data.weights))
+    widths = found.half_width(10, 0.9), found.half_width(10**9, 0.9)
+    errors = np.hypot(found.error, found.spread / np.sqrt(10)), found.error
+    assert widths == pytest.approx(stats.t(df=3).ppf(0.95) * np.array(errors))  # four folds
 
 
 def test_standard_error_of_equal_weights_is_the_usual_one():
