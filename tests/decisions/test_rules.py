@@ -101,8 +101,8 @@ def test_marginals_of_long_bags_are_those_of_the_count_model(size):
     """Beyond `LONGEST` frames the model sees some of them; the marginals of all frames must still follow."""
     generator = np.random.default_rng(size)
     scores, bags = generator.normal(size=size), Bags.from_offsets([0, size])
-    theta = np.array([3.0, 3.0, 1.0, 0.0, 0.0])
-    calibration = Calibration(0.3, np.array([0.05]), theta, BagPotentials())
+    theta = np.array([3.0, 3.0, 1.0, 0.0, 2.0])  # the last one moves every log-odds by 2 (1 - 2 r)
+    calibration = Calibration(0.8, np.array([1.0]), theta, BagPotentials())
     found = calibration.marginals(scores, bags)
     exact = CountModel(calibration.log_odds(scores), calibration.counts(bags), bags).marginals
     np.testing.assert_allclose(found, exact, atol=1e-12 if size < LONGEST else 0.05)
