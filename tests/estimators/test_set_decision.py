@@ -163,6 +163,22 @@ def test_the_interval_of_the_expected_score_covers_as_often_as_it_says():
     assert 3 <= hits[0.5] <= 11
 
 
+def test_expected_scores_are_right_where_the_count_model_is_wrong(monkeypatch):
+    """Three labels in every set, and scores with an offset for each set, but elements are taken as independent."""
+    monkeypatch.setattr("setloss.decisions.rules.FEWEST_STUDIED", 10**9)
+
+    def drawn(n, seed):
+        generator = np.random.default_rng(seed)
+        truth = generator.random((n, 8)).argsort(axis=1) < 3
+        return np.where(truth, 2.0, -2.0) + generator.normal(size=(n, 8)) + 2 * generator.normal(size=(n, 1)), truth
+
+    (S, Y), (T, Z) = drawn(2000, 0), drawn(4000, 1)
+    for rule in ("plug-in", "threshold"):
+        model = SetDecision(rule=rule).fit(S, Y)
+        assert abs(1 - model.expected_loss(T).mean() - model.score(T, Z)) > 0.04
+        assert model.expected_score(T).value == pytest.approx(model.score(T, Z), abs=0.02)
+
+
 # ---------------------------------------------------------------- bags
 
 
