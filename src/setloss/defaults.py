@@ -50,14 +50,14 @@ class NetworkMode:
 
 
 NETWORK_MODES = {
-    "binary": NetworkMode("probabilities", 0.5, soft_share="adaptive"),
+    "binary": NetworkMode("probabilities", 1.0, soft_share="adaptive"),
     "multilabel": NetworkMode("logits", 0.0),
     "multiclass": NetworkMode("probabilities", 0.5, over="batch", absent="skip"),
 }
 """Modes of networks without a named operator (comparisons: docs/pytorch.md). Pixels: the surrogate of probabilities,
-mixed with the loss at expected counts (`setloss.nn.soft_loss`), and half as much cross-entropy; masks choose the
-share set by set, classes have equal parts and one set per class of the batch. Label sets: the surrogate of the logits
-alone."""
+mixed with the loss at expected counts (`setloss.nn.soft_loss`), and cross-entropy; masks choose the share set by set,
+classes have equal parts, half as much cross-entropy and one set per class of the batch. Label sets: the surrogate of
+the logits alone."""
 
 NAMED_OPERATOR = NetworkMode("logits", 0.0, soft_share=0.0)
 """Mode of networks with a named operator: that operator, of the logits, and nothing else."""

@@ -11,6 +11,7 @@ from benchmarks.empty_images import dice
 from benchmarks.empty_images import images as drawn
 from setloss import CostCurve, Dice, Hamming, Jaccard
 from setloss.nn import PixelCalibration, calibrate_pixels, decide_images, fit_temperature, fit_threshold
+from setloss.nn.calibration import _least_gain
 
 
 @pytest.mark.parametrize("mode", ["binary", "multiclass"])
@@ -66,6 +67,11 @@ def test_a_threshold_between_two_neighbouring_numbers_takes_the_upper_one(dtype,
             assert torch.equal(logits > found, target)
 
 
+def test_a_threshold_between_infinite_logits():
+    logits, target = torch.tensor([[-torch.inf, torch.inf], [-torch.inf, -1.0]]), torch.tensor([[0, 1], [0, 1]])
+    assert torch.equal(logits > fit_threshold(logits, target), target > 0)
+
+
 def test_one_cut_a_label():
     logits, target = torch.randn(5, 3, 8, 8), torch.rand(5, 3, 8, 8) < 0.3
     found = fit_threshold(logits, target, "jaccard", mode="multilabel")
@@ -108,6 +114,31 @@ def test_empty_images_stay_empty(sharp):
     assert marked[1] <= 0.05 < marked[0]
     assert dice(found, truth).mean() > dice(by_pixels, truth).mean()
     assert dice(found, truth).mean() >= dice(logits > 0, truth).mean()
+
+
+@pytest.mark.parametrize(
+    ("gained", "least"),
+    [([0.5, 0.5, 0.5, -1.0], 0.1), ([0.5, -0.3, -0.1, -0.3], np.inf), ([-0.1] * 4, np.inf), ([0.5] * 4, 0.0)],
+)
+def test_the_plain_prediction_is_left_where_that_gained_more_than_noise(gained, least):
+    assert _least_gain(np.array([0.4, 0.3, 0.2, 0.1]), np.array(gained)) == least
+
+
+def test_the_probability_of_an_empty_image_needs_three_of_each():
+    logits, truth = images(40, 0.5, 1.0, 0.0, 1)
+    by_kind = torch.argsort(truth.flatten(1).any(1).long(), stable=True)
+    logits, truth = logits[by_kind], truth[by_kind]
+    empty = int((~truth.flatten(1).any(1)).sum())
+    few, enough = (calibrate_pixels(logits[empty - k :], truth[empty - k :]).empty for k in (2, 3))
+    assert few == ((pytest.approx(np.log(2.5 / (len(truth) - empty + 0.5))), 0.0, 0.0),)
+    assert enough[0][1] != 0
+
+
+def test_positives_outside_of_the_mask_do_not_fill_an_image():
+    logits, truth = images(40, 0.5, 1.0, 0.0, 1)
+    mask = torch.rand(truth.shape) < 0.5
+    more = truth | ~mask
+    assert calibrate_pixels(logits, more, mask=mask) == calibrate_pixels(logits, truth & mask, mask=mask)
 
 
 def test_classes_are_calibrated_one_by_one():

@@ -24,14 +24,15 @@ def soft_jaccard(p, y, dims):
     return (1 - both / ((p + y).sum(dims) - both))[y.sum(dims) > 0].mean()
 
 
-def test_the_default_for_masks_is_l_and_soft_jaccard_of_sigmoids_and_half_of_cross_entropy():
+def test_the_default_for_masks_is_l_of_jaccard_and_soft_dice_of_sigmoids_and_cross_entropy():
     logits, target = masks()
     hinges = set_loss(logits, target, loss="jaccard", operator="lovasz", margins="probabilities", reduction="none")
     p, y = logits.sigmoid(), target.float()
     soft = torch.stack([soft_jaccard(p[i : i + 1], y[i : i + 1], (1, 2, 3)) for i in range(3)])
-    sets = ((1 - soft) * hinges + soft * soft).mean()
-    torch.testing.assert_close(SetLoss()(logits, target), sets + binary_cross_entropy_with_logits(logits, y) / 2)
-    equal = (hinges.mean() + soft.mean() + binary_cross_entropy_with_logits(logits, y)) / 2
+    dice = soft / (2 - soft)
+    sets = ((1 - dice) * hinges + dice * dice).mean()
+    torch.testing.assert_close(SetLoss()(logits, target), sets + binary_cross_entropy_with_logits(logits, y))
+    equal = (hinges.mean() + soft.mean()) / 2 + binary_cross_entropy_with_logits(logits, y)
     torch.testing.assert_close(SetLoss(soft_share=0.5)(logits, target), equal)
 
 
@@ -52,7 +53,7 @@ def test_naming_an_operator_gives_that_operator_alone():
 
 def test_naming_a_loss_keeps_the_recommended_way():
     settings = SetLoss("dice").settings
-    assert (settings.operator, settings.margins, settings.with_cross_entropy) == ("bd-monotone", "probabilities", 0.5)
+    assert (settings.operator, settings.margins, settings.with_cross_entropy) == ("bd-monotone", "probabilities", 1.0)
     assert (settings.soft_share, SetLoss("dice", mode="multiclass").settings.soft_share) == ("adaptive", 0.5)
     assert SetLoss("curve1").settings.soft_share == SetLoss("dice", mode="multilabel").settings.soft_share == 0
     assert SetLoss("iou").settings.operator == SetLoss("jaccard").settings.operator == "lovasz"

@@ -174,7 +174,7 @@ def calibrate_pixels(
     best, score, _ = images.best(family)
     sets = images.exclusive(best)
     plain, (score_of_plain, _), gain = images.against_plain(sets, family)
-    lost, lost_by_plain = (_losses(one, truth, images, family) for one in (sets, plain))
+    lost, lost_by_plain = (_losses(one, truth, family) for one in (sets, plain))
     means = [one.mean(0).tolist() for one in (1 - score.numpy(), lost, 1 - score_of_plain.numpy(), lost_by_plain)]
     least_gain = _least_gain(gain.numpy(), (lost_by_plain - lost).mean(1))
     return replace(calibration, least_gain=least_gain, observed=tuple(zip(*means, strict=True)))
@@ -196,9 +196,8 @@ def _fit_empty(images: Images, truth: Tensor) -> tuple[tuple[float, float, float
     return tuple(weights)
 
 
-def _losses(sets: Tensor, truth: Tensor, images: Images, loss: CountLoss) -> NDArray[np.float64]:
+def _losses(sets: Tensor, truth: Tensor, loss: CountLoss) -> NDArray[np.float64]:
     """The losses of sets ``(N, C, pixels)``, one for every image and class."""
-    sets = sets if images.mask is None else sets & images.mask
     hits, positives, taken = (one.sum(2).double().numpy() for one in (sets & truth, truth, sets))
     losses = loss.value(positives - hits, taken - hits, positives, truth.shape[2] - positives)
     return np.asarray(losses, dtype=np.float64)

@@ -29,7 +29,7 @@ from setloss.plans.build import LossSurrogate
 class SetLoss(nn.Module):
     """B(m) of every set, m_i the margin of decision i, plus a factor times cross-entropy: ``loss(logits, target)``.
 
-    ``SetLoss()`` is what trains networks best: L of Jaccard mixed with soft Jaccard, both of probabilities, and
+    ``SetLoss()`` is what trains networks best: L of Jaccard mixed with soft Dice, both of probabilities, and
     cross-entropy. ``SetLoss("dice", "bd")`` is exactly that operator, of logits: convex and piecewise linear in them.
     The gradient is that of the cut, exact in value and slope. A loss and an operator that do not go together are
     refused here, before training starts.
@@ -46,12 +46,13 @@ class SetLoss(nn.Module):
         "logits" or "probabilities" (of a sigmoid, of classes by a softmax). See `setloss.nn.margins`.
     soft_share
         The share s of the loss l at expected counts (soft Dice, soft Jaccard) in (1 - s) B + s l; for margins that
-        are probabilities. "adaptive" is s = l, set by set and without a slope: the soft loss leads until the
-        prediction overlaps with the truth, then B; on sets without positives the slope of B comes in later. Where no
+        are probabilities. "adaptive" is s = l, set by set and without a slope, of Jaccard with l of Dice: the soft
+        loss leads until the prediction overlaps with the truth, then B; on sets without positives the slope of B
+        comes in later. Where no
         operator is named, "adaptive" for masks and 1/2 for classes; else 0. See `setloss.nn.soft_loss`.
     with_cross_entropy
-        The factor of the mean cross-entropy that is added; 1/2 where no operator is named and `reduction` is
-        "mean", except for label sets.
+        The factor of the mean cross-entropy that is added. Where no operator is named and `reduction` is "mean": 1
+        for masks, 1/2 for classes; else 0.
     mode
         "binary", "multilabel" or "multiclass".
     over

@@ -5,7 +5,9 @@ loss if one threshold, common to all elements, decides where mistakes are made; 
 first order, that of independent mistakes. While a network cannot yet tell positives from negatives the slope of L is
 all on one of them; here it is shared out and smooth. Late in training L weighs what is still wrong.
 
-The share of this loss is a number, or "adaptive": this loss itself, set by set, taken as a constant.
+The share of this loss is a number, or "adaptive": this loss itself, set by set, taken as a constant. Weights of more
+than 1 together are then divided by their sum, so the soft loss of Jaccard is soft Dice: twice as steep while little
+is found, half as steep where a set is nearly right. Training starts as with cross-entropy + soft Dice.
 
 Sets without positives have no loss at expected counts; B, the largest probability of a false alarm, is all there is.
 Its slope is as large at the start, when every probability is about the same, as that of the sets with positives, and
@@ -22,7 +24,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from setloss.losses import Loss, TverskyFamily, as_loss
+from setloss.losses import Loss, Tversky, TverskyFamily, as_loss
 from setloss.nn.sets import Sets
 from setloss.setfunctions.tversky import denominator
 
@@ -43,6 +45,7 @@ def mixed_values(sets: Sets, surrogate: Tensor, loss: str | Loss, share: SoftSha
 def mixed(surrogate: Tensor, counts: tuple[Tensor, Tensor, Tensor], loss: str | Loss, share: SoftShare) -> Tensor:
     """(1 - s) B + s l of every set, l the loss at expected counts, s the share, or l itself as a constant.
 
+    For the latter l is `with_weights_of_one`.
     Sets without positives have the value B, with "adaptive" times a factor from 0 to 1 in the slope.
 
     Parameters
@@ -56,12 +59,21 @@ def mixed(surrogate: Tensor, counts: tuple[Tensor, Tensor, Tensor], loss: str | 
     """
     missed, alarms, positives = counts
     some = positives > 0
-    found = expected_loss(missed, alarms, torch.where(some, positives, 1.0), loss)
+    soft = with_weights_of_one(loss) if share == "adaptive" else loss
+    found = expected_loss(missed, alarms, torch.where(some, positives, 1.0), soft)
     if share != "adaptive":
         return torch.lerp(surrogate, torch.where(some, found, surrogate), share)
     overlap = torch.where(some, 1 - found, 0.0).sum() / some.sum().clamp(min=1)
     constant = torch.where(some, found, 1 - overlap**2).detach()
     return torch.lerp(surrogate, torch.where(some, found, surrogate.detach()), constant)
+
+
+def with_weights_of_one(loss: str | Loss) -> TverskyFamily:
+    """The loss with weights a + b that sum to at most 1: Dice for Jaccard, Dice and F-beta themselves."""
+    family = as_loss(loss)
+    assert isinstance(family, TverskyFamily)
+    a, b = map(float, family.weights)
+    return Tversky(a / (a + b), b / (a + b)) if a + b > 1 else family
 
 
 def expected_loss(missed: Tensor, alarms: Tensor, positives: Tensor, loss: str | Loss) -> Tensor:
