@@ -30,7 +30,13 @@ Flags = NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class Decision:
-    """Chosen sets in the shape of the scores, the expected loss of each, and how many elements each has."""
+    """Chosen sets in the shape of the scores, the expected loss of each, and how many elements each has.
+
+    Examples
+    --------
+    >>> decide([[0.3, -0.2, -3.0]], "hamming").sizes
+    array([1])
+    """
 
     sets: NDArray[np.bool_]
     expected_loss: Array

@@ -60,7 +60,13 @@ NAMED_LOSSES: dict[str, Loss] = {
 
 
 def loss_named(name: str) -> Loss:
-    """The loss of that name; see `NAMED_LOSSES`."""
+    """The loss of that name; see `NAMED_LOSSES`.
+
+    Examples
+    --------
+    >>> loss_named("jaccard")
+    Jaccard(zero_division=1.0)
+    """
     try:
         return NAMED_LOSSES[name.lower()]
     except (KeyError, AttributeError):
@@ -71,7 +77,13 @@ def loss_named(name: str) -> Loss:
 
 
 def as_loss(loss: Any) -> Loss:
-    """What a user may say for a loss: its name, a `Loss`, or a callable ``(y_true, y_pred) -> float``."""
+    """The loss that a user means by a name, a `Loss`, or a callable ``(y_true, y_pred) -> float``.
+
+    Examples
+    --------
+    >>> as_loss("f1")
+    Dice(zero_division=1.0)
+    """
     if isinstance(loss, Loss):
         return loss
     if isinstance(loss, str):

@@ -41,7 +41,15 @@ class Form(NamedTuple):
 
 
 class Loss(Family):
-    """Delta(y, y~), a loss of the whole set of mistakes on one example."""
+    """Delta(y, y~), a loss of the whole set of mistakes on one example.
+
+    Examples
+    --------
+    >>> from setloss import Jaccard
+    >>> loss = Jaccard()
+    >>> loss([1, 1, 0], [1, 0, 0]), loss.set_function([1, 1, 0])({1})  # by labels, and by the set of mistakes
+    (0.5, 0.5)
+    """
 
     @property
     def form(self) -> Form | None:
@@ -86,7 +94,16 @@ class Loss(Family):
 
 
 class CountLoss(Loss):
-    """A loss of the numbers of false negatives and false positives."""
+    """A loss of the numbers of false negatives and false positives.
+
+    Examples
+    --------
+    >>> class MissedAny(CountLoss):
+    ...     def value(self, false_negatives, false_positives, positives, negatives):
+    ...         return 1.0 * (np.asarray(false_negatives) > 0)
+    >>> MissedAny()([[1, 0], [1, 0]], [[1, 1], [0, 0]])
+    array([0., 1.])
+    """
 
     by_counts = True
 

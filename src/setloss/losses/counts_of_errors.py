@@ -53,7 +53,13 @@ class TverskyFamily(CountLoss):
 
 @dataclass(frozen=True)
 class Dice(TverskyFamily):
-    """1 - 2 TP / (2 TP + FP + FN), one minus F1 (Definition 11)."""
+    """1 - 2 TP / (2 TP + FP + FN), one minus F1 (Definition 11); `zero_division` is the score of 0/0, as below.
+
+    Examples
+    --------
+    >>> float(Dice()([1, 1, 0, 0], [1, 0, 1, 0]))
+    0.5
+    """
 
     zero_division: float = 1.0
 
@@ -64,7 +70,13 @@ class Dice(TverskyFamily):
 
 @dataclass(frozen=True)
 class Jaccard(TverskyFamily):
-    """1 - TP / (TP + FP + FN), one minus intersection over union; submodular."""
+    """1 - TP / (TP + FP + FN), one minus intersection over union; submodular.
+
+    Examples
+    --------
+    >>> Jaccard()([[1, 1, 0], [0, 0, 0]], [[1, 0, 0], [0, 0, 0]])  # a row per example; 0/0 is a score of 1
+    array([0.5, 0. ])
+    """
 
     zero_division: float = 1.0
 
@@ -75,7 +87,13 @@ class Jaccard(TverskyFamily):
 
 @dataclass(frozen=True)
 class Tversky(TverskyFamily):
-    """1 - TP / (TP + alpha FP + beta FN)."""
+    """1 - TP / (TP + alpha FP + beta FN).
+
+    Examples
+    --------
+    >>> float(Tversky(alpha=0.5, beta=1.0)([1, 1, 0, 0], [1, 0, 0, 0]))  # a miss weighs twice a false alarm
+    0.5
+    """
 
     alpha: float = 0.5
     beta: float = 0.5
@@ -88,7 +106,13 @@ class Tversky(TverskyFamily):
 
 @dataclass(frozen=True)
 class FBeta(TverskyFamily):
-    """1 - F_beta = 1 - (1 + beta^2) TP / ((1 + beta^2) TP + beta^2 FN + FP); beta > 1 favours recall."""
+    """1 - F_beta = 1 - (1 + beta^2) TP / ((1 + beta^2) TP + beta^2 FN + FP); beta > 1 favours recall.
+
+    Examples
+    --------
+    >>> float(FBeta(2.0)([1, 1, 1, 1, 0], [1, 1, 1, 1, 1])) < float(FBeta(0.5)([1, 1, 1, 1, 0], [1, 1, 1, 1, 1]))
+    True
+    """
 
     beta: float = 1.0
     zero_division: float = 1.0
@@ -105,7 +129,13 @@ class FBeta(TverskyFamily):
 
 @dataclass(frozen=True)
 class Hamming(CountLoss):
-    """false_negative_weight FN + false_positive_weight FP, divided by p where normalised; modular."""
+    """false_negative_weight FN + false_positive_weight FP, divided by p where normalised; modular.
+
+    Examples
+    --------
+    >>> float(Hamming(false_negative_weight=3.0)([1, 1, 0, 0], [1, 0, 1, 0]))
+    1.0
+    """
 
     normalize: bool = True
     false_negative_weight: float = 1.0

@@ -84,6 +84,12 @@ def from_counts(function: Callable[[Any, Any, Any, Any], Any]) -> CallableLoss:
     """A loss from a callable of (false negatives, false positives, positives, negatives).
 
     The callable is called with arrays; where it cannot deal with them, with one number each.
+
+    Examples
+    --------
+    >>> alarms = from_counts(lambda fn, fp, positives, negatives: fn / max(positives, 1) + 0.5 * (fp > 2))
+    >>> float(alarms([1, 1, 0, 0], [1, 0, 1, 0]))
+    0.5
     """
     if not callable(function):
         raise TypeError(f"from_counts takes a callable (fn, fp, positives, negatives); got {type(function).__name__}")
@@ -91,7 +97,14 @@ def from_counts(function: Callable[[Any, Any, Any, Any], Any]) -> CallableLoss:
 
 
 def from_set_function(function: SetFunction) -> FixedSetLoss:
-    """A loss from one set function of mistakes over a fixed number of elements."""
+    """A loss from one set function of mistakes over a fixed number of elements.
+
+    Examples
+    --------
+    >>> pairs = from_set_function(SetFunction.from_values([0.0, 1.0, 3.0, 6.0]))  # of {}, {1}, {0}, {0, 1}
+    >>> float(pairs([1, 0], [0, 0]))
+    3.0
+    """
     if not isinstance(function, SetFunction):
         raise TypeError(f"from_set_function takes a SetFunction; got {type(function).__name__}")
     return FixedSetLoss(function)

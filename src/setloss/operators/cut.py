@@ -23,6 +23,13 @@ class Cut:
     """An affine minorant of a surrogate: ``B(m') >= offset - <slope, m'>`` for every margin vector m'.
 
     Equality holds at the m it was asked for if `exact`; a cut of a heuristic is a minorant all the same.
+
+    Examples
+    --------
+    >>> from setloss.operators import Hinge
+    >>> cut = Hinge(2).cut([0.5, 2.0])
+    >>> cut.offset, cut.slope, cut([0.5, 2.0])
+    (1.0, array([1., 0.]), 0.5)
     """
 
     offset: float
@@ -80,7 +87,16 @@ class OrderedMargins:
 
 
 class Surrogate(ABC):
-    """A convex function B of the margins that stands in for a set function of mistakes."""
+    """A convex function B of the margins that stands in for a set function of mistakes.
+
+    Examples
+    --------
+    >>> from setloss import Jaccard
+    >>> from setloss.operators import Hinge, LovaszHinge
+    >>> mixed = 0.5 * LovaszHinge(Jaccard().set_function([1, 1, 0])) + 0.5 * Hinge(3)
+    >>> mixed([1.0, 1.0, 0.0])  # 0.5 / 3 for the false positive, and half a hinge
+    0.6666666666666666
+    """
 
     p: int
     of_family = False

@@ -29,6 +29,12 @@ class LovaszHinge(FunctionSurrogate):
       an upper bound: it can be 0 while the prediction is wrong. `LovaszHinge.of_closure` repairs that.
 
     `positive_part` forces one of the two, "elementwise" or "outer".
+
+    Examples
+    --------
+    >>> from setloss import Jaccard
+    >>> LovaszHinge(Jaccard().set_function([1, 0]))([2.0, 0.5])  # one false positive would cost 0.5
+    0.25
     """
 
     positive_part: PositivePart | None = None
@@ -89,5 +95,11 @@ def _closure_of_all(counts: CountFunction) -> CountFunction | None:
 
 
 def Hinge(p: int, *, normalize: bool = False) -> LovaszHinge:
-    """sum_i max(0, 1 - m_i), divided by p if normalised: L of the Hamming loss, "0-1" in the paper's tables."""
+    """sum_i max(0, 1 - m_i), divided by p if normalised: L of the Hamming loss, "0-1" in the paper's tables.
+
+    Examples
+    --------
+    >>> Hinge(3)([0.5, 2.0, -1.0])
+    2.5
+    """
     return LovaszHinge(Hamming(normalize=normalize).on_counts(p, 0))

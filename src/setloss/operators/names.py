@@ -61,7 +61,14 @@ OPERATOR_NAMES = tuple(_OPERATORS)
 
 
 def operator_named(name: str, scale: Scale = 2.0) -> Operator:
-    """The operator of that name: a function from set functions, or from losses, to surrogates."""
+    """The operator of that name: a function from set functions, or from losses, to surrogates.
+
+    Examples
+    --------
+    >>> from setloss import Dice
+    >>> float(operator_named("slack", 1.0)(Dice().set_function([1, 0]))([0.0, 0.0]))
+    1.0
+    """
     if name not in _OPERATORS:
         raise ValueError(f"there is no operator {name!r}; the names are {', '.join(OPERATOR_NAMES)}")
     check_scale(scale)

@@ -65,6 +65,13 @@ class SlackRescaling(Rescaling):
 
     An extension of every non-negative increasing l, for any c >= 1; c = 1 is the tightest on the unit cube.
     Exact for every table, see `setloss.operators.search`.
+
+    Examples
+    --------
+    >>> from setloss import SetFunction
+    >>> surrogate = SlackRescaling(SetFunction.symmetric([0.0, 0.25, 1.0]), scale=1.0)
+    >>> surrogate([1.0, 0.5]), surrogate([0.0, 0.0])
+    (0.125, 1.0)
     """
 
     def cut_ordered(self, ordered: OrderedMargins) -> Cut:
@@ -74,7 +81,14 @@ class SlackRescaling(Rescaling):
 
 @dataclass(frozen=True)
 class MarginRescaling(Rescaling):
-    """M l(m) = max_A l(A) - c sum_{i in A} m_i, the baseline."""
+    """M l(m) = max_A l(A) - c sum_{i in A} m_i, the baseline.
+
+    Examples
+    --------
+    >>> from setloss import SetFunction
+    >>> MarginRescaling(SetFunction.symmetric([0.0, 0.25, 1.0]), scale=1.0)([0.0, 0.0])
+    1.0
+    """
 
     def cut_ordered(self, ordered: OrderedMargins) -> Cut:
         found = self._worst(ordered, margin_objective(float(self.scale)))
