@@ -86,6 +86,13 @@ def test_scale_weights_and_order():
     assert (ignored.limit, ignored.sets) == (found.limit, 800)
 
 
+def test_the_order_of_the_examples_does_not_matter():
+    """The first half is always right, the other always wrong: betting in that order would win at first."""
+    losses = np.repeat([0.0, 1.0], 500)
+    for given in (losses, losses[::-1]):
+        assert not make_promise(np.full(1000, 0.1), given, at_most=0.4)
+
+
 def test_nothing_can_be_promised():
     few = make_promise(*draws(60, 4), at_most=0.2)
     assert (few.limit, few.share, bool(few)) == (-np.inf, 0.0, False)
