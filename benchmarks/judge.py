@@ -122,7 +122,7 @@ def judge_wide(rng: Generator) -> float:
         return np.inf
     if is_unique:
         off = np.array([abs(float(x - y)) for x, y in zip(chosen, expected, strict=True)])
-        wrong.append(np.max((off - noise) / np.maximum(np.abs(np.array(expected, dtype=float)), noise)))
+        wrong.append(np.max((off - noise) / np.maximum(np.array(expected, dtype=float), noise + 1e-300)))
     else:  # g is the projection of 0 onto the optima
         pull = [w * x for w, x in zip(weights, chosen, strict=True)]
         squares = sum(w * x for w, x in zip(pull, chosen, strict=True))

@@ -1,7 +1,5 @@
 """D without a linear program: closed forms and the pointwise bound, judged by the program over all subsets."""
 
-from itertools import permutations
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -11,7 +9,6 @@ from helpers import reference
 from helpers.strategies import (
     any_functions,
     block_mixtures,
-    general_functions,
     submodular_functions,
     symmetric_functions,
 )
@@ -120,12 +117,6 @@ def test_a_million_elements_of_a_parabola_keep_their_supermodular_part():
 # ---------------------------------------------------------------- the pointwise lower bound
 
 
-def bound_on_subsets(drawn):
-    table = np.array([drawn.values[A] for A in reference.subsets(drawn.function.p)])
-    bound = pointwise_lower_bound(table.reshape((2,) * drawn.function.p))
-    return dict(zip(reference.subsets(drawn.function.p), bound.ravel().tolist(), strict=True))
-
-
 @given(any_functions(), st.integers(0, 2**32 - 1))
 def test_the_bound_is_below_every_feasible_g(drawn, seed):
     bound = pointwise_lower_bound(drawn.function.table)
@@ -133,24 +124,6 @@ def test_the_bound_is_below_every_feasible_g(drawn, seed):
     weights = np.random.default_rng(seed).random(2**drawn.function.p) ** 4 + 1e-3
     feasible, _ = reference.brute_force_program(drawn.values, weights)
     assert all(lowest[A] <= feasible[A] + 1e-7 for A in lowest)
-
-
-def telescoped(values, order):
-    """The bound on g(order) that adds up the required curvatures met along this one order of the elements."""
-    bends = reference.second_differences(values)
-    total = 0.0
-    for j in range(len(order)):
-        for u in range(j):
-            i, k = sorted((order[u], order[j]))
-            total += max(0.0, bends[frozenset(order[:u]), i, k])
-    return total
-
-
-@given(general_functions(max_p=4))
-def test_the_bound_is_at_least_what_any_order_of_the_elements_gives(drawn):
-    bound = bound_on_subsets(drawn)
-    for A in bound:
-        assert bound[A] >= max(telescoped(drawn.values, order) for order in permutations(A))
 
 
 @given(any_functions())

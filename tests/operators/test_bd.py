@@ -4,19 +4,15 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from helpers import reference
 from helpers.definitions import (
     lovasz_elementwise,
     lovasz_outer,
-    margin_vectors,
     random_margins,
     slack,
 )
 from helpers.reference import increasing_excess, subsets
-from helpers.strategies import block_mixtures
 from setloss import CostCurve, Dice, FBeta, Hamming, Jaccard, Tversky
 from setloss.losses import PAPER_CURVES
 from setloss.operators import B_D, SlackRescaling
@@ -75,14 +71,6 @@ def test_the_cost_curves_of_the_paper(curve, p):
         for point in random_margins(np.random.default_rng(p), p, 6):
             expected = by_definition(f, g, point, scale)
             assert B_D(function, scale=scale)(point) == pytest.approx(expected, rel=1e-12, abs=1e-12)
-
-
-@settings(max_examples=25)
-@given(block_mixtures(max_p=5), st.data())
-def test_mixtures_whose_decomposition_is_known(mixture, data):
-    m = data.draw(margin_vectors(mixture.function.p))
-    f = {A: mixture.values[A] - mixture.supermodular[A] for A in mixture.values}
-    assert B_D(mixture.function)(m) == pytest.approx(by_definition(f, mixture.supermodular, m, 2.0), abs=1e-9)
 
 
 # ---------------------------------------------------------------- laws

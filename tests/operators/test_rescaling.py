@@ -132,16 +132,6 @@ def test_binary_search_finds_the_maximum_over_all_sets(rescaling, name, monkeypa
 # ---------------------------------------------------------------- heuristics
 
 
-@both
-@given(functions_and_margins(points=3))
-def test_greedy_is_a_minorant_and_never_called_exact(rescaling, case):
-    drawn, (m, *others) = case
-    cut = rescaling(drawn.function, search="greedy").cut(m)
-    assert not cut.exact
-    for point in (m, *others):
-        assert cut(point) <= by_definition(rescaling, drawn.values, point, 2.0) + 1e-9
-
-
 def plain_greedy(objective, p):
     chosen, best = frozenset(), 0.0
     while len(chosen) < p:

@@ -84,11 +84,3 @@ def test_but_it_bounds_the_closure_only():
     check_upper_bound(B_D(dice, monotone=True), closure + parts.supermodular)
     with pytest.raises(LawViolationError):
         check_upper_bound(B_D(dice, monotone=True), dice)
-
-
-@given(submodular_functions(1, 5))
-def test_the_closure_of_a_submodular_function_is_submodular_and_increasing(drawn):
-    closure = reference.values_of(monotone_closure(drawn.function))
-    assert closure == reference.monotone_closure(drawn.values)
-    assert reference.submodular_excess(closure) <= 0
-    assert reference.increasing_excess(closure) <= 0

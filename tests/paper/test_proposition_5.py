@@ -17,7 +17,7 @@ from hypothesis import given
 from helpers import reference
 from helpers.paper_judges import difference, function_of, optimal_face_width
 from helpers.strategies import general_functions, symmetric_functions
-from setloss import Dice, SetFunction, decompose
+from setloss import SetFunction, decompose
 
 SETS = reference.subsets(4)
 LOSS = {A: float(bool(A) and {2, 3} >= A) for A in SETS}
@@ -116,15 +116,6 @@ def test_symmetric_functions_have_one_minimiser_among_all_set_functions(drawn):
     bound = pointwise_bound(drawn.values)
     assert reference.infeasibility(drawn.values, bound) <= 0
     assert decompose(drawn.function).supermodular == function_of(bound)
-
-
-@pytest.mark.parametrize(("positives", "negatives"), [(2, 2), (3, 1), (3, 3), (1, 4)])
-def test_dice_has_one_minimiser(positives, negatives):
-    values = reference.tversky_values(positives, negatives, "1/2", "1/2")
-    bound = pointwise_bound(values)
-    assert reference.infeasibility(values, bound) <= 1e-12
-    found = reference.values_of(decompose(Dice().on_counts(positives, negatives)).supermodular)
-    assert all(abs(found[A] - bound[A]) <= 1e-12 for A in bound)
 
 
 # ---------------------------------------------------------------- how often, and what we do then

@@ -48,7 +48,14 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Decomposition:
-    """l = submodular + supermodular, with the certificate that this is D's answer."""
+    """The two parts of a loss, l = submodular + supermodular, with the certificate that they are D's.
+
+    Examples
+    --------
+    >>> parts = decompose(SetFunction.symmetric([0, 0, 2, 3]))
+    >>> parts.submodular.table, parts.supermodular.table
+    (array([ 0.,  0.,  0., -1.]), array([0., 0., 2., 4.]))
+    """
 
     loss: SetFunction
     submodular: SetFunction
@@ -148,6 +155,9 @@ def decompose(loss: SetFunction) -> Decomposition: ...
 def decompose(loss: Family) -> FamilyDecomposition: ...
 def decompose(loss: SetFunction | Family) -> Decomposition | FamilyDecomposition:
     """D l of a set function, certified, or a `DecompositionError`; of a loss, for all sets. Never an uncertified g.
+
+    Tables over several groups whose values and positive second differences span more than 1e8 are refused
+    (`value_range`). Closed forms and submodular tables have no range.
 
     Examples
     --------

@@ -37,12 +37,12 @@ INTERIOR_POINT_WEIGHT = 10**7
 SOLVER_TOLERANCE = 1e-9
 SOLVER_VALUES = 2.0**4
 """Values of l handed to the solver reach this, so that its tolerance is 6e-11 of max|l|; tighter ones stall."""
-SOLVER_SECONDS = 600.0
 SOLVER_COSTS = 1e3
+"""Largest cost of the first solve, and the size to which a negative multiplier is magnified."""
+SOLVER_SECONDS = 600.0
 VISIBLE = 1e6
 """Magnified numbers beyond this are out of the range of a round."""
 MAX_ROUNDS = 60
-MAX_CORRECTIONS = 40
 
 Indices = NDArray[np.intp]
 
@@ -96,13 +96,12 @@ def optimal_vertex(program: Program) -> Vertex:
     for _ in range(MAX_ROUNDS):
         shortfall = -float(np.min(slack_of_rows(program, vertex)))
         violation = -float(np.min(to_float(vertex.multipliers)))
-        if violation > 0:
-            request = _dual_round(program, vertex, violation)
-        elif shortfall > program.rounding:
-            request = _primal_round(program, vertex, shortfall)
-        else:
+        if violation <= 0 and shortfall <= program.rounding:
             return vertex
-        vertex = _vertex(program, _improved_basis(request))
+        improved = (
+            _dual_round(program, vertex, violation) if violation > 0 else _primal_round(program, vertex, shortfall)
+        )
+        vertex = _vertex(program, improved)
     raise DecompositionError(
         f"the linear program over {program.cells} cells is not solved after {MAX_ROUNDS} refinements: a second "
         f"difference is {shortfall:.1e} short, a multiplier {violation:.1e}; please report it with the function"
@@ -131,7 +130,7 @@ def _solve_exactly(factors: Any, mode: str, matrix: csr_array, target: Exact) ->
     """``matrix^-1 target``: float corrections against exact residuals, until those are far below `NEGLIGIBLE`."""
     solution: Exact = integers([0] * len(target))
     residual, size = target, _largest(target)
-    for _ in range(MAX_CORRECTIONS):
+    for _ in range(MAX_ROUNDS):
         solution = solution + to_fixed(np.asarray(factors.solve(to_float(residual), mode)))
         residual, previous = target - exact_product(matrix, solution), size
         size = _largest(residual)
@@ -149,19 +148,13 @@ def _largest(vector: Exact) -> int:
 def _first_basis(program: Program) -> Indices:
     """The basis of a plain solve: optimal for the large weights, unknown for the small ones."""
     weights = program.weights.astype(np.float64)
-    request = _Request(
-        matrix=program.matrix,
-        costs=weights * (SOLVER_COSTS / weights.max()),
-        lower=SOLVER_VALUES * to_float(program.bounds),
-        upper=np.full(len(program.bounds), np.inf),
-        column_lower=np.zeros(program.cells),
-        column_upper=np.full(program.cells, np.inf),
-    )
+    costs, lower = weights * (SOLVER_COSTS / weights.max()), SOLVER_VALUES * to_float(program.bounds_with_signs)
+    upper = np.full(len(lower), np.inf)
     if suits_interior_point(program.cells, int(max(program.weights))):
-        tight = _solve(request, {"solver": "ipm", "run_crossover": "on"})
+        tight = _solve(program, costs, lower, upper, {"solver": "ipm", "run_crossover": "on"})
         if tight is not None:
             return tight
-    tight = _solve(request, {"solver": "simplex"})
+    tight = _solve(program, costs, lower, upper, {"solver": "simplex"})
     if tight is None:
         raise DecompositionError(f"the linear program over {program.cells} cells could not be solved by HiGHS")
     return tight
@@ -172,17 +165,17 @@ def suits_interior_point(cells: int, largest_weight: int) -> bool:
     return cells > INTERIOR_POINT_CELLS and largest_weight <= INTERIOR_POINT_WEIGHT
 
 
-def _dual_round(program: Program, vertex: Vertex, violation: float) -> _Request:
+def _dual_round(program: Program, vertex: Vertex, violation: float) -> Indices:
     """From the vertex as the origin, with its multipliers as the objective, magnified to show ``violation``."""
     magnified = to_float(vertex.multipliers) * (SOLVER_COSTS / violation)
     held = magnified > VISIBLE
-    upper = np.full(sum(program.matrix.shape), np.inf)
-    upper[vertex.tight[held]] = 0.0
     lower = -SOLVER_VALUES * np.maximum(slack_of_rows(program, vertex), 0.0)
-    return _around(program, vertex, np.where(held, 0.0, magnified), lower, upper, _PRIMAL_SIMPLEX)
+    upper = np.full(len(lower), np.inf)
+    upper[vertex.tight[held]] = 0.0
+    return _improved_basis(program, vertex, np.where(held, 0.0, magnified), lower, upper, [_PRIMAL, _DUAL])
 
 
-def _primal_round(program: Program, vertex: Vertex, shortfall: float) -> _Request:
+def _primal_round(program: Program, vertex: Vertex, shortfall: float) -> Indices:
     """From the vertex as the origin, with the second differences magnified to show ``shortfall``.
 
     Rows too far away to be seen are left out. The dual simplex method goes by the smallest multipliers, so large
@@ -190,105 +183,63 @@ def _primal_round(program: Program, vertex: Vertex, shortfall: float) -> _Reques
     """
     magnified = slack_of_rows(program, vertex) * (SOLVER_VALUES / shortfall)
     lower = np.where(magnified > VISIBLE, -np.inf, -magnified)
-    costs = np.clip(to_float(vertex.multipliers), 0.0, VISIBLE)
-    return _around(program, vertex, costs, lower, np.full(len(lower), np.inf), _DUAL_SIMPLEX)
+    multipliers = np.clip(to_float(vertex.multipliers), 0.0, VISIBLE)
+    return _improved_basis(program, vertex, multipliers, lower, np.full(len(lower), np.inf), [_DUAL, _PRIMAL])
 
 
-def _around(
-    program: Program, vertex: Vertex, multipliers: Array, lower: Array, upper: Array, strategy: int
-) -> _Request:
-    """A program whose variables are the way from the vertex; ``multipliers`` are its prices of the tight rows."""
-    cells = program.cells
-    return _Request(
-        matrix=program.matrix,
-        costs=vertex.matrix.T @ multipliers,
-        lower=lower[cells:],
-        upper=upper[cells:],
-        column_lower=lower[:cells],
-        column_upper=upper[:cells],
-        start=vertex.tight,
-        strategy=strategy,
-    )
+_DUAL, _PRIMAL = 1, 4  # HiGHS's numbers of its simplex methods
 
 
-def _improved_basis(request: _Request) -> Indices:
-    """The basis a round ends with; the other simplex method where the natural one fails."""
-    for strategy in (request.strategy, _DUAL_SIMPLEX + _PRIMAL_SIMPLEX - request.strategy):
-        tight = _solve(request, {"solver": "simplex", "presolve": "off", "simplex_strategy": strategy})
+def _improved_basis(
+    program: Program, vertex: Vertex, multipliers: Array, lower: Array, upper: Array, methods: list[int]
+) -> Indices:
+    """The basis a round ends with. Its variables lead away from the vertex; ``multipliers`` price the tight rows."""
+    for method in methods:
+        options = {"solver": "simplex", "presolve": "off", "simplex_strategy": method}
+        tight = _solve(program, vertex.matrix.T @ multipliers, lower, upper, options, vertex.tight)
         if tight is not None:
             return tight
-    raise DecompositionError(f"a refinement of the program over {request.matrix.shape[1]} cells failed in HiGHS")
+    raise DecompositionError(f"a refinement of the program over {program.cells} cells failed in HiGHS")
 
 
-_DUAL_SIMPLEX = 1
-_PRIMAL_SIMPLEX = 4
+def _solve(
+    program: Program,
+    costs: Array,
+    lower: Array,
+    upper: Array,
+    options: dict[str, Any],
+    start: Indices | None = None,
+) -> Indices | None:
+    """``min costs x  s.t.  lower <= with_signs x <= upper``: the tight rows of an optimal basis, None on failure.
 
-
-@dataclass(frozen=True)
-class _Request:
-    """min costs x  s.t.  lower <= matrix x <= upper and bounds on x; `start` is a basis to start from."""
-
-    matrix: csr_array
-    costs: Array
-    lower: Array
-    upper: Array
-    column_lower: Array
-    column_upper: Array
-    start: Indices | None = None
-    strategy: int = 0
-
-
-def _solve(request: _Request, options: dict[str, Any]) -> Indices | None:
-    """The tight rows (column bounds first, then rows) of an optimal basis found by HiGHS, None on failure."""
+    ``start`` is a basis to start from. The rows of the identity are bounds of the columns.
+    """
     import highspy
 
-    highs: Any = highspy.Highs()  # type: ignore[no-untyped-call]
-    fixed: dict[str, Any] = {
-        "output_flag": False,
-        "parallel": "off",
-        "time_limit": SOLVER_SECONDS,
-        "primal_feasibility_tolerance": SOLVER_TOLERANCE,
-        "dual_feasibility_tolerance": SOLVER_TOLERANCE,
-    }
-    for name, value in (fixed | options).items():
-        highs.setOptionValue(name, value)
-    highs.passModel(_model(request))
-    if request.start is not None:
-        highs.setBasis(_basis(request))
-    highs.run()
-    basis = highs.getBasis()
-    if highs.getModelStatus() != highspy.HighsModelStatus.kOptimal or not basis.valid:
-        return None
-    basic = highspy.HighsBasisStatus.kBasic
-    statuses = [*basis.col_status, *basis.row_status]
-    return np.flatnonzero([status != basic for status in statuses])
-
-
-def _model(request: _Request) -> Any:
-    import highspy
-
-    rows, columns = request.matrix.shape
-    by_column = request.matrix.tocsc()
+    cells, by_column = program.cells, program.matrix.tocsc()
     model = highspy.HighsLp()
-    model.num_col_, model.num_row_ = columns, rows
-    model.col_cost_ = request.costs
-    model.col_lower_, model.col_upper_ = request.column_lower, request.column_upper
-    model.row_lower_, model.row_upper_ = request.lower, request.upper
+    model.num_col_, model.num_row_ = cells, program.matrix.shape[0]
+    model.col_cost_, model.col_lower_, model.col_upper_ = costs, lower[:cells], upper[:cells]
+    model.row_lower_, model.row_upper_ = lower[cells:], upper[cells:]
     model.a_matrix_.format_ = highspy.MatrixFormat.kColwise
     model.a_matrix_.start_, model.a_matrix_.index_ = by_column.indptr, by_column.indices
     model.a_matrix_.value_ = by_column.data
-    return model
-
-
-def _basis(request: _Request) -> Any:
-    import highspy
-
-    status = highspy.HighsBasisStatus
-    rows, columns = request.matrix.shape
-    tight = np.zeros(columns + rows, dtype=bool)
-    tight[request.start] = True
-    basis = highspy.HighsBasis()
-    basis.col_status = [status.kLower if bound else status.kBasic for bound in tight[:columns]]
-    basis.row_status = [status.kLower if bound else status.kBasic for bound in tight[columns:]]
-    basis.valid = True
-    return basis
+    highs: Any = highspy.Highs()  # type: ignore[no-untyped-call]
+    fixed = {"output_flag": False, "parallel": "off", "time_limit": SOLVER_SECONDS}
+    tolerances = {f"{side}_feasibility_tolerance": SOLVER_TOLERANCE for side in ("primal", "dual")}
+    for name, value in (fixed | tolerances | options).items():
+        highs.setOptionValue(name, value)
+    highs.passModel(model)
+    basic, at_bound = highspy.HighsBasisStatus.kBasic, highspy.HighsBasisStatus.kLower
+    if start is not None:
+        statuses = [basic] * len(lower)
+        for row in start:
+            statuses[row] = at_bound
+        known = highspy.HighsBasis()
+        known.col_status, known.row_status, known.valid = statuses[:cells], statuses[cells:], True
+        highs.setBasis(known)
+    highs.run()
+    found = highs.getBasis()
+    if highs.getModelStatus() != highspy.HighsModelStatus.kOptimal or not found.valid:
+        return None
+    return np.flatnonzero([status != basic for status in [*found.col_status, *found.row_status]])

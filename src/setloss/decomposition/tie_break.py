@@ -54,15 +54,6 @@ class _Face:
     slack: Array
 
 
-@dataclass(frozen=True)
-class _Flatness:
-    """Rows of a face that are tight all over it, a direction into it, and whether duality proves the former."""
-
-    always_tight: Indices
-    inward: Array
-    proved: bool
-
-
 def choose_optimum(program: Program, vertex: Vertex) -> Choice:
     """The optimum of least weighted norm, starting from an optimal vertex."""
     loose = np.flatnonzero(vertex.multipliers == 0)
@@ -70,16 +61,14 @@ def choose_optimum(program: Program, vertex: Vertex) -> Choice:
         # As many independent rows with positive multipliers as cells: their equations have one solution.
         return Choice(vertex.values, unique=True, dimension=0, residual=0.0)
     face = _face(program, vertex, loose)
-    flatness = _flatness(face)
-    span = (
-        null_space(face.rows[flatness.always_tight].toarray()) if len(flatness.always_tight) else np.eye(len(loose))
-    )
+    always_tight, inward, proved = _flatness(face)
+    span = null_space(face.rows[always_tight].toarray()) if len(always_tight) else np.eye(len(loose))
     dimension = span.shape[1]
     if dimension == 0:
-        return Choice(vertex.values, unique=flatness.proved or None, dimension=0, residual=0.0)
+        return Choice(vertex.values, unique=proved or None, dimension=0, residual=0.0)
     values, residual = _least_norm(program, vertex, face, span)
     moved = float(np.max(np.abs(to_float(values - vertex.values))))
-    distinct = max(_reach(face, flatness.inward), moved) > max(DISTINCT, program.rounding)
+    distinct = max(_reach(face, inward), moved) > max(DISTINCT, program.rounding)
     return Choice(values, unique=False if distinct else None, dimension=dimension, residual=residual)
 
 
@@ -95,8 +84,10 @@ def _face(program: Program, vertex: Vertex, loose: Indices) -> _Face:
     return _Face(directions, rows[moving], slack[moving])
 
 
-def _flatness(face: _Face) -> _Flatness:
-    """Solve ``max sum t  s.t.  0 <= t <= 1, t <= M u`` over the tight rows M; t is 1 where the face leaves a row.
+def _flatness(face: _Face) -> tuple[Indices, Array, bool]:
+    """Rows that are tight all over the face, a direction into it, and whether duality proves the former.
+
+    Solve ``max sum t  s.t.  0 <= t <= 1, t <= M u`` over the tight rows M; t is 1 where the face leaves a row.
 
     Its multipliers pi >= 0 have ``M^T pi = 0``, and pi >= 1 where t = 0: then ``M u >= 0`` forces those rows to 0.
     """
@@ -111,11 +102,11 @@ def _flatness(face: _Face) -> _Flatness:
         method="highs",
     )
     if result.status != 0:
-        return _Flatness(tight[:0], np.zeros(size), proved=False)
+        return tight[:0], np.zeros(size), False
     inward, lifted = result.x[:size], result.x[size:] > 0.5
     prices = -result.ineqlin.marginals
     balanced = np.max(np.abs(matrix.T @ prices), initial=0.0) <= ZERO * max(1.0, np.max(prices))
-    return _Flatness(tight[~lifted], inward, proved=bool(balanced and np.all(prices[~lifted] > 0.5)))
+    return tight[~lifted], inward, bool(balanced and np.all(prices[~lifted] > 0.5))
 
 
 def _reach(face: _Face, direction: Array) -> float:

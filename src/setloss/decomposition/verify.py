@@ -1,4 +1,4 @@
-"""Is a decomposition that somebody brings feasible, and is it D's?"""
+"""The check of a decomposition that somebody brings: is it feasible, and is it D's?"""
 
 from __future__ import annotations
 
@@ -51,6 +51,14 @@ def verify_decomposition(
     bound on every feasible g is itself feasible, or the linear program has one solution, optimal means equal to it.
     Otherwise g is optimal iff every second difference that carries a multiplier of the linear program is as small as
     it may be.
+
+    Examples
+    --------
+    >>> loss = SetFunction.symmetric([0, 0, 2])
+    >>> bool(verify_decomposition(loss, [0, 0, 2]))
+    True
+    >>> print(verify_decomposition(loss, [0, 0, 3]))
+    feasible, not optimal: its mean over all subsets exceeds D's by 0.25; at {0, 1} it is 3, D's is 2
     """
     g = (
         supermodular
