@@ -37,6 +37,10 @@ def test_the_closure_of_a_submodular_function_is_submodular(drawn):
     assert values_of(closure) == reference.monotone_closure(drawn.values)
 
 
+def test_rounding_below_zero_is_zero_in_the_closure():
+    assert monotone_closure(SetFunction.symmetric([0, 1, -1e-12])).table.tolist() == [0, 0, 0]
+
+
 def test_a_negative_function_has_no_closure_and_is_told_where():
     message = "is -2 at the empty set instead of 0, because the value of {0, 1} is -2. Only a non-negative function"
     with pytest.raises(ValueError, match=message):

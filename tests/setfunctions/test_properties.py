@@ -31,6 +31,7 @@ from setloss import (
 )
 from setloss.setfunctions.counts import TableTooLargeError
 from setloss.setfunctions.properties import LAWS
+from setloss.setfunctions.tolerance import curvature
 
 # ---------------------------------------------------------------- against the definitions
 
@@ -70,6 +71,17 @@ def test_rtol_zero_is_exact():
     curve = SetFunction.symmetric([0, 1, np.nextafter(2, 3)])
     assert is_submodular(curve)
     assert not is_submodular(curve, rtol=0)
+    assert is_modular(SetFunction.symmetric([0, 1, 2]), rtol=0)
+
+
+def test_small_gains_between_large_values_are_judged_by_themselves():
+    assert not is_submodular(SetFunction.symmetric([0, 1, 1, 1 + 5e-13]))
+    assert is_submodular(SetFunction.symmetric([0, 1, 1, 1 + 5e-16]))
+
+
+def test_a_breach_is_as_large_as_the_worst_inequality():
+    (bends,) = curvature(np.array([0.0, 0, 1, 2.5]), 1.0)
+    assert bends.violation() == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize("rtol", [-1e-9, float("nan"), float("inf")])
@@ -181,6 +193,11 @@ def test_a_violation_among_the_small_counts_is_found_without_the_table(law):
     }
     assert excess[law] > 0
     assert verdict.excess == pytest.approx(float(excess[law]), rel=1e-2)
+
+
+def test_a_violation_at_the_largest_counts_is_found_without_the_table():
+    function = from_counts(lambda n, q, m, r: n + q + ((n == m) & (q == r))).on_counts(10**5, 10**5)
+    assert not is_submodular(function)
 
 
 def test_a_law_that_cannot_be_decided_without_the_table_is_refused():
