@@ -175,24 +175,17 @@ def decompose(loss: SetFunction | Family) -> Decomposition | FamilyDecomposition
             f"decompose takes a SetFunction or a Loss; got {type(loss).__name__}. Make one with "
             "SetFunction.from_table, or take a loss such as Dice()."
         )
-    split = loss.counts.split()
+    split, rule = loss.counts.split(), "closed form"
+    if split is None and (axis := _only_axis(loss.counts)) is not None:
+        split, rule = split_symmetric(loss.counts, axis), "symmetric closed form"
     if split is not None:
-        certify = partial(_certified, loss, split, "closed form")
+        certify = partial(_certified, loss, split, rule)
     else:
-        split, certificate = _decided(loss)
+        split, certificate = _from_table(loss.table)
         certify = partial(_holding, certificate, loss.p)
         certify()
     f, g = (SetFunction(part, loss.partition) for part in (split.submodular, split.supermodular))
     return Decomposition(loss, f, g, certify)
-
-
-def _decided(loss: SetFunction) -> tuple[Split, Certificate]:
-    """D of a function whose kind has no closed form that is proved."""
-    axis = _only_axis(loss.counts)
-    split = None if axis is None else split_symmetric(loss.counts, axis)
-    if split is None:
-        return _from_table(loss.table)
-    return split, _pointwise(_measure(loss.counts, split), split, "symmetric closed form")
 
 
 def _certified(loss: SetFunction, split: Split, rule: str) -> Certificate:

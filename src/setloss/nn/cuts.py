@@ -25,7 +25,7 @@ from setloss.losses import Form, Loss, as_loss, loss_of
 from setloss.nn import device
 from setloss.operators.names import Operator, operator_named
 from setloss.operators.rescaling import Scale, check_scale
-from setloss.plans.batch import BatchSurrogate, batch_surrogate, run_kernel
+from setloss.plans.batch import BatchSurrogate, batch_surrogate, distinct_rows, run_kernel
 from setloss.plans.build import LossSurrogate
 from setloss.plans.rows import row_cuts
 from setloss.setfunctions.counts import Kind, TableTooLargeError
@@ -216,6 +216,10 @@ def _without_broken(margins: Floats, offsets: NDArray[np.intp]) -> Mask | None:
 
 
 def _surrogates(plan: LossSurrogate, positive: Mask, bags: Bags) -> BatchSurrogate:
+    if plan.closed:
+        positives = np.add.reduceat(positive, bags.offsets[:-1], dtype=np.intp)
+        kinds, which = distinct_rows(np.stack([positives, bags.sizes - positives], 1))
+        return BatchSurrogate(bags, (~positive).astype(np.int16), which, plan.plans(kinds[:, 0], kinds[:, 1]))
     try:
         return batch_surrogate(plan.loss, positive, bags, plan.operator, plan.scale)
     except (TableTooLargeError, ProgramTooLargeError) as error:

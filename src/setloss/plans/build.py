@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from setloss.bags import Bags
 from setloss.losses import Loss
 from setloss.operators.cut import Surrogate
 from setloss.operators.names import Operator, operator_named
@@ -59,11 +60,8 @@ class LossSurrogate:
 
     def read(self, positives: Any, negatives: Any) -> Reading | None:
         """The numbers of sets with these numbers of positives and negatives: integers, arrays or tensors."""
-        try:
-            surrogate = self.apply(self.loss)
-        except (TypeError, AttributeError):
-            return None  # an operator that asks for what only a set function has; its other errors show set by set
-        return read_family(surrogate, positives, negatives)
+        surrogate = _of_all(self)
+        return None if surrogate is None else read_family(surrogate, positives, negatives)
 
     def on_counts(self, positives: int, negatives: int) -> Surrogate:
         """The surrogate of a set with that many positives and negatives, positives first; cached."""
@@ -75,17 +73,38 @@ class LossSurrogate:
         reading = self.read(positives, negatives)
         if reading is not None:
             if np.any(positives == 0):
-                self.loss.on_counts(0, 1)  # raises where the loss costs something that was predicted right
+                _check_without_positives(self.loss)
             records = blank_records(len(positives))
             reading.write(records)
             return Plans(records, np.stack([positives, negatives], axis=1).astype(np.int64), np.zeros(1))
         pairs = list(zip(positives.tolist(), negatives.tolist(), strict=True))
         surrogates = [self.on_counts(m, q) for m, q in pairs]
-        partitions = [self.loss.on_counts(m, q).partition for m, q in pairs]
+        partitions = [_partition(self.loss, m, q) for m, q in pairs]
         try:
             return lower(surrogates, partitions)
         except NoPlanError:
             return PythonPlans(surrogates, partitions)
+
+
+@lru_cache(maxsize=1024)
+def _of_all(surrogate: LossSurrogate) -> Surrogate | None:
+    """The operator of the loss; None where it asks for what only a set function has. Other errors show set by set."""
+    try:
+        return surrogate.apply(surrogate.loss)
+    except (TypeError, AttributeError):
+        return None
+
+
+@lru_cache(maxsize=1024)
+def _check_without_positives(loss: Loss) -> None:
+    """Raise where the loss costs something on sets without positives that are predicted right."""
+    loss.on_counts(0, 1)
+
+
+def _partition(loss: Loss, positives: int, negatives: int) -> NDArray[np.integer[Any]]:
+    """The groups of the elements of a set whose positives come first."""
+    truth = np.repeat([True, False], [positives, negatives])
+    return loss.element_partition(truth, Bags.from_offsets([0, len(truth)]))
 
 
 def _surrogate(surrogate: LossSurrogate, positives: int, negatives: int) -> Surrogate:

@@ -64,6 +64,8 @@ class Reading(NamedTuple):
     def write(self, records: NDArray[np.void], start: int = 0) -> Array:
         """Fill the records; returns the values that they refer to from `start` on."""
         for name, part in (("lovasz", self.lovasz), ("rescaled", self.rescaled)):
+            if part.kind == Kind.NONE:
+                continue  # as blank records are
             for field in PartNumbers._fields[:-1]:
                 records[name][field] = getattr(part, field)
             records[name]["start"] = start
