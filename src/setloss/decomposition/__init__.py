@@ -64,7 +64,7 @@ class Decomposition:
 
     @cached_property
     def certificate(self) -> Certificate:
-        """What proves the answer; of a proved closed form it is measured when it is first asked for."""
+        """The proof of the answer; for a proved closed form it is measured at the first call."""
         return self.certify()
 
     def plot(self) -> Any:
@@ -140,7 +140,7 @@ class Part(Family):
 
 @lru_cache(maxsize=1024)
 def _decomposed(loss: Family, positives: int, negatives: int) -> Decomposition:
-    """Both parts of a set come from one decomposition."""
+    """Decompose a set once for both parts."""
     return decompose(loss.on_counts(positives, negatives))
 
 

@@ -22,7 +22,7 @@ SAMPLED_CELLS = 4096
 
 @dataclass(frozen=True)
 class Measured:
-    """How far a pair is from feasible and from the pointwise bound, where that was looked at, the bound's mean."""
+    """Distances of a pair from feasible and from the bound, the cells that were checked, the mean of the bound."""
 
     feasibility: float
     column_residual: float
@@ -65,7 +65,7 @@ def measure_curve(loss: CountFunction, split: Split, axis: int) -> Measured:
 
 
 def _steps_off(values: Array, steps: Array, sizes: Array) -> float:
-    """How far steps are from the differences of the values, relative to the sizes of l and g there."""
+    """The largest distance of steps from the differences of the values, relative to the sizes of l and g there."""
     return relative(np.abs(np.diff(values) - steps), np.maximum(sizes[1:], sizes[:-1]))
 
 

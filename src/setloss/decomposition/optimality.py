@@ -35,7 +35,7 @@ COMPLEMENTARITY_TOLERANCE = 1e-7
 
 @dataclass(frozen=True)
 class Optimality:
-    """How far (g, y) is from an optimal pair; lengths are relative to gains, columns to their own weight."""
+    """Distances of (g, y) from an optimal pair; lengths are relative to gains, columns to their own weight."""
 
     feasibility: float
     """The largest breach of a law, see `measure.infeasibility`, or distance of g(0) and g(e_b) from zero."""

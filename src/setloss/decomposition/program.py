@@ -62,7 +62,7 @@ class ProgramSolution:
     dimension: int
     """Dimension of the set of optima."""
     tie_break_residual: float
-    """How far g is from the optimum of least norm, relative to max|l|; see `tie_break.Choice`."""
+    """Distance of g from the optimum of least norm, relative to max|l|; see `tie_break.Choice`."""
     optimality: Optimality
     """The measured numbers."""
 

@@ -32,7 +32,7 @@ NEGLIGIBLE = ONE >> 60
 
 INTERIOR_POINT_CELLS = 200
 INTERIOR_POINT_WEIGHT = 10**7
-"""Many cells of similar weight: interior point is 20 times faster. Beyond this weight it breaks down."""
+"""Interior point is 20 times faster for many cells of similar weight. Beyond this weight it breaks down."""
 
 SOLVER_TOLERANCE = 1e-9
 SOLVER_VALUES = 2.0**4
@@ -55,7 +55,7 @@ class Program:
     bounds: Exact
     weights: Exact
     rounding: float
-    """How far rounding of the values of l may move a second difference; rows are tight up to this."""
+    """The change of a second difference that rounding of l explains; rows are tight up to this."""
 
     @property
     def cells(self) -> int:

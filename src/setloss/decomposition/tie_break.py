@@ -110,7 +110,7 @@ def _flatness(face: _Face) -> tuple[Indices, Array, bool]:
 
 
 def _reach(face: _Face, direction: Array) -> float:
-    """How far g moves, in its largest cell, when it goes along ``direction`` as long as it stays optimal."""
+    """The largest change of a cell of g when it goes along ``direction`` as long as it stays optimal."""
     change = face.rows @ direction
     falling = change < -ZERO
     step = np.min(face.slack[falling] / -change[falling], initial=1.0)

@@ -56,7 +56,7 @@ NAMED_LOSSES: dict[str, Loss] = {
     "hamming": Hamming(),
     **PAPER_CURVES,
 }
-"""What a loss may be called on the command line and in the estimators."""
+"""Names of losses on the command line and in the estimators."""
 
 
 def loss_named(name: str) -> Loss:

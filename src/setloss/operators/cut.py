@@ -107,11 +107,11 @@ class Surrogate(ABC):
         """The cut at margins whose order may be shared with other operators."""
 
     def on_counts(self, positives: int, negatives: int) -> Surrogate:
-        """Of a surrogate of all sets, that of a set whose positives come first."""
+        """Pick the surrogate of a set whose positives come first from that of all sets."""
         raise TypeError(f"this {type(self).__name__} is the surrogate of one set, not of a family of them")
 
     def on_labels(self, y_true: ArrayLike) -> Surrogate:
-        """Of a surrogate of all sets, that of the set with these labels."""
+        """Pick the surrogate of the set with these labels from that of all sets."""
         raise TypeError(f"this {type(self).__name__} is the surrogate of one set, not of a family of them")
 
     def cut(self, margins: ArrayLike) -> Cut:

@@ -106,7 +106,7 @@ class _Ranked:
 
     @property
     def negative(self) -> int:
-        """How many margins are negative: the count of least margin sum."""
+        """The number of negative margins: the count of least margin sum."""
         return int(np.searchsorted(self.margins, 0.0))
 
 

@@ -1,4 +1,4 @@
-"""Is it submodular? Verdicts on set functions, with a witness in words when the answer is no.
+"""Verdicts on set functions (submodular, increasing and so on), with a witness in words when the answer is no.
 
 Every law is a family of inequalities ``lhs(A, i, j) <= 0``, each judged by its own magnitudes (`tolerance`). The
 verdict reports one of them, its left-hand side (`excess`) and what that may be (`tolerance`): the one that fails by
@@ -280,4 +280,4 @@ _INEQUALITIES: dict[str, tuple[Callable[[Array], Iterator[Inequalities]], Callab
     "increasing": (descent, _descent_witness),
     "non-negative": (negativity, _negativity_witness),
 }
-"""What each law asks of a table, and how to speak of a cell where it fails, given the axes of the inequality."""
+"""The inequalities of each law, and the words for a cell where it fails, given the axes of the inequality."""

@@ -203,7 +203,7 @@ class SetFunction:
         return SetFunction(Table(Formula(tuple(sizes.tolist()), read_coarsely).table()), fine)
 
     def aligned(self, other: SetFunction) -> tuple[SetFunction, SetFunction]:
-        """Both functions on their common refinement."""
+        """Describe both functions on their common refinement."""
         if self.p != other.p:
             raise ValueError(f"set functions over {self.p} and {other.p} elements cannot be combined")
         if np.array_equal(self.partition, other.partition) and self.sizes == other.sizes:

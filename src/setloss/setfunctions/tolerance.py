@@ -25,10 +25,10 @@ RELATIVE_TOLERANCE = 1e-9
 """Numbers are compared up to this share of their own size; verdicts and equality use it by default."""
 
 ROUNDING = 8 * float(np.finfo(np.float64).eps)
-"""What rounding may do to a second difference, as a share of the largest of its four values."""
+"""Error of a second difference by rounding, as a share of the largest of its four values."""
 
 SMALLEST = 4 * float(np.nextafter(0.0, 1.0))
-"""What rounding may do at the lower end of float64, where there are no relative errors."""
+"""Error by rounding at the lower end of float64, where there are no relative errors."""
 
 Cells = tuple[NDArray[np.intp], ...]
 
@@ -47,7 +47,7 @@ class Inequalities:
     sizes: Array | None = None
 
     def tolerances(self, cells: Cells, rtol: float) -> Array:
-        """How much each of the given inequalities may fail by."""
+        """The excess allowed for each of the given inequalities."""
         if rtol == 0:
             return np.zeros(len(cells[0]))
         values = self._corners(self.table, cells)
@@ -119,7 +119,7 @@ def negativity(table: Array) -> Iterator[Inequalities]:
 
 
 def bend_noise(table: Array, b: int, c: int) -> Array:
-    """What rounding alone may do to each second difference along b and c."""
+    """Error by rounding of each second difference along b and c."""
     size = np.abs(table)
     for axis in (b, c):
         size = np.maximum(_upper(size, axis), _lower(size, axis))
