@@ -70,6 +70,11 @@ def test_losses_that_fall_are_decided_among_the_largest_scores():
     assert np.all(np.diff(found.sets[3:][order].astype(int)) <= 0)
 
 
+@pytest.mark.parametrize(("seen", "labels", "most"), [([0, 1, 2], 9, 4), ([0, 2], 3, 3), ([20, 40], 99, 50)])
+def test_somewhat_larger_sets_than_seen_are_possible(seen, labels, most):
+    assert LabelPotentials.seen(np.array(seen), labels).most == most
+
+
 @pytest.mark.parametrize("p", [1, 2, 5])
 def test_statistics_of_bags(p):
     table = BagPotentials.statistics(p)

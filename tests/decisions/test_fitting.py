@@ -6,7 +6,7 @@ import pytest
 from setloss.bags import Bags
 from setloss.decisions import CountModel
 from setloss.decisions.calibration import BagPotentials, LabelPotentials
-from setloss.decisions.fitting import COMMON_WIDTH, Widths, _Problem, calibrate
+from setloss.decisions.fitting import COMMON_WIDTH, COUNT_WIDTHS, Widths, _Problem, calibrate, chosen_widths
 from setloss.decisions.held_out import HeldOut
 from setloss.decisions.scores import Layout, SeenLabels
 
@@ -29,6 +29,33 @@ def family_of(data):
 
 layouts = pytest.mark.parametrize("layout", ["rows", "bags"])
 completeness = pytest.mark.parametrize("missing", [False, True], ids=["complete", "missing"])
+
+
+def test_labels_that_are_not_known_say_nothing():
+    generator = np.random.default_rng(0)
+    scores = generator.normal(size=(3000, 2))
+    truth, known = generator.random(scores.shape) < 1 / (1 + np.exp(-scores)), generator.random(scores.shape) < 0.4
+    whole = HeldOut(scores, truth, np.ones_like(known), np.ones(3000), np.arange(3000) % 5)
+    plain = calibrate(whole, None, Widths())
+    for stated in (truth & known, truth | ~known):
+        part = calibrate(HeldOut(scores, stated, known, whole.weights, whole.folds), None, Widths())
+        assert part.marginals(scores) == pytest.approx(plain.marginals(scores), abs=0.05)
+
+
+def test_potentials_are_as_free_as_held_out_sets_ask_for():
+    """Sets of two of six labels need free potentials; independent labels need none."""
+    generator = np.random.default_rng(0)
+    scores = generator.normal(size=(400, 6))
+    pairs = np.argsort(np.argsort(-(scores + generator.gumbel(size=scores.shape)), axis=1), axis=1) < 2
+    alone = generator.random(scores.shape) < 1 / (1 + np.exp(1 - scores))
+    found = [
+        chosen_widths(
+            HeldOut(scores, truth, np.ones_like(truth), np.ones(400), np.arange(400) % 5), LabelPotentials(6)
+        )
+        for truth in (pairs, alone)
+    ]
+    assert found[0].counts == max(COUNT_WIDTHS)
+    assert found[1].counts == min(COUNT_WIDTHS)
 
 
 @layouts

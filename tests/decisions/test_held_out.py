@@ -1,10 +1,12 @@
 """Thinned bags; parts; folds."""
 
 import numpy as np
+import pytest
 
 from helpers.held_out import held_out
 from setloss.bags import Bags
-from setloss.decisions.held_out import numbered_folds, thinned
+from setloss.decisions.held_out import HeldOut, numbered_folds, thinned
+from setloss.losses import Dice, Hamming
 
 
 def test_thinned_bags_keep_short_ones_and_the_spread_of_long_ones():
@@ -26,6 +28,15 @@ def test_samples_and_parts():
     for train, test, here in data.splits():
         assert len(train) + len(test) == 12
         np.testing.assert_array_equal(test.weights, data.weights[here])
+
+
+def test_losses_are_those_on_known_labels():
+    generator = np.random.default_rng(0)
+    truth, known, chosen = generator.random((3, 20, 5)) < 0.5
+    data = HeldOut(np.zeros((20, 5)), truth, known, np.ones(20), np.zeros(20, dtype=np.intp))
+    for loss in (Dice(), Hamming(normalize=False)):
+        expected = [float(loss(truth[i, known[i]], chosen[i, known[i]])) for i in range(20) if known[i].any()]
+        assert data.losses(chosen, loss)[known.any(axis=1)] == pytest.approx(expected)
 
 
 def test_numbers_of_folds():

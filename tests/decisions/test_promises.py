@@ -5,7 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
-from setloss.decisions.promises import make_promise, p_value
+from setloss.decisions.promises import largest_loss, make_promise, p_value
+from setloss.losses import Dice, Hamming, from_counts, loss_named
 
 
 def draws(n, seed, curve=lambda e: e):
@@ -84,6 +85,21 @@ def test_scale_weights_and_order():
     without = np.concatenate([expected, expected]), np.concatenate([losses, 1 - losses])
     ignored = make_promise(*without, at_most=0.25, weights=np.repeat([1.0, 0.0], 800))
     assert (ignored.limit, ignored.sets) == (found.limit, 800)
+
+
+FALLING = from_counts(lambda fn, fp, m, n: (fn + fp) * (m + n + 1.0 - fn - fp))
+
+
+@pytest.mark.parametrize("loss", [Dice(), Hamming(False, 3.0, 1.0), loss_named("curve4"), FALLING])
+def test_the_largest_loss_is_that_of_all_counts(loss):
+    for p in (1, 3, 6):
+        every = [
+            float(loss.value(fn, fp, m, p - m))
+            for m in range(p + 1)
+            for fn in range(m + 1)
+            for fp in range(p - m + 1)
+        ]
+        assert largest_loss(loss, [1, p]) >= largest_loss(loss, [p]) == pytest.approx(max(every))
 
 
 def test_the_order_of_the_examples_does_not_matter():

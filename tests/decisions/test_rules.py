@@ -66,6 +66,29 @@ def test_auto_weighs_sets():
         assert RuleLearner(rows(scores, truth, weights), learner.family).choose(losses) == name
 
 
+def test_rules_are_judged_on_sets_they_have_not_learned_on():
+    """Few sets, scores that say nothing: a threshold learned on all of them looks better than it is."""
+    generator = np.random.default_rng(4)
+    data = rows(generator.normal(size=(30, 3)), generator.random((30, 3)) < 0.5)
+    found = RuleLearner.of(data).judged(["threshold"], Dice())["threshold"][0]
+    for fold in range(5):
+        others, here = data.folds != fold, data.folds == fold
+        cuts = np.concatenate([[-9.0], np.sort(np.ravel(data.scores[others]))])
+        losses = [np.mean(Dice()(data.truth[others], data.scores[others] > cut)) for cut in cuts]
+        best = np.flatnonzero(np.array(losses) <= min(losses) + 1e-12)
+        possible = [Dice()(data.truth[here], data.scores[here] > cuts[i]) for i in best]
+        between = np.stack(possible).min(axis=0) - 1e-9, np.stack(possible).max(axis=0) + 1e-9
+        inside = (between[0] <= found[here]) & (found[here] <= between[1])
+        assert inside.mean() > 0.6  # a score between two of the others may be on either side of the cut
+
+
+def test_the_empty_set_stands_apart_in_the_prior():
+    """A jump at no positives costs at most a tenth of a kink of the same size elsewhere."""
+    prior = LabelPotentials(20).precision(0.5)
+    jump, kink = np.eye(21)[0], np.abs(np.arange(21.0) - 10) / 2
+    assert jump @ prior @ jump < 0.1 * (kink @ prior @ kink)
+
+
 def test_reliability_is_observed_minus_expected():
     data = rows(np.zeros((4, 2)), np.zeros((4, 2), bool), np.array([1.0, 1, 1, 3]))
     observed, expected = np.array([0.5, 0.5, 0.5, 0.9]), np.array([0.4, 0.4, 0.4, 0.4])

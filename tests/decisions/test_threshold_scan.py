@@ -6,7 +6,7 @@ import pytest
 from helpers.held_out import held_out
 from setloss.decisions.held_out import HeldOut
 from setloss.decisions.threshold_scan import column_thresholds, threshold_of_column, threshold_of_sets
-from setloss.losses import Dice
+from setloss.losses import Dice, Hamming
 
 
 @pytest.mark.parametrize("in_bags", [False, True])
@@ -29,6 +29,27 @@ def test_one_cut_for_elements_that_are_judged_together():
 
     found = threshold_of_column(scores, truth, weights, Dice())
     assert cost(found) == pytest.approx(min(cost(cut) for cut in (*scores, -9.0)))
+
+
+def test_of_equal_thresholds_the_one_nearest_to_0_is_taken():
+    scores, truth = np.array([[4.0, 1.0, -1.0, -5.0]]), np.array([[True, False, True, False]])
+    data = HeldOut(scores, truth, np.ones_like(truth), np.ones(1), np.zeros(1, dtype=np.intp))
+    assert threshold_of_sets(data, Hamming()) == 2.5  # one mistake, as at -3
+
+
+def test_one_threshold_for_all_labels_counts_weights_as_copies():
+    generator = np.random.default_rng(3)
+    scores, truth = generator.normal(size=(30, 3)), generator.random((30, 3)) < 0.3
+    weights = generator.integers(1, 9, size=30)
+    copies = np.repeat(np.arange(30), weights)
+    found = [
+        column_thresholds(
+            HeldOut(scores[i], truth[i], np.ones_like(truth[i]), w, np.zeros(len(i), dtype=np.intp)),
+            np.zeros((len(i), 3)), Dice(), "micro",
+        )
+        for i, w in ((np.arange(30), weights.astype(float)), (copies, np.ones(len(copies))))
+    ]  # fmt: skip
+    assert found[0] == pytest.approx(found[1])
 
 
 def test_thresholds_of_labels_and_of_all():
