@@ -185,7 +185,7 @@ def walk(start, total, none, weights, chances, low, high, last, q, r, w, hits, p
     The search ends as soon as the error bound exceeds what a row is trusted with.
     """
     most = (GROWTH + len(q)) * total
-    a, b, room, least, growth = weights[0], weights[1], TIE * abs(none), none, 0.0
+    b, a, room, least, growth = weights[0], weights[1], TIE * abs(none), none, 0.0
     begin = hits[: last + 1].copy()
     if start:
         costs[start] = 1 - score_of(hits, a, b, start, low, last) / total
@@ -223,7 +223,7 @@ def best_by_hits(scores, potentials, weights, expected, best, safe):
         weigh_elements(scores[i], q, r)
         if i < len(potentials):
             weigh_sizes(potentials[i], w)
-        k = likely_size(q[:p], weights[0], weights[1], width - 1) // 4 * 4
+        k = likely_size(q[:p], weights[1], weights[0], width - 1) // 4 * 4
         end = p + -p % 4  # elements of chance 0 fill the last four
         first = chances_among(q[:k], r[:k], buffers[0], buffers[1])
         others = chances_among(q[k:end], r[k:end], buffers[2], buffers[3])
@@ -245,7 +245,7 @@ def best_by_hits(scores, potentials, weights, expected, best, safe):
 def best_by_misses(scores, weights, floor, expected, best):
     """The best size of every row of falling scores, independent elements and weights 1 and b > 0."""
     n, p = scores.shape
-    _, b, undefined = weights
+    b, _, undefined = weights
     q, r, means, costs = np.empty(p), np.empty(p), np.zeros(p + 1), np.empty(p + 1)
     now, then = np.empty(p + 1), np.empty(p + 1)
     for i in range(n):
@@ -278,7 +278,7 @@ def score_by_misses(others, low, high, hits, b, k):
 def best_by_misses_with_counts(scores, potentials, weights, floor, expected, best, safe):
     """The best size of every row of falling scores, weights 1 and b > 0; `safe` is False where Z is too small."""
     n, p = scores.shape
-    (_, b, undefined), width = weights, potentials.shape[1]
+    (b, _, undefined), width = weights, potentials.shape[1]
     q, r, w, hits, sums = np.empty(p), np.empty(p), np.empty(width), np.empty(width + 1), np.empty(width + 1)
     stored, ranges = np.empty((p + 1, width)), np.empty((p + 1, 2), np.int64)
     for i in range(n):

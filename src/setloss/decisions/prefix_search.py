@@ -21,23 +21,24 @@ import numpy as np
 
 from setloss.compilation import kernel
 from setloss.decisions.count_kernels import SMALLEST, weigh_elements, weigh_sizes
+from setloss.decisions.specs import CURVE, TVERSKY
 
 
 @kernel()
 def write_losses(kind, numbers, table, p, k, a, width, out):
     """out[b] = the loss of k chosen elements, a of them positive, with b positives not chosen, b < width."""
     wrong = k - a
-    if kind == 0:
-        extra = numbers[0] * wrong
+    if kind == TVERSKY:
+        extra = numbers[1] * wrong
         for b in range(width):
-            missed = numbers[1] * b + extra
+            missed = numbers[0] * b + extra
             out[b] = missed / (a + missed)
         if width and a + extra == 0.0:
             out[0] = numbers[2]
             for b in range(1, width):
-                if numbers[1] * b == 0.0:
+                if numbers[0] * b == 0.0:
                     out[b] = numbers[2]
-    elif kind == 1:
+    elif kind == CURVE:
         for b in range(width):
             out[b] = numbers[b + wrong]
     else:

@@ -131,7 +131,7 @@ def _decide(draws: Flags, shares: Array, loss: Loss, spec: LossSpec | None) -> t
 
 def _best_by_hits(draws: Flags, shares: Array, spec: LossSpec) -> tuple[Flags, float]:
     """The exact set for a loss 1 - hits / (a k + b t); elements that were never drawn cannot help."""
-    a, b, nothing = spec.numbers
+    b, a, nothing = spec.numbers
     seen = np.flatnonzero(draws.any(axis=0))
     positives, sizes = draws.sum(axis=1), np.arange(1, len(seen) + 1)
     gains = draws[:, seen].T @ (shares[:, None] / (a * sizes + b * positives[:, None]))

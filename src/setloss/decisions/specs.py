@@ -12,11 +12,12 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from setloss.losses import CostCurve, CountLoss, FixedSetLoss, Hamming, Loss, TverskyFamily
-from setloss.setfunctions.counts import MAX_CELLS, cells_in_words
+from setloss.losses import CountLoss, Loss
+from setloss.setfunctions.counts import MAX_CELLS, Kind, cells_in_words
 from setloss.typing import Array
 
-TVERSKY, CURVE, TABLE, LINEAR = range(4)
+TVERSKY, CURVE, TABLE, LINEAR = map(int, (Kind.TVERSKY, Kind.CURVE, Kind.TABLE, Kind.LINEAR))
+"""The kinds of losses as constants of kernels (`setloss.compilation`)."""
 
 MAX_ENUMERATED = 16
 """Largest number of elements for which all sets are compared."""
@@ -29,7 +30,7 @@ TIE = 1e-12
 class LossSpec:
     """How a kernel evaluates a loss.
 
-    TVERSKY: `numbers` are the weights of false positives and false negatives and the value of 0/0. LINEAR: the costs
+    TVERSKY: `numbers` are the weights of false negatives and false positives and the value of 0/0. LINEAR: the costs
     of a false negative and of a false positive. CURVE: the cost of 0, ..., p mistakes. TABLE: the cells (k, a, b).
     """
 
@@ -45,7 +46,7 @@ class LossSpec:
     @property
     def linear_in_misses(self) -> bool:
         """Whether the loss is 1 - hits / (k + b misses), b positive: Jaccard."""
-        return self.kind == TVERSKY and bool(self.numbers[0] == 1 and self.numbers[1] > 0)
+        return self.kind == TVERSKY and bool(self.numbers[1] == 1 and self.numbers[0] > 0)
 
     @property
     def arguments(self) -> tuple[int, Array, Array]:
@@ -55,19 +56,20 @@ class LossSpec:
 def loss_spec(loss: Loss, p: int, width: int) -> LossSpec | None:
     """The spec for p elements, fewer than `width` of them positive; None if the loss needs more than counts."""
     none = np.zeros((0, 0, 0))
-    if isinstance(loss, TverskyFamily):
-        return LossSpec(TVERSKY, np.array([*loss.weights, 1 - loss.zero_division]), none)
-    if isinstance(loss, Hamming):
-        unit = 1 / p if loss.normalize else 1.0
-        return LossSpec(LINEAR, unit * np.array([loss.false_negative_weight, loss.false_positive_weight]), none)
-    if isinstance(loss, CostCurve):
-        return LossSpec(CURVE, np.asarray(loss.value(np.arange(p + 1), 0, p, 0)), none)
-    if isinstance(loss, FixedSetLoss):
-        sizes = loss.on_counts(p, 0).sizes
-        return LossSpec(CURVE, loss.function.table.astype(np.float64), none) if len(sizes) == 1 else None
+    form = loss.form
+    if form is not None:
+        weights = np.array([form.false_negative, form.false_positive])
+        if form.kind == Kind.TVERSKY:
+            return LossSpec(TVERSKY, np.append(weights, form.undefined), none)
+        return LossSpec(LINEAR, weights * (1 / p if form.mean else 1.0), none)
+    if loss.by_size:
+        return LossSpec(CURVE, loss.on_counts(p, 0).table.astype(np.float64) if p else np.zeros(1), none)
     if isinstance(loss, CountLoss):
         return LossSpec(TABLE, np.zeros(0), _cells(loss, p, width))
-    raise TypeError(f"decide knows losses of counts and set functions; {type(loss).__name__} is neither")
+    if loss.trial is None:
+        raise TypeError(f"decide knows losses of counts and set functions; {type(loss).__name__} is neither")
+    loss.on_counts(p, 0)  # raises where the loss is for sets of another size
+    return None
 
 
 def _cells(loss: CountLoss, p: int, width: int) -> Array:

@@ -57,6 +57,11 @@ class Loss(Family):
         return None
 
     @property
+    def by_size(self) -> bool:
+        """Whether only the number of mistakes matters, in sets of one size."""
+        return False
+
+    @property
     def trial(self) -> tuple[int, int] | None:
         """Numbers of positives and negatives on which an operator can be tried; None if no set is known to do."""
         return None

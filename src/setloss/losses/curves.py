@@ -34,6 +34,10 @@ class CostCurve(CountLoss):
     def __post_init__(self) -> None:
         object.__setattr__(self, "knots", checked_knots(self.knots))
 
+    @property
+    def by_size(self) -> bool:
+        return True
+
     def value(self, false_negatives: Any, false_positives: Any, positives: Any, negatives: Any) -> Any:
         mistakes, size = np.add(false_negatives, false_positives), np.add(positives, negatives)
         return np.interp(mistakes / np.maximum(size, 1), *np.transpose(self.knots))

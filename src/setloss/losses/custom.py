@@ -60,6 +60,10 @@ class FixedSetLoss(Loss):
         return np.asarray(self.function((truth != predicted).reshape(len(bags), -1)))
 
     @property
+    def by_size(self) -> bool:
+        return len(self.function.sizes) == 1
+
+    @property
     def trial(self) -> tuple[int, int]:
         return self.function.p, 0
 
