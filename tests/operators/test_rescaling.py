@@ -223,6 +223,7 @@ def test_rounding_errors_below_zero_are_as_good_as_zero():
     for rescaling in (SlackRescaling, MarginRescaling):
         expected = by_definition(rescaling, values_of(function), [-5.0, 30.0], 2.0)
         assert rescaling(function)([-5.0, 30.0]) == pytest.approx(expected, abs=1e-9)
+        assert rescaling(function)([1e6, 1e6]) == 0
 
 
 @both
