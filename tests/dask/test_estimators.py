@@ -109,6 +109,19 @@ def test_empty_partitions_do_no_harm():
     np.testing.assert_array_equal(model.coef_, fit_bags(X, y, groups, 2).coef_)
 
 
+def test_partitions_whose_rows_are_all_filtered_out():
+    X, y, groups = frames()
+    rows, labels, names = parted(lengths(len(y), 2, groups), X, y, groups)
+    model = SetClassifier().fit(rows, labels, groups=names)
+    none = rows[:, 0] > X.max()
+    rows, labels, names = rows[none], labels[none], names[none]
+    assert model.predict(rows).compute().shape == (0,)
+    with pytest.raises(ValueError, match="there is nothing to judge"):
+        model.score(rows, labels, groups=names)
+    with pytest.raises(ValueError, match="there is nothing to train on"):
+        SetClassifier().fit(rows, labels, groups=names)
+
+
 def test_without_groups_every_frame_is_a_bag():
     X, y, _ = frames()
     with pytest.warns(match="no groups: every element of y is trained as a set of its own"):

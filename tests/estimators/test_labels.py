@@ -132,3 +132,20 @@ def test_33000_sparse_labels_take_one_byte_each():
 def test_sparse_labels_are_searched_as_dense_ones_are():
     found = [SetClassifierCV(Cs=[0.1, 1.0], cv=3).fit(X, labels).cv_results_ for labels in (Y, csr_array(Y))]
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize(
+    ("y", "line"),
+    [
+        (np.array(["oil; gas", "gas", "", "oil", "coal"]), "y.str.get_dummies(';')"),
+        (np.array(["oil|gas", "gas", "", "oil", "coal"]), "y.str.get_dummies('|')"),
+        (np.array(["oil", "gas", "coal", "oil", "gas"]), "pandas.get_dummies(y)"),
+        ([{"oil", "gas"}, {"gas"}, set(), {"oil"}, {"coal"}], "MultiLabelBinarizer().fit_transform(y)"),
+        ([["oil", "gas"], ["gas"], [], ["oil"], ["coal"]], "MultiLabelBinarizer().fit_transform(y)"),
+        ([["oil", "gas"], ["gas", "x"], ["oil", "x"], ["oil", "gas"], ["coal", "x"]], "MultiLabelBinarizer()"),
+    ],
+)
+def test_labels_of_one_cell_come_with_the_line_that_makes_columns_of_them(y, line):
+    with pytest.raises(ValueError, match=r"[Yy] ") as caught:
+        labels_of(y, "test")
+    assert line in str(caught.value)

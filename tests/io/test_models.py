@@ -274,8 +274,9 @@ def test_parts_with_one_id_are_refused(path):
         load(path)
 
 
-def test_attributes_of_wrong_types_are_one_sentence(path):
-    """Every attribute of a genuine pipeline in turn becomes a text; what loads is a model."""
+@pytest.mark.parametrize("how", ["text", "gone", "another"])
+def test_changed_parts_are_one_sentence(path, how):
+    """Every part of a genuine pipeline in turn becomes a text, nothing, or another part; what loads is a model."""
     model = make_pipeline(StandardScaler(), SetClassifier(max_iter=5)).fit(X, Y)
     save(model, path)
     good = path.read_bytes()
@@ -283,9 +284,10 @@ def test_attributes_of_wrong_types_are_one_sentence(path):
         schema = json.loads(archive.read("schema.json"))
     places = list(_places(schema["content"], ()))
     assert len(places) > 50
-    for place in places:
+    for place, other in zip(places, reversed(places), strict=True):
         path.write_bytes(good)
-        change(path, lambda found, place=place: _put(found["content"], place, text("wrong")))
+        new = {"text": text("wrong"), "gone": None, "another": _get(schema["content"], other)}[how]
+        change(path, lambda found, place=place, new=new: _put(found["content"], place, new))
         try:
             assert hasattr(load(path), "predict")
         except ModelFileError as error:
@@ -305,7 +307,14 @@ def _places(node, place):
 def _put(node, place, value):
     for key in place[:-1]:
         node = node["content"] if key is None else node["content"][key]
-    node["content"][place[-1]] = value
+    inside = node if place[-1] is None else node["content"]
+    inside["content" if place[-1] is None else place[-1]] = value
+
+
+def _get(node, place):
+    for key in place:
+        node = node["content"] if key is None else node["content"][key]
+    return node
 
 
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04 and no more", np.random.default_rng(0).bytes(3000)])

@@ -20,7 +20,7 @@ from setloss.io.tables import bag_ids, plain_numbers
 
 OPTIONS = ("labels", "group", "label", "ignore", "features", "separator")
 
-_option = partial(panel_option, "Reading DATA")
+_option = partial(panel_option, "Reading DATA: more")
 
 
 @dataclass(frozen=True)
@@ -31,14 +31,14 @@ class DataOptions:
         Path,
         typer.Argument(
             metavar="DATA",
-            help="Label sets or tracks: .csv, .tsv, .parquet, .arff, .npz or .svm (.svmlight, .libsvm, .txt).",
+            help=".csv, .tsv, .parquet, .arff, .npz or .svm (.svmlight, .libsvm, .txt).",
         ),
     ]
     labels: Annotated[
         str | None,
-        _option(
-            "Label sets. Tables: the column with all labels of a row, or the prefix or the names of label columns; "
-            "arff: the XML file, or the number of labels."
+        panel_option(
+            "Options",
+            "Column with all labels of a row, or prefix or names of label columns; arff: the XML file, or how many.",
         ),
     ] = None
     separator: Annotated[str | None, _option("Sign between labels in one cell.", show_default="found: ; | or ,")] = (

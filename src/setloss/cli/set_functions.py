@@ -32,7 +32,7 @@ _count = partial(_option, max=MAX_ELEMENTS, metavar="N")
 class LossOptions:
     """The loss to decide for, as given; `read` checks it."""
 
-    loss: Annotated[str | None, _option(f"{NAMES}.", metavar="NAME")] = None
+    loss: Annotated[str | None, panel_option("Options", f"{NAMES}.", metavar="NAME")] = None
     knots: Annotated[str | None, _option('Cost curve through share:cost, as "0:0,1/4:1,1:1".', metavar="KNOTS")] = (
         None
     )

@@ -119,10 +119,9 @@ def train(
 ) -> None:
     """Train a classifier of label sets or of tracks (bags of frames), and decide for the loss of the whole set.
 
-    Columns of tables may be numbers, categories, dates and empty; a message says what became of each. How scores
-    become sets is learned on held-out folds. Without options this is SetDecisionCV().
+    Columns of tables may be numbers, categories, dates, free text and empty; a report says what became of each.
 
-    For example: setloss train songs.csv --labels mood_ --model songs.skops
+    For example: setloss train stories.csv --labels topics --model stories.skops
     """
     from sklearn.pipeline import make_pipeline
 

@@ -135,6 +135,8 @@ class DaskSetClassifier(LinearSetModel):
     def score(self, X: Any, y: Any, *, groups: Any = None, sample_weight: Any = None) -> float:
         """1 - the mean loss over the sets; a group weighs as much as its elements on average."""
         losses, weights = self._judged(X, y, groups, sample_weight)
+        if not weights.sum() > 0:
+            raise ValueError("no set has a known label and a positive weight; there is nothing to judge")
         return 1.0 - float(np.average(losses, weights=weights))
 
     def _judged(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> tuple[Array, Array]:

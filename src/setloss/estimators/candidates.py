@@ -48,8 +48,9 @@ SAME = 1e-9
 ENOUGH_TO_PREPARE, ENOUGH_HELD_OUT = 200, 500
 """Preparations, and then values of C, are compared on as many folds as hold out these many sets."""
 
-KINDS_FOLDS = 2
-"""Fewest folds that kinds are compared on: a rule is judged on a fold that it has not learned on."""
+FEWEST_FOLDS = 2
+"""Fewest folds that values of C and kinds are compared on: C changes little, and a rule is judged on a fold that it has
+not learned on."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,15 +78,15 @@ class Examples:
         if self.verbose:
             say(line, *numbers, share=self.fits.share)
 
-    def folds(self, enough: int) -> int:
+    def folds(self, enough: int, fewest: int = 1) -> int:
         """The number of folds that hold out as many sets."""
         assert self.splits is not None
-        return min(len(self.splits), -(-enough * len(self.splits) // self.sets))
+        return min(len(self.splits), max(fewest, -(-enough * len(self.splits) // self.sets)))
 
     def fits_of(self, kind: Kind) -> int:
         """The number of fits that choosing one of a kind takes, about: a climb goes up once."""
         start = self.folds(ENOUGH_TO_PREPARE) * len(kind) if len(kind) > 1 else 0
-        return start + 3 * self.folds(ENOUGH_HELD_OUT) if len(kind[0].estimators) > 1 else start or KINDS_FOLDS
+        return start + 3 * self.folds(ENOUGH_HELD_OUT, FEWEST_FOLDS) if len(kind[0].estimators) > 1 else start
 
     def params_for(self, estimator: Any) -> dict[str, Any]:
         """What `fit` of a candidate gets: `params`, and of what is `offered` that which it takes."""
@@ -172,7 +173,7 @@ def fit_best(
     trials = [_likeliest(kind, examples) for kind in kinds]
     if len(trials) == 1:
         return trials[0].finished()
-    folds = max(KINDS_FOLDS, examples.folds(ENOUGH_HELD_OUT))
+    folds = examples.folds(ENOUGH_HELD_OUT, FEWEST_FOLDS)
     losses = [judge(trial.run(folds)) for trial in trials]
     for trial, loss in zip(trials, losses, strict=True):
         examples.say("%s: held-out loss %.4f of what is decided", in_words(trial.estimator), loss)
@@ -182,9 +183,9 @@ def fit_best(
 def _likeliest(kind: Kind, examples: Examples) -> Trial:
     """The likeliest of one kind: the path that is likeliest at its start, climbed from there."""
     paths = [[Trial(one, examples) for one in path.estimators] for path in kind]
-    best, folds = 0, examples.folds(ENOUGH_HELD_OUT)
+    best, folds = 0, examples.folds(ENOUGH_HELD_OUT, FEWEST_FOLDS)
     if len(kind) > 1:
-        few = examples.folds(ENOUGH_TO_PREPARE if any(len(path) > 1 for path in paths) else ENOUGH_HELD_OUT)
+        few = examples.folds(ENOUGH_TO_PREPARE) if any(len(path) > 1 for path in paths) else folds
         starts = [trials[path.start].log_likelihood(few) for trials, path in zip(paths, kind, strict=True)]
         best = int(np.argmax(starts))
     trials = paths[best]

@@ -212,6 +212,31 @@ class SetDecisionCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         """The chosen sets in the form and the alphabet of y: label sets (n, p), or a class for every element (n,)."""
         return self._decision().predict(self._scores(X), groups=groups)
 
+    def predict_names(self, X: Any) -> list[tuple[str, ...]]:
+        """The names of the chosen labels of every example, those of the columns of y in the fit.
+
+        The form is that of `sklearn.preprocessing.MultiLabelBinarizer.inverse_transform`.
+
+        Examples
+        --------
+        >>> import pandas
+        >>> from sklearn.datasets import make_multilabel_classification
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> from sklearn.multiclass import OneVsRestClassifier
+        >>> from setloss.estimators import SetDecisionCV
+        >>> X, Y = make_multilabel_classification(n_classes=3, random_state=0)
+        >>> y = pandas.DataFrame(Y, columns=["oil", "gas", "gold"])
+        >>> SetDecisionCV(OneVsRestClassifier(LogisticRegression())).fit(X, y).predict_names(X[:2])
+        [('gas',), ('oil', 'gas', 'gold')]
+        """
+        check_is_fitted(self, "decision_")
+        if not hasattr(self, "label_names_"):
+            raise AttributeError(
+                "the labels have no names; fit with a table y, such as pandas.DataFrame(Y, columns=...)"
+            )
+        chosen = np.reshape(self.predict(X) == self.classes_[1], (-1, len(self.label_names_)))
+        return [tuple(map(str, self.label_names_[row])) for row in chosen]
+
     def predict_proba(self, X: Any, *, groups: Any = None) -> Array:
         """P(y_j = 1) of every label (n, p) given all scores of its set; after a fit of y (n,), of both classes."""
         return self._decision().predict_proba(self._scores(X), groups=groups)

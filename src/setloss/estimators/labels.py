@@ -76,7 +76,7 @@ def as_array(y: Any) -> NDArray[Any]:
         raise ValueError("Complex data not supported: y holds complex numbers; labels are 0 and 1, or two names")
     if array.dtype == object and array.size and _is_nested(array.flat[0]):
         raise ValueError(
-            "y holds lists of different lengths. If they are the labels of each example, make a matrix of them: "
+            "y holds lists or sets. If they are the labels of each example, make a matrix of them: "
             "sklearn.preprocessing.MultiLabelBinarizer().fit_transform(y)."
         )
     return _numbers(array) if array.dtype == object and array.ndim == 2 else array
@@ -114,7 +114,8 @@ def _matrix(array: NDArray[Any]) -> LabelMatrix:
         odd = next((value for value in values if not is_missing(value)), array.dtype)
         raise ValueError(
             f"Unknown label type: y holds {odd!r}, not 0 and 1. For columns of two words compare with one of them, "
-            "(y == 'yes').astype(int); for columns of several use pandas.get_dummies(y)."
+            "(y == 'yes').astype(int); for columns of several use pandas.get_dummies(y), for lists of names "
+            "sklearn.preprocessing.MultiLabelBinarizer().fit_transform(y)."
         )
     known, positive = _known(array), array == 1
     others = array[known & ~positive & (array != 0)]
@@ -152,13 +153,20 @@ def two_classes(y: NDArray[Any]) -> tuple[NDArray[Any], Flags]:
     if len(classes) > 2:
         raise ValueError(
             f"Only binary classification is supported: a label is right or wrong. Unknown label type: y has "
-            f"{len(classes)} classes ({', '.join(map(str, classes[:5]))}...). A label for each of them: "
-            "pandas.get_dummies(y)."
+            f"{len(classes)} classes ({', '.join(map(str, classes[:5]))}...). {_a_label_for_each(classes)}"
         )
     if len(classes) < 2:
         raise ValueError(f"y has only one class, {classes[0]}; training needs examples of both")
     whole = classes.dtype.kind == "i" or (classes.dtype.kind == "u" and classes[-1] < 2**63)
     return classes.astype(np.int64) if whole else classes, codes.ravel() == 1
+
+
+def _a_label_for_each(classes: NDArray[Any]) -> str:
+    """The line that makes labels of classes, or of texts that hold several names."""
+    sign = next((sign for sign in ";|," if any(sign in str(cell) for cell in classes.tolist())), None)
+    if sign is None:
+        return "A label for each of them: pandas.get_dummies(y)."
+    return f"A label for each name in a text: y.str.get_dummies({sign!r}) of a pandas.Series."
 
 
 # -------------------------------------------------------------------- names, and labels to judge by

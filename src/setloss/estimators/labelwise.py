@@ -22,7 +22,7 @@ class LabelwiseClassifier(MultiOutputClassifier):
     >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
     >>> Y = np.array([[0, 1], [0, np.nan], [1, 0], [1, 0]])
     >>> LabelwiseClassifier(LogisticRegression()).fit(X, Y).predict(X).tolist()
-    [[0, 1], [0, 1], [1, 0], [1, 0]]
+    [[0, 1], [0, 0], [1, 0], [1, 0]]
     """
 
     def fit(self, X: Any, Y: Any, sample_weight: Any = None, **params: Any) -> LabelwiseClassifier:
