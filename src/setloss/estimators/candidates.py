@@ -49,8 +49,7 @@ ENOUGH_TO_PREPARE, ENOUGH_HELD_OUT = 200, 500
 """Preparations, and then values of C, are compared on as many folds as hold out these many sets."""
 
 FEWEST_FOLDS = 2
-"""Fewest folds that values of C and kinds are compared on: C changes little, and a rule is judged on a fold that it has
-not learned on."""
+"""Fewest folds that values of C and kinds are compared on: a rule is judged on a fold that it has not learned on."""
 
 
 @dataclass(frozen=True, eq=False)
