@@ -30,7 +30,7 @@ WAITS = {
 @pytest.mark.parametrize(("operator", "dtype"), [("bd", torch.float32), ("slack", torch.float64)])
 def test_the_operator_passes_torch_s_own_checks(operator, dtype):
     scores, truth, valid = draw((4, 6), seed=41, dtype=dtype)
-    plan = make_plan("dice", operator, 2.0)
+    plan = make_plan(Dice(), operator, 2.0)
     named = graph_arguments(plan, plan.loss.form)
     torch.library.opcheck(cuts, (scores.requires_grad_(), truth, valid, *named))
     torch.library.opcheck(cuts, (scores.detach().T.requires_grad_(), truth.T, None, *named))

@@ -21,7 +21,7 @@ from torch import Tensor
 
 from setloss.bags import Bags
 from setloss.decomposition.program import ProgramTooLargeError
-from setloss.losses import Form, Loss, as_loss, loss_of
+from setloss.losses import Form, Loss, loss_of
 from setloss.nn import device
 from setloss.operators.names import Operator, operator_named
 from setloss.operators.rescaling import Scale, check_scale
@@ -40,9 +40,8 @@ PARALLEL_ELEMENTS = 2**14
 # ---------------------------------------------------------------- plans
 
 
-def make_plan(loss: Loss | str, operator: str | Operator, scale: Scale) -> LossSurrogate:
+def make_plan(loss: Loss, operator: str | Operator, scale: Scale) -> LossSurrogate:
     """The surrogates of a loss and an operator for any batch; refuses what cannot work, before training starts."""
-    loss = as_loss(loss)
     check_scale(scale)
     if isinstance(operator, str):
         operator_named(operator)

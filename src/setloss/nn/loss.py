@@ -131,7 +131,7 @@ class SetLoss(nn.Module):
             reduction=reduction,
             sync=sync,
         ).completed()
-        self.plan = make_plan(self.settings.loss, self.settings.operator, self.settings.scale)
+        self.plan = make_plan(self.settings.judge, self.settings.operator, self.settings.scale)
         factors = None if class_weight is None else torch.as_tensor(class_weight, dtype=torch.float32)
         self.register_buffer("class_weight", factors, persistent=False)
 
@@ -223,18 +223,19 @@ def _values(sets: Sets, plan: LossSurrogate, settings: Settings) -> Tensor:
     if settings.absent == "skip":
         sets = replace(sets, scores=torch.where(sets.has_positives.unsqueeze(1), sets.scores, 0.0))
     values = values_of_sets(sets.scores, sets.truth, sets.valid, plan)
-    if not settings.soft_share:
+    form = settings.judge.form
+    if not settings.soft_share or form is None:
         return values
-    return mixed_values(sets, values, settings.loss, settings.soft_share)
+    return mixed_values(sets, values, form, settings.soft_share)
 
 
 def _weighted_values(
     given: Decisions, settings: Settings, classes: list[int] | None, element_weight: Tensor | None
 ) -> tuple[Sets, Tensor]:
     sets, elements = arrange_weighted(given, settings.mode, settings.over, settings.margins, classes, element_weight)
-    values = weighted_jaccard(elements)
-    if settings.soft_share:
-        values = mixed(values, expected_weights(elements), settings.loss, settings.soft_share)
+    values, form = weighted_jaccard(elements), settings.judge.form
+    if settings.soft_share and form is not None:
+        values = mixed(values, expected_weights(elements), form, settings.soft_share)
     return sets, values
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, get_args
 
 from setloss.defaults import NAMED_OPERATOR, NETWORK_MODES, NETWORKS, SUBMODULAR_OPERATOR
-from setloss.losses import Loss, TverskyFamily, as_loss
+from setloss.losses import Loss, as_loss
 from setloss.nn.margins import Margins
 from setloss.nn.reduction import Absent, Reduction
 from setloss.nn.sets import Classes, Over
@@ -15,6 +15,7 @@ from setloss.nn.targets import Mode
 from setloss.nn.weighted_jaccard import takes_weights
 from setloss.operators.names import Operator
 from setloss.operators.rescaling import Scale
+from setloss.setfunctions.counts import Kind
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,11 +45,16 @@ class Parameters:
         settings.check_factors()
         return settings
 
+    @property
+    def judge(self) -> Loss:
+        """The loss, also where it was given by its name."""
+        return as_loss(self.loss)
+
     def _recommended(self) -> dict[str, Any]:
         """The values of parameters that are None."""
         usual = NETWORK_MODES[self.mode] if self.operator is None else NAMED_OPERATOR
-        has_counts = has_expected_counts(self.loss, self.margins or usual.margins)
-        submodular = takes_weights(self.loss, SUBMODULAR_OPERATOR)
+        has_counts = has_expected_counts(self.judge, self.margins or usual.margins)
+        submodular = takes_weights(self.judge, SUBMODULAR_OPERATOR)
         return {
             "operator": SUBMODULAR_OPERATOR if submodular else NETWORKS.operator,
             "margins": usual.margins,
@@ -86,14 +92,14 @@ class Settings(Parameters):
     @property
     def takes_weights(self) -> bool:
         """Whether elements may have weights and labels be soft."""
-        return self.over != "groups" and not self.sync and takes_weights(self.loss, self.operator)
+        return self.over != "groups" and not self.sync and takes_weights(self.judge, self.operator)
 
     def check_factors(self) -> None:
         """Refuse shares and factors that mean nothing, or nothing for this loss."""
         share, factor = self.soft_share, self.with_cross_entropy
         if share != "adaptive" and not (_is_number(share) and share <= 1):
             raise ValueError(f'soft_share is a share, a number from 0 to 1, or "adaptive"; got {share!r}')
-        if share and not has_expected_counts(self.loss, self.margins):
+        if share and not has_expected_counts(self.judge, self.margins):
             raise ValueError(
                 "soft_share is for Dice, Jaccard, Tversky and F-beta with margins='probabilities'; got "
                 f"loss={self.loss!r}, margins={self.margins!r}"
@@ -107,9 +113,9 @@ class Settings(Parameters):
             )
 
 
-def has_expected_counts(loss: str | Loss, margins: Margins) -> bool:
+def has_expected_counts(loss: Loss, margins: Margins) -> bool:
     """Whether the loss has a value at expected counts, which `soft_share` needs."""
-    return margins == "probabilities" and isinstance(as_loss(loss), TverskyFamily)
+    return margins == "probabilities" and loss.form is not None and loss.form.kind is Kind.TVERSKY
 
 
 def _is_number(value: object) -> bool:

@@ -24,7 +24,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from setloss.losses import Loss, Tversky, TverskyFamily, as_loss
+from setloss.losses import Form
 from setloss.nn.sets import Sets
 from setloss.setfunctions.tversky import denominator
 
@@ -32,7 +32,7 @@ SoftShare = float | Literal["adaptive"]
 """Share of the loss at expected counts: a number from 0 to 1, or for each set its own."""
 
 
-def mixed_values(sets: Sets, surrogate: Tensor, loss: str | Loss, share: SoftShare) -> Tensor:
+def mixed_values(sets: Sets, surrogate: Tensor, loss: Form, share: SoftShare) -> Tensor:
     """`mixed` for rows of scores y (1 - q), from one number of the surrogate per row."""
     positive = sets.truth.to(sets.scores.dtype)
     p = sets.scores + (1 - positive)  # the probability of a positive, 1 - q or q
@@ -42,7 +42,7 @@ def mixed_values(sets: Sets, surrogate: Tensor, loss: str | Loss, share: SoftSha
     return mixed(surrogate, (some - found, p.sum(1) - found, some), loss, share)
 
 
-def mixed(surrogate: Tensor, counts: tuple[Tensor, Tensor, Tensor], loss: str | Loss, share: SoftShare) -> Tensor:
+def mixed(surrogate: Tensor, counts: tuple[Tensor, Tensor, Tensor], loss: Form, share: SoftShare) -> Tensor:
     """(1 - s) B + s l of every set, l the loss at expected counts, s the share, or l itself as a constant.
 
     For the latter l is `with_weights_of_one`.
@@ -55,7 +55,7 @@ def mixed(surrogate: Tensor, counts: tuple[Tensor, Tensor, Tensor], loss: str | 
     counts
         The expected numbers, or weights, of missed positives and of false alarms, and the number of positives.
     loss, share
-        A loss of the Tversky family, and s.
+        The numbers of a loss of the Tversky family, and s.
     """
     missed, alarms, positives = counts
     some = positives > 0
@@ -68,18 +68,16 @@ def mixed(surrogate: Tensor, counts: tuple[Tensor, Tensor, Tensor], loss: str | 
     return torch.lerp(surrogate, torch.where(some, found, surrogate.detach()), constant)
 
 
-def with_weights_of_one(loss: str | Loss) -> TverskyFamily:
+def with_weights_of_one(loss: Form) -> Form:
     """The loss with weights a + b that sum to at most 1: Dice for Jaccard, Dice and F-beta themselves."""
-    family = as_loss(loss)
-    assert isinstance(family, TverskyFamily)
-    a, b = map(float, family.weights)
-    return Tversky(a / (a + b), b / (a + b)) if a + b > 1 else family
+    total = loss.false_negative + loss.false_positive
+    if total <= 1:
+        return loss
+    return loss._replace(false_negative=loss.false_negative / total, false_positive=loss.false_positive / total)
 
 
-def expected_loss(missed: Tensor, alarms: Tensor, positives: Tensor, loss: str | Loss) -> Tensor:
+def expected_loss(missed: Tensor, alarms: Tensor, positives: Tensor, loss: Form) -> Tensor:
     """The loss (b n + a q) / (m - n + b n + a q) at real counts; where it reads 0/0, no mistake has a weight: 0."""
-    family = as_loss(loss)
-    assert isinstance(family, TverskyFamily)
-    a, b = map(float, family.weights)
+    a, b = loss.false_positive, loss.false_negative
     total: Tensor = denominator(missed, alarms, positives, a, b)
     return (b * missed + a * alarms) / torch.where(total > 0, total, 1.0)

@@ -16,18 +16,20 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from setloss.losses import Loss, TverskyFamily, as_loss
+from setloss.losses import Loss
 from setloss.nn.check_targets import read
 from setloss.nn.margins import Margins, probabilities
 from setloss.nn.sets import Over, Sets, rows_of
 from setloss.nn.targets import Decisions, Mode
+from setloss.setfunctions.counts import Kind
 
 
-def takes_weights(loss: str | Loss, operator: object) -> bool:
+def takes_weights(loss: Loss, operator: object) -> bool:
     """Whether this is L of Jaccard by one of its names."""
-    chosen = as_loss(loss)
-    jaccard = isinstance(chosen, TverskyFamily) and tuple(map(float, chosen.weights)) == (1.0, 1.0)
-    return jaccard and operator in ("lovasz", "bd", "bd-monotone")
+    form = loss.form
+    if form is None or form.kind is not Kind.TVERSKY:
+        return False
+    return form.false_negative == 1 and form.false_positive == 1 and operator in ("lovasz", "bd", "bd-monotone")
 
 
 @dataclass(frozen=True)
