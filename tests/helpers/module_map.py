@@ -33,9 +33,6 @@ LAYERS = (
 )
 """From the top to the bottom: a package knows those in the lines below its own, and nothing else."""
 
-FOUNDATIONS = 3
-"""The lowest layers, which anybody may use; the map does not list who does."""
-
 BEGIN, END = "<!-- module map: begin -->", "<!-- module map: end -->"
 
 
@@ -111,14 +108,8 @@ def first_sentence(package: str) -> str:
 
 def drawn() -> str:
     """The map as a table, the top layer first."""
-    known = arrows()
-    lines = ["| package | holds | imports |", "|---|---|---|"]
-    for layer in LAYERS:
-        for package in layer:
-            below = [name for name in known.get(package, ()) if height(name) >= FOUNDATIONS]
-            below.sort(key=lambda name: (-height(name), name))
-            lines.append(f"| `{package}` | {first_sentence(package)} | {', '.join(below) or '-'} |")
-    return "\n".join(lines)
+    lines = [f"| `{package}` | {first_sentence(package)} |" for layer in LAYERS for package in layer]
+    return "\n".join(["| package | holds |", "|---|---|", *lines])
 
 
 if __name__ == "__main__":
