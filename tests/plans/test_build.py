@@ -123,7 +123,7 @@ def test_a_loss_of_a_user_goes_the_way_of_ours():
         (Dice(), "lovasz"),
         (Dice(), by_size),
     ],
-    ids=str,
+    ids=["cost curve", "counts", "F-beta below 1", "Dice without D", "operator of sizes"],
 )
 def test_what_has_no_formula_is_read_set_by_set(loss, operator):
     assert not LossSurrogate(loss, operator).closed
@@ -152,7 +152,7 @@ EVERY = [
 
 
 @pytest.mark.parametrize("operator", [B_D, SlackRescaling, MarginRescaling, half_and_half, outer, hinge_like])
-@pytest.mark.parametrize("loss", EVERY, ids=str)
+@pytest.mark.parametrize("loss", EVERY, ids=lambda loss: type(loss).__name__)
 def test_operators_commute_with_the_choice_of_a_set(loss, operator):
     check_operator(operator, loss)
 
