@@ -6,6 +6,7 @@
 import sys
 import warnings
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ import numpy as np
 import setloss
 
 SOURCES = Path(setloss.__file__).parent
+SCALES = count(1)
 
 
 def modules_entered(work: Callable[[], object]) -> list[str]:
@@ -49,7 +51,8 @@ def fit() -> None:
     """`SetClassifier("dice", "bd")`: the paper, from the loss to the solver."""
     from setloss.estimators import SetClassifier
 
-    SetClassifier("dice", "bd").fit(*label_sets())
+    # The surrogates of a scale are made once in a process.
+    SetClassifier("dice", "bd", scale=next(SCALES)).fit(*label_sets())
 
 
 def decision_cv() -> None:
