@@ -34,10 +34,10 @@ WAYS = ("at 1/2", "best threshold", "TunedThresholdClassifierCV", "Lin and Lin",
 
 
 def tuned_thresholds(X: Any, truth: Any, chosen: dict[str, Any]) -> Array:
-    """Thresholds by scikit-learn, for the preparation and the C of the scores; none for labels of one class."""
+    """Thresholds by scikit-learn, for the preparation and the C of the scores; 1/2 for labels with one positive."""
     (way,) = [one for one in preparations(X) if name_of(one) == chosen["preparation"]]
-    prepared, found = way.fit_transform(X), np.full(truth.shape[1], np.inf)
-    for j in np.flatnonzero(truth.any(axis=0) & ~truth.all(axis=0)):
+    prepared, found = way.fit_transform(X), np.full(truth.shape[1], 0.5)
+    for j in np.flatnonzero(np.minimum(truth.sum(axis=0), (~truth).sum(axis=0)) > 1):
         model = TunedThresholdClassifierCV(LogisticRegression(C=chosen["C"], max_iter=1000), scoring="f1", cv=5)
         found[j] = model.fit(prepared, truth[:, j]).best_threshold_
     return found

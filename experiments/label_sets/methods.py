@@ -145,15 +145,15 @@ def scores_of(base: str, X: Any, Y: NDArray[Any], test: Any, choices: Choices) -
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # labels that are constant in a fold, fits that end after 1,000 iterations
         if base == "trees":
-            return Scores(*_by_folds(partial(tree_chances, choices=choices), X, truth, test, choices), {})
+            return Scores(*by_folds(partial(tree_chances, choices=choices), X, truth, test, choices), {})
         ways, few = preparations(X), choices.few_splits(len(Y))
         parts = [way.fit_transform(X) for way in ways]
         best, C = choices.search(parts, lambda X, C: float(np.mean([loss_of(X, z, C, few) for z in truth.T])))
-        found = _by_folds(partial(linear_chances, C=C), parts[best], truth, ways[best].transform(test), choices)
+        found = by_folds(partial(linear_chances, C=C), parts[best], truth, ways[best].transform(test), choices)
         return Scores(*found, {"C": C, "preparation": name_of(ways[best])})
 
 
-def _by_folds(chances: Any, X: Any, truth: Any, test: Any, choices: Choices) -> tuple[Array, Array]:
+def by_folds(chances: Any, X: Any, truth: Any, test: Any, choices: Choices) -> tuple[Array, Array]:
     """Held-out probabilities of all rows, and those of the test part."""
     found = np.empty(truth.shape)
     for train, out in choices.splits(len(truth)):

@@ -30,37 +30,23 @@ from experiments.label_sets.tuning import Choices
 from experiments.loaders import DataSet
 from experiments.protocol import in_parallel, log
 from setloss.io import DatasetError
-from setloss.losses import Dice, loss_named
 from setloss.typing import Array
 
-METRICS = {
-    "example_f1": "example F1",
-    "example_f1_zero": "example F1, 0/0 = 0",
-    "example_jaccard": "example Jaccard",
-    "macro_f1": "macro F1",
-}
+METRICS = {"example_f1": "example F1", "example_f1_zero": "example F1, 0/0 = 0", "macro_f1": "macro F1"}
 
 
-@dataclass(frozen=True, eq=False)
-class Judgement:
-    """The metrics of one test set; `examples` has the value of every example where the metric is a mean of them."""
+def judge(truth: NDArray[Any], predicted: NDArray[Any], for_zero: NDArray[Any]) -> dict[str, Array]:
+    """The scores whose means are the metrics, of examples or (macro) of labels, for label sets (n, p) in {0, 1}.
 
-    means: dict[str, float]
-    examples: dict[str, Array] = field(repr=False)
-
-
-def judge(truth: NDArray[Any], predicted: NDArray[Any], for_zero: NDArray[Any]) -> Judgement:
-    """All metrics of label sets (n, p) in {0, 1}; `for_zero` are sets that are decided where 0/0 scores 0."""
+    `for_zero` are sets that are decided where 0/0 scores 0.
+    """
     true, said = np.asarray(truth) == 1, np.asarray(predicted) == 1
     missed, alarms, positives = (flags.sum(axis=0) for flags in (true & ~said, said & ~true, true))
-    examples = {
+    return {
         "example_f1": 1.0 - np.asarray(LOSSES[0](true, said)),
         "example_f1_zero": 1.0 - np.asarray(LOSSES[1](true, np.asarray(for_zero) == 1)),
-        "example_jaccard": 1.0 - np.asarray(loss_named("jaccard")(true, said)),
+        "macro_f1": 1.0 - np.asarray(LOSSES[0].value(missed, alarms, positives, 0)),
     }
-    means = {name: float(values.mean()) for name, values in examples.items()}
-    means["macro_f1"] = 1.0 - float(Dice().value(missed, alarms, positives, 0).mean())
-    return Judgement(means, examples)
 
 
 @dataclass(frozen=True)
@@ -85,7 +71,7 @@ class Run:
 
     method: str
     split: int
-    judgement: Judgement
+    scores: dict[str, Array] = field(repr=False)
     chosen: dict[str, Any]
     expected: Any
 
@@ -110,20 +96,16 @@ class DataSetOutcome:
         return Estimate.of(self._values(method, metric) - self._values(reference, metric))
 
     def _values(self, method: str, metric: str) -> Array:
-        """One value per fold; with a single test set one per example, if the metric is a mean over examples."""
-        runs = self.of(method)
-        if len(runs) == 1 and metric in runs[0].judgement.examples:
-            return runs[0].judgement.examples[metric]
-        return np.array([run.judgement.means[metric] for run in runs])
+        """One value per split; of a single one those of its examples, or labels."""
+        values = [run.scores[metric] for run in self.of(method)]
+        return values[0] if len(values) == 1 else np.array([one.mean() for one in values])
 
     def as_dict(self) -> dict[str, Any]:
         """JSON values: for every method the metrics and choices of every split, and the estimates."""
         methods: dict[str, Any] = {}
         for name in dict.fromkeys(run.method for run in self.runs):
             methods[name] = {metric: self.estimate(name, metric).as_dict() for metric in METRICS}
-            methods[name]["splits"] = [
-                {**run.judgement.means, "chosen": run.chosen, "expected": run.expected} for run in self.of(name)
-            ]
+            methods[name]["splits"] = [{"chosen": run.chosen, "expected": run.expected} for run in self.of(name)]
         return {"methods": methods}
 
 

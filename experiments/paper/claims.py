@@ -6,9 +6,11 @@ Nothing about data is written here as a fact.
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -275,44 +277,8 @@ EMPIRICAL = (
 
 # ---------------------------------------------------------------- what proofs and enumeration say
 
-READING = "docs/reading-the-paper.md"
-THEORY = (
-    Finding(
-        "The decomposition D l is unique",
-        "Proposition 5",
-        ClaimVerdict.FAILS,
-        "Unique up to three elements, for symmetric losses and for Dice. On four elements a loss has two optimal "
-        "decompositions, and about one random table in ten is like that.",
-        f"tests/paper/test_proposition_5.py, {READING}",
-    ),
-    Finding(
-        "For supermodular l, B_D is at least as tight as slack rescaling on the unit cube",
-        "Theorem 1",
-        ClaimVerdict.HOLDS,
-        "Holds for every increasing f as well, although the lemma used in the proof (Lemma 2) is false.",
-        f"tests/paper/test_theorem_1.py, tests/paper/test_lemma_2.py, {READING}",
-    ),
-    Finding(
-        "B_D is convex and generalises the Lovász hinge",
-        "Theorems 2 and 3",
-        ClaimVerdict.HOLDS,
-        "By enumeration, and on random segments.",
-        f"tests/paper/test_theorem_2.py, tests/paper/test_theorem_3.py, {READING}",
-    ),
-    Finding(
-        "B_D is an extension of l if and only if f is non-negative",
-        "Theorem 4",
-        ClaimVerdict.HOLDS,
-        "On all vertices of the cube: losses 1 and 2 and Dice are extended, losses 3 and 4 are not.",
-        f"tests/paper/test_theorem_4.py, {READING}",
-    ),
-    Finding(
-        "A subgradient takes polynomial time, given oracles for f and g",
-        "Theorem 5",
-        ClaimVerdict.FAILS,
-        "Slack rescaling of a supermodular oracle decides subset sum. For losses of counts, all of the paper's among "
-        "them, it is exact and takes a sort.",
-        f"tests/paper/test_theorem_5.py, {READING}",
-    ),
+THEORY = tuple(
+    Finding(**found | {"verdict": ClaimVerdict(found["verdict"])})
+    for found in tomllib.loads(Path(__file__).with_name("theory.toml").read_text(encoding="utf-8"))["claims"]
 )
 """Decided by enumeration in the tests named; a test compares these verdicts with those of the page on the paper."""

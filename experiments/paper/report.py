@@ -6,22 +6,13 @@ from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
+from string import Template
 from typing import Any
 
 from experiments.document import ResultTable, cell_text
 from experiments.paper.artefact import Entry, read, tables
 from experiments.paper.claims import ClaimVerdict, Finding, by_place, findings
 
-TITLE = "The paper, made again"
-INTRODUCTION = """Every table and figure of Jiaqian Yu and Matthew B. Blaschko, “A Convex Surrogate Operator for
-General Non-Modular Loss Functions”, AISTATS 2016, computed by <code>setloss</code>, with the paper’s numbers beside
-ours and a verdict on each claim. The face tracks of the paper are not public and its toy data are not specified: what
-stands in for them is said where it is used, and a claim that fails here may hold on the original data."""
-HOW = """Methods are compared on the same repeats or folds; a difference counts if it is more than two standard
-errors. A claim to be best counts where every rival is beaten. A claim holds if all cases are for it, in part if some
-are. In the tables a number in bold is lower than every other of its column by a difference that counts; “paper” is
-what the paper prints for the column to its left. Runs are shorter than the paper’s unless they say so; <code>python
--m experiments reproduce --full</code> makes them as long."""
 CLASSES = dict(zip(ClaimVerdict, ("holds", "part", "fails", "open"), strict=True))
 
 
@@ -42,40 +33,26 @@ def claims_table(judged: Sequence[Finding]) -> ResultTable:
 
 def page(entries: Mapping[str, Entry], judged: Sequence[Finding], folder: Path) -> str:
     """The whole page; `folder` holds the images that the entries name."""
-    style = Path(__file__).with_name("report.css").read_text(encoding="utf-8")
     links = "".join(f'<li><a href="#{name}">{name[:-1].capitalize()} {name[-1]}</a></li>' for name in entries)
     counts = [(verdict, sum(found.verdict is verdict for found in judged)) for verdict in ClaimVerdict]
     told = ", ".join(f"{count} “{verdict}”" for verdict, count in counts if count)
     quick = any(entry["settings"]["quick"] for entry in entries.values())
     trial = " <strong>Some tables are of a trial run: do not read verdicts off them.</strong>" if quick else ""
     claims = [[_claim(found), _verdict(found), _evidence(found), _words(found.decided_by)] for found in judged]
-    return f"""<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{TITLE}: setloss</title>
-<style>
-{style}</style>
-</head>
-<body>
-<main>
-<header>
-<h1>{TITLE}</h1>
-<p>{INTRODUCTION}</p>
-<nav aria-label="Contents"><ul><li><a href="#claims">Claims</a></li>{links}</ul></nav>
-</header>
-<section id="claims">
-<h2>The paper’s claims</h2>
-<p>{HOW} {len(judged)} claims: {told}.{trial}</p>
-{_grid("Claims", ("Claim", "Verdict", "Evidence", "Decided by"), claims, "claims")}
-</section>
-{"".join(_section(entry, folder) for entry in entries.values())}
-<footer>{_made(entries)}</footer>
-</main>
-</body>
-</html>
-"""
+    columns = ("Claim", "Verdict", "Evidence", "Decided by")
+    return Template(_beside("report.html")).substitute(
+        style=_beside("report.css"),
+        links=links,
+        told=f"{len(judged)} claims: {told}",
+        trial=trial,
+        claims=_grid("Claims", columns, claims, "claims"),
+        sections="".join(_section(entry, folder) for entry in entries.values()),
+        made=_made(entries),
+    )
+
+
+def _beside(name: str) -> str:
+    return Path(__file__).with_name(name).read_text(encoding="utf-8")
 
 
 def _claim(found: Finding) -> str:
