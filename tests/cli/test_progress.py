@@ -5,6 +5,7 @@ from unittest.mock import patch
 
 from helpers.waiting import until
 from setloss.cli.progress import Waiting
+from setloss.estimators.fit_log import Fits
 
 
 def said_in_the_end(capsys, words):
@@ -21,3 +22,21 @@ def test_without_a_terminal_lines_say_what_is_under_way(capsys):
         logging.getLogger("setloss").info("fold %d of %d", 2, 5)
         said_in_the_end(capsys, " gone, fold 2 of 5\n")
     assert not logging.getLogger("setloss").handlers
+
+
+def test_the_share_that_is_done_and_the_time_left_are_said(capsys):
+    with patch("setloss.cli.progress.SECONDS_BETWEEN_LINES", 0.01), Waiting("reading songs.csv"):
+        log = logging.getLogger("setloss")
+        log.info("fold 1 of 4", extra={"share": 0.0})
+        said_in_the_end(capsys, " gone, fold 1 of 4\n")
+        log.info("fold 4 of 4", extra={"share": 0.75})
+        said_in_the_end(capsys, " gone, 75% done, about 0:00 left, fold 4 of 4\n")
+
+
+def test_fits_that_come_unexpectedly_are_part_of_the_whole():
+    fits = Fits(expected=4, done=3)
+    assert fits.share == 0.75
+    fits.to_come(3)
+    assert (fits.expected, fits.share) == (6, 0.5)
+    fits.to_come(1)
+    assert fits.expected == 6

@@ -67,6 +67,7 @@ class Waiting(logging.Handler):
     def doing(self, words: str, share: float | None = None) -> None:
         """Something else is under way now, and that share of the whole is done."""
         self._words = words
+        self._left = ""
         if share == 0:
             self._began_fits = time.monotonic()
         elif share is not None:
