@@ -19,6 +19,7 @@ from benchmarks import (
     decisions,
     decomposition,
     imports,
+    lazy_decisions,
     operators,
     partitions,
     pixels,
@@ -42,6 +43,7 @@ BENCHMARKS = {
     "pixels": pixels,
     "promises": promises,
     "dask": partitions,
+    "dask-decisions": lazy_decisions,
 }
 
 
