@@ -14,7 +14,7 @@ from helpers.explicit import terms
 from helpers.problems import LAYOUTS, label_sets, pairs, tracks
 from setloss.solvers import ADMM, Design, Limits, Status, admm, choice, solve
 from setloss.solvers.admm import NormalMatrix
-from setloss.solvers.frank_wolfe import first_dual_point
+from setloss.solvers.dual_points import first_dual_point
 
 
 def all_cuts(case, truth):

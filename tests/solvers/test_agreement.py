@@ -60,11 +60,24 @@ def test_cutting_plane_n_slack_and_admm_reach_the_minimum_of_the_explicit_progra
         assert_minimum(solve(case.problem, solver, Limits(5e-7)), expected)
 
 
+@pytest.mark.parametrize("rests", [False, True], ids=["all visited", "some at rest"])
 @every_pair
 @both_layouts
-def test_frank_wolfe_reaches_the_minimum_of_the_explicit_program(loss, operator, layout):
+def test_frank_wolfe_reaches_the_minimum_of_the_explicit_program(loss, operator, layout, rests, monkeypatch):
+    if rests:
+        monkeypatch.setattr("setloss.solvers.dual_points.FEW_ELEMENTS", 0)
+        monkeypatch.setattr("setloss.solvers.dual_points.REACH", 0.0)
+        monkeypatch.setattr("setloss.solvers.frank_wolfe.SETTLED", np.inf)
     case = LAYOUTS[layout](loss, operator, d=24)
     assert_minimum(solve(case.problem, "frank_wolfe", Limits(5e-7, 5000)), explicit_minimum(case))
+
+
+@pytest.mark.parametrize(("loss", "operator"), [("dice", "bd"), ("dice", "slack"), ("curve4", "bd")])
+@both_layouts
+def test_admm_reaches_the_minimum_with_elements_at_rest(loss, operator, layout, monkeypatch):
+    monkeypatch.setattr("setloss.solvers.dual_points.FEW_ELEMENTS", 0)
+    case = LAYOUTS[layout](loss, operator)
+    assert_minimum(solve(case.problem, "admm", Limits(5e-7, 3000)), explicit_minimum(case))
 
 
 @every_pair

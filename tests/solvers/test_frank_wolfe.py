@@ -9,7 +9,7 @@ from sklearn.svm import LinearSVC
 from helpers.problems import label_sets, tracks
 from setloss import Hamming
 from setloss.solvers import FrankWolfe, Limits, Status, solve
-from setloss.solvers.frank_wolfe import ActiveCuts, BoundedSlopes
+from setloss.solvers.dual_points import ActiveCuts, BoundedSlopes
 
 WIDE = {"n": 40, "p": 7, "d": 30}
 OPERATORS = ("hinge", "lovasz", "bd", "slack", "margin")
@@ -86,7 +86,7 @@ def test_few_cuts_per_example_are_merged_and_stay_a_dual_point(operator, capacit
     found = solve(case.problem, FrankWolfe(capacity=capacity), Limits(1e-2, 5000))
     assert found.status is Status.CONVERGED
     assert isinstance(found.state.cuts, ActiveCuts)
-    assert found.state.cuts.counts.max() <= capacity
+    assert found.state.cuts.point.counts.max() <= capacity
     assert found.dual <= dual_by_definition(case, found.state.cuts) * (1 + 1e-9)
     assert_dual_point(case, found.state.cuts)
 
@@ -97,9 +97,9 @@ def test_weights_are_those_of_a_convex_combination(operator):
     if isinstance(cuts, BoundedSlopes):
         assert np.all((cuts.slopes >= 0) & (cuts.slopes <= cuts.gains.max()))
         return
-    assert cuts.weights.min() >= 0
-    np.testing.assert_allclose(cuts.weights.sum(axis=1), 1.0, atol=1e-12)
-    assert not np.any(cuts.weights[np.arange(cuts.weights.shape[1]) >= cuts.counts[:, None]])
+    assert cuts.point.weights.min() >= 0
+    np.testing.assert_allclose(cuts.point.weights.sum(axis=1), 1.0, atol=1e-12)
+    assert not np.any(cuts.point.weights[np.arange(cuts.point.weights.shape[1]) >= cuts.point.counts[:, None]])
 
 
 @storage
@@ -131,6 +131,6 @@ def test_a_problem_that_memory_cannot_hold_is_refused_before_work_starts(monkeyp
 
 
 def test_a_problem_that_takes_much_memory_is_announced(monkeypatch, caplog):
-    monkeypatch.setattr("setloss.solvers.frank_wolfe.MUCH_MEMORY", 1.0)
+    monkeypatch.setattr("setloss.solvers.dual_points.MUCH_MEMORY", 1.0)
     solve(case_of("bd").problem, "frank_wolfe", Limits(max_iter=1))
     assert "GB in this solver" in caplog.text

@@ -151,13 +151,13 @@ def room_for_cuts(plans: Plans, widest: int, dtype: Any) -> tuple[Any, ...]:
 
     The order of the elements; a second array for sorting it, whose memory later holds their margins and those of
     group after group; counters of radix sort, None where no bag is large. For rescaled parts the sums of the smallest
-    margins of each group, and two counts per group.
+    margins of each group, and three counts per group.
     """
     from setloss.plans.sorting import LARGE, TALLIES
 
     axes = plans.sizes.shape[1]
     spare = np.empty(-(-2 * widest * np.dtype(dtype).itemsize // 8), dtype=np.int64)
-    counts = np.empty(axes, dtype=np.int64), np.empty(axes, dtype=np.int64)
+    counts = tuple(np.empty((3, axes), dtype=np.int64))
     tallies = np.empty(TALLIES, dtype=np.int64) if widest >= LARGE else None
     return np.empty(widest, dtype=np.int64), spare, spare.view(dtype), tallies, (np.empty(widest + axes), *counts)
 

@@ -9,6 +9,8 @@ false negatives.
 
 from __future__ import annotations
 
+import numpy as np
+
 from setloss.compilation import kernel
 from setloss.plans.records import CURVE, LINEAR, NONE, TABLE, TVERSKY, TVERSKY_SUPERMODULAR
 from setloss.setfunctions import tversky
@@ -80,7 +82,7 @@ def concave_step(n, q, m, part):
     """The weighted loss of one more false positive."""
     if part.kind == LINEAR:
         return part.weight * part.false_positive
-    return part.weight * tversky_step(1, n, q, m, part)
+    return part.weight * tversky_step(np.int64(1), n, q, m, part)
 
 
 @kernel(forceinline=True)
@@ -107,15 +109,15 @@ def worst_set(ranked, order, plan, tables, grouped, room, chosen):
 @kernel(forceinline=True)
 def _best_of_counts(ranked, order, plan, tables, grouped, room, chosen):
     """Several counts matter."""
-    sums, counts, turning = room
+    sums, counts, turning, within = room
     sizes, values = tables
-    _sums(ranked, order, plan.axes, grouped, sums)
+    _sums(ranked, order, plan.axes, grouped, sums, within)
     for b in range(plan.axes):
         counts[b] = 0
     if plan.rescaled.kind == TABLE:
-        loss, best = _best_of_cells(plan, sizes, values, sums, counts, turning)
+        loss, best = _best_of_cells(plan, sizes, values, sums, counts, turning, within)
     else:
-        loss, best = _best_of_concave(plan, sizes, grouped, sums, counts)
+        loss, best = _best_of_concave(plan, sizes, grouped, sums, counts, within)
     for k in range(len(order)):
         axis = order[k] >> 32
         if counts[axis] > 0:
@@ -125,14 +127,16 @@ def _best_of_counts(ranked, order, plan, tables, grouped, room, chosen):
 
 
 @kernel(forceinline=True)
-def _sums(ranked, order, axes, grouped, sums):
+def _sums(ranked, order, axes, grouped, sums, within):
     """Group after group: its margins in ascending order, and the sums of its k smallest ones.
 
-    Group b starts at ``s = sizes[0] + ... + sizes[b - 1]`` of `grouped` and at ``s + b`` of `sums`.
+    `within` receives the number of ranked elements of each group, all or some of its size. Group b starts at
+    ``s = within[0] + ... + within[b - 1]`` of `grouped` and at ``s + b`` of `sums`.
     """
     n = 0
     for b in range(axes):
         total = 0.0
+        before = n
         sums[n + b] = total
         for k in range(len(order)):
             if order[k] >> 32 == b:
@@ -140,6 +144,7 @@ def _sums(ranked, order, axes, grouped, sums):
                 total += ranked[k]
                 n += 1
                 sums[n + b] = total
+        within[b] = n - before
 
 
 @kernel(inline="always")
@@ -155,7 +160,12 @@ def _best_of_curve(ranked, order, plan, tables, chosen):
                 break
             if order[k] >> 32 != axis:
                 total += ranked[k]
-    best, best_count, best_loss, count = max(objective(plan.margin, 0.0, total, plan.scale), 0.0), 0, 0.0, 0
+    best, best_count, best_loss, count = (
+        max(objective(plan.margin, 0.0, total, plan.scale), 0.0),
+        np.int64(0),
+        0.0,
+        np.int64(0),
+    )
     for k in range(len(order)):
         if order[k] >> 32 == axis:
             count += 1
@@ -183,32 +193,33 @@ def _mark(ranked, order, axis, left, chosen):
 
 
 @kernel(forceinline=True)
-def _best_of_cells(plan, sizes, values, sums, counts, turning):
-    """Every cell of a table: the last count runs fastest, the others turn like an odometer."""
-    k, cell, weight = plan.axes, plan.rescaled.start, plan.rescaled.weight
-    last, tail = sizes[k - 1], 0
+def _best_of_cells(plan, sizes, values, sums, counts, turning, within):
+    """Every cell of a table within reach: the last count runs fastest, the others turn like an odometer."""
+    k, weight = plan.axes, plan.rescaled.weight
+    last, tail = within[k - 1], 0
     for b in range(k - 1):
-        tail += sizes[b] + 1
+        tail += within[b] + 1
     for b in range(k):
         turning[b] = 0
     best = best_loss = 0.0
     while True:
         base = 0.0
-        start = 0
+        start = cell = 0
         for b in range(k - 1):
             base += sums[start + turning[b]]
-            start += sizes[b] + 1
+            start += within[b] + 1
+            cell = (cell + turning[b]) * (sizes[b + 1] + 1)
+        cell += plan.rescaled.start
         for a in range(last + 1):
-            loss = weight * values[cell]
+            loss = weight * values[cell + a]
             value = objective(plan.margin, loss, base + sums[tail + a], plan.scale)
-            cell += 1
             if value > best:
                 best, best_loss = value, loss
                 for b in range(k - 1):
                     counts[b] = turning[b]
                 counts[k - 1] = a
         b = k - 2
-        while b >= 0 and turning[b] == sizes[b]:
+        while b >= 0 and turning[b] == within[b]:
             turning[b] = 0
             b -= 1
         if b < 0:
@@ -226,14 +237,14 @@ def _alarm_helps(n, q, m, margin, total, plan):
 
 
 @kernel(forceinline=True)
-def _best_of_concave(plan, sizes, grouped, sums, counts):
+def _best_of_concave(plan, sizes, grouped, sums, counts, within):
     """For every number of false negatives, the number of false positives up to which one more helps.
 
     A binary search; it starts with steps that double from where the last one ended, which is near. Numbers of false
     negatives for which not even the largest loss would win are passed over.
     """
-    part, positives, most = plan.rescaled, sizes[0], sizes[1]
-    m = float(positives)
+    part, positives, most = plan.rescaled, within[0], within[1]
+    m = float(sizes[0])
     negatives, alarms = grouped[positives:], sums[positives + 1 :]
     fewest = 0
     while fewest < most and negatives[fewest] < 0:

@@ -25,7 +25,8 @@ import numpy as np
 
 from setloss.solvers.cutting_plane import PlaneState
 from setloss.solvers.deadline import check_time
-from setloss.solvers.frank_wolfe import ActiveCuts, BoundedSlopes, FrankWolfeState, first_dual_point
+from setloss.solvers.dual_points import ActiveCuts, BoundedSlopes, first_dual_point
+from setloss.solvers.frank_wolfe import FrankWolfeState
 from setloss.solvers.problem import Problem
 from setloss.solvers.solution import Solution, starting_point
 from setloss.typing import Array
@@ -218,7 +219,13 @@ class ADMM:
 
     def finish(self, problem: Problem, state: ADMMState) -> None:
         """Measure: the primal value at W, and the values of the best combination of planes."""
-        state.offer_primal(state.parameters, problem.objective(state.parameters))
+        if isinstance(state.cuts, ActiveCuts):
+            margins = problem.margins(state.parameters)
+            cuts = problem.cuts(margins)
+            state.offer_primal(state.parameters, problem.primal(state.parameters, cuts.values))
+            state.cuts.rest(problem, np.minimum(margins, margins - state.mu * state.centre), cuts)
+        else:
+            state.offer_primal(state.parameters, problem.objective(state.parameters))
         state.passes += 1
         if len(state.planes):
             target = state.solve_program().reshape(problem.shape)

@@ -18,7 +18,8 @@ import numpy as np
 
 from setloss.solvers.admm import ADMM, MOST_ROWS
 from setloss.solvers.cutting_plane import CuttingPlane, NSlack, PlaneState, Reachable
-from setloss.solvers.frank_wolfe import FrankWolfe, FrankWolfeState, hinge_gains
+from setloss.solvers.dual_points import hinge_gains
+from setloss.solvers.frank_wolfe import FrankWolfe, FrankWolfeState
 from setloss.solvers.loop import Limits, Method, run
 from setloss.solvers.problem import Problem
 from setloss.solvers.solution import Solution, relative_gap

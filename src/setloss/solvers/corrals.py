@@ -11,12 +11,15 @@ stops.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from setloss.compilation import kernel
 from setloss.plans.kernels import bag_cut
+from setloss.solvers.kernel_arrays import Corral
+
+# np.int64(0) and the like below, where a literal would do: numba compiles a function once more for every literal.
 
 EXACT = 1e-12
 """Share of the values at which a gap counts as zero."""
@@ -25,27 +28,21 @@ DEPENDENT = 1e-12
 """Squared relative distance from the affine hull of the corral at which a cut takes the place of another."""
 
 
-class Corral(NamedTuple):
-    """The cuts of one bag: a row of `slopes` each, and row i of `offsets` and of `weights`.
-
-    `products` has ``<a_k, a_l> + unit``, `factor` its Cholesky factor; `targets` and `ones` are room.
-    """
-
-    slopes: Any
-    offsets: Any
-    weights: Any
-    products: Any
-    factor: Any
-    targets: Any
-    ones: Any
-
-
 @kernel(fastmath={"reassoc", "contract"})
 def dot(left, right, count):
     """The product of the first `count` numbers."""
     total = 0.0
     for e in range(count):
         total += left[e] * right[e]
+    return total
+
+
+@kernel(fastmath={"reassoc", "contract"})
+def _row_dot(matrix, k, vector, count):
+    """The product of the first `count` numbers of a row and of a vector."""
+    total = 0.0
+    for e in range(count):
+        total += matrix[k, e] * vector[e]
     return total
 
 
@@ -103,22 +100,22 @@ def _longest(corral, p, count):
 
 
 @kernel()
-def _write(corral, i, p, k, slope, offset, weight):
+def _write(corral, p, k, slope, offset, weight):
     """Put a cut in place k."""
     for e in range(p):
         corral.slopes[k, e] = slope[e]
-    corral.offsets[i, k] = offset
-    corral.weights[i, k] = weight
+    corral.offsets[k] = offset
+    corral.weights[k] = weight
 
 
 @kernel()
-def _drop(corral, i, p, count, k):
+def _drop(corral, p, count, k):
     """Take cut k out, the last one takes its place; returns how many are left."""
     last, products = count - 1, corral.products
     for e in range(p):
         corral.slopes[k, e] = corral.slopes[last, e]
-    corral.offsets[i, k] = corral.offsets[i, last]
-    corral.weights[i, k] = corral.weights[i, last]
+    corral.offsets[k] = corral.offsets[last]
+    corral.weights[k] = corral.weights[last]
     products[k, k] = products[last, last]
     for j in range(last):
         if j != k:
@@ -128,62 +125,60 @@ def _drop(corral, i, p, count, k):
 
 
 @kernel()
-def _exchange(corral, i, p, count, slope, offset, unit):
+def _exchange(corral, p, count, slope, offset, unit):
     """A cut in the affine hull of the corral takes the place of the first to lose its weight; 0 if none does."""
     shares, weights = corral.ones, corral.weights
     for k in range(count):
         shares[k] = corral.products[count, k]
     _solve(corral.factor, count, shares)
-    step, leaving = np.inf, -1
+    step = np.inf
+    leaving: Any = np.int64(-1)
     for k in range(count):
-        if shares[k] > DEPENDENT and weights[i, k] < step * shares[k]:
-            step, leaving = weights[i, k] / shares[k], k
+        if shares[k] > DEPENDENT and weights[k] < step * shares[k]:
+            step, leaving = weights[k] / shares[k], k
     if leaving < 0:
         return 0
     for k in range(count):
-        weights[i, k] = max(weights[i, k] - step * shares[k], 0.0)
-    _write(corral, i, p, leaving, slope, offset, step)
+        weights[k] = max(weights[k] - step * shares[k], 0.0)
+    _write(corral, p, leaving, slope, offset, step)
     _rebuild(corral, p, leaving, count, unit)
     return count
 
 
 @kernel()
-def _known(corral, i, p, count, slope, offset):
+def _known(corral, p, count, slope, offset):
     """Whether the cut is in the corral."""
     for k in range(count):
-        same = corral.offsets[i, k] == offset
-        for e in range(p):
-            same = same and corral.slopes[k, e] == slope[e]
-        if same:
+        e = 0 if corral.offsets[k] == offset else p + 1
+        while e < p and corral.slopes[k, e] == slope[e]:
+            e += 1
+        if e == p:
             return True
     return False
 
 
 @kernel()
-def _enter(corral, i, p, count, slope, offset):
+def _enter(corral, p, count, slope, offset):
     """Take a new cut into the corral; returns the number of cuts, 0 if it is there already."""
-    if _known(corral, i, p, count, slope, offset):
+    if _known(corral, p, count, slope, offset):
         return 0
-    _write(corral, i, p, count, slope, offset, 0.0)
+    _write(corral, p, count, slope, offset, 0.0)
     if count == 1:
-        _rebuild(corral, p, 0, 1, _longest(corral, p, 2))
-    unit = corral.products[0, 0] - _rows_dot(corral.slopes, 0, 0, p)
+        _rebuild(corral, p, np.int64(0), count, _longest(corral, p, count + 1))
+    unit = corral.products[0, 0] - _longest(corral, p, np.int64(1))
     _rebuild(corral, p, count, count + 1, unit)
     own = corral.products[count, count]
     if own - _rows_dot(corral.factor, count, count, count) <= DEPENDENT * own:
-        return _exchange(corral, i, p, count, slope, offset, unit)
+        return _exchange(corral, p, count, slope, offset, unit)
     return count + 1
 
 
 @kernel()
-def _affine_weights(corral, i, p, count, pull, mu):
+def _affine_weights(corral, p, count, pull, mu):
     """Into `targets`: the weights of the best point of the affine hull of the corral."""
     targets, ones = corral.targets, corral.ones
     for k in range(count):
-        height = corral.offsets[i, k]
-        for e in range(p):
-            height += corral.slopes[k, e] * pull[e]
-        targets[k], ones[k] = height / mu, 1.0
+        targets[k], ones[k] = (corral.offsets[k] + _row_dot(corral.slopes, k, pull, p)) / mu, 1.0
     _solve(corral.factor, count, targets)
     _solve(corral.factor, count, ones)
     total = unit = 0.0
@@ -195,102 +190,112 @@ def _affine_weights(corral, i, p, count, pull, mu):
 
 
 @kernel()
-def _correct(corral, i, p, count, pull, mu):
+def _correct(corral, p, count, pull, mu):
     """Move to the best point of the hull of the corral, dropping the cuts that lose their weight on the way."""
     weights, targets = corral.weights, corral.targets
     while count > 1:
-        _affine_weights(corral, i, p, count, pull, mu)
-        step, leaving = 1.0, -1
+        _affine_weights(corral, p, count, pull, mu)
+        step = 1.0
+        leaving: Any = np.int64(-1)
         for k in range(count):
             if targets[k] <= DEPENDENT:
-                reach = weights[i, k] / (weights[i, k] - targets[k]) if weights[i, k] > targets[k] else 0.0
+                reach = weights[k] / (weights[k] - targets[k]) if weights[k] > targets[k] else 0.0
                 if leaving < 0 or reach < step:
                     step, leaving = reach, k
         for k in range(count):
             if leaving < 0:
-                weights[i, k] = targets[k]
+                weights[k] = targets[k]
             else:
-                weights[i, k] = max(weights[i, k] + step * (targets[k] - weights[i, k]), 0.0)
+                weights[k] = max(weights[k] + step * (targets[k] - weights[k]), 0.0)
         if leaving < 0:
             break
-        count = _drop(corral, i, p, count, leaving)
+        count = _drop(corral, p, count, leaving)
     return count
 
 
 @kernel()
-def _combine(corral, i, p, count, point):
+def _combine(corral, p, count, point):
     """The point of the corral, its weights normalised to sum to one; returns its offset."""
     total = offset = 0.0
     for k in range(count):
-        total += corral.weights[i, k]
+        total += corral.weights[k]
     for e in range(p):
         point[e] = 0.0
     for k in range(count):
-        weight = corral.weights[i, k] / total
-        corral.weights[i, k] = weight
-        offset += weight * corral.offsets[i, k]
+        weight = corral.weights[k] / total
+        corral.weights[k] = weight
+        offset += weight * corral.offsets[k]
         for e in range(p):
             point[e] += weight * corral.slopes[k, e]
     return offset
 
 
 @kernel()
-def _merge_lightest(corral, i, p, count):
+def _merge_lightest(corral, p, count):
     """Make one cut of the two of least weight, a point of the same hull; returns how many are left."""
     weights, slopes, offsets = corral.weights, corral.slopes, corral.offsets
-    a, b = (0, 1) if weights[i, 0] < weights[i, 1] else (1, 0)
+    a, b = (0, 1) if weights[0] < weights[1] else (1, 0)
     for k in range(2, count):
-        if weights[i, k] < weights[i, a]:
+        if weights[k] < weights[a]:
             a, b = k, a
-        elif weights[i, k] < weights[i, b]:
+        elif weights[k] < weights[b]:
             b = k
-    total = weights[i, a] + weights[i, b]
-    share = weights[i, b] / total if total > 0.0 else 0.5
+    total = weights[a] + weights[b]
+    share = weights[b] / total if total > 0.0 else 0.5
     for e in range(p):
         slopes[b, e] = (1.0 - share) * slopes[a, e] + share * slopes[b, e]
-    offsets[i, b] = (1.0 - share) * offsets[i, a] + share * offsets[i, b]
-    weights[i, b] = total
+    offsets[b] = (1.0 - share) * offsets[a] + share * offsets[b]
+    weights[b] = total
     for e in range(p):
         slopes[a, e] = slopes[count - 1, e]
-    offsets[i, a], weights[i, a] = offsets[i, count - 1], weights[i, count - 1]
-    _rebuild(corral, p, 0, count - 1, _longest(corral, p, count - 1))
+    offsets[a], weights[a] = offsets[count - 1], weights[count - 1]
+    _rebuild(corral, p, np.int64(0), count - 1, _longest(corral, p, count - 1))
     return count - 1
 
 
 @kernel()
-def climb(bag, batch, prox, corral, i, count, point, offset, work, most, shrink):
-    """Move a bag to its proximal point, by up to `most` cuts, or until its gap is down to `shrink` times what it was.
+def climb(i, places, surrogates, state, mu, most, shrink, space):
+    """Move bag i to its proximal point, by up to `most` cuts, or until its gap is down to `shrink` times what it was.
 
-    `prox` has the margins, the centre and mu; `point` is the combination of the `count` cuts of the corral, which is
-    moved in place, with this offset. Returns the number of cuts, the offset, and the first gap.
+    Only its active elements, those at `places`, count. `space` has their margins and the centre; `state`, a
+    `Combination`, is moved in place. Returns the first gap.
     """
-    starts, partitions, which, records, sizes, values, room = batch
-    margins, centre, mu = prox
-    shifted, pull, slope, chosen = work
-    p, kind, capacity = starts[bag + 1] - starts[bag], which[bag], corral.weights.shape[1]
-    partition, plan, tables = partitions[starts[bag] : starts[bag + 1]], records[kind], (sizes[kind], values)
-    for e in range(p):
-        pull[e] = mu * centre[e] - margins[e]
+    p, lo, kind, capacity = len(places), surrogates.starts[i], surrogates.which[i], state.weights.shape[1]
+    plan, tables = surrogates.records[kind], (surrogates.sizes[kind], surrogates.values)
+    block = state.atoms[lo * capacity : (lo + p) * capacity].reshape(capacity, p)
+    own = block, state.atom_offsets[i], state.weights[i]
+    corral = Corral(own[0], own[1], own[2], space.products, space.factor, space.targets, space.ones)
+    margins, centre, point, pull = space.margins, space.centre, space.point, space.pull
+    shifted, slope, chosen, groups = space.shifted[:p], space.slope[:p], space.chosen[:p], space.groups[:p]
+    for j in range(p):
+        e = lo + places[j]
+        point[j], groups[j], pull[j] = state.slopes[e], surrogates.partitions[e], mu * centre[j] - margins[j]
+    count, offset = state.counts[i], state.offsets[i]
     first, built = 0.0, count == 1
     for step in range(most):
         for e in range(p):
             shifted[e] = margins[e] + mu * (point[e] - centre[e])
-        entering, value = bag_cut(shifted, partition, plan, tables, room, slope, chosen)
+        entering, value = bag_cut(shifted, groups, plan, tables, surrogates.workspace, slope, chosen)
         gap = value - (offset - dot(point, shifted, p))
         if step == 0:
             first = gap
         if not gap > max(shrink * first, EXACT * (abs(value) + abs(offset))):
             break
         if not built:
-            _rebuild(corral, p, 0, count, _longest(corral, p, count))
+            _rebuild(corral, p, np.int64(0), count, _longest(corral, p, count))
             built = True
         if count == capacity:
-            count = _merge_lightest(corral, i, p, count)
-        grown = _enter(corral, i, p, count, slope, entering)
+            count = _merge_lightest(corral, p, count)
+        grown = _enter(corral, p, count, slope, entering)
         if grown == 0:  # the cut is known: at first the weights can still be better
             if step > 0 or count == 1:
                 break
             grown = count
-        count = _correct(corral, i, p, grown, pull, mu)
-        offset = _combine(corral, i, p, count, point)
-    return count, offset, first
+        count = _correct(corral, p, grown, pull, mu)
+        offset = _combine(corral, p, count, point)
+    state.counts[i], state.offsets[i] = count, offset
+    for k in range(count, capacity):
+        corral.weights[k] = 0.0
+    for j in range(p):
+        state.slopes[lo + places[j]] = point[j]
+    return first

@@ -3,215 +3,28 @@
     max over (o, sigma) of   D(o, sigma) = sum_i c_i o_i - 1/2 |W(sigma)|^2
 
 One iteration is an epoch: bags are visited in random order, those whose gap is large more often. A visit reads the
-margins of a bag and improves its dual point (`setloss.solvers.kernels`). The gap is a true one: when the visits
-suggest that it is reached, all margins and W are computed afresh and both objectives compared.
+margins of a bag's active elements and improves its dual point (`setloss.solvers.kernels`). Primal values are those of
+the average of W over the last epochs, which is far better than W itself. The gap is a true one: when the visits
+suggest that it is reached, the margins of all elements are computed and both objectives compared.
 """
 
 from __future__ import annotations
 
-import logging
-import os
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from setloss.plans.records import LINEAR, NONE, Plans
 from setloss.solvers.deadline import check_time
+from setloss.solvers.dual_points import ActiveCuts, BoundedSlopes, Visits, first_dual_point
 from setloss.solvers.problem import Problem
-from setloss.solvers.solution import Solution, State, Status, relative_gap
+from setloss.solvers.solution import Solution, State, relative_gap
 from setloss.typing import Array
 
-_log = logging.getLogger(__name__)
+FRESH = 0.4
+"""Weight of the newest W in the average."""
 
-Visits = NDArray[np.int64]
-
-MOST_CUTS, FEWEST_CUTS = 64, 4
-"""Maximum number of active cuts per bag, and of bags short of memory."""
-
-CUT_MEMORY = 2**25
-"""Numbers that the cuts may take (256 MiB), unless `FEWEST_CUTS` per bag take more."""
-
-BAGS_AT_ONCE = 2**12
-"""Bags that are moved between two looks at the clock."""
-
-MUCH_MEMORY = 1e9
-"""Bytes from which on a warning is logged."""
-
-STEPS = 20
-"""Maximum number of cuts that a visit asks for."""
-
-
-@dataclass
-class ActiveCuts:
-    """The active cuts of every bag with their weights. `atoms` has their slopes, bag after bag."""
-
-    slopes: Array
-    offsets: Array
-    atoms: Array
-    atom_offsets: Array
-    weights: Array
-    counts: NDArray[np.int64]
-
-    @classmethod
-    def none(cls, problem: Problem, capacity: int | None) -> ActiveCuts:
-        """The zero cut for every bag, with room for `capacity` cuts, by default p + 2 where memory allows."""
-        n, size = problem.n_bags, len(problem.signs)
-        if capacity is None:
-            room = int(np.clip(CUT_MEMORY // max(size, 1), FEWEST_CUTS, MOST_CUTS))
-            capacity = min(room, int(problem.surrogate.bags.sizes.max()) + 2)
-        _check_memory(8 * size * (capacity + 4), size)
-        weights = np.zeros((n, capacity))
-        weights[:, 0] = 1.0
-        atoms, atom_offsets = np.zeros(size * capacity), np.zeros((n, capacity))
-        return cls(np.zeros(size), np.zeros(n), atoms, atom_offsets, weights, np.ones(n, dtype=np.int64))
-
-    @property
-    def arrays(self) -> tuple[Any, ...]:
-        """What the kernels take."""
-        return self.slopes, self.offsets, self.atoms, self.atom_offsets, self.weights, self.counts
-
-    def copy(self) -> ActiveCuts:
-        return ActiveCuts(*(array.copy() for array in self.arrays))
-
-    def like(self, other: Any) -> bool:
-        """Whether another point has the same layout, so that a copy of it can take the place of this one."""
-        same = isinstance(other, ActiveCuts) and other.slopes.shape == self.slopes.shape
-        return same and other.weights.shape == self.weights.shape
-
-    def start_at(self, problem: Problem, slopes: Array, offsets: Array) -> None:
-        """Make one point the only cut of every bag."""
-        bags, others = problem.surrogate.bags, self.weights.shape[1] - 1
-        self.atoms[np.arange(len(slopes)) + others * np.repeat(bags.offsets[:-1], bags.sizes)] = slopes
-        self.slopes[:], self.offsets[:], self.atom_offsets[:, 0] = slopes, offsets, offsets
-
-    def recombine(self, problem: Problem) -> None:
-        """Compute slopes and offsets afresh from what they are made of."""
-        from setloss.solvers.kernels import recombine
-
-        cuts = (self.atoms, self.atom_offsets, self.weights)
-        recombine(problem.surrogate.bags.offsets, *cuts, self.slopes, self.offsets)
-
-    def curvatures(self, problem: Problem) -> Array:
-        """A number per bag that is no less than <way, K way> / |way|^2: |x|^2 of a label set, a sum over frames."""
-        norms = problem.design.squared_norms()[problem.rows]
-        return norms if problem.n_tasks > 1 else problem.surrogate.bags.totals(norms)
-
-    def visit(self, problem: Problem, visits: Visits, W: Array, curvatures: Array, gaps: Array, how: Any) -> None:
-        """Improve the given bags in turn, and W = W(sigma), features x labels, with them."""
-        from setloss.solvers.kernels import epoch
-
-        data = (visits, problem.design.arrays, problem.maps, problem.surrogate.kernel_data, problem.costs)
-        work = (np.empty(problem.n_tasks), *self._room(problem))
-        epoch(*data, curvatures, (W, *self.arrays, gaps), how.inner_steps or STEPS, how.shrink, work)
-
-    def move_to_points(self, problem: Problem, margins: Array, centre: Array, mu: float, how: Any) -> None:
-        """Move all bags towards their proximal points at the margins, from the cuts they have."""
-        from setloss.solvers.kernels import move_to_points
-
-        data, room = problem.surrogate.kernel_data, self._room(problem)
-        for start in range(0, problem.n_bags, BAGS_AT_ONCE):
-            check_time()
-            some = np.arange(start, min(start + BAGS_AT_ONCE, problem.n_bags))
-            move_to_points(some, data, margins, centre, mu, self.arrays, how.inner_steps, how.shrink, room)
-
-    def _room(self, problem: Problem) -> tuple[Any, ...]:
-        widest, cuts = int(problem.surrogate.bags.sizes.max()), self.weights.shape[1]
-        return (
-            *np.empty((5, widest)),
-            np.empty(widest, dtype=bool),
-            *np.empty((2, cuts, cuts)),
-            *np.empty((2, cuts)),
-        )
-
-
-@dataclass
-class BoundedSlopes:
-    """The dual point of ``sum_e largest_e (1 - m_e)_+``: slopes from 0 to the largest, offsets their sums.
-
-    `gains` has the largest slopes, by group of elements and kind of bag.
-    """
-
-    slopes: Array
-    offsets: Array
-    gains: Array
-
-    @classmethod
-    def none(cls, problem: Problem, gains: Array) -> BoundedSlopes:
-        return cls(np.zeros(len(problem.signs)), np.zeros(problem.n_bags), gains)
-
-    def copy(self) -> BoundedSlopes:
-        return BoundedSlopes(self.slopes.copy(), self.offsets.copy(), self.gains)
-
-    def like(self, other: Any) -> bool:
-        return isinstance(other, BoundedSlopes) and other.slopes.shape == self.slopes.shape
-
-    def start_at(self, problem: Problem, slopes: Array, offsets: Array) -> None:
-        self.slopes[:], self.offsets[:] = slopes, offsets
-
-    def recombine(self, problem: Problem) -> None:
-        self.offsets[:] = problem.surrogate.bags.totals(self.slopes)
-
-    def curvatures(self, problem: Problem) -> Array:
-        """|x|^2 of every row."""
-        return problem.design.squared_norms()
-
-    def visit(self, problem: Problem, visits: Visits, W: Array, curvatures: Array, gaps: Array, how: Any) -> None:
-        from setloss.solvers.kernels import hinge_epoch
-
-        state, work = (W, self.slopes, self.offsets, gaps), np.empty((2, problem.n_tasks))
-        data = (visits, problem.design.arrays, problem.maps, problem.surrogate.arrays[:3], problem.costs)
-        hinge_epoch(*data, curvatures, self.gains, state, (work[0], work[1]))
-
-    def move_to_points(self, problem: Problem, margins: Array, centre: Array, mu: float, how: Any) -> None:
-        from setloss.solvers.kernels import hinge_points
-
-        check_time()
-        hinge_points(problem.surrogate.arrays[:3], margins, centre, mu, self.gains, self.slopes, self.offsets)
-
-
-def _check_memory(needed: int, elements: int) -> None:
-    """Before work starts: say that a problem is large, and refuse one that the memory of this machine cannot hold."""
-    try:
-        memory = float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
-    except (AttributeError, ValueError, OSError):  # not known on this system
-        memory = np.inf
-    if needed <= min(MUCH_MEMORY, memory):
-        return
-    sentence = (
-        f"{elements} frames or labels of all sets need {needed / 1e9:.1f} GB in this solver, this machine has "
-        f"{memory / 1e9:.1f} GB"
-    )
-    remedy = 'take fewer sets or labels, operator="hinge", or solver="cutting_plane"'
-    if needed > memory:
-        raise MemoryError(f"{sentence}: {remedy}")
-    _log.warning("%s. For less, %s", sentence, remedy)
-
-
-def first_dual_point(
-    problem: Problem, capacity: int | None, warm: Solution | None, *kinds: type[State]
-) -> ActiveCuts | BoundedSlopes:
-    """The dual point of an earlier solution with a state of these kinds and the same surrogates, else zero."""
-    gains = hinge_gains(problem)
-    cuts: ActiveCuts | BoundedSlopes
-    cuts = ActiveCuts.none(problem, capacity) if gains is None else BoundedSlopes.none(problem, gains)
-    if warm is not None and isinstance(warm.state, kinds):
-        known: ActiveCuts | BoundedSlopes = warm.state.cuts  # type: ignore[attr-defined]
-        if cuts.like(known) and problem.surrogate.same_as(warm.surrogate):
-            return known if warm.status is Status.STALLED else known.copy()  # who stalled has no more use for it
-    return cuts
-
-
-def hinge_gains(problem: Problem) -> Array | None:
-    """The largest slopes, by group and kind of bag, where B is a hinge per element, else None."""
-    plans = problem.surrogate.plans
-    if not isinstance(plans, Plans):
-        return None
-    records, lovasz = plans.records, plans.records["lovasz"]
-    alone = (lovasz["kind"] == LINEAR) & (records["rescaled"]["kind"] == NONE) & (records["elementwise"] != 0)
-    gains = lovasz["weight"] * np.stack([lovasz["false_negative"], lovasz["false_positive"]])
-    return gains if np.all(alone) and gains.min() >= 0 else None
+SETTLED = 0.5
+"""Relative gap from which on elements may be at rest."""
 
 
 @dataclass
@@ -227,6 +40,7 @@ class FrankWolfeState(State):
     gaps: Array = field(kw_only=True)
     noted: tuple[int, float] = (0, 1.0)
     curvatures: Array | None = None
+    average: Array | None = None
 
     def dual_slopes(self) -> Array:
         return self.cuts.slopes
@@ -294,8 +108,10 @@ class FrankWolfe:
         for some in np.array_split(visits, min(32, 1 + len(visits) // 128)):
             check_time()
             state.cuts.visit(problem, some, W, state.curvatures, state.gaps, self)
-        bags = problem.surrogate.bags
-        state.passes += 2 * float(bags.sizes[visits].sum()) / bags.elements
+        average = state.parameters if state.average is None else state.average
+        state.average = average + FRESH * (state.parameters - average)
+        widths = state.cuts.widths(problem)
+        state.passes += 2 * float(widths[visits].sum()) / problem.surrogate.bags.elements
 
     def finish(self, problem: Problem, state: FrankWolfeState) -> None:
         """Measure the last epochs."""
@@ -310,18 +126,22 @@ class FrankWolfe:
         return generator.permutation(np.flatnonzero(generator.random(len(gaps)) < chance))
 
     def _measure(self, problem: Problem, state: FrankWolfeState, tol: float) -> None:
-        """True primal and dual values, and the gap of every bag at one and the same W."""
-        margins = problem.margins(state.parameters)
+        """True primal and dual values, the gap of every bag at one and the same W, and the active elements."""
+        point = state.parameters if state.average is None else state.average
+        margins = problem.margins(point)
         heights = state.cuts.offsets - problem.products(state.cuts.slopes, margins)
-        values = problem.cuts(margins, consume=True).values
-        state.gaps[:] = np.maximum(values - heights, 0.0)
+        cuts = problem.cuts(margins)
+        state.gaps[:] = np.maximum(cuts.values - heights, 0.0)
         state.passes += 1
-        state.offer_primal(state.parameters, problem.primal(state.parameters, values))
+        state.offer_primal(point, problem.primal(point, cuts.values))
         dual = problem.dual(state.parameters, state.cuts.offsets)
-        if relative_gap(state.primal, dual) <= tol:
+        gap = relative_gap(state.primal, dual)
+        if gap <= tol:
             # Certify the answer: the dual point afresh from its cuts, and W afresh from the dual point.
             state.cuts.recombine(problem)
             state.parameters = problem.parameters(state.cuts.slopes)
             state.passes += 1
             dual = problem.dual(state.parameters, state.cuts.offsets)
+        elif gap < SETTLED:
+            state.cuts.rest(problem, margins, cuts)
         state.offer_dual(dual)

@@ -17,13 +17,18 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from setloss.compilation import kernel
-from setloss.solvers.corrals import Corral, climb
+from setloss.solvers.corrals import climb
 
 _fast: dict[str, Any] = {"fastmath": {"reassoc", "contract"}}
 
 FADING = 0.7
 """The curvature of a bag of frames falls by no more than this factor from one visit to the next."""
+
+FEW = 4
+"""Scores of labels are read one by one where this many times as many are not more than all."""
 
 FLATTEST = 1e-9
 """Least mu of a visit; margins that move by so little are the same."""
@@ -32,7 +37,8 @@ FLATTEST = 1e-9
 @kernel(**_fast)
 def row_dot(design, row, vector):
     """<x_row, vector>, the constant feature included."""
-    dense, data, indices, indptr, sparse, constant = design
+    dense, data, indices, indptr = design.dense, design.data, design.indices, design.indptr
+    sparse, constant = design.sparse, design.constant
     total = 0.0
     if sparse:
         for k in range(indptr[row], indptr[row + 1]):
@@ -47,7 +53,8 @@ def row_dot(design, row, vector):
 @kernel(**_fast)
 def row_add(design, row, factor, vector):
     """Vector += factor x_row."""
-    dense, data, indices, indptr, sparse, constant = design
+    dense, data, indices, indptr = design.dense, design.data, design.indices, design.indptr
+    sparse, constant = design.sparse, design.constant
     if sparse:
         for k in range(indptr[row], indptr[row + 1]):
             vector[indices[k]] += factor * data[k]
@@ -76,7 +83,8 @@ def accumulate_rows(design, rows, weights, out):
 @kernel()
 def _read_scores(design, row, W, scores):
     """Scores = x_row times the matrix of features x labels."""
-    dense, data, indices, indptr, sparse, constant = design
+    dense, data, indices, indptr = design.dense, design.data, design.indices, design.indptr
+    sparse, constant = design.sparse, design.constant
     last = W.shape[0] - 1
     for j in range(len(scores)):
         scores[j] = constant * W[last, j]
@@ -95,7 +103,8 @@ def _read_scores(design, row, W, scores):
 @kernel()
 def _add_row(design, row, change, W):
     """Add the outer product of x_row and `change` to the matrix of features x labels."""
-    dense, data, indices, indptr, sparse, constant = design
+    dense, data, indices, indptr = design.dense, design.data, design.indices, design.indptr
+    sparse, constant = design.sparse, design.constant
     last = W.shape[0] - 1
     for j in range(len(change)):
         W[last, j] += constant * change[j]
@@ -112,161 +121,260 @@ def _add_row(design, row, change, W):
 
 
 @kernel()
-def _read_margins(i, lo, p, design, maps, W, scores, margins):
-    """The margins of bag i."""
-    rows, tasks, signs = maps
-    if W.shape[1] == 1:
-        vector = W.reshape(-1)
-        for e in range(p):
-            margins[e] = signs[lo + e] * row_dot(design, rows[lo + e], vector)
-        return
-    _read_scores(design, rows[i], W, scores)
-    for e in range(p):
-        margins[e] = signs[lo + e] * scores[e if p == len(scores) else tasks[lo + e]]
+def _read_some(design, row, W, tasks, count, scores):
+    """The scores of some labels of a row, where these are few."""
+    last = W.shape[0] - 1
+    for j in range(count):
+        scores[j] = design.constant * W[last, tasks[j]]
+    if design.sparse:
+        for k in range(design.indptr[row], design.indptr[row + 1]):
+            value, feature = design.data[k], design.indices[k]
+            for j in range(count):
+                scores[j] += value * W[feature, tasks[j]]
+    else:
+        for k in range(last):
+            value = design.dense[row, k]
+            for j in range(count):
+                scores[j] += value * W[k, tasks[j]]
 
 
 @kernel()
-def _write_change(i, lo, p, design, maps, cost, slopes, before, scores, W):
-    """Bring W up to date with the slopes of bag i, which were `before`."""
-    rows, tasks, signs = maps
-    moved = False
+def _add_some(design, row, tasks, count, change, W):
+    """Add the outer product of x_row and the changes of some labels to the matrix of features x labels."""
+    last = W.shape[0] - 1
+    for j in range(count):
+        W[last, tasks[j]] += design.constant * change[j]
+    if design.sparse:
+        for k in range(design.indptr[row], design.indptr[row + 1]):
+            value, feature = design.data[k], design.indices[k]
+            for j in range(count):
+                W[feature, tasks[j]] += value * change[j]
+    else:
+        for k in range(last):
+            value = design.dense[row, k]
+            for j in range(count):
+                W[k, tasks[j]] += value * change[j]
+
+
+@kernel()
+def _read_margins(i, lo, size, places, design, maps, W, space):
+    """The margins of the active elements of bag i, those at `places` of its `size` elements."""
+    signs, margins, labels, p = maps.signs, space.margins, W.shape[1], len(places)
+    if labels == 1:
+        vector = W.reshape(-1)
+        for j in range(p):
+            e = lo + places[j]
+            margins[j] = signs[e] * row_dot(design, maps.rows[e], vector)
+        return
+    for j in range(p):
+        space.tasks[j] = places[j] if size == labels else maps.tasks[lo + places[j]]
+    if FEW * p < labels:
+        _read_some(design, maps.rows[i], W, space.tasks, p, margins)
+        for j in range(p):
+            margins[j] *= signs[lo + places[j]]
+        return
+    _read_scores(design, maps.rows[i], W, space.scores)
+    for j in range(p):
+        margins[j] = signs[lo + places[j]] * space.scores[space.tasks[j]]
+
+
+@kernel()
+def _write_change(i, lo, places, design, maps, cost, W, space):
+    """Bring W up to date with the slopes of bag i, which were `space.centre` and are `space.point`."""
+    labels, tasks, changes, count = W.shape[1], space.tasks, space.changes, np.int64(0)
+    for j in range(len(places)):
+        e = lo + places[j]
+        change = cost * maps.signs[e] * (space.point[j] - space.centre[j])
+        if change == 0.0:
+            continue
+        if labels == 1:
+            row_add(design, maps.rows[e], change, W.reshape(-1))
+        else:
+            tasks[count], changes[count] = tasks[j], change
+            count += 1
+    _write_labels(design, maps.rows, i, W, tasks, count, changes, space.scores)
+
+
+@kernel()
+def _write_labels(design, rows, i, W, tasks, count, changes, scores):
+    """Add the changes of some labels of the row of label set i to W; `scores` is workspace for all labels."""
+    if count == 0:
+        return
+    if FEW * count < W.shape[1]:
+        _add_some(design, rows[i], tasks, count, changes, W)
+        return
     for j in range(len(scores)):
         scores[j] = 0.0
-    for e in range(p):
-        change = cost * signs[lo + e] * (slopes[lo + e] - before[e])
-        moved = moved or change != 0.0
-        if W.shape[1] > 1:
-            scores[e if p == len(scores) else tasks[lo + e]] = change
-        elif change != 0.0:
-            row_add(design, rows[lo + e], change, W.reshape(-1))
-    if moved and W.shape[1] > 1:
-        _add_row(design, rows[i], scores, W)
+    for j in range(count):
+        scores[tasks[j]] = changes[j]
+    _add_row(design, rows[i], scores, W)
 
 
 @kernel()
-def hinge_epoch(visits, design, maps, batch, costs, norms, gains, state, work):
+def hinge_epoch(visits, design, maps, bags, costs, norms, gains, W, point, active, gaps, space):
     """Visit bags whose B is ``sum_e largest_e (1 - m_e)_+``: 0 <= sigma_e <= largest_e, o = sum of sigma.
 
-    `gains` has the largest slopes by group and kind of bag, `norms` |x|^2 of every row.
+    `gains` has the largest slopes by group and kind of bag, `norms` |x|^2 of every row. Elements at rest keep their
+    slopes.
     """
-    starts, partitions, which = batch
-    rows, tasks, signs = maps
-    W, slopes, offsets, gaps = state
-    scores, changes = work
-    frames, labels = W.shape[1] == 1, W.shape[1]
+    slopes, offsets, labels, changes = point.slopes, point.offsets, W.shape[1], space.changes
     for i in visits:
-        lo, hi = starts[i], starts[i + 1]
-        if not frames:
-            _read_scores(design, rows[i], W, scores)
-            for j in range(labels):
-                changes[j] = 0.0
-        gap = offset = 0.0
-        for e in range(lo, hi):
-            row, task = (rows[e], 0) if frames else (rows[i], e - lo if hi - lo == labels else tasks[e])
-            score = row_dot(design, row, W.reshape(-1)) if frames else scores[task]
-            largest = gains[min(partitions[e], 1), which[i]]
-            slack, slope = 1.0 - signs[e] * score, slopes[e]
+        lo, size = bags.starts[i], bags.starts[i + 1] - bags.starts[i]
+        places = active.places[lo : lo + active.widths[i]]
+        if labels > 1:
+            _read_margins(i, lo, size, places, design, maps, W, space)
+        gap, offset, count = 0.0, offsets[i], np.int64(0)
+        for j in range(len(places)):
+            e = lo + places[j]
+            row = maps.rows[e if labels == 1 else i]
+            margin = space.margins[j]
+            if labels == 1:
+                margin = maps.signs[e] * row_dot(design, row, W.reshape(-1))
+            largest = gains[min(bags.partitions[e], 1), bags.which[i]]
+            slack, slope = 1.0 - margin, slopes[e]
             gap += max(largest * slack, 0.0) - slope * slack
             slopes[e] = min(max(slope + slack / (costs[i] * norms[row]), 0.0), largest)
-            offset += slopes[e]
-            changes[task] = costs[i] * signs[e] * (slopes[e] - slope)
-            if frames and changes[0] != 0.0:
-                row_add(design, row, changes[0], W.reshape(-1))
+            offset += slopes[e] - slope
+            change = costs[i] * maps.signs[e] * (slopes[e] - slope)
+            if change == 0.0:
+                continue
+            if labels == 1:
+                row_add(design, row, change, W.reshape(-1))
+            else:
+                space.tasks[count], changes[count] = space.tasks[j], change
+                count += 1
         offsets[i], gaps[i] = offset, max(gap, 0.0)
-        if not frames:
-            _add_row(design, rows[i], changes, W)
+        _write_labels(design, maps.rows, i, W, space.tasks, count, changes, space.scores)
 
 
 @kernel()
-def epoch(visits, design, maps, batch, costs, curvatures, state, most, shrink, work):
+def epoch(visits, design, maps, surrogates, costs, curvatures, W, point, active, gaps, most, shrink, space):
     """Visit the given bags in turn: each moves to its proximal point, as far as `climb` goes."""
-    starts = batch[0]
-    W, slopes, offsets, atoms, atom_offsets, weights, counts, gaps = state
-    scores, margins, before, shifted, pull, slope, chosen, products, factor, targets, ones = work
-    capacity = weights.shape[1]
+    starts = surrogates.starts
     for i in visits:
-        lo, hi = starts[i], starts[i + 1]
-        p, cost = hi - lo, costs[i]
-        _read_margins(i, lo, p, design, maps, W, scores, margins)
-        for e in range(p):
-            before[e] = slopes[lo + e]
-        block = atoms[lo * capacity : hi * capacity].reshape(capacity, p)
-        corral = Corral(block, atom_offsets, weights, products, factor, targets, ones)
-        prox = (margins, before, max(cost * curvatures[i], FLATTEST))
-        room = (shifted[:p], pull, slope[:p], chosen[:p])
-        count, offset, gap = climb(
-            i, batch, prox, corral, i, counts[i], slopes[lo:hi], offsets[i], room, most, shrink
-        )
-        counts[i], offsets[i], gaps[i] = count, offset, max(gap, 0.0)
-        for k in range(count, capacity):
-            weights[i, k] = 0.0
-        _write_change(i, lo, p, design, maps, cost, slopes, before, scores, W)
+        lo, size = starts[i], starts[i + 1] - starts[i]
+        places = active.places[lo : lo + active.widths[i]]
+        if len(places) == 0:
+            gaps[i] = 0.0
+            continue
+        _read_margins(i, lo, size, places, design, maps, W, space)
+        for j in range(len(places)):
+            space.centre[j] = point.slopes[lo + places[j]]
+        mu = max(costs[i] * curvatures[i], FLATTEST)
+        gaps[i] = max(climb(i, places, surrogates, point, mu, most, shrink, space), 0.0)
+        _write_change(i, lo, places, design, maps, costs[i], W, space)
         if W.shape[1] == 1:
-            curvatures[i] = _curvature_seen(lo, p, design, maps, cost, slopes, before, margins, W, curvatures[i])
+            curvatures[i] = _curvature_seen(lo, places, design, maps, costs[i], W, space, curvatures[i])
 
 
 @kernel()
-def move_to_points(visits, batch, margins, centre, mu, cuts, most, shrink, work):
-    """Move the given bags towards their proximal points at the margins, as far as `climb` goes."""
-    starts = batch[0]
-    slopes, offsets, atoms, atom_offsets, weights, counts = cuts
-    here, middle, shifted, pull, slope, chosen, products, factor, targets, ones = work
-    capacity = weights.shape[1]
-    for i in visits:
-        lo, hi = starts[i], starts[i + 1]
-        p = hi - lo
+def move_to_points(first, last, surrogates, margins, centre, mu, point, active, most, shrink, space):
+    """Move the bags from `first` up to `last` to their proximal points at the margins, as far as `climb` goes."""
+    for i in range(first, last):
+        lo = surrogates.starts[i]
+        places = active.places[lo : lo + active.widths[i]]
+        if len(places) == 0:
+            continue
+        for j in range(len(places)):
+            e = lo + places[j]
+            space.margins[j], space.centre[j] = margins[e], centre[e]
+        climb(i, places, surrogates, point, max(mu, FLATTEST), most, shrink, space)
+
+
+@kernel()
+def choose_active(surrogates, kept, margins, cut_slopes, reach, point, active, used, atoms):
+    """New active elements of every bag; its cuts move to their columns. See `ActiveCuts.rest`.
+
+    `kept` has the groups that stay in every bag of a kind: none, as many as it says, the first ones. `used` and
+    `atoms` are workspace for a number per element of a bag, and for its cuts with all their slopes.
+    """
+    starts, capacity = surrogates.starts, point.weights.shape[1]
+    for i in range(len(starts) - 1):
+        lo, p, before = starts[i], starts[i + 1] - starts[i], active.widths[i]
+        block = point.atoms[lo * capacity : (lo + before) * capacity].reshape(capacity, before)
         for e in range(p):
-            here[e], middle[e] = margins[lo + e], centre[lo + e]
-        block = atoms[lo * capacity : hi * capacity].reshape(capacity, p)
-        corral = Corral(block, atom_offsets, weights, products, factor, targets, ones)
-        room = (shifted[:p], pull, slope[:p], chosen[:p])
-        prox = (here, middle, max(mu, FLATTEST))
-        count, offset, _ = climb(i, batch, prox, corral, i, counts[i], slopes[lo:hi], offsets[i], room, most, shrink)
-        counts[i], offsets[i] = count, offset
-        for k in range(count, capacity):
-            weights[i, k] = 0.0
+            used[e] = cut_slopes[lo + e] != 0.0
+            for k in range(point.counts[i]):
+                atoms[k, e] = 0.0
+        for k in range(point.counts[i]):
+            for j in range(before):
+                place = active.places[lo + j]
+                atoms[k, place] = block[k, j]
+                used[place] |= block[k, j] != 0.0
+        farthest = -np.inf
+        for e in range(p):
+            if used[e]:
+                farthest = max(farthest, margins[lo + e])
+        after = 0
+        for e in range(p):
+            stays = surrogates.partitions[lo + e] < kept[surrogates.which[i]]
+            if margins[lo + e] < farthest + reach or used[e] or stays:
+                active.places[lo + after] = e
+                after += 1
+        active.widths[i] = after
+        columns = point.atoms[lo * capacity : (lo + after) * capacity].reshape(capacity, after)
+        for k in range(point.counts[i]):
+            for j in range(after):
+                columns[k, j] = atoms[k, active.places[lo + j]]
 
 
 @kernel()
-def hinge_points(batch, margins, centre, mu, gains, slopes, offsets):
+def choose_active_hinges(bags, margins, gains, reach, slopes, active):
+    """New active elements: all but those whose slope is at the bound that their margin is well on the side of."""
+    for i in range(len(bags.starts) - 1):
+        lo, count = bags.starts[i], 0
+        for e in range(lo, bags.starts[i + 1]):
+            largest = gains[min(bags.partitions[e], 1), bags.which[i]]
+            low = slopes[e] == 0.0 and margins[e] > 1.0 + reach
+            high = slopes[e] == largest and margins[e] < 1.0 - reach
+            if not (low or high):
+                active.places[lo + count] = e - lo
+                count += 1
+        active.widths[i] = count
+
+
+@kernel()
+def hinge_points(bags, margins, centre, mu, gains, point):
     """The proximal points of all bags whose B is ``sum_e largest_e (1 - m_e)_+``."""
-    starts, partitions, which = batch
+    slopes, offsets, starts = point.slopes, point.offsets, bags.starts
     for i in range(len(offsets)):
         offsets[i] = 0.0
         for e in range(starts[i], starts[i + 1]):
-            largest = gains[min(partitions[e], 1), which[i]]
+            largest = gains[min(bags.partitions[e], 1), bags.which[i]]
             slopes[e] = min(max(centre[e] + (1.0 - margins[e]) / mu, 0.0), largest)
             offsets[i] += slopes[e]
 
 
 @kernel()
-def _curvature_seen(lo, p, design, maps, cost, slopes, before, margins, W, known):
+def _curvature_seen(lo, places, design, maps, cost, W, space, known):
     """<way, K way> / |way|^2 along the way that a bag of frames has taken, at least `FADING` of what was known."""
-    rows, _, signs = maps
     rise = square = 0.0
-    for e in range(p):
-        way = slopes[lo + e] - before[e]
+    for j in range(len(places)):
+        way = space.point[j] - space.centre[j]
         if way != 0.0:
-            there = signs[lo + e] * row_dot(design, rows[lo + e], W.reshape(-1))
-            rise += way * (there - margins[e])
+            e = lo + places[j]
+            there = maps.signs[e] * row_dot(design, maps.rows[e], W.reshape(-1))
+            rise += way * (there - space.margins[j])
             square += way * way
     return max(rise / (cost * square), FADING * known) if square > 0.0 else known
 
 
 @kernel()
-def recombine(starts, atoms, atom_offsets, weights, slopes, offsets):
+def recombine(starts, point, active):
     """The dual point afresh from the active cuts and their weights, which are normalised to sum to one."""
-    capacity = weights.shape[1]
-    slopes[:] = 0.0
-    offsets[:] = 0.0
+    slopes, offsets, weights, capacity = point.slopes, point.offsets, point.weights, point.weights.shape[1]
+    for e in range(len(slopes)):
+        slopes[e] = 0.0
     for i in range(len(starts) - 1):
-        lo, p = starts[i], starts[i + 1] - starts[i]
+        lo, p = starts[i], active.widths[i]
         total = 0.0
         for k in range(capacity):
             total += weights[i, k]
+        offsets[i] = 0.0
         for k in range(capacity):
             weights[i, k] /= total
             if weights[i, k] > 0.0:
-                offsets[i] += weights[i, k] * atom_offsets[i, k]
-                for e in range(p):
-                    slopes[lo + e] += weights[i, k] * atoms[lo * capacity + k * p + e]
+                offsets[i] += weights[i, k] * point.atom_offsets[i, k]
+                for j in range(p):
+                    slope = point.atoms[lo * capacity + k * p + j]
+                    slopes[lo + active.places[lo + j]] += weights[i, k] * slope

@@ -22,7 +22,7 @@ import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,25 @@ from setloss.typing import Array
 
 TABLE = 2**20
 """Scores of label sets that are computed together (8 MiB)."""
+
+
+class DesignArrays(NamedTuple):
+    """The rows of X for the kernels: dense, or CSR where `sparse`; the arrays of the other form are empty."""
+
+    dense: NDArray[Any]
+    data: NDArray[Any]
+    indices: NDArray[np.int64]
+    indptr: NDArray[np.int64]
+    sparse: bool
+    constant: float  # one more feature, the last one
+
+
+class ElementMaps(NamedTuple):
+    """Where the margins of elements come from."""
+
+    rows: NDArray[np.int64]  # of every frame, or of every label set
+    tasks: NDArray[np.int64]  # label of every element; empty where all label sets have all labels in their order
+    signs: NDArray[np.int8]  # truth of every element
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,9 +115,9 @@ class Design:
         return self.matrix[rows]
 
     @property
-    def arrays(self) -> tuple[Any, ...]:
-        """What the kernels take."""
-        return self.dense, self.data, self.indices, self.indptr, self.sparse, self.constant
+    def arrays(self) -> DesignArrays:
+        """The arguments of kernels."""
+        return DesignArrays(self.dense, self.data, self.indices, self.indptr, self.sparse, float(self.constant))
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,9 +165,9 @@ class Problem:
         return self.n_tasks > 1 and len(self.tasks) == 0
 
     @property
-    def maps(self) -> tuple[Any, ...]:
-        """What the kernels take: rows, tasks and signs."""
-        return self.rows, self.tasks, self.signs
+    def maps(self) -> ElementMaps:
+        """The arguments of kernels."""
+        return ElementMaps(self.rows, self.tasks, self.signs)
 
     @property
     def shape(self) -> tuple[int, int]:

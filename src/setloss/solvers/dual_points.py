@@ -1,0 +1,273 @@
+"""Dual points, which Frank-Wolfe and ADMM improve: one convex combination of cuts (o_i, sigma_i) per bag.
+
+`ActiveCuts` keeps the cuts that a combination is made of and their weights; where B is a hinge per element,
+`BoundedSlopes` needs none. Both know which elements are active. The others are at rest: their slopes are at a bound
+and their margins far on its side, so that they are not visited until `rest` looks at all of them again.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setloss.plans.batch import BatchCuts
+from setloss.plans.python_fallback import PythonPlans
+from setloss.plans.records import LINEAR, NONE, TVERSKY_SUBMODULAR, Plans
+from setloss.solvers.deadline import check_time
+from setloss.solvers.kernel_arrays import Active, Bounded, Combination, Surrogates, VisitSpace, visit_space
+from setloss.solvers.problem import Problem
+from setloss.solvers.solution import Solution, State, Status
+from setloss.typing import Array
+
+_log = logging.getLogger(__name__)
+
+Visits = NDArray[np.int64]
+
+MOST_CUTS, FEWEST_CUTS = 64, 4
+"""Maximum number of active cuts per bag, and of bags short of memory."""
+
+CUT_MEMORY = 2**25
+"""Numbers that the cuts may take (256 MiB), unless `FEWEST_CUTS` per bag take more."""
+
+STEPS = 3
+"""Maximum number of cuts that a visit asks for."""
+
+BAGS_AT_ONCE = 2**12
+"""Bags that are moved between two looks at the clock."""
+
+MUCH_MEMORY = 1e9
+"""Bytes from which on a warning is logged."""
+
+REACH = 0.05
+"""Distance of a margin from those that matter at which its element is at rest; a hinge has its corner at 1."""
+
+FEW_ELEMENTS = 16
+"""Bags of up to this many elements have all of them visited."""
+
+
+@dataclass
+class ActiveCuts:
+    """The active cuts of every bag with their weights, and its active elements."""
+
+    point: Combination
+    active: Active
+
+    @classmethod
+    def none(cls, problem: Problem, capacity: int | None) -> ActiveCuts:
+        """The zero cut for every bag, with memory for `capacity` cuts, by default p + 2 where memory allows."""
+        n, size = problem.n_bags, len(problem.signs)
+        if capacity is None:
+            most = int(np.clip(CUT_MEMORY // max(size, 1), FEWEST_CUTS, MOST_CUTS))
+            capacity = min(most, int(problem.surrogate.bags.sizes.max()) + 2)
+        _check_memory(8 * size * (capacity + 4), size)
+        weights = np.zeros((n, capacity))
+        weights[:, 0] = 1.0
+        atoms, counts = np.zeros(size * capacity), np.ones(n, dtype=np.int64)
+        point = Combination(np.zeros(size), np.zeros(n), atoms, np.zeros((n, capacity)), weights, counts)
+        return cls(point, Active.all(problem.surrogate.bags))
+
+    @property
+    def slopes(self) -> Array:
+        return self.point.slopes
+
+    @property
+    def offsets(self) -> Array:
+        return self.point.offsets
+
+    @property
+    def capacity(self) -> int:
+        """Maximum number of cuts of a bag."""
+        return int(self.point.weights.shape[1])
+
+    def copy(self) -> ActiveCuts:
+        arrays: Any = (array.copy() for array in self.point)
+        return ActiveCuts(Combination(*arrays), self.active.copy())
+
+    def widths(self, problem: Problem) -> NDArray[np.int64]:
+        """The number of active elements of every bag."""
+        return self.active.widths
+
+    def like(self, other: Any) -> bool:
+        """Whether another point has the same layout, so that a copy of it can take the place of this one."""
+        same = isinstance(other, ActiveCuts) and other.slopes.shape == self.slopes.shape
+        return same and other.point.weights.shape == self.point.weights.shape
+
+    def start_at(self, problem: Problem, slopes: Array, offsets: Array) -> None:
+        """Make one point the only cut of every bag; all elements are active."""
+        bags = problem.surrogate.bags
+        blocks = (self.capacity - 1) * np.repeat(bags.offsets[:-1], bags.sizes)
+        self.point.atoms[np.arange(len(slopes)) + blocks] = slopes
+        self.slopes[:], self.offsets[:], self.point.atom_offsets[:, 0] = slopes, offsets, offsets
+
+    def recombine(self, problem: Problem) -> None:
+        """Compute slopes and offsets afresh from the cuts and their weights."""
+        from setloss.solvers.kernels import recombine
+
+        recombine(problem.surrogate.bags.offsets, self.point, self.active)
+
+    def curvatures(self, problem: Problem) -> Array:
+        """A number per bag that is no less than <way, K way> / |way|^2: |x|^2 of a label set, a sum over frames."""
+        norms = problem.design.squared_norms()[problem.rows]
+        return norms if problem.n_tasks > 1 else problem.surrogate.bags.totals(norms)
+
+    def rest(self, problem: Problem, margins: Array, cuts: BatchCuts) -> None:
+        """Choose the active elements at these margins and their cuts.
+
+        Active are those with a slope, in the cut of the bag or in any cut that its point is made of, and all whose
+        margins are less than `REACH` above the margin of one of these.
+        """
+        from setloss.solvers.kernels import choose_active
+
+        widest = int(problem.surrogate.bags.sizes.max())
+        if widest > FEW_ELEMENTS:
+            data, kept = Surrogates(*problem.surrogate.kernel_data), _groups_kept(problem.surrogate.plans)
+            used, atoms = np.empty(widest, dtype=np.bool_), np.empty((self.capacity, widest))
+            choose_active(data, kept, margins, cuts.slopes, REACH, self.point, self.active, used, atoms)
+
+    def visit(self, problem: Problem, visits: Visits, W: Array, curvatures: Array, gaps: Array, how: Any) -> None:
+        """Improve the given bags in turn, and W = W(sigma), features x labels, with them."""
+        from setloss.solvers.kernels import epoch
+
+        data = problem.design.arrays, problem.maps, Surrogates(*problem.surrogate.kernel_data), problem.costs
+        state, steps = (W, self.point, self.active, gaps), (how.inner_steps or STEPS, how.shrink)
+        epoch(visits, *data, curvatures, *state, *steps, self._space(problem))
+
+    def move_to_points(self, problem: Problem, margins: Array, centre: Array, mu: float, how: Any) -> None:
+        """Move all bags towards their proximal points at the margins, from the cuts they have."""
+        from setloss.solvers.kernels import move_to_points
+
+        data, space = Surrogates(*problem.surrogate.kernel_data), self._space(problem)
+        for start in range(0, problem.n_bags, BAGS_AT_ONCE):
+            check_time()
+            some = start, min(start + BAGS_AT_ONCE, problem.n_bags)
+            steps = how.inner_steps, how.shrink
+            move_to_points(*some, data, margins, centre, mu, self.point, self.active, *steps, space)
+
+    def _space(self, problem: Problem) -> VisitSpace:
+        return visit_space(int(problem.surrogate.bags.sizes.max()), problem.n_tasks, self.capacity)
+
+
+def _groups_kept(plans: Plans | PythonPlans) -> NDArray[np.int64]:
+    """How many groups stay active in all bags of a kind, the first ones.
+
+    An L without element-wise positive part is no minorant with slopes 0 for some elements, unless f has its last
+    value without these. The f of Dice and its like has it where all positives are mistakes.
+    """
+    assert isinstance(plans, Plans)
+    kinds = plans.records["lovasz"]["kind"]
+    free = (plans.records["elementwise"] != 0) | (kinds == NONE)
+    every = np.where(kinds == TVERSKY_SUBMODULAR, 1, plans.records["axes"])
+    return np.where(free, 0, every).astype(np.int64)
+
+
+@dataclass
+class BoundedSlopes:
+    """The dual point of ``sum_e largest_e (1 - m_e)_+``: slopes from 0 to the largest, offsets their sums.
+
+    `gains` has the largest slopes, by group of elements and kind of bag.
+    """
+
+    point: Bounded
+    gains: Array
+    active: Active | None = None
+
+    @classmethod
+    def none(cls, problem: Problem, gains: Array) -> BoundedSlopes:
+        return cls(Bounded(np.zeros(len(problem.signs)), np.zeros(problem.n_bags)), gains)
+
+    @property
+    def slopes(self) -> Array:
+        return self.point.slopes
+
+    @property
+    def offsets(self) -> Array:
+        return self.point.offsets
+
+    def copy(self) -> BoundedSlopes:
+        return BoundedSlopes(Bounded(self.slopes.copy(), self.offsets.copy()), self.gains)
+
+    def widths(self, problem: Problem) -> NDArray[np.int64]:
+        return problem.surrogate.bags.sizes if self.active is None else self.active.widths
+
+    def like(self, other: Any) -> bool:
+        return isinstance(other, BoundedSlopes) and other.slopes.shape == self.slopes.shape
+
+    def start_at(self, problem: Problem, slopes: Array, offsets: Array) -> None:
+        self.slopes[:], self.offsets[:] = slopes, offsets
+
+    def recombine(self, problem: Problem) -> None:
+        self.offsets[:] = problem.surrogate.bags.totals(self.slopes)
+
+    def curvatures(self, problem: Problem) -> Array:
+        """|x|^2 of every row."""
+        return problem.design.squared_norms()
+
+    def rest(self, problem: Problem, margins: Array, cuts: BatchCuts) -> None:
+        """Choose the active elements: all but those whose slope is at a bound and stays there."""
+        from setloss.solvers.kernels import choose_active_hinges
+
+        self.active = self.active or Active.all(problem.surrogate.bags)
+        bags = Surrogates(*problem.surrogate.kernel_data)
+        choose_active_hinges(bags, margins, self.gains, REACH, self.slopes, self.active)
+
+    def visit(self, problem: Problem, visits: Visits, W: Array, curvatures: Array, gaps: Array, how: Any) -> None:
+        from setloss.solvers.kernels import hinge_epoch
+
+        self.active = self.active or Active.all(problem.surrogate.bags)
+        space = visit_space(int(problem.surrogate.bags.sizes.max()), problem.n_tasks, 1)
+        data = problem.design.arrays, problem.maps, Surrogates(*problem.surrogate.kernel_data), problem.costs
+        hinge_epoch(visits, *data, curvatures, self.gains, W, self.point, self.active, gaps, space)
+
+    def move_to_points(self, problem: Problem, margins: Array, centre: Array, mu: float, how: Any) -> None:
+        from setloss.solvers.kernels import hinge_points
+
+        check_time()
+        hinge_points(Surrogates(*problem.surrogate.kernel_data), margins, centre, mu, self.gains, self.point)
+
+
+def _check_memory(needed: int, elements: int) -> None:
+    """Before work starts: say that a problem is large, and refuse one that the memory of this machine cannot hold."""
+    try:
+        memory = float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    except (AttributeError, ValueError, OSError):  # not known on this system
+        memory = np.inf
+    if needed <= min(MUCH_MEMORY, memory):
+        return
+    sentence = (
+        f"{elements} frames or labels of all sets need {needed / 1e9:.1f} GB in this solver, this machine has "
+        f"{memory / 1e9:.1f} GB"
+    )
+    remedy = 'take fewer sets or labels, operator="hinge", or solver="cutting_plane"'
+    if needed > memory:
+        raise MemoryError(f"{sentence}: {remedy}")
+    _log.warning("%s. For less, %s", sentence, remedy)
+
+
+def first_dual_point(
+    problem: Problem, capacity: int | None, warm: Solution | None, *kinds: type[State]
+) -> ActiveCuts | BoundedSlopes:
+    """The dual point of an earlier solution with a state of these kinds and the same surrogates, else zero."""
+    gains = hinge_gains(problem)
+    cuts: ActiveCuts | BoundedSlopes
+    cuts = ActiveCuts.none(problem, capacity) if gains is None else BoundedSlopes.none(problem, gains)
+    if warm is not None and isinstance(warm.state, kinds):
+        known: ActiveCuts | BoundedSlopes = warm.state.cuts  # type: ignore[attr-defined]
+        if cuts.like(known) and problem.surrogate.same_as(warm.surrogate):
+            return known if warm.status is Status.STALLED else known.copy()  # who stalled has no more use for it
+    return cuts
+
+
+def hinge_gains(problem: Problem) -> Array | None:
+    """The largest slopes, by group and kind of bag, where B is a hinge per element, else None."""
+    plans = problem.surrogate.plans
+    if not isinstance(plans, Plans):
+        return None
+    records, lovasz = plans.records, plans.records["lovasz"]
+    alone = (lovasz["kind"] == LINEAR) & (records["rescaled"]["kind"] == NONE) & (records["elementwise"] != 0)
+    gains = lovasz["weight"] * np.stack([lovasz["false_negative"], lovasz["false_positive"]])
+    return gains if np.all(alone) and gains.min() >= 0 else None
