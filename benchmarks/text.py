@@ -2,9 +2,9 @@
 
 Every fit has the default solver and a gap of 1e-3. The reference is LinearSVC(loss="hinge") of scikit-learn, one
 label after the other, at the same C and its own defaults but for max_iter; for many rows and many labels the squared
-hinge, its default. Rows that miss their target stay in the table, with the gap they had. enron and medical are taken
-from the folder that SETLOSS_DATA names, where it has them; the generated text is always there: Zipf features, so that
-few are frequent and most are rare.
+hinge, its default. Rows that miss their target stay in the table, with the gap they had. medical, enron and bibtex
+are taken from the folder that SETLOSS_DATA names, where it has them; the generated text is always there: Zipf
+features, so that few are frequent and most are rare.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ def dense_rows(n: int) -> tuple[np.ndarray, np.ndarray]:
 
 def rows(quick: bool) -> Iterator[Row]:
     """Text by all operators; then many rows, dense; then large text and many labels."""
-    texts = {name: found for name in ("medical", "enron") if (found := mulan(name)) is not None}
+    texts = {name: found for name in ("medical", "enron", "bibtex") if (found := mulan(name)) is not None}
     texts["Zipf text 2000 x 2000 x 50"] = zipf_text(2000, 2000, 50)
     for name, (X, Y) in texts.items():
         for C in COSTS:

@@ -34,8 +34,8 @@ MOST_CUTS, FEWEST_CUTS = 64, 4
 CUT_MEMORY = 2**25
 """Numbers that the cuts may take (256 MiB), unless `FEWEST_CUTS` per bag take more."""
 
-STEPS = 3
-"""Maximum number of cuts that a visit asks for."""
+STEPS, WIDE_STEPS = 20, 3
+"""Maximum number of cuts that a visit asks for, and of a visit where bags are wide and cuts expensive."""
 
 BAGS_AT_ONCE = 2**12
 """Bags that are moved between two looks at the clock."""
@@ -134,7 +134,7 @@ class ActiveCuts:
         from setloss.solvers.kernels import epoch
 
         data = problem.design.arrays, problem.maps, Surrogates(*problem.surrogate.kernel_data), problem.costs
-        state, steps = (W, self.point, self.active, gaps), (how.inner_steps or STEPS, how.shrink)
+        state, steps = (W, self.point, self.active, gaps), (how.inner_steps or self._steps(problem), how.shrink)
         epoch(visits, *data, curvatures, *state, *steps, self._space(problem))
 
     def move_to_points(self, problem: Problem, margins: Array, centre: Array, mu: float, how: Any) -> None:
@@ -147,6 +147,9 @@ class ActiveCuts:
             some = start, min(start + BAGS_AT_ONCE, problem.n_bags)
             steps = how.inner_steps, how.shrink
             move_to_points(*some, data, margins, centre, mu, self.point, self.active, *steps, space)
+
+    def _steps(self, problem: Problem) -> int:
+        return STEPS if problem.surrogate.bags.sizes.max() <= FEW_ELEMENTS else WIDE_STEPS
 
     def _space(self, problem: Problem) -> VisitSpace:
         return visit_space(int(problem.surrogate.bags.sizes.max()), problem.n_tasks, self.capacity)
