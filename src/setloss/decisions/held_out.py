@@ -35,12 +35,6 @@ class HeldOut:
     folds: NDArray[np.intp]
     bags: Bags | None = None
 
-    @classmethod
-    def of_bags(cls, scores: Array, truth: Flags, weights: Array, folds: NDArray[np.intp], bags: Bags) -> HeldOut:
-        """Flat scores in any order; `weights` and `folds` are those of the bags."""
-        known = np.ones(len(scores), dtype=bool)
-        return cls(bags.gather(scores), bags.gather(truth), known, weights, folds, Bags(bags.offsets))
-
     def part(self, kept: Flags) -> HeldOut:
         """Some of the sets."""
         elements, bags = kept, None
