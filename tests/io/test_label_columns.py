@@ -25,6 +25,7 @@ def labels_of(tmp_path, columns, labels, **options):
         (["a, b", "b", ",a", "b,b"], {}, [{"a", "b"}, {"b"}, {"a"}, {"b"}]),
         (["a/b", "b", "a", "b"], {"separator": "/"}, [{"a", "b"}, {"b"}, {"a"}, {"b"}]),
         (["a, b", "c", "a, b", "c"], {"separator": ";"}, [{"a, b"}, {"c"}, {"a, b"}, {"c"}]),
+        (["a, b", "c", "a, b", "c"], {"separator": ""}, [{"a, b"}, {"c"}, {"a, b"}, {"c"}]),
         (["news", "sport", "news", None], {}, [{"news"}, {"sport"}, {"news"}, set()]),
         (["1;2", "2", "1", "2"], {}, [{"1", "2"}, {"2"}, {"1"}, {"2"}]),
     ],
