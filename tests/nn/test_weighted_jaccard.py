@@ -61,6 +61,9 @@ def test_masked_elements_do_not_count():
     value.backward()
     torch.testing.assert_close(value.detach(), SetLoss()(h[:, :4], t[:, :4]))
     assert torch.count_nonzero(leaf.grad[:, 4:]) == 0
+    weight = torch.rand(2, 6)
+    expected = SetLoss()(h[:, :4], t[:, :4], element_weight=weight[:, :4])
+    torch.testing.assert_close(SetLoss()(h, t, mask=mask, element_weight=weight), expected)
 
 
 def test_soft_labels_over_classes():
