@@ -155,8 +155,8 @@ def test_labels_that_the_model_does_not_know_are_named(folder):
     table = pd.DataFrame({"x": range(40), "topics": ["a;b", "b", "a", ""] * 10})
     table.to_csv("few.csv", index=False)
     run("train few.csv --labels topics --method logistic --cv 2 --model few.skops")
-    table.assign(topics=["a", "b"] * 20).to_csv("same.csv", index=False)
-    table.assign(topics=["a", "Z;b"] * 20).to_csv("more.csv", index=False)
+    table.assign(topics=["a;b", "b"] * 20).to_csv("same.csv", index=False)
+    table.assign(topics=["a;b", "Z;b"] * 20).to_csv("more.csv", index=False)
     result = run("evaluate few.skops more.csv")
     assert "labels that the model does not know" in result.stderr
     assert "'Z'" in result.stderr
