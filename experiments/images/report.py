@@ -140,7 +140,7 @@ def decisions_table(outcomes: Sequence[Outcome]) -> ResultTable:
     for method in (method for method in outcomes[0].seeds if method in DECIDED):
         found = [(outcome.seeds[method][0].decided, outcome.kind) for outcome in outcomes]
         plain = [(getattr(next(iter(decided.values())), kind), kind) for decided, kind in found]
-        rows.append((METHODS[method].label, "cut at 1/2, argmax", *(Estimate.of(one) for one, _ in plain)))
+        rows.append((METHODS[method].label, "plain: 1/2, argmax", *(Estimate.of(one) for one, _ in plain)))
         for rule in dict.fromkeys(rule for decided, _ in found for rule in list(decided)[1:]):
             gains = [
                 Estimate.of(getattr(decided[rule], kind) - one) if rule in decided else None

@@ -1,4 +1,4 @@
-"""The page on other libraries: its snippets run and its values are theirs, where the library is installed."""
+"""Other libraries on the page about PyTorch: snippets run and values are theirs, where the library is installed."""
 
 import re
 from importlib.util import find_spec
@@ -11,7 +11,7 @@ import torch
 from setloss import Tversky
 from setloss.nn import SetLoss
 
-PAGE = Path(__file__).parents[2] / "docs" / "coming-from.md"
+PAGE = Path(__file__).parents[2] / "docs" / "pytorch.md"
 SNIPPETS = re.findall(r"```python needs=(\w+)\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL)
 SOFT = {"margins": "probabilities", "soft_share": 1, "with_cross_entropy": 0}
 CLASSES = {"mode": "multiclass", "over": "image", "absent": "skip"}
