@@ -103,12 +103,13 @@ class ResultTable:
 
     def markdown(self) -> str:
         """A GitHub-flavoured table, the title above and the note below it."""
-        lines = [" | ".join(self.columns), " | ".join(["---"] + ["---:"] * (len(self.columns) - 1))]
+        rows: list[list[str]] = [list(self.columns)]
         for i, row in enumerate(self.rows):
             texts = [cell_text(cell) for cell in row]
-            lines.append(" | ".join(f"**{t}**" if (i, j) in self.best else t for j, t in enumerate(texts)))
-        body = "\n".join(f"| {line} |" for line in lines)
-        return f"**{self.title}**\n\n{body}\n" + (f"\n{self.note}\n" if self.note else "")
+            rows.append([f"**{t}**" if (i, j) in self.best else t for j, t in enumerate(texts)])
+        lines = [f"| {' | '.join(row)} |" for row in rows]
+        lines.insert(1, "|---" + "|---:" * (len(self.columns) - 1) + "|")
+        return f"**{self.title}**\n\n" + "\n".join(lines) + "\n" + (f"\n{self.note}\n" if self.note else "")
 
     def as_dict(self) -> dict[str, Any]:
         rows = [[cell.as_dict() if isinstance(cell, Estimate) else cell for cell in row] for row in self.rows]
