@@ -95,13 +95,8 @@ def test_one_element_is_enough():
 
 
 @given(margin_vectors(6))
-def test_the_order_ascends_and_groups_stand_in_their_own_order(m):
-    ordered = OrderedMargins(m, 6)
-    members = np.array([True, False, True, True, False, True])
-    assert np.all(np.diff(m[ordered.order]) >= 0)
-    within = ordered.within(members)
-    assert sorted(within) == [0, 2, 3, 5]
-    assert np.all(np.diff(m[within]) >= 0)
+def test_the_order_ascends(m):
+    assert np.all(np.diff(m[OrderedMargins(m, 6).order]) >= 0)
 
 
 # ---------------------------------------------------------------- errors

@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 from setloss import CostCurve, Dice, Jaccard, Tversky, decompose
-from setloss.operators import B_D, LovaszHinge, MarginRescaling, SlackRescaling, search
+from setloss.operators import B_D, LovaszHinge, MarginRescaling, SlackRescaling
+from setloss.operators import rescaling as module
 from setloss.operators.cut import OrderedMargins
 
 P = 10**6
@@ -233,7 +234,7 @@ def test_binary_search_equals_the_grid_at_two_thousand(rescaling, scale, monkeyp
         margins = generator.normal(0.5, 1.0, size=2000) * spread
         fast = surrogate.cut(margins)
         with monkeypatch.context() as patch:
-            patch.setattr(search, "GRID_CELLS", 2**24)
+            patch.setattr(module, "GRID_CELLS", 2**24)
             slow = surrogate.cut(margins)
         assert fast(margins) == pytest.approx(slow(margins), rel=1e-12)
         np.testing.assert_array_equal(fast.slope, slow.slope)

@@ -13,7 +13,8 @@ from helpers.definitions import (
 )
 from helpers.reference import values_of
 from setloss import Dice, FBeta, Hamming, Jaccard, SetFunction, Tversky
-from setloss.operators import MarginRescaling, SlackRescaling, search
+from setloss.operators import MarginRescaling, SlackRescaling
+from setloss.operators import rescaling as module
 from setloss.setfunctions.counts import AxisCurve, TableTooLargeError
 from setloss.testing import check_extension
 
@@ -105,10 +106,10 @@ CONCAVE = {
 def searched(monkeypatch, rescaling, m):
     """The cut by binary search, which must really have run."""
     calls = []
-    run = search._search_concave
+    run = module.Rescaling._search_concave
     with monkeypatch.context() as patch:
-        patch.setattr(search, "GRID_CELLS", 0)
-        patch.setattr(search, "_search_concave", lambda *args: calls.append(1) or run(*args))
+        patch.setattr(module, "GRID_CELLS", 0)
+        patch.setattr(module.Rescaling, "_search_concave", lambda *args: calls.append(1) or run(*args))
         found = rescaling.cut(m)
     assert calls
     return found
@@ -213,7 +214,7 @@ def test_a_negative_function_is_refused_with_a_witness(rescaling):
 
 def test_a_negative_oracle_is_refused_where_it_shows():
     function = SetFunction.oracle(lambda A: -float(len(A)), 3)
-    with pytest.raises(ValueError, match="rescaling needs a non-negative function; this one has the value -3"):
+    with pytest.raises(ValueError, match=r"needs a non-negative function; \[0\] has the value -1"):
         MarginRescaling(function)([-2.0, 3.0, 4.0])
 
 

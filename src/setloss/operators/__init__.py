@@ -13,10 +13,9 @@ The value, the subgradient ``-slope``, the cutting-plane constraint and the Fran
 the same cut, and cuts add up.
 """
 
-from setloss.operators.combined import B_D
 from setloss.operators.cut import Cut, Surrogate, SurrogateSum
 from setloss.operators.lovasz import Hinge, LovaszHinge
-from setloss.operators.names import operator_named
+from setloss.operators.names import B_D, operator_named
 from setloss.operators.rescaling import MarginRescaling, SlackRescaling
 
 __all__ = [

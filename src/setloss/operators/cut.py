@@ -81,10 +81,6 @@ class OrderedMargins:
         """Elements by ascending margin: the worst mistakes first."""
         return np.argsort(self.margins)
 
-    def within(self, members: NDArray[np.bool_]) -> NDArray[np.intp]:
-        """The members of one group by ascending margin; they stand in their own order already."""
-        return self.order[members[self.order]]
-
 
 class Surrogate(ABC):
     """A convex function B of the margins that stands in for a set function of mistakes.

@@ -1,4 +1,4 @@
-"""Operators by name, as estimators, modules and the command line call them."""
+"""The paper's operator B_D, and all operators by name, as estimators, modules and the command line call them."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from setloss.decomposition import decompose
 from setloss.losses.families import Family
-from setloss.operators.combined import B_D
 from setloss.operators.cut import Surrogate
-from setloss.operators.lovasz import LovaszHinge
+from setloss.operators.lovasz import LovaszHinge, PositivePart
 from setloss.operators.rescaling import MarginRescaling, Scale, SlackRescaling, check_scale
 from setloss.setfunctions.combinations import Linear
 from setloss.setfunctions.counts import CountFunction
@@ -20,6 +20,39 @@ from setloss.setfunctions.set_function import SetFunction
 
 Operator = Callable[[Any], Surrogate]
 """A map from a set function to its surrogate, or from a family, such as a loss, to the surrogates of all sets."""
+
+
+def B_D(
+    function: SetFunction | Family,
+    *,
+    monotone: bool = False,
+    positive_part: PositivePart | None = None,
+    scale: Scale = 2.0,
+) -> Surrogate:
+    """B_D l = L f + S g with g = D l and f = l - g   (Equation 20), of one set function or of a whole loss.
+
+    An extension of l iff f >= 0. Equation 20 as printed takes the outer positive part of L, which is
+    ``positive_part="outer"``. By default `LovaszHinge` takes the element-wise positive part where f is increasing,
+    which is larger and bounds f at every prediction, and the outer one where it is not.
+
+    With ``monotone=True`` the Lovász hinge is that of the monotone closure f_up of f, with the element-wise positive
+    part: what the printed operator lacks on mixed sets. Where f is not increasing that is neither an extension nor an
+    upper bound of l, but one of f_up + g; where f has negative values (cost curves 3 and 4) there is no closure,
+    and a `ValueError` says so.
+
+    Examples
+    --------
+    >>> from setloss import Dice
+    >>> surrogate = B_D(Dice())  # of all sets
+    >>> surrogate.on_labels([1, 1, 0])([0.5, -0.5, 2.0])  # at the margins of one
+    1.0
+    """
+    if monotone and positive_part == "outer":
+        raise ValueError('the monotone closure takes the element-wise positive part; leave out positive_part="outer"')
+    parts = decompose(function)
+    f = parts.submodular
+    hinge = LovaszHinge.of_closure(f) if monotone else LovaszHinge(f, positive_part)
+    return hinge + SlackRescaling(parts.supermodular, scale)
 
 
 def hinge_like(function: SetFunction | Family) -> LovaszHinge:

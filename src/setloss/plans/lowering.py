@@ -167,14 +167,10 @@ def _flatten(surrogate: Surrogate, weight: float) -> Iterator[tuple[float, Any]]
     if type(surrogate) is SurrogateSum:
         for inner, term in surrogate.terms:
             yield from _flatten(term, weight * inner)
-    elif type(surrogate).cut_ordered in _KNOWN:
+    elif type(surrogate) in (LovaszHinge, SlackRescaling, MarginRescaling):
         yield weight, surrogate
     else:
         raise NoPlanError(f"a plan is made of Lovász hinges and rescalings; got {type(surrogate).__name__}")
-
-
-_KNOWN = {kind.cut_ordered for kind in (LovaszHinge, SlackRescaling, MarginRescaling)}
-"""Cuts that are lowered; a subclass with a cut of its own is another surrogate."""
 
 
 def closed_gain(counts: CountFunction) -> PartNumbers | None:

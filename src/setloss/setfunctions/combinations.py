@@ -21,6 +21,7 @@ class Linear(CountFunction):
     sizes: Shape
     costs: tuple[float, ...]
     unit: Any = 1.0
+    concave_in_last = True
 
     @property
     def rates(self) -> tuple[Any, ...]:
@@ -38,10 +39,6 @@ class Linear(CountFunction):
 
     def step(self, axis: int, *counts: Any) -> Array:
         return np.full(np.broadcast_shapes(*(np.shape(count) for count in counts)), self.rates[axis])
-
-    @property
-    def concave_axis(self) -> int:
-        return len(self.sizes) - 1
 
     def split(self) -> Split:
         return Split(self, Sum(self.sizes), "modular")

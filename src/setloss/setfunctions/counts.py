@@ -66,6 +66,9 @@ class CountFunction(ABC):
     """The sizes of the groups. A closed form may have arrays or tensors here: the functions of many sets at once,
     which are asked for the numbers in their formula and for laws, not for values."""
 
+    concave_in_last = False
+    """Whether c is proved concave and increasing in the last count, whatever the other counts are."""
+
     @abstractmethod
     def __call__(self, *counts: Any) -> Array:
         """Value at the given counts, one array per group, broadcast together."""
@@ -98,11 +101,6 @@ class CountFunction(ABC):
     def by_calls(self) -> bool:
         """Whether values come from a user's callable only, so that no law can be checked."""
         return False
-
-    @property
-    def concave_axis(self) -> int | None:
-        """An axis along which c is concave and increasing whatever the other counts are, where proved."""
-        return None
 
     def split(self) -> Split | None:
         """The decomposition D in closed form, where one is proved."""

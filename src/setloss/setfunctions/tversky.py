@@ -100,6 +100,7 @@ class TverskyCounts(CountFunction):
     a: float
     b: float
     undefined: float = 0.0
+    concave_in_last = True
 
     @property
     def sizes(self) -> Shape:  # type: ignore[override]
@@ -127,10 +128,6 @@ class TverskyCounts(CountFunction):
         ends = self._denominator(n, q), self._denominator(n + (axis == 0), q + (axis == 1))
         defined = np.minimum(*ends) > 0
         return steps if np.all(defined) else np.where(defined, steps, super().step(axis, n, q))
-
-    @property
-    def concave_axis(self) -> int:
-        return 1
 
     def split(self) -> Split | None:
         if self.b >= 1:
