@@ -96,9 +96,8 @@ class DataSetOutcome:
         return Estimate.of(self._values(method, metric) - self._values(reference, metric))
 
     def _values(self, method: str, metric: str) -> Array:
-        """One value per split; of a single one those of its examples, or labels."""
-        values = [run.scores[metric] for run in self.of(method)]
-        return values[0] if len(values) == 1 else np.array([one.mean() for one in values])
+        """Those of all test examples, or labels, of all splits; random halves share some of their examples."""
+        return np.concatenate([run.scores[metric] for run in self.of(method)])
 
     def as_dict(self) -> dict[str, Any]:
         """JSON values: for every method the metrics and choices of every split, and the estimates."""

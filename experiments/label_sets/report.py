@@ -39,7 +39,7 @@ def metric_table(outcomes: Outcomes, metric: str, plan: BenchmarkPlan) -> Result
 
 
 def _note(metric: str, plan: BenchmarkPlan) -> str:
-    over = "random halves" if plan.halves else "test examples"
+    over = "the test examples of all halves" if plan.halves else "test examples"
     empty = "0, and sets are decided for that" if metric == "example_f1_zero" else "1"
     return (
         f"Mean and standard error over {over}. Preparation and C by held-out likelihood, one C for "
