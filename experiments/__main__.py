@@ -86,7 +86,7 @@ def multilabel(
     """Compare models, decisions and rivals on label sets. Runs are kept in OUT/runs and not made again."""
     from experiments.label_sets.methods import METHODS
     from experiments.label_sets.protocol import BenchmarkPlan, run_data_set
-    from experiments.label_sets.report import report, tables_of_pages
+    from experiments.label_sets.report import report, tables_of_pages, write
     from experiments.label_sets.tuning import Choices
     from experiments.loaders import find_data_sets, read_data_set
 
@@ -99,7 +99,7 @@ def multilabel(
     outcomes: list[Any] = []
     for name, files in found.items():
         outcomes.append(run_data_set(read_data_set(name, files), plan, out / "runs"))
-        report(outcomes, plan).write(out)
+        write(report(outcomes, plan), out)
     _show(report(outcomes, plan), out)
     if pages is not None and halves is None:
         for name, table in tables_of_pages(outcomes, plan).items():

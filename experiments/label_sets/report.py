@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import asdict
+from pathlib import Path
 
 import numpy as np
 
@@ -26,6 +28,15 @@ def report(outcomes: Outcomes, plan: BenchmarkPlan) -> Document:
     shown = tuple(table for table in tables if table.rows)
     name = f"{NAME}_halves" if plan.halves else NAME
     return Document(name, "Label sets: who predicts the best ones", shown, (), numbers)
+
+
+def write(document: Document, folder: Path) -> None:
+    """Write the document; numbers of data sets and methods that the folder has already stay beside the new ones."""
+    file, found = folder / f"{document.name}.json", document.numbers["datasets"]
+    if file.is_file():
+        for name, old in json.loads(file.read_text("utf-8"))["numbers"]["datasets"].items():
+            found[name] = {"methods": old["methods"] | found.get(name, {"methods": {}})["methods"]}
+    document.write(folder)
 
 
 def metric_table(outcomes: Outcomes, metric: str, plan: BenchmarkPlan) -> ResultTable:

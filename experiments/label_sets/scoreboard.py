@@ -46,14 +46,17 @@ def _board(board: Mapping[str, Any], sources: Mapping[str, str], kept: Mapping[s
         for metric in [metrics] if isinstance(metrics, str) else metrics:
             cells = [_ours(results, data, method, metric) for data in board["data"]]
             more = "" if isinstance(metrics, str) else f", {METRICS[metric]}"
-            rows.append((f"**{label_of(method)}**{more}", "here", *cells))
+            if any(cells):
+                rows.append((f"**{label_of(method)}**{more}", "here", *cells))
     told: Counter[str] = Counter()
     for method, source, *scores in board["rows"]:
         cells = []
         for data, score in zip(board["data"], scores, strict=True):
             word = "" if "why" in board else verdict(_ours(results, data, DEFAULT, metrics), score)
             told[word] += not math.isnan(score)
-            cells.append(None if math.isnan(score) else f"{score:.4f}".rstrip("0") + (f" {word}" if word else ""))
+            cells.append(
+                None if math.isnan(score) else f"{score:.4f}".removesuffix("0") + (f" {word}" if word else "")
+            )
         rows.append((method, source, *cells))
     used = {source: sources[source] for _, source, *_ in board["rows"]}
     note = "; ".join(f"{short}: {words}" for short, words in used.items())

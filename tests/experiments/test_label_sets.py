@@ -157,6 +157,7 @@ def test_scoreboards_take_our_scores_from_kept_results(tmp_path, outcomes):
     published = next(row for row in table.rows if row[:2] == ("EFP", "Z20"))
     assert published[2] == f"0.7426 {verdict(ours[2], 0.7426)}"
     assert published[5] == "0.6204"
+    assert [row[0] for row in scoreboards(tmp_path)["bibtex"].rows] == ["BR", "SPEN", "PRLR", "DVN"]
 
 
 def test_verdicts_are_by_two_standard_errors_of_the_difference():
@@ -173,8 +174,9 @@ def test_the_command_writes_tables(tmp_path):
     out = tmp_path / "new" / "results"
     methods = ("--methods", "linear+auto,linear+half")
     run("multilabel", "--data", tmp_path, "--out", out, *methods, "--quick", "--halves", 2)
+    run("multilabel", "--data", tmp_path, "--out", out, "--methods", "linear+top-k", "--quick", "--halves", 2)
     document = json.loads((out / "multilabel_halves.json").read_text())
-    assert set(document["numbers"]["datasets"]["small"]["methods"]) == {"linear+auto", "linear+half"}
+    assert set(document["numbers"]["datasets"]["small"]["methods"]) == {"linear+auto", "linear+half", "linear+top-k"}
     assert (out / "multilabel_halves.md").read_text().startswith("# Label sets")
 
 
