@@ -101,6 +101,22 @@ def solve(
     """Minimise P(W) to the relative gap asked for, or to a limit; see `Limits`.
 
     "auto" begins with one method and may go on with ADMM.
+
+    Examples
+    --------
+    Two sets of two elements, scored by one weight vector:
+
+    >>> from setloss import Dice
+    >>> from setloss.bags import Bags
+    >>> from setloss.plans.batch import batch_surrogate
+    >>> from setloss.solvers import Design, Limits, Problem
+    >>> truth = np.array([True, False, True, True])
+    >>> X, bags = np.array([[1.0], [-1.0], [2.0], [1.0]]), Bags.from_groups([0, 0, 1, 1])
+    >>> surrogate = batch_surrogate(Dice(), truth, bags, "slack", scale=1.0)
+    >>> problem = Problem(Design.of(X), surrogate, np.where(truth, 1.0, -1.0), np.arange(4), np.ones(2))
+    >>> solution = solve(problem, "cutting_plane", Limits(tol=1e-6))
+    >>> solution.status.name, bool(solution.gap <= 1e-6)
+    ('CONVERGED', True)
     """
     limits = limits or Limits()
     if solver == "auto" and problem.surrogate.compiled:
@@ -123,6 +139,10 @@ def regularization_path(
     """Solutions for several C, in the order given, each started from the one before.
 
     The costs of `problem` are taken as those of C = 1.
+
+    Examples
+    --------
+    ``for C, solution in regularization_path(problem, [0.01, 0.1, 1.0]): ...``, with a problem as that of `solve`.
     """
     warm: Solution | None = None
     for C in Cs:
