@@ -120,7 +120,7 @@ def test_moments_against_the_exact_answer_on_an_image(loss, share):
     rng = np.random.default_rng(0)
     p = np.sort(rng.beta(0.3, 0.3 / share, 200))[::-1]
     exact = 1 - losses_of_prefixes([np.log(p) - np.log1p(-p)], loss)[0]
-    low, high = moment_bounds(p, *loss.weights, np)
+    low, high = moment_bounds(p, *loss.weights[::-1], np)
     assert np.all(low <= exact + 1e-12)
     assert np.all(exact <= high + 1e-12)
     assert exact.max() - exact[np.argmax(low)] < 2e-4

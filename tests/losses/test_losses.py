@@ -213,7 +213,7 @@ FIXED = from_set_function(SetFunction.symmetric([0, 1, 2]))
         (lambda: FBeta(1e200), "beta of F-beta must be a number from 0 to 1e6; got 1e"),
         (lambda: Hamming(false_negative_weight=-2), "the class weights must be numbers >= 0; got -2"),
         (lambda: FIXED.set_function([0, 1, 1]), "this loss is for sets of 2 elements; .* 3"),
-        (lambda: FIXED([0, 1, 1], [0, 0, 0], groups=[0, 0, 0]), "for sets of 2 elements; bag 0 has 3"),
+        (lambda: FIXED([0, 1, 1], [0, 0, 0], groups=[0, 0, 0]), "for sets of 2 elements; got one of 3"),
         (lambda: loss_named("dyce"), "there is no loss 'dyce'; the names are dice, f1, jaccard"),
         (
             lambda: from_counts(lambda n, q, m, r: -n).on_counts(2, 3).table,

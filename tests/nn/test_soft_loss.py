@@ -22,7 +22,7 @@ def problem():
 
 def soft_loss(p, y, loss):
     """1 - TP / (TP + a FP + b FN) at expected counts."""
-    a, b = loss.weights
+    b, a = loss.weights
     right, alarms, missed = (p * y).sum(-1), (p * (1 - y)).sum(-1), ((1 - p) * y).sum(-1)
     return 1 - right / (right + a * alarms + b * missed)
 

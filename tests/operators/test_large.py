@@ -89,7 +89,7 @@ def test_slopes_of_submodular_losses_are_exact_to_twelve_digits(loss, data):
     truth, margins, order = data
     surrogate = LovaszHinge(loss.set_function(truth))
     slope = surrogate.cut_ordered(data.here).slope
-    exact_loss = exact_tversky(int(truth.sum()), *loss.weights)
+    exact_loss = exact_tversky(int(truth.sum()), *loss.weights[::-1])
     positions = sampled(order, margins)
     exact = [step for _, step in exact_steps(exact_loss, truth, order, positions)]
     assert max(relative_errors(slope[order[positions]], exact)) <= TOLERANCE
@@ -128,7 +128,7 @@ def test_the_step_across_a_knot_is_exact_to_twelve_digits_too():
 @pytest.mark.parametrize("loss", [Dice(), Tversky(0.3, 0.7)], ids=["Dice", "Tversky"])
 def test_supermodular_values_and_steps_are_exact_to_twelve_digits(loss, data):
     truth, _, _ = data
-    m, (a, b) = int(truth.sum()), loss.weights
+    m, (b, a) = int(truth.sum()), loss.weights
     g = decompose(loss.set_function(truth)).supermodular.counts
     exact_loss = exact_tversky(m, a, b)
 

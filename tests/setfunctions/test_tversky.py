@@ -134,7 +134,7 @@ def test_the_submodular_part_is_non_negative_and_ends_at_m_times_the_first_miss(
 
 def supermodular_parts(loss, m, q):
     """(the library's g, the linear program's) on all subsets."""
-    values = reference.tversky_values(m, q, *loss.weights)
+    values = reference.tversky_values(m, q, *loss.weights[::-1])
     optimum, _ = reference.brute_force_program(values)
     part = decompose(loss.on_counts(m, q)).supermodular
     return reference.values_of(part), optimum

@@ -125,8 +125,7 @@ def _decide(log_odds: Array, loss: Loss, method: Method) -> PixelDecision:
     if not len(p):
         return PixelDecision(np.zeros(0, dtype=bool), _loss_of_nothing(loss), 0.0, 0.0, "exact")
     if isinstance(loss, TverskyFamily):
-        a, _ = loss.weights
-        if a == 0:
+        if loss.form.false_positive == 0:
             return _decide_all(p, loss)
         if _is_exact(log_odds, p, loss, method):
             return _decide_exactly(log_odds, loss)
@@ -146,9 +145,10 @@ def _is_exact(log_odds: Array, p: Array, loss: TverskyFamily, method: Method) ->
     assert spec is not None
     fast = spec.linear_in_hits or spec.linear_in_misses or _is_precision(loss)
     if method == "exact" and not fast and len(p) > FEW_PIXELS:
+        a, b = loss.form.false_positive, loss.form.false_negative
         raise ValueError(
             f"exact decisions of more than {FEW_PIXELS} pixels are for Jaccard and F-beta (a = 1 or a + b = 1); got "
-            f"a = {loss.weights[0]:g}, b = {loss.weights[1]:g} and {len(p)} pixels. Use method='moments'."
+            f"a = {a:g}, b = {b:g} and {len(p)} pixels. Use method='moments'."
         )
     if method != "auto" or len(p) <= (EXACT_PIXELS if fast else FEW_PIXELS):
         return method != "moments"
@@ -163,7 +163,7 @@ def _decide_exactly(log_odds: Array, loss: Loss) -> PixelDecision:
 
 
 def _is_precision(loss: TverskyFamily) -> bool:
-    return tuple(loss.weights) == (1, 0)
+    return (loss.form.false_negative, loss.form.false_positive) == (0, 1)
 
 
 def _decide_for_precision(log_odds: Array, loss: TverskyFamily) -> PixelDecision:
@@ -179,7 +179,7 @@ def _decide_all(p: Array, loss: TverskyFamily) -> PixelDecision:
     none = np.exp(np.cumsum(np.log1p(-np.minimum(np.sort(p)[::-1], 1 - 1e-16))))
     costs = (1 - loss.zero_division) * np.concatenate(([1.0], none))
     chosen = p > 0
-    if loss.weights[1] == 0:
+    if loss.form.false_negative == 0:
         size = int(np.argmax(costs <= costs.min() + TIE))
         chosen = np.zeros(len(p), dtype=bool)
         chosen[np.argsort(-p, kind="stable")[:size]] = True
@@ -188,8 +188,9 @@ def _decide_all(p: Array, loss: TverskyFamily) -> PixelDecision:
 
 def _decide_by_moments(p: Array, loss: TverskyFamily) -> PixelDecision:
     order = np.argsort(-p, kind="stable")
-    a, b = map(float, loss.weights)
-    low, high = moment_bounds(p[order], a, b, np, float(loss.zero_division))
+    low, high = moment_bounds(
+        p[order], loss.form.false_positive, loss.form.false_negative, np, float(loss.zero_division)
+    )
     best = int(np.argmax(low))
     chosen = np.zeros(len(p), dtype=bool)
     chosen[order[:best]] = True

@@ -14,12 +14,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from setloss.losses.base import CountLoss, Form, Loss
 from setloss.losses.counts_of_errors import Dice, FBeta, Hamming, Jaccard, Tversky, TverskyFamily, loss_of
 from setloss.losses.curves import PAPER_CURVES, CostCurve, checked_knots
-from setloss.losses.custom import CallableLoss, FixedSetLoss, from_counts, from_set_function
-from setloss.losses.families import Family, Mapped
-from setloss.losses.metrics import MetricLoss, from_metric, remembered
+from setloss.losses.custom import (
+    CallableLoss,
+    FixedSetLoss,
+    MetricLoss,
+    from_counts,
+    from_metric,
+    from_set_function,
+    remembered,
+)
+from setloss.losses.families import CountLoss, Family, Form, Loss, Mapped
 
 __all__ = [
     "NAMED_LOSSES",

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from setloss.arguments import is_number_within
-from setloss.losses.base import CountLoss, Form, Loss
+from setloss.losses.families import CountLoss, Form, Loss
 from setloss.setfunctions.counts import CountFunction, Kind
 from setloss.setfunctions.tversky import defined_loss
 
@@ -22,17 +22,17 @@ class TverskyFamily(CountLoss):
     @property
     @abstractmethod
     def weights(self) -> tuple[float, float]:
-        """(a, b), what a false positive and a false negative weigh against a true positive."""
+        """What a false negative and a false positive weigh against a true positive."""
 
     def __post_init__(self) -> None:
-        for kind, weight in zip(("positive", "negative"), self.weights, strict=True):
+        for kind, weight in zip(("negative", "positive"), self.weights, strict=True):
             if not is_number_within(weight, 0):
                 raise ValueError(f"{self}: the weight of a false {kind} must be a number >= 0; got {weight!r}")
         if not is_number_within(self.zero_division, 0, 1):
             raise ValueError(f"zero_division is a score, a number from 0 to 1; got {self.zero_division!r}")
 
     def value(self, false_negatives: Any, false_positives: Any, positives: Any, negatives: Any) -> Any:
-        a, b = self.weights
+        b, a = self.weights
         n, q, m = (np.asarray(x, dtype=np.float64) for x in (false_negatives, false_positives, positives))
         return defined_loss(n, q, m, a, b, 1 - self.zero_division)
 
@@ -47,8 +47,8 @@ class TverskyFamily(CountLoss):
 
     @property
     def form(self) -> Form:
-        a, b = map(float, self.weights)
-        return Form(Kind.TVERSKY, b, a, 1 - float(self.zero_division))
+        false_negative, false_positive = map(float, self.weights)
+        return Form(Kind.TVERSKY, false_negative, false_positive, 1 - float(self.zero_division))
 
 
 @dataclass(frozen=True)
@@ -62,10 +62,7 @@ class Dice(TverskyFamily):
     """
 
     zero_division: float = 1.0
-
-    @property
-    def weights(self) -> tuple[float, float]:
-        return 0.5, 0.5
+    weights = 0.5, 0.5
 
 
 @dataclass(frozen=True)
@@ -79,10 +76,7 @@ class Jaccard(TverskyFamily):
     """
 
     zero_division: float = 1.0
-
-    @property
-    def weights(self) -> tuple[float, float]:
-        return 1.0, 1.0
+    weights = 1.0, 1.0
 
 
 @dataclass(frozen=True)
@@ -101,7 +95,7 @@ class Tversky(TverskyFamily):
 
     @property
     def weights(self) -> tuple[float, float]:
-        return self.alpha, self.beta
+        return self.beta, self.alpha
 
 
 @dataclass(frozen=True)
@@ -124,7 +118,7 @@ class FBeta(TverskyFamily):
 
     @property
     def weights(self) -> tuple[float, float]:
-        return 1 / (1 + self.beta**2), self.beta**2 / (1 + self.beta**2)
+        return self.beta**2 / (1 + self.beta**2), 1 / (1 + self.beta**2)
 
 
 @dataclass(frozen=True)

@@ -7,13 +7,10 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from setloss.arguments import as_labels
-from setloss.bags import Bags
-from setloss.losses.base import CountLoss, sizes_only
+from setloss.losses.families import CountLoss
 from setloss.setfunctions.counts import AxisCurve, CountFunction
-from setloss.setfunctions.set_function import SetFunction
 
 Knots = tuple[tuple[float, float], ...]
 
@@ -45,18 +42,8 @@ class CostCurve(CountLoss):
     def counts(self, positives: int, negatives: int) -> CountFunction:
         return curve_through(self.knots, positives + negatives)
 
-    def on_counts(self, positives: int, negatives: int) -> SetFunction:
-        p = positives + negatives
-        return SetFunction(self.counts(p, 0), np.zeros(p, dtype=np.intp))
-
-    def set_function(self, y_true: ArrayLike) -> SetFunction:
-        return self.on_counts(len(as_labels(y_true, "y_true", ndim=(1,))), 0)
-
-    def element_partition(self, truth: NDArray[np.bool_], bags: Bags) -> NDArray[np.intp]:
-        return np.zeros(len(truth), dtype=np.intp)
-
-    def distinct_counts(self, positives: NDArray[np.intp], negatives: NDArray[np.intp]) -> NDArray[np.intp]:
-        return sizes_only(positives, negatives)
+    def element_partition(self, truth: NDArray[np.bool_]) -> NDArray[np.int16]:
+        return np.zeros(len(truth), dtype=np.int16)
 
 
 def curve_through(knots: Knots, p: int) -> AxisCurve:

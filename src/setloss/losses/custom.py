@@ -1,9 +1,15 @@
-"""Losses of your own: from a callable of the counts, or from one set function."""
+"""Losses of your own: from a callable of counts or of labels, or from one set function.
+
+A training problem needs the loss of every set of mistakes. For a callable of labels that depends on the numbers of
+false negatives and false positives only, that is a small table: one call for each pair of numbers, made once and
+kept. That the callable is such a loss is verified on labels in other orders, with other elements wrong.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -11,9 +17,20 @@ from numpy.typing import ArrayLike, NDArray
 
 from setloss.arguments import as_labels
 from setloss.bags import Bags
-from setloss.losses.base import CountLoss, Loss, sizes_only
+from setloss.losses.families import CountLoss, Loss
 from setloss.setfunctions.set_function import SetFunction
+from setloss.setfunctions.tolerance import RELATIVE_TOLERANCE
 from setloss.typing import Array
+
+Metric = Callable[[NDArray[np.int64], NDArray[np.int64]], float]
+
+MAX_CALLS = 2**14
+"""Pairs of numbers of mistakes that a callable is asked for at once, about 126 + 126 elements."""
+
+VERIFIED_CELLS = 6
+"""Pairs of numbers for each size of set at which other labels and mistakes are tried."""
+
+HINT = "write it as a function of counts, from_counts(lambda fn, fp, positives, negatives: ...)"
 
 
 @dataclass(frozen=True)
@@ -51,12 +68,8 @@ class FixedSetLoss(Loss):
         return np.asarray(self.function(truth != predicted))
 
     def _on_bags(self, truth: NDArray[np.bool_], predicted: NDArray[np.bool_], bags: Bags) -> Array:
-        wrong_size = np.flatnonzero(bags.sizes != self.function.p)
-        if wrong_size.size:
-            raise ValueError(
-                f"this loss is for sets of {self.function.p} elements; bag {wrong_size[0]} has "
-                f"{bags.sizes[wrong_size[0]]}"
-            )
+        for size in np.unique(bags.sizes).tolist():
+            self.on_counts(size, 0)
         return np.asarray(self.function((truth != predicted).reshape(len(bags), -1)))
 
     @property
@@ -77,11 +90,8 @@ class FixedSetLoss(Loss):
             )
         return self.function
 
-    def element_partition(self, truth: NDArray[np.bool_], bags: Bags) -> NDArray[np.intp]:
-        return np.tile(self.function.partition, len(bags))
-
-    def distinct_counts(self, positives: NDArray[np.intp], negatives: NDArray[np.intp]) -> NDArray[np.intp]:
-        return sizes_only(positives, negatives)
+    def element_partition(self, truth: NDArray[np.bool_]) -> NDArray[np.intp]:
+        return np.tile(self.function.partition, len(truth) // self.function.p)
 
 
 def from_counts(function: Callable[[Any, Any, Any, Any], Any]) -> CallableLoss:
@@ -112,3 +122,111 @@ def from_set_function(function: SetFunction) -> FixedSetLoss:
     if not isinstance(function, SetFunction):
         raise TypeError(f"from_set_function takes a SetFunction; got {type(function).__name__}")
     return FixedSetLoss(function)
+
+
+@dataclass(frozen=True)
+class MetricLoss(CountLoss):
+    """A loss of counts known through a callable of labels and predictions; see `from_metric`."""
+
+    metric: Metric
+    _known: dict[tuple[int, int, int, int], float] = field(default_factory=dict, repr=False, compare=False)
+    _verified: set[tuple[int, int]] = field(default_factory=set, repr=False, compare=False)
+
+    def value(self, false_negatives: Any, false_positives: Any, positives: Any, negatives: Any) -> Any:
+        tallies = np.broadcast_arrays(false_negatives, false_positives, positives, negatives)
+        cells, places = np.unique(np.stack([t.ravel() for t in tallies], axis=1), axis=0, return_inverse=True)
+        if len(cells) > MAX_CALLS:
+            raise ValueError(
+                f"this loss is a callable of labels and predictions, which would be called {len(cells)} times, more "
+                f"than {MAX_CALLS}; {HINT}"
+            )
+        values = np.array([self._at(*(int(count) for count in cell)) for cell in cells])
+        return values[places.ravel()].reshape(tallies[0].shape)
+
+    def _at(self, n: int, q: int, m: int, r: int) -> float:
+        """The loss of n false negatives of m positives and q false positives of r negatives."""
+        if (m, r) not in self._verified:
+            self._verified.add((m, r))
+            self._verify(m, r)
+        cell = (n, q, m, r)
+        if cell not in self._known:
+            truth = np.repeat([1, 0], [m, r])
+            self._known[cell] = self._call(truth, _with_mistakes(truth, n, q))
+        return self._known[cell]
+
+    def _verify(self, m: int, r: int) -> None:
+        """A perfect prediction costs nothing, and neither order nor choice of the wrong elements matters."""
+        truth = np.repeat([1, 0], [m, r])
+        perfect = self._call(truth, truth)
+        if perfect != 0:
+            score = " It looks like a score: pass lambda y_true, y_pred: 1 - score(y_true, y_pred)." * (perfect == 1)
+            raise ValueError(
+                f"a perfect prediction must cost 0; for {m} positives and {r} negatives this callable says "
+                f"{perfect:g}.{score}"
+            )
+        generator = np.random.default_rng(m + 1000 * r)
+        for _ in range(VERIFIED_CELLS):
+            n, q = int(generator.integers(m + 1)), int(generator.integers(r + 1))
+            first = self._at(n, q, m, r)
+            shuffled = generator.permutation(truth)
+            other = self._call(shuffled, _with_mistakes(shuffled, n, q, generator))
+            if abs(first - other) > RELATIVE_TOLERANCE * max(abs(first), abs(other)):
+                raise ValueError(
+                    f"this callable is no function of the numbers of mistakes: with {n} false negatives of {m} and "
+                    f"{q} false positives of {r} it says {first:g} and {other:g}. If it depends on which elements "
+                    f"are wrong, use from_set_function(SetFunction.from_callable(...)); else {HINT}."
+                )
+
+    def _call(self, truth: NDArray[np.int64], predicted: NDArray[np.int64]) -> float:
+        return _number(self.metric(truth, predicted), truth, predicted)
+
+
+def _with_mistakes(
+    truth: NDArray[np.int64], n: int, q: int, generator: np.random.Generator | None = None
+) -> NDArray[np.int64]:
+    """A prediction with n false negatives and q false positives, the first of each or any."""
+    predicted = truth.copy()
+    for label, count in ((1, n), (0, q)):
+        places = np.flatnonzero(truth == label)
+        chosen = places[:count] if generator is None else generator.permutation(places)[:count]
+        predicted[chosen] = 1 - label
+    return predicted
+
+
+def _number(value: Any, truth: NDArray[np.int64], predicted: NDArray[np.int64]) -> float:
+    """The answer of a callable as a loss, or what is wrong with it."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise TypeError(
+            f"a loss maps labels and predictions to a number; this callable returns {type(value).__name__}"
+        ) from None
+    if not (np.isfinite(number) and number >= 0):
+        raise ValueError(
+            f"a loss must be finite and non-negative; for labels {truth.tolist()[:12]} and predictions "
+            f"{predicted.tolist()[:12]} this callable says {number}"
+        )
+    return number
+
+
+def from_metric(metric: Metric) -> MetricLoss:
+    """A loss from a callable of labels and predictions, arrays of 0 and 1 of one example.
+
+    It must depend on the numbers of false negatives and false positives, positives and negatives only, which is
+    verified on the way. A loss of *which* elements are wrong is a `from_set_function`.
+
+    Examples
+    --------
+    >>> at_least_one = from_metric(lambda y_true, y_pred: float((y_true != y_pred).any()))
+    >>> at_least_one([1, 0, 0], [1, 1, 0])
+    1.0
+    """
+    if not callable(metric):
+        raise TypeError(f"from_metric takes a callable of (y_true, y_pred); got {type(metric).__name__}")
+    return MetricLoss(metric)
+
+
+@lru_cache(maxsize=64)
+def remembered(metric: Metric) -> MetricLoss:
+    """`from_metric`, the same loss for the same callable: it is tabulated once in the life of a process."""
+    return from_metric(metric)

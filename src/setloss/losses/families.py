@@ -11,12 +11,19 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
-from numpy.typing import ArrayLike
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
-from setloss.setfunctions.counts import CountFunction
+from setloss.arguments import as_labels, is_whole_number
+from setloss.bags import Bags
+from setloss.setfunctions.combinations import Linear
+from setloss.setfunctions.counts import CountFunction, Formula, Kind
 from setloss.setfunctions.set_function import SetFunction
+from setloss.setfunctions.tversky import TverskyCounts, some
+from setloss.typing import Array
 
 
 class Family(ABC):
@@ -68,3 +75,143 @@ class Mapped(Family):
     def closed_counts(self, positives: Any, negatives: Any) -> CountFunction | None:
         counts = self.family.closed_counts(positives, negatives)
         return None if counts is None else self.closed(counts)
+
+
+class Form(NamedTuple):
+    """The numbers of a loss with one formula for all counts; what reads losses elsewhere reads these.
+
+    LINEAR: what a false negative and a false positive cost, divided by the number of elements if `mean`. TVERSKY:
+    what they weigh against a true positive, and the loss where it reads 0/0.
+    """
+
+    kind: Kind
+    false_negative: float
+    false_positive: float
+    undefined: float = 0.0
+    mean: bool = False
+
+    def counts(self, positives: Any, negatives: Any) -> CountFunction:
+        """The formula for these numbers of positives and negatives: integers, arrays or tensors."""
+        if self.kind == Kind.TVERSKY:
+            return TverskyCounts(positives, negatives, self.false_positive, self.false_negative, self.undefined)
+        unit = 1 / some(positives + negatives) if self.mean else 1.0
+        return Linear((positives, negatives), (self.false_negative, self.false_positive), unit)
+
+
+class Loss(Family):
+    """Delta(y, y~), a loss of the whole set of mistakes on one example.
+
+    Examples
+    --------
+    >>> from setloss import Jaccard
+    >>> loss = Jaccard()
+    >>> loss([1, 1, 0], [1, 0, 0]), loss.set_function([1, 1, 0])({1})  # by labels, and by the set of mistakes
+    (0.5, 0.5)
+    """
+
+    @property
+    def form(self) -> Form | None:
+        """The numbers of the one formula of all counts; None where there is none."""
+        return None
+
+    @property
+    def by_size(self) -> bool:
+        """Whether only the number of mistakes matters, in sets of one size."""
+        return False
+
+    @property
+    def trial(self) -> tuple[int, int] | None:
+        """Numbers of positives and negatives on which an operator can be tried; None if no set is known to do."""
+        return None
+
+    def __call__(self, y_true: ArrayLike, y_pred: ArrayLike, groups: ArrayLike | None = None) -> Any:
+        """Evaluate on one example ``(p,)``, on the rows of ``(n, p)``, or on bags.
+
+        With `groups`, a bag id per element, the labels are flat and there is one value per bag, in sorted
+        order of the ids.
+        """
+        truth, predicted = as_labels(y_true, "y_true"), as_labels(y_pred, "y_pred")
+        if truth.shape != predicted.shape:
+            raise ValueError(f"y_true has shape {truth.shape}, y_pred has shape {predicted.shape}")
+        if groups is None:
+            values = self._on_rows(np.atleast_2d(truth), np.atleast_2d(predicted))
+            return float(values[0]) if truth.ndim == 1 else values
+        if truth.ndim != 1:
+            raise ValueError(f"with groups the labels are flat, one per element; got shape {truth.shape}")
+        bags = Bags.from_groups(groups)
+        return self._on_bags(bags.gather(truth), bags.gather(predicted), bags)
+
+    @abstractmethod
+    def _on_rows(self, truth: NDArray[np.bool_], predicted: NDArray[np.bool_]) -> Array: ...
+
+    @abstractmethod
+    def _on_bags(self, truth: NDArray[np.bool_], predicted: NDArray[np.bool_], bags: Bags) -> Array: ...
+
+    def distinct_counts(self, positives: NDArray[np.intp], negatives: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Rows (positives, negatives), or (size, 0), equal for examples that have the same set function."""
+        sizes_only = self.by_size or not self.by_counts
+        pair = (positives + negatives, np.zeros_like(positives)) if sizes_only else (positives, negatives)
+        return np.stack(pair, axis=1)
+
+    @abstractmethod
+    def element_partition(self, truth: NDArray[np.bool_]) -> NDArray[np.signedinteger[Any]]:
+        """The partitions of the set functions of whole sets: the group of every element of their flat labels."""
+
+
+class CountLoss(Loss):
+    """A loss of the numbers of false negatives and false positives.
+
+    Examples
+    --------
+    >>> class MissedAny(CountLoss):
+    ...     def value(self, false_negatives, false_positives, positives, negatives):
+    ...         return 1.0 * (np.asarray(false_negatives) > 0)
+    >>> MissedAny()([[1, 0], [1, 0]], [[1, 1], [0, 0]])
+    array([0., 1.])
+    """
+
+    by_counts = True
+
+    @abstractmethod
+    def value(self, false_negatives: Any, false_positives: Any, positives: Any, negatives: Any) -> Any:
+        """The loss; all four are arrays that broadcast together."""
+
+    @property
+    def trial(self) -> tuple[int, int]:
+        return 8, 8
+
+    def counts(self, positives: int, negatives: int) -> CountFunction:
+        """The loss of an example as a function of (false negatives, false positives)."""
+        closed = self.closed_counts(positives, negatives)
+        return closed or Formula((positives, negatives), partial(self._value_on, positives, negatives))
+
+    def closed_counts(self, positives: Any, negatives: Any) -> CountFunction | None:
+        return self.form and self.form.counts(positives, negatives)
+
+    def _value_on(self, positives: int, negatives: int, false_negatives: Any, false_positives: Any) -> Any:
+        return self.value(false_negatives, false_positives, positives, negatives)
+
+    def on_counts(self, positives: int, negatives: int) -> SetFunction:
+        if not (is_whole_number(positives, 0) and is_whole_number(negatives, 0)):
+            raise ValueError(
+                f"positives and negatives are whole numbers from 0 on; got {positives!r} and {negatives!r}"
+            )
+        return self.set_function(np.repeat([True, False], [positives, negatives]))
+
+    def set_function(self, y_true: ArrayLike) -> SetFunction:
+        truth = as_labels(y_true, "y_true", ndim=(1,))
+        positives = int(truth.sum())
+        return SetFunction(self.counts(positives, len(truth) - positives), self.element_partition(truth))
+
+    def element_partition(self, truth: NDArray[np.bool_]) -> NDArray[np.signedinteger[Any]]:
+        return np.subtract(1, truth, dtype=np.int16)
+
+    def _on_rows(self, truth: NDArray[np.bool_], predicted: NDArray[np.bool_]) -> Array:
+        wrong = truth != predicted
+        tallies = [(wrong & truth).sum(1), (wrong & ~truth).sum(1), truth.sum(1), (~truth).sum(1)]
+        return np.asarray(self.value(*tallies), dtype=np.float64)
+
+    def _on_bags(self, truth: NDArray[np.bool_], predicted: NDArray[np.bool_], bags: Bags) -> Array:
+        wrong = truth != predicted
+        flags = [wrong & truth, wrong & ~truth, truth, ~truth]
+        return np.asarray(self.value(*(bags.totals(flag.astype(np.intp)) for flag in flags)), dtype=np.float64)

@@ -230,8 +230,7 @@ class Images:
 
         The best set with pixels does not depend on what an empty image scores; nothing at all competes with it.
         """
-        a, b = map(float, family.weights)
-        alone = Tversky(a, b, zero_division=0.0)
+        alone = Tversky(family.form.false_positive, family.form.false_negative, zero_division=0.0)
         rows = self.p.flatten(0, 1).numpy()
         found = [arrays.decide_pixels(row, alone, scores="probabilities") for row in rows]
         sets = torch.tensor(np.array([one.sets for one in found], dtype=bool)).view(self.p.shape)
@@ -243,12 +242,12 @@ class Images:
 
     def empty_score(self, family: TverskyFamily) -> Tensor:
         """The expected score of nothing: 0/0 where nothing is there, and without a cost of misses in any case."""
-        certain = self.p_empty if float(family.weights[1]) > 0 else torch.ones_like(self.p_empty)
+        certain = self.p_empty if family.form.false_negative > 0 else torch.ones_like(self.p_empty)
         return float(family.zero_division) * certain
 
     def _defined(self, score: Tensor, family: TverskyFamily) -> Tensor:
         """Scores of sets with pixels, 0/0 included: false alarms that cost nothing leave some images undefined."""
-        a, b = map(float, family.weights)
+        b, a = family.form.false_negative, family.form.false_positive
         return score if a > 0 else score + float(family.zero_division) * (self.p_empty if b > 0 else 1 - score)
 
     def plain(self) -> Tensor:
@@ -270,7 +269,7 @@ class Images:
     def expected_score(self, sets: Tensor, family: TverskyFamily) -> tuple[Tensor, Tensor]:
         """The expected score of any sets and its error, by moments."""
         order = sets.to(torch.uint8).argsort(dim=2, descending=True, stable=True)
-        a, b = map(float, family.weights)
+        b, a = family.form.false_negative, family.form.false_positive
         low, high = arrays.moment_bounds(self.p.gather(2, order), max(a, 1e-12), b, torch, 0.0)
         size = sets.sum(2, keepdim=True)
         low, high = (self.lift * one.gather(2, size).squeeze(2) for one in (low, high))

@@ -106,7 +106,7 @@ def batch_surrogate(
     counts = loss.distinct_counts(positives, bags.sizes - positives)
     kinds, which = distinct_rows(counts)
     plans = LossSurrogate(loss, operator, scale).plans(kinds[:, 0], kinds[:, 1])
-    return BatchSurrogate(bags, loss.element_partition(truth, bags).astype(np.int16, copy=False), which, plans)
+    return BatchSurrogate(bags, loss.element_partition(truth).astype(np.int16, copy=False), which, plans)
 
 
 def distinct_rows(counts: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

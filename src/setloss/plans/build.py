@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from setloss.bags import Bags
 from setloss.losses import Loss
 from setloss.operators.cut import Surrogate
 from setloss.operators.names import Operator, operator_named
@@ -79,7 +78,7 @@ class LossSurrogate:
             return Plans(records, np.stack([positives, negatives], axis=1).astype(np.int64), np.zeros(1))
         pairs = list(zip(positives.tolist(), negatives.tolist(), strict=True))
         surrogates = [self.on_counts(m, q) for m, q in pairs]
-        partitions = [_partition(self.loss, m, q) for m, q in pairs]
+        partitions = [self.loss.element_partition(np.repeat([True, False], pair)) for pair in pairs]
         try:
             return lower(surrogates, partitions)
         except NoPlanError:
@@ -99,12 +98,6 @@ def _of_all(surrogate: LossSurrogate) -> Surrogate | None:
 def _check_without_positives(loss: Loss) -> None:
     """Raise where the loss costs something on sets without positives that are predicted right."""
     loss.on_counts(0, 1)
-
-
-def _partition(loss: Loss, positives: int, negatives: int) -> NDArray[np.integer[Any]]:
-    """The groups of the elements of a set whose positives come first."""
-    truth = np.repeat([True, False], [positives, negatives])
-    return loss.element_partition(truth, Bags.from_offsets([0, len(truth)]))
 
 
 def _surrogate(surrogate: LossSurrogate, positives: int, negatives: int) -> Surrogate:
