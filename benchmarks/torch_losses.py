@@ -151,7 +151,7 @@ def small_rows(repeats: int) -> Iterator[Row]:
         f"{name}, the same scores / torch.sort": (step, sort, None),
         f"{name}, the same scores / sort and its backward": (step, sort_and_back, 3),
         f"{name}, values and gradients alone / torch.sort": (
-            lambda: compute(values, target, None, loss.plan), sort, 2.5
+            lambda: compute(values, target, None, loss.plan), sort, 2
         ),
         "a sum 256x20, forward and backward / torch.sort": (training_step(_total, logits, target), sort, None),
         "SetLoss() 256x20 / cross-entropy + soft Dice": (
