@@ -1,6 +1,6 @@
 """The surrogates in PyTorch: `SetLoss` for training, from label sets to megapixels, and decisions at test time.
 
-A call of `SetLoss` goes through one module each: `targets` -> `sets` -> `margins` -> `cuts` -> `reduction`.
+A call of `SetLoss` goes through one module each: `targets` -> `sets` -> `cuts` -> `reduction`.
 """
 
 try:

@@ -1,4 +1,4 @@
-"""Set-level losses: targets -> sets -> margins -> cuts -> reduction, one module of `setloss.nn` each."""
+"""Set-level losses: targets -> sets -> cuts -> reduction, one module of `setloss.nn` each."""
 
 from __future__ import annotations
 
@@ -14,13 +14,12 @@ from setloss.losses import Loss
 from setloss.nn.check_targets import warn_of_probabilities
 from setloss.nn.cuts import make_plan, values_of_sets
 from setloss.nn.distributed import sets_of_all_processes
-from setloss.nn.margins import Margins
-from setloss.nn.parameters import Parameters, Settings
+from setloss.nn.parameters import Settings
 from setloss.nn.reduction import Absent, Reduction, counted_sets, mean_cross_entropy, reduced, set_factors
-from setloss.nn.sets import Classes, Over, Sets, arrange, arrange_groups, chosen_classes
+from setloss.nn.sets import Classes, Margins, Over, Sets, arrange, arrange_groups, chosen_classes
 from setloss.nn.soft_loss import SoftShare, mixed, mixed_values
 from setloss.nn.targets import Decisions, Mode, decisions
-from setloss.nn.weighted_jaccard import arrange_weighted, expected_weights, weighted_jaccard
+from setloss.nn.weighted_jaccard import arrange_weighted, weighted_jaccard
 from setloss.operators.names import Operator
 from setloss.operators.rescaling import Scale
 from setloss.plans.build import LossSurrogate
@@ -43,13 +42,11 @@ class SetLoss(nn.Module):
         printed in the paper), or "mean" for two over the number of elements of each set. None: see above. Or a
         function from set functions to surrogates, your own included (slow, see docs/losses.md).
     margins
-        "logits" or "probabilities" (of a sigmoid, of classes by a softmax). See `setloss.nn.margins`.
+        "logits" or "probabilities" (of a sigmoid, of classes by a softmax). See `setloss.nn.sets`.
     soft_share
         The share s of the loss l at expected counts (soft Dice, soft Jaccard) in (1 - s) B + s l; for margins that
-        are probabilities. "adaptive" is s = l, set by set and without a slope, of Jaccard with l of Dice: the soft
-        loss leads until the prediction overlaps with the truth, then B; on sets without positives the slope of B
-        comes in later. Where no
-        operator is named, "adaptive" for masks and 1/2 for classes; else 0. See `setloss.nn.soft_loss`.
+        are probabilities. "adaptive" is s = l, set by set and without a slope, of Jaccard with l of Dice; see
+        `setloss.nn.soft_loss`. Where no operator is named, "adaptive" for masks and 1/2 for classes; else 0.
     with_cross_entropy
         The factor of the mean cross-entropy that is added. Where no operator is named and `reduction` is "mean": 1
         for masks, 1/2 for classes; else 0.
@@ -115,7 +112,7 @@ class SetLoss(nn.Module):
         sync: bool = False,
     ) -> None:
         super().__init__()
-        self.settings = Parameters(
+        self.settings = Settings.completed(
             loss=loss,
             operator=operator,
             scale=scale,
@@ -130,7 +127,7 @@ class SetLoss(nn.Module):
             absent=absent,
             reduction=reduction,
             sync=sync,
-        ).completed()
+        )
         self.plan = make_plan(self.settings.judge, self.settings.operator, self.settings.scale)
         factors = None if class_weight is None else torch.as_tensor(class_weight, dtype=torch.float32)
         self.register_buffer("class_weight", factors, persistent=False)
@@ -235,7 +232,7 @@ def _weighted_values(
     sets, elements = arrange_weighted(given, settings.mode, settings.over, settings.margins, classes, element_weight)
     values, form = weighted_jaccard(elements), settings.judge.form
     if settings.soft_share and form is not None:
-        values = mixed(values, expected_weights(elements), form, settings.soft_share)
+        values = mixed(values, elements.as_positive, elements.shares, elements.weight, form, settings.soft_share)
     return sets, values
 
 

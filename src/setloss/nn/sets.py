@@ -1,4 +1,12 @@
-"""From decisions to sets: one row of scores per set of decisions that is judged as a whole."""
+"""From decisions to sets: one row of scores y_i m_i per set of decisions that is judged as a whole.
+
+The operators are functions of margins, m_i > 0 where decision i is right; y_i = 1 where the truth holds, else -1.
+
+- ``"logits"``: m_i = y_i h_i. Convex; bounds the loss of sign(h).
+- ``"probabilities"``: m_i is the probability of the true answer, by a sigmoid or for classes a softmax, so the slack
+  s_i = 1 - m_i is the probability of the mistake. L of Jaccard is then the loss known as LovaszSoftmax, to the last
+  digit. Not convex and no bound, but bounded and smooth in h: what trains networks best (docs/pytorch.md).
+"""
 
 from __future__ import annotations
 
@@ -12,9 +20,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from setloss.nn.margins import Margins, scores_of
 from setloss.nn.targets import Decisions, Mode
 
+Margins = Literal["logits", "probabilities"]
 Over = Literal["image", "batch", "class", "groups"]
 Classes = Sequence[int] | None
 
@@ -63,6 +71,21 @@ def arrange(given: Decisions, mode: Mode, over: Over, margins: Margins, chosen: 
     return Sets(scores, truth, valid, shape)
 
 
+def scores_of(given: Decisions, margins: Margins) -> Tensor:
+    """The product y m of every decision, of the shape of its truth; logits that do not count spoil no others."""
+    if margins == "logits":
+        return given.logits
+    logits, counted = given.logits, given.counted
+    if counted is not None and given.of_classes:
+        logits = logits.masked_fill(~counted, 0.0)
+    return probabilities(logits, given.of_classes) - (~given.truth).to(logits.dtype)
+
+
+def probabilities(logits: Tensor, of_classes: bool) -> Tensor:
+    """The probability of every decision that its truth holds."""
+    return logits.softmax(1) if of_classes else logits.sigmoid()
+
+
 def _numbers(chosen: list[int], near: Tensor) -> Tensor:
     return torch.tensor(chosen, device=near.device)
 
@@ -105,8 +128,7 @@ def arrange_groups(
     numbers = numbers.reshape(pictures, numbers.numel() // max(pictures, 1))
     channel = torch.arange(pictures, device=numbers.device) % channels
     if chosen is not None:
-        kept = torch.isin(channel, _numbers(chosen, channel))
-        numbers = numbers * kept.unsqueeze(1)
+        numbers = numbers * torch.isin(channel, _numbers(chosen, channel)).unsqueeze(1)
     inside = numbers > 0 if given.counted is None else (numbers > 0) & given.counted.reshape(numbers.shape)
     members = torch.nonzero(inside.flatten()).squeeze(1)
     most = int(numbers.max()) + 1 if numbers.numel() else 1

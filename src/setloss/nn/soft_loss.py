@@ -33,51 +33,46 @@ SoftShare = float | Literal["adaptive"]
 
 
 def mixed_values(sets: Sets, surrogate: Tensor, loss: Form, share: SoftShare) -> Tensor:
-    """`mixed` for rows of scores y (1 - q), from one number of the surrogate per row."""
+    """`mixed` for rows of scores y (1 - q)."""
     positive = sets.truth.to(sets.scores.dtype)
-    p = sets.scores + (1 - positive)  # the probability of a positive, 1 - q or q
+    p = sets.scores + (1 - positive)
     if sets.valid is not None:
         p, positive = torch.where(sets.valid, p, 0.0), torch.where(sets.valid, positive, 0.0)
-    found, some = torch.linalg.vecdot(p, positive), positive.sum(1)
-    return mixed(surrogate, (some - found, p.sum(1) - found, some), loss, share)
+    return mixed(surrogate, p, positive, None, loss, share)
 
 
-def mixed(surrogate: Tensor, counts: tuple[Tensor, Tensor, Tensor], loss: Form, share: SoftShare) -> Tensor:
+def mixed(
+    surrogate: Tensor, p: Tensor, labels: Tensor, weight: Tensor | None, loss: Form, share: SoftShare
+) -> Tensor:
     """(1 - s) B + s l of every set, l the loss at expected counts, s the share, or l itself as a constant.
 
-    For the latter l is `with_weights_of_one`.
     Sets without positives have the value B, with "adaptive" times a factor from 0 to 1 in the slope.
 
     Parameters
     ----------
     surrogate
         B, one number per set.
-    counts
-        The expected numbers, or weights, of missed positives and of false alarms, and the number of positives.
+    p, labels, weight
+        Rows of the probabilities of a positive (1 - q or q), of labels in [0, 1] and of weights, None for ones.
     loss, share
         The numbers of a loss of the Tversky family, and s.
     """
-    missed, alarms, positives = counts
+    positive = labels if weight is None else weight * labels
+    right, positives = torch.linalg.vecdot(p, positive), positive.sum(1)
+    alarms = (p.sum(1) if weight is None else torch.linalg.vecdot(p, weight)) - right
     some = positives > 0
-    soft = with_weights_of_one(loss) if share == "adaptive" else loss
-    found = expected_loss(missed, alarms, torch.where(some, positives, 1.0), soft)
-    if share != "adaptive":
-        return torch.lerp(surrogate, torch.where(some, found, surrogate), share)
-    overlap = torch.where(some, 1 - found, 0.0).sum() / some.sum().clamp(min=1)
-    constant = torch.where(some, found, 1 - overlap**2).detach()
-    return torch.lerp(surrogate, torch.where(some, found, surrogate.detach()), constant)
-
-
-def with_weights_of_one(loss: Form) -> Form:
-    """The loss with weights a + b that sum to at most 1: Dice for Jaccard, Dice and F-beta themselves."""
-    total = loss.false_negative + loss.false_positive
-    if total <= 1:
-        return loss
-    return loss._replace(false_negative=loss.false_negative / total, false_positive=loss.false_positive / total)
-
-
-def expected_loss(missed: Tensor, alarms: Tensor, positives: Tensor, loss: Form) -> Tensor:
-    """The loss (b n + a q) / (m - n + b n + a q) at real counts; where it reads 0/0, no mistake has a weight: 0."""
     a, b = loss.false_positive, loss.false_negative
+    if share == "adaptive" and a + b > 1:
+        a, b = a / (a + b), b / (a + b)
+    soft = expected_loss(positives - right, alarms, torch.where(some, positives, 1.0), a, b)
+    if share != "adaptive":
+        return torch.lerp(surrogate, torch.where(some, soft, surrogate), share)
+    overlap = torch.where(some, 1 - soft, 0.0).sum() / some.sum().clamp(min=1)
+    constant = torch.where(some, soft, 1 - overlap**2).detach()
+    return torch.lerp(surrogate, torch.where(some, soft, surrogate.detach()), constant)
+
+
+def expected_loss(missed: Tensor, alarms: Tensor, positives: Tensor, a: float, b: float) -> Tensor:
+    """The loss (b n + a q) / (m - n + b n + a q) at real counts; where it reads 0/0, no mistake has a weight: 0."""
     total: Tensor = denominator(missed, alarms, positives, a, b)
     return (b * missed + a * alarms) / torch.where(total > 0, total, 1.0)

@@ -16,20 +16,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from setloss.losses import Loss
 from setloss.nn.check_targets import read
-from setloss.nn.margins import Margins, probabilities
-from setloss.nn.sets import Over, Sets, rows_of
+from setloss.nn.sets import Margins, Over, Sets, probabilities, rows_of
 from setloss.nn.targets import Decisions, Mode
-from setloss.setfunctions.counts import Kind
-
-
-def takes_weights(loss: Loss, operator: object) -> bool:
-    """Whether this is L of Jaccard by one of its names."""
-    form = loss.form
-    if form is None or form.kind is not Kind.TVERSKY:
-        return False
-    return form.false_negative == 1 and form.false_positive == 1 and operator in ("lovasz", "bd", "bd-monotone")
 
 
 @dataclass(frozen=True)
@@ -62,14 +51,6 @@ def arrange_weighted(
     parts = as_positive, as_negative, shares, counted, weights
     (positive, negative, t, inside, e), shape = rows_of(parts, mode, over, chosen)
     return Sets(positive, t > 0, inside, shape), Weighted(positive, negative, t, e)
-
-
-def expected_weights(given: Weighted) -> tuple[Tensor, Tensor, Tensor]:
-    """The expected weights of missed positives and of false alarms, and the weight of the positives, of every row."""
-    t, e = given.shares, given.weight
-    as_positive, as_negative = (t, 1 - t) if e is None else (e * t, e * (1 - t))
-    missed = (as_positive * (1 - given.as_positive)).sum(1)
-    return missed, (as_negative * (1 + given.as_negative)).sum(1), as_positive.sum(1)
 
 
 def element_weights(given: Decisions, weight: object) -> Tensor | None:
