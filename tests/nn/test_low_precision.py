@@ -46,14 +46,6 @@ def test_half_precision_gives_the_float32_result_of_the_rounded_logits(loss, ope
         assert torch.equal(set_loss(rounded, truth, loss=loss, operator=operator, reduction="none"), value)
 
 
-@half
-def test_scores_that_overflow_half_precision_break_their_own_image_only(dtype):
-    scores, truth = images(side=64)
-    scores[1, 0, 0] = 3.4e38
-    values = set_loss(scores.to(dtype), truth, operator="bd", reduction="none")
-    assert values.isnan().tolist() == [False, True, False, False]
-
-
 # ---------------------------------------------------------------- deterministic
 
 

@@ -56,8 +56,7 @@ def test_every_operator_of_probabilities_is_the_definition_at_their_margins(oper
     assert_close(set_loss(logits, torch.as_tensor(truth)[None], **options), expected)
 
 
-@pytest.mark.parametrize("margins", ["probabilities", "logits"])
-def test_gradients_agree_with_differences(margins):
+def test_gradients_agree_with_differences():
     logits, target = classes_problem(5)
-    options = {"operator": "lovasz", "mode": "multiclass", "margins": margins, "with_cross_entropy": 0.5}
+    options = {"operator": "lovasz", "mode": "multiclass", "margins": "probabilities", "with_cross_entropy": 0.5}
     torch.autograd.gradcheck(lambda h: set_loss(h, target, **options), logits.requires_grad_(), fast_mode=True)

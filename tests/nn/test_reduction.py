@@ -1,4 +1,4 @@
-"""Weights of sets and classes, sets that are left out, and the cross-entropy that is added."""
+"""Chosen classes, weights of sets and classes, sets that are left out, and the cross-entropy that is added."""
 
 import re
 
@@ -17,6 +17,31 @@ def problem(classes=4):
 
 def every(**options):
     return set_loss(*problem(), operator="slack", mode="multiclass", **options)
+
+
+@pytest.mark.parametrize("over", ["image", "batch"])
+def test_chosen_classes_are_columns_of_all(over):
+    whole = every(over=over, reduction="none")
+    assert torch.equal(every(over=over, reduction="none", classes=[2, 0]), whole[..., [2, 0]])
+    assert torch.equal(every(over=over, reduction="none", include_background=False), whole[..., 1:])
+    assert torch.equal(every(over=over, reduction="none", classes=(0, 3), include_background=False), whole[..., 3:])
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"classes": [0, 4]}, r"classes are different numbers from 0 to 3; got \[0, 4\]"),
+        ({"classes": [1, 1]}, r"classes are different numbers from 0 to 3; got \[1, 1\]"),
+        ({"classes": "all"}, "classes are different numbers from 0 to 3; got 'all'.*absent='skip'"),
+        ({"classes": [1], "mode": "multilabel"}, "for mode='multiclass'; the mode is 'multilabel'"),
+        ({"include_background": False, "mode": "multilabel"}, "for mode='multiclass'; the mode is 'multilabel'"),
+        ({"class_weight": torch.ones(4), "mode": "multilabel"}, "for mode='multiclass'; the mode is 'multilabel'"),
+    ],
+)
+def test_classes_that_are_refused(options, words):
+    target = torch.zeros((2, 4, 5) if "mode" in options else (2, 5), dtype=torch.int64)
+    with pytest.raises(ValueError, match=words):
+        set_loss(torch.randn(2, 4, 5), target, **{"mode": "multiclass", "operator": "slack"} | options)
 
 
 def test_class_weights_make_a_weighted_mean():
