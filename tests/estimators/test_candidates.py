@@ -67,6 +67,24 @@ def test_word_counts_are_not_scaled_by_their_largest_value():
     assert model.score(X[160:], Y[160:]) > scaled.set_params(cv=3).fit(X[:160], Y[:160]).score(X[160:], Y[160:])
 
 
+def test_the_preparation_that_is_likeliest_is_taken_whichever_it_is():
+    """Rows of very different lengths, whose direction says the labels: as given they say little."""
+    generator = np.random.default_rng(0)
+    Y = (generator.random((160, 2)) < 0.5).astype(int)
+    X = np.abs(generator.normal(1, 0.3, size=(160, 6)))
+    X[:, :2] *= np.where(Y == 1, 1.6, 0.4)
+    lengths = generator.lognormal(0, 2, size=(160, 1))
+    assert isinstance(SetDecisionCV(cv=2).fit(csr_array(X * lengths), Y).estimator_[0], Normalizer)
+
+
+def test_kinds_are_compared_on_another_fold_than_their_rules_are_learned_on(monkeypatch):
+    """Even where one fold holds out enough sets: judged on a single one, all kinds are as good and the first wins."""
+    monkeypatch.setattr(candidates, "ENOUGH_HELD_OUT", 1)
+    X = np.random.default_rng(0).normal(size=(200, 6))
+    products = (X[:, :3] * X[:, 3:] > 0).astype(int)
+    assert isinstance(SetDecisionCV([LINEAR, TREES], cv=2).fit(X, products).estimator_, ExtraTreesClassifier)
+
+
 def test_the_path_of_c_goes_on_while_its_edge_is_best():
     """Labels without noise: the less shrunk the likelier."""
     X = np.random.default_rng(0).normal(size=(400, 4))
