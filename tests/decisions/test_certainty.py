@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import expit, logit
 
-from setloss.decisions.certainty import odds_of_certainty, without_certainty
+from setloss.decisions.scores import odds_of_certainty, without_certainty
 
 VOTES = np.array([0.0, 1 / 200, 0.3, 0.9, 1.0])
 

@@ -7,7 +7,7 @@ end:
 
 Every term is positive, so nothing cancels: each number is right to about p rounding errors. What underflows is below
 1e-300 and weighs at most 1, so it is lost without harm unless Z itself is tiny; rows with Z below `SMALLEST` are
-marked, and `setloss.decisions.mixtures` takes them one size at a time.
+marked, and `setloss.decisions.count_model` takes them one size at a time.
 """
 
 # mypy: disable-error-code="no-untyped-def"

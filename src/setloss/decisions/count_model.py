@@ -5,6 +5,13 @@
 with e_k the elementary symmetric polynomials. With u = 0 the elements are independent, P(y_i = 1) = sigma(s_i). The
 logarithm is concave in (s, u); its gradient is what was seen minus what was expected, y_i - P(y_i = 1) and
 [|y| = k] - P(|y| = k). All sums take O(p K) for each example.
+
+Scores and potentials that no single scale can hold are taken as a mixture over the size,
+
+    P(y) = sum_t pi_t P(y | |y| = t),        pi_t ~ e^{u_t} e_t(e^{s_1}, ..., e^{s_p}).
+
+Given its size the model does not change when all scores are shifted to s_i + theta. So every size gets the shift that
+makes it the expected one: its chance is then about one over the standard deviation, and nothing underflows.
 """
 
 from __future__ import annotations
@@ -15,9 +22,9 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import logsumexp
 
 from setloss.bags import Bags
-from setloss.decisions.mixtures import mixture_over_sizes
 from setloss.decisions.scores import Counts, Layout, SeenLabels, as_log_odds, potentials_of
 from setloss.typing import Array
 
@@ -99,6 +106,9 @@ class CountModel:
 MOST_SUMS = 150_000_000
 """Largest number of pairs of an element and a size in one table, 1.2 GB."""
 
+NEGLIGIBLE = 1e-30
+"""Sizes of smaller probability are left out of a mixture."""
+
 
 def refuse_large_tables(p: int, width: int) -> None:
     """Refuse what needs too much memory, before it is allocated."""
@@ -149,12 +159,10 @@ class SetsOfOneSize:
         sums(self.scores, self.potentials, *found, safe)
         mixtures = {}
         for i in np.flatnonzero(~safe):
-            mixture = mixture_over_sizes(self.scores[i], self._all_potentials[i])
-            parts = SetsOfOneSize(mixture.scores, mixture.potentials(width))
-            mixtures[int(i)] = mixture.chances, parts
-            found.log_partition[i] = mixture.log_partition
-            found.sizes[i] = mixture.chances @ parts.sums.sizes
-            found.marginals[i] = mixture.chances @ parts.sums.marginals
+            chances, parts, found.log_partition[i] = _mixture(self.scores[i], self._all_potentials[i])
+            mixtures[int(i)] = chances, parts
+            found.sizes[i] = chances @ parts.sums.sizes
+            found.marginals[i] = chances @ parts.sums.marginals
         return found, mixtures
 
     @property
@@ -203,3 +211,50 @@ class SetsOfOneSize:
         padded = np.zeros((len(rows), max(width, int(sizes.max(initial=0)) + 1)))
         padded[np.arange(len(rows))[:, None], sizes] = rest.sizes
         found.counts[rows] = padded[:, :width]
+
+
+def _mixture(scores: Array, potentials: Array) -> tuple[Array, SetsOfOneSize, float]:
+    """The chances pi_t of one example with scores (p,) and potentials (L,), a model for each size t, and log Z.
+
+    The logarithm of pi_t is that of its likeliest set, the t largest scores, and what all others add to it. Sums of
+    scores are taken from the likeliest of these sets on, so that large scores cost no digits.
+    """
+    from setloss.decisions.count_kernels import chances_of_sizes
+
+    width, sizes, falling = len(potentials), np.flatnonzero(potentials > -np.inf), -np.sort(-scores)
+    shifts, potentials = _shifts(falling, sizes), potentials[sizes]
+    sums = np.concatenate(([0.0], np.cumsum(falling)))
+    start = int(np.argmax(sums[sizes] + potentials))
+    middle = int(sizes[start])
+    up, down = np.cumsum(falling[middle:]), np.cumsum(falling[:middle][::-1])
+    relative = np.concatenate((-down[::-1], [0.0], up))[sizes] + (potentials - potentials[start])
+    tilted = falling + shifts[:, None]
+    inside = np.arange(len(falling)) < sizes[:, None]
+    chances = np.empty(len(sizes))
+    chances_of_sizes(tilted, sizes, chances)
+    logs = relative + np.logaddexp(0.0, np.where(inside, -tilted, tilted)).sum(axis=1) + np.log(chances)
+    total = float(logsumexp(logs))
+    chances = np.exp(logs - total)
+    kept = chances > NEGLIGIBLE
+    one_size = np.where(np.arange(width) == sizes[kept, None], 0.0, -np.inf)
+    parts = SetsOfOneSize(scores + shifts[kept, None], one_size)
+    return chances[kept] / chances[kept].sum(), parts, float(sums[middle] + potentials[start]) + total
+
+
+def _shifts(falling: Array, sizes: NDArray[np.intp]) -> Array:
+    """The theta that make each size the expected one; for no or all elements one that is far enough."""
+    p = len(falling)
+    shifts = _bisect(np.broadcast_to(falling, (len(sizes), p)), np.clip(sizes, 0.5, p - 0.5))
+    shifts[sizes == 0] = -falling[0] - 50.0
+    shifts[sizes == p] = -falling[-1] + 50.0
+    return shifts
+
+
+def _bisect(scores: Array, target: Array) -> Array:
+    """The theta with sum_i sigma(s_i + theta) = target, for every row."""
+    lower, upper = -scores.max(axis=1) - 50.0, -scores.min(axis=1) + 50.0
+    for _ in range(60):
+        middle = (lower + upper) / 2
+        too_few = (0.5 * (1 + np.tanh((scores + middle[:, None]) / 2))).sum(axis=1) < target
+        lower, upper = np.where(too_few, middle, lower), np.where(too_few, upper, middle)
+    return np.asarray((lower + upper) / 2)

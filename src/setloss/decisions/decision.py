@@ -167,7 +167,7 @@ def _decide(rows: SetsOfOneSize, loss: Loss, among_prefixes: bool) -> Decision:
         return _compare_all_sets(rows, loss)
     spec = _spec(loss, rows)
     if falls or spec.kind == LINEAR:
-        sizes, expected = _smallest_of_least(_losses_of_prefixes(rows, spec))
+        sizes, expected = smallest_of_least(_losses_of_prefixes(rows, spec))
         return Decision(largest(rows.scores, sizes), expected, sizes)
     return _search(rows, spec)
 
@@ -187,14 +187,14 @@ def _search(rows: SetsOfOneSize, spec: LossSpec) -> Decision:
         refuse_large_tables(scores.shape[1], rows.potentials.shape[1])
         best_by_misses_with_counts(scores, rows.potentials, tuple(spec.numbers), _floor(rows), expected, sizes, safe)
     else:
-        sizes, expected = _smallest_of_least(_losses_of_prefixes(rows, spec, every=False))
+        sizes, expected = smallest_of_least(_losses_of_prefixes(rows, spec, every=False))
     some = np.flatnonzero(~safe)
     if some.size:
-        sizes[some], expected[some] = _smallest_of_least(_losses_of_prefixes(rows.take(some), spec, every=False))
+        sizes[some], expected[some] = smallest_of_least(_losses_of_prefixes(rows.take(some), spec, every=False))
     return Decision(largest(rows.scores, sizes, scores), expected, sizes)
 
 
-def _smallest_of_least(costs: Array) -> tuple[NDArray[np.intp], Array]:
+def smallest_of_least(costs: Array) -> tuple[NDArray[np.intp], Array]:
     """The first column of every row that is as good as the least, and what it costs; the first costs no choice."""
     least = costs.min(axis=1, keepdims=True)
     first = np.argmax(costs <= least + TIE * np.maximum(np.abs(least), np.abs(costs[:, :1])), axis=1)
@@ -266,7 +266,7 @@ def _compare_all_sets(rows: SetsOfOneSize, loss: Loss) -> Decision:
     sets, expected = np.empty((n, p), dtype=np.bool_), np.empty(n)
     for i in range(n):
         losses = losses_of_all(rows.take(np.array([i])), masks, loss)
-        best, expected[i : i + 1] = _smallest_of_least(losses[None, by_size])
+        best, expected[i : i + 1] = smallest_of_least(losses[None, by_size])
         sets[i] = masks[by_size[best[0]]]
     return Decision(sets, expected, sets.sum(axis=1))
 

@@ -43,7 +43,7 @@ import numpy as np
 
 from setloss.compilation import kernel
 from setloss.decisions.count_kernels import SMALLEST, clear, weigh_elements, weigh_sizes
-from setloss.decisions.prefix_search import add_element, store_suffixes
+from setloss.decisions.prefix_search import add_element, store_sums
 from setloss.decisions.specs import TIE
 
 GROWTH = 256.0
@@ -279,26 +279,21 @@ def best_by_misses_with_counts(scores, potentials, weights, floor, expected, bes
     """The best size of every row of falling scores, weights 1 and b > 0; `safe` is False where Z is too small."""
     n, p = scores.shape
     (b, _, undefined), width = weights, potentials.shape[1]
-    q, r, w, hits, sums = np.empty(p), np.empty(p), np.empty(width), np.empty(width + 1), np.empty(width + 1)
+    q, r, w, sizes = np.empty(p), np.empty(p), np.empty(width), np.empty(width)
+    hits, sums = np.empty(width + 1), np.empty(width + 1)
     stored, ranges = np.empty((p + 1, width)), np.empty((p + 1, 2), np.int64)
     for i in range(n):
-        weigh_elements(scores[i], q, r)
-        weigh_sizes(potentials[i % len(potentials)], w)
-        store_suffixes(q, r, stored, ranges, floor)
-        total = 0.0
-        for t in range(ranges[0, 0], ranges[0, 1] + 1):
-            total += w[t] * stored[0, t]
+        total = store_sums(scores[i], potentials[i % len(potentials)], floor, q, r, w, stored, ranges, sizes)
         safe[i] = total > SMALLEST
         if not safe[i]:
             continue
-        none = w[0] * stored[0, 0] / total if ranges[0, 0] == 0 else 0.0
-        best[i], expected[i] = 0, 1 - none * (1 - undefined)
+        best[i], expected[i] = 0, 1 - sizes[0] * (1 - undefined)
         clear(hits)
         sums[:width], sums[width] = w, 0.0
-        room, up_to, positives = TIE * abs(expected[i]), none, 0.0
+        room, up_to, positives = TIE * abs(expected[i]), sizes[0], 0.0
         for k in range(1, p + 1):
-            if k < width and ranges[0, 0] <= k <= ranges[0, 1]:
-                up_to, positives = up_to + w[k] * stored[0, k] / total, positives + k * w[k] * stored[0, k] / total
+            if k < width:
+                up_to, positives = up_to + sizes[k], positives + k * sizes[k]
             if up_to - positives / k >= expected[i]:
                 break
             for x in range(width):

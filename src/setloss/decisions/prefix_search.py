@@ -67,14 +67,23 @@ def add_element(before, after, low, high, q, r, floor):
 
 
 @kernel()
-def store_suffixes(q, r, stored, ranges, floor):
-    """The chances of b positives among the elements from k on, for every k."""
+def store_sums(scores, potentials, floor, q, r, w, stored, ranges, sizes):
+    """stored[k, b] = the chance of b positives from element k on, and sizes[t] = P(|y| = t); returns Z, scaled."""
+    weigh_elements(scores, q, r)
+    weigh_sizes(potentials, w)
     low, high = 0, 0
     stored[len(q), 0] = 1.0
     ranges[len(q), 0], ranges[len(q), 1] = low, high
     for k in range(len(q) - 1, -1, -1):
         low, high = add_element(stored[k + 1], stored[k], low, high, q[k], r[k], floor)
         ranges[k, 0], ranges[k, 1] = low, high
+    total = 0.0
+    for t in range(len(w)):
+        sizes[t] = w[t] * stored[0, t] if low <= t <= high else 0.0
+        total += sizes[t]
+    for t in range(len(w)):
+        sizes[t] /= max(total, SMALLEST)
+    return total
 
 
 @kernel(fastmath={"reassoc", "contract"})
@@ -118,19 +127,10 @@ def losses_of_prefixes(scores, potentials, spec, floor, every, costs, safe):
     first, then = np.empty(width), np.empty(width)
     stored, ranges = np.empty((p + 1, width)), np.empty((p + 1, 2), np.int64)
     for i in range(n):
-        weigh_elements(scores[i], q, r)
-        weigh_sizes(potentials[i % len(potentials)], w)
-        store_suffixes(q, r, stored, ranges, floor)
-        total = 0.0
-        for t in range(width):
-            inside = ranges[0, 0] <= t <= ranges[0, 1]
-            sizes[t] = w[t] * stored[0, t] if inside else 0.0
-            total += sizes[t]
+        total = store_sums(scores[i], potentials[i % len(potentials)], floor, q, r, w, stored, ranges, sizes)
         safe[i] = total > SMALLEST
         if not safe[i]:
             continue
-        for t in range(width):
-            sizes[t] /= total
         first[0] = 1.0
         low, high, least = 0, 0, np.inf
         for k in range(p + 1):

@@ -17,7 +17,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from scipy.special import stdtrit
@@ -195,9 +194,3 @@ def count_loss(loss: Loss) -> CountLoss:
             "numbers of false negatives and false positives, such as Dice() or from_counts(...)"
         )
     return loss
-
-
-def check_rule(rule: Any) -> None:
-    """Refuse any other name of a rule."""
-    if rule not in RULES:
-        raise ValueError(f"there is no rule {rule!r}; the names are {', '.join(RULES)}")

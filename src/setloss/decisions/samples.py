@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from setloss.arguments import as_labels
-from setloss.decisions.decision import Decision
-from setloss.decisions.specs import LINEAR, TIE, LossSpec, loss_spec
+from setloss.decisions.decision import Decision, smallest_of_least
+from setloss.decisions.specs import LINEAR, LossSpec, loss_spec
 from setloss.losses import CountLoss, Loss, as_loss
 from setloss.typing import Array
 
@@ -48,7 +48,8 @@ def decide_samples(samples: Any, loss: Loss | str, weights: Any = None) -> Sampl
     """The set of least mean loss over the draws of every example.
 
     Exact for F-beta (Dice, F1) and Hamming; for other losses the best of the sampled sets and of the most frequent
-    elements, k for every k. Of equal sets (to 1e-12) the smallest is chosen.
+    elements, k for every k. Of equal sets (to 1e-12) the smallest is chosen. `SetDecision` does not take samples: it
+    calibrates scores, and draws have none.
 
     Parameters
     ----------
@@ -124,9 +125,8 @@ def _decide(draws: Flags, shares: Array, loss: Loss, spec: LossSpec | None) -> t
     prefixes[:, frequent] = np.tri(p + 1, p, -1, dtype=bool)
     candidates = np.unique(np.concatenate([draws, prefixes]), axis=0)
     candidates = candidates[np.argsort(candidates.sum(axis=1), kind="stable")]
-    costs = _mean_losses(candidates, draws, shares, loss)
-    best = _first_of_least(costs)
-    return candidates[best], float(costs[best])
+    (best,), (cost,) = smallest_of_least(_mean_losses(candidates, draws, shares, loss)[None])
+    return candidates[best], float(cost)
 
 
 def _best_by_hits(draws: Flags, shares: Array, spec: LossSpec) -> tuple[Flags, float]:
@@ -138,16 +138,11 @@ def _best_by_hits(draws: Flags, shares: Array, spec: LossSpec) -> tuple[Flags, f
     order = np.argsort(-gains, axis=0, kind="stable")
     sums = np.cumsum(np.take_along_axis(gains, order, axis=0), axis=0)
     empty = 1 - (1 - nothing) * float(shares[positives == 0].sum())
-    costs = np.append(empty, 1 - np.diagonal(sums))
-    best = _first_of_least(costs)
+    (best,), (cost,) = smallest_of_least(np.append(empty, 1 - np.diagonal(sums))[None])
     chosen = np.zeros(draws.shape[1], dtype=bool)
     if best:
         chosen[seen[order[:best, best - 1]]] = True
-    return chosen, float(costs[best])
-
-
-def _first_of_least(costs: Array) -> int:
-    return int(np.argmax(costs <= costs.min() + TIE * max(1.0, float(np.abs(costs[0])))))
+    return chosen, float(cost)
 
 
 def _mean_losses(sets: Flags, draws: Flags, shares: Array, loss: Loss) -> Array:

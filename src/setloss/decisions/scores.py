@@ -9,6 +9,11 @@ are
   ``p_i + 1`` potentials of each bag, one bag after the other.
 
 ``-inf`` makes a size impossible.
+
+**Certainty.** A forest of 200 trees says 0 where no tree votes for a label, which happens to labels that are
+positive. Taken at its word, one of them rules out every other explanation of its set. What is learned from scores
+takes certainty for twice the largest odds, for or against, of those that are not certain, and keeps that number for
+predictions. Only `setloss.decisions.decide` and `CountModel` take certainty at its word.
 """
 
 from __future__ import annotations
@@ -36,7 +41,13 @@ ALL_WITHIN_01 = (
 """Sentence for probabilities that would be taken for log-odds."""
 
 LARGEST = 1e6
-"""Log-odds of certainty."""
+"""Log-odds of certainty taken at its word."""
+
+LEAST_CHANCE = 1e-6
+"""Smallest probability that is believed: smaller ones are overconfidence or rounding, and count as 0."""
+
+LARGEST_CHANCE = 1e-2
+"""Largest probability that 0 may stand for."""
 
 Counts = ArrayLike | Sequence[ArrayLike] | None
 
@@ -137,6 +148,22 @@ def check_scores_word(scores: Any) -> None:
     """Refuse any other word for what scores are."""
     if scores not in SCORES:
         raise ValueError(f"scores is one of {', '.join(SCORES)}; got {scores!r}")
+
+
+def odds_of_certainty(values: Array, chances: bool) -> float:
+    """Log-odds that certainty counts as, learned from probabilities, or from log-odds in any unit."""
+    log_odds = np.abs(logit(values) if chances else values)
+    most = -logit(LEAST_CHANCE) if chances else np.inf
+    largest = log_odds.max(where=log_odds < most, initial=0.0)
+    return float(np.clip(largest + np.log(2), -logit(LARGEST_CHANCE), most))
+
+
+def without_certainty(values: Array, chances: bool, certainty: float) -> Array:
+    """Log-odds where certainty is `certainty`; probabilities are kept within it, finite log-odds stay as they are."""
+    if chances:
+        return np.asarray(np.clip(logit(values), -certainty, certainty))
+    infinite = np.isinf(values)
+    return np.where(infinite, np.copysign(certainty, values), values) if infinite.any() else values
 
 
 def as_numbers(values: Any, name: str) -> Array:

@@ -20,8 +20,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_method_params, _num_samples, has_fit_parameter
 
 from setloss.decisions.calibration import CHUNK
-from setloss.decisions.certainty import odds_of_certainty, without_certainty
-from setloss.decisions.scores import LARGEST, as_numbers
+from setloss.decisions.scores import LARGEST, as_numbers, odds_of_certainty, without_certainty
 from setloss.estimators.features import refuse_text
 from setloss.estimators.folds import Split
 from setloss.typing import Array

@@ -14,19 +14,25 @@ from sklearn.utils.validation import check_is_fitted
 
 from setloss.bags import Bags
 from setloss.decisions.calibration import Calibration
-from setloss.decisions.certainty import odds_of_certainty, without_certainty
 from setloss.decisions.held_out import HeldOut, mean_loss
 from setloss.decisions.promises import Promise, largest_loss, make_promise
 from setloss.decisions.rules import (
     MOST_SETS,
+    RULES,
     Reliability,
     Rule,
     RuleLearner,
     Threshold,
-    check_rule,
     count_loss,
 )
-from setloss.decisions.scores import LARGEST, as_numbers, check_scores, check_scores_word
+from setloss.decisions.scores import (
+    LARGEST,
+    as_numbers,
+    check_scores,
+    check_scores_word,
+    odds_of_certainty,
+    without_certainty,
+)
 from setloss.decisions.threshold_scan import column_thresholds, threshold_of_sets
 from setloss.estimators.blocks import by_block, drawn, is_lazy
 from setloss.estimators.linear_model import checked_weights
@@ -58,7 +64,7 @@ class SetDecision(ClassifierMixin, BaseEstimator):
 
     Probabilities of exactly 0 and 1 and infinite log-odds, of forests for example, are not taken for certain: they
     count as twice the largest odds in the fit of what is not certain, in predictions too (see
-    `setloss.decisions.certainty`). `setloss.decisions.decide` takes certainty at its word.
+    `setloss.decisions.scores`). `setloss.decisions.decide` takes certainty at its word.
 
     The sets are the rows of y (n, p); or y is (n,), and `groups` name the set of each element, as in `SetClassifier`:
     then b is one number, and u depends on the size p of the set too, with atoms at no and at all elements and a
@@ -398,7 +404,8 @@ class SetDecision(ClassifierMixin, BaseEstimator):
 
 def check_parameters(decision: SetDecision) -> None:
     """Refuse parameters that make no sense, before anything is learned."""
-    check_rule(decision.rule)
+    if decision.rule not in RULES:
+        raise ValueError(f"there is no rule {decision.rule!r}; the names are {', '.join(RULES)}")
     if decision.average not in AVERAGES:
         raise ValueError(f"average is one of {', '.join(AVERAGES)}; got {decision.average!r}")
     check_scores_word(decision.scores)
