@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from setloss import SetFunction, decompose, from_counts, is_submodular, is_supermodular, verify_decomposition
-from setloss.decomposition.program import ProgramTooLargeError, refuse_if_too_large
+from setloss.decomposition.certificate import ProgramTooLargeError
+from setloss.decomposition.program import refuse_if_too_large
 from setloss.operators import SlackRescaling
 from setloss.setfunctions.counts import TableTooLargeError
 from setloss.testing import check_set_function

@@ -111,6 +111,12 @@ def test_json_has_a_limit_and_says_it():
     assert "leave --json out" in sentence
 
 
+def test_a_table_out_of_range_is_refused_with_the_unit_to_round_to(folder):
+    np.save("t.npy", [[0, 1e-10, 0], [0, 0, 3], [1, 0, 9]])
+    assert "span at most 1e+08" in complaint("decompose", "--table", "t.npy")
+    assert "round its values to multiples of 1e-06" in complaint("decompose", "--table", "t.npy")
+
+
 def test_unexpected_errors_are_not_swallowed(monkeypatch):
     def fail(function):
         raise ZeroDivisionError("a bug")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from helpers import reference
 from helpers.strategies import any_functions
 from setloss import SetFunction, Tversky, decompose, verify_decomposition
-from setloss.decomposition.value_range import TableRangeError
+from setloss.decomposition.certificate import TableRangeError
 from setloss.operators import B_D, LovaszHinge
 from setloss.setfunctions.differences import cell_levels
 from setloss.setfunctions.tolerance import ROUNDING

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from setloss.decomposition.certificate import DecompositionError
+from setloss.decomposition.certificate import DecompositionError, ProgramTooLargeError
 from setloss.decomposition.fixed_point import ONE, exact_weights, to_fixed, to_float
 from setloss.decomposition.optimality import free_cells, measure_optimality
-from setloss.decomposition.program import ProgramTooLargeError, solve_program
+from setloss.decomposition.program import solve_program
 from setloss.setfunctions.differences import cell_levels, second_difference_matrix
 
 # ---------------------------------------------------------------- tables

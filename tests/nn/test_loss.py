@@ -5,12 +5,14 @@ import pickle
 from concurrent.futures import ThreadPoolExecutor
 from io import BytesIO
 
+import numpy as np
 import pytest
 import torch
 
 from helpers.children import printed
 from setloss import CostCurve, FBeta, SetFunction, Tversky, from_counts, from_set_function
-from setloss.decomposition import DecompositionError
+from setloss.decomposition.certificate import ProgramTooLargeError, TableRangeError
+from setloss.estimators import SetClassifier
 from setloss.nn import SetLoss, set_loss
 from setloss.operators import SlackRescaling
 from setloss.plans.python_fallback import SlowSurrogateWarning
@@ -99,19 +101,33 @@ def test_without_gradients():
 
 
 @pytest.mark.parametrize(
-    ("loss", "operator", "p", "error"),
+    ("loss", "operator", "p", "error", "words"),
     [
-        (from_counts(lambda n, q, m, r: n * q / (1 + n + q)), "slack", 10_000, TableTooLargeError),
-        (FBeta(0.5), "bd", 400, DecompositionError),
+        (
+            from_counts(lambda n, q, m, r: n * q / (1 + n + q)),
+            "slack",
+            10_000,
+            TableTooLargeError,
+            "too large .*smaller",
+        ),
+        (FBeta(0.5), "bd", 400, ProgramTooLargeError, "too large .*smaller"),
+        (
+            from_counts(lambda n, q, m, r: 1e-10 * n * q + n**2),
+            "bd",
+            8,
+            TableRangeError,
+            "round its values to multiples",
+        ),
     ],
-    ids=["table", "program"],
+    ids=["table", "program", "range"],
 )
-def test_sets_that_are_too_large_without_a_closed_form(loss, operator, p, error):
-    words = (
-        f"{type(loss).__name__} has no closed form for operator='{operator}', and a set of {p} elements .* smaller"
-    )
-    with pytest.raises(error, match=words):
-        set_loss(torch.zeros(1, p), (torch.arange(p) % 2)[None], loss=loss, operator=operator)
+def test_sets_out_of_reach_without_a_closed_form(loss, operator, p, error, words):
+    logits, truth = torch.zeros(1, p), (torch.arange(p) % 2)[None]
+    where = f"{type(loss).__name__} .*a set of {p // 2} positives and {p // 2} negatives.* {words}"
+    with pytest.raises(error, match=where):
+        set_loss(logits, truth, loss=loss, operator=operator)
+    with pytest.raises(error, match=where):
+        SetClassifier(loss, operator=operator).fit(np.arange(p)[:, None], truth[0].numpy(), groups=np.zeros(p))
 
 
 def test_a_set_function_is_for_sets_of_its_own_size():

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 
 from setloss.decomposition.certificate import Certificate, DecompositionError, mean_over_subsets
 from setloss.decomposition.closed_forms import split_symmetric
-from setloss.decomposition.lower_bound import feasible_bound, require_memory, required_curvature
+from setloss.decomposition.lower_bound import feasible_bound, require_memory, require_range, required_curvature
 from setloss.decomposition.measure import (
     EXHAUSTIVE_CELLS,
     Measured,
@@ -28,7 +28,6 @@ from setloss.decomposition.measure import (
     measure_sampled,
     measure_table,
 )
-from setloss.decomposition.value_range import require_range
 from setloss.decomposition.verify import Verification, verify_decomposition
 from setloss.losses.families import Family
 from setloss.setfunctions.counts import CountFunction, Split, Table
@@ -157,7 +156,7 @@ def decompose(loss: SetFunction | Family) -> Decomposition | FamilyDecomposition
     """D l of a set function, certified, or a `DecompositionError`; of a loss, for all sets. Never an uncertified g.
 
     Tables over several groups whose values and positive second differences span more than 1e8 are refused
-    (`value_range`). Closed forms and submodular tables have no range.
+    (`lower_bound.MAX_RANGE`). Closed forms and submodular tables have no range.
 
     Examples
     --------

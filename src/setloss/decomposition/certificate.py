@@ -33,6 +33,14 @@ class DecompositionError(RuntimeError):
     """D could not be computed with a certificate; the message says why and what to do."""
 
 
+class ProgramTooLargeError(DecompositionError):
+    """The linear program is beyond what is solved reliably in about a minute; nothing was computed."""
+
+
+class TableRangeError(DecompositionError):
+    """A table has numbers of too different size for D; nothing was computed."""
+
+
 @dataclass(frozen=True)
 class Certificate:
     """Feasibility, bound and optimality of a decomposition.

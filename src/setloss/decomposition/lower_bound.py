@@ -16,10 +16,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from setloss.decomposition.certificate import TableRangeError
 from setloss.decomposition.feasibility import holds_up_to_rounding, without_rounding
 from setloss.setfunctions.counts import TableTooLargeError
 from setloss.setfunctions.differences import axis_pairs, cell_levels, second_difference
-from setloss.setfunctions.tolerance import bend_noise
+from setloss.setfunctions.tolerance import ROUNDING, bend_noise
 from setloss.typing import Array
 
 Numbers = NDArray[Any]
@@ -44,6 +45,13 @@ def required_curvature(table: Numbers, noise: Array | None = None) -> Curvature:
     return required
 
 
+MAX_RANGE = 1e8
+"""Largest of the values and positive second differences of a table that D takes, over the smallest that is not zero.
+
+Float64 has 16 digits. Within this range the smallest number that g must follow is known to 8 of them beside the
+largest, so that a float solver, refined once, finds the right basis and rounding is never mistaken for a number.
+"""
+
 MAX_CELLS_TIMES_PAIRS = 2**29
 """Cells times squared number of groups: 2 GiB; p = 20 if every element is a group of its own."""
 
@@ -58,6 +66,27 @@ def require_memory(table: Array) -> None:
             "use fewer elements, or describe the function by fewer groups (one if it is symmetric, two for false "
             "negatives and false positives)"
         )
+
+
+def require_range(table: Array) -> None:
+    """Refuse a table whose values and positive second differences, zeros apart, span more than `MAX_RANGE`.
+
+    What rounding of the values explains is zero. Without a positive second difference D is 0 in any range.
+    """
+    curvatures = np.concatenate([block.ravel() for block in required_curvature(table, noise=table).values()])
+    if not curvatures.any():
+        return
+    values = np.abs(table[np.abs(table) > ROUNDING * np.max(np.abs(table))])
+    numbers = np.concatenate((values, curvatures[curvatures > 0]))
+    largest, smallest = float(np.max(numbers)), float(np.min(numbers))
+    if largest <= MAX_RANGE * smallest:
+        return
+    unit = 10.0 ** np.ceil(np.log10(1.01 * largest / MAX_RANGE))
+    raise TableRangeError(
+        f"D takes tables whose values and positive second differences span at most {MAX_RANGE:g}, and those of this "
+        f"one go from {smallest:.3g} to {largest:.3g}; round its values to multiples of {unit:g}, which drops the "
+        "tiny ones, or lower the largest."
+    )
 
 
 def pointwise_lower_bound(table: Array) -> Array:

@@ -18,7 +18,7 @@ from math import comb, prod
 
 import numpy as np
 
-from setloss.decomposition.certificate import Certificate, DecompositionError
+from setloss.decomposition.certificate import Certificate, DecompositionError, ProgramTooLargeError
 from setloss.decomposition.feasibility import without_rounding
 from setloss.decomposition.fixed_point import Exact, exact_weights, integers, to_fixed, to_float
 from setloss.decomposition.lower_bound import required_curvature
@@ -41,10 +41,6 @@ MAX_CELLS_INTERIOR_POINT = 2**13
 
 MAX_ELEMENTS = 400
 """The weights, and multipliers in units of 2**-128, have to be float64 numbers."""
-
-
-class ProgramTooLargeError(DecompositionError):
-    """The linear program is beyond what is solved reliably in about a minute; nothing was computed."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +83,7 @@ class ProgramSolution:
 def solve_program(table: Array) -> ProgramSolution:
     """D of a function of two or more elements, given by its table over counts; or a `DecompositionError`.
 
-    Values are right within `value_range.MAX_RANGE`, which the caller sees to.
+    Values are right within `lower_bound.MAX_RANGE`, which the caller sees to.
     """
     refuse_if_too_large(table.shape)
     # The program sees l times a power of two, at most 1 where l is not modular.

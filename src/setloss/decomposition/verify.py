@@ -9,9 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from setloss.decomposition.certificate import FEASIBILITY_TOLERANCE, DecompositionError, mean_over_subsets
 from setloss.decomposition.feasibility import infeasibility
-from setloss.decomposition.lower_bound import feasible_bound
+from setloss.decomposition.lower_bound import feasible_bound, require_range
 from setloss.decomposition.measure import measure_table
-from setloss.decomposition.value_range import require_range
 from setloss.setfunctions.properties import is_increasing, is_nonnegative, is_submodular, is_supermodular
 from setloss.setfunctions.set_function import SetFunction, elements_of
 from setloss.typing import Array

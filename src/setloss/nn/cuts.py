@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from setloss.bags import Bags
-from setloss.decomposition.program import ProgramTooLargeError
 from setloss.losses import Form, Loss, loss_of
 from setloss.nn import device
 from setloss.operators.names import Operator, operator_named
@@ -28,7 +27,7 @@ from setloss.operators.rescaling import Scale, check_scale
 from setloss.plans.batch import BatchSurrogate, batch_surrogate, distinct_rows, run_kernel
 from setloss.plans.build import LossSurrogate
 from setloss.plans.rows import row_cuts
-from setloss.setfunctions.counts import Kind, TableTooLargeError
+from setloss.setfunctions.counts import Kind
 
 Floats = NDArray[np.floating]
 Mask = NDArray[np.bool_]
@@ -219,11 +218,4 @@ def _surrogates(plan: LossSurrogate, positive: Mask, bags: Bags) -> BatchSurroga
         positives = np.add.reduceat(positive, bags.offsets[:-1], dtype=np.intp)
         kinds, which = distinct_rows(np.stack([positives, bags.sizes - positives], 1))
         return BatchSurrogate(bags, (~positive).astype(np.int16), which, plan.plans(kinds[:, 0], kinds[:, 1]))
-    try:
-        return batch_surrogate(plan.loss, positive, bags, plan.operator, plan.scale)
-    except (TableTooLargeError, ProgramTooLargeError) as error:
-        raise type(error)(
-            f"{type(plan.loss).__name__} has no closed form for operator={plan.operator!r}, and a set of "
-            f"{bags.sizes.max()} elements is too large without one. Dice, Jaccard, Tversky with beta >= 1/2, "
-            f"Hamming and cost curves work at any size; else make the sets smaller. ({error})"
-        ) from error
+    return batch_surrogate(plan.loss, positive, bags, plan.operator, plan.scale)

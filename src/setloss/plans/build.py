@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from setloss.decomposition.certificate import ProgramTooLargeError, TableRangeError
 from setloss.losses import Loss
 from setloss.operators.cut import Surrogate
 from setloss.operators.names import Operator, operator_named
@@ -21,6 +22,7 @@ from setloss.operators.rescaling import Scale
 from setloss.plans.lowering import NoPlanError, Reading, lower, read_family
 from setloss.plans.python_fallback import PythonPlans
 from setloss.plans.records import Plans, blank_records
+from setloss.setfunctions.counts import TableTooLargeError
 
 Counts = NDArray[np.intp]
 
@@ -101,7 +103,18 @@ def _check_without_positives(loss: Loss) -> None:
 
 
 def _surrogate(surrogate: LossSurrogate, positives: int, negatives: int) -> Surrogate:
-    return surrogate.apply(surrogate.loss.on_counts(positives, negatives))
+    """The surrogate of one set; an error about the table of a loss without a formula says which loss and set."""
+    name, counts = type(surrogate.loss).__name__, f"a set of {positives} positives and {negatives} negatives"
+    try:
+        return surrogate.apply(surrogate.loss.on_counts(positives, negatives))
+    except TableRangeError as error:
+        raise type(error)(f"{name} on {counts}, operator={surrogate.operator!r}: {error}") from error
+    except (TableTooLargeError, ProgramTooLargeError) as error:
+        raise type(error)(
+            f"{name} has no closed form for operator={surrogate.operator!r}, and {counts} is too large without one. "
+            "Dice, Jaccard, Tversky with beta >= 1/2, Hamming and cost curves work at any size; else make the sets "
+            f"smaller. ({error})"
+        ) from error
 
 
 _small_surrogate = lru_cache(maxsize=65536)(_surrogate)
