@@ -14,11 +14,6 @@ from torch import Tensor
 SUM_TOLERANCE = 1e-3
 """Allowed error of the sum of a pixel's shares: distributions over classes come in half precision, too."""
 
-REMEDY = "Name a value that stands for 'no label' with ignore_index, or leave elements out with mask."
-
-WHITE = 255
-"""The brightest pixel of a mask that was read from an image file."""
-
 FEWEST = 16
 """Fewest logits that are suspected of being probabilities; fewer may lie in [0, 1] by chance."""
 
@@ -115,14 +110,14 @@ def _refusal(target: Tensor, fits: Tensor, classes: int | None, soft: bool) -> s
     wanted = "labels in [0, 1]" if soft else "0 and 1" if classes is None else f"class ids from 0 to {classes - 1}"
     where = tuple(int(i) for i in torch.nonzero(~fits)[0])
     value = target[where].item()
-    hint = REMEDY
+    hint = "Name a value that stands for 'no label' with ignore_index, or leave elements out with mask."
     if classes is None and not soft and isinstance(value, float) and 0 < value < 1:
         hint = (
             "Soft labels need a loss that knows weights of elements: the Lovász hinge of Jaccard, "
             'SetLoss("jaccard", "lovasz"), takes them; other losses count elements.'
         )
-    elif classes is None and value == WHITE:
-        hint = f"If {WHITE} is the foreground of an image file, give target > 0. {REMEDY}"
+    elif classes is None and value == 255:
+        hint = f"If 255 is the foreground of an image file, give target > 0. {hint}"
     return f"targets are {wanted}; the one at {where} is {value}. {hint}"
 
 

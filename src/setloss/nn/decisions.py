@@ -250,10 +250,6 @@ class Images:
         b, a = family.form.false_negative, family.form.false_positive
         return score if a > 0 else score + float(family.zero_division) * (self.p_empty if b > 0 else 1 - score)
 
-    def plain(self) -> Tensor:
-        """The plain prediction: pixels more probable than not, or the most probable class."""
-        return self._winners(self.p) if self.classes else self.p > 0.5
-
     def exclusive(self, sets: Tensor) -> Tensor:
         """Sets without overlap: a pixel goes to the class of largest probability relative to the least in its set."""
         if not self.classes or not self.p.shape[2]:
@@ -278,8 +274,11 @@ class Images:
         return torch.where(some, score, self.empty_score(family)), torch.where(some, (high - low) / 2, 0.0)
 
     def against_plain(self, sets: Tensor, family: TverskyFamily) -> tuple[Tensor, tuple[Tensor, Tensor], Tensor]:
-        """The plain prediction, its expected score, and the expected gain of `sets` over it on every image."""
-        plain = self.plain()
+        """The plain prediction, its expected score, and the expected gain of `sets` over it on every image.
+
+        It has the pixels more probable than not, or the most probable class.
+        """
+        plain = self._winners(self.p) if self.classes else self.p > 0.5
         own = self.expected_score(plain, family)
         return plain, own, (self.expected_score(sets, family)[0] - own[0]).mean(1)
 

@@ -70,7 +70,7 @@ def cuts(scores: Tensor, truth: Tensor, valid: Tensor | None, plan: LossSurrogat
     ranked = Sorted.of(torch.where(truth, scores, -scores), truth, valid)
     reading = plan.read(ranked.positives, ranked.negatives)
     assert reading is not None
-    values, slopes = _hinge(ranked, _gains(ranked, reading), reading)
+    values, slopes = _hinge(ranked, reading)
     if reading.rescaled.kind != Kind.NONE:
         value, slope = _curve(ranked, reading)
         values, slopes = values + value, slopes + slope
@@ -81,13 +81,8 @@ def cuts(scores: Tensor, truth: Tensor, valid: Tensor | None, plan: LossSurrogat
     return values.squeeze(1).to(scores.dtype), torch.where(truth, -gradient, gradient).contiguous()
 
 
-def _gains(ranked: Sorted, reading: Reading) -> Tensor:
-    """The increment of f that each element brings in the order of the margins."""
-    gains, weight = _unit_gains(ranked, reading.lovasz), reading.lovasz.weight
-    return gains if weight == 1 else weight * gains
-
-
-def _unit_gains(ranked: Sorted, part: PartNumbers) -> Tensor:
+def _gains(ranked: Sorted, part: PartNumbers) -> Tensor:
+    """The increment of f / weight that each element brings in the order of the margins."""
     n, q, m = ranked.misses, ranked.alarms, ranked.positives
     b, a = part.false_negative, part.false_positive
     if part.kind == Kind.LINEAR:
@@ -106,9 +101,10 @@ def _unit_gains(ranked: Sorted, part: PartNumbers) -> Tensor:
     return torch.where(part.cap < torch.inf, capped, gains)
 
 
-def _hinge(ranked: Sorted, gains: Tensor, reading: Reading) -> tuple[Tensor, Tensor]:
+def _hinge(ranked: Sorted, reading: Reading) -> tuple[Tensor, Tensor]:
     """sum_j s_j (f(first j) - f(first j - 1)), the positive part inside or outside the sum."""
-    gains = gains.masked_fill(~ranked.inside, 0.0)
+    gains, weight = _gains(ranked, reading.lovasz).masked_fill(~ranked.inside, 0.0), reading.lovasz.weight
+    gains = gains if weight == 1 else weight * gains
     slack = 1 - ranked.margins
     elementwise = torch.zeros_like(ranked.positives, dtype=torch.bool) | reading.elementwise
     gains = torch.where(elementwise & (slack <= 0), 0.0, gains)

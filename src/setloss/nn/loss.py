@@ -167,8 +167,7 @@ class SetLoss(nn.Module):
         warn_of_probabilities(logits)
         classes = chosen_classes(settings.classes, settings.include_background, given.logits, mode)
         if given.shares is not None or element_weight is not None:
-            _check_weighted(settings, groups)
-            sets, values = _weighted_values(given, settings, classes, element_weight)
+            sets, values = _weighted_values(given, settings, classes, groups, element_weight)
         else:
             sets = _sets(given, settings, classes, groups)
             values = _values(sets, self.plan, settings)
@@ -227,16 +226,12 @@ def _values(sets: Sets, plan: LossSurrogate, settings: Settings) -> Tensor:
 
 
 def _weighted_values(
-    given: Decisions, settings: Settings, classes: list[int] | None, element_weight: Tensor | None
+    given: Decisions,
+    settings: Settings,
+    classes: list[int] | None,
+    groups: Tensor | None,
+    element_weight: Tensor | None,
 ) -> tuple[Sets, Tensor]:
-    sets, elements = arrange_weighted(given, settings.mode, settings.over, settings.margins, classes, element_weight)
-    values, form = weighted_jaccard(elements), settings.judge.form
-    if settings.soft_share and form is not None:
-        values = mixed(values, elements.as_positive, elements.shares, elements.weight, form, settings.soft_share)
-    return sets, values
-
-
-def _check_weighted(settings: Settings, groups: Tensor | None) -> None:
     if groups is not None or not settings.takes_weights:
         raise ValueError(
             "soft labels and element_weight are for L of Jaccard, which is submodular at real counts "
@@ -244,3 +239,8 @@ def _check_weighted(settings: Settings, groups: Tensor | None) -> None:
             f"sync=False); other losses are tables over whole counts. Got loss={settings.loss!r}, "
             f"operator={settings.operator!r}, over={settings.over!r}."
         )
+    sets, elements = arrange_weighted(given, settings.mode, settings.over, settings.margins, classes, element_weight)
+    values, form = weighted_jaccard(elements), settings.judge.form
+    if settings.soft_share and form is not None:
+        values = mixed(values, elements.as_positive, elements.shares, elements.weight, form, settings.soft_share)
+    return sets, values

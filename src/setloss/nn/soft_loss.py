@@ -10,11 +10,9 @@ than 1 together are then divided by their sum, so the soft loss of Jaccard is so
 is found, half as steep where a set is nearly right. Training starts as with cross-entropy + soft Dice.
 
 Sets without positives have no loss at expected counts; B, the largest probability of a false alarm, is all there is.
-Its slope is as large at the start, when every probability is about the same, as that of the sets with positives, and
-teaches a network that cannot tell small objects from background to find nothing. Without any slope false alarms on
-empty images stay. So with "adaptive" this slope comes in later than that of B on the other sets. Its factor is the
-square of their mean overlap 1 - s: a hundredth where the overlap is a tenth, a half where it is .7, and 0 in a batch
-without any.
+At the start its slope teaches a network that cannot tell small objects from background to find nothing; without any,
+false alarms on empty images stay. So with "adaptive" the slope has a factor: the square of the mean overlap 1 - s of
+the other sets, a hundredth where the overlap is a tenth, a half where it is .7, and 0 in a batch without any.
 """
 
 from __future__ import annotations
@@ -64,15 +62,11 @@ def mixed(
     a, b = loss.false_positive, loss.false_negative
     if share == "adaptive" and a + b > 1:
         a, b = a / (a + b), b / (a + b)
-    soft = expected_loss(positives - right, alarms, torch.where(some, positives, 1.0), a, b)
+    missed = positives - right
+    total: Tensor = denominator(missed, alarms, torch.where(some, positives, 1.0), a, b)
+    soft = (b * missed + a * alarms) / torch.where(total > 0, total, 1.0)  # 0/0: no mistake has a weight
     if share != "adaptive":
         return torch.lerp(surrogate, torch.where(some, soft, surrogate), share)
     overlap = torch.where(some, 1 - soft, 0.0).sum() / some.sum().clamp(min=1)
     constant = torch.where(some, soft, 1 - overlap**2).detach()
     return torch.lerp(surrogate, torch.where(some, soft, surrogate.detach()), constant)
-
-
-def expected_loss(missed: Tensor, alarms: Tensor, positives: Tensor, a: float, b: float) -> Tensor:
-    """The loss (b n + a q) / (m - n + b n + a q) at real counts; where it reads 0/0, no mistake has a weight: 0."""
-    total: Tensor = denominator(missed, alarms, positives, a, b)
-    return (b * missed + a * alarms) / torch.where(total > 0, total, 1.0)
