@@ -32,7 +32,6 @@ from setloss.losses import (
     from_set_function,
     loss_named,
 )
-from setloss.setfunctions.closure import monotone_closure
 from setloss.setfunctions.properties import (
     Verdict,
     is_increasing,
@@ -41,6 +40,7 @@ from setloss.setfunctions.properties import (
     is_submodular,
     is_supermodular,
     is_symmetric,
+    monotone_closure,
     verdicts,
 )
 from setloss.setfunctions.set_function import SetFunction

@@ -227,7 +227,7 @@ class Own(SlackRescaling):
         return Cut(found.offset, found.slope, exact=self.certain)
 
 
-@pytest.mark.filterwarnings("ignore::setloss.plans.python_fallback.SlowSurrogateWarning")
+@pytest.mark.filterwarnings("ignore::setloss.plans.build.SlowSurrogateWarning")
 def test_it_trains_to_the_certified_minimum_of_the_compiled_one():
     X, y, groups = frames(12)
     model = fit_bags(X, y, groups, 3, operator=Own)
@@ -235,7 +235,7 @@ def test_it_trains_to_the_certified_minimum_of_the_compiled_one():
     assert_same_problem(model, local.SetClassifier(operator="slack", scale=2.0, C=0.5).fit(X, y, groups=groups))
 
 
-@pytest.mark.filterwarnings("ignore::setloss.plans.python_fallback.SlowSurrogateWarning")
+@pytest.mark.filterwarnings("ignore::setloss.plans.build.SlowSurrogateWarning")
 def test_inexact_cuts_certify_nothing():
     with pytest.warns(ConvergenceWarning, match="no duality gap is certified"):
         model = fit_bags(*frames(12), 3, operator=partial(Own, certain=False))

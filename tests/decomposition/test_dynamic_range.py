@@ -12,8 +12,7 @@ from helpers.strategies import any_functions
 from setloss import SetFunction, Tversky, decompose, verify_decomposition
 from setloss.decomposition.certificate import TableRangeError
 from setloss.operators import B_D, LovaszHinge
-from setloss.setfunctions.differences import cell_levels
-from setloss.setfunctions.tolerance import ROUNDING
+from setloss.setfunctions.differences import ROUNDING, cell_levels
 from setloss.testing import check_decomposition
 
 SHAPES = st.one_of(

@@ -15,7 +15,7 @@ from setloss.decomposition.certificate import ProgramTooLargeError, TableRangeEr
 from setloss.estimators import SetClassifier
 from setloss.nn import SetLoss, set_loss
 from setloss.operators import SlackRescaling
-from setloss.plans.python_fallback import SlowSurrogateWarning
+from setloss.plans.build import SlowSurrogateWarning
 from setloss.setfunctions.counts import TableTooLargeError
 
 

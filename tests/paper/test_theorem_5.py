@@ -73,7 +73,7 @@ def test_any_subgradient_gives_the_value_away(weights, target):
     """Every set that counts contains e, so the entry of e is -2 l(A), averaged if A is not unique."""
     margins = reduction_margins(weights, 2 * target)
     surrogate = B_D(with_special_element(weights))
-    subgradient = surrogate.cut(margins).subgradient
+    subgradient = -surrogate.cut(margins).slope
     assert surrogate(margins) == pytest.approx(-subgradient[-1] / 2 + subgradient @ margins, abs=1e-9)
 
 

@@ -16,7 +16,7 @@ from setloss.operators import LovaszHinge, SlackRescaling, operator_named
 from setloss.operators.names import OPERATOR_NAMES
 from setloss.plans.batch import BatchSurrogate, batch_surrogate
 from setloss.plans.build import LossSurrogate
-from setloss.plans.lowering import NoPlanError, lower
+from setloss.plans.records import NoPlanError, lower
 
 # ---------------------------------------------------------------- data
 

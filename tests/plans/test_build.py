@@ -13,8 +13,7 @@ from setloss.operators import B_D, LovaszHinge, MarginRescaling, SlackRescaling,
 from setloss.operators.names import OPERATOR_NAMES, hinge_like
 from setloss.plans.batch import batch_surrogate
 from setloss.plans.build import LossSurrogate
-from setloss.plans.lowering import lower
-from setloss.plans.records import NONE, Plans
+from setloss.plans.records import NONE, Plans, lower
 from setloss.setfunctions.counts import Kind
 from setloss.testing import LawViolationError, check_decomposition, check_operator
 
@@ -85,7 +84,7 @@ def slack_of_sizes(function):
     return SlackRescaling(SetFunction.symmetric(np.arange(function.p + 1.0) ** 2))
 
 
-@pytest.mark.filterwarnings("ignore::setloss.plans.python_fallback.SlowSurrogateWarning")
+@pytest.mark.filterwarnings("ignore::setloss.plans.build.SlowSurrogateWarning")
 @pytest.mark.parametrize("operator", [hinge_and_slack, slack_of_sizes])
 def test_functions_over_other_groups_than_the_loss_has(operator):
     truth, margins = np.array([1, 0, 1, 1, 0], dtype=bool), np.array([0.5, -0.5, -1.0, 0.2, 0.1])

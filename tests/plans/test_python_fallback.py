@@ -13,9 +13,9 @@ from experiments.generators import make_toy
 from setloss import Dice, Jaccard, SetFunction, from_set_function
 from setloss.estimators import SetClassifier
 from setloss.operators import B_D, Cut, LovaszHinge, MarginRescaling, SlackRescaling, Surrogate
-from setloss.plans import python_fallback
+from setloss.plans import build
 from setloss.plans.batch import batch_surrogate
-from setloss.plans.python_fallback import PythonPlans, SlowSurrogateWarning
+from setloss.plans.build import PythonPlans, SlowSurrogateWarning
 from setloss.solvers import Status, method_named
 from setloss.testing import check_convex, check_cut, check_upper_bound
 
@@ -75,10 +75,8 @@ class Wearing:
 @pytest.fixture
 def quiet():
     """Warned of already."""
-    python_fallback._named.update(
-        kind.__name__ for kind in (WorstElement, Written, Guessed, SlackRescaling, MarginRescaling)
-    )
-    python_fallback._named.add("SurrogateSum")
+    build._named.update(kind.__name__ for kind in (WorstElement, Written, Guessed, SlackRescaling, MarginRescaling))
+    build._named.add("SurrogateSum")
 
 
 def ragged(seed=0, sizes=(1, 2, 5, 3, 6, 6, 1)):
@@ -134,7 +132,7 @@ def test_sums_of_two_hinges_are_plain(quiet):
 
 
 def test_the_warning_names_the_surrogate_and_comes_once():
-    python_fallback._named.discard("WorstElement")
+    build._named.discard("WorstElement")
     truth, offsets, margins = ragged()
     batch = batch_surrogate(Dice(), truth, offsets, WorstElement)
     with pytest.warns(SlowSurrogateWarning, match=r"WorstElement has no plan, .* \d+ microseconds a bag"):

@@ -6,9 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from setloss import Dice, Hamming, Jaccard, Tversky
-from setloss.plans.batch import batch_surrogate
+from setloss.plans.batch import NARROW, REMEMBERED_WIDTH, batch_surrogate, row_cuts
 from setloss.plans.build import LossSurrogate
-from setloss.plans.rows import NARROW, REMEMBERED_WIDTH, row_cuts
 
 PAIRS = [
     (Jaccard(), "lovasz"),

@@ -30,8 +30,8 @@ from setloss import (
     verdicts,
 )
 from setloss.setfunctions.counts import TableTooLargeError
+from setloss.setfunctions.differences import curvature
 from setloss.setfunctions.properties import LAWS
-from setloss.setfunctions.tolerance import curvature
 
 # ---------------------------------------------------------------- against the definitions
 

@@ -88,7 +88,7 @@ class SetFunctionOptions(LossOptions):
             self._require("--table")
             return self._from_table(self.table)
         loss = as_loss(self.read())
-        if isinstance(loss, CostCurve):
+        if loss.by_size:
             self._require(self.loss or "--knots", "size")
             pos, neg = self.size or 0, 0
             title = f"{self.loss or 'cost curve'}, {pos} elements"
@@ -97,7 +97,7 @@ class SetFunctionOptions(LossOptions):
             pos, neg = self.pos or 0, self.neg or 0
             title = f"{self.loss}, {pos} positives and {neg} negatives"
         try:
-            shape = (pos + 1,) if isinstance(loss, CostCurve) else (pos + 1, neg + 1)
+            shape = (pos + 1,) if loss.by_size else (pos + 1, neg + 1)
             return DescribedFunction(loss.on_counts(pos, neg), title, shape)
         except ValueError as error:
             raise InputError(f"{title}: {error}") from None

@@ -34,7 +34,8 @@ from setloss.arguments import refuse_masked
 from setloss.decisions.decision import decide
 from setloss.decisions.scores import as_log_odds
 from setloss.decisions.specs import TIE, loss_spec
-from setloss.losses import CostCurve, Hamming, Loss, TverskyFamily, as_loss
+from setloss.losses import CostCurve, Form, Loss, as_loss
+from setloss.setfunctions.counts import Kind
 from setloss.typing import Array
 
 Method = Literal["auto", "exact", "moments"]
@@ -121,76 +122,69 @@ def decide_pixels(
 
 def _decide(log_odds: Array, loss: Loss, method: Method) -> PixelDecision:
     """The decision for a flat array."""
-    p = expit(log_odds)
+    p, form = expit(log_odds), loss.form
     if not len(p):
-        return PixelDecision(np.zeros(0, dtype=bool), _loss_of_nothing(loss), 0.0, 0.0, "exact")
-    if isinstance(loss, TverskyFamily):
-        if loss.form.false_positive == 0:
-            return _decide_all(p, loss)
-        if _is_exact(log_odds, p, loss, method):
-            return _decide_exactly(log_odds, loss)
-        return _decide_by_moments(p, loss)
-    if _each_pixel_is_best(loss):
-        return PixelDecision(*_each_pixel(p, loss), 0.0, "each pixel")
+        return PixelDecision(np.zeros(0, dtype=bool), form.undefined if form else 0.0, 0.0, 0.0, "exact")
+    if form is not None and form.kind == Kind.TVERSKY:
+        if form.false_positive == 0:
+            return _decide_all(p, form)
+        if not _is_exact(p, loss, form, method):
+            return _decide_by_moments(p, form)
+        return _decide_for_precision(log_odds, form) if _is_precision(form) else _decide_exactly(log_odds, loss)
+    if form is not None:
+        return PixelDecision(*_each_pixel(p, form), 0.0, 0.0, "each pixel")
+    if isinstance(loss, CostCurve) and np.all(np.diff([cost for _, cost in loss.knots]) >= 0):
+        return PixelDecision(p > 0.5, *_expected_cost(loss, np.minimum(p, 1 - p)), 0.0, "each pixel")
     return _decide_exactly(log_odds, loss)
 
 
-def _loss_of_nothing(loss: Loss) -> float:
-    """The loss of an image without pixels."""
-    return 1 - float(loss.zero_division) if isinstance(loss, TverskyFamily) else 0.0
-
-
-def _is_exact(log_odds: Array, p: Array, loss: TverskyFamily, method: Method) -> bool:
+def _is_exact(p: Array, loss: Loss, form: Form, method: Method) -> bool:
     spec = loss_spec(loss, len(p), len(p) + 1)
     assert spec is not None
-    fast = spec.linear_in_hits or spec.linear_in_misses or _is_precision(loss)
+    fast = spec.linear_in_hits or spec.linear_in_misses or _is_precision(form)
     if method == "exact" and not fast and len(p) > FEW_PIXELS:
-        a, b = loss.form.false_positive, loss.form.false_negative
+        a, b = form.false_positive, form.false_negative
         raise ValueError(
             f"exact decisions of more than {FEW_PIXELS} pixels are for Jaccard and F-beta (a = 1 or a + b = 1); got "
             f"a = {a:g}, b = {b:g} and {len(p)} pixels. Use method='moments'."
         )
     if method != "auto" or len(p) <= (EXACT_PIXELS if fast else FEW_PIXELS):
         return method != "moments"
-    return fast and len(p) <= MOST_EXACT_PIXELS and _decide_by_moments(p, loss).regret > TOLERANCE
+    return fast and len(p) <= MOST_EXACT_PIXELS and _decide_by_moments(p, form).regret > TOLERANCE
 
 
 def _decide_exactly(log_odds: Array, loss: Loss) -> PixelDecision:
-    if isinstance(loss, TverskyFamily) and _is_precision(loss):
-        return _decide_for_precision(log_odds, loss)
     found = decide(log_odds[None], loss, scores="log-odds")
     return PixelDecision(found.sets[0], float(found.expected_loss[0]), 0.0, 0.0, "exact")
 
 
-def _is_precision(loss: TverskyFamily) -> bool:
-    return (loss.form.false_negative, loss.form.false_positive) == (0, 1)
+def _is_precision(form: Form) -> bool:
+    return (form.false_negative, form.false_positive) == (0, 1)
 
 
-def _decide_for_precision(log_odds: Array, loss: TverskyFamily) -> PixelDecision:
+def _decide_for_precision(log_odds: Array, form: Form) -> PixelDecision:
     """The score of k pixels is S / k, its mean that of their probabilities: the most probable pixel, or none."""
     first, p = int(np.argmax(log_odds)), float(expit(log_odds.max()))
     chosen = np.zeros(len(log_odds), dtype=bool)
-    chosen[first] = p > loss.zero_division + TIE
-    return PixelDecision(chosen, 1 - max(p, float(loss.zero_division)), 0.0, 0.0, "exact")
+    chosen[first] = p > 1 - form.undefined + TIE
+    return PixelDecision(chosen, min(1 - p, form.undefined), 0.0, 0.0, "exact")
 
 
-def _decide_all(p: Array, loss: TverskyFamily) -> PixelDecision:
+def _decide_all(p: Array, form: Form) -> PixelDecision:
     """False positives cost nothing: every pixel that may be positive; without cost of misses, as few as suffice."""
     none = np.exp(np.cumsum(np.log1p(-np.minimum(np.sort(p)[::-1], 1 - 1e-16))))
-    costs = (1 - loss.zero_division) * np.concatenate(([1.0], none))
+    costs = form.undefined * np.concatenate(([1.0], none))
     chosen = p > 0
-    if loss.form.false_negative == 0:
+    if form.false_negative == 0:
         size = int(np.argmax(costs <= costs.min() + TIE))
         chosen = np.zeros(len(p), dtype=bool)
         chosen[np.argsort(-p, kind="stable")[:size]] = True
     return PixelDecision(chosen, float(costs[-1]), 0.0, 0.0, "exact")
 
 
-def _decide_by_moments(p: Array, loss: TverskyFamily) -> PixelDecision:
+def _decide_by_moments(p: Array, form: Form) -> PixelDecision:
     order = np.argsort(-p, kind="stable")
-    low, high = moment_bounds(
-        p[order], loss.form.false_positive, loss.form.false_negative, np, float(loss.zero_division)
-    )
+    low, high = moment_bounds(p[order], form.false_positive, form.false_negative, np, 1 - form.undefined)
     best = int(np.argmax(low))
     chosen = np.zeros(len(p), dtype=bool)
     chosen[order[:best]] = True
@@ -198,20 +192,10 @@ def _decide_by_moments(p: Array, loss: TverskyFamily) -> PixelDecision:
     return PixelDecision(chosen, float(1 - middle), float(error), float(high.max() - low[best]), "moments")
 
 
-def _each_pixel_is_best(loss: Loss) -> bool:
-    return isinstance(loss, Hamming) or (
-        isinstance(loss, CostCurve) and bool(np.all(np.diff([value for _, value in loss.knots]) >= 0))
-    )
-
-
-def _each_pixel(p: Array, loss: Loss) -> tuple[NDArray[np.bool_], float, float]:
-    """The set, its expected loss, and how far that may be off."""
-    if isinstance(loss, Hamming):
-        miss, alarm = loss.false_negative_weight, loss.false_positive_weight
-        unit = max(len(p), 1) if loss.normalize else 1
-        return p * miss > (1 - p) * alarm, float(np.minimum(p * miss, (1 - p) * alarm).sum() / unit), 0.0
-    assert isinstance(loss, CostCurve)
-    return p > 0.5, *_expected_cost(loss, np.minimum(p, 1 - p))
+def _each_pixel(p: Array, form: Form) -> tuple[NDArray[np.bool_], float]:
+    """The best set of a loss that is linear in the counts, and its expected loss."""
+    misses, alarms = p * form.false_negative, (1 - p) * form.false_positive
+    return misses > alarms, float(np.minimum(misses, alarms).sum() / (len(p) if form.mean else 1))
 
 
 def _expected_cost(loss: CostCurve, wrong: Array) -> tuple[float, float]:

@@ -10,7 +10,7 @@ no feasible g' is smaller in the mean over all subsets. Optimality has two kinds
 `column_residual` says how far the worst column is from that: the excess over the pointwise bound relative to g's
 own value, or the reduced cost relative to the column's own weight. An objective gap alone would not see the small
 counts, whose weights are up to 1e22 times smaller than the largest. `feasibility` is the largest breach of a law,
-each relative to the magnitudes in it (`setfunctions.tolerance`): what is certified, the operators accept.
+each relative to the magnitudes in it (`setfunctions.differences`): what is certified, the operators accept.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import numpy as np
 
 from setloss.setfunctions.combinations import Sum
 from setloss.setfunctions.counts import CountCurve, CountFunction
-from setloss.setfunctions.tolerance import RELATIVE_TOLERANCE
+from setloss.setfunctions.differences import RELATIVE_TOLERANCE
 from setloss.typing import Array
 
 FEASIBILITY_TOLERANCE = RELATIVE_TOLERANCE

@@ -6,7 +6,7 @@ import numpy as np
 
 from setloss.decomposition.feasibility import holds_up_to_rounding, without_rounding
 from setloss.setfunctions.counts import AxisCurve, CountFunction, Split
-from setloss.setfunctions.tolerance import bend_noise
+from setloss.setfunctions.differences import bend_noise
 from setloss.typing import Array
 
 MAX_JUDGED_VALUES = 401

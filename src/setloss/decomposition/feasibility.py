@@ -1,6 +1,6 @@
 """Feasibility of a pair (f, g) for l: how far f + g = l and the laws of either part are from holding.
 
-Each law is judged by the magnitudes that are in it (`setfunctions.tolerance`), so that small values do not drown in
+Each law is judged by the magnitudes that are in it (`setfunctions.differences`), so that small values do not drown in
 large ones.
 """
 
@@ -12,8 +12,18 @@ from dataclasses import replace
 import numpy as np
 
 from setloss.decomposition.certificate import FEASIBILITY_TOLERANCE
-from setloss.setfunctions.differences import axis_pairs, cell_levels, second_difference, without_modular_part
-from setloss.setfunctions.tolerance import ROUNDING, SMALLEST, Inequalities, curvature, descent, negativity
+from setloss.setfunctions.differences import (
+    ROUNDING,
+    SMALLEST,
+    Inequalities,
+    axis_pairs,
+    cell_levels,
+    curvature,
+    descent,
+    negativity,
+    second_difference,
+    without_modular_part,
+)
 from setloss.typing import Array
 
 

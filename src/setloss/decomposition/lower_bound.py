@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 from setloss.decomposition.certificate import TableRangeError
 from setloss.decomposition.feasibility import holds_up_to_rounding, without_rounding
 from setloss.setfunctions.counts import TableTooLargeError
-from setloss.setfunctions.differences import axis_pairs, cell_levels, second_difference
-from setloss.setfunctions.tolerance import ROUNDING, bend_noise
+from setloss.setfunctions.differences import ROUNDING, axis_pairs, bend_noise, cell_levels, second_difference
 from setloss.typing import Array
 
 Numbers = NDArray[Any]

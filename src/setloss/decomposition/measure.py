@@ -10,8 +10,16 @@ from setloss.decomposition.certificate import mean_over_subsets
 from setloss.decomposition.feasibility import infeasibility, mismatch, relative
 from setloss.decomposition.lower_bound import pointwise_lower_bound
 from setloss.setfunctions.counts import AxisCurve, CountFunction, Split, Table
-from setloss.setfunctions.differences import axis_pairs, cell_levels
-from setloss.setfunctions.tolerance import ROUNDING, Inequalities, bend_noise, descent, largest_below, negativity
+from setloss.setfunctions.differences import (
+    ROUNDING,
+    Inequalities,
+    axis_pairs,
+    bend_noise,
+    cell_levels,
+    descent,
+    largest_below,
+    negativity,
+)
 from setloss.typing import Array
 
 EXHAUSTIVE_CELLS = 2**12

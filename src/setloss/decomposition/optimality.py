@@ -21,13 +21,14 @@ from setloss.decomposition.feasibility import infeasibility
 from setloss.decomposition.fixed_point import ONE, Exact, exact_product, exact_weights, to_fixed
 from setloss.decomposition.lower_bound import Curvature, required_curvature
 from setloss.setfunctions.differences import (
+    SMALLEST,
+    Inequalities,
     axis_pairs,
     cell_levels,
     second_difference,
     second_difference_matrix,
     without_modular_part,
 )
-from setloss.setfunctions.tolerance import SMALLEST, Inequalities
 from setloss.typing import Array, Shape
 
 COMPLEMENTARITY_TOLERANCE = 1e-7

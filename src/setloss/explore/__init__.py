@@ -14,7 +14,7 @@ from pathlib import Path
 
 import setloss
 from setloss.losses import PAPER_CURVES, CostCurve
-from setloss.setfunctions.tolerance import RELATIVE_TOLERANCE, ROUNDING
+from setloss.setfunctions.differences import RELATIVE_TOLERANCE, ROUNDING
 
 __all__ = ["mathematics", "page", "write_page"]
 

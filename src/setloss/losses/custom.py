@@ -18,8 +18,8 @@ from numpy.typing import ArrayLike, NDArray
 from setloss.arguments import as_labels
 from setloss.bags import Bags
 from setloss.losses.families import CountLoss, Loss
+from setloss.setfunctions.differences import RELATIVE_TOLERANCE
 from setloss.setfunctions.set_function import SetFunction
-from setloss.setfunctions.tolerance import RELATIVE_TOLERANCE
 from setloss.typing import Array
 
 Metric = Callable[[NDArray[np.int64], NDArray[np.int64]], float]

@@ -24,9 +24,8 @@ from setloss.losses import Form, Loss, loss_of
 from setloss.nn import device
 from setloss.operators.names import Operator, operator_named
 from setloss.operators.rescaling import Scale, check_scale
-from setloss.plans.batch import BatchSurrogate, batch_surrogate, distinct_rows, run_kernel
+from setloss.plans.batch import BatchSurrogate, batch_surrogate, distinct_rows, row_cuts, run_kernel
 from setloss.plans.build import LossSurrogate
-from setloss.plans.rows import row_cuts
 from setloss.setfunctions.counts import Kind
 
 Floats = NDArray[np.floating]

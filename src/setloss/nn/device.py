@@ -1,7 +1,7 @@
 """Cuts by tensor operations: every set at once, one sort per set, nothing leaves the device.
 
 The tensor interpreter of plans that have a Lovász hinge, as L and B_D do: their numbers, a `Reading` of
-`setloss.plans.lowering`, are computed where the counts are. Counts and sums are float64 where the device has it. The
+`setloss.plans.records`, are computed where the counts are. Counts and sums are float64 where the device has it. The
 formulas are those of `setloss.setfunctions.tversky`: plain arithmetic, which runs on tensors as it does on arrays and
 inside the kernels.
 """
@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from setloss.plans.build import LossSurrogate
-from setloss.plans.lowering import PartNumbers, Reading
+from setloss.plans.records import PartNumbers, Reading
 from setloss.setfunctions import tversky
 from setloss.setfunctions.counts import Kind
 

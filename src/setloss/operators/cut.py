@@ -40,11 +40,6 @@ class Cut:
         """``offset - <slope, margins>``."""
         return float(self.offset - self.slope @ np.asarray(margins, dtype=np.float64))
 
-    @property
-    def subgradient(self) -> Array:
-        """``-slope``, a subgradient of the surrogate in the margins."""
-        return -self.slope
-
     def __add__(self, other: Cut) -> Cut:
         if not isinstance(other, Cut):
             return NotImplemented

@@ -10,9 +10,8 @@ import numpy as np
 
 from setloss.losses import Family, Hamming, Mapped
 from setloss.operators.cut import Cut, FunctionSurrogate, OrderedMargins
-from setloss.setfunctions.closure import monotone_closure
 from setloss.setfunctions.counts import CountFunction
-from setloss.setfunctions.properties import is_increasing, is_submodular
+from setloss.setfunctions.properties import is_increasing, is_submodular, monotone_closure
 from setloss.setfunctions.set_function import SetFunction
 
 PositivePart = Literal["elementwise", "outer"]

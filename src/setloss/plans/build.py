@@ -2,11 +2,15 @@
 
 An operator takes a set function or a whole loss. Taken of the loss it is tried first: where its functions have
 formulas, one reading gives the records of all sets. Otherwise it is taken of the set functions one by one, and each
-surrogate is read as a record where it can be and evaluated by its own `cut` where it cannot.
+surrogate is read as a record where it can be. Where it cannot, as those that users write, it is evaluated by its own
+`cut`, bag by bag: a hundred times as long as by the kernels, and said once. Whatever works with plans works with it.
 """
 
 from __future__ import annotations
 
+import time
+import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -14,14 +18,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from setloss.bags import Bags
 from setloss.decomposition.certificate import ProgramTooLargeError, TableRangeError
 from setloss.losses import Loss
 from setloss.operators.cut import Surrogate
 from setloss.operators.names import Operator, operator_named
 from setloss.operators.rescaling import Scale
-from setloss.plans.lowering import NoPlanError, Reading, lower, read_family
-from setloss.plans.python_fallback import PythonPlans
-from setloss.plans.records import Plans, blank_records
+from setloss.plans.records import BatchCuts, NoPlanError, Plans, Reading, blank_records, lower, read_family
 from setloss.setfunctions.counts import TableTooLargeError
 
 Counts = NDArray[np.intp]
@@ -74,7 +77,7 @@ class LossSurrogate:
         reading = self.read(positives, negatives)
         if reading is not None:
             if np.any(positives == 0):
-                _check_without_positives(self.loss)
+                self.on_counts(0, 1)  # raises where the loss costs something on sets that are predicted right
             records = blank_records(len(positives))
             reading.write(records)
             return Plans(records, np.stack([positives, negatives], axis=1).astype(np.int64), np.zeros(1))
@@ -94,12 +97,6 @@ def _of_all(surrogate: LossSurrogate) -> Surrogate | None:
         return surrogate.apply(surrogate.loss)
     except (TypeError, AttributeError):
         return None
-
-
-@lru_cache(maxsize=1024)
-def _check_without_positives(loss: Loss) -> None:
-    """Raise where the loss costs something on sets without positives that are predicted right."""
-    loss.on_counts(0, 1)
 
 
 def _surrogate(surrogate: LossSurrogate, positives: int, negatives: int) -> Surrogate:
@@ -124,3 +121,56 @@ _large_surrogate = lru_cache(maxsize=16)(_surrogate)
 @lru_cache(maxsize=1024)
 def _is_closed(surrogate: LossSurrogate) -> bool:
     return surrogate.read(1, 1) is not None
+
+
+# ---------------------------------------------------------------- surrogates without a record
+
+
+class SlowSurrogateWarning(UserWarning):
+    """A surrogate is evaluated by its own Python code, bag by bag."""
+
+
+_named: set[str] = set()
+"""The surrogates that were warned of in this process."""
+
+
+class PythonPlans:
+    """One surrogate per kind of bag, over elements in the order of its `partitions`, one of each kind."""
+
+    def __init__(self, surrogates: Sequence[Surrogate], partitions: Sequence[NDArray[Any]]) -> None:
+        self.surrogates = tuple(surrogates)
+        self._places = [np.argsort(of_kind, kind="stable") for of_kind in partitions]
+        self.exact = True
+
+    def cuts(
+        self, flat: NDArray[np.floating], bags: Bags, partition: NDArray[np.int16], which: NDArray[np.intp]
+    ) -> BatchCuts:
+        """The cut of every bag at gathered margins."""
+        began = time.perf_counter()
+        offsets, values, slopes = np.zeros(len(bags)), np.zeros(len(bags)), np.zeros_like(flat)
+        exact = True
+        for i, kind in enumerate(which):
+            here = slice(bags.offsets[i], bags.offsets[i + 1])
+            margins, place = np.empty(here.stop - here.start), self._places[kind]
+            order = np.argsort(partition[here], kind="stable")
+            margins[place] = flat[here][order]
+            cut = self.surrogates[kind].cut(margins)
+            offsets[i], values[i] = cut.offset, cut(margins)
+            slopes[here][order] = cut.slope[place]
+            exact = exact and cut.exact
+        self.exact = self.exact and exact
+        if len(bags):
+            _warn_once(self.surrogates[0], (time.perf_counter() - began) / len(bags))
+        return BatchCuts(offsets, slopes, values, exact)
+
+
+def _warn_once(surrogate: Surrogate, seconds: float) -> None:
+    name = type(surrogate).__name__
+    if name not in _named:
+        _named.add(name)
+        warnings.warn(
+            f"{name} has no plan, so its Python code is called for every bag: {1e6 * seconds:.0f} microseconds a bag "
+            "here, at every evaluation. Sums of one Lovász hinge and one slack or margin rescaling are compiled.",
+            SlowSurrogateWarning,
+            stacklevel=2,
+        )

@@ -146,10 +146,6 @@ class Table(CountFunction):
     def __call__(self, *counts: Any) -> Array:
         return np.asarray(self.values[tuple(np.asarray(count) for count in counts)])
 
-    def border(self, axis: int) -> tuple[Array, Array]:
-        values = self.values[tuple(slice(None) if b == axis else 0 for b in range(self.values.ndim))]
-        return values, np.diff(values)
-
     def table(self) -> Array:
         return self.values
 
@@ -160,9 +156,6 @@ class CountCurve(CountFunction):
     axis: int
     values: Array
     steps: Array
-
-    def border(self, axis: int) -> tuple[Array, Array]:
-        return (self.values, self.steps) if axis == self.axis else super().border(axis)
 
     def __call__(self, *counts: Any) -> Array:
         shape = np.broadcast_shapes(*(np.shape(count) for count in counts))

@@ -16,16 +16,17 @@ from itertools import chain
 
 import numpy as np
 
-from setloss.setfunctions.counts import MAX_CELLS, TableTooLargeError
-from setloss.setfunctions.set_function import SetFunction, elements_of
-from setloss.setfunctions.tolerance import (
+from setloss.setfunctions.counts import MAX_CELLS, Table, TableTooLargeError
+from setloss.setfunctions.differences import (
     RELATIVE_TOLERANCE,
     Inequalities,
     asymmetry,
     curvature,
     descent,
     negativity,
+    raised,
 )
+from setloss.setfunctions.set_function import SetFunction, elements_of
 from setloss.typing import Array
 
 CORNER = 64
@@ -155,6 +156,33 @@ def verdicts(function: SetFunction, rtol: float = RELATIVE_TOLERANCE) -> dict[st
     return {law: judge(function, rtol) for law, judge in LAWS.items()}
 
 
+def monotone_closure(function: SetFunction) -> SetFunction:
+    """The monotone closure f_up(A) = min over B containing A of f(B): the largest increasing function below f.
+
+    It keeps submodularity, and gives the Lovász hinge back its element-wise positive part. A function with negative
+    values has f_up(empty) < 0: f_up is then no loss, and a `ValueError` says where.
+
+    Examples
+    --------
+    >>> monotone_closure(SetFunction.symmetric([0, 2, 1])).table
+    array([0., 1., 1.])
+    """
+    closed = function.counts.closure()
+    if closed is not None:
+        return SetFunction(closed, function.partition)
+    table = function.table
+    for axis in range(table.ndim):
+        table = np.flip(np.minimum.accumulate(np.flip(table, axis), axis), axis)
+    nonnegative = is_nonnegative(function)
+    if not nonnegative:
+        raise ValueError(
+            f"the monotone closure of this function is {float(table.flat[0]):.6g} at the empty set instead of 0, "
+            f"because {nonnegative.witness}. Only a non-negative function has one; use the operator without the "
+            "closure, bd, or slack."
+        )
+    return SetFunction(Table(np.maximum(table, 0.0)), function.partition)
+
+
 def _judge(law: str, function: SetFunction, rtol: float) -> Verdict:
     """The verdict from a proof, from the whole table, or from the two corners of a table that is too large."""
     if not np.isfinite(rtol) or rtol < 0:
@@ -235,10 +263,6 @@ def _next(function: SetFunction, cell: tuple[int, ...], axis: int) -> int:
     return int(np.flatnonzero(function.partition == axis)[cell[axis]])
 
 
-def _raised(cell: tuple[int, ...], axis: int) -> tuple[int, ...]:
-    return tuple(a + (b == axis) for b, a in enumerate(cell))
-
-
 def _value(function: SetFunction, cell: tuple[int, ...]) -> float:
     return float(function.counts(*(np.intp(a) for a in cell)))
 
@@ -246,10 +270,10 @@ def _value(function: SetFunction, cell: tuple[int, ...]) -> float:
 def _curvature_witness(function: SetFunction, cell: tuple[int, ...], b: int, c: int) -> Witness:
     A = elements_of(function, cell)
     j = _next(function, cell, c)
-    with_j = _raised(cell, c)
+    with_j = raised(cell, c)
     i = _next(function, with_j, b)
-    small = _value(function, _raised(cell, b)) - _value(function, cell)
-    large = _value(function, _raised(with_j, b)) - _value(function, with_j)
+    small = _value(function, raised(cell, b)) - _value(function, cell)
+    large = _value(function, raised(with_j, b)) - _value(function, with_j)
     before, after = _apart(small, large)
     words = f"adding {i} to {_set(A)} gains {before}, to {_set(tuple(sorted((*A, j))))} gains {after}"
     return Witness(A, i, j, words)
@@ -257,13 +281,13 @@ def _curvature_witness(function: SetFunction, cell: tuple[int, ...], b: int, c: 
 
 def _asymmetry_witness(function: SetFunction, cell: tuple[int, ...], b: int, c: int) -> Witness:
     A, i, j = elements_of(function, cell), _next(function, cell, b), _next(function, cell, c)
-    left, right = _apart(_value(function, _raised(cell, b)), _value(function, _raised(cell, c)))
+    left, right = _apart(_value(function, raised(cell, b)), _value(function, raised(cell, c)))
     return Witness(A, i, j, f"adding {i} to {_set(A)} gives {left}, adding {j} gives {right}")
 
 
 def _descent_witness(function: SetFunction, cell: tuple[int, ...], b: int) -> Witness:
     A, i = elements_of(function, cell), _next(function, cell, b)
-    before, after = _apart(_value(function, cell), _value(function, _raised(cell, b)))
+    before, after = _apart(_value(function, cell), _value(function, raised(cell, b)))
     return Witness(A, i, None, f"adding {i} to {_set(A)} lowers the value from {before} to {after}")
 
 

@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from setloss.arguments import is_whole_number, refuse_masked
 from setloss.setfunctions.combinations import added, scaled
 from setloss.setfunctions.counts import MAX_CELLS, CountFunction, Formula, Oracle, Table
-from setloss.setfunctions.tolerance import RELATIVE_TOLERANCE
+from setloss.setfunctions.differences import RELATIVE_TOLERANCE
 from setloss.typing import Array, Shape
 
 MAX_CALLABLE_ELEMENTS = 16

@@ -25,7 +25,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from setloss.plans.batch import BatchCuts
+from setloss.plans.records import BatchCuts
 from setloss.solvers.plane_qp import ENOUGH, improved_weights, solve_plane_qp
 from setloss.solvers.problem import Problem
 from setloss.solvers.solution import Solution, State, starting_point

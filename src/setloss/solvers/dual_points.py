@@ -15,9 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from setloss.plans.batch import BatchCuts
-from setloss.plans.python_fallback import PythonPlans
-from setloss.plans.records import LINEAR, NONE, TVERSKY_SUBMODULAR, Plans
+from setloss.plans.build import PythonPlans
+from setloss.plans.records import LINEAR, NONE, TVERSKY_SUBMODULAR, BatchCuts, Plans
 from setloss.solvers.deadline import check_time
 from setloss.solvers.kernel_arrays import Active, Bounded, Combination, Surrogates, VisitSpace, visit_space
 from setloss.solvers.problem import Problem

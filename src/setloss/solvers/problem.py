@@ -28,7 +28,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
-from setloss.plans.batch import BatchCuts, BatchSurrogate
+from setloss.plans.batch import BatchSurrogate
+from setloss.plans.records import BatchCuts
 from setloss.solvers.deadline import check_time
 from setloss.typing import Array
 
