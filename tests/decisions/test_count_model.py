@@ -55,7 +55,8 @@ def test_the_likelihood_sums_unknown_labels_out(model, data):
     p = len(scores)
     y = data.draw(st.lists(st.integers(0, 1), min_size=p, max_size=p))
     known = data.draw(st.lists(st.booleans(), min_size=p, max_size=p))
-    seen = np.where(known, np.array(y, dtype=float), data.draw(st.sampled_from([np.nan, -1.0, 9.0])))
+    labels = np.where(y, 1.0, data.draw(st.sampled_from([0.0, -1.0])))
+    seen = np.where(known, labels, data.draw(st.sampled_from([np.nan, -1.0, 0.0, 9.0])))
     found = CountModel([scores], counts).log_likelihood([seen], [known])[0]
     expected = AllSets(scores, counts).log_chance(y, known)
     assert found == pytest.approx(expected, rel=1e-12, abs=1e-9)
