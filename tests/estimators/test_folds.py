@@ -6,8 +6,8 @@ from sklearn.model_selection import LeaveOneGroupOut
 
 from helpers.estimator_data import frame_data, label_data
 from setloss.bags import Bags
-from setloss.estimators.folds import bag_splits, label_splits
 from setloss.estimators.labels import labels_of
+from setloss.estimators.set_layout import bag_splits, label_splits
 
 X, Y = label_data(30)
 F, y, groups = frame_data()

@@ -6,7 +6,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.multioutput import MultiOutputClassifier
 
 from setloss.estimators import SetDecisionCV
-from setloss.estimators.labelwise import LabelwiseClassifier
+from setloss.estimators.label_scores import LabelwiseClassifier
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(80, 3))

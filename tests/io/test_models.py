@@ -25,6 +25,7 @@ from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardSc
 from sklearn.svm import SVC, LinearSVC
 
 import setloss
+from helpers.forged import change, forged, text
 from setloss.cli.commands import InputError
 from setloss.cli.models import read_model
 from setloss.estimators import SetClassifier, SetClassifierCV, SetDecisionCV
@@ -177,27 +178,6 @@ def test_all_that_is_missing_is_asked_for_at_once(path, monkeypatch):
     with pytest.raises(InputError, match=r"load it with --trusted collections.OrderedDict,foreign$"):
         read_model(path)
     np.testing.assert_array_equal(read_model(path, "collections.OrderedDict,foreign").predict(X), model.predict(X))
-
-
-def forged(path, **node):
-    """A file whose first parameter is another node."""
-    save(LogisticRegression().fit(X, Y[:, 0]), path)
-    change(path, lambda schema: schema["content"]["content"].update(tol=node))
-
-
-def change(path, edit):
-    """Edit the schema of a file."""
-    with zipfile.ZipFile(path) as archive:
-        members = {name: archive.read(name) for name in archive.namelist()}
-    schema = json.loads(members["schema.json"])
-    edit(schema)
-    with zipfile.ZipFile(path, "w") as archive:
-        for name, content in (members | {"schema.json": json.dumps(schema).encode()}).items():
-            archive.writestr(name, content)
-
-
-def text(value):
-    return {"__class__": "str", "__module__": "builtins", "__loader__": "JsonNode", "content": json.dumps(value)}
 
 
 CONTENT = {"__class__": "list", "__module__": "builtins", "__loader__": "ListNode", "content": [text("ran")]}

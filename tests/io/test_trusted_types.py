@@ -13,8 +13,9 @@ from sklearn.base import BaseEstimator
 
 import setloss
 from helpers.children import printed
+from helpers.forged import forged, text
 from setloss import SetFunction, from_set_function
-from setloss.io.models import CODE, OWN, TRUSTED, _is_trusted, _untrusted
+from setloss.io.models import CODE, OWN, TRUSTED, ModelFileError, _is_trusted, _untrusted, load
 from setloss.losses import CallableLoss, Loss, MetricLoss
 
 UNSAVED = ("cli", "dask", "nn", "plots", "testing", "explore")
@@ -136,6 +137,82 @@ def test_no_type_of_others_that_runs_code_when_it_is_built_gets_through(others):
     assert len(built) < 400
     assert {name.partition(".")[0] for name in built} == {"sklearn"}
     assert {hook for name in built for hook in others[name]} <= REVIEWED
-    for forged in ("scipy.stats._distn_infrastructure.rv_continuous", "numpy.lib.npyio.DataSource"):
-        assert others[forged]
-        assert forged not in built
+    for name in ("scipy.stats._distn_infrastructure.rv_continuous", "numpy.lib.npyio.DataSource"):
+        assert others[name]
+        assert name not in built
+
+
+def node(kind, loader, content=None, **more):
+    """A node of a file, for a type or function by its name."""
+    module, _, name = kind.rpartition(".")
+    return {"__class__": name, "__module__": module, "__loader__": loader, "content": content} | more
+
+
+def listed(*content, **more):
+    return node("builtins.list", "ListNode", list(content), **more)
+
+
+def table(keys="builtins.str", loader="TypeNode", **content):
+    return node("builtins.dict", "DictNode", content, key_types=listed(*[node(keys, loader) for _ in content]))
+
+
+SYSTEM = node("os.system", "FunctionNode")
+WORDS = node("builtins.tuple", "TupleNode", [text("ran")])
+MODEL = "sklearn.linear_model._logistic.LogisticRegression"
+SCORE = {"func": "score", "obj": node(MODEL, "ObjectNode", table())}
+PARTIAL = {"func": SYSTEM, "args": WORDS, "kwds": table(), "namespace": table()}
+FACTORY = {"main": table(), "default_factory": node("os.system", "TypeNode")}
+HOSTILE = {
+    "a function in an array": node("numpy.ndarray", "NdArrayNode", [SYSTEM], type="json", shape=WORDS),
+    "a function for keys": table("os.system", ran=text(1)),
+    "a loss that is a function": node("os.system", "LossNode", table(), __reduce__={"args": WORDS}),
+    "a loss of ours as one of others": node(
+        "setloss.losses.counts_of_errors.Dice", "LossNode", table(), __reduce__={"args": WORDS}
+    ),
+    "a partial": node("functools.partial", "PartialNode", PARTIAL),
+    "a partial by the name of a loss": node("setloss.losses.counts_of_errors.Dice", "PartialNode", PARTIAL),
+    "a method": node(MODEL, "MethodNode", SCORE),
+    "a method by name": node("operator.methodcaller", "OperatorFuncNode", attrs=WORDS),
+    "a factory": node("collections.defaultdict", "DefaultDictNode", FACTORY),
+    "a file of bytes as an array": node("numpy.memmap", "NdArrayNode", [], type="json", shape=WORDS),
+    "a generator by a function": node(
+        "numpy.random._generator.Generator",
+        "RandomGeneratorNode",
+        {"bit_generator": table(bit_generator=text("seed")), "seed_seq": table()},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_forged_parts_are_not_trusted(tmp_path, monkeypatch, name):
+    ran = []
+    monkeypatch.setattr("os.system", lambda *words: ran.append(words))
+    forged(path := tmp_path / "model.skops", **HOSTILE[name])
+    with pytest.raises(ModelFileError, match="which is not trusted"):
+        load(path)
+    assert not ran
+
+
+def test_a_short_file_that_stands_for_a_tree_without_end_is_refused(tmp_path):
+    """Each list holds the one before twice, the second time by its number alone; of 60 lists `load` never ended."""
+    inner = listed(__id__=1000)
+    for number in range(1001, 1016):
+        inner = listed(inner, inner | {"content": []}, __id__=number)
+    forged(path := tmp_path / "model.skops", **inner)
+    with pytest.raises(ModelFileError, match="two of its parts have the same id"):
+        load(path)
+
+
+def test_a_generator_that_takes_hours_to_seed_is_refused(tmp_path):
+    seeds = {"bit_generator": table(bit_generator=text("PCG64")), "seed_seq": table(pool_size=text(10**4))}
+    generator = node("numpy.random._generator.Generator", "RandomGeneratorNode", seeds)
+    forged(path := tmp_path / "model.skops", **generator)
+    with pytest.raises(ModelFileError, match="a pool that is not NumPy's"):
+        load(path)
+
+
+def test_parts_that_recur_in_full_are_no_forgery(tmp_path):
+    twice = listed(text(1), __id__=1000)
+    forged(path := tmp_path / "model.skops", **listed(twice, twice))
+    first, second = load(path).tol
+    assert first is second

@@ -9,9 +9,8 @@ try:  # these imports take a second, in which Ctrl-C ends the command as it does
 
     import setloss
     from setloss.cli.commands import OneSentenceGroup, say
-    from setloss.cli.decompose import check, decompose
+    from setloss.cli.decompose import check, decompose, explore
     from setloss.cli.evaluate import evaluate
-    from setloss.cli.explore import explore
     from setloss.cli.predict import predict
     from setloss.cli.train import EPILOG as TRAIN_EPILOG
     from setloss.cli.train import train

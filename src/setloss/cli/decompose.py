@@ -1,5 +1,6 @@
-"""``setloss decompose`` and ``setloss check``: l = f + g, and the six verdicts, on the command line."""
+"""``setloss decompose`` and ``setloss check``: l = f + g, and the six verdicts; ``setloss explore``: their page."""
 
+import webbrowser
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -166,3 +167,22 @@ def _print(title: str, *tables: Table | str) -> None:
     for table in tables:
         console.print()
         console.print(table)
+
+
+def explore(
+    out: Annotated[Path, typer.Option(help="The HTML file to write.")] = Path("setloss-explore.html"),
+    open_page: Annotated[bool, typer.Option("--open", help="Open it in the browser.")] = False,
+) -> None:
+    """Write a page on which you drag a cost curve and watch its parts, verdicts and surrogates.
+
+    One file, no server, no network.
+    """
+    from setloss.explore import write_page
+
+    if out.suffix.lower() not in (".html", ".htm"):
+        raise InputError(f"--out writes an .html file; got {out}")
+    with writing("--out", out):
+        write_page(out)
+    typer.echo(f"page written to {out}")
+    if open_page and not webbrowser.open(out.resolve().as_uri()):
+        raise InputError(f"--open found no browser; open {out} yourself")

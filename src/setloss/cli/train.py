@@ -233,7 +233,7 @@ def _estimator(training: TrainingOptions, objective: Any, of_label_sets: bool) -
     from sklearn.linear_model import LogisticRegression
 
     from setloss import estimators
-    from setloss.estimators.labelwise import LabelwiseClassifier
+    from setloss.estimators.label_scores import LabelwiseClassifier
 
     path, scorers = training.path(), None
     if training.operator is not None:

@@ -10,8 +10,8 @@ except ImportError as error:
     raise ImportError("setloss.dask needs Dask; install it with: pip install 'setloss[dask]'") from error
 
 from setloss.dask.estimators import DaskSetClassifier
+from setloss.dask.inputs import repartition_by_group
 from setloss.dask.partition import PartitionError
-from setloss.dask.repartition import repartition_by_group
 from setloss.dask.scheduling import ClusterLostError
 
 __all__ = ["ClusterLostError", "DaskSetClassifier", "PartitionError", "repartition_by_group"]

@@ -11,8 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from setloss.dask.driver_problem import LINE_STEPS, PartitionedProblem
 from setloss.dask.inputs import LazyPartitions, is_frame, partitions_of, whole_rows
+from setloss.dask.partition import inspect_partition, refuse_split_bags, summarize
 from setloss.dask.scheduling import Partitions
-from setloss.dask.summary import inspect_partition, refuse_split_bags, summarize
 from setloss.dask.tasks import FitDescription, judge
 from setloss.estimators import SetClassifier
 from setloss.estimators.linear_model import LinearSetModel

@@ -14,8 +14,7 @@ import numpy as np
 from dask.sizeof import sizeof
 from numpy.typing import NDArray
 
-from setloss.dask.partition import Partition
-from setloss.dask.summary import bag_names
+from setloss.dask.partition import Partition, bag_names
 from setloss.losses import Loss
 from setloss.operators.names import Operator
 from setloss.typing import Array

@@ -20,9 +20,17 @@ from sklearn.utils import _safe_indexing
 from setloss.decisions.held_out import HeldOut
 from setloss.decisions.rules import RuleLearner
 from setloss.estimators.fit_log import Fits, in_words, innermost, say
-from setloss.estimators.folds import Split
-from setloss.estimators.label_scores import Outputs, Rows, Scorer, fit_parameter, fit_scorer, gathered, out_of_fold
-from setloss.estimators.labelwise import LabelwiseClassifier
+from setloss.estimators.label_scores import (
+    LabelwiseClassifier,
+    Outputs,
+    Rows,
+    Scorer,
+    fit_parameter,
+    fit_scorer,
+    gathered,
+    out_of_fold,
+)
+from setloss.estimators.set_layout import Split
 from setloss.io.encoding import TableEncoder
 from setloss.typing import Array
 

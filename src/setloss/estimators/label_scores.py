@@ -2,7 +2,7 @@
 
 Scores are log-odds of `predict_proba` in any of its forms, or `decision_function` where there is none. Labels are
 handed to classifiers as int64, for scikit-learn numbers columns in the type of y and int8 ends at 127, or as a sparse
-matrix of int64.
+matrix of int64. `LabelwiseClassifier` is a binary classifier for each label, trained where it is known.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.base import clone
+from sklearn.multioutput import MultiOutputClassifier
 from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_method_params, _num_samples, has_fit_parameter
@@ -22,7 +23,7 @@ from sklearn.utils.validation import _check_method_params, _num_samples, has_fit
 from setloss.decisions.calibration import CHUNK
 from setloss.decisions.scores import LARGEST, as_numbers, odds_of_certainty, without_certainty
 from setloss.estimators.features import refuse_text
-from setloss.estimators.folds import Split
+from setloss.estimators.set_layout import Split
 from setloss.typing import Array
 
 Rows = NDArray[np.intp]
@@ -202,3 +203,36 @@ def _second(chances: Any, classes: Any) -> Array:
     if array.shape[1] == 1:
         return np.full(len(array), float(np.ravel(classes)[0] == 1))
     return np.asarray(array[:, 1])
+
+
+# -------------------------------------------------------------------- a classifier for each label
+
+
+class LabelwiseClassifier(MultiOutputClassifier):
+    """`MultiOutputClassifier` that takes missing labels: each is left out of the training of its own classifier.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from setloss.estimators.label_scores import LabelwiseClassifier
+    >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
+    >>> Y = np.array([[0, 1], [0, np.nan], [1, 0], [1, 0]])
+    >>> LabelwiseClassifier(LogisticRegression()).fit(X, Y).predict(X).tolist()
+    [[0, 1], [0, 0], [1, 0], [1, 0]]
+    """
+
+    def fit(self, X: Any, Y: Any, sample_weight: Any = None, **params: Any) -> LabelwiseClassifier:
+        """Train on X (n, d) and labels Y (n, p) or (n,) in {0, 1}, NaN where one is missing."""
+        Y = Y if issparse(Y) or Y.ndim == 2 else Y[:, None]
+        if issparse(Y) or not np.isnan(Y).any():
+            return super().fit(X, Y, sample_weight, **params)  # type: ignore[no-any-return]
+        weights = np.ones(len(Y)) if sample_weight is None else np.asarray(sample_weight)
+        self.estimators_ = []
+        for labels in Y.T:
+            rows = np.flatnonzero(~np.isnan(labels))
+            part, known = _safe_indexing(X, rows), labels[rows].astype(np.int64)
+            given = {} if sample_weight is None else {"sample_weight": weights[rows]}
+            self.estimators_.append(clone(self.estimator).fit(part, known, **given, **params))
+        self.classes_ = [one.classes_ for one in self.estimators_]
+        return self

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from setloss.io.arff import read_arff
 from setloss.io.data import DatasetError, LabelSets, Tracks, existing_file, refuse_huge
-from setloss.io.npz import read_npz
-from setloss.io.svmlight import read_svmlight
+from setloss.io.matrices import read_npz, read_svmlight
 from setloss.io.tables import SUFFIXES as TABLES
 from setloss.io.tables import read_columns, read_table
 from setloss.lazy import imported_name

@@ -26,8 +26,7 @@ OWN = {
     "decisions.rules": ("Reliability", "Threshold"),
     "estimators.classifier_cv": ("SetClassifierCV",),
     "estimators.decision_cv": ("SetDecisionCV",),
-    "estimators.label_scores": ("Scorer",),
-    "estimators.labelwise": ("LabelwiseClassifier",),
+    "estimators.label_scores": ("LabelwiseClassifier", "Scorer"),
     "estimators.set_classifier": ("SetClassifier",),
     "estimators.set_decision": ("SetDecision",),
     "estimators.set_layout": ("Labels",),
@@ -86,6 +85,9 @@ TRUSTED["builtins.frozenset"] = {"ConstructorFromReduceNode", "SetNode"}
 
 CODE = {"FunctionNode", "MethodNode", "PartialNode", "OperatorFuncNode", "unknown"}
 """Nodes of skops that stand for functions."""
+
+POOL = {"__loader__": "JsonNode", "content": "4"}
+"""The size of the pool that seeds a random generator, which forests hold; of a large one that takes hours."""
 
 
 class ModelFileError(ValueError):
@@ -204,10 +206,16 @@ def _untrusted(content: bytes) -> dict[str, set[str]]:
     def note(node: dict[str, Any]) -> dict[str, Any]:
         kind, loader = f"{node.get('__module__')}.{node.get('__class__')}", str(node.get("__loader__"))
         nodes.setdefault(kind, set()).add(loader)
-        head = (kind, loader, node.get("content") if loader == "JsonNode" else None)
-        if "__id__" in node and heads.setdefault(node["__id__"], head) != head:  # skops would take the first for both
+        inside = [part for value in node.values() for part in (value if isinstance(value, list) else [value])]
+        size = 1 + sum(part["size"] for part in inside if isinstance(part, dict))
+        head = (kind, loader, size, node.get("content") if loader == "JsonNode" else None)
+        # skops takes the first of an id for all: others that are smaller make a short file a tree without end
+        if "__id__" in node and heads.setdefault(node["__id__"], head) != head:
             raise ValueError("two of its parts have the same id")
-        return node
+        pool = node.get("pool_size", POOL)
+        if (pool["__loader__"], pool["content"]) != (POOL["__loader__"], POOL["content"]):
+            raise ValueError("a random generator is seeded by a pool that is not NumPy's")
+        return node | {"size": size}
 
     with zipfile.ZipFile(BytesIO(content)) as archive:
         json.loads(archive.read("schema.json"), object_hook=note)
