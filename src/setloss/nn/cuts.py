@@ -12,6 +12,7 @@ of its surrogate: exact wherever that is differentiable. `values_of_sets` is dif
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -24,8 +25,9 @@ from setloss.losses import Form, Loss, loss_of
 from setloss.nn import device
 from setloss.operators.names import Operator, operator_named
 from setloss.operators.rescaling import Scale, check_scale
-from setloss.plans.batch import BatchSurrogate, batch_surrogate, distinct_rows, row_cuts, run_kernel
-from setloss.plans.build import LossSurrogate
+from setloss.plans.batch import NARROW, BatchSurrogate, batch_surrogate, distinct_rows, row_cuts, run_kernel
+from setloss.plans.build import LossSurrogate, PythonPlans
+from setloss.plans.records import Plans
 from setloss.setfunctions.counts import Kind
 
 Floats = NDArray[np.floating]
@@ -212,9 +214,20 @@ def _without_broken(margins: Floats, offsets: NDArray[np.intp]) -> Mask | None:
     return np.asarray(~np.logical_and.reduceat(finite, offsets[:-1]))
 
 
+@lru_cache(maxsize=64)
+def _plans_up_to(plan: LossSurrogate, widest: int) -> Plans | PythonPlans:
+    """The plans of all sets of at most `widest` positives and as many negatives."""
+    positives, negatives = np.divmod(np.arange((widest + 1) ** 2), widest + 1)
+    return plan.plans(positives, negatives)
+
+
 def _surrogates(plan: LossSurrogate, positive: Mask, bags: Bags) -> BatchSurrogate:
     if plan.closed:
         positives = np.add.reduceat(positive, bags.offsets[:-1], dtype=np.intp)
+        widest = int(bags.sizes.max())
+        if widest <= NARROW:
+            which = positives * (widest + 1) + bags.sizes - positives
+            return BatchSurrogate(bags, (~positive).astype(np.int16), which, _plans_up_to(plan, widest))
         kinds, which = distinct_rows(np.stack([positives, bags.sizes - positives], 1))
         return BatchSurrogate(bags, (~positive).astype(np.int16), which, plan.plans(kinds[:, 0], kinds[:, 1]))
     return batch_surrogate(plan.loss, positive, bags, plan.operator, plan.scale)
