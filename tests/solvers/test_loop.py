@@ -163,7 +163,8 @@ def test_auto_picks_by_modelled_cost(options, expected):
 
 @pytest.mark.usefixtures("any_size")
 @pytest.mark.parametrize(("operator", "C"), [("slack", 30.0), ("bd", 1e-3)])
-def test_auto_goes_on_with_admm_where_frank_wolfe_is_slow(operator, C):
+def test_auto_goes_on_with_admm_where_frank_wolfe_is_slow(operator, C, monkeypatch):
+    monkeypatch.setattr(choice, "FEW_EPOCHS", 0)  # Frank-Wolfe begins
     case = tracks("dice", operator, sizes=(4, 7, 3, 5) * 10, d=18, C=C)
     seen = []
     solution = solve(case.problem, "auto", Limits(1e-4, 800, callbacks=(seen.append,)))

@@ -1,10 +1,9 @@
 """`solve` and the choice of a method: by name, or with "auto" by modelled cost, and again in mid-run.
 
-Cutting planes take problems of few parameters, alternating directions (ADMM) those whose risk far outweighs the
-regulariser. Else block-coordinate ascent (Frank-Wolfe) begins: its epochs are cheap, and where features are many or C
-is small it needs few of them. As soon as the fall of its gap predicts more work than ADMM takes, that goes on from
-where it is. Costs are counted in operations of a product of matrices, never in seconds: the same data take the same
-way on every machine.
+Cutting planes take problems of few parameters. Alternating directions (ADMM) take those of which they cost few epochs
+of block-coordinate ascent (Frank-Wolfe); for the others, of many features or labels, that begins, and ADMM goes on
+from where it is as soon as the fall of its gap predicts more work than ADMM takes. Costs are counted in operations of
+a product of matrices, never in seconds: the same data take the same way on every machine.
 """
 
 from __future__ import annotations
@@ -51,11 +50,8 @@ than half as many planes were seen; more of them keep cutting planes for where t
 TRIAL = 0.125
 """The share of its patience that Frank-Wolfe spends in any case: its gap may fall late."""
 
-FEW_EPOCHS = 200
-"""A run that stays with one method is by ADMM where that costs fewer epochs of Frank-Wolfe than this."""
-
-STIFF = 4000.0
-"""Mean curvature of the risk, in units of the regulariser's, at which so few epochs are not worth trying."""
+FEW_EPOCHS = 150
+"""ADMM begins where it costs fewer epochs of Frank-Wolfe than this: it converges in fewer than they predict."""
 
 FEW_PARAMETERS = 200
 """Up to this many parameters cutting planes converge in a few iterations."""
@@ -69,26 +65,26 @@ FEW_PLANES = 150
 and with C = 1000 a thousand planes are too few."""
 
 
-def method_named(name: str, problem: Problem, random_state: int = 0) -> Method[Problem, Any]:
-    """The method of that name; "auto" is the one that a run would stay with from beginning to end.
+def method_named(name: str, problem: Problem, random_state: int = 0, most: float = np.inf) -> Method[Problem, Any]:
+    """The method of that name; "auto" is the one of least modelled cost, for up to `most` iterations.
 
     Methods whose kernels visit single bags need a compiled surrogate; for others, such as one that a user wrote,
     cutting planes stand in for them.
     """
-    if name in VISITS_BAGS and not problem.surrogate.compiled:
-        name = "cutting_plane"
-    if name == "auto":
-        patience = patience_with_epochs(problem)
-        name = "cutting_plane" if patience is None else "admm" if patience < FEW_EPOCHS else "frank_wolfe"
-    methods: dict[str, Method[Problem, Any]] = {
-        "frank_wolfe": FrankWolfe(random_state=random_state),
-        "cutting_plane": CuttingPlane(),
-        "n_slack": NSlack(),
-        "admm": ADMM(),
-    }
-    if name not in methods:
+    if name not in SOLVER_NAMES:
         raise ValueError(f"there is no solver {name!r}; the names are {', '.join(SOLVER_NAMES)}")
-    return methods[name]
+    if name == "n_slack":
+        return NSlack()
+    if name == "cutting_plane" or not problem.surrogate.compiled:
+        return CuttingPlane()
+    if name == "frank_wolfe":
+        return FrankWolfe(random_state=random_state)
+    patience = 0.0 if name == "admm" else patience_with_epochs(problem)
+    if patience is None:
+        return CuttingPlane() if problem.n_tasks == 1 else FewPlanes()
+    if patience < FEW_EPOCHS:
+        return ADMM()
+    return Patient(random_state=random_state, patience=patience, most=most if np.isfinite(patience) else np.inf)
 
 
 def solve(
@@ -119,18 +115,8 @@ def solve(
     ('CONVERGED', True)
     """
     limits = limits or Limits()
-    if solver == "auto" and problem.surrogate.compiled:
-        patience = patience_with_epochs(problem)
-        if patience is None:
-            first: Method[Problem, Any] = CuttingPlane() if problem.n_tasks == 1 else FewPlanes()
-        elif patience < FEW_EPOCHS and mean_curvature(problem) > STIFF:
-            first = ADMM()
-        else:
-            most = limits.max_iter if np.isfinite(patience) else np.inf
-            first = Patient(random_state=random_state, patience=patience, most=most)
-        return run(problem, first, limits, warm, ADMM())
-    method = method_named(solver, problem, random_state) if isinstance(solver, str) else solver
-    return run(problem, method, limits, warm)
+    method = method_named(solver, problem, random_state, limits.max_iter) if isinstance(solver, str) else solver
+    return run(problem, method, limits, warm, ADMM() if solver == "auto" and problem.surrogate.compiled else None)
 
 
 def regularization_path(
@@ -182,11 +168,6 @@ class FewPlanes(CuttingPlane):
     def step(self, problem: Reachable, state: PlaneState, tol: float) -> None:
         super().step(problem, state, tol)
         state.stalled = state.iteration + 1 >= FEW_PLANES and relative_gap(state.primal, state.dual) > tol
-
-
-def mean_curvature(problem: Problem) -> float:
-    """The mean eigenvalue of the sum of c x x^T over all rows: how far the risk outweighs the regulariser."""
-    return float(problem.row_costs() @ problem.design.squared_norms()[problem.rows]) / problem.shape[1]
 
 
 def patience_with_epochs(problem: Problem) -> float | None:

@@ -31,9 +31,6 @@ from setloss.solvers.problem import Problem
 from setloss.solvers.solution import Solution, State, starting_point
 from setloss.typing import Array
 
-STALL = 1e-3
-"""An iteration that closes less of the gap than this share is followed by a cut at the solution of the program."""
-
 PROGRAM_SHARE = 0.01
 """The program over the planes is solved to this share of the gap."""
 
@@ -160,12 +157,9 @@ class CuttingPlane:
     def step(self, problem: Reachable, state: PlaneState, tol: float) -> None:
         where = state.place or problem.place(state.best)
         if len(state.planes):
-            before = state.primal - state.dual
             line = problem.line(where, state.solve_program().reshape(problem.shape))
             state.passes += 1
             where = self._search(state, line)
-            if np.isfinite(before) and state.primal - state.dual > (1 - STALL) * before:
-                where = line.place(1.0)  # cut off the solution itself, or nothing may ever move again
         self._extend(problem, state, where)
 
     def _extend(self, problem: Any, state: PlaneState, where: Place) -> None:
