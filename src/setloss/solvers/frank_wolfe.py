@@ -42,9 +42,6 @@ class FrankWolfeState(State):
     curvatures: Array | None = None
     average: Array | None = None
 
-    def dual_slopes(self) -> Array:
-        return self.cuts.slopes
-
     def drop_caches(self) -> None:
         self.curvatures = None
 

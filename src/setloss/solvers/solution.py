@@ -33,10 +33,6 @@ class State:
         """Keep the best dual value; every one is a lower bound of every primal value."""
         self.dual = max(self.dual, value)
 
-    def dual_slopes(self) -> Array | None:
-        """One convex combination of cuts per bag, for another method to start from; None where there is none."""
-        return None
-
     def drop_caches(self) -> None:
         """Release the data set and whatever can be computed again, at the end of a run."""
 
