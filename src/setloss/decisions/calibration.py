@@ -26,7 +26,7 @@ from setloss.decisions.count_model import CountModel
 from setloss.decisions.decision import Decision, decide_log_odds, expected_losses_of
 from setloss.decisions.held_out import HeldOut, falling, thinned
 from setloss.losses import Loss
-from setloss.typing import Array
+from setloss.typing import Array, Flags
 
 EMPTY_STANDS_APART = 4.0
 """How much wider the prior of the second difference at the empty set is than that of the others."""
@@ -176,7 +176,7 @@ class Calibration:
 
     # All below take bags that lie one after the other, of any length, and arrays (n, p) of any number of rows.
 
-    def sets(self, scores: Array, loss: Loss, bags: Bags | None = None) -> NDArray[np.bool_]:
+    def sets(self, scores: Array, loss: Loss, bags: Bags | None = None) -> Flags:
         """The sets of least expected loss, in the shape of the scores."""
         return self.decide(scores, loss, bags).sets
 
@@ -207,7 +207,7 @@ class Calibration:
             found[here] = expit(log_odds[here] + between)
         return found
 
-    def expected_losses(self, sets: NDArray[np.bool_], scores: Array, loss: Loss, bags: Bags | None = None) -> Array:
+    def expected_losses(self, sets: Flags, scores: Array, loss: Loss, bags: Bags | None = None) -> Array:
         """The expected loss of given sets."""
         if bags is not None:
             elements, bags = thinned(scores, bags, LONGEST)
@@ -224,7 +224,7 @@ def _chunks(scores: Array) -> list[Array]:
     return [scores[start : start + step] for start in range(0, max(len(scores), 1), step)]
 
 
-def _largest_of_bags(scores: Array, bags: Bags, sizes: NDArray[np.intp]) -> NDArray[np.bool_]:
+def _largest_of_bags(scores: Array, bags: Bags, sizes: NDArray[np.intp]) -> Flags:
     order = falling(scores, bags)
     ranks = np.arange(len(scores)) - np.repeat(bags.offsets[:-1], bags.sizes)
     chosen = np.empty(len(scores), dtype=bool)

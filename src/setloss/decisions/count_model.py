@@ -26,7 +26,7 @@ from scipy.special import logsumexp
 
 from setloss.bags import Bags
 from setloss.decisions.scores import Counts, Layout, SeenLabels, as_log_odds, potentials_of
-from setloss.typing import Array
+from setloss.typing import Array, Flags
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,7 +173,7 @@ class SetsOfOneSize:
         """Some of the examples."""
         return SetsOfOneSize(self.scores[rows], np.ascontiguousarray(self._all_potentials[rows]))
 
-    def evaluated(self, labels: Array, known: NDArray[np.bool_] | None, positives: NDArray[np.intp]) -> Likelihood:
+    def evaluated(self, labels: Array, known: Flags | None, positives: NDArray[np.intp]) -> Likelihood:
         """Log of the sum of exp(sum y_i s_i + u_|y|) over the labels that are not known, and its gradients."""
         width = self.potentials.shape[1]
         possible = np.flatnonzero(positives < width)
@@ -189,9 +189,7 @@ class SetsOfOneSize:
             self._sum_out(rows, known[rows], positives[rows], found)
         return found
 
-    def _sum_out(
-        self, rows: NDArray[np.intp], known: NDArray[np.bool_], positives: NDArray[np.intp], found: Likelihood
-    ) -> None:
+    def _sum_out(self, rows: NDArray[np.intp], known: Flags, positives: NDArray[np.intp], found: Likelihood) -> None:
         """Examples with m unknown labels: count models of those, their potentials shifted by the known positives."""
         unknown = np.nonzero(~known)[1].reshape(len(rows), -1)
         sizes = positives[:, None] + np.arange(unknown.shape[1] + 1)

@@ -23,9 +23,7 @@ from setloss.decisions.count_model import SetsOfOneSize, refuse_large_tables
 from setloss.decisions.scores import Counts, Layout, as_log_odds, potentials_of
 from setloss.decisions.specs import LINEAR, MAX_ENUMERATED, TIE, LossSpec, descent, loss_spec
 from setloss.losses import CountLoss, FixedSetLoss, Loss, as_loss
-from setloss.typing import Array
-
-Flags = NDArray[np.bool_]
+from setloss.typing import Array, Flags
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +36,7 @@ class Decision:
     array([1])
     """
 
-    sets: NDArray[np.bool_]
+    sets: Flags
     expected_loss: Array
     sizes: NDArray[np.intp]
 

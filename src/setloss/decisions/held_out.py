@@ -13,9 +13,7 @@ from numpy.typing import NDArray
 
 from setloss.bags import Bags
 from setloss.losses import CountLoss
-from setloss.typing import Array
-
-Flags = NDArray[np.bool_]
+from setloss.typing import Array, Flags
 
 TURNS = 5
 """Folds that sets are put into where their scores do not come from several folds."""

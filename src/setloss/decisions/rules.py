@@ -24,10 +24,10 @@ from scipy.special import stdtrit
 from setloss.bags import Bags
 from setloss.decisions.calibration import BagPotentials, Calibration, LabelPotentials, Potentials
 from setloss.decisions.fitting import MOST_WORK, Widths, calibrate, chosen_widths, within_work, work_of_a_set
-from setloss.decisions.held_out import Flags, HeldOut, mean_loss
+from setloss.decisions.held_out import HeldOut, mean_loss
 from setloss.decisions.threshold_scan import column_thresholds, threshold_of_sets
 from setloss.losses import CountLoss, Loss
-from setloss.typing import Array
+from setloss.typing import Array, Flags
 
 MOST_SETS = 10_000
 """Largest number of sets that a rule is learned from and judged by. The mean loss of so many is known to .002 or so,

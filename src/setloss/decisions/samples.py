@@ -16,15 +16,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from setloss.arguments import as_labels
 from setloss.decisions.decision import Decision, smallest_of_least
 from setloss.decisions.specs import LINEAR, LossSpec, loss_spec
 from setloss.losses import CountLoss, Loss, as_loss
-from setloss.typing import Array
-
-Flags = NDArray[np.bool_]
+from setloss.typing import Array, Flags
 
 
 @dataclass(frozen=True, eq=False)

@@ -29,7 +29,7 @@ from scipy.special import logit
 
 from setloss.arguments import as_labels, refuse_masked
 from setloss.bags import Bags
-from setloss.typing import Array, Shape
+from setloss.typing import Array, Flags, Shape
 
 SCORES = ("auto", "log-odds", "probabilities")
 """What scores may be said to be."""
@@ -198,24 +198,21 @@ def potentials_of(counts: Counts, layout: Layout) -> list[Array]:
 
 def _flat_potentials(counts: Any, layout: Layout) -> Array:
     """The p + 1 potentials of each bag, one bag after the other."""
+    length = int(np.sum(layout.sizes + 1))
     if isinstance(counts, np.ndarray) and counts.ndim == 1 and counts.dtype != object:
-        length = int(np.sum(layout.sizes + 1))
         if counts.size != length:
             raise ValueError(f"flat counts hold p + 1 potentials for each bag, {length} in all; got {counts.size}")
         return as_numbers(counts, "counts")
     each = [as_numbers(row, "counts") for row in counts]
     if len(each) != len(layout):
         raise ValueError(f"counts are given for {len(each)} bags; there are {len(layout)}")
-    return np.concatenate(
-        [np.zeros(0), *(_whole(row, i, int(p)) for i, (row, p) in enumerate(zip(each, layout.sizes, strict=True)))]
-    )
-
-
-def _whole(potentials: Array, bag: int, p: int) -> Array:
-    """The potentials of one bag; sizes they do not reach are impossible."""
-    if potentials.ndim != 1 or len(potentials) > p + 1:
-        raise ValueError(f"counts of bag {bag} have shape {potentials.shape}; it has {p} elements, {p + 1} sizes")
-    return np.pad(potentials, (0, p + 1 - len(potentials)), constant_values=-np.inf)
+    flat = np.full(length, -np.inf)  # sizes that a bag's potentials do not reach
+    starts = np.cumsum(layout.sizes + 1) - layout.sizes - 1
+    for i, (row, p, start) in enumerate(zip(each, layout.sizes, starts, strict=True)):
+        if row.ndim != 1 or len(row) > p + 1:
+            raise ValueError(f"counts of bag {i} have shape {row.shape}; it has {p} elements, {p + 1} sizes")
+        flat[start : start + len(row)] = row
+    return flat
 
 
 def _size(layout: Layout, part: int) -> int:
@@ -247,7 +244,7 @@ class SeenLabels:
 
     layout: Layout
     labels: Array
-    known: NDArray[np.bool_]
+    known: Flags
     positives: NDArray[np.intp]
     all_known: bool
 
@@ -262,5 +259,5 @@ class SeenLabels:
             if array.shape != layout.shape:
                 raise ValueError(f"{name} has shape {array.shape}, the scores have shape {layout.shape}")
         negative = -1 if np.any(given[sure] == -1) else 0
-        labels = (as_labels(np.where(sure, given, negative), "y") & sure).astype(np.float64)
+        labels = as_labels(np.where(sure, given, negative), "y").astype(np.float64)
         return cls(layout, labels, sure, layout.totals(labels).astype(np.intp), bool(sure.all()))

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setloss.bags import Bags
-from setloss.decisions.held_out import Flags, HeldOut, falling
+from setloss.decisions.held_out import HeldOut, falling
 from setloss.losses import CountLoss, TverskyFamily
-from setloss.typing import Array
+from setloss.typing import Array, Flags
 
 PRIOR = 10.0
 """Positives of a label that weigh as much as its calibrated chances, where every label has its own threshold."""

@@ -32,11 +32,14 @@ def drawn(most: int, scores: Any, y: Any, weights: Any) -> tuple[Any, Any, Any]:
     return parts[0], parts[1], parts[2]
 
 
-def by_block(method: Callable[[Any], NDArray[Any]], scores: Any, dtype: Any, *, of_sets: bool = False) -> Any:
+def by_block(method: Any, scores: Any, dtype: Any, *, of_sets: bool = False) -> NDArray[Any]:
     """A lazy array of what a method says of each block of scores (n, p): (n, p), or (n,) if it is `of_sets`."""
     meta = np.empty((0,) if of_sets else (0, 0), dtype=dtype)
     options = {"drop_axis": 1} if of_sets else {}
-    return scores.rechunk({1: -1}).map_blocks(_said, method=method, empty=meta, dtype=dtype, meta=meta, **options)
+    lazy: NDArray[Any] = scores.rechunk({1: -1}).map_blocks(
+        _said, method=method, empty=meta, dtype=dtype, meta=meta, **options
+    )
+    return lazy
 
 
 def _said(block: NDArray[Any], *, method: Callable[[Any], NDArray[Any]], empty: NDArray[Any]) -> NDArray[Any]:

@@ -14,8 +14,7 @@ from scipy.sparse import csr_array, issparse
 from sklearn.utils.validation import check_array
 
 from setloss.arguments import is_missing, refuse_masked
-
-Flags = NDArray[np.bool_]
+from setloss.typing import Flags
 
 
 @dataclass(frozen=True)

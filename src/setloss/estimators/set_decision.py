@@ -250,12 +250,11 @@ class SetDecision(ClassifierMixin, BaseEstimator):
     def predict(self, scores: Any, *, groups: Any = None) -> NDArray[Any]:
         """The chosen sets in the form and the alphabet of y: label sets (n, p), or a class for every element (n,)."""
         if is_lazy(scores):
-            lazy: NDArray[Any] = self._by_block(self.predict, scores, groups, self.classes_.dtype)
-            return lazy
+            return self._by_block(self.predict, scores, groups, self.classes_.dtype)
         array, sets = self._read(scores, groups, "decided")
         return self._labels.write(sets.scatter(self._chosen(sets.gather(array), sets.bags)))
 
-    def _by_block(self, method: Any, scores: Any, groups: Any, dtype: Any, *, of_sets: bool = False) -> Any:
+    def _by_block(self, method: Any, scores: Any, groups: Any, dtype: Any, *, of_sets: bool = False) -> NDArray[Any]:
         check_is_fitted(self)
         _refuse_lazy_groups(groups, self._labels.flat)
         return by_block(method, scores, dtype, of_sets=of_sets)
@@ -274,8 +273,7 @@ class SetDecision(ClassifierMixin, BaseEstimator):
     def predict_proba(self, scores: Any, *, groups: Any = None) -> Array:
         """P(y_j = 1) of every label (n, p) given all scores of its set; after a fit of y (n,), of both classes."""
         if is_lazy(scores):
-            lazy: Array = self._by_block(self.predict_proba, scores, groups, np.float64)
-            return lazy
+            return self._by_block(self.predict_proba, scores, groups, np.float64)
         array, sets = self._read(scores, groups, "judged")
         found = sets.scatter(self.calibration_.marginals(sets.gather(array), sets.bags))
         return np.column_stack([1 - found, found]) if self._labels.flat else found
@@ -304,8 +302,7 @@ class SetDecision(ClassifierMixin, BaseEstimator):
         """
         self._need_samples("expected losses are those of single sets")
         if is_lazy(scores):
-            lazy: Array = self._by_block(self.expected_loss, scores, groups, np.float64, of_sets=True)
-            return lazy
+            return self._by_block(self.expected_loss, scores, groups, np.float64, of_sets=True)
         array, sets = self._read(scores, groups, "judged")
         return self._expected(sets.gather(array), sets.bags)
 

@@ -20,10 +20,10 @@ from sklearn.utils.validation import check_consistent_length
 
 from setloss.bags import Bags, group_array
 from setloss.decisions.held_out import HeldOut, numbered_folds
-from setloss.estimators.labels import Flags, LabelMatrix, known_truth, labels_of
+from setloss.estimators.labels import LabelMatrix, known_truth, labels_of
 from setloss.estimators.linear_model import Elements, elements_of_groups, elements_of_labels
 from setloss.losses import Loss
-from setloss.typing import Array
+from setloss.typing import Array, Flags
 
 
 class UngroupedWarning(UserWarning):
