@@ -67,6 +67,7 @@ def test_sets_of_equal_expected_loss_are_answered_together():
     for level in np.unique(coarse):
         assert len(np.unique(answered[coarse == level])) == 1
     assert found.share == pytest.approx(answered.mean())
+    assert found.answers([found.limit]).all()
     assert found.surest == (answered.sum(), pytest.approx(losses[answered].mean()))
 
 

@@ -294,7 +294,9 @@ def test_scores_of_dask_are_decided_block_by_block():
         del rows[:]
     np.testing.assert_array_equal(answered.compute(scheduler="synchronous"), promise.answers(S))
     some = lazy[lazy[:, 0] > 9]
-    assert model.predict(some).compute(scheduler="synchronous").shape == (0, 6), "a filter may leave empty blocks"
+    for method, shape in ((model.predict, (0, 6)), (model.expected_loss, (0,))):  # a filter may leave empty blocks
+        none = method(some).compute(scheduler="synchronous")
+        assert (none.shape, none.dtype) == (shape, method(S).dtype)
 
 
 def test_a_fit_draws_rows_of_dask_arrays(monkeypatch):
