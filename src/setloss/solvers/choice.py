@@ -155,7 +155,8 @@ class Patient(FrankWolfe):
             # An average over the last half of the way: single steps jump.
             fall = log(before / gap) / (epochs - seen) if gap < before else 0.0
             left = log(gap / max(tol, 1e-12)) / fall if fall > 0 else np.inf
-            room = min(self.patience, (self.most - epochs) / 2)  # its gap falls ever more slowly
+            active = float(state.cuts.widths(problem).sum()) / len(problem.signs)  # an epoch costs as much less
+            room = min(self.patience / max(active, 0.01), (self.most - epochs) / 2)  # its gap falls ever more slowly
             state.stalled = epochs >= TRIAL * self.patience and left > room
             if epochs >= 2 * max(seen, self.check_every):
                 state.noted = (epochs, min(gap, 1.0))
