@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helpers import reference
+from helpers.explore_cases import random_curve
 from helpers.strategies import (
     any_functions,
     block_mixtures,
@@ -13,6 +14,7 @@ from helpers.strategies import (
     symmetric_functions,
 )
 from setloss import (
+    CostCurve,
     Dice,
     FBeta,
     Hamming,
@@ -21,6 +23,8 @@ from setloss import (
     Tversky,
     decompose,
     from_counts,
+    is_submodular,
+    is_supermodular,
 )
 from setloss.decomposition.certificate import Certificate, mean_over_subsets
 from setloss.decomposition.feasibility import infeasibility
@@ -272,3 +276,13 @@ def test_the_mean_over_subsets_of_large_closed_forms():
     assert mean_over_subsets(curve) == pytest.approx(1 / 3, abs=1e-9)
     rates = Sum((3, 4), ((2.0, Linear((3, 4), (1.0, 0.5))),))
     assert mean_over_subsets(rates) == pytest.approx(2 * (1.5 + 1.0))
+
+
+def test_curves_of_all_shapes_and_sizes_have_the_closed_form():
+    generator = np.random.default_rng(5)
+    for knots, p in (random_curve(generator) for _ in range(400)):
+        parts = decompose(CostCurve(knots).on_counts(p, 0))
+        assert parts.certificate.holds, (knots, p)
+        assert parts.certificate.rule == "symmetric closed form"
+        assert is_submodular(parts.submodular), (knots, p)
+        assert is_supermodular(parts.supermodular), (knots, p)

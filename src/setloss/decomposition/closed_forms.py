@@ -4,33 +4,45 @@ from __future__ import annotations
 
 import numpy as np
 
-from setloss.decomposition.feasibility import holds_up_to_rounding, without_rounding
+from setloss.decomposition.certificate import FEASIBILITY_TOLERANCE
+from setloss.decomposition.feasibility import infeasibility, without_rounding
 from setloss.setfunctions.counts import AxisCurve, CountFunction, Split
 from setloss.setfunctions.differences import bend_noise
 from setloss.typing import Array
 
-MAX_JUDGED_VALUES = 401
-"""Longest curve whose laws are judged to the last digit: the linear program takes over up to this length."""
+MAX_SUMMED_VALUES = 401
+"""Longest curve whose f is the sum of its own steps; on longer ones the sum has larger errors than f = l - g."""
 
 
-def split_symmetric(loss: CountFunction, axis: int) -> Split | None:
-    """One group: g(0) = g(1) = 0 and g'' = max(0, l''), the pointwise smallest feasible g.
+def split_symmetric(loss: CountFunction, axis: int) -> Split:
+    """One group: g(0) = g(1) = 0 and g'' = max(0, l''), the pointwise smallest feasible g; f = l - g.
 
-    Curvatures that rounding explains are taken as zero; on long straight curves they would add up to far more than
-    they are. None where l - g in floats is not submodular by its own size, being small beside g.
+    Bends of l that rounding explains are taken as zero, for on long straight curves their sum would be no small g;
+    unless f is so small that they bend it upwards.
     """
     values, steps = loss.border(axis)
-    required = np.diff(steps)
-    if len(required):
-        required[required <= bend_noise(values, 0, 0)] = 0.0
-    climb = _from_zero(required)
+    bends = np.diff(steps)
+    split = _without_bends(loss, axis, bend_noise(values, 0, 0) if len(bends) else bends)
+    f, g = (part.border(axis)[0] for part in (split.submodular, split.supermodular))
+    if len(values) <= MAX_SUMMED_VALUES and infeasibility(values, g, f) > FEASIBILITY_TOLERANCE:
+        return _without_bends(loss, axis, np.zeros(len(bends)))
+    return split
+
+
+def _without_bends(loss: CountFunction, axis: int, ignored: Array) -> Split:
+    """The two parts, taking bends of l up to `ignored` as zero."""
+    values, steps = loss.border(axis)
+    bends = np.diff(steps)
+    required = np.where(bends > ignored, bends, 0.0)
+    climb, descent = _from_zero(required), steps[:1] + _from_zero(bends - required)
     g = _from_zero(climb)
-    f = without_rounding(values - g, values, g)
-    if len(values) <= MAX_JUDGED_VALUES and not holds_up_to_rounding(values, g, f):
-        return None
+    if len(values) <= MAX_SUMMED_VALUES:  # a difference has the rounding errors of l, which may be larger than f
+        f = np.where(g == 0, values, _from_zero(descent))
+    else:
+        f = without_rounding(values - g, values, g)
     upward = dict.fromkeys(("supermodular", "increasing", "non-negative"), True)
     return Split(
-        AxisCurve(loss.sizes, axis, f, steps - climb, {"submodular": True}),
+        AxisCurve(loss.sizes, axis, f, descent, {"submodular": True}),
         AxisCurve(loss.sizes, axis, g, climb, upward),
         "g'' = max(0, l'')",
     )

@@ -8,9 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from setloss.decomposition.certificate import FEASIBILITY_TOLERANCE, DecompositionError, mean_over_subsets
+from setloss.decomposition.closed_forms import split_symmetric
 from setloss.decomposition.feasibility import infeasibility
 from setloss.decomposition.lower_bound import feasible_bound, require_range
 from setloss.decomposition.measure import measure_table
+from setloss.setfunctions.counts import Table
 from setloss.setfunctions.properties import is_increasing, is_nonnegative, is_submodular, is_supermodular
 from setloss.setfunctions.set_function import SetFunction, elements_of
 from setloss.typing import Array
@@ -86,9 +88,12 @@ def verify_decomposition(
 
 def _optimum(loss: Array, g: Array) -> tuple[Array, float]:
     """D's g, and how far from optimal the given one is."""
+    long = [axis for axis, length in enumerate(loss.shape) if length > 1]
+    if len(long) == 1:
+        least = split_symmetric(Table(loss), long[0]).supermodular.table()
+        return least, measure_table(loss, g, least=least).column_residual
+    require_range(loss)
     parts = feasible_bound(loss)
-    if parts is None or sum(length > 1 for length in loss.shape) > 1:  # curves have a closed form
-        require_range(loss)
     if parts is not None:
         return parts[1], measure_table(loss, g, least=parts[1]).column_residual
     from setloss.decomposition.optimality import measure_optimality  # slow to import, and few need the program

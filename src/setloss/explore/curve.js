@@ -30,20 +30,26 @@ function interpolate(knots, share) {
 /** l = f + g: g(0) = g(1) = 0 and g'' = max(0, l''), where curvature below rounding error is none. */
 function split({ values, steps }) {
   const climb = [0];
+  const rest = [0];
   for (let k = 1; k < steps.length; k++) {
     const bend = steps[k] - steps[k - 1];
-    climb.push(climb[k - 1] + (bend <= allowed(0, largest(values.slice(k - 1, k + 2))) ? 0 : bend));
+    const required = bend <= allowed(0, largest(values.slice(k - 1, k + 2))) ? 0 : bend;
+    climb.push(climb[k - 1] + required);
+    rest.push(rest[k - 1] + (bend - required));
   }
-  const g = [0];
-  climb.forEach((step, k) => g.push(g[k] + step));
-  const f = values.map((value, k) => value - g[k]);
-  // What rounding has left before f begins.
-  const size = (k) => SETTINGS.rounding * Math.min(k, 64) * Math.max(Math.abs(values[k]), Math.abs(g[k]));
-  for (let k = 0; k < f.length && Math.abs(f[k]) <= size(k); k++) f[k] = 0;
+  const descent = rest.map((sum) => steps[0] + sum);
+  // f is the sum of its own bends: l - g would have the rounding errors of l, which may be larger than f.
+  const [f, g] = [sums(descent), sums(climb)];
   return {
-    submodular: { values: f, steps: steps.map((step, k) => step - climb[k]) },
+    submodular: { values: values.map((value, k) => (g[k] === 0 ? value : f[k])), steps: descent },
     supermodular: { values: g, steps: climb },
   };
+}
+
+function sums(steps) {
+  const totals = [0];
+  steps.forEach((step, k) => totals.push(totals[k] + step));
+  return totals;
 }
 
 function largest(values) {
