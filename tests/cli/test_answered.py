@@ -101,7 +101,7 @@ def test_the_curve_is_drawn(folder):
     [
         ("--promise 1.5", "below 1"),
         ("--promise 0.8 --confidence 90", "--confidence"),
-        ("--promise 0.8 --decision sign", "--decision"),
+        ("--promise 0.8 --rule sign", "--rule"),
         ("--promise 0.8 --average macro", "--average"),
         ("--promise -0.5 --method logistic --cv 2", "--promise"),
     ],

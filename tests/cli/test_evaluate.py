@@ -26,7 +26,7 @@ def trained(tmp_path_factory):
         x = np.random.default_rng(0).normal(size=(200, 2)) + (bags % 2)[:, None]
         pd.DataFrame({"group": bags, "a": x[:, 0], "b": x[:, 1], "label": bags % 2}).to_csv("tracks.csv", index=False)
         run("train tracks.csv --method logistic --cv 3 --model tracks.skops")
-        run("train tracks.csv --decision sign --tol 1e-2 --model sign.skops")
+        run("train tracks.csv --rule sign --tol 1e-2 --model sign.skops")
     return folder
 
 

@@ -47,7 +47,7 @@ def trained(tmp_path_factory):
         )
         (folder / "sets.svm").write_text("\n".join(rows) + "\n")
         for name in FILES:
-            run("train", name, *options(name), "--decision", "sign", "--tol", "1e-2", "--model", f"{name}.skops")
+            run("train", name, *options(name), "--rule", "sign", "--tol", "1e-2", "--model", f"{name}.skops")
     return folder
 
 

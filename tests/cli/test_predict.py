@@ -37,7 +37,7 @@ def trained(tmp_path_factory):
         )
         (folder / "sets.arff").write_text(f"@relation r\n{header}@data\n{rows}\n")
         run(f"train sets.arff --labels 2 {QUICK.replace('m.skops', 'sets.skops')}")
-        run("train sets.npz --decision sign --tol 1e-2 --model sign.skops")
+        run("train sets.npz --rule sign --tol 1e-2 --model sign.skops")
     return folder
 
 

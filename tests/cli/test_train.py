@@ -72,9 +72,9 @@ def test_the_report_names_the_classifier_the_rule_and_what_to_do_next(folder):
     lines = {line[:10].strip(): line[12:] for line in said}
     document = parsed(f"train orders.csv --labels y_ {QUICK} --json")
     assert "logistic regression, C = 1.0" in lines["classifier"]
-    assert lines["rule"].startswith(f"{document['decision']}: ")
+    assert lines["rule"].startswith(f"{document['rule']}: ")
     held_out = {rule: f"{1 - loss:.4f}" for rule, (loss, _) in document["held_out_losses"].items()}
-    words = f"F1 {held_out[document['decision']]} +- "
+    words = f"F1 {held_out[document['rule']]} +- "
     assert lines["held out"].startswith(words)
     assert lines["held out"].endswith(f"cut at 1/2 {held_out['half']}, one threshold {held_out['threshold']}")
     assert "setloss evaluate m.skops" in lines["next"]
@@ -113,7 +113,7 @@ def test_the_document_has_what_the_words_have(folder):
     }
     assert (document["sets"], document["loss"], document["model"]) == (120, "f1", "m.skops")
     assert {"counts", "threshold", "half"} <= set(document["held_out_losses"])
-    assert document["decision"] in document["held_out_losses"]
+    assert document["rule"] in document["held_out_losses"]
 
 
 @pytest.mark.parametrize("method", ["slack", "bd", "hinge", "logistic", "trees"])
@@ -128,17 +128,15 @@ def test_methods_give_scores_of_their_kind(method, sets):
 
 
 def test_the_papers_own_model_goes_by_signs(folder):
-    document = parsed(
-        "train sets.npz --decision sign --method bd --scale 2 --C 0.1 --tol 1e-2 --model m.skops --json"
-    )
-    assert (document["status"], document["decision"]) == ("converged", "sign")
+    document = parsed("train sets.npz --rule sign --method bd --scale 2 --C 0.1 --tol 1e-2 --model m.skops --json")
+    assert (document["status"], document["rule"]) == ("converged", "sign")
     assert document["gap"] <= 1e-2
     model = setloss.load("m.skops")[-1]
     assert (type(model).__name__, model.operator, model.scale, model.C) == ("SetClassifier", "bd", 2.0, 0.1)
 
 
 def test_tracks_and_several_costs(folder):
-    document = parsed("train tracks.csv --group track --decision sign --C 0.1,1 --cv 2 --model m.skops --json")
+    document = parsed("train tracks.csv --group track --rule sign --C 0.1,1 --cv 2 --model m.skops --json")
     assert document["C"] in (0.1, 1.0)
     run(f"train tracks.csv --group track --C 0.1,1 {QUICK}")
     predicted = run("predict m.skops tracks.csv").stdout.splitlines()
@@ -149,12 +147,12 @@ def test_tracks_and_several_costs(folder):
 def test_losses_with_parameters(folder):
     run("train sets.npz --loss tversky:0.3:0.7 --method slack --cv 2 --tol 1e-2 --model m.skops")
     assert setloss.load("m.skops")[-1].loss == setloss.Tversky(0.3, 0.7)
-    run("train tracks.csv --group track --knots 0:0,1/2:1,1:1 --decision sign --tol 1e-2 --model m.skops")
+    run("train tracks.csv --group track --knots 0:0,1/2:1,1:1 --rule sign --tol 1e-2 --model m.skops")
     assert isinstance(setloss.load("m.skops")[-1].loss, setloss.CostCurve)
 
 
 def test_a_limit_before_the_gap_ends_in_4_with_a_model(folder):
-    result = run("train sets.npz --decision sign --max-iter 1 --tol 1e-9 --C 100 --model m.skops", code=4)
+    result = run("train sets.npz --rule sign --max-iter 1 --tol 1e-9 --C 100 --model m.skops", code=4)
     assert "raise --max-iter or --max-time, or lower C" in result.stderr
     assert setloss.load("m.skops")[-1].n_iter_ >= 1
 
@@ -165,12 +163,12 @@ BAD = {
     "train none.npz --model m.skops": "there is no file none.npz",
     "train sets.npz --method best --model m.skops": "there is no method 'best'; the names are slack",
     "train sets.npz --method trees --C 1 --model m.skops": "--C is for --method logistic and the names",
-    "train sets.npz --method trees --decision sign --model m.skops": "--decision half",
+    "train sets.npz --method trees --rule sign --model m.skops": "--rule half",
     "train sets.npz --method slack --C x --model m.skops": "--C is a positive number",
     "train sets.npz --method slack --C -1 --model m.skops": "--C is a positive number",
     "train sets.npz --cv 1 --model m.skops": "n_splits",
-    "train sets.npz --decision best --method logistic --cv 2 --model m.skops": "'best'",
-    "train sets.npz --decision sign --max-iter 0 --model m.skops": "max_iter",
+    "train sets.npz --rule best --method logistic --cv 2 --model m.skops": "'best'",
+    "train sets.npz --rule sign --max-iter 0 --model m.skops": "max_iter",
     "train sets.npz --loss dise --model m.skops": "there is no loss 'dise'",
     "train sets.npz --labels y --model m.skops": "--labels has no meaning",
     "train orders.csv --model m.skops": "'group'",
@@ -209,7 +207,7 @@ def test_interrupted_it_writes_the_best_linear_model(folder):
     logger, handler = logging.getLogger("setloss"), Interrupting()
     logger.addHandler(handler)
     try:
-        result = run("train sets.npz --decision sign --tol 0 --C 1e4 --model m.skops", code=130)
+        result = run("train sets.npz --rule sign --tol 0 --C 1e4 --model m.skops", code=130)
     finally:
         logger.removeHandler(handler)
     assert "interrupted; the best model so far has a relative gap of" in result.stderr
@@ -224,7 +222,7 @@ def test_an_interrupt_while_the_model_is_written_does_not_lose_it(folder, monkey
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     monkeypatch.setattr(sys.modules[TrainingOptions.__module__], "save", interrupted)
     try:
-        assert "written to m.skops" in run("train sets.npz --decision sign --model m.skops").stdout
+        assert "written to m.skops" in run("train sets.npz --rule sign --model m.skops").stdout
         assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     finally:
         signal.signal(signal.SIGINT, before)

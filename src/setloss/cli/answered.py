@@ -38,8 +38,8 @@ class PromiseOptions:
         """Refuse what cannot be promised, before any data are read."""
         if self.promise is None:
             return
-        if training.decision == "sign" or training.average != "samples":
-            raise InputError("--promise is about the mean loss of decided sets; leave out --decision sign, --average")
+        if training.rule == "sign" or training.average != "samples":
+            raise InputError("--promise is about the mean loss of decided sets; leave out --rule sign, --average")
         if not 0 < self.confidence < 1:
             raise InputError(f"--confidence is between 0 and 1, as 0.9; got {self.confidence:g}")
         if self.promise >= 1:

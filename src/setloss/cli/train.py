@@ -33,7 +33,7 @@ NOT_CONVERGED = 4
 
 EPILOG = (
     "Exit codes: 0 fine; 4 a limit came before the gap asked for: the model is written, and a sentence says how far "
-    "it got; 2 bad input (one sentence on standard error says what); 130 interrupted: a linear model with --decision "
+    "it got; 2 bad input (one sentence on standard error says what); 130 interrupted: a linear model with --rule "
     "sign is written as far as it got, of others there is none."
 )
 OPERATORS = ("slack", "margin", "bd", "bd-monotone", "lovasz", "hinge")
@@ -54,7 +54,7 @@ class TrainingOptions:
             show_default="the likeliest of logistic regressions and trees",
         ),
     ] = None
-    decision: Annotated[
+    rule: Annotated[
         str,
         _model(
             "How scores become sets, learned on held-out folds: counts, plug-in, threshold, half or auto, the better "
@@ -81,8 +81,8 @@ class TrainingOptions:
         """Refuse what contradicts itself before any data are read; estimators check the rest."""
         if self.method is not None and self.method not in METHODS:
             raise InputError(f"there is no method {self.method!r}; the names are {', '.join(METHODS)}")
-        if self.decision == "sign" and self.method not in (None, *OPERATORS):
-            raise InputError(f"--decision sign is for linear models ({', '.join(OPERATORS)}); take --decision half")
+        if self.rule == "sign" and self.method not in (None, *OPERATORS):
+            raise InputError(f"--rule sign is for linear models ({', '.join(OPERATORS)}); take --rule half")
         if self.C is not None and not self.is_linear:
             raise InputError("--C is for --method logistic and the names of surrogates; leave it out")
 
@@ -90,7 +90,7 @@ class TrainingOptions:
     def operator(self) -> str | None:
         """The surrogate of a linear model of ours, if one is trained."""
         named = self.method in OPERATORS
-        return self.method if named else LINEAR_MODELS.operator if self.decision == "sign" else None
+        return self.method if named else LINEAR_MODELS.operator if self.rule == "sign" else None
 
     @property
     def is_linear(self) -> bool:
@@ -240,10 +240,10 @@ def _estimator(training: TrainingOptions, objective: Any, of_label_sets: bool) -
         names = ("operator", "scale", "tol", "max_iter", "max_time")
         linear = {name: getattr(training, name) for name in names}
         linear |= {"loss": objective, "random_state": 0}
-        if training.decision == "sign" and len(path) > 1:
+        if training.rule == "sign" and len(path) > 1:
             return estimators.SetClassifierCV(Cs=path, cv=training.cv, verbose=1, **linear)
         simple = estimators.SetClassifier
-        if training.decision == "sign":
+        if training.rule == "sign":
             return simple(C=path[0], verbose=1, **linear)
         scorers = [simple(C=C, **linear) for C in path]
     elif training.method == "trees":
@@ -253,6 +253,4 @@ def _estimator(training: TrainingOptions, objective: Any, of_label_sets: bool) -
         scorers = [LabelwiseClassifier(one) for one in scorers] if of_label_sets else scorers
     average = {"average": training.average} if of_label_sets else {}
     decide = estimators.SetDecisionCV
-    return decide(
-        scorers, objective, rule=training.decision, cv=training.cv, n_jobs=training.jobs, verbose=1, **average
-    )
+    return decide(scorers, objective, rule=training.rule, cv=training.cv, n_jobs=training.jobs, verbose=1, **average)

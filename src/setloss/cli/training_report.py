@@ -28,7 +28,7 @@ def summary_of(estimator: Any, objective: Any) -> dict[str, Any]:
     return {
         "loss": objective if isinstance(objective, str) else repr(objective),
         "classifier": in_words(scorer),
-        "decision": "sign" if decision is None else decision.rule_name_,
+        "rule": "sign" if decision is None else decision.rule_name_,
         "held_out_losses": {rule: [float(mean), float(error)] for rule, (mean, error) in losses.items()},
         "C": getattr(estimator, "C_", None),
         "status": None if solution is None else str(solution.status),
@@ -58,14 +58,14 @@ def print_report(document: dict[str, Any]) -> None:
     if document["status"] is not None:
         gap = "no certified gap" if document["gap"] is None else f"gap {document['gap']:.1e}"
         _line("", f"{document['status']}: {gap}")
-    _line("rule", f"{document['decision']}: {RULES[document['decision']]}")
+    _line("rule", f"{document['rule']}: {RULES[document['rule']]}")
     scores = {rule: f"{1 - mean:.4f}" for rule, (mean, _) in document["held_out_losses"].items()}
-    if document["decision"] in scores:
-        error = document["held_out_losses"][document["decision"]][1]
+    if document["rule"] in scores:
+        error = document["held_out_losses"][document["rule"]][1]
         others = {"half": "cut at 1/2", "threshold": "one threshold"}
         compared = [f"{words} {scores[rule]}" for rule, words in others.items() if rule in scores]
         what = "F1" if document["loss"] == "f1" else f"1 - {document['loss']}"
-        _line("held out", f"{what} {scores[document['decision']]} +- {error:.4f}; {', '.join(compared)}")
+        _line("held out", f"{what} {scores[document['rule']]} +- {error:.4f}; {', '.join(compared)}")
     if document["promise"] is not None:
         kept = document["promise"]["sets"]
         _line("promise", f"{kept} of {kept + document['sets']} sets were kept for it, and not trained on")

@@ -147,7 +147,7 @@ function showTexts() {
   $("command").textContent = `setloss decompose --knots "${knotsText()}" --size ${state.p}`;
   $("train").textContent =
     `setloss train tracks.csv --knots "${knotsText()}" --method ${trainedWith()} --scale ${general(state.scale, 3)} ` +
-    "--decision sign --model model.skops";
+    "--rule sign --model model.skops";
   $("python").textContent =
     "from setloss import CostCurve, decompose\nfrom setloss.operators import B_D\n\n" +
     `curve = CostCurve([${pairs}])\nparts = decompose(curve.on_counts(${state.p}, 0))\n` +
