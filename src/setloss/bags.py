@@ -19,6 +19,12 @@ class Bags:
     """Bag ``i`` holds the elements ``order[offsets[i]:offsets[i + 1]]`` of the flat arrays.
 
     `order` is None where the bags already lie one after the other.
+
+    Examples
+    --------
+    >>> bags = Bags.from_groups(["b", "a", "b"])
+    >>> len(bags), bags.sizes, bags.gather(np.array([1, 2, 3]))
+    (2, array([1, 2]), array([2, 1, 3]))
     """
 
     offsets: NDArray[np.intp]

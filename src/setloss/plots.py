@@ -32,6 +32,13 @@ def plot_decomposition(decomposition: Decomposition) -> Figure:
 
     One group: three curves against the number of mistakes. Two groups: three heat maps over false negatives
     and false positives, on one colour scale.
+
+    Examples
+    --------
+    >>> from setloss import decompose
+    >>> figure = plot_decomposition(decompose(SetFunction.symmetric([0, 1, 1, 2])))
+    >>> [line.get_text() for line in figure.axes[0].get_legend().get_texts()]
+    ['loss $l$', 'submodular $f$', 'supermodular $g$']
     """
     if find_spec("matplotlib") is None:
         raise ImportError("figures need matplotlib; install it with: pip install 'setloss[plot]'")

@@ -30,7 +30,16 @@ class LawViolationError(AssertionError):
 
 
 def check_set_function(function: SetFunction, laws: Iterable[str] = ()) -> None:
-    """l(empty) = 0, the chain and its gains agree with the masks, and the named laws hold by enumeration."""
+    """l(empty) = 0, the chain and its gains agree with the masks, and the named laws hold by enumeration.
+
+    Examples
+    --------
+    >>> check_set_function(SetFunction.symmetric([0, 1, 1.5]), laws=("increasing", "submodular"))
+    >>> check_set_function(SetFunction.symmetric([0, 1, 3]), laws=("submodular",))
+    Traceback (most recent call last):
+    ...
+    setloss.testing.LawViolationError: submodular: no, by 1: adding 0 to {} gains 1, to {1} gains 2
+    """
     masks = _masks(function.p)
     values = function(masks)
     _expect(values[0] == 0, "l(empty) is {}, not 0", values[0])
@@ -53,6 +62,11 @@ def check_decomposition(decomposition: Decomposition, tolerance: float = 1e-9) -
     """L = f + g, f submodular, g supermodular, increasing, non-negative, zero on singletons, and of least sum.
 
     That no feasible g has a smaller sum is computed anew (`verify_decomposition`); the certificate must hold, too.
+
+    Examples
+    --------
+    >>> from setloss import decompose
+    >>> check_decomposition(decompose(SetFunction.symmetric([0, 0, 2])))
     """
     loss, f, g = decomposition.loss, decomposition.submodular, decomposition.supermodular
     masks = _masks(loss.p)
@@ -73,7 +87,14 @@ def check_decomposition(decomposition: Decomposition, tolerance: float = 1e-9) -
 def check_cut(
     surrogate: Surrogate, margins: ArrayLike, others: ArrayLike | None = None, tolerance: float = 1e-9
 ) -> None:
-    """The cut at `margins` touches the surrogate there, and is below it at `others` (near and far if not given)."""
+    """The cut at `margins` touches the surrogate there, and is below it at `others` (near and far if not given).
+
+    Examples
+    --------
+    >>> from setloss import Dice
+    >>> from setloss.operators import SlackRescaling
+    >>> check_cut(SlackRescaling(Dice().on_counts(2, 1)), [0.5, -1.0, 2.0])
+    """
     here = np.asarray(margins, dtype=np.float64)
     cut = surrogate.cut(here)
     value = surrogate(here)
@@ -109,7 +130,14 @@ def check_operator(
 
 
 def check_convex(surrogate: Surrogate, samples: int = 50, tolerance: float = 1e-9) -> None:
-    """B((x + y) / 2) <= (B(x) + B(y)) / 2 on sampled segments, short and long."""
+    """B((x + y) / 2) <= (B(x) + B(y)) / 2 on sampled segments, short and long.
+
+    Examples
+    --------
+    >>> from setloss import Dice
+    >>> from setloss.operators import SlackRescaling
+    >>> check_convex(SlackRescaling(Dice().on_counts(2, 1)))
+    """
     points = _points(surrogate.p, 2 * samples)
     ends_near = points[:samples] + 0.01 * points[samples:]
     pairs = [*zip(points[:samples], points[samples:], strict=True), *zip(points[:samples], ends_near, strict=True)]
@@ -120,7 +148,15 @@ def check_convex(surrogate: Surrogate, samples: int = 50, tolerance: float = 1e-
 
 
 def check_extension(surrogate: Surrogate, function: SetFunction, tolerance: float = 1e-9) -> None:
-    """B(1 - 1_A) = l(A) for all 2^p sets A: the vertices of the unit cube of Definition 10."""
+    """B(1 - 1_A) = l(A) for all 2^p sets A: the vertices of the unit cube of Definition 10.
+
+    Examples
+    --------
+    >>> from setloss import Jaccard
+    >>> from setloss.operators import LovaszHinge
+    >>> function = Jaccard().on_counts(2, 1)
+    >>> check_extension(LovaszHinge(function), function)
+    """
     scale = float(np.abs(function(_masks(function.p))).max()) or 1.0
     for mask in _masks(function.p):
         value, loss = surrogate(1.0 - mask), function(mask)
@@ -134,6 +170,13 @@ def check_upper_bound(
     """B(m) >= l({i : m_i <= 0}) at sampled margins and for every prediction: it bounds the loss incurred.
 
     Predictions are wrong by little and right by much as well: an outer positive part lets the one outweigh the other.
+
+    Examples
+    --------
+    >>> from setloss import Dice
+    >>> from setloss.operators import SlackRescaling
+    >>> function = Dice().on_counts(2, 1)
+    >>> check_upper_bound(SlackRescaling(function), function)
     """
     masks = _masks(function.p)
     sides = ((1e-9, 1.0), (1e-9, 100.0), (1.0, 1000.0), (20.0, 70.0))

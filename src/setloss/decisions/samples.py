@@ -30,6 +30,12 @@ class SampleDecision(Decision):
     """Chosen sets (n, p), the mean loss of each over its draws, and their sizes.
 
     `exact` says whether no set has a lower mean loss; `names` are those of the columns if draws were sets of names.
+
+    Examples
+    --------
+    >>> decision = decide_samples([[[1, 0], [1, 1], [1, 1]]], "dice")
+    >>> decision.sets.astype(int), decision.named_sets, decision.exact
+    (array([[1, 1]]), [{0, 1}], True)
     """
 
     exact: bool

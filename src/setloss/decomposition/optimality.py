@@ -71,6 +71,14 @@ def measure_optimality(
 
     ``multipliers`` are fixed-point numbers (`fixed_point`): z of `free_cells`, then y in the row order of
     `second_difference_matrix`. Without f it is l - g.
+
+    Examples
+    --------
+    >>> from setloss.decomposition.program import solve_program
+    >>> table = np.array([0.0, 1.0, 1.0, 2.0])
+    >>> solution = solve_program(table)
+    >>> measure_optimality(table, solution.supermodular, solution.multipliers).failures
+    ()
     """
     free = free_cells(table.shape)
     weights = exact_weights(table.shape)

@@ -45,7 +45,14 @@ MAX_ELEMENTS = 400
 
 @dataclass(frozen=True)
 class ProgramSolution:
-    """D's g with the proof that it is optimal."""
+    """D's g with the proof that it is optimal.
+
+    Examples
+    --------
+    >>> solution = solve_program(np.array([0.0, 1.0, 1.0, 2.0]))
+    >>> solution.unique, solution.optimality.failures, solution.certificate.holds
+    (True, (), True)
+    """
 
     submodular: Array
     """f, of the table's shape."""
@@ -84,6 +91,11 @@ def solve_program(table: Array) -> ProgramSolution:
     """D of a function of two or more elements, given by its table over counts; or a `DecompositionError`.
 
     Values are right within `lower_bound.MAX_RANGE`, which the caller sees to.
+
+    Examples
+    --------
+    >>> solve_program(np.array([0.0, 0.0, 2.0])).supermodular
+    array([0., 0., 2.])
     """
     refuse_if_too_large(table.shape)
     # The program sees l times a power of two, at most 1 where l is not modular.

@@ -27,6 +27,12 @@ class Verification:
     `violation` is the largest breach of feasibility, relative to the gains that are compared there; `excess` the
     largest distance from optimality, relative to the value of g or to the gains there; `mean_excess` is how much the
     mean of g over all subsets exceeds the minimum.
+
+    Examples
+    --------
+    >>> verdict = verify_decomposition(SetFunction.symmetric([0, 0, 2]), [0, 0, 3])
+    >>> verdict.feasible, verdict.optimal, round(verdict.mean_excess, 3)
+    (True, False, 0.25)
     """
 
     feasible: bool

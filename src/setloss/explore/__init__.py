@@ -51,7 +51,13 @@ def write_page(path: str | PathLike[str]) -> Path:
 
 
 def page() -> str:
-    """The whole page: markup, style and scripts in one."""
+    """The whole page: markup, style and scripts in one.
+
+    Examples
+    --------
+    >>> page().startswith("<!doctype html>")
+    True
+    """
     script = mathematics() + _joined(FIGURES)
     parts = {"/*STYLE*/": _read("page.css"), "/*SCRIPT*/": script, "/*VERSION*/": setloss.__version__}
     text = _read("page.html")
@@ -61,7 +67,13 @@ def page() -> str:
 
 
 def mathematics() -> str:
-    """The part of the script that knows nothing of the page: curves, parts, verdicts, surrogates."""
+    """The part of the script that knows nothing of the page: curves, parts, verdicts, surrogates.
+
+    Examples
+    --------
+    >>> mathematics().startswith("const SETTINGS")
+    True
+    """
     return f"const SETTINGS = {json.dumps(_settings())};\n" + _joined(MATHEMATICS)
 
 

@@ -32,6 +32,12 @@ class LabelSets:
     one would take more than a gigabyte; it has no columns where the file has no labels. `feature_names` is None where
     the file names no features. `notes` are columns whose labels were not written as 0 and 1, and how they were read;
     `cell` is the column that held all labels of a row, and the sign between them.
+
+    Examples
+    --------
+    >>> data = LabelSets(np.eye(2), np.array([[1, 0], [1, 1]]), ("length", "age"), ("cat", "dog"))
+    >>> [data.label_names[j] for j in np.flatnonzero(data.Y[1])]
+    ['cat', 'dog']
     """
 
     X: Any = field(repr=False)
@@ -49,6 +55,12 @@ class Tracks:
     `X` is as in `LabelSets`. `y` (N,) is an int64 array in {0, 1}, or of class numbers where the loader says so, and
     None where an archive has no labels. `groups` (N,) holds integers or strings; the frames of a bag need not be
     adjacent.
+
+    Examples
+    --------
+    >>> data = Tracks(np.eye(3), np.array([1, 1, 0]), np.array(["a", "a", "b"]), None)
+    >>> data.y[data.groups == "a"]
+    array([1, 1])
     """
 
     X: Any = field(repr=False)

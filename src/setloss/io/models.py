@@ -154,7 +154,12 @@ def load(path: str | os.PathLike[str], trusted: Sequence[str] = ()) -> Any:
 
     Examples
     --------
-    See `save`.
+    >>> import tempfile
+    >>> from setloss.estimators import SetDecision
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(SetDecision(rule="half").fit([[2.0, -1.0], [0.5, 1.5]], [[1, 0], [0, 1]]), f"{folder}/model.skops")
+    ...     load(f"{folder}/model.skops").rule
+    'half'
     """
     file = _model_path(path)
     if not file.is_file():

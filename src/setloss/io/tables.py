@@ -49,6 +49,15 @@ def read_table(path: str | os.PathLike[str], *, text: Sequence[str] = ()) -> Dat
     """All columns of a .csv, .tsv or .parquet file as they are; empty cells are missing, ISO dates are dates.
 
     Columns of a CSV file in `text` are text even if they look like numbers (ids: 007 is not 7).
+
+    Examples
+    --------
+    >>> import tempfile, pandas
+    >>> frames = pandas.DataFrame({"track": ["007", "007"], "x": [1.5, 2.0]})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     frames.to_csv(f"{folder}/frames.csv", index=False)
+    ...     read_table(f"{folder}/frames.csv", text=["track"])["track"].tolist()
+    ['007', '007']
     """
     file = existing_file(path)
     try:

@@ -15,7 +15,13 @@ from setloss.setfunctions.tversky import defined_loss
 
 
 class TverskyFamily(CountLoss):
-    """1 - TP / (TP + a FP + b FN)."""
+    """1 - TP / (TP + a FP + b FN).
+
+    Examples
+    --------
+    >>> Dice().weights, FBeta(2.0).weights, isinstance(Jaccard(), TverskyFamily)
+    ((0.5, 0.5), (0.8, 0.2), True)
+    """
 
     zero_division: float
 
@@ -153,7 +159,13 @@ class Hamming(CountLoss):
 
 
 def loss_of(form: Form) -> Loss:
-    """A loss with these numbers."""
+    """A loss with these numbers.
+
+    Examples
+    --------
+    >>> loss_of(FBeta(2.0).form)
+    Tversky(alpha=0.2, beta=0.8, zero_division=1.0)
+    """
     if form.kind == Kind.TVERSKY:
         return Tversky(form.false_positive, form.false_negative, 1 - form.undefined)
     return Hamming(form.mean, form.false_negative, form.false_positive)

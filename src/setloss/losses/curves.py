@@ -68,7 +68,13 @@ def _exact_cost(knots: Knots, share: Fraction) -> Fraction:
 
 
 def checked_knots(knots: Any) -> Knots:
-    """Knots of a cost curve as pairs of floats; the shares climb from 0 to 1 and the first cost is 0."""
+    """Knots of a cost curve as pairs of floats; the shares climb from 0 to 1 and the first cost is 0.
+
+    Examples
+    --------
+    >>> checked_knots([[0, 0], [1, 2]])
+    ((0.0, 0.0), (1.0, 2.0))
+    """
     try:
         pairs = tuple((float(share), float(cost)) for share, cost in knots)
     except (TypeError, ValueError):

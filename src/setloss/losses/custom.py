@@ -35,7 +35,14 @@ HINT = "write it as a function of counts, from_counts(lambda fn, fp, positives, 
 
 @dataclass(frozen=True)
 class CallableLoss(CountLoss):
-    """A loss given by a callable of (fn, fp, positives, negatives); see `from_counts`."""
+    """A loss given by a callable of (fn, fp, positives, negatives); see `from_counts`.
+
+    Examples
+    --------
+    >>> misses = CallableLoss(lambda fn, fp, positives, negatives: fn + 0.5 * fp)
+    >>> float(misses([1, 1, 0], [1, 0, 1]))
+    1.5
+    """
 
     function: Callable[[Any, Any, Any, Any], Any]
 
@@ -59,7 +66,14 @@ class CallableLoss(CountLoss):
 
 @dataclass(frozen=True, eq=False)
 class FixedSetLoss(Loss):
-    """The same set function of mistakes for every example, whatever its labels; see `from_set_function`."""
+    """The same set function of mistakes for every example, whatever its labels; see `from_set_function`.
+
+    Examples
+    --------
+    >>> last_counts_twice = FixedSetLoss(SetFunction.from_callable(lambda A: len(A) + (2 in A), 3))
+    >>> float(last_counts_twice([1, 1, 0], [1, 1, 1]))
+    2.0
+    """
 
     function: SetFunction
 
@@ -126,7 +140,14 @@ def from_set_function(function: SetFunction) -> FixedSetLoss:
 
 @dataclass(frozen=True)
 class MetricLoss(CountLoss):
-    """A loss of counts known through a callable of labels and predictions; see `from_metric`."""
+    """A loss of counts known through a callable of labels and predictions; see `from_metric`.
+
+    Examples
+    --------
+    >>> from sklearn.metrics import zero_one_loss
+    >>> float(MetricLoss(zero_one_loss)([1, 1, 0, 0], [1, 1, 1, 0]))
+    0.25
+    """
 
     metric: Metric
     _known: dict[tuple[int, int, int, int], float] = field(default_factory=dict, repr=False, compare=False)

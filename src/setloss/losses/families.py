@@ -60,6 +60,13 @@ class Mapped(Family):
     """The functions of a family, each passed through the same map: their closures, their numbers of mistakes.
 
     `each` maps one set function, `closed` the formula of all; both are the same map.
+
+    Examples
+    --------
+    >>> from setloss import Dice, SetFunction
+    >>> doubled = Mapped(Dice(), lambda function: SetFunction.from_table(2 * function.table), lambda closed: None)
+    >>> float(Dice().on_counts(1, 1)({0})), float(doubled.on_counts(1, 1)({0}))
+    (1.0, 2.0)
     """
 
     family: Family
@@ -82,6 +89,12 @@ class Form(NamedTuple):
 
     LINEAR: what a false negative and a false positive cost, divided by the number of elements if `mean`. TVERSKY:
     what they weigh against a true positive, and the loss where it reads 0/0.
+
+    Examples
+    --------
+    >>> from setloss import Dice, Hamming
+    >>> Dice().form.false_negative, Hamming().form.mean
+    (0.5, True)
     """
 
     kind: Kind

@@ -44,7 +44,15 @@ NARROW = 32
 
 @dataclass(frozen=True, eq=False)
 class BatchSurrogate:
-    """The surrogates of all bags of a data set, ready for repeated calls of `cuts`."""
+    """The surrogates of all bags of a data set, ready for repeated calls of `cuts`.
+
+    Examples
+    --------
+    >>> from setloss import Dice
+    >>> prepared = batch_surrogate(Dice(), [1, 0, 1], [0, 2, 3], "lovasz")
+    >>> prepared.cuts(np.zeros(3)).values.round(3), prepared.exact, prepared.compiled
+    (array([1., 1.]), True, True)
+    """
 
     bags: Bags
     partition: NDArray[np.int16]
@@ -113,6 +121,13 @@ def batch_surrogate(
     operator, scale
         One of the names in `setloss.operators.names` and the scale c of its rescaled part, a number or "mean" for
         two over the size of the bag; or a function from set functions to surrogates, such as `B_D`.
+
+    Examples
+    --------
+    >>> from setloss import Dice
+    >>> prepared = batch_surrogate(Dice(), [1, 0, 1, 1], Bags.from_groups(["a", "a", "b", "b"]), "bd")
+    >>> prepared.cuts([2.0, 1.5, -1.0, 0.5]).values.round(3)
+    array([0. , 1.5])
     """
     bags = bags if isinstance(bags, Bags) else Bags.from_offsets(bags)
     truth = bags.gather(as_labels(labels, "labels", ndim=(1,)))

@@ -48,7 +48,14 @@ class Witness:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether a law holds, by how much, and where it fails most."""
+    """Whether a law holds, by how much, and where it fails most.
+
+    Examples
+    --------
+    >>> verdict = is_submodular(SetFunction.symmetric([0, 1, 1.5, 3]))
+    >>> verdict.holds, verdict.excess, verdict.witness.words
+    (False, 1.0, 'adding 2 to {0} gains 0.5, to {0, 1} gains 1.5')
+    """
 
     law: str
     holds: bool

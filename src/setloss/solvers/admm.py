@@ -163,6 +163,11 @@ class ADMMState(PlaneState):
 class ADMM:
     """Configuration of the solver: up to `inner_steps` cuts a proximal point, or until its gap is down to `shrink`
     times what it was.
+
+    Examples
+    --------
+    >>> ADMM(inner_steps=3).name  # given to `solve` in place of the name
+    'admm'
     """
 
     inner_steps: int = 6

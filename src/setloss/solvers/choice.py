@@ -70,6 +70,16 @@ def method_named(name: str, problem: Problem, random_state: int = 0, most: float
 
     Methods whose kernels visit single bags need a compiled surrogate; for others, such as one that a user wrote,
     cutting planes stand in for them.
+
+    Examples
+    --------
+    >>> from setloss import Dice
+    >>> from setloss.plans.batch import batch_surrogate
+    >>> from setloss.solvers import Design
+    >>> surrogate = batch_surrogate(Dice(), [1, 0, 1], [0, 2, 3])
+    >>> problem = Problem(Design.of([[1.0], [-1.0], [2.0]]), surrogate, [1, -1, 1], [0, 1, 2], np.ones(2))
+    >>> method_named("auto", problem).name  # few parameters
+    'cutting_plane'
     """
     if name not in SOLVER_NAMES:
         raise ValueError(f"there is no solver {name!r}; the names are {', '.join(SOLVER_NAMES)}")
@@ -128,7 +138,13 @@ def regularization_path(
 
     Examples
     --------
-    ``for C, solution in regularization_path(problem, [0.01, 0.1, 1.0]): ...``, with a problem as that of `solve`.
+    >>> from setloss import Dice
+    >>> from setloss.plans.batch import batch_surrogate
+    >>> from setloss.solvers import Design
+    >>> surrogate = batch_surrogate(Dice(), [1, 0, 1], [0, 2, 3])
+    >>> problem = Problem(Design.of([[1.0], [-1.0], [2.0]]), surrogate, [1, -1, 1], [0, 1, 2], np.ones(2))
+    >>> [(C, solution.status.name) for C, solution in regularization_path(problem, [0.1, 1.0])]
+    [(0.1, 'CONVERGED'), (1.0, 'CONVERGED')]
     """
     warm: Solution | None = None
     for C in Cs:

@@ -137,7 +137,13 @@ class PlaneState(State):
 
 @dataclass(frozen=True)
 class CuttingPlane:
-    """`overshoot` is how far beyond the best point, towards the solution of the program, the next cut is taken."""
+    """`overshoot` is how far beyond the best point, towards the solution of the program, the next cut is taken.
+
+    Examples
+    --------
+    >>> CuttingPlane(line_steps=3).name  # given to `solve` in place of the name
+    'cutting_plane'
+    """
 
     overshoot: float = 0.1
     line_steps: int = 5
@@ -218,6 +224,11 @@ class NSlack:
     """One iteration is one run of lines 4 to 13 over all bags.
 
     The program of line 11 is solved once per run, or after every `reoptimise_after` new cuts; 1 is as printed.
+
+    Examples
+    --------
+    >>> NSlack(reoptimise_after=1).name  # given to `solve` in place of the name
+    'n_slack'
     """
 
     reoptimise_after: int | None = None

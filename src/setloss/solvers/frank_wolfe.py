@@ -53,6 +53,11 @@ class FrankWolfe:
     A visit takes up to `inner_steps` steps, or until the gap of the bag is down to `shrink` times what it was; a bag
     keeps up to `capacity` active cuts. The chance of a bag to be visited in an epoch is `eagerness` times its share
     of the gap.
+
+    Examples
+    --------
+    >>> FrankWolfe(inner_steps=3, random_state=1).name  # given to `solve` in place of the name
+    'frank_wolfe'
     """
 
     inner_steps: int | None = None

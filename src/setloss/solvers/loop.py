@@ -48,7 +48,15 @@ class OutOfReachError(RuntimeError):
 
 
 class Method(Protocol[P, S]):
-    """A solver: how to begin, one iteration, and how to end."""
+    """A solver: how to begin, one iteration, and how to end.
+
+    Examples
+    --------
+    >>> from setloss.solvers import CuttingPlane
+    >>> method: Method = CuttingPlane()
+    >>> method.name, callable(method.step)
+    ('cutting_plane', True)
+    """
 
     @property
     def name(self) -> str:
@@ -70,7 +78,13 @@ class Method(Protocol[P, S]):
 
 @dataclass(frozen=True)
 class Limits:
-    """When to stop: at the relative gap `tol`, after `max_iter` iterations or `max_time` seconds."""
+    """When to stop: at the relative gap `tol`, after `max_iter` iterations or `max_time` seconds.
+
+    Examples
+    --------
+    >>> Limits(tol=1e-4, max_time=60.0).max_iter
+    1000
+    """
 
     tol: float = 1e-3
     max_iter: int = 1000

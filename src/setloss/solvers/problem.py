@@ -58,7 +58,14 @@ class ElementMaps(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Design:
-    """The rows of X, dense or CSR, in the form the kernels read; `constant` is the value of one more feature."""
+    """The rows of X, dense or CSR, in the form the kernels read; `constant` is the value of one more feature.
+
+    Examples
+    --------
+    >>> design = Design.of([[1.0, 0.0], [0.0, 2.0]], constant=1.0)
+    >>> design.rows, design.features, design.squared_norms()
+    (2, 2, array([2., 5.]))
+    """
 
     dense: NDArray[Any]
     data: NDArray[Any]
@@ -127,6 +134,15 @@ class Problem:
 
     Frames have one of the `rows` each. Label sets, where there are several tasks, have one row per bag, and `tasks`
     names the label of every element; it is empty where all bags have all labels in their order.
+
+    Examples
+    --------
+    >>> from setloss import Dice
+    >>> from setloss.plans.batch import batch_surrogate
+    >>> surrogate = batch_surrogate(Dice(), [1, 0, 1], [0, 2, 3])  # a bag of two frames, and a bag of one
+    >>> problem = Problem(Design.of([[1.0], [-1.0], [2.0]]), surrogate, [1, -1, 1], [0, 1, 2], np.ones(2))
+    >>> problem.n_bags, problem.shape
+    (2, (1, 2))
     """
 
     design: Design

@@ -13,7 +13,16 @@ from setloss.typing import Array
 
 @dataclass
 class State:
-    """The best primal point and the best dual value so far. A method adds what it needs to go on as typed fields."""
+    """The best primal point and the best dual value so far. A method adds what it needs to go on as typed fields.
+
+    Examples
+    --------
+    >>> state = State(np.zeros((1, 2)))
+    >>> state.offer_primal(np.ones((1, 2)), 3.0)
+    >>> state.offer_dual(1.0)
+    >>> state.primal, state.dual, state.best
+    (3.0, 1.0, array([[1., 1.]]))
+    """
 
     best: Array
     primal: float = np.inf
@@ -38,7 +47,15 @@ class State:
 
 
 class Status(StrEnum):
-    """Why the solver stopped."""
+    """Why the solver stopped.
+
+    Examples
+    --------
+    >>> from setloss.estimators import SetClassifier
+    >>> model = SetClassifier("dice").fit([[1.0], [-1.0], [2.0], [-2.0]], [[1, 1], [0, 1], [1, 1], [0, 1]])
+    >>> model.solution_.status is Status.CONVERGED, str(Status.CONVERGED)
+    (True, 'converged')
+    """
 
     CONVERGED = "converged"
     ITERATION_LIMIT = "iteration limit"
@@ -50,7 +67,16 @@ class Status(StrEnum):
 
 @dataclass(frozen=True)
 class Record:
-    """One line of the history."""
+    """One line of the history.
+
+    Examples
+    --------
+    >>> from setloss.estimators import SetClassifier
+    >>> model = SetClassifier("dice").fit([[1.0], [-1.0], [2.0], [-2.0]], [[1, 1], [0, 1], [1, 1], [0, 1]])
+    >>> last = model.solution_.history[-1]
+    >>> last.primal == model.solution_.primal, last.iteration == model.solution_.iterations
+    (True, True)
+    """
 
     iteration: int
     seconds: float
@@ -70,6 +96,14 @@ class Solution:
 
     `state` is the last state of the method: a warm start goes on from it if the surrogates are the same, and else
     from the parameters alone.
+
+    Examples
+    --------
+    >>> from setloss.estimators import SetClassifier
+    >>> model = SetClassifier("dice").fit([[1.0], [-1.0], [2.0], [-2.0]], [[1, 1], [0, 1], [1, 1], [0, 1]])
+    >>> solution = model.solution_
+    >>> solution.primal >= solution.dual, solution.gap <= model.tol
+    (True, True)
     """
 
     parameters: Array = field(repr=False)
