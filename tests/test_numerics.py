@@ -69,17 +69,18 @@ def exact_surrogate(case, truth, margins):
 
 def exact_dual(case, solution, rows):
     """D of the convex combination of cuts that Frank-Wolfe ends with."""
-    cuts = solution.state.cuts
-    capacity = cuts.weights.shape[1]
+    point, active = solution.state.cuts.point, solution.state.cuts.active
+    capacity = point.weights.shape[1]
     total, image = mpmath.mpf(0), [mpmath.mpf(0)] * len(rows[0])
     for i, (cost, _, here) in enumerate(case.bags()):
-        weights, offsets = exact(cuts.weights[i]), exact(cuts.atom_offsets[i])
+        weights, offsets, width = exact(point.weights[i]), exact(point.atom_offsets[i]), active.widths[i]
         whole = mpmath.fsum(weights)
         total += mpmath.mpf(float(cost)) * mpmath.fdot(weights, offsets) / whole
-        block = cuts.atoms[here.start * capacity : here.stop * capacity].reshape(capacity, -1)
-        for e, column in zip(range(here.start, here.stop), block.T, strict=True):
+        start = here.start * capacity
+        block = point.atoms[start : start + capacity * width].reshape(capacity, width)
+        for place, column in zip(active.places[here][:width], block.T, strict=True):
             factor = mpmath.mpf(float(cost)) * mpmath.fdot(weights, exact(column)) / whole
-            image = [w + factor * x for w, x in zip(image, rows[e], strict=True)]
+            image = [w + factor * x for w, x in zip(image, rows[here.start + place], strict=True)]
     return total - mpmath.fdot(image, image) / 2
 
 
