@@ -45,7 +45,7 @@ MAX_WORDS = 50_000
 """Most words and pairs of words of a column of text."""
 
 WORDS_FOR_PAIRS = 1_000_000
-"""Pairs of words are features of a column that has at least as many words in all; in less text they only add noise."""
+"""Pairs of words are features of a column that has at least as many words in all; in less they add noise."""
 
 WORDS_OF_AN_ID = 3
 """Text that is different in every row is an id if its cells have fewer words on average."""
