@@ -141,4 +141,4 @@ print("D takes the first:", decompose(odd).supermodular == first)
 # %%
 # Among several best answers D takes the one of least sum of squares, and the
 # certificate says that it did. That choice does not depend on how the function is
-# written down, and keeps its symmetries (:doc:`/proofs`).
+# written down, and keeps its symmetries (:doc:`/reading-the-paper`).

@@ -199,7 +199,7 @@ def test_without_a_client_only_what_is_persisted_is_computed_once():
 
     lazy = rows.map_blocks(compute, dtype=float, meta=np.empty((0, 0)))
     model = SetClassifier(tol=1e-2, solver="cutting_plane").fit(lazy, rest[0], groups=rest[1])
-    assert len(computed) > model.n_rounds_  # docs/past-one-machine.md says so
+    assert len(computed) > model.n_rounds_  # docs/training.md says so
     computed.clear()
     again = SetClassifier(tol=1e-2, solver="cutting_plane").fit(lazy.persist(), rest[0], groups=rest[1])
     assert len(computed) == 3

@@ -5,7 +5,7 @@
 **The best set of k elements is the k largest scores**, for every loss that does not fall with more false negatives
 or false positives: swap a chosen j for an i with s_i > s_j. Labels with y_i = 1, y_j = 0 are at least as likely as
 the same labels with i and j exchanged, because the number of positives and so the potential is the same, and they now
-cost no more. So p + 1 sets compete. `docs/proofs.md` has the argument in full.
+cost no more. So p + 1 sets compete. `docs/reading-the-paper.md` has the argument in full.
 """
 
 from __future__ import annotations
