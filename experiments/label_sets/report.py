@@ -105,9 +105,10 @@ def front_table(outcomes: Outcomes, plan: BenchmarkPlan) -> ResultTable:
     against = []
     for rival in dict.fromkeys((best_rival(outcomes, plan.methods), best_rival(outcomes, rivals))):
         ahead, level, behind = standing(outcomes, DEFAULT, rival)
-        against.append(f"{label_of(rival)}: ahead on {ahead}, level on {level}, behind on {behind}")
+        against.append(f"{label_of(rival)}: ahead on {ahead}, level on {level}, behind on {behind} of the sets")
     note = (
-        f"{', '.join(outcome.name for outcome in outcomes)}; bold: the best of a column. `SetDecisionCV()` by two "
+        f"{', '.join(outcome.name for outcome in outcomes)}; bold: the best of a column. EFP: models of each label "
+        "together with the number of labels (Dembczyński et al. 2013). `SetDecisionCV()` against others, by two "
         f"standard errors of paired differences: {'; '.join(against)}. "
         "`python -m experiments multilabel --data DIR`; more: [Evidence](docs/evidence.md)."
     )
