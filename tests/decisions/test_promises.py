@@ -123,6 +123,20 @@ def test_nothing_can_be_promised():
     assert hopeless.surest[1] == 1
 
 
+def test_what_cannot_be_promised_is_said_without_contradiction():
+    """Too few sure sets, a mean that is too near, and surest sets that are worse than the best ten."""
+    unsure = make_promise(np.linspace(0.35, 1, 60), np.full(60, 0.294), at_most=0.3, loss="f1")
+    assert (unsure.surest[0], unsure.sure, unsure.needed) == (10, 0, None)
+    assert "0.706, and at least 0.7 is expected of none" in str(unsure)
+    near = make_promise(np.full(50, 0.2), np.arange(50) % 50 < 14.5, at_most=0.301, loss="f1")
+    assert near.surest == (50, 0.3)
+    assert "more than 5,000 sets would be needed" in str(near)
+    worse = make_promise(np.linspace(0.2, 0.29, 50), np.repeat([0.2, 0.5], [10, 40]), at_most=0.3, loss="f1")
+    assert worse.surest == (50, pytest.approx(0.44))
+    assert "the surest 50 have 0.56; more sets would not help" in str(worse)
+    assert not any("not help" in str(one) for one in (unsure, near))
+
+
 @pytest.mark.parametrize(
     ("changed", "word"),
     [

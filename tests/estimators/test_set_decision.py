@@ -393,3 +393,47 @@ def test_votes_of_zero_and_one_are_not_taken_for_certain(word):
 def test_decide_takes_certainty_at_its_word():
     assert decide(np.array([[0.0, 1.0]]), "f1", scores="probabilities").expected_loss == pytest.approx(0)
     assert decide(np.array([[-np.inf, np.inf]]), "f1").expected_loss == pytest.approx(0)
+
+
+# ---------------------------------------------------------------- tables and lists of scores
+
+
+def test_tables_whose_columns_are_in_another_order_are_refused():
+    pandas = pytest.importorskip("pandas")
+    S, Y = (pandas.DataFrame(values, columns=list("abcdef")) for values in scored_labels())
+    back = S[list("fedcba")]
+    with pytest.raises(ValueError, match="another order; reorder them"):
+        SetDecision().fit(back, Y)
+    model = SetDecision().fit(S, Y)
+    assert model.score(S, Y) == SetDecision().fit(S.to_numpy(), Y.to_numpy()).score(S.to_numpy(), Y.to_numpy())
+    assert model.feature_names_in_.tolist() == list("abcdef")
+    renamed = S.set_axis(list("uvwxyz"), axis=1)
+    uses = [model.predict, model.predict_proba, model.expected_loss, lambda s: model.score(s, Y)]
+    for use in (*uses, lambda s: model.promise(s, Y, at_most=0.5)):
+        with pytest.raises(ValueError, match="another order; reorder them"):
+            use(back)
+        with pytest.raises(ValueError, match=r"columns of the scores are \['u'.*of the fit \['a'"):
+            use(renamed)
+    plain = SetDecision().fit(S.to_numpy(), Y.to_numpy())
+    with pytest.raises(ValueError, match="another order"):
+        plain.score(back, Y)
+    named = SetDecision().fit(S.to_numpy(), Y)
+    with pytest.raises(ValueError, match="another order"):
+        named.predict(back)
+    other = SetDecision().fit(renamed, Y)
+    np.testing.assert_array_equal(other.predict(renamed), model.predict(S))
+    assert not hasattr(other.fit(S.to_numpy(), Y), "feature_names_in_")
+
+
+def test_lists_of_the_probabilities_of_both_classes_are_those_of_the_second():
+    S, Y = scored_labels()
+    P = probabilities_of(S)
+    both = [np.column_stack([1 - p, p]) for p in P.T]
+    model = SetDecision(scores="probabilities").fit(both, Y)
+    plain = SetDecision(scores="probabilities").fit(P, Y)
+    np.testing.assert_array_equal(model.predict(both), plain.predict(P))
+    with pytest.raises(ValueError, match="probabilities"):
+        SetDecision().fit(both, Y)
+    for strange in (np.ones((len(Y), 1)), np.log(both[1])):
+        with pytest.raises(ValueError, match=r"label 1 .*np.column_stack\(\[p"):
+            SetDecision(scores="probabilities").fit([both[0], strange, *both[2:]], Y)

@@ -65,7 +65,10 @@ class Promise:
     surest
         Number of sets and mean loss of what is answered; if nothing is, of what came nearest.
     needed
-        About the number of sets it would take to promise anything; None if more sets would not help.
+        About the number of sets it would take to promise anything; None if more sets would not help, or `MANY` times
+        as many would not do.
+    sure
+        Number of sets of an expected loss up to `at_most`. Without any there is nowhere to start.
     model
         The estimator that made it and gives new sets their expected losses; None if `make_promise` did.
 
@@ -84,6 +87,7 @@ class Promise:
     loss: str
     surest: tuple[int, float]
     needed: int | None = None
+    sure: int = 0
     model: Any = field(default=None, repr=False, compare=False)
 
     def __bool__(self) -> bool:
@@ -107,9 +111,14 @@ class Promise:
             share = f"{100 * self.share:.0f} % of the sets"
             return f"{claim} on what is answered, {sure}: {share}; assumes new sets are like these {self.sets:,}"
         said = f"{claim} cannot be promised {sure} from these {self.sets:,} sets: the surest {number:,} have {seen}"
-        if self.needed is None:
-            return f"{said}; more sets would not help, a weaker promise or better scores may"
-        return f"{said}, which may be luck; about {self.needed:,} sets would do"
+        if self.needed is not None:
+            return f"{said}, which may be luck; about {self.needed:,} sets would do"
+        why = "; more sets would not help"
+        if not self.sure:
+            why = f", and {'at most' if sign > 0 else 'at least'} {least} is expected of none"
+        elif mean <= self.at_most:
+            why = f", which may be luck; more than {MANY * self.sets:,} sets would be needed"
+        return f"{said}{why}; a weaker promise or better scores may help"
 
 
 def make_promise(
@@ -163,7 +172,8 @@ def make_promise(
         nearest, needed = _nearest(sets, a, 1 - confidence, largest)
         _, number, mean = sets.up_to(nearest)
     surest = (number, mean * largest)
-    return Promise(float(at_most), float(confidence), limit, share, len(sets.losses), loss, surest, needed)
+    sure = sets.up_to(at_most)[1]
+    return Promise(float(at_most), float(confidence), limit, share, len(sets.losses), loss, surest, needed, sure)
 
 
 def largest_loss(loss: CountLoss, sizes: Any) -> float:
@@ -238,12 +248,14 @@ def _walk(sets: _Sets, a: float, delta: float, largest: float) -> float:
 
 
 def _nearest(sets: _Sets, a: float, delta: float, largest: float) -> tuple[float, int | None]:
-    """The start that came nearest and about how many sets it would take; None where the mean loss is too large.
+    """The start that came nearest and about how many sets it would take; None where that cannot be or is too many.
+
+    Where no set is below a start, the nearest are the `FEW` surest.
 
     The logarithm of the capital grows by about (a - mean)^2 / (2 variance) with every set that is answered. `FEW`
     sets of gain 0 are added, since the mean of a few sets may be luck.
     """
-    n, nearest, least = len(sets.losses), float(np.sort(sets.expected)[min(FEW, len(sets.losses)) - 1]), np.inf
+    n, nearest, least, most = len(sets.losses), float(np.sort(sets.expected)[:FEW][-1]), np.inf, -np.inf
     for start, share in STARTS:
         here = sets.expected <= start * a * largest
         gains, number = sets.weights[here] * (a - sets.losses[here]), int(here.sum()) + FEW
@@ -251,7 +263,9 @@ def _nearest(sets: _Sets, a: float, delta: float, largest: float) -> tuple[float
         variance = (gains @ gains + FEW * a * (1 - a)) / number - mean**2
         total = 2 * np.log(1 / (share * delta)) * variance / max(mean, 1e-9) ** 2 * n / number
         if mean > 0 and total < min(least, MANY * n):
-            nearest, least = start * a * largest, float(total)
+            nearest, least, most = start * a * largest, float(total), np.inf
+        elif here.any() and mean > most:
+            nearest, most = start * a * largest, float(mean)
     return nearest, None if least == np.inf else max(n + 1, int(round(least, 1 - int(np.log10(least)))))
 
 

@@ -189,6 +189,23 @@ def check_names(names: NDArray[np.object_] | None, y: Any) -> None:
         )
 
 
+def check_score_names(scores: Any, names: NDArray[np.object_] | None, of: str, *, same: bool = False) -> None:
+    """Refuse a table of scores whose columns have these names in another order; with `same`, other names too."""
+    given = label_names(scores)
+    if given is None or names is None or given.tolist() == names.tolist():
+        return
+    if sorted(given) == sorted(names):
+        raise ValueError(
+            f"the columns of the scores are {given.tolist()[:8]}, those of {of} have these names in another order; "
+            f"reorder them: scores[{names.tolist()[:8]}{'' if len(names) <= 8 else ' ...'}]"
+        )
+    if same:
+        raise ValueError(
+            f"the columns of the scores are {given.tolist()[:8]}, those of {of} {names.tolist()[:8]}; pass the "
+            "scores of the same labels in the same order, under the same names"
+        )
+
+
 def known_truth(
     y: Any, classes: NDArray[Any], names: NDArray[np.object_] | None, shape: tuple[int, ...]
 ) -> tuple[Flags, Flags]:

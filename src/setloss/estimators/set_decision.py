@@ -35,6 +35,7 @@ from setloss.decisions.scores import (
 )
 from setloss.decisions.threshold_scan import column_thresholds, threshold_of_sets
 from setloss.estimators.blocks import by_block, drawn, is_lazy
+from setloss.estimators.labels import check_score_names, label_names
 from setloss.estimators.linear_model import checked_weights
 from setloss.estimators.set_layout import Labels, SetLayout, read_sets
 from setloss.losses import CountLoss, Loss, as_loss
@@ -100,8 +101,9 @@ class SetDecision(ClassifierMixin, BaseEstimator):
         one for all, and "half", the cut at 1/2: what one would have without this class.
     threshold_
         The one threshold of all scores that loses least, in log-odds, whatever the rule; `rule_losses_` compares it.
-    classes_, label_names_, n_features_in_
-        The two classes, the names of the columns of y if it was a table, and the number of labels (1 for y (n,)).
+    classes_, label_names_, n_features_in_, feature_names_in_
+        The two classes, the names of the columns of y if it was a table, the number of labels (1 for y (n,)), and the
+        names of the columns of scores if they were a table. Tables with columns in another order are refused.
 
     Examples
     --------
@@ -129,6 +131,7 @@ class SetDecision(ClassifierMixin, BaseEstimator):
     classes_: NDArray[Any]
     label_names_: NDArray[np.object_]
     n_features_in_: int
+    feature_names_in_: NDArray[np.object_]
     _reliability: Reliability | None
     _promise: Promise
     _promised_for: Any
@@ -148,9 +151,12 @@ class SetDecision(ClassifierMixin, BaseEstimator):
     def fit(self, scores: Any, y: Any, *, groups: Any = None, sample_weight: Any = None) -> SetDecision:
         """Learn from scores (n, p) and labels y (n, p), dense or sparse, NaN where a label is not known.
 
-        For y (n,) there is one score an element, (n,) or (n, 1), and `groups` name the set of each.
+        For y (n,) there is one score an element, (n,) or (n, 1), and `groups` name the set of each. Scores may also
+        be the list of (n, 2) that `predict_proba` of a forest gives.
         """
         check_parameters(self)
+        check_score_names(scores, label_names(y), "y")
+        names = label_names(scores)
         if is_lazy(scores):
             _refuse_lazy_groups(groups, np.ndim(y) == 1)
             scores, y, sample_weight = drawn(MOST_SETS, scores, y, sample_weight)
@@ -164,9 +170,13 @@ class SetDecision(ClassifierMixin, BaseEstimator):
                 "each element of y (n,)"
             )
         weights = checked_weights(sample_weight, array)
-        return self.fit_held_out(
-            labels, sets.held_out(array, matrix.positive, matrix.known, weights), None, certainty
-        )
+        data = sets.held_out(array, matrix.positive, matrix.known, weights)
+        self.fit_held_out(labels, data, None, certainty)
+        if "feature_names_in_" in vars(self):
+            del self.feature_names_in_
+        if names is not None:
+            self.feature_names_in_ = names
+        return self
 
     def fit_held_out(
         self, labels: Labels, data: HeldOut, learner: RuleLearner | None = None, certainty: float = LARGEST
@@ -238,6 +248,8 @@ class SetDecision(ClassifierMixin, BaseEstimator):
     def _read(self, scores: Any, groups: Any, what: str) -> tuple[Array, SetLayout]:
         """Scores (n, p) to decide for as log-odds, and their sets."""
         check_is_fitted(self)
+        check_score_names(scores, getattr(self, "feature_names_in_", None), "the fit", same=True)
+        check_score_names(scores, self._labels.names, "y of the fit")
         few = self.scores == "auto" and np.size(scores) < FEW_SCORES
         array = self._log_odds(as_scores(scores, "log-odds" if few else self.scores), self._certainty)
         if array.shape[1] != self.n_features_in_:
@@ -384,6 +396,7 @@ class SetDecision(ClassifierMixin, BaseEstimator):
 
     def _judged(self, scores: Any, y: Any, groups: Any, sample_weight: Any = None) -> HeldOut:
         """Sets with known labels."""
+        check_score_names(scores, label_names(y), "y")
         array, sets = self._read(scores, groups, "judged")
         truth, known = self._labels.truth(y, len(array))
         weights = checked_weights(sample_weight, array)
@@ -422,9 +435,24 @@ def _refuse_lazy_groups(groups: Any, flat: bool) -> None:
 
 def as_scores(scores: Any, words: str) -> Array:
     """Checked scores (n, p), from lists, tables and arrays; a flat array is one column."""
-    array = as_numbers(scores, "scores")
+    array = as_numbers(_of_second_class(scores), "scores")
     if array.ndim not in (1, 2) or array.shape[0] == 0:
         shape = f"{array.shape}: Found array with 0 sample(s)"
         raise ValueError(f"scores are (n, p), or (n,) for elements in groups; got shape {shape}")
     check_scores(array, words)
     return array[:, None] if array.ndim == 1 else array
+
+
+def _of_second_class(scores: Any) -> Any:
+    """The probabilities of 1 in a list of (n, 2), one for each label, as forests give them; others as they are."""
+    parts = scores if isinstance(scores, list) else []
+    if not parts or not all(isinstance(one, np.ndarray) and one.ndim == 2 for one in parts):
+        return scores
+    for label, one in enumerate(parts):
+        if one.shape[1] != 2 or not np.allclose(one.sum(axis=1), 1, atol=1e-4):
+            raise ValueError(
+                f"scores are a list, and the array of label {label} has shape {one.shape}; each must hold the "
+                "probabilities of both classes, (n, 2). Leave out labels of one class, and pass "
+                "np.column_stack([p[:, 1] for p in P])."
+            )
+    return np.column_stack([one[:, 1] for one in parts])
