@@ -1,9 +1,15 @@
 """A table of support tickets from the file to names of labels, as a new user has it."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
-from helpers.command_line import parsed, run
+from helpers.command_line import complaint, parsed, run
+from setloss import save
+from setloss.estimators import SetDecisionCV
+from setloss.io import read
 
 pd = pytest.importorskip("pandas")
 
@@ -37,6 +43,40 @@ def test_text_is_used_and_tags_come_back_by_name(tmp_path, monkeypatch):
     assert rows["decided"]["f1"] > 0.85
     run("train train.csv --labels tags --cv 2 --ignore subject,body --model blind.skops")
     assert parsed("evaluate blind.skops test.csv --json")["rows"]["decided"]["f1"] < 0.7
-    run("predict m.skops test.csv --names --out found.csv")
+    said = run("predict m.skops test.csv --names --out found.csv").stderr
+    assert said == "setloss: predictions written to found.csv\n"
     found = pd.read_csv("found.csv", dtype=str).fillna("")["labels"]
     assert (found == tickets(120, 1)["tags"]).mean() > 0.6
+
+
+def test_labels_that_the_model_does_not_know_at_all_are_refused(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    frame = pd.DataFrame({"size": np.arange(40.0), "tags": ["a;b", "b"] * 20})
+    frame.to_csv("train.csv", index=False)
+    frame.assign(tags=["c;d", "d"] * 20).to_csv("other.csv", index=False)
+    run("train train.csv --labels tags --cv 2 --method logistic --model m.skops")
+    assert "which knows 'a', 'b'; the file has 'c', 'd'" in complaint("evaluate m.skops other.csv --labels tags")
+    data = read("train.csv", labels="tags")
+    save(SetDecisionCV(cv=2).fit(data.X, data.Y), "bare.skops")
+    assert "by number only" in complaint("evaluate bare.skops train.csv --labels tags")
+    save(SetDecisionCV(cv=2).fit(data.X, pd.DataFrame(data.Y, columns=data.label_names)), "named.skops")
+    assert "decided" in parsed("evaluate named.skops train.csv --labels tags --json")["rows"]
+    pytest.importorskip("matplotlib")
+    command = [sys.executable, "-m", "setloss", "evaluate", "named.skops", "train.csv", "--labels", "tags"]
+    together = subprocess.run(
+        [*command, "--plot", "curve.png"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    assert together.stdout.endswith("\nsetloss: figure written to curve.png\n")
+
+
+def test_options_that_say_nothing_are_refused_before_any_work(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    table = tickets(60, 0)
+    table.loc[0, "subject"] = table.loc[1, "subject"]
+    table.to_csv("train.csv", index=False)
+    said = complaint("train train.csv --labels subject --model m.skops")
+    assert "rows have a label that no other row has" in said
+    assert "'subject'" in said
+    assert "--promise" in complaint("train train.csv --labels tags --confidence 0.8 --model m.skops")
+    for name in ("e", "e.gif"):
+        assert f".svg files; got {name}" in complaint(f"evaluate none.skops train.csv --plot {name}")

@@ -27,6 +27,8 @@ def labels_of(tmp_path, columns, labels, **options):
         (["a, b", "c", "a, b", "c"], {"separator": ";"}, [{"a, b"}, {"c"}, {"a, b"}, {"c"}]),
         (["a, b", "c", "a, b", "c"], {"separator": ""}, [{"a, b"}, {"c"}, {"a, b"}, {"c"}]),
         (["news", "sport", "news", None], {}, [{"news"}, {"sport"}, {"news"}, set()]),
+        (["['a', 'b c']", "['b c']", "[]", '["it\'s", "a"]'], {}, [{"a", "b c"}, {"b c"}, set(), {"it's", "a"}]),
+        (["['a' 'b']", "[b]", None, "[a, b]"], {"separator": ","}, [{"a", "b"}, {"b"}, set(), {"a", "b"}]),
         (["1;2", "2", "1", "2"], {}, [{"1", "2"}, {"2"}, {"1"}, {"2"}]),
     ],
 )
@@ -67,7 +69,7 @@ def test_lists_in_parquet(tmp_path):
 def test_words_and_marks_are_labels_and_are_said(tmp_path, columns, found, noted):
     data = labels_of(tmp_path, columns, "y_")
     np.testing.assert_array_equal(data.Y, found)
-    assert {name for name, _ in data.notes} == noted
+    assert {name for name, _ in data.notes} == noted | {"y_..."}
     assert data.cell is None
 
 
@@ -87,3 +89,23 @@ def test_one_column_of_yes_and_no_is_one_label(tmp_path):
 def test_what_is_no_label_is_refused(tmp_path, columns, labels, options, words):
     with pytest.raises(DatasetError, match=words):
         labels_of(tmp_path, columns, labels, **options)
+
+
+def test_columns_that_a_prefix_took_are_named(tmp_path):
+    for columns in ({"tags": ["a;b", "b"]}, {"tag_a": [1, 0], "tag_b": [0, 1]}):
+        notes = dict(labels_of(tmp_path, columns, "tag").notes)
+        assert all(repr(name) in notes["tag..."] for name in columns)
+    assert "tags..." not in dict(labels_of(tmp_path, {"tags": ["a;b", "b"]}, "tags").notes)
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
+def test_utf_16_is_named(tmp_path, encoding):
+    (tmp_path / "t.csv").write_text("tags,size\na;b,1\nb,2\n", encoding=encoding)
+    with pytest.raises(DatasetError, match=r"UTF-16, .*save it in UTF-8"):
+        read(tmp_path / "t.csv", labels="tags")
+
+
+def test_words_in_the_one_label_column_of_tracks_are_refused_as_such(tmp_path):
+    pd.DataFrame({"group": [1, 1], "label": ["cat", "dog"], "x": [1, 2]}).to_csv(tmp_path / "t.csv", index=False)
+    with pytest.raises(DatasetError, match="'cat'; a label with a column of its own is 0 or 1"):
+        read(tmp_path / "t.csv")

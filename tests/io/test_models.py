@@ -177,6 +177,10 @@ def test_all_that_is_missing_is_asked_for_at_once(path, monkeypatch):
         load(path)
     with pytest.raises(InputError, match=r"load it with --trusted collections.OrderedDict,foreign$"):
         read_model(path)
+    with pytest.raises(ModelFileError, match=r"trusted=\['foreign', 'collections.OrderedDict'\]$"):
+        load(path, trusted=["foreign"])
+    with pytest.raises(InputError, match=r"load it with --trusted foreign,collections.OrderedDict$"):
+        read_model(path, "foreign")
     np.testing.assert_array_equal(read_model(path, "collections.OrderedDict,foreign").predict(X), model.predict(X))
 
 

@@ -15,6 +15,9 @@ from setloss.cli.models import last_step
 KEPT = 0.25
 """Share of the sets that are kept to learn a promise."""
 
+CONFIDENCE = 0.9
+"""Probability that a promise is true, unless another is given."""
+
 FEWEST = 20
 """Fewest sets of a curve: the mean score of fewer says little."""
 
@@ -32,15 +35,19 @@ class PromiseOptions:
             "are kept to learn it, and nothing else is trained on them."
         ),
     ] = None
-    confidence: Annotated[float, _option("Probability that the promise is true.")] = 0.9
+    confidence: Annotated[
+        float | None, _option("Probability that the promise is true.", show_default=f"{CONFIDENCE:g}")
+    ] = None
 
     def check(self, training: Any) -> None:
         """Refuse what cannot be promised, before any data are read."""
         if self.promise is None:
+            if self.confidence is not None:
+                raise InputError("--confidence is that of --promise; give both, or leave it out")
             return
         if training.rule == "sign" or training.average != "samples":
             raise InputError("--promise is about the mean loss of decided sets; leave out --rule sign, --average")
-        if not 0 < self.confidence < 1:
+        if self.confidence is not None and not 0 < self.confidence < 1:
             raise InputError(f"--confidence is between 0 and 1, as 0.9; got {self.confidence:g}")
         if self.promise >= 1:
             raise InputError(f"--promise is a mean score below 1, as 0.8; got {self.promise:g}")
@@ -58,12 +65,13 @@ class PromiseOptions:
         """Let a fitted estimator promise; what is said of it."""
         if kept is None or self.promise is None:
             return None
+        confidence = CONFIDENCE if self.confidence is None else self.confidence
         given = {"y": kept.Y} if hasattr(kept, "Y") else {"y": kept.y, "groups": kept.groups}
         try:
-            made = estimator.promise(X, at_most=1 - self.promise, confidence=self.confidence, **given)
+            made = estimator.promise(X, at_most=1 - self.promise, confidence=confidence, **given)
         except ValueError as error:
             raise InputError(f"--promise: {error}") from None
-        facts = {"at_least": self.promise, "confidence": self.confidence, "words": str(made)}
+        facts = {"at_least": self.promise, "confidence": confidence, "words": str(made)}
         return facts | {"share": made.share, "sets": made.sets, "needed": made.needed}
 
 

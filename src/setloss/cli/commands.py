@@ -20,6 +20,7 @@ import typer
 from typer.core import TyperGroup
 
 BAD_INPUT = 2
+PLOT_SUFFIXES = (".png", ".pdf", ".svg")
 
 # The parent of BadParameter is click's UsageError, which lives in different packages from release to release.
 _UsageError: type[Exception] = typer.BadParameter.mro()[1]
@@ -104,6 +105,13 @@ def check_writable(option: str, path: Path, *others: Path) -> None:
     for other in others:
         if os.path.realpath(path) == os.path.realpath(other):
             raise InputError(f"{option}: {path} would replace {other}, which is used here too; give another name")
+
+
+def check_plot(path: Path, *others: Path) -> None:
+    """Refuse, before any work, a figure of another kind, and what `check_writable` refuses."""
+    if path.suffix.lower() not in PLOT_SUFFIXES:
+        raise InputError(f"--plot writes {', '.join(PLOT_SUFFIXES)} files; got {path}")
+    check_writable("--plot", path, *others)
 
 
 @contextmanager

@@ -115,6 +115,9 @@ class DataOptions:
         """Labels in the order of the model; those that it does not know are named and left out."""
         names, there = source.labels or [], {name: j for j, name in enumerate(found.label_names)}
         strange = [name for name in there if name not in names]
+        if len(strange) == len(there):
+            known = f"which knows {listed(names)}" if names else "which knows its labels by number only"
+            raise InputError(f"{self.data} has no label of the model, {known}; the file has {listed(strange)}")
         if strange:
             say(f"{self.data} has labels that the model does not know, which do not count: {listed(strange)}")
         Y = np.zeros((found.Y.shape[0], len(names)), dtype=np.int64)

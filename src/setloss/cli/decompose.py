@@ -14,14 +14,12 @@ from rich.table import Table
 from rich.text import Text
 
 import setloss
-from setloss.cli.commands import InputError, JsonOption, check_writable, print_document, with_option_groups, writing
+from setloss.cli.commands import InputError, JsonOption, check_plot, print_document, with_option_groups, writing
 from setloss.cli.set_functions import DescribedFunction, SetFunctionOptions
 from setloss.decomposition import Decomposition
 from setloss.setfunctions.counts import TableTooLargeError
 from setloss.setfunctions.properties import Verdict, verdicts
 from setloss.setfunctions.set_function import SetFunction
-
-PLOT_SUFFIXES = (".png", ".pdf", ".svg")
 
 MAX_CELLS = 2**20
 """Most cells of a table in a JSON document."""
@@ -46,9 +44,7 @@ def decompose(
     if as_json and cells > MAX_CELLS:
         raise InputError(f"--json prints at most {MAX_CELLS} cells, not {cells}; leave --json out, or take less")
     if plot is not None:
-        if plot.suffix.lower() not in PLOT_SUFFIXES:
-            raise InputError(f"--plot writes {', '.join(PLOT_SUFFIXES)} files; got {plot}")
-        check_writable("--plot", plot)
+        check_plot(plot)
     try:
         answer = setloss.decompose(given.function)
     except (setloss.DecompositionError, TableTooLargeError) as error:

@@ -8,7 +8,7 @@ import numpy as np
 import typer
 
 from setloss.cli.answered import Curve, no_curve_in_words
-from setloss.cli.commands import InputError, JsonOption, check_writable, print_document, with_option_groups, writing
+from setloss.cli.commands import InputError, JsonOption, check_plot, print_document, say, with_option_groups, writing
 from setloss.cli.data import DataOptions, has_labels
 from setloss.cli.models import Source, decides, in_use, last_step, prepared, read_model, scores_of
 from setloss.cli.predict import TrustedOption, decide_for
@@ -38,7 +38,7 @@ def evaluate(
     For example: setloss evaluate songs.skops test.csv --loss jaccard
     """
     if plot is not None:
-        check_writable("--plot", plot, model, data.data)
+        check_plot(plot, model, data.data)
     with Waiting(f"reading {model}") as waiting:
         trained = read_model(model, trusted)
         with in_use(model, model):
@@ -77,6 +77,8 @@ def evaluate(
         print_document(facts)
     else:
         _print_words(facts, model, data.data)
+    if plot is not None:
+        say(f"figure written to {plot}")
 
 
 def _expected(trained: Any, X: Any, beside: dict[str, Any]) -> dict[str, float] | None:

@@ -10,7 +10,7 @@ import numpy as np
 import typer
 
 from setloss.cli.answered import answered_rows
-from setloss.cli.commands import InputError, check_writable, with_option_groups, writing
+from setloss.cli.commands import InputError, check_writable, say, with_option_groups, writing
 from setloss.cli.data import DataOptions
 from setloss.cli.models import Source, decides, in_use, last_step, prepared, read_model, scores_of
 from setloss.cli.progress import Waiting
@@ -124,6 +124,7 @@ def _write(beside: dict[str, list[Any]], values: Any, header: list[str], out: Pa
         text = io.TextIOWrapper(file, encoding="utf-8", newline="")
         _write_csv(beside, values, header, text)
         text.detach()
+    say(f"predictions written to {out}")
 
 
 def _write_csv(beside: dict[str, list[Any]], values: Any, header: list[str], file: TextIO) -> None:

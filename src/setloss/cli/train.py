@@ -31,6 +31,9 @@ from setloss.io.models import save
 NOT_CONVERGED = 4
 """Exit code of a training that a limit ended before the gap asked for."""
 
+FEW_ROWS = 20
+"""Tables with fewer rows are tried out, and may have labels that occur once."""
+
 EPILOG = (
     "Exit codes: 0 fine; 4 a limit came before the gap asked for: the model is written, and a sentence says how far "
     "it got; 2 bad input (one sentence on standard error says what); 130 interrupted: a linear model with --rule "
@@ -200,6 +203,13 @@ def _check_labels(examples: Any, file: Path) -> None:
     known = labels[~np.isnan(labels)] if isinstance(labels, np.ndarray) else labels.data
     if isinstance(labels, np.ndarray) and known.size and known.min() == known.max():
         raise InputError(f"{file}: every label is {known[0]:g}; training needs some that are 0 and some that are 1")
+    if getattr(examples, "cell", None) is not None:
+        own = np.ravel((examples.Y @ (np.ravel(examples.Y.sum(axis=0)) == 1)) > 0)
+        if len(own) >= FEW_ROWS and own.mean() > 0.5:
+            raise InputError(
+                f"{file}: {own.sum()} of {len(own)} rows have a label that no other row has, as if column "
+                f"{examples.cell[0]!r} were free text; give another column, or the sign between labels by --separator"
+            )
     missing = np.isnan(examples.Y) if hasattr(examples, "Y") and examples.Y.dtype.kind == "f" else np.zeros((1, 1))
     if missing.all(axis=0).any():
         name = examples.label_names[int(np.argmax(missing.all(axis=0)))]

@@ -56,7 +56,8 @@ def read(
     """Label sets or tracks from a file: .arff, .svm (.svmlight, .libsvm, .txt), .npz, .csv, .tsv or .parquet.
 
     X of a table is a DataFrame of all columns that are neither labels nor bags; `TableEncoder` makes features of
-    categories, dates and empty cells. An option that the kind of file has no use for is refused.
+    categories, dates and empty cells. Y is an array: for a model that keeps the names of the labels, fit it with
+    ``pandas.DataFrame(data.Y, columns=data.label_names)``. An option that the kind of file has no use for is refused.
 
     Parameters
     ----------

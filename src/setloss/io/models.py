@@ -186,7 +186,7 @@ def load(path: str | os.PathLike[str], trusted: Sequence[str] = ()) -> Any:
     if foreign:
         raise ModelFileError(
             f"{file} holds {repr(', '.join(foreign[:3]))[1:-1]}, which is not trusted; if you know where the file "
-            f"comes from and expect that, load it with trusted={_to_trust(foreign)}"
+            f"comes from and expect that, load it with trusted={list(dict.fromkeys([*trusted, *_to_trust(foreign)]))}"
         )
     if not is_model:
         raise ModelFileError(f"{file} holds a {type(model).__name__}, not a model; give a file of setloss.save")

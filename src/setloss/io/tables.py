@@ -10,7 +10,7 @@ bags.
 |---|---|
 | 0 and 1, -1 and 1, true and false, yes and no | a label; an empty cell is a missing one |
 | x, or 1, yes or true where no cell says no, and empty cells | a label; an empty cell is a no |
-| the only one, of other text: ``oil; gas`` | a label for each name in it; an empty cell is the set without labels |
+| the only one, ``oil; gas`` or ``['oil', 'gas']`` | a label for each name in it; an empty cell is the set without |
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -108,6 +109,8 @@ def _csv(file: Path, text: Sequence[str]) -> Any:
 
     with file.open("rb") as lines:
         first = lines.readline(2**20)
+    if first.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in first:
+        raise ValueError("it looks like UTF-16, as spreadsheets write 'Unicode text'; save it in UTF-8")
     delimiter = "\t" if file.suffix.lower() == ".tsv" else max(",;\t", key=lambda sign: first.count(sign.encode()))
     reading = csv.ReadOptions(use_threads=False, block_size=min(file.stat().st_size + 1, 2**31 - 1))
     parsing = csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
@@ -149,7 +152,10 @@ def read_columns(
     if X.shape[1] == 0:
         raise DatasetError(f"{file} has no columns of features; its columns are {listed(list(frame.columns))}")
     if labels is not None:
-        return read_labels(X, frame[chosen], file, separator)
+        found = read_labels(X, frame[chosen], file, separator)
+        if isinstance(labels, str) and labels not in chosen:
+            found = replace(found, notes=(*found.notes, (f"{labels}...", f"prefix of the labels: {listed(chosen)}")))
+        return found
     Y, _ = read_yes_and_no(frame[chosen], file, missing=False)
     return Tracks(X, Y[:, 0], bag_ids(frame[group], file), tuple(X.columns))
 
@@ -193,6 +199,13 @@ def bag_ids(column: Series[Any], file: Path) -> NDArray[Any]:
 SEPARATORS = ";|,"
 """Signs between the labels of one cell, in the order in which they are looked for: names hold commas now and then."""
 
+LISTS = (list, tuple, set, np.ndarray)
+"""Cells with several names; Parquet has them."""
+
+_QUOTED = re.compile(r"""'([^']*)'|"([^"]*)"|([^,'"]+)""")
+_LIST = re.compile(r"""\s*\[((?:'[^']*'|"[^"]*"|[^'"\[\]])*)\]\s*""")
+"""A list of names as text, and the names in it, with or without quotes."""
+
 SHARE_OF_CELLS = 0.01
 """Smallest share of the cells with a sign for it to be the separator, unless no other sign is there."""
 
@@ -204,12 +217,15 @@ NUMBERS = {"1", "1.0", "+1", "0", "0.0", "-1", "-1.0"}
 
 def read_labels(X: DataFrame, frame: DataFrame, file: Path, separator: str | None = None) -> LabelSets:
     """Label sets of rows with features X from their columns of labels."""
-    column, features = frame.iloc[:, 0], tuple(X.columns)
+    column, features = _lists(frame.iloc[:, 0]), tuple(X.columns)
     in_one_cell = separator is not None or not (_is_numeric(column) or _words(column) <= YES | NO)
     if frame.shape[1] == 1 and in_one_cell:
-        separator = separator_of(column) if separator is None else separator
+        of_lists = any(isinstance(cell, LISTS) for cell in column)
+        if separator is None:
+            separator = ";" if of_lists else separator_of(column)
         Y, names = split_cells(column, file, separator)
         how = f"in one cell, with {separator!r} between them" if separator else "one a cell"
+        how = "lists of names in one cell" if of_lists else how
         empty = int(column.isna().sum())
         words = f"{len(names)} labels, {how}" + f"; empty cells ({empty}) are sets without labels" * (empty > 0)
         return LabelSets(X, Y, features, names, ((str(column.name), words),), (str(column.name), separator))
@@ -268,8 +284,17 @@ def separator_of(column: Series[Any]) -> str:
     return next(iter(usual or [sign for sign, share in shares.items() if share > 0]), "")
 
 
+def _lists(column: Series[Any]) -> Series[Any]:
+    """The lists in a column of text whose cells are all written as one: ['oil', 'gas'], as pandas and JSON do it."""
+    inside = [_LIST.fullmatch(cell) if isinstance(cell, str) else None for cell in column]
+    if not any(inside) or not all(found or nothing for found, nothing in zip(inside, column.isna(), strict=True)):
+        return column
+    lists = [found and ["".join(names) for names in _QUOTED.findall(found[1])] for found in inside]
+    return type(column)(lists, index=column.index, name=column.name, dtype=object)
+
+
 def _names(cell: Any, separator: str) -> set[str]:
-    if isinstance(cell, list | tuple | set | np.ndarray):  # parquet has lists
+    if isinstance(cell, LISTS):
         parts = [str(part) for part in cell]
     else:
         parts = str(cell).split(separator) if separator else [str(cell)]
@@ -298,7 +323,7 @@ def _numbers(column: Series[Any], file: Path, *, empty: float) -> NDArray[np.flo
             values[row] = 1.0 if text in YES else 0.0 if text in NO and not text.startswith("-") else float(text)
         except ValueError:
             raise DatasetError(
-                f"{place_of(file, row, str(column.name))} is {shown(str(column.iloc[row]))}; labels of several "
-                "columns are 0 and 1, yes and no, or marked by an x"
+                f"{place_of(file, row, str(column.name))} is {shown(str(column.iloc[row]))}; a label with a column "
+                "of its own is 0 or 1, yes or no, or marked by an x"
             ) from None
     return values
