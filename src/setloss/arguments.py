@@ -42,6 +42,15 @@ def refuse_masked(values: object, name: str) -> None:
         )
 
 
+def is_texts(values: Any) -> bool:
+    """Whether values are texts, one for each example, in a list, a Series or an array (n,)."""
+    cells: Any = values if isinstance(values, list | tuple) else ()
+    if getattr(values, "ndim", 0) == 1 and not hasattr(values, "toarray"):
+        array = np.asarray(values)
+        cells = array if array.dtype.kind in "OUT" else ()
+    return any(isinstance(cell, str) for cell in cells)
+
+
 def as_labels(labels: ArrayLike, name: str = "y", ndim: tuple[int, ...] = (1, 2)) -> NDArray[np.bool_]:
     """The positive labels as a boolean array; anything but {0, 1}, {-1, +1} or bool is refused."""
     if hasattr(labels, "toarray"):

@@ -12,6 +12,7 @@ from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.model_selection import KFold
@@ -128,6 +129,24 @@ def test_more_labels_than_an_int8_counts(kind):
         model = SetDecisionCV(estimators[kind], rule="half", cv=2).fit(X, Y)
     assert model.decision_.rule_losses_["threshold"][0] < 0.5
     assert np.mean(np.argmax(model.predict_proba(X), axis=1) == which) > 0.9
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_texts_may_be_a_list_an_array_or_a_series(named):
+    pandas = pytest.importorskip("pandas")
+    generator = np.random.default_rng(0)
+    Y = generator.random((90, 3)) < 0.4
+    words = np.array(["oil", "gas", "gold"])
+    texts = [" ".join([*words[row], *generator.choice(["the", "a", "of", "in", "on"], 6)]) for row in Y]
+    estimator = make_pipeline(TfidfVectorizer(), LINEAR) if named else None
+    forms = [texts, np.array(texts, dtype=object), np.array(texts), pandas.Series(texts, name="body")]
+    models = [SetDecisionCV(estimator, cv=2).fit(form, Y) for form in (forms if named else forms[::3])]
+    assert models[0].score(texts, Y) > 0.8
+    for model in models:
+        for form in forms:
+            np.testing.assert_array_equal(model.predict(form), models[0].predict(texts))
+    with pytest.raises(ValueError, match="holds text"):
+        SetDecisionCV(RandomForestClassifier(3), cv=2).fit(texts, Y)
 
 
 class LabelMeans(ClassifierMixin, BaseEstimator):

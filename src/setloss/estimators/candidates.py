@@ -17,6 +17,7 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 from sklearn.utils import _safe_indexing
 
+from setloss.arguments import is_texts
 from setloss.decisions.held_out import HeldOut
 from setloss.decisions.rules import RuleLearner
 from setloss.estimators.fit_log import Fits, in_words, innermost, say
@@ -256,8 +257,10 @@ def _encoded_kinds(X: Any, forest: Any, in_bags: bool) -> list[Kind]:
 
 
 def _is_table(X: Any) -> bool:
-    """Whether X is a DataFrame with names of columns, by which the encoder knows them."""
-    return hasattr(X, "iloc") and all(isinstance(name, str) for name in X.columns)
+    """Whether X is for the encoder: texts (n,), or a DataFrame with names of columns."""
+    if is_texts(X):
+        return True
+    return hasattr(X, "columns") and hasattr(X, "iloc") and all(isinstance(name, str) for name in X.columns)
 
 
 def _logistic_path(steps: list[Any], squared_length: float, tol: float, in_bags: bool) -> Path:

@@ -16,7 +16,7 @@ from sklearn.utils import get_tags, indexable
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from setloss.arguments import refuse_masked
+from setloss.arguments import is_texts, refuse_masked
 from setloss.decisions.held_out import HeldOut
 from setloss.decisions.promises import Promise
 from setloss.decisions.rules import MOST_SETS
@@ -120,6 +120,7 @@ class SetDecisionCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     def fit(self, X: Any, y: Any, *, groups: Any = None, sample_weight: Any = None, **params: Any) -> SetDecisionCV:
         """Train on X (n, d) and labels y (n, p), dense or sparse; or y (n,) and `groups`, the set of each element.
 
+        Texts, one for each example, may be a list, a Series or an array (n,); without an estimator they are encoded.
         The weight of a group is the mean weight of its elements. `params` go to `fit` of the estimator, and `groups`
         and `sample_weight` too if it takes them.
         """
@@ -316,9 +317,9 @@ class SetDecisionCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
 
 def features_of(X: Any) -> Any:
-    """X as it came if it is a DataFrame or sparse, else as an array; the estimator checks for NaN."""
+    """X as it came if it is a DataFrame, sparse or texts (n,), else as an array; the estimator checks for NaN."""
     refuse_masked(X, "X")
-    if not issparse(X) and not hasattr(X, "iloc"):
+    if not issparse(X) and not hasattr(X, "iloc") and not is_texts(X):
         X = check_array(X, accept_sparse=True, dtype=None, ensure_all_finite=False, allow_nd=True)
         refuse_dates(X)
     return indexable(X)[0]

@@ -105,7 +105,7 @@ def refuse_text(X: Any, error: Exception) -> None:
         return
     refuse_dates(X)
     named = hasattr(X, "columns")
-    table = X if named else np.asarray(X, dtype=object)
+    table = X if named else np.asarray(X, dtype=object).reshape(len(X), -1)
     for name in X.columns if named else range(table.shape[1]):
         cells = table[name] if named else table[:, name]
         text = next((cell for cell in cells if isinstance(cell, str)), None)

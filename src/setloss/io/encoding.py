@@ -30,6 +30,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
+from setloss.arguments import is_texts
 from setloss.io.data import LARGEST, DatasetError, require_names, shown
 
 if TYPE_CHECKING:
@@ -104,7 +105,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """
 
     def fit(self, X: DataFrame, y: Any = None) -> TableEncoder:
-        """Choose a role for every column, and fit imputation, scaling and categories."""
+        """Choose a role for every column, and fit imputation, scaling and categories.
+
+        Texts (n,), in a list, a Series or an array, are a table of one column, "text".
+        """
+        X = _as_table(X)
         if not hasattr(X, "iloc"):
             raise DatasetError(f"TableEncoder takes a DataFrame; got {type(X).__name__}")
         roles = {str(name): _role(X[name], str(name)) for name in X.columns}
@@ -148,6 +153,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def transform(self, X: DataFrame) -> Any:
         """The features (n, d) of rows that have the columns of the table, in any order; CSR where some are text."""
         check_is_fitted(self)
+        X = _as_table(X)
         values = self._values(X)
         blocks = [] if self.transformer_ is None else [self.transformer_.transform(values)]
         if not self.vectorizers_:
@@ -195,6 +201,15 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 for part, found in parts.items():
                     values[f"{name}: {part}"] = found.to_numpy(dtype=np.float64, na_value=np.nan)
         return pandas.DataFrame(values)
+
+
+def _as_table(X: Any) -> Any:
+    """A table of one column for texts (n,); others as they are."""
+    if not is_texts(X):
+        return X
+    import pandas
+
+    return pandas.DataFrame({"text": X})
 
 
 # ------------------------------------------------------------------ one column
