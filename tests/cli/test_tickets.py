@@ -80,3 +80,19 @@ def test_options_that_say_nothing_are_refused_before_any_work(tmp_path, monkeypa
     assert "--promise" in complaint("train train.csv --labels tags --confidence 0.8 --model m.skops")
     for name in ("e", "e.gif"):
         assert f".svg files; got {name}" in complaint(f"evaluate none.skops train.csv --plot {name}")
+
+
+def test_columns_of_labels_are_found_by_name_in_any_order(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    size = np.arange(40)
+    frame = pd.DataFrame({"size": size, "y_a": size % 2, "y_b": (size < 30).astype(float)})
+    frame.loc[3, "y_b"] = None
+    frame.to_csv("train.csv", index=False)
+    frame[["y_b", "size", "y_a"]].to_csv("turned.csv", index=False)
+    frame.rename(columns={"y_a": "z_a", "y_b": "z_b"}).to_csv("other.csv", index=False)
+    frame.drop(columns="y_a").to_csv("fewer.csv", index=False)
+    run("train train.csv --labels y_ --cv 2 --method logistic --model m.skops")
+    found = [parsed(f"evaluate m.skops {name}.csv --labels y_ --json")["rows"] for name in ("train", "turned")]
+    assert found[0] == found[1]
+    assert "no label of the model, which knows 'y_a', 'y_b'" in complaint("evaluate m.skops other.csv --labels z_")
+    assert "lacks 'y_a' of the labels of the model" in complaint("evaluate m.skops fewer.csv --labels y_")

@@ -101,7 +101,7 @@ class DataOptions:
         told = self.labels is not None or self.label is not None
         if labels and (told or not set(wanted).isdisjoint(frame.columns)):
             found = self._read(roles if self.labels is None else {})
-            if isinstance(found, LabelSets) and found.cell is not None:
+            if isinstance(found, LabelSets) and (found.cell is not None or source.labels):
                 found = self._with_labels_of(source, found)
             return replace(found, X=self._features_for(source, found.X, found.feature_names))
         no_features = () if source.of_table else (*wanted, group)
@@ -118,9 +118,11 @@ class DataOptions:
         if len(strange) == len(there):
             known = f"which knows {listed(names)}" if names else "which knows its labels by number only"
             raise InputError(f"{self.data} has no label of the model, {known}; the file has {listed(strange)}")
+        if found.cell is None:
+            require_names(self.data, found.label_names, names, "the labels of the model")
         if strange:
             say(f"{self.data} has labels that the model does not know, which do not count: {listed(strange)}")
-        Y = np.zeros((found.Y.shape[0], len(names)), dtype=np.int64)
+        Y = np.zeros((found.Y.shape[0], len(names)), dtype=found.Y.dtype)
         for j, name in enumerate(names):
             if name in there:
                 Y[:, j] = np.ravel(found.Y[:, [there[name]]].sum(axis=1))
