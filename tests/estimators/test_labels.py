@@ -82,7 +82,8 @@ def test_one_label_as_a_vector_or_as_a_column_is_the_same_problem():
 
 
 def test_a_single_label_may_have_any_two_names():
-    model = SetClassifier().fit(X, np.where(Y[:, 0], "spam", "ham"), groups=np.arange(len(X)))
+    with pytest.warns(UserWarning, match="positive class is 'spam'.*y == 'ham' for the other"):
+        model = SetClassifier().fit(X, np.where(Y[:, 0], "spam", "ham"), groups=np.arange(len(X)))
     assert model.classes_.tolist() == ["ham", "spam"]
     np.testing.assert_array_equal(model.predict(X) == "spam", fitted(Y[:, :1]).predict(X)[:, 0] == 1)
 

@@ -30,6 +30,10 @@ class UngroupedWarning(UserWarning):
     """Elements came without groups, so that every element is a set of its own."""
 
 
+AFFIRMATIVE = ("yes", "y", "true", "t", "positive", "pos", "1", "1.0")
+"""Words that are the positive class without a warning."""
+
+
 class SetLayout(ABC):
     """Which elements of arrays (n, p) form a set."""
 
@@ -228,6 +232,7 @@ def read_sets(X: Any, y: Any, groups: Any, who: str) -> tuple[Labels, LabelMatri
     """The labels of a training and their sets, by the shape of y; y (n,) without groups gets a warning."""
     matrix = labels_of(y, who)
     check_consistent_length(X, matrix.positive)
+    warn_of_words(matrix.classes)
     rows, width = matrix.positive.shape
     labels = Labels(matrix.classes, matrix.names, width, matrix.flat, matrix.flat and groups is not None)
     if not matrix.flat:
@@ -235,6 +240,18 @@ def read_sets(X: Any, y: Any, groups: Any, who: str) -> tuple[Labels, LabelMatri
     if groups is None:
         warn_ungrouped("trained")
     return labels, matrix, GroupedSets(bags_named(groups, rows))
+
+
+def warn_of_words(classes: NDArray[Any]) -> None:
+    """Warn which of two words is the positive class, unless it says yes."""
+    other, positive = classes.tolist()
+    if isinstance(positive, str) and positive.strip().lower() not in AFFIRMATIVE:
+        warnings.warn(
+            f"the positive class is {positive!r}, the second in the alphabet, and losses count its errors; pass "
+            f"y == {positive!r} to say so, or y == {other!r} for the other.",
+            UserWarning,
+            stacklevel=4,
+        )
 
 
 def warn_ungrouped(what: str) -> None:
