@@ -53,7 +53,7 @@ BROKEN = [
     ("a.csv", TABLE + "1,0\n", {}, "Row #3", "Expected 3 columns, got 2"),
     ("a.csv", TABLE + ",0,1\n", {}, "row 2, column 'group'", "missing"),
     ("a.csv", TABLE + "1,,1\n", {}, "row 2, column 'label'", "missing"),
-    ("a.csv", TABLE + "1,maybe,1\n", {}, "row 2, column 'label'", "'maybe'", "0 and 1"),
+    ("a.csv", TABLE + "1,maybe,1\n", {}, "row 2, column 'label'", "'maybe'", "0 or 1"),
     ("a.csv", TABLE + "1,2,1\n", {}, "row 2, column 'label'", "is 2"),
     ("a.csv", b"group,label,x\n1,0,\xff\n", {}, "UTF-8"),
     ("a.csv", "x,l1\n1,0\n", {"labels": "m"}, "'m'", "labels=", "'x', 'l1'"),
