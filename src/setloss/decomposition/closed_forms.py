@@ -21,17 +21,22 @@ def split_symmetric(loss: CountFunction, axis: int) -> Split:
     unless f is so small that they bend it upwards.
     """
     values, steps = loss.border(axis)
-    bends = np.diff(steps)
-    split = _without_bends(loss, axis, bend_noise(values, 0, 0) if len(bends) else bends)
-    f, g = (part.border(axis)[0] for part in (split.submodular, split.supermodular))
+    noise = bend_noise(values, 0, 0) if len(steps) > 1 else np.empty(0)
+    curves = _curves(values, steps, noise)
+    (f, _), (g, _) = curves
     if len(values) <= MAX_SUMMED_VALUES and infeasibility(values, g, f) > FEASIBILITY_TOLERANCE:
-        return _without_bends(loss, axis, np.zeros(len(bends)))
-    return split
+        curves = _curves(values, steps, np.zeros_like(noise))
+    submodular, supermodular = curves
+    upward = dict.fromkeys(("supermodular", "increasing", "non-negative"), True)
+    return Split(
+        AxisCurve(loss.sizes, axis, *submodular, {"submodular": True}),
+        AxisCurve(loss.sizes, axis, *supermodular, upward),
+        "g'' = max(0, l'')",
+    )
 
 
-def _without_bends(loss: CountFunction, axis: int, ignored: Array) -> Split:
-    """The two parts, taking bends of l up to `ignored` as zero."""
-    values, steps = loss.border(axis)
+def _curves(values: Array, steps: Array, ignored: Array) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
+    """Values and steps of f and of g, taking bends of l up to `ignored` as zero."""
     bends = np.diff(steps)
     required = np.where(bends > ignored, bends, 0.0)
     climb, descent = _from_zero(required), steps[:1] + _from_zero(bends - required)
@@ -40,12 +45,7 @@ def _without_bends(loss: CountFunction, axis: int, ignored: Array) -> Split:
         f = np.where(g == 0, values, _from_zero(descent))
     else:
         f = without_rounding(values - g, values, g)
-    upward = dict.fromkeys(("supermodular", "increasing", "non-negative"), True)
-    return Split(
-        AxisCurve(loss.sizes, axis, f, descent, {"submodular": True}),
-        AxisCurve(loss.sizes, axis, g, climb, upward),
-        "g'' = max(0, l'')",
-    )
+    return (f, descent), (g, climb)
 
 
 def _from_zero(steps: Array) -> Array:
