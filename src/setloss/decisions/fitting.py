@@ -71,7 +71,13 @@ def work_of_a_set(data: HeldOut, potentials: Potentials | None) -> float:
 def calibrate(
     data: HeldOut, potentials: Potentials | None, widths: Widths, start: Calibration | None = None
 ) -> Calibration:
-    """The most likely count model, sought from `start` on; with no potentials, that of independent labels."""
+    """The most likely count model, sought from `start` on; with no potentials, that of independent labels.
+
+    Without a start the search begins at independent labels: elsewhere its first steps lead to potentials so large
+    that sums underflow, and each such point takes as long as all others together.
+    """
+    if start is None and potentials is not None:
+        start = calibrate(data, None, widths)
     return _Problem.of(within_work(data, potentials, MOST_WORK), potentials, widths).solved(start)
 
 
@@ -87,7 +93,7 @@ def chosen_widths(data: HeldOut, potentials: Potentials | None) -> Widths:
     if len(np.unique(data.folds)) < 2:
         return best
     folds = list(data.splits())
-    starts: list[Calibration | None] = [None] * len(folds)  # each search begins where the one before ended
+    starts = [calibrate(train, None, best) for train, _, _ in folds]  # each search begins where the one before ended
     for bias in BIAS_WIDTHS:
         counts = COUNT_WIDTHS if potentials is not None and bias == BIAS_WIDTHS[0] else [best.counts]
         for widths in [Widths(bias, count) for count in counts]:
@@ -149,13 +155,17 @@ class _Problem:
         return self.calibration(found.x)
 
     def coordinates(self, known: Calibration | None) -> Array:
-        """Those of a calibration, its biases split as the prior likes best; else of typical scale and no biases."""
+        """Those of a calibration, its biases split as the prior likes best; else of typical scale and no biases.
+
+        One of independent labels has no theta; its potentials are 0.
+        """
         if known is None:
             return np.zeros(len(self.steps) + len(self.root))
         bias = np.atleast_1d(known.bias + (known.scale - self.unit) * self.centre)
         common = bias.sum() / (len(bias) + self.precisions[1] / self.precisions[2])
         numbers = np.concatenate(([known.scale / self.unit - 1, common], bias - common))
-        return np.concatenate((numbers / self.steps, self.root @ known.theta))
+        theta = self.root @ known.theta if len(known.theta) else np.zeros(len(self.root))
+        return np.concatenate((numbers / self.steps, theta))
 
     def calibration(self, z: Array) -> Calibration:
         """The calibration with these coordinates."""
