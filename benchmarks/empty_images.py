@@ -36,16 +36,15 @@ def dice(sets: Tensor, truth: Tensor) -> Tensor:
 
 
 def main() -> None:
-    print("| empty | logits | cut at 1/2 | `fit_threshold` | temperature only | `calibrate_pixels` | `guard=True` |")
-    print("|---|---|---:|---:|---:|---:|---:|")
+    print("| empty | logits | cut at 1/2 | `fit_threshold` | temperature only | `calibrate_pixels` |")
+    print("|---|---|---:|---:|---:|---:|")
     for empty, (sharp, bias) in product((0.0, 0.4, 0.8), ((1.0, 0.0), (4.0, -1.5), (0.3, -1.5))):
         rng = np.random.default_rng(0)
         seen, (logits, truth) = images(60, empty, sharp, bias, rng), images(300, empty, sharp, bias, rng)
-        known = calibrate_pixels(*seen, "dice")
+        known = calibrate_pixels(*seen)
         alone = PixelCalibration(known.temperature)
         rules = [logits > 0, logits > fit_threshold(*seen, "dice")]
         rules += [decide_images(logits, calibration=which).sets for which in (alone, known)]
-        rules.append(decide_images(logits, calibration=known, guard=True).sets)
         name = f"{sharp:g} x" + (f" - {-bias:g}" if bias else "")
         print(f"| {empty:.0%} | {name} | " + " | ".join(f"{dice(sets, truth).mean():.3f}" for sets in rules) + " |")
 

@@ -71,19 +71,18 @@ def rules(known: Logits, labels: Labels) -> dict[str, Decide]:
     masks = known.shape[1] == 1
     loss, mode = ("dice", "binary") if masks else ("jaccard", "multiclass")
     scores, truth = torch.as_tensor(known[:, 0] if masks else known), torch.as_tensor(labels)
-    learned = calibrate_pixels(scores, truth, loss, mode=mode, ignore_index=NO_LABEL)  # type: ignore[arg-type]
+    learned = calibrate_pixels(scores, truth, mode=mode, ignore_index=NO_LABEL)  # type: ignore[arg-type]
     made: dict[str, Decide] = {"cut at 1/2" if masks else "argmax": cut}
     if masks:
         threshold = float(fit_threshold(scores, truth, loss))
         made["`fit_threshold`"] = lambda logits: logits[:, 0] > threshold
 
-    def best_sets(logits: Logits, *, guard: bool) -> Predicted:
+    def best_sets(logits: Logits) -> Predicted:
         scores = torch.as_tensor(logits[:, 0] if masks else logits)
-        options: dict[str, Any] = {"mode": mode, "calibration": learned, "guard": guard, "scores": "log-odds"}
+        options: dict[str, Any] = {"mode": mode, "calibration": learned, "scores": "log-odds"}
         return np.asarray(decide_images(scores, loss, **options).sets)
 
-    made["`calibrate_pixels`"] = partial(best_sets, guard=False)
-    made["the same, `guard=True`"] = partial(best_sets, guard=True)
+    made["`calibrate_pixels`"] = best_sets
     if find_spec("rankseg") is not None:
         made["rankseg (RMA), temperature"] = partial(rankseg_sets, learned.temperature)
     return made

@@ -149,7 +149,7 @@ def test_runs_are_kept_and_tables_made_of_them(tmp_path, monkeypatch):
     assert first.markdown() == again.markdown()
     assert [table.title for table in again.tables] == ["Losses", "Decisions", "Objects of ellipses"]
     decided = {row[1] for row in again.tables[1].rows}
-    assert {"plain: 1/2, argmax", "`fit_threshold`", "`calibrate_pixels`", "the same, `guard=True`"} <= decided
+    assert {"plain: 1/2, argmax", "`fit_threshold`", "`calibrate_pixels`"} <= decided
 
 
 def test_components_are_split_at_the_median_area():

@@ -79,7 +79,7 @@ def test_masks_and_targets_that_do_not_fit_are_refused():
         decide_images(np.zeros((2, 4, 4)))
     for learn in (fit_threshold, calibrate_pixels):
         with pytest.raises(ValueError, match="no pixels to learn from"):
-            learn(torch.zeros(0, 4), torch.zeros(0, 4), "dice")
+            learn(torch.zeros(0, 4), torch.zeros(0, 4))
 
 
 @pytest.mark.parametrize("mode", ["binary", "multilabel", "multiclass"])
@@ -145,8 +145,6 @@ def test_a_rare_class_is_found_more_often_than_by_argmax():
         ({"loss": "hamming"}, "decisions for pixels are for Dice, Jaccard, Tversky and F-beta"),
         ({"loss": lambda truth, predicted: 0.0}, "decisions for pixels are for .*; got Metric"),
         ({"mode": "classes"}, "mode is 'binary', 'multilabel' or 'multiclass'; got 'classes'"),
-        ({"guard": True}, r"guard=True needs calibration=calibrate_pixels"),
-        ({"guard": True, "calibration": PixelCalibration(loss=Jaccard())}, r"guard=True needs .*'dice'"),
         ({"calibration": PixelCalibration(empty=((0.0, 0.0, 0.0),) * 2)}, "for 2 classes.*mode="),
         ({"scores": "logits"}, "scores is one of auto, log-odds, probabilities; got 'logits'"),
     ],

@@ -138,14 +138,6 @@ def test_a_set_function_is_for_sets_of_its_own_size():
         set_loss(torch.zeros(1, 3), torch.zeros(1, 3), loss=loss, mask=torch.tensor([[True, True, False]]))
 
 
-def test_sync_needs_a_process_group_and_cannot_be_compiled():
-    module = SetLoss("dice", "slack", over="batch", sync=True)
-    with pytest.raises(RuntimeError, match=r"call torch.distributed.init_process_group\(\) first"):
-        module(torch.randn(2, 3), torch.zeros(2, 3))
-    with pytest.raises(Exception, match="sync=True waits for other processes, which cannot be compiled"):
-        torch.compile(module, fullgraph=True, backend="eager")(torch.randn(2, 3), torch.zeros(2, 3))
-
-
 def test_training_does_not_import_the_compiler_of_torch():
     """It would take longer than all of setloss."""
     step = "SetLoss()(torch.randn(2, 5, requires_grad=True), torch.ones(2, 5)).backward()"

@@ -59,4 +59,10 @@ def test_every_operator_of_probabilities_is_the_definition_at_their_margins(oper
 def test_gradients_agree_with_differences():
     logits, target = classes_problem(5)
     options = {"operator": "lovasz", "mode": "multiclass", "margins": "probabilities", "with_cross_entropy": 0.5}
-    torch.autograd.gradcheck(lambda h: set_loss(h, target, **options), logits.requires_grad_(), fast_mode=True)
+
+    def loss(h):
+        return set_loss(h, target, **options)
+
+    torch.testing.assert_close(torch.func.grad(loss)(logits), torch.autograd.functional.jacobian(loss, logits))
+    for check in (torch.autograd.gradcheck, torch.autograd.gradgradcheck):
+        check(loss, logits.requires_grad_(), fast_mode=True)

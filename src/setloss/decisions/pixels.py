@@ -57,8 +57,8 @@ class PixelDecision:
     """A set of pixels, bool in the shape of the scores, and what is known of its expected loss.
 
     `expected_loss` is computed as if pixels were independent; those of a network err together, and images lose more
-    or less (`setloss.nn.calibrate_pixels` learns how much). As such it is off by at most `error`, and no other set
-    has an expected loss that is lower by more than `regret`; both are 0 for exact answers.
+    or less. As such it is off by at most `error`, and no other set has an expected loss that is lower by more than
+    `regret`; both are 0 for exact answers.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """Validate targets: a ValueError on the CPU, a device assertion on accelerators (no synchronisation).
 
-Where values cannot be read, on other devices, in a compiled graph and inside of `torch.func.vmap`, a wrong target
-becomes an index out of range: every device refuses one without being waited for.
+Where values cannot be read, on other devices and in a compiled graph, a wrong target becomes an index out of range:
+every device refuses one without being waited for.
 """
 
 from __future__ import annotations
@@ -44,12 +44,7 @@ def label_range(target: Tensor) -> tuple[float, float]:
 
 def read(flag: Tensor) -> bool | None:
     """The value of a tensor of one flag; None where reading it means waiting for a device, or there is no value."""
-    if flag.device.type != "cpu" or torch.compiler.is_compiling():
-        return None
-    try:
-        return bool(flag)
-    except RuntimeError:  # fake tensors and those inside of `torch.func.vmap` have no value
-        return None
+    return None if flag.device.type != "cpu" or torch.compiler.is_compiling() else bool(flag)
 
 
 def check_labels(target: Tensor, valid: Tensor | None, classes: int | None, soft: bool) -> tuple[bool, Tensor | None]:
@@ -125,10 +120,7 @@ def warn_of_probabilities(logits: Tensor) -> None:
     """Warn of probabilities in place of logits; nothing is read from a device."""
     if logits.device.type != "cpu" or torch.compiler.is_compiling() or logits.numel() < FEWEST:
         return
-    try:
-        few = logits.detach()[(0,) * (logits.ndim - 1)][:FEWEST].tolist()
-    except RuntimeError:  # no values, as in `read`
-        return
+    few = logits.detach()[(0,) * (logits.ndim - 1)][:FEWEST].tolist()
     if not all(0 <= one <= 1 for one in few):  # which ends the matter for almost all logits
         return
     low, high = torch.aminmax(logits.detach().float())

@@ -2,17 +2,14 @@
 
 On the CPU these are the core's compiled kernels on the memory of the tensors, sets shared out among torch's threads;
 elsewhere `setloss.nn.device` computes the same by tensor operations that stay on the device. A cut is the derivative
-of its surrogate: exact wherever that is differentiable. `values_of_sets` is differentiable in every way torch knows:
-
-- an ordinary call, forward mode (`torch.func.jvp`) and batches (`torch.func.vmap`) by a `torch.autograd.Function`,
-- a compiled graph by the operator ``setloss::cuts``, which takes the numbers of a loss (`setloss.losses.Form`) and
-  the name of an operator, so that a graph refers to no object of ours. Losses without such numbers (tables, cost
-  curves, your own) and operators without a name break the graph.
+of its surrogate: exact wherever that is differentiable. `values_of_sets` is a `torch.autograd.Function`, and in a
+compiled graph the operator ``setloss::cuts``, which takes the numbers of a loss (`setloss.losses.Form`) and the name
+of an operator, so that a graph refers to no object of ours. Losses without such numbers (tables, cost curves, your
+own) and operators without a name break the graph.
 """
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -25,9 +22,8 @@ from setloss.losses import Form, Loss, loss_of
 from setloss.nn import device
 from setloss.operators.names import Operator, operator_named
 from setloss.operators.rescaling import Scale, check_scale
-from setloss.plans.batch import NARROW, BatchSurrogate, batch_surrogate, distinct_rows, row_cuts, run_kernel
-from setloss.plans.build import LossSurrogate, PythonPlans
-from setloss.plans.records import Plans
+from setloss.plans.batch import batch_surrogate, row_cuts, run_kernel
+from setloss.plans.build import LossSurrogate
 from setloss.setfunctions.counts import Kind
 
 Floats = NDArray[np.floating]
@@ -107,35 +103,12 @@ class Cuts(torch.autograd.Function):
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
         ctx.save_for_backward(output[1])
-        ctx.save_for_forward(output[1])
         ctx.mark_non_differentiable(output[1])
 
     @staticmethod
     def backward(ctx: Any, *outer: Tensor) -> tuple[Tensor, None, None, None]:
         (gradient,) = ctx.saved_tensors
         return outer[0].unsqueeze(1) * gradient, None, None, None
-
-    @staticmethod
-    def jvp(ctx: Any, *tangents: Any) -> tuple[Tensor, None]:
-        (gradient,) = ctx.saved_tensors
-        return (gradient * tangents[0]).sum(1), None
-
-    @staticmethod
-    def vmap(info: Any, dims: tuple[int | None, ...], *inputs: Any) -> tuple[tuple[Tensor, Tensor], tuple[int, int]]:
-        """A batch of batches of sets is a longer batch of sets."""
-        *tensors, plan = inputs
-        rows: list[Any] = [
-            _batch_first(one, dim, info.batch_size) for one, dim in zip(tensors, dims[:3], strict=True)
-        ]
-        shape = rows[0].shape
-        found = Cuts.apply(*(None if one is None else one.flatten(0, 1) for one in rows), plan)  # type: ignore[no-untyped-call]
-        return (found[0].view(shape[:2]), found[1].view(shape)), (0, 0)
-
-
-def _batch_first(tensor: Tensor | None, dim: int | None, size: int) -> Tensor | None:
-    if tensor is None:
-        return None
-    return tensor.expand(size, *tensor.shape) if dim is None else tensor.movedim(dim, 0)
 
 
 # ---------------------------------------------------------------- in a compiled graph
@@ -193,7 +166,7 @@ def host_cuts(
     if not len(margins):
         return values, np.zeros_like(scores)
     broken = _without_broken(margins, offsets)
-    batch = _surrogates(plan, positive, Bags.from_offsets(offsets))
+    batch = batch_surrogate(plan.loss, positive, Bags.from_offsets(offsets), plan.operator, plan.scale)
     found = run_kernel(margins, batch, threads if len(margins) >= PARALLEL_ELEMENTS else 1, consume=True)
     slopes, worth = np.where(positive, -found.slopes, found.slopes), found.values
     if broken is not None:
@@ -212,22 +185,3 @@ def _without_broken(margins: Floats, offsets: NDArray[np.intp]) -> Mask | None:
         return None
     margins[~finite] = 0
     return np.asarray(~np.logical_and.reduceat(finite, offsets[:-1]))
-
-
-@lru_cache(maxsize=64)
-def _plans_up_to(plan: LossSurrogate, widest: int) -> Plans | PythonPlans:
-    """The plans of all sets of at most `widest` positives and as many negatives."""
-    positives, negatives = np.divmod(np.arange((widest + 1) ** 2), widest + 1)
-    return plan.plans(positives, negatives)
-
-
-def _surrogates(plan: LossSurrogate, positive: Mask, bags: Bags) -> BatchSurrogate:
-    if plan.closed:
-        positives = np.add.reduceat(positive, bags.offsets[:-1], dtype=np.intp)
-        widest = int(bags.sizes.max())
-        if widest <= NARROW:
-            which = positives * (widest + 1) + bags.sizes - positives
-            return BatchSurrogate(bags, (~positive).astype(np.int16), which, _plans_up_to(plan, widest))
-        kinds, which = distinct_rows(np.stack([positives, bags.sizes - positives], 1))
-        return BatchSurrogate(bags, (~positive).astype(np.int16), which, plan.plans(kinds[:, 0], kinds[:, 1]))
-    return batch_surrogate(plan.loss, positive, bags, plan.operator, plan.scale)

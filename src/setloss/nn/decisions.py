@@ -13,7 +13,7 @@ images, and the pixels decide about the others only. With P_0 the probability of
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 import torch
@@ -21,8 +21,9 @@ from torch import Tensor
 
 from setloss.decisions import pixels as arrays
 from setloss.decisions.scores import as_log_odds
-from setloss.losses import Loss, Tversky, TverskyFamily, as_loss
+from setloss.losses import Form, Loss, Tversky, as_loss
 from setloss.nn.targets import Mode, fitted_mask
+from setloss.setfunctions.counts import Kind
 
 Scores = Literal["auto", "log-odds", "probabilities"]
 
@@ -39,26 +40,16 @@ class PixelCalibration:
         One row for each class (one row for masks): the log-odds that an image has no pixel of the class are
         w_0 + w_1 log(expected number of its pixels) + w_2 (largest log-odds of a pixel). None: as independent pixels
         have it.
-    least_gain
-        The smallest expected gain over the plain prediction that was worth it on validation images; infinite where
-        none was.
-    loss
-        The loss for which `least_gain` and `observed` were found.
-    observed
-        One row for each class: expected and observed mean loss of validation images with the decided sets, then with
-        the plain prediction. None: expected losses are as if pixels were independent.
 
     Examples
     --------
-    >>> PixelCalibration(temperature=2.0).least_gain
-    0.0
+    >>> logits = torch.tensor([[2.0, -1.0, -1.0]])
+    >>> decide_images(logits, "dice").sets, decide_images(logits, "dice", calibration=PixelCalibration(4.0)).sets
+    (tensor([[ True, False, False]]), tensor([[True, True, True]]))
     """
 
     temperature: float = 1.0
     empty: tuple[tuple[float, float, float], ...] | None = None
-    least_gain: float = 0.0
-    loss: Loss | None = None
-    observed: tuple[tuple[float, float, float, float], ...] | None = None
 
     def __post_init__(self) -> None:
         if not 0 < self.temperature < float("inf"):
@@ -71,11 +62,9 @@ class ImageDecisions:
 
     `sets` is bool in the shape of the logits, and class ids ``(N, ...)`` in multiclass mode; `expected_loss` and
     `error` are ``(N,)`` or ``(N, C)``. In multiclass mode these are of the best set of each class alone, before
-    pixels wanted twice are shared out. With ``guard=True`` they are those of the plain prediction where that was
-    kept.
+    pixels wanted twice are shared out.
 
-    Expected losses are as if pixels were independent, which they are not, unless the calibration is for this loss:
-    then they are brought to the mean loss of validation images. `error` is about the computation only.
+    Expected losses are as if pixels were independent, which they are not. `error` is about the computation only.
 
     Examples
     --------
@@ -101,7 +90,6 @@ def decide_images(
     mode: Mode = "binary",
     mask: Tensor | None = None,
     calibration: PixelCalibration | None = None,
-    guard: bool = False,
 ) -> ImageDecisions:
     """The set of pixels of least expected loss on every image.
 
@@ -120,9 +108,6 @@ def decide_images(
         Which pixels count, bool, as for `setloss.nn.SetLoss`; others are not chosen (class 0 in multiclass mode).
     calibration
         From `calibrate_pixels`, or ``PixelCalibration(temperature)``. Decisions are as good as the probabilities are.
-    guard
-        Keep the plain prediction (log-odds above 0, or the class of largest logit) on images where the expected gain
-        is not above ``calibration.least_gain``.
 
     Examples
     --------
@@ -133,53 +118,26 @@ def decide_images(
     >>> decide_images(logits, "dice").sets
     tensor([[ True,  True, False, False]])
     """
-    family = tversky_loss(loss)
+    form = as_loss(loss).form
+    if form is None or form.kind is not Kind.TVERSKY:
+        raise ValueError(f"decisions for pixels are for Dice, Jaccard, Tversky and F-beta; got {as_loss(loss)}")
     if not isinstance(logits, Tensor):
         raise TypeError(
             f"logits are a tensor; got {type(logits).__name__}: torch.as_tensor(logits), or for arrays "
             "setloss.decisions.pixels.decide_pixels"
         )
-    if mode not in ("binary", "multilabel", "multiclass"):
+    if mode not in get_args(Mode):
         raise ValueError(f"mode is 'binary', 'multilabel' or 'multiclass'; got {mode!r}")
-    if guard and (calibration is None or calibration.loss != family):
-        raise ValueError(
-            f"guard=True needs calibration=calibrate_pixels(logits, target, {loss!r}) of validation images"
-        )
-    calibration = calibration or PixelCalibration()
-    images = Images.of(logits, scores, mode, mask, calibration)
-    sets, expected, error = images.best(family)
-    sets = images.exclusive(sets)
-    known = calibration.observed if calibration.loss == family else None
-    expected = _corrected(expected, known, 0)
-    if guard:
-        plain, (score, bound), gain = images.against_plain(sets, family)
-        kept = (gain <= calibration.least_gain).unsqueeze(1)
-        sets = torch.where(kept.unsqueeze(2), plain, sets)
-        expected, error = torch.where(kept, _corrected(score, known, 2), expected), torch.where(kept, bound, error)
+    images = Images.of(logits, scores, mode, mask, calibration or PixelCalibration())
+    sets, expected, error = images.best(form)
     if mode == "multiclass":
-        sets = sets.to(torch.uint8).argmax(1).view(logits.shape[0], *logits.shape[2:])
-    elif mode == "binary":
+        sets = images.exclusive(sets).to(torch.uint8).argmax(1).view(logits.shape[0], *logits.shape[2:])
+    else:
+        sets = sets.view(logits.shape)
+    if mode == "binary":
         expected, error = expected[:, 0], error[:, 0]
-    sets = sets if mode == "multiclass" else sets.view(logits.shape)
     wide = torch.float32 if logits.device.type == "mps" else torch.float64
     return ImageDecisions(sets.to(logits.device), *(one.to(logits.device, wide) for one in (1 - expected, error)))
-
-
-def _corrected(score: Tensor, observed: tuple[tuple[float, ...], ...] | None, first: int) -> Tensor:
-    """Scores with the mean of validation images: scaled if these lost more than expected, else their losses are."""
-    if observed is None:
-        return score
-    expected, lost = torch.tensor(observed, dtype=score.dtype)[:, first : first + 2].unbind(1)
-    lower = score * (1 - lost) / (1 - expected).clamp(min=1e-12)
-    return torch.where(lost >= expected, lower, 1 - (1 - score) * lost / expected.clamp(min=1e-12))
-
-
-def tversky_loss(loss: str | Loss) -> TverskyFamily:
-    """The loss, if pixels can be decided for it."""
-    family = as_loss(loss)
-    if not isinstance(family, TverskyFamily):
-        raise ValueError(f"decisions for pixels are for Dice, Jaccard, Tversky and F-beta; got {family}")
-    return family
 
 
 @dataclass(frozen=True)
@@ -191,7 +149,6 @@ class Images:
 
     p: Tensor
     mask: Tensor | None
-    classes: bool
     p_empty: Tensor
     lift: Tensor
 
@@ -215,7 +172,7 @@ class Images:
             p = p * mask
         none = torch.exp(torch.log1p(-p.clamp(max=1 - 1e-16)).sum(2))
         if calibration.empty is None:
-            return cls(p, mask, mode == "multiclass", none, torch.ones_like(none))
+            return cls(p, mask, none, torch.ones_like(none))
         weights = torch.tensor(calibration.empty, dtype=p.dtype)
         if len(weights) != p.shape[1]:
             raise ValueError(
@@ -223,64 +180,34 @@ class Images:
                 f"{tuple(logits.shape)} have {p.shape[1]}: give mode= as it was calibrated"
             )
         e = torch.sigmoid((weights[:, 1:] * empty_features(p)).sum(2) + weights[:, 0])
-        return cls(p, mask, mode == "multiclass", e, (1 - e) / (1 - none).clamp(min=1e-12))
+        return cls(p, mask, e, (1 - e) / (1 - none).clamp(min=1e-12))
 
-    def best(self, family: TverskyFamily) -> tuple[Tensor, Tensor, Tensor]:
+    def best(self, form: Form) -> tuple[Tensor, Tensor, Tensor]:
         """The best set of every image and class, its expected score and the error of that number.
 
         The best set with pixels does not depend on what an empty image scores; nothing at all competes with it.
         """
-        alone = Tversky(family.form.false_positive, family.form.false_negative, zero_division=0.0)
+        a, b, undefined = form.false_positive, form.false_negative, 1 - form.undefined
+        alone = Tversky(a, b, zero_division=0.0)
         rows = self.p.flatten(0, 1).numpy()
         found = [arrays.decide_pixels(row, alone, scores="probabilities") for row in rows]
         sets = torch.tensor(np.array([one.sets for one in found], dtype=bool)).view(self.p.shape)
         numbers = torch.tensor([(1 - one.expected_loss, one.error) for one in found], dtype=torch.float64)
         score, error = (self.lift * one for one in numbers.view(*self.p.shape[:2], 2).unbind(2))
-        score, empty = self._defined(score, family), self.empty_score(family)
+        if a == 0:  # false alarms that cost nothing leave some images at 0/0
+            score = score + undefined * (self.p_empty if b > 0 else 1 - score)
+        empty = undefined * (self.p_empty if b > 0 else torch.ones_like(self.p_empty))
         nothing = empty >= score
         return sets & ~nothing.unsqueeze(2), torch.where(nothing, empty, score), torch.where(nothing, 0.0, error)
 
-    def empty_score(self, family: TverskyFamily) -> Tensor:
-        """The expected score of nothing: 0/0 where nothing is there, and without a cost of misses in any case."""
-        certain = self.p_empty if family.form.false_negative > 0 else torch.ones_like(self.p_empty)
-        return float(family.zero_division) * certain
-
-    def _defined(self, score: Tensor, family: TverskyFamily) -> Tensor:
-        """Scores of sets with pixels, 0/0 included: false alarms that cost nothing leave some images undefined."""
-        b, a = family.form.false_negative, family.form.false_positive
-        return score if a > 0 else score + float(family.zero_division) * (self.p_empty if b > 0 else 1 - score)
-
     def exclusive(self, sets: Tensor) -> Tensor:
         """Sets without overlap: a pixel goes to the class of largest probability relative to the least in its set."""
-        if not self.classes or not self.p.shape[2]:
+        if not self.p.shape[2]:
             return sets
         least = torch.where(sets, self.p, 2.0).amin(2, keepdim=True)
-        return self._winners(self.p / least.clamp(min=torch.finfo(self.p.dtype).tiny))
-
-    def _winners(self, shares: Tensor) -> Tensor:
-        winner = shares.argmax(1, keepdim=True)
-        sets = torch.zeros(shares.shape, dtype=torch.bool, device=shares.device).scatter(1, winner, value=True)
-        return sets if self.mask is None else sets & self.mask
-
-    def expected_score(self, sets: Tensor, family: TverskyFamily) -> tuple[Tensor, Tensor]:
-        """The expected score of any sets and its error, by moments."""
-        order = sets.to(torch.uint8).argsort(dim=2, descending=True, stable=True)
-        b, a = family.form.false_negative, family.form.false_positive
-        low, high = arrays.moment_bounds(self.p.gather(2, order), max(a, 1e-12), b, torch, 0.0)
-        size = sets.sum(2, keepdim=True)
-        low, high = (self.lift * one.gather(2, size).squeeze(2) for one in (low, high))
-        some = size.squeeze(2) > 0
-        score = self._defined((low + high) / 2, family)
-        return torch.where(some, score, self.empty_score(family)), torch.where(some, (high - low) / 2, 0.0)
-
-    def against_plain(self, sets: Tensor, family: TverskyFamily) -> tuple[Tensor, tuple[Tensor, Tensor], Tensor]:
-        """The plain prediction, its expected score, and the expected gain of `sets` over it on every image.
-
-        It has the pixels more probable than not, or the most probable class.
-        """
-        plain = self._winners(self.p) if self.classes else self.p > 0.5
-        own = self.expected_score(plain, family)
-        return plain, own, (self.expected_score(sets, family)[0] - own[0]).mean(1)
+        winner = (self.p / least.clamp(min=torch.finfo(self.p.dtype).tiny)).argmax(1, keepdim=True)
+        alone = torch.zeros(sets.shape, dtype=torch.bool).scatter(1, winner, value=True)
+        return alone if self.mask is None else alone & self.mask
 
 
 def empty_features(p: Tensor) -> Tensor:

@@ -13,7 +13,6 @@ from setloss.defaults import NETWORKS
 from setloss.losses import Loss
 from setloss.nn.check_targets import warn_of_probabilities
 from setloss.nn.cuts import make_plan, values_of_sets
-from setloss.nn.distributed import sets_of_all_processes
 from setloss.nn.parameters import Settings
 from setloss.nn.reduction import Absent, Reduction, counted_sets, mean_cross_entropy, reduced, set_factors
 from setloss.nn.sets import Classes, Margins, Over, Sets, arrange, arrange_groups, chosen_classes
@@ -62,8 +61,8 @@ class SetLoss(nn.Module):
     class_weight
         A factor per class, ``(C,)``.
     ignore_index
-        Elements with this target belong to no set; of one-hot targets, pixels of this class, or with this value in a
-        channel. A set without elements costs 0 and is not counted by "mean".
+        Elements with this target, or of this class, belong to no set. A set without elements costs 0 and is not
+        counted by "mean".
     absent
         What to do with sets that have no positive: "keep" them (any alarm is then a full loss of Dice) or "skip".
         None: skip them in multiclass mode where no operator is named, else keep them.
@@ -71,9 +70,6 @@ class SetLoss(nn.Module):
         "mean" over the sets that count (weighted by `weight`), "sum", or "none" for one number per set: ``(N,)``,
         ``(N, C)`` in multiclass mode over images, ``(C,)`` over classes, ``(1,)`` over the batch, for groups in the
         order of images, classes and numbers.
-    sync
-        With `torch.distributed`, sets over "batch" or "class" span the batches of all processes; see
-        `setloss.nn.distributed`.
 
     Examples
     --------
@@ -109,7 +105,6 @@ class SetLoss(nn.Module):
         ignore_index: int | None = None,
         absent: Absent | None = None,
         reduction: Reduction = "mean",
-        sync: bool = False,
     ) -> None:
         super().__init__()
         self.settings = Settings.completed(
@@ -126,9 +121,8 @@ class SetLoss(nn.Module):
             ignore_index=ignore_index,
             absent=absent,
             reduction=reduction,
-            sync=sync,
         )
-        self.plan = make_plan(self.settings.judge, self.settings.operator, self.settings.scale)
+        self.plan = make_plan(self.settings.loss, self.settings.operator, self.settings.scale)
         factors = None if class_weight is None else torch.as_tensor(class_weight, dtype=torch.float32)
         self.register_buffer("class_weight", factors, persistent=False)
 
@@ -175,8 +169,7 @@ class SetLoss(nn.Module):
         factors = set_factors(weight, self.class_weight, sets, classes, given.logits, mode)
         total = reduced(values.view(sets.shape), counted, factors, settings.reduction)
         if settings.with_cross_entropy:
-            cross_entropy = mean_cross_entropy(given, element_weight, settings.sync)
-            total = total + settings.with_cross_entropy * cross_entropy
+            total = total + settings.with_cross_entropy * mean_cross_entropy(given, element_weight)
         return total if given.assertion is None else total + given.assertion
 
     def extra_repr(self) -> str:
@@ -210,8 +203,7 @@ def _sets(given: Decisions, settings: Settings, classes: list[int] | None, group
         return arrange_groups(given, groups, settings.mode, settings.margins, classes)
     if groups is not None:
         raise ValueError("groups= is for over='groups'")
-    sets = arrange(given, settings.mode, settings.over, settings.margins, classes)
-    return sets_of_all_processes(sets) if settings.sync else sets
+    return arrange(given, settings.mode, settings.over, settings.margins, classes)
 
 
 def _values(sets: Sets, plan: LossSurrogate, settings: Settings) -> Tensor:
@@ -219,7 +211,7 @@ def _values(sets: Sets, plan: LossSurrogate, settings: Settings) -> Tensor:
     if settings.absent == "skip":
         sets = replace(sets, scores=torch.where(sets.has_positives.unsqueeze(1), sets.scores, 0.0))
     values = values_of_sets(sets.scores, sets.truth, sets.valid, plan)
-    form = settings.judge.form
+    form = settings.loss.form
     if not settings.soft_share or form is None:
         return values
     return mixed_values(sets, values, form, settings.soft_share)
@@ -235,12 +227,12 @@ def _weighted_values(
     if groups is not None or not settings.takes_weights:
         raise ValueError(
             "soft labels and element_weight are for L of Jaccard, which is submodular at real counts "
-            '(loss="jaccard", operator="lovasz", over other than "groups", '
-            f"sync=False); other losses are tables over whole counts. Got loss={settings.loss!r}, "
+            '(loss="jaccard", operator="lovasz", over other than "groups"); '
+            f"other losses are tables over whole counts. Got loss={settings.loss}, "
             f"operator={settings.operator!r}, over={settings.over!r}."
         )
     sets, elements = arrange_weighted(given, settings.mode, settings.over, settings.margins, classes, element_weight)
-    values, form = weighted_jaccard(elements), settings.judge.form
+    values, form = weighted_jaccard(elements), settings.loss.form
     if settings.soft_share and form is not None:
         values = mixed(values, elements.as_positive, elements.shares, elements.weight, form, settings.soft_share)
     return sets, values

@@ -15,12 +15,15 @@ from setloss.operators.names import Operator
 from setloss.operators.rescaling import Scale
 from setloss.setfunctions.counts import Kind
 
+NAMES = {"mode": Mode, "margins": Margins, "over": Over, "absent": Absent, "reduction": Reduction}
+"""The parameters that are one of several names."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
     """The parameters of `setloss.nn.SetLoss`, which says what they mean, none of them left open."""
 
-    loss: str | Loss
+    loss: Loss
     operator: str | Operator
     scale: Scale
     margins: Margins
@@ -33,36 +36,31 @@ class Settings:
     ignore_index: int | None
     absent: Absent
     reduction: Reduction
-    sync: bool
 
     @classmethod
     def completed(cls, **given: Any) -> Settings:
         """Parameters as they were given, with the recommended values for None; refuses what means nothing."""
         _check_names(given)
+        given["loss"] = as_loss(given["loss"])
         named = {name: value for name, value in given.items() if value is not None}
         settings = cls(**given | _recommended(given) | named)
         settings._check_factors()
         return settings
 
     @property
-    def judge(self) -> Loss:
-        """The loss, also where it was given by its name."""
-        return as_loss(self.loss)
-
-    @property
     def takes_weights(self) -> bool:
         """Whether elements may have weights and labels be soft."""
-        return self.over != "groups" and not self.sync and _takes_weights(self.judge, self.operator)
+        return self.over != "groups" and _takes_weights(self.loss, self.operator)
 
     def _check_factors(self) -> None:
         """Refuse shares and factors that mean nothing, or nothing for this loss."""
         share, factor = self.soft_share, self.with_cross_entropy
         if share != "adaptive" and not (_is_number(share) and share <= 1):
             raise ValueError(f'soft_share is a share, a number from 0 to 1, or "adaptive"; got {share!r}')
-        if share and not _has_expected_counts(self.judge, self.margins):
+        if share and not _has_expected_counts(self.loss, self.margins):
             raise ValueError(
                 "soft_share is for Dice, Jaccard, Tversky and F-beta with margins='probabilities'; got "
-                f"loss={self.loss!r}, margins={self.margins!r}"
+                f"loss={self.loss}, margins={self.margins!r}"
             )
         if not _is_number(factor):
             raise ValueError(f"with_cross_entropy is a factor, a number from 0 on; got {factor!r}")
@@ -74,27 +72,23 @@ class Settings:
 
 
 def _check_names(given: dict[str, Any]) -> None:
-    named = {"mode": Mode, "margins": Margins, "over": Over, "absent": Absent, "reduction": Reduction}
-    for name, allowed in named.items():
+    for name, allowed in NAMES.items():
         value = given[name]
         if value not in get_args(allowed) and not (name in ("margins", "over", "absent") and value is None):
             raise ValueError(f"{name} is one of {', '.join(map(repr, get_args(allowed)))}; got {value!r}")
-    if given["sync"] and given["over"] in (None, "image", "groups"):
-        raise ValueError("sets over an image lie in one process; sync is for over='batch' and over='class'")
-    loss, scale = given["loss"], given["scale"]
-    if isinstance(loss, str) and loss in get_args(Mode):
-        raise ValueError(f"{loss!r} is a mode, and the first argument is the loss: write mode={loss!r}")
-    if isinstance(scale, bool):
-        raise ValueError(f'the scale c must be a positive number or "mean"; got {scale!r}')
+    if given["loss"] in get_args(Mode):
+        raise ValueError(f"{given['loss']!r} is a mode, and the first argument is the loss: write mode=...")
+    if isinstance(given["scale"], bool):
+        raise ValueError(f'the scale c must be a positive number or "mean"; got {given["scale"]!r}')
 
 
 def _recommended(given: dict[str, Any]) -> dict[str, Any]:
     """The values of parameters that are None."""
-    judge = as_loss(given["loss"])
+    loss = given["loss"]
     usual = NETWORK_MODES[given["mode"]] if given["operator"] is None else NAMED_OPERATOR
-    has_counts = _has_expected_counts(judge, given["margins"] or usual.margins)
+    has_counts = _has_expected_counts(loss, given["margins"] or usual.margins)
     return {
-        "operator": SUBMODULAR_OPERATOR if _takes_weights(judge, SUBMODULAR_OPERATOR) else NETWORKS.operator,
+        "operator": SUBMODULAR_OPERATOR if _takes_weights(loss, SUBMODULAR_OPERATOR) else NETWORKS.operator,
         "margins": usual.margins,
         "soft_share": usual.soft_share if has_counts else 0.0,
         "with_cross_entropy": usual.cross_entropy if given["reduction"] == "mean" else 0.0,
@@ -105,10 +99,7 @@ def _recommended(given: dict[str, Any]) -> dict[str, Any]:
 
 def _takes_weights(loss: Loss, operator: object) -> bool:
     """Whether this is L of Jaccard by one of its names."""
-    form = loss.form
-    if form is None or form.kind is not Kind.TVERSKY:
-        return False
-    return form.false_negative == 1 and form.false_positive == 1 and operator in ("lovasz", "bd", "bd-monotone")
+    return loss.form == as_loss("jaccard").form and operator in ("lovasz", "bd", "bd-monotone")
 
 
 def _has_expected_counts(loss: Loss, margins: Margins) -> bool:

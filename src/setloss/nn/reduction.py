@@ -9,7 +9,6 @@ from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
 
 from setloss.nn.check_targets import read
-from setloss.nn.distributed import sum_of_all_processes
 from setloss.nn.sets import Sets
 from setloss.nn.targets import Decisions, Mode
 
@@ -86,35 +85,24 @@ def reduced(values: Tensor, counted: Tensor | None, weight: Tensor | None, reduc
     return total / torch.where(mass > 0, mass, 1.0)
 
 
-def mean_cross_entropy(given: Decisions, weight: Tensor | None = None, sync: bool = False) -> Tensor:
+def mean_cross_entropy(given: Decisions, weight: Tensor | None = None) -> Tensor:
     """Mean of the softmax's over classes, of one sigmoid's for each decision otherwise; 0 if none counts.
 
-    `weight` is a factor per pixel; the mean is the weighted mean. With `sync` it is over all processes.
+    `weight` is a factor per pixel; the mean is the weighted mean.
     """
-    whole = given.valid is None and weight is None
-    values = _cross_entropies(given, "sum" if whole else "none")
-    if whole and not sync:
-        return values / max(given.labels.numel(), 1)
-    if whole:
-        total, mass = values, values.new_tensor(given.labels.numel())
-    else:
-        shares = torch.ones_like(values) if weight is None else weight.to(values.dtype).expand(values.shape)
-        if given.valid is not None:
-            shares, values = torch.where(given.valid, shares, 0.0), torch.where(given.valid, values, 0.0)
-        total, mass = (shares * values).sum(), shares.sum()
-    if sync:
-        total, mass = sum_of_all_processes(torch.stack([total, mass]))
-    return total / torch.where(mass > 0, mass, 1.0)
+    values = _cross_entropies(given)
+    shares = None if weight is None else weight.to(values.dtype).expand(values.shape)
+    return reduced(values, given.valid, shares, "mean")
 
 
-def _cross_entropies(given: Decisions, reduction: str) -> Tensor:
-    """Cross-entropies of the pixels, or their sum; logits that do not count are 0, so no infinite one has a slope."""
+def _cross_entropies(given: Decisions) -> Tensor:
+    """Cross-entropies of the pixels; logits that do not count are 0, so no infinite one has a slope."""
     logits = given.logits if given.counted is None else given.logits.masked_fill(~given.counted, 0.0)
     if not given.of_classes:
         truth = given.truth.to(logits.dtype) if given.shares is None else given.shares
-        return binary_cross_entropy_with_logits(logits, truth, reduction=reduction)
+        return binary_cross_entropy_with_logits(logits, truth, reduction="none")
     if given.shares is not None:
-        return cross_entropy(logits, given.shares, reduction=reduction)
+        return cross_entropy(logits, given.shares, reduction="none")
     labels = given.labels.to(torch.int64)
     labels = labels if given.valid is None else torch.where(given.valid, labels, 0)
-    return cross_entropy(logits, labels, reduction=reduction)
+    return cross_entropy(logits, labels, reduction="none")

@@ -26,8 +26,8 @@ Margins = Literal["logits", "probabilities"]
 Over = Literal["image", "batch", "class", "groups"]
 Classes = Sequence[int] | None
 
-LARGEST_KEY = 2**62
-"""Bound of group numbers times images and channels; larger numbers are replaced by their ranks."""
+MOST_GROUPS = 2**31
+"""Bound of group numbers: times images and channels they stay below 2^63."""
 
 
 @dataclass(frozen=True)
@@ -132,9 +132,6 @@ def arrange_groups(
     inside = numbers > 0 if given.counted is None else (numbers > 0) & given.counted.reshape(numbers.shape)
     members = torch.nonzero(inside.flatten()).squeeze(1)
     most = int(numbers.max()) + 1 if numbers.numel() else 1
-    if most * pictures >= LARGEST_KEY:
-        kinds, numbers = torch.unique(numbers, return_inverse=True)
-        most = len(kinds)
     keys = numbers + most * torch.arange(pictures, device=numbers.device).unsqueeze(1)
     found, place, sizes = torch.unique(keys.flatten()[members], return_inverse=True, return_counts=True)
     order = torch.argsort(place, stable=True)
@@ -164,8 +161,9 @@ def _checked_groups(given: Decisions, groups: object) -> Tensor:
         groups = groups.unsqueeze(1)
     if groups.shape != shape:
         raise ValueError(f"one group number per decision: expected shape {tuple(shape)}; got {tuple(groups.shape)}")
-    if groups.numel() and int(groups.min()) < 0:
-        raise ValueError(f"group numbers are 0 (no group) or positive; got {int(groups.min())}")
+    low, high = (int(one) for one in torch.aminmax(groups)) if groups.numel() else (0, 0)
+    if low < 0 or high >= MOST_GROUPS:
+        raise ValueError(f"group numbers are 0 (no group) or positive and below 2^31; got {low} to {high}")
     return groups
 
 

@@ -89,16 +89,9 @@ def _of_classes(
 def _of_one_hot(
     scores: Tensor, target: Tensor, mask: Tensor | None, ignore_index: int | None, soft: bool
 ) -> Decisions:
-    """One-hot targets, or a distribution over the classes for every pixel.
-
-    A pixel is ignored if its class has the number `ignore_index`, or if that value stands in one of its channels.
-    """
+    """One-hot targets, or a distribution over the classes for every pixel."""
     labels = target.to(torch.uint8).argmax(1) if target.dtype == torch.bool else target.argmax(1)
-    valid = _labelled(labels, ignore_index)
-    if valid is not None and ignore_index not in (0, 1):
-        labelled = _labelled(target, ignore_index)
-        valid = valid if labelled is None else valid & labelled.all(1)
-    valid = _both(valid, mask, labels, channels=False)
+    valid = _both(_labelled(labels, ignore_index), mask, labels, channels=False)
     if valid is not None:
         target = torch.where(valid.unsqueeze(1), target, torch.zeros((), dtype=target.dtype, device=target.device))
     partial, assertion = check_labels(target, None, None, soft)

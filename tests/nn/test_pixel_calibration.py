@@ -1,6 +1,5 @@
-"""Learned from validation images: temperatures, cuts by an exact scan, empty images, and the guard, by simulation."""
+"""Learned from validation images: temperatures, cuts by an exact scan, empty images by simulation."""
 
-from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -11,7 +10,6 @@ from benchmarks.empty_images import dice
 from benchmarks.empty_images import images as drawn
 from setloss import CostCurve, Dice, Hamming, Jaccard
 from setloss.nn import PixelCalibration, calibrate_pixels, decide_images, fit_temperature, fit_threshold
-from setloss.nn.calibration import _least_gain
 
 
 @pytest.mark.parametrize("mode", ["binary", "multiclass"])
@@ -84,7 +82,7 @@ def test_one_cut_a_label():
         fit_threshold(logits, target[:, 0].long(), mode="multiclass")
 
 
-# ---------------------------------------------------------------- empty images, and the guard
+# ---------------------------------------------------------------- empty images
 
 
 @cache
@@ -92,21 +90,10 @@ def images(n, empty, sharp, bias, seed):
     return drawn(n, empty, sharp, bias, np.random.default_rng(seed))
 
 
-@pytest.mark.parametrize("empty", [0.0, 0.5])
-@pytest.mark.parametrize(("sharp", "bias"), [(0.3, 0.0), (1.0, -1.5), (4.0, 0.0), (-1.0, -2.0)])
-def test_the_guard_is_never_behind_the_plain_cut_by_more_than_noise(empty, sharp, bias):
-    """Networks that are too sure or not sure enough, and one whose logits mean the opposite."""
-    calibration = calibrate_pixels(*images(40, empty, sharp, bias, 1), "dice")
-    logits, truth = images(120, empty, sharp, bias, 2)
-    guarded = decide_images(logits, "dice", calibration=calibration, guard=True).sets
-    difference = dice(guarded, truth) - dice(logits > 0, truth)
-    assert difference.mean() >= -2 * difference.std() / len(difference) ** 0.5
-
-
 @pytest.mark.parametrize("sharp", [0.3, 4.0])
 def test_empty_images_stay_empty(sharp):
     """Independent pixels mark something on many of them; the probability that the image is empty mends that."""
-    calibration = calibrate_pixels(*images(40, 0.5, sharp, 0.0, 1), "dice")
+    calibration = calibrate_pixels(*images(40, 0.5, sharp, 0.0, 1))
     logits, truth = images(120, 0.5, sharp, 0.0, 2)
     nothing = ~truth.any(2).any(1)
     by_pixels = decide_images(logits, "dice", calibration=PixelCalibration(calibration.temperature)).sets
@@ -115,14 +102,6 @@ def test_empty_images_stay_empty(sharp):
     assert marked[1] <= 0.05 < marked[0]
     assert dice(found, truth).mean() > dice(by_pixels, truth).mean()
     assert dice(found, truth).mean() >= dice(logits > 0, truth).mean()
-
-
-@pytest.mark.parametrize(
-    ("gained", "least"),
-    [([0.5, 0.5, 0.5, -1.0], 0.1), ([0.5, -0.3, -0.1, -0.3], np.inf), ([-0.1] * 4, np.inf), ([0.5] * 4, 0.0)],
-)
-def test_the_plain_prediction_is_left_where_that_gained_more_than_noise(gained, least):
-    assert _least_gain(np.array([0.4, 0.3, 0.2, 0.1]), np.array(gained)) == least
 
 
 def test_the_probability_of_an_empty_image_needs_three_of_each():
@@ -145,35 +124,13 @@ def test_positives_outside_of_the_mask_do_not_fill_an_image():
 def test_classes_are_calibrated_one_by_one():
     logits, truth = images(40, 0.5, 1.0, 0.0, 1)
     both = torch.stack([0 * logits, logits], 1)
-    calibration = calibrate_pixels(
-        both, truth.long(), "jaccard", mode="multiclass", mask=torch.rand(40, 32, 32) < 0.9
-    )
+    seen = torch.rand(40, 32, 32) < 0.9
+    calibration = calibrate_pixels(both, truth.long(), mode="multiclass", mask=seen)
     assert len(calibration.empty) == 2
-    found = decide_images(both, "jaccard", mode="multiclass", calibration=calibration, guard=True)
-    assert found.sets.shape == (40, 32, 32)
+    assert decide_images(both, mode="multiclass", calibration=calibration).sets.shape == (40, 32, 32)
     seen = torch.rand(both.shape) < 0.5
     by_label = calibrate_pixels(both, torch.stack([truth, truth], 1), mode="multilabel", mask=seen)
     each = [calibrate_pixels(both[:, c], truth, mask=seen[:, c]) for c in range(2)]
     torch.testing.assert_close(
         torch.tensor(by_label.empty), torch.tensor([one.empty[0] for one in each]), atol=0.1, rtol=0.1
     )
-    assert calibration.loss == Jaccard()
-
-
-# ---------------------------------------------------------------- expected losses
-
-
-@pytest.mark.parametrize("sharp", [1.0, 0.5])
-def test_the_correction_is_exact_on_the_validation_images(sharp):
-    logits, truth = images(40, 0.4, sharp, -1.0, 1)
-    both, target = torch.stack([logits, 0.3 * logits - 1], 1), torch.stack([truth, truth], 1)
-    calibration = calibrate_pixels(both, target, "dice", mode="multilabel")
-    found = decide_images(both, "dice", mode="multilabel", calibration=calibration)
-    lost = [float((1 - dice(found.sets[:, c], truth)).mean()) for c in range(2)]
-    assert found.expected_loss.mean(0).tolist() == pytest.approx(lost, abs=1e-9)
-    assert 0 <= float(found.expected_loss.min()) <= float(found.expected_loss.max()) <= 1
-    other = [
-        decide_images(both, "jaccard", mode="multilabel", calibration=one).expected_loss
-        for one in (calibration, replace(calibration, observed=None))
-    ]
-    assert torch.equal(*other)

@@ -1,4 +1,4 @@
-"""Learn from validation images: a temperature, the best threshold, and where decisions beat the plain prediction.
+"""Learn from validation images: a temperature, the best threshold, and how likely an image is empty.
 
 Three ways to turn logits into masks, from the simplest: the plain prediction (threshold 1/2); the threshold that is
 best on validation images (`fit_threshold`); a decision for each image (`calibrate_pixels`, then
@@ -19,7 +19,7 @@ from torch import Tensor
 from setloss.decisions.held_out import HeldOut
 from setloss.decisions.threshold_scan import threshold_of_sets
 from setloss.losses import CountLoss, Loss, as_loss
-from setloss.nn.decisions import Images, PixelCalibration, empty_features, tversky_loss
+from setloss.nn.decisions import Images, PixelCalibration, empty_features
 from setloss.nn.reduction import mean_cross_entropy
 from setloss.nn.targets import Decisions, Mode, decisions
 
@@ -140,7 +140,6 @@ def _pictures(tensor: Tensor, mode: Mode) -> Tensor:
 def calibrate_pixels(
     logits: Tensor,
     target: Tensor,
-    loss: str | Loss = "dice",
     *,
     mode: Mode = "binary",
     ignore_index: int | None = None,
@@ -149,9 +148,7 @@ def calibrate_pixels(
     """The calibration of a network for `setloss.nn.decide_images`, from images that it was not trained on.
 
     The temperature is that of `fit_temperature`; the probability that an image is empty, class by class, is a
-    logistic regression on two numbers of the image. With `least_gain` as the expected gain from which on the plain
-    prediction is left, these images gained most, less one standard error. `observed` holds their losses, beside those
-    expected of independent pixels. Parameters are those of `SetLoss`.
+    logistic regression on two numbers of the image. Parameters are those of `SetLoss`.
 
     Examples
     --------
@@ -159,62 +156,25 @@ def calibrate_pixels(
     >>> from setloss.nn import decide_images
     >>> target = torch.zeros(8, 4, 4, dtype=torch.int64)
     >>> target[:4, 1:3, 1:3] = 1  # four images with an object, four empty ones
-    >>> calibration = calibrate_pixels(8.0 * target - 5, target, "dice")
+    >>> calibration = calibrate_pixels(8.0 * target - 5, target)
     >>> decide_images(8.0 * target - 5, "dice", calibration=calibration).sets.sum((1, 2))
     tensor([4, 4, 4, 4, 0, 0, 0, 0])
     """
-    family = tversky_loss(loss)
     given = decisions(logits, target, mask, mode, ignore_index)
-    counted = given.counted
-    truth = _pictures(given.truth if counted is None else given.truth & counted, mode)
-    calibration = PixelCalibration(_temperature(given), loss=family)
-    images = Images.of(given.logits, "log-odds", mode, given.valid, calibration)
-    calibration = replace(calibration, empty=_fit_empty(images, truth))
-    images = Images.of(given.logits, "log-odds", mode, given.valid, calibration)
-    best, score, _ = images.best(family)
-    sets = images.exclusive(best)
-    plain, (score_of_plain, _), gain = images.against_plain(sets, family)
-    lost, lost_by_plain = (_losses(one, truth, family) for one in (sets, plain))
-    means = [one.mean(0).tolist() for one in (1 - score.numpy(), lost, 1 - score_of_plain.numpy(), lost_by_plain)]
-    least_gain = _least_gain(gain.numpy(), (lost_by_plain - lost).mean(1))
-    return replace(calibration, least_gain=least_gain, observed=tuple(zip(*means, strict=True)))
+    truth = _pictures(given.truth if given.counted is None else given.truth & given.counted, mode)
+    temperature = _temperature(given)
+    images = Images.of(given.logits, "log-odds", mode, given.valid, PixelCalibration(temperature))
+    features, empty = empty_features(images.p).numpy(), (~truth.any(2)).numpy()
+    return PixelCalibration(temperature, tuple(map(_chances_of_empty, features.transpose(1, 0, 2), empty.T)))
 
 
-def _fit_empty(images: Images, truth: Tensor) -> tuple[tuple[float, float, float], ...]:
+def _chances_of_empty(features: NDArray[np.float64], empty: NDArray[np.bool_]) -> tuple[float, float, float]:
+    """The weights of one class; a constant where too few images tell."""
     from sklearn.linear_model import LogisticRegression
 
-    features, empty = empty_features(images.p).numpy(), (~truth.any(2)).numpy()
-    weights = []
-    for x, y in zip(features.transpose(1, 0, 2), empty.T, strict=True):
-        if min(y.sum(), (~y).sum()) < FEWEST_EMPTY:
-            share = (y.sum() + 0.5) / (len(y) + 1)
-            weights.append((float(np.log(share / (1 - share))), 0.0, 0.0))
-            continue
-        model = LogisticRegression().fit(x, y)
-        first, second = map(float, model.coef_[0])
-        weights.append((float(model.intercept_[0]), first, second))
-    return tuple(weights)
-
-
-def _losses(sets: Tensor, truth: Tensor, loss: CountLoss) -> NDArray[np.float64]:
-    """The losses of sets ``(N, C, pixels)``, one for every image and class."""
-    hits, positives, taken = (one.sum(2).double().numpy() for one in (sets & truth, truth, sets))
-    losses = loss.value(positives - hits, taken - hits, positives, truth.shape[2] - positives)
-    return np.asarray(losses, dtype=np.float64)
-
-
-def _least_gain(expected: NDArray[np.float64], gained: NDArray[np.float64]) -> float:
-    """The t for which images with an expected gain above t gained most together, less one standard error."""
-    order = np.argsort(-expected, kind="stable")
-    expected, gained = expected[order], gained[order]
-    number = np.arange(1, len(gained) + 1)
-    total = np.cumsum(gained)
-    error = np.sqrt(np.maximum(np.cumsum(gained**2) - total**2 / number, 0) * number / np.maximum(number - 1, 1))
-    worth = np.where(
-        (number > 1) & (expected > 0) & (np.append(expected[1:], -np.inf) < expected), total - error, 0.0
-    )
-    if not len(worth) or worth.max() <= 0:
-        return float("inf")
-    last = int(np.argmax(worth))
-    below = expected[last + 1] if last + 1 < len(expected) else 0.0
-    return float(max(below, 0.0))
+    if min(empty.sum(), (~empty).sum()) < FEWEST_EMPTY:
+        share = (empty.sum() + 0.5) / (len(empty) + 1)
+        return float(np.log(share / (1 - share))), 0.0, 0.0
+    model = LogisticRegression().fit(features, empty)
+    first, second = map(float, model.coef_[0])
+    return float(model.intercept_[0]), first, second
