@@ -37,17 +37,18 @@ def trained(tmp_path_factory):
         table[["d", "c", "b", "a", "y_1", "y_0"]].to_csv("turned.csv", index=False)
         table.to_parquet("sets.parquet")
         frame.assign(group=groups, label=Y[:, 0]).to_csv("tracks.csv", index=False)
-        names = [f"@attribute {name} {'{0,1}' if '_' in name else 'numeric'}\n" for name in table]
-        (folder / "sets.arff").write_text(
-            f"@relation r\n{''.join(names)}@data\n{table.to_csv(index=False, header=False)}"
-        )
+        for name, columns in (("sets", list(table)), ("turned", list("dcba"))):
+            kinds = [f"@attribute {column} {'{0,1}' if '_' in column else 'numeric'}\n" for column in columns]
+            rows = table[columns].to_csv(index=False, header=False)
+            (folder / f"{name}.arff").write_text(f"@relation r\n{''.join(kinds)}@data\n{rows}")
         rows = (
             ",".join(str(j) for j in (0, 1) if y[j]) + " " + " ".join(f"{j}:{value}" for j, value in enumerate(x))
             for x, y in zip(X, Y, strict=True)
         )
         (folder / "sets.svm").write_text("\n".join(rows) + "\n")
+        (folder / "narrow.svm").write_text("0 0:1\n 2:1\n")
         for name in FILES:
-            run("train", name, *options(name), "--rule", "sign", "--tol", "1e-2", "--model", f"{name}.skops")
+            run("train", name, *options(name), "--method", "logistic", "--cv", "2", "--model", f"{name}.skops")
     return folder
 
 
@@ -57,22 +58,26 @@ def folder(trained, monkeypatch):
     return trained
 
 
-def test_columns_of_a_table_are_matched_with_the_names_of_an_archive(folder):
-    expected, turned = (
-        pd.read_csv(io.StringIO(run("predict", "named.npz.skops", name).stdout))
-        for name in ("named.npz", "turned.csv")
-    )
-    pd.testing.assert_frame_equal(turned, expected)
+def read(*words):
+    return pd.read_csv(io.StringIO(run(*words).stdout))
+
+
+@pytest.mark.parametrize(("model", "name"), [("named.npz", "turned.arff"), ("sets.csv", "turned.csv")])
+def test_columns_in_another_order_are_matched_by_name(folder, model, name):
+    pd.testing.assert_frame_equal(read(f"predict {model}.skops {name}"), read(f"predict {model}.skops {model}"))
+
+
+def test_features_that_are_missing_are_named(folder):
     pd.read_csv("turned.csv").drop(columns="c").to_csv("less.csv", index=False)
-    assert "lacks 'c' of the features of the model" in complaint("predict named.npz.skops less.csv")
-    pd.read_csv("turned.csv").assign(c="dear").to_csv("odd.csv", index=False)
-    assert "row 1, column 'c' of odd.csv is 'dear'" in complaint("predict named.npz.skops odd.csv")
+    assert "lacks 'c' of the features of the model" in complaint("predict sets.csv.skops less.csv")
+    np.savez("less.npz", X=np.eye(3), feature_names=list("abd"))
+    assert "lacks 'c' of the features of the model" in complaint("predict named.npz.skops less.npz")
 
 
-def test_an_archive_with_names_serves_a_model_of_a_table_and_one_without_is_told(folder):
-    expected = run("predict sets.csv.skops sets.csv").stdout
-    assert run("predict sets.csv.skops named.npz").stdout == expected
-    assert "bare.npz names no columns" in complaint("predict sets.csv.skops bare.npz")
+def test_svmlight_files_are_as_wide_as_the_model(folder):
+    assert read("predict sets.svm.skops narrow.svm").shape == (2, 2)
+    (folder / "wide.svm").write_text("0 4:1\n")
+    assert "out of range for features=4" in complaint("predict sets.svm.skops wide.svm")
 
 
 @pytest.mark.parametrize("model", FILES)
@@ -85,3 +90,5 @@ def test_every_pair_of_formats_gives_an_answer_or_a_sentence(folder, command, mo
         said = complaint(*words)
         assert name in said or "no column 'group'" in said
     assert model != name or (name, command) == ("sets.arff", "evaluate") or result.exit_code == 0
+    tables = [file.endswith(("csv", "parquet")) for file in (model, name)]
+    assert tables[0] == tables[1] or f"and {name} is none; give " in said

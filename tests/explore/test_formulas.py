@@ -135,7 +135,7 @@ def test_the_command_writes_the_page(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("name", "sentence"), [("curve.pdf", "writes an .html file"), ("no/where.html", "cannot be written")]
+    ("name", "sentence"), [("curve.pdf", "writes .html files"), ("no/where.html", "no directory")]
 )
 def test_bad_paths_get_one_sentence(tmp_path, name, sentence):
     done = CliRunner().invoke(app, ["explore", "--out", str(tmp_path / name)])

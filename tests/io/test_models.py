@@ -27,7 +27,8 @@ from sklearn.svm import SVC, LinearSVC
 import setloss
 from helpers.forged import change, forged, text
 from setloss.cli.commands import InputError
-from setloss.cli.models import read_model
+from setloss.cli.model_file import TrainedModel
+from setloss.cli.set_functions import LossOptions
 from setloss.estimators import SetClassifier, SetClassifierCV, SetDecisionCV
 from setloss.io.models import ModelFileError, load, save
 from setloss.losses import CostCurve, Dice, FBeta, Hamming, Jaccard, Tversky, from_counts
@@ -176,12 +177,13 @@ def test_all_that_is_missing_is_asked_for_at_once(path, monkeypatch):
     with pytest.raises(ModelFileError, match=r"trusted=\['collections.OrderedDict', 'foreign'\]$"):
         load(path)
     with pytest.raises(InputError, match=r"load it with --trusted collections.OrderedDict,foreign$"):
-        read_model(path)
+        TrainedModel.read(path, None, LossOptions())
     with pytest.raises(ModelFileError, match=r"trusted=\['foreign', 'collections.OrderedDict'\]$"):
         load(path, trusted=["foreign"])
     with pytest.raises(InputError, match=r"load it with --trusted foreign,collections.OrderedDict$"):
-        read_model(path, "foreign")
-    np.testing.assert_array_equal(read_model(path, "collections.OrderedDict,foreign").predict(X), model.predict(X))
+        TrainedModel.read(path, "foreign", LossOptions())
+    found = load(path, trusted=["collections.OrderedDict", "foreign"])
+    np.testing.assert_array_equal(found.predict(X), model.predict(X))
 
 
 CONTENT = {"__class__": "list", "__module__": "builtins", "__loader__": "ListNode", "content": [text("ran")]}

@@ -12,12 +12,11 @@ try:  # these imports take a second, in which Ctrl-C ends the command as it does
     from setloss.cli.decompose import check, decompose, explore
     from setloss.cli.evaluate import evaluate
     from setloss.cli.predict import predict
-    from setloss.cli.train import EPILOG as TRAIN_EPILOG
     from setloss.cli.train import train
 except KeyboardInterrupt:
     sys.exit(130)
 
-EPILOG = "Exit codes: 0 fine, 2 bad input (one sentence on standard error says what)."
+EPILOG = "Exit codes: 0 fine, 2 bad input (one sentence on standard error says what), 130 interrupted."
 
 app = typer.Typer(
     cls=OneSentenceGroup,
@@ -26,12 +25,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog=EPILOG,
 )
-app.command(epilog=EPILOG)(decompose)
-app.command(epilog=EPILOG)(check)
-app.command(epilog=EPILOG)(explore)
-app.command(epilog=TRAIN_EPILOG)(train)
-app.command(epilog=EPILOG)(predict)
-app.command(epilog=EPILOG)(evaluate)
+for command in (decompose, check, explore, train, predict, evaluate):
+    app.command(epilog=EPILOG)(command)
 
 
 def _print_version(wanted: bool) -> None:

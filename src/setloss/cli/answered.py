@@ -1,7 +1,5 @@
 """Promises on the command line: rows kept to learn one, which sets it answers, and what is then kept of it."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -10,7 +8,6 @@ from typing import Annotated, Any
 import numpy as np
 
 from setloss.cli.commands import InputError, panel_option
-from setloss.cli.models import last_step
 
 KEPT = 0.25
 """Share of the sets that are kept to learn a promise."""
@@ -39,14 +36,14 @@ class PromiseOptions:
         float | None, _option("Probability that the promise is true.", show_default=f"{CONFIDENCE:g}")
     ] = None
 
-    def check(self, training: Any) -> None:
+    def check(self, average: str) -> None:
         """Refuse what cannot be promised, before any data are read."""
         if self.promise is None:
             if self.confidence is not None:
                 raise InputError("--confidence is that of --promise; give both, or leave it out")
             return
-        if training.rule == "sign" or training.average != "samples":
-            raise InputError("--promise is about the mean loss of decided sets; leave out --rule sign, --average")
+        if average != "samples":
+            raise InputError("--promise is about the mean loss of decided sets; leave out --average")
         if self.confidence is not None and not 0 < self.confidence < 1:
             raise InputError(f"--confidence is between 0 and 1, as 0.9; got {self.confidence:g}")
         if self.promise >= 1:
@@ -61,18 +58,13 @@ class PromiseOptions:
         kept = np.random.default_rng(0).permutation(len(sets)) < round(KEPT * len(sets))
         return _rows(examples, ~kept[places]), _rows(examples, kept[places])
 
-    def make(self, estimator: Any, X: Any, kept: Any) -> dict[str, Any] | None:
-        """Let a fitted estimator promise; what is said of it."""
-        if kept is None or self.promise is None:
-            return None
+    def make(self, estimator: Any, X: Any, targets: dict[str, Any]) -> Any:
+        """Let a fitted estimator promise, by the features and labels of what was kept."""
         confidence = CONFIDENCE if self.confidence is None else self.confidence
-        given = {"y": kept.Y} if hasattr(kept, "Y") else {"y": kept.y, "groups": kept.groups}
         try:
-            made = estimator.promise(X, at_most=1 - self.promise, confidence=confidence, **given)
+            return estimator.promise(X, at_most=1 - (self.promise or 0), confidence=confidence, **targets)
         except ValueError as error:
             raise InputError(f"--promise: {error}") from None
-        facts = {"at_least": self.promise, "confidence": confidence, "words": str(made)}
-        return facts | {"share": made.share, "sets": made.sets, "needed": made.needed}
 
 
 def _rows(examples: Any, kept: Any) -> Any:
@@ -84,11 +76,11 @@ def _rows(examples: Any, kept: Any) -> Any:
     return replace(examples, X=X, y=examples.y[rows], groups=examples.groups[rows])
 
 
-def answered_rows(model: Any, X: Any, beside: dict[str, Any]) -> Any:
-    """Whether the set of each row is answered; None where the model promises nothing for its loss."""
-    if not hasattr(last_step(model), "promise_"):
+def answered_rows(estimator: Any, X: Any, beside: dict[str, Any]) -> Any:
+    """Whether the set of each row is answered; None where nothing is promised for the loss of the estimator."""
+    if not hasattr(estimator, "promise_"):
         return None
-    answered = last_step(model).promise_.answers(X, **beside)
+    answered = estimator.promise_.answers(X, **beside)
     return answered[np.unique(beside["groups"], return_inverse=True)[1]] if beside else answered
 
 
@@ -101,13 +93,14 @@ class Curve:
     promise: Any
 
     @classmethod
-    def of(cls, model: Any, X: Any, y: Any, beside: dict[str, Any]) -> "Curve":
-        """The curve of a model that decides, on labelled sets."""
-        estimator = last_step(model)
+    def of(cls, estimator: Any, X: Any, y: Any, beside: dict[str, Any]) -> "Curve":
+        """The curve of an estimator that decides, on labelled sets."""
         expected, losses = estimator.expected_loss(X, **beside), estimator.losses(X, y, **beside)
-        expected = expected if beside else expected[~np.isnan(y).all(axis=1)] if y.dtype.kind == "f" else expected
-        order, promise = np.argsort(expected, kind="stable"), getattr(estimator, "promise_", None)
-        return cls(1 - losses[order], None if promise is None else expected[order] <= promise.limit, promise)
+        promise = getattr(estimator, "promise_", None)
+        answered = None if promise is None else promise.answers(X, **beside)
+        judged = np.isfinite(y).any(axis=1) if y.ndim == 2 and y.dtype.kind == "f" else np.full(len(expected), True)
+        order = np.argsort(expected[judged], kind="stable")
+        return cls(1 - losses[order], None if answered is None else answered[judged][order], promise)
 
     @property
     def facts(self) -> dict[str, Any] | None:
@@ -126,26 +119,15 @@ class Curve:
         number = np.arange(1, len(self.scores) + 1)
         means = np.cumsum(self.scores) / number
         errors = np.sqrt(np.maximum(np.cumsum(self.scores**2) / number - means**2, 0) / number)
-        few = min(FEWEST, len(number)) - 1
-        share, means, errors = 100 * number[few:] / number[-1], means[few:], errors[few:]
-        figure = Figure(figsize=(5.2, 3.4), layout="constrained")
-        axes = figure.add_subplot(
-            xlabel="sets answered, the surest first (%)", ylabel=f"mean {score} of what is answered"
-        )
-        axes.fill_between(share, means - 2 * errors, means + 2 * errors, color="#0072B2", alpha=0.2, linewidth=0)
-        axes.plot(share, means, color="#0072B2", label="observed, with twice its standard error")
+        shown = slice(min(FEWEST, len(number)) - 1, None)
+        share, means, errors = 100 * number[shown] / number[-1], means[shown], errors[shown]
+        figure = Figure(layout="constrained")
+        axes = figure.add_subplot(xlabel="sets answered, the surest first (%)", xlim=(0, 100))
+        axes.set_ylabel(f"mean {score} of what is answered, with twice its standard error")
+        axes.fill_between(share, means - 2 * errors, means + 2 * errors, alpha=0.2, linewidth=0)
+        axes.plot(share, means)
         if self.promise is not None:
-            axes.axhline(1 - self.promise.at_most, color="#D55E00", linestyle="--", label="asked for")
-            axes.axvline(100 * self.answered.mean(), color="0.4", linestyle=":", label="answered by the promise")
-        axes.set_xlim(0, 100)
-        axes.legend(fontsize="small")
+            axes.axhline(1 - self.promise.at_most, color="C1", linestyle="--", label="promised")
+            axes.axvline(100 * self.answered.mean(), color="C1", linestyle=":", label="answered")
+            axes.legend()
         figure.savefig(path, dpi=150)
-
-
-@contextmanager
-def no_curve_in_words() -> Iterator[None]:
-    """Missing matplotlib and losses that are not those of single sets are bad input."""
-    try:
-        yield
-    except (ImportError, ValueError) as error:
-        raise InputError(f"--plot: {error}") from None

@@ -7,26 +7,23 @@ from __future__ import annotations
 
 import functools
 import inspect
-import json
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import Any, NoReturn
 
 import typer
 from typer.core import TyperGroup
 
 BAD_INPUT = 2
-PLOT_SUFFIXES = (".png", ".pdf", ".svg")
+PLOTS = (".png", ".pdf", ".svg")
+"""Suffixes of figures."""
 
 # The parent of BadParameter is click's UsageError, which lives in different packages from release to release.
 _UsageError: type[Exception] = typer.BadParameter.mro()[1]
-
-
-JsonOption = Annotated[bool, typer.Option("--json", help="JSON on standard output, nothing else.")]
 
 
 class InputError(Exception):
@@ -91,13 +88,10 @@ def names_in(text: str) -> list[str]:
     return [name.strip() for name in text.split(",")]
 
 
-def print_document(document: Mapping[str, Any]) -> None:
-    """A JSON document alone, in one line; NumPy's numbers as numbers."""
-    typer.echo(json.dumps(document, allow_nan=False, default=lambda value: value.item()))
-
-
-def check_writable(option: str, path: Path, *others: Path) -> None:
-    """Refuse, before any work, a path that cannot be written, and one of the `others` that are used."""
+def check_writable(option: str, path: Path, suffixes: Sequence[str], *others: Path) -> None:
+    """Refuse, before any work, a path of another kind or that cannot be written, and the `others` that are used."""
+    if path.suffix.lower() not in suffixes:
+        raise InputError(f"{option} writes {', '.join(suffixes)} files; got {path}")
     if not path.parent.is_dir():
         raise InputError(f"{option}: there is no directory {path.parent}")
     if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
@@ -105,13 +99,6 @@ def check_writable(option: str, path: Path, *others: Path) -> None:
     for other in others:
         if os.path.realpath(path) == os.path.realpath(other):
             raise InputError(f"{option}: {path} would replace {other}, which is used here too; give another name")
-
-
-def check_plot(path: Path, *others: Path) -> None:
-    """Refuse, before any work, a figure of another kind, and what `check_writable` refuses."""
-    if path.suffix.lower() not in PLOT_SUFFIXES:
-        raise InputError(f"--plot writes {', '.join(PLOT_SUFFIXES)} files; got {path}")
-    check_writable("--plot", path, *others)
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""``setloss predict``: the labels, probabilities or scores that a model gives to the rows of a data file."""
+"""``setloss predict``: the labels or probabilities that a model gives to the rows of a data file."""
 
 import csv
 import io
@@ -11,24 +11,19 @@ import typer
 
 from setloss.cli.answered import answered_rows
 from setloss.cli.commands import InputError, check_writable, say, with_option_groups, writing
-from setloss.cli.data import DataOptions
-from setloss.cli.models import Source, decides, in_use, last_step, prepared, read_model, scores_of
+from setloss.cli.data_file import DataOptions
+from setloss.cli.model_file import ModelArgument, TrainedModel, TrustedOption, in_use
 from setloss.cli.progress import Waiting
 from setloss.cli.set_functions import LossOptions
 from setloss.files import replacing
 
-TrustedOption = Annotated[
-    str | None, typer.Option(help="Other packages that the model may be made of, as xgboost,lightgbm.")
-]
-
 
 @with_option_groups
 def predict(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="File written by setloss train.")],
+    model: ModelArgument,
     data: DataOptions,
     loss: LossOptions,
     out: Annotated[Path | None, typer.Option(help="File to write, .csv.", show_default="standard output")] = None,
-    scores: Annotated[bool, typer.Option("--scores", help="Scores instead of labels.")] = False,
     probabilities: Annotated[
         bool, typer.Option("--probabilities", help="The probability of each label instead.")
     ] = False,
@@ -44,91 +39,69 @@ def predict(
     For example: setloss predict songs.skops new.csv --out moods.csv
     """
     if out is not None:
-        if out.suffix.lower() != ".csv":
-            raise InputError(f"--out writes a .csv file; got {out}")
-        check_writable("--out", out, data.data, model)
-    if probabilities + scores + names > 1:
-        raise InputError("give --probabilities, --scores or --names, not two of them")
+        check_writable("--out", out, (".csv",), data.data, model)
+    if probabilities and names:
+        raise InputError("give --probabilities or --names, not two of them")
     with Waiting(f"reading {model}") as waiting:
-        trained = read_model(model, trusted)
-        with in_use(model, model):
-            source = Source.of(trained)
-            decide_for(trained, loss)
+        trained = TrainedModel.read(model, trusted, loss)
         waiting.doing(f"reading {data.data}")
-        rows = data.read_for(source, labels=False)
+        rows = data.read_for(trained, labels=False)
         waiting.doing("predicting")
         with in_use(model, data.data):
-            values = _values(trained, rows, source, scores=scores, probabilities=probabilities)
-            header, beside = source.labels or _header(values, source), _beside(rows, source)
+            columns = _first_columns(trained, rows)
+            X, beside = trained.prepared(rows.X), trained.beside(rows)
+            values = _values(trained, X, beside, probabilities)
+            header = trained.source.labels or _header(trained, values)
             if names:
-                beside["labels"] = _named_sets(values, header, source)
-            answered = None
-            if decides(trained):
-                answered = answered_rows(trained, prepared(trained, rows.X), source.beside(rows))
+                columns["labels"] = _named_sets(trained, values, header)
+            answered = answered_rows(trained.estimator, X, beside)
             if answered is not None:
                 values, header = np.column_stack([values, answered.astype(int)]), [*header, "answered"]
-    _write(beside, values, header, out)
-
-
-def decide_for(trained: Any, loss: LossOptions) -> None:
-    """Let the model decide for the loss of the options, if they name one."""
-    if loss == LossOptions():
-        return
-    if not decides(trained):
-        raise InputError("--loss is for models that decide for the set; this one goes by the signs of its scores")
-    last_step(trained).set_params(loss=loss.read())
-
-
-def _values(trained: Any, rows: Any, source: Source, *, scores: bool, probabilities: bool) -> Any:
-    X, estimator = prepared(trained, rows.X), last_step(trained)
-    if scores:
-        return scores_of(trained, X)
-    if not probabilities:
-        found = estimator.predict(X, **(source.beside(rows) if decides(trained) else {}))
-    elif decides(trained):
-        found = estimator.predict_proba(X, **source.beside(rows))
-        found = found if estimator.decision_.n_features_in_ > 1 else found[:, 1]
-    else:
-        raise InputError("the model goes by the signs of its scores, which are no probabilities; give --scores")
-    return found.reshape(len(found), -1)
-
-
-def _header(values: Any, source: Source) -> list[str]:
-    return [str(j) for j in range(values.shape[1])] if source.of_label_sets else ["prediction"]
-
-
-def _named_sets(values: Any, header: list[str], source: Source) -> list[str]:
-    """The names of the labels of each row in one cell, with the sign between them that the model was trained on."""
-    if not source.of_label_sets:
-        raise InputError("--names is for label sets; the model decides for tracks, whose frames have one label")
-    separator = (source.cell or ["", ""])[1] or ";"
-    return [separator.join(name for name, chosen in zip(header, row, strict=True) if chosen > 0) for row in values]
-
-
-def _beside(rows: Any, source: Source) -> dict[str, list[Any]]:
-    """The columns that come first: the id and the bag of a row, as far as there are any."""
-    found: dict[str, list[Any]] = {}
-    if source.id is not None and source.id in getattr(rows.X, "columns", ()):
-        found[source.id] = rows.X[source.id].tolist()
-    groups = getattr(rows, "groups", None)
-    if groups is not None:
-        found[source.group or "group"] = groups.tolist()
-    return found
-
-
-def _write(beside: dict[str, list[Any]], values: Any, header: list[str], out: Path | None) -> None:
     if out is None:
-        _write_csv(beside, values, header, sys.stdout)
+        _write_csv(columns, values, header, sys.stdout)
         return
     with writing("--out", out), replacing(out) as file:
         text = io.TextIOWrapper(file, encoding="utf-8", newline="")
-        _write_csv(beside, values, header, text)
+        _write_csv(columns, values, header, text)
         text.detach()
     say(f"predictions written to {out}")
 
 
-def _write_csv(beside: dict[str, list[Any]], values: Any, header: list[str], file: TextIO) -> None:
+def _first_columns(trained: TrainedModel, rows: Any) -> dict[str, list[Any]]:
+    """The columns that come first: the id and the bag of a row, as far as there are any."""
+    found: dict[str, list[Any]] = {}
+    identity, groups = getattr(trained.encoder, "id_", None), getattr(rows, "groups", None)
+    if identity is not None and identity in rows.X:
+        found[identity] = rows.X[identity].tolist()
+    if groups is not None:
+        found[trained.source.group] = groups.tolist()
+    return found
+
+
+def _values(trained: TrainedModel, X: Any, beside: dict[str, Any], probabilities: bool) -> Any:
+    """The labels (n, p) or their probabilities; one column for tracks."""
+    if not probabilities:
+        found = trained.estimator.predict(X, **beside)
+    else:
+        found = trained.estimator.predict_proba(X, **beside)
+        found = found if trained.of_label_sets else found[:, 1]
+    return found.reshape(len(found), -1)
+
+
+def _header(trained: TrainedModel, values: Any) -> list[str]:
+    return [str(j) for j in range(values.shape[1])] if trained.of_label_sets else ["prediction"]
+
+
+def _named_sets(trained: TrainedModel, values: Any, header: list[str]) -> list[str]:
+    """The names of the labels of each row in one cell, with the sign between them that the model was trained on."""
+    if not trained.of_label_sets:
+        raise InputError("--names is for label sets; the model decides for tracks, whose frames have one label")
+    separator = (trained.source.cell or ["", ""])[1] or ";"
+    return [separator.join(name for name, chosen in zip(header, row, strict=True) if chosen > 0) for row in values]
+
+
+def _write_csv(columns: dict[str, list[Any]], values: Any, header: list[str], file: TextIO) -> None:
     writer = csv.writer(file, lineterminator="\n")
-    writer.writerow([*beside, *header])
-    for *names, row in zip(*beside.values(), values.tolist(), strict=True):
+    writer.writerow([*columns, *header])
+    for *names, row in zip(*columns.values(), values.tolist(), strict=True):
         writer.writerow([*names, *row])

@@ -1,11 +1,8 @@
 """Progress of long commands on standard error: one bar on a terminal, elsewhere a sentence now and then."""
 
 import logging
-import signal
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Self
 
 from rich.console import Console
@@ -14,21 +11,8 @@ from rich.table import Column
 
 from setloss.cli.commands import say
 
-INTERRUPTED = 130
-"""Exit code after Ctrl-C."""
-
 SECONDS_BETWEEN_LINES = 20.0
 """How often a line is written where there is no terminal."""
-
-
-@contextmanager
-def finishing() -> Iterator[None]:
-    """Ctrl-C is not heard for the short time in which a result is written, which it would lose."""
-    heard = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, heard)
 
 
 class Waiting(logging.Handler):
@@ -66,16 +50,14 @@ class Waiting(logging.Handler):
 
     def doing(self, words: str, share: float | None = None) -> None:
         """Something else is under way now, and that share of the whole is done."""
-        self._words = words
-        self._left = ""
+        self._words, self._left = words, ""
         if share == 0:
             self._began_fits = time.monotonic()
         elif share is not None:
             left = (time.monotonic() - self._began_fits) * (1 - share) / share
             self._left = f"{share:.0%} done, about {_clock(left)} left"
-        self._bar.update(self._task, description=words, total=None if share is None else 1, left=self._left)
-        if share is not None:
-            self._bar.update(self._task, completed=share)
+        total = None if share is None else 1
+        self._bar.update(self._task, description=words, total=total, completed=share or 0, left=self._left)
 
     def emit(self, record: logging.LogRecord) -> None:
         """A line of the library's log."""

@@ -1,20 +1,14 @@
-"""The set function or loss a command speaks of: a named loss, a cost curve, or a table of costs from a file."""
+"""The loss or set function that a command speaks of: a named loss or a cost curve."""
 
 import math
-import warnings
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
-
 from setloss.cli.commands import InputError, panel_option
-from setloss.io.data import reason, shown
+from setloss.io.data import shown
 from setloss.losses import NAMED_LOSSES, CostCurve, FBeta, Loss, Tversky, as_loss
-from setloss.setfunctions.counts import MAX_CELLS
 from setloss.setfunctions.set_function import SetFunction
-from setloss.typing import Shape
 
 MAX_ELEMENTS = 10**7
 """Largest number of elements; what works without a table works up to here in seconds."""
@@ -54,72 +48,32 @@ class LossOptions:
 
 
 @dataclass(frozen=True)
-class DescribedFunction:
-    """A set function, what to call it, and the shape its values are reported in."""
-
-    function: SetFunction
-    title: str
-    shape: Shape
-
-
-@dataclass(frozen=True)
 class SetFunctionOptions(LossOptions):
     """The options that describe a set function, as given; `describe` checks them and builds it."""
 
     pos: Annotated[int | None, _count("Positive elements of the example.", min=0)] = None
     neg: Annotated[int | None, _count("Negative elements of the example.", min=0)] = None
     size: Annotated[int | None, _count("Elements of a cost curve's set.", min=1)] = None
-    table: Annotated[
-        Path | None,
-        _option(
-            "CSV or npy file: c(0), ..., c(p), or false negatives (rows) x false positives (columns).",
-            exists=True,
-            dir_okay=False,
-        ),
-    ] = None
 
-    def describe(self) -> DescribedFunction:
-        """The set function, or an `InputError`."""
-        kinds = [kind for kind in ("loss", "knots", "table") if getattr(self, kind) is not None]
-        if len(kinds) != 1:
-            given = " and ".join(f"--{kind}" for kind in kinds) or "none"
-            raise InputError(f"give exactly one of --loss, --knots and --table; got {given}")
-        if self.table is not None:
-            self._require("--table")
-            return self._from_table(self.table)
+    def describe(self) -> tuple[SetFunction, str]:
+        """The set function and its title, or an `InputError`."""
+        if self.loss is None and self.knots is None:
+            raise InputError("give --loss or --knots, the loss to look at")
         loss = as_loss(self.read())
-        if loss.by_size:
-            self._require(self.loss or "--knots", "size")
-            pos, neg = self.size or 0, 0
-            title = f"{self.loss or 'cost curve'}, {pos} elements"
-        else:
-            self._require(str(self.loss), "pos", "neg")
-            pos, neg = self.pos or 0, self.neg or 0
-            title = f"{self.loss}, {pos} positives and {neg} negatives"
-        try:
-            shape = (pos + 1,) if loss.by_size else (pos + 1, neg + 1)
-            return DescribedFunction(loss.on_counts(pos, neg), title, shape)
-        except ValueError as error:
-            raise InputError(f"{title}: {error}") from None
-
-    def _require(self, what: str, *needed: str) -> None:
-        """Refuse numbers of elements that are missing or have no use."""
+        needed = ("size",) if loss.by_size else ("pos", "neg")
         given = [option for option in ("pos", "neg", "size") if getattr(self, option) is not None]
         if given != list(needed):
             takes, got = (" and ".join(f"--{name}" for name in names) or "none" for names in (needed, given))
-            raise InputError(f"{what} needs these numbers of elements: {takes}; got {got}")
-
-    def _from_table(self, path: Path) -> DescribedFunction:
-        values = _numbers_in(path)
-        if values.ndim > 2:
-            raise InputError(
-                f"{path} has {values.ndim} axes; a table has one (a curve) or two (false negatives x false positives)"
-            )
+            raise InputError(f"{self.loss or '--knots'} needs these numbers of elements: {takes}; got {got}")
+        if loss.by_size:
+            pos, neg, title = self.size or 0, 0, f"{self.loss or 'cost curve'}, {self.size} elements"
+        else:
+            pos, neg = self.pos or 0, self.neg or 0
+            title = f"{self.loss}, {pos} positives and {neg} negatives"
         try:
-            function = SetFunction.from_table(values)
+            return loss.on_counts(pos, neg), title
         except ValueError as error:
-            raise InputError(f"{path}: {error}") from None
-        return DescribedFunction(function, f"{path.name}, {function.p} elements", values.shape)
+            raise InputError(f"{title}: {error}") from None
 
 
 def curve_through(knots: str) -> CostCurve:
@@ -145,23 +99,3 @@ def _number(text: str) -> float:
     if not math.isfinite(value):
         raise ValueError
     return value
-
-
-def _numbers_in(path: Path) -> Any:
-    """The numbers of a .csv or .npy file; a CSV file of one row or one column has one axis."""
-    if path.suffix.lower() not in (".csv", ".npy"):
-        raise InputError(f"{path}: a table is a .csv or .npy file, not {path.suffix or 'a file without suffix'}")
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of a file without rows
-            if path.suffix.lower() == ".npy":
-                values = np.load(path, mmap_mode="r", allow_pickle=False)
-            else:
-                values = np.loadtxt(path, delimiter=",", ndmin=2, encoding="utf-8-sig", comments=None)
-                values = values.ravel() if 1 in values.shape else values
-    except Exception as error:  # NumPy raises almost anything for bytes that it did not write
-        why = reason(error).partition("; use")[0]
-        raise InputError(f"{path} is not a table of numbers: {why}; cells are numbers, without a header") from None
-    if not isinstance(values, np.ndarray) or values.size > MAX_CELLS:
-        raise InputError(f"{path} is not one array of at most {MAX_CELLS} numbers")
-    return values
