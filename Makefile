@@ -58,7 +58,7 @@ docs: venv  ## the documentation with its tutorials, into docs/_build/html; warn
 	OMP_NUM_THREADS=1 $(RUN) -m sphinx -W --keep-going -q docs docs/_build/html
 	@echo "open docs/_build/html/index.html"
 
-readme: slim  ## tables of README.md and docs/ made anew from results/ and docs/results/, and the map; CHECK=1 compares
+readme: slim  ## tables of README.md and docs/ made anew from docs/results/, and the map; CHECK=1 compares, also with results/
 	PYTHONPATH=tests $(RUN) -m helpers.page_tables results README.md $(addprefix docs/,reproducing.md evidence.md pytorch-evidence.md training.md) \
 	  $(if $(CHECK),--check)
 	$(if $(CHECK),,PYTHONPATH=tests $(RUN) -m helpers.module_map docs/contributing.md)

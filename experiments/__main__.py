@@ -7,23 +7,25 @@ to the rest; Ctrl-C ends at once, with exit code 130.
 from __future__ import annotations
 
 import json
+import logging
 import signal
 import sys
 import time
-from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from experiments.document import Document
-from experiments.protocol import data_folder, named, show_progress, usual_jobs
+from experiments.document import Document, ResultTable
+from experiments.protocol import data_folder, named
 
 app = typer.Typer(pretty_exceptions_enable=False, no_args_is_help=True, add_completion=False, help=__doc__)
 
 Out = Annotated[Path, typer.Option(help="Folder to write to; it is made if it is not there.")]
+Data = Annotated[Path | None, typer.Option(help="Folder of data sets; else what SETLOSS_DATA names.")]
 Names = Annotated[str | None, typer.Option(metavar="NAME,...", help="Which ones, separated by commas.")]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of everything that is drawn.")]
+Pages = Annotated[Path | None, typer.Option(help="Put the tables of pages here: docs/results.")]
 RESULTS = Path("results")
 
 
@@ -37,6 +39,11 @@ def _show(document: Document, out: Path) -> None:
     typer.echo(f"written to {out / document.name}.md and .json")
 
 
+def _keep(table: ResultTable, file: str) -> None:
+    """Write a table where pages find it."""
+    Path(file).write_text(json.dumps(table.as_dict(), indent=1), "utf-8")
+
+
 @app.command()
 def reproduce(
     only: Names = None,
@@ -44,7 +51,7 @@ def reproduce(
     full: Annotated[bool, typer.Option("--full", help="All folds and repeats, the paper's sizes: hours.")] = False,
     quick: Annotated[bool, typer.Option("--quick", help="So few that it takes a minute: a trial.")] = False,
     seed: Seed = 0,
-    data: Annotated[Path | None, typer.Option(help="Folder of real tracks; else what SETLOSS_DATA names.")] = None,
+    data: Data = None,
 ) -> None:
     """Make the paper's tables and figures again, and say which of its claims hold."""
     from experiments.paper import artefact
@@ -77,11 +84,8 @@ def multilabel(
     halves: Annotated[int | None, typer.Option(min=1, help="So many random halves, not the standard split.")] = None,
     datasets: Names = None,
     methods: Names = None,
-    trees: Annotated[int, typer.Option(min=1, help="Trees of the method trees+RULE.")] = 300,
     quick: Annotated[bool, typer.Option("--quick", help="Few values of C, folds and trees.")] = False,
-    jobs: Annotated[int, typer.Option(min=1, help="Processes at a time.")] = 1,
-    seed: Seed = 0,
-    pages: Annotated[Path | None, typer.Option(help="Put the tables of README and docs here: docs/results.")] = None,
+    pages: Pages = None,
 ) -> None:
     """Compare models, decisions and rivals on label sets. Runs are kept in OUT/runs and not made again."""
     from experiments.label_sets.methods import METHODS
@@ -90,26 +94,24 @@ def multilabel(
     from experiments.label_sets.tuning import Choices
     from experiments.loaders import find_data_sets, read_data_set
 
-    choices = Choices(seed=seed, trees=trees)
-    if quick:
-        choices = replace(choices, Cs=(1.0, 10.0), folds=3, trees=50)
-    plan = BenchmarkPlan(tuple(_names(methods) or METHODS), halves, choices, jobs)
+    choices = Choices(Cs=(1.0, 10.0), folds=3, trees=50) if quick else Choices()
+    plan = BenchmarkPlan(tuple(_names(methods) or METHODS), halves, choices)
     found = find_data_sets(data, _names(datasets))
     out.mkdir(parents=True, exist_ok=True)
-    outcomes: list[Any] = []
+    outcomes = []
     for name, files in found.items():
         outcomes.append(run_data_set(read_data_set(name, files), plan, out / "runs"))
         write(report(outcomes, plan), out)
     _show(report(outcomes, plan), out)
     if pages is not None and halves is None:
         for name, table in tables_of_pages(outcomes, plan).items():
-            (pages / f"{name}.json").write_text(json.dumps(table.as_dict(), indent=1), "utf-8")
+            _keep(table, f"{pages}/{name}.json")
 
 
 @app.command()
 def scoreboard(
     results: Annotated[Path, typer.Option(help="Folder where `multilabel` wrote its results.")] = RESULTS,
-    pages: Annotated[Path | None, typer.Option(help="Put the tables of the page here: docs/results.")] = None,
+    pages: Pages = None,
 ) -> None:
     """Our scores beside published ones, from results that are kept."""
     from experiments.label_sets.scoreboard import scoreboards
@@ -117,17 +119,15 @@ def scoreboard(
     for name, table in scoreboards(results).items():
         typer.echo(table.markdown())
         if pages is not None:
-            (pages / f"scoreboard_{name}.json").write_text(json.dumps(table.as_dict(), indent=1), "utf-8")
+            _keep(table, f"{pages}/scoreboard_{name}.json")
 
 
 @app.command()
 def tracks(
-    data: Annotated[Path | None, typer.Option(help="Folder of data sets; else what SETLOSS_DATA names.")] = None,
+    data: Data = None,
     out: Out = RESULTS,
     full: Annotated[bool, typer.Option("--full", help="All speakers and utterances, 10 folds.")] = False,
     datasets: Names = None,
-    seed: Seed = 0,
-    jobs: Annotated[int | None, typer.Option(min=1, help="Processes; else the cores, at most 4.")] = None,
 ) -> None:
     """Compare operators and frame classifiers, decided in several ways, on bags of frames."""
     from experiments.tracks import report
@@ -137,7 +137,7 @@ def tracks(
     if folder is None:
         raise ValueError("no data: give --data, a folder with japanese_vowels/ or spoken_arabic_digits/")
     names = sources_in(folder, _names(datasets))
-    protocol = replace(report.FULL if full else report.QUICK, seed=seed, n_jobs=jobs or usual_jobs())
+    protocol = report.FULL if full else report.QUICK
     out.mkdir(parents=True, exist_ok=True)
     for name in names:
         document = report.benchmark(read_source(name, folder, full), protocol)
@@ -173,15 +173,15 @@ def segmentation(
     found.write(out)
     _show(found, out)
     for table in found.tables if pages is not None else ():
-        file = f"{pages}_{table.title.lower().replace(' ', '_').replace('-', '_')}.json"
-        Path(file).write_text(json.dumps(table.as_dict(), indent=1), "utf-8")
+        _keep(table, f"{pages}_{table.title.lower().replace(' ', '_').replace('-', '_')}.json")
 
 
 def main() -> None:
     """Entry point: bad input is one sentence on standard error; Ctrl-C is not caught by solvers."""
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
         signal.signal(signal.SIGINT, lambda *_: sys.exit(130))
-    show_progress()
+    logging.basicConfig(format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
+    logging.getLogger("experiments").setLevel(logging.INFO)
     try:
         app(prog_name="python -m experiments")
     except (ValueError, OSError, ImportError) as error:

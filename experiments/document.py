@@ -174,23 +174,18 @@ class Document:
 
 @dataclass(frozen=True)
 class Style:
-    """How one method is drawn and what it is called."""
+    """How one method is drawn."""
 
-    label: str
     colour: str
     marker: str
     line: str = "-"
 
 
 STYLES = {
-    "bd": Style("B_D", "#0072B2", "o"),
-    "bd-monotone": Style("B_D monotone", "#56B4E9", "D"),
-    "slack": Style("S exact", "#009E73", "s"),
-    "slack-greedy": Style("S greedy", "#009E73", "P", "--"),
-    "slack-released": Style("S as released", "#999999", "X", ":"),
-    "margin": Style("M exact", "#CC79A7", "v"),
-    "lovasz": Style("L", "#D55E00", "^"),
-    "hinge": Style("0-1 (hinge)", "#E69F00", "h"),
+    "bd": Style("#0072B2", "o"),
+    "slack": Style("#009E73", "s"),
+    "slack-greedy": Style("#009E73", "P", "--"),
+    "hinge": Style("#E69F00", "h"),
 }
 """Okabe and Ito's colours, safe for all eyes; markers and line styles tell methods apart without colour."""
 

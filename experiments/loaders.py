@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,10 +20,11 @@ from sklearn.model_selection import ShuffleSplit
 
 from setloss.io import DatasetError, LabelSets, Tracks, read
 
-Split = Literal["train", "test"]
+DIGIT_BLOCKS = {"Train": 6600, "Test": 2200}
+"""Utterances of the two files of Arabic digits."""
 
-DIGIT_BLOCKS = {"train": 6600, "test": 2200}
-DIGIT_FEATURES = 13
+REPETITIONS = 10
+"""Every speaker of the Arabic digits says every digit this many times, one utterance after the other."""
 
 # ---------------------------------------------------------------- label sets
 
@@ -97,68 +98,72 @@ def _label_sets(file: Path) -> LabelSets:
 
 
 def as_tracks(bags: list[NDArray[Any]], labels: Any, place: Path) -> Tracks:
-    """Bags (frames, features) and the label of each, checked for their width and for numbers that are not finite."""
-    widths = {bag.shape[1:] for bag in bags}
-    if not bags or len(widths) != 1:
-        raise DatasetError(f"{place} has {len(bags)} bags of {sorted(widths)} features; it may be damaged")
-    for number, bag in enumerate(bags, 1):
-        if not np.isfinite(bag).all():
-            raise DatasetError(f"bag {number} of {place} has numbers that are not finite; frames must be complete")
+    """Bags (frames, features) and the label of each."""
+    try:
+        X = np.concatenate(bags)
+    except ValueError as error:
+        raise DatasetError(f"{place} has no bags of equal width ({error}); use the original file") from None
+    if not np.isfinite(X).all():
+        raise DatasetError(f"{place} has numbers that are not finite; use the original file")
     groups = np.repeat(np.arange(len(bags)), [len(bag) for bag in bags])
-    return Tracks(np.concatenate(bags), np.asarray(labels, dtype=np.int64)[groups], groups, None)
+    return Tracks(X, np.asarray(labels, dtype=np.int64)[groups], groups, None)
 
 
 def _text(path: Path) -> str:
     """The text of a file, or of the packed file beside it."""
     packed = path.with_name(f"{path.name}.gz")
     try:
-        if packed.exists() and not path.exists():
-            return gzip.decompress(packed.read_bytes()).decode("latin-1")
-        return path.read_text(encoding="latin-1")
-    except FileNotFoundError:
-        raise DatasetError(f"there is no file {path}; download it from its source") from None
+        return path.read_text("latin-1") if path.exists() else gzip.decompress(packed.read_bytes()).decode("latin-1")
     except (OSError, EOFError) as error:
-        raise DatasetError(f"{path} cannot be read ({error}); it may be truncated") from None
+        raise DatasetError(f"{path} cannot be read ({error}); download it from its source") from None
 
 
 # ---------------------------------------------------------------- utterances
 
 
-def load_japanese_vowels(folder: Path | str, split: Split = "train") -> Tracks:
-    """Japanese vowels (Kudo et al. 1999): 270 training and 370 test utterances, 12 features, 9 speakers.
+def load_japanese_vowels(folder: Path) -> Tracks:
+    """Japanese vowels (Kudo et al. 1999): 270 training and then 370 test utterances, 12 features, 9 speakers.
 
     The folder has ``JapaneseVowels_TRAIN.ts`` and ``JapaneseVowels_TEST.ts``, as timeseriesclassification.com and
     aeon have them: a line ``1,2,3:4,5,6:class`` holds three frames of two features. `y` is the speaker, 1 to 9.
     """
-    file = Path(folder) / f"JapaneseVowels_{split.upper()}.ts"
-    _, _, data = _text(file).partition("@data")
     bags, speakers = [], []
-    for number, line in enumerate(data.split(), 1):
-        *series, label = line.split(":")
-        try:
-            bags.append(np.array([text.split(",") for text in series], dtype=np.float64).T)
-            speakers.append(int(label))
-        except ValueError as error:
-            raise DatasetError(f"series {number} of {file} cannot be read ({error}); use the original file") from None
-    return as_tracks(bags, speakers, file)
+    for split in ("TRAIN", "TEST"):
+        file = folder / f"JapaneseVowels_{split}.ts"
+        for number, line in enumerate(_text(file).partition("@data")[2].split(), 1):
+            *series, label = line.split(":")
+            try:
+                bags.append(np.array([text.split(",") for text in series], dtype=np.float64).T)
+                speakers.append(int(label))
+            except ValueError as error:
+                raise DatasetError(f"series {number} of {file} cannot be read ({error}); use the original") from None
+    return as_tracks(bags, speakers, folder)
 
 
-def load_spoken_arabic_digits(folder: Path | str, split: Split = "train") -> Tracks:
-    """Spoken Arabic digits (Hammami and Bedda 2010): 6600 training and 2200 test utterances, 13 features.
+def load_spoken_arabic_digits(folder: Path) -> tuple[Tracks, NDArray[np.intp]]:
+    """Spoken Arabic digits (Hammami and Bedda 2010), and the speaker of every frame: 8800 utterances, 13 features.
 
     The folder has ``Train_Arabic_Digit.txt`` and ``Test_Arabic_Digit.txt`` of UCI, as they are or packed (.gz); they
-    have no speaker in common. `y` is 1 for a female and 0 for a male speaker, which the file does not say: by the
-    order of the utterances, every digit has its share, the first half of it by men.
+    have no speaker in common. `y` is 1 for a woman and 0 for a man. The files say neither that nor who speaks: within
+    a digit the utterances of a speaker follow each other, ten by ten and in the same order for every digit, first
+    those of men and then as many of women. (The features jump at every tenth utterance and nowhere else.)
     """
-    file = Path(folder) / f"{split.capitalize()}_Arabic_Digit.txt"
-    bags, n_bags = blocks_of_digits(file), DIGIT_BLOCKS[split]
-    if len(bags) != n_bags:
-        raise DatasetError(
-            f"{file} has {len(bags)} utterances, {n_bags} are expected; labels go by their order, so use the "
-            "original file of UCI"
-        )
-    share = n_bags // 10
-    return as_tracks(bags, np.arange(n_bags) % share >= share // 2, file)
+    bags, women, speakers, before = [], [], [], 0
+    for split, n_bags in DIGIT_BLOCKS.items():
+        file = folder / f"{split}_Arabic_Digit.txt"
+        blocks = blocks_of_digits(file)
+        if len(blocks) != n_bags:
+            raise DatasetError(
+                f"{file} has {len(blocks)} utterances, {n_bags} are expected; labels go by their order, so use the "
+                "original file of UCI"
+            )
+        place, share = np.arange(n_bags) % (n_bags // 10), n_bags // 10
+        bags += blocks
+        women.append(place >= share // 2)
+        speakers.append(before + place // REPETITIONS)
+        before += share // REPETITIONS
+    tracks = as_tracks(bags, np.concatenate(women), folder)
+    return tracks, np.concatenate(speakers)[tracks.groups]
 
 
 def blocks_of_digits(file: Path) -> list[NDArray[Any]]:
@@ -169,6 +174,4 @@ def blocks_of_digits(file: Path) -> list[NDArray[Any]]:
         X = np.loadtxt([lines[row] for row in rows], comments=None, ndmin=2)
     except ValueError as error:
         raise DatasetError(f"{file} cannot be read as rows of numbers ({error}); use the file of UCI") from None
-    if X.shape[1] != DIGIT_FEATURES:
-        raise DatasetError(f"{file} has rows of {X.shape[1]} numbers, {DIGIT_FEATURES} are expected; use UCI's file")
     return np.split(X, np.flatnonzero(np.diff(rows) > 1) + 1)

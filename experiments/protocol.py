@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,39 +13,17 @@ import numpy as np
 from setloss.typing import Array
 
 log = logging.getLogger("experiments")
-SECONDS_BETWEEN_LINES = 20.0
 
 
-def show_progress() -> None:
-    """Let `log` write a line on standard error now and then."""
-    last = time.time()
+def in_parallel(call: Callable[..., Any], jobs: Sequence[tuple[Any, ...]]) -> Any:
+    """Iterate over the results of all calls in their order, as they come, on all cores up to four.
 
-    def due(record: logging.LogRecord) -> bool:
-        nonlocal last
-        if record.created < last + SECONDS_BETWEEN_LINES:
-            return False
-        last = record.created
-        return True
+    Each runs with one thread of BLAS; results do not depend on the number of cores.
+    """
+    from joblib import Parallel, cpu_count, delayed
 
-    handler = logging.StreamHandler()
-    handler.setFormatter(logging.Formatter("%(asctime)s %(message)s", "%H:%M:%S"))
-    handler.addFilter(due)
-    log.addHandler(handler)
-    log.setLevel(logging.INFO)
-
-
-def usual_jobs() -> int:
-    """All cores up to four; results do not depend on their number."""
-    from joblib import cpu_count
-
-    return min(4, int(cpu_count()))
-
-
-def in_parallel(call: Callable[..., Any], jobs: Sequence[tuple[Any, ...]], n_jobs: int) -> Any:
-    """Iterate over the results of all calls in their order, as they come; each runs with one thread of BLAS."""
-    from joblib import Parallel, delayed
-
-    return Parallel(n_jobs=n_jobs, return_as="generator")(delayed(_one_thread)(call, *job) for job in jobs)
+    running = Parallel(min(4, cpu_count()), return_as="generator")
+    return running(delayed(_one_thread)(call, *job) for job in jobs)
 
 
 def _one_thread(call: Callable[..., Any], *arguments: Any) -> Any:

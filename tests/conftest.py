@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, settings
 # are loaded.
 for _name, _value in (("OMP_NUM_THREADS", "1"), ("OPENBLAS_NUM_THREADS", "1"), ("OPENBLAS_THREAD_TIMEOUT", "4")):
     os.environ.setdefault(_name, _value)
+os.environ["LOKY_MAX_CPU_COUNT"] = "1"  # experiments use all cores
 
 # Workers of Dask fork from a process that has imported Dask; its own default starts a new interpreter for each.
 if "forkserver" in multiprocessing.get_all_start_methods():

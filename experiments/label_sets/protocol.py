@@ -32,31 +32,28 @@ from experiments.protocol import in_parallel, log
 from setloss.io import DatasetError
 from setloss.typing import Array
 
-METRICS = {"example_f1": "example F1", "example_f1_zero": "example F1, 0/0 = 0", "macro_f1": "macro F1"}
+METRICS = {"example_f1": "example F1", "example_f1_zero": "example F1, 0/0 = 0"}
 
 
 def judge(truth: NDArray[Any], predicted: NDArray[Any], for_zero: NDArray[Any]) -> dict[str, Array]:
-    """The scores whose means are the metrics, of examples or (macro) of labels, for label sets (n, p) in {0, 1}.
+    """The scores of examples whose means are the metrics, for label sets (n, p) in {0, 1}.
 
     `for_zero` are sets that are decided where 0/0 scores 0.
     """
-    true, said = np.asarray(truth) == 1, np.asarray(predicted) == 1
-    missed, alarms, positives = (flags.sum(axis=0) for flags in (true & ~said, said & ~true, true))
+    sets = (predicted, for_zero)
     return {
-        "example_f1": 1.0 - np.asarray(LOSSES[0](true, said)),
-        "example_f1_zero": 1.0 - np.asarray(LOSSES[1](true, np.asarray(for_zero) == 1)),
-        "macro_f1": 1.0 - np.asarray(LOSSES[0].value(missed, alarms, positives, 0)),
+        metric: 1.0 - np.asarray(loss(np.asarray(truth) == 1, np.asarray(said) == 1))
+        for metric, loss, said in zip(METRICS, LOSSES, sets, strict=True)
     }
 
 
 @dataclass(frozen=True)
 class BenchmarkPlan:
-    """What to run: methods, the number of random halves (else the standard split), choices, processes at a time."""
+    """What to run: methods, the number of random halves (else the standard split), and choices."""
 
     methods: tuple[str, ...] = METHODS
     halves: int | None = None
     choices: Choices = field(default_factory=Choices)
-    jobs: int = 1
 
     def __post_init__(self) -> None:
         for name in self.methods:
@@ -96,7 +93,7 @@ class DataSetOutcome:
         return Estimate.of(self._values(method, metric) - self._values(reference, metric))
 
     def _values(self, method: str, metric: str) -> Array:
-        """Those of all test examples, or labels, of all splits; random halves share some of their examples."""
+        """Those of all test examples of all splits; random halves share some of their examples."""
         return np.concatenate([run.scores[metric] for run in self.of(method)])
 
     def as_dict(self) -> dict[str, Any]:
@@ -109,7 +106,7 @@ class DataSetOutcome:
 
 
 def run_data_set(data: DataSet, plan: BenchmarkPlan, folder: Path | None = None) -> DataSetOutcome:
-    """Every method on every split; what comes out does not depend on the number of jobs.
+    """Every method on every split; what comes out does not depend on the number of processes.
 
     With a folder, what was trained is kept there and not trained again: scores of base models, sets of other methods.
     An interrupted command goes on, pieces add up, and rules are compared again in seconds.
@@ -124,7 +121,7 @@ def run_data_set(data: DataSet, plan: BenchmarkPlan, folder: Path | None = None)
     tasks = list(product(range(len(splits)), groups.values()))
     calls = [(data, splits[k], k, tuple(group), plan.choices, memory) for k, group in tasks]
     runs: list[Run] = []
-    for found in in_parallel(run_group, calls, plan.jobs):
+    for found in in_parallel(run_group, calls):
         runs += found
         log.info("%s, split %d: %s", data.name, found[0].split + 1, ", ".join(run.method for run in found))
     order = {method: i for i, method in enumerate(plan.methods)}

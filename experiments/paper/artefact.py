@@ -93,12 +93,13 @@ def _read(path: Path) -> Entry:
     try:
         entry: Entry = json.loads(path.read_text(encoding="utf-8"))
         tables(entry)
-        if not all((path.parent / figure["file"]).is_file() for figure in entry["figures"]):
-            raise KeyError("a figure is gone")
+        files = [f"{path.stem}.md", *(figure["file"] for figure in entry["figures"])]
+        if not all((path.parent / file).is_file() for file in files):
+            raise KeyError("a file is gone")
         if not {"numbers", "title", "settings", "versions", "seconds"} <= entry.keys():
             raise KeyError("a part is missing")
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise ValueError(f"{path} is not what `reproduce` wrote, or its figure is gone; delete it") from error
+        raise ValueError(f"{path} is not what `reproduce` wrote, or a file of it is gone; delete it") from error
     return entry
 
 

@@ -13,8 +13,6 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from experiments.document import Estimate
 from experiments.tracks.protocol import METHODS
 
@@ -42,9 +40,7 @@ class Comparison:
     @classmethod
     def of(cls, ours: Sequence[float], theirs: Sequence[float]) -> Comparison:
         """Mean and standard error of the paired differences."""
-        if len(ours) != len(theirs) or len(ours) < 2:
-            raise ValueError(f"a comparison needs two or more pairs; got {len(ours)} and {len(theirs)} losses")
-        found = Estimate.of(np.subtract(ours, theirs))
+        found = Estimate.of([one - other for one, other in zip(ours, theirs, strict=True)])
         return cls(found.mean, found.error or 0.0)
 
     @property
@@ -205,7 +201,7 @@ def _approximate_inference_fails(numbers: Numbers) -> list[ClaimTest]:
 
 
 def _converges_like_an_svm(numbers: Numbers) -> Iterator[ClaimTest]:
-    for data, found in numbers.get("figure5", {}).get("chosen_C", {}).items():
+    for data, found in numbers.get("figure5", {}).get("traces", {}).items():
         for curve, methods in found["iterations"].items():
             ours, theirs = (methods.get(name, {}).get("1e-2") for name in ("bd", "hinge"))
             if theirs is not None:

@@ -5,9 +5,8 @@ add the plane at its solution. Primal is the best objective so far, dual the val
 to the primal. With S greedy there is no primal: what its search sees can lie below the true objective, so that
 its "gap" certifies nothing, and it is drawn dashed.
 
-Every surrogate runs twice: at the C of Table 2's grid whose cross-validated loss is least, and all at `ONE_C`. The
-slopes of S are up to 2 p times those of the loss, so one C for all regularises each differently; and C decides more
-than the surrogate does.
+Every surrogate runs at the C of Table 2's grid whose cross-validated loss is least: the slopes of S are up to 2 p
+times those of the loss, so one C for all would regularise each differently.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from experiments.paper.artefact import Settings
 from experiments.paper.tracks import CURVES, paper_like, protocol_for, real
 from experiments.protocol import in_parallel, log
 from experiments.tracks.data import Frames, TrackProblem
-from experiments.tracks.protocol import METHODS, QUICK_GRID, Protocol, choose_C
+from experiments.tracks.protocol import METHODS, Protocol, choose_C
 from setloss.solvers import Limits, solve
 
 if TYPE_CHECKING:
@@ -35,10 +34,6 @@ if TYPE_CHECKING:
 
 DRAWN = ("bd", "slack", "slack-greedy", "hinge")
 LEVELS = ("1e-1", "1e-2", "1e-3")
-ONE_C = QUICK_GRID[2]
-"""The middle of the grid."""
-
-CHOSEN, SAME = "chosen_C", "one_C"
 
 
 @dataclass(frozen=True)
@@ -69,38 +64,31 @@ def make_figure5(settings: Settings) -> Document:
 def compare(problems: Sequence[TrackProblem], protocol: Protocol, max_iter: int) -> Document:
     """Trace every loss and method on every data set, on all of its bags."""
     tables, figures = [], []
-    numbers: dict[str, Any] = {CHOSEN: {}, SAME: {}, "max_iter": max_iter}
+    numbers: dict[str, Any] = {}
     for k, problem in enumerate(problems):
         found = traces(problem, protocol, max_iter)
         tables.append(_table(problem, found, max_iter))
-        for way, by_loss in found.items():
-            figures.append(_figure(k, problem, by_loss, way))
-            numbers[way][problem.name] = _numbers(by_loss)
+        figures.append(_figure(k, problem, found))
+        numbers[problem.name] = _numbers(found)
     title = "Figure 5. The gap by cutting-plane iterations"
-    return Document("figure5", title, tuple(tables), tuple(figures), numbers)
+    return Document("figure5", title, tuple(tables), tuple(figures), {"traces": numbers, "max_iter": max_iter})
 
 
-def traces(problem: TrackProblem, protocol: Protocol, max_iter: int) -> dict[str, Traces]:
-    """Every loss and method, at its own C and at `ONE_C`."""
+def traces(problem: TrackProblem, protocol: Protocol, max_iter: int) -> Traces:
+    """Every loss and method."""
     jobs = [(curve, method) for curve in CURVES for method in DRAWN]
     calls = [(problem.frames, curve, method, protocol, max_iter) for curve, method in jobs]
-    found: dict[str, Traces] = {way: {curve: {} for curve in CURVES} for way in (CHOSEN, SAME)}
-    running = in_parallel(both_traces, calls, protocol.n_jobs)
-    for (curve, method), (own, same) in zip(jobs, running, strict=True):
-        found[CHOSEN][curve][method], found[SAME][curve][method] = own, same
-        log.info("gaps of %s: loss %s, %s", problem.title, curve[-1], STYLES[method].label)
+    found: Traces = {curve: {} for curve in CURVES}
+    running = in_parallel(trace_at_best_C, calls)
+    for (curve, method), one in zip(jobs, running, strict=True):
+        found[curve][method] = one
+        log.info("gaps of %s: loss %s, %s", problem.title, curve[-1], METHODS[method].label)
     return found
 
 
-def both_traces(frames: Frames, loss: str, method: str, protocol: Protocol, max_iter: int) -> tuple[Trace, Trace]:
-    """The runs at the C of least held-out loss, and at `ONE_C`."""
-    chosen = choose_C(METHODS[method], frames, (loss,), protocol)
-    own = trace(frames, loss, method, chosen[loss], max_iter)
-    return own, own if own.C == ONE_C else trace(frames, loss, method, ONE_C, max_iter)
-
-
-def trace(frames: Frames, loss: str, method: str, C: float, max_iter: int) -> Trace:
-    """One run on all bags, until a gap of 1e-3 or `max_iter`."""
+def trace_at_best_C(frames: Frames, loss: str, method: str, protocol: Protocol, max_iter: int) -> Trace:
+    """One run on all bags at the C of least held-out loss, until a gap of 1e-3 or `max_iter`."""
+    C = choose_C(METHODS[method], frames, (loss,), protocol)[loss]
     exact = method != "slack-greedy"
     X = StandardScaler().fit_transform(frames.X) if frames.standardise else frames.X
     task = bag_problem(X, frames.y, frames.groups, C, 1.0, loss, method if exact else ("greedy", 2.0))
@@ -121,32 +109,28 @@ def _numbers(found: Traces) -> dict[str, Any]:
 
 def _table(problem: TrackProblem, found: dict[str, Traces], max_iter: int) -> ResultTable:
     rows: list[tuple[Cell, ...]] = []
-    for curve, by_method in found[CHOSEN].items():
-        for method, own in by_method.items():
-            reached = [
-                one.iterations_to(float(level)) for one in (own, found[SAME][curve][method]) for level in LEVELS
-            ]
+    for curve, by_method in found.items():
+        for method, one in by_method.items():
+            reached = [one.iterations_to(float(level)) for level in LEVELS]
             cells = [f"> {max_iter}" if count is None else count for count in reached]
-            certified = "yes" if own.certifies else "no"
-            rows.append((f"loss {curve[-1]}", STYLES[method].label, f"{own.C:.2g}", *cells, certified))
+            certified = "yes" if one.certifies else "no"
+            rows.append((f"loss {curve[-1]}", METHODS[method].label, f"{one.C:.2g}", *cells, certified))
     note = (
-        f"{problem.words}. Training on all bags; C for each surrogate and loss by cross-validation, or {ONE_C:.2g} "
-        "for all. C decides more than the surrogate. S greedy ends when its search finds nothing more, which bounds "
-        "nothing."
+        f"{problem.words}. Training on all bags; C for each surrogate and loss by cross-validation. S greedy ends "
+        "when its search finds nothing more, which bounds nothing."
     )
-    levels = tuple(f"to gap {level}" for level in LEVELS)
-    columns = ("loss", "surrogate", "C", *levels, *(f"{level}, one C" for level in levels), "certified")
+    columns = ("loss", "surrogate", "C", *(f"to gap {level}" for level in LEVELS), "certified")
     return ResultTable(f"{problem.title}: cutting-plane iterations", columns, tuple(rows), note)
 
 
-def _figure(k: int, problem: TrackProblem, found: Traces, way: str) -> Figure:
-    at = "each surrogate at a C that cross-validation chooses" if way == CHOSEN else f"C = {ONE_C:.2g} for all"
+def _figure(k: int, problem: TrackProblem, found: Traces) -> Figure:
     caption = (
-        f"{problem.title} ({problem.shape}): relative primal-dual gap by cutting-plane iterations, {at}. The gap of "
-        "S greedy (dashed) is what its approximate search sees and certifies nothing. The table has every C."
+        f"{problem.title} ({problem.shape}): relative primal-dual gap by cutting-plane iterations, each surrogate at "
+        "a C that cross-validation chooses. The gap of S greedy (dashed) is what its approximate search sees and "
+        "certifies nothing. The table has every C."
     )
     name = "figure5" if k == 0 else f"figure5_{problem.name.replace('-', '_')}"
-    return Figure(name if way == CHOSEN else f"{name}_one_C", caption, partial(draw, found))
+    return Figure(name, caption, partial(draw, found))
 
 
 def draw(found: Traces) -> Drawing:
@@ -165,7 +149,7 @@ def draw(found: Traces) -> Drawing:
 def _panel(axes: Axes, by_method: dict[str, Trace]) -> None:
     for method, one in by_method.items():
         style = STYLES[method]
-        label = in_figures(style.label) + ("" if one.certifies else " (no certificate)")
+        label = in_figures(METHODS[method].label) + ("" if one.certifies else " (no certificate)")
         gaps = np.clip(one.gaps, 6e-4, 1.0)
         steps = np.arange(1, len(gaps) + 1)
         width = 1.5 if one.certifies else 0.9

@@ -36,7 +36,7 @@ from experiments.generators import make_toy
 from experiments.paper import tracks
 from experiments.paper.artefact import Settings, paper_table, printed
 from experiments.paper.claims import Comparison
-from experiments.protocol import in_parallel, log, usual_jobs
+from experiments.protocol import in_parallel, log
 from experiments.tracks.data import Frames
 from experiments.tracks.protocol import METHODS, LinearRule, Protocol, choose_C, rules_along_path
 from setloss.typing import Array
@@ -109,12 +109,11 @@ def sizes_for(settings: Settings) -> Sizes:
 
 @dataclass(frozen=True)
 class Trial:
-    """One method on one draw: its test losses, the C it chose, and whether its gap is certified."""
+    """One method on one draw: its test losses, and the C it chose."""
 
     dice: float
     wrong: float
     C: float
-    certified: bool
 
 
 def draw(setting: Setting, homogeneous: bool, bags: int, *stream: int) -> Frames:
@@ -141,7 +140,7 @@ def trial(method: str, setting: Setting, homogeneous: bool, sizes: Sizes, *strea
     rule = train(method, draw(setting, homogeneous, sizes.train, *stream, 0), sizes)
     test = draw(setting, homogeneous, sizes.test, *stream, 1)
     dice, wrong = rule.losses(test, "dice").mean(), wrong_per_bag(rule, test).mean()
-    return Trial(float(dice), float(wrong), rule.C, rule.certified)
+    return Trial(float(dice), float(wrong), rule.C)
 
 
 Search = dict[Setting, float]
@@ -153,7 +152,7 @@ def search(homogeneous: bool, sizes: Sizes, seed: int) -> tuple[Setting, Search]
     """The setting where the hinge errs most like the paper's, and how it errs in every one."""
     draws = product(sizes.family, range(sizes.search_repeats))
     jobs = [("hinge", one, homogeneous, sizes, seed, SEARCH, int(homogeneous), repeat) for one, repeat in draws]
-    wrong = np.array([one.wrong for one in in_parallel(trial, jobs, usual_jobs())])
+    wrong = np.array([one.wrong for one in in_parallel(trial, jobs)])
     found = dict(zip(sizes.family, wrong.reshape(len(sizes.family), -1).mean(axis=1).tolist(), strict=True))
     target = paper_table("table1")["hinge"]["wrong"][0]
     return min(found, key=lambda setting: abs(found[setting] - target)), found
@@ -217,7 +216,14 @@ def _line(panel: Axes, rule: LinearRule, method: str, limits: tuple[float, float
     style, along, (first, second) = STYLES[method], np.linspace(*limits, 2), rule.weights
     across = -(rule.intercept + first * along) / second if abs(second) >= abs(first) else along
     along = along if abs(second) >= abs(first) else -(rule.intercept + second * along) / first
-    panel.plot(along, across, color=style.colour, linestyle=style.line, linewidth=1.8, label=in_figures(style.label))
+    panel.plot(
+        along,
+        across,
+        color=style.colour,
+        linestyle=style.line,
+        linewidth=1.8,
+        label=in_figures(METHODS[method].label),
+    )
 
 
 # ---------------------------------------------------------------- Table 1
@@ -254,7 +260,7 @@ def _run(rows: Sequence[str], setting: Setting, homogeneous: bool, sizes: Sizes,
     jobs = list(product(range(sizes.repeats), rows))
     calls = [(row, setting, homogeneous, sizes, seed, TABLE, int(homogeneous), repeat) for repeat, row in jobs]
     trials: dict[str, list[Trial]] = {row: [] for row in rows}
-    running = in_parallel(trial, calls, usual_jobs())
+    running = in_parallel(trial, calls)
     for (repeat, row), one in zip(jobs, running, strict=True):
         trials[row].append(one)
         log.info("toy problem: repeat %d of %d", repeat + 1, sizes.repeats)

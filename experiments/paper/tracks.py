@@ -14,7 +14,7 @@ from dataclasses import asdict, replace
 
 from experiments.document import Cell, Document, Estimate, ResultTable, clearly_lowest
 from experiments.paper.artefact import Settings, printed
-from experiments.protocol import data_folder, usual_jobs
+from experiments.protocol import data_folder
 from experiments.tracks.data import SOURCES, TrackParameters, TrackProblem, buffy, generated_tracks, read_source
 from experiments.tracks.protocol import METHODS, QUICK_GRID, Protocol, TrackOutcomes, run_protocol
 from experiments.tracks.report import FULL, Judged, judge_decided
@@ -48,7 +48,7 @@ DECIDED = ("counts", "vote")
 def protocol_for(settings: Settings) -> Protocol:
     """The protocol at the sizes the settings ask for."""
     sizes = FULL if settings.full else QUICK if settings.quick else USUAL
-    return replace(sizes, seed=settings.seed, n_jobs=usual_jobs())
+    return replace(sizes, seed=settings.seed)
 
 
 def paper_like(settings: Settings) -> list[TrackProblem]:

@@ -11,11 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.generators import make_tracks
-from experiments.loaders import load_japanese_vowels, load_spoken_arabic_digits
+from experiments.loaders import REPETITIONS, load_japanese_vowels, load_spoken_arabic_digits
 from setloss.io import DatasetError, Tracks, read
-
-REPETITIONS = 10
-"""Every speaker of the Arabic digits says every digit this many times, one utterance after the other."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,8 +99,8 @@ def of_tracks(name: str, title: str, tracks: Tracks, note: str = "") -> TrackPro
 
 def japanese_vowels(folder: Path, speaker: int = 1) -> TrackProblem:
     """A speaker against the other eight; all 640 utterances, folds by utterance, with equal shares of speakers."""
-    both = _joined(*(load_japanese_vowels(folder, split) for split in ("train", "test")))
-    frames = Frames(both.X, both.y == speaker, both.groups, both.groups, both.y)
+    tracks = load_japanese_vowels(folder)
+    frames = Frames(tracks.X, tracks.y == speaker, tracks.groups, tracks.groups, tracks.y)
     return TrackProblem("japanese-vowels", "Japanese vowels", frames, f"speaker {speaker} against the rest")
 
 
@@ -111,23 +108,15 @@ def arabic_speakers(folder: Path, utterances: int = REPETITIONS, every: int = 1)
     """Is the speaker a woman? Folds by speaker.
 
     Of the ten utterances of a speaker and digit the first `utterances` are taken; of `every` 2, every second speaker.
-    The files do not name the speakers; within a digit their utterances follow each other, ten by ten and in the same
-    order for every digit. (The features jump at every tenth utterance and nowhere else.)
     """
-    parts = [load_spoken_arabic_digits(folder, split) for split in ("train", "test")]
-    speakers, before = [], 0
-    for part in parts:
-        share = (int(part.groups[-1]) + 1) // 10  # utterances of a digit
-        speakers.append(before + part.groups % share // REPETITIONS)
-        before += share // REPETITIONS
-    both, speaker = _joined(*parts), np.concatenate(speakers)
-    kept = (both.groups % REPETITIONS < utterances) & (speaker % every == 0)
-    y = both.y[kept] == 1
+    tracks, speaker = load_spoken_arabic_digits(folder)
+    kept = (tracks.groups % REPETITIONS < utterances) & (speaker % every == 0)
+    y = tracks.y[kept] == 1
     note = (
         f"women against men, folds by speaker, {len(np.unique(speaker[kept]))} of 88 speakers, {utterances} of "
         f"{REPETITIONS} utterances of every digit"
     )
-    frames = Frames(both.X[kept], y, both.groups[kept], speaker[kept], y)
+    frames = Frames(tracks.X[kept], y, tracks.groups[kept], speaker[kept], y)
     return TrackProblem("arabic-digits-sex", "Spoken Arabic digits, sex", frames, note)
 
 
@@ -161,9 +150,3 @@ def read_source(name: str, folder: Path, full: bool) -> TrackProblem:
     """A data set of the folder."""
     place, reader = SOURCES[name]
     return reader(folder / place, full)
-
-
-def _joined(first: Tracks, second: Tracks) -> Tracks:
-    """The tracks of both, those of the second numbered after those of the first."""
-    groups = np.concatenate([first.groups, second.groups + first.groups.max() + 1])
-    return Tracks(np.concatenate([first.X, second.X]), np.concatenate([first.y, second.y]), groups, None)

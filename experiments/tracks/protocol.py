@@ -20,7 +20,6 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
-from experiments.document import STYLES
 from experiments.inexact_slack import InexactSlack
 from experiments.protocol import in_parallel, log, past_the_best, smallest_good_C
 from experiments.tracks.data import Frames, TrackProblem
@@ -37,48 +36,34 @@ class TrackMethod:
 
     `kind` is an operator, an approximation of slack rescaling ("slack-greedy", "slack-released"), "linear-svc" or
     "logistic". `trains_on` is the loss it is trained for; None is the loss it is judged by. Methods that do not
-    look at that loss are trained once for all of them.
+    look at that loss are trained once for all of them. The paper prints scale 2.
     """
 
-    key: str
     label: str
     kind: str
-    scale: float = 2.0
     trains_on: str | None = None
+    scale: float = 2.0
 
     def suits(self, loss: str) -> bool:
         """Whether it exists for that loss: f of curves 3 and 4 is negative and has no monotone closure."""
-        if self.kind == "bd-monotone":
-            return loss not in ("curve3", "curve4")
-        return self.kind != "lovasz" or self.trains_on is not None or loss == "jaccard"
-
-
-def _named(kind: str, trains_on: str | None = None) -> TrackMethod:
-    return TrackMethod(kind, STYLES[kind].label, kind, trains_on=trains_on)
-
-
-def _scaled(kind: str) -> list[TrackMethod]:
-    return [_named(kind), TrackMethod(f"{kind}@1", f"{STYLES[kind].label}, scale 1", kind, 1.0)]
+        return self.kind != "bd-monotone" or loss not in ("curve3", "curve4")
 
 
 METHODS = {
-    method.key: method
-    for method in (
-        *_scaled("bd"),
-        *_scaled("bd-monotone"),
-        *_scaled("slack"),
-        *_scaled("margin"),
-        _named("slack-greedy"),
-        _named("slack-released"),
-        _named("lovasz"),
-        TrackMethod("lovasz-jaccard", "L of Jaccard", "lovasz", trains_on="jaccard"),
-        _named("hinge", trains_on="hamming"),
-        TrackMethod("hinge-per-bag", f"{STYLES['hinge'].label} / bag size", "lovasz", trains_on="hamming"),
-        TrackMethod("linear-svc", "LinearSVC", "linear-svc", trains_on="hamming"),
-        TrackMethod("logistic", "logistic regression", "logistic", trains_on="hamming"),
-    )
+    "bd": TrackMethod("B_D", "bd"),
+    "bd@1": TrackMethod("B_D, scale 1", "bd", scale=1.0),
+    "bd-monotone": TrackMethod("B_D monotone", "bd-monotone"),
+    "bd-monotone@1": TrackMethod("B_D monotone, scale 1", "bd-monotone", scale=1.0),
+    "slack": TrackMethod("S exact", "slack"),
+    "slack@1": TrackMethod("S exact, scale 1", "slack", scale=1.0),
+    "slack-greedy": TrackMethod("S greedy", "slack-greedy"),
+    "slack-released": TrackMethod("S as released", "slack-released"),
+    "lovasz-jaccard": TrackMethod("L of Jaccard", "lovasz", "jaccard"),
+    "hinge": TrackMethod("0-1 (hinge)", "hinge", "hamming"),
+    "hinge-per-bag": TrackMethod("0-1 (hinge) / bag size", "lovasz", "hamming"),
+    "linear-svc": TrackMethod("LinearSVC", "linear-svc", "hamming"),
+    "logistic": TrackMethod("logistic regression", "logistic", "hamming"),
 }
-"""Scale 2 unless the key ends in @1, as the paper prints it."""
 
 
 QUICK_GRID = tuple(float(C) for C in np.logspace(-4, 0, 5))
@@ -101,7 +86,6 @@ class Protocol:
     outer_used: int | None = None
     intercept_scaling: float = 1.0
     seed: int = 0
-    n_jobs: int = 1
 
     def outer_folds(self, problem: TrackProblem) -> tuple[NDArray[np.intp], range]:
         """The outer fold of every frame, and the numbers of the folds that are run."""
@@ -116,12 +100,11 @@ class Protocol:
 
 @dataclass(frozen=True)
 class LinearRule:
-    """A trained linear scorer; `certified` says whether its gap was reached and is a certificate."""
+    """A trained linear scorer."""
 
     weights: Array = field(repr=False)
     intercept: float
     C: float
-    certified: bool
 
     def scores(self, X: NDArray[Any]) -> Array:
         return np.asarray(X @ self.weights.astype(X.dtype) + self.intercept, dtype=np.float64)
@@ -141,15 +124,13 @@ def rules_along_path(
     sets = {} if method.kind in ("linear-svc", "logistic") else {"groups": frames.groups}
     for C in sorted(Cs):
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # a fit that a limit ended is counted as not certified
+            warnings.simplefilter("ignore")  # a fit that a limit ended
             model.set_params(C=C).fit(X, frames.y.astype(np.int64), **sets)
         weights, intercept = np.ravel(model.coef_).astype(np.float64), float(np.ravel(model.intercept_)[0])
         if scaling is not None:
             weights = weights / scaling.scale_
             intercept -= float(weights @ scaling.mean_)
-        solution = getattr(model, "solution_", None)
-        certified = solution is None or str(solution.status) == "converged"
-        yield LinearRule(weights, intercept, float(C), certified)
+        yield LinearRule(weights, intercept, float(C))
 
 
 def _model(method: TrackMethod, loss: str, limits: Protocol) -> Any:
@@ -171,11 +152,10 @@ LOSSES = ("curve1", "curve2", "curve3", "curve4", "dice", "jaccard")
 
 @dataclass(frozen=True)
 class TrackOutcome:
-    """A method judged by a loss, fold by fold: mean loss of the test bags, C, whether the fit is certified."""
+    """A method judged by a loss, fold by fold: mean loss of the test bags, and C."""
 
     losses: tuple[float, ...]
     Cs: tuple[float, ...]
-    certified: tuple[bool, ...]
 
 
 TrackOutcomes = dict[tuple[str, str], TrackOutcome]
@@ -187,35 +167,35 @@ def run_protocol(
 ) -> TrackOutcomes:
     """Every method, judged by every loss it suits."""
     fold, used = protocol.outer_folds(problem)
-    jobs = list(product(used, _tasks([METHODS[key] for key in methods], losses)))
-    calls = [(method, judged, problem.frames, fold == k, protocol) for k, (method, judged) in jobs]
-    found: dict[tuple[str, str], list[tuple[float, float, bool]]] = {}
-    for (k, (method, _)), results in zip(jobs, in_parallel(_judge, calls, protocol.n_jobs), strict=True):
+    jobs = list(product(used, _tasks(methods, losses)))
+    calls = [(METHODS[key], judged, problem.frames, fold == k, protocol) for k, (key, judged) in jobs]
+    found: dict[tuple[str, str], list[tuple[float, float]]] = {}
+    for (k, (key, _)), results in zip(jobs, in_parallel(_judge, calls), strict=True):
         for loss, judged in results.items():
-            found.setdefault((loss, method.key), []).append(judged)
-        log.info("%s: fold %d of %d, %s", problem.title, k + 1, len(used), method.label)
+            found.setdefault((loss, key), []).append(judged)
+        log.info("%s: fold %d of %d, %s", problem.title, k + 1, len(used), METHODS[key].label)
     return {key: TrackOutcome(*zip(*folds, strict=True)) for key, folds in found.items()}
 
 
-def _tasks(methods: Sequence[TrackMethod], losses: Sequence[str]) -> Iterator[tuple[TrackMethod, tuple[str, ...]]]:
+def _tasks(methods: Sequence[str], losses: Sequence[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
     """A method and the losses that one training of it serves."""
-    for method in methods:
-        suited = tuple(loss for loss in losses if method.suits(loss))
-        if method.trains_on is None:
-            yield from ((method, (loss,)) for loss in suited)
-        elif suited:
-            yield method, suited
+    for key in methods:
+        suited = tuple(loss for loss in losses if METHODS[key].suits(loss))
+        if METHODS[key].trains_on is None:
+            yield from ((key, (loss,)) for loss in suited)
+        else:
+            yield key, suited
 
 
 def _judge(
     method: TrackMethod, losses: tuple[str, ...], frames: Frames, inside: NDArray[np.bool_], protocol: Protocol
-) -> dict[str, tuple[float, float, bool]]:
-    """One method on one fold, for all losses that one training serves: mean loss, C, certified."""
+) -> dict[str, tuple[float, float]]:
+    """One method on one fold, for all losses that one training serves: mean loss and C."""
     training, test = frames.part(~inside), frames.part(inside)
     chosen = choose_C(method, training, losses, protocol)
     fits = rules_along_path(method, losses[0], training, sorted(set(chosen.values())), protocol)
     rules = {rule.C: rule for rule in fits}
-    return {loss: (float(rules[C].losses(test, loss).mean()), C, rules[C].certified) for loss, C in chosen.items()}
+    return {loss: (float(rules[C].losses(test, loss).mean()), C) for loss, C in chosen.items()}
 
 
 def choose_C(method: TrackMethod, training: Frames, losses: Sequence[str], protocol: Protocol) -> dict[str, float]:

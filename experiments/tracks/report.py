@@ -90,7 +90,7 @@ def judge_decided(
     jobs = list(product(used, bases))
     calls = [(problem.frames, fold == k, base, losses, rules, protocol.seed) for k, base in jobs]
     judged: Judged = {}
-    for (k, base), found in zip(jobs, in_parallel(_judge, calls, protocol.n_jobs), strict=True):
+    for (k, base), found in zip(jobs, in_parallel(_judge, calls), strict=True):
         for (rule, loss), value in found.items():
             judged.setdefault((base, rule, loss), []).append(value)
         log.info("%s: fold %d, %s and its decisions", problem.title, k + 1, BASES[base])

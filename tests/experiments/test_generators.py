@@ -36,12 +36,6 @@ def test_the_parts_of_a_frame():
     np.testing.assert_allclose(means.X[means.y == 1][0], -means.X[means.y == 0][0])
 
 
-@pytest.mark.parametrize("options", [{"n_bags": 0}, {"n_bags": 10}, {"positive": 1.5}, {"dtype": "int32"}])
-def test_impossible_tracks(options):
-    with pytest.raises(ValueError):
-        make_tracks(**{"n_bags": 3, "n_frames": 9, "n_features": 2} | options)
-
-
 def test_toy_bags():
     toy = make_toy(n_bags=51, p=4)
     assert toy.X.shape == (204, 2)

@@ -9,20 +9,14 @@ import pytest
 from sklearn.metrics import f1_score
 
 from experiments.document import Estimate
-from experiments.label_sets.methods import METHODS, check_method, is_ours, label_of
-from experiments.label_sets.protocol import (
-    BenchmarkPlan,
-    judge,
-    run_data_set,
-    run_group,
-)
+from experiments.label_sets.methods import METHODS, label_of
+from experiments.label_sets.protocol import BenchmarkPlan, DataSetOutcome, Run, judge, run_data_set, run_group
 from experiments.label_sets.report import report, standing, tables_of_pages
 from experiments.label_sets.scoreboard import scoreboards, verdict
 from experiments.label_sets.tuning import Choices
 from experiments.loaders import DataSet
 from helpers.experiment_commands import complaint, run
 from helpers.label_set_data import small, write_arff
-from setloss.io import DatasetError
 
 FAST = Choices(Cs=(0.3, 3.0), folds=2, trees=20)
 FEW = ("linear+auto", "linear+threshold", "trees+counts", "gfm", "smoothed-thresholds")
@@ -30,13 +24,12 @@ FEW = ("linear+auto", "linear+threshold", "trees+counts", "gfm", "smoothed-thres
 
 def test_metrics_are_those_of_scikit_learn():
     rng = np.random.default_rng(0)
-    truth, said = rng.random((2, 30, 5)) < 0.3
-    truth[0] = said[0] = said[1] = False
-    found = {metric: scores.mean() for metric, scores in judge(truth, said, said).items()}
-    options = {"average": "samples", "zero_division": 1.0}
-    assert found["example_f1"] == pytest.approx(f1_score(truth, said, **options))
-    assert found["example_f1_zero"] == pytest.approx(f1_score(truth, said, average="samples", zero_division=0.0))
-    assert found["macro_f1"] == pytest.approx(f1_score(truth, said, average="macro", zero_division=1.0))
+    truth, said, other = rng.random((3, 30, 5)) < 0.3
+    truth[0] = said[0] = said[1] = other[0] = False
+    found = judge(truth, said, other)
+    for metric, sets, zero in (("example_f1", said, 1.0), ("example_f1_zero", other, 0.0)):
+        expected = f1_score(truth, sets, average="samples", zero_division=zero)
+        assert found[metric].mean() == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("method", FEW)
@@ -51,26 +44,20 @@ def test_test_labels_and_features_change_nothing_of_the_choice(method):
     assert runs[0].scores["example_f1"].mean() != runs[1].scores["example_f1"].mean()
 
 
-@pytest.mark.parametrize("name", ["nothing", "linear", "linear+luck", "bd+half", "gfm+auto"])
-def test_unknown_methods_are_refused(name):
-    with pytest.raises(ValueError, match="there is no method"):
-        check_method(name)
-
-
-def test_names_and_sides():
-    assert [is_ours(name) for name in FEW] == [True, False, True, False, False]
-    assert label_of("linear+auto") == "logistic + auto"
-    with pytest.raises(ValueError, match="twice"):
-        BenchmarkPlan(("gfm", "gfm"))
-    with pytest.raises(DatasetError, match="small has 1 training examples"):
-        run_data_set(replace(small(), n_train=1), BenchmarkPlan(FEW, choices=FAST))
+@pytest.mark.parametrize("methods", [("nothing",), ("linear",), ("linear+luck",), ("gfm+auto",), ("gfm", "gfm")])
+def test_unknown_methods_are_refused(methods):
+    with pytest.raises(ValueError, match=r"there is no method|twice"):
+        BenchmarkPlan(methods)
 
 
 @pytest.mark.filterwarnings("ignore:Label not")  # threads share the filters that a method sets for itself
-def test_results_do_not_depend_on_the_number_of_processes_and_are_kept(tmp_path):
+def test_results_do_not_depend_on_the_number_of_processes_and_are_kept(tmp_path, monkeypatch):
     plan = BenchmarkPlan(FEW[:2], 2, FAST)
     with joblib.parallel_config(backend="threading"):  # the same code path as processes, without starting any
-        found = [run_data_set(small(), replace(plan, jobs=jobs)) for jobs in (1, 2)]
+        found = []
+        for cores in "12":
+            monkeypatch.setenv("LOKY_MAX_CPU_COUNT", cores)
+            found.append(run_data_set(small(), plan))
     found.append(run_data_set(small(), plan, folder=tmp_path / "runs"))
     kept = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("output.pkl")}
     found.append(run_data_set(small(), plan, folder=tmp_path / "runs"))
@@ -87,14 +74,8 @@ def outcomes():
     return [run_data_set(data, plan) for data in sets], plan
 
 
-def test_every_method_runs_with_constant_labels_and_empty_sets(outcomes):
-    for outcome in outcomes[0]:
-        for method in METHODS:
-            assert 0.2 < outcome.estimate(method, "example_f1").mean <= 1
-            assert 0 <= outcome.estimate(method, "macro_f1").mean <= 1
-
-
 def test_the_tables_have_mean_median_and_a_row_per_method(outcomes):
+    """Every method runs with constant labels and empty sets."""
     found, plan = outcomes
     document = report(found, plan)
     table = document.tables[0]
@@ -102,6 +83,7 @@ def test_the_tables_have_mean_median_and_a_row_per_method(outcomes):
     assert {row[0] for row in table.rows} == {label_of(name) for name in METHODS}
     for row in table.rows:
         means = [row[1].mean, row[2].mean]
+        assert min(means) > 0.2
         assert row[3:5] == (f"{np.mean(means):.3f}", f"{np.median(means):.3f}")
     for j in (1, 2):
         best = max(round(row[j].mean, 3) for row in table.rows)
@@ -109,18 +91,19 @@ def test_the_tables_have_mean_median_and_a_row_per_method(outcomes):
     json.dumps(document.as_dict(), allow_nan=False)
 
 
-def test_ahead_level_and_behind_are_counted(outcomes):
-    found, _ = outcomes
-    assert sum(standing(found, "linear+auto", "linear+half")) == 2
-    assert standing(found, "linear+auto", "linear+auto") == (0, 2, 0)
+def made(**scores):
+    """A data set on which methods have these scores on the test examples."""
+    runs = [Run(name, 0, {"example_f1": np.array(values)}, {}, None) for name, values in scores.items()]
+    return DataSetOutcome("made", tuple(runs))
 
 
-def test_errors_of_a_single_test_set_are_over_its_examples(outcomes):
-    found = outcomes[0][0]
-    values, other = (found.of(m)[0].scores["example_f1"] for m in ("linear+half", "trees+counts"))
-    assert found.estimate("linear+half", "example_f1").error == pytest.approx(values.std(ddof=1) / np.sqrt(20))
-    difference = found.difference("trees+counts", "linear+half", "example_f1")
-    assert difference.mean == pytest.approx(np.mean(other - values))
+def test_ahead_level_and_behind_are_counted_by_paired_differences():
+    scores = np.array([0.1, 0.5, 0.9])  # much wider than the differences
+    outcome = made(ours=scores, worse=scores - [0.1, 0.1, 0.11], level=scores - [0.1, -0.1, 0.01])
+    assert standing([outcome] * 2, "ours", "worse") == (2, 0, 0)
+    assert standing([outcome], "ours", "level") == (0, 1, 0)
+    assert standing([outcome], "worse", "ours") == (0, 0, 1)
+    assert outcome.estimate("ours", "example_f1").error == pytest.approx(0.4 / np.sqrt(3))
 
 
 def test_tables_of_pages_name_the_best_rivals(outcomes):
@@ -129,8 +112,6 @@ def test_tables_of_pages_name_the_best_rivals(outcomes):
     assert set(tables) == {"front", "label_sets"}
     assert any(str(row[0]).startswith("the best published rival: ") for row in tables["front"].rows)
     assert "ahead on" in tables["front"].note
-    run = found[0].of("default")[0]
-    assert run.expected.low <= run.expected.value <= run.expected.high
 
 
 def test_sets_are_decided_for_the_convention_of_0_0_they_are_judged_by():
@@ -169,26 +150,11 @@ def test_verdicts_are_by_two_standard_errors_of_the_difference():
 # ---------------------------------------------------------------- command
 
 
-def test_the_command_writes_tables(tmp_path):
+def test_the_command_adds_to_the_tables_of_a_folder(tmp_path):
     write_arff(tmp_path / "small", small())
     out = tmp_path / "new" / "results"
-    methods = ("--methods", "linear+auto,linear+half")
-    run("multilabel", "--data", tmp_path, "--out", out, *methods, "--quick", "--halves", 2)
-    run("multilabel", "--data", tmp_path, "--out", out, "--methods", "linear+top-k", "--quick", "--halves", 2)
+    for methods in ("linear+auto,linear+half", "linear+top-k"):
+        run("multilabel", "--data", tmp_path, "--out", out, "--methods", methods, "--quick", "--halves", 2)
     document = json.loads((out / "multilabel_halves.json").read_text())
     assert set(document["numbers"]["datasets"]["small"]["methods"]) == {"linear+auto", "linear+half", "linear+top-k"}
-    assert (out / "multilabel_halves.md").read_text().startswith("# Label sets")
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        (["--data", "{tmp}/nowhere"], "there is no folder"),
-        (["--data", "{tmp}", "--datasets", "scene"], "has no data set 'scene'; it has"),
-        (["--data", "{tmp}", "--methods", "forest"], "there is no method 'forest'"),
-        ([], "--data"),
-    ],
-)
-def test_bad_input_is_one_sentence(tmp_path, options, words):
-    write_arff(tmp_path / "small", small())
-    assert words in complaint("multilabel", *(text.format(tmp=tmp_path) for text in options))
+    assert "there is no method 'forest'" in complaint("multilabel", "--data", tmp_path, "--methods", "forest")

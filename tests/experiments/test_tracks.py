@@ -65,13 +65,14 @@ def test_test_bags_have_no_influence_on_the_model(method, monkeypatch):
     assert first.intercept == second.intercept
 
 
-def test_c_is_chosen_by_inner_losses_and_the_outcome_is_that_of_a_model_fitted_by_hand():
+def test_c_is_chosen_by_inner_losses_and_the_outcome_is_that_of_a_model_fitted_by_hand(monkeypatch):
     """LinearSVC, fold by fold; the number of processes changes nothing, and a constant feature does no harm."""
+    monkeypatch.setenv("LOKY_MAX_CPU_COUNT", "2")
     made = problem()
     X = np.hstack([1e3 * made.frames.X + 7, np.ones((len(made.frames.X), 1))])
     made = replace(made, frames=replace(made.frames, X=X))
     with joblib.parallel_config("threading"):  # the same code path as processes, without starting any
-        found = run_protocol(made, ["linear-svc"], ["curve2"], replace(SMALL, n_jobs=2))["curve2", "linear-svc"]
+        found = run_protocol(made, ["linear-svc"], ["curve2"], SMALL)["curve2", "linear-svc"]
     frames = made.frames
 
     def losses(part, inside, C):
@@ -93,8 +94,7 @@ def test_c_is_chosen_by_inner_losses_and_the_outcome_is_that_of_a_model_fitted_b
 def test_every_method_trains_for_every_loss_it_suits(key):
     frames, method = problem(bags=12).frames, METHODS[key]
     suited = [loss for loss in LOSSES if method.suits(loss)]
-    expected = {"lovasz": ["jaccard"], "bd-monotone": ["curve1", "curve2", "dice", "jaccard"]}
-    assert suited == expected.get(key.removesuffix("@1"), list(LOSSES))
+    assert suited == [loss for loss in LOSSES if loss not in ("curve3", "curve4") or "monotone" not in key]
     for loss in suited:
         rules = list(rules_along_path(method, loss, frames, (0.1, 0.01), SMALL))
         assert [rule.C for rule in rules] == [0.01, 0.1]
@@ -118,19 +118,11 @@ def test_the_command_writes_tables(tmp_path, monkeypatch):
     monkeypatch.setitem(SOURCES, "japanese-vowels", ("japanese_vowels", lambda place, full: problem()))
     data, out = tmp_path / "data", tmp_path / "new" / "results"
     (data / "japanese_vowels").mkdir(parents=True)
-    run("tracks", "--data", data, "--out", out, "--jobs", 1)
+    run("tracks", "--data", data, "--out", out)
     assert "logistic" in json.loads((out / "tracks-made.json").read_text())["numbers"]["outcomes"]["curve1"]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["--data", "nowhere"], "japanese-vowels in nowhere/japanese_vowels"),
-        (["--data", ".", "--datasets", "vowels"], "there is no data set vowels; they are japanese-vowels in"),
-        ([], "no data: give --data"),
-    ],
-)
-def test_bad_input_is_one_sentence(tmp_path, monkeypatch, arguments, words):
-    monkeypatch.chdir(tmp_path)
+def test_bad_input_is_one_sentence(monkeypatch):
     monkeypatch.delenv("SETLOSS_DATA", raising=False)
-    assert words in complaint("tracks", *arguments)
+    assert "japanese-vowels in nowhere/japanese_vowels" in complaint("tracks", "--data", "nowhere")
+    assert "no data: give --data" in complaint("tracks")

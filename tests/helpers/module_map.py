@@ -42,6 +42,7 @@ def parsed(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"))
 
 
+@cache
 def packages() -> dict[str, list[Path]]:
     """The files of every package, and of every module of the root."""
     found: dict[str, list[Path]] = {}
@@ -70,16 +71,9 @@ def imports_of(path: Path) -> set[str]:
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
-            found |= {f"{node.module}.{alias.name}" for alias in node.names} if node.module == TOP else {node.module}
-    names = {name.split(".")[1] if "." in name else TOP for name in found if name.split(".")[0] == TOP}
-    known = packages_by_name()
-    return {name if name in known else TOP for name in names}
-
-
-@cache
-def packages_by_name() -> frozenset[str]:
-    """The names of all packages and root modules."""
-    return frozenset(path.name.removesuffix(".py") for path in SOURCES.iterdir()) | {TOP}
+            found |= {f"{node.module}.{alias.name}" for alias in node.names}
+    names = [name.split(".")[1] if "." in name else TOP for name in found if name.split(".")[0] == TOP]
+    return {name if name in packages() else TOP for name in names}
 
 
 @cache

@@ -23,13 +23,13 @@ CLEAR = 4.0
 
 def committed(name):
     """A table of the page: its estimates and its text."""
-    text = PAGE.split(f"<!-- {name} -->")[1].split(f"<!-- end of {name} -->")[0]
+    text = PAGE.split(f"<!-- results: {name} -->")[1].split(f"<!-- end of {name} -->")[0]
     return estimates(text), text
 
 
 def assert_near(values, estimate, repeats):
     """The mean of some of the `repeats` values is one that such values may well have."""
-    mean, error, _ = estimate
+    mean, error = estimate
     spread = max(error, 5e-3) * math.sqrt(repeats)
     assert abs(sum(values) / len(values) - mean) <= CLEAR * spread / math.sqrt(len(values))
 
@@ -55,7 +55,7 @@ def test_table_2(method, monkeypatch):
     (problem,) = tracks.paper_like(settings)
     assert problem.shape in text
     usual = tracks.protocol_for(settings)
-    found = protocol.run_protocol(problem, [method], tracks.CURVES, replace(usual, outer_used=1, n_jobs=1))
+    found = protocol.run_protocol(problem, [method], tracks.CURVES, replace(usual, outer_used=1))
     for k, curve in enumerate(tracks.CURVES):
         label = METHODS[method].label
         assert_near(found[curve, method].losses, cells[f"{label}, column {1 + 2 * k}"], folds)

@@ -21,12 +21,12 @@ def test_figures_tables_and_report_are_written(tmp_path):
     result = run("reproduce", "--only", "figure3", "--out", out)
     run("reproduce", "--only", "figure1", "--out", out)
     assert {path.name for path in out.iterdir()} == {
-        "figure1.json", "figure1.md", "figure1.png", "figure3.json", "figure3.md", "figure3.png", "report.html",
+        "figure1.json", "figure1.md", "figure1.png", "figure3.json", "figure3.md", "figure3.png", "report.md",
     }  # fmt: skip
     assert "does not hold" in result.stdout
-    text = (out / "report.html").read_text()  # about all that the folder holds
-    assert 'id="figure1"' in text
-    assert 'id="figure3"' in text
+    text = (out / "report.md").read_text()  # about all that the folder holds
+    assert "## Figure 1. Dice is neither" in text
+    assert "## Figure 3. Losses 1 to 4" in text
     (out / "figure3.png").unlink()
     assert "figure3.json is not what" in complaint("reproduce", "--only", "figure1", "--out", out)
 
@@ -93,4 +93,4 @@ def test_ctrl_c_keeps_what_was_made(tmp_path):
     assert process.returncode == 130, err
     assert "swallowed" not in out
     assert "Traceback" not in err
-    assert 'id="figure1"' in (tmp_path / "report.html").read_text()
+    assert "## Figure 1. Dice is neither" in (tmp_path / "report.md").read_text()

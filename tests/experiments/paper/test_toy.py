@@ -18,16 +18,10 @@ TINY = toy.Sizes(24, 40, repeats=2, search_repeats=1, protocol=TINY_FITS, family
 ROWS = ("bd", "hinge", "slack-greedy", "slack-released", "lovasz-jaccard")
 
 
-@pytest.fixture(autouse=True)
-def _one_process(monkeypatch):
-    monkeypatch.setenv("LOKY_MAX_CPU_COUNT", "1")
-    toy.search.cache_clear()
-
-
 def test_wrong_elements_are_counted_by_bag():
     y, groups = np.array([True, True, False, False]), np.array([0, 0, 1, 1])
     frames = Frames(np.array([[1.0], [-1.0], [1.0], [2.0]]), y, groups, groups, y)
-    np.testing.assert_array_equal(toy.wrong_per_bag(LinearRule(np.ones(1), 0.0, 1.0, True), frames), [1, 2])
+    np.testing.assert_array_equal(toy.wrong_per_bag(LinearRule(np.ones(1), 0.0, 1.0), frames), [1, 2])
 
 
 def test_the_search_takes_the_setting_nearest_to_the_paper_s_row():
@@ -44,9 +38,7 @@ def test_the_chosen_c_is_one_of_the_grid_and_tests_have_no_say():
 
 @pytest.fixture(scope="module")
 def document():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("LOKY_MAX_CPU_COUNT", "1")
-        return toy.compare(Settings(), TINY, ROWS)
+    return toy.compare(Settings(), TINY, ROWS)
 
 
 def test_table_1_has_the_paper_s_numbers_beside_ours(document):
@@ -78,7 +70,7 @@ def test_figure_2_shows_both_variants_with_three_lines_each():
 
 def test_a_line_of_figure_2_is_where_the_score_is_zero():
     for weights in ((1.0, 0.01), (0.01, -1.0), (1.0, 1.0)):
-        rule = LinearRule(np.array(weights), 0.5, 1.0, True)
+        rule = LinearRule(np.array(weights), 0.5, 1.0)
         _, (axes,) = panels(1, (2, 2))
         toy._line(axes, rule, "bd", (-1.0, 1.0))
         points = np.column_stack(axes.lines[0].get_data())
