@@ -1,8 +1,7 @@
 """Images with masks or classes: from a folder, or generated; in three parts before anything is trained.
 
 Generated images have noise and uneven light, and one kind for each thing that makes a loss fail: ellipses of many
-sizes, curves one pixel wide, discs of a few pixels, lesions that half of the images do not have, and five classes of
-which the last two are rare.
+sizes, lesions that half of the images do not have, and five classes of which the last two are rare.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.ndimage import gaussian_filter, label
+from scipy.ndimage import label
 
 from experiments.protocol import named
 
@@ -245,28 +244,6 @@ def _ellipses(size: int, rng: np.random.Generator) -> Drawn:
     return _seen(light, rng, 0.15), mask.astype(np.int64)
 
 
-def _curves(size: int, rng: np.random.Generator) -> Drawn:
-    """Three walks that turn slowly, one pixel wide."""
-    mask = np.zeros((size, size), dtype=bool)
-    for _ in range(3):
-        place, turn = rng.uniform(0, size, 2), rng.uniform(0, 2 * np.pi)
-        for _ in range(2 * size):
-            mask[tuple(place.astype(int))] = True
-            turn += rng.normal(0, 0.2)
-            place = (place + 0.7 * np.array([np.sin(turn), np.cos(turn)])) % size
-    return _seen(gaussian_filter(1.0 * mask, 0.5), rng, 0.5), mask.astype(np.int64)
-
-
-def _discs(size: int, rng: np.random.Generator) -> Drawn:
-    """One to six discs of about ten pixels."""
-    mask = np.zeros((size, size), dtype=bool)
-    y, x = np.mgrid[:size, :size]
-    for _ in range(rng.integers(1, 7)):
-        centre = rng.uniform(2, size - 2, 2)
-        mask |= (y - centre[0]) ** 2 + (x - centre[1]) ** 2 < rng.uniform(1.2, 2.5) ** 2
-    return _seen(0.6 * mask, rng, 0.25), mask.astype(np.int64)
-
-
 def _lesions(size: int, rng: np.random.Generator) -> Drawn:
     """One or two ellipses on half of the images, and on all of them dim shapes that do not count."""
     light, mask = np.zeros((size, size)), np.zeros((size, size), dtype=bool)
@@ -304,8 +281,6 @@ def _seen(light: NDArray[np.float64], rng: np.random.Generator, noise: float) ->
 
 KINDS: dict[str, Callable[[int, np.random.Generator], Drawn]] = {
     "ellipses": _ellipses,
-    "curves": _curves,
-    "discs": _discs,
     "lesions": _lesions,
     "classes": _classes,
 }

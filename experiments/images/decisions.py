@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -66,7 +64,7 @@ def cut(logits: Logits) -> Predicted:
 
 def rules(known: Logits, labels: Labels) -> dict[str, Decide]:
     """Ways to predict by name, learned on validation images: the sign or argmax, and the pixels of least expected
-    loss, Dice of masks or Jaccard of classes; `rankseg` is among them where it is installed.
+    loss, Dice of masks or Jaccard of classes.
     """
     masks = known.shape[1] == 1
     loss, mode = ("dice", "binary") if masks else ("jaccard", "multiclass")
@@ -83,17 +81,4 @@ def rules(known: Logits, labels: Labels) -> dict[str, Decide]:
         return np.asarray(decide_images(scores, loss, **options).sets)
 
     made["`calibrate_pixels`"] = best_sets
-    if find_spec("rankseg") is not None:
-        made["rankseg (RMA), temperature"] = partial(rankseg_sets, learned.temperature)
     return made
-
-
-def rankseg_sets(temperature: float, logits: Logits) -> Predicted:
-    """The answer of the peer RankSEG by reciprocal moments."""
-    from rankseg import RankSEG
-
-    scores, masks = torch.as_tensor(logits) / temperature, logits.shape[1] == 1
-    mode, metric = ("multilabel", "dice") if masks else ("multiclass", "iou")
-    solver = RankSEG(metric, output_mode=mode, solver="RMA", pruning_prob=0.0)
-    found: Predicted = solver.predict(scores.sigmoid() if masks else scores.softmax(1)).numpy()
-    return found[:, 0] if masks else found

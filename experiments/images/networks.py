@@ -18,7 +18,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy,
 from torch.nn.utils import clip_grad_norm_
 
 from experiments.images.data import NO_LABEL, ImagePart, ImageProblem
-from setloss.nn import SetLoss, component_groups
+from setloss.nn import SetLoss, component_groups, set_loss
 
 Criterion = Callable[[Tensor, Tensor], Tensor]
 
@@ -59,35 +59,20 @@ def soft_dice_with_cross_entropy(logits: Tensor, labels: Tensor) -> Tensor:
     return pixelwise(logits, labels) + soft_dice(logits, labels)
 
 
-def _ours(label: str, operator: str | None = None, **options: Any) -> SegmentationLoss:
-    """`SetLoss` with a set per image for masks, and per class over the batch, where it occurs, for classes."""
-    over: dict[str, Any] = {"mode": "multiclass", "over": "batch", "absent": "skip", "ignore_index": NO_LABEL}
-    return SegmentationLoss(
-        label, SetLoss(operator=operator, **options), SetLoss(operator=operator, **options, **over)
-    )
-
-
 def by_object(logits: Tensor, labels: Tensor) -> Tensor:
-    """A set for every connected component and the background nearest to it, plus cross-entropy."""
-    value: Tensor = SetLoss(over="groups")(logits.squeeze(1), labels, groups=component_groups(labels))
-    return value
-
-
-def by_object_of_class(logits: Tensor, labels: Tensor) -> Tensor:
-    """The same for each class but the background, class 0."""
+    """A set for every connected component, of each class but class 0, with the background nearest to it."""
+    if logits.shape[1] == 1:
+        return set_loss(logits, labels, over="groups", groups=component_groups(labels))
     groups = component_groups(labels, mode="multiclass", classes=logits.shape[1])
-    loss = SetLoss(mode="multiclass", over="groups", include_background=False, ignore_index=NO_LABEL)
-    value: Tensor = loss(logits, labels, groups=groups)
-    return value
+    options: dict[str, Any] = {"mode": "multiclass", "include_background": False, "ignore_index": NO_LABEL}
+    return set_loss(logits, labels, over="groups", groups=groups, **options)
 
 
 METHODS = {
     "ce": SegmentationLoss("cross-entropy", pixelwise, pixelwise),
     "ce+soft-dice": SegmentationLoss("cross-entropy + soft Dice", *[soft_dice_with_cross_entropy] * 2),
-    "ce+lovasz-p": _ours("LovaszSoftmax + cross-entropy", "lovasz", margins="probabilities", with_cross_entropy=1.0),
-    "ce+soft-jaccard": _ours("soft Jaccard + cross-entropy", soft_share=1.0, with_cross_entropy=1.0),
-    "default": _ours("`SetLoss()`"),
-    "objects": SegmentationLoss('`SetLoss(over="groups")`', by_object, by_object_of_class),
+    "default": SegmentationLoss("`SetLoss()`", SetLoss(), SetLoss(mode="multiclass", ignore_index=NO_LABEL)),
+    "objects": SegmentationLoss('`SetLoss(over="groups")`', by_object, by_object),
 }
 FIRST = "ce+soft-dice"
 """What differences in the tables are taken from."""

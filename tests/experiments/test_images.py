@@ -43,12 +43,7 @@ def test_every_kind_is_drawn_again_by_its_seed(kind):
 
 
 def test_what_the_kinds_are_like():
-    for kind, low, high in (
-        ("ellipses", 0.05, 0.15),
-        ("curves", 0.05, 0.12),
-        ("discs", 0, 0.03),
-    ):
-        assert low < generated(kind).train.labels.mean() < high
+    assert 0.05 < generated("ellipses").train.labels.mean() < 0.15
     assert 0.35 < generated("lesions").train.labels.any((1, 2)).mean() < 0.65
     counts = np.bincount(generated("classes").train.labels.ravel(), minlength=CLASSES)
     assert np.all(np.diff(counts) < 0)
@@ -132,7 +127,7 @@ def test_soft_dice_by_hand():
     assert float(three) == pytest.approx((1 - 2 / 3 / (4 / 3) + 2) / 3, abs=1e-4)
 
 
-@pytest.mark.parametrize("kind", ["discs", "classes", "discs-sizes"])
+@pytest.mark.parametrize("kind", ["lesions", "classes", "lesions-sizes"])
 def test_every_method_trains_a_step(kind, monkeypatch):
     monkeypatch.setattr(image_data, "generated", partial(generated, parts=(4, 1, 1)))
     problem = problems_named(None, [kind], 16)[0]()
@@ -228,14 +223,14 @@ def test_rules_are_learned_on_validation_images():
 
 def test_generated_images_need_no_folder(tmp_path, monkeypatch):
     monkeypatch.setattr(image_data, "generated", partial(generated, parts=FEW))
-    chosen = ("--datasets", "discs,classes", "--methods", "ce,ce+soft-dice,default")
+    chosen = ("--datasets", "ellipses,classes", "--methods", "ce,ce+soft-dice,default")
     run("segmentation", *chosen, *QUICK, "--out", tmp_path, "--pages", tmp_path / "images")
     document = json.loads((tmp_path / "segmentation.json").read_text(encoding="utf-8"))
     table = document["tables"][0]
     assert table == json.loads((tmp_path / "images_losses.json").read_text(encoding="utf-8"))
-    assert table["columns"] == ["loss", "discs", "classes", "mean", "worst", "ms a step"]
+    assert table["columns"] == ["loss", "ellipses", "classes", "mean", "worst", "ms a step"]
     found = {row[0]: row[1:] for row in table["rows"]}
-    numbers = document["numbers"]["discs"]
+    numbers = document["numbers"]["ellipses"]
     dice = [np.array(one["dice"]) for one in numbers]
     assert found["cross-entropy + soft Dice"][0]["mean"] == pytest.approx(dice[1].mean())
     assert found["cross-entropy"][0]["mean"] == pytest.approx((dice[0] - dice[1]).mean())
@@ -248,7 +243,7 @@ def test_generated_images_need_no_folder(tmp_path, monkeypatch):
         (["--data", "{tmp}"], "holds no images/*.png with masks/*.png"),
         (["--size", "18"], "the side of images is a multiple of 4"),
         (["--methods", "focal"], "there is no method 'focal'; the names are ce, ce+soft-dice"),
-        (["--datasets", "stars"], "there is no data set 'stars'; the names are ellipses, curves"),
+        (["--datasets", "stars"], "there is no data set 'stars'; the names are ellipses, lesions"),
     ],
 )
 def test_bad_input_is_one_sentence(tmp_path, options, words):

@@ -94,7 +94,7 @@ def test_the_share_is_the_soft_loss_as_a_constant(kind):
 
 
 def test_the_slope_of_sets_without_positives_comes_in_as_objects_are_found():
-    """Their value is the largest probability; the factor of its slope: 1 - l over the others, its mean squared."""
+    """Their value is the largest probability; its slope has the square of the mean of 1 - l."""
     logits, truth = problem()
     truth[:2] = False
     values = set_loss(logits, truth, **ADAPTIVE)

@@ -1,6 +1,5 @@
-"""What may arrive in training: ties, zeros, huge and broken scores, empty sets, empty batches."""
+"""What may arrive in training: broken scores, empty sets, empty batches."""
 
-import numpy as np
 import pytest
 import torch
 from hypothesis import given
@@ -8,36 +7,17 @@ from hypothesis import strategies as st
 
 from helpers.torch_judge import (
     CASES,
-    CLOSED,
-    ON_DEVICE,
     OPERATORS,
     PATHS,
-    assert_close,
-    by_loss,
     draw,
-    gradient_by_definition,
 )
 from setloss.nn import SetLoss, set_loss
 
-CLOSED_ON_BOTH = [("host", *pair) for pair in CLOSED] + [("device", *pair) for pair in ON_DEVICE]
 DICE = [operator for operator in OPERATORS if operator != "lovasz"]
 ON_BOTH = ["bd", "bd-monotone", "hinge"]
-on_both = pytest.mark.parametrize(("path", "name", "operator"), CLOSED_ON_BOTH)
 every_dice = pytest.mark.parametrize(
     ("path", "operator"), [*(("host", one) for one in DICE), *(("device", one) for one in ON_BOTH)]
 )
-
-
-@on_both
-def test_huge_scores(path, name, operator):
-    for size, dtype in ((1e30, torch.float32), (1e30, torch.float64), (1e200, torch.float64)):
-        tolerance = 1e-6 if dtype == torch.float32 else 1e-12
-        scores, truth, valid = draw((5, 5), seed=15, spread=size, dtype=dtype)
-        got = PATHS[path](CASES[name].loss, operator, scores, truth, valid, 2.0)
-        arrays = scores.double().numpy(), truth.numpy(), valid.numpy()
-        expected = gradient_by_definition(CASES[name], operator, *arrays, 2.0)
-        np.testing.assert_allclose(got[0].double(), expected[0], rtol=tolerance, atol=tolerance * size)
-        assert_close(got[1], expected[1], tolerance)
 
 
 # ---------------------------------------------------------------- broken scores
@@ -63,15 +43,6 @@ def test_a_broken_score_breaks_its_own_set_only_and_none_where_it_is_masked(path
     masked = PATHS[path](CASES["Dice"].loss, operator, torch.where(valid, scores, bad), truth, valid, 2.0)
     assert torch.equal(masked[0], clean[0])
     assert torch.equal(masked[1], clean[1])
-
-
-@pytest.mark.parametrize("name", ["curve1", "lucky"])
-def test_a_broken_score_with_a_table(name):
-    scores, truth, _ = draw((4, 6), seed=20)
-    scores[3, 5] = torch.inf
-    values, gradients = by_loss(CASES[name].loss, "bd", scores, truth, None, 2.0)
-    assert values.isnan().tolist() == [False, False, False, True]
-    assert gradients.isnan().all(1).tolist() == gradients.isnan().any(1).tolist() == [False, False, False, True]
 
 
 # ---------------------------------------------------------------- empty and full

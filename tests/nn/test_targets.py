@@ -68,6 +68,24 @@ def test_more_classes_than_a_byte_holds(classes):
         assert torch.equal(found, expected)
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
+@pytest.mark.parametrize("options", [{}, {"loss": "dice", "operator": "bd"}, {"loss": "curve1", "operator": "bd"}])
+def test_half_precision_gives_the_float32_result_of_the_rounded_logits(options, dtype):
+    """More pixels than the 65504 that float16 can count to."""
+    logits, target = problem(2, 320, 320)
+    narrow = (3 * logits).to(dtype).requires_grad_()
+    wide = narrow.detach().float().requires_grad_()
+    value, expected = (set_loss(leaf, target, **options) for leaf in (narrow, wide))
+    value.backward()
+    expected.backward()
+    assert value.dtype == torch.float32
+    assert torch.equal(value, expected)
+    assert torch.equal(narrow.grad, wide.grad.to(dtype))
+    assert torch.isfinite(narrow.grad).all()
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        assert torch.equal(set_loss(narrow, target, **options), value)
+
+
 # ---------------------------------------------------------------- ignored pixels of one-hot targets
 
 

@@ -59,13 +59,10 @@ def values_of_sets(scores: Tensor, truth: Tensor, valid: Tensor | None, plan: Lo
     `truth` and `valid` are bool of the same shape; an element belongs to its set where it is valid, all do for None.
     """
     compiling = torch.compiler.is_compiling()
-    fake = scores.is_meta or type(scores) not in (Tensor, torch.nn.Parameter)
     named = plan.loss.form if isinstance(plan.operator, str) else None
-    if named is not None and (compiling or fake):
+    if named is not None and (compiling or scores.is_meta or type(scores) not in (Tensor, torch.nn.Parameter)):
         values: Tensor = cuts(scores, truth, valid, *graph_arguments(plan, named))[0]
         return values
-    if fake and not compiling:
-        return scores.sum(1)  # of the right shape, and there are no values
     run = torch.compiler.disable(_values, reason=NO_CLOSED_FORM) if compiling else _values  # type: ignore[no-untyped-call]
     found: Tensor = run(scores, truth, valid, plan)
     return found

@@ -56,8 +56,9 @@ def mixed(
         The numbers of a loss of the Tversky family, and s.
     """
     positive = labels if weight is None else weight * labels
-    right, positives = torch.linalg.vecdot(p, positive), positive.sum(1)
-    alarms = (p.sum(1) if weight is None else torch.linalg.vecdot(p, weight)) - right
+    # Products and sums: autocast would take dot products in half precision.
+    right, positives = (p * positive).sum(1), positive.sum(1)
+    alarms = (p if weight is None else p * weight).sum(1) - right
     some = positives > 0
     a, b = loss.false_positive, loss.false_negative
     if share == "adaptive" and a + b > 1:

@@ -1,6 +1,4 @@
-"""Values and gradients against the definitions, by enumeration of all 2^p sets, on both paths."""
-
-from functools import cache
+"""Values and gradients against the definitions, by enumeration of all 2^p sets, on both paths; large sets."""
 
 import numpy as np
 import pytest
@@ -10,20 +8,16 @@ from hypothesis import strategies as st
 
 from helpers.torch_judge import (
     CASES,
+    CLOSED,
     ON_DEVICE,
     PAIRS,
     PATHS,
-    all_sets,
     assert_close,
-    by_loss,
     draw,
     gradient_by_definition,
-    parts_of,
     surrogate,
-    surrogate_of,
     values_of,
 )
-from setloss import SetFunction, from_set_function
 
 ON_PATHS = [("host", *pair) for pair in PAIRS] + [("device", *pair) for pair in ON_DEVICE]
 every_path = pytest.mark.parametrize(("path", "name", "operator"), ON_PATHS)
@@ -81,46 +75,25 @@ def test_at_ties_the_value_is_the_definition_s_and_the_gradient_a_subgradient(pr
         assert at(point) >= value + gradient @ (point - scores) - 1e-9
 
 
-# ---------------------------------------------------------------- set functions of one's own
-
-
-def table_over_two_groups():
-    grid = np.indices((4, 3))
-    return SetFunction.from_table(0.3 * grid[0] ** 2 + np.sqrt(grid[1]), [0, 1, 0, 1, 0])
-
-
-def general():
-    generator = np.random.default_rng(5)
-    steps = generator.random((2,) * 4).reshape(-1)
-    steps[0] = 0.0
-    return SetFunction.from_values(steps)
-
-
-FIXED = {
-    "symmetric": SetFunction.symmetric([0, 1, 1, 2, 5, 5]),
-    "two groups": table_over_two_groups(),
-    "general": general(),
-}
-
-
-@pytest.mark.parametrize("operator", ["bd", "slack", "margin", "hinge"])
-@pytest.mark.parametrize("name", list(FIXED))
-def test_tables_of_a_user(name, operator):
-    function = FIXED[name]
-    loss = from_set_function(function)
-    scores, truth, _ = draw((6, function.p), seed=6, spread=0.6)
-    got = by_loss(loss, operator, scores, truth, None, 2.0)
-
-    values = np.array([function(chosen) for chosen in all_sets(function.p)])
-    parts = cache(lambda: parts_of(function, values))
-    for row in range(len(scores)):
-        sign = np.where(truth[row], 1.0, -1.0)
-        expected = surrogate_of(values, parts, operator, sign * scores[row].numpy(), 2.0)
-        assert_close(got[0][row], expected[0])
-        assert_close(got[1][row], -expected[1] * sign)
-
-
 def test_the_judge_knows_dice():
     """Two positives, one negative: all eight values by hand."""
     values = values_of(CASES["Dice"], np.array([True, True, False]))
     np.testing.assert_allclose(values, [0, 1 / 3, 1 / 3, 1, 1 / 5, 1 / 2, 1 / 2, 1])
+
+
+# ---------------------------------------------------------------- large sets
+
+CHECKED = [("host", *pair, torch.float32, 1e-6) for pair in CLOSED]
+CHECKED += [("device", *pair, *how) for pair in ON_DEVICE for how in ((torch.float64, 1e-12), (torch.float32, 1e-6))]
+
+
+@pytest.mark.parametrize(("path", "name", "operator", "dtype", "tolerance"), CHECKED)
+def test_sets_of_thousands_of_elements(path, name, operator, dtype, tolerance):
+    """Where margins are sorted by radix: single precision and tensor operations against float64 on the CPU."""
+    for spread, share in ((0.3, 0.02), (0.01, 0.5), (2.0, 0.97)):
+        scores, truth, valid = draw((4, 2500), seed=7, spread=spread, dtype=dtype, share=share)
+        got = PATHS[path](CASES[name].loss, operator, scores, truth, valid, 2.0)
+        expected = PATHS["host"](CASES[name].loss, operator, scores.double(), truth, valid, 2.0)
+        for one, other in zip(got, expected, strict=True):
+            assert one.dtype == dtype
+            assert_close(one, other, tolerance)
