@@ -47,8 +47,8 @@ package: python  ## wheel, sdist and core tests in fresh environments; JOBS="cor
 coverage: venv  ## branch coverage of the package by the whole test suite
 	$(RUN) -m pytest --cov --cov-report=term-missing:skip-covered
 
-reproduce: slim  ## the paper's tables and figures and a report on its claims, into results/; FULL=1 for its sizes, QUICK=1
-	$(RUN) -m experiments reproduce --out results $(if $(FULL),--full) $(if $(QUICK),--quick)
+reproduce: slim  ## the paper's tables and figures and a report on its claims, into results/; FULL=1 for its sizes
+	$(RUN) -m experiments reproduce --out results $(if $(FULL),--full)
 
 benchmark: venv  ## label sets, tracks and images on the data sets in DATA (a folder), into results/; ONLY=multilabel for one
 	$(foreach kind,$(or $(ONLY),multilabel tracks segmentation),$(RUN) -m experiments $(kind) --data $(DATA) --out results \

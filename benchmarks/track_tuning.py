@@ -24,7 +24,7 @@ FAMILY = {"positive": (0.25, 0.4, 0.5), "identity": (0.5, 1.0, 2.0), "separation
 """What was searched; the noise of the frames is the unit, 1."""
 
 
-def search(shape: str = "quick", *, seed: int = 0) -> ResultTable:
+def search(shape: str = "usual", *, seed: int = 0) -> ResultTable:
     """The hinge row of every setting of the family, the closest first."""
     rows = []
     for positive, identity, separation in product(*FAMILY.values()):

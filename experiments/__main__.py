@@ -49,7 +49,6 @@ def reproduce(
     only: Names = None,
     out: Out = RESULTS,
     full: Annotated[bool, typer.Option("--full", help="All folds and repeats, the paper's sizes: hours.")] = False,
-    quick: Annotated[bool, typer.Option("--quick", help="So few that it takes a minute: a trial.")] = False,
     seed: Seed = 0,
     data: Data = None,
 ) -> None:
@@ -57,12 +56,10 @@ def reproduce(
     from experiments.paper import artefact
     from experiments.paper.report import claims_table, write_report
 
-    if full and quick:
-        raise ValueError("give --full or --quick, not both")
     if data is not None and not data.is_dir():
         raise ValueError(f"--data: there is no folder {data}")
     wanted = artefact.in_order(_names(only))
-    settings = artefact.Settings(seed, full, data, quick)
+    settings = artefact.Settings(seed, full, data)
     out.mkdir(parents=True, exist_ok=True)
     artefact.read(out)
     for name in wanted:
@@ -137,7 +134,7 @@ def tracks(
     if folder is None:
         raise ValueError("no data: give --data, a folder with japanese_vowels/ or spoken_arabic_digits/")
     names = sources_in(folder, _names(datasets))
-    protocol = report.FULL if full else report.QUICK
+    protocol = report.FULL if full else report.USUAL
     out.mkdir(parents=True, exist_ok=True)
     for name in names:
         document = report.benchmark(read_source(name, folder, full), protocol)

@@ -9,7 +9,9 @@ of largest smoothed F. `TreesEFP` is EFP with a forest in place of the logistic 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -57,9 +59,9 @@ class Rival:
         """What the models learn: classes of every example."""
         raise NotImplementedError
 
-    def inputs(self, X: Any, truth: Flags) -> list[Any]:
+    def inputs(self, X: Any, truth: Flags) -> Iterable[Any]:
         """The features of every model."""
-        return [X] * len(self.targets(truth))
+        return repeat(X)
 
     def start_loss(self, X: Any, Y: NDArray[Any]) -> float:
         """The held-out loss of all models at the middle of the path of C, by which preparations are compared."""
@@ -71,19 +73,11 @@ class Rival:
         """Choose C for every model and train it."""
         truth = np.asarray(Y) == 1
         self.shape_ = truth.shape[1], int(truth.sum(axis=1).max())
-        splits, pairs = (
-            self.choices.few_splits(len(truth)),
-            zip(self.inputs(X, truth), self.targets(truth), strict=True),
-        )
-        self.Cs_, self.models_ = [], []
-        for seen, z in pairs:
-            C = (
-                1.0
-                if (z == z[0]).all()
-                else self.choices.climb(lambda C, seen=seen, z=z: loss_of(seen, z, C, splits, self.criterion))
-            )
-            self.Cs_.append(C)
-            self.models_.append(Logistic(seen, z, C))
+        splits, self.Cs_, self.models_ = self.choices.few_splits(len(truth)), [], []
+        for z, seen in zip(self.targets(truth), self.inputs(X, truth), strict=False):
+            loss = partial(loss_of, seen, z, splits=splits, criterion=self.criterion)
+            self.Cs_.append(1.0 if (z == z[0]).all() else self.choices.climb(loss))
+            self.models_.append(Logistic(seen, z, self.Cs_[-1]))
         return self
 
     def predict(self, X: Any, empty: float = 1.0) -> Flags:
@@ -130,7 +124,7 @@ class ProbabilisticChain(Rival):
     def targets(self, truth: Flags) -> list[Classes]:
         return list(truth.T.astype(np.intp))
 
-    def inputs(self, X: Any, truth: Flags) -> list[Any]:
+    def inputs(self, X: Any, truth: Flags) -> Iterable[Any]:
         """The features and the true labels before that of the model."""
         join: Any = partial(hstack, format="csr") if issparse(X) else np.hstack
         return [join([X, truth[:, :j].astype(np.float64)]) for j in range(truth.shape[1])]
@@ -217,10 +211,8 @@ class TreesEFP(Rival):
 
     def predict(self, X: Any, empty: float = 1.0) -> Flags:
         joint = np.zeros((X.shape[0], self.shape_[0] + 1, self.shape_[1] + 1))
-        for i, (chances, classes) in enumerate(
-            zip(self.forest_.predict_proba(X), self.forest_.classes_, strict=True)
-        ):
-            joint[:, i, classes.astype(np.intp)] = chances
+        for i, chances in enumerate(self.forest_.predict_proba(X)):
+            joint[:, i, self.forest_.classes_[i].astype(np.intp)] = chances
         return best_f_sets(joint[:, :-1, 1:], empty * joint[:, -1, 1])
 
 

@@ -157,8 +157,7 @@ class Document:
 
     def as_dict(self) -> dict[str, Any]:
         tables = [table.as_dict() for table in self.tables]
-        figures = [{"name": one.name, "caption": one.caption, "file": f"{one.name}.png"} for one in self.figures]
-        return {"name": self.name, "title": self.title, "tables": tables, "figures": figures, "numbers": self.numbers}
+        return {"name": self.name, "title": self.title, "tables": tables, "numbers": self.numbers}
 
     def write(self, folder: Path, **more: Any) -> None:
         """NAME.json with everything and `more`, NAME.md to read, a PNG for each figure."""

@@ -7,7 +7,7 @@ sizes of the paper and errors near the ones it reports. The same seed gives the 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +27,6 @@ def make_tracks(
     separation: float = 3.2,
     identity: float = 1.0,
     noise: float = 1.0,
-    dtype: Literal["float32", "float64"] = "float64",
     random_state: int = 0,
 ) -> Tracks:
     """Tracks of frames that share label and identity. Frame e of track i is
@@ -37,13 +36,13 @@ def make_tracks(
     with a unit vector u, standard normal a_i and b_e, and a diagonal S of squares ~ 1/k and trace(S^2) = 1, its
     entries in random order: all rows have norms near sqrt(identity^2 + noise^2). Lengths of tracks are log-normal
     about their mean, with at least one frame each; by default they go from 1 to 198. A share `positive` of the tracks
-    is positive; `separation` is in standard deviations of one frame's noise. The two types are different draws.
+    is positive; `separation` is in standard deviations of one frame's noise.
 
     By default the best linear rule that knows the distribution errs on 10 % of the frames, LinearSVC (hinge, C = 1)
     trained on two thirds of the tracks on about 20 % of the frames of the others, and the rule "never" on 26 %.
     """
-    if not 1 <= n_bags <= n_frames or n_features < 1 or dtype not in ("float32", "float64"):
-        raise ValueError(f"{n_bags} bags of {n_frames} frames with {n_features} features of {dtype} are impossible")
+    if not 1 <= n_bags <= n_frames or n_features < 1:
+        raise ValueError(f"{n_bags} bags of {n_frames} frames with {n_features} features are impossible")
     generator = np.random.default_rng(random_state)
     weights = generator.lognormal(sigma=0.9, size=n_bags)
     sizes = 1 + generator.multinomial(n_frames - n_bags, weights / weights.sum())
@@ -53,8 +52,7 @@ def make_tracks(
     spectrum /= np.linalg.norm(spectrum)
     direction = generator.standard_normal(n_features)
     direction *= separation / 2 / np.linalg.norm(direction)
-    X: NDArray[Any] = np.empty((n_frames, n_features), dtype=dtype)
-    generator.standard_normal(out=X, dtype=X.dtype)
+    X: NDArray[Any] = generator.standard_normal((n_frames, n_features), dtype=np.float32)
     X *= (noise * spectrum).astype(X.dtype)
     for label, frames in zip(labels, np.split(X, np.cumsum(sizes)[:-1]), strict=True):
         centre = identity * generator.standard_normal(n_features) + (2.0 * label - 1.0) * direction

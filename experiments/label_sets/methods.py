@@ -67,11 +67,6 @@ def check_method(name: str) -> None:
         )
 
 
-def group_of(name: str) -> str:
-    """What is trained once for several methods: the base, or the method itself."""
-    return name.partition("+")[0]
-
-
 def is_ours(name: str) -> bool:
     """Whether a method decides by counts."""
     return name == DEFAULT or name.partition("+")[2] in OURS

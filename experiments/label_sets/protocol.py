@@ -23,7 +23,6 @@ from experiments.label_sets.methods import (
     check_method,
     decided_alone,
     decided_sets,
-    group_of,
     scores_of,
 )
 from experiments.label_sets.tuning import Choices
@@ -58,8 +57,6 @@ class BenchmarkPlan:
     def __post_init__(self) -> None:
         for name in self.methods:
             check_method(name)
-        if len(set(self.methods)) < len(self.methods):
-            raise ValueError("a method is named twice; name each of them once")
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +113,7 @@ def run_data_set(data: DataSet, plan: BenchmarkPlan, folder: Path | None = None)
         raise DatasetError(f"{data.name} has {len(splits[0][0])} training examples, too few for the inner folds")
     groups: dict[str, list[str]] = {}
     for method in plan.methods:
-        groups.setdefault(group_of(method), []).append(method)
+        groups.setdefault(method.partition("+")[0], []).append(method)
     memory = Memory(folder, verbose=0)
     tasks = list(product(range(len(splits)), groups.values()))
     calls = [(data, splits[k], k, tuple(group), plan.choices, memory) for k, group in tasks]
@@ -124,8 +121,7 @@ def run_data_set(data: DataSet, plan: BenchmarkPlan, folder: Path | None = None)
     for found in in_parallel(run_group, calls):
         runs += found
         log.info("%s, split %d: %s", data.name, found[0].split + 1, ", ".join(run.method for run in found))
-    order = {method: i for i, method in enumerate(plan.methods)}
-    return DataSetOutcome(data.name, tuple(sorted(runs, key=lambda r: (r.split, order[r.method]))))
+    return DataSetOutcome(data.name, tuple(runs))
 
 
 def run_group(

@@ -91,13 +91,9 @@ def sentence(points: Sequence[ClaimTest]) -> str:
     """How many points are for the claim, in all and place by place."""
     if not points:
         return "The tables that decide it have not been made."
-    yes, n = sum(point.holds for point in points), len(points)
-    share = f"{'All' if yes == n else 'None of the' if yes == 0 else f'{yes} of'} {n} comparisons are"
-    places = by_place(points)
-    if len(places) == 1:
-        return f"{share} for it, on {next(iter(places))}."
-    counts = [f"{sum(point.holds for point in found)} of {len(found)} on {where}" for where, found in places.items()]
-    return f"{share} for it: {', '.join(counts)}."
+    places = by_place(points).items()
+    counts = [f"{sum(point.holds for point in found)} of {len(found)} on {where}" for where, found in places]
+    return f"{sum(point.holds for point in points)} of {len(points)} comparisons are for it: {', '.join(counts)}."
 
 
 # ---------------------------------------------------------------- claims

@@ -57,7 +57,7 @@ Traces = dict[str, dict[str, Trace]]
 def make_figure5(settings: Settings) -> Document:
     """Generated tracks (the paper's own where a user has them), and Spoken Arabic Digits where they are found."""
     problems = [*paper_like(settings), *(p for p in real(settings) if p.name == "arabic-digits-sex")]
-    limit = 1000 if settings.full else 40 if settings.quick else 300
+    limit = 1000 if settings.full else 300
     return compare(problems, protocol_for(settings), limit)
 
 

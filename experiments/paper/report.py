@@ -23,7 +23,6 @@ the tables a number in bold is lower than every other of its column by a differe
 paper prints for the column to its left. Runs are shorter than the paper's unless they say so;
 `python -m experiments reproduce --full` makes them as long.
 """
-TRIAL = "**Some tables are of a trial run: do not read verdicts off them.**\n"
 
 
 def write_report(folder: Path) -> tuple[Path, tuple[Finding, ...]]:
@@ -46,8 +45,6 @@ def claims_table(judged: Sequence[Finding]) -> ResultTable:
 
 def _parts(entries: Mapping[str, Entry], judged: Sequence[Finding], folder: Path) -> Iterator[str]:
     yield INTRODUCTION
-    if any(entry["settings"]["quick"] for entry in entries.values()):
-        yield TRIAL
     yield claims_table(judged).markdown()
     yield "## All comparisons\n"
     yield from (_comparisons(found) for found in judged if found.points)
@@ -65,8 +62,8 @@ def _comparisons(found: Finding) -> str:
 def _section(entry: Entry, folder: Path) -> str:
     """What the artefact wrote, one heading lower, and how it was made."""
     asked, versions = entry["settings"], entry["versions"]
-    option = " --full" if asked["full"] else " --quick" if asked["quick"] else ""
-    command = f"python -m experiments reproduce --only {entry['name']}{option} --seed {asked['seed']}"
+    full = " --full" if asked["full"] else ""
+    command = f"python -m experiments reproduce --only {entry['name']}{full} --seed {asked['seed']}"
     told = ", ".join(f"{name} {number}" for name, number in versions.items())
     text = (folder / f"{entry['name']}.md").read_text(encoding="utf-8")
     return f"#{text}\nMade by `{command}` in {entry['seconds']:.1f} s, with {told}.\n"

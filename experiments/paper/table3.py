@@ -32,7 +32,7 @@ Times = dict[str, dict[int, dict[str, Array]]]
 
 def make_table3(settings: Settings) -> Document:
     """Twice as many draws in full."""
-    return measure(settings, 60 if settings.full else 10 if settings.quick else 30)
+    return measure(settings, 60 if settings.full else 30)
 
 
 def measure(settings: Settings, draws: int, sizes: Sequence[int] = SIZES) -> Document:

@@ -16,18 +16,16 @@ from experiments.document import Cell, Document, Estimate, ResultTable, clearly_
 from experiments.paper.artefact import Settings, printed
 from experiments.protocol import data_folder
 from experiments.tracks.data import SOURCES, TrackParameters, TrackProblem, buffy, generated_tracks, read_source
-from experiments.tracks.protocol import METHODS, QUICK_GRID, Protocol, TrackOutcomes, run_protocol
-from experiments.tracks.report import FULL, Judged, judge_decided
-from experiments.tracks.report import QUICK as USUAL
+from experiments.tracks.protocol import METHODS, Protocol, TrackOutcomes, run_protocol
+from experiments.tracks.report import FULL, USUAL, Judged, judge_decided
 
 CURVES = ("curve1", "curve2", "curve3", "curve4")
-QUICK = Protocol(Cs=QUICK_GRID[1::2], outer=5, inner=2, tol=5e-2, max_iter=30, outer_used=2)
 
-SHAPES = {"quick": (479, 9168, 60), "third": (479, 9168, 646), "full": (1437, 27504, 1937)}
+SHAPES = {"usual": (479, 9168, 60), "third": (479, 9168, 646), "full": (1437, 27504, 1937)}
 """Tracks, frames and features: the paper's, a third of each, and a third of the tracks with few features."""
 
 CHOSEN = {
-    "quick": TrackParameters(separation=2.0, identity=2.0, noise=1.0, positive=0.5),
+    "usual": TrackParameters(separation=2.0, identity=2.0, noise=1.0, positive=0.5),
     "full": TrackParameters(separation=3.0, identity=2.0, noise=1.0, positive=0.5),
 }
 """The closest settings of the family; that of the full shape was searched on a third of every size."""
@@ -47,15 +45,14 @@ DECIDED = ("counts", "vote")
 
 def protocol_for(settings: Settings) -> Protocol:
     """The protocol at the sizes the settings ask for."""
-    sizes = FULL if settings.full else QUICK if settings.quick else USUAL
-    return replace(sizes, seed=settings.seed)
+    return replace(FULL if settings.full else USUAL, seed=settings.seed)
 
 
 def paper_like(settings: Settings) -> list[TrackProblem]:
     """What stands for the paper's face tracks: the tracks themselves if the user has them, and generated ones."""
     folder = data_folder(settings.data)
     faces = None if folder is None else buffy(folder)
-    shape = "full" if settings.full else "quick"
+    shape = "full" if settings.full else "usual"
     generated = generated_tracks(CHOSEN[shape], *SHAPES[shape], seed=settings.seed)
     return [generated] if faces is None else [faces, generated]
 

@@ -83,7 +83,7 @@ def generated_tracks(
 ) -> TrackProblem:
     """Tracks of the shape of the paper's faces, or smaller ones."""
     drawn = asdict(parameters)
-    tracks = make_tracks(n_bags, n_frames, n_features, **drawn, dtype="float32", random_state=seed)
+    tracks = make_tracks(n_bags, n_frames, n_features, **drawn, random_state=seed)
     note = ", ".join(f"{name} {value:g}" for name, value in drawn.items()).replace("positive", "share of positives")
     return of_tracks("generated", "Generated tracks", tracks, note)
 

@@ -66,7 +66,7 @@ METHODS = {
 }
 
 
-QUICK_GRID = tuple(float(C) for C in np.logspace(-4, 0, 5))
+USUAL_GRID = tuple(float(C) for C in np.logspace(-4, 0, 5))
 FULL_GRID = tuple(float(C) for C in np.logspace(-4, 1, 6))
 """Slopes of surrogates differ by factors of the size of a bag, so the grid of C is wide."""
 
@@ -78,7 +78,7 @@ class Protocol:
     Of the outer folds the first `outer_used` are run. A large `intercept_scaling` leaves the intercept all but free.
     """
 
-    Cs: tuple[float, ...] = QUICK_GRID
+    Cs: tuple[float, ...] = USUAL_GRID
     outer: int = 10
     inner: int = 3
     tol: float = 1e-2

@@ -23,12 +23,12 @@ from sklearn.preprocessing import StandardScaler
 from experiments.document import Cell, Document, Estimate, ResultTable, lowest
 from experiments.protocol import in_parallel, log
 from experiments.tracks.data import Frames, TrackProblem
-from experiments.tracks.protocol import FULL_GRID, LOSSES, METHODS, QUICK_GRID, Protocol, run_protocol
+from experiments.tracks.protocol import FULL_GRID, LOSSES, METHODS, USUAL_GRID, Protocol, run_protocol
 from setloss.estimators import SetDecision
 from setloss.losses import loss_named
 from setloss.typing import Array
 
-QUICK = Protocol(Cs=QUICK_GRID, outer=5, inner=2, tol=1e-2, max_iter=100)
+USUAL = Protocol(Cs=USUAL_GRID, outer=5, inner=2, tol=1e-2, max_iter=100)
 FULL = Protocol(Cs=FULL_GRID, outer=10, inner=3, tol=1e-2, max_iter=300)
 BASES = {"logistic": "logistic regression", "trees": "extra trees", "boosting": "boosting"}
 MODELS = {
@@ -36,7 +36,7 @@ MODELS = {
     "trees": ExtraTreesClassifier(100, min_samples_leaf=3, random_state=0),
     "boosting": HistGradientBoostingClassifier(max_iter=50, max_leaf_nodes=8, random_state=0),
 }
-RULES = ("half", "vote", "threshold", "counts")
+RULES = ("vote", "threshold", "counts")
 INNER = 5
 """Folds that hold out scores for decisions."""
 
@@ -103,10 +103,7 @@ def _judge(
     train, test = frames.part(~inside), frames.part(inside)
     held_out, scores = _scores(base, train, test, seed)
     bag = np.unique(test.groups, return_inverse=True)[1]
-    said = {
-        "half": scores > 0,
-        "vote": (np.bincount(bag, scores > 0) / np.bincount(bag) > 0.5)[bag],
-    }  # ties: negative
+    said = {"vote": (np.bincount(bag, scores > 0) / np.bincount(bag) > 0.5)[bag]}  # ties: negative
 
     def decided(rule: str, name: str) -> SetDecision:
         y = train.y.astype(np.int64)
@@ -115,7 +112,7 @@ def _judge(
     counts = decided("counts", losses[0])
     found = {}
     for rule, name in product(rules, losses):
-        if rule not in ("half", "vote"):
+        if rule != "vote":
             model = counts.set_params(loss=name) if rule == "counts" else decided(rule, name)
             said[rule] = model.predict(scores, groups=test.groups) == 1
         found[rule, name] = float(np.mean(loss_named(name)(test.y, said[rule], groups=test.groups)))

@@ -15,7 +15,7 @@ def error(tracks, seen):
 
 
 def test_tracks_have_the_shape_and_the_difficulty_of_the_paper():
-    tracks = make_tracks(dtype="float32")
+    tracks = make_tracks()
     sizes = np.bincount(tracks.groups)
     assert (tracks.X.shape, tracks.X.dtype) == ((27504, 1937), np.float32)
     assert (len(sizes), sizes.min(), sizes.max()) == (1437, 1, 198)

@@ -44,9 +44,9 @@ def test_test_labels_and_features_change_nothing_of_the_choice(method):
     assert runs[0].scores["example_f1"].mean() != runs[1].scores["example_f1"].mean()
 
 
-@pytest.mark.parametrize("methods", [("nothing",), ("linear",), ("linear+luck",), ("gfm+auto",), ("gfm", "gfm")])
+@pytest.mark.parametrize("methods", [("nothing",), ("linear",), ("linear+luck",), ("gfm+auto",)])
 def test_unknown_methods_are_refused(methods):
-    with pytest.raises(ValueError, match=r"there is no method|twice"):
+    with pytest.raises(ValueError, match="there is no method"):
         BenchmarkPlan(methods)
 
 

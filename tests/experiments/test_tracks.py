@@ -107,12 +107,12 @@ def test_tables_of_operators_and_of_decisions():
     assert [row[0] for row in frames.rows] == ["B_D", "B_D monotone", "logistic regression"]
     assert frames.rows[1][2] is None  # no monotone closure for loss 3
     assert [row[0] for row in decisions.rows] == [f"logistic regression + {rule}" for rule in RULES]
-    assert decisions.rows[1][1].mean == pytest.approx(np.mean(document.numbers["decisions"]["logistic vote curve1"]))
+    assert decisions.rows[0][1].mean == pytest.approx(np.mean(document.numbers["decisions"]["logistic vote curve1"]))
     json.dumps(document.as_dict(), allow_nan=False)
 
 
 def test_the_command_writes_tables(tmp_path, monkeypatch):
-    monkeypatch.setattr(report, "QUICK", replace(SMALL, Cs=(0.1,), outer_used=2))
+    monkeypatch.setattr(report, "USUAL", replace(SMALL, Cs=(0.1,), outer_used=2))
     few = partial(benchmark, methods=("bd", "logistic"), losses=("curve1",), bases=("logistic",))
     monkeypatch.setattr(report, "benchmark", few)
     monkeypatch.setitem(SOURCES, "japanese-vowels", ("japanese_vowels", lambda place, full: problem()))

@@ -51,7 +51,7 @@ def test_the_papers_numbers_stand_beside_the_tracks_like_the_papers_only(documen
 
 
 def test_the_faces_come_first_where_a_user_has_them(tmp_path, monkeypatch):
-    monkeypatch.setitem(tracks.SHAPES, "quick", (20, 60, 3))
+    monkeypatch.setitem(tracks.SHAPES, "usual", (20, 60, 3))
     np.savez(tmp_path / "buffy.npz", X=np.eye(4), y=[0, 0, 1, 1], groups=[0, 0, 1, 2])
     settings = Settings(data=tmp_path)
     assert [problem.name for problem in tracks.paper_like(settings)] == ["buffy", "generated"]
