@@ -3,7 +3,6 @@
 import re
 from importlib.util import find_spec
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 import torch
@@ -80,19 +79,3 @@ def test_values_of_nnunet():
     theirs = compound.DC_and_CE_loss({"batch_dice": True, "do_bg": False, "smooth": 1e-5, "ddp": False}, {})
     ours = SetLoss("dice", mode="multiclass", include_background=False, soft_share=1, with_cross_entropy=1)
     torch.testing.assert_close(ours(logits, labels) - 1, theirs(logits, labels[:, None]), rtol=0, atol=1e-5)
-
-
-@pytest.mark.filterwarnings("ignore")
-def test_the_trainer_of_nnunet_builds_a_loss_for_every_scale():
-    """Half of the weight of the scale before, none for the last, as theirs."""
-    pytest.importorskip("nnunetv2.training.nnUNetTrainer.nnUNetTrainer", exc_type=ImportError)
-    found = {}
-    exec(dict(SNIPPETS)["nnunetv2"], found)
-    trainer = object.__new__(found["nnUNetTrainerSetLoss"])
-    trainer.label_manager, trainer.enable_deep_supervision = SimpleNamespace(ignore_label=None), True
-    trainer._get_deep_supervision_scales = lambda: [1, 0.5, 0.25]
-    logits, labels = problem()[1]
-    scales = [(logits[..., :side, :side], labels[:, None, :side, :side]) for side in (8, 4, 2)]
-    own = SetLoss(mode="multiclass")
-    expected = 2 / 3 * own(*scales[0]) + 1 / 3 * own(*scales[1])
-    torch.testing.assert_close(trainer._build_loss()(*map(list, zip(*scales, strict=True))), expected)

@@ -5,12 +5,9 @@ import sys
 from pathlib import Path
 
 import pytest
+import torch
 
-torch = pytest.importorskip("torch")
-
-
-ROOT = Path(__file__).parent.parent.parent
-EXAMPLES = ROOT / "examples"
+EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
 @pytest.fixture(scope="module")

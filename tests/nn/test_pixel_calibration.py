@@ -114,6 +114,13 @@ def test_the_probability_of_an_empty_image_needs_three_of_each():
     assert enough[0][1] != 0
 
 
+def test_a_factor_of_the_logits_changes_the_temperature_alone():
+    logits, truth = images(40, 0.5, 1.0, 0.0, 1)
+    one, other = (calibrate_pixels(factor * logits, truth) for factor in (1.0, 3.0))
+    assert other.temperature == pytest.approx(3 * one.temperature, rel=1e-3)
+    np.testing.assert_allclose(other.empty, one.empty, rtol=1e-2)
+
+
 def test_positives_outside_of_the_mask_do_not_fill_an_image():
     logits, truth = images(40, 0.5, 1.0, 0.0, 1)
     mask = torch.rand(truth.shape) < 0.5

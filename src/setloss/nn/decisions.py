@@ -131,7 +131,7 @@ def decide_images(
     images = Images.of(logits, scores, mode, mask, calibration or PixelCalibration())
     sets, expected, error = images.best(form)
     if mode == "multiclass":
-        sets = images.exclusive(sets).to(torch.uint8).argmax(1).view(logits.shape[0], *logits.shape[2:])
+        sets = images.exclusive(sets).view(logits.shape[0], *logits.shape[2:])
     else:
         sets = sets.view(logits.shape)
     if mode == "binary":
@@ -148,7 +148,6 @@ class Images:
     """
 
     p: Tensor
-    mask: Tensor | None
     p_empty: Tensor
     lift: Tensor
 
@@ -172,7 +171,7 @@ class Images:
             p = p * mask
         none = torch.exp(torch.log1p(-p.clamp(max=1 - 1e-16)).sum(2))
         if calibration.empty is None:
-            return cls(p, mask, none, torch.ones_like(none))
+            return cls(p, none, torch.ones_like(none))
         weights = torch.tensor(calibration.empty, dtype=p.dtype)
         if len(weights) != p.shape[1]:
             raise ValueError(
@@ -180,7 +179,7 @@ class Images:
                 f"{tuple(logits.shape)} have {p.shape[1]}: give mode= as it was calibrated"
             )
         e = torch.sigmoid((weights[:, 1:] * empty_features(p)).sum(2) + weights[:, 0])
-        return cls(p, mask, e, (1 - e) / (1 - none).clamp(min=1e-12))
+        return cls(p, e, (1 - e) / (1 - none).clamp(min=1e-12))
 
     def best(self, form: Form) -> tuple[Tensor, Tensor, Tensor]:
         """The best set of every image and class, its expected score and the error of that number.
@@ -201,13 +200,11 @@ class Images:
         return sets & ~nothing.unsqueeze(2), torch.where(nothing, empty, score), torch.where(nothing, 0.0, error)
 
     def exclusive(self, sets: Tensor) -> Tensor:
-        """Sets without overlap: a pixel goes to the class of largest probability relative to the least in its set."""
+        """One class for every pixel: that of largest probability relative to the least in the set of the class."""
         if not self.p.shape[2]:
-            return sets
+            return sets[:, 0].long()
         least = torch.where(sets, self.p, 2.0).amin(2, keepdim=True)
-        winner = (self.p / least.clamp(min=torch.finfo(self.p.dtype).tiny)).argmax(1, keepdim=True)
-        alone = torch.zeros(sets.shape, dtype=torch.bool).scatter(1, winner, value=True)
-        return alone if self.mask is None else alone & self.mask
+        return (self.p / least.clamp(min=torch.finfo(self.p.dtype).tiny)).argmax(1)
 
 
 def empty_features(p: Tensor) -> Tensor:
