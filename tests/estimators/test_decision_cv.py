@@ -31,7 +31,6 @@ from setloss.estimators import (
     SetDecisionCV,
     UngroupedWarning,
     candidates,
-    decision_cv,
 )
 from setloss.estimators.label_scores import label_outputs
 
@@ -147,35 +146,6 @@ def test_texts_may_be_a_list_an_array_or_a_series(named):
             np.testing.assert_array_equal(model.predict(form), models[0].predict(texts))
     with pytest.raises(ValueError, match="holds text"):
         SetDecisionCV(RandomForestClassifier(3), cv=2).fit(texts, Y)
-
-
-class LabelMeans(ClassifierMixin, BaseEstimator):
-    """Log-odds by how often a label was seen with each feature; takes sparse labels as they come."""
-
-    seen: ClassVar[list] = []
-
-    def fit(self, X, y):
-        self.seen.append((type(y).__name__, y.dtype))
-        self.weights_ = np.asarray((csr_array(X).T @ y).todense())
-        return self
-
-    def decision_function(self, X):
-        return X @ self.weights_ - 0.5
-
-
-def test_sparse_labels_stay_sparse_where_a_dense_array_would_be_large(monkeypatch):
-    p, n = 33_000, 40
-    rows = np.repeat(np.arange(n), 2)
-    columns = (rows % 4) * 11_000 - (rows % 4 == 3) + np.tile([0, 1], n) * (rows % 4 != 3)
-    Y = csr_array((np.ones(len(rows)), (rows, columns)), shape=(n, p))
-    Y.data[:] = 1
-    X = np.eye(4)[np.arange(n) % 4]
-    monkeypatch.setattr(decision_cv, "MOST_DENSE_LABELS", 1000)
-    LabelMeans.seen.clear()
-    model = SetDecisionCV(LabelMeans(), rule="threshold", cv=2).fit(X, Y)
-    assert {name for name, _ in LabelMeans.seen} <= {"csr_array", "csr_matrix"}
-    assert {dtype for _, dtype in LabelMeans.seen} == {np.dtype(np.int64)}
-    assert model.predict(X[3:4])[0, p - 1] == 1
 
 
 def test_labels_that_are_constant_in_a_fold_do_no_harm():

@@ -7,13 +7,14 @@ from sklearn.model_selection import KFold
 
 from helpers.estimator_data import one_or_two_labels
 from setloss.estimators.label_scores import gathered, label_outputs, out_of_fold
+from setloss.estimators.labels import labels_of
 
 
 def test_held_out_scores_keep_no_classifier_and_are_those_of_the_folds():
     """The trees of all folds were in memory at a time."""
     X, Y = one_or_two_labels(60)
     trees, splits = ExtraTreesClassifier(5, min_samples_leaf=3, random_state=0), list(KFold(3).split(X))
-    outputs = list(out_of_fold(trees, X, Y, splits, {}, None))
+    outputs = list(out_of_fold(trees, X, labels_of(Y, "test"), splits, {}, None))
     assert all(scorer.estimator is None for _, scorer, _ in outputs)
     rows, scores, certainty = gathered(outputs)
     np.testing.assert_array_equal(rows, np.arange(60))

@@ -76,9 +76,10 @@ def calibrate(
     Without a start the search begins at independent labels: elsewhere its first steps lead to potentials so large
     that sums underflow, and each such point takes as long as all others together.
     """
+    studied = within_work(data, potentials, MOST_WORK)
     if start is None and potentials is not None:
-        start = calibrate(data, None, widths)
-    return _Problem.of(within_work(data, potentials, MOST_WORK), potentials, widths).solved(start)
+        start = _Problem.of(studied, None, widths).solved(None)
+    return _Problem.of(studied, potentials, widths).solved(start)
 
 
 def chosen_widths(data: HeldOut, potentials: Potentials | None) -> Widths:

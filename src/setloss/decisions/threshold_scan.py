@@ -17,6 +17,9 @@ from setloss.typing import Array, Flags
 PRIOR = 10.0
 """Positives of a label that weigh as much as its calibrated chances, where every label has its own threshold."""
 
+MOST_ELEMENTS = 2**18
+"""Largest number of elements, about, that one threshold for all is sought on."""
+
 SCANNED = 2**17
 """Elements whose losses are computed at a time where a threshold is sought, which bounds the memory of the scan."""
 
@@ -24,8 +27,10 @@ SCANNED = 2**17
 def threshold_of_sets(data: HeldOut, loss: CountLoss) -> float:
     """One threshold for all elements, of least mean loss; of equally good ones that nearest to 0.
 
-    Lowering the threshold adds elements one by one, by falling score; each changes the loss of its own set.
+    Lowering the threshold adds elements one by one, by falling score; each changes the loss of its own set. Of sets
+    with more than `MOST_ELEMENTS`, some at random are enough for one number.
     """
+    data = data.sample(max(1, MOST_ELEMENTS * len(data) // max(1, int(data.sizes.sum()))))
     chunks = np.cumsum(data.sizes) // SCANNED
     parts = (data.part(chunks == chunk) for chunk in np.unique(chunks))
     steps = np.concatenate([np.zeros(0), *(_steps(part, loss) for part in parts)])

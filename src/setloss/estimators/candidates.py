@@ -31,9 +31,10 @@ from setloss.estimators.label_scores import (
     gathered,
     out_of_fold,
 )
-from setloss.estimators.set_layout import Split
+from setloss.estimators.labels import LabelMatrix
+from setloss.estimators.set_layout import SetLayout, Split
 from setloss.io.encoding import TableEncoder
-from setloss.typing import Array
+from setloss.typing import Array, Flags
 
 TREES = 300
 """Number of trees where no classifier is named."""
@@ -58,23 +59,30 @@ ENOUGH_TO_PREPARE, ENOUGH_HELD_OUT = 200, 500
 """Preparations, and then values of C, are compared on as many folds as hold out these many sets."""
 
 FEWEST_FOLDS = 2
-"""Fewest folds that values of C and kinds are compared on: a rule is judged on a fold that it has not learned on."""
+"""Fewest folds that kinds are compared on: a rule is judged on a fold that it has not learned on."""
+
+COMPARED_LABELS = 40
+"""Labels that preparations and values of C are compared on where there are more than twice as many: those of every
+frequency, for C depends on it."""
+
+COMPARED_ROWS = 2000
+"""About the largest number of rows that preparations are looked at on, before any fit."""
 
 
 @dataclass(frozen=True, eq=False)
 class Examples:
     """What candidates are trained on: features, labels, splits (None for classifiers that are fitted already).
 
-    `needed` marks the rows whose held-out scores are wanted, `held_out` makes data of scores of some rows, and `sets`
-    is the number of sets, bags or examples.
+    `folds` numbers the fold that holds out each row, and `needed` marks those whose held-out scores are wanted.
     """
 
     X: Any
-    Y: Any
+    labels: LabelMatrix
+    layout: SetLayout
+    weights: Array
     splits: list[Split] | None
-    needed: Any
-    held_out: Callable[[Rows, Array], HeldOut]
-    sets: int
+    folds: Rows
+    needed: Flags
     params: dict[str, Any] = field(default_factory=dict)
     offered: dict[str, Any] = field(default_factory=dict)
     n_jobs: int | None = None
@@ -86,15 +94,29 @@ class Examples:
         if self.verbose:
             say(line, *numbers, share=self.fits.share)
 
-    def folds(self, enough: int, fewest: int = 1) -> int:
+    def held_out(self, rows: Rows, scores: Array) -> HeldOut:
+        """Data to learn from of the scores of some rows."""
+        flags = self.labels.positive[rows], self.labels.known[rows]
+        return self.layout.part(rows).held_out(scores, *flags, self.weights[rows], self.folds[rows])
+
+    def to_compare(self) -> Examples:
+        """The same with fewer labels, where there are many, spread evenly over their frequencies."""
+        count = self.labels.positive.shape[1]
+        if count <= 2 * COMPARED_LABELS:
+            return self
+        by_frequency = np.argsort(self.labels.positive.sum(axis=0), kind="stable")
+        some = np.sort(by_frequency[np.linspace(0, count - 1, COMPARED_LABELS).astype(np.intp)])
+        return replace(self, labels=self.labels.part(slice(None), some))
+
+    def folds_with(self, enough: int, fewest: int = 1) -> int:
         """The number of folds that hold out as many sets."""
         assert self.splits is not None
-        return min(len(self.splits), max(fewest, -(-enough * len(self.splits) // self.sets)))
+        return min(len(self.splits), max(fewest, -(-enough * len(self.splits) // len(self.layout))))
 
     def fits_of(self, kind: Kind) -> int:
         """The number of fits that choosing one of a kind takes, about: a climb goes up once."""
-        start = self.folds(ENOUGH_TO_PREPARE) * len(kind) if len(kind) > 1 else 0
-        return start + 3 * self.folds(ENOUGH_HELD_OUT, FEWEST_FOLDS) if len(kind[0].estimators) > 1 else start
+        start = self.folds_with(ENOUGH_TO_PREPARE) * len(kind) if len(kind) > 1 else 0
+        return start + 3 * self.folds_with(ENOUGH_HELD_OUT) if len(kind[0].estimators) > 1 else start
 
     def params_for(self, estimator: Any) -> dict[str, Any]:
         """What `fit` of a candidate gets: `params`, and of what is `offered` that which it takes."""
@@ -121,7 +143,7 @@ class Trial:
             return self.learner
         rest = [(train, test[examples.needed[test]]) for train, test in examples.splits[done:folds]]
         params = examples.params_for(self.estimator)
-        said = out_of_fold(self.estimator, examples.X, examples.Y, rest, params, examples.n_jobs)
+        said = out_of_fold(self.estimator, examples.X, examples.labels, rest, params, examples.n_jobs)
         examples.fits.to_come(len(examples.splits) - done + 1)
         for fold in range(done + 1, folds + 1):
             examples.say("%s: fold %d of %d", in_words(self.estimator), fold, folds)
@@ -143,9 +165,10 @@ class Trial:
         examples = self.examples
         assert examples.splits is not None
         learner = self.run(len(examples.splits))
-        examples.say("%s: final fit on all %d sets", in_words(self.estimator), examples.sets)
+        self.outputs.clear()  # the learner has the scores
+        examples.say("%s: final fit on all %d sets", in_words(self.estimator), len(examples.layout))
         params = examples.params_for(self.estimator)
-        scorer = fit_scorer(self.estimator, examples.X, examples.Y, None, params, self.certainty)
+        scorer = fit_scorer(self.estimator, examples.X, examples.labels, None, params, self.certainty)
         examples.fits.done += 1
         return scorer, learner
 
@@ -181,7 +204,7 @@ def fit_best(
     trials = [_likeliest(kind, examples) for kind in kinds]
     if len(trials) == 1:
         return trials[0].finished()
-    folds = examples.folds(ENOUGH_HELD_OUT, FEWEST_FOLDS)
+    folds = examples.folds_with(ENOUGH_HELD_OUT, FEWEST_FOLDS)
     losses = [judge(trial.run(folds)) for trial in trials]
     for trial, loss in zip(trials, losses, strict=True):
         examples.say("%s: held-out loss %.4f of what is decided", in_words(trial.estimator), loss)
@@ -190,22 +213,22 @@ def fit_best(
 
 def _likeliest(kind: Kind, examples: Examples) -> Trial:
     """The likeliest of one kind: the path that is likeliest at its start, climbed from there."""
-    paths = [[Trial(one, examples) for one in path.estimators] for path in kind]
-    best, folds = 0, examples.folds(ENOUGH_HELD_OUT, FEWEST_FOLDS)
+    some = examples.to_compare()
+    paths = [[Trial(one, some) for one in path.estimators] for path in kind]
+    best, enough = 0, some.folds_with(ENOUGH_HELD_OUT)
     if len(kind) > 1:
-        few = examples.folds(ENOUGH_TO_PREPARE) if any(len(path) > 1 for path in paths) else folds
+        few = some.folds_with(ENOUGH_TO_PREPARE) if any(len(path) > 1 for path in paths) else enough
         starts = [trials[path.start].log_likelihood(few) for trials, path in zip(paths, kind, strict=True)]
         best = int(np.argmax(starts))
-    trials = paths[best]
-    if len(trials) == 1:
-        return trials[0]
-    likelihood = cache(lambda i: trials[i].log_likelihood(folds))
-    return trials[_climb(likelihood, kind[best].start, len(trials))]
+    trials, place = paths[best], kind[best].start
+    if len(trials) > 1:
+        place = _climb(cache(lambda i: trials[i].log_likelihood(enough)), place, len(trials))
+    return trials[place] if some is examples else Trial(trials[place].estimator, examples)
 
 
 def _frozen(estimator: Any, examples: Examples) -> tuple[Scorer, RuleLearner]:
     """A classifier that is fitted already, and what is learned from its scores of everything."""
-    rows, p = np.flatnonzero(examples.needed), examples.Y.shape[1]
+    rows, p = np.flatnonzero(examples.needed), examples.labels.positive.shape[1]
     scorer = Scorer(estimator, np.arange(p), np.zeros(p))
     rows, scores, certainty = gathered([(rows, scorer, scorer.outputs(_safe_indexing(examples.X, rows)))])
     return replace(scorer, certainty=certainty), RuleLearner.of(examples.held_out(rows, scores))
@@ -282,7 +305,7 @@ def preparations(X: Any) -> list[tuple[list[Any], float]]:
     from sklearn.feature_extraction.text import TfidfTransformer
     from sklearn.preprocessing import MaxAbsScaler, Normalizer
 
-    given = csr_array(X, dtype=np.float64)
+    given = csr_array(csr_array(X)[:: -(-X.shape[0] // COMPARED_ROWS)], dtype=np.float64)
     are_counts = bool((given.data >= 0).all() and (given.data == np.round(given.data)).all())
     prepared: list[tuple[list[Any], float]] = [([], _squared_length(given))]
     for way in (Normalizer(), MaxAbsScaler(), *([TfidfTransformer()] if are_counts else [])):

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import issparse
 from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.frozen import FrozenEstimator
@@ -17,22 +17,17 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from setloss.arguments import is_texts, refuse_masked
-from setloss.decisions.held_out import HeldOut
 from setloss.decisions.promises import Promise
 from setloss.decisions.rules import MOST_SETS
 from setloss.estimators.candidates import Examples, Kind, default_kinds, fit_best, kinds_of
 from setloss.estimators.features import refuse_dates
 from setloss.estimators.fit_log import say
-from setloss.estimators.label_scores import Rows, Scorer
-from setloss.estimators.labels import LabelMatrix
+from setloss.estimators.label_scores import Scorer
 from setloss.estimators.linear_model import checked_weights
 from setloss.estimators.set_decision import ExpectedScore, SetDecision, check_average, check_parameters
 from setloss.estimators.set_layout import read_sets
 from setloss.losses import Loss
 from setloss.typing import Array
-
-MOST_DENSE_LABELS = 50_000_000
-"""Largest number of labels, examples x labels, that are handed to a classifier as a dense array if y is sparse."""
 
 
 class SetDecisionCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
@@ -136,17 +131,14 @@ class SetDecisionCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         if self.average == "samples":
             needed = sets.some(needed, MOST_SETS) & (folds >= 0)
 
-        def held_out(rows: Rows, scores: Array) -> HeldOut:
-            parts = (matrix.positive[rows], matrix.known[rows], weights[rows], folds[rows])
-            return sets.part(rows).held_out(scores, *parts)
-
         examples = Examples(
             X,
-            _targets(matrix, y),
+            matrix,
+            sets,
+            weights,
             splits,
+            folds,
             needed,
-            held_out,
-            sets=len(sets),
             params=to_fit,
             offered=offered,
             n_jobs=self.n_jobs,
@@ -323,10 +315,3 @@ def features_of(X: Any) -> Any:
         X = check_array(X, accept_sparse=True, dtype=None, ensure_all_finite=False, allow_nd=True)
         refuse_dates(X)
     return indexable(X)[0]
-
-
-def _targets(labels: LabelMatrix, y: Any) -> Any:
-    """Labels for classifiers: int64, or floats with NaN; sparse where y is and a dense array would be large."""
-    if issparse(y) and labels.known.all() and labels.positive.size > MOST_DENSE_LABELS:
-        return csr_array(labels.positive, dtype=np.int64)
-    return labels.numbers

@@ -1,8 +1,8 @@
 """Scores of labels from any classifier, on examples it was not trained on.
 
 Scores are log-odds of `predict_proba` in any of its forms, or `decision_function` where there is none. Labels are
-handed to classifiers as int64, for scikit-learn numbers columns in the type of y and int8 ends at 127, or as a sparse
-matrix of int64. `LabelwiseClassifier` is a binary classifier for each label, trained where it is known.
+handed to classifiers as int64, for scikit-learn numbers columns in the type of y and int8 ends at 127.
+`LabelwiseClassifier` is a binary classifier for each label, trained where it is known.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.multioutput import MultiOutputClassifier
 from sklearn.utils import _safe_indexing, get_tags
@@ -23,6 +22,7 @@ from sklearn.utils.validation import _check_method_params, _num_samples, has_fit
 from setloss.decisions.calibration import CHUNK
 from setloss.decisions.scores import LARGEST, as_numbers, odds_of_certainty, without_certainty
 from setloss.estimators.features import refuse_text
+from setloss.estimators.labels import LabelMatrix
 from setloss.estimators.set_layout import Split
 from setloss.typing import Array
 
@@ -69,22 +69,24 @@ Outputs = tuple[Rows, Scorer, tuple[Array, bool]]
 """Held-out rows, the scorer that was not trained on them without its classifier, and what it says of them."""
 
 
-def fit_scorer(estimator: Any, X: Any, Y: Any, rows: Rows | None, params: Any, certainty: float = LARGEST) -> Scorer:
-    """Train a copy of the estimator on some rows of X and Y (n, p); labels of one value are left out.
+def fit_scorer(
+    estimator: Any, X: Any, labels: LabelMatrix, rows: Rows | None, params: Any, certainty: float = LARGEST
+) -> Scorer:
+    """Train a copy of the estimator on some rows of X and of labels; labels of one value are left out.
 
     Rare labels are constant in a fold now and then, and many classifiers refuse those; their score is the log-odds of
     half an example.
     """
-    part = Y if rows is None else Y[rows]
-    positives, totals = _tallies(part)
+    part = labels if rows is None else labels.part(rows)
+    positives, totals = part.positive.sum(axis=0), part.known.sum(axis=0)
     varying = np.flatnonzero((positives > 0) & (positives < totals))
     if not len(varying):
         raise ValueError("y has only one class in the training part of a fold; use fewer folds, or more data")
     odds = np.log(2.0 * totals + 1)
     constants = np.where(positives == 0, -odds, odds)
-    target = part if len(varying) == part.shape[1] else part[:, varying]
+    target = (part if len(varying) == len(totals) else part.part(slice(None), varying)).numbers
     if len(varying) == 1:
-        target = np.ravel(target.toarray() if issparse(target) else target)
+        target = target[:, 0]
     features = X if rows is None else _safe_indexing(X, rows)
     try:
         fitted = clone(estimator).fit(features, target, **params)
@@ -94,28 +96,20 @@ def fit_scorer(estimator: Any, X: Any, Y: Any, rows: Rows | None, params: Any, c
     return Scorer(fitted, varying, constants, certainty)
 
 
-def _tallies(Y: Any) -> tuple[NDArray[Any], NDArray[Any]]:
-    """The number of positive and of known labels in every column."""
-    if issparse(Y):
-        return np.ravel(Y.sum(axis=0)), np.full(Y.shape[1], Y.shape[0])
-    known = ~np.isnan(Y) if Y.dtype.kind == "f" else np.broadcast_to(True, Y.shape)
-    return (known & (Y == 1)).sum(axis=0), known.sum(axis=0)
-
-
 def out_of_fold(
-    estimator: Any, X: Any, Y: Any, splits: Sequence[Split], params: Any, n_jobs: int | None
+    estimator: Any, X: Any, labels: LabelMatrix, splits: Sequence[Split], params: Any, n_jobs: int | None
 ) -> Iterator[Outputs]:
     """What copies of the estimator say of rows that they were not trained on, fold by fold."""
     found = Parallel(n_jobs=n_jobs, return_as="generator")(
-        delayed(_outputs_of_fold)(estimator, X, Y, train, test, params) for train, test in splits
+        delayed(_outputs_of_fold)(estimator, X, labels, train, test, params) for train, test in splits
     )
     return ((test, *outputs) for (_, test), outputs in zip(splits, found, strict=True))
 
 
 def _outputs_of_fold(
-    estimator: Any, X: Any, Y: Any, train: Rows, test: Rows, params: dict[str, Any]
+    estimator: Any, X: Any, labels: LabelMatrix, train: Rows, test: Rows, params: dict[str, Any]
 ) -> tuple[Scorer, tuple[Array, bool]]:
-    scorer = fit_scorer(estimator, X, Y, train, _check_method_params(X, params, train))
+    scorer = fit_scorer(estimator, X, labels, train, _check_method_params(X, params, train))
     outputs = scorer.outputs(_safe_indexing(X, test))
     return replace(scorer, estimator=None), outputs  # the trees of all folds at a time would fill the memory
 
@@ -123,10 +117,11 @@ def _outputs_of_fold(
 def gathered(outputs: Sequence[Outputs]) -> tuple[Rows, Array, float]:
     """Held-out rows in rising order, their scores (n, p), and the log-odds that certainty counts as."""
     certainty = max(odds_of_certainty(*said) for _, _, said in outputs)
-    rows = np.concatenate([rows for rows, _, _ in outputs])
-    parts = [replace(one, certainty=certainty).spread(said) for _, one, said in outputs]
-    order = np.argsort(rows, kind="stable")
-    return rows[order], np.concatenate(parts)[order], certainty
+    rows = np.sort(np.concatenate([rows for rows, _, _ in outputs]))
+    scores = np.empty((len(rows), len(outputs[0][1].constants)))
+    for some, one, said in outputs:
+        scores[np.searchsorted(rows, some)] = replace(one, certainty=certainty).spread(said)
+    return rows, scores, certainty
 
 
 def _explain(error: ValueError | TypeError, estimator: Any, X: Any, target: Any) -> None:
@@ -142,10 +137,6 @@ def _explain(error: ValueError | TypeError, estimator: Any, X: Any, target: Any)
         raise ValueError(
             f"{who} learns one label and y has {target.shape[1]}. Train one for each: "
             f"sklearn.multiclass.OneVsRestClassifier({who}(...))."
-        ) from error
-    if issparse(target):
-        raise ValueError(
-            f"{who} does not take {target.shape[1]} sparse labels: {error} OneVsRestClassifier does."
         ) from error
     refuse_text(X, error)
 
@@ -224,15 +215,18 @@ class LabelwiseClassifier(MultiOutputClassifier):
 
     def fit(self, X: Any, Y: Any, sample_weight: Any = None, **params: Any) -> LabelwiseClassifier:
         """Train on X (n, d) and labels Y (n, p) or (n,) in {0, 1}, NaN where one is missing."""
-        Y = Y if issparse(Y) or Y.ndim == 2 else Y[:, None]
-        if issparse(Y) or not np.isnan(Y).any():
-            return super().fit(X, Y, sample_weight, **params)  # type: ignore[no-any-return]
-        weights = np.ones(len(Y)) if sample_weight is None else np.asarray(sample_weight)
+        Y = Y[:, None] if Y.ndim == 1 else Y
+        weights = None if sample_weight is None else np.asarray(sample_weight)
         self.estimators_ = []
         for labels in Y.T:
-            rows = np.flatnonzero(~np.isnan(labels))
-            part, known = _safe_indexing(X, rows), labels[rows].astype(np.int64)
-            given = {} if sample_weight is None else {"sample_weight": weights[rows]}
-            self.estimators_.append(clone(self.estimator).fit(part, known, **given, **params))
+            part, given, known = X, weights, ~np.isnan(labels)
+            if not known.all():
+                part, given = _safe_indexing(X, np.flatnonzero(known)), None if weights is None else weights[known]
+            weighted = {} if given is None else {"sample_weight": given}
+            target = labels[known].astype(np.int64)
+            self.estimators_.append(clone(self.estimator).fit(part, target, **weighted, **params))
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(self.estimators_[0], name):
+                setattr(self, name, getattr(self.estimators_[0], name))
         self.classes_ = [one.classes_ for one in self.estimators_]
         return self

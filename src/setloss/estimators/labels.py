@@ -28,6 +28,10 @@ class LabelMatrix:
     flat: bool = False
     """Whether they came as one column (n,) of two classes."""
 
+    def part(self, rows: Any, columns: Any = slice(None)) -> LabelMatrix:
+        """Some of the rows and columns."""
+        return replace(self, positive=self.positive[rows][:, columns], known=self.known[rows][:, columns])
+
     @property
     def single(self) -> bool:
         """Whether there is one label, known of every example."""
