@@ -10,7 +10,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from helpers.reference import Values, ground
-from helpers.strategies import Drawn, any_functions
+from helpers.strategies import Drawn, any_functions, lists_of
 from setloss import SetFunction
 
 
@@ -58,11 +58,6 @@ def lovasz_elementwise(values: Values, m):
     return largest_chain_sum(values, [max(0.0, 1 - x) for x in m])
 
 
-def mistakes(m):
-    """{i : m_i <= 0}."""
-    return frozenset(i for i, x in enumerate(m) if x <= 0)
-
-
 # ---------------------------------------------------------------- what to try them on
 
 
@@ -71,9 +66,7 @@ def margin_vectors(p, low=-3, high=3):
     """Quarters, full of ties and exact in floating point, or any numbers."""
     quarters = st.integers(4 * low, 4 * high).map(lambda k: k / 4)
     numbers = st.floats(low, high, allow_subnormal=False)
-    return st.one_of(st.lists(quarters, min_size=p, max_size=p), st.lists(numbers, min_size=p, max_size=p)).map(
-        lambda xs: np.array(xs, dtype=np.float64)
-    )
+    return st.one_of(lists_of(quarters, p), lists_of(numbers, p)).map(np.array)
 
 
 @st.composite

@@ -9,8 +9,14 @@ import numpy as np
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from helpers import definitions, reference
+from helpers import reference
+from helpers.definitions import lovasz_elementwise as elementwise_lovasz_hinge
+from helpers.definitions import lovasz_outer as printed_lovasz_hinge
+from helpers.definitions import margin_vectors as margin_vectors
+from helpers.definitions import slack as slack_rescaling
 from setloss import SetFunction
+
+__all__ = ["margin_vectors", "slack_rescaling"]
 
 
 def function_of(values):
@@ -35,10 +41,6 @@ def singletons(values):
 
 
 # ---------------------------------------------------------------- Definitions 7 and 8
-
-
-slack_rescaling, printed_lovasz_hinge = definitions.slack, definitions.lovasz_outer
-elementwise_lovasz_hinge, margin_vectors = definitions.lovasz_elementwise, definitions.margin_vectors
 
 
 def lovasz_hinge(values, margins):

@@ -1,4 +1,4 @@
-"""Hypothesis strategies that draw set functions together with what is known of them.
+"""Hypothesis strategies that draw set functions together with their values on all subsets.
 
 All values are small integers (as floats), so that verdicts are exact and never a matter of tolerance. Strategies
 that depend on a size are made once for it: Hypothesis looks through every new one, which takes longer than a draw.
@@ -16,15 +16,22 @@ from helpers.reference import Values
 from setloss import SetFunction
 
 INTEGERS = st.integers(-6, 6)
+WEIGHTS = st.integers(0, 3)
+SOME_OF_SIX = st.frozensets(st.integers(0, 5))
 
 
 @dataclass
 class Drawn:
-    """A set function, its values by enumeration, and the laws it is known to obey or to break."""
+    """A set function and its values by enumeration."""
 
     function: SetFunction
     values: Values
-    laws: dict[str, bool] = field(default_factory=dict)
+
+
+def drawn(values: Values) -> Drawn:
+    """The function without groups that has these values."""
+    flat = [values[A] for A in reference.subsets(len(reference.ground(values)))]
+    return Drawn(SetFunction.from_values(flat), values)
 
 
 @cache
@@ -52,8 +59,7 @@ def integer_array(shape, elements=INTEGERS):
 def symmetric_functions(draw, min_p=1, max_p=6):
     p = draw(st.integers(min_p, max_p))
     curve = draw(integer_array((p + 1,)))
-    values = {A: float(curve[len(A)]) for A in reference.subsets(p)}
-    return Drawn(SetFunction.symmetric(curve), values, {"symmetric": True})
+    return Drawn(SetFunction.symmetric(curve), {A: float(curve[len(A)]) for A in reference.subsets(p)})
 
 
 @cache
@@ -62,10 +68,7 @@ def group_sizes(k, max_size, max_p):
     return st.sampled_from([s for s in product(range(max_size + 1), repeat=k) if 1 <= sum(s) <= max_p])
 
 
-@cache
-def orders_of(members):
-    """All permutations."""
-    return st.permutations(members)
+orders_of = cache(st.permutations)
 
 
 @st.composite
@@ -81,8 +84,7 @@ def grouped_functions(draw, k=2, max_size=3, max_p=6):
 def general_functions(draw, min_p=1, max_p=5):
     p = draw(st.integers(min_p, max_p))
     array = draw(integer_array((2**p,)))
-    values = dict(zip(reference.subsets(p), array.tolist(), strict=True))
-    return Drawn(SetFunction.from_values(array), values)
+    return drawn(dict(zip(reference.subsets(p), array.tolist(), strict=True)))
 
 
 @cache
@@ -95,53 +97,29 @@ def any_functions():
 # ---------------------------------------------------------------- by law
 
 
-def _drawn(values: Values, **laws):
-    p = len(reference.ground(values))
-    flat = [values[A] for A in reference.subsets(p)]
-    return Drawn(SetFunction.from_values(flat), values, {k.replace("_", "-"): v for k, v in laws.items()})
-
-
-SOME_OF_SIX = st.frozensets(st.integers(0, 5))
-WEIGHTS = st.integers(0, 3)
-
-
 @st.composite
 def coverage_functions(draw, p):
     """|union of S_i over A|: submodular, increasing, non-negative."""
     covers = draw(lists_of(SOME_OF_SIX, p))
-    values = {A: float(len(frozenset().union(*(covers[i] for i in A)))) for A in reference.subsets(p)}
-    return _drawn(values, submodular=True, increasing=True, non_negative=True)
+    return drawn({A: float(len(frozenset().union(*(covers[i] for i in A)))) for A in reference.subsets(p)})
 
 
 @st.composite
 def cut_functions(draw, p):
     """Weight of the edges that leave A in a random directed graph: submodular, non-negative, zero on V."""
     arcs = [(i, j) for i in range(p) for j in range(p) if i != j]
-    weights = draw(lists_of(WEIGHTS, len(arcs)))
-    values = {
-        A: float(sum(w for w, (i, j) in zip(weights, arcs, strict=True) if i in A and j not in A))
-        for A in reference.subsets(p)
-    }
-    return _drawn(values, submodular=True, non_negative=True)
-
-
-@cache
-def capped_sets(p):
-    """A few sets of elements, each with a cap."""
-    return st.lists(st.tuples(st.frozensets(st.integers(0, p - 1)), WEIGHTS), max_size=4)
-
-
-@st.composite
-def concave_of_cardinality_sums(draw, p):
-    """sum_S min(|A n S|, cap_S): a sum of concave functions of how many elements of S are in A."""
-    parts = draw(capped_sets(p))
-    values = {A: float(sum(min(len(A & S), cap) for S, cap in parts)) for A in reference.subsets(p)}
-    return _drawn(values, submodular=True, increasing=True, non_negative=True)
+    weights = dict(zip(arcs, draw(lists_of(WEIGHTS, len(arcs))), strict=True))
+    return drawn(
+        {
+            A: float(sum(weight for (i, j), weight in weights.items() if i in A and j not in A))
+            for A in reference.subsets(p)
+        }
+    )
 
 
 @cache
 def submodular_functions_of(p):
-    return st.one_of(*(kind(p) for kind in (coverage_functions, cut_functions, concave_of_cardinality_sums)))
+    return st.one_of(coverage_functions(p), cut_functions(p))
 
 
 @cache
@@ -157,11 +135,12 @@ def supermodular_functions(draw, min_p=1, max_p=5):
     blocks = [frozenset(c) for size in (2, 3) for c in combinations(range(p), size)]
     weights = draw(lists_of(WEIGHTS, len(blocks)))
     rates = draw(lists_of(INTEGERS, p))
-    values = {
-        A: float(sum(rates[i] for i in A) + sum(w for w, S in zip(weights, blocks, strict=True) if S <= A))
-        for A in reference.subsets(p)
-    }
-    return _drawn(values, supermodular=True)
+    return drawn(
+        {
+            A: float(sum(rates[i] for i in A) + sum(w for w, S in zip(weights, blocks, strict=True) if S <= A))
+            for A in reference.subsets(p)
+        }
+    )
 
 
 @dataclass
@@ -176,37 +155,26 @@ def block_mixtures(draw, max_p=6):
     """Submodular on the first elements, supermodular on the others, no interaction: D l is read off."""
     left = draw(submodular_functions(1, max_p - 2))
     p_left = left.function.p
-    right = draw(supermodular_functions(2, max_p - p_left))
-    p = p_left + right.function.p
-    excess = _without_modular_part(right.values)
+    right = draw(supermodular_functions(2, max_p - p_left)).values
     values, known = {}, {}
-    for A in reference.subsets(p):
+    for A in reference.subsets(p_left + len(reference.ground(right))):
         low, high = frozenset(i for i in A if i < p_left), frozenset(i - p_left for i in A if i >= p_left)
-        values[A], known[A] = left.values[low] + right.values[high], excess[high]
-    drawn = _drawn(
-        values,
-        submodular=reference.submodular_excess(right.values) <= 0,
-        supermodular=reference.supermodular_excess(left.values) <= 0,
-    )
-    return Mixture(drawn.function, values, drawn.laws, known)
-
-
-def _without_modular_part(values: Values) -> Values:
-    return {A: value - sum(values[frozenset({i})] for i in A) for A, value in values.items()}
+        values[A] = left.values[low] + right[high]
+        known[A] = right[high] - sum(right[frozenset({i})] for i in high)
+    return Mixture(drawn(values).function, values, known)
 
 
 # ---------------------------------------------------------------- labels
 
+ALPHABETS = ("bool", "0/1 int", "0/1 float32", "-1/+1 int", "-1/+1 float")
+
 
 @st.composite
 def label_vectors(draw, min_p=1, max_p=8, size=None):
-    """(boolean truth, the same labels written in one of the three alphabets)."""
+    """(boolean truth, the same labels written in one of the alphabets)."""
     length = size if size is not None else draw(st.integers(min_p, max_p))
     truth = np.array(draw(lists_of(st.booleans(), length)), dtype=bool)
     return truth, spelled(truth, draw(st.sampled_from(ALPHABETS)))
-
-
-ALPHABETS = ("bool", "0/1 int", "0/1 float32", "-1/+1 int", "-1/+1 float")
 
 
 def spelled(truth, alphabet):
@@ -222,6 +190,5 @@ def spelled(truth, alphabet):
 
 @st.composite
 def truths_and_predictions(draw, max_p=8):
-    p = draw(st.integers(1, max_p))
-    labels = label_vectors(size=p)
+    labels = label_vectors(size=draw(st.integers(1, max_p)))
     return draw(labels), draw(labels)
