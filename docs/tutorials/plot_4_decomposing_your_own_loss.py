@@ -87,7 +87,6 @@ for name in (
     "dual",
     "gap",
     "unique",
-    "tie_broken",
     "checked",
 ):
     print(f"{name:16} {getattr(certificate, name)}")
@@ -102,7 +101,7 @@ for name in (
 #   elements their weights are 10\ :sup:`22` times smaller than the largest.
 # - ``primal``, ``dual``, ``gap``: the mean of g over all subsets, a lower bound for
 #   every other g, and their distance.
-# - ``unique``: whether another g does as well.
+# - ``unique``: whether g is the only one; of several it has the least sum of squares.
 #
 # ``decompose`` raises an error rather than return a g without a certificate that
 # holds.

@@ -20,6 +20,7 @@ from setloss import (
     Jaccard,
     SetFunction,
     Tversky,
+    decompose,
     from_counts,
     from_set_function,
     loss_named,
@@ -303,3 +304,10 @@ def test_losses_are_hashable_values():
 def test_arguments_of_another_kind_are_refused_in_a_sentence(made, named):
     with pytest.raises((TypeError, ValueError), match=named):
         made()
+
+
+def test_a_knot_on_a_whole_number_of_mistakes_is_met_exactly():
+    """0.6 as a float is below 18 / 30, so that exact arithmetic has a cost of 4e-16 there, where 0 is meant."""
+    curve = CostCurve([(0, 0), (0.16, 0), (0.57, 0), (0.6, 0), (0.71, 2), (0.84, 1), (1, 1)]).on_counts(30, 0)
+    assert not curve.counts.border(0)[1][:18].any()
+    assert decompose(curve).certificate.holds

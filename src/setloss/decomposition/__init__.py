@@ -18,16 +18,10 @@ from typing import Any, Literal, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from setloss.decomposition.certificate import Certificate, DecompositionError, mean_over_subsets
+from setloss.decomposition.certificate import Certificate, DecompositionError, Measured, mean_over_subsets
 from setloss.decomposition.closed_forms import split_symmetric
 from setloss.decomposition.lower_bound import feasible_bound, require_memory, require_range, required_curvature
-from setloss.decomposition.measure import (
-    EXHAUSTIVE_CELLS,
-    Measured,
-    measure_curve,
-    measure_sampled,
-    measure_table,
-)
+from setloss.decomposition.measure import EXHAUSTIVE_CELLS, measure_closed_form, measure_curve, measure_table
 from setloss.decomposition.verify import Verification, verify_decomposition
 from setloss.losses.families import Family
 from setloss.setfunctions.counts import CountFunction, Split, Table
@@ -178,26 +172,12 @@ def decompose(loss: SetFunction | Family) -> Decomposition | FamilyDecomposition
     if split is None and (axis := _only_axis(loss.counts)) is not None:
         split, rule = split_symmetric(loss.counts, axis), "symmetric closed form"
     if split is not None:
-        certify = partial(_certified, loss, split, rule)
+        certify: Callable[[], Certificate] = partial(_certify_closed_form, loss.counts, split, rule)
     else:
-        split, certificate = _from_table(loss.table)
-        certify = partial(_holding, certificate, loss.p)
+        split, certify = _from_table(loss.table)
         certify()
     f, g = (SetFunction(part, loss.partition) for part in (split.submodular, split.supermodular))
     return Decomposition(loss, f, g, certify)
-
-
-def _certified(loss: SetFunction, split: Split, rule: str) -> Certificate:
-    return _holding(_pointwise(_measure(loss.counts, split), split, rule), loss.p)
-
-
-def _holding(certificate: Certificate, p: int) -> Certificate:
-    if not certificate.holds:
-        raise DecompositionError(
-            f"the decomposition over {p} elements could not be certified: {certificate}. The values of "
-            "this function may differ by too many orders of magnitude; please report it with the function."
-        )
-    return certificate
 
 
 def _only_axis(counts: CountFunction) -> int | None:
@@ -206,43 +186,55 @@ def _only_axis(counts: CountFunction) -> int | None:
     return populated[0] if len(populated) == 1 else None
 
 
-def _from_table(table: Array) -> tuple[Split, Certificate]:
+def _certify_closed_form(counts: CountFunction, split: Split, rule: str) -> Certificate:
+    if (axis := _only_axis(counts)) is not None:
+        measured = measure_curve(counts, split, axis)
+    elif isinstance(counts, Table) or counts.cells <= EXHAUSTIVE_CELLS:
+        measured = measure_table(counts.table(), split.supermodular.table())
+    else:
+        measured = measure_closed_form(counts, split)
+    return _certificate(measured, split, rule)
+
+
+def _from_table(table: Array) -> tuple[Split, Callable[[], Certificate]]:
     """The pointwise lower bound where it is feasible, else the linear program."""
     require_memory(table)
     if not any(block.any() for block in required_curvature(table, noise=table).values()):
-        split = Split(Table(table), Table(np.zeros_like(table)), "submodular")
-        return split, _pointwise(measure_table(table, split.supermodular.table()), split, "pointwise lower bound")
+        split, rule = Split(Table(table), Table(np.zeros_like(table)), "submodular"), "pointwise lower bound"
+        return split, partial(_certify_closed_form, split.submodular, split, rule)
     require_range(table)
     parts = feasible_bound(table)
     if parts is not None:
         f, g = parts
         split = Split(Table(f), Table(g), "the lower bound on every feasible g is feasible")
-        return split, _pointwise(measure_table(table, g, f, least=g), split, "pointwise lower bound")
-    from setloss.decomposition.program import solve_program
+        return split, partial(_certificate, measure_table(table, g, f, least=g), split, "pointwise lower bound")
+    from setloss.decomposition.program import solve_program  # slow to import, and few need the program
 
-    solution = solve_program(table)
-    split = Split(Table(solution.submodular), Table(solution.supermodular), "linear program")
-    return split, solution.certificate
+    found = solve_program(table)
+    why = "multipliers of the second differences prove it optimal in every cell"
+    split = Split(Table(found.submodular), Table(found.supermodular), why)
+    return split, partial(
+        _certificate, found.measured, split, "linear program", found.unique, found.tie_break_residual
+    )
 
 
-def _pointwise(measured: Measured, split: Split, rule: str) -> Certificate:
-    return Certificate(
+def _certificate(
+    measured: Measured, split: Split, rule: str, unique: bool = True, tie_break_residual: float = 0.0
+) -> Certificate:
+    certificate = Certificate(
         rule=rule,
         reason=split.reason,
         feasibility=measured.feasibility,
         column_residual=measured.column_residual,
         primal=mean_over_subsets(split.supermodular),
         dual=measured.dual,
-        unique=True,
-        tie_broken=False,
+        unique=unique,
         checked=measured.checked,
+        tie_break_residual=tie_break_residual,
     )
-
-
-def _measure(counts: CountFunction, split: Split) -> Measured:
-    axis = _only_axis(counts)
-    if axis is not None:
-        return measure_curve(counts, split, axis)
-    if isinstance(counts, Table) or counts.cells <= EXHAUSTIVE_CELLS:
-        return measure_table(counts.table(), split.supermodular.table())
-    return measure_sampled(counts, split)
+    if not certificate.holds:
+        raise DecompositionError(
+            f"the decomposition was found, but not to the accuracy that is certified: {certificate}. The values of "
+            "this function may differ by too many orders of magnitude; please report it with the function."
+        )
+    return certificate

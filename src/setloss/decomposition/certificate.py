@@ -7,10 +7,11 @@ no feasible g' is smaller in the mean over all subsets. Optimality has two kinds
 * by duality: multipliers y >= 0 of the second differences with ``(K^T y)(a) = w(a)`` in every column a, the
   weights w of the linear program, vanishing where a constraint is slack.
 
-`column_residual` says how far the worst column is from that: the excess over the pointwise bound relative to g's
-own value, or the reduced cost relative to the column's own weight. An objective gap alone would not see the small
-counts, whose weights are up to 1e22 times smaller than the largest. `feasibility` is the largest breach of a law,
-each relative to the magnitudes in it (`setfunctions.differences`): what is certified, the operators accept.
+`column_residual` says how far the worst cell is from that: the excess over the pointwise bound relative to g's own
+value; or the reduced cost relative to the column's own weight and the largest slack that carries a multiplier. An
+objective gap alone would not see the small counts, whose weights are up to 1e22 times smaller than the largest.
+`feasibility` is the largest breach of a law, each relative to the magnitudes in it (`setfunctions.differences`):
+what is certified, the operators accept.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ from setloss.setfunctions.differences import RELATIVE_TOLERANCE
 from setloss.typing import Array
 
 FEASIBILITY_TOLERANCE = RELATIVE_TOLERANCE
-COLUMN_TOLERANCE = 1e-6
-GAP_TOLERANCE = 1e-6
+OPTIMALITY_TOLERANCE = 1e-7
+"""Allowed distance from optimal of cells, the gap, the tie-break."""
 
 
 class DecompositionError(RuntimeError):
@@ -42,6 +43,16 @@ class TableRangeError(DecompositionError):
 
 
 @dataclass(frozen=True)
+class Measured:
+    """Distances of a pair from feasible and from optimal, and the lower bound on the mean of g."""
+
+    feasibility: float
+    column_residual: float
+    dual: float
+    checked: str = "every cell"
+
+
+@dataclass(frozen=True)
 class Certificate:
     """Feasibility, bound and optimality of a decomposition.
 
@@ -49,7 +60,7 @@ class Certificate:
     the pointwise bound, or the dual value of the linear program.
 
     `unique` is proved among all set functions by the pointwise bound, among functions of the same counts by the
-    linear program; None is undecided.
+    linear program. Of several optima g has the least sum of squares; `tie_break_residual` is its distance from that.
 
     Examples
     --------
@@ -65,8 +76,7 @@ class Certificate:
     column_residual: float
     primal: float
     dual: float
-    unique: bool | None
-    tie_broken: bool
+    unique: bool
     checked: str
     tie_break_residual: float = 0.0
 
@@ -80,17 +90,15 @@ class Certificate:
     @property
     def holds(self) -> bool:
         """Whether every measured number is within its tolerance."""
-        measured = (self.feasibility, self.column_residual, self.gap, self.tie_break_residual)
-        allowed = (FEASIBILITY_TOLERANCE, COLUMN_TOLERANCE, GAP_TOLERANCE, COLUMN_TOLERANCE)
-        return all(number <= limit for number, limit in zip(measured, allowed, strict=True))
+        distances = (self.column_residual, self.gap, self.tie_break_residual)
+        # `all of <=` rather than `any of >`: a NaN must fail.
+        return self.feasibility <= FEASIBILITY_TOLERANCE and all(x <= OPTIMALITY_TOLERANCE for x in distances)
 
     def __bool__(self) -> bool:
         return self.holds
 
     def __str__(self) -> str:
-        unique = {True: "unique", False: "not unique", None: "uniqueness not decided"}[self.unique]
-        if self.tie_broken:
-            unique += ", least sum of squares among the optima"
+        unique = "unique" if self.unique else "not unique, least sum of squares among the optima"
         return (
             f"{'certified' if self.holds else 'NOT certified'} by {self.rule} ({self.reason}): "
             f"feasibility {self.feasibility:.1e}, columns {self.column_residual:.1e}, gap {self.gap:.1e}, "

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from setloss.decomposition.certificate import FEASIBILITY_TOLERANCE
-from setloss.decomposition.feasibility import infeasibility, without_rounding
+from setloss.decomposition.feasibility import without_rounding
 from setloss.setfunctions.counts import AxisCurve, CountFunction, Split
 from setloss.setfunctions.differences import bend_noise
 from setloss.typing import Array
@@ -17,35 +16,24 @@ MAX_SUMMED_VALUES = 401
 def split_symmetric(loss: CountFunction, axis: int) -> Split:
     """One group: g(0) = g(1) = 0 and g'' = max(0, l''), the pointwise smallest feasible g; f = l - g.
 
-    Bends of l that rounding explains are taken as zero, for on long straight curves their sum would be no small g;
-    unless f is so small that they bend it upwards.
+    Bends of l that rounding explains are taken as zero, for on long straight curves their sum would be no small g.
     """
     values, steps = loss.border(axis)
-    noise = bend_noise(values, 0, 0) if len(steps) > 1 else np.empty(0)
-    curves = _curves(values, steps, noise)
-    (f, _), (g, _) = curves
-    if len(values) <= MAX_SUMMED_VALUES and infeasibility(values, g, f) > FEASIBILITY_TOLERANCE:
-        curves = _curves(values, steps, np.zeros_like(noise))
-    submodular, supermodular = curves
-    upward = dict.fromkeys(("supermodular", "increasing", "non-negative"), True)
-    return Split(
-        AxisCurve(loss.sizes, axis, *submodular, {"submodular": True}),
-        AxisCurve(loss.sizes, axis, *supermodular, upward),
-        "g'' = max(0, l'')",
-    )
-
-
-def _curves(values: Array, steps: Array, ignored: Array) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
-    """Values and steps of f and of g, taking bends of l up to `ignored` as zero."""
     bends = np.diff(steps)
-    required = np.where(bends > ignored, bends, 0.0)
+    noise = bend_noise(values, 0, 0) if len(bends) else 0.0
+    required = np.where(bends > noise, bends, 0.0)
     climb, descent = _from_zero(required), steps[:1] + _from_zero(bends - required)
     g = _from_zero(climb)
     if len(values) <= MAX_SUMMED_VALUES:  # a difference has the rounding errors of l, which may be larger than f
         f = np.where(g == 0, values, _from_zero(descent))
     else:
         f = without_rounding(values - g, values, g)
-    return (f, descent), (g, climb)
+    upward = dict.fromkeys(("supermodular", "increasing", "non-negative"), True)
+    return Split(
+        AxisCurve(loss.sizes, axis, f, descent, {"submodular": True}),
+        AxisCurve(loss.sizes, axis, g, climb, upward),
+        "g'' = max(0, l'')",
+    )
 
 
 def _from_zero(steps: Array) -> Array:

@@ -40,7 +40,8 @@ def infeasibility(
     families += _bends_of_rest(loss, supermodular, submodular)
     broken = [family.violation(rtol) for family in families]
     if submodular is not None:
-        broken.append(mismatch(loss, supermodular, submodular))
+        off = np.abs(submodular + supermodular - loss)
+        broken.append(relative(off, np.maximum(sizes, np.abs(submodular))))
     return float(np.max(broken))
 
 
@@ -65,12 +66,6 @@ def _bends_of_rest(loss: Array, supermodular: Array, submodular: Array | None) -
         bends = second_difference(rest, b, c)
         yield Inequalities(rest, bends, (b, c), sizes)
         yield Inequalities(curved, bends, (b, c), sizes)
-
-
-def mismatch(loss: Array, supermodular: Array, submodular: Array) -> float:
-    """``|f + g - l|`` relative to the largest of the three, cell by cell."""
-    sizes = np.maximum(np.maximum(np.abs(loss), np.abs(supermodular)), np.abs(submodular))
-    return relative(np.abs(submodular + supermodular - loss), sizes)
 
 
 def relative(excess: Array, sizes: Array) -> float:

@@ -11,17 +11,14 @@ the weights span 22 orders of magnitude at 40 + 40 elements, and the cells of sm
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
-from setloss.decomposition.certificate import COLUMN_TOLERANCE, FEASIBILITY_TOLERANCE
+from setloss.decomposition.certificate import OPTIMALITY_TOLERANCE, Measured
 from setloss.decomposition.feasibility import infeasibility
-from setloss.decomposition.fixed_point import ONE, Exact, exact_product, exact_weights, to_fixed
+from setloss.decomposition.fixed_point import ONE, Exact, exact_product, exact_weights, to_float
 from setloss.decomposition.lower_bound import Curvature, required_curvature
 from setloss.setfunctions.differences import (
-    SMALLEST,
     Inequalities,
     axis_pairs,
     cell_levels,
@@ -31,94 +28,50 @@ from setloss.setfunctions.differences import (
 )
 from setloss.typing import Array, Shape
 
-COMPLEMENTARITY_TOLERANCE = 1e-7
-
-
-@dataclass(frozen=True)
-class Optimality:
-    """Distances of (g, y) from an optimal pair; lengths are relative to gains, columns to their own weight."""
-
-    feasibility: float
-    """The largest breach of a law, see `measure.infeasibility`, or distance of g(0) and g(e_b) from zero."""
-    column_residual: float
-    """max over free cells of ``|w(a) - z(a) - (K^T y)(a)| / w(a)``, rounded once."""
-    complementarity: float
-    """Largest slack of a row whose multiplier is positive."""
-    negative_multiplier: float
-    """The most negative multiplier, as a positive number; an optimal y has none."""
-    objective: float
-    """``sum_a w(a) g(a)``."""
-    dual_bound: float
-    """A true lower bound: y, shrunk until no column exceeds its weight, against ``max(0, K l)``."""
-
-    @property
-    def failures(self) -> tuple[str, ...]:
-        """The measurements outside their tolerance, in words; empty for a certified pair."""
-        limits = {
-            "feasibility": (self.feasibility, FEASIBILITY_TOLERANCE),
-            "column residual": (self.column_residual, COLUMN_TOLERANCE),
-            "complementarity": (self.complementarity, COMPLEMENTARITY_TOLERANCE),
-            "negative multiplier": (self.negative_multiplier, 0.0),
-        }
-        # `not <=` rather than `>`: a NaN must fail.
-        return tuple(f"{k} {x:.1e} > {limit:.0e}" for k, (x, limit) in limits.items() if not x <= limit)
-
 
 def measure_optimality(
     table: Array, supermodular: Array, multipliers: Exact, submodular: Array | None = None
-) -> Optimality:
+) -> Measured:
     """Measure a candidate ``g`` and multipliers ``(z, y)`` of the program of ``table`` (l, zero at zero counts).
 
     ``multipliers`` are fixed-point numbers (`fixed_point`): z of `free_cells`, then y in the row order of
-    `second_difference_matrix`. Without f it is l - g.
+    `second_difference_matrix`; negative ones count as zero. The residual is the larger of rho and sigma. The dual
+    value is a true bound: that of y, shrunk until no column exceeds its weight. Without f it is l - g.
 
     Examples
     --------
     >>> from setloss.decomposition.program import solve_program
     >>> table = np.array([0.0, 1.0, 1.0, 2.0])
     >>> solution = solve_program(table)
-    >>> measure_optimality(table, solution.supermodular, solution.multipliers).failures
-    ()
+    >>> measure_optimality(table, solution.supermodular, solution.multipliers).column_residual
+    0.0
     """
-    free = free_cells(table.shape)
-    weights = exact_weights(table.shape)
+    free, weights = free_cells(table.shape), exact_weights(table.shape)
+    multipliers = np.maximum(multipliers, 0)
     z, y = multipliers[: len(free)], multipliers[len(free) :]
     required = required_curvature(table, noise=table)
-    least = np.concatenate([block.ravel() for block in required.values()])
     by_column = second_difference_matrix(table.shape)[:, free].T.tocsr()
-    # Quotients of integers are rounded once.
-    residuals = np.array([e / (ONE * w) for e, w in zip(z + exact_product(by_column, y), weights[free], strict=True)])
-    residuals -= 1.0
-    scale = max(float(np.max(np.abs(supermodular))), float(np.max(least, initial=0.0))) or 1.0
-    priced = np.zeros(table.size, dtype=bool)
+    columns = zip(z + exact_product(by_column, y), weights[free], strict=True)
+    residuals = (
+        np.array([filled / (ONE * w) for filled, w in columns]) - 1.0
+    )  # quotients of integers are rounded once
+    priced = np.ones(table.size, dtype=bool)  # outside of the free cells g is zero
     priced[free] = z > 0
-    lowest = min(multipliers, default=0)
-    return Optimality(
-        feasibility=max(infeasibility(table, supermodular, submodular), _not_zero(table, supermodular)),
-        column_residual=float(np.max(np.abs(residuals), initial=0.0)),
-        complementarity=max(
-            _positive_cells(table, supermodular, priced.reshape(table.shape)),
-            _open_rows(table, supermodular, required, y > 0),
-        ),
-        negative_multiplier=max(0.0, -lowest / ONE),
-        objective=_dot(weights, supermodular.ravel(), scale),
-        dual_bound=_dot(y, least, scale) / ONE / (1.0 + np.max(residuals, initial=0.0)),
+    slack = max(
+        _positive_cells(table, supermodular, priced.reshape(table.shape)),
+        _open_rows(table, supermodular, required, y > 0),
     )
-
-
-def _not_zero(table: Array, supermodular: Array) -> float:
-    """The largest of |g(0)| and |g(e_b)|, relative to the values of l there and of g one level up."""
-    levels = cell_levels(table.shape)
-    low = levels < 2
-    sizes = np.abs(table[low]) + np.max(np.abs(supermodular[levels == 2]), initial=0.0)
-    return float(np.max(np.abs(supermodular[low]) / np.maximum(sizes, SMALLEST), initial=0.0))
+    least = np.concatenate([block.ravel() for block in required.values()])
+    dual = to_float(y) * 2.0 ** -(sum(table.shape) - table.ndim) @ least / (1.0 + np.max(residuals, initial=0.0))
+    rho = float(np.max(np.abs(residuals), initial=0.0))
+    return Measured(infeasibility(table, supermodular, submodular), max(rho, slack), float(dual))
 
 
 def _positive_cells(table: Array, supermodular: Array, priced: NDArray[np.bool_]) -> float:
     """The largest g(a) where z(a) > 0, relative to l without its modular part on subsets of a, beyond rounding."""
     sizes = np.maximum(np.abs(table), np.abs(supermodular))
-    excess = np.where(priced, supermodular, 0.0)
-    return Inequalities(without_modular_part(table), excess, (), sizes).violation(COMPLEMENTARITY_TOLERANCE)
+    excess = np.where(priced, np.abs(supermodular), 0.0)
+    return Inequalities(without_modular_part(table), excess, (), sizes).violation(OPTIMALITY_TOLERANCE)
 
 
 def _open_rows(table: Array, supermodular: Array, required: Curvature, priced: NDArray[np.bool_]) -> float:
@@ -130,17 +83,10 @@ def _open_rows(table: Array, supermodular: Array, required: Curvature, priced: N
         slack[~priced[start : start + slack.size].reshape(slack.shape)] = 0.0
         start += slack.size
         by_gains = (Inequalities(values, slack, (b, c), sizes) for values in (supermodular, table))
-        worst = max(worst, min(rows.violation(COMPLEMENTARITY_TOLERANCE) for rows in by_gains))
+        worst = max(worst, min(rows.violation(OPTIMALITY_TOLERANCE) for rows in by_gains))
     return worst
 
 
 def free_cells(shape: Shape) -> NDArray[np.intp]:
     """Flat indices of the cells with two or more elements; g vanishes on the others."""
     return np.flatnonzero(cell_levels(shape) >= 2)
-
-
-def _dot(integers: Exact, floats: Array, scale: float) -> float:
-    """An exact inner product, rounded once; ``scale`` is the size of the floats, whose unit must not be lost."""
-    exponent = int(np.frexp(scale)[1])
-    total = int(np.dot(integers, to_fixed(np.ldexp(floats, -exponent)))) if len(integers) else 0
-    return float(np.ldexp(total / ONE, exponent))

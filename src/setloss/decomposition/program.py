@@ -8,7 +8,7 @@ optima the one of least ``sum_a w(a) g(a)^2``, so that the grouped and the gener
 same D, and D keeps the symmetries of l.
 
 `refinement` finds an optimal vertex, `tie_break` the optimum of least norm, and `optimality`, which knows
-neither, measures what came out. Nothing leaves this module that does not pass.
+neither, measures what came out.
 """
 
 from __future__ import annotations
@@ -17,18 +17,16 @@ from dataclasses import dataclass
 from math import comb, prod
 
 import numpy as np
+from scipy.sparse import eye_array, vstack
 
-from setloss.decomposition.certificate import Certificate, DecompositionError, ProgramTooLargeError
-from setloss.decomposition.feasibility import without_rounding
+from setloss.decomposition.certificate import Measured, ProgramTooLargeError
 from setloss.decomposition.fixed_point import Exact, exact_weights, integers, to_fixed, to_float
 from setloss.decomposition.lower_bound import required_curvature
-from setloss.decomposition.optimality import Optimality, free_cells, measure_optimality
+from setloss.decomposition.optimality import free_cells, measure_optimality
 from setloss.decomposition.refinement import Program, optimal_vertex, suits_interior_point
 from setloss.decomposition.tie_break import choose_optimum
 from setloss.setfunctions.differences import axis_pairs, second_difference_matrix, without_modular_part
 from setloss.typing import Array, Shape
-
-TIE_BREAK_TOLERANCE = 1e-8
 
 ROUNDING_OF_ROWS = 2.0**-46
 """Share of max|l| below which a slack is rounding: 64 last digits, 2e-6 of the smallest number in range."""
@@ -45,46 +43,14 @@ MAX_ELEMENTS = 400
 
 @dataclass(frozen=True)
 class ProgramSolution:
-    """D's g with the proof that it is optimal.
-
-    Examples
-    --------
-    >>> solution = solve_program(np.array([0.0, 1.0, 1.0, 2.0]))
-    >>> solution.unique, solution.optimality.failures, solution.certificate.holds
-    (True, (), True)
-    """
+    """The two parts, of the table's shape, with what proves them: see `measure_optimality` and `choose_optimum`."""
 
     submodular: Array
-    """f, of the table's shape."""
     supermodular: Array
-    """g, of the table's shape."""
     multipliers: Exact
-    """The dual (z, y) >= 0 in fixed point, as `measure_optimality` takes it."""
-    unique: bool | None
-    """Whether g is the only optimum; None if that could not be decided within tolerance."""
-    dimension: int
-    """Dimension of the set of optima."""
+    unique: bool
     tie_break_residual: float
-    """Distance of g from the optimum of least norm, relative to max|l|; see `tie_break.Choice`."""
-    optimality: Optimality
-    """The measured numbers."""
-
-    @property
-    def certificate(self) -> Certificate:
-        """The certificate of the decomposition; primal and dual values as means over all subsets."""
-        subsets = 2.0 ** sum(length - 1 for length in self.supermodular.shape)
-        return Certificate(
-            rule="linear program",
-            reason="multipliers of the second differences prove it optimal in every cell",
-            feasibility=self.optimality.feasibility,
-            column_residual=self.optimality.column_residual,
-            primal=self.optimality.objective / subsets,
-            dual=self.optimality.dual_bound / subsets,
-            unique=self.unique,
-            tie_broken=self.dimension > 0,
-            checked="every cell",
-            tie_break_residual=self.tie_break_residual,
-        )
+    measured: Measured
 
 
 def solve_program(table: Array) -> ProgramSolution:
@@ -103,33 +69,24 @@ def solve_program(table: Array) -> ProgramSolution:
     scaled = np.ldexp(table, -exponent)
     loss = to_fixed(scaled)
     free = free_cells(table.shape)
+    bends = [block.ravel() for block in required_curvature(loss, noise=scaled).values()]
     program = Program(
-        second_difference_matrix(table.shape)[:, free].tocsr(),
-        np.concatenate([block.ravel() for block in required_curvature(loss, noise=scaled).values()]),
+        vstack([eye_array(len(free)), second_difference_matrix(table.shape)[:, free]], format="csr"),
+        np.concatenate([integers([0] * len(free)), *bends]),
         exact_weights(table.shape)[free],
         ROUNDING_OF_ROWS * float(np.max(np.abs(scaled))),
     )
     vertex = optimal_vertex(program)
-    choice = choose_optimum(program, vertex)
+    values, unique, residual = choose_optimum(program, vertex)
     g = integers([0] * table.size)
-    g[free] = np.maximum(choice.values, 0)  # g >= 0 up to rounding
+    g[free] = np.maximum(values, 0)  # g >= 0 up to rounding
     g = g.reshape(table.shape)
     supermodular = np.ldexp(to_float(g), exponent)
     submodular = np.ldexp(_rest(loss, g, program.rounding), exponent)
-    multipliers = integers([0] * (len(free) + len(program.bounds)))
+    multipliers = integers([0] * len(program.bounds))
     multipliers[vertex.tight] = vertex.multipliers
-    optimality = measure_optimality(table, supermodular, multipliers, submodular)
-    failures = list(optimality.failures)
-    if not choice.residual <= TIE_BREAK_TOLERANCE:
-        failures.append(f"tie-break residual {choice.residual:.1e} > {TIE_BREAK_TOLERANCE:.0e}")
-    if failures:
-        raise DecompositionError(
-            f"the linear program of D for a table of shape {table.shape} was solved, but not to the accuracy that "
-            f"is certified: {', '.join(failures)}. Please report it with the table."
-        )
-    return ProgramSolution(
-        submodular, supermodular, multipliers, choice.unique, choice.dimension, choice.residual, optimality
-    )
+    measured = measure_optimality(table, supermodular, multipliers, submodular)
+    return ProgramSolution(submodular, supermodular, multipliers, unique, residual, measured)
 
 
 def _rest(loss: Exact, supermodular: Exact, rounding: float) -> Array:
@@ -139,34 +96,22 @@ def _rest(loss: Exact, supermodular: Exact, rounding: float) -> Array:
     """
     rest = to_float(loss - supermodular)
     rest[(np.abs(rest) < rounding) & (supermodular != 0)] = 0.0
-    return without_rounding(rest, to_float(loss), to_float(supermodular))
+    return rest
 
 
 def refuse_if_too_large(shape: Shape) -> None:
     """Raise `ProgramTooLargeError` for tables beyond the limits of the linear program; costs nothing."""
-    elements = sum(length - 1 for length in shape)
-    if elements > MAX_ELEMENTS:
-        raise ProgramTooLargeError(
-            f"the linear program of D is limited to {MAX_ELEMENTS} elements, where weights leave float64; a table "
-            f"of shape {shape} has {elements}. Use fewer elements, or one of the losses with a closed form."
-        )
-    cells, rows, largest = _size(shape)
-    interior = suits_interior_point(cells, largest)
-    if interior and cells <= MAX_CELLS_INTERIOR_POINT:
-        return
-    if not interior and cells * rows <= MAX_CELLS_TIMES_ROWS_SIMPLEX:
-        return
-    seconds = 3.0 * (cells / 2**12) ** 2.2 if interior else 5.0 * (cells * rows / 8e6) ** 1.5
-    gigabytes = 0.1 + 4e-9 * cells**2
-    raise ProgramTooLargeError(
-        f"the linear program of D for a table of shape {shape} has {cells} cells and {rows} second differences, "
-        f"about {seconds:.0f} s and {gigabytes:.1f} GiB if it can be solved at all. Use fewer elements, describe "
-        "the function by fewer groups (one if it is symmetric, two for false negatives and false positives), "
-        "or bring your own supermodular part and check it with verify_decomposition."
-    )
-
-
-def _size(shape: Shape) -> tuple[int, int, int]:
-    """Cells, rows and the largest weight, from the shape alone."""
+    elements, cells = sum(length - 1 for length in shape), prod(shape)
     rows = sum(prod(n - (axis == b) - (axis == c) for axis, n in enumerate(shape)) for b, c in axis_pairs(shape))
-    return prod(shape), rows, prod(comb(n - 1, (n - 1) // 2) for n in shape)
+    if suits_interior_point(cells, prod(comb(n - 1, (n - 1) // 2) for n in shape)):
+        fits = cells <= MAX_CELLS_INTERIOR_POINT
+    else:
+        fits = cells * rows <= MAX_CELLS_TIMES_ROWS_SIMPLEX
+    if not fits or elements > MAX_ELEMENTS:
+        raise ProgramTooLargeError(
+            f"the linear program of D for a table of shape {shape} has {elements} elements, {cells} cells and {rows} "
+            f"second differences; it takes {MAX_ELEMENTS} elements, tables over two groups of about 50 + 50, and 13 "
+            "elements that are groups of their own. Use fewer elements, describe the function by fewer groups (one "
+            "if it is symmetric, two for false negatives and false positives), or bring your own supermodular part "
+            "and check it with verify_decomposition."
+        )

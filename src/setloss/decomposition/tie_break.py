@@ -14,8 +14,6 @@ to the weight of j.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from scipy.linalg import cholesky, null_space, solve_triangular
 from scipy.optimize import linprog, nnls
@@ -23,76 +21,40 @@ from scipy.sparse import csr_array, eye_array, hstack
 
 from setloss.decomposition.certificate import DecompositionError
 from setloss.decomposition.fixed_point import Exact, to_fixed, to_float
-from setloss.decomposition.refinement import Indices, Program, Vertex, slack_of_rows
+from setloss.decomposition.refinement import Indices, Program, Vertex
 from setloss.typing import Array
-
-DISTINCT = 1e-10
-"""Optima closer than this are not told apart: uniqueness is then left undecided. l is scaled to at most 1."""
 
 ZERO = 1e-11
 """Entries of Z are rational numbers of small denominator; below this they are rounding."""
 
 
-@dataclass(frozen=True)
-class Choice:
-    """The chosen optimum on the free cells, whether it is the only one, and how exactly it was chosen."""
+def choose_optimum(program: Program, vertex: Vertex) -> tuple[Exact, bool, float]:
+    """The optimum of least weighted norm on the free cells, whether it is alone, and the residual of the choice.
 
-    values: Exact
-    unique: bool | None
-    dimension: int
-    """Dimension of the face of optima."""
-    residual: float
-    """Stationarity of the least norm, each direction relative to the weight of its heaviest cell, and to max|l|."""
-
-
-@dataclass(frozen=True)
-class _Face:
-    """The optima around a vertex, g + ``directions @ u`` with ``rows @ u >= -slack``, rows that move."""
-
-    directions: Array
-    rows: csr_array
-    slack: Array
-
-
-def choose_optimum(program: Program, vertex: Vertex) -> Choice:
-    """The optimum of least weighted norm, starting from an optimal vertex."""
+    That is stationarity, each direction relative to the weight of its heaviest cell, and to max|l|.
+    """
+    # As many independent rows with positive multipliers as cells: their equations have one solution.
     loose = np.flatnonzero(vertex.multipliers == 0)
-    if len(loose) == 0:
-        # As many independent rows with positive multipliers as cells: their equations have one solution.
-        return Choice(vertex.values, unique=True, dimension=0, residual=0.0)
-    face = _face(program, vertex, loose)
-    always_tight, inward, proved = _flatness(face)
-    span = null_space(face.rows[always_tight].toarray()) if len(always_tight) else np.eye(len(loose))
-    dimension = span.shape[1]
-    if dimension == 0:
-        return Choice(vertex.values, unique=proved or None, dimension=0, residual=0.0)
-    values, residual = _least_norm(program, vertex, face, span)
-    moved = float(np.max(np.abs(to_float(values - vertex.values))))
-    distinct = max(_reach(face, inward), moved) > max(DISTINCT, program.rounding)
-    return Choice(values, unique=False if distinct else None, dimension=dimension, residual=residual)
-
-
-def _face(program: Program, vertex: Vertex, loose: Indices) -> _Face:
-    directions = vertex.directions(loose)
+    units = np.zeros((len(vertex.tight), len(loose)))
+    units[loose, np.arange(len(loose))] = 1.0
+    directions = vertex.factors.solve(units)
     directions[np.abs(directions) < ZERO] = 0.0
-    rows = csr_array(program.with_signs @ csr_array(directions))
-    rows.data[np.abs(rows.data) < ZERO] = 0.0
-    rows.eliminate_zeros()
-    slack = slack_of_rows(program, vertex)
-    slack[slack < program.rounding] = 0.0
-    moving = np.flatnonzero(np.diff(rows.indptr))
-    return _Face(directions, rows[moving], slack[moving])
+    span = directions @ _face(program, vertex, directions) if len(loose) else directions
+    if span.shape[1] == 0:
+        return vertex.values, True, 0.0
+    values, residual = _least_norm(program, vertex, span)
+    return values, False, residual
 
 
-def _flatness(face: _Face) -> tuple[Indices, Array, bool]:
-    """Rows that are tight all over the face, a direction into it, and whether duality proves the former.
+def _face(program: Program, vertex: Vertex, directions: Array) -> Array:
+    """A basis of the u for which g + Z u stays optimal: those that leave the rows tight that are tight all over.
 
     Solve ``max sum t  s.t.  0 <= t <= 1, t <= M u`` over the tight rows M; t is 1 where the face leaves a row.
-
-    Its multipliers pi >= 0 have ``M^T pi = 0``, and pi >= 1 where t = 0: then ``M u >= 0`` forces those rows to 0.
     """
-    tight = np.flatnonzero(face.slack == 0.0)
-    matrix = face.rows[tight]
+    rows = csr_array(program.rows @ csr_array(directions))
+    rows.data[np.abs(rows.data) < ZERO] = 0.0
+    rows.eliminate_zeros()
+    matrix = rows[(np.diff(rows.indptr) > 0) & (vertex.slack == 0.0)]
     count, size = matrix.shape
     result = linprog(
         np.repeat([0.0, -1.0], [size, count]),
@@ -102,41 +64,30 @@ def _flatness(face: _Face) -> tuple[Indices, Array, bool]:
         method="highs",
     )
     if result.status != 0:
-        return tight[:0], np.zeros(size), False
-    inward, lifted = result.x[:size], result.x[size:] > 0.5
-    prices = -result.ineqlin.marginals
-    balanced = np.max(np.abs(matrix.T @ prices), initial=0.0) <= ZERO * max(1.0, np.max(prices))
-    return tight[~lifted], inward, bool(balanced and np.all(prices[~lifted] > 0.5))
+        raise DecompositionError(f"the optima of the linear program could not be compared: {result.message}")
+    always_tight = matrix[result.x[size:] < 0.5]
+    return null_space(always_tight.toarray()) if always_tight.shape[0] else np.eye(size)
 
 
-def _reach(face: _Face, direction: Array) -> float:
-    """The largest change of a cell of g when it goes along ``direction`` as long as it stays optimal."""
-    change = face.rows @ direction
-    falling = change < -ZERO
-    step = np.min(face.slack[falling] / -change[falling], initial=1.0)
-    return float(step * np.max(np.abs(face.directions @ direction), initial=0.0))
-
-
-def _least_norm(program: Program, vertex: Vertex, face: _Face, span: Array) -> tuple[Exact, float]:
+def _least_norm(program: Program, vertex: Vertex, span: Array) -> tuple[Exact, float]:
     """The values of least norm on the face, and the residual of their optimality.
 
     The face is ``g + steps^T u``, in units in which the Hessian of the norm has no large entries.
     """
     weights = program.weights.astype(np.float64)
-    steps, owners = _echelon((face.directions @ span).T, np.argsort(-weights, kind="stable"))
+    steps, owners = _echelon(span.T, np.argsort(-weights, kind="stable"))
     steps /= np.sqrt(weights[owners])[:, None]
-    rows = np.asarray(program.with_signs @ steps.T)
+    rows = np.asarray(program.rows @ steps.T)
     rows[np.abs(rows) < ZERO / np.sqrt(weights[owners])] = 0.0
     moving = np.flatnonzero(rows.any(axis=1))
-    slack = slack_of_rows(program, vertex)[moving]
-    slack[slack < program.rounding] = 0.0
+    rows, slack = rows[moving], vertex.slack[moving]
     hessian, gradient = steps @ (weights[:, None] * steps.T), steps @ (weights * to_float(vertex.values))
-    tight, way, pull = _minimum(hessian, gradient, rows[moving], slack)
+    tight, way, pull = _minimum(hessian, gradient, rows, slack)
     values = vertex.values + to_fixed(steps.T @ way)
     values[np.abs(values) < to_fixed(np.array(program.rounding))] = 0
     # Measured on the rounded values: what the multipliers leave of the gradient, and rows that should be tight.
     stationarity = (steps @ (weights * to_float(values)) - pull) / np.sqrt(weights[owners])
-    open_rows = rows[moving][tight] @ way + slack[tight]
+    open_rows = rows[tight] @ way + slack[tight]
     return values, float(max(np.max(np.abs(stationarity)), np.max(np.abs(open_rows), initial=0.0)))
 
 

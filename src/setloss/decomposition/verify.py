@@ -5,28 +5,26 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from setloss.decomposition.certificate import FEASIBILITY_TOLERANCE, DecompositionError, mean_over_subsets
-from setloss.decomposition.closed_forms import split_symmetric
+from setloss.decomposition.certificate import (
+    FEASIBILITY_TOLERANCE,
+    OPTIMALITY_TOLERANCE,
+    DecompositionError,
+    mean_over_subsets,
+)
 from setloss.decomposition.feasibility import infeasibility
-from setloss.decomposition.lower_bound import feasible_bound, require_range
 from setloss.decomposition.measure import measure_table
-from setloss.setfunctions.counts import Table
 from setloss.setfunctions.properties import is_increasing, is_nonnegative, is_submodular, is_supermodular
 from setloss.setfunctions.set_function import SetFunction, elements_of
 from setloss.typing import Array
-
-OPTIMALITY_TOLERANCE = 1e-7
 
 
 @dataclass(frozen=True)
 class Verification:
     """Whether g is feasible and optimal for l (None if undecided, beyond the linear program); truthy if both.
 
-    `violation` is the largest breach of feasibility, relative to the gains that are compared there; `excess` the
-    largest distance from optimality, relative to the value of g or to the gains there; `mean_excess` is how much the
-    mean of g over all subsets exceeds the minimum.
+    `mean_excess` is how much the mean of g over all subsets exceeds the minimum, `words` says where it fails.
 
     Examples
     --------
@@ -37,8 +35,6 @@ class Verification:
 
     feasible: bool
     optimal: bool | None
-    violation: float
-    excess: float
     mean_excess: float
     words: str
 
@@ -54,10 +50,9 @@ def verify_decomposition(
 ) -> Verification:
     """Check a g for l: supermodular, non-negative, l - g submodular, and of least sum among all such.
 
-    `supermodular` is a set function over the same elements, or a table of the shape of `loss`. Where the lower
-    bound on every feasible g is itself feasible, or the linear program has one solution, optimal means equal to it.
-    Otherwise g is optimal iff every second difference that carries a multiplier of the linear program is as small as
-    it may be.
+    `supermodular` is a set function over the same elements, or a table of the shape of `loss`. Where D has one
+    solution, optimal means equal to it. Otherwise g is optimal iff every second difference that carries a multiplier
+    of the linear program is as small as it may be.
 
     Examples
     --------
@@ -67,50 +62,36 @@ def verify_decomposition(
     >>> print(verify_decomposition(loss, [0, 0, 3]))
     feasible, not optimal: its mean over all subsets exceeds D's by 0.25; at {0, 1} it is 3, D's is 2
     """
-    g = (
-        supermodular
-        if isinstance(supermodular, SetFunction)
-        else SetFunction.from_table(supermodular, loss.partition)
-    )
-    left, right = loss.aligned(g)
-    l_table, g_table, partition = left.table, right.table, left.partition
-    violation = infeasibility(l_table, g_table)
+    if not isinstance(supermodular, SetFunction):
+        supermodular = SetFunction.from_table(supermodular, loss.partition)
+    loss, g = loss.aligned(supermodular)
+    violation = infeasibility(loss.table, g.table)
     if violation > tolerance:
         words = f"not feasible, by {violation:.3g} of what is compared: {_why_infeasible(loss, g)}"
-        return Verification(False, False, violation, float("nan"), float("nan"), words)
+        return Verification(False, False, float("nan"), words)
     try:
-        best, excess = _optimum(l_table, g_table)
+        best, excess = _optimum(loss, g.table)
     except DecompositionError as error:
-        words = f"feasible; whether it is optimal is not decided: {error}"
-        return Verification(True, None, violation, float("nan"), float("nan"), words)
-    best_mean = mean_over_subsets(SetFunction.from_table(best, partition).counts)
-    mean_excess = mean_over_subsets(SetFunction.from_table(g_table, partition).counts) - best_mean
+        return Verification(True, None, float("nan"), f"feasible; whether it is optimal is not decided: {error}")
+    mean_excess = mean_over_subsets(g.counts) - mean_over_subsets(best.counts)
     if excess <= OPTIMALITY_TOLERANCE:
-        return Verification(True, True, violation, excess, max(mean_excess, 0.0), "feasible and optimal")
+        return Verification(True, True, max(mean_excess, 0.0), "feasible and optimal")
     more = f"its mean over all subsets exceeds D's by {mean_excess:.3g}" if mean_excess > 0 else "it is not D's"
-    words = f"feasible, not optimal: {more}; "
-    return Verification(True, False, violation, excess, mean_excess, words + _where(g_table, best, partition))
+    return Verification(True, False, mean_excess, f"feasible, not optimal: {more}; {_where(g, best)}")
 
 
-def _optimum(loss: Array, g: Array) -> tuple[Array, float]:
+def _optimum(loss: SetFunction, g: Array) -> tuple[SetFunction, float]:
     """D's g, and how far from optimal the given one is."""
-    long = [axis for axis, length in enumerate(loss.shape) if length > 1]
-    if len(long) == 1:
-        least = split_symmetric(Table(loss), long[0]).supermodular.table()
-        return least, measure_table(loss, g, least=least).column_residual
-    require_range(loss)
-    parts = feasible_bound(loss)
-    if parts is not None:
-        return parts[1], measure_table(loss, g, least=parts[1]).column_residual
+    from setloss.decomposition import decompose  # which imports this module
+
+    parts = decompose(loss)
+    if parts.certificate.unique:
+        return parts.supermodular, measure_table(loss.table, g, least=parts.supermodular.table).column_residual
     from setloss.decomposition.optimality import measure_optimality  # slow to import, and few need the program
     from setloss.decomposition.program import solve_program
 
-    solution = solve_program(loss)
-    measured = measure_optimality(loss, g, solution.multipliers)
-    excess = max(measured.complementarity, measured.feasibility)
-    if solution.unique:
-        excess = max(excess, measure_table(loss, g, least=solution.supermodular).column_residual)
-    return solution.supermodular, excess
+    multipliers = solve_program(loss.table).multipliers
+    return parts.supermodular, measure_optimality(loss.table, g, multipliers).column_residual
 
 
 def _why_infeasible(loss: SetFunction, g: SetFunction) -> str:
@@ -122,8 +103,8 @@ def _why_infeasible(loss: SetFunction, g: SetFunction) -> str:
     return f"{name} is not {worst.law}: {worst.witness}"
 
 
-def _where(g: Array, best: Array, partition: NDArray[np.intp]) -> str:
+def _where(g: SetFunction, best: SetFunction) -> str:
     """The cell in which g differs most from D's, in words."""
-    cell = np.unravel_index(int(np.argmax(np.abs(g - best))), g.shape)
-    elements = elements_of(SetFunction.from_table(g, partition), [int(a) for a in cell])
-    return f"at {set(elements) or '{}'} it is {g[cell]:.6g}, D's is {best[cell]:.6g}"
+    cell = np.unravel_index(int(np.argmax(np.abs(g.table - best.table))), g.table.shape)
+    elements = elements_of(g, [int(a) for a in cell])
+    return f"at {set(elements) or '{}'} it is {g.table[cell]:.6g}, D's is {best.table[cell]:.6g}"

@@ -60,15 +60,15 @@ function largest(values) {
 
 /** l(k + 1) - l(k), rounded once; subtracting two floats would leave a curvature that is not there. */
 function exactStep(knots, k, p) {
-  const after = exactCost(knots, [BigInt(k + 1), BigInt(p)]);
-  const before = exactCost(knots, [BigInt(k), BigInt(p)]);
-  return toNumber(minus(after, before));
+  return toNumber(minus(exactCost(knots, k + 1, p), exactCost(knots, k, p)));
 }
 
-function exactCost(knots, share) {
-  const right = knots.findIndex(([r], i) => i > 0 && !below(toRatio(r), share));
+/** The curve at k / p; a knot at the float k / p is meant to be there. */
+function exactCost(knots, k, p) {
+  const right = knots.findIndex(([r], i) => i > 0 && r >= k / p);
   const [[r0, c0], [r1, c1]] = [knots[right - 1], knots[right]].map((knot) => knot.map(toRatio));
-  const part = over(minus(share, r0), minus(r1, r0));
+  if (knots[right][0] === k / p) return c1;
+  const part = over(minus([BigInt(k), BigInt(p)], r0), minus(r1, r0));
   const climb = minus(c1, c0);
   return minus(c0, [-climb[0] * part[0], climb[1] * part[1]]);
 }
@@ -79,10 +79,6 @@ function minus([a, b], [c, d]) {
 
 function over([a, b], [c, d]) {
   return c < 0n ? [-a * d, -b * c] : [a * d, b * c];
-}
-
-function below([a, b], [c, d]) {
-  return a * d < c * b;
 }
 
 /** A float as the fraction of whole numbers that it is. */

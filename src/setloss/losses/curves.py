@@ -56,15 +56,18 @@ def curve_through(knots: Knots, p: int) -> AxisCurve:
     slopes = np.diff(costs) / np.diff(shares) / max(p, 1)
     steps = slopes[piece]
     for k in np.flatnonzero(place[1:] > shares[piece + 1]):
-        steps[k] = _exact_cost(knots, Fraction(int(k) + 1, p)) - _exact_cost(knots, Fraction(int(k), p))
+        steps[k] = _exact_cost(knots, int(k) + 1, p) - _exact_cost(knots, int(k), p)
     return AxisCurve((p,), 0, values, steps)
 
 
-def _exact_cost(knots: Knots, share: Fraction) -> Fraction:
-    """The curve in rational arithmetic, for the few steps across a knot, which floats would cancel."""
-    right = next(k for k in range(1, len(knots)) if knots[k][0] >= share)
-    (r0, c0), (r1, c1) = (tuple(map(Fraction, knots[k])) for k in (right - 1, right))
-    return c0 + (c1 - c0) * (share - r0) / (r1 - r0)
+def _exact_cost(knots: Knots, k: int, p: int) -> Fraction:
+    """The curve at k / p in rational arithmetic, for the few steps across a knot, which floats would cancel.
+
+    A knot at the float k / p is meant to be there: next to it on a steep piece, a cost of zero would be 1e-16.
+    """
+    right = next(i for i in range(1, len(knots)) if knots[i][0] >= k / p)
+    (r0, c0), (r1, c1) = (tuple(map(Fraction, knots[i])) for i in (right - 1, right))
+    return c1 if r1 == k / p else c0 + (c1 - c0) * (Fraction(k, p) - r0) / (r1 - r0)
 
 
 def checked_knots(knots: Any) -> Knots:
