@@ -144,7 +144,7 @@ def test_a_rare_class_is_found_more_often_than_by_argmax():
     [
         ({"loss": "hamming"}, "decisions for pixels are for Dice, Jaccard, Tversky and F-beta"),
         ({"loss": lambda truth, predicted: 0.0}, "decisions for pixels are for .*; got Metric"),
-        ({"mode": "classes"}, "mode is 'binary', 'multilabel' or 'multiclass'; got 'classes'"),
+        ({"mode": "classes"}, "mode is one of 'binary', 'multilabel', 'multiclass'; got 'classes'"),
         ({"calibration": PixelCalibration(empty=((0.0, 0.0, 0.0),) * 2)}, "for 2 classes.*mode="),
         ({"scores": "logits"}, "scores is one of auto, log-odds, probabilities; got 'logits'"),
     ],

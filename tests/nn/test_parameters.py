@@ -77,7 +77,6 @@ def test_there_is_a_slope_where_all_scores_are_zero():
         ({"reduction": None}, "reduction is one of 'mean', 'sum', 'none'; got None"),
         ({"operator": "best"}, "no operator 'best'.*bd-monotone"),
         ({"loss": "lou"}, "no loss 'lou'.*dice"),
-        ({"loss": "multiclass"}, "'multiclass' is a mode.*write mode="),
         *[({"scale": scale}, "scale c must be a positive") for scale in (0, -1.0, float("inf"), "2", True)],
         ({"margins": "relu"}, "margins is one of 'logits', 'probabilities'; got 'relu'"),
         ({"with_cross_entropy": 1.0, "reduction": "sum"}, "cross-entropy is a mean.*with_cross_entropy=0"),
@@ -100,9 +99,3 @@ def test_what_is_refused_when_the_module_is_made_and_when_the_function_is_called
         SetLoss(**options)
     with pytest.raises(ValueError, match=words):
         set_loss(torch.randn(2, 3), torch.zeros(2, 3), **options)
-
-
-def test_a_loss_is_a_name_or_a_loss():
-    for wrong in (torch.nn.BCELoss(), 3, Dice):
-        with pytest.raises(TypeError, match="loss is a name, a Loss such as Dice"):
-            SetLoss(wrong)

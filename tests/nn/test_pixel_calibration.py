@@ -80,6 +80,8 @@ def test_one_cut_a_label():
     assert torch.equal(fit_threshold(sure, target, mode="multilabel"), torch.zeros(3))
     with pytest.raises(ValueError, match="use calibrate_pixels and decide_images"):
         fit_threshold(logits, target[:, 0].long(), mode="multiclass")
+    with pytest.raises(ValueError, match=r"mode is one of .*; got 'labels'"):
+        calibrate_pixels(logits, target, mode="labels")
 
 
 # ---------------------------------------------------------------- empty images

@@ -96,6 +96,10 @@ def test_cross_entropy_is_a_factor_and_leaves_out_what_does_not_count():
     torch.testing.assert_close(parts[1], (parts[0] + parts[2]) / 2)
     torch.testing.assert_close(parts[2] - parts[0], cross_entropy(logits, target, ignore_index=255))
     assert set_loss(logits, torch.full_like(target, 255), **both) == 0
+    weight = torch.rand(2, 5, dtype=torch.float64) * (target != 255)
+    parts = [set_loss(logits, target, with_cross_entropy=k, element_weight=weight, **both) for k in (0, 1)]
+    each = cross_entropy(logits, target, ignore_index=255, reduction="none")
+    torch.testing.assert_close(parts[1] - parts[0], (weight * each).sum() / weight.sum())
 
 
 @pytest.mark.parametrize("infinite", [float("inf"), float("-inf"), float("nan")])

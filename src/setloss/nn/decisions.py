@@ -13,7 +13,7 @@ images, and the pixels decide about the others only. With P_0 the probability of
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 import torch
@@ -22,7 +22,7 @@ from torch import Tensor
 from setloss.decisions import pixels as arrays
 from setloss.decisions.scores import as_log_odds
 from setloss.losses import Form, Loss, Tversky, as_loss
-from setloss.nn.targets import Mode, fitted_mask
+from setloss.nn.targets import Mode, check_mode, fitted_mask
 from setloss.setfunctions.counts import Kind
 
 Scores = Literal["auto", "log-odds", "probabilities"]
@@ -126,8 +126,7 @@ def decide_images(
             f"logits are a tensor; got {type(logits).__name__}: torch.as_tensor(logits), or for arrays "
             "setloss.decisions.pixels.decide_pixels"
         )
-    if mode not in get_args(Mode):
-        raise ValueError(f"mode is 'binary', 'multilabel' or 'multiclass'; got {mode!r}")
+    check_mode(mode)
     images = Images.of(logits, scores, mode, mask, calibration or PixelCalibration())
     sets, expected, error = images.best(form)
     if mode == "multiclass":

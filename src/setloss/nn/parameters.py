@@ -76,8 +76,6 @@ def _check_names(given: dict[str, Any]) -> None:
         value = given[name]
         if value not in get_args(allowed) and not (name in ("margins", "over", "absent") and value is None):
             raise ValueError(f"{name} is one of {', '.join(map(repr, get_args(allowed)))}; got {value!r}")
-    if given["loss"] in get_args(Mode):
-        raise ValueError(f"{given['loss']!r} is a mode, and the first argument is the loss: write mode=...")
     if isinstance(given["scale"], bool):
         raise ValueError(f'the scale c must be a positive number or "mean"; got {given["scale"]!r}')
 

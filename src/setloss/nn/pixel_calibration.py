@@ -116,8 +116,7 @@ def fit_threshold(
     parts = [given.logits, given.truth, torch.ones_like(given.truth) if given.valid is None else given.valid]
     scores, truth, valid = (_pictures(one, mode).movedim(1, 0).numpy() for one in parts)
     large = np.clip(scores.astype(np.float64), -LARGEST, LARGEST)
-    n = len(given.truth)
-    alike = np.ones(n), np.zeros(n, dtype=np.intp)
+    alike = np.ones(len(given.truth)), np.zeros(len(given.truth), dtype=np.intp)
     found = [threshold_of_sets(HeldOut(*one, *alike), chosen) for one in zip(large, truth, valid, strict=True)]
     return _rounded_down(torch.tensor(found[0] if mode == "binary" else found, dtype=torch.float64), logits)
 

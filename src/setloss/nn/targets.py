@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import torch
 from torch import Tensor
@@ -47,6 +47,7 @@ def decisions(
     logits: Tensor, target: Tensor, mask: Tensor | None, mode: Mode, ignore_index: int | None, soft: bool = False
 ) -> Decisions:
     """The decisions of a batch; `soft` says whether labels between 0 and 1 can be used."""
+    check_mode(mode)
     _check_tensors(logits, target, ignore_index)
     scores = logits if logits.dtype in (torch.float32, torch.float64) else logits.float()
     if mode == "multiclass":
@@ -104,6 +105,12 @@ def _of_one_hot(
 def _equal(first: Sequence[int], second: Sequence[int]) -> bool:
     """Number by number: a compiled graph has symbols for them, which tuples do not compare."""
     return len(first) == len(second) and all(n == m for n, m in zip(first, second, strict=True))
+
+
+def check_mode(mode: object) -> None:
+    """Refuse anything but the name of a mode."""
+    if mode not in get_args(Mode):
+        raise ValueError(f"mode is one of {', '.join(map(repr, get_args(Mode)))}; got {mode!r}")
 
 
 def _check_tensors(logits: Tensor, target: Tensor, ignore_index: int | None) -> None:
