@@ -13,11 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
-
-SMALL = 8.5
-"""Size of small type in figures."""
 
 
 @dataclass(frozen=True)
@@ -166,49 +162,3 @@ class Document:
         content = json.dumps(self.as_dict() | more, indent=1, allow_nan=False)
         (folder / f"{self.name}.json").write_text(content, "utf-8")
         (folder / f"{self.name}.md").write_text(self.markdown(), "utf-8")
-
-
-# ---------------------------------------------------------------- figures
-
-
-@dataclass(frozen=True)
-class Style:
-    """How one method is drawn."""
-
-    colour: str
-    marker: str
-    line: str = "-"
-
-
-STYLES = {
-    "bd": Style("#0072B2", "o"),
-    "slack": Style("#009E73", "s"),
-    "slack-greedy": Style("#009E73", "P", "--"),
-    "hinge": Style("#E69F00", "h"),
-}
-"""Okabe and Ito's colours, safe for all eyes; markers and line styles tell methods apart without colour."""
-
-
-def panels(columns: int, size: tuple[float, float], rows: int = 1, **shared: Any) -> tuple[Drawing, list[Axes]]:
-    """A figure of rows x columns panels, `size` in inches being that of the whole; pyplot is not involved."""
-    from matplotlib.figure import Figure as Drawing
-
-    figure = Drawing(figsize=size, layout="constrained")
-    return figure, list(figure.subplots(rows, columns, squeeze=False, **shared).ravel())
-
-
-def clean(axes: Axes) -> None:
-    """Axes without top and right side, small type."""
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.tick_params(labelsize=SMALL)
-
-
-def legend_above(figure: Drawing, axes: Axes) -> None:
-    """One legend for all panels, in a row above them."""
-    handles, labels = axes.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper center", ncols=len(labels), frameon=False, fontsize=SMALL)
-
-
-def in_figures(label: str) -> str:
-    """The name of a method with the paper's symbol set as mathematics."""
-    return label.replace("B_D", "$B_D$")

@@ -50,11 +50,10 @@ LABELS = {
 
 
 class Decided(NamedTuple):
-    """Sets for the test part where 0/0 scores 1 and where it scores 0, what was chosen, and the expected score."""
+    """Sets for the test part where 0/0 scores 1 and where it scores 0, and what was chosen."""
 
     sets: tuple[NDArray[Any], NDArray[Any]]
     chosen: dict[str, Any]
-    expected: Any = None
 
 
 def check_method(name: str) -> None:
@@ -91,8 +90,7 @@ def decided_sets(names: Sequence[str], scores: Scores, Y: NDArray[Any]) -> dict[
             continue
         models = [SetDecision(loss, rule=rule, scores="probabilities").fit(scores.held_out, Y) for loss in LOSSES]
         sets = models[0].predict(scores.test), models[1].predict(scores.test)
-        chosen = scores.chosen | {"rule": models[0].rule_name_}
-        found[name] = Decided(sets, chosen, models[0].expected_score(scores.test))
+        found[name] = Decided(sets, scores.chosen | {"rule": models[0].rule_name_})
     return found
 
 
@@ -110,8 +108,8 @@ def decided_alone(name: str, X: Any, Y: NDArray[Any], test: Any, choices: Choice
         if name == DEFAULT:
             model = SetDecisionCV(None, cv=choices.splits(len(Y))).fit(X, Y)
             chosen = {"estimator": " ".join(str(model.estimator_).split()), "rule": model.decision_.rule_name_}
-            sets, expected = model.predict(test), model.expected_score(test)
-            return Decided((sets, model.set_params(loss=LOSSES[1], rule="auto").predict(test)), chosen, expected)
+            sets = model.predict(test)
+            return Decided((sets, model.set_params(loss=LOSSES[1], rule="auto").predict(test)), chosen)
         rival = RIVALS[name](choices)
         ways = [] if isinstance(rival, TreesEFP) else preparations(X)
         parts = [way.fit_transform(X) for way in ways]

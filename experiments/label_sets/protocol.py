@@ -61,13 +61,12 @@ class BenchmarkPlan:
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """One method on one split: how it was judged, what it chose, what `expected_score` said without the labels."""
+    """One method on one split: how it was judged, and what it chose."""
 
     method: str
     split: int
     scores: dict[str, Array] = field(repr=False)
     chosen: dict[str, Any]
-    expected: Any
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +78,7 @@ class DataSetOutcome:
 
     def of(self, method: str) -> list[Run]:
         """The runs of a method, in the order of the splits."""
-        return sorted((run for run in self.runs if run.method == method), key=lambda run: run.split)
+        return [run for run in self.runs if run.method == method]
 
     def estimate(self, method: str, metric: str) -> Estimate:
         """Mean and standard error of a metric."""
@@ -98,7 +97,7 @@ class DataSetOutcome:
         methods: dict[str, Any] = {}
         for name in dict.fromkeys(run.method for run in self.runs):
             methods[name] = {metric: self.estimate(name, metric).as_dict() for metric in METRICS}
-            methods[name]["splits"] = [{"chosen": run.chosen, "expected": run.expected} for run in self.of(name)]
+            methods[name]["chosen"] = [run.chosen for run in self.of(name)]
         return {"methods": methods}
 
 
@@ -133,6 +132,4 @@ def run_group(
     parts = data.X[train], data.Y[train], data.X[test]
     trained = memory.cache(scores_of if rule else decided_alone)(base, *parts, choices)
     found = decided_sets(group, trained, data.Y[train]) if rule else {base: trained}
-    return [
-        Run(name, number, judge(data.Y[test], *one.sets), one.chosen, one.expected) for name, one in found.items()
-    ]
+    return [Run(name, number, judge(data.Y[test], *one.sets), one.chosen) for name, one in found.items()]

@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.preprocessing import StandardScaler
 
-from experiments.document import STYLES, Cell, Document, Figure, ResultTable, clean, in_figures, legend_above, panels
+from experiments.document import Cell, Document, Figure, ResultTable
+from experiments.drawing import STYLES, clean, in_figures, legend_above, panels
 from experiments.inexact_slack import PlainCuttingPlane, bag_problem
 from experiments.paper.artefact import Settings
 from experiments.paper.tracks import CURVES, paper_like, protocol_for, real

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.document import SMALL, Document, Figure, ResultTable, clean, legend_above, panels
+from experiments.document import Document, Figure, ResultTable
+from experiments.drawing import SMALL, clean, legend_above, panels
 from experiments.paper.artefact import Settings
 from setloss import decompose, is_increasing, is_nonnegative
 from setloss.decomposition import Decomposition

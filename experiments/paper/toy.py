@@ -18,20 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.document import (
-    SMALL,
-    STYLES,
-    Cell,
-    Document,
-    Estimate,
-    Figure,
-    ResultTable,
-    clean,
-    clearly_lowest,
-    in_figures,
-    legend_above,
-    panels,
-)  # fmt: skip
+from experiments.document import Cell, Document, Estimate, Figure, ResultTable, clearly_lowest
+from experiments.drawing import SMALL, STYLES, clean, in_figures, legend_above, panels
 from experiments.generators import make_toy
 from experiments.paper import tracks
 from experiments.paper.artefact import Settings, paper_table, printed
@@ -137,12 +125,8 @@ def trial(method: str, setting: Setting, homogeneous: bool, sizes: Sizes, *strea
     return Trial(float(dice), float(wrong), rule.C)
 
 
-Search = dict[Setting, float]
-"""The wrong elements of the hinge in every setting of the family."""
-
-
 @lru_cache(maxsize=8)
-def search(homogeneous: bool, sizes: Sizes, seed: int) -> tuple[Setting, Search]:
+def search(homogeneous: bool, sizes: Sizes, seed: int) -> tuple[Setting, dict[Setting, float]]:
     """The setting where the hinge errs most like the paper's, and how it errs in every one."""
     draws = product(sizes.family, range(sizes.search_repeats))
     jobs = [("hinge", one, homogeneous, sizes, seed, SEARCH, int(homogeneous), repeat) for one, repeat in draws]
@@ -282,7 +266,7 @@ def _contrast(losses: dict[str, dict[str, dict[str, list[float]]]], kind: str) -
     return f"Dice loss of B_D less that of the hinge, paired: {', '.join(told)}."
 
 
-def _note(setting: Setting, wrong: Search, sizes: Sizes) -> str:
+def _note(setting: Setting, wrong: dict[Setting, float], sizes: Sizes) -> str:
     """How a table was made."""
     fits = sizes.protocol
     return (

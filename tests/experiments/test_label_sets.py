@@ -93,7 +93,7 @@ def test_the_tables_have_mean_median_and_a_row_per_method(outcomes):
 
 def made(**scores):
     """A data set on which methods have these scores on the test examples."""
-    runs = [Run(name, 0, {"example_f1": np.array(values)}, {}, None) for name, values in scores.items()]
+    runs = [Run(name, 0, {"example_f1": np.array(values)}, {}) for name, values in scores.items()]
     return DataSetOutcome("made", tuple(runs))
 
 

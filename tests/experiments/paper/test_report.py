@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks.kernels import merged
-from experiments.document import Document, Estimate, Figure, ResultTable, panels
+from experiments.document import Document, Estimate, Figure, ResultTable
+from experiments.drawing import panels
 from experiments.paper import artefact
 from experiments.paper.artefact import Settings
 from experiments.paper.report import write_report

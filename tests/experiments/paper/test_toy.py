@@ -6,7 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from experiments.document import Estimate, clearly_lowest, panels
+from experiments.document import Estimate, clearly_lowest
+from experiments.drawing import panels
 from experiments.paper import toy
 from experiments.paper.artefact import Settings
 from experiments.tracks.data import Frames
