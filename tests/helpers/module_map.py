@@ -52,12 +52,12 @@ def packages() -> dict[str, list[Path]]:
     return found
 
 
-def statements(tree: ast.AST, *, types: bool = True) -> Iterator[ast.AST]:
-    """All statements, where imports and classes are; `types`: also those under ``if TYPE_CHECKING``."""
+def statements(tree: ast.AST) -> Iterator[ast.AST]:
+    """All statements, where imports and classes are, but for those under ``if TYPE_CHECKING``."""
     left = [tree]
     while left:
         node = left.pop()
-        if isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING" and not types:
+        if isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING":
             continue
         yield node
         for block in ("body", "orelse", "finalbody", "handlers", "cases"):
@@ -67,7 +67,7 @@ def statements(tree: ast.AST, *, types: bool = True) -> Iterator[ast.AST]:
 def imports_of(path: Path) -> set[str]:
     """The packages of setloss that a file imports, at its head or inside of functions; types alone do not count."""
     found = set()
-    for node in statements(parsed(path), types=False):
+    for node in statements(parsed(path)):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -76,27 +76,9 @@ def imports_of(path: Path) -> set[str]:
     return {name if name in packages() else TOP for name in names}
 
 
-@cache
-def arrows() -> dict[str, dict[str, set[Path]]]:
-    """``arrows()[a][b]``: the files of package a that import package b."""
-    found: dict[str, dict[str, set[Path]]] = {}
-    for package, files in packages().items():
-        for file in files:
-            for other in imports_of(file) - {package}:
-                found.setdefault(package, {}).setdefault(other, set()).add(file)
-    return found
-
-
-def height(package: str) -> int:
-    """0 for the lowest layer."""
-    return next(k for k, layer in enumerate(reversed(LAYERS)) if package in layer)
-
-
 def first_sentence(package: str) -> str:
-    """The first line of the docstring."""
-    folder = SOURCES / package
-    file = SOURCES / "__init__.py" if package == TOP else folder / "__init__.py" if folder.is_dir() else None
-    text = ast.get_docstring(parsed(file or SOURCES / f"{package}.py")) or ""
+    """The first line of the docstring of a package, whose __init__.py comes first, or of a module."""
+    text = ast.get_docstring(parsed(packages()[package][0])) or ""
     return text.partition("\n")[0].rstrip(".").replace("``", "`").replace("|", "\\|")
 
 
