@@ -49,7 +49,7 @@ def inside(folder, monkeypatch):
 
 def test_rows_are_kept_for_the_promise(folder):
     said = (folder / "said.txt").read_text()
-    assert "300 sets more were kept" in said
+    assert "300 of 1200 sets were kept" in said
     assert "900 sets, 5 features" in said
     promise = setloss.load("m.skops")[-1].promise_
     assert (promise.at_most, promise.confidence, promise.sets) == (pytest.approx(0.3), 0.8, 300)

@@ -1,12 +1,15 @@
 """``setloss decompose`` and ``setloss check``: what they print against the library, limits, figures."""
 
+import json
+from dataclasses import asdict
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import setloss
-from helpers.command_line import complaint, run
-from setloss import CostCurve, Dice, FBeta, Hamming, Jaccard, Tversky, verdicts
+from helpers.command_line import complaint, parsed, run
+from setloss import CostCurve, Dice, FBeta, Hamming, Jaccard, SetFunction, Tversky, verdicts
 from setloss.losses import PAPER_CURVES
 
 SOURCES = {
@@ -36,6 +39,37 @@ def test_what_is_printed_is_what_the_library_says(source):
         expected = [float(part.at(*map(int, row[:groups]))) for part in parts]
         assert [float(cell) for cell in row[groups:]] == pytest.approx(expected, rel=1e-3, abs=1e-12)
     assert run(f"check {source}").stdout.splitlines()[1:] == [str(verdict) for verdict in verdicts(function).values()]
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_json_is_what_the_library_says(source):
+    answer, document = setloss.decompose(SOURCES[source]), parsed(f"decompose {source} --json")
+    for part in ("loss", "submodular", "supermodular"):
+        np.testing.assert_array_equal(document[part], getattr(answer, part).table)
+    assert document["certificate"] == asdict(answer.certificate) | {"gap": answer.certificate.gap, "holds": True}
+    expected = {law: asdict(verdict) for law, verdict in verdicts(SOURCES[source]).items()}
+    found = parsed(f"check {source} --json")["verdicts"]
+    assert found == json.loads(json.dumps(expected, default=lambda value: value.item()))
+
+
+@pytest.mark.parametrize("suffix", ["csv", "npy"])
+@pytest.mark.parametrize("values", [np.array([0, 0, 0.5, 0.5, 2]), np.array([[0.0, 0.2, 0.3], [0.5, 0.6, 0.7]])])
+def test_tables_come_from_files(tmp_path, monkeypatch, suffix, values):
+    monkeypatch.chdir(tmp_path)
+    np.save("t.npy", values)
+    np.savetxt("t.csv", np.atleast_2d(values), delimiter=",", fmt="%.17g")
+    document, answer = (
+        parsed(f"decompose --table t.{suffix} --json"),
+        setloss.decompose(SetFunction.from_table(values)),
+    )
+    np.testing.assert_array_equal(document["loss"], values)
+    np.testing.assert_array_equal(document["supermodular"], answer.supermodular.table)
+    assert run(f"decompose --table t.{suffix}").stdout.startswith(f"l = f + g for t.{suffix}")
+
+
+def test_json_has_a_limit_and_says_it():
+    said = complaint("decompose --loss dice --pos 500000 --neg 500000 --json")
+    assert "--json prints at most 1048576 values, not 250001000001" in said
 
 
 @pytest.mark.parametrize("source", ["--loss dice --pos 400000 --neg 3000", "--loss curve2 --size 1000000"])

@@ -2,16 +2,17 @@
 
 import logging
 import signal
+import sys
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_array
 
 import setloss
-from helpers.command_line import complaint, run
+from helpers.command_line import complaint, parsed, run
 from helpers.tables import orders
+from setloss.cli.linear_models import LinearOptions
 from setloss.cli.train import TrainingOptions, _estimator
-from setloss.io import LabelSets, Tracks
+from setloss.io.models import save
 
 pd = pytest.importorskip("pandas")
 
@@ -99,14 +100,65 @@ def test_progress_names_classifiers_and_folds_in_plain_words(folder, caplog):
     ]
 
 
-@pytest.mark.parametrize("method", ["logistic", "trees"])
-@pytest.mark.parametrize("X", [np.eye(3), csr_array(np.eye(3)), pd.DataFrame(np.eye(3))])
-def test_methods_give_classifiers_for_the_data(method, X):
-    for examples in (LabelSets(X, np.eye(3), None, ("a", "b", "c")), Tracks(X, [0, 1, 1], [1, 1, 2], None)):
-        model = _estimator(TrainingOptions(method), "jaccard", examples)
-        assert model.loss == "jaccard"
-        targets = {"y": examples.Y} if isinstance(examples, LabelSets) else {"y": examples.y}
-        assert model.estimator.fit(X, targets["y"]).predict(X).shape == np.shape(targets["y"])
+@pytest.mark.parametrize("method", ["slack", "bd", "hinge", "logistic", "trees"])
+@pytest.mark.parametrize("label_sets", [True, False])
+def test_methods_give_classifiers_of_their_kind(method, label_sets):
+    model = _estimator(TrainingOptions(method), LinearOptions(C="0.1,1"), "jaccard", label_sets)
+    kinds = {
+        "logistic": "LabelwiseClassifier" if label_sets else "LogisticRegression",
+        "trees": "ExtraTreesClassifier",
+    }
+    scorer = model.estimator[-1] if isinstance(model.estimator, list) else model.estimator
+    assert type(scorer).__name__ == kinds.get(method, "SetClassifier")
+    assert getattr(scorer, "operator", method) == method
+    assert getattr(scorer, "C", 1.0) == 1.0
+    assert model.loss == "jaccard"
+
+
+def test_the_papers_own_model_goes_by_signs(folder):
+    document = parsed("train sets.npz --rule sign --method bd --scale 2 --C 0.1 --tol 1e-2 --model m.skops --json")
+    assert (document["status"], document["rule"]) == ("converged", "sign")
+    assert document["gap"] <= 1e-2
+    model = setloss.load("m.skops")[-1]
+    assert (type(model).__name__, model.operator, model.scale, model.C) == ("SetClassifier", "bd", 2.0, 0.1)
+    X, Y = (np.load("sets.npz")[name] for name in "XY")
+    judged = parsed("evaluate m.skops sets.npz --json")
+    assert judged["rows"]["decided"]["loss"] == pytest.approx(1 - setloss.load("m.skops").score(X, Y))
+    assert (list(judged["rows"]), judged["expected_score"]) == (["decided"], None)
+    said = run("predict m.skops sets.npz").stdout.splitlines()[1:]
+    np.testing.assert_array_equal([line.split(",") for line in said], setloss.load("m.skops").predict(X).astype(str))
+    assert "which are no probabilities" in complaint("predict m.skops sets.npz --probabilities")
+    assert "--loss is for models that decide" in complaint("evaluate m.skops sets.npz --loss jaccard")
+    assert "--plot is for models that decide" in complaint("evaluate m.skops sets.npz --plot p.png")
+
+
+def test_linear_models_of_tracks_and_several_costs(folder):
+    tracks = "train tracks.csv --group track --cv 2 --tol 1e-2 --model m.skops"
+    run(f"{tracks} --rule sign --C 0.1,1")
+    assert setloss.load("m.skops")[-1].C_ in (0.1, 1.0)
+    run(f"{tracks} --method hinge")
+    assert len(run("predict m.skops tracks.csv").stdout.splitlines()) == 61
+
+
+def test_a_limit_before_the_gap_ends_in_4_with_a_model(folder):
+    result = run("train sets.npz --rule sign --max-iter 1 --tol 1e-9 --C 100 --model m.skops", code=4)
+    assert "raise --max-iter or --max-time, or lower C" in result.stderr
+    assert setloss.load("m.skops")[-1].n_iter_ >= 1
+
+
+def test_an_interrupt_while_the_model_is_written_does_not_lose_it(folder, monkeypatch):
+    def interrupted(*given):
+        signal.raise_signal(signal.SIGINT)
+        save(*given)
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    monkeypatch.setattr(sys.modules[TrainingOptions.__module__], "save", interrupted)
+    try:
+        assert "written to m.skops" in run("train sets.npz --rule sign --model m.skops").stdout
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert setloss.load("m.skops")
 
 
 def test_tracks_losses_with_parameters_and_cost_curves(folder):
@@ -117,15 +169,20 @@ def test_tracks_losses_with_parameters_and_cost_curves(folder):
     assert len(predicted) == 61
     run(f"train sets.npz --loss tversky:0.3:0.7 --average macro {QUICK}")
     model = setloss.load("m.skops")
-    assert (model.loss, model.average) == (setloss.Tversky(0.3, 0.7), "macro")
+    assert (model[-1].loss, model[-1].average) == (setloss.Tversky(0.3, 0.7), "macro")
 
 
 BAD = {
     "train sets.npz --model m.npz": "--model writes .skops files",
     "train sets.npz --model none/m.skops": "there is no directory none",
     "train none.npz --model m.skops": "there is no file none.npz",
-    "train sets.npz --method best --model m.skops": "there is no method 'best'; the names are logistic, trees",
-    "train sets.npz --method slack --model m.skops": "in Python, by setloss.estimators.SetClassifier",
+    "train sets.npz --method best --model m.skops": "there is no method 'best'; the names are slack",
+    "train sets.npz --method trees --C 2 --model m.skops": "are for --method slack",
+    "train sets.npz --method trees --rule sign --model m.skops": "--rule half",
+    "train sets.npz --method slack --C x --model m.skops": "--C is a positive number",
+    "train sets.npz --method slack --C -1 --model m.skops": "--C is a positive number",
+    "train sets.npz --rule sign --max-iter 0 --model m.skops": "max_iter",
+    "train sets.npz --rule sign --promise 0.8 --model m.skops": "leave out --rule sign",
     "train sets.npz --cv 1 --model m.skops": "'--cv'",
     "train sets.npz --rule best --method logistic --cv 2 --model m.skops": "'best'",
     "train sets.npz --loss dise --model m.skops": "there is no loss 'dise'",

@@ -174,6 +174,6 @@ class TestInTheBrowser:
     def test_the_commands_to_take_along_train(self, browser):
         command = browser.run("document.getElementById('train').textContent")
         assert "setloss train tracks.csv --knots" in command
-        assert "SetClassifier(curve, " in browser.run("document.getElementById('python').textContent")
+        assert "--scale" in command
         browser.click("[value=jaccard]")
         assert "--loss jaccard" in browser.run("document.getElementById('counts-command').textContent")

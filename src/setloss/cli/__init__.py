@@ -16,7 +16,10 @@ try:  # these imports take a second, in which Ctrl-C ends the command as it does
 except KeyboardInterrupt:
     sys.exit(130)
 
-EPILOG = "Exit codes: 0 fine, 2 bad input (one sentence on standard error says what), 130 interrupted."
+EPILOG = (
+    "Exit codes: 0 fine, 2 bad input (one sentence on standard error says what), 4 a linear model was written before "
+    "its gap was reached, 130 interrupted."
+)
 
 app = typer.Typer(
     cls=OneSentenceGroup,

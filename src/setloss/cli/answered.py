@@ -36,13 +36,15 @@ class PromiseOptions:
         float | None, _option("Probability that the promise is true.", show_default=f"{CONFIDENCE:g}")
     ] = None
 
-    def check(self, average: str) -> None:
+    def check(self, training: Any) -> None:
         """Refuse what cannot be promised, before any data are read."""
         if self.promise is None:
             if self.confidence is not None:
                 raise InputError("--confidence is that of --promise; give both, or leave it out")
             return
-        if average != "samples":
+        if training.rule == "sign":
+            raise InputError("--promise is for models that decide for the set; leave out --rule sign")
+        if training.average != "samples":
             raise InputError("--promise is about the mean loss of decided sets; leave out --average")
         if self.confidence is not None and not 0 < self.confidence < 1:
             raise InputError(f"--confidence is between 0 and 1, as 0.9; got {self.confidence:g}")

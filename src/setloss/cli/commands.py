@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import functools
 import inspect
+import json
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 from typer.core import TyperGroup
@@ -24,6 +25,9 @@ PLOTS = (".png", ".pdf", ".svg")
 
 # The parent of BadParameter is click's UsageError, which lives in different packages from release to release.
 _UsageError: type[Exception] = typer.BadParameter.mro()[1]
+
+
+JsonOption = Annotated[bool, typer.Option("--json", help="JSON on standard output, nothing else.")]
 
 
 class InputError(Exception):
@@ -86,6 +90,11 @@ class OneSentenceGroup(TyperGroup):
 def names_in(text: str) -> list[str]:
     """The names of an option that takes several, with commas between them."""
     return [name.strip() for name in text.split(",")]
+
+
+def print_document(document: Mapping[str, Any]) -> None:
+    """A JSON document alone, in one line; NumPy's numbers as numbers."""
+    typer.echo(json.dumps(document, allow_nan=False, default=lambda value: value.item()))
 
 
 def check_writable(option: str, path: Path, suffixes: Sequence[str], *others: Path) -> None:

@@ -2,6 +2,7 @@
 
 import webbrowser
 from collections.abc import Iterator
+from dataclasses import asdict
 from itertools import product
 from pathlib import Path
 from typing import Annotated
@@ -10,7 +11,15 @@ import numpy as np
 import typer
 
 import setloss
-from setloss.cli.commands import PLOTS, InputError, check_writable, with_option_groups, writing
+from setloss.cli.commands import (
+    PLOTS,
+    InputError,
+    JsonOption,
+    check_writable,
+    print_document,
+    with_option_groups,
+    writing,
+)
 from setloss.cli.set_functions import SetFunctionOptions
 from setloss.decomposition import Decomposition
 from setloss.setfunctions.counts import TableTooLargeError
@@ -19,12 +28,16 @@ from setloss.setfunctions.properties import verdicts
 SHOWN = {1: 20, 2: 6}
 """Most counts of a group that are printed, for losses of one and of two groups."""
 
+MAX_CELLS = 2**20
+"""Most values of l in a JSON document."""
+
 COUNTS = {1: ("mistakes",), 2: ("FN", "FP")}
 
 
 @with_option_groups
 def decompose(
     function: SetFunctionOptions,
+    as_json: JsonOption = False,
     plot: Annotated[Path | None, typer.Option(help="Write a figure of l, f and g (png, pdf, svg).")] = None,
 ) -> None:
     """Split a loss: l = f + g, f submodular, g supermodular and as small as possible.
@@ -34,6 +47,10 @@ def decompose(
     loss, title = function.describe()
     if plot is not None:
         check_writable("--plot", plot, PLOTS)
+    if as_json and loss.counts.cells > MAX_CELLS:
+        raise InputError(
+            f"--json prints at most {MAX_CELLS} values, not {loss.counts.cells}; leave it out, or take less"
+        )
     try:
         parts = setloss.decompose(loss)
     except (setloss.DecompositionError, TableTooLargeError) as error:
@@ -41,6 +58,11 @@ def decompose(
     if plot is not None:
         with writing("--plot", plot):
             parts.plot().savefig(plot, dpi=200)
+    if as_json:
+        tables = {name: getattr(parts, name).table.tolist() for name in ("loss", "submodular", "supermodular")}
+        proof = parts.certificate
+        print_document(tables | {"certificate": asdict(proof) | {"gap": proof.gap, "holds": proof.holds}})
+        return
     abridged = " (abridged)" * (max(parts.loss.sizes) >= SHOWN[len(parts.loss.sizes)])
     typer.echo(f"l = f + g for {title}{abridged}\n")
     for row in _rows(parts):
@@ -62,7 +84,7 @@ def _rows(parts: Decomposition) -> Iterator[list[str]]:
 
 
 @with_option_groups
-def check(function: SetFunctionOptions) -> None:
+def check(function: SetFunctionOptions, as_json: JsonOption = False) -> None:
     """Is a loss submodular, supermodular, modular, symmetric, increasing, non-negative?
 
     Every no comes with a witness: a set A and elements i, j for which the law fails most.
@@ -72,7 +94,10 @@ def check(function: SetFunctionOptions) -> None:
         found = verdicts(loss)
     except TableTooLargeError as error:
         raise InputError(str(error)) from None
-    typer.echo("\n".join([title, *map(str, found.values())]))
+    if as_json:
+        print_document({"verdicts": {law: asdict(verdict) for law, verdict in found.items()}})
+    else:
+        typer.echo("\n".join([title, *map(str, found.values())]))
 
 
 def explore(

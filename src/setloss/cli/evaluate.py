@@ -1,6 +1,5 @@
 """``setloss evaluate``: what a model loses on a data file, and its classifier without the decision."""
 
-import json
 import math
 from pathlib import Path
 from typing import Annotated, Any
@@ -9,7 +8,16 @@ import numpy as np
 import typer
 
 from setloss.cli.answered import Curve
-from setloss.cli.commands import PLOTS, InputError, check_writable, say, with_option_groups, writing
+from setloss.cli.commands import (
+    PLOTS,
+    InputError,
+    JsonOption,
+    check_writable,
+    print_document,
+    say,
+    with_option_groups,
+    writing,
+)
 from setloss.cli.data_file import DataOptions, has_labels
 from setloss.cli.model_file import ModelArgument, TrainedModel, TrustedOption, in_use
 from setloss.cli.progress import Waiting
@@ -29,7 +37,7 @@ def evaluate(
     plot: Annotated[
         Path | None, typer.Option(help="File to draw, .png, .pdf or .svg: mean score against the share answered.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="JSON on standard output, nothing else.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """The mean loss of a model over examples or bags, with its standard error, and F1 beside it.
 
@@ -47,15 +55,17 @@ def evaluate(
         waiting.doing(f"reading {data.data}")
         examples = data.read_for(trained, labels=True)
         labelled = has_labels(examples)
+        if plot is not None and not trained.decides:
+            raise InputError(f"--plot is for models that decide for the set; {model} goes by the signs of its scores")
         if plot is not None and not labelled:
             raise InputError(f"--plot shows observed scores, and {data.data} has no labels")
         waiting.doing("predicting")
         with in_use(model, data.data):
             X, beside, estimator = trained.prepared(examples.X), trained.beside(examples), trained.estimator
             facts: dict[str, Any] = {"loss": _named(estimator.loss), "sets": 0, "rows": {}, "promise": None}
-            facts["expected_score"] = _expected(estimator, X, beside)
+            facts["expected_score"] = _expected(estimator, X, beside) if trained.decides else None
             if labelled:
-                facts |= _judged(estimator, X, examples, beside)
+                facts |= _judged(trained, X, examples, beside)
             if labelled and (plot is not None or hasattr(estimator, "promise_")):
                 curve = Curve.of(estimator, X, getattr(examples, "Y" if trained.of_label_sets else "y"), beside)
                 facts["promise"] = curve.facts
@@ -66,7 +76,7 @@ def evaluate(
         with writing("--plot", plot):
             curve.draw(plot, _score(facts["loss"]))
     if as_json:
-        typer.echo(json.dumps(facts, allow_nan=False))
+        print_document(facts)
     else:
         _print_words(facts, f"{model} on {data.data}")
     if plot is not None:
@@ -82,22 +92,26 @@ def _expected(estimator: Any, X: Any, beside: dict[str, Any]) -> dict[str, float
     return {name: float(value) for name, value in found._asdict().items()}
 
 
-def _judged(estimator: Any, X: Any, examples: Any, beside: dict[str, Any]) -> dict[str, Any]:
+def _judged(trained: TrainedModel, X: Any, examples: Any, beside: dict[str, Any]) -> dict[str, Any]:
     """Mean losses and F1 of the decisions of the model and of plain cuts, and the number of sets."""
     truth, known, sets = _truth(examples)
 
     def row(predicted: Any) -> dict[str, float | None]:
         chosen = predicted.reshape(known.shape)[known]
-        found, other = (judge(truth, chosen, groups=sets) for judge in (as_loss(estimator.loss), loss_named("f1")))
+        found, other = (
+            judge(truth, chosen, groups=sets) for judge in (as_loss(trained.estimator.loss), loss_named("f1"))
+        )
         error = float(found.std(ddof=1)) / math.sqrt(len(found)) if len(found) > 1 else None
         return {"loss": float(found.mean()), "error": error, "f1": 1 - float(other.mean())}
 
+    estimator = trained.estimator
     scores = estimator._scores(X)
     if scores.size != known.size:
         raise ValueError(f"has {known.size // len(known)} labels and the model was trained on {scores.shape[1]}")
     rows = {"decided": row(np.asarray(estimator.predict(X, **beside) == estimator.classes_[1]))}
-    rows["half"] = row(scores > 0)
-    if hasattr(estimator.decision_, "threshold_"):
+    if trained.decides:
+        rows["half"] = row(scores > 0)
+    if trained.decides and hasattr(estimator.decision_, "threshold_"):
         rows["threshold"] = row(scores > estimator.decision_.threshold_)
     return {"rows": rows, "sets": len(np.unique(sets))}
 

@@ -56,8 +56,10 @@ class TrainedModel:
             }
             source = Source(**getattr(model, "source_", known))
         trained = cls(path, model, source)
-        if not hasattr(trained.estimator, "decision_"):
+        if not trained.decides and not hasattr(trained.estimator, "loss"):
             raise InputError(f"{path} gives scores and decides nothing; save SetDecisionCV around the classifier")
+        if not trained.decides and loss != LossOptions():
+            raise InputError("--loss is for models that decide for the set; this one goes by the signs of its scores")
         if loss != LossOptions():
             trained.estimator.set_params(loss=loss.read())
         return trained
@@ -68,8 +70,13 @@ class TrainedModel:
         return last_step(self.model)
 
     @property
+    def decides(self) -> bool:
+        """Whether it decides for the whole set; linear models as in the paper go by the signs of their scores."""
+        return hasattr(self.estimator, "decision_")
+
+    @property
     def encoder(self) -> Any:
-        """What encodes the columns of a table, or None."""
+        """The step that prepares features, as the encoder of a table, or None."""
         return self.model[0] if len(getattr(self.model, "steps", ())) > 1 else None
 
     @property

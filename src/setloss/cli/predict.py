@@ -80,6 +80,8 @@ def _first_columns(trained: TrainedModel, rows: Any) -> dict[str, list[Any]]:
 
 def _values(trained: TrainedModel, X: Any, beside: dict[str, Any], probabilities: bool) -> Any:
     """The labels (n, p) or their probabilities; one column for tracks."""
+    if probabilities and not trained.decides:
+        raise InputError("the model goes by the signs of its scores, which are no probabilities")
     if not probabilities:
         found = trained.estimator.predict(X, **beside)
     else:

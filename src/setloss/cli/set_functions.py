@@ -1,12 +1,15 @@
-"""The loss or set function that a command speaks of: a named loss or a cost curve."""
+"""The loss or set function that a command speaks of: a named loss, a cost curve, or a table of costs from a file."""
 
 import math
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
+
 from setloss.cli.commands import InputError, panel_option
-from setloss.io.data import shown
+from setloss.io.data import reason, shown
 from setloss.losses import NAMED_LOSSES, CostCurve, FBeta, Loss, Tversky, as_loss
 from setloss.setfunctions.set_function import SetFunction
 
@@ -54,17 +57,24 @@ class SetFunctionOptions(LossOptions):
     pos: Annotated[int | None, _count("Positive elements of the example.", min=0)] = None
     neg: Annotated[int | None, _count("Negative elements of the example.", min=0)] = None
     size: Annotated[int | None, _count("Elements of a cost curve's set.", min=1)] = None
+    table: Annotated[
+        Path | None,
+        _option(
+            "CSV or npy file: c(0), ..., c(p), or false negatives (rows) x false positives (columns).",
+            exists=True,
+            dir_okay=False,
+        ),
+    ] = None
 
     def describe(self) -> tuple[SetFunction, str]:
         """The set function and its title, or an `InputError`."""
-        if self.loss is None and self.knots is None:
-            raise InputError("give --loss or --knots, the loss to look at")
+        if [self.loss, self.knots, self.table].count(None) != 2:
+            raise InputError("give one of --loss, --knots and --table, the loss to look at")
+        if self.table is not None:
+            self._require("--table")
+            return _from_table(self.table), self.table.name
         loss = as_loss(self.read())
-        needed = ("size",) if loss.by_size else ("pos", "neg")
-        given = [option for option in ("pos", "neg", "size") if getattr(self, option) is not None]
-        if given != list(needed):
-            takes, got = (" and ".join(f"--{name}" for name in names) or "none" for names in (needed, given))
-            raise InputError(f"{self.loss or '--knots'} needs these numbers of elements: {takes}; got {got}")
+        self._require(self.loss or "--knots", *(("size",) if loss.by_size else ("pos", "neg")))
         if loss.by_size:
             pos, neg, title = self.size or 0, 0, f"{self.loss or 'cost curve'}, {self.size} elements"
         else:
@@ -74,6 +84,34 @@ class SetFunctionOptions(LossOptions):
             return loss.on_counts(pos, neg), title
         except ValueError as error:
             raise InputError(f"{title}: {error}") from None
+
+    def _require(self, what: str, *needed: str) -> None:
+        """Refuse numbers of elements that are missing or have no use."""
+        given = [option for option in ("pos", "neg", "size") if getattr(self, option) is not None]
+        if given != list(needed):
+            takes, got = (" and ".join(f"--{name}" for name in names) or "none" for names in (needed, given))
+            raise InputError(f"{what} needs these numbers of elements: {takes}; got {got}")
+
+
+def _from_table(path: Path) -> SetFunction:
+    """The set function in a file of numbers; a CSV file of one row or one column is a curve."""
+    if path.suffix.lower() not in (".csv", ".npy"):
+        raise InputError(f"{path}: a table is a .csv or .npy file, not {path.suffix or 'a file without suffix'}")
+    try:
+        if path.suffix.lower() == ".npy":
+            values = np.load(path, mmap_mode="r", allow_pickle=False)
+        else:
+            values = np.loadtxt(path, delimiter=",", ndmin=2, encoding="utf-8-sig", comments=None)
+            values = values.ravel() if 1 in values.shape else values
+    except Exception as error:  # NumPy raises almost anything for bytes that it did not write
+        why = reason(error).partition("; use")[0]
+        raise InputError(f"{path} is not a table of numbers: {why}; cells are numbers, without a header") from None
+    if np.ndim(values) > 2:
+        raise InputError(f"{path} has {values.ndim} axes; a table has one (a curve) or two")
+    try:
+        return SetFunction.from_table(values)
+    except ValueError as error:
+        raise InputError(f"{path}: {error}") from None
 
 
 def curve_through(knots: str) -> CostCurve:

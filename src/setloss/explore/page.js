@@ -137,7 +137,7 @@ function knotsText() {
   return state.knots.map((knot) => knot.map(spelled).join(":")).join(",");
 }
 
-/** The operator of the map as `SetClassifier` calls it. */
+/** The operator of the map as the command line calls it. */
 function trainedWith() {
   return obstacle(state.operator, state.knots, state.p) ? "slack" : state.operator;
 }
@@ -145,13 +145,13 @@ function trainedWith() {
 function showTexts() {
   const pairs = state.knots.map((knot) => `(${knot.map(spelled).join(", ")})`).join(", ");
   $("command").textContent = `setloss decompose --knots "${knotsText()}" --size ${state.p}`;
-  $("train").textContent = `setloss train tracks.csv --knots "${knotsText()}" --model model.skops`;
+  $("train").textContent =
+    `setloss train tracks.csv --knots "${knotsText()}" --method ${trainedWith()} --scale ${general(state.scale, 3)} ` +
+    "--rule sign --model model.skops";
   $("python").textContent =
-    "from setloss import CostCurve, decompose\nfrom setloss.estimators import SetClassifier\n" +
-    "from setloss.operators import B_D\n\n" +
+    "from setloss import CostCurve, decompose\nfrom setloss.operators import B_D\n\n" +
     `curve = CostCurve([${pairs}])\nparts = decompose(curve.on_counts(${state.p}, 0))\n` +
-    `surrogate = B_D(curve.on_counts(${state.p}, 0), scale=${general(state.scale, 3)})\n` +
-    `model = SetClassifier(curve, "${trainedWith()}", scale=${general(state.scale, 3)})`;
+    `surrogate = B_D(curve.on_counts(${state.p}, 0), scale=${general(state.scale, 3)})`;
 }
 
 async function copy(button) {
