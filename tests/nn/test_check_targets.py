@@ -50,8 +50,9 @@ def test_one_hot_targets_have_one_class_a_pixel():
         set_loss(logits, torch.tensor([[[1, 1], [0, 1], [0, 0]]]), mode="multiclass")
     with pytest.raises(ValueError, match=r"those at \(0, 0\) sum to 1.05"):
         set_loss(logits, torch.tensor([[[0.55, 1], [0.25, 0], [0.25, 0]]]), mode="multiclass")
-    mask, target = torch.tensor([[True, False]]), torch.tensor([[[1, 0], [0, 0], [0, 0]]])
-    assert torch.isfinite(set_loss(logits, target, mode="multiclass", mask=mask))
+    for masked in (0, 255):
+        mask, target = torch.tensor([[True, False]]), torch.tensor([[[1, masked], [0, masked], [0, masked]]])
+        assert torch.isfinite(set_loss(logits, target, mode="multiclass", mask=mask))
 
 
 @pytest.mark.parametrize(

@@ -41,6 +41,8 @@ def test_values_and_gradients_are_those_of_the_definitions(path, name, operator)
         for k, scale in enumerate(scales[:2] if p == 1 else scales):
             check(path, name, operator, scores, truth, valid if k in masked else None, scale)
     check(path, name, operator, *draw((4, 8), seed=8, spread=0.5), 2.0)
+    scores, truth, _ = draw((7, 8), seed=9, spread=0.5)
+    check(path, name, operator, scores + torch.where(truth, 2.0, -2.0), truth, None, 2.0)  # almost all are right
 
 
 def numbers():

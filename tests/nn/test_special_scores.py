@@ -5,12 +5,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helpers.torch_judge import (
-    CASES,
-    OPERATORS,
-    PATHS,
-    draw,
-)
+from helpers.torch_judge import CASES, OPERATORS, PATHS, draw
 from setloss.nn import SetLoss, set_loss
 
 DICE = [operator for operator in OPERATORS if operator != "lovasz"]
