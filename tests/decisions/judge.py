@@ -1,9 +1,34 @@
 """Count models by the list of all label sets: slow, and too short to be wrong."""
 
 import itertools
+from functools import cache
 
 import numpy as np
+from hypothesis import strategies as st
 from scipy.special import logsumexp
+
+MODERATE = st.floats(-6, 6)
+EXTREME = st.sampled_from([-1e4, -700.0, -30.0, 0.0, 1.0, 30.0, 700.0, 1e4])
+
+
+@cache
+def models_of(p, scores=MODERATE, potentials=MODERATE, gaps=True):
+    """Scores of p elements, and potentials of 0, ..., K positives; some are impossible, in between only with gaps."""
+    impossible = st.just(-np.inf)
+    each = st.lists(potentials | impossible if gaps else potentials, min_size=1, max_size=p + 1)
+    some = each.filter(lambda u: max(u) > -np.inf)
+    if not gaps:
+        some = some.flatmap(lambda u: st.integers(0, p + 1 - len(u)).map(lambda first: [-np.inf] * first + u))
+    return st.tuples(st.lists(scores, min_size=p, max_size=p), some)
+
+
+def models(*kind, largest=6, **options):
+    """The same for up to `largest` elements."""
+    return st.integers(1, largest).flatmap(lambda p: models_of(p, *kind, **options))
+
+
+certain = models(MODERATE | EXTREME, gaps=False, largest=5) | models(MODERATE, MODERATE | EXTREME, largest=5)
+"""Scores or potentials of any size, which do not contradict each other."""
 
 
 class AllSets:

@@ -7,7 +7,7 @@ end:
 
 Every term is positive, so nothing cancels: each number is right to about p rounding errors. What underflows is below
 1e-300 and weighs at most 1, so it is lost without harm unless Z itself is tiny; rows with Z below `SMALLEST` are
-marked, and `setloss.decisions.count_model` takes them one size at a time.
+marked, and `SetsOfOneSize.tilted` shifts their scores.
 """
 
 # mypy: disable-error-code="no-untyped-def"
@@ -91,19 +91,3 @@ def sums(scores, potentials, log_partition, sizes, marginals, safe):
             marginals[i, j] = min(q[j] * with_it, 1.0)
             for a in range(width):
                 ahead[a] = ahead[a] * r[j] + ahead[a + 1] * q[j]
-
-
-@kernel()
-def chances_of_sizes(scores, sizes, chances):
-    """The chance of sizes[i] positives among independent elements with the scores of row i."""
-    n, p = scores.shape
-    q, r = np.empty(p), np.empty(p)
-    for i in range(n):
-        weigh_elements(scores[i], q, r)
-        table = np.zeros(sizes[i] + 1)
-        table[0] = 1.0
-        for j in range(p):
-            for a in range(sizes[i], 0, -1):
-                table[a] = table[a] * r[j] + table[a - 1] * q[j]
-            table[0] *= r[j]
-        chances[i] = table[sizes[i]]

@@ -6,12 +6,12 @@ with e_k the elementary symmetric polynomials. With u = 0 the elements are indep
 logarithm is concave in (s, u); its gradient is what was seen minus what was expected, y_i - P(y_i = 1) and
 [|y| = k] - P(|y| = k). All sums take O(p K) for each example.
 
-Scores and potentials that no single scale can hold are taken as a mixture over the size,
-
-    P(y) = sum_t pi_t P(y | |y| = t),        pi_t ~ e^{u_t} e_t(e^{s_1}, ..., e^{s_p}).
-
-Given its size the model does not change when all scores are shifted to s_i + theta. So every size gets the shift that
-makes it the expected one: its chance is then about one over the standard deviation, and nothing underflows.
+The model does not change when scores are shifted to s_i + theta and potentials to u_k - k theta. With chances of the
+shifted scores, Z over its largest term exp(max_k (u_k - k theta)) prod_i (1 + exp(s_i + theta)) is a probability,
+which underflows where scores and potentials favour sizes that are far apart. Its logarithm is concave in theta, and
+largest where the expected number of positives is the one that the potentials like best. Examples that underflow are
+computed at this theta, without sizes that are negligible. Those that still do are refused: potentials rule out what
+scores are certain of.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import logsumexp
+from scipy.special import expit, gammaln
 
 from setloss.bags import Bags
 from setloss.decisions.scores import Counts, Layout, SeenLabels, as_log_odds, potentials_of
@@ -112,8 +112,9 @@ class CountModel:
 MOST_SUMS = 150_000_000
 """Largest number of pairs of an element and a size in one table, 1.2 GB."""
 
-NEGLIGIBLE = 1e-30
-"""Sizes of smaller probability are left out of a mixture."""
+
+NEGLIGIBLE = -70.0
+"""Logarithm of a probability that is left out of examples whose sums underflow."""
 
 
 def refuse_large_tables(p: int, width: int) -> None:
@@ -140,36 +141,45 @@ class SetsOfOneSize:
 
     scores: Array
     potentials: Array
+    is_tilted: bool = False
 
     @property
     def independent(self) -> bool:
         """Whether no number of positives is favoured; chances then add up to 1, and no sum underflows."""
         return self.potentials.shape == (1, self.scores.shape[1] + 1) and not self.potentials.any()
 
-    @property
-    def sums(self) -> Sums:
-        return self._found[0]
-
-    @property
-    def mixtures(self) -> dict[int, tuple[Array, SetsOfOneSize]]:
-        """The examples whose sums underflow, as models of one size each and the chances of these."""
-        return {} if self.independent else self._found[1]
-
     @cached_property
-    def _found(self) -> tuple[Sums, dict[int, tuple[Array, SetsOfOneSize]]]:
+    def sums(self) -> Sums:
+        """Those of all label sets."""
         from setloss.decisions.count_kernels import sums
 
         (n, p), width = self.scores.shape, self.potentials.shape[1]
         refuse_large_tables(p, width)
         found, safe = Sums(np.empty(n), np.zeros((n, width)), np.empty((n, p))), np.empty(n, dtype=np.bool_)
         sums(self.scores, self.potentials, *found, safe)
-        mixtures = {}
-        for i in np.flatnonzero(~safe):
-            chances, parts, found.log_partition[i] = _mixture(self.scores[i], self._all_potentials[i])
-            mixtures[int(i)] = chances, parts
-            found.sizes[i] = chances @ parts.sums.sizes
-            found.marginals[i] = chances @ parts.sums.marginals
-        return found, mixtures
+        if not safe.all():
+            for part, again in zip(found, self.tilted(~safe).sums, strict=True):
+                part[~safe] = again
+        return found
+
+    def tilted(self, rows: Flags) -> SetsOfOneSize:
+        """Examples whose sums underflow, with shifted scores and potentials: the same model at the largest Z."""
+        if self.is_tilted:
+            apart = np.ptp(self.scores[rows], axis=1).max()
+            raise ValueError(
+                "counts leave only numbers of positives that scores rule out (probability below 1e-250, scores up to "
+                f"{apart:.3g} apart in log-odds); allow the numbers in between, or pass less certain scores"
+            )
+        scores = self.scores[rows]
+        potentials = _without_negligible_sizes(scores, self._all_potentials[rows])
+        sizes = np.arange(potentials.shape[1])
+        low, high = -scores.max(axis=1, keepdims=True) - 50, -scores.min(axis=1, keepdims=True) + 50
+        for _ in range(60):
+            theta = (low + high) / 2
+            likeliest = np.argmax(potentials - theta * sizes, axis=1, keepdims=True)
+            too_many = expit(scores + theta).sum(axis=1, keepdims=True) > likeliest
+            low, high = np.where(too_many, low, theta), np.where(too_many, theta, high)
+        return SetsOfOneSize(scores + theta, np.ascontiguousarray(potentials - theta * sizes), is_tilted=True)
 
     @property
     def _all_potentials(self) -> Array:
@@ -177,7 +187,7 @@ class SetsOfOneSize:
 
     def take(self, rows: NDArray[np.intp]) -> SetsOfOneSize:
         """Some of the examples."""
-        return SetsOfOneSize(self.scores[rows], np.ascontiguousarray(self._all_potentials[rows]))
+        return SetsOfOneSize(self.scores[rows], np.ascontiguousarray(self._all_potentials[rows]), self.is_tilted)
 
     def evaluated(self, labels: Array, known: Flags | None, positives: NDArray[np.intp]) -> Likelihood:
         """Log of the sum of exp(sum y_i s_i + u_|y|) over the labels that are not known, and its gradients."""
@@ -217,48 +227,11 @@ class SetsOfOneSize:
         found.counts[rows] = padded[:, :width]
 
 
-def _mixture(scores: Array, potentials: Array) -> tuple[Array, SetsOfOneSize, float]:
-    """The chances pi_t of one example with scores (p,) and potentials (L,), a model for each size t, and log Z.
-
-    The logarithm of pi_t is that of its likeliest set, the t largest scores, and what all others add to it. Sums of
-    scores are taken from the likeliest of these sets on, so that large scores cost no digits.
-    """
-    from setloss.decisions.count_kernels import chances_of_sizes
-
-    width, sizes, falling = len(potentials), np.flatnonzero(potentials > -np.inf), -np.sort(-scores)
-    shifts, potentials = _shifts(falling, sizes), potentials[sizes]
-    sums = np.concatenate(([0.0], np.cumsum(falling)))
-    start = int(np.argmax(sums[sizes] + potentials))
-    middle = int(sizes[start])
-    up, down = np.cumsum(falling[middle:]), np.cumsum(falling[:middle][::-1])
-    relative = np.concatenate((-down[::-1], [0.0], up))[sizes] + (potentials - potentials[start])
-    tilted = falling + shifts[:, None]
-    inside = np.arange(len(falling)) < sizes[:, None]
-    chances = np.empty(len(sizes))
-    chances_of_sizes(tilted, sizes, chances)
-    logs = relative + np.logaddexp(0.0, np.where(inside, -tilted, tilted)).sum(axis=1) + np.log(chances)
-    total = float(logsumexp(logs))
-    chances = np.exp(logs - total)
-    kept = chances > NEGLIGIBLE
-    one_size = np.where(np.arange(width) == sizes[kept, None], 0.0, -np.inf)
-    parts = SetsOfOneSize(scores + shifts[kept, None], one_size)
-    return chances[kept] / chances[kept].sum(), parts, float(sums[middle] + potentials[start]) + total
-
-
-def _shifts(falling: Array, sizes: NDArray[np.intp]) -> Array:
-    """The theta that make each size the expected one; for no or all elements one that is far enough."""
-    p = len(falling)
-    shifts = _bisect(np.broadcast_to(falling, (len(sizes), p)), np.clip(sizes, 0.5, p - 0.5))
-    shifts[sizes == 0] = -falling[0] - 50.0
-    shifts[sizes == p] = -falling[-1] + 50.0
-    return shifts
-
-
-def _bisect(scores: Array, target: Array) -> Array:
-    """The theta with sum_i sigma(s_i + theta) = target, for every row."""
-    lower, upper = -scores.max(axis=1) - 50.0, -scores.min(axis=1) + 50.0
-    for _ in range(60):
-        middle = (lower + upper) / 2
-        too_few = (0.5 * (1 + np.tanh((scores + middle[:, None]) / 2))).sum(axis=1) < target
-        lower, upper = np.where(too_few, middle, lower), np.where(too_few, upper, middle)
-    return np.asarray((lower + upper) / 2)
+def _without_negligible_sizes(scores: Array, potentials: Array) -> Array:
+    """Potentials, -inf for sizes whose sets are together `NEGLIGIBLE` beside the likeliest set of all sizes."""
+    p, k = scores.shape[1], np.arange(potentials.shape[1])
+    falling = -np.sort(-scores, axis=1)
+    likeliest = potentials + np.pad(np.cumsum(falling, axis=1), ((0, 0), (1, 0)))[:, : len(k)]
+    sets = gammaln(p + 1) - gammaln(k + 1) - gammaln(p - k + 1)
+    negligible = likeliest + sets < likeliest.max(axis=1, keepdims=True) + NEGLIGIBLE
+    return np.where(negligible, -np.inf, potentials)

@@ -22,7 +22,7 @@ from setloss.bags import Bags
 from setloss.decisions.count_model import SetsOfOneSize, refuse_large_tables
 from setloss.decisions.scores import Counts, Layout, as_log_odds, potentials_of
 from setloss.decisions.specs import LINEAR, MAX_ENUMERATED, TIE, LossSpec, descent, loss_spec
-from setloss.losses import CountLoss, FixedSetLoss, Loss, as_loss
+from setloss.losses import Loss, as_loss
 from setloss.typing import Array, Flags
 
 
@@ -133,8 +133,9 @@ def expected_losses_of(
     if chosen.shape != array.shape:
         raise ValueError(f"sets have shape {chosen.shape}, the scores have shape {array.shape}")
     layout = Layout.of(array.shape, bags)
-    parts = zip(layout.split(array), potentials_of(counts, layout), layout.split(chosen), strict=True)
-    return layout.join_rows([_losses_of(said, SetsOfOneSize(part, u), loss) for part, u, said in parts])
+    parts = [SetsOfOneSize(*part) for part in zip(layout.split(array), potentials_of(counts, layout), strict=True)]
+    each = zip(layout.split(chosen), parts, strict=True)
+    return layout.join_rows([_losses_of(said, part, _spec(loss, part)) for said, part in each])
 
 
 def largest(scores: Array, k: int | NDArray[np.intp], falling: Array | None = None) -> Flags:
@@ -212,26 +213,22 @@ def _losses_of_prefixes(rows: SetsOfOneSize, spec: LossSpec, every: bool = True)
     refuse_large_tables(p, rows.potentials.shape[1])
     found, safe = np.full((n, p + 1), np.inf), np.empty(n, dtype=np.bool_)
     losses_of_prefixes(_falling(rows.scores), rows.potentials, spec.arguments, _floor(rows), every, found, safe)
-    for i, (chances, parts) in ({} if safe.all() else rows.mixtures).items():
-        found[i] = chances @ _losses_of_prefixes(parts, spec)
+    if not safe.all():
+        found[~safe] = _losses_of_prefixes(rows.tilted(~safe), spec, every)
     return found
 
 
 # ---------------------------------------------------------------- given sets, and all sets
 
 
-def _losses_of(chosen: Flags, rows: SetsOfOneSize, loss: Loss) -> Array:
+def _losses_of(chosen: Flags, rows: SetsOfOneSize, spec: LossSpec) -> Array:
     """Expected losses (n,) of one set for every example."""
-    spec, sizes = _spec(loss, rows), chosen.sum(axis=1)
     if spec.kind == LINEAR:
         misses, alarms = _costs_of_elements(rows, spec)
         return np.asarray(np.where(chosen, alarms, misses).sum(axis=1))
     order = np.argsort(~chosen, axis=1, kind="stable")
-    found = _losses_of_firsts(np.take_along_axis(rows.scores, order, axis=1), rows.potentials, sizes, spec)
-    for i, (chances, parts) in rows.mixtures.items():
-        same = np.full(len(chances), sizes[i])
-        found[i] = chances @ _losses_of_firsts(parts.scores[:, order[i]], parts.potentials, same, spec)
-    return found
+    first = SetsOfOneSize(np.take_along_axis(rows.scores, order, axis=1), rows.potentials)
+    return _losses_of_firsts(first, chosen.sum(axis=1), spec)
 
 
 def _costs_of_elements(rows: SetsOfOneSize, spec: LossSpec) -> tuple[Array, Array]:
@@ -240,13 +237,14 @@ def _costs_of_elements(rows: SetsOfOneSize, spec: LossSpec) -> tuple[Array, Arra
     return spec.numbers[0] * chances, spec.numbers[1] * (1 - chances)
 
 
-def _losses_of_firsts(scores: Array, potentials: Array, sizes: NDArray[np.intp], spec: LossSpec) -> Array:
-    """Expected losses (n,) of the first elements, sizes[i] of them in row i; no sum may underflow."""
+def _losses_of_firsts(rows: SetsOfOneSize, sizes: NDArray[np.intp], spec: LossSpec) -> Array:
+    """Expected losses (n,) of the first elements, sizes[i] of them in row i."""
     from setloss.decisions.prefix_search import losses_of_firsts
 
-    found = np.empty(len(scores))
-    floor = _floor(SetsOfOneSize(scores, potentials))
-    losses_of_firsts(scores, sizes, potentials, spec.arguments, floor, found)
+    found, safe = np.empty(len(sizes)), np.empty(len(sizes), dtype=np.bool_)
+    losses_of_firsts(rows.scores, sizes, rows.potentials, spec.arguments, _floor(rows), found, safe)
+    if not safe.all():
+        found[~safe] = _losses_of_firsts(rows.tilted(~safe), sizes[~safe], spec)
     return found
 
 
@@ -258,41 +256,27 @@ def _compare_all_sets(rows: SetsOfOneSize, loss: Loss) -> Decision:
             f"{_why_not(loss, p, width)}. The best set is then found by comparing all sets, for up to "
             f"{MAX_ENUMERATED} elements; there are {p}. Use a loss that never falls, such as its monotone closure."
         )
+    spec = loss_spec(loss, p, width)
     masks = ((np.arange(2**p)[:, None] >> np.arange(p)) & 1).astype(bool)
     by_size = np.argsort(masks.sum(axis=1), kind="stable")
-    losses_of_all = _losses_by_counts if isinstance(loss, CountLoss) else _losses_by_transform
     sets, expected = np.empty((n, p), dtype=np.bool_), np.empty(n)
     for i in range(n):
-        losses = losses_of_all(rows.take(np.array([i])), masks, loss)
+        row = rows.take(np.array([i]))
+        if spec is None:
+            losses = _losses_by_transform(row, masks, loss)
+        else:
+            losses = _losses_of(masks, SetsOfOneSize(np.repeat(row.scores, len(masks), axis=0), row.potentials), spec)
         best, expected[i : i + 1] = smallest_of_least(losses[None, by_size])
         sets[i] = masks[by_size[best[0]]]
     return Decision(sets, expected, sets.sum(axis=1))
 
 
-def _losses_by_counts(row: SetsOfOneSize, masks: Flags, loss: Loss) -> Array:
-    """The expected loss of each of the 2^p sets, for one example and a loss of counts."""
-    assert isinstance(loss, CountLoss)
-    p, sizes = masks.shape[1], masks.sum(axis=1)
-    losses = np.zeros(len(masks))
-    chances, parts = row.mixtures.get(0, (np.ones(1), row))
-    for chance, scores, potentials in zip(chances, parts.scores, parts.potentials, strict=True):
-        among, w = np.eye(1, p + 1), np.zeros(p + 1)  # a row for each set A: the chances of a positives in it
-        w[: len(potentials)] = np.exp(potentials - potentials.max())
-        for s in scores:
-            among = np.concatenate((among, expit(-s) * among + expit(s) * np.roll(among, 1, axis=1)))
-        for k in range(p + 1):
-            a, b, some = *np.indices((k + 1, p - k + 1), sparse=True), np.flatnonzero(sizes == k)
-            costs = chance / (w @ among[-1]) * w[a + b] * loss.value(b, k - a, a + b, p - a - b)
-            losses[some] += ((among[some, : k + 1] @ costs) * among[-1 - some, : p - k + 1]).sum(axis=1)
-    return losses
-
-
 def _losses_by_transform(row: SetsOfOneSize, masks: Flags, loss: Loss) -> Array:
     """sum_y P(y) l(A xor y) for all A, for one example: a convolution over the group of the sets."""
-    assert isinstance(loss, FixedSetLoss)
     sizes, potentials = masks.sum(axis=1), np.full(masks.shape[1] + 1, -np.inf)
     potentials[: row.potentials.shape[1]] = row.potentials[0]
-    chances, values = softmax(masks @ row.scores[0] + potentials[sizes]), np.asarray(loss.function(masks))
+    chances = softmax(masks @ row.scores[0] + potentials[sizes])
+    values = loss.on_counts(masks.shape[1], 0)(masks)
     cube = (2,) * masks.shape[1]
     return np.ravel(ifftn(fftn(chances.reshape(cube)) * fftn(values.reshape(cube))).real)
 

@@ -16,9 +16,9 @@ expectation:
   and 0 <= S/D <= 1, so E S/D lies between the first four terms, computed from sums of central moments, and these
   plus E e^4 / d^4. That is the error bound; it falls with the square of the expected number of positives.
 
-A loss that is an increasing function of the number of mistakes alone (Hamming, cost curves) needs neither: taking the
-pixels with probability above 1/2 makes that number stochastically smallest. Where false positives cost nothing
-(a = 0), every pixel that may be positive is taken.
+A loss that is an increasing function of the number of mistakes alone (cost curves) needs neither: taking the pixels
+with probability above 1/2 makes that number stochastically smallest. Where false positives cost nothing (a = 0),
+every pixel that may be positive is taken.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from scipy.special import expit
 from setloss.arguments import refuse_masked
 from setloss.decisions.decision import decide
 from setloss.decisions.scores import as_log_odds
-from setloss.decisions.specs import TIE, loss_spec
-from setloss.losses import CostCurve, Form, Loss, as_loss
+from setloss.decisions.specs import descent, loss_spec
+from setloss.losses import Form, Loss, as_loss
 from setloss.setfunctions.counts import Kind
 from setloss.typing import Array
 
@@ -141,20 +141,17 @@ def _decide(log_odds: Array, loss: Loss, method: Method) -> PixelDecision:
     if form is not None and form.kind == Kind.TVERSKY:
         if form.false_positive == 0:
             return _decide_all(p, form)
-        if not _is_exact(p, loss, form, method):
-            return _decide_by_moments(p, form)
-        return _decide_for_precision(log_odds, form) if _is_precision(form) else _decide_exactly(log_odds, loss)
-    if form is not None:
-        return PixelDecision(*_each_pixel(p, form), 0.0, 0.0, "each pixel")
-    if isinstance(loss, CostCurve) and np.all(np.diff([cost for _, cost in loss.knots]) >= 0):
-        return PixelDecision(p > 0.5, *_expected_cost(loss, np.minimum(p, 1 - p)), 0.0, "each pixel")
+        return _decide_exactly(log_odds, loss) if _is_exact(p, loss, form, method) else _decide_by_moments(p, form)
+    if loss.by_size and descent(loss, len(p), len(p) + 1) is None:
+        costs = loss.on_counts(len(p), 0).table
+        return PixelDecision(p > 0.5, *_expected_cost(costs, np.minimum(p, 1 - p)), 0.0, "each pixel")
     return _decide_exactly(log_odds, loss)
 
 
 def _is_exact(p: Array, loss: Loss, form: Form, method: Method) -> bool:
     spec = loss_spec(loss, len(p), len(p) + 1)
     assert spec is not None
-    fast = spec.linear_in_hits or spec.linear_in_misses or _is_precision(form)
+    fast = spec.linear_in_hits or spec.linear_in_misses
     if method == "exact" and not fast and len(p) > FEW_PIXELS:
         a, b = form.false_positive, form.false_negative
         raise ValueError(
@@ -171,28 +168,10 @@ def _decide_exactly(log_odds: Array, loss: Loss) -> PixelDecision:
     return PixelDecision(found.sets[0], float(found.expected_loss[0]), 0.0, 0.0, "exact")
 
 
-def _is_precision(form: Form) -> bool:
-    return (form.false_negative, form.false_positive) == (0, 1)
-
-
-def _decide_for_precision(log_odds: Array, form: Form) -> PixelDecision:
-    """The score of k pixels is S / k, its mean that of their probabilities: the most probable pixel, or none."""
-    first, p = int(np.argmax(log_odds)), float(expit(log_odds.max()))
-    chosen = np.zeros(len(log_odds), dtype=bool)
-    chosen[first] = p > 1 - form.undefined + TIE
-    return PixelDecision(chosen, min(1 - p, form.undefined), 0.0, 0.0, "exact")
-
-
 def _decide_all(p: Array, form: Form) -> PixelDecision:
-    """False positives cost nothing: every pixel that may be positive; without cost of misses, as few as suffice."""
-    none = np.exp(np.cumsum(np.log1p(-np.minimum(np.sort(p)[::-1], 1 - 1e-16))))
-    costs = form.undefined * np.concatenate(([1.0], none))
-    chosen = p > 0
-    if form.false_negative == 0:
-        size = int(np.argmax(costs <= costs.min() + TIE))
-        chosen = np.zeros(len(p), dtype=bool)
-        chosen[np.argsort(-p, kind="stable")[:size]] = True
-    return PixelDecision(chosen, float(costs[-1]), 0.0, 0.0, "exact")
+    """False positives cost nothing: every pixel that may be positive is taken."""
+    nothing = float(np.exp(np.log1p(-np.minimum(p, 1 - 1e-16)).sum()))
+    return PixelDecision(p > 0, form.undefined * nothing, 0.0, 0.0, "exact")
 
 
 def _decide_by_moments(p: Array, form: Form) -> PixelDecision:
@@ -205,21 +184,15 @@ def _decide_by_moments(p: Array, form: Form) -> PixelDecision:
     return PixelDecision(chosen, float(1 - middle), float(error), float(high.max() - low[best]), "moments")
 
 
-def _each_pixel(p: Array, form: Form) -> tuple[NDArray[np.bool_], float]:
-    """The best set of a loss that is linear in the counts, and its expected loss."""
-    misses, alarms = p * form.false_negative, (1 - p) * form.false_positive
-    return misses > alarms, float(np.minimum(misses, alarms).sum() / (len(p) if form.mean else 1))
+def _expected_cost(costs: Array, wrong: Array) -> tuple[float, float]:
+    """The mean of costs[k] over the number k of mistakes, and its error.
 
-
-def _expected_cost(loss: CostCurve, wrong: Array) -> tuple[float, float]:
-    """The expected cost; for large sets the cost of the expected share, off by at most slope x standard deviation."""
-    shares, costs = np.transpose(loss.knots)
+    For large sets it is the cost of the expected number, off by at most slope x standard deviation.
+    """
     if len(wrong) <= EXACT_PIXELS:
-        counts = poisson_binomial(wrong)
-        return float(counts @ np.interp(np.arange(len(counts)) / len(wrong), shares, costs)), 0.0
-    spread = float(np.sqrt((wrong * (1 - wrong)).sum()) / len(wrong))
-    steepest = float(np.max(np.diff(costs) / np.maximum(np.diff(shares), 1e-12)))
-    return float(np.interp(wrong.mean(), shares, costs)), steepest * spread
+        return float(poisson_binomial(wrong) @ costs), 0.0
+    spread = float(np.sqrt((wrong * (1 - wrong)).sum()))
+    return float(np.interp(wrong.sum(), np.arange(len(costs)), costs)), float(np.diff(costs).max()) * spread
 
 
 def poisson_binomial(p: Array) -> Array:

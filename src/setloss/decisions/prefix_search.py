@@ -145,8 +145,8 @@ def losses_of_prefixes(scores, potentials, spec, floor, every, costs, safe):
 
 
 @kernel()
-def losses_of_firsts(scores, chosen, potentials, spec, floor, expected):
-    """The expected loss of the first chosen[i] elements of every row; the rows must be safe."""
+def losses_of_firsts(scores, chosen, potentials, spec, floor, expected, safe):
+    """The expected loss of the first chosen[i] elements of every row; `safe` is False where Z is too small."""
     n, p = scores.shape
     width = potentials.shape[1]
     q, r, w, row = np.empty(p), np.empty(p), np.empty(width), np.empty(width)
@@ -167,4 +167,5 @@ def losses_of_firsts(scores, chosen, potentials, spec, floor, expected):
         for a in range(low, high + 1):
             for b in range(b_low, min(b_high + 1, width - a)):
                 total += first[a] * others[b] * w[a + b]
+        safe[i] = total > SMALLEST
         expected[i] = expected_loss(k, p, first, low, high, others, b_low, b_high, w, spec, row) / total
