@@ -185,7 +185,7 @@ class SetsOfOneSize:
     def _all_potentials(self) -> Array:
         return np.broadcast_to(self.potentials, (len(self.scores), self.potentials.shape[1]))
 
-    def take(self, rows: NDArray[np.intp]) -> SetsOfOneSize:
+    def take(self, rows: NDArray[np.intp] | Flags) -> SetsOfOneSize:
         """Some of the examples."""
         return SetsOfOneSize(self.scores[rows], np.ascontiguousarray(self._all_potentials[rows]), self.is_tilted)
 

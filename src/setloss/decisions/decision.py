@@ -173,23 +173,16 @@ def _decide(rows: SetsOfOneSize, loss: Loss, among_prefixes: bool) -> Decision:
 
 def _search(rows: SetsOfOneSize, spec: LossSpec) -> Decision:
     """The best prefix for a loss that never falls; rows that a fast kernel cannot be trusted with try them all."""
-    from setloss.decisions.f_measure_kernel import best_by_hits, best_by_misses, best_by_misses_with_counts
+    from setloss.decisions.f_measure_kernel import best_by_hits, best_by_misses
 
-    n = len(rows.scores)
-    scores = _falling(rows.scores)
-    expected, sizes, safe = np.empty(n), np.zeros(n, dtype=np.intp), np.ones(n, dtype=np.bool_)
+    n, scores = len(rows.scores), _falling(rows.scores)
+    expected, sizes, safe = np.empty(n), np.zeros(n, dtype=np.intp), np.zeros(n, dtype=np.bool_)
     if spec.linear_in_hits:
         best_by_hits(scores, rows.potentials, tuple(spec.numbers), expected, sizes, safe)
     elif spec.linear_in_misses and rows.independent:
-        best_by_misses(scores, tuple(spec.numbers), _floor(rows), expected, sizes)
-    elif spec.linear_in_misses:
-        refuse_large_tables(scores.shape[1], rows.potentials.shape[1])
-        best_by_misses_with_counts(scores, rows.potentials, tuple(spec.numbers), _floor(rows), expected, sizes, safe)
-    else:
-        sizes, expected = smallest_of_least(_losses_of_prefixes(rows, spec, every=False))
-    some = np.flatnonzero(~safe)
-    if some.size:
-        sizes[some], expected[some] = smallest_of_least(_losses_of_prefixes(rows.take(some), spec, every=False))
+        best_by_misses(scores, tuple(spec.numbers), _floor(rows), expected, sizes, safe)
+    if not safe.all():
+        sizes[~safe], expected[~safe] = smallest_of_least(_losses_of_prefixes(rows.take(~safe), spec, every=False))
     return Decision(largest(rows.scores, sizes, scores), expected, sizes)
 
 
@@ -212,7 +205,8 @@ def _losses_of_prefixes(rows: SetsOfOneSize, spec: LossSpec, every: bool = True)
         return np.asarray(misses.sum(axis=1, keepdims=True) + np.pad(steps, ((0, 0), (1, 0))))
     refuse_large_tables(p, rows.potentials.shape[1])
     found, safe = np.full((n, p + 1), np.inf), np.empty(n, dtype=np.bool_)
-    losses_of_prefixes(_falling(rows.scores), rows.potentials, spec.arguments, _floor(rows), every, found, safe)
+    of_loss = spec.arguments, spec.linear_in_misses
+    losses_of_prefixes(_falling(rows.scores), rows.potentials, *of_loss, _floor(rows), every, found, safe)
     if not safe.all():
         found[~safe] = _losses_of_prefixes(rows.tilted(~safe), spec, every)
     return found

@@ -1,4 +1,4 @@
-"""The best set for F-measures, whose loss is linear in the number of hits, and for Jaccard: O(p) for each size.
+"""The best set for F-measures, whose loss is linear in the number of hits, and for Jaccard of independent elements.
 
 With a + b = 1 (Dice and F-beta) the loss of k chosen elements, t positives and h hits is 1 - h / (a k + b t), so
 
@@ -25,14 +25,6 @@ a (k - x) + b t monotone in x as well, so those of one element at least score no
 k chosen elements and R among the others the score is S / (k + b R). S and R are independent, so
 E score = E S  E 1 / (k + b R): O(p) for each k, once the chances of R are known. R has one element more for each k
 less. All sets take O(p^2), and less where chances below `floor` are dropped.
-
-With potentials, Z E score = sum_x B_k(x) G_k(x) / (k + b x), where G_k(x) = sum_a a A_k(a) w_{a+x}. One more element
-gives A_{k+1}(a) = (1 - q) A_k(a) + q A_k(a - 1), so with H_k(x) = sum_a A_k(a) w_{a+x}
-
-    G_{k+1}(x) = (1 - q) G_k(x) + q (G_k(x + 1) + H_k(x + 1)),        H_{k+1}(x) = (1 - q) H_k(x) + q H_k(x + 1):
-
-O(K) for each k, and nothing is subtracted. No set of k elements or more costs less than the sum of
-P(|y| = t) (1 - t / k) over t <= k.
 """
 
 # mypy: disable-error-code="no-untyped-def"
@@ -42,8 +34,8 @@ from __future__ import annotations
 import numpy as np
 
 from setloss.compilation import kernel
-from setloss.decisions.count_kernels import SMALLEST, clear, weigh_elements, weigh_sizes
-from setloss.decisions.prefix_search import add_element, store_sums
+from setloss.decisions.count_kernels import clear, weigh_elements, weigh_sizes
+from setloss.decisions.prefix_search import add_element
 from setloss.decisions.specs import TIE
 
 GROWTH = 256.0
@@ -242,8 +234,8 @@ def best_by_hits(scores, potentials, weights, expected, best, safe):
 
 
 @kernel()
-def best_by_misses(scores, weights, floor, expected, best):
-    """The best size of every row of falling scores, independent elements and weights 1 and b > 0."""
+def best_by_misses(scores, weights, floor, expected, best, safe):
+    """The best size of every row of falling scores, independent elements and weights 1 and b > 0; all are safe."""
     n, p = scores.shape
     b, _, undefined = weights
     q, r, means, costs = np.empty(p), np.empty(p), np.zeros(p + 1), np.empty(p + 1)
@@ -258,47 +250,8 @@ def best_by_misses(scores, weights, floor, expected, best):
             costs[k] = 1 - means[k] * score_of(now, 1.0, b, k, low, high)
             low, high = add_element(now, then, low, high, q[k - 1], r[k - 1], floor)
             now, then = then, now
-        best[i], expected[i] = 0, 1 - (now[0] * (1 - undefined) if low == 0 else 0.0)
+        best[i], expected[i], safe[i] = 0, 1 - (now[0] * (1 - undefined) if low == 0 else 0.0), True
         room = TIE * abs(expected[i])
         for k in range(1, p + 1):
             if costs[k] < expected[i] - room:
                 best[i], expected[i] = k, costs[k]
-
-
-@kernel(fastmath={"reassoc", "contract"})
-def score_by_misses(others, low, high, hits, b, k):
-    """Z times the expected score of k elements, from B_k and G_k."""
-    total = 0.0
-    for x in range(low, high + 1):
-        total += others[x] * hits[x] / (k + b * x)
-    return total
-
-
-@kernel()
-def best_by_misses_with_counts(scores, potentials, weights, floor, expected, best, safe):
-    """The best size of every row of falling scores, weights 1 and b > 0; `safe` is False where Z is too small."""
-    n, p = scores.shape
-    (b, _, undefined), width = weights, potentials.shape[1]
-    q, r, w, sizes = np.empty(p), np.empty(p), np.empty(width), np.empty(width)
-    hits, sums = np.empty(width + 1), np.empty(width + 1)
-    stored, ranges = np.empty((p + 1, width)), np.empty((p + 1, 2), np.int64)
-    for i in range(n):
-        total = store_sums(scores[i], potentials[i % len(potentials)], floor, q, r, w, stored, ranges, sizes)
-        safe[i] = total > SMALLEST
-        if not safe[i]:
-            continue
-        best[i], expected[i] = 0, 1 - sizes[0] * (1 - undefined)
-        clear(hits)
-        sums[:width], sums[width] = w, 0.0
-        room, up_to, positives = TIE * abs(expected[i]), sizes[0], 0.0
-        for k in range(1, p + 1):
-            if k < width:
-                up_to, positives = up_to + sizes[k], positives + k * sizes[k]
-            if up_to - positives / k >= expected[i]:
-                break
-            for x in range(width):
-                hits[x] = r[k - 1] * hits[x] + q[k - 1] * (hits[x + 1] + sums[x + 1])
-                sums[x] = r[k - 1] * sums[x] + q[k - 1] * sums[x + 1]
-            cost = 1 - score_by_misses(stored[k], ranges[k, 0], ranges[k, 1], hits, b, k) / total
-            if cost < expected[i] - room:
-                best[i], expected[i] = k, cost

@@ -11,6 +11,12 @@ this short.
 2. Chances below `floor` are dropped at both ends. Each element adds one chance to A_k and to B_k, so at most 4 p are
    dropped, each of which weighs at most its own size: no expected loss changes by more than ``4 p floor / Z`` times
    the largest loss, which is below a rounding error.
+
+**Jaccard**, and Tversky's index that weighs false positives by 1, needs O(K) for each k: with G_k(x) = sum_a a A_k(a)
+w_{a+x} its score is sum_x B_k(x) G_k(x) / (k + b x) / Z. One more element gives A_{k+1}(a) = (1 - q) A_k(a) +
+q A_k(a - 1), so with H_k(x) = sum_a A_k(a) w_{a+x}
+
+    G_{k+1}(x) = (1 - q) G_k(x) + q (G_k(x + 1) + H_k(x + 1)),        H_{k+1}(x) = (1 - q) H_k(x) + q H_k(x + 1).
 """
 
 # mypy: disable-error-code="no-untyped-def"
@@ -20,7 +26,7 @@ from __future__ import annotations
 import numpy as np
 
 from setloss.compilation import kernel
-from setloss.decisions.count_kernels import SMALLEST, weigh_elements, weigh_sizes
+from setloss.decisions.count_kernels import SMALLEST, clear, weigh_elements, weigh_sizes
 from setloss.decisions.specs import CURVE, TVERSKY
 
 
@@ -115,16 +121,34 @@ def least_loss(k, p, sizes, spec, row):
 
 
 @kernel()
-def losses_of_prefixes(scores, potentials, spec, floor, every, costs, safe):
+def add_to_hits(hits, sums, q, r):
+    """G and H with one more element; both have a zero at the end."""
+    for x in range(len(hits) - 1):
+        hits[x] = r * hits[x] + q * (hits[x + 1] + sums[x + 1])
+        sums[x] = r * sums[x] + q * sums[x + 1]
+
+
+@kernel(fastmath={"reassoc", "contract"})
+def score_by_misses(others, low, high, hits, b, k):
+    """Z times the expected score of k elements, from B_k and G_k."""
+    total = 0.0
+    for x in range(low, high + 1):
+        total += others[x] * hits[x] / (k + b * x)
+    return total
+
+
+@kernel()
+def losses_of_prefixes(scores, potentials, spec, by_misses, floor, every, costs, safe):
     """The expected losses (n, p + 1) of the k largest of falling scores; `safe` is False where Z is too small.
 
-    Unless `every` is asked for, those of sizes that cannot be the best are left as they are.
+    Unless `every` is asked for, those of sizes that cannot be the best are left as they are. `by_misses` is for
+    Jaccard.
     """
     n, p = scores.shape
     width = potentials.shape[1]
     q, r = np.empty(p), np.empty(p)
     w, sizes, row = np.empty(width), np.empty(width), np.empty(width)
-    first, then = np.empty(width), np.empty(width)
+    first, then, hits, sums = np.empty(width), np.empty(width), np.empty(width + 1), np.empty(width + 1)
     stored, ranges = np.empty((p + 1, width)), np.empty((p + 1, 2), np.int64)
     for i in range(n):
         total = store_sums(scores[i], potentials[i % len(potentials)], floor, q, r, w, stored, ranges, sizes)
@@ -133,13 +157,24 @@ def losses_of_prefixes(scores, potentials, spec, floor, every, costs, safe):
             continue
         first[0] = 1.0
         low, high, least = 0, 0, np.inf
+        clear(hits)
+        sums[:width], sums[width] = w, 0.0
+        up_to = positives = 0.0
         for k in range(p + 1):
-            if k > 0 and not every and least_loss(k, p, sizes, spec, row) >= least:
-                break
+            if k < width:
+                up_to, positives = up_to + sizes[k], positives + k * sizes[k]
             others = stored[k], ranges[k, 0], ranges[k, 1]
-            costs[i, k] = expected_loss(k, p, first, low, high, *others, w, spec, row) / total
+            if by_misses and k > 0:
+                if not every and up_to - positives / k >= least:
+                    break
+                add_to_hits(hits, sums, q[k - 1], r[k - 1])
+                costs[i, k] = 1 - score_by_misses(*others, hits, spec[1][0], k) / total
+            else:
+                if k > 0 and not every and least_loss(k, p, sizes, spec, row) >= least:
+                    break
+                costs[i, k] = expected_loss(k, p, first, low, high, *others, w, spec, row) / total
             least = min(least, costs[i, k])
-            if k < p:
+            if k < p and not by_misses:
                 low, high = add_element(first, then, low, high, q[k], r[k], floor)
                 first, then = then, first
 
