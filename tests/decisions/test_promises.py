@@ -118,23 +118,29 @@ def test_nothing_can_be_promised():
     assert 60 < few.needed < 2_000
     assert f"{few.needed:,} sets" in str(few)
     hopeless = make_promise(np.linspace(0, 1, 500), np.ones(500), at_most=0.1)
-    assert hopeless.needed is None
-    assert "would not help" in str(hopeless)
-    assert hopeless.surest[1] == 1
+    assert (hopeless.surest, hopeless.needed) == ((50, 1.0), None)
+    assert "the 50 of which it is expected have 1; more sets would not help" in str(hopeless)
 
 
 def test_what_cannot_be_promised_is_said_without_contradiction():
-    """Too few sure sets, a mean that is too near, and surest sets that are worse than the best ten."""
+    """No set that is sure, and a mean that is too near."""
     unsure = make_promise(np.linspace(0.35, 1, 60), np.full(60, 0.294), at_most=0.3, loss="f1")
-    assert (unsure.surest[0], unsure.sure, unsure.needed) == (10, 0, None)
-    assert "0.706, and at least 0.7 is expected of none" in str(unsure)
+    assert (unsure.surest[0], unsure.needed) == (0, None)
+    assert "from these 60 sets: it is expected of none; a weaker promise" in str(unsure)
     near = make_promise(np.full(50, 0.2), np.arange(50) % 50 < 14.5, at_most=0.301, loss="f1")
     assert near.surest == (50, 0.3)
-    assert "more than 5,000 sets would be needed" in str(near)
-    worse = make_promise(np.linspace(0.2, 0.29, 50), np.repeat([0.2, 0.5], [10, 40]), at_most=0.3, loss="f1")
-    assert worse.surest == (50, pytest.approx(0.44))
-    assert "the surest 50 have 0.56; more sets would not help" in str(worse)
-    assert not any("not help" in str(one) for one in (unsure, near))
+    assert near.needed > 10**6
+    assert "would do" in str(near)
+
+
+def test_expected_losses_on_a_threshold_are_up_to_it():
+    """Thresholds are multiples of a / 100; sets on one of them are tested there, and counted in what is answered."""
+    losses = np.repeat([0.0, 1.0], 300)
+    bad = make_promise(np.repeat([0.125, 0.25], 300), losses, at_most=0.25)
+    assert (bad.share, bad.surest) == (0.5, (300, 0.0))
+    good = make_promise(np.repeat([0.25, 0.2501], 300), losses, at_most=0.25)
+    assert (good.limit, good.share, good.surest) == (0.25, 0.5, (300, 0.0))
+    assert make_promise(np.full(300, 0.25), np.ones(300), at_most=0.25).surest == (300, 1.0)
 
 
 @pytest.mark.parametrize(

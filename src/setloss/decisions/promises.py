@@ -28,7 +28,7 @@ from numpy.typing import ArrayLike
 
 from setloss.decisions.specs import descent, loss_spec
 from setloss.losses import CountLoss
-from setloss.typing import Array
+from setloss.typing import Array, Flags
 
 STEPS = 100
 """Thresholds between 0 and `at_most`; larger ones go on with the same step."""
@@ -40,10 +40,7 @@ SCORES = {"f1": "F1", "dice": "Dice", "jaccard": "Jaccard"}
 """Losses that are known by the score 1 - loss."""
 
 FEW = 10
-"""Fewest sets from which the number of sets a promise would take is estimated."""
-
-MANY = 100
-"""More sets than so many times those there are help nobody."""
+"""Sets of gain 0 that are added to those from which the number of sets a promise would take is estimated."""
 
 
 @dataclass(frozen=True)
@@ -63,12 +60,9 @@ class Promise:
     loss
         Name of the loss.
     surest
-        Number of sets and mean loss of what is answered; if nothing is, of what came nearest.
+        Number of sets and mean loss of what is answered; if nothing is, of what is expected to lose up to `at_most`.
     needed
-        About the number of sets it would take to promise anything; None if more sets would not help, or `MANY` times
-        as many would not do.
-    sure
-        Number of sets of an expected loss up to `at_most`. Without any there is nowhere to start.
+        About the number of sets it would take to promise anything; None if more sets would not help.
     model
         The estimator that made it and gives new sets their expected losses; None if `make_promise` did.
 
@@ -87,7 +81,6 @@ class Promise:
     loss: str
     surest: tuple[int, float]
     needed: int | None = None
-    sure: int = 0
     model: Any = field(default=None, repr=False, compare=False)
 
     def __bool__(self) -> bool:
@@ -110,15 +103,12 @@ class Promise:
         if self:
             share = f"{100 * self.share:.0f} % of the sets"
             return f"{claim} on what is answered, {sure}: {share}; assumes new sets are like these {self.sets:,}"
-        said = f"{claim} cannot be promised {sure} from these {self.sets:,} sets: the surest {number:,} have {seen}"
+        said = f"{claim} cannot be promised {sure} from these {self.sets:,} sets: "
+        said += f"the {number:,} of which it is expected have {seen}" if number else "it is expected of none"
         if self.needed is not None:
             return f"{said}, which may be luck; about {self.needed:,} sets would do"
-        why = "; more sets would not help"
-        if not self.sure:
-            why = f", and {'at most' if sign > 0 else 'at least'} {least} is expected of none"
-        elif mean <= self.at_most:
-            why = f", which may be luck; more than {MANY * self.sets:,} sets would be needed"
-        return f"{said}{why}; a weaker promise or better scores may help"
+        hope = "; more sets would not help" if number else ""
+        return f"{said}{hope}; a weaker promise or better scores may help"
 
 
 def make_promise(
@@ -169,11 +159,10 @@ def make_promise(
     limit, needed = _walk(sets, a, 1 - confidence, largest), None
     share, number, mean = sets.up_to(limit)
     if limit == -np.inf:
-        nearest, needed = _nearest(sets, a, 1 - confidence, largest)
-        _, number, mean = sets.up_to(nearest)
+        _, number, mean = sets.up_to(at_most)
+        needed = _sets_needed(sets, a, 1 - confidence, sets.expected <= at_most)
     surest = (number, mean * largest)
-    sure = sets.up_to(at_most)[1]
-    return Promise(float(at_most), float(confidence), limit, share, len(sets.losses), loss, surest, needed, sure)
+    return Promise(float(at_most), float(confidence), limit, share, len(sets.losses), loss, surest, needed)
 
 
 def largest_loss(loss: CountLoss, sizes: Any) -> float:
@@ -231,42 +220,33 @@ def _walk(sets: _Sets, a: float, delta: float, largest: float) -> float:
     """The largest threshold that passes, -inf if none does; the module says why this is valid."""
     step = a / STEPS * largest
     thresholds = np.append(np.arange(1, np.ceil(STEPS / a)) * step, np.inf)
-    counts = np.searchsorted(np.sort(sets.expected), thresholds, side="right")
     shares = np.zeros(len(thresholds))
     for start, share in STARTS:
         shares[round(start * STEPS) - 1] += share * delta
-    limit, budget, tested = -np.inf, 0.0, -1
-    for threshold, count, share in zip(thresholds, counts, shares, strict=True):
+    limit, budget = -np.inf, 0.0
+    for threshold, share in zip(thresholds, shares, strict=True):
         budget += share
-        if budget > 0 and (count != tested or share > 0):
-            here = sets.expected <= threshold
-            if p_value(sets.losses[here], a, delta, sets.weights[here]) > budget:
-                budget = 0.0
-            tested = count
-        limit = float(threshold) if budget > 0 else limit
+        here = sets.expected <= threshold
+        if budget > 0 and p_value(sets.losses[here], a, delta, sets.weights[here]) <= budget:
+            limit = float(threshold)
+        else:
+            budget = 0.0
     return limit
 
 
-def _nearest(sets: _Sets, a: float, delta: float, largest: float) -> tuple[float, int | None]:
-    """The start that came nearest and about how many sets it would take; None where that cannot be or is too many.
-
-    Where no set is below a start, the nearest are the `FEW` surest.
+def _sets_needed(sets: _Sets, a: float, delta: float, sure: Flags) -> int | None:
+    """About how many sets it would take to answer those that are `sure`; None if their mean loss is above `a`.
 
     The logarithm of the capital grows by about (a - mean)^2 / (2 variance) with every set that is answered. `FEW`
     sets of gain 0 are added, since the mean of a few sets may be luck.
     """
-    n, nearest, least, most = len(sets.losses), float(np.sort(sets.expected)[:FEW][-1]), np.inf, -np.inf
-    for start, share in STARTS:
-        here = sets.expected <= start * a * largest
-        gains, number = sets.weights[here] * (a - sets.losses[here]), int(here.sum()) + FEW
-        mean = gains.sum() / number
-        variance = (gains @ gains + FEW * a * (1 - a)) / number - mean**2
-        total = 2 * np.log(1 / (share * delta)) * variance / max(mean, 1e-9) ** 2 * n / number
-        if mean > 0 and total < min(least, MANY * n):
-            nearest, least, most = start * a * largest, float(total), np.inf
-        elif here.any() and mean > most:
-            nearest, most = start * a * largest, float(mean)
-    return nearest, None if least == np.inf else max(n + 1, int(round(least, 1 - int(np.log10(least)))))
+    gains, number = sets.weights[sure] * (a - sets.losses[sure]), int(sure.sum()) + FEW
+    mean = gains.sum() / number
+    if mean <= 0:
+        return None
+    variance = (gains @ gains + FEW * a * (1 - a)) / number - mean**2
+    total = 2 * np.log(1 / (STARTS[-1][1] * delta)) * variance / mean**2 * len(sure) / number
+    return max(len(sure) + 1, int(round(total, 1 - int(np.log10(total)))))
 
 
 def p_value(losses: Array, a: float, delta: float, weights: Array) -> float:
