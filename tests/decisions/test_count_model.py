@@ -54,7 +54,7 @@ def test_gradients_are_those_of_finite_differences(model, data):
     def value(s, u):
         return CountModel([s], u).log_likelihood([y], [known])[0]
 
-    step = 1e-5
+    step = 1e-4
     for i, unit in enumerate(np.eye(p) * step):
         slope = (value(scores + unit, counts) - value(scores - unit, counts)) / (2 * step)
         assert found.scores[0, i] == pytest.approx(slope, abs=1e-8)
@@ -81,7 +81,7 @@ def test_bags_of_different_sizes_in_any_order():
     bags = Bags.from_groups(groups)
     scores, y = generator.normal(size=12), generator.random(12) < 0.5
     each = [generator.normal(size=p + 1) for p in bags.sizes]
-    model = CountModel(scores, each, bags)
+    model = CountModel(scores, np.concatenate(each), bags)
     found = model.likelihood(y)
     ends = np.concatenate(([0], np.cumsum(bags.sizes + 1)))
     for i, u in enumerate(each):
@@ -90,8 +90,6 @@ def test_bags_of_different_sizes_in_any_order():
         assert found.values[i] == pytest.approx(expected.values[0])
         np.testing.assert_allclose(found.scores[groups == i], expected.scores[0], atol=1e-14)
         np.testing.assert_allclose(found.counts[ends[i] : ends[i + 1]], expected.counts[0], atol=1e-14)
-    flat = CountModel(scores, np.concatenate(each), bags)
-    np.testing.assert_array_equal(flat.log_partition, model.log_partition)
 
 
 def test_elementary_symmetric_polynomials_to_fifty_digits():
@@ -132,12 +130,9 @@ def test_refusals():
     ]:
         with pytest.raises(ValueError, match=words):
             CountModel(scores, counts)
-    with pytest.raises(ValueError, match="flat counts hold p \\+ 1 potentials for each bag, 7 in all; got 3"):
-        CountModel(np.zeros(5), np.zeros(3), [0, 2, 5])
-    with pytest.raises(ValueError, match="given for 1 bags; there are 2"):
-        CountModel(np.zeros(5), [np.zeros(3)], [0, 2, 5])
-    with pytest.raises(ValueError, match="counts of bag 0 have shape"):
-        CountModel(np.zeros(5), [np.zeros(4), np.zeros(3)], [0, 2, 5])
+    for counts in (np.zeros(3), [np.zeros(3), np.zeros(4)]):
+        with pytest.raises(ValueError, match=r"counts of bags are flat, .* 7 in all|counts must be real numbers"):
+            CountModel(np.zeros(5), counts, [0, 2, 5])
     with pytest.raises(ValueError, match="the bags hold 5 elements"):
         CountModel(np.zeros(4), None, [0, 2, 5])
     with pytest.raises(ValueError, match=r"that scores rule out .* up to 2e\+04 apart"):

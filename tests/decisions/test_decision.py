@@ -98,7 +98,7 @@ def test_bags_are_decided_each_on_its_own():
     sizes = np.array([3, 1, 4, 3])
     offsets = np.concatenate(([0], np.cumsum(sizes)))
     scores, each = generator.normal(size=11), [generator.normal(size=p + 1) for p in sizes]
-    for counts in (None, each):
+    for counts in (None, np.concatenate(each)):
         found = decide(scores, "jaccard", counts=counts, bags=offsets)
         for i, (start, end) in enumerate(itertools.pairwise(offsets)):
             alone = decide([scores[start:end]], "jaccard", counts=None if counts is None else each[i])

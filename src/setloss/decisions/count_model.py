@@ -116,6 +116,9 @@ MOST_SUMS = 150_000_000
 NEGLIGIBLE = -70.0
 """Logarithm of a probability that is left out of examples whose sums underflow."""
 
+KNOWN = 800.0
+"""Log-odds of known labels while the others are summed out: floats cannot tell their probability from 1."""
+
 
 def refuse_large_tables(p: int, width: int) -> None:
     """Refuse what needs too much memory, before it is allocated."""
@@ -191,40 +194,21 @@ class SetsOfOneSize:
 
     def evaluated(self, labels: Array, known: Flags | None, positives: NDArray[np.intp]) -> Likelihood:
         """Log of the sum of exp(sum y_i s_i + u_|y|) over the labels that are not known, and its gradients."""
-        width = self.potentials.shape[1]
-        possible = np.flatnonzero(positives < width)
-        values, counts = np.full(len(labels), -np.inf), np.zeros((len(labels), width))
-        counts[possible, positives[possible]] = 1.0
-        values[possible] = self._all_potentials[possible, positives[possible]]
-        values += np.einsum("ij,ij->i", self.scores, labels)
+        (n, p), width = self.scores.shape, self.potentials.shape[1]
+        values, counts, sizes = np.full(n, -np.inf), np.zeros((n, width)), np.arange(width)
+        most = positives if known is None else positives + p - known.sum(axis=1)
+        inside = (sizes >= positives[:, None]) & (sizes <= most[:, None])
+        possible = np.flatnonzero((inside & (self._all_potentials > -np.inf)).any(axis=1))
+        values[possible] = np.einsum("ij,ij->i", self.scores[possible], labels[possible])
         if known is None:
+            values[possible] += self._all_potentials[possible, positives[possible]]
+            counts[possible, positives[possible]] = 1.0
             return Likelihood(values, labels, counts)
-        found, missing = Likelihood(values, labels.copy(), counts), (~known).sum(axis=1)
-        for m in np.unique(missing[missing > 0]):
-            rows = np.flatnonzero(missing == m)
-            self._sum_out(rows, known[rows], positives[rows], found)
-        return found
-
-    def _sum_out(self, rows: NDArray[np.intp], known: Flags, positives: NDArray[np.intp], found: Likelihood) -> None:
-        """Examples with m unknown labels: count models of those, their potentials shifted by the known positives."""
-        unknown = np.nonzero(~known)[1].reshape(len(rows), -1)
-        sizes = positives[:, None] + np.arange(unknown.shape[1] + 1)
-        width = self.potentials.shape[1]
-        shifted = np.where(
-            sizes < width,
-            self._all_potentials[rows[:, None], np.minimum(sizes, width - 1)],
-            -np.inf,
-        )
-        found.counts[rows] = 0.0
-        found.values[rows] = -np.inf
-        possible = (shifted > -np.inf).any(axis=1)
-        rows, unknown, sizes = rows[possible], unknown[possible], sizes[possible]
-        rest = SetsOfOneSize(self.scores[rows[:, None], unknown], np.ascontiguousarray(shifted[possible])).sums
-        found.values[rows] = (self.scores[rows] * found.scores[rows]).sum(axis=1) + rest.log_partition
-        found.scores[rows[:, None], unknown] = rest.marginals
-        padded = np.zeros((len(rows), max(width, int(sizes.max(initial=0)) + 1)))
-        padded[np.arange(len(rows))[:, None], sizes] = rest.sizes
-        found.counts[rows] = padded[:, :width]
+        fixed = np.where(known, KNOWN * (2 * labels - 1), self.scores)
+        rest, marginals = SetsOfOneSize(fixed, self.potentials).take(possible).sums, labels.copy()
+        values[possible] += rest.log_partition - KNOWN * positives[possible]
+        marginals[possible], counts[possible] = rest.marginals, rest.sizes
+        return Likelihood(values, marginals, counts)
 
 
 def _without_negligible_sizes(scores: Array, potentials: Array) -> Array:

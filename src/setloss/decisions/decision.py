@@ -19,8 +19,8 @@ from scipy.special import expit, softmax
 
 from setloss.arguments import as_labels
 from setloss.bags import Bags
-from setloss.decisions.count_model import SetsOfOneSize, refuse_large_tables
-from setloss.decisions.scores import Counts, Layout, as_log_odds, potentials_of
+from setloss.decisions.count_model import CountModel, SetsOfOneSize, refuse_large_tables
+from setloss.decisions.scores import Counts, as_log_odds
 from setloss.decisions.specs import LINEAR, MAX_ENUMERATED, TIE, LossSpec, descent, loss_spec
 from setloss.losses import Loss, as_loss
 from setloss.typing import Array, Flags
@@ -68,10 +68,10 @@ def decide(
     scores : {"auto", "log-odds", "probabilities"}
         What `values` are: "log-odds", "probabilities", or "auto", log-odds unless all of them lie in [0, 1], which is
         refused.
-    counts : array or sequence of arrays, optional
+    counts : array, optional
         None for independent elements, or log-potentials of the number of positives: (K + 1,) or (n, K + 1), larger
-        numbers being impossible; with bags a sequence of arrays, or a flat array of p_i + 1 numbers for each bag.
-        -inf makes a number impossible.
+        numbers being impossible; with bags a flat array of p_i + 1 numbers for each bag. -inf makes a number
+        impossible.
     bags : Bags or array of int, optional
         `Bags`, or the n + 1 offsets of the bags in the flat scores.
 
@@ -88,11 +88,8 @@ def decide_log_odds(
     array: Array, loss: Loss, counts: Counts, bags: Bags | ArrayLike | None, *, among_prefixes: bool = False
 ) -> Decision:
     """`decide`; of more sets than can be compared, the best of those of the k largest scores if `among_prefixes`."""
-    layout = Layout.of(array.shape, bags)
-    parts = [
-        _decide(SetsOfOneSize(*part), loss, among_prefixes)
-        for part in zip(layout.split(array), potentials_of(counts, layout), strict=True)
-    ]
+    model = CountModel(array, counts, bags)
+    parts, layout = [_decide(part, loss, among_prefixes) for part in model.parts], model.layout
     return Decision(
         layout.join([part.sets for part in parts]) if parts else np.zeros(layout.shape, dtype=bool),
         layout.join_rows([part.expected_loss for part in parts]),
@@ -108,8 +105,7 @@ def expected_losses(scores: ArrayLike, loss: Loss | str, *, counts: Counts = Non
     >>> expected_losses([[0.3, -0.2, -0.4, -3.0]], "f1").round(3)
     array([[0.867, 0.577, 0.463, 0.415, 0.501]])
     """
-    array = as_log_odds(scores, "log-odds")
-    rows = SetsOfOneSize(array, potentials_of(counts, Layout.of(array.shape, None))[0])
+    (rows,) = CountModel(scores, counts).parts
     return _losses_of_prefixes(rows, _spec(as_loss(loss), rows))
 
 
@@ -128,14 +124,11 @@ def expected_losses_of(
     >>> expected_losses_of([[1, 0, 1, 0]], [[0.3, -0.2, -0.4, -3.0]], "f1").round(3)
     array([0.491])
     """
-    loss = as_loss(loss)
-    array, chosen = as_log_odds(scores, "log-odds"), as_labels(sets, "sets")
-    if chosen.shape != array.shape:
-        raise ValueError(f"sets have shape {chosen.shape}, the scores have shape {array.shape}")
-    layout = Layout.of(array.shape, bags)
-    parts = [SetsOfOneSize(*part) for part in zip(layout.split(array), potentials_of(counts, layout), strict=True)]
-    each = zip(layout.split(chosen), parts, strict=True)
-    return layout.join_rows([_losses_of(said, part, _spec(loss, part)) for said, part in each])
+    loss, model, chosen = as_loss(loss), CountModel(scores, counts, bags), as_labels(sets, "sets")
+    if chosen.shape != model.layout.shape:
+        raise ValueError(f"sets have shape {chosen.shape}, the scores have shape {model.layout.shape}")
+    each = zip(model.layout.split(chosen), model.parts, strict=True)
+    return model.layout.join_rows([_losses_of(said, part, _spec(loss, part)) for said, part in each])
 
 
 def largest(scores: Array, k: int | NDArray[np.intp], falling: Array | None = None) -> Flags:

@@ -5,8 +5,7 @@ are
 
 - ``None``: elements are independent, every potential is 0;
 - without bags ``(K + 1,)``, the same for all examples, or ``(n, K + 1)``; sizes beyond K are impossible;
-- with bags a sequence of one array for each bag (a shorter one makes larger sizes impossible), or a flat array of the
-  ``p_i + 1`` potentials of each bag, one bag after the other.
+- with bags a flat array of the ``p_i + 1`` potentials of each bag, one bag after the other.
 
 ``-inf`` makes a size impossible.
 
@@ -49,7 +48,7 @@ LEAST_CHANCE = 1e-6
 LARGEST_CHANCE = 1e-2
 """Largest probability that 0 may stand for."""
 
-Counts = ArrayLike | Sequence[ArrayLike] | None
+Counts = ArrayLike | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,28 +190,13 @@ def potentials_of(counts: Counts, layout: Layout) -> list[Array]:
         return [np.zeros((1, _size(layout, part) + 1)) for part in range(len(layout.rows))]
     if layout.bags is None:
         return [_checked(np.atleast_2d(as_numbers(counts, "counts")), layout.shape[1], layout.rows[0])]
-    flat = _flat_potentials(counts, layout)
+    flat, length = as_numbers(counts, "counts"), int(np.sum(layout.sizes + 1))
+    if flat.shape != (length,):
+        raise ValueError(
+            f"counts of bags are flat, p + 1 potentials for each bag, {length} in all; got shape {flat.shape}"
+        )
     each = zip(layout.counts, layout.rows, strict=True)
     return [_checked(flat[places], places.shape[1] - 1, some) for places, some in each]
-
-
-def _flat_potentials(counts: Any, layout: Layout) -> Array:
-    """The p + 1 potentials of each bag, one bag after the other."""
-    length = int(np.sum(layout.sizes + 1))
-    if isinstance(counts, np.ndarray) and counts.ndim == 1 and counts.dtype != object:
-        if counts.size != length:
-            raise ValueError(f"flat counts hold p + 1 potentials for each bag, {length} in all; got {counts.size}")
-        return as_numbers(counts, "counts")
-    each = [as_numbers(row, "counts") for row in counts]
-    if len(each) != len(layout):
-        raise ValueError(f"counts are given for {len(each)} bags; there are {len(layout)}")
-    flat = np.full(length, -np.inf)  # sizes that a bag's potentials do not reach
-    starts = np.cumsum(layout.sizes + 1) - layout.sizes - 1
-    for i, (row, p, start) in enumerate(zip(each, layout.sizes, starts, strict=True)):
-        if row.ndim != 1 or len(row) > p + 1:
-            raise ValueError(f"counts of bag {i} have shape {row.shape}; it has {p} elements, {p + 1} sizes")
-        flat[start : start + len(row)] = row
-    return flat
 
 
 def _size(layout: Layout, part: int) -> int:
