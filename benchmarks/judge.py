@@ -300,8 +300,7 @@ def judge_decision(rng: Generator) -> float:
     expected = expected_losses(formula, chances / chances.sum(), p)
     in_bags = rng.random() < 0.3
     given = scores if in_bags else scores[None]
-    counts = potentials if not in_bags or potentials is None else [potentials]
-    where = {"counts": counts, "bags": [0, p] if in_bags else None}
+    where = {"counts": potentials, "bags": [0, p] if in_bags else None}
     found = decide(given, loss, scores="log-odds", **where)
     other = int(rng.integers(2**p))
     off = 0.0

@@ -69,29 +69,13 @@ class LabelPotentials:
         slope /= SLOPE_WIDTH * max(self.most, 1)
         return np.asarray(rows.T @ rows + np.outer(slope, slope) + 1e-6 * np.eye(self.most + 1))
 
-    def on(self, bags: Bags | None) -> LabelPotentials:
+    def on(self, bags: Bags | None) -> LinearPotentials:
         """The potentials of some sets as a linear function of theta."""
-        return self
+        return LinearPotentials(np.eye(self.most + 1))
 
     def work(self, sizes: NDArray[np.intp]) -> NDArray[np.intp]:
         """Pairs of an element and a count in sets of these sizes: what a count model takes time for."""
         return sizes * (self.most + 1)
-
-    @property
-    def length(self) -> int:
-        return self.most + 1
-
-    def of(self, theta: Array) -> Array:
-        """The potentials as `CountModel` takes them."""
-        return theta
-
-    def gradient(self, counts: Array, weights: Array) -> Array:
-        """The weighted sum over sets of a gradient in their potentials, as a gradient in theta."""
-        return np.asarray(weights @ counts)
-
-    def curvature(self, positives: NDArray[np.intp], weights: Array) -> Array:
-        """About how curved the likelihood is: the weighted squares of theta's statistics at the numbers seen."""
-        return np.diag(np.bincount(positives, weights, self.length))
 
 
 @dataclass(frozen=True)
@@ -101,11 +85,11 @@ class BagPotentials:
     def precision(self, width: float) -> Array:
         return np.diag([1 / (10 * width) ** 2] * 2 + [1 / (3 * width) ** 2] * 2 + [1 / width**2])
 
-    def on(self, bags: Bags | None) -> PotentialsOfBags:
+    def on(self, bags: Bags | None) -> LinearPotentials:
         if bags is None:
             raise ValueError("potentials of bags need bags")
         known = {int(p): self.statistics(int(p)) for p in np.unique(bags.sizes)}
-        return PotentialsOfBags(np.concatenate([known[int(p)] for p in bags.sizes]), bags.sizes + 1)
+        return LinearPotentials(np.concatenate([known[int(p)] for p in bags.sizes]), bags.sizes + 1)
 
     def work(self, sizes: NDArray[np.intp]) -> NDArray[np.intp]:
         return sizes * (sizes + 1)
@@ -120,29 +104,29 @@ class BagPotentials:
 
 
 @dataclass(frozen=True, eq=False)
-class PotentialsOfBags:
-    """The statistics of every bag and count, one bag after the other, and the number of counts of each bag."""
+class LinearPotentials:
+    """Potentials u = statistics theta: a row for each count of all sets, or with `lengths` for those of every bag."""
 
     statistics: Array
-    lengths: NDArray[np.intp]
-
-    @property
-    def length(self) -> int:
-        return int(self.statistics.shape[1])
+    lengths: NDArray[np.intp] | None = None
 
     def of(self, theta: Array) -> Array:
+        """The potentials as `CountModel` takes them."""
         return np.asarray(self.statistics @ theta)
 
     def gradient(self, counts: Array, weights: Array) -> Array:
-        return np.asarray((counts * np.repeat(weights, self.lengths)) @ self.statistics)
+        """The weighted sum over sets of a gradient in their potentials, as a gradient in theta."""
+        by_count = weights @ counts if self.lengths is None else counts * np.repeat(weights, self.lengths)
+        return np.asarray(by_count @ self.statistics)
 
     def curvature(self, positives: NDArray[np.intp], weights: Array) -> Array:
-        seen = self.statistics[np.cumsum(self.lengths) - self.lengths + positives]
+        """About how curved the likelihood is: the weighted squares of theta's statistics at the numbers seen."""
+        starts = 0 if self.lengths is None else np.cumsum(self.lengths) - self.lengths
+        seen = self.statistics[starts + positives]
         return np.asarray((seen * weights[:, None]).T @ seen)
 
 
 Potentials = LabelPotentials | BagPotentials
-LinearPotentials = LabelPotentials | PotentialsOfBags
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,9 +24,7 @@ SMALLEST = 1e-250
 @kernel()
 def weigh_sizes(potentials, w):
     """The weights w_k = exp(u_k - max u); returns max u."""
-    top = potentials[0]
-    for k in range(1, len(potentials)):
-        top = max(top, potentials[k])
+    top = potentials.max()
     for k in range(len(potentials)):
         w[k] = np.exp(potentials[k] - top)
     return top

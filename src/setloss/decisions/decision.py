@@ -144,9 +144,7 @@ def largest(scores: Array, k: int | NDArray[np.intp], falling: Array | None = No
 
 def _falling(scores: Array) -> Array:
     """The scores of every row, from the largest on."""
-    found = -scores
-    found.sort(axis=1)
-    return np.negative(found, out=found)
+    return -np.sort(-scores, axis=1)
 
 
 # ---------------------------------------------------------------- the best of the k largest scores
@@ -210,29 +208,29 @@ def _losses_of_prefixes(rows: SetsOfOneSize, spec: LossSpec, every: bool = True)
 
 def _losses_of(chosen: Flags, rows: SetsOfOneSize, spec: LossSpec) -> Array:
     """Expected losses (n,) of one set for every example."""
+    from setloss.decisions.prefix_search import losses_of_firsts
+
+    n = len(chosen)
     if spec.kind == LINEAR:
         misses, alarms = _costs_of_elements(rows, spec)
         return np.asarray(np.where(chosen, alarms, misses).sum(axis=1))
     order = np.argsort(~chosen, axis=1, kind="stable")
-    first = SetsOfOneSize(np.take_along_axis(rows.scores, order, axis=1), rows.potentials)
-    return _losses_of_firsts(first, chosen.sum(axis=1), spec)
+    chosen_first, found, safe = (
+        np.take_along_axis(rows.scores, order, axis=1),
+        np.empty(n),
+        np.empty(n, dtype=np.bool_),
+    )
+    sizes, of_loss = chosen.sum(axis=1), spec.arguments
+    losses_of_firsts(chosen_first, sizes, rows.potentials, of_loss, _floor(rows), found, safe)
+    if not safe.all():
+        found[~safe] = _losses_of(chosen[~safe], rows.tilted(~safe), spec)
+    return found
 
 
 def _costs_of_elements(rows: SetsOfOneSize, spec: LossSpec) -> tuple[Array, Array]:
     """Hamming: what each element is expected to cost if it is not chosen, and if it is."""
     chances = expit(rows.scores) if rows.independent else rows.sums.marginals
     return spec.numbers[0] * chances, spec.numbers[1] * (1 - chances)
-
-
-def _losses_of_firsts(rows: SetsOfOneSize, sizes: NDArray[np.intp], spec: LossSpec) -> Array:
-    """Expected losses (n,) of the first elements, sizes[i] of them in row i."""
-    from setloss.decisions.prefix_search import losses_of_firsts
-
-    found, safe = np.empty(len(sizes)), np.empty(len(sizes), dtype=np.bool_)
-    losses_of_firsts(rows.scores, sizes, rows.potentials, spec.arguments, _floor(rows), found, safe)
-    if not safe.all():
-        found[~safe] = _losses_of_firsts(rows.tilted(~safe), sizes[~safe], spec)
-    return found
 
 
 def _compare_all_sets(rows: SetsOfOneSize, loss: Loss) -> Decision:

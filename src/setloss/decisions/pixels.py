@@ -16,15 +16,14 @@ expectation:
   and 0 <= S/D <= 1, so E S/D lies between the first four terms, computed from sums of central moments, and these
   plus E e^4 / d^4. That is the error bound; it falls with the square of the expected number of positives.
 
-A loss that is an increasing function of the number of mistakes alone (cost curves) needs neither: taking the pixels
-with probability above 1/2 makes that number stochastically smallest. Where false positives cost nothing (a = 0),
-every pixel that may be positive is taken.
+Where false positives cost nothing (a = 0), every pixel that may be positive is taken. For a rising cost curve the
+best set is that of the pixels with probability above 1/2, which makes the number of mistakes stochastically smallest.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -33,7 +32,7 @@ from scipy.special import expit
 from setloss.arguments import refuse_masked
 from setloss.decisions.decision import decide
 from setloss.decisions.scores import as_log_odds
-from setloss.decisions.specs import descent, loss_spec
+from setloss.decisions.specs import loss_spec
 from setloss.losses import Form, Loss, as_loss
 from setloss.setfunctions.counts import Kind
 from setloss.typing import Array
@@ -71,20 +70,13 @@ class PixelDecision:
     expected_loss: float
     error: float
     regret: float
-    rule: Literal["exact", "moments", "each pixel"]
+    rule: Literal["exact", "moments"]
 
     def __str__(self) -> str:
         return (
             f"{int(self.sets.sum())} of {self.sets.size} pixels, expected loss {self.expected_loss:.4f} "
             f"± {self.error:.1e}, at most {self.regret:.1e} above the best ({self.rule})"
         )
-
-
-class Bounds(NamedTuple):
-    """Lower and upper bounds of the expected score of every prefix."""
-
-    low: Any
-    high: Any
 
 
 def decide_pixels(
@@ -103,8 +95,8 @@ def decide_pixels(
         Log-odds (logits) or probabilities of every pixel to be positive, any shape. They have to be calibrated: fit a
         temperature on validation images first (`setloss.nn.fit_temperature`), or take the cut at 1/2.
     loss
-        Dice, Jaccard, Tversky, F-beta, Hamming, or an increasing cost curve; of few pixels any loss that `decide`
-        takes, a callable ``(y_true, y_pred) -> float`` too.
+        Dice, Jaccard, Tversky, F-beta or Hamming; of few pixels any loss that `decide` takes, a callable
+        ``(y_true, y_pred) -> float`` too.
     scores
         What `values` are: "log-odds", "probabilities", or "auto", log-odds unless all of them lie in [0, 1], which is
         refused.
@@ -142,9 +134,11 @@ def _decide(log_odds: Array, loss: Loss, method: Method) -> PixelDecision:
         if form.false_positive == 0:
             return _decide_all(p, form)
         return _decide_exactly(log_odds, loss) if _is_exact(p, loss, form, method) else _decide_by_moments(p, form)
-    if loss.by_size and descent(loss, len(p), len(p) + 1) is None:
-        costs = loss.on_counts(len(p), 0).table
-        return PixelDecision(p > 0.5, *_expected_cost(costs, np.minimum(p, 1 - p)), 0.0, "each pixel")
+    if loss.by_size and len(p) > FEW_PIXELS:
+        raise ValueError(
+            f"cost curves are decided for at most {FEW_PIXELS} pixels, there are {len(p)}; if the curve rises, the "
+            "best set is that of all pixels with a probability above 1/2"
+        )
     return _decide_exactly(log_odds, loss)
 
 
@@ -176,7 +170,7 @@ def _decide_all(p: Array, form: Form) -> PixelDecision:
 
 def _decide_by_moments(p: Array, form: Form) -> PixelDecision:
     order = np.argsort(-p, kind="stable")
-    low, high = moment_bounds(p[order], form.false_positive, form.false_negative, np, 1 - form.undefined)
+    low, high = moment_bounds(p[order], form.false_positive, form.false_negative, 1 - form.undefined)
     best = int(np.argmax(low))
     chosen = np.zeros(len(p), dtype=bool)
     chosen[order[:best]] = True
@@ -184,64 +178,26 @@ def _decide_by_moments(p: Array, form: Form) -> PixelDecision:
     return PixelDecision(chosen, float(1 - middle), float(error), float(high.max() - low[best]), "moments")
 
 
-def _expected_cost(costs: Array, wrong: Array) -> tuple[float, float]:
-    """The mean of costs[k] over the number k of mistakes, and its error.
-
-    For large sets it is the cost of the expected number, off by at most slope x standard deviation.
-    """
-    if len(wrong) <= EXACT_PIXELS:
-        return float(poisson_binomial(wrong) @ costs), 0.0
-    spread = float(np.sqrt((wrong * (1 - wrong)).sum()))
-    return float(np.interp(wrong.sum(), np.arange(len(costs)), costs)), float(np.diff(costs).max()) * spread
-
-
-def poisson_binomial(p: Array) -> Array:
-    """The distribution of the number of successes of independent trials."""
-    counts = np.ones(1)
-    for chance in p:
-        counts = np.convolve(counts, [1 - chance, chance])
-    return counts
-
-
 # ---------------------------------------------------------------- by moments
 
 
-def moment_bounds(p: Any, a: float, b: float, xp: Any, zero_division: float = 1.0) -> Bounds:
-    """Bounds of E S/D for every prefix of the last axis, a > 0; plain arithmetic, for NumPy and torch (`xp`)."""
+def moment_bounds(p: Array, a: float, b: float, zero_division: float = 1.0) -> tuple[Array, Array]:
+    """Lower and upper bounds of E S/D for every prefix of the last axis, a > 0; E e^4 / d^4 apart."""
     v = p * (1 - p)
-    parts = {"mean": p, "variance": v, "third": v * (1 - 2 * p), "fourth": v * (1 - 6 * v)}
-    taken = {name: _prefixes(part, xp) for name, part in parts.items()}
-    rest = {name: part[..., -1:] - part for name, part in taken.items()}
-    k = xp.arange(taken["mean"].shape[-1], **({} if xp is np else {"device": p.device, "dtype": p.dtype}))
-    d = (1 - a) * taken["mean"] + a * k + b * rest["mean"]
-    d = xp.where(k == 0, 1 + 0 * d, d)  # a set of its own, below
-    first, fourth = _terms(taken, rest, d, 1 - a, b)
-    empty = empty_score(p, b, zero_division, xp)
-    low, high = xp.where(k == 0, empty, first), xp.where(k == 0, empty, first + fourth)
-    return Bounds(xp.maximum(low, 0 * d), xp.minimum(high, 1 + 0 * d))
-
-
-def empty_score(p: Any, b: float, zero_division: float, xp: Any) -> Any:
-    """The expected score of no pixels: 0/0 if there are no positives, or if missing them costs nothing; else 0."""
-    none = xp.prod(1 - p, axis=-1)[..., None] if xp is np else xp.prod(1 - p, dim=-1, keepdim=True)
-    return zero_division * (none if b > 0 else 0 * none + 1)
-
-
-def _terms(taken: dict[str, Any], rest: dict[str, Any], d: Any, alpha: float, b: float) -> tuple[Any, Any]:
-    """The first four terms of E S/D, and E e^4 / d^4; e = alpha (S - E S) + b (R - E R)."""
-    s, vs, vr = taken["mean"], taken["variance"], rest["variance"]
-    variance = alpha**2 * vs + b**2 * vr
-    third = alpha**3 * taken["third"] + b**3 * rest["third"]
-    fourth_s, fourth_r = 3 * vs**2 + taken["fourth"], 3 * vr**2 + rest["fourth"]
-    fourth = alpha**4 * fourth_s + 6 * alpha**2 * b**2 * vs * vr + b**4 * fourth_r
-    first = s / d - alpha * vs / d**2 + (s * variance + alpha**2 * taken["third"]) / d**3
-    first = first - (s * third + alpha**3 * fourth_s + 3 * alpha * b**2 * vs * vr) / d**4
-    return first, abs(fourth) / d**4
-
-
-def _prefixes(values: Any, xp: Any) -> Any:
-    zero = 0 * values[..., :1]
-    if not values.shape[-1]:
-        return values.sum(-1)[..., None]
-    joined = xp.concatenate([zero, values], axis=-1) if xp is np else xp.cat([zero, values], dim=-1)
-    return xp.cumsum(joined, -1)
+    parts = [
+        np.cumsum(np.insert(part, 0, 0.0, axis=-1), axis=-1) for part in (p, v, v * (1 - 2 * p), v * (1 - 6 * v))
+    ]
+    s, variance_s, third_s, fourth_s = parts
+    r, variance_r, third_r, fourth_r = (part[..., -1:] - part for part in parts)
+    k, alpha = np.arange(s.shape[-1]), 1 - a
+    d = np.where(k == 0, 1.0, alpha * s + a * k + b * r)  # no pixels are a set of its own, below
+    variance = alpha**2 * variance_s + b**2 * variance_r
+    third = alpha**3 * third_s + b**3 * third_r
+    fourth_s, fourth_r = 3 * variance_s**2 + fourth_s, 3 * variance_r**2 + fourth_r
+    fourth = alpha**4 * fourth_s + 6 * alpha**2 * b**2 * variance_s * variance_r + b**4 * fourth_r
+    first = s / d - alpha * variance_s / d**2 + (s * variance + alpha**2 * third_s) / d**3
+    first -= (s * third + alpha**3 * fourth_s + 3 * alpha * b**2 * variance_s * variance_r) / d**4
+    # No pixels: 0/0 if there are no positives, or if missing them costs nothing; else 0.
+    empty = zero_division * (np.prod(1 - p, axis=-1, keepdims=True) if b > 0 else 1.0)
+    low, high = (np.where(k == 0, empty, one) for one in (first, first + abs(fourth) / d**4))
+    return np.maximum(low, 0.0), np.minimum(high, 1.0)

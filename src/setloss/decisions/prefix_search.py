@@ -35,15 +35,9 @@ def write_losses(kind, numbers, table, p, k, a, width, out):
     """out[b] = the loss of k chosen elements, a of them positive, with b positives not chosen, b < width."""
     wrong = k - a
     if kind == TVERSKY:
-        extra = numbers[1] * wrong
         for b in range(width):
-            missed = numbers[0] * b + extra
-            out[b] = missed / (a + missed)
-        if width and a + extra == 0.0:
-            out[0] = numbers[2]
-            for b in range(1, width):
-                if numbers[0] * b == 0.0:
-                    out[b] = numbers[2]
+            missed = numbers[0] * b + numbers[1] * wrong
+            out[b] = missed / (a + missed) if a + missed > 0.0 else numbers[2]
     elif kind == CURVE:
         for b in range(width):
             out[b] = numbers[b + wrong]
@@ -120,14 +114,6 @@ def least_loss(k, p, sizes, spec, row):
     return total
 
 
-@kernel()
-def add_to_hits(hits, sums, q, r):
-    """G and H with one more element; both have a zero at the end."""
-    for x in range(len(hits) - 1):
-        hits[x] = r * hits[x] + q * (hits[x + 1] + sums[x + 1])
-        sums[x] = r * sums[x] + q * sums[x + 1]
-
-
 @kernel(fastmath={"reassoc", "contract"})
 def score_by_misses(others, low, high, hits, b, k):
     """Z times the expected score of k elements, from B_k and G_k."""
@@ -163,15 +149,17 @@ def losses_of_prefixes(scores, potentials, spec, by_misses, floor, every, costs,
         for k in range(p + 1):
             if k < width:
                 up_to, positives = up_to + sizes[k], positives + k * sizes[k]
-            others = stored[k], ranges[k, 0], ranges[k, 1]
             if by_misses and k > 0:
                 if not every and up_to - positives / k >= least:
                     break
-                add_to_hits(hits, sums, q[k - 1], r[k - 1])
-                costs[i, k] = 1 - score_by_misses(*others, hits, spec[1][0], k) / total
+                for x in range(width):
+                    hits[x] = r[k - 1] * hits[x] + q[k - 1] * (hits[x + 1] + sums[x + 1])
+                    sums[x] = r[k - 1] * sums[x] + q[k - 1] * sums[x + 1]
+                costs[i, k] = 1 - score_by_misses(stored[k], ranges[k, 0], ranges[k, 1], hits, spec[1][0], k) / total
             else:
                 if k > 0 and not every and least_loss(k, p, sizes, spec, row) >= least:
                     break
+                others = stored[k], ranges[k, 0], ranges[k, 1]
                 costs[i, k] = expected_loss(k, p, first, low, high, *others, w, spec, row) / total
             least = min(least, costs[i, k])
             if k < p and not by_misses:

@@ -1,9 +1,9 @@
 """Decisions from samples: label sets drawn from a joint model, or several answers of a language model.
 
-    E l(y, A)  =  sum_d w_d l(y_d, A),        y_1, y_2, ... the draws of one example, w_d their shares
+    E l(y, A)  =  1/D sum_d l(y_d, A),        y_1, ..., y_D the draws of one example
 
 F-beta needs only P(y_i = 1, |y| = s), which are frequencies among the draws: a set of k elements scores the sum of
-g_i(k) = sum_d w_d y_di / (a k + b |y_d|) over its elements, so the best one has the k largest g_i(k), and k + 1 sizes
+g_i(k) = 1/D sum_d y_di / (a k + b |y_d|) over its elements, so the best one has the k largest g_i(k), and k + 1 sizes
 compete (the F rule of Dembczynski et al. 2011). With linear costs the elements of largest frequency are best. For
 other losses the sampled sets and the elements of largest frequency, k for every k, compete: the best of all sets
 may be another.
@@ -11,12 +11,10 @@ may be another.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from setloss.arguments import as_labels
 from setloss.decisions.decision import Decision, smallest_of_least
@@ -48,7 +46,7 @@ class SampleDecision(Decision):
         return [{names[j] for j in np.flatnonzero(row)} for row in self.sets]
 
 
-def decide_samples(samples: Any, loss: Loss | str, weights: Any = None) -> SampleDecision:
+def decide_samples(samples: Any, loss: Loss | str) -> SampleDecision:
     """The set of least mean loss over the draws of every example.
 
     Exact for F-beta (Dice, F1) and Hamming; for other losses the best of the sampled sets and of the most frequent
@@ -59,11 +57,9 @@ def decide_samples(samples: Any, loss: Loss | str, weights: Any = None) -> Sampl
     ----------
     samples
         Label sets (n, draws, p) of 0 and 1 or bool; or for every example a list of sets of names (a list of strings
-        is such a set too), as many as there are.
+        is such a set too), as many as there are. A draw that counts twice is given twice.
     loss
         A loss, or the name of one.
-    weights
-        Weight of every draw: (draws,), or one row for each example. None: all alike.
 
     Examples
     --------
@@ -75,7 +71,7 @@ def decide_samples(samples: Any, loss: Loss | str, weights: Any = None) -> Sampl
     chosen, (draws, names) = as_loss(loss), _drawn(samples)
     p = draws[0].shape[1] if draws else 0
     spec = loss_spec(chosen, p, p + 1) if p else None
-    rows = [_decide(one, share, chosen, spec) for one, share in zip(draws, _shares(weights, draws), strict=True)]
+    rows = [_decide(one, chosen, spec) for one in draws]
     sets = np.array([chosen for chosen, _ in rows], dtype=np.bool_).reshape(len(rows), p)
     exact = spec is not None and (spec.linear_in_hits or spec.kind == LINEAR)
     return SampleDecision(sets, np.array([cost for _, cost in rows]), sets.sum(axis=1), exact, names)
@@ -101,47 +97,29 @@ def _is_named(draw: Any) -> bool:
     )
 
 
-def _shares(weights: Any, draws: Sequence[Flags]) -> list[Array]:
-    """The share of every draw, 1 together for each example."""
-    rows: Sequence[ArrayLike] = [np.ones(len(one)) for one in draws]
-    if weights is not None:
-        rows = [weights] * len(draws) if np.ndim(weights[0]) == 0 else weights
-    if len(rows) != len(draws):
-        raise ValueError(
-            f"weights are (draws,), or a row for each of the {len(draws)} examples; got {len(rows)} rows"
-        )
-    found = [np.asarray(row, dtype=np.float64) for row in rows]
-    for i, (row, one) in enumerate(zip(found, draws, strict=True)):
-        if row.shape != (len(one),) or not np.isfinite(row).all() or row.min() < 0 or row.sum() <= 0:
-            raise ValueError(
-                f"example {i} has {len(one)} draws; its weights are as many numbers of at least 0, not all 0"
-            )
-    return [row / row.sum() for row in found]
-
-
-def _decide(draws: Flags, shares: Array, loss: Loss, spec: LossSpec | None) -> tuple[Flags, float]:
+def _decide(draws: Flags, loss: Loss, spec: LossSpec | None) -> tuple[Flags, float]:
     """The set for one example and its mean loss."""
     if spec is not None and spec.linear_in_hits:
-        return _best_by_hits(draws, shares, spec)
-    frequent = np.argsort(-(shares @ draws), kind="stable")
+        return _best_by_hits(draws, spec)
+    frequent = np.argsort(-draws.sum(axis=0), kind="stable")
     p = len(frequent)
     prefixes = np.zeros((p + 1, p), dtype=bool)
     prefixes[:, frequent] = np.tri(p + 1, p, -1, dtype=bool)
     candidates = np.unique(np.concatenate([draws, prefixes]), axis=0)
     candidates = candidates[np.argsort(candidates.sum(axis=1), kind="stable")]
-    (best,), (cost,) = smallest_of_least(_mean_losses(candidates, draws, shares, loss)[None])
+    (best,), (cost,) = smallest_of_least(_mean_losses(candidates, draws, loss)[None])
     return candidates[best], float(cost)
 
 
-def _best_by_hits(draws: Flags, shares: Array, spec: LossSpec) -> tuple[Flags, float]:
+def _best_by_hits(draws: Flags, spec: LossSpec) -> tuple[Flags, float]:
     """The exact set for a loss 1 - hits / (a k + b t); elements that were never drawn cannot help."""
     b, a, nothing = spec.numbers
     seen = np.flatnonzero(draws.any(axis=0))
     positives, sizes = draws.sum(axis=1), np.arange(1, len(seen) + 1)
-    gains = draws[:, seen].T @ (shares[:, None] / (a * sizes + b * positives[:, None]))
+    gains = draws[:, seen].T @ (1 / (a * sizes + b * positives[:, None])) / len(draws)
     order = np.argsort(-gains, axis=0, kind="stable")
     sums = np.cumsum(np.take_along_axis(gains, order, axis=0), axis=0)
-    empty = 1 - (1 - nothing) * float(shares[positives == 0].sum())
+    empty = 1 - (1 - nothing) * float(np.mean(positives == 0))
     (best,), (cost,) = smallest_of_least(np.append(empty, 1 - np.diagonal(sums))[None])
     chosen = np.zeros(draws.shape[1], dtype=bool)
     if best:
@@ -149,7 +127,7 @@ def _best_by_hits(draws: Flags, shares: Array, spec: LossSpec) -> tuple[Flags, f
     return chosen, float(cost)
 
 
-def _mean_losses(sets: Flags, draws: Flags, shares: Array, loss: Loss) -> Array:
+def _mean_losses(sets: Flags, draws: Flags, loss: Loss) -> Array:
     """The mean loss of every set over the draws."""
     if isinstance(loss, CountLoss):
         hits = sets.astype(np.float64) @ draws.T
@@ -157,4 +135,4 @@ def _mean_losses(sets: Flags, draws: Flags, shares: Array, loss: Loss) -> Array:
         values = loss.value(positives - hits, sets.sum(axis=1)[:, None] - hits, positives, draws.shape[1] - positives)
     else:
         values = np.stack([loss(draws, np.broadcast_to(one, draws.shape)) for one in sets])
-    return np.asarray(values @ shares)
+    return np.asarray(values.mean(axis=1))

@@ -53,10 +53,11 @@ Counts = ArrayLike | None
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """Where the sets of each size are; `elements` holds their flat indices (n, p), None for whole rows."""
+    """Where the sets of each of the `lengths` are; `elements` are their flat indices (n, p), None for whole rows."""
 
     shape: Shape
     sizes: NDArray[np.intp]
+    lengths: tuple[int, ...]
     rows: tuple[NDArray[np.intp], ...]
     elements: tuple[NDArray[np.intp] | None, ...]
     bags: Bags | None = None
@@ -69,12 +70,12 @@ class Layout:
         if bags is None:
             if len(shape) != 2 or shape[1] == 0:
                 raise ValueError(f"scores must be (examples, elements), or flat with bags=; got shape {shape}")
-            return cls(shape, np.full(shape[0], shape[1]), (np.arange(shape[0]),), (None,))
+            return cls(shape, np.full(*shape), shape[1:], (np.arange(shape[0]),), (None,))
         bags = bags if isinstance(bags, Bags) else Bags.from_offsets(bags)
         if shape != (bags.elements,):
             raise ValueError(f"the bags hold {bags.elements} elements; scores have shape {shape}")
         rows, elements = zip(*bags.by_size, strict=True) if len(bags) else ((), ())
-        return cls(shape, bags.sizes, rows, elements, bags)
+        return cls(shape, bags.sizes, tuple(np.unique(bags.sizes).tolist()), rows, elements, bags)
 
     def __len__(self) -> int:
         return len(self.sizes)
@@ -107,7 +108,9 @@ class Layout:
     def counts(self) -> tuple[NDArray[np.intp], ...]:
         """The places (n, p + 1) of the counts of the bags of each size, in a flat array of p + 1 of each bag."""
         starts = np.concatenate(([0], np.cumsum(self.sizes + 1)))
-        return tuple(starts[some][:, None] + np.arange(_size(self, part) + 1) for part, some in enumerate(self.rows))
+        return tuple(
+            starts[some][:, None] + np.arange(p + 1) for p, some in zip(self.lengths, self.rows, strict=True)
+        )
 
     def totals(self, values: NDArray[Any]) -> NDArray[Any]:
         """The sum over every set."""
@@ -119,12 +122,10 @@ def as_log_odds(values: ArrayLike, scores: str = "auto", name: str = "scores") -
 
     "auto" takes log-odds as they are, but refuses numbers that all lie in [0, 1]: they are nearly always
     probabilities, and taken for log-odds every one of them would say "rather yes". "log-odds" insists, and
-    "probabilities" are turned into log-odds. Infinite log-odds, of probabilities 0 and 1, become +-1e6.
+    "probabilities" are turned into log-odds. All are clipped at +-1e6, infinite ones of probabilities 0 and 1 too.
     """
     array = as_numbers(values, name)
     check_scores(array, scores, name)
-    if scores == "log-odds" and np.isfinite(array).all():
-        return np.ascontiguousarray(array)
     return np.ascontiguousarray(np.clip(logit(array) if scores == "probabilities" else array, -LARGEST, LARGEST))
 
 
@@ -187,7 +188,7 @@ def as_numbers(values: Any, name: str) -> Array:
 def potentials_of(counts: Counts, layout: Layout) -> list[Array]:
     """Log-potentials (1, L) or (n, L) for the sets of each size, L <= p + 1."""
     if counts is None:
-        return [np.zeros((1, _size(layout, part) + 1)) for part in range(len(layout.rows))]
+        return [np.zeros((1, p + 1)) for p in layout.lengths]
     if layout.bags is None:
         return [_checked(np.atleast_2d(as_numbers(counts, "counts")), layout.shape[1], layout.rows[0])]
     flat, length = as_numbers(counts, "counts"), int(np.sum(layout.sizes + 1))
@@ -195,13 +196,10 @@ def potentials_of(counts: Counts, layout: Layout) -> list[Array]:
         raise ValueError(
             f"counts of bags are flat, p + 1 potentials for each bag, {length} in all; got shape {flat.shape}"
         )
-    each = zip(layout.counts, layout.rows, strict=True)
-    return [_checked(flat[places], places.shape[1] - 1, some) for places, some in each]
-
-
-def _size(layout: Layout, part: int) -> int:
-    index = layout.elements[part]
-    return layout.shape[1] if index is None else index.shape[1]
+    return [
+        _checked(flat[places], p, some)
+        for p, places, some in zip(layout.lengths, layout.counts, layout.rows, strict=True)
+    ]
 
 
 def _checked(potentials: Array, p: int, rows: NDArray[np.intp]) -> Array:

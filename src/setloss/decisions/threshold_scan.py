@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from setloss.bags import Bags
 from setloss.decisions.held_out import HeldOut, falling
-from setloss.losses import CountLoss, TverskyFamily
+from setloss.losses import CountLoss
+from setloss.setfunctions.counts import Kind
 from setloss.typing import Array, Flags
 
 PRIOR = 10.0
@@ -98,7 +99,7 @@ def column_thresholds(data: HeldOut, chances: Array, loss: CountLoss, average: s
         known = data.known[:, j]
         scores, truth, weight = data.scores[known, j], data.truth[known, j].astype(np.float64), weights[known, j]
         absent = 0.0
-        if isinstance(loss, TverskyFamily) and truth.any():
+        if loss.form is not None and loss.form.kind == Kind.TVERSKY and truth.any():
             truth += PRIOR / (PRIOR + truth.sum()) * (chances[known, j] - truth)
             absent = float(np.exp(-np.average(truth, weights=weight) * len(truth)))
         cut = threshold_of_column(scores, truth, weight, loss, absent)
