@@ -31,6 +31,7 @@ def test_scores_and_potentials_of_any_size(model):
 
 
 @given(certain, st.data())
+@settings(max_examples=200)
 def test_the_likelihood_sums_unknown_labels_out(model, data):
     scores, counts = model
     p = len(scores)

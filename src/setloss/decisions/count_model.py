@@ -116,8 +116,9 @@ MOST_SUMS = 150_000_000
 NEGLIGIBLE = -70.0
 """Logarithm of a probability that is left out of examples whose sums underflow."""
 
-KNOWN = 800.0
-"""Log-odds of known labels while the others are summed out: floats cannot tell their probability from 1."""
+
+class ContradictionError(ValueError):
+    """Potentials rule out what scores are certain of."""
 
 
 def refuse_large_tables(p: int, width: int) -> None:
@@ -169,7 +170,7 @@ class SetsOfOneSize:
         """Examples whose sums underflow, with shifted scores and potentials: the same model at the largest Z."""
         if self.is_tilted:
             apart = np.ptp(self.scores[rows], axis=1).max()
-            raise ValueError(
+            raise ContradictionError(
                 "counts leave only numbers of positives that scores rule out (probability below 1e-250, scores up to "
                 f"{apart:.3g} apart in log-odds); allow the numbers in between, or pass less certain scores"
             )
@@ -204,9 +205,12 @@ class SetsOfOneSize:
             values[possible] += self._all_potentials[possible, positives[possible]]
             counts[possible, positives[possible]] = 1.0
             return Likelihood(values, labels, counts)
-        fixed = np.where(known, KNOWN * (2 * labels - 1), self.scores)
+        # Scores of known labels: so large that no sum over the other labels makes up for a wrong one.
+        finite = np.where(self.potentials > -np.inf, self.potentials, 0.0)
+        certain = (800 + np.ptp(finite, axis=1) + 2 * np.abs(self.scores).sum(axis=1))[:, None]
+        fixed = np.where(known, certain * (2 * labels - 1), self.scores)
         rest, marginals = SetsOfOneSize(fixed, self.potentials).take(possible).sums, labels.copy()
-        values[possible] += rest.log_partition - KNOWN * positives[possible]
+        values[possible] += rest.log_partition - certain[possible, 0] * positives[possible]
         marginals[possible], counts[possible] = rest.marginals, rest.sizes
         return Likelihood(values, marginals, counts)
 
