@@ -6,7 +6,7 @@ import pytest
 from setloss.bags import Bags
 from setloss.decisions import CountModel
 from setloss.decisions.calibration import BagPotentials, LabelPotentials
-from setloss.decisions.fitting import COMMON_WIDTH, COUNT_WIDTHS, Widths, _Problem, calibrate, chosen_widths
+from setloss.decisions.fitting import COMMON_WIDTH, COUNT_WIDTHS, FAR, Widths, _Problem, calibrate, chosen_widths
 from setloss.decisions.held_out import HeldOut
 from setloss.decisions.scores import Layout, SeenLabels
 
@@ -114,3 +114,19 @@ def test_no_step_from_the_calibration_is_likelier(layout):
     for size in (0.1, 0.3, 1.0):
         step = size * generator.normal(size=len(problem.coordinates(None)))
         assert problem(problem.coordinates(found) + step)[0] > best
+
+
+def test_a_search_that_goes_too_far_comes_back():
+    """Sets of none or all of 300 labels: at first steps potentials can rule out what the scores then say."""
+    generator = np.random.default_rng(0)
+    scores = generator.normal(size=(60, 150))
+    scores = np.hstack([scores, -scores])
+    truth = np.repeat(generator.random((60, 1)) < 0.5, 300, axis=1)
+    data = HeldOut(scores, truth, np.ones_like(truth), np.ones(60), np.arange(60) % 5)
+    problem = _Problem.of(data, LabelPotentials(300), Widths())
+    far = np.zeros(len(problem.coordinates(None)))
+    far[0], far[-301:] = 1e4, problem.root @ np.where(np.arange(301) % 300, 0.0, 1e6)
+    value, gradient = problem(far)
+    assert value == FAR
+    assert not gradient.any()
+    assert calibrate(data, LabelPotentials(300), Widths()).log_likelihood(data) > -2000

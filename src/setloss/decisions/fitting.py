@@ -21,7 +21,7 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 from setloss.decisions.calibration import LONGEST, Calibration, LinearPotentials, Potentials
-from setloss.decisions.count_model import CountModel
+from setloss.decisions.count_model import ContradictionError, CountModel
 from setloss.decisions.held_out import HeldOut, thinned
 from setloss.decisions.scores import Layout, SeenLabels
 from setloss.typing import Array
@@ -41,6 +41,9 @@ MOST_WORK = 12_000_000
 
 WIDTH_WORK = 2_500_000
 """The same for the sets by which widths are chosen, in some hundred passes."""
+
+FAR = 1e300
+"""The objective where potentials contradict scores."""
 
 ENOUGH_FOR_HALVES = 1000
 """Fewest sets of which two halves, instead of all folds, choose the widths."""
@@ -74,7 +77,7 @@ def calibrate(
     """The most likely count model, sought from `start` on; with no potentials, that of independent labels.
 
     Without a start the search begins at independent labels: elsewhere its first steps lead to potentials so large
-    that sums underflow, and each such point takes as long as all others together.
+    that sums underflow.
     """
     studied = within_work(data, potentials, MOST_WORK)
     if start is None and potentials is not None:
@@ -177,7 +180,10 @@ class _Problem:
     def __call__(self, z: Array) -> tuple[float, Array]:
         """The negative of the objective, and its gradient."""
         numbers, theta = self.parameters(z)
-        value, by_score, by_count = self._likelihood(self.calibration(z))
+        try:
+            value, by_score, by_count = self._likelihood(self.calibration(z))
+        except ContradictionError:  # a step that went much too far: the search takes a shorter one
+            return FAR, np.zeros_like(z)
         by_bias, by_scale = _by_bias(by_score), self.unit * np.vdot(by_score, self.data.scores - self.centre)
         pull, pull_theta = self.precisions * numbers, self.prior @ theta
         slopes = self.steps * (pull - np.concatenate(([by_scale, by_bias.sum()], by_bias)))
