@@ -46,9 +46,6 @@ class Bags:
     def from_groups(cls, groups: ArrayLike) -> Bags:
         """One bag per distinct id; bags are in sorted order of their ids, elements keep their order."""
         array = group_array(groups)
-        if array.dtype.kind in "biuf" and np.all(array[1:] >= array[:-1]):  # sorted already: no need to sort again
-            starts = np.flatnonzero(np.concatenate((np.ones(min(array.size, 1), bool), array[1:] != array[:-1])))
-            return cls(np.append(starts, array.size).astype(np.intp), None, array[starts])
         try:
             ids, inverse, sizes = np.unique(array, return_inverse=True, return_counts=True)
         except TypeError:

@@ -61,23 +61,19 @@ def _curves(parts: dict[str, SetFunction]) -> Figure:
     axes.axhline(0, color="0.7", linewidth=0.8, zorder=0)
     for name, function in parts.items():
         # l lies below f and g, and wide, so that it still shows where one of them is zero and the other is l.
-        width, size = (3.4, 7.0) if name == "l" else (1.5, 4.0)
-        style: dict[str, Any] = {"marker": MARKERS[name] if p <= 30 else "", "markersize": size, "clip_on": False}
-        axes.plot(sizes, function.at(sizes), color=COLOURS[name], label=LABELS[name], linewidth=width, **style)
+        width = 3.4 if name == "l" else 1.5
+        marker = MARKERS[name] if p <= 30 else ""
+        axes.plot(sizes, function.at(sizes), marker, ls="-", color=COLOURS[name], label=LABELS[name], linewidth=width)
     _whole_numbers(axes.xaxis)
-    axes.spines[["top", "right"]].set_visible(False)
-    place: dict[str, Any] = {"loc": "lower center", "bbox_to_anchor": (0.45, 1.0), "ncols": 3, "columnspacing": 1.2}
-    axes.legend(frameon=False, fontsize="small", handletextpad=0.5, **place)
+    axes.legend(frameon=False, fontsize="small", loc="lower center", bbox_to_anchor=(0.45, 1.0), ncols=3)
     return figure
 
 
 def _whole_numbers(*scales: Axis) -> None:
-    from matplotlib.ticker import EngFormatter, MaxNLocator
+    from matplotlib.ticker import MaxNLocator
 
     for scale in scales:
-        scale.set_major_locator(MaxNLocator(nbins=6, steps=[1, 2, 5, 10], integer=True))
-        if scale.get_view_interval()[1] >= 10_000:
-            scale.set_major_formatter(EngFormatter(sep=""))
+        scale.set_major_locator(MaxNLocator(nbins=4, integer=True))
 
 
 def _heat_maps(parts: dict[str, SetFunction]) -> Figure:
@@ -86,19 +82,16 @@ def _heat_maps(parts: dict[str, SetFunction]) -> Figure:
     grid = np.ix_(*(_sampled(n, MAX_POINTS // 5) for n in parts["l"].sizes))
     tables = {name: np.asarray(function.at(*grid)) for name, function in parts.items()}
     rows, columns = (n + 1 for n in parts["l"].sizes)
-    tall = min(max(rows / columns, 0.5), 1.5)
-    figure = Figure(figsize=(7.2, 0.9 + 1.95 * tall), layout="constrained")
+    figure = Figure(figsize=(7.2, 2.85), layout="constrained")
     panels = figure.subplots(1, 3, sharex=True, sharey=True)
-    look: dict[str, Any] = {"extent": (-0.5, columns - 0.5, -0.5, rows - 0.5), **_colour_scale(tables.values())}
     for axes, (name, table) in zip(panels, tables.items(), strict=True):
-        image = axes.imshow(table, origin="lower", interpolation="nearest", **look)
-        axes.set_box_aspect(tall)
-        axes.set_aspect("auto")
+        extent = (-0.5, columns - 0.5, -0.5, rows - 0.5)
+        image = axes.imshow(table, origin="lower", aspect="auto", extent=extent, **_colour_scale(tables.values()))
         axes.set_title(LABELS[name], color=COLOURS[name], fontsize="medium")
         axes.set_xlabel("false positives")
         _whole_numbers(axes.xaxis, axes.yaxis)
     panels[0].set_ylabel("false negatives")
-    figure.colorbar(image, cax=panels[-1].inset_axes((1.06, 0, 0.05, 1)))
+    figure.colorbar(image, ax=panels)
     return figure
 
 
@@ -106,9 +99,8 @@ def _colour_scale(tables: Any) -> dict[str, Any]:
     """One scale for all three: from 0 upwards, or diverging around 0 where something is negative."""
     low, high = min(float(table.min()) for table in tables), max(float(table.max()) for table in tables)
     reach = max(-low, high) or 1.0
-    if low < -1e-9 * reach:
-        return {"cmap": "RdBu_r", "vmin": -reach, "vmax": reach}
-    return {"cmap": "viridis", "vmin": 0.0, "vmax": reach}
+    negative = low < -1e-9 * reach
+    return {"cmap": "RdBu_r" if negative else "viridis", "vmin": -reach if negative else 0.0, "vmax": reach}
 
 
 def _sampled(size: int, points: int) -> Any:

@@ -44,9 +44,7 @@ def check_set_function(function: SetFunction, laws: Iterable[str] = ()) -> None:
     values = function(masks)
     _expect(values[0] == 0, "l(empty) is {}, not 0", values[0])
     order = np.random.default_rng(0).permutation(function.p)
-    prefixes = np.zeros((function.p + 1, function.p), dtype=bool)
-    for j, i in enumerate(order):
-        prefixes[j + 1 :, i] = True
+    prefixes = np.arange(function.p + 1)[:, None] > np.argsort(order)
     tolerance = 1e-12 * (np.abs(values).max() or 1.0)
     _expect_close(function.along(order), function(prefixes), tolerance, "along(order) and the masks of the prefixes")
     _expect_close(function.gains(order), np.diff(function(prefixes)), tolerance, "gains(order) and the differences")

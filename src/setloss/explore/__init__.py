@@ -18,18 +18,15 @@ from setloss.setfunctions.differences import RELATIVE_TOLERANCE, ROUNDING
 
 __all__ = ["mathematics", "page", "write_page"]
 
-TITLES = {
-    "curve1": "a plateau in the middle",
-    "curve2": "two steps",
-    "curve3": "a third is free, then a cap",
-    "curve4": "a third is free, all wrong is cheaper",
-}
-"""What the paper's losses do, in words."""
-
-OTHERS = {
+PRESETS = {
+    "a plateau in the middle (loss 1)": PAPER_CURVES["curve1"],
+    "two steps (loss 2)": PAPER_CURVES["curve2"],
+    "a third is free, then a cap (loss 3)": PAPER_CURVES["curve3"],
+    "a third is free, all wrong is cheaper (loss 4)": PAPER_CURVES["curve4"],
     "a third is free": CostCurve(((0, 0), (1 / 3, 0), (1, 1))),
     "every mistake counts the same": CostCurve(((0, 0), (1, 1))),
 }
+"""Curves to begin with; the first four are the paper's."""
 
 MATHEMATICS = ("numbers.js", "curve.js", "verdicts.js", "surrogates.js", "counts.js")
 FIGURES = ("drawing.js", "knots.js", "editor.js", "map.js", "page.js", "counts_card.js")
@@ -78,12 +75,7 @@ def mathematics() -> str:
 
 
 def _settings() -> dict[str, object]:
-    presets = [
-        {"name": name, "title": f"{TITLES[name]} (loss {name[-1]})", "knots": curve.knots}
-        for name, curve in PAPER_CURVES.items()
-    ]
-    for title, curve in OTHERS.items():
-        presets.append({"name": title, "title": title, "knots": curve.knots})
+    presets = [{"title": title, "knots": curve.knots} for title, curve in PRESETS.items()]
     return {"presets": presets, "relativeTolerance": RELATIVE_TOLERANCE, "rounding": ROUNDING}
 
 

@@ -2,7 +2,7 @@
 
 const $ = (id) => document.getElementById(id);
 const NAMES = { bd: "B<sub>D</sub>", slack: "slack", margin: "margin", lovasz: "Lovász" };
-const PRESETS = [...SETTINGS.presets, { name: "any", title: "any mistake costs all", knots: null }];
+const PRESETS = [...SETTINGS.presets, { title: "any mistake costs all", knots: null }];
 
 const state = { knots: [[0, 0], [1, 1]], p: 12, snap: true, operator: "bd", scale: 2, halves: false, point: [0.4, -0.3], past: [] };
 
