@@ -44,7 +44,7 @@ def test_heavy_libraries_are_imported_where_they_belong(library, package):
             names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
             names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             if any(name.split(".")[0] == library for name in names):
-                assert where in (package, "cli", "plots", "estimators", "datasets")
+                assert where in (package, "cli", "plots")
 
 
 def test_nothing_imports_the_experiments():

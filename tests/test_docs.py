@@ -60,17 +60,3 @@ def test_tutorials_run_without_data_of_others(tutorial, tmp_path, monkeypatch, c
         runpy.run_path(str(tutorial))
     pyplot.close("all")
     assert capsys.readouterr().out
-
-
-def test_reading_the_paper_names_tests_that_exist():
-    page = (ROOT / "docs" / "reading-the-paper.md").read_text(encoding="utf-8")
-    named = set(re.findall(r"`([\w/]*test_\w+\.py)`", page))
-    folders = (ROOT / "tests", ROOT / "tests" / "paper")
-    assert not [test for test in named if not any((folder / test).exists() for folder in folders)]
-
-
-@pytest.mark.parametrize("page", sorted((ROOT / "docs").glob("*.md")), ids=lambda page: page.name)
-def test_pages_name_tests_that_exist(page):
-    named = re.findall(r"`(?:pytest )?(tests/[\w/]*)(?:\.py)?`", page.read_text(encoding="utf-8"))
-    missing = [test for test in named if not (ROOT / test).exists() and not (ROOT / f"{test}.py").exists()]
-    assert not missing

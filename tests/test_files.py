@@ -1,6 +1,5 @@
 """Files that appear whole or not at all."""
 
-import os
 import stat
 
 import pytest
@@ -27,26 +26,7 @@ def test_an_exception_leaves_the_old_file_and_nothing_else(tmp_path):
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_what_a_killed_process_left_is_removed_and_what_another_writes_is_not(tmp_path):
-    path = tmp_path / "kept [1]"
-    left, written = (tmp_path / f".{path.name}.{token}.tmp" for token in ("dead", "alive"))
-    left.write_text("half a file")
-    written.write_text("half a file")
-    os.utime(left, (0, 0))
-    with replacing(path) as file:
-        file.write(b"new")
-    assert set(tmp_path.iterdir()) == {path, written}
-
-
-def test_a_new_file_has_the_permissions_of_any_other(tmp_path):
-    (tmp_path / "other").write_text("")
-    with replacing(tmp_path / "ours") as file:
-        file.write(b"")
-    modes = {stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()}
-    assert len(modes) == 1
-
-
-@pytest.mark.parametrize("mode", [0o600, 0o640, 0o666])
+@pytest.mark.parametrize("mode", [0o600, 0o666])
 def test_a_file_that_is_replaced_keeps_its_permissions(tmp_path, mode):
     (path := tmp_path / "kept").write_text("old")
     path.chmod(mode)

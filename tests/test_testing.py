@@ -16,6 +16,7 @@ from setloss.testing import (
     check_cut,
     check_decomposition,
     check_extension,
+    check_operator,
     check_set_function,
     check_upper_bound,
 )
@@ -81,24 +82,14 @@ class WrongChain(SetFunction):
 
 # ---------------------------------------------------------------- set functions
 
-
-@pytest.mark.parametrize(
-    ("function", "laws"),
-    [
-        (DICE, []),
-        (CURVE, []),
-        (SetFunction.from_values([0, 1, 2, 1]), []),
-        (JACCARD, ["submodular", "increasing", "non-negative"]),
-        (Hamming().on_counts(2, 3), ["modular", "symmetric", "submodular", "supermodular"]),
-        (SetFunction.symmetric([0, 0, 1, 3]), ["supermodular", "symmetric", "increasing"]),
-    ],
-)
-def test_right_set_functions_and_laws_that_hold_pass(function, laws):
-    check_set_function(function, laws)
-
-
 LYING = SetFunction(AxisCurve.from_steps((2,), 0, np.array([0.0, 1.0]), "submodular"), np.zeros(2, dtype=int))
 """A closed form that claims a law: the checker enumerates instead of trusting it."""
+
+
+def test_laws_that_hold_pass():
+    check_set_function(JACCARD, ["submodular", "increasing", "non-negative"])
+    check_set_function(Hamming().on_counts(2, 3), ["modular", "symmetric", "supermodular"])
+    check_set_function(SetFunction.from_values([0, 1, 2, 1]))
 
 
 @pytest.mark.parametrize(
@@ -120,23 +111,15 @@ def test_laws_that_fail_are_named(function, law):
 
 def test_wrong_increments_and_chains_are_found():
     values, partition = np.array([0.0, 1.0, 3.0]), np.zeros(2, dtype=int)
-    with found(r"gains\(order\) and the differences differ by 0.00"):
+    with found("gains"):
         check_set_function(SetFunction(WrongSteps(values), partition))
-    with found(r"along\(order\) and the masks of the prefixes differ by 3"):
+    with found("along.* differ by 3"):
         check_set_function(WrongChain(Table(values), partition))
-
-
-def test_an_unknown_law_is_refused():
     with pytest.raises(ValueError, match="there is no law 'convex'; the laws are submodular, supermodular"):
         check_set_function(DICE, ["convex"])
 
 
 # ---------------------------------------------------------------- decompositions
-
-
-@pytest.mark.parametrize("function", [DICE, CURVE, JACCARD, SetFunction.symmetric([0, 0, 5, 1, 8])])
-def test_right_decompositions_pass(function):
-    check_decomposition(decompose(function))
 
 
 @pytest.mark.parametrize(
@@ -150,46 +133,33 @@ def test_right_decompositions_pass(function):
 )
 def test_parts_that_do_not_add_up_or_break_a_law_are_found(from_f, to_g, message):
     parts = decompose(CURVE)
+    check_decomposition(parts)
     f = SetFunction.symmetric(parts.submodular.table - from_f)
     g = SetFunction.symmetric(parts.supermodular.table + (from_f if to_g is None else to_g))
     with found(message):
         check_decomposition(replace(parts, submodular=f, supermodular=g))
 
 
-def test_a_feasible_part_that_is_not_the_least_is_found_whatever_its_certificate_says():
+def test_a_part_that_is_not_the_least_and_a_certificate_that_does_not_hold_are_found():
     parts = decompose(DICE)
     more = SetFunction.symmetric([0, 0, 1, 3, 6, 10])
-    wrong = replace(parts, supermodular=parts.supermodular + more, submodular=parts.submodular - more)
     with found("the supermodular part is not D's: feasible, not optimal"):
-        check_decomposition(wrong)
-
-
-def test_a_certificate_that_does_not_hold_is_found():
-    parts = decompose(CURVE)
+        check_decomposition(
+            replace(parts, supermodular=parts.supermodular + more, submodular=parts.submodular - more)
+        )
     worse = replace(parts.certificate, column_residual=0.5)
     with found("the certificate does not hold: NOT certified"):
         check_decomposition(replace(parts, certify=lambda: worse))
 
 
-# ---------------------------------------------------------------- cuts and convexity
-
-RIGHT = {
-    "S": SlackRescaling(DICE),
-    "M": MarginRescaling(DICE),
-    "L": LovaszHinge(JACCARD),
-    "B_D": B_D(DICE),
-    "B_D monotone": B_D(DICE, monotone=True),
-    "hinge": Hinge(4),
-    "sum": 2 * (B_D(DICE) + 0.5 * Hinge(5)),
-}
+# ---------------------------------------------------------------- cuts, operators and convexity
 
 
-@pytest.mark.parametrize("name", RIGHT)
-def test_right_surrogates_pass_everything_they_claim(name):
-    surrogate = RIGHT[name]
-    for margins in (np.zeros(surrogate.p), np.linspace(-1, 2, surrogate.p)):
-        check_cut(surrogate, margins)
-    check_convex(surrogate)
+def test_right_surrogates_pass_everything_they_claim():
+    for surrogate in (B_D(DICE, monotone=True), 2 * (B_D(DICE) + 0.5 * Hinge(5))):
+        for margins in (np.zeros(5), np.linspace(-1, 2, 5)):
+            check_cut(surrogate, margins)
+        check_convex(surrogate)
 
 
 def test_the_slack_cut_of_the_released_code_is_found():
@@ -201,36 +171,29 @@ def test_the_slack_cut_of_the_released_code_is_found():
         check_cut(released, [2.0, -0.5, 2.0, 2.0, -0.5])
 
 
-@pytest.mark.parametrize("surrogate", [SlackRescaling(DICE), LovaszHinge(JACCARD)])
 @pytest.mark.parametrize("factor", [-1.0, 0.9, 1.1])
-def test_a_slope_that_is_off_is_found(surrogate, factor):
-    wrong = Tampered(surrogate, lambda cut: Cut(cut.offset, factor * cut.slope))
+def test_a_slope_that_is_off_is_found(factor):
+    wrong = Tampered(SlackRescaling(DICE), lambda cut: Cut(cut.offset, factor * cut.slope))
     with found("where the surrogate is"):
-        check_cut(wrong, np.full(surrogate.p, 0.1))
+        check_cut(wrong, np.full(5, 0.1))
     with found("exceeds the surrogate"):
-        check_cut(wrong, np.zeros(surrogate.p), 0.01 * np.where(all_masks(surrogate.p), 1, -1))
+        check_cut(wrong, np.zeros(5), 0.01 * np.where(all_masks(5), 1, -1))
     with found("exceeds the surrogate"):
-        check_cut(wrong, np.zeros(surrogate.p))
+        check_cut(wrong, np.zeros(5))
 
 
-def test_a_cut_that_does_not_touch_is_found():
-    with found(r"the cut is -1.0 where the surrogate is 2.0"):
-        check_cut(ByValue(lambda m: float(m @ m)), [1.0, 1.0])
-
-
-def test_a_heuristic_is_below_the_maximum_but_not_convex():
-    """Greedy's cut is a minorant of the maximum; greedy's own values elsewhere can be smaller."""
-    function = SetFunction.symmetric([0, 0, 1, 4])
-    check_cut(MarginRescaling(function), [-1.0] * 3, others=[0.5] * 3)
-    with found("exceeds the surrogate by 1 at"):
-        check_cut(MarginRescaling(function, search="greedy"), [-1.0] * 3, others=[0.5] * 3)
+def test_an_operator_that_does_not_commute_with_counts_is_found():
+    check_operator(B_D, Jaccard())
+    with found("at 2 positives and 1 negatives the operator of the loss"):
+        check_operator(lambda loss: SlackRescaling(loss, 1.0 if isinstance(loss, SetFunction) else 2.0), Jaccard())
 
 
 def test_functions_that_are_not_convex_are_found():
     with found(r"not convex: .* half-way between"):
         check_convex(ByValue(lambda m: float(np.minimum(m, 0).sum())))
+    short = ByValue(lambda m: float(-np.abs(m).min() if np.abs(m).max() < 1 else 0.0))
     with found("not convex"):
-        check_convex(LovaszHinge(SetFunction.oracle(lambda A: float(len(A)) ** 2, 3), "elementwise"))
+        check_convex(short)
 
 
 # ---------------------------------------------------------------- extension and upper bound
@@ -238,26 +201,18 @@ def test_functions_that_are_not_convex_are_found():
 
 def test_wrong_extensions_are_found_at_their_vertex():
     other = DICE + 0.01 * Hamming(normalize=False).set_function([1, 0, 1, 1, 0])
+    check_extension(B_D(DICE), DICE)
     with found(r"not an extension: .* at the vertex of \[4\], l is"):
         check_extension(B_D(DICE), other)
-    for curve in ("curve3", "curve4"):  # f < 0 somewhere
-        function = PAPER_CURVES[curve].on_counts(5, 0)
-        with found("not an extension"):
-            check_extension(B_D(function), function)
-
-
-@pytest.mark.parametrize("scale", [1.0, 2.0])
-def test_upper_bounds_pass(scale):
-    for function in (DICE, CURVE, JACCARD):
-        check_upper_bound(SlackRescaling(function, scale), function)
-        check_upper_bound(MarginRescaling(function, scale), function)
-    check_upper_bound(LovaszHinge(JACCARD), JACCARD)
+    function = PAPER_CURVES["curve3"].on_counts(5, 0)  # f < 0 somewhere
+    with found("not an extension"):
+        check_extension(B_D(function), function)
 
 
 def test_the_printed_b_d_of_dice_and_what_is_too_small_are_found_to_be_no_upper_bounds():
+    check_upper_bound(MarginRescaling(DICE, 1.0), DICE)
     with found("the loss of the prediction is"):
         check_upper_bound(0.9 * LovaszHinge(JACCARD), JACCARD)
-    for counts in ((3, 3), (4, 6)):
-        function = Dice().on_counts(*counts)
-        with found("the loss of the prediction is"):
-            check_upper_bound(B_D(function, positive_part="outer"), function)
+    function = Dice().on_counts(4, 6)
+    with found("the loss of the prediction is"):
+        check_upper_bound(B_D(function, positive_part="outer"), function)

@@ -25,12 +25,3 @@ def test_what_a_script_imports_is_there(script):
     for module, name in imported_names(script):
         found = importlib.import_module(module)
         assert hasattr(found, name) or find_spec(f"{module}.{name}"), f"{module} has no {name}"
-
-
-def test_the_classifiers_that_are_compared_are_there(monkeypatch):
-    study = pytest.importorskip("benchmarks.default_classifier", reason="the benchmarks are not beside the tests")
-    monkeypatch.setattr("setloss.estimators.candidates.TREES", 10)
-    X, Y = next((X, Y) for name, X, Y in study.generated(words=[(20, 100, 8)]) if name == "sums")
-    scores, _ = study.scores_of(X[:60], Y[:60, :3], folds=2, cv=2)
-    assert len(scores) == len(study.NAMES)
-    assert 0 < min(scores) <= max(scores) <= 1
