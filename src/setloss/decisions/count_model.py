@@ -191,7 +191,8 @@ class SetsOfOneSize:
 
     def take(self, rows: NDArray[np.intp] | Flags) -> SetsOfOneSize:
         """Some of the examples."""
-        return SetsOfOneSize(self.scores[rows], np.ascontiguousarray(self._all_potentials[rows]), self.is_tilted)
+        potentials = self.potentials if len(self.potentials) == 1 else self.potentials[rows]
+        return SetsOfOneSize(self.scores[rows], potentials, self.is_tilted)
 
     def evaluated(self, labels: Array, known: Flags | None, positives: NDArray[np.intp]) -> Likelihood:
         """Log of the sum of exp(sum y_i s_i + u_|y|) over the labels that are not known, and its gradients."""

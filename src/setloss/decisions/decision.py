@@ -131,10 +131,8 @@ def expected_losses_of(
     return model.layout.join_rows([_losses_of(said, part, _spec(loss, part)) for said, part in each])
 
 
-def largest(scores: Array, k: int | NDArray[np.intp], falling: Array | None = None) -> Flags:
-    """The k largest scores of every row, k one number or one per row; of equal scores the first."""
-    sizes = np.broadcast_to(k, len(scores))
-    falling = _falling(scores) if falling is None else falling
+def _largest(scores: Array, sizes: NDArray[np.intp], falling: Array) -> Flags:
+    """The sizes[i] largest scores of every row; of equal scores the first."""
     last = np.where(sizes > 0, falling[np.arange(len(scores)), np.maximum(sizes - 1, 0)], np.inf)
     chosen = np.asarray(scores >= last[:, None])
     for i in np.flatnonzero(chosen.sum(axis=1) > sizes):
@@ -155,15 +153,11 @@ def _decide(rows: SetsOfOneSize, loss: Loss, among_prefixes: bool) -> Decision:
     falls = descent(loss, p, width) is not None
     if falls and not (among_prefixes and p > MAX_ENUMERATED):
         return _compare_all_sets(rows, loss)
-    spec = _spec(loss, rows)
-    if falls or spec.kind == LINEAR:
-        sizes, expected = smallest_of_least(_losses_of_prefixes(rows, spec))
-        return Decision(largest(rows.scores, sizes), expected, sizes)
-    return _search(rows, spec)
+    return _best_prefix(rows, _spec(loss, rows), every=falls)
 
 
-def _search(rows: SetsOfOneSize, spec: LossSpec) -> Decision:
-    """The best prefix for a loss that never falls; rows that a fast kernel cannot be trusted with try them all."""
+def _best_prefix(rows: SetsOfOneSize, spec: LossSpec, every: bool) -> Decision:
+    """The best of the k largest scores; rows that a fast kernel cannot be trusted with take the general one."""
     from setloss.decisions.f_measure_kernel import best_by_hits, best_by_misses
 
     n, scores = len(rows.scores), _falling(rows.scores)
@@ -173,8 +167,8 @@ def _search(rows: SetsOfOneSize, spec: LossSpec) -> Decision:
     elif spec.linear_in_misses and rows.independent:
         best_by_misses(scores, tuple(spec.numbers), _floor(rows), expected, sizes, safe)
     if not safe.all():
-        sizes[~safe], expected[~safe] = smallest_of_least(_losses_of_prefixes(rows.take(~safe), spec, every=False))
-    return Decision(largest(rows.scores, sizes, scores), expected, sizes)
+        sizes[~safe], expected[~safe] = smallest_of_least(_losses_of_prefixes(rows.take(~safe), spec, every))
+    return Decision(_largest(rows.scores, sizes, scores), expected, sizes)
 
 
 def smallest_of_least(costs: Array) -> tuple[NDArray[np.intp], Array]:
@@ -196,7 +190,7 @@ def _losses_of_prefixes(rows: SetsOfOneSize, spec: LossSpec, every: bool = True)
         return np.asarray(misses.sum(axis=1, keepdims=True) + np.pad(steps, ((0, 0), (1, 0))))
     refuse_large_tables(p, rows.potentials.shape[1])
     found, safe = np.full((n, p + 1), np.inf), np.empty(n, dtype=np.bool_)
-    of_loss = spec.arguments, spec.linear_in_misses
+    of_loss = tuple(spec), spec.linear_in_misses
     losses_of_prefixes(_falling(rows.scores), rows.potentials, *of_loss, _floor(rows), every, found, safe)
     if not safe.all():
         found[~safe] = _losses_of_prefixes(rows.tilted(~safe), spec, every)
@@ -220,8 +214,7 @@ def _losses_of(chosen: Flags, rows: SetsOfOneSize, spec: LossSpec) -> Array:
         np.empty(n),
         np.empty(n, dtype=np.bool_),
     )
-    sizes, of_loss = chosen.sum(axis=1), spec.arguments
-    losses_of_firsts(chosen_first, sizes, rows.potentials, of_loss, _floor(rows), found, safe)
+    losses_of_firsts(chosen_first, chosen.sum(axis=1), rows.potentials, tuple(spec), _floor(rows), found, safe)
     if not safe.all():
         found[~safe] = _losses_of(chosen[~safe], rows.tilted(~safe), spec)
     return found

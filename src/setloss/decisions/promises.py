@@ -28,7 +28,7 @@ from numpy.typing import ArrayLike
 
 from setloss.decisions.specs import descent, loss_spec
 from setloss.losses import CountLoss
-from setloss.typing import Array, Flags
+from setloss.typing import Array
 
 STEPS = 100
 """Thresholds between 0 and `at_most`; larger ones go on with the same step."""
@@ -38,9 +38,6 @@ STARTS = ((0.5, 0.25), (1.0, 0.75))
 
 SCORES = {"f1": "F1", "dice": "Dice", "jaccard": "Jaccard"}
 """Losses that are known by the score 1 - loss."""
-
-FEW = 10
-"""Sets of gain 0 that are added to those from which the number of sets a promise would take is estimated."""
 
 
 @dataclass(frozen=True)
@@ -61,8 +58,6 @@ class Promise:
         Name of the loss.
     surest
         Number of sets and mean loss of what is answered; if nothing is, of what is expected to lose up to `at_most`.
-    needed
-        About the number of sets it would take to promise anything; None if more sets would not help.
     model
         The estimator that made it and gives new sets their expected losses; None if `make_promise` did.
 
@@ -80,7 +75,6 @@ class Promise:
     sets: int
     loss: str
     surest: tuple[int, float]
-    needed: int | None = None
     model: Any = field(default=None, repr=False, compare=False)
 
     def __bool__(self) -> bool:
@@ -105,9 +99,7 @@ class Promise:
             return f"{claim} on what is answered, {sure}: {share}; assumes new sets are like these {self.sets:,}"
         said = f"{claim} cannot be promised {sure} from these {self.sets:,} sets: "
         said += f"the {number:,} of which it is expected have {seen}" if number else "it is expected of none"
-        if self.needed is not None:
-            return f"{said}, which may be luck; about {self.needed:,} sets would do"
-        hope = "; more sets would not help" if number else ""
+        hope = "; more sets may help" if mean <= self.at_most else ""
         return f"{said}{hope}; a weaker promise or better scores may help"
 
 
@@ -156,13 +148,10 @@ def make_promise(
     if not 0 < confidence < 1:
         raise ValueError(f"confidence is between 0 and 1; got {confidence!r}")
     sets, a = _Sets.of(expected, losses, weights, largest), at_most / largest
-    limit, needed = _walk(sets, a, 1 - confidence, largest), None
-    share, number, mean = sets.up_to(limit)
-    if limit == -np.inf:
-        _, number, mean = sets.up_to(at_most)
-        needed = _sets_needed(sets, a, 1 - confidence, sets.expected <= at_most)
-    surest = (number, mean * largest)
-    return Promise(float(at_most), float(confidence), limit, share, len(sets.losses), loss, surest, needed)
+    limit = _walk(sets, a, 1 - confidence, largest)
+    _, number, mean = sets.up_to(at_most if limit == -np.inf else limit)
+    share, surest = sets.up_to(limit)[0], (number, mean * largest)
+    return Promise(float(at_most), float(confidence), limit, share, len(sets.losses), loss, surest)
 
 
 def largest_loss(loss: CountLoss, sizes: Any) -> float:
@@ -232,21 +221,6 @@ def _walk(sets: _Sets, a: float, delta: float, largest: float) -> float:
         else:
             budget = 0.0
     return limit
-
-
-def _sets_needed(sets: _Sets, a: float, delta: float, sure: Flags) -> int | None:
-    """About how many sets it would take to answer those that are `sure`; None if their mean loss is above `a`.
-
-    The logarithm of the capital grows by about (a - mean)^2 / (2 variance) with every set that is answered. `FEW`
-    sets of gain 0 are added, since the mean of a few sets may be luck.
-    """
-    gains, number = sets.weights[sure] * (a - sets.losses[sure]), int(sure.sum()) + FEW
-    mean = gains.sum() / number
-    if mean <= 0:
-        return None
-    variance = (gains @ gains + FEW * a * (1 - a)) / number - mean**2
-    total = 2 * np.log(1 / (STARTS[-1][1] * delta)) * variance / mean**2 * len(sure) / number
-    return max(len(sure) + 1, int(round(total, 1 - int(np.log10(total)))))
 
 
 def p_value(losses: Array, a: float, delta: float, weights: Array) -> float:

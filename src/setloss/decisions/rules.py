@@ -174,10 +174,8 @@ class RuleLearner:
     def summary(self, losses: dict[str, Array]) -> dict[str, tuple[float, float]]:
         """The mean held-out loss of each rule with its standard error."""
         weights = self.data.weights
-        return {
-            name: (float(np.average(values, weights=weights)), standard_error(values, weights))
-            for name, (values, _) in losses.items()
-        }
+        means = {name: float(np.average(values, weights=weights)) for name, (values, _) in losses.items()}
+        return {name: (mean, standard_error(losses[name][0], weights)) for name, mean in means.items()}
 
 
 def standard_error(values: Array, weights: Array) -> float:

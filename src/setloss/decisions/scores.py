@@ -33,12 +33,6 @@ from setloss.typing import Array, Flags, Shape
 SCORES = ("auto", "log-odds", "probabilities")
 """What scores may be said to be."""
 
-ALL_WITHIN_01 = (
-    'all {name} lie in [0, 1], as probabilities do, and log-odds are expected; pass scores="probabilities" if they '
-    'are probabilities, scores="log-odds" if they are not'
-)
-"""Sentence for probabilities that would be taken for log-odds."""
-
 LARGEST = 1e6
 """Log-odds of certainty taken at its word."""
 
@@ -136,7 +130,10 @@ def check_scores(array: Array, scores: str, name: str = "scores") -> None:
         return
     inside = bool(np.all((array >= 0) & (array <= 1)))
     if scores == "auto" and inside:
-        raise ValueError(ALL_WITHIN_01.format(name=name))
+        raise ValueError(
+            f"all {name} lie in [0, 1], as probabilities do, and log-odds are expected; pass "
+            'scores="probabilities" if they are probabilities, scores="log-odds" if they are not'
+        )
     if scores == "probabilities" and not inside:
         raise ValueError(
             f"{name} are not probabilities: they reach from {array.min():.4g} to {array.max():.4g}. For log-odds "

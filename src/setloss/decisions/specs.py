@@ -6,8 +6,8 @@ With k chosen of p elements, a of the chosen ones positive and b positives not c
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,8 +26,7 @@ TIE = 1e-12
 """Expected losses closer than this, relative to that of the empty set, are equal; the smaller set wins."""
 
 
-@dataclass(frozen=True, eq=False)
-class LossSpec:
+class LossSpec(NamedTuple):
     """How a kernel evaluates a loss.
 
     TVERSKY: `numbers` are the weights of false negatives and false positives and the value of 0/0. LINEAR: the costs
@@ -47,10 +46,6 @@ class LossSpec:
     def linear_in_misses(self) -> bool:
         """Whether the loss is 1 - hits / (k + b misses), b positive: Jaccard."""
         return self.kind == TVERSKY and bool(self.numbers[1] == 1 and self.numbers[0] > 0)
-
-    @property
-    def arguments(self) -> tuple[int, Array, Array]:
-        return self.kind, self.numbers, self.table
 
 
 def loss_spec(loss: Loss, p: int, width: int) -> LossSpec | None:
