@@ -51,9 +51,6 @@ class AllSets:
     def size_chances(self, width):
         return np.array([self.chances[self.sizes == k].sum() for k in range(width)])
 
-    def joint(self, width):
-        return np.stack([(self.chances * (self.sizes == k)) @ self.sets for k in range(width)], axis=1)
-
     def log_chance(self, y, known):
         agree = np.all((self.sets == y) | ~np.asarray(known, dtype=bool), axis=1)
         return logsumexp(self.logs[agree]) - self.log_partition

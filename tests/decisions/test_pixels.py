@@ -190,13 +190,5 @@ def test_of_equal_pixels_as_few_as_are_best():
     assert found.expected_loss == pytest.approx(0.9017, abs=1e-4)
 
 
-def test_logits_and_probabilities_are_told_apart():
-    p = np.array([0.9, 0.2, 0.4])
-    with pytest.raises(ValueError, match='scores="probabilities"'):
-        pixels.decide_pixels(p)
-    logits = np.log(p) - np.log1p(-p)
-    np.testing.assert_array_equal(pixels.decide_pixels(logits).sets, decide_pixels(p).sets)
-
-
 def test_hamming_of_different_weights_cuts_elsewhere():
     np.testing.assert_array_equal(decide_pixels([0.2, 0.4], Hamming(False, 3.0, 1.0)).sets, [False, True])

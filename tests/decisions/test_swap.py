@@ -37,13 +37,6 @@ def test_the_largest_scores_are_the_best_set_of_their_size(loss, model):
         assert first <= costs[truth.sizes == k].min() + 1e-12
 
 
-@given(models)
-def test_the_joint_chances_of_every_size_fall_with_the_scores(model):
-    scores, counts = np.sort(model[0])[::-1], model[1]
-    joint = AllSets(scores, counts).joint(len(scores) + 1)
-    assert np.all(np.diff(joint, axis=0) <= 1e-14)
-
-
 def test_a_loss_that_falls_can_prefer_the_smaller_score():
     truth = AllSets([50.0, 1.0, 0.0], [-np.inf, -np.inf, 0.0])
     loss = from_set_function(SetFunction.symmetric([0.0, 1.0, 1.0, 0.0]))
