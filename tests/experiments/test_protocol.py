@@ -31,8 +31,9 @@ def test_bold_marks_what_is_ahead_of_all_by_two_errors_of_paired_differences():
 
 def test_the_smallest_c_that_is_level_with_the_best():
     spread = np.array([-0.1, 0.1, -0.1, 0.1])  # a standard error of 0.058
-    losses = {C: mean + spread for C, mean in ((0.01, 0.36), (0.1, 0.304), (1.0, 0.3), (10.0, 0.32))}
+    losses = {C: mean + spread for C, mean in ((0.01, 0.309), (0.1, 0.304), (1.0, 0.3), (10.0, 0.32))}
     assert smallest_good_C(losses) == 0.1
+    assert smallest_good_C({0.1: np.zeros(4), 1.0: np.zeros(4)}) == 0.1
     assert smallest_good_C({10.0: 0.2 + spread / 100, 0.1: 0.25 + spread}) == 10.0
 
 
