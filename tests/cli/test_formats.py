@@ -77,7 +77,7 @@ def test_features_that_are_missing_are_named(folder):
 def test_svmlight_files_are_as_wide_as_the_model(folder):
     assert read("predict sets.svm.skops narrow.svm").shape == (2, 2)
     (folder / "wide.svm").write_text("0 4:1\n")
-    assert "out of range for features=4" in complaint("predict sets.svm.skops wide.svm")
+    assert "n_features was set to 4" in complaint("predict sets.svm.skops wide.svm")
 
 
 @pytest.mark.parametrize("model", FILES)

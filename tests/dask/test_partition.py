@@ -29,11 +29,11 @@ def second(groups):
 
 
 @pytest.mark.parametrize("storage", [np.asarray, csr_array])
-@pytest.mark.parametrize(("value", "word"), [(np.nan, "NaN"), (np.inf, "infinite"), (-np.inf, "infinite")])
-def test_a_feature_that_is_no_number(storage, value, word):
+@pytest.mark.parametrize("value", [np.nan, -np.inf])
+def test_a_feature_that_is_no_number(storage, value):
     X, y, groups = frames()
     X[second(groups) + 2, 3] = value
-    with pytest.raises(PartitionError, match=rf"partition 1: row 2: feature 3 is {word}"):
+    with pytest.raises(PartitionError, match="partition 1: row 2: feature 3 is NaN or infinite"):
         fit(storage(X), y, groups)
 
 
@@ -57,7 +57,7 @@ def test_rows_that_do_not_fit(rows, message):
 @pytest.mark.parametrize(
     ("label", "message"),
     [
-        (7, r"partition 1 has the label 7, beside \[0, 1\]"),
+        (7, r"with partition 1 there are more than two labels, \[0, 1, 7\]"),
         (np.nan, "partition 1: row 1: the label is missing"),
         (None, "partition 1: row 1: the label is missing"),
         ("yes", "partition 1: the labels are of different kinds"),
@@ -75,7 +75,7 @@ def test_a_third_label_that_only_all_partitions_together_have():
     X, y, groups = frames()
     start = second(groups)
     y[start : start + lengths(len(y), 3, groups)[1]] = 7
-    with pytest.raises(PartitionError, match="partition 1 has the label 7, beside"):
+    with pytest.raises(PartitionError, match="with partition 1 there are more than two labels"):
         fit(X, y, groups)
 
 

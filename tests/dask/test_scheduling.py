@@ -146,7 +146,7 @@ def test_data_on_the_workers_is_used_there_and_bad_rows_are_named_before_trainin
     X, y, groups = (client.persist(array) for array in readable(3))
     assert_trained(SetClassifier(**QUICK).fit(X, y, groups=groups))
     bad = da.where(da.arange(len(X), chunks=X.chunks[0])[:, None] == len(X) - 1, np.nan, X)
-    with pytest.raises(PartitionError, match=r"partition 2: row \d+: feature 0 is NaN"):
+    with pytest.raises(PartitionError, match=r"partition 2: row \d+: feature 0 is NaN or infinite"):
         SetClassifier(callbacks=[lambda record: pytest.fail("trained")]).fit(bad, y, groups=groups)
 
 
@@ -193,9 +193,7 @@ def test_no_worker_for_a_stated_time_is_an_error_with_a_checkpoint(small_cluster
     with (
         Client(small_cluster),
         dask.config.set({"setloss.wait-for-workers": 0.5}),
-        pytest.raises(
-            ClusterLostError, match=r"no worker that takes tasks for 0\.5 seconds\. .*smaller.*checkpoint="
-        ),
+        pytest.raises(ClusterLostError, match=r"no worker that takes tasks for 0\.5 seconds: .*smaller.*checkpoint="),
     ):
         SetClassifier(**options).fit(**named(readable()))
     resumed = SetClassifier(checkpoint=options["checkpoint"]).fit(**named(readable()))
@@ -215,7 +213,7 @@ def test_a_worker_that_comes_back_goes_on(small_cluster):
 def test_workers_that_are_paused_are_short_of_memory(small_cluster):
     with Client(small_cluster) as client, dask.config.set({"setloss.wait-for-workers": 0.5}):
         pause = Once(lambda: client.run(pause_worker))
-        with pytest.raises(ClusterLostError, match="1 are paused, because their memory is full, so make smaller"):
+        with pytest.raises(ClusterLostError, match=r"paused because their memory is full; .* make smaller"):
             SetClassifier(callbacks=[pause]).fit(**named(readable()))
 
 
@@ -267,7 +265,7 @@ def test_a_lost_scheduler_is_an_error_and_its_checkpoint_resumes_on_another_clus
             Client(scheduler_file=file, **REACH),
         ):
             model = SetClassifier(callbacks=[killed_after(3, scheduler)], checkpoint=checkpoint)
-            with pytest.raises(ClusterLostError, match=r"the scheduler at tcp://.* is gone .*checkpoint="):
+            with pytest.raises(ClusterLostError, match=r"the scheduler at tcp://.* is gone\. .*checkpoint="):
                 model.fit(**named(readable()))
         with (
             processes_of_a_cluster(tmp_path, 2) as (file, _, workers),

@@ -73,10 +73,10 @@ def test_dense_and_sparse_say_the_same(tmp_path):
     sparse = read(
         written(tmp_path, header + "{0 10,1 1,2 0,3 1}\n{}\n{0 'dark blue', 1 3, 2 0, 3 1}\n", labels=["p"])
     )
-    np.testing.assert_array_equal(dense.X, [[0, 0, 1, 1, 0], [1, 0, 0, 0, 1], [0, 1, 0, 3, 0]])
+    np.testing.assert_array_equal(dense.X, [[1, 0, 0, 1, 0], [0, 1, 0, 0, 1], [3, 0, 1, 0, 0]])
     np.testing.assert_array_equal(sparse.X.toarray(), dense.X)
     np.testing.assert_array_equal(sparse.Y, dense.Y)
-    assert dense.feature_names == sparse.feature_names == ("c=red", "c=dark blue", "c=10", "x", "z")
+    assert dense.feature_names == sparse.feature_names == ("x", "c=red", "c=dark blue", "c=10", "z")
 
 
 @pytest.mark.parametrize("rows", ["1,?,0\n2,1,?\n3,0,1\n", "{0 1,1 ?}\n{0 2,1 1,2 ?}\n{0 3,2 1}\n"])
@@ -141,8 +141,8 @@ def test_features_of_a_file_without_labels(tmp_path):
     header = "@relation r\n@attribute x real\n@attribute c {red,blue}\n@attribute z {0,1}\n@data\n"
     (tmp_path / "a.arff").write_text(header + "1,blue,?\n2,red,1\n")
     found = read(tmp_path / "a.arff", labels=0)
-    np.testing.assert_array_equal(found.X, [[1, 0, 1, np.nan], [2, 1, 0, 1]])
-    assert found.feature_names == ("x", "c=red", "c=blue", "z")
+    np.testing.assert_array_equal(found.X, [[1, np.nan, 0, 1], [2, 1, 1, 0]])
+    assert found.feature_names == ("x", "z", "c=red", "c=blue")
     assert found.Y.shape == (2, 0)
 
 

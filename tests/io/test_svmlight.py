@@ -27,8 +27,7 @@ def test_label_sets_empty_sets_comments_and_blank_lines(tmp_path):
     ("text", "options", "Y", "d"),
     [
         ("0,2 1:1 3:1\n1 2:1\n", {}, [[1, 0, 1], [0, 1, 0]], 4),  # labels from 0, features from 1
-        ("1 0:1 3:1\n", {}, [[1]], 4),
-        ("2 3 3\n1,2 1:1\n2 2:1\n", {}, [[0, 1, 1], [0, 0, 1]], 3),  # the header: both from 0
+        ("1 0:1 3:1\n12 1:1\n5 1:1", {}, [[1, 0, 0], [0, 0, 1], [0, 1, 0]], 4),  # only what is there
         ("2 1:1\n", {"labels": ["0", "1", "2"], "features": 5}, [[0, 0, 1]], 5),
         ("2 1:1\n", {"labels": ["1", "2", "3"]}, [[0, 1, 0]], 2),
         (" 1:1\n", {}, [[]], 2),

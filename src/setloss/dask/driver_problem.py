@@ -90,10 +90,7 @@ class RemotePlace:
 
 @dataclass(frozen=True, eq=False)
 class RemoteLine:
-    """A line whose first round asks for the lengths of the last search, since most searches take the same ones.
-
-    If this one does not, a second round asks for all lengths that the rest of the search can take.
-    """
+    """A line: one round asks for the lengths of the last search, another, if need be, for all that are left."""
 
     problem: PartitionedProblem
     start: Point

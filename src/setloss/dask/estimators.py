@@ -16,7 +16,7 @@ from setloss.dask.scheduling import Partitions
 from setloss.dask.tasks import FitDescription, judge
 from setloss.estimators import SetClassifier
 from setloss.estimators.linear_model import LinearSetModel
-from setloss.estimators.set_layout import Labels, warn_ungrouped
+from setloss.estimators.set_layout import Labels, warn_of_words, warn_ungrouped
 from setloss.solvers import CuttingPlane
 from setloss.solvers.loop import run
 from setloss.solvers.problem import digest_of
@@ -92,6 +92,7 @@ class DaskSetClassifier(LinearSetModel):
         mean, weight = np.array([found.squares / found.weight]), np.array([found.weight])
         constant = self._constant(mean, weight)
         described = (found.classes[1], loss, self.operator, float(self.scale), float(self.C), constant)
+        warn_of_words(found.classes)
         partitions.prepare(used, FitDescription(*described))
         shape = (found.labels or 1, found.features + 1)
         problem = PartitionedProblem(partitions, shape, digest_of(repr(described) + found.digest))

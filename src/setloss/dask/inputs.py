@@ -30,18 +30,18 @@ class LazyPartitions:
     blocks: Sequence[tuple[Any, ...]]
     features: list[Any] | None = None
 
-    def delayed(self, *, check: bool = True) -> list[Any]:
+    def delayed(self) -> list[Any]:
         """One `Delayed` for each `Partition`."""
-        make = partial(_make, self.features, check)
+        make = partial(_make, self.features)
         return [
             delayed(partial(numbered, index, make), pure=False)(*arrays) for index, arrays in enumerate(self.blocks)
         ]
 
 
-def _make(features: list[Any] | None, check: bool, X: Any, *rest: Any) -> Partition:
+def _make(features: list[Any] | None, X: Any, *rest: Any) -> Partition:
     if features is None:
-        return make_partition(X, *rest, check=check)
-    return make_partition(X[features], *(None if name is None else X[name] for name in rest), check=check)
+        return make_partition(X, *rest)
+    return make_partition(X[features], *(None if name is None else X[name] for name in rest))
 
 
 def is_frame(data: Any) -> bool:
@@ -79,8 +79,8 @@ def whole_rows(X: Any) -> Any:
     """A two-dimensional dask array with all columns of a row in one block."""
     if not isinstance(X, da.Array):
         raise TypeError(
-            f"X is a {type(X).__name__}; setloss.dask takes dask arrays and DataFrames. What is in memory already is "
-            "for the estimators of setloss; dask.array.from_array(X, chunks=...) makes a dask array."
+            f"X is a {type(X).__name__}; setloss.dask takes dask arrays and DataFrames. What is in memory is for the "
+            "estimators of setloss; dask.array.from_array(X, chunks=...) makes a dask array."
         )
     if X.ndim != 2:
         raise ValueError(f"X must have two axes, rows and features; got {X.ndim}")

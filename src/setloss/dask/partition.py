@@ -47,6 +47,10 @@ class Partition:
     groups: NDArray[Any] | None
     weights: Array
 
+    def __sizeof__(self) -> int:
+        """What Dask takes the partition for when it decides where tasks run: moving large ones is slow."""
+        return int(sum(sizeof(each) for each in (self.X, self.y, self.groups, self.weights)))
+
     @property
     def sets(self) -> SetLayout:
         """Rows of labels (n, p), or groups of labels (n,)."""
@@ -68,29 +72,15 @@ class Partition:
         return ~missing_values(self._matrix)
 
 
-@sizeof.register(Partition)  # type: ignore[untyped-decorator]
-def _size_of_partition(part: Partition) -> int:
-    return sum(sizeof(each) for each in (part.X, part.y, part.groups, part.weights))
-
-
-def make_partition(X: Any, y: Any, groups: Any = None, weights: Any = None, *, check: bool = True) -> Partition:
-    """The arrays of a partition, refused where they do not fit together or hold bad values.
-
-    Features are checked unless they have been before.
-    """
-    rows = matrix_of(X)
-    if check:
-        _refuse_nonfinite(rows)
+def make_partition(X: Any, y: Any, groups: Any = None, weights: Any = None) -> Partition:
+    """The arrays of a partition, refused where they do not fit together or hold bad values."""
+    rows = _features(X)
     size = rows.shape[0]
-    labels = _column("y", y, size, columns=True)
+    labels = _column("y", y, size, (1, 2))
     names = None if groups is None else _column("groups", groups, size)
     if names is not None and (nameless := missing_values(names)).any():
         raise ValueError(f"row {int(np.argmax(nameless))}: groups must name the bag of every row, and here is none")
-    given = np.ones(size) if weights is None else _column("sample_weight", weights, size)
-    try:
-        weight = given.astype(np.float64)
-    except (TypeError, ValueError):
-        raise ValueError("sample_weight is not numeric") from None
+    weight = np.ones(size) if weights is None else _column("sample_weight", weights, size).astype(np.float64)
     bad = ~(np.isfinite(weight) & (weight >= 0))
     if bad.any():
         row = int(np.argmax(bad))
@@ -98,9 +88,9 @@ def make_partition(X: Any, y: Any, groups: Any = None, weights: Any = None, *, c
     return Partition(rows, labels, names, weight)
 
 
-def matrix_of(X: Any) -> Any:
-    """Features as a matrix of floats, dense in row order or CSR."""
-    rows = csr_array(X) if issparse(X) else np.asarray(X)
+def _features(X: Any) -> Any:
+    """Features as a matrix of finite floats, dense in row order or CSR."""
+    rows: Any = csr_array(X) if issparse(X) else np.asarray(X)
     if rows.ndim != 2 or rows.dtype.kind not in "fiub":
         raise ValueError(
             f"the features are not a numeric matrix; they have shape {rows.shape} and dtype {rows.dtype}. Drop or "
@@ -108,24 +98,16 @@ def matrix_of(X: Any) -> Any:
         )
     if rows.dtype not in (np.float32, np.float64):
         rows = rows.astype(np.float64)
+    finite = np.isfinite(rows.data if issparse(rows) else rows)
+    if not finite.all():
+        row, column = np.argwhere(~np.isfinite(rows.toarray() if issparse(rows) else rows))[0]
+        raise ValueError(f"row {row}: feature {column} is NaN or infinite. Fill it or leave the row out.")
     return rows if issparse(rows) else np.ascontiguousarray(rows)
 
 
-def _refuse_nonfinite(rows: Any) -> None:
-    values = rows.data if issparse(rows) else rows
-    if np.isfinite(values.sum(dtype=np.float64)) or np.all(np.isfinite(values)):
-        return
-    place = np.argmin(np.isfinite(rows.toarray() if issparse(rows) else rows))
-    row, column = np.unravel_index(int(place), rows.shape)
-    what = "NaN" if np.isnan(values).any() else "infinite"
-    raise ValueError(f"row {row}: feature {column} is {what}. Fill it or leave the row out.")
-
-
-def _column(name: str, values: Any, size: int, columns: bool = False) -> NDArray[Any]:
+def _column(name: str, values: Any, size: int, axes: tuple[int, ...] = (1,)) -> NDArray[Any]:
     array = np.asarray(values)
-    if array.ndim == 2 and array.shape[1] == 1 and not columns:
-        array = array[:, 0]
-    if array.ndim not in ((1, 2) if columns else (1,)) or len(array) != size:
+    if array.ndim not in axes or len(array) != size:
         raise ValueError(f"{name} has shape {array.shape} for {size} rows of X; give both the same partitions")
     return array
 
@@ -220,18 +202,18 @@ def summarize(reports: Sequence[PartitionReport]) -> tuple[list[int], PartitionR
 
 
 def _two_classes(reports: Sequence[PartitionReport]) -> NDArray[Any]:
-    seen: list[Any] = []
+    classes: NDArray[Any] = np.empty(0)
     for index, report in enumerate(reports):
-        seen += [label for label in report.classes.tolist() if label not in seen]
-        if len(seen) > 2:
+        if report.classes.size:
+            classes = np.union1d(classes, report.classes) if classes.size else report.classes
+        if len(classes) > 2:
             raise PartitionError(
-                f"partition {index} has the label {seen[2]!r}, beside {seen[:2]}; a label is right or wrong, so "
-                "there are two"
+                f"with partition {index} there are more than two labels, {classes[:4].tolist()}; a label is right or "
+                "wrong, so there are two"
             )
-    if len(seen) < 2:
-        only = f", {seen[0]!r}," if seen else ""
-        raise ValueError(f"y has only one class{only} in all partitions together; training needs both")
-    return np.unique(np.concatenate([report.classes for report in reports if report.classes.size]))
+    if len(classes) < 2:
+        raise ValueError(f"y has only one class, {classes.tolist()}, in all partitions together; training needs both")
+    return classes
 
 
 def refuse_split_bags(names: Sequence[NDArray[Any]]) -> None:

@@ -7,10 +7,11 @@ read in every pass, so that they need not fit into memory together.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial, reduce
+from math import ceil
 from operator import add
-from time import monotonic
-from typing import Any, NoReturn
+from typing import Any
 
 from distributed import CancelledError, KilledWorker, get_client, wait
 
@@ -32,8 +33,12 @@ LOOK_SECONDS = 2.0
 NO_WORKER_SECONDS = 300.0
 """Time a fit waits without a worker; `setloss.wait-for-workers` in the configuration of Dask sets another."""
 
-SMALLER = "make smaller partitions, or give the workers more memory"
-RESUME = "with checkpoint= the work goes on where it stopped"
+SMALLER = "if a partition is too large for the memory of a worker, make smaller partitions"
+ANEW = "Start a cluster with workers and fit again; with checkpoint= the work goes on where it stopped"
+GONE = (
+    "data that lay on the workers only (scattered or persisted) are gone: a worker was lost, or the cluster was "
+    f"restarted. Give collections that can be read again from their source. {ANEW}"
+)
 
 Shares = tuple[Array, ...]
 
@@ -46,20 +51,19 @@ class Partitions:
     """Partitions of a Dask collection, and the tasks that run on them: by the current client, or in this process."""
 
     def __init__(self, data: LazyPartitions) -> None:
-        self._data, self._sources = data, data.delayed()
+        self._sources = data.delayed()
         try:
             self._client: Any = get_client()
         except ValueError:
             self._client = None
-        self._address = getattr(getattr(self._client, "scheduler", None), "address", "?")
+        self._scheduler = f"the scheduler at {getattr(getattr(self._client, 'scheduler', None), 'address', '?')}"
         self._held: list[Any] = []
         self._last: list[Any] = []
         self._stale = True
 
     def prepare(self, kept: Sequence[int], fit: FitDescription) -> None:
         """Work with the training problems of these partitions from now on."""
-        parts = self._sources if self._client is not None else self._data.delayed(check=False)
-        self._sources = [_lazy(partial(PartitionProblem, fit=fit))(parts[index]) for index in kept]
+        self._sources = [_lazy(partial(PartitionProblem, fit=fit))(self._sources[index]) for index in kept]
         self._stale = True
 
     def each(self, task: Callable[..., Any], *shared: Any) -> list[Any]:
@@ -92,8 +96,9 @@ class Partitions:
                     results, error = self._results(self._client.compute(graph(self._held)))
                     break
                 except (CancelledError, OSError) as lost:
-                    if again or not isinstance(lost, CancelledError) or self._client.status != "running":
-                        self._raise_lost(lost)
+                    running = self._client.status == "running"
+                    if again or not running or not isinstance(lost, CancelledError):
+                        raise ClusterLostError(GONE if running else f"{self._scheduler} is gone. {ANEW}") from lost
         if error is not None:
             raise error
         return results
@@ -104,60 +109,34 @@ class Partitions:
         The futures of the last round are let go only now: a client sends messages every 10 ms, and new tasks would
         wait behind the message that old ones are not needed any more.
         """
-        self._last, seconds = futures, LOOK_SECONDS
+        self._last, seconds, done = futures, LOOK_SECONDS, False
         while True:
             try:
-                wait(futures, timeout=LOOK_SECONDS)
-                break
+                done = done or bool(wait(futures, timeout=LOOK_SECONDS))
+                errors = [future.exception() for future in futures if future.status == "error"]
+                if any(isinstance(error, KilledWorker) for error in errors):
+                    raise ClusterLostError(f"a task ended the workers it ran on, again and again; {SMALLER}")
+                if errors:
+                    return [], errors[0]
+                return list(self._client.sync(self._client.gather, futures, callback_timeout=seconds)), None
             except TimeoutError:
                 check_time()
                 self._require_worker()
-        failed = [future for future in futures if future.status == "error"]
-        if failed:
-            error = failed[0].exception()
-            if isinstance(error, KilledWorker):
-                raise ClusterLostError(
-                    f"a task ended the workers it ran on, again and again ({error.task}); if a partition is too "
-                    f"large for the memory of a worker, {SMALLER}"
-                ) from error
-            return [], error
-        while True:
-            try:
-                return list(self._client.sync(self._client.gather, futures, callback_timeout=seconds)), None
-            except TimeoutError:
-                self._require_worker()
-                seconds *= 2  # answers are large, or the way is slow
+                seconds *= 2 if done else 1  # answers are large, or the way is slow
 
     def _require_worker(self) -> None:
         """Wait while no worker takes tasks, and raise `ClusterLostError` where that takes too long."""
         seconds = float(config.get("setloss.wait-for-workers", NO_WORKER_SECONDS))
-        end = monotonic() + seconds
-        while True:
+        for _ in range(ceil(seconds / LOOK_SECONDS)):
             if self._client.status != "running":
                 raise ConnectionError("the client has lost its scheduler")
-            workers = self._client.nthreads()
-            try:
+            with suppress(TimeoutError):
                 self._client.wait_for_workers(1, timeout=min(seconds, LOOK_SECONDS))
                 return
-            except TimeoutError:
-                if monotonic() >= end:
-                    break
-        why = f": {len(workers)} are paused, because their memory is full, so {SMALLER}" if workers else ""
         raise ClusterLostError(
-            f"the cluster had no worker that takes tasks for {seconds:g} seconds{why}. Start workers and fit again "
-            f"(if a partition is too large for their memory, {SMALLER}); {RESUME}"
+            f"the cluster had no worker that takes tasks for {seconds:g} seconds: workers are gone, or paused "
+            f"because their memory is full; {SMALLER}. {ANEW}"
         )
-
-    def _raise_lost(self, error: BaseException) -> NoReturn:
-        if self._client.status == "running":
-            raise ClusterLostError(
-                "data that lay on the workers only (scattered or persisted) are gone: a worker was lost, or the "
-                f"cluster was restarted. Give collections that can be read again from their source; {RESUME}"
-            ) from error
-        raise ClusterLostError(
-            f"the scheduler at {self._address} is gone ({type(error).__name__}). Start a cluster and fit again; "
-            f"{RESUME}"
-        ) from error
 
 
 def _lazy(function: Callable[..., Any]) -> Any:

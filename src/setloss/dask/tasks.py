@@ -11,7 +11,6 @@ from threading import Lock
 from typing import Any
 
 import numpy as np
-from dask.sizeof import sizeof
 from numpy.typing import NDArray
 
 from setloss.dask.partition import Partition, bag_names
@@ -70,14 +69,12 @@ class PartitionProblem:
                 del known[next(iter(known))]
             return known[point.number]
 
+    def __sizeof__(self) -> int:
+        return self.part.__sizeof__() + 8 * 10 * len(self.problem.signs)
+
     def inexact(self) -> Array:
         """1 where a cut of this partition came from a heuristic search, else 0."""
         return np.asarray(0.0 if self.problem.exact() else 1.0)
-
-
-@sizeof.register(PartitionProblem)  # type: ignore[untyped-decorator]
-def _size_of_problem(share: PartitionProblem) -> int:
-    return int(sizeof(share.part)) + 8 * 10 * len(share.problem.signs)
 
 
 def risk_at(share: PartitionProblem, point: Point) -> tuple[Array, ...]:
@@ -91,8 +88,8 @@ def risk_along(share: PartitionProblem, start: Point, end: Point, lengths: tuple
     """The shares of R, and of its slope, at some lengths of a line; and whether a cut was inexact."""
     first = share.margins(start)
     way = share.margins(end) - first
-    room = np.empty_like(way)
-    found = [share.problem.risk_along(first, way, length, room) for length in lengths]
+    workspace = np.empty_like(way)
+    found = [share.problem.risk_along(first, way, length, workspace) for length in lengths]
     return np.array(found).T, share.inexact()
 
 

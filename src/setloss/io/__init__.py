@@ -66,7 +66,7 @@ def read(
     labels : path, int, str or sequence of str, optional
         ARFF: the XML file that names the labels (by default that of the same stem, or of the stem without -train or
         -test), or their number if they are the last attributes, 0 for a file without any. svmlight: their ids, by
-        default all from 0 or 1 to the largest. CSV and Parquet: the prefix or the list of the label columns, or the
+        default those in the file. CSV and Parquet: the prefix or the list of the label columns, or the
         one column with all labels of a row in a cell, for label sets, not tracks.
     group, label : str, optional
         CSV and Parquet: the columns with the bag and the label of a frame, by default "group" and "label".
@@ -98,7 +98,9 @@ def read(
     suffix = file.suffix.lower()
     if suffix not in READERS:
         known = ", ".join(READERS)
-        raise DatasetError(f"{file} has the suffix {suffix!r}; data files are {known}, unpack or rename it")
+        raise DatasetError(
+            f"{file} has the suffix {suffix!r}; data files are {known}. Unpack it; save a spreadsheet as CSV in UTF-8"
+        )
     existing_file(file)
     for name in options.keys() - signature(READERS[suffix]).parameters.keys():
         raise DatasetError(f"{name}= has no meaning for a {suffix} file ({file}); leave it out")

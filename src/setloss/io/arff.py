@@ -1,8 +1,8 @@
 """Mulan's multi-label data: a dense or sparse ARFF file, and an XML file that names the labels among its attributes.
 
 The file is parsed by liac-arff. Attributes are numeric (real, integer) or nominal. A nominal feature declared {0, 1}
-is a number; any other becomes one 0/1 column per declared value, named ``attribute=value``. Labels are nominal or
-numeric in {0, 1} or {-1, +1}, in the order of the ARFF file. A ``?`` is a missing label or feature (NaN).
+is a number; any other becomes one 0/1 column per declared value, named ``attribute=value``, after the numbers.
+Labels are nominal or numeric in {0, 1} or {-1, +1}, in the order of the ARFF file. A ``?`` is missing (NaN).
 
 A sparse row ``{2 0.5, 7 1}`` leaves out zeros. As in Weka, that is the *first declared* value of a nominal
 attribute: an omitted label declared {1, 0} is a 1.
@@ -33,9 +33,6 @@ from setloss.io.data import (
     shown,
 )
 
-_SPARSE_DATA = re.compile(r"^[ \t]*@data[^\n]*\n(?:[^\S\n]*(?:%[^\n]*)?\n)*[^\S\n]*\{", re.IGNORECASE | re.MULTILINE)
-"""A first row in braces; no part of it matches two ways, so that the search takes one pass."""
-
 _SPLIT = re.compile(r"[-_.](train|test)$", re.IGNORECASE)
 
 
@@ -45,26 +42,16 @@ class Attribute(NamedTuple):
     name: str
     values: tuple[str, ...] | None
 
-    def features(self) -> list[tuple[str, float]]:
-        """What it becomes: names of features, and the code that each marks with a 1 (NaN: the number itself)."""
-        if self.values in (None, ("0", "1")):
-            return [(self.name, np.nan)]
-        if self.values == ("1", "0"):
-            return [(self.name, 0)]
-        return [(f"{self.name}={value}", code) for code, value in enumerate(self.values or ())]
-
 
 def read_arff(file: Path, *, labels: str | os.PathLike[str] | int | None = None) -> LabelSets:
     """Label sets from an ARFF file; X is dense or CSR as the file is, and `io.read` says the rest."""
     attributes, codes = _read(file)
     chosen = _label_columns(file, [attribute.name for attribute in attributes], labels)
-    parts = [
-        (j, *part) for j, attribute in enumerate(attributes) if j not in set(chosen) for part in attribute.features()
-    ]
-    X = _marked(codes[:, [j for j, *_ in parts]], np.array([code for *_, code in parts]))
+    rest = np.setdiff1d(np.arange(len(attributes)), chosen)
+    X, features = _features([attributes[j] for j in rest], codes[:, rest])
     Y = _label_values(file, [attributes[j] for j in chosen], _dense(codes[:, chosen]))
     names = [attributes[j].name for j in chosen]
-    return LabelSets(X, as_zero_one(file, Y, names, missing=True), tuple(name for _, name, _ in parts), tuple(names))
+    return LabelSets(X, as_zero_one(file, Y, names, missing=True), tuple(features), tuple(names))
 
 
 def _read(file: Path) -> tuple[list[Attribute], Any]:
@@ -75,9 +62,11 @@ def _read(file: Path) -> tuple[list[Attribute], Any]:
         raise DatasetError(f"reading {file} needs liac-arff; install it with pip install 'setloss[io]'") from None
     try:
         text = file.read_text(encoding="utf-8-sig")
-        sparse = _SPARSE_DATA.search(text) is not None
         text = re.sub(r"(?im)^([ \t]*@\w+)[ \t]+", r"\1 ", text)  # liac-arff wants a blank there, and no tab
-        content = arff.loads(text, encode_nominal=True, return_type=arff.LOD if sparse else arff.DENSE)
+        try:
+            content = arff.loads(text, encode_nominal=True, return_type=arff.LOD)
+        except arff.BadLayout:
+            content = arff.loads(text, encode_nominal=True)
         attributes, rows = [], content["data"]
         for name, kind in content["attributes"]:
             plain = re.sub(r"\\(.)", r"\1", name)  # liac-arff leaves escapes there
@@ -86,7 +75,7 @@ def _read(file: Path) -> tuple[list[Attribute], Any]:
             attributes.append(Attribute(plain, tuple(kind) if isinstance(kind, list) else None))
         if not rows:
             raise ValueError("it has no rows after @data")
-        if not sparse:
+        if isinstance(rows[0], list):
             return attributes, np.array(rows, dtype=np.float64)
         data = np.array([value for row in rows for value in row.values()], dtype=np.float64)
         places = [j for row in rows for j in row], np.cumsum([0, *map(len, rows)])
@@ -95,18 +84,24 @@ def _read(file: Path) -> tuple[list[Attribute], Any]:
         raise DatasetError(f"{file} cannot be read as ARFF: {reason(error)}; correct it there") from None
 
 
-def _marked(X: Any, code: NDArray[np.float64]) -> Any:
-    """Features with a 1 where a nominal one has its code; NaN stays."""
-    nominal = np.flatnonzero(~np.isnan(code))
-    if nominal.size:
-        X = X if isinstance(X, np.ndarray) else X.tolil()
-        found = _dense(X[:, nominal])
-        X[:, nominal] = np.where(np.isnan(found), np.nan, found == code[nominal])
-    if not isinstance(X, np.ndarray):
-        X = X.tocsr()
-        X.eliminate_zeros()
-        X.sort_indices()
-    return X
+def _features(attributes: Sequence[Attribute], codes: Any) -> tuple[Any, list[str]]:
+    """Numbers, then a 0/1 column for each value of a nominal attribute; {1, 0} is one column as {0, 1} is."""
+    from scipy.sparse import csr_array, hstack
+
+    numbers = [j for j, attribute in enumerate(attributes) if attribute.values in (None, ("0", "1"))]
+    blocks, names = [codes[:, numbers]], [attributes[j].name for j in numbers]
+    for j, (name, values) in enumerate(attributes):
+        if j not in numbers:
+            marked = ("1",) if values == ("1", "0") else values or ()
+            code = _dense(codes[:, [j]])
+            blocks.append(np.where(np.isnan(code), np.nan, code == np.arange(len(marked))))
+            names += [name] if values == ("1", "0") else [f"{name}={value}" for value in marked]
+    if isinstance(codes, np.ndarray):
+        return np.hstack(blocks), names
+    X = csr_array(hstack(blocks, format="csr"))
+    X.eliminate_zeros()
+    X.sort_indices()
+    return X, names
 
 
 def _label_values(file: Path, labels: Sequence[Attribute], codes: NDArray[Any]) -> NDArray[Any]:

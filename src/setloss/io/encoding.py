@@ -54,9 +54,6 @@ WORDS_OF_AN_ID = 3
 OTHER = "(other)"
 """The category of values that are not stored."""
 
-KINDS = (("number", "numbers"), ("category", "categories"))
-"""Kinds of features, and the steps of the `ColumnTransformer` that make them, in its order."""
-
 SHARE_OF_NUMBERS = 0.9
 """Share of the cells of a column that must be numbers, finite ones, for the others to count as empty."""
 
@@ -84,9 +81,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         A `Column` for every column of the table, in its order.
     id_
         The first column of ids, which names the rows, or None.
-    feature_kinds_
-        The kind of every feature: "number" (scaled; parts of dates and flags of empty cells too), "category" (0 or 1)
-        or "text" (tf-idf, rows of length 1 for each column of text).
     transformer_
         The fitted `ColumnTransformer` of numbers, dates and categories, or None.
     vectorizers_
@@ -135,19 +129,15 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if not values.shape[1] and not self.vectorizers_:
             told = "; ".join(f"{column.name} ({column.words})" for column in self.columns_)
             raise DatasetError(f"no column of the table can be a feature: {told}")
-        categories = list(self.categories_)
         filled = make_pipeline(SimpleImputer(strategy="median", add_indicator=True), StandardScaler())
-        marked = OneHotEncoder(handle_unknown="ignore")
-        numbers = [name for name in values if name not in categories]
-        steps = [("numbers", filled, numbers), ("categories", marked, categories)]
+        numbers = [name for name in values if name not in self.categories_]
+        steps = [
+            ("numbers", filled, numbers),
+            ("categories", OneHotEncoder(handle_unknown="ignore"), list(self.categories_)),
+        ]
         self.transformer_ = None
         if values.shape[1]:
             self.transformer_ = ColumnTransformer(steps, verbose_feature_names_out=False).fit(values)
-        places = {} if self.transformer_ is None else self.transformer_.output_indices_
-        parts = [(kind, places.get(step, slice(0, 0))) for kind, step in KINDS]
-        kinds = [kind for kind, part in parts for _ in range(part.start, part.stop)]
-        words = sum(len(vectorizer.vocabulary_) for vectorizer in self.vectorizers_.values())
-        self.feature_kinds_ = np.array(kinds + ["text"] * words, dtype=object)
         return self
 
     def transform(self, X: DataFrame) -> Any:

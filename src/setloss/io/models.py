@@ -40,17 +40,6 @@ OWN = {
 }
 """Types of setloss that a saved model can hold, by module. A test says when one is missing."""
 
-FORMER = {
-    f"setloss.estimators.{name}"
-    for name in (
-        "bag_classifier.BagClassifier",
-        "decision_cv.BagDecisionCV",
-        "search.BagClassifierCV",
-        "search.SetClassifierCV",
-    )
-}
-"""Types of version 0.3 that are gone; its other models are refused by what they lack."""
-
 OTHERS = {
     "ObjectNode": (
         "sklearn._loss.link.HalfLogitLink",  # from here to _BinMapper newer versions of skops trust them, too
@@ -82,6 +71,9 @@ OTHERS = {
 TRUSTED = {name: {node} for node, names in OTHERS.items() for name in names}
 TRUSTED |= {f"setloss.{module}.{name}": {"ObjectNode", "TupleNode"} for module in OWN for name in OWN[module]}
 TRUSTED["builtins.frozenset"] = {"ConstructorFromReduceNode", "SetNode"}
+
+MOST_UNPACKED, MOST_TIMES = 2**31, 100
+"""Largest size of all parts of a file when they are unpacked: these bytes, or this multiple of the size of the file."""
 
 CODE = {"FunctionNode", "MethodNode", "PartialNode", "OperatorFuncNode", "unknown"}
 """Nodes of skops that stand for functions."""
@@ -181,8 +173,8 @@ def load(path: str | os.PathLike[str], trusted: Sequence[str] = ()) -> Any:
         raise ModelFileError(
             f"{file} is damaged or from another version ({_reason(error)}); fit and save the model anew"
         ) from None
-    if FORMER & set(foreign):
-        raise ModelFileError(f"{file} is from an older version of setloss; train the model anew")
+    if any(name.startswith("setloss.") for name in foreign):
+        raise ModelFileError(f"{file} is from another version of setloss; train the model anew")
     if foreign:
         raise ModelFileError(
             f"{file} holds {repr(', '.join(foreign[:3]))[1:-1]}, which is not trusted; if you know where the file "
@@ -223,6 +215,11 @@ def _untrusted(content: bytes) -> dict[str, set[str]]:
         return node | {"size": size}
 
     with zipfile.ZipFile(BytesIO(content)) as archive:
+        unpacked = sum(part.file_size for part in archive.infolist())
+        if unpacked > max(MOST_UNPACKED, MOST_TIMES * len(content)):
+            raise ValueError(
+                f"it unpacks to {unpacked} bytes, more than {MOST_UNPACKED} and {MOST_TIMES} times its size"
+            )
         json.loads(archive.read("schema.json"), object_hook=note)
     return {name: nodes.get(name, {"unknown"}) for name in get_untrusted_types(data=content)}
 
@@ -234,7 +231,7 @@ def _is_trusted(name: str, loaders: set[str], trusted: Sequence[str]) -> bool:
 
 def _to_trust(names: Sequence[str]) -> list[str]:
     """Names for `trusted`: whole packages, but single types of Python and of the packages that all models use."""
-    large = {"setloss", "numpy", "scipy", "sklearn", *sys.stdlib_module_names}
+    large = {"numpy", "scipy", "sklearn", *sys.stdlib_module_names}
     packages = {name: name.partition(".")[0] for name in names}
     return sorted({name if package in large else package for name, package in packages.items()})
 

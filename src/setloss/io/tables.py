@@ -35,7 +35,6 @@ from setloss.io.data import (
     listed,
     place_of,
     reason,
-    refuse_huge,
     require_names,
     shown,
 )
@@ -72,7 +71,7 @@ def read_table(path: str | os.PathLike[str], *, text: Sequence[str] = ()) -> Dat
         table.validate(full=True)
         names = [str(name) for name in table.column_names]
         if is_text and any(pyarrow.types.is_binary(kind) for kind in table.schema.types):
-            raise ValueError("it has bytes that are not text in UTF-8")
+            raise ValueError("it has bytes that are not text in UTF-8, as some spreadsheets write it; save it so")
         truth = {pyarrow.bool_(): pandas.BooleanDtype()}.get
         frame = table.to_pandas(ignore_metadata=True, date_as_object=False, types_mapper=truth)
     except (pyarrow.ArrowException, OSError, ValueError, OverflowError) as error:
@@ -160,21 +159,6 @@ def read_columns(
     return Tracks(X, Y[:, 0], bag_ids(frame[group], file), tuple(X.columns))
 
 
-def plain_numbers(frame: DataFrame, file: Path) -> NDArray[np.float64]:
-    """Columns as an array, for models that were trained on one; a cell that is no number is refused."""
-    import pandas
-
-    numbers = frame.apply(lambda column: pandas.to_numeric(column.astype(object), errors="coerce"))
-    strange = np.argwhere((numbers.isna() & frame.notna()).to_numpy())
-    if len(strange):
-        row, j = strange[0].tolist()
-        place, cell = place_of(file, row, frame.columns[j]), shown(str(frame.iloc[row, j]))
-        raise DatasetError(f"{place} is {cell} where the model knows numbers; correct it, or leave the column out")
-    X: NDArray[np.float64] = numbers.to_numpy(dtype=np.float64, na_value=np.nan)
-    refuse_huge(file, X, list(frame.columns))
-    return X
-
-
 def _label_columns(file: Path, frame: DataFrame, labels: str | Sequence[str]) -> list[str]:
     if isinstance(labels, int) or not labels:
         raise DatasetError(f"labels={labels} does not name columns of {file}; give their prefix or their names")
@@ -203,8 +187,7 @@ LISTS = (list, tuple, set, np.ndarray)
 """Cells with several names; Parquet has them."""
 
 _QUOTED = re.compile(r"""'([^']*)'|"([^"]*)"|([^,'"]+)""")
-_LIST = re.compile(r"""\s*\[((?:'[^']*'|"[^"]*"|[^'"\[\]])*)\]\s*""")
-"""A list of names as text, and the names in it, with or without quotes."""
+"""Names in a list that is written as text, with or without quotes."""
 
 SHARE_OF_CELLS = 0.01
 """Smallest share of the cells with a sign for it to be the separator, unless no other sign is there."""
@@ -286,11 +269,11 @@ def separator_of(column: Series[Any]) -> str:
 
 def _lists(column: Series[Any]) -> Series[Any]:
     """The lists in a column of text whose cells are all written as one: ['oil', 'gas'], as pandas and JSON do it."""
-    inside = [_LIST.fullmatch(cell) if isinstance(cell, str) else None for cell in column]
-    if not any(inside) or not all(found or nothing for found, nothing in zip(inside, column.isna(), strict=True)):
+    cells = column.dropna()
+    if not len(cells) or not all(isinstance(cell, str) and re.fullmatch(r"\s*\[.*\]\s*", cell) for cell in cells):
         return column
-    lists = [found and ["".join(names) for names in _QUOTED.findall(found[1])] for found in inside]
-    return type(column)(lists, index=column.index, name=column.name, dtype=object)
+    lists = [["".join(names) for names in _QUOTED.findall(cell.strip()[1:-1])] for cell in cells]
+    return type(column)(lists, index=cells.index, name=column.name, dtype=object).reindex(column.index)
 
 
 def _names(cell: Any, separator: str) -> set[str]:
