@@ -73,7 +73,7 @@ TRUSTED |= {f"setloss.{module}.{name}": {"ObjectNode", "TupleNode"} for module i
 TRUSTED["builtins.frozenset"] = {"ConstructorFromReduceNode", "SetNode"}
 
 MOST_UNPACKED, MOST_TIMES = 2**31, 100
-"""Largest size of all parts of a file when they are unpacked: these bytes, or this multiple of the size of the file."""
+"""Largest size of all parts of a file when unpacked: these bytes, or this multiple of the size of the file."""
 
 CODE = {"FunctionNode", "MethodNode", "PartialNode", "OperatorFuncNode", "unknown"}
 """Nodes of skops that stand for functions."""
