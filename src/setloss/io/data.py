@@ -120,13 +120,14 @@ def csr(data: Any, indices: Any, indptr: Any, shape: tuple[int, int]) -> Any:
     return csr_array((data, np.asarray(indices, dtype=kind), np.asarray(indptr, dtype=kind)), shape=shape)
 
 
-def label_matrix(columns: Any, lengths: Sequence[int], width: int) -> Any:
-    """Labels (n, width) with a 1 at some columns of each row, one row's columns after the other's."""
-    starts = np.cumsum([0, *lengths])
-    Y = csr(np.ones(len(columns), dtype=np.int64), columns, starts, (len(lengths), width))
-    Y.sum_duplicates()
-    Y.data[:] = 1
-    return Y if 8 * len(lengths) * width > MAX_DENSE else Y.toarray()
+def label_matrix(sets: Sequence[Iterable[Any]], labels: Sequence[Any] | None = None) -> tuple[Any, list[Any]]:
+    """Labels (n, p) of sets, dense unless that is large, and the columns: the sorted labels, where not given."""
+    from scipy.sparse import csr_array
+    from sklearn.preprocessing import MultiLabelBinarizer
+
+    binarizer = MultiLabelBinarizer(classes=labels, sparse_output=True)
+    Y = csr_array(binarizer.fit_transform(sets), dtype=np.int64)
+    return (Y if 8 * Y.shape[0] * Y.shape[1] > MAX_DENSE else Y.toarray()), list(binarizer.classes_)
 
 
 def require_names(owner: object, present: Sequence[str], wanted: Iterable[str], role: str) -> list[str]:

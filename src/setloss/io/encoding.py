@@ -122,7 +122,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.id_ = next(iter(self._named("id")), None)
         self.feature_names_in_ = np.array([column.name for column in self.columns_], dtype=object)
         self.n_features_in_ = len(self.feature_names_in_)
-        self.mixed_ = [name for name in self._named("number") if _lost(X[name], np.isnan(_numbers(X[name]))).any()]
+        self.mixed_ = [
+            name for name in self._named("number") if (X[name].notna() & np.isnan(_numbers(X[name]))).any()
+        ]
         self.day_first_ = [name for name in self._named("date") if _is_text(X[name]) and _is_day_first(X[name])]
         self.categories_ = {name: _frequent(_texts(X[name])) for name in self._named("category")}
         values = self._values(X)
@@ -294,14 +296,9 @@ def _frequent(texts: Series[Any]) -> list[str]:
     return [str(value) for value in counts[counts >= FEWEST_ROWS].index[: MAX_CATEGORIES - 1]]
 
 
-def _lost(column: Series[Any], lost: Any) -> Series[Any]:
-    """Which cells are not empty and are lost nevertheless."""
-    return column.notna() & lost
-
-
 def _refuse_lost(column: Series[Any], lost: Any, what: str) -> None:
     """Refuse a cell that is neither empty nor of the kind that the model was trained on."""
-    strange = column[_lost(column, lost)]
+    strange = column[column.notna() & lost]
     if len(strange):
         cell = shown(str(strange.iloc[0]))
         raise DatasetError(f"column {shown(str(column.name))} holds {cell} where the model knows {what}; correct it")

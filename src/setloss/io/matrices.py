@@ -101,11 +101,9 @@ def read_svmlight(file: Path, *, labels: Sequence[str] | None = None, features: 
             f"{file} has a label that is no id; labels are the ids (whole numbers from 0 or 1) of a label set, not "
             "values as in files for one binary label"
         )
-    given = ids.astype(np.int64).astype(str)
-    names = tuple(np.unique(ids).astype(np.int64).astype(str).tolist() if labels is None else labels)
-    unknown = np.setdiff1d(given, names)
-    if unknown.size:
+    names = [str(label) for label in np.unique(ids).astype(np.int64).tolist()] if labels is None else list(labels)
+    unknown = sorted({str(int(label)) for label in ids} - set(names))
+    if unknown:
         raise DatasetError(f"{file} has the label {unknown[0]}, and its labels are {listed(names)}")
-    places = {name: j for j, name in enumerate(names)}
-    Y = label_matrix([places[name] for name in given.tolist()], [*map(len, sets)], len(names))
-    return LabelSets(csr(X.data, X.indices, X.indptr, X.shape), Y, None, names)
+    Y, _ = label_matrix([{str(int(label)) for label in members} for members in sets], names)
+    return LabelSets(csr(X.data, X.indices, X.indptr, X.shape), Y, None, tuple(names))

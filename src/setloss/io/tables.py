@@ -197,11 +197,14 @@ NO = {"0", "0.0", "-1", "-1.0", "n", "no", "f", "false"}
 NUMBERS = {"1", "1.0", "+1", "0", "0.0", "-1", "-1.0"}
 """Cells that mean yes and no, in small letters, and those of them that need no word in a report."""
 
+MEANINGS = dict.fromkeys(YES, 1.0) | {word: 0.0 for word in NO if not word.startswith("-")}
+"""Numbers of these cells; -1 is a number, whose column has no 0."""
+
 
 def read_labels(X: DataFrame, frame: DataFrame, file: Path, separator: str | None = None) -> LabelSets:
     """Label sets of rows with features X from their columns of labels."""
     column, features = _lists(frame.iloc[:, 0]), tuple(X.columns)
-    in_one_cell = separator is not None or not (_is_numeric(column) or _words(column) <= YES | NO)
+    in_one_cell = separator is not None or not (column.dtype.kind in "biuf" or _words(column) <= YES | NO)
     if frame.shape[1] == 1 and in_one_cell:
         of_lists = any(isinstance(cell, LISTS) for cell in column)
         if separator is None:
@@ -246,9 +249,7 @@ def split_cells(column: Series[Any], file: Path, separator: str) -> tuple[Any, t
     """Labels (n, p) of cells with the names of a set in each, and the sorted names; without a separator, one each."""
     empty = column.isna()
     cells = [set() if nothing else _names(cell, separator) for cell, nothing in zip(column, empty, strict=True)]
-    names = sorted(set().union(*cells))
-    places = {name: j for j, name in enumerate(names)}
-    Y = label_matrix([places[name] for members in cells for name in members], [*map(len, cells)], len(names))
+    Y, names = label_matrix(cells)
     if not names:
         raise DatasetError(f"column {shown(str(column.name))} of {file} is empty; it should hold labels")
     if len(names) > 1 and np.max(Y.sum(axis=0)) < 2:
@@ -284,12 +285,6 @@ def _names(cell: Any, separator: str) -> set[str]:
     return {part.strip() for part in parts} - {""}
 
 
-def _is_numeric(column: Series[Any]) -> bool:
-    from pandas.api.types import is_numeric_dtype
-
-    return bool(is_numeric_dtype(column))
-
-
 def _words(column: Series[Any]) -> set[str]:
     """The different values of a column, in small letters; those of a column of lists are no words."""
     present = column.dropna()
@@ -298,15 +293,16 @@ def _words(column: Series[Any]) -> set[str]:
 
 def _numbers(column: Series[Any], file: Path, *, empty: float) -> NDArray[np.float64]:
     """Yes and no as 1 and 0 or -1, other numbers as they are; text that is neither is refused."""
-    texts = column.astype(str).str.strip().str.lower().to_numpy(dtype=object)
+    from pandas import to_numeric
+
+    words = column.dropna().astype(str).str.strip().str.lower()
+    numbers = to_numeric(words.map(lambda word: MEANINGS.get(word, word)), errors="coerce")
+    if numbers.isna().any():
+        row = int(np.flatnonzero(column.notna())[int(np.argmax(numbers.isna()))])
+        raise DatasetError(
+            f"{place_of(file, row, str(column.name))} is {shown(str(column.iloc[row]))}; a label with a column of its "
+            "own is 0 or 1, yes or no, or marked by an x"
+        )
     values = np.full(len(column), empty)
-    for row in np.flatnonzero(column.notna()).tolist():
-        text = texts[row]
-        try:
-            values[row] = 1.0 if text in YES else 0.0 if text in NO and not text.startswith("-") else float(text)
-        except ValueError:
-            raise DatasetError(
-                f"{place_of(file, row, str(column.name))} is {shown(str(column.iloc[row]))}; a label with a column "
-                "of its own is 0 or 1, yes or no, or marked by an x"
-            ) from None
+    values[column.notna()] = numbers.to_numpy(np.float64)
     return values
