@@ -300,8 +300,8 @@ def _numbers(column: Series[Any], file: Path, *, empty: float) -> NDArray[np.flo
     if numbers.isna().any():
         row = int(np.flatnonzero(column.notna())[int(np.argmax(numbers.isna()))])
         raise DatasetError(
-            f"{place_of(file, row, str(column.name))} is {shown(str(column.iloc[row]))}; a label with a column of its "
-            "own is 0 or 1, yes or no, or marked by an x"
+            f"{place_of(file, row, str(column.name))} is {shown(str(column.iloc[row]))}; a label with a column "
+            "of its own is 0 or 1, yes or no, or marked by an x"
         )
     values = np.full(len(column), empty)
     values[column.notna()] = numbers.to_numpy(np.float64)
