@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from functools import partial
+from itertools import combinations
 
 import joblib
 import numpy as np
@@ -108,6 +109,8 @@ def test_tables_of_operators_and_of_decisions():
     assert frames.rows[1][2] is None  # no monotone closure for loss 3
     assert [row[0] for row in decisions.rows] == [f"logistic regression + {rule}" for rule in RULES]
     assert decisions.rows[0][1].mean == pytest.approx(np.mean(document.numbers["decisions"]["logistic vote curve1"]))
+    by_rule = [document.numbers["decisions"][f"logistic {rule} curve1"] for rule in RULES]
+    assert all(one != other for one, other in combinations(by_rule, 2))
     json.dumps(document.as_dict(), allow_nan=False)
 
 

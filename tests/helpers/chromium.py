@@ -15,8 +15,7 @@ FLAGS = (
     "--disable-background-networking", "--disable-component-update", "--disable-sync", "--hide-scrollbars",
     "--remote-debugging-pipe",
 )  # fmt: skip
-ARROWS = {"ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40}
-VIRTUAL_KEYS = {"Tab": 9, "Enter": 13, "Delete": 46, **ARROWS}
+VIRTUAL_KEYS = {"Enter": 13, "ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40, "Delete": 46}
 MODIFIERS = {"Control": 2, "Shift": 8}
 PATIENCE = 60
 
@@ -123,14 +122,13 @@ class Browser:
             self._mouse("mouseMoved", x + part * right, y + part * down)
         self._mouse("mouseReleased", x + right, y + down)
 
-    def click(self, selector, times=1):
+    def click(self, selector):
         x, y = self.centre(selector)
-        for clicks in range(1, times + 1):
-            self._mouse("mousePressed", x, y, clicks)
-            self._mouse("mouseReleased", x, y, clicks)
+        for kind in ("mousePressed", "mouseReleased"):
+            self._mouse(kind, x, y)
 
-    def _mouse(self, kind, x, y, clicks=1):
-        self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", buttons=1, clickCount=clicks)
+    def _mouse(self, kind, x, y):
+        self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", buttons=1, clickCount=1)
 
     def press(self, key, *held):
         """One key, such as "ArrowUp" or "+", with modifiers held."""
@@ -142,8 +140,7 @@ class Browser:
 
     def complaints(self):
         """Errors of scripts, and requests for anything but the page itself."""
-        failed = [
-            e["params"] for e in self.events if e.get("method") in ("Runtime.exceptionThrown", "Log.entryAdded")
-        ]
-        sent = [e["params"]["request"]["url"] for e in self.events if e.get("method") == "Network.requestWillBeSent"]
+        found = [(event.get("method"), event.get("params")) for event in self.events]
+        failed = [told for method, told in found if method in ("Runtime.exceptionThrown", "Log.entryAdded")]
+        sent = [told["request"]["url"] for method, told in found if method == "Network.requestWillBeSent"]
         return failed + [url for url in sent if not url.startswith(("file:", "data:"))]
