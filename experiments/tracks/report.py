@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict
 from itertools import product
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -102,8 +103,7 @@ def _judge(
 ) -> dict[tuple[str, str], float]:
     train, test = frames.part(~inside), frames.part(inside)
     held_out, scores = _scores(base, train, test, seed)
-    bag = np.unique(test.groups, return_inverse=True)[1]
-    said = {"vote": (np.bincount(bag, scores > 0) / np.bincount(bag) > 0.5)[bag]}  # ties: negative
+    said = {"vote": majority(scores > 0, test.groups)}
 
     def decided(rule: str, name: str) -> SetDecision:
         y = train.y.astype(np.int64)
@@ -117,6 +117,12 @@ def _judge(
             said[rule] = model.predict(scores, groups=test.groups) == 1
         found[rule, name] = float(np.mean(loss_named(name)(test.y, said[rule], groups=test.groups)))
     return found
+
+
+def majority(positive: NDArray[np.bool_], groups: NDArray[Any]) -> NDArray[np.bool_]:
+    """What most elements of each bag say; a tie is negative."""
+    bag = np.unique(groups, return_inverse=True)[1]
+    return np.asarray(np.bincount(bag, positive) > np.bincount(bag) / 2)[bag]
 
 
 def _scores(base: str, train: Frames, test: Frames, seed: int) -> tuple[Array, Array]:

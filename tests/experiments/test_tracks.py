@@ -14,7 +14,7 @@ from experiments.protocol import smallest_good_C
 from experiments.tracks import report
 from experiments.tracks.data import SOURCES, Frames, TrackProblem
 from experiments.tracks.protocol import LOSSES, METHODS, LinearRule, Protocol, rules_along_path, run_protocol
-from experiments.tracks.report import RULES, benchmark
+from experiments.tracks.report import RULES, benchmark, majority
 from helpers.experiment_commands import complaint, run
 from setloss import loss_named
 
@@ -100,6 +100,11 @@ def test_every_method_trains_for_every_loss_it_suits(key):
         rules = list(rules_along_path(method, loss, frames, (0.1, 0.01), SMALL))
         assert [rule.C for rule in rules] == [0.01, 0.1]
         assert np.all(np.isfinite(rules[-1].losses(frames, loss)))
+
+
+def test_a_vote_is_won_by_more_than_half():
+    said = np.array([True, False, True, True, False, False])
+    assert majority(said, np.array([4, 4, 4, 9, 9, 2])).tolist() == [True, True, True, False, False, False]
 
 
 def test_tables_of_operators_and_of_decisions():
