@@ -14,7 +14,6 @@ from experiments.label_sets.methods import DEFAULT, PLAIN, is_ours, label_of
 from experiments.label_sets.protocol import METRICS, BenchmarkPlan, DataSetOutcome
 
 MAIN = "example_f1"
-NAME = "multilabel"
 LEVEL = 2.0
 """A method is ahead or behind on a data set if the difference is more than so many standard errors."""
 
@@ -26,7 +25,7 @@ def report(outcomes: Outcomes, plan: BenchmarkPlan) -> Document:
     tables = [metric_table(outcomes, metric, plan) for metric in METRICS]
     numbers = {"plan": asdict(plan), "datasets": {outcome.name: outcome.as_dict() for outcome in outcomes}}
     shown = tuple(table for table in tables if table.rows)
-    name = f"{NAME}_halves" if plan.halves else NAME
+    name = "multilabel_halves" if plan.halves else "multilabel"
     return Document(name, "Label sets: who predicts the best ones", shown, (), numbers)
 
 
