@@ -17,7 +17,7 @@ SORTED = """
 import numpy as np
 from setloss.plans.sorting import _insertion
 order = np.arange(3)
-_insertion(np.array([0.2, 0.3, 0.1]), order, 0, 3)
+_insertion(np.array([0.2, 0.3, 0.1]), order)
 print(order.tolist())
 """
 

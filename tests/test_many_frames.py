@@ -8,7 +8,7 @@ import pytest
 from setloss import Dice, Hamming, Jaccard
 from setloss.plans.batch import batch_surrogate
 from setloss.solvers import Design
-from setloss.solvers.kernels import accumulate_rows, all_margins
+from setloss.solvers.visits import accumulate_rows, all_margins
 
 FRAMES = 10**7
 

@@ -2,11 +2,9 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from setloss import Dice, Hamming, Jaccard, Tversky
-from setloss.plans.batch import NARROW, REMEMBERED_WIDTH, batch_surrogate, row_cuts
+from setloss.plans.batch import REMEMBERED_WIDTH, batch_surrogate, row_cuts
 from setloss.plans.build import LossSurrogate
 
 PAIRS = [
@@ -53,31 +51,3 @@ def test_a_score_that_is_not_finite_spoils_its_own_row_only(broken):
     assert np.isnan(gradient[1]).all()
     np.testing.assert_array_equal(values[[0, 2]], whole[0][[0, 2]])
     np.testing.assert_array_equal(gradient[[0, 2]], whole[1][[0, 2]])
-
-
-# ---------------------------------------------------------------- many small sets, by tables and ranks
-
-
-HINGES = [
-    (Jaccard(), "lovasz"),
-    (Jaccard(), "bd"),
-    (Tversky(0.3, 1.5), "lovasz"),
-    (Hamming(), "lovasz"),
-    (Dice(), "hinge"),
-]
-
-
-@given(data=st.data(), which=st.sampled_from(HINGES), width=st.integers(1, NARROW), single=st.booleans())
-def test_small_sets_are_bags(data, which, width, single):
-    loss, operator = which
-    rng = np.random.default_rng(data.draw(st.integers(0, 2**32)))
-    truth = rng.random((4, width)) < rng.random((4, 1))
-    scores = np.round(rng.normal(0, 1, (4, width)), 1).astype(np.float32 if single else np.float64)  # some are equal
-    surrogate = LossSurrogate(loss, operator, "mean")
-    values, gradient = row_cuts(scores, truth, surrogate, threads=1)
-    signs = np.where(truth, 1, -1).astype(scores.dtype)
-    expected = batch_surrogate(loss, truth.ravel(), np.arange(5) * width, operator, "mean").cuts(
-        (signs * scores).ravel()
-    )
-    np.testing.assert_allclose(values, expected.values, rtol=1e-12)
-    np.testing.assert_array_equal(gradient, -signs * expected.slopes.reshape(scores.shape))

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from setloss.compilation import kernel
-from setloss.plans.sorting import LARGE, SMALL, TALLIES, sort_elements
+from setloss.plans.sorting import BUCKETS, SMALL, sort_elements
 
-SIZES = [0, 1, 2, 3, SMALL - 1, SMALL, SMALL + 1, 100, LARGE - 1, LARGE, LARGE + 1, 2 * LARGE, 5000]
+SIZES = [0, 1, 2, 3, SMALL - 1, SMALL, SMALL + 1, 100, 5000]
 every_size = pytest.mark.parametrize("size", SIZES)
 every_dtype = pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=["float32", "float64"])
 
@@ -23,7 +23,7 @@ def ordered(margins, elements=None):
     """What `sort_elements` makes of the elements, all by default."""
     order = np.arange(len(margins)) if elements is None else elements.copy()
     before = margins.copy()
-    sort(margins, order, np.full(len(order), -1), np.full(TALLIES, -1))
+    sort(margins, order, np.full(len(order), -1), np.full(BUCKETS, -1))
     np.testing.assert_array_equal(margins.view(np.uint8), before.view(np.uint8))
     return order
 
@@ -86,14 +86,14 @@ def test_numbers_that_differ_in_one_bit_only(dtype):
     generator = np.random.default_rng(3)
     for bit in range(8 * word.itemsize):
         base = np.array(dtype(1.7)).view(word)
-        bits = np.where(generator.random(LARGE + 7) < 0.5, base, base ^ word.type(1 << bit)).astype(word)
+        bits = np.where(generator.random(3 * SMALL) < 0.5, base, base ^ word.type(1 << bit)).astype(word)
         margins = bits.view(dtype)
         if np.isfinite(margins).all():
             assert_sorted(margins)
 
 
 @every_dtype
-@pytest.mark.parametrize("kept", [0, 1, SMALL, SMALL + 1, LARGE - 1, LARGE, 2000])
+@pytest.mark.parametrize("kept", [0, 1, SMALL, SMALL + 1, 2000])
 def test_subsets_are_sorted_and_nothing_else_is_touched(kept, dtype):
     generator = np.random.default_rng(5)
     margins = np.round(numbers(4000, dtype, seed=6), 1)
@@ -103,7 +103,7 @@ def test_subsets_are_sorted_and_nothing_else_is_touched(kept, dtype):
 @given(
     hnp.arrays(
         st.sampled_from([np.float32, np.float64]),
-        st.integers(0, 60) | st.integers(LARGE - 2, LARGE + 2),
+        st.integers(0, SMALL + 20),
         elements=st.floats(allow_nan=False, width=32),
         fill=st.floats(allow_nan=False, width=32),
     )

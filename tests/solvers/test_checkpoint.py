@@ -93,13 +93,13 @@ def test_auto_hands_over_with_a_checkpoint_as_without(path):
     assert plain.status is saved.status is Status.CONVERGED
     assert isinstance(saved.state, ADMMState)
     assert saved.primal == pytest.approx(case.objective(saved.parameters), rel=1e-9)
-    assert choice.FEW_PLANES < saved.iterations == plain.iterations < choice.FEW_PLANES + 350
+    assert choice.PLANES < saved.iterations == plain.iterations < choice.PLANES + 350
     np.testing.assert_array_equal(saved.parameters, plain.parameters)
 
 
 def test_auto_resumes_with_the_method_that_was_at_work(path):
     problem = label_sets("dice", "slack", n=80, p=10, d=15, C=10.0).problem
-    stop = choice.FEW_PLANES + 10
+    stop = choice.PLANES + 10
     assert solve(problem, "auto", Limits(1e-3, stop, checkpoint=path)).status is Status.ITERATION_LIMIT
     resumed = solve(problem, "auto", Limits(1e-3, 500, checkpoint=path))
     assert isinstance(resumed.state, ADMMState)
@@ -218,13 +218,10 @@ def test_the_checkpoint_of_another_problem_is_refused(case, path, change):
         solve(replace(case, **change(case)).problem, "cutting_plane", Limits(checkpoint=path))
 
 
-def test_a_path_that_is_no_file_is_refused(problem, tmp_path):
-    with pytest.raises(CheckpointError, match="not a file"):
-        solve(problem, "cutting_plane", Limits(checkpoint=tmp_path))
-    with pytest.raises(CheckpointError, match=r"folder .* does not exist"):
-        solve(problem, "cutting_plane", Limits(checkpoint=tmp_path / "nowhere" / "state.npz"))
-    with pytest.raises(CheckpointError, match="another path"):
-        solve(problem, "cutting_plane", Limits(checkpoint=tmp_path / ("x" * 300)))
+@pytest.mark.parametrize("name", [".", "nowhere/state.npz", "x" * 300], ids=["folder", "no folder", "long name"])
+def test_a_path_that_is_no_file_is_refused(problem, tmp_path, name):
+    with pytest.raises(CheckpointError, match="cannot be written: it must be a file"):
+        solve(problem, "cutting_plane", Limits(checkpoint=tmp_path / name))
 
 
 def test_a_disk_that_fails_is_said_once_and_keeps_the_old_file(problem, path, monkeypatch):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from helpers.problems import label_sets, tracks
-from setloss.solvers import Limits, Problem, Status, deadline, kernels, loop, solve
+from setloss.solvers import Limits, Problem, Status, deadline, loop, solve, visits
 from setloss.solvers.deadline import check_time, seconds_left, time_limit
 
 SOLVERS = ("cutting_plane", "n_slack", "admm", "frank_wolfe", "auto")
@@ -25,7 +25,7 @@ class Passes:
         for name in ("margins", "parameters"):
             monkeypatch.setattr(Problem, name, self.counted(getattr(Problem, name), lambda *given: 1.0))
         share = lambda *given: 3.0 * len(given[0]) / len(given[4])  # noqa: E731
-        monkeypatch.setattr(kernels, "epoch", self.counted(kernels.epoch, share))
+        monkeypatch.setattr(visits, "epoch", self.counted(visits.epoch, share))
 
     def counted(self, function, passes):
         def call(*given):

@@ -128,9 +128,3 @@ def test_a_problem_that_memory_cannot_hold_is_refused_before_work_starts(monkeyp
     monkeypatch.setattr("os.sysconf", lambda name: 100)
     with pytest.raises(MemoryError, match=r"GB in this solver.*this machine has.*fewer sets or labels"):
         solve(case_of("bd").problem, "frank_wolfe")
-
-
-def test_a_problem_that_takes_much_memory_is_announced(monkeypatch, caplog):
-    monkeypatch.setattr("setloss.solvers.dual_points.MUCH_MEMORY", 1.0)
-    solve(case_of("bd").problem, "frank_wolfe", Limits(max_iter=1))
-    assert "GB in this solver" in caplog.text

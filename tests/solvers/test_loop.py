@@ -150,22 +150,22 @@ def any_size(monkeypatch):
     [
         ({"d": 4}, CuttingPlane),
         ({"d": 4} | LARGE, CuttingPlane),
-        ({"d": 20, "sizes": (10,) * 20}, ADMM),
-        ({"d": 300} | LARGE, ADMM),
-        ({"d": 1500, "sizes": (10,) * 500}, FrankWolfe),
+        ({"d": 9}, ADMM),
+        ({"d": 4, "p": 2}, ADMM),
         ({"p": 150}, ADMM),
+        ({"d": 20, "sparse": True}, FrankWolfe),
     ],
 )
-def test_auto_picks_by_modelled_cost(options, expected):
+def test_auto_picks_by_parameters_and_storage(options, expected):
     problem = label_sets if "p" in options else tracks
     assert isinstance(method_named("auto", problem(**options).problem), expected)
 
 
-@pytest.mark.usefixtures("any_size")
-@pytest.mark.parametrize(("operator", "C"), [("slack", 30.0), ("bd", 1e-3)])
-def test_auto_goes_on_with_admm_where_frank_wolfe_is_slow(operator, C, monkeypatch):
-    monkeypatch.setattr(choice, "FEW_EPOCHS", 0)  # Frank-Wolfe begins
-    case = tracks("dice", operator, sizes=(4, 7, 3, 5) * 10, d=18, C=C)
+@pytest.mark.parametrize("operator", ["slack", "hinge"])
+def test_auto_goes_on_with_admm_where_frank_wolfe_takes_many_epochs(operator, monkeypatch):
+    monkeypatch.setattr(choice, "SMALL_WORK", 0)
+    monkeypatch.setattr(choice, "HINGE_EPOCHS", 20)
+    case = tracks("dice", operator, sizes=(4, 7, 3, 5) * 10, d=18, C=30.0, sparse=True)
     seen = []
     solution = solve(case.problem, "auto", Limits(1e-4, 800, callbacks=(seen.append,)))
     assert solution.status is Status.CONVERGED
@@ -173,7 +173,17 @@ def test_auto_goes_on_with_admm_where_frank_wolfe_is_slow(operator, C, monkeypat
     assert [record.iteration for record in seen] == list(range(1, solution.iterations + 1))
     assert all(after.passes > before.passes for before, after in pairwise(seen))
     assert solution.primal == pytest.approx(case.objective(solution.parameters), rel=1e-9)
-    assert isinstance(solution.state, ADMMState) == (operator == "slack")
+    assert isinstance(solution.state, ADMMState)
+    some = solve(case.problem, "auto", Limits(1e-4, choice.EPOCHS if operator == "slack" else 20))
+    assert not isinstance(some.state, ADMMState)
+
+
+def test_auto_without_room_for_admm_keeps_frank_wolfe(monkeypatch):
+    monkeypatch.setattr(choice, "MOST_ROWS", 3)
+    monkeypatch.setattr(choice, "SMALL_WORK", 0)
+    found = solve(tracks("dice", "slack", d=18, C=3.0).problem, "auto", Limits(1e-12, choice.EPOCHS + 5))
+    assert found.iterations > choice.EPOCHS
+    assert not isinstance(found.state, ADMMState)
 
 
 def test_small_problems_that_need_few_planes_stay_with_them():

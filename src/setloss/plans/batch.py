@@ -4,8 +4,7 @@ Bags of equal (positives, negatives) share one plan. What is computed is the cut
 rounding error; `setloss.plans.kernels` says how.
 
 Sets of equal size are rows of scores and truth, without flat copies and offsets; for losses with a closed form the
-record of a set follows from its number of positives. Label sets have some dozens of elements; of so few, the
-increments of f for all counts are a small table, and their order is found without a branch.
+record of a set follows from its number of positives.
 """
 
 from __future__ import annotations
@@ -27,9 +26,7 @@ from setloss.operators.cut import MAX_MARGIN
 from setloss.operators.names import Operator
 from setloss.operators.rescaling import Scale
 from setloss.plans.build import LossSurrogate, PythonPlans
-from setloss.plans.records import LINEAR, NONE, TVERSKY, BatchCuts, Plans
-from setloss.setfunctions.combinations import Linear
-from setloss.setfunctions.tversky import TverskyCounts
+from setloss.plans.records import BatchCuts, Plans
 from setloss.typing import Array
 
 Scores = NDArray[np.floating]
@@ -37,9 +34,6 @@ Truth = NDArray[np.bool_]
 
 REMEMBERED_WIDTH = 1024
 """Largest number of elements for which the records of all numbers of positives are kept."""
-
-NARROW = 32
-"""Largest number of elements of which every pair is compared."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,16 +173,16 @@ def room_for_cuts(plans: Plans, widest: int, dtype: Any) -> tuple[Any, ...]:
     """Room for bags of up to `widest` elements with margins of this type, whatever their plans are.
 
     The order of the elements; a second array for sorting it, whose memory later holds their margins and those of
-    group after group; counters of radix sort, None where no bag is large. For rescaled parts the sums of the smallest
-    margins of each group, and three counts per group.
+    group after group; counters of radix sort. For rescaled parts the sums of the smallest margins of each group, and
+    three counts per group.
     """
-    from setloss.plans.sorting import LARGE, TALLIES
+    from setloss.plans.sorting import BUCKETS
 
     axes = plans.sizes.shape[1]
     spare = np.empty(-(-2 * widest * np.dtype(dtype).itemsize // 8), dtype=np.int64)
     counts = tuple(np.empty((3, axes), dtype=np.int64))
-    tallies = np.empty(TALLIES, dtype=np.int64) if widest >= LARGE else None
-    return np.empty(widest, dtype=np.int64), spare, spare.view(dtype), tallies, (np.empty(widest + axes), *counts)
+    tallies, sums = np.empty(BUCKETS, dtype=np.int64), np.empty(widest + axes)
+    return np.empty(widest, dtype=np.int64), spare, spare.view(dtype), tallies, (sums, *counts)
 
 
 def _flat_margins(margins: ArrayLike, size: int) -> NDArray[np.floating]:
@@ -213,9 +207,6 @@ def row_cuts(scores: Scores, truth: Truth, surrogate: LossSurrogate, threads: in
     The surrogate is one whose sets are all read at once (`LossSurrogate.closed`).
     """
     n, width = scores.shape
-    gains = _gains_of_width(surrogate, width) if 0 < width <= NARROW and threads == 1 else None
-    if gains is not None:
-        return _narrow_cuts(scores, truth, gains)
     from setloss.plans.kernels import write_row_cuts
 
     if width <= REMEMBERED_WIDTH:
@@ -243,35 +234,3 @@ def _plans(surrogate: LossSurrogate, positives: NDArray[np.intp], width: int) ->
     plans = surrogate.plans(positives, width - positives)
     assert isinstance(plans, Plans)
     return plans
-
-
-def _narrow_cuts(scores: Scores, truth: Truth, gains: tuple[NDArray[np.int64], Array]) -> tuple[Array, Scores]:
-    """The same for small sets of one hinge."""
-    from setloss.plans.kernels import write_narrow_cuts
-
-    n, width = scores.shape
-    values, gradient = np.empty(n), np.empty_like(scores)
-    room = np.empty(width, dtype=np.int32), np.empty(width, dtype=np.int32), np.empty(width, dtype=scores.dtype)
-    write_narrow_cuts((scores, truth), gains, room, (values, gradient))
-    return values, gradient
-
-
-@lru_cache(maxsize=256)
-def _gains_of_width(surrogate: LossSurrogate, width: int) -> tuple[NDArray[np.int64], Array] | None:
-    """The first cell of the table of each number of positives, and the tables of gains: of a miss, of an alarm.
-
-    None where the surrogate is more than the hinge of an increasing function.
-    """
-    tables, records = [], _plans_of_width(surrogate, width).records
-    if np.any(records["rescaled"]["kind"] != NONE) or not np.all(records["elementwise"]):
-        return None
-    for m, part in enumerate(records["lovasz"]):
-        rates, sizes = (part["false_negative"], part["false_positive"]), (m, width - m)
-        if part["kind"] not in (LINEAR, TVERSKY):
-            return None
-        counts = Linear(sizes, rates) if part["kind"] == LINEAR else TverskyCounts(*sizes, *rates[::-1])
-        cells = np.indices(counts.shape)
-        steps = [part["weight"] * counts.step(axis, *cells) for axis in (0, 1)]
-        tables.append(np.stack(steps, axis=-1).ravel())
-    lengths = np.array([len(table) for table in tables])
-    return np.cumsum(lengths) - lengths, np.concatenate(tables)

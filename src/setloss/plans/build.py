@@ -8,7 +8,6 @@ surrogate is read as a record where it can be. Where it cannot, as those that us
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -130,10 +129,6 @@ class SlowSurrogateWarning(UserWarning):
     """A surrogate is evaluated by its own Python code, bag by bag."""
 
 
-_named: set[str] = set()
-"""The surrogates that were warned of in this process."""
-
-
 class PythonPlans:
     """One surrogate per kind of bag, over elements in the order of its `partitions`, one of each kind."""
 
@@ -146,7 +141,6 @@ class PythonPlans:
         self, flat: NDArray[np.floating], bags: Bags, partition: NDArray[np.int16], which: NDArray[np.intp]
     ) -> BatchCuts:
         """The cut of every bag at gathered margins."""
-        began = time.perf_counter()
         offsets, values, slopes = np.zeros(len(bags)), np.zeros(len(bags)), np.zeros_like(flat)
         exact = True
         for i, kind in enumerate(which):
@@ -159,18 +153,11 @@ class PythonPlans:
             slopes[here][order] = cut.slope[place]
             exact = exact and cut.exact
         self.exact = self.exact and exact
-        if len(bags):
-            _warn_once(self.surrogates[0], (time.perf_counter() - began) / len(bags))
-        return BatchCuts(offsets, slopes, values, exact)
-
-
-def _warn_once(surrogate: Surrogate, seconds: float) -> None:
-    name = type(surrogate).__name__
-    if name not in _named:
-        _named.add(name)
         warnings.warn(
-            f"{name} has no plan, so its Python code is called for every bag: {1e6 * seconds:.0f} microseconds a bag "
-            "here, at every evaluation. Sums of one Lovász hinge and one slack or margin rescaling are compiled.",
+            f"{type(self.surrogates[0]).__name__} has no plan, so its Python code is called for every bag, at every "
+            "evaluation: some hundred times as long as what is compiled, sums of one Lovász hinge and one slack or "
+            "margin rescaling.",
             SlowSurrogateWarning,
             stacklevel=2,
         )
+        return BatchCuts(offsets, slopes, values, exact)

@@ -160,12 +160,8 @@ def _best_of_curve(ranked, order, plan, tables, chosen):
                 break
             if order[k] >> 32 != axis:
                 total += ranked[k]
-    best, best_count, best_loss, count = (
-        max(objective(plan.margin, 0.0, total, plan.scale), 0.0),
-        np.int64(0),
-        0.0,
-        np.int64(0),
-    )
+    best = max(objective(plan.margin, 0.0, total, plan.scale), 0.0)
+    best_count, best_loss, count = 0, 0.0, 0
     for k in range(len(order)):
         if order[k] >> 32 == axis:
             count += 1
@@ -194,37 +190,29 @@ def _mark(ranked, order, axis, left, chosen):
 
 @kernel(forceinline=True)
 def _best_of_cells(plan, sizes, values, sums, counts, turning, within):
-    """Every cell of a table within reach: the last count runs fastest, the others turn like an odometer."""
-    k, weight = plan.axes, plan.rescaled.weight
-    last, tail = within[k - 1], 0
-    for b in range(k - 1):
-        tail += within[b] + 1
-    for b in range(k):
-        turning[b] = 0
+    """Every cell of a table within reach: for all counts of the groups but the last, all counts of the last."""
+    last, weight = plan.axes - 1, plan.rescaled.weight
+    outer, tail = 1, 0
+    for b in range(last):
+        outer, tail = outer * (within[b] + 1), tail + within[b] + 1
     best = best_loss = 0.0
-    while True:
-        base = 0.0
-        start = cell = 0
-        for b in range(k - 1):
+    for number in range(outer):
+        base, cell, stride, start = 0.0, plan.rescaled.start, sizes[last] + 1, tail
+        for b in range(last - 1, -1, -1):
+            number, turning[b] = divmod(number, within[b] + 1)
+            start -= within[b] + 1
             base += sums[start + turning[b]]
-            start += within[b] + 1
-            cell = (cell + turning[b]) * (sizes[b + 1] + 1)
-        cell += plan.rescaled.start
-        for a in range(last + 1):
+            cell += turning[b] * stride
+            stride *= sizes[b] + 1
+        for a in range(within[last] + 1):
             loss = weight * values[cell + a]
             value = objective(plan.margin, loss, base + sums[tail + a], plan.scale)
             if value > best:
                 best, best_loss = value, loss
-                for b in range(k - 1):
+                for b in range(last):
                     counts[b] = turning[b]
-                counts[k - 1] = a
-        b = k - 2
-        while b >= 0 and turning[b] == within[b]:
-            turning[b] = 0
-            b -= 1
-        if b < 0:
-            return best_loss, best
-        turning[b] += 1
+                counts[last] = a
+    return best_loss, best
 
 
 @kernel(forceinline=True)

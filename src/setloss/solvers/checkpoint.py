@@ -58,15 +58,14 @@ class Checkpoint:
             return cls(None, digest)
         target = Path(path)
         try:
-            usable = target.is_file() or not target.exists()
+            usable = target.is_file() if target.exists() else target.parent.is_dir()
         except OSError:  # a name that is too long, a folder that is closed
             usable = False
-        if not usable:
-            raise CheckpointError(f"the checkpoint {target} is not a file; give another path")
-        if not target.parent.is_dir():
-            raise CheckpointError(f"the folder of the checkpoint {target} does not exist; create it first")
-        if not os.access(target.parent, os.W_OK | os.X_OK):
-            raise CheckpointError(f"the folder of the checkpoint {target} cannot be written; give another")
+        if not usable or not os.access(target.parent, os.W_OK | os.X_OK):
+            raise CheckpointError(
+                f"the checkpoint {target} cannot be written: it must be a file, or nothing yet in a folder that "
+                "exists and can be written; give another path"
+            )
         return cls(target, digest)
 
     def read(self) -> Progress | None:
@@ -90,10 +89,9 @@ class Checkpoint:
                 "delete it, or give another path"
             )
         parameters, iteration, seconds = numbers
-        if parameters.dtype != np.float64 or not np.isfinite(parameters).all():
-            raise CheckpointError(f"the parameters in {self.path} are no finite numbers; delete it to start anew")
-        if iteration < 0 or not 0 <= seconds < np.inf:
-            raise CheckpointError(f"{self.path} says it took {iteration} iterations and {seconds} s; delete it")
+        finite = parameters.dtype == np.float64 and np.isfinite(parameters).all()
+        if not finite or iteration < 0 or not 0 <= seconds < np.inf:
+            raise CheckpointError(f"the numbers in {self.path} are not those of a run; delete it to start anew")
         return Progress(*numbers, method)
 
     def write(self, progress: Progress) -> None:

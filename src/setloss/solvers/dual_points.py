@@ -7,7 +7,6 @@ and their margins far on its side, so that they are not visited until `rest` loo
 
 from __future__ import annotations
 
-import logging
 import os
 from dataclasses import dataclass
 from typing import Any
@@ -15,15 +14,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from setloss.bags import Bags
 from setloss.plans.build import PythonPlans
 from setloss.plans.records import LINEAR, NONE, TVERSKY_SUBMODULAR, BatchCuts, Plans
 from setloss.solvers.deadline import check_time
-from setloss.solvers.kernel_arrays import Active, Bounded, Combination, Surrogates, VisitSpace, visit_space
+from setloss.solvers.kernel_arrays import Active, Combination, VisitSpace, visit_space
 from setloss.solvers.problem import Problem
 from setloss.solvers.solution import Solution, State, Status
 from setloss.typing import Array
-
-_log = logging.getLogger(__name__)
 
 Visits = NDArray[np.int64]
 
@@ -38,9 +36,6 @@ STEPS, WIDE_STEPS = 20, 3
 
 BAGS_AT_ONCE = 2**12
 """Bags that are moved between two looks at the clock."""
-
-MUCH_MEMORY = 1e9
-"""Bytes from which on a warning is logged."""
 
 REACH = 0.05
 """Distance of a margin from those that matter at which its element is at rest; a hinge has its corner at 1."""
@@ -87,10 +82,6 @@ class ActiveCuts:
         arrays: Any = (array.copy() for array in self.point)
         return ActiveCuts(Combination(*arrays), self.active.copy())
 
-    def widths(self, problem: Problem) -> NDArray[np.int64]:
-        """The number of active elements of every bag."""
-        return self.active.widths
-
     def like(self, other: Any) -> bool:
         """Whether another point has the same layout, so that a copy of it can take the place of this one."""
         same = isinstance(other, ActiveCuts) and other.slopes.shape == self.slopes.shape
@@ -103,12 +94,6 @@ class ActiveCuts:
         self.point.atoms[np.arange(len(slopes)) + blocks] = slopes
         self.slopes[:], self.offsets[:], self.point.atom_offsets[:, 0] = slopes, offsets, offsets
 
-    def recombine(self, problem: Problem) -> None:
-        """Compute slopes and offsets afresh from the cuts and their weights."""
-        from setloss.solvers.kernels import recombine
-
-        recombine(problem.surrogate.bags.offsets, self.point, self.active)
-
     def curvatures(self, problem: Problem) -> Array:
         """A number per bag that is no less than <way, K way> / |way|^2: |x|^2 of a label set, a sum over frames."""
         norms = problem.design.squared_norms()[problem.rows]
@@ -120,27 +105,26 @@ class ActiveCuts:
         Active are those with a slope, in the cut of the bag or in any cut that its point is made of, and all whose
         margins are less than `REACH` above the margin of one of these.
         """
-        from setloss.solvers.kernels import choose_active
+        from setloss.solvers.visits import choose_active
 
         widest = int(problem.surrogate.bags.sizes.max())
         if widest > FEW_ELEMENTS:
-            data, kept = Surrogates(*problem.surrogate.kernel_data), _groups_kept(problem.surrogate.plans)
-            used, atoms = np.empty(widest, dtype=np.bool_), np.empty((self.capacity, widest))
-            choose_active(data, kept, margins, cuts.slopes, REACH, self.point, self.active, used, atoms)
+            data, kept = problem.surrogates, _groups_kept(problem.surrogate.plans)
+            choose_active(data, kept, margins, cuts.slopes, REACH, self.point, self.active, widest)
 
     def visit(self, problem: Problem, visits: Visits, W: Array, curvatures: Array, gaps: Array, how: Any) -> None:
         """Improve the given bags in turn, and W = W(sigma), features x labels, with them."""
-        from setloss.solvers.kernels import epoch
+        from setloss.solvers.visits import epoch
 
-        data = problem.design.arrays, problem.maps, Surrogates(*problem.surrogate.kernel_data), problem.costs
+        data = problem.design.arrays, problem.maps, problem.surrogates, problem.costs
         state, steps = (W, self.point, self.active, gaps), (how.inner_steps or self._steps(problem), how.shrink)
         epoch(visits, *data, curvatures, *state, *steps, self._space(problem))
 
     def move_to_points(self, problem: Problem, margins: Array, centre: Array, mu: float, how: Any) -> None:
         """Move all bags towards their proximal points at the margins, from the cuts they have."""
-        from setloss.solvers.kernels import move_to_points
+        from setloss.solvers.visits import move_to_points
 
-        data, space = Surrogates(*problem.surrogate.kernel_data), self._space(problem)
+        data, space = problem.surrogates, self._space(problem)
         for start in range(0, problem.n_bags, BAGS_AT_ONCE):
             check_time()
             some = start, min(start + BAGS_AT_ONCE, problem.n_bags)
@@ -174,36 +158,28 @@ class BoundedSlopes:
     `gains` has the largest slopes, by group of elements and kind of bag.
     """
 
-    point: Bounded
+    slopes: Array
     gains: Array
-    active: Active | None = None
+    active: Active
+    bags: Bags
 
     @classmethod
     def none(cls, problem: Problem, gains: Array) -> BoundedSlopes:
-        return cls(Bounded(np.zeros(len(problem.signs)), np.zeros(problem.n_bags)), gains)
-
-    @property
-    def slopes(self) -> Array:
-        return self.point.slopes
+        bags = problem.surrogate.bags
+        return cls(np.zeros(len(problem.signs)), gains, Active.all(bags), bags)
 
     @property
     def offsets(self) -> Array:
-        return self.point.offsets
+        return self.bags.totals(self.slopes)
 
     def copy(self) -> BoundedSlopes:
-        return BoundedSlopes(Bounded(self.slopes.copy(), self.offsets.copy()), self.gains)
-
-    def widths(self, problem: Problem) -> NDArray[np.int64]:
-        return problem.surrogate.bags.sizes if self.active is None else self.active.widths
+        return BoundedSlopes(self.slopes.copy(), self.gains, self.active.copy(), self.bags)
 
     def like(self, other: Any) -> bool:
         return isinstance(other, BoundedSlopes) and other.slopes.shape == self.slopes.shape
 
     def start_at(self, problem: Problem, slopes: Array, offsets: Array) -> None:
-        self.slopes[:], self.offsets[:] = slopes, offsets
-
-    def recombine(self, problem: Problem) -> None:
-        self.offsets[:] = problem.surrogate.bags.totals(self.slopes)
+        self.slopes[:] = slopes
 
     def curvatures(self, problem: Problem) -> Array:
         """|x|^2 of every row."""
@@ -211,43 +187,35 @@ class BoundedSlopes:
 
     def rest(self, problem: Problem, margins: Array, cuts: BatchCuts) -> None:
         """Choose the active elements: all but those whose slope is at a bound and stays there."""
-        from setloss.solvers.kernels import choose_active_hinges
+        from setloss.solvers.visits import choose_active_hinges
 
-        self.active = self.active or Active.all(problem.surrogate.bags)
-        bags = Surrogates(*problem.surrogate.kernel_data)
-        choose_active_hinges(bags, margins, self.gains, REACH, self.slopes, self.active)
+        choose_active_hinges(problem.surrogates, margins, self.gains, REACH, self.slopes, self.active)
 
     def visit(self, problem: Problem, visits: Visits, W: Array, curvatures: Array, gaps: Array, how: Any) -> None:
-        from setloss.solvers.kernels import hinge_epoch
+        from setloss.solvers.visits import hinge_epoch
 
-        self.active = self.active or Active.all(problem.surrogate.bags)
-        space = visit_space(int(problem.surrogate.bags.sizes.max()), problem.n_tasks, 1)
-        data = problem.design.arrays, problem.maps, Surrogates(*problem.surrogate.kernel_data), problem.costs
-        hinge_epoch(visits, *data, curvatures, self.gains, W, self.point, self.active, gaps, space)
+        space = visit_space(int(self.bags.sizes.max()), problem.n_tasks, 1)
+        data = problem.design.arrays, problem.maps, problem.surrogates, problem.costs
+        hinge_epoch(visits, *data, curvatures, self.gains, W, self.slopes, self.active, gaps, space)
 
     def move_to_points(self, problem: Problem, margins: Array, centre: Array, mu: float, how: Any) -> None:
-        from setloss.solvers.kernels import hinge_points
+        from setloss.solvers.visits import hinge_points
 
         check_time()
-        hinge_points(Surrogates(*problem.surrogate.kernel_data), margins, centre, mu, self.gains, self.point)
+        hinge_points(problem.surrogates, margins, centre, mu, self.gains, self.slopes)
 
 
 def _check_memory(needed: int, elements: int) -> None:
-    """Before work starts: say that a problem is large, and refuse one that the memory of this machine cannot hold."""
+    """Before work starts, refuse a problem that the memory of this machine cannot hold."""
     try:
         memory = float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
     except (AttributeError, ValueError, OSError):  # not known on this system
-        memory = np.inf
-    if needed <= min(MUCH_MEMORY, memory):
         return
-    sentence = (
-        f"{elements} frames or labels of all sets need {needed / 1e9:.1f} GB in this solver, this machine has "
-        f"{memory / 1e9:.1f} GB"
-    )
-    remedy = 'take fewer sets or labels, operator="hinge", or solver="cutting_plane"'
     if needed > memory:
-        raise MemoryError(f"{sentence}: {remedy}")
-    _log.warning("%s. For less, %s", sentence, remedy)
+        raise MemoryError(
+            f"{elements} frames or labels of all sets need {needed / 1e9:.1f} GB in this solver, this machine has "
+            f'{memory / 1e9:.1f} GB: take fewer sets or labels, operator="hinge", or solver="cutting_plane"'
+        )
 
 
 def first_dual_point(

@@ -3,7 +3,7 @@
     max over (o, sigma) of   D(o, sigma) = sum_i c_i o_i - 1/2 |W(sigma)|^2
 
 One iteration is an epoch: bags are visited in random order, those whose gap is large more often. A visit reads the
-margins of a bag's active elements and improves its dual point (`setloss.solvers.kernels`). Primal values are those of
+margins of a bag's active elements and improves its dual point (`setloss.solvers.visits`). Primal values are those of
 the average of W over the last epochs, which is far better than W itself. The gap is a true one: when the visits
 suggest that it is reached, the margins of all elements are computed and both objectives compared.
 """
@@ -29,16 +29,11 @@ SETTLED = 0.5
 
 @dataclass
 class FrankWolfeState(State):
-    """W = W(sigma) of the dual point, and the gap of every bag.
-
-    `noted` is an epoch and the gap after it, from which the fall of the gap is predicted; `curvatures` are those of
-    the blocks, computed from the problem.
-    """
+    """W = W(sigma) of the dual point, and the gap of every bag; `curvatures` of the blocks come from the problem."""
 
     parameters: Array = field(kw_only=True)
     cuts: ActiveCuts | BoundedSlopes = field(kw_only=True)
     gaps: Array = field(kw_only=True)
-    noted: tuple[int, float] = (0, 1.0)
     curvatures: Array | None = None
     average: Array | None = None
 
@@ -112,8 +107,7 @@ class FrankWolfe:
             state.cuts.visit(problem, some, W, state.curvatures, state.gaps, self)
         average = state.parameters if state.average is None else state.average
         state.average = average + FRESH * (state.parameters - average)
-        widths = state.cuts.widths(problem)
-        state.passes += 2 * float(widths[visits].sum()) / problem.surrogate.bags.elements
+        state.passes += 2 * float(state.cuts.active.widths[visits].sum()) / problem.surrogate.bags.elements
 
     def finish(self, problem: Problem, state: FrankWolfeState) -> None:
         """Measure the last epochs."""
@@ -139,8 +133,7 @@ class FrankWolfe:
         dual = problem.dual(state.parameters, state.cuts.offsets)
         gap = relative_gap(state.primal, dual)
         if gap <= tol:
-            # Certify the answer: the dual point afresh from its cuts, and W afresh from the dual point.
-            state.cuts.recombine(problem)
+            # Certify the answer: W afresh from the dual point.
             state.parameters = problem.parameters(state.cuts.slopes)
             state.passes += 1
             dual = problem.dual(state.parameters, state.cuts.offsets)

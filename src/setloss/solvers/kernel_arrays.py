@@ -11,6 +11,25 @@ from setloss.bags import Bags
 from setloss.typing import Array
 
 
+class DesignArrays(NamedTuple):
+    """The rows of X for the kernels: dense, or CSR where `sparse`; the arrays of the other form are empty."""
+
+    dense: NDArray[Any]
+    data: NDArray[Any]
+    indices: NDArray[np.int64]
+    indptr: NDArray[np.int64]
+    sparse: bool
+    constant: float  # one more feature, the last one
+
+
+class ElementMaps(NamedTuple):
+    """Where the margins of elements come from."""
+
+    rows: NDArray[np.int64]  # of every frame, or of every label set
+    tasks: NDArray[np.int64]  # label of every element; empty where all label sets have all labels in their order
+    signs: NDArray[np.int8]  # truth of every element
+
+
 class Active(NamedTuple):
     """The elements that are visited.
 
@@ -33,7 +52,7 @@ class Active(NamedTuple):
 
 
 class Combination(NamedTuple):
-    """The dual point of `setloss.solvers.dual_points.ActiveCuts` for the kernels, which change all arrays in place.
+    """The dual point of `ActiveCuts` for the kernels, which change all arrays in place.
 
     The block ``atoms[starts[i] * capacity:]`` of bag i is a matrix of `capacity` rows, one per cut, with a column per
     active element, in the order of `Active.places`; slopes of all other elements are 0 in every cut of the bag.
@@ -45,13 +64,6 @@ class Combination(NamedTuple):
     atom_offsets: Array  # bags x capacity
     weights: Array  # bags x capacity, 0 from the number of cuts on
     counts: NDArray[np.int64]  # the number of cuts of every bag
-
-
-class Bounded(NamedTuple):
-    """The dual point of `BoundedSlopes` for the kernels, which change both arrays in place."""
-
-    slopes: Array  # of every element
-    offsets: Array  # of every bag
 
 
 class Surrogates(NamedTuple):
@@ -72,10 +84,8 @@ class Corral(NamedTuple):
     slopes: Any  # a row per cut, a column per active element
     offsets: Any  # one per cut
     weights: Any  # one per cut
-    products: Any  # ``<a_k, a_l> + unit``
-    factor: Any  # their Cholesky factor
-    targets: Any  # workspace, one number per cut
-    ones: Any  # workspace, one number per cut
+    products: Any  # of the slopes of every two cuts
+    heights: Any  # of every cut at the margins ``m + mu (sigma - centre)``
 
 
 class VisitSpace(NamedTuple):
@@ -85,37 +95,18 @@ class VisitSpace(NamedTuple):
     centre: Any  # of the proximal point
     point: Any  # the combination of the cuts
     shifted: Any  # margins of the surrogate at the point
-    pull: Any  # mu centre - margins
     slope: Any  # of the newest cut
-    changes: Any  # of the parameters, a number per changed element
     groups: Any  # of the active elements
     chosen: Any  # whether an element is in the worst set
-    tasks: Any  # labels of some elements
-    scores: Any  # of all labels of a row
-    products: Any  # of the `Corral`, as the next three
-    factor: Any
-    targets: Any
-    ones: Any
+    tasks: Any  # labels of the active elements
+    scores: Any  # of all labels of a row, then their changes
+    products: Any  # of the `Corral`
+    heights: Any  # of the `Corral`
 
 
 def visit_space(widest: int, tasks: int, capacity: int) -> VisitSpace:
     """The workspace for bags of up to `widest` elements and `capacity` cuts."""
-    numbers, products, shares = np.empty((7, widest)), np.empty((2, capacity, capacity)), np.empty((2, capacity))
-    margins, centre, point, shifted, pull, slope, changes = numbers
-    return VisitSpace(
-        margins=margins,
-        centre=centre,
-        point=point,
-        shifted=shifted,
-        pull=pull,
-        slope=slope,
-        changes=changes,
-        groups=np.empty(widest, dtype=np.int16),
-        chosen=np.empty(widest, dtype=np.bool_),
-        tasks=np.empty(widest, dtype=np.int64),
-        scores=np.empty(tasks),
-        products=products[0],
-        factor=products[1],
-        targets=shares[0],
-        ones=shares[1],
-    )
+    margins, centre, point, shifted, slope = np.empty((5, widest))
+    chosen, groups, labels = (np.empty(widest, dtype=dtype) for dtype in (np.bool_, np.int16, np.int64))
+    own = np.empty(tasks), np.empty((capacity, capacity)), np.empty(capacity)
+    return VisitSpace(margins, centre, point, shifted, slope, groups, chosen, labels, *own)

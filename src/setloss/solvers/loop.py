@@ -1,8 +1,8 @@
 """The one loop: limits, history, callbacks, interruption and checkpoints around the iterations of any method.
 
 A method is a frozen configuration that makes a typed state and improves it. The state always carries the best primal
-point so far and the best dual value; the loop only looks at these. A second method may take over where the first one
-says that it is no longer worth while (`State.stalled`).
+point so far and the best dual value; the loop only looks at these. A second method may take over after some
+iterations.
 """
 
 from __future__ import annotations
@@ -113,11 +113,12 @@ def run(
     limits: Limits,
     warm: Solution | None = None,
     then: Method[P, Any] | None = None,
+    after: int = 0,
 ) -> Solution:
     """Iterate until a limit is reached; Ctrl-C returns the best solution so far.
 
-    `then` takes over where the first method stalls. With a checkpoint in `limits`, a run goes on from the parameters
-    in the file, by the method that wrote it.
+    `then` takes over from the first method after so many iterations. With a checkpoint in `limits`, a run goes on
+    from the parameters in the file, by the method that wrote it.
     """
     began = clock()
     saved = Checkpoint.at(limits.checkpoint, problem.fingerprint() if limits.checkpoint is not None else "")
@@ -130,7 +131,7 @@ def run(
             method, then = then, None
     state = method.start(problem, warm)
     state.iteration = iteration
-    return _Run(problem, method, then, limits, saved, state, began).solution()
+    return _Run(problem, method, then, after, limits, saved, state, began).solution()
 
 
 @dataclass(eq=False)
@@ -140,6 +141,7 @@ class _Run(Generic[P]):
     problem: P
     method: Method[P, Any]
     then: Method[P, Any] | None
+    after: int
     limits: Limits
     saved: Checkpoint
     state: State
@@ -174,9 +176,7 @@ class _Run(Generic[P]):
         left = None if self.limits.max_time is None else self.limits.max_time - self._seconds()
         try:
             with time_limit(left):
-                while (status := self._iterate()) is Status.STALLED and self.then is not None:
-                    self._hand_over(self.then)
-                return status
+                return self._iterate()
         except KeyboardInterrupt:
             return Status.INTERRUPTED
         except OutOfTimeError:
@@ -189,6 +189,8 @@ class _Run(Generic[P]):
         state, limits = self.state, self.limits
         last_save = clock()
         while self._gap() > limits.tol and state.iteration < limits.max_iter:
+            if self.then is not None and state.iteration >= self.after:
+                state = self._hand_over(self.then)
             self.method.step(self.problem, state, limits.tol)
             state.iteration += 1
             record = Record(state.iteration, self._seconds(), state.passes, state.primal, state.dual)
@@ -204,15 +206,16 @@ class _Run(Generic[P]):
                 last_save = clock()
         return Status.ITERATION_LIMIT
 
-    def _hand_over(self, method: Method[P, Any]) -> None:
+    def _hand_over(self, method: Method[P, Any]) -> State:
         """Go on with another method. The best of both values stay: every dual one bounds every primal one."""
         before = self.state
-        state = method.start(self.problem, self._solution(Status.STALLED))
+        state: State = method.start(self.problem, self._solution(Status.STALLED))
         state.offer_primal(before.best, before.primal)
         state.offer_dual(before.dual)
         state.iteration, state.exact = before.iteration, before.exact and state.exact
         state.passes += before.passes
         self.method, self.state, self.then = method, state, None
+        return state
 
     def _gap(self) -> float:
         """The relative gap; 0 where a heuristic sees less than the planes it has found and can add nothing."""

@@ -22,7 +22,7 @@ import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,29 +31,11 @@ from scipy.sparse import csr_array, issparse
 from setloss.plans.batch import BatchSurrogate
 from setloss.plans.records import BatchCuts
 from setloss.solvers.deadline import check_time
+from setloss.solvers.kernel_arrays import DesignArrays, ElementMaps, Surrogates
 from setloss.typing import Array
 
 TABLE = 2**20
 """Scores of label sets that are computed together (8 MiB)."""
-
-
-class DesignArrays(NamedTuple):
-    """The rows of X for the kernels: dense, or CSR where `sparse`; the arrays of the other form are empty."""
-
-    dense: NDArray[Any]
-    data: NDArray[Any]
-    indices: NDArray[np.int64]
-    indptr: NDArray[np.int64]
-    sparse: bool
-    constant: float  # one more feature, the last one
-
-
-class ElementMaps(NamedTuple):
-    """Where the margins of elements come from."""
-
-    rows: NDArray[np.int64]  # of every frame, or of every label set
-    tasks: NDArray[np.int64]  # label of every element; empty where all label sets have all labels in their order
-    signs: NDArray[np.int8]  # truth of every element
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,11 +76,6 @@ class Design:
     def rows(self) -> int:
         """The number of rows."""
         return len(self.indptr) - 1 if self.sparse else len(self.dense)
-
-    @property
-    def row_entries(self) -> float:
-        """How many numbers a row holds, on average."""
-        return self.data.size / max(self.rows, 1) if self.sparse else self.features
 
     def squared_norms(self) -> Array:
         """|x|^2 of every row, the constant feature included."""
@@ -187,6 +164,11 @@ class Problem:
         return ElementMaps(self.rows, self.tasks, self.signs)
 
     @property
+    def surrogates(self) -> Surrogates:
+        """The arguments of kernels."""
+        return Surrogates(*self.surrogate.kernel_data)
+
+    @property
     def shape(self) -> tuple[int, int]:
         """The shape of the parameters: tasks times features and the constant one."""
         return self.n_tasks, self.design.features + 1
@@ -201,7 +183,7 @@ class Problem:
 
     def margins(self, parameters: Array) -> Array:
         """m(W), one pass over X."""
-        from setloss.solvers.kernels import all_margins
+        from setloss.solvers.visits import all_margins
 
         check_time()
         out = np.empty(len(self.signs))
@@ -218,7 +200,7 @@ class Problem:
 
     def parameters(self, slopes: Array) -> Array:
         """W(sigma), one pass over X."""
-        from setloss.solvers.kernels import accumulate_rows
+        from setloss.solvers.visits import accumulate_rows
 
         check_time()
         out = np.zeros(self.shape)
@@ -248,12 +230,6 @@ class Problem:
                 first = np.arange(0, (bags.stop - start) * self.n_tasks, self.n_tasks)
                 cells = np.repeat(first, sizes[bags]) + self.tasks[elements]
             yield bags, elements, cells
-
-    def task_totals(self, values: Array) -> Array:
-        """The sum of a number per element over each task."""
-        if len(self.tasks):
-            return np.asarray(np.bincount(self.tasks, values, minlength=self.n_tasks), dtype=np.float64)
-        return np.asarray(values.reshape(-1, self.n_tasks).sum(axis=0))
 
     def products(self, left: Array, right: Array) -> Array:
         """The inner product of two arrays of a number per element, for every bag."""

@@ -1,0 +1,266 @@
+"""Numba kernels of the solvers: passes over X, and an epoch of block-coordinate ascent.
+
+All sums are float64 also where X is float32. Reductions may be reassociated so that they vectorise; everything
+else is computed as written, and nothing depends on the number of threads.
+
+A visit moves the dual point of one bag, all others fixed. With K the Gram matrix of its elements the dual is
+
+    c (o - <sigma, m>) - c^2/2 <sigma - before, K (sigma - before)>
+
+as a function of the point. In a label set K is |x|^2 times the identity, so the maximiser is the proximal point of B
+at mu = c |x|^2 (`setloss.solvers.corrals`), and with W stored as features x labels the scores of all labels are one
+row times a matrix. In a bag of frames K is replaced by a number times the identity: the curvature seen along the way
+of the last visits. Where B is a hinge per element, a visit is a closed form, element by element.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from setloss.compilation import kernel
+from setloss.solvers.corrals import climb
+
+_fast: dict[str, Any] = {"fastmath": {"reassoc", "contract"}}
+
+FADING = 0.7
+"""The curvature of a bag of frames falls by no more than this factor from one visit to the next."""
+
+FLATTEST = 1e-9
+"""Least mu of a visit; margins that move by so little are the same."""
+
+
+@kernel(**_fast)
+def row_dot(design, row, vector):
+    """<x_row, vector>, the constant feature included."""
+    total = design.constant * vector[-1]
+    if design.sparse:
+        for k in range(design.indptr[row], design.indptr[row + 1]):
+            total += design.data[k] * vector[design.indices[k]]
+    else:
+        x = design.dense[row]
+        for j in range(len(x)):
+            total += x[j] * vector[j]
+    return total
+
+
+@kernel(**_fast)
+def row_add(design, row, factor, vector):
+    """Vector += factor x_row."""
+    if design.sparse:
+        for k in range(design.indptr[row], design.indptr[row + 1]):
+            vector[design.indices[k]] += factor * design.data[k]
+    else:
+        x = design.dense[row]
+        for j in range(len(x)):
+            vector[j] += factor * x[j]
+    vector[-1] += factor * design.constant
+
+
+@kernel()
+def all_margins(design, rows, vector, out):
+    """out[e] = <x_row(e), w>."""
+    for e in range(len(out)):
+        out[e] = row_dot(design, rows[e], vector)
+
+
+@kernel()
+def accumulate_rows(design, rows, weights, out):
+    """Out += weights[e] x_row(e)."""
+    for e in range(len(weights)):
+        if weights[e] != 0.0:
+            row_add(design, rows[e], weights[e], out)
+
+
+@kernel()
+def _read_margins(i, lo, places, design, maps, W, space):
+    """The margins of some elements of bag i, and the labels of those of a label set."""
+    margins, tasks, scores, last = space.margins, space.tasks, space.scores, W.shape[0] - 1
+    if W.shape[1] == 1:
+        vector = W.reshape(-1)
+        for j in range(len(places)):
+            e = lo + places[j]
+            margins[j] = maps.signs[e] * row_dot(design, maps.rows[e], vector)
+        return
+    row = maps.rows[i]
+    for t in range(len(scores)):
+        scores[t] = design.constant * W[last, t]
+    if design.sparse:
+        for k in range(design.indptr[row], design.indptr[row + 1]):
+            value, feature = design.data[k], design.indices[k]
+            for t in range(len(scores)):
+                scores[t] += value * W[feature, t]
+    else:
+        for k in range(last):
+            value = design.dense[row, k]
+            for t in range(len(scores)):
+                scores[t] += value * W[k, t]
+    for j in range(len(places)):
+        tasks[j] = maps.tasks[lo + places[j]] if len(maps.tasks) else places[j]
+        margins[j] = maps.signs[lo + places[j]] * scores[tasks[j]]
+
+
+@kernel()
+def _write_change(i, lo, places, design, maps, cost, W, space):
+    """Bring W up to date with the slopes of bag i, which were `space.centre` and are `space.point`."""
+    changes, last, changed = space.scores, W.shape[0] - 1, False
+    for t in range(len(changes)):
+        changes[t] = 0.0
+    for j in range(len(places)):
+        e = lo + places[j]
+        change = cost * maps.signs[e] * (space.point[j] - space.centre[j])
+        if change != 0.0 and W.shape[1] == 1:
+            row_add(design, maps.rows[e], change, W.reshape(-1))
+        elif change != 0.0:
+            changes[space.tasks[j]], changed = change, True
+    if not changed:
+        return
+    row = maps.rows[i]
+    for t in range(len(changes)):
+        W[last, t] += design.constant * changes[t]
+    if design.sparse:
+        for k in range(design.indptr[row], design.indptr[row + 1]):
+            value, feature = design.data[k], design.indices[k]
+            for t in range(len(changes)):
+                W[feature, t] += value * changes[t]
+    else:
+        for k in range(last):
+            value = design.dense[row, k]
+            for t in range(len(changes)):
+                W[k, t] += value * changes[t]
+
+
+@kernel()
+def hinge_epoch(visits, design, maps, bags, costs, norms, gains, W, slopes, active, gaps, space):
+    """Visit bags whose B is ``sum_e largest_e (1 - m_e)_+``: 0 <= sigma_e <= largest_e.
+
+    `gains` has the largest slopes by group and kind of bag, `norms` |x|^2 of every row. Elements at rest keep their
+    slopes. The labels of a set move together, frames one after the other.
+    """
+    frames = W.shape[1] == 1
+    for i in visits:
+        lo, gap = bags.starts[i], 0.0
+        places = active.places[lo : lo + active.widths[i]]
+        together = 1 if frames else max(len(places), 1)
+        for first in range(0, len(places), together):
+            some = places[first : first + together]
+            _read_margins(i, lo, some, design, maps, W, space)
+            for j in range(len(some)):
+                e = lo + some[j]
+                row, slope, slack = maps.rows[e if frames else i], slopes[e], 1.0 - space.margins[j]
+                largest = gains[min(bags.partitions[e], 1), bags.which[i]]
+                gap += max(largest * slack, 0.0) - slope * slack
+                slopes[e] = min(max(slope + slack / (costs[i] * norms[row]), 0.0), largest)
+                space.centre[j], space.point[j] = slope, slopes[e]
+            _write_change(i, lo, some, design, maps, costs[i], W, space)
+        gaps[i] = max(gap, 0.0)
+
+
+@kernel()
+def epoch(visits, design, maps, surrogates, costs, curvatures, W, point, active, gaps, most, shrink, space):
+    """Visit the given bags in turn: each moves to its proximal point, as far as `climb` goes."""
+    starts = surrogates.starts
+    for i in visits:
+        lo = starts[i]
+        places = active.places[lo : lo + active.widths[i]]
+        if len(places) == 0:
+            gaps[i] = 0.0
+            continue
+        _read_margins(i, lo, places, design, maps, W, space)
+        for j in range(len(places)):
+            space.centre[j] = point.slopes[lo + places[j]]
+        mu = max(costs[i] * curvatures[i], FLATTEST)
+        gaps[i] = max(climb(i, places, surrogates, point, mu, most, shrink, space), 0.0)
+        _write_change(i, lo, places, design, maps, costs[i], W, space)
+        if W.shape[1] == 1:
+            curvatures[i] = _curvature_seen(lo, places, design, maps, costs[i], W, space, curvatures[i])
+
+
+@kernel()
+def move_to_points(first, last, surrogates, margins, centre, mu, point, active, most, shrink, space):
+    """Move the bags from `first` up to `last` to their proximal points at the margins, as far as `climb` goes."""
+    for i in range(first, last):
+        lo = surrogates.starts[i]
+        places = active.places[lo : lo + active.widths[i]]
+        if len(places) == 0:
+            continue
+        for j in range(len(places)):
+            e = lo + places[j]
+            space.margins[j], space.centre[j] = margins[e], centre[e]
+        climb(i, places, surrogates, point, max(mu, FLATTEST), most, shrink, space)
+
+
+@kernel()
+def choose_active(surrogates, kept, margins, cut_slopes, reach, point, active, widest):
+    """New active elements of every bag; its cuts move to their columns. See `ActiveCuts.rest`.
+
+    `kept` says how many groups stay active in every bag of a kind, the first ones; bags have up to `widest` elements.
+    """
+    starts, capacity = surrogates.starts, point.weights.shape[1]
+    used, atoms = np.empty(widest, dtype=np.bool_), np.empty((capacity, widest))
+    for i in range(len(starts) - 1):
+        lo, p, before = starts[i], starts[i + 1] - starts[i], active.widths[i]
+        block = point.atoms[lo * capacity : (lo + before) * capacity].reshape(capacity, before)
+        for e in range(p):
+            used[e] = cut_slopes[lo + e] != 0.0
+            for k in range(point.counts[i]):
+                atoms[k, e] = 0.0
+        for k in range(point.counts[i]):
+            for j in range(before):
+                place = active.places[lo + j]
+                atoms[k, place] = block[k, j]
+                used[place] |= block[k, j] != 0.0
+        farthest = -np.inf
+        for e in range(p):
+            if used[e]:
+                farthest = max(farthest, margins[lo + e])
+        after = 0
+        for e in range(p):
+            stays = surrogates.partitions[lo + e] < kept[surrogates.which[i]]
+            if margins[lo + e] < farthest + reach or used[e] or stays:
+                active.places[lo + after] = e
+                after += 1
+        active.widths[i] = after
+        columns = point.atoms[lo * capacity : (lo + after) * capacity].reshape(capacity, after)
+        for k in range(point.counts[i]):
+            for j in range(after):
+                columns[k, j] = atoms[k, active.places[lo + j]]
+
+
+@kernel()
+def choose_active_hinges(bags, margins, gains, reach, slopes, active):
+    """New active elements: all but those whose slope is at the bound that their margin is well on the side of."""
+    for i in range(len(bags.starts) - 1):
+        lo, count = bags.starts[i], 0
+        for e in range(lo, bags.starts[i + 1]):
+            largest = gains[min(bags.partitions[e], 1), bags.which[i]]
+            low = slopes[e] == 0.0 and margins[e] > 1.0 + reach
+            high = slopes[e] == largest and margins[e] < 1.0 - reach
+            if not (low or high):
+                active.places[lo + count] = e - lo
+                count += 1
+        active.widths[i] = count
+
+
+@kernel()
+def hinge_points(bags, margins, centre, mu, gains, slopes):
+    """The proximal points of all bags whose B is ``sum_e largest_e (1 - m_e)_+``."""
+    for i in range(len(bags.starts) - 1):
+        for e in range(bags.starts[i], bags.starts[i + 1]):
+            largest = gains[min(bags.partitions[e], 1), bags.which[i]]
+            slopes[e] = min(max(centre[e] + (1.0 - margins[e]) / mu, 0.0), largest)
+
+
+@kernel()
+def _curvature_seen(lo, places, design, maps, cost, W, space, known):
+    """<way, K way> / |way|^2 along the way that a bag of frames has taken, at least `FADING` of what was known."""
+    rise = square = 0.0
+    for j in range(len(places)):
+        way = space.point[j] - space.centre[j]
+        if way != 0.0:
+            e = lo + places[j]
+            there = maps.signs[e] * row_dot(design, maps.rows[e], W.reshape(-1))
+            rise += way * (there - space.margins[j])
+            square += way * way
+    return max(rise / (cost * square), FADING * known) if square > 0.0 else known
