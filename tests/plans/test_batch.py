@@ -162,18 +162,6 @@ def test_cuts_are_those_of_the_reference_operator(name, operator, scale):
 
 
 @every_case
-@pytest.mark.parametrize("spread", [1.0, 0.05])
-def test_with_ties_the_values_are_those_of_the_reference_and_the_cuts_touch(name, operator, spread):
-    """Among equal margins the order is free, and so is the cut; its value is not."""
-    loss, data, batch = prepared(name, operator, ties=True, spread=spread)
-    cuts = batch.cuts(data.margins)
-    for i, (truth, margins, here) in enumerate(data.bags()):
-        expected = reference_operator(loss, operator, truth)(margins)
-        assert_close(cuts.values[i], expected)
-        assert_close(cuts.offsets[i] - cuts.slopes[here] @ margins, expected)
-
-
-@every_case
 def test_every_cut_is_a_global_minorant(name, operator):
     _, data, batch = prepared(name, operator, ties=True)
     cuts = batch.cuts(data.margins)
@@ -252,29 +240,7 @@ def test_worst_sets_maximise_the_rescaled_loss(name, operator, terms):
 # ---------------------------------------------------------------- one plan per kind of bag
 
 
-@pytest.mark.parametrize("name", ["Dice", "curve1"])
-def test_bags_of_equal_counts_share_one_plan(name):
-    _, data, batch = prepared(name, "bd")
-    by_size_only = name == "curve1"
-    kinds = {(0 if by_size_only else int(truth.sum()), len(truth)) for truth, _, _ in data.bags()}
-    assert len(kinds) < len(SIZES)
-    assert len(batch.plans) == len(kinds)
-    for i, (truth, _, _) in enumerate(data.bags()):
-        for j, (other, _, _) in enumerate(data.bags()):
-            same = len(truth) == len(other) and (by_size_only or truth.sum() == other.sum())
-            assert (batch.which[i] == batch.which[j]) == same
-
-
 # ---------------------------------------------------------------- what a batch accepts
-
-
-def test_margins_may_be_lists_integers_and_strided():
-    batch = batch_surrogate(Dice(), [1, 0, 1], [0, 2, 3])
-    expected = batch.cuts(np.array([1.0, -1.0, 0.0]))
-    for margins in ([1, -1, 0], np.array([1, -1, 0], dtype=np.int8), np.array([1.0, 9, -1, 9, 0])[::2]):
-        cuts = batch.cuts(margins)
-        assert cuts.slopes.dtype == np.float64
-        np.testing.assert_array_equal(cuts.slopes, expected.slopes)
 
 
 def test_bags_by_ids_in_any_order_give_the_cuts_of_their_elements():
@@ -286,16 +252,6 @@ def test_bags_by_ids_in_any_order_give_the_cuts_of_their_elements():
         expected = operator_named("bd")(Dice().set_function(truth[ids == i])).cut(margins[ids == i])
         assert cuts.values[i] == pytest.approx(expected(margins[ids == i]))
         np.testing.assert_allclose(cuts.slopes[ids == i], expected.slope)
-
-
-def test_the_means_of_bags_are_of_their_elements_wherever_these_stand():
-    values = np.array([True, False, True, True, False])
-    np.testing.assert_array_equal(Bags.from_groups(["b", "a", "b", "a", "b"]).means(values), [1 / 2, 2 / 3])
-
-
-def test_no_bags_at_all():
-    cuts = batch_surrogate(Dice(), np.zeros(0, dtype=bool), [0]).cuts(np.zeros(0))
-    assert cuts.values.shape == cuts.slopes.shape == (0,)
 
 
 @pytest.mark.parametrize("operator", ["slack", "margin", "bd", "hinge"])

@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from experiments.generators import make_toy
 from setloss import Dice, Jaccard, SetFunction, from_set_function
 from setloss.estimators import SetClassifier
-from setloss.operators import B_D, Cut, LovaszHinge, MarginRescaling, SlackRescaling, Surrogate
+from setloss.operators import B_D, Cut, MarginRescaling, SlackRescaling, Surrogate
 from setloss.plans.batch import batch_surrogate
 from setloss.plans.build import PythonPlans, SlowSurrogateWarning
 from setloss.solvers import Status, method_named
@@ -118,24 +118,10 @@ def test_named_elements_keep_their_places():
         assert got.values[i] == pytest.approx(expected(margins[here]))
 
 
-def test_sums_of_two_hinges_are_plain():
-    truth, offsets, margins = ragged(sizes=(2, 3, 4))
-    twice = batch_surrogate(Jaccard(), truth, offsets, lambda f: LovaszHinge(f) + LovaszHinge(f)).cuts(margins)
-    once = batch_surrogate(Jaccard(), truth, offsets, "lovasz").cuts(margins)
-    np.testing.assert_allclose(twice.values, 2 * once.values)
-
-
 def test_the_warning_names_the_surrogate():
     truth, offsets, margins = ragged()
     with pytest.warns(SlowSurrogateWarning, match="WorstElement has no plan"):
         batch_surrogate(Dice(), truth, offsets, WorstElement).cuts(margins)
-
-
-def test_two_batches_are_the_same_if_their_cuts_are():
-    truth, offsets, _ = ragged()
-    first, second = (batch_surrogate(Dice(), truth, offsets, Wearing(Written, partial(B_D))) for _ in range(2))
-    assert first.same_as(second)
-    assert not first.same_as(batch_surrogate(Dice(), truth, offsets, WorstElement))
 
 
 # ---------------------------------------------------------------- training

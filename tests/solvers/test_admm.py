@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.sparse import csc_array, csr_array, vstack
-from sklearn.svm import LinearSVC
+from scipy.sparse import csc_array, vstack
 
 from helpers.explicit import terms
 from helpers.problems import LAYOUTS, label_sets, pairs, tracks
@@ -120,19 +119,6 @@ def test_bad_conditioning(what, operator):
     if what == "zero weights":
         problem = replace(problem, costs=np.where(np.arange(problem.n_bags) % 2, problem.costs, 0.0))
     assert_same_minimum(problem, 1e-3)
-
-
-def test_hinge_is_the_objective_of_linear_svc():
-    generator = np.random.default_rng(0)
-    case = tracks("hamming", "hinge", sizes=(1,) * 60, d=5, constant=0.0, C=0.7)
-    y = case.truth > 0
-    X = case.X + 0.3 * generator.normal(size=case.X.shape)
-    problem = replace(case.problem, design=Design.of(csr_array(X)))
-    svm = LinearSVC(loss="hinge", C=1.0, fit_intercept=False, tol=1e-8, max_iter=10**6)
-    weights = svm.fit(X, y, sample_weight=problem.costs).coef_
-    slacks = np.maximum(1 - np.where(y, 1.0, -1.0) * (X @ weights[0]), 0)
-    found = solve(problem, "admm", Limits(1e-5, 4000))
-    assert found.primal == pytest.approx(0.5 * np.sum(weights**2) + problem.costs @ slacks, rel=1e-4)
 
 
 def test_matrices_that_are_too_large_are_refused_and_auto_does_not_ask(monkeypatch):

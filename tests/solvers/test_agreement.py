@@ -80,12 +80,6 @@ def test_admm_reaches_the_minimum_with_elements_at_rest(loss, operator, layout, 
     assert_minimum(solve(case.problem, "admm", Limits(5e-7, 3000)), explicit_minimum(case))
 
 
-@every_pair
-def test_frank_wolfe_with_few_features_reaches_a_looser_gap(loss, operator):
-    case = tracks(loss, operator, d=3)
-    assert_minimum(solve(case.problem, "frank_wolfe", Limits(1e-4, 5000)), explicit_minimum(case), 1e-4)
-
-
 @pytest.mark.parametrize("sparse", [False, True], ids=["dense", "csr"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("constant", [0.0, 3.0])

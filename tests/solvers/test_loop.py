@@ -21,7 +21,6 @@ from setloss.solvers import (
     solve,
 )
 from setloss.solvers.admm import ADMMState
-from setloss.solvers.cutting_plane import PlaneState
 from setloss.solvers.problem import Problem
 from setloss.solvers.solution import relative_gap
 
@@ -72,16 +71,17 @@ def test_algorithm_1_stalls_when_no_cut_is_violated_and_the_gap_is_not_reached(p
 
 @pytest.mark.parametrize(
     ("primal", "dual", "gap"),
-    [(2.0, 1.0, 0.5), (2.0, 2.0, 0.0), (0.0, 0.0, 0.0), (np.inf, -np.inf, np.inf), (2.0, -np.inf, np.inf)],
+    [
+        (2.0, 1.0, 0.5),
+        (2.0, 2.0, 0.0),
+        (0.0, 0.0, 0.0),
+        (2.0, -np.inf, np.inf),
+        (1.0, 1.0 + 1e-13, 0.0),  # by rounding
+        (1.0, 2.0, np.inf),  # a broken bound, not convergence
+    ],
 )
 def test_the_gap_is_relative_to_the_primal(primal, dual, gap):
     assert relative_gap(primal, dual) == gap
-
-
-def test_a_dual_value_far_above_the_primal_is_never_a_gap_of_zero():
-    """Rounding may put the dual a little above; more than that is a broken bound, not convergence."""
-    assert relative_gap(1.0, 1.0 + 1e-13) == 0.0
-    assert not relative_gap(1.0, 2.0) <= 1e-3
 
 
 # ---------------------------------------------------------------- history and callbacks
@@ -186,19 +186,6 @@ def test_auto_without_room_for_admm_keeps_frank_wolfe(monkeypatch):
     assert not isinstance(found.state, ADMMState)
 
 
-def test_small_problems_that_need_few_planes_stay_with_them():
-    solution = solve(label_sets("dice", "slack", n=80, p=5, d=12, C=0.01).problem, "auto", Limits(1e-3))
-    assert solution.status is Status.CONVERGED
-    assert isinstance(solution.state, PlaneState)
-
-
-@pytest.mark.usefixtures("any_size")
-@pytest.mark.parametrize("max_iter", [1, 3, 6, 9])
-def test_auto_keeps_the_iteration_limit_in_both_stages(max_iter):
-    problem = tracks("dice", "slack", sizes=(4, 7, 3, 5) * 10, d=8, C=30.0).problem
-    assert solve(problem, "auto", Limits(1e-12, max_iter)).iterations == max_iter
-
-
 # ---------------------------------------------------------------- warm starts
 
 
@@ -211,15 +198,6 @@ def test_a_warm_start_reaches_the_same_objective_with_fewer_passes(problem, solv
     assert from_warm.status is Status.CONVERGED
     assert from_warm.primal == pytest.approx(from_cold.primal, rel=2e-5)
     assert from_warm.history[-1].passes < from_cold.history[-1].passes
-
-
-@every_solver
-@pytest.mark.parametrize("fewer", [{"d": 5}, {"sizes": (3, 2)}, {"sizes": (1,) * 30}])
-def test_a_warm_start_from_a_problem_of_another_shape_starts_anew(problem, solver, fewer):
-    warm = solve(tracks("dice", "bd", **({"d": 12} | fewer)).problem, solver, Limits(1e-2, 20))
-    solution = solve(problem, solver, Limits(1e-2, 300), warm)
-    assert solution.status is Status.CONVERGED
-    assert solution.dual <= solution.primal * (1 + 1e-12)
 
 
 def test_a_warm_start_does_not_change_the_solution_it_starts_from(problem):

@@ -71,18 +71,3 @@ def test_cuts_of_the_active_elements_lie_below_the_surrogate_of_all(operator, mi
         margins = generator.normal(size=len(case.truth)) - 2 * reach * resting
         heights = cuts.offsets - case.problem.surrogate.bags.totals(cuts.slopes * margins)
         assert np.all(heights <= case.problem.cuts(margins).values + 1e-9)
-
-
-@every_operator
-def test_the_gap_counts_elements_at_rest(operator, monkeypatch):
-    """Of two runs one never lets an element rest; both are certified, and of the same minimum."""
-    case = wide_case(operator)
-    some = solve(case.problem, "frank_wolfe", Limits(1e-5, 3000))
-    monkeypatch.setattr("setloss.solvers.dual_points.FEW_ELEMENTS", LABELS)
-    monkeypatch.setattr("setloss.solvers.dual_points.REACH", np.inf)
-    every = solve(case.problem, "frank_wolfe", Limits(1e-5, 3000))
-    assert not at_rest(case.problem, every.state.cuts).any()
-    assert some.status is every.status is Status.CONVERGED
-    assert some.primal == pytest.approx(every.primal, rel=2e-5)
-    assert some.primal == pytest.approx(case.objective(some.parameters), rel=1e-9)
-    assert some.dual <= every.primal * (1 + 1e-9)

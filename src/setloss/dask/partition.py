@@ -18,7 +18,8 @@ from scipy.sparse import csr_array, issparse
 
 from setloss.estimators.linear_model import Elements
 from setloss.estimators.set_layout import GroupedSets, RowSets, SetLayout, bags_named
-from setloss.solvers.problem import Design, digest_of
+from setloss.solvers.kernel_arrays import Design
+from setloss.solvers.problem import digest_of
 from setloss.typing import Array
 
 T = TypeVar("T")

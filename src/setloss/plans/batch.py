@@ -13,7 +13,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -71,10 +71,10 @@ class BatchSurrogate:
 
     @property
     def kernel_data(self) -> tuple[Any, ...]:
-        """The arrays and room for the cut of any one bag at float64 margins: what the epochs of solvers take."""
+        """The arrays and workspace for the cut of any one bag at float64 margins: what the epochs of solvers take."""
         assert isinstance(self.plans, Plans)
         widest = int(self.bags.sizes.max(initial=0))
-        return *self.arrays, room_for_cuts(self.plans, widest, np.float64)
+        return *self.arrays, space_for_cuts(self.plans, widest, np.float64)
 
     def same_as(self, other: BatchSurrogate | None) -> bool:
         """Whether the other one has the same surrogate for every bag, so that cuts of one are cuts of the other."""
@@ -153,8 +153,8 @@ def run_kernel(
 
     def work(first: int, last: int) -> None:
         widest = int(batch.bags.sizes[first:last].max(initial=0))
-        room, chosen = room_for_cuts(kinds, widest, flat.dtype), np.empty(widest, dtype=bool)
-        write_cuts(first, last, data, kinds.arrays, room, chosen, (slopes, totals))
+        space, chosen = space_for_cuts(kinds, widest, flat.dtype), np.empty(widest, dtype=bool)
+        write_cuts(first, last, data, kinds.arrays, space, chosen, (slopes, totals))
 
     share_out(work, len(batch.bags), threads)
     return BatchCuts(totals[:, 0], slopes, totals[:, 1])
@@ -169,20 +169,28 @@ def share_out(work: Callable[[int, int], None], n: int, threads: int) -> None:
         list(pool.map(work, shares[:-1], shares[1:]))
 
 
-def room_for_cuts(plans: Plans, widest: int, dtype: Any) -> tuple[Any, ...]:
-    """Room for bags of up to `widest` elements with margins of this type, whatever their plans are.
+class CutSpace(NamedTuple):
+    """Workspace for the cut of one bag, whatever its plan is."""
 
-    The order of the elements; a second array for sorting it, whose memory later holds their margins and those of
-    group after group; counters of radix sort. For rescaled parts the sums of the smallest margins of each group, and
-    three counts per group.
-    """
+    order: Any  # the elements, as they are sorted
+    spare: Any  # a second array for sorting them
+    ranked: Any  # the same memory: their margins in this order, then those of group after group
+    tallies: Any  # counters of radix sort
+    sums: Any  # of the smallest margins of each group
+    counts: Any  # of each group in the worst set
+    turning: Any  # of each group in the cell that is looked at
+    within: Any  # of each group among the ranked elements
+
+
+def space_for_cuts(plans: Plans, widest: int, dtype: Any) -> CutSpace:
+    """Workspace for bags of up to `widest` elements with margins of this type."""
     from setloss.plans.sorting import BUCKETS
 
     axes = plans.sizes.shape[1]
     spare = np.empty(-(-2 * widest * np.dtype(dtype).itemsize // 8), dtype=np.int64)
-    counts = tuple(np.empty((3, axes), dtype=np.int64))
-    tallies, sums = np.empty(BUCKETS, dtype=np.int64), np.empty(widest + axes)
-    return np.empty(widest, dtype=np.int64), spare, spare.view(dtype), tallies, (sums, *counts)
+    order, tallies = np.empty(widest, dtype=np.int64), np.empty(BUCKETS, dtype=np.int64)
+    counts, turning, within = np.empty((3, axes), dtype=np.int64)
+    return CutSpace(order, spare, spare.view(dtype), tallies, np.empty(widest + axes), counts, turning, within)
 
 
 def _flat_margins(margins: ArrayLike, size: int) -> NDArray[np.floating]:
@@ -217,9 +225,9 @@ def row_cuts(scores: Scores, truth: Truth, surrogate: LossSurrogate, threads: in
     values, gradient = np.empty(n), np.empty_like(scores)
 
     def work(first: int, last: int) -> None:
-        room = room_for_cuts(plans, width, scores.dtype)
+        space = space_for_cuts(plans, width, scores.dtype)
         own = np.empty(width, dtype=np.int16), np.empty(width, dtype=bool)
-        write_row_cuts(first, last, (scores, truth, which), plans.arrays, room, own, (values, gradient))
+        write_row_cuts(first, last, (scores, truth, which), plans.arrays, space, own, (values, gradient))
 
     share_out(work, n, threads)
     return values, gradient

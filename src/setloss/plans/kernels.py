@@ -1,7 +1,7 @@
 """The numba interpreter: the cuts of a whole ragged data set in one call, one sort per bag.
 
 Each bag refers to one record of `setloss.plans.records`, its Lovász part and its rescaled part. Arithmetic is in
-float64 whatever the margins are, and nothing is allocated here: `setloss.plans.batch.room_for_cuts` makes the room.
+float64 whatever the margins are, and nothing is allocated here: `setloss.plans.batch.space_for_cuts` does.
 
 Kernels are written for short compilation, too: plain loops in place of array expressions, which numba compiles with
 all their error messages, and one version for plans of every kind. Those that take arrays and are called once a bag
@@ -19,18 +19,18 @@ from setloss.plans.worst_sets import ELEMENT, tversky_gain, worst_set
 
 
 @kernel(inline="always")
-def _rank_elements(margins, partition, active_only, order, spare, ranked, tallies):
-    """Elements by ascending margin at the front of `order`, each as group << 32 | element, their margins in `ranked`.
+def _rank_elements(margins, partition, active_only, space):
+    """Elements by ascending margin at the front of `space.order`, each as group << 32 | element; their margins.
 
     Returns how many matter: an element-wise Lovász hinge on its own never looks at margins of 1 and more, and they
     are not even sorted. From here on memory is read in one direction.
     """
-    count = 0
+    count, order, ranked = 0, space.order, space.ranked
     for i in range(len(margins)):
         if not active_only or margins[i] < 1:
             order[count] = i
             count += 1
-    sort_elements(margins, order[:count], spare[:count], tallies)
+    sort_elements(margins, order[:count], space.spare[:count], space.tallies)
     for k in range(count):
         i = order[k]
         ranked[k] = margins[i]
@@ -79,23 +79,22 @@ def _lovasz(ranked, order, plan, tables, slope):
     return offset, value
 
 
-@kernel(inline="always")
-def bag_cut(margins, partition, plan, tables, room, slope, chosen):
+@kernel()
+def bag_cut(margins, partition, plan, tables, space, slope, chosen):
     """The cut of one bag: fills `slope` and `chosen`, returns offset and value.
 
     `partition` has the group of every element, `plan` is the record of the bag, `tables` its group sizes and the
-    common values, `room` what `room_for_cuts` made. `slope` may be the memory of `margins`, which are not read any
+    common values, `space` a `CutSpace`. `slope` may be the memory of `margins`, which are not read any
     more when it is written.
     """
-    order, spare, ranked, tallies, rescaled = room
-    p = len(margins)
+    order, ranked, p = space.order, space.ranked, len(margins)
     active_only = plan.elementwise != 0 and plan.rescaled.kind == NONE
-    count = _rank_elements(margins, partition, active_only, order, spare, ranked, tallies)
+    count = _rank_elements(margins, partition, active_only, space)
     for i in range(p):
         slope[i] = 0.0
         chosen[i] = False
     offset, value = _lovasz(ranked, order[:count], plan, tables, slope)
-    loss, best = worst_set(ranked, order[:count], plan, tables, ranked[p:], rescaled, chosen)
+    loss, best = worst_set(ranked, order[:count], plan, tables, ranked[p:], space, chosen)
     if best > 0.0:
         offset += loss
         value += best
@@ -107,7 +106,7 @@ def bag_cut(margins, partition, plan, tables, room, slope, chosen):
 
 
 @kernel()
-def write_cuts(first, last, data, plans, room, chosen, out):
+def write_cuts(first, last, data, plans, space, chosen, out):
     """The cuts of the bags from `first` up to `last`; `out` receives slopes, and the offset and value of each bag."""
     margins, starts, partitions, which = data
     records, sizes, values = plans
@@ -116,34 +115,19 @@ def write_cuts(first, last, data, plans, room, chosen, out):
         lo, hi, kind = starts[i], starts[i + 1], which[i]
         tables = (sizes[kind], values)
         totals[i, 0], totals[i, 1] = bag_cut(
-            margins[lo:hi], partitions[lo:hi], records[kind], tables, room, slopes[lo:hi], chosen[: hi - lo]
+            margins[lo:hi], partitions[lo:hi], records[kind], tables, space, slopes[lo:hi], chosen[: hi - lo]
         )
 
 
 # ---------------------------------------------------------------- sets of equal size
 
 
-@kernel(forceinline=True)
-def write_margins(scores, truth, margins, gradient):
-    """The margins of one row, and its number of positives; -1 and a gradient of NaN where a score is not finite."""
-    positives, finite = 0, True
-    for j in range(len(scores)):
-        right = truth[j]
-        margins[j] = scores[j] if right else -scores[j]
-        finite &= np.isfinite(margins[j])
-        positives += right
-    if finite:
-        return positives
-    for j in range(len(scores)):
-        gradient[j] = np.nan
-    return -1
-
-
 @kernel()
-def write_row_cuts(first, last, data, plans, room, own, out):
+def write_row_cuts(first, last, data, plans, space, own, out):
     """The cuts of the rows from `first` up to `last`; `out` receives values and gradients in the scores.
 
-    A row of gradients holds its margins first and its slopes then; `own` is room for a partition and the worst set.
+    Both are NaN where a score is not finite. A row of gradients holds its margins first and its slopes then; `own` is
+    workspace for a partition and the worst set.
     """
     scores, truth, which = data
     records, sizes, tables = plans
@@ -151,14 +135,18 @@ def write_row_cuts(first, last, data, plans, room, own, out):
     values, gradients = out
     width = scores.shape[1]
     for i in range(first, last):
-        gradient = gradients[i]
-        if write_margins(scores[i], truth[i], gradient, gradient) < 0:
-            values[i] = np.nan
-            continue
+        gradient, finite = gradients[i], True
         for j in range(width):
             partition[j] = 0 if truth[i, j] else 1
+            gradient[j] = scores[i, j] if truth[i, j] else -scores[i, j]
+            finite &= np.isfinite(gradient[j])
+        if not finite:
+            values[i] = np.nan
+            for j in range(width):
+                gradient[j] = np.nan
+            continue
         plan = records[which[i]]
-        values[i] = bag_cut(gradient, partition, plan, (sizes[which[i]], tables), room, gradient, chosen)[1]
+        values[i] = bag_cut(gradient, partition, plan, (sizes[which[i]], tables), space, gradient, chosen)[1]
         for j in range(width):
             if truth[i, j]:
                 gradient[j] = -gradient[j]

@@ -56,8 +56,8 @@ def tversky_gain(axis, n, q, m, part):
     else:
         gain = _submodular_miss_step(n, q, m, part.false_positive, part.false_negative)
     if part.cap < 1e308:
-        room = part.cap - (tversky_loss(n, q, m, part) - _supermodular_value(n, m, part.false_negative))
-        gain = min(max(gain, 0.0), max(room, 0.0))
+        left = part.cap - (tversky_loss(n, q, m, part) - _supermodular_value(n, m, part.false_negative))
+        gain = min(max(gain, 0.0), max(left, 0.0))
     return gain
 
 
@@ -97,25 +97,25 @@ def objective(is_margin, loss, total, scale):
 
 
 @kernel(inline="always")
-def worst_set(ranked, order, plan, tables, grouped, room, chosen):
+def worst_set(ranked, order, plan, tables, grouped, space, chosen):
     """Mark the set that maximises the rescaled loss in `chosen`; returns its loss and the objective."""
     if plan.rescaled.kind in (CURVE, TVERSKY_SUPERMODULAR):
         return _best_of_curve(ranked, order, plan, tables, chosen)
     if plan.rescaled.kind == NONE:
         return 0.0, 0.0
-    return _best_of_counts(ranked, order, plan, tables, grouped, room, chosen)
+    return _best_of_counts(ranked, order, plan, tables, grouped, space, chosen)
 
 
 @kernel(forceinline=True)
-def _best_of_counts(ranked, order, plan, tables, grouped, room, chosen):
+def _best_of_counts(ranked, order, plan, tables, grouped, space, chosen):
     """Several counts matter."""
-    sums, counts, turning, within = room
+    sums, counts, within = space.sums, space.counts, space.within
     sizes, values = tables
     _sums(ranked, order, plan.axes, grouped, sums, within)
     for b in range(plan.axes):
         counts[b] = 0
     if plan.rescaled.kind == TABLE:
-        loss, best = _best_of_cells(plan, sizes, values, sums, counts, turning, within)
+        loss, best = _best_of_cells(plan, sizes, values, sums, counts, space.turning, within)
     else:
         loss, best = _best_of_concave(plan, sizes, grouped, sums, counts, within)
     for k in range(len(order)):
@@ -226,10 +226,9 @@ def _alarm_helps(n, q, m, margin, total, plan):
 
 @kernel(forceinline=True)
 def _best_of_concave(plan, sizes, grouped, sums, counts, within):
-    """For every number of false negatives, the number of false positives up to which one more helps.
+    """For every number of false negatives, the number of false positives up to which one more helps, by bisection.
 
-    A binary search; it starts with steps that double from where the last one ended, which is near. Numbers of false
-    negatives for which not even the largest loss would win are passed over.
+    Numbers of false negatives for which not even the largest loss would win are passed over.
     """
     part, positives, most = plan.rescaled, within[0], within[1]
     m = float(sizes[0])
@@ -238,24 +237,17 @@ def _best_of_concave(plan, sizes, grouped, sums, counts, within):
     while fewest < most and negatives[fewest] < 0:
         fewest += 1
     best = best_loss = 0.0
-    near = fewest
     for n in range(positives + 1):
         largest = concave_value(float(n), float(most), m, part) if part.kind == LINEAR else part.weight
         if not objective(plan.margin, largest, sums[n] + alarms[fewest], plan.scale) > best:
             continue
-        low, high, stride = fewest, most, 1
-        q = min(near, most - 1)
+        low, high = fewest, most
         while low < high:
+            q = (low + high) // 2
             if _alarm_helps(float(n), float(q), m, negatives[q], sums[n] + alarms[q + 1], plan):
                 low = q + 1
-                q += stride
             else:
                 high = q
-                q -= stride
-            stride *= 2
-            if not low <= q < high:
-                q = (low + high) // 2
-        near = low
         loss = concave_value(float(n), float(low), m, part)
         value = objective(plan.margin, loss, sums[n] + alarms[low], plan.scale)
         if value > best:

@@ -11,8 +11,9 @@ from setloss.solvers.checkpoint import CheckpointError, CheckpointWarning
 from setloss.solvers.choice import method_named, regularization_path, solve
 from setloss.solvers.cutting_plane import CuttingPlane, NSlack
 from setloss.solvers.frank_wolfe import FrankWolfe
+from setloss.solvers.kernel_arrays import Design
 from setloss.solvers.loop import Limits
-from setloss.solvers.problem import Design, Problem
+from setloss.solvers.problem import Problem
 from setloss.solvers.solution import Record, Solution, State, Status
 
 __all__ = [

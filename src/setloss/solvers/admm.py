@@ -25,8 +25,9 @@ import numpy as np
 
 from setloss.solvers.cutting_plane import PlaneState
 from setloss.solvers.deadline import check_time
-from setloss.solvers.dual_points import ActiveCuts, BoundedSlopes, first_dual_point
+from setloss.solvers.dual_points import ActiveCuts, first_dual_point
 from setloss.solvers.frank_wolfe import FrankWolfeState
+from setloss.solvers.kernel_arrays import Active
 from setloss.solvers.problem import Problem
 from setloss.solvers.solution import Solution, starting_point
 from setloss.typing import Array
@@ -147,7 +148,7 @@ class ADMMState(PlaneState):
     """
 
     parameters: Array = field(default_factory=_nothing)
-    cuts: ActiveCuts | BoundedSlopes = field(kw_only=True)
+    cuts: ActiveCuts = field(kw_only=True)
     centre: Array = field(default_factory=_nothing)
     image: Array = field(default_factory=_nothing)
     mu: float = 1.0
@@ -180,6 +181,8 @@ class ADMM:
     def start(self, problem: Problem, warm: Solution | None) -> ADMMState:
         normal = NormalMatrix.of(problem)
         cuts = first_dual_point(problem, None, warm, ADMMState, FrankWolfeState)
+        if cuts.point.hinge:  # its points cost so little that no element rests
+            cuts.active = Active.all(problem.surrogate.bags)
         parameters = starting_point(warm, problem.shape)
         return ADMMState(
             parameters.copy(),
@@ -224,13 +227,11 @@ class ADMM:
 
     def finish(self, problem: Problem, state: ADMMState) -> None:
         """Measure: the primal value at W, and the values of the best combination of planes."""
-        if isinstance(state.cuts, ActiveCuts):
-            margins = problem.margins(state.parameters)
-            cuts = problem.cuts(margins)
-            state.offer_primal(state.parameters, problem.primal(state.parameters, cuts.values))
+        margins = problem.margins(state.parameters)
+        cuts = problem.cuts(margins)
+        state.offer_primal(state.parameters, problem.primal(state.parameters, cuts.values))
+        if not state.cuts.point.hinge:
             state.cuts.rest(problem, np.minimum(margins, margins - state.mu * state.centre), cuts)
-        else:
-            state.offer_primal(state.parameters, problem.objective(state.parameters))
         state.passes += 1
         if len(state.planes):
             target = state.solve_program().reshape(problem.shape)

@@ -43,13 +43,12 @@ class Progress:
     method: str
 
 
-@dataclass
+@dataclass(frozen=True)
 class Checkpoint:
     """A file for the progress on the problem with this digest; without a path it does nothing."""
 
     path: Path | None
     digest: str
-    failed: bool = False
 
     @classmethod
     def at(cls, path: str | Path | None, digest: str) -> Checkpoint:
@@ -95,18 +94,16 @@ class Checkpoint:
         return Progress(*numbers, method)
 
     def write(self, progress: Progress) -> None:
-        """Replace the file in one step. Where that fails, warn once and keep the old one."""
+        """Replace the file in one step. Where that fails, warn and keep the old one."""
         if self.path is None:
             return
         try:
             with replacing(self.path) as file:
                 np.savez(file, format=FORMAT, digest=self.digest, **asdict(progress))
         except OSError as error:
-            if not self.failed:
-                self.failed = True
-                warnings.warn(
-                    f"the checkpoint {self.path} cannot be written ({error.strerror or error}); training goes on and "
-                    "the file written before is kept. This is said once; later checkpoints are still tried.",
-                    CheckpointWarning,
-                    stacklevel=5,
-                )
+            warnings.warn(
+                f"the checkpoint {self.path} cannot be written ({error.strerror or error}); training goes on and the "
+                "file written before is kept. Later checkpoints are still tried.",
+                CheckpointWarning,
+                stacklevel=5,
+            )

@@ -13,7 +13,7 @@ from typing import Any
 
 from setloss.solvers.admm import ADMM, MOST_ROWS
 from setloss.solvers.cutting_plane import CuttingPlane, NSlack
-from setloss.solvers.dual_points import hinge_gains
+from setloss.solvers.dual_points import is_hinge
 from setloss.solvers.frank_wolfe import FrankWolfe
 from setloss.solvers.loop import Limits, Method, run
 from setloss.solvers.problem import Problem
@@ -103,7 +103,7 @@ def solve(
     method = method_named(solver, problem, random_state) if isinstance(solver, str) else solver
     if solver != "auto" or not problem.surrogate.compiled or not _fits_admm(problem):
         return run(problem, method, limits, warm)
-    epochs = EPOCHS if hinge_gains(problem) is None else HINGE_EPOCHS
+    epochs = HINGE_EPOCHS if is_hinge(problem) else EPOCHS
     return run(problem, method, limits, warm, ADMM(), PLANES if isinstance(method, CuttingPlane) else epochs)
 
 

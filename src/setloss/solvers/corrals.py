@@ -10,6 +10,8 @@ answer is a convex combination of true cuts wherever it stops.
 
 from __future__ import annotations
 
+import numpy as np
+
 from setloss.compilation import kernel
 from setloss.plans.kernels import bag_cut
 from setloss.solvers.kernel_arrays import Corral
@@ -70,28 +72,6 @@ def _drop_unused(corral, p, count):
 
 
 @kernel()
-def _merge_lightest(corral, p, count):
-    """Make one cut of the two of least weight, a point of the same hull; returns how many are left."""
-    weights, slopes, offsets = corral.weights, corral.slopes, corral.offsets
-    a, b = (0, 1) if weights[0] < weights[1] else (1, 0)
-    for k in range(2, count):
-        if weights[k] < weights[a]:
-            a, b = k, a
-        elif weights[k] < weights[b]:
-            b = k
-    total = weights[a] + weights[b]
-    share = weights[a] / total
-    for e in range(p):
-        slopes[b, e] += share * (slopes[a, e] - slopes[b, e])
-    offsets[b] += share * (offsets[a] - offsets[b])
-    weights[a], weights[b] = 0.0, total
-    count = _drop_unused(corral, p, count)
-    for k in range(count):
-        _write_products(corral, p, k)
-    return count
-
-
-@kernel()
 def _level(corral, count, mu, tolerance):
     """Move weight from the lowest cut to the highest until they are level; `heights` follow. Whether any moved."""
     weights, heights, products, moved = corral.weights, corral.heights, corral.products, False
@@ -131,8 +111,29 @@ def _combine(corral, p, count, point):
     return offset
 
 
+@kernel(forceinline=True)
+def largest_slope(group, part):
+    """The largest slope of an element where B is a hinge per element."""
+    return part.weight * (part.false_negative if group == 0 else part.false_positive)
+
+
 @kernel()
-def climb(i, places, surrogates, state, mu, most, shrink, space):
+def _move_hinge(i, places, surrogates, state, mu, space):
+    """The proximal point of a bag whose B is a hinge per element; returns its gap before."""
+    lo, part, gap = surrogates.starts[i], surrogates.records[surrogates.which[i]].lovasz, 0.0
+    for j in range(len(places)):
+        e, slack = lo + places[j], 1.0 - space.margins[j]
+        largest = largest_slope(surrogates.partitions[e], part)
+        gap += max(largest * slack, 0.0) - state.slopes[e] * slack
+        state.slopes[e] = space.point[j] = min(max(space.centre[j] + slack / mu, 0.0), largest)
+    state.offsets[i] = 0.0
+    for e in range(lo, surrogates.starts[i + 1]):
+        state.offsets[i] += state.slopes[e]
+    return gap
+
+
+@kernel()
+def _climb(i, places, surrogates, state, mu, most, shrink, space):
     """Move bag i to its proximal point, by up to `most` cuts, or until its gap is down to `shrink` times what it was.
 
     Only its active elements, those at `places`, count. `space` has their margins and the centre; `state`, a
@@ -159,8 +160,9 @@ def climb(i, places, surrogates, state, mu, most, shrink, space):
         if step == 0:
             for k in range(count):
                 _write_products(corral, p, k)
-        if count == capacity:
-            count = _merge_lightest(corral, p, count)
+        if count == capacity:  # the point of all cuts takes their place; a literal 0 would compile `_enter` once more
+            _enter(corral, p, np.int64(0), point, offset, shifted)
+            corral.weights[0], count = 1.0, 1
         _enter(corral, p, count, slope, entering, shifted)
         count += 1
         moved = _level(corral, count, mu, LEVEL * gap)
@@ -174,3 +176,11 @@ def climb(i, places, surrogates, state, mu, most, shrink, space):
     for j in range(p):
         state.slopes[lo + places[j]] = point[j]
     return first
+
+
+@kernel()
+def move_bag(i, places, surrogates, state, mu, most, shrink, space):
+    """Move bag i to its proximal point: a closed form for a hinge per element, else as far as `_climb` goes."""
+    if state.hinge:
+        return _move_hinge(i, places, surrogates, state, mu, space)
+    return _climb(i, places, surrogates, state, mu, most, shrink, space)

@@ -44,9 +44,7 @@ class Place(Protocol):
     @property
     def parameters(self) -> Array: ...
 
-    def risk(self) -> float:
-        """R(W)."""
-        ...
+    def risk(self) -> float: ...
 
     def cut(self) -> tuple[float, Array]:
         """Offset b and flat slope A of a plane below the risk that touches it here: R(W') >= b - <A, W'>."""
@@ -60,26 +58,18 @@ class Line(Protocol):
         """R and a slope of it along the line."""
         ...
 
-    def place(self, length: float) -> Place:
-        """The point at that length."""
-        ...
+    def place(self, length: float) -> Place: ...
 
 
 class Reachable(Protocol):
-    """What the method asks of a problem, in memory or not: the risk at a point and along a line."""
+    """The problem, in memory or not: the risk at a place, and along the line from one to other parameters."""
 
     @property
-    def shape(self) -> tuple[int, int]:
-        """The shape of the parameters."""
-        ...
+    def shape(self) -> tuple[int, int]: ...
 
-    def place(self, parameters: Array) -> Place:
-        """A point, one pass over X."""
-        ...
+    def place(self, parameters: Array) -> Place: ...
 
-    def line(self, start: Any, target: Array) -> Line:
-        """The way from a place of this problem to other parameters, one pass over X."""
-        ...
+    def line(self, start: Any, target: Array) -> Line: ...
 
 
 @dataclass
@@ -166,10 +156,6 @@ class CuttingPlane:
             line = problem.line(where, state.solve_program().reshape(problem.shape))
             state.passes += 1
             where = self._search(state, line)
-        self._extend(problem, state, where)
-
-    def _extend(self, problem: Any, state: PlaneState, where: Place) -> None:
-        """Add the plane that touches the risk there."""
         offset, plane = where.cut()
         state.add(plane, offset)
         state.passes += 1

@@ -1,8 +1,8 @@
 """Dual points, which Frank-Wolfe and ADMM improve: one convex combination of cuts (o_i, sigma_i) per bag.
 
-`ActiveCuts` keeps the cuts that a combination is made of and their weights; where B is a hinge per element,
-`BoundedSlopes` needs none. Both know which elements are active. The others are at rest: their slopes are at a bound
-and their margins far on its side, so that they are not visited until `rest` looks at all of them again.
+`ActiveCuts` keeps the cuts that a combination is made of and their weights; where B is a hinge per element it needs
+none. It knows which elements are active. The others are at rest: their slopes are at a bound and their margins far on
+its side, so that they are not visited until `rest` looks at all of them again.
 """
 
 from __future__ import annotations
@@ -14,11 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from setloss.bags import Bags
 from setloss.plans.build import PythonPlans
 from setloss.plans.records import LINEAR, NONE, TVERSKY_SUBMODULAR, BatchCuts, Plans
 from setloss.solvers.deadline import check_time
-from setloss.solvers.kernel_arrays import Active, Combination, VisitSpace, visit_space
+from setloss.solvers.kernel_arrays import Active, Combination, VisitSpace
 from setloss.solvers.problem import Problem
 from setloss.solvers.solution import Solution, State, Status
 from setloss.typing import Array
@@ -54,15 +53,17 @@ class ActiveCuts:
     @classmethod
     def none(cls, problem: Problem, capacity: int | None) -> ActiveCuts:
         """The zero cut for every bag, with memory for `capacity` cuts, by default p + 2 where memory allows."""
-        n, size = problem.n_bags, len(problem.signs)
-        if capacity is None:
+        n, size, hinge = problem.n_bags, len(problem.signs), is_hinge(problem)
+        if hinge:
+            capacity = 1
+        elif capacity is None:
             most = int(np.clip(CUT_MEMORY // max(size, 1), FEWEST_CUTS, MOST_CUTS))
             capacity = min(most, int(problem.surrogate.bags.sizes.max()) + 2)
         _check_memory(8 * size * (capacity + 4), size)
         weights = np.zeros((n, capacity))
         weights[:, 0] = 1.0
-        atoms, counts = np.zeros(size * capacity), np.ones(n, dtype=np.int64)
-        point = Combination(np.zeros(size), np.zeros(n), atoms, np.zeros((n, capacity)), weights, counts)
+        atoms, counts = np.zeros(0 if hinge else size * capacity), np.ones(n, dtype=np.int64)
+        point = Combination(hinge, np.zeros(size), np.zeros(n), atoms, np.zeros((n, capacity)), weights, counts)
         return cls(point, Active.all(problem.surrogate.bags))
 
     @property
@@ -73,26 +74,18 @@ class ActiveCuts:
     def offsets(self) -> Array:
         return self.point.offsets
 
-    @property
-    def capacity(self) -> int:
-        """Maximum number of cuts of a bag."""
-        return int(self.point.weights.shape[1])
-
     def copy(self) -> ActiveCuts:
-        arrays: Any = (array.copy() for array in self.point)
-        return ActiveCuts(Combination(*arrays), self.active.copy())
-
-    def like(self, other: Any) -> bool:
-        """Whether another point has the same layout, so that a copy of it can take the place of this one."""
-        same = isinstance(other, ActiveCuts) and other.slopes.shape == self.slopes.shape
-        return same and other.point.weights.shape == self.point.weights.shape
+        arrays: Any = (array.copy() for array in self.point[1:])
+        return ActiveCuts(Combination(self.point.hinge, *arrays), self.active.copy())
 
     def start_at(self, problem: Problem, slopes: Array, offsets: Array) -> None:
         """Make one point the only cut of every bag; all elements are active."""
-        bags = problem.surrogate.bags
-        blocks = (self.capacity - 1) * np.repeat(bags.offsets[:-1], bags.sizes)
-        self.point.atoms[np.arange(len(slopes)) + blocks] = slopes
         self.slopes[:], self.offsets[:], self.point.atom_offsets[:, 0] = slopes, offsets, offsets
+        if self.point.hinge:
+            return
+        bags = problem.surrogate.bags
+        blocks = (self.point.weights.shape[1] - 1) * np.repeat(bags.offsets[:-1], bags.sizes)
+        self.point.atoms[np.arange(len(slopes)) + blocks] = slopes
 
     def curvatures(self, problem: Problem) -> Array:
         """A number per bag that is no less than <way, K way> / |way|^2: |x|^2 of a label set, a sum over frames."""
@@ -103,12 +96,14 @@ class ActiveCuts:
         """Choose the active elements at these margins and their cuts.
 
         Active are those with a slope, in the cut of the bag or in any cut that its point is made of, and all whose
-        margins are less than `REACH` above the margin of one of these.
+        margins are less than `REACH` above the margin of one of these; for a hinge see `choose_active_of_hinge`.
         """
-        from setloss.solvers.visits import choose_active
+        from setloss.solvers.visits import choose_active, choose_active_of_hinge
 
         widest = int(problem.surrogate.bags.sizes.max())
-        if widest > FEW_ELEMENTS:
+        if self.point.hinge:
+            choose_active_of_hinge(problem.surrogates, margins, REACH, self.slopes, self.active)
+        elif widest > FEW_ELEMENTS:
             data, kept = problem.surrogates, _groups_kept(problem.surrogate.plans)
             choose_active(data, kept, margins, cuts.slopes, REACH, self.point, self.active, widest)
 
@@ -116,26 +111,22 @@ class ActiveCuts:
         """Improve the given bags in turn, and W = W(sigma), features x labels, with them."""
         from setloss.solvers.visits import epoch
 
+        widest = problem.surrogate.bags.sizes.max()
+        most = how.inner_steps or (STEPS if widest <= FEW_ELEMENTS else WIDE_STEPS)
         data = problem.design.arrays, problem.maps, problem.surrogates, problem.costs
-        state, steps = (W, self.point, self.active, gaps), (how.inner_steps or self._steps(problem), how.shrink)
-        epoch(visits, *data, curvatures, *state, *steps, self._space(problem))
+        own = self.point, self.active, gaps, most, how.shrink
+        epoch(visits, *data, curvatures, W, *own, visit_space(problem, self.point.weights.shape[1]))
 
     def move_to_points(self, problem: Problem, margins: Array, centre: Array, mu: float, how: Any) -> None:
         """Move all bags towards their proximal points at the margins, from the cuts they have."""
         from setloss.solvers.visits import move_to_points
 
-        data, space = problem.surrogates, self._space(problem)
+        data, space = problem.surrogates, visit_space(problem, self.point.weights.shape[1])
         for start in range(0, problem.n_bags, BAGS_AT_ONCE):
             check_time()
             some = start, min(start + BAGS_AT_ONCE, problem.n_bags)
             steps = how.inner_steps, how.shrink
             move_to_points(*some, data, margins, centre, mu, self.point, self.active, *steps, space)
-
-    def _steps(self, problem: Problem) -> int:
-        return STEPS if problem.surrogate.bags.sizes.max() <= FEW_ELEMENTS else WIDE_STEPS
-
-    def _space(self, problem: Problem) -> VisitSpace:
-        return visit_space(int(problem.surrogate.bags.sizes.max()), problem.n_tasks, self.capacity)
 
 
 def _groups_kept(plans: Plans | PythonPlans) -> NDArray[np.int64]:
@@ -151,58 +142,13 @@ def _groups_kept(plans: Plans | PythonPlans) -> NDArray[np.int64]:
     return np.where(free, 0, every).astype(np.int64)
 
 
-@dataclass
-class BoundedSlopes:
-    """The dual point of ``sum_e largest_e (1 - m_e)_+``: slopes from 0 to the largest, offsets their sums.
-
-    `gains` has the largest slopes, by group of elements and kind of bag.
-    """
-
-    slopes: Array
-    gains: Array
-    active: Active
-    bags: Bags
-
-    @classmethod
-    def none(cls, problem: Problem, gains: Array) -> BoundedSlopes:
-        bags = problem.surrogate.bags
-        return cls(np.zeros(len(problem.signs)), gains, Active.all(bags), bags)
-
-    @property
-    def offsets(self) -> Array:
-        return self.bags.totals(self.slopes)
-
-    def copy(self) -> BoundedSlopes:
-        return BoundedSlopes(self.slopes.copy(), self.gains, self.active.copy(), self.bags)
-
-    def like(self, other: Any) -> bool:
-        return isinstance(other, BoundedSlopes) and other.slopes.shape == self.slopes.shape
-
-    def start_at(self, problem: Problem, slopes: Array, offsets: Array) -> None:
-        self.slopes[:] = slopes
-
-    def curvatures(self, problem: Problem) -> Array:
-        """|x|^2 of every row."""
-        return problem.design.squared_norms()
-
-    def rest(self, problem: Problem, margins: Array, cuts: BatchCuts) -> None:
-        """Choose the active elements: all but those whose slope is at a bound and stays there."""
-        from setloss.solvers.visits import choose_active_hinges
-
-        choose_active_hinges(problem.surrogates, margins, self.gains, REACH, self.slopes, self.active)
-
-    def visit(self, problem: Problem, visits: Visits, W: Array, curvatures: Array, gaps: Array, how: Any) -> None:
-        from setloss.solvers.visits import hinge_epoch
-
-        space = visit_space(int(self.bags.sizes.max()), problem.n_tasks, 1)
-        data = problem.design.arrays, problem.maps, problem.surrogates, problem.costs
-        hinge_epoch(visits, *data, curvatures, self.gains, W, self.slopes, self.active, gaps, space)
-
-    def move_to_points(self, problem: Problem, margins: Array, centre: Array, mu: float, how: Any) -> None:
-        from setloss.solvers.visits import hinge_points
-
-        check_time()
-        hinge_points(problem.surrogates, margins, centre, mu, self.gains, self.slopes)
+def visit_space(problem: Problem, capacity: int) -> VisitSpace:
+    """The workspace for all bags and `capacity` cuts."""
+    widest = int(problem.surrogate.bags.sizes.max())
+    chosen, groups, labels = (np.empty(widest, dtype=dtype) for dtype in (np.bool_, np.int16, np.int64))
+    own = np.empty(problem.n_tasks), np.empty((capacity, capacity)), np.empty(capacity)
+    margins, centre, point, shifted, slope = np.empty((5, widest))
+    return VisitSpace(margins, centre, point, shifted, slope, groups, chosen, labels, *own)
 
 
 def _check_memory(needed: int, elements: int) -> None:
@@ -220,24 +166,22 @@ def _check_memory(needed: int, elements: int) -> None:
 
 def first_dual_point(
     problem: Problem, capacity: int | None, warm: Solution | None, *kinds: type[State]
-) -> ActiveCuts | BoundedSlopes:
+) -> ActiveCuts:
     """The dual point of an earlier solution with a state of these kinds and the same surrogates, else zero."""
-    gains = hinge_gains(problem)
-    cuts: ActiveCuts | BoundedSlopes
-    cuts = ActiveCuts.none(problem, capacity) if gains is None else BoundedSlopes.none(problem, gains)
+    cuts = ActiveCuts.none(problem, capacity)
     if warm is not None and isinstance(warm.state, kinds):
-        known: ActiveCuts | BoundedSlopes = warm.state.cuts  # type: ignore[attr-defined]
-        if cuts.like(known) and problem.surrogate.same_as(warm.surrogate):
+        known: ActiveCuts = warm.state.cuts  # type: ignore[attr-defined]
+        if cuts.point.weights.shape == known.point.weights.shape and problem.surrogate.same_as(warm.surrogate):
             return known if warm.status is Status.STALLED else known.copy()  # who stalled has no more use for it
     return cuts
 
 
-def hinge_gains(problem: Problem) -> Array | None:
-    """The largest slopes, by group and kind of bag, where B is a hinge per element, else None."""
+def is_hinge(problem: Problem) -> bool:
+    """Whether B is ``sum_e largest_e (1 - m_e)_+``: slopes from 0 to the largest, and offsets their sums."""
     plans = problem.surrogate.plans
     if not isinstance(plans, Plans):
-        return None
+        return False
     records, lovasz = plans.records, plans.records["lovasz"]
     alone = (lovasz["kind"] == LINEAR) & (records["rescaled"]["kind"] == NONE) & (records["elementwise"] != 0)
-    gains = lovasz["weight"] * np.stack([lovasz["false_negative"], lovasz["false_positive"]])
-    return gains if np.all(alone) and gains.min() >= 0 else None
+    largest = lovasz["weight"] * np.minimum(lovasz["false_negative"], lovasz["false_positive"])
+    return bool(np.all(alone & (largest >= 0)))

@@ -15,13 +15,19 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from setloss.solvers.deadline import check_time
-from setloss.solvers.dual_points import ActiveCuts, BoundedSlopes, Visits, first_dual_point
+from setloss.solvers.dual_points import ActiveCuts, Visits, first_dual_point
 from setloss.solvers.problem import Problem
 from setloss.solvers.solution import Solution, State, relative_gap
 from setloss.typing import Array
 
 FRESH = 0.4
 """Weight of the newest W in the average."""
+
+EAGERNESS = 4.0
+"""Chance of a bag to be visited in an epoch, over its share of the gap."""
+
+CHECK_EVERY = 5
+"""Epochs between two measurements of the gap, at most."""
 
 SETTLED = 0.5
 """Relative gap from which on elements may be at rest."""
@@ -32,7 +38,7 @@ class FrankWolfeState(State):
     """W = W(sigma) of the dual point, and the gap of every bag; `curvatures` of the blocks come from the problem."""
 
     parameters: Array = field(kw_only=True)
-    cuts: ActiveCuts | BoundedSlopes = field(kw_only=True)
+    cuts: ActiveCuts = field(kw_only=True)
     gaps: Array = field(kw_only=True)
     curvatures: Array | None = None
     average: Array | None = None
@@ -46,8 +52,7 @@ class FrankWolfe:
     """Configuration of the solver; the defaults suit both frames and labels.
 
     A visit takes up to `inner_steps` steps, or until the gap of the bag is down to `shrink` times what it was; a bag
-    keeps up to `capacity` active cuts. The chance of a bag to be visited in an epoch is `eagerness` times its share
-    of the gap.
+    keeps up to `capacity` active cuts.
 
     Examples
     --------
@@ -58,8 +63,6 @@ class FrankWolfe:
     inner_steps: int | None = None
     capacity: int | None = None
     shrink: float = 0.2
-    eagerness: float = 4.0
-    check_every: int = 5
     random_state: int = 0
 
     @property
@@ -91,7 +94,7 @@ class FrankWolfe:
         self._epoch(problem, state)
         estimate = float(problem.costs @ state.gaps)
         reference = max(problem.dual(state.parameters, state.cuts.offsets), 0.0)
-        due = (state.iteration + 1) % self.check_every == 0
+        due = (state.iteration + 1) % CHECK_EVERY == 0
         if due or estimate <= 2 * tol * (reference + estimate):
             self._measure(problem, state, tol)
 
@@ -118,7 +121,7 @@ class FrankWolfe:
         generator = np.random.default_rng([self.random_state, iteration])
         if not np.all(np.isfinite(gaps)):
             return generator.permutation(len(gaps))
-        chance = np.minimum(1.0, self.eagerness * gaps / max(float(gaps.mean()), 1e-300)) + 0.05
+        chance = np.minimum(1.0, EAGERNESS * gaps / max(float(gaps.mean()), 1e-300)) + 0.05
         return generator.permutation(np.flatnonzero(generator.random(len(gaps)) < chance))
 
     def _measure(self, problem: Problem, state: FrankWolfeState, tol: float) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array, issparse
 
 from setloss.bags import Bags
 from setloss.typing import Array
@@ -20,6 +23,73 @@ class DesignArrays(NamedTuple):
     indptr: NDArray[np.int64]
     sparse: bool
     constant: float  # one more feature, the last one
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """The rows of X, dense or CSR, in the form the kernels read; `constant` is the value of one more feature.
+
+    Examples
+    --------
+    >>> design = Design.of([[1.0, 0.0], [0.0, 2.0]], constant=1.0)
+    >>> design.rows, design.features, design.squared_norms()
+    (2, 2, array([2., 5.]))
+    """
+
+    dense: NDArray[Any]
+    data: NDArray[Any]
+    indices: NDArray[np.int64]
+    indptr: NDArray[np.int64]
+    sparse: bool
+    features: int
+    constant: float
+
+    @classmethod
+    def of(cls, X: Any, constant: float = 0.0) -> Design:
+        """Wrap X without copying it, but for CSR index arrays of another type and X in Fortran order."""
+        if issparse(X):
+            rows = csr_array(X)
+            data = rows.data if rows.dtype in (np.float32, np.float64) else rows.data.astype(np.float64)
+            empty = np.empty((0, 0), dtype=data.dtype)
+            indices, indptr = rows.indices.astype(np.int64, copy=False), rows.indptr.astype(np.int64, copy=False)
+            return cls(empty, data, indices, indptr, True, rows.shape[1], constant)
+        dense = np.ascontiguousarray(X)
+        if dense.dtype not in (np.float32, np.float64):
+            dense = dense.astype(np.float64)
+        none = np.empty(0, dtype=np.int64)
+        return cls(dense, np.empty(0, dtype=dense.dtype), none, none, False, dense.shape[1], constant)
+
+    @property
+    def rows(self) -> int:
+        """The number of rows."""
+        return len(self.indptr) - 1 if self.sparse else len(self.dense)
+
+    def squared_norms(self) -> Array:
+        """|x|^2 of every row, the constant feature included."""
+        if self.sparse:
+            entries = np.repeat(np.arange(self.rows), np.diff(self.indptr))
+            found = np.bincount(entries, np.square(self.data, dtype=np.float64), minlength=self.rows)
+        else:
+            found = np.einsum("ij,ij->i", self.dense, self.dense, dtype=np.float64)
+        return np.asarray(found + self.constant**2)
+
+    @cached_property
+    def matrix(self) -> Any:
+        """X without the constant feature, as products of matrices take it."""
+        if self.sparse:
+            return csr_array((self.data, self.indices, self.indptr), shape=(self.rows, self.features))
+        return self.dense
+
+    def some(self, rows: NDArray[np.int64]) -> Any:
+        """Some rows of the matrix; no copy of a dense one where they are neighbours."""
+        if np.all(np.diff(rows) == 1):
+            return self.matrix if len(rows) == self.rows else self.matrix[rows[0] : rows[-1] + 1]
+        return self.matrix[rows]
+
+    @property
+    def arrays(self) -> DesignArrays:
+        """The arguments of kernels."""
+        return DesignArrays(self.dense, self.data, self.indices, self.indptr, self.sparse, float(self.constant))
 
 
 class ElementMaps(NamedTuple):
@@ -58,6 +128,7 @@ class Combination(NamedTuple):
     active element, in the order of `Active.places`; slopes of all other elements are 0 in every cut of the bag.
     """
 
+    hinge: bool  # B is a hinge per element: slopes and offsets are all there is
     slopes: Array  # of every element: the combination
     offsets: Array  # of every bag: the combination
     atoms: Array
@@ -102,11 +173,3 @@ class VisitSpace(NamedTuple):
     scores: Any  # of all labels of a row, then their changes
     products: Any  # of the `Corral`
     heights: Any  # of the `Corral`
-
-
-def visit_space(widest: int, tasks: int, capacity: int) -> VisitSpace:
-    """The workspace for bags of up to `widest` elements and `capacity` cuts."""
-    margins, centre, point, shifted, slope = np.empty((5, widest))
-    chosen, groups, labels = (np.empty(widest, dtype=dtype) for dtype in (np.bool_, np.int16, np.int64))
-    own = np.empty(tasks), np.empty((capacity, capacity)), np.empty(capacity)
-    return VisitSpace(margins, centre, point, shifted, slope, groups, chosen, labels, *own)

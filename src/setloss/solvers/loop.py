@@ -23,20 +23,14 @@ Callback = Callable[[Record], object]
 
 
 class Trainable(Protocol):
-    """What the loop needs to know of a problem."""
+    """What the loop needs to know of a problem; `Problem` says what each means."""
 
-    def fingerprint(self) -> str:
-        """A digest of everything the solution depends on."""
-        ...
+    def fingerprint(self) -> str: ...
 
-    def exact(self) -> bool:
-        """Whether every cut so far touched its surrogate, so that a gap is a certificate."""
-        ...
+    def exact(self) -> bool: ...
 
     @property
-    def surrogate(self) -> BatchSurrogate | None:
-        """The surrogates of all bags, where they are at hand."""
-        ...
+    def surrogate(self) -> BatchSurrogate | None: ...
 
 
 P = TypeVar("P", bound=Trainable, contravariant=True)

@@ -6,10 +6,9 @@
 One block for the one-slack method, one per bag for Algorithm 1.
 
 `solve_plane_qp` is an interior-point method, Clarabel. Planes are often nearly parallel, so ``A A^T`` is singular as
-a rule, which it does not mind. It does mind units: features of 1e6 make planes of 1e9 that nearly cancel, and where
-the data are separable lambda is of the order of 1e-12. So W is asked for first, in units in which planes are of
-length one, then lambda, in units of the lengths of its planes, until both values agree. The answer is exactly
-feasible, so the dual value computed from it is a true lower bound however well the program was solved.
+a rule, which it does not mind. It does mind units: features of 1e6 make planes of 1e9 that nearly cancel. So it is
+asked for W, in units in which planes are of length one, and lambda are its multipliers. They are exactly feasible, so
+the dual value computed from them is a true lower bound however well the program was solved.
 
 `improved_weights` is an active-set method for one block that starts where the last program ended. One more plane,
 zero everywhere, makes the sum of lambda equal to one; then this is the nearest-point problem of Wolfe (1976). A plane
@@ -20,19 +19,17 @@ steps, each a factorisation of the size of the active set, at most the number of
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import block_array, csc_array, eye_array, vstack
+from scipy.sparse import block_array, csc_array, eye_array
 
 from setloss.solvers.deadline import check_time, seconds_left
 from setloss.typing import Array
 
 ENOUGH = 1e-8
-"""Relative difference at which the values of the two programs count as equal."""
+"""Accuracy of the first programs, before any gap is known, relative to the heights of the planes."""
 
 TINY = float(np.finfo(np.float64).tiny)
 """Keeps quotients finite."""
@@ -47,26 +44,15 @@ the best point of their hull is at infinity, it keeps the program solvable; wher
 LOST = 1e-6
 """Largest error of the sum of the multipliers, relative to the largest of them; beyond it their digits are lost."""
 
-Attempt = Callable[[Array, Array, NDArray[np.intp]], tuple[Array, Array]]
-
 
 def solve_plane_qp(planes: Array, offsets: Array, blocks: NDArray[np.intp]) -> tuple[Array, Array]:
     """The multipliers lambda, one per row of planes, and W; `blocks[k]` is the block of plane k."""
-    multipliers, parameters = np.zeros(len(offsets)), np.zeros(planes.shape[1])
-    lower, upper = 0.0, _height(planes, offsets, blocks, parameters)
-    for attempt in _ATTEMPTS:
-        if upper - lower <= ENOUGH * upper:
-            break
-        weights, target = attempt(planes, offsets, blocks)
-        image = weights @ planes
-        value = float(weights @ offsets - 0.5 * image @ image)
-        if value > lower:
-            multipliers, lower = weights, value
-        for point in (target, image):
-            height = _height(planes, offsets, blocks, point)
-            if height < upper:
-                parameters, upper = point, height
-    return multipliers, parameters
+    multipliers, target = _by_interior_point(planes, offsets, blocks)
+    image = multipliers @ planes
+    if float(multipliers @ offsets - 0.5 * image @ image) < 0.0:  # in extreme units; no multipliers are worth 0
+        multipliers, image = np.zeros(len(offsets)), np.zeros(planes.shape[1])
+    points = np.zeros(planes.shape[1]), target, image
+    return multipliers, min(points, key=lambda point: _height(planes, offsets, blocks, point))
 
 
 def _height(planes: Array, offsets: Array, blocks: NDArray[np.intp], parameters: Array) -> float:
@@ -76,11 +62,12 @@ def _height(planes: Array, offsets: Array, blocks: NDArray[np.intp], parameters:
     return 0.5 * float(parameters @ parameters) + float(slack.sum())
 
 
-def _by_parameters(planes: Array, offsets: Array, blocks: NDArray[np.intp]) -> tuple[Array, Array]:
+def _by_interior_point(planes: Array, offsets: Array, blocks: NDArray[np.intp]) -> tuple[Array, Array]:
     """The first program over (W, slack), W in the span of the planes; lambda are its multipliers."""
     size, n_blocks = len(offsets), int(blocks.max()) + 1
     few = planes.shape[1] <= size
-    basis, rows = (None, planes) if few else _span(planes)
+    basis, triangle = (None, planes.T) if few else np.linalg.qr(planes.T)
+    rows = triangle.T
     length = float(np.sqrt(np.max(np.einsum("kj,kj->k", rows, rows)))) or 1.0
     height = float(np.max(np.abs(offsets))) or 1.0
     quadratic = np.concatenate([np.full(rows.shape[1], height / length / length), np.zeros(n_blocks)])
@@ -98,33 +85,6 @@ def _above_planes(rows: Array, blocks: NDArray[np.intp], n_blocks: int) -> csc_a
     """The matrix of the constraints ``rows_k W - slack of the block of k <= ...`` and ``-slack <= 0``."""
     picks = csc_array((np.ones(len(blocks)), (np.arange(len(blocks)), blocks)), shape=(len(blocks), n_blocks))
     return block_array([[csc_array(rows), -picks], [None, -eye_array(n_blocks)]], format="csc")
-
-
-def _span(planes: Array) -> tuple[Array, Array]:
-    """An orthonormal basis of the span of the planes as columns, and the planes in it."""
-    basis, triangle = np.linalg.qr(planes.T)
-    return basis, triangle.T
-
-
-def _by_multipliers(planes: Array, offsets: Array, blocks: NDArray[np.intp], power: float) -> tuple[Array, Array]:
-    """The second program over lambda, in units of a power of the squared lengths of the planes; W is its image."""
-    size, n_blocks = len(offsets), int(blocks.max()) + 1
-    gram = planes @ planes.T
-    highest = max(float(np.max(np.abs(offsets))), TINY)
-    units = np.maximum(np.diagonal(gram) / highest, 1.0) ** -power
-    height = max(float(np.max(np.abs(offsets * units))), TINY)
-    widest = np.full(n_blocks, TINY)
-    np.maximum.at(widest, blocks, units)
-    sums = csc_array((units / widest[blocks], (blocks, np.arange(size))), shape=(n_blocks, size))
-    constraints = vstack([-eye_array(size), sums], format="csc")
-    bounds = np.concatenate([np.zeros(size), 1 / widest])
-    quadratic = csc_array(np.triu(gram * units[:, None] * units / height))
-    answer = _clarabel(quadratic, -offsets * units / height, constraints, bounds)
-    weights = _feasible(np.asarray(answer.x) * units, blocks)
-    return weights, weights @ planes
-
-
-_ATTEMPTS: tuple[Attempt, ...] = (_by_parameters, *(partial(_by_multipliers, power=power) for power in (0.5, 1.0)))
 
 
 def _clarabel(quadratic: csc_array, linear: Array, constraints: csc_array, bounds: Array) -> Any:
@@ -150,16 +110,16 @@ def _feasible(weights: Array, blocks: NDArray[np.intp]) -> Array:
 
 def improved_weights(weights: Array, gram: Array, offsets: Array, accuracy: float) -> Array | None:
     """The lambda whose value is within `accuracy` of the best, from another one; None where that fails."""
-    size = len(offsets)
+    size, block = len(offsets), np.zeros(len(offsets), dtype=np.intp)
     heights, products = np.append(offsets, 0.0), np.zeros((size + 1, size + 1))
     products[:size, :size] = gram
-    start = _feasible_shares(weights)
+    start = _feasible(weights, block)
     shares = np.append(start, max(1.0 - float(start.sum()), 0.0))
     for _ in range(MOST_STEPS):
         above = heights - products @ shares
         entering = int(above.argmax())
         if above[entering] - shares @ above <= accuracy:
-            return _feasible_shares(shares[:size])
+            return _feasible(shares[:size], block)
         used = shares != 0.0
         used[entering] = True
         active = np.flatnonzero(used)
@@ -171,12 +131,6 @@ def improved_weights(weights: Array, gram: Array, offsets: Array, accuracy: floa
             return None
         shares = found
     return None
-
-
-def _feasible_shares(weights: Array) -> Array:
-    """The multipliers, not negative and of a sum of at most one."""
-    clipped = np.maximum(weights, 0.0)
-    return np.asarray(clipped / max(float(clipped.sum()), 1.0))
 
 
 def _best_of_hull(shares: Array, active: NDArray[np.intp], products: Array, heights: Array) -> Array:

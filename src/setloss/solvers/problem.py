@@ -26,83 +26,15 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, issparse
 
 from setloss.plans.batch import BatchSurrogate
 from setloss.plans.records import BatchCuts
 from setloss.solvers.deadline import check_time
-from setloss.solvers.kernel_arrays import DesignArrays, ElementMaps, Surrogates
+from setloss.solvers.kernel_arrays import Design, ElementMaps, Surrogates
 from setloss.typing import Array
 
 TABLE = 2**20
 """Scores of label sets that are computed together (8 MiB)."""
-
-
-@dataclass(frozen=True, eq=False)
-class Design:
-    """The rows of X, dense or CSR, in the form the kernels read; `constant` is the value of one more feature.
-
-    Examples
-    --------
-    >>> design = Design.of([[1.0, 0.0], [0.0, 2.0]], constant=1.0)
-    >>> design.rows, design.features, design.squared_norms()
-    (2, 2, array([2., 5.]))
-    """
-
-    dense: NDArray[Any]
-    data: NDArray[Any]
-    indices: NDArray[np.int64]
-    indptr: NDArray[np.int64]
-    sparse: bool
-    features: int
-    constant: float
-
-    @classmethod
-    def of(cls, X: Any, constant: float = 0.0) -> Design:
-        """Wrap X without copying it, but for CSR index arrays of another type and X in Fortran order."""
-        if issparse(X):
-            rows = csr_array(X)
-            data = rows.data if rows.dtype in (np.float32, np.float64) else rows.data.astype(np.float64)
-            empty = np.empty((0, 0), dtype=data.dtype)
-            indices, indptr = rows.indices.astype(np.int64, copy=False), rows.indptr.astype(np.int64, copy=False)
-            return cls(empty, data, indices, indptr, True, rows.shape[1], constant)
-        dense = np.ascontiguousarray(X)
-        if dense.dtype not in (np.float32, np.float64):
-            dense = dense.astype(np.float64)
-        none = np.empty(0, dtype=np.int64)
-        return cls(dense, np.empty(0, dtype=dense.dtype), none, none, False, dense.shape[1], constant)
-
-    @property
-    def rows(self) -> int:
-        """The number of rows."""
-        return len(self.indptr) - 1 if self.sparse else len(self.dense)
-
-    def squared_norms(self) -> Array:
-        """|x|^2 of every row, the constant feature included."""
-        if self.sparse:
-            entries = np.repeat(np.arange(self.rows), np.diff(self.indptr))
-            found = np.bincount(entries, np.square(self.data, dtype=np.float64), minlength=self.rows)
-        else:
-            found = np.einsum("ij,ij->i", self.dense, self.dense, dtype=np.float64)
-        return np.asarray(found + self.constant**2)
-
-    @cached_property
-    def matrix(self) -> Any:
-        """X without the constant feature, as products of matrices take it."""
-        if self.sparse:
-            return csr_array((self.data, self.indices, self.indptr), shape=(self.rows, self.features))
-        return self.dense
-
-    def some(self, rows: NDArray[np.int64]) -> Any:
-        """Some rows of the matrix; no copy of a dense one where they are neighbours."""
-        if np.all(np.diff(rows) == 1):
-            return self.matrix if len(rows) == self.rows else self.matrix[rows[0] : rows[-1] + 1]
-        return self.matrix[rows]
-
-    @property
-    def arrays(self) -> DesignArrays:
-        """The arguments of kernels."""
-        return DesignArrays(self.dense, self.data, self.indices, self.indptr, self.sparse, float(self.constant))
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,11 +84,6 @@ class Problem:
     @property
     def n_bags(self) -> int:
         return len(self.surrogate.bags)
-
-    @property
-    def whole(self) -> bool:
-        """Whether every label set has all labels, in their order."""
-        return self.n_tasks > 1 and len(self.tasks) == 0
 
     @property
     def maps(self) -> ElementMaps:
@@ -226,16 +153,13 @@ class Problem:
             bags = slice(start, min(start + step, self.n_bags))
             elements = slice(offsets[bags.start], offsets[bags.stop])
             cells: Any = slice(None)
-            if not self.whole:
+            if len(self.tasks):
                 first = np.arange(0, (bags.stop - start) * self.n_tasks, self.n_tasks)
                 cells = np.repeat(first, sizes[bags]) + self.tasks[elements]
             yield bags, elements, cells
 
     def products(self, left: Array, right: Array) -> Array:
         """The inner product of two arrays of a number per element, for every bag."""
-        if self.whole:
-            table = (-1, self.n_tasks)
-            return np.asarray(np.einsum("ij,ij->i", left.reshape(table), right.reshape(table)))
         return np.asarray(self.surrogate.bags.totals(left * right))
 
     def cuts(self, margins: Array, *, consume: bool = False) -> BatchCuts:
@@ -243,16 +167,13 @@ class Problem:
         check_time()
         return self.surrogate.cuts(margins, consume=consume)
 
-    def risk_along(self, start: Array, way: Array, length: float, room: Array) -> tuple[float, float]:
-        """R and a slope of it at the margins ``start + length way``; `room` is for arrays of their size.
-
-        New arrays are pages that the system must clear, on workers of Dask every time.
-        """
-        np.multiply(way, length, out=room)
-        room += start
-        cuts = self.cuts(room, consume=True)
-        np.multiply(cuts.slopes, way, out=room)
-        return float(self.costs @ cuts.values), -float(self.costs @ self.surrogate.bags.totals(room))
+    def risk_along(self, start: Array, way: Array, length: float, space: Array) -> tuple[float, float]:
+        """R and a slope of it at ``start + length way``; reuse `space`, for allocating large arrays is slow."""
+        np.multiply(way, length, out=space)
+        space += start
+        cuts = self.cuts(space, consume=True)
+        np.multiply(cuts.slopes, way, out=space)
+        return float(self.costs @ cuts.values), -float(self.costs @ self.surrogate.bags.totals(space))
 
     def place(self, parameters: Array) -> KnownMargins:
         """A point whose margins are known, one pass over X."""
@@ -316,11 +237,11 @@ class Segment:
         return self.end.margins - self.start.margins
 
     @cached_property
-    def _room(self) -> Array:
+    def _space(self) -> Array:
         return np.empty_like(self.way)
 
     def at(self, length: float) -> tuple[float, float]:
-        return self.start.problem.risk_along(self.start.margins, self.way, length, self._room)
+        return self.start.problem.risk_along(self.start.margins, self.way, length, self._space)
 
     def place(self, length: float) -> KnownMargins:
         if length in (0.0, 1.0):

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from setloss.compilation import kernel
-from setloss.solvers.corrals import climb
+from setloss.solvers.corrals import largest_slope, move_bag
 
 _fast: dict[str, Any] = {"fastmath": {"reassoc", "contract"}}
 
@@ -132,34 +132,8 @@ def _write_change(i, lo, places, design, maps, cost, W, space):
 
 
 @kernel()
-def hinge_epoch(visits, design, maps, bags, costs, norms, gains, W, slopes, active, gaps, space):
-    """Visit bags whose B is ``sum_e largest_e (1 - m_e)_+``: 0 <= sigma_e <= largest_e.
-
-    `gains` has the largest slopes by group and kind of bag, `norms` |x|^2 of every row. Elements at rest keep their
-    slopes. The labels of a set move together, frames one after the other.
-    """
-    frames = W.shape[1] == 1
-    for i in visits:
-        lo, gap = bags.starts[i], 0.0
-        places = active.places[lo : lo + active.widths[i]]
-        together = 1 if frames else max(len(places), 1)
-        for first in range(0, len(places), together):
-            some = places[first : first + together]
-            _read_margins(i, lo, some, design, maps, W, space)
-            for j in range(len(some)):
-                e = lo + some[j]
-                row, slope, slack = maps.rows[e if frames else i], slopes[e], 1.0 - space.margins[j]
-                largest = gains[min(bags.partitions[e], 1), bags.which[i]]
-                gap += max(largest * slack, 0.0) - slope * slack
-                slopes[e] = min(max(slope + slack / (costs[i] * norms[row]), 0.0), largest)
-                space.centre[j], space.point[j] = slope, slopes[e]
-            _write_change(i, lo, some, design, maps, costs[i], W, space)
-        gaps[i] = max(gap, 0.0)
-
-
-@kernel()
 def epoch(visits, design, maps, surrogates, costs, curvatures, W, point, active, gaps, most, shrink, space):
-    """Visit the given bags in turn: each moves to its proximal point, as far as `climb` goes."""
+    """Visit the given bags in turn: each moves to its proximal point, as far as `move_bag` goes."""
     starts = surrogates.starts
     for i in visits:
         lo = starts[i]
@@ -171,7 +145,7 @@ def epoch(visits, design, maps, surrogates, costs, curvatures, W, point, active,
         for j in range(len(places)):
             space.centre[j] = point.slopes[lo + places[j]]
         mu = max(costs[i] * curvatures[i], FLATTEST)
-        gaps[i] = max(climb(i, places, surrogates, point, mu, most, shrink, space), 0.0)
+        gaps[i] = max(move_bag(i, places, surrogates, point, mu, most, shrink, space), 0.0)
         _write_change(i, lo, places, design, maps, costs[i], W, space)
         if W.shape[1] == 1:
             curvatures[i] = _curvature_seen(lo, places, design, maps, costs[i], W, space, curvatures[i])
@@ -179,7 +153,7 @@ def epoch(visits, design, maps, surrogates, costs, curvatures, W, point, active,
 
 @kernel()
 def move_to_points(first, last, surrogates, margins, centre, mu, point, active, most, shrink, space):
-    """Move the bags from `first` up to `last` to their proximal points at the margins, as far as `climb` goes."""
+    """Move the bags from `first` up to `last` to their proximal points at the margins, as far as `move_bag` goes."""
     for i in range(first, last):
         lo = surrogates.starts[i]
         places = active.places[lo : lo + active.widths[i]]
@@ -188,7 +162,21 @@ def move_to_points(first, last, surrogates, margins, centre, mu, point, active, 
         for j in range(len(places)):
             e = lo + places[j]
             space.margins[j], space.centre[j] = margins[e], centre[e]
-        climb(i, places, surrogates, point, max(mu, FLATTEST), most, shrink, space)
+        move_bag(i, places, surrogates, point, max(mu, FLATTEST), most, shrink, space)
+
+
+@kernel()
+def choose_active_of_hinge(surrogates, margins, reach, slopes, active):
+    """All elements but those whose slope is at the bound that their margin is well on the side of."""
+    for i in range(len(surrogates.starts) - 1):
+        lo, count, part = surrogates.starts[i], 0, surrogates.records[surrogates.which[i]].lovasz
+        for e in range(lo, surrogates.starts[i + 1]):
+            low = slopes[e] == 0.0 and margins[e] > 1.0 + reach
+            high = slopes[e] == largest_slope(surrogates.partitions[e], part) and margins[e] < 1.0 - reach
+            if not (low or high):
+                active.places[lo + count] = e - lo
+                count += 1
+        active.widths[i] = count
 
 
 @kernel()
@@ -226,30 +214,6 @@ def choose_active(surrogates, kept, margins, cut_slopes, reach, point, active, w
         for k in range(point.counts[i]):
             for j in range(after):
                 columns[k, j] = atoms[k, active.places[lo + j]]
-
-
-@kernel()
-def choose_active_hinges(bags, margins, gains, reach, slopes, active):
-    """New active elements: all but those whose slope is at the bound that their margin is well on the side of."""
-    for i in range(len(bags.starts) - 1):
-        lo, count = bags.starts[i], 0
-        for e in range(lo, bags.starts[i + 1]):
-            largest = gains[min(bags.partitions[e], 1), bags.which[i]]
-            low = slopes[e] == 0.0 and margins[e] > 1.0 + reach
-            high = slopes[e] == largest and margins[e] < 1.0 - reach
-            if not (low or high):
-                active.places[lo + count] = e - lo
-                count += 1
-        active.widths[i] = count
-
-
-@kernel()
-def hinge_points(bags, margins, centre, mu, gains, slopes):
-    """The proximal points of all bags whose B is ``sum_e largest_e (1 - m_e)_+``."""
-    for i in range(len(bags.starts) - 1):
-        for e in range(bags.starts[i], bags.starts[i + 1]):
-            largest = gains[min(bags.partitions[e], 1), bags.which[i]]
-            slopes[e] = min(max(centre[e] + (1.0 - margins[e]) / mu, 0.0), largest)
 
 
 @kernel()
