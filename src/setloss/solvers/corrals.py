@@ -2,10 +2,10 @@
 
     max over (o, sigma) in the hull of the cuts of a bag of   o - <sigma, m> - mu/2 |sigma - centre|^2
 
-The quadratic term makes sigma unique and Lipschitz in the margins m. A step asks the oracle for the cut at the
-margins ``m + mu (sigma - centre)``, which is the highest of all there, and then moves weight from the lowest to the
-highest of the cuts it has, pair after pair, until all that have weight are equally high (pairwise Frank-Wolfe). The
-answer is a convex combination of true cuts wherever it stops.
+The quadratic term makes sigma unique and Lipschitz in the margins m. The algorithm is that of Wolfe for the point of
+least norm of a polytope: one more cut from the oracle at the margins ``m + mu (sigma - centre)``, the highest of all
+there, then steps to the best point of the affine hull of the cuts, each of which drops a cut where a weight would
+become negative. It is finite, and the answer is a convex combination of true cuts wherever it stops.
 """
 
 from __future__ import annotations
@@ -19,11 +19,8 @@ from setloss.solvers.kernel_arrays import Corral
 EXACT = 1e-12
 """Share of the values at which a gap counts as zero."""
 
-LEVEL = 0.1
-"""Weight is moved until the heights of the cuts differ by this share of the gap of their bag."""
-
-MOST_PAIRS = 10
-"""Maximum number of moves of weight after a new cut, for every cut."""
+RIDGE = 1e-12
+"""Relative to the longest cut, added to squares of lengths: a step along cuts that depend on each other is long."""
 
 
 @kernel(fastmath={"reassoc", "contract"})
@@ -54,45 +51,75 @@ def _enter(corral, p, count, slope, offset, shifted):
 
 
 @kernel()
-def _drop_unused(corral, p, count):
-    """Drop the cuts without weight, the others move up; returns how many are left."""
-    kept = 0
-    for k in range(count):
-        if corral.weights[k] > 0.0:
-            if kept < k:
-                for e in range(p):
-                    corral.slopes[kept, e] = corral.slopes[k, e]
-                corral.offsets[kept], corral.weights[kept] = corral.offsets[k], corral.weights[k]
-                for j in range(count):
-                    corral.products[kept, j] = corral.products[k, j]
-                for j in range(count):
-                    corral.products[j, kept] = corral.products[j, k]
-            kept += 1
-    return kept
+def _drop(corral, p, count, k):
+    """Take cut k out, the last one takes its place; returns how many are left."""
+    last, products = count - 1, corral.products
+    for e in range(p):
+        corral.slopes[k, e] = corral.slopes[last, e]
+    for values in (corral.offsets, corral.weights, corral.heights):
+        values[k] = values[last]
+    for j in range(count):
+        products[k, j] = products[last, j]
+    for j in range(count):
+        products[j, k] = products[j, last]
+    return last
 
 
 @kernel()
-def _level(corral, count, mu, tolerance):
-    """Move weight from the lowest cut to the highest until they are level; `heights` follow. Whether any moved."""
-    weights, heights, products, moved = corral.weights, corral.heights, corral.products, False
-    for _ in range(MOST_PAIRS * count):
-        high, low = 0, -1
+def _factorise(corral, count):
+    """The Cholesky factor of the products; as much is added to all of them as makes no affine combination short."""
+    products, factor, longest = corral.products, corral.factor, 0.0
+    for k in range(count):
+        longest = max(longest, products[k, k])
+    longest = longest if longest > 0.0 else 1.0
+    for k in range(count):
+        for i in range(k):
+            factor[k, i] = (products[k, i] + longest - dot(factor[k], factor[i], i)) / factor[i, i]
+        rest = products[k, k] + longest * (1.0 + RIDGE) - dot(factor[k], factor[k], k)
+        factor[k, k] = np.sqrt(max(rest, RIDGE * longest))
+
+
+@kernel()
+def _solve(factor, count, x):
+    """In place: x <- (factor factor^T)^-1 x."""
+    for k in range(count):
+        x[k] = (x[k] - dot(factor[k], x, k)) / factor[k, k]
+    for k in range(count - 1, -1, -1):
+        x[k] /= factor[k, k]
+        for j in range(k):
+            x[j] -= factor[k, j] * x[k]
+
+
+@kernel()
+def _correct(corral, p, count, mu):
+    """Move to the best point of the affine hull of the cuts, dropping those that lose their weight on the way.
+
+    A step raises what is maximised to the best of the hull if all weights stay positive, else as far as they do.
+    Returns how many cuts are left.
+    """
+    weights, heights, change, ones = corral.weights, corral.heights, corral.change, corral.ones
+    while count > 1:
+        _factorise(corral, count)
         for k in range(count):
-            if heights[k] > heights[high]:
-                high = k
-            if weights[k] > 0.0 and (low < 0 or heights[k] < heights[low]):
-                low = k
-        rise = heights[high] - heights[low]
-        if not rise > tolerance:
+            change[k], ones[k] = heights[k] / mu, 1.0
+        _solve(corral.factor, count, change)
+        _solve(corral.factor, count, ones)
+        total = unit = 0.0
+        for k in range(count):
+            total += change[k]
+            unit += ones[k]
+        step, leaving = 1.0, -1
+        for k in range(count):
+            change[k] -= total / unit * ones[k]
+            if change[k] < 0.0 and weights[k] + step * change[k] <= 0.0:
+                step, leaving = -weights[k] / change[k], k
+        for k in range(count):
+            weights[k] = max(weights[k] + step * change[k], 0.0)
+            heights[k] -= mu * step * dot(corral.products[k], change, count)
+        if leaving < 0:
             break
-        square = mu * (products[high, high] - 2.0 * products[high, low] + products[low, low])
-        step = min(weights[low], rise / square) if square > 0.0 else weights[low]
-        weights[high] += step
-        weights[low] -= step
-        for k in range(count):
-            heights[k] -= mu * step * (products[k, high] - products[k, low])
-        moved = True
-    return moved
+        count = _drop(corral, p, count, leaving)
+    return count
 
 
 @kernel()
@@ -142,7 +169,16 @@ def _climb(i, places, surrogates, state, mu, most, shrink, space):
     p, lo, kind, capacity = len(places), surrogates.starts[i], surrogates.which[i], state.weights.shape[1]
     plan, tables = surrogates.records[kind], (surrogates.sizes[kind], surrogates.values)
     slopes = state.atoms[lo * capacity : (lo + p) * capacity].reshape(capacity, p)
-    corral = Corral(slopes, state.atom_offsets[i], state.weights[i], space.products, space.heights)
+    corral = Corral(
+        slopes,
+        state.atom_offsets[i],
+        state.weights[i],
+        space.products,
+        space.factor,
+        space.heights,
+        space.change,
+        space.ones,
+    )
     margins, centre, point = space.margins, space.centre, space.point
     shifted, slope, chosen, groups = space.shifted[:p], space.slope[:p], space.chosen[:p], space.groups[:p]
     for j in range(p):
@@ -165,11 +201,8 @@ def _climb(i, places, surrogates, state, mu, most, shrink, space):
             corral.weights[0], count = 1.0, 1
         _enter(corral, p, count, slope, entering, shifted)
         count += 1
-        moved = _level(corral, count, mu, LEVEL * gap)
-        count = _drop_unused(corral, p, count)
+        count = _correct(corral, p, count, mu)
         offset = _combine(corral, p, count, point)
-        if not moved:
-            break
     state.counts[i], state.offsets[i] = count, offset
     for k in range(count, capacity):
         corral.weights[k] = 0.0

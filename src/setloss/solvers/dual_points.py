@@ -146,9 +146,11 @@ def visit_space(problem: Problem, capacity: int) -> VisitSpace:
     """The workspace for all bags and `capacity` cuts."""
     widest = int(problem.surrogate.bags.sizes.max())
     chosen, groups, labels = (np.empty(widest, dtype=dtype) for dtype in (np.bool_, np.int16, np.int64))
-    own = np.empty(problem.n_tasks), np.empty((capacity, capacity)), np.empty(capacity)
+    corral = *np.empty((2, capacity, capacity)), *np.empty((3, capacity))
     margins, centre, point, shifted, slope = np.empty((5, widest))
-    return VisitSpace(margins, centre, point, shifted, slope, groups, chosen, labels, *own)
+    return VisitSpace(
+        margins, centre, point, shifted, slope, groups, chosen, labels, np.empty(problem.n_tasks), *corral
+    )
 
 
 def _check_memory(needed: int, elements: int) -> None:

@@ -156,7 +156,10 @@ class Corral(NamedTuple):
     offsets: Any  # one per cut
     weights: Any  # one per cut
     products: Any  # of the slopes of every two cuts
+    factor: Any  # of the products, see `_factorise`
     heights: Any  # of every cut at the margins ``m + mu (sigma - centre)``
+    change: Any  # of the weights
+    ones: Any  # workspace of `_correct`
 
 
 class VisitSpace(NamedTuple):
@@ -172,4 +175,7 @@ class VisitSpace(NamedTuple):
     tasks: Any  # labels of the active elements
     scores: Any  # of all labels of a row, then their changes
     products: Any  # of the `Corral`
+    factor: Any  # of the `Corral`
     heights: Any  # of the `Corral`
+    change: Any  # of the `Corral`
+    ones: Any  # of the `Corral`
