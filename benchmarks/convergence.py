@@ -25,7 +25,7 @@ from sklearn.svm import LinearSVC
 from benchmarks.convergence_table import add_fit, read_fits, summary
 from benchmarks.measure import Row
 from setloss.bags import Bags
-from setloss.estimators.linear_model import elements_of_groups, elements_of_labels
+from setloss.estimators.elements import elements_of_groups, elements_of_labels
 from setloss.losses import loss_named
 from setloss.solvers import Design, Limits, Problem, solve
 

@@ -24,7 +24,7 @@ from sklearn.svm import LinearSVC
 
 from benchmarks.measure import Row
 from benchmarks.solvers import DATA
-from setloss.estimators.linear_model import elements_of_labels
+from setloss.estimators.elements import elements_of_labels
 from setloss.losses import loss_named
 from setloss.solvers import Limits, Problem, Record, Status, solve
 

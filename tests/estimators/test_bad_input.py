@@ -159,7 +159,10 @@ DECISIONS = {
     "fewer labels of score": (lambda: SetDecision().fit(S, Y).score(S, Y[:, :2]), "y has shape", "labels of shape"),
     "NaT as a class": (lambda: SetDecision().fit(f, NAT, groups=groups), "y .*missing"),
     "vote of bags": (lambda: SetDecisionCV(rule="vote").fit(F, y, groups=groups), "rule 'vote'"),
-    "split bags": (lambda: SetDecisionCV(cv=list(KFold(3).split(F))).fit(F, y, groups=groups), "splits bag"),
+    "split bags": (
+        lambda: SetDecisionCV(cv=list(KFold(3).split(F))).fit(F, y, groups=groups),
+        "group .* in both parts",
+    ),
 }
 
 

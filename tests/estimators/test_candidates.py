@@ -11,7 +11,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, Normalizer, StandardScaler
 
 from helpers.estimator_data import one_or_two_labels
-from setloss.estimators import SetDecision, SetDecisionCV, candidates
+from setloss.decisions.rules import RuleLearner
+from setloss.estimators import SetDecisionCV, candidates
 from setloss.estimators.candidates import PATH, Path, default_kinds, kinds_of, preparations
 from setloss.estimators.fit_log import innermost
 from setloss.io import TableEncoder
@@ -106,12 +107,12 @@ def test_kinds_are_compared_by_held_out_loss_and_not_by_likelihood(monkeypatch, 
     if prefit:
         given = [LINEAR.fit(X, Y), TREES.fit(X, Y)]
     monkeypatch.setattr(
-        SetDecision, "held_out_loss", lambda self, learner: seen.append(learner.log_likelihood) or -len(seen)
+        RuleLearner, "decided_loss", lambda learner, *how: seen.append(learner.log_likelihood) or -len(seen)
     )
     model = SetDecisionCV(given, cv="prefit" if prefit else 2).fit(X, Y)
     assert isinstance(model.estimator_, ExtraTreesClassifier)
     assert len(seen) == 2
-    monkeypatch.setattr(SetDecision, "held_out_loss", lambda self, learner: learner.log_likelihood)
+    monkeypatch.setattr(RuleLearner, "decided_loss", lambda learner, *how: learner.log_likelihood)
     least_likely = SetDecisionCV(given, cv="prefit" if prefit else 2).fit(X, Y)
     assert isinstance(least_likely.estimator_, (OneVsRestClassifier, ExtraTreesClassifier)[int(np.argmin(seen))])
 
@@ -129,7 +130,7 @@ def test_trees_are_taken_where_they_decide_better(monkeypatch, average):
 
 
 def test_a_single_candidate_is_not_compared(monkeypatch):
-    monkeypatch.setattr(SetDecision, "held_out_loss", None)
+    monkeypatch.setattr(RuleLearner, "decided_loss", None)
     monkeypatch.setattr(candidates, "_climb", None)
     X, Y = one_or_two_labels(60)
     assert SetDecisionCV(LINEAR, cv=2).fit(X, Y).predict(X).shape == Y.shape

@@ -9,8 +9,8 @@ from scipy.sparse import csr_array
 from helpers.estimator_data import frame_data, label_data
 from setloss.bags import Bags
 from setloss.estimators import SetClassifier
+from setloss.estimators.elements import elements_of_groups, elements_of_labels
 from setloss.estimators.features import FeatureScaleWarning, column_scales
-from setloss.estimators.linear_model import elements_of_groups, elements_of_labels
 
 X, Y = label_data(40, d=3)
 

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from pandas import isna
 from scipy.sparse import csr_array, issparse
 
-from setloss.estimators.linear_model import Elements
-from setloss.estimators.set_layout import GroupedSets, RowSets, SetLayout, bags_named
+from setloss.estimators.elements import Elements
+from setloss.estimators.set_layout import SetLayout
 from setloss.solvers.kernel_arrays import Design
 from setloss.solvers.problem import digest_of
 from setloss.typing import Array
@@ -55,8 +55,8 @@ class Partition:
     @property
     def sets(self) -> SetLayout:
         """Rows of labels (n, p), or groups of labels (n,)."""
-        rows = len(self.y)
-        return GroupedSets(bags_named(self.groups, rows)) if self.y.ndim == 1 else RowSets(rows)
+        flat = self.y.ndim == 1
+        return SetLayout.of(len(self.y), self.groups if flat else None, flat)
 
     @property
     def _matrix(self) -> NDArray[Any]:

@@ -17,6 +17,12 @@ def is_lazy(values: Any) -> bool:
     return hasattr(values, "map_blocks") and hasattr(values, "rechunk")
 
 
+def refuse_lazy_groups(groups: Any, flat: bool) -> None:
+    """Refuse groups beside a Dask array."""
+    if flat or groups is not None:
+        raise ValueError("a Dask array has one set in each row, and y is (n, p); groups need NumPy arrays")
+
+
 def drawn(most: int, scores: Any, y: Any, weights: Any) -> tuple[Any, Any, Any]:
     """The same rows of lazy scores, of labels and of weights, at most so many, at random."""
     if np.isnan(scores.shape[0]):

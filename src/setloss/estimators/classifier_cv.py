@@ -19,9 +19,9 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from setloss.decisions.rules import standard_error
 from setloss.defaults import LINEAR_MODELS, LOOSER_FOLDS
-from setloss.estimators.features import FeatureScaleWarning, checked_features
+from setloss.estimators.features import FeatureScaleWarning, checked_features, checked_weights
 from setloss.estimators.fit_log import say
-from setloss.estimators.linear_model import LinearSetModel, checked_weights
+from setloss.estimators.linear_model import LinearSetModel
 from setloss.estimators.set_classifier import SetClassifier
 from setloss.estimators.set_layout import Split, read_sets
 from setloss.losses import Loss

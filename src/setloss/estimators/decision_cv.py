@@ -2,35 +2,31 @@
 
 from __future__ import annotations
 
-from copy import copy
-from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn import get_config
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
+from sklearn.base import MetaEstimatorMixin
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import get_tags, indexable
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from setloss.arguments import is_texts, refuse_masked
-from setloss.decisions.promises import Promise
 from setloss.decisions.rules import MOST_SETS
 from setloss.estimators.candidates import Examples, Kind, default_kinds, fit_best, kinds_of
-from setloss.estimators.features import refuse_dates
+from setloss.estimators.decider import SetDecider
+from setloss.estimators.features import checked_weights, refuse_dates
 from setloss.estimators.fit_log import say
 from setloss.estimators.label_scores import Scorer
-from setloss.estimators.linear_model import checked_weights
-from setloss.estimators.set_decision import ExpectedScore, SetDecision, check_average, check_parameters
+from setloss.estimators.set_decision import SetDecision
 from setloss.estimators.set_layout import read_sets
 from setloss.losses import Loss
 from setloss.typing import Array
 
 
-class SetDecisionCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+class SetDecisionCV(MetaEstimatorMixin, SetDecider):
     """Sets of least expected loss, from the scores of any classifier of their elements.
 
         P(y | x) ~ exp( sum_j y_j (a s_j(x) + b_j) + u_|y| ),        predict argmin_A E l(y, A)
@@ -65,11 +61,10 @@ class SetDecisionCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     ----------
     estimator_
         The classifier, trained on everything.
-    decision_
-        The `SetDecision`: `calibration_`, `rule_name_`, `rule_losses_` are there. It is what was learned, and
-        `predict` decides with it for the parameters of this object: `set_params(loss=...)` here, not there.
-    classes_, label_names_
+    calibration_, rule_, rule_name_, rule_losses_, threshold_, classes_, label_names_
         As in `SetDecision`.
+    decision_
+        A `SetDecision` that decides in the same way for scores of the classifier.
 
     Examples
     --------
@@ -82,12 +77,6 @@ class SetDecisionCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     ((200, 5), True, ['counts', 'half', 'threshold'])
     """
 
-    __metadata_request__fit: ClassVar = {"groups": True}
-    __metadata_request__predict: ClassVar = {"groups": True}
-    __metadata_request__predict_proba: ClassVar = {"groups": True}
-    __metadata_request__score: ClassVar = {"groups": True}
-
-    decision_: SetDecision
     estimator_: Any
     _scorer: Scorer
 
@@ -119,53 +108,41 @@ class SetDecisionCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         The weight of a group is the mean weight of its elements. `params` go to `fit` of the estimator, and `groups`
         and `sample_weight` too if it takes them.
         """
-        decision = self._checked_decision()
+        self._check_parameters()
         X = features_of(X)
         labels, matrix, sets = read_sets(X, y, groups, type(self).__name__)
-        check_average(self.average, labels)
+        self._check_average(labels)
         weights = checked_weights(sample_weight, matrix.positive)
         to_fit, to_split, offered = self._routed(params, {"sample_weight": sample_weight, "groups": groups})
         splits = None if self._is_fitted_already else sets.splits(self.cv, X, matrix, **to_split)
-        folds = sets.folds(splits, len(weights))
+        folds = sets.folds(splits)
         needed = (folds >= 0) & matrix.known.any(axis=1) & (weights > 0)
         if self.average == "samples":
             needed = sets.some(needed, MOST_SETS) & (folds >= 0)
-
         examples = Examples(
-            X,
-            matrix,
-            sets,
-            weights,
-            splits,
-            folds,
-            needed,
-            params=to_fit,
-            offered=offered,
-            n_jobs=self.n_jobs,
-            verbose=bool(self.verbose),
+            X, matrix, sets, weights, splits, folds, needed, to_fit, offered, self.n_jobs, bool(self.verbose)
         )
         kinds = self._kinds(X, in_bags=labels.flat, missing=not matrix.known.all())
-        self._scorer, learner = fit_best(kinds, examples, decision.held_out_loss)
+        self._scorer, learner = fit_best(
+            kinds, examples, lambda learner: learner.decided_loss(self.rule, self._loss(), self.average)
+        )
         self.estimator_ = self._scorer.estimator
         for name in ("n_features_in_", "feature_names_in_"):
+            self.__dict__.pop(name, None)
             if hasattr(self.estimator_, name):
                 setattr(self, name, getattr(self.estimator_, name))
         if self.verbose:
             say("learning the decision")
-        self.decision_ = decision.fit_held_out(labels, learner.data, learner, self._scorer.certainty)
-        labels.set_attributes(self)
+        self._learn(labels, learner)
         if self.verbose:
-            compared = (f"{name} {loss:.4f} +- {error:.4f}" for name, (loss, error) in decision.rule_losses_.items())
-            say("decided by %s; held-out losses: %s", decision.rule_name_, ", ".join(compared))
+            compared = (f"{name} {loss:.4f} +- {error:.4f}" for name, (loss, error) in self.rule_losses_.items())
+            say("decided by %s; held-out losses: %s", self.rule_name_, ", ".join(compared))
         return self
 
-    def _checked_decision(self) -> SetDecision:
-        """The decision to learn; parameters that make no sense are refused."""
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
         if not isinstance(self.verbose, int | np.integer) or self.verbose < 0:
             raise ValueError(f"verbose is 0, or 1 to show what is done; got {self.verbose!r}")
-        decision = SetDecision(self.loss, rule=self.rule, average=self.average, scores="log-odds")
-        check_parameters(decision)
-        return decision
 
     def _kinds(self, X: Any, **what: bool) -> list[Kind]:
         """The candidates by kind."""
@@ -188,95 +165,19 @@ class SetDecisionCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     # ---------------------------------------------------------------- deciding
 
-    def _decision(self) -> SetDecision:
-        """A copy of the decision with the present parameters of this object, which may have changed since the fit."""
-        check_is_fitted(self, "decision_")
-        decision = copy(self.decision_)
-        decision.set_params(loss=self.loss, rule=self.rule, average=self.average)
-        return decision
-
     def _scores(self, X: Any) -> Array:
-        """Scores (n, p) of new examples."""
-        check_is_fitted(self, "decision_")
         refuse_masked(X, "X")
         return self._scorer.scores(X)
 
-    def predict(self, X: Any, *, groups: Any = None) -> NDArray[Any]:
-        """The chosen sets in the form and the alphabet of y: label sets (n, p), or a class for every element (n,)."""
-        return self._decision().predict(self._scores(X), groups=groups)
-
-    def predict_names(self, X: Any) -> list[tuple[str, ...]]:
-        """The names of the chosen labels of every example, those of the columns of y in the fit.
-
-        The form is that of `sklearn.preprocessing.MultiLabelBinarizer.inverse_transform`.
-
-        Examples
-        --------
-        >>> import pandas
-        >>> from sklearn.datasets import make_multilabel_classification
-        >>> from sklearn.linear_model import LogisticRegression
-        >>> from sklearn.multiclass import OneVsRestClassifier
-        >>> from setloss.estimators import SetDecisionCV
-        >>> X, Y = make_multilabel_classification(n_classes=3, random_state=0)
-        >>> y = pandas.DataFrame(Y, columns=["oil", "gas", "gold"])
-        >>> SetDecisionCV(OneVsRestClassifier(LogisticRegression())).fit(X, y).predict_names(X[:2])
-        [('gas',), ('oil', 'gas', 'gold')]
-        """
-        check_is_fitted(self, "decision_")
-        if not hasattr(self, "label_names_"):
-            raise AttributeError(
-                "the labels have no names; fit with a table y, such as pandas.DataFrame(Y, columns=...)"
-            )
-        chosen = np.reshape(self.predict(X) == self.classes_[1], (-1, len(self.label_names_)))
-        return [tuple(map(str, self.label_names_[row])) for row in chosen]
-
-    def predict_proba(self, X: Any, *, groups: Any = None) -> Array:
-        """P(y_j = 1) of every label (n, p) given all scores of its set; after a fit of y (n,), of both classes."""
-        return self._decision().predict_proba(self._scores(X), groups=groups)
-
-    def expected_loss(self, X: Any, *, groups: Any = None) -> Array:
-        """The loss to expect of every set; see `SetDecision.expected_loss`."""
-        return self._decision().expected_loss(self._scores(X), groups=groups)
-
-    def expected_score(self, X: Any, *, groups: Any = None, level: float = 0.9) -> ExpectedScore:
-        """The mean score to expect on sets without labels; see `SetDecision.expected_score`."""
-        return self._decision().expected_score(self._scores(X), groups=groups, level=level)
-
-    def promise(
-        self,
-        X: Any,
-        y: Any,
-        *,
-        at_most: float,
-        confidence: float = 0.9,
-        groups: Any = None,
-        sample_weight: Any = None,
-    ) -> Promise:
-        """Promise a mean loss of at most `at_most` on what is answered of new sets; see `SetDecision.promise`.
-
-        X and y are of examples that `fit` has not seen.
-        """
-        decision, given = self._decision(), {"groups": groups, "sample_weight": sample_weight}
-        decision.promise(self._scores(X), y, at_most=at_most, confidence=confidence, **given)
-        self.decision_ = decision
-        return self.promise_
-
     @property
-    def promise_(self) -> Promise:
-        """The last promise; see `SetDecision.promise_`."""
-        return replace(self._decision().promise_, model=copy(self))
-
-    def losses(self, X: Any, y: Any, *, groups: Any = None) -> Array:
-        """The loss of every set on its known labels; see `SetDecision.losses`."""
-        return self._decision().losses(self._scores(X), y, groups=groups)
-
-    def score(self, X: Any, y: Any, *, groups: Any = None, sample_weight: Any = None) -> float:
-        """1 - the mean loss of the sets, or of the labels (macro), or of everything as one set (micro)."""
-        return self._decision().score(self._scores(X), y, groups=groups, sample_weight=sample_weight)
-
-    def thresholds(self, *, probabilities: bool = False) -> Array:
-        """The threshold of every label; see `SetDecision.thresholds`."""
-        return self._decision().thresholds(probabilities=probabilities)
+    def decision_(self) -> SetDecision:
+        """A `SetDecision` of scores of the classifier, by the rule that was learned here."""
+        check_is_fitted(self)
+        decision = SetDecision(self.loss, rule=self.rule, average=self.average, scores="log-odds")
+        own = {"estimator_", "n_features_in_", "feature_names_in_", "_scorer", *self.get_params(deep=False)}
+        decision.__dict__.update({name: value for name, value in vars(self).items() if name not in own})
+        decision.n_features_in_, decision._certainty = self._labels.width, self._scorer.certainty
+        return decision
 
     # ---------------------------------------------------------------- metadata
 

@@ -1,4 +1,4 @@
-"""Features checked before training: numbers, of scales that the regulariser can compare."""
+"""Features and weights checked before training: numbers, of scales that the regulariser can compare."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from setloss.arguments import refuse_masked
 from setloss.typing import Array
@@ -82,6 +82,15 @@ def checked_features(model: Any, X: Any, *, reset: bool) -> Any:
     except (ValueError, TypeError) as error:
         refuse_text(X, error)
         raise
+
+
+def checked_weights(sample_weight: Any, X: Any) -> Array:
+    """The weight of every row of X, 1 without weights; negative, missing and too few ones are refused."""
+    refuse_masked(sample_weight, "sample_weight")
+    weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    if not np.any(weights > 0):
+        raise ValueError("sample_weight is zero for every row; at least one must be non-zero")
+    return np.asarray(weights)
 
 
 def refuse_dates(X: Any) -> None:

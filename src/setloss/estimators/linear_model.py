@@ -1,100 +1,31 @@
-"""`LinearSetModel`: parameters, training to a certified gap and scores of `SetClassifier`, here and on Dask.
-
-It is trained on `Elements`: labels of examples, or elements that share their weights, with the set of each.
-"""
+"""`LinearSetModel`: parameters, training to a certified gap and scores of `SetClassifier`, here and on Dask."""
 
 from __future__ import annotations
 
 import os
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, check_random_state
+from sklearn.utils.validation import check_is_fitted, check_random_state
 
-from setloss.arguments import refuse_masked
-from setloss.bags import Bags
 from setloss.defaults import LINEAR_MODELS
+from setloss.estimators.elements import Elements
 from setloss.estimators.features import check_cost, checked_features, warn_of_scales
 from setloss.estimators.fit_log import report, say
 from setloss.losses import Loss, as_loss
 from setloss.operators.names import Operator
-from setloss.plans.batch import batch_surrogate
 from setloss.solvers import Design, Limits, Problem, Solution, Status, solve
 from setloss.typing import Array
 
 POSITIVE = Interval(Real, 0, None, closed="neither")
-
-
-@dataclass(frozen=True, eq=False)
-class Elements:
-    """Truth of every element, row of X of every frame or label set, and the weight of every bag.
-
-    `tasks` has the label of every element of label sets, and is empty where all have all labels.
-    """
-
-    truth: NDArray[np.bool_]
-    bags: Bags
-    rows: NDArray[np.int64]
-    weights: Array
-    n_tasks: int = 1
-    tasks: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-
-    def row_weights(self, rows: int) -> Array:
-        """The weight of the bag of each row of X; 0 for rows of no bag."""
-        weights = np.zeros(rows)
-        frames = len(self.rows) == self.bags.elements
-        weights[self.rows] = np.repeat(self.weights, self.bags.sizes) if frames else self.weights
-        return weights
-
-    def problem(
-        self, X: Any, constant: float, loss: Loss, operator: str | Operator, scale: float, C: float
-    ) -> Problem:
-        """The training problem of these elements."""
-        return Problem(
-            Design.of(X, constant),
-            batch_surrogate(loss, self.truth, self.bags, operator, scale),
-            np.where(self.truth, np.int8(1), np.int8(-1)),
-            self.rows,
-            C * self.weights,
-            self.n_tasks,
-            self.tasks,
-        )
-
-
-def elements_of_groups(positive: NDArray[np.bool_], bags: Bags, weights: Array) -> Elements:
-    """Elements in the sets of positive weight, which is the mean weight of the elements of each.
-
-    An element of weight 0 in a set that has a weight belongs to it as in scores: it counts in the loss and the mean.
-    """
-    means = bags.means(weights)
-    used = means > 0
-    rows = bags.gather(np.arange(len(weights), dtype=np.int64))[np.repeat(used, bags.sizes)]
-    kept = Bags.from_offsets(np.concatenate(([0], np.cumsum(bags.sizes[used]))))
-    return Elements(positive[rows], kept, rows, means[used])
-
-
-def elements_of_labels(positive: NDArray[np.bool_], known: NDArray[np.bool_], weights: Array) -> Elements:
-    """The known labels of every example that has any and a positive weight."""
-    n, p = positive.shape
-    sizes = known.sum(axis=1) * (weights > 0)
-    used = np.flatnonzero(sizes).astype(np.int64, copy=False)
-    bags = Bags.from_offsets(np.concatenate(([0], np.cumsum(sizes[used]))))
-    whole = len(used) == n
-    if np.all(sizes[used] == p):
-        truth = (positive if whole else positive[used]).ravel()
-        return Elements(truth, bags, used, weights[used], p)
-    places, tasks = np.nonzero(known[used])
-    truth = positive[used][places, tasks]
-    return Elements(truth, bags, used, weights[used], p, tasks.astype(np.int64, copy=False))
 
 
 class LinearSetModel(ClassifierMixin, BaseEstimator):
@@ -258,15 +189,6 @@ class LinearSetModel(ClassifierMixin, BaseEstimator):
         tags.input_tags.sparse = True
         tags.classifier_tags.multi_class = False
         return tags
-
-
-def checked_weights(sample_weight: Any, X: Any) -> Array:
-    """The weight of every row of X, 1 without weights; negative, missing and too few ones are refused."""
-    refuse_masked(sample_weight, "sample_weight")
-    weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-    if not np.any(weights > 0):
-        raise ValueError("sample_weight is zero for every row; at least one must be non-zero")
-    return np.asarray(weights)
 
 
 def _without_data(solution: Solution) -> Solution:

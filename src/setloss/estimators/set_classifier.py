@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from setloss.estimators.features import checked_features
-from setloss.estimators.linear_model import LinearSetModel, checked_weights
+from setloss.estimators.features import checked_features, checked_weights
+from setloss.estimators.linear_model import LinearSetModel
 from setloss.estimators.set_layout import Labels, read_sets
 from setloss.typing import Array
 
