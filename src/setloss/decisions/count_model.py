@@ -152,6 +152,11 @@ class SetsOfOneSize:
         """Whether no number of positives is favoured; chances then add up to 1, and no sum underflows."""
         return self.potentials.shape == (1, self.scores.shape[1] + 1) and not self.potentials.any()
 
+    @property
+    def falling(self) -> SetsOfOneSize:
+        """The same examples, their scores from the largest on."""
+        return SetsOfOneSize(-np.sort(-self.scores, axis=1), self.potentials, self.is_tilted)
+
     @cached_property
     def sums(self) -> Sums:
         """Those of all label sets."""
@@ -178,7 +183,7 @@ class SetsOfOneSize:
         potentials = _without_negligible_sizes(scores, self._all_potentials[rows])
         sizes = np.arange(potentials.shape[1])
         low, high = -scores.max(axis=1, keepdims=True) - 50, -scores.min(axis=1, keepdims=True) + 50
-        for _ in range(60):
+        for _ in range(40):
             theta = (low + high) / 2
             likeliest = np.argmax(potentials - theta * sizes, axis=1, keepdims=True)
             too_many = expit(scores + theta).sum(axis=1, keepdims=True) > likeliest

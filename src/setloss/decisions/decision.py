@@ -140,11 +140,6 @@ def _largest(scores: Array, sizes: NDArray[np.intp], falling: Array) -> Flags:
     return chosen
 
 
-def _falling(scores: Array) -> Array:
-    """The scores of every row, from the largest on."""
-    return -np.sort(-scores, axis=1)
-
-
 # ---------------------------------------------------------------- the best of the k largest scores
 
 
@@ -160,15 +155,18 @@ def _best_prefix(rows: SetsOfOneSize, spec: LossSpec, every: bool) -> Decision:
     """The best of the k largest scores; rows that a fast kernel cannot be trusted with take the general one."""
     from setloss.decisions.f_measure_kernel import best_by_hits, best_by_misses
 
-    n, scores = len(rows.scores), _falling(rows.scores)
+    n, falling = len(rows.scores), rows.falling
     expected, sizes, safe = np.empty(n), np.zeros(n, dtype=np.intp), np.zeros(n, dtype=np.bool_)
     if spec.linear_in_hits:
-        best_by_hits(scores, rows.potentials, tuple(spec.numbers), expected, sizes, safe)
+        best_by_hits(falling.scores, rows.potentials, tuple(spec.numbers), expected, sizes, safe)
     elif spec.linear_in_misses and rows.independent:
-        best_by_misses(scores, tuple(spec.numbers), _floor(rows), expected, sizes, safe)
-    if not safe.all():
-        sizes[~safe], expected[~safe] = smallest_of_least(_losses_of_prefixes(rows.take(~safe), spec, every))
-    return Decision(_largest(rows.scores, sizes, scores), expected, sizes)
+        best_by_misses(falling.scores, tuple(spec.numbers), _floor(rows), expected, sizes, safe)
+    if not safe.all() and spec.linear_in_hits and not (rows.independent or rows.is_tilted):
+        again = _best_prefix(falling.tilted(~safe), spec, every)
+        sizes[~safe], expected[~safe] = again.sizes, again.expected_loss
+    elif not safe.all():
+        sizes[~safe], expected[~safe] = smallest_of_least(_losses_of_prefixes(falling.take(~safe), spec, every))
+    return Decision(_largest(rows.scores, sizes, falling.scores), expected, sizes)
 
 
 def smallest_of_least(costs: Array) -> tuple[NDArray[np.intp], Array]:
@@ -182,16 +180,15 @@ def _losses_of_prefixes(rows: SetsOfOneSize, spec: LossSpec, every: bool = True)
     """Expected losses (n, p + 1) of the k largest scores; unless of `every` k, inf for those that cannot be best."""
     from setloss.decisions.prefix_search import losses_of_prefixes
 
-    n, p = rows.scores.shape
+    (n, p), rows = rows.scores.shape, rows.falling
     if spec.kind == LINEAR:
         misses, alarms = _costs_of_elements(rows, spec)
-        order = np.argsort(-rows.scores, axis=1, kind="stable")
-        steps = np.cumsum(np.take_along_axis(alarms - misses, order, axis=1), axis=1)
+        steps = np.cumsum(alarms - misses, axis=1)
         return np.asarray(misses.sum(axis=1, keepdims=True) + np.pad(steps, ((0, 0), (1, 0))))
     refuse_large_tables(p, rows.potentials.shape[1])
     found, safe = np.full((n, p + 1), np.inf), np.empty(n, dtype=np.bool_)
     of_loss = tuple(spec), spec.linear_in_misses
-    losses_of_prefixes(_falling(rows.scores), rows.potentials, *of_loss, _floor(rows), every, found, safe)
+    losses_of_prefixes(rows.scores, rows.potentials, *of_loss, _floor(rows), every, found, safe)
     if not safe.all():
         found[~safe] = _losses_of_prefixes(rows.tilted(~safe), spec, every)
     return found
@@ -209,11 +206,8 @@ def _losses_of(chosen: Flags, rows: SetsOfOneSize, spec: LossSpec) -> Array:
         misses, alarms = _costs_of_elements(rows, spec)
         return np.asarray(np.where(chosen, alarms, misses).sum(axis=1))
     order = np.argsort(~chosen, axis=1, kind="stable")
-    chosen_first, found, safe = (
-        np.take_along_axis(rows.scores, order, axis=1),
-        np.empty(n),
-        np.empty(n, dtype=np.bool_),
-    )
+    chosen_first = np.take_along_axis(rows.scores, order, axis=1)
+    found, safe = np.empty(n), np.empty(n, dtype=np.bool_)
     losses_of_firsts(chosen_first, chosen.sum(axis=1), rows.potentials, tuple(spec), _floor(rows), found, safe)
     if not safe.all():
         found[~safe] = _losses_of(chosen[~safe], rows.tilted(~safe), spec)

@@ -35,11 +35,13 @@ import numpy as np
 
 from setloss.compilation import kernel
 from setloss.decisions.count_kernels import clear, weigh_elements, weigh_sizes
-from setloss.decisions.prefix_search import add_element
+from setloss.decisions.prefix_search import ONE, add_element
 from setloss.decisions.specs import TIE
 
 GROWTH = 256.0
 """Rounding errors, beside one for each element, that a division may cost."""
+
+TWO, THREE, FOUR = np.uint64(2), np.uint64(3), np.uint64(4)
 
 FLOOR, LEAST_SUM = 1e-30, 1e-10
 """Chances that are dropped, and the least Z for which they may be."""
@@ -52,12 +54,11 @@ def divide(chances, low, high, last, q, r, w, part):
     part[low] = 0.0
     if q <= r:
         scale, odds = 1 / r, q / r
-        source, weight, target = chances[low:], w[low + 1 :], part[low + 1 :]
-        for t in range(last - low):
-            f = source[t] * scale - odds * f
-            error = source[t] + odds * error
-            worst += weight[t] * error
-            target[t] = f
+        for t in range(np.uint64(low), np.uint64(last)):
+            f = chances[t] * scale - odds * f
+            error = chances[t] + odds * error
+            worst += w[t + ONE] * error
+            part[t + ONE] = f
         return worst * odds
     scale, odds = 1 / q, r / q
     for t in range(high, max(low, 1) - 1, -1):
@@ -72,9 +73,8 @@ def divide(chances, low, high, last, q, r, w, part):
 def score_of(hits, a, b, k, low, last):
     """Z times the expected score of k elements; of chances instead of hits, E 1 / (a k + b t)."""
     total = 0.0
-    found, size = hits[low:], a * k + b * low
-    for t in range(last - low + 1):
-        total += found[t] / (size + b * t)
+    for t in range(np.uint64(low), np.uint64(last + 1)):
+        total += hits[t] / (a * k + b * t)
     return total
 
 
@@ -82,13 +82,12 @@ def score_of(hits, a, b, k, low, last):
 def score_with(hits, part, w, q, a, b, k, low, last):
     """Z times the expected score with one more element, the k-th, added to `hits`, and what no larger set exceeds."""
     total = bound = 0.0
-    found, more, weight, size, rate = hits[low:], part[low:], w[low:], a * k + b * low, 1 / a
-    for t in range(last - low + 1):
-        chance = q * weight[t] * more[t]
-        found[t] += chance
-        share = found[t] / (size + b * t)
+    for t in range(np.uint64(low), np.uint64(last + 1)):
+        chance = q * w[t] * part[t]
+        hits[t] += chance
+        share = hits[t] / (a * k + b * t)
         total += share
-        bound += max(share, rate * chance)
+        bound += max(share, chance / a)
     return total, bound
 
 
@@ -96,48 +95,46 @@ def score_with(hits, part, w, q, a, b, k, low, last):
 def score_without(hits, part, chances, w, q, a, b, k, low, last):
     """The same with one element less, k being left, and what no smaller set exceeds."""
     total = bound = 0.0
-    found, less, among, weight = hits[low:], part[low:], chances[low:], w[low:]
-    size, smallest = a * k + b * low, a + b * low
-    for t in range(last - low + 1):
-        chance = q * weight[t] * less[t]
-        found[t] -= chance
-        share = found[t] / (size + b * t)
+    for t in range(np.uint64(low), np.uint64(last + 1)):
+        chance = q * w[t] * part[t]
+        hits[t] -= chance
+        share = hits[t] / (a * k + b * t)
         total += share
-        bound += max(share, min(weight[t] * among[t], (found[t] - (k - 1) * chance) / (smallest + b * t)))
+        bound += max(share, min(w[t] * chances[t], (hits[t] - (k - 1) * chance) / (a + b * t)))
     return total, bound
 
 
 @kernel(fastmath={"contract"})
-def add_four(before, after, low, high, q, r):
+def add_four(chances, low, high, q, r, j):
     """`add_element` for four elements at once. The chance of t is at 4 + t, with four zeros on both sides."""
-    x0, x1, x2 = r[0] * r[1], r[0] * q[1] + q[0] * r[1], q[0] * q[1]
-    y0, y1, y2 = r[2] * r[3], r[2] * q[3] + q[2] * r[3], q[2] * q[3]
+    x0, x1, x2 = r[j] * r[j + 1], r[j] * q[j + 1] + q[j] * r[j + 1], q[j] * q[j + 1]
+    y0, y1, y2 = r[j + 2] * r[j + 3], r[j + 2] * q[j + 3] + q[j + 2] * r[j + 3], q[j + 2] * q[j + 3]
     c0, c4 = x0 * y0, x2 * y2
     c1, c2, c3 = x0 * y1 + x1 * y0, x0 * y2 + x1 * y1 + x2 * y0, x1 * y2 + x2 * y1
-    source, target = before[low:], after[low + 4 :]
-    for t in range(high - low + 5):
-        near = c0 * source[t + 4] + c1 * source[t + 3] + c2 * source[t + 2]
-        target[t] = near + c3 * source[t + 1] + c4 * source[t]
+    top = np.uint64(high + 4)
+    for i in range(high - low + 5):
+        t = top - np.uint64(i)
+        near = c0 * chances[t + FOUR] + c1 * chances[t + THREE] + c2 * chances[t + TWO]
+        chances[t + FOUR] = near + c3 * chances[t + ONE] + c4 * chances[t]
     high += 4
-    while high > low and after[high + 4] < FLOOR:
+    while high > low and chances[high + 4] < FLOOR:
         high -= 1
-    while low < high and after[low + 4] < FLOOR:
+    while low < high and chances[low + 4] < FLOOR:
         low += 1
-    clear(after[low : low + 4])
-    clear(after[high + 5 : high + 9])
+    for j in range(4):
+        chances[low + j] = chances[high + 5 + j] = 0.0
     return low, high
 
 
 @kernel()
-def chances_among(q, r, now, then):
+def chances_among(q, r, start, end, chances):
     """The chances of t positives among 4 m independent elements, and the range of t in which they matter."""
-    clear(now[:9])
-    now[4] = 1.0
+    clear(chances[:9])
+    chances[4] = 1.0
     low, high = 0, 0
-    for j in range(0, len(q), 4):
-        low, high = add_four(now, then, low, high, q[j:], r[j:])
-        now, then = then, now
-    return now[4:], low, high
+    for j in range(start, end, 4):
+        low, high = add_four(chances, low, high, q, r, j)
+    return chances[4:], low, high
 
 
 @kernel(fastmath={"contract"})
@@ -147,13 +144,11 @@ def merge(first, others, chances, hits):
     low, high = a_low + b_low, a_high + b_high
     clear(chances[low : high + 1])
     clear(hits[low : high + 1])
-    source = rest[b_low:]
-    for a in range(a_low, a_high + 1):
-        target, found = chances[a + b_low :], hits[a + b_low :]
-        for t in range(b_high - b_low + 1):
-            chance = among[a] * source[t]
-            target[t] += chance
-            found[t] += a * chance
+    for a in range(np.uint64(a_low), np.uint64(a_high + 1)):
+        for b in range(np.uint64(b_low), np.uint64(b_high + 1)):
+            chance = among[a] * rest[b]
+            chances[a + b] += chance
+            hits[a + b] += a * chance
     return low, high
 
 
@@ -209,7 +204,7 @@ def best_by_hits(scores, potentials, weights, expected, best, safe):
     """The best size of every row of falling scores; `safe` is False where the sums cannot be trusted."""
     n, p = scores.shape
     width, undefined = potentials.shape[1], weights[2]
-    q, r, w, costs, buffers = np.zeros(p + 3), np.ones(p + 3), np.zeros(p + 1), np.empty(p + 1), np.empty((4, p + 16))
+    q, r, w, costs, buffers = np.zeros(p + 3), np.ones(p + 3), np.zeros(p + 1), np.empty(p + 1), np.empty((2, p + 16))
     chances, hits, part = np.empty(p + 1), np.empty(p + 1), np.empty(p + 1)
     for i in range(n):
         weigh_elements(scores[i], q, r)
@@ -217,8 +212,8 @@ def best_by_hits(scores, potentials, weights, expected, best, safe):
             weigh_sizes(potentials[i], w)
         k = likely_size(q[:p], weights[1], weights[0], width - 1) // 4 * 4
         end = p + -p % 4  # elements of chance 0 fill the last four
-        first = chances_among(q[:k], r[:k], buffers[0], buffers[1])
-        others = chances_among(q[k:end], r[k:end], buffers[2], buffers[3])
+        first = chances_among(q, r, 0, k, buffers[0])
+        others = chances_among(q, r, k, end, buffers[1])
         low, high = merge(first, others, chances, hits)
         last, total = min(high, width - 1), 0.0
         for t in range(low, last + 1):
@@ -239,18 +234,17 @@ def best_by_misses(scores, weights, floor, expected, best, safe):
     n, p = scores.shape
     b, _, undefined = weights
     q, r, means, costs = np.empty(p), np.empty(p), np.zeros(p + 1), np.empty(p + 1)
-    now, then = np.empty(p + 1), np.empty(p + 1)
+    others = np.empty(p + 1)
     for i in range(n):
         weigh_elements(scores[i], q, r)
         for k in range(p):
             means[k + 1] = means[k] + q[k]
-        now[0] = 1.0
+        others[0] = 1.0
         low, high = 0, 0
         for k in range(p, 0, -1):
-            costs[k] = 1 - means[k] * score_of(now, 1.0, b, k, low, high)
-            low, high = add_element(now, then, low, high, q[k - 1], r[k - 1], floor)
-            now, then = then, now
-        best[i], expected[i], safe[i] = 0, 1 - (now[0] * (1 - undefined) if low == 0 else 0.0), True
+            costs[k] = 1 - means[k] * score_of(others, 1.0, b, k, low, high)
+            low, high = add_element(others, low, high, q[k - 1], r[k - 1], floor)
+        best[i], expected[i], safe[i] = 0, 1 - (others[0] * (1 - undefined) if low == 0 else 0.0), True
         room = TIE * abs(expected[i])
         for k in range(1, p + 1):
             if costs[k] < expected[i] - room:

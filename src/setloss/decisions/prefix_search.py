@@ -29,6 +29,9 @@ from setloss.compilation import kernel
 from setloss.decisions.count_kernels import SMALLEST, clear, weigh_elements, weigh_sizes
 from setloss.decisions.specs import CURVE, TVERSKY
 
+ONE = np.uint64(1)
+"""Step of unsigned indices, which tell the compiler that none is negative: loops become vector instructions."""
+
 
 @kernel()
 def write_losses(kind, numbers, table, p, k, a, width, out):
@@ -47,21 +50,18 @@ def write_losses(kind, numbers, table, p, k, a, width, out):
 
 
 @kernel()
-def add_element(before, after, low, high, q, r, floor):
-    """One more element: ``after = r before + q before shifted``, trimmed to the chances above `floor`.
-
-    Slices that start at 0 tell the compiler that no index is negative; the loop becomes vector instructions.
-    """
-    last = min(high + 1, len(after) - 1)
-    source, target = before[low:], after[low:]
-    target[0] = source[0] * r
-    for a in range(1, high - low + 1):
-        target[a] = source[a] * r + source[a - 1] * q
+def add_element(chances, low, high, q, r, floor):
+    """One more element: ``r chances + q chances shifted``, in place, trimmed to the chances above `floor`."""
+    last, top = min(high + 1, len(chances) - 1), np.uint64(high)
     if last > high:
-        after[last] = before[high] * q
-    while last > low and after[last] < floor:
+        chances[last] = chances[high] * q
+    for i in range(high - low):
+        a = top - np.uint64(i)
+        chances[a] = chances[a] * r + chances[a - ONE] * q
+    chances[low] *= r
+    while last > low and chances[last] < floor:
         last -= 1
-    while low < last and after[low] < floor:
+    while low < last and chances[low] < floor:
         low += 1
     return low, last
 
@@ -74,9 +74,19 @@ def store_sums(scores, potentials, floor, q, r, w, stored, ranges, sizes):
     low, high = 0, 0
     stored[len(q), 0] = 1.0
     ranges[len(q), 0], ranges[len(q), 1] = low, high
-    for k in range(len(q) - 1, -1, -1):
-        low, high = add_element(stored[k + 1], stored[k], low, high, q[k], r[k], floor)
-        ranges[k, 0], ranges[k, 1] = low, high
+    for k in range(len(q) - 1, -1, -1):  # as `add_element`; a view of every row takes as long as thirty sums
+        last, chance, rest = min(high + 1, len(w) - 1), q[k], r[k]
+        stored[k, low] = stored[k + 1, low] * rest
+        for a in range(np.uint64(low + 1), np.uint64(high + 1)):
+            stored[k, a] = stored[k + 1, a] * rest + stored[k + 1, a - ONE] * chance
+        if last > high:
+            stored[k, last] = stored[k + 1, high] * chance
+        while last > low and stored[k, last] < floor:
+            last -= 1
+        while low < last and stored[k, low] < floor:
+            low += 1
+        high = ranges[k, 1] = last
+        ranges[k, 0] = low
     total = 0.0
     for t in range(len(w)):
         sizes[t] = w[t] * stored[0, t] if low <= t <= high else 0.0
@@ -134,7 +144,7 @@ def losses_of_prefixes(scores, potentials, spec, by_misses, floor, every, costs,
     width = potentials.shape[1]
     q, r = np.empty(p), np.empty(p)
     w, sizes, row = np.empty(width), np.empty(width), np.empty(width)
-    first, then, hits, sums = np.empty(width), np.empty(width), np.empty(width + 1), np.empty(width + 1)
+    first, hits, sums = np.empty(width), np.empty(width + 1), np.empty(width + 1)
     stored, ranges = np.empty((p + 1, width)), np.empty((p + 1, 2), np.int64)
     for i in range(n):
         total = store_sums(scores[i], potentials[i % len(potentials)], floor, q, r, w, stored, ranges, sizes)
@@ -163,8 +173,7 @@ def losses_of_prefixes(scores, potentials, spec, by_misses, floor, every, costs,
                 costs[i, k] = expected_loss(k, p, first, low, high, *others, w, spec, row) / total
             least = min(least, costs[i, k])
             if k < p and not by_misses:
-                low, high = add_element(first, then, low, high, q[k], r[k], floor)
-                first, then = then, first
+                low, high = add_element(first, low, high, q[k], r[k], floor)
 
 
 @kernel()
@@ -173,7 +182,7 @@ def losses_of_firsts(scores, chosen, potentials, spec, floor, expected, safe):
     n, p = scores.shape
     width = potentials.shape[1]
     q, r, w, row = np.empty(p), np.empty(p), np.empty(width), np.empty(width)
-    first, others, then = np.empty(width), np.empty(width), np.empty(width)
+    first, others = np.empty(width), np.empty(width)
     for i in range(n):
         k = chosen[i]
         weigh_elements(scores[i], q, r)
@@ -181,11 +190,9 @@ def losses_of_firsts(scores, chosen, potentials, spec, floor, expected, safe):
         first[0] = others[0] = 1.0
         low, high, b_low, b_high = 0, 0, 0, 0
         for j in range(k):
-            low, high = add_element(first, then, low, high, q[j], r[j], floor)
-            first, then = then, first
+            low, high = add_element(first, low, high, q[j], r[j], floor)
         for j in range(k, p):
-            b_low, b_high = add_element(others, then, b_low, b_high, q[j], r[j], floor)
-            others, then = then, others
+            b_low, b_high = add_element(others, b_low, b_high, q[j], r[j], floor)
         total = 0.0
         for a in range(low, high + 1):
             for b in range(b_low, min(b_high + 1, width - a)):

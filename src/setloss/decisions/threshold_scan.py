@@ -37,7 +37,7 @@ def threshold_of_sets(data: HeldOut, loss: CountLoss) -> float:
     steps = np.concatenate([np.zeros(0), *(_steps(part, loss) for part in parts)])
     known = np.ravel(data.known)
     scores, steps = np.ravel(data.scores)[known], steps[known]
-    order = np.argsort(-scores, kind="stable")
+    order = np.argsort(-scores)  # equal scores are taken together
     scores, steps = scores[order], steps[order]
     return best_threshold(scores, np.concatenate(([0.0], np.cumsum(steps))))
 
