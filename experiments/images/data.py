@@ -7,7 +7,7 @@ sizes, lesions that half of the images do not have, and five classes of which th
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -62,8 +62,8 @@ def problems_named(
 ) -> list[Callable[[], ImageProblem]]:
     """Readers or generators of the problems asked for: by default all of the folder, or all generated ones.
 
-    Masks with "-sizes" have two classes, small and large objects. Those with "-small" and "-few" are crops, half of
-    them empty: of the smallest quarter of the objects, and of all that is in a mask.
+    Masks with "-small" and "-few" are crops, half of them empty: of the smallest quarter of the objects, and of all
+    that is in a mask.
     """
     from experiments.images.crops import SmallObjects
 
@@ -75,7 +75,6 @@ def problems_named(
         **{name: partial(read_problem, name, at, size) for name, at in folders.items()},
     }
     whole = {name: partial(read_problem, name, at, WHOLE) for name, at in folders.items()}
-    known |= {f"{name}-sizes": partial(split_by_size, read) for name, read in known.items()}
     for end, quantile in (("small", 0.25), ("few", 1.0)):
         known |= {
             f"{name}-{end}": SmallObjects(read, f"{name}-{end}", size, quantile) for name, read in whole.items()
@@ -189,19 +188,6 @@ def _split(name: str, every: ImagePart, groups: Sequence[str]) -> tuple[ImagePar
     return train, validation, test
 
 
-def split_by_size(read: Callable[[], ImageProblem]) -> ImageProblem:
-    """Masks as two classes, 1 for connected components below the median area of the training part, 2 for others."""
-    problem = read()
-    if problem.classes > 1:
-        raise ValueError(f"{problem.name}-sizes: sizes are of the components of masks; {problem.name} has classes")
-    median = np.median(areas_of_objects(problem.train))
-    train, validation, test = (
-        replace(part, labels=np.stack([_small_and_large(mask, median) for mask in part.labels]))
-        for part in (problem.train, problem.validation, problem.test)
-    )
-    return ImageProblem(f"{problem.name}-sizes", 3, train, validation, test, problem.crop)
-
-
 def components(mask: Labels) -> tuple[Labels, Labels]:
     """The number of the connected component of every pixel, 0 for background, and the areas by number."""
     numbers, _ = label(mask)
@@ -211,13 +197,6 @@ def components(mask: Labels) -> tuple[Labels, Labels]:
 def areas_of_objects(part: ImagePart) -> Labels:
     """The areas of all connected components of the masks."""
     return np.concatenate([components(mask)[1][1:] for mask in part.labels])
-
-
-def _small_and_large(mask: Labels, median: float) -> Labels:
-    numbers, areas = components(mask)
-    kinds = np.where(areas < median, 1, 2)
-    kinds[0] = 0
-    return np.asarray(kinds[numbers], dtype=np.int64)
 
 
 # ---------------------------------------------------------------- generated images

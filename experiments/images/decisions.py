@@ -45,10 +45,10 @@ def score(predicted: Predicted, labels: Labels, classes: int) -> Scores:
     return Scores((dice * there).sum(1) / each, (jaccard * there).sum(1) / each, float(overall.mean()))
 
 
-def dice_of_objects(predicted: Predicted, labels: Labels, kind: int) -> tuple[NDArray[np.floating], Labels]:
-    """For every connected component of a class the Dice of it and the background nearest to it, and its area."""
+def dice_of_objects(predicted: Predicted, labels: Labels) -> tuple[NDArray[np.floating], Labels]:
+    """For every connected component of a mask the Dice of it and the background nearest to it, and its area."""
     dice, sizes = [], []
-    for found, truth in zip(predicted == kind, labels == kind, strict=True):
+    for found, truth in zip(predicted == 1, labels == 1, strict=True):
         if truth.any():
             near = component_regions(truth).ravel() - 1
             both, taken, area = (np.bincount(near, one.ravel()) for one in (found & truth, found, truth))

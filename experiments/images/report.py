@@ -23,7 +23,7 @@ from experiments.images.decisions import Scores, cut, dice_of_objects, rules, sc
 from experiments.images.networks import FIRST, METHODS, TrainingSettings, predict, train
 from experiments.protocol import log
 
-DECIDED = (FIRST, "default")
+DECIDED = ("ce", FIRST, "default")
 """The methods on top of which decisions are compared, for networks of the first seed."""
 
 DECIDED_IMAGES = 32
@@ -34,13 +34,13 @@ DECIDED_IMAGES = 32
 class Run:
     """One network: test scores of the plain cut, and of every rule on the first test images.
 
-    `objects` has the Dice and the area of every object of a class, `milliseconds` is CPU time of a training step.
+    `objects` has the Dice and the area of every object of a mask, `milliseconds` is CPU time of a training step.
     """
 
     milliseconds: float
     test: Scores
     decided: dict[str, Scores]
-    objects: dict[str, tuple[NDArray[np.floating], NDArray[np.int64]]]
+    objects: tuple[NDArray[np.floating], NDArray[np.int64]] | None
 
 
 @dataclass(frozen=True)
@@ -88,8 +88,7 @@ def made_run(problem: ImageProblem, method: str, seed: int, settings: TrainingSe
         known = predict(trained.network, problem.validation)
         for rule, decide in rules(known[few], problem.validation.labels[few]).items():
             decided[rule] = score(decide(logits[few]), labels[few], classes)
-    kinds = {"all": 1} if classes == 1 else {"small": 1, "large": 2} if problem.name.endswith("-sizes") else {}
-    objects = {name: dice_of_objects(cut(logits), labels, kind) for name, kind in kinds.items()}
+    objects = dice_of_objects(cut(logits), labels) if classes == 1 else None
     return Run(trained.milliseconds, score(cut(logits), labels, classes), decided, objects)
 
 
@@ -101,7 +100,7 @@ def report(outcomes: Sequence[Outcome]) -> Document:
     tables = [losses_table(outcomes), decisions_table(outcomes)]
     partly = [one for one in outcomes if one.problem.classes == 1 and not one.has_objects.all()]
     tables += [empty_table(partly)] if partly else []
-    tables += [objects_table(one) for one in outcomes if "objects" in one.seeds and one.seeds["objects"][0].objects]
+    tables += [objects_table(one) for one in outcomes if "objects" in one.seeds and one.problem.classes == 1]
     numbers = {outcome.problem.name: _numbers(outcome) for outcome in outcomes}
     return Document("segmentation", "Losses for segmentation", tuple(tables), (), numbers)
 
@@ -174,26 +173,19 @@ def empty_table(outcomes: Sequence[Outcome]) -> ResultTable:
 
 
 def objects_table(outcome: Outcome) -> ResultTable:
-    """Connected components of the test masks one by one, all of a class and the quarter of least area."""
-    kinds = list(next(iter(outcome.seeds.values()))[0].objects)
-    parts = [name for kind in kinds for name in ([kind, "smallest quarter"] if kind == "all" else [kind])]
-    of_parts = (f"{name}: {what}" for name in parts for what in ("Dice", "missed"))
-    columns = ("loss", *of_parts, "Dice of images", "mIoU")
+    """Connected components of the test masks one by one: all of them, and the quarter of least area."""
+    parts = product(("all", "smallest quarter"), ("Dice", "missed"))
+    columns = ("loss", *(f"{name}: {what}" for name, what in parts), "Dice of images")
     rows: list[tuple[Cell, ...]] = []
     for method, runs in outcome.seeds.items():
-        cells: list[Cell] = []
-        for kind in kinds:
-            dice, sizes = np.stack([run.objects[kind][0] for run in runs]), runs[0].objects[kind][1]
-            small = dice[:, sizes <= np.quantile(sizes, 0.25)]
-            for one in (dice, small) if kind == "all" else (dice,):
-                cells += [Estimate.of(one.mean(1)), Estimate.of((one == 0).mean(1))]
-        plain = [run.test for run in runs]
-        images = Estimate.of([float(one.dice.mean()) for one in plain])
-        rows.append((METHODS[method].label, *cells, images, Estimate.of([one.overall for one in plain])))
-    number = sum(len(sizes) for _, sizes in next(iter(outcome.seeds.values()))[0].objects.values())
+        dice, areas = (np.stack(one) for one in zip(*(run.objects or () for run in runs), strict=True))
+        small = dice[:, areas[0] <= np.quantile(areas[0], 0.25)]
+        cells = [Estimate.of(one) for part in (dice, small) for one in (part.mean(1), (part == 0).mean(1))]
+        images = Estimate.of([float(run.test.dice.mean()) for run in runs])
+        rows.append((METHODS[method].label, *cells, images))
     note = (
-        f"{number} connected components of the test masks, each with the background nearest to it; missed: nothing "
-        f"of it is found. {_over_seeds(outcome).capitalize()}."
+        f"{areas.shape[1]} connected components of the test masks, each with the background nearest to it; missed: "
+        f"nothing of it is found. {_over_seeds(outcome).capitalize()}."
     )
     return ResultTable(f"Objects of {outcome.problem.name}", columns, tuple(rows), note)
 

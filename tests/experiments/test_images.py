@@ -5,7 +5,6 @@ from functools import partial
 
 import numpy as np
 import pytest
-from scipy.ndimage import label
 
 torch = pytest.importorskip("torch")
 
@@ -22,7 +21,6 @@ from experiments.images.data import (  # noqa: E402
     generated,
     problems_named,
     read_problem,
-    split_by_size,
 )
 from experiments.images.decisions import cut, dice_of_objects, rules, score  # noqa: E402
 from experiments.images.networks import METHODS, TrainingSettings, soft_dice, train  # noqa: E402
@@ -127,7 +125,7 @@ def test_soft_dice_by_hand():
     assert float(three) == pytest.approx((1 - 2 / 3 / (4 / 3) + 2) / 3, abs=1e-4)
 
 
-@pytest.mark.parametrize("kind", ["lesions", "classes", "lesions-sizes"])
+@pytest.mark.parametrize("kind", ["lesions", "classes"])
 def test_every_method_trains_a_step(kind, monkeypatch):
     monkeypatch.setattr(image_data, "generated", partial(generated, parts=(4, 1, 1)))
     problem = problems_named(None, [kind], 16)[0]()
@@ -145,21 +143,6 @@ def test_runs_are_kept_and_tables_made_of_them(tmp_path, monkeypatch):
     assert [table.title for table in again.tables] == ["Losses", "Decisions", "Objects of ellipses"]
     decided = {row[1] for row in again.tables[1].rows}
     assert {"plain: 1/2, argmax", "`fit_threshold`", "`calibrate_pixels`"} <= decided
-
-
-def test_components_are_split_at_the_median_area():
-    read = partial(generated, "ellipses", 32, (6, 2, 2))
-    masks, sizes = read(), split_by_size(read)
-    assert (sizes.name, sizes.classes) == ("ellipses-sizes", 3)
-    np.testing.assert_array_equal(sizes.train.labels > 0, masks.train.labels > 0)
-    areas = {kind: [] for kind in (1, 2)}
-    for kind, found in areas.items():
-        for labels in sizes.train.labels:
-            numbers, count = label(labels == kind)
-            found += [int((numbers == k + 1).sum()) for k in range(count)]
-    assert max(areas[1]) < min(areas[2])
-    with pytest.raises(ValueError, match="classes-sizes: sizes are of the components of masks"):
-        split_by_size(partial(generated, "classes", 16, FEW))
 
 
 def test_small_objects_are_on_half_of_the_crops(tmp_path):
@@ -189,7 +172,7 @@ def test_dice_with_objects_and_images_left_empty():
     problem = generated("lesions", 16, (4, 3, 20))
     labels = problem.test.labels
     for found, expected in ((0 * labels, [0, 1]), (labels, [1, 1]), (1 - 0 * labels, [None, 0])):
-        run = Run(1.0, score(found > 0, labels, 1), {}, {})
+        run = Run(1.0, score(found > 0, labels, 1), {}, None)
         (row,) = report_module.empty_table([Outcome(problem, TrainingSettings(), {"ce": (run, run)})]).rows
         dice, empty, every = (cell.mean for cell in row[1:])
         assert empty == expected[1]
@@ -200,7 +183,7 @@ def test_dice_with_objects_and_images_left_empty():
 def test_dice_of_objects_by_hand():
     labels, predicted = np.zeros((2, 1, 6), dtype=np.int64), np.zeros((2, 1, 6), dtype=bool)
     labels[0, 0, [0, 1, 5]], predicted[0, 0, [1, 2]] = 1, True
-    dice, sizes = dice_of_objects(predicted, labels, 1)
+    dice, sizes = dice_of_objects(predicted, labels)
     np.testing.assert_allclose(dice, [2 / 4, 0])
     assert sizes.tolist() == [2, 1]
 

@@ -1,19 +1,15 @@
 """``python -m experiments reproduce``: files and report, bad input before any work, Ctrl-C."""
 
-import os
 import signal
-import subprocess
 import sys
-from pathlib import Path
+from contextlib import suppress
 
 import pytest
 
+from experiments.__main__ import main
 from experiments.paper import artefact
 from experiments.paper.artefact import ARTEFACTS
 from helpers.experiment_commands import complaint, run
-from helpers.waiting import PATIENCE
-
-ROOT = Path(__file__).parents[3]
 
 
 def test_figures_tables_and_report_are_written(tmp_path):
@@ -50,46 +46,21 @@ def test_a_broken_result_in_the_folder_is_a_sentence(tmp_path, content):
     assert not (tmp_path / "figure1.json").exists()
 
 
-INTERRUPTED = """
-import sys, time
-from experiments import __main__
-from experiments.paper import artefact
+def test_ctrl_c_keeps_what_was_made(tmp_path, monkeypatch):
+    known = artefact.maker
 
-def wait(settings):
-    print("waiting", flush=True)
+    def interrupted(settings):
+        with suppress(KeyboardInterrupt):  # as solvers do
+            signal.raise_signal(signal.SIGINT)
+        raise AssertionError("swallowed")
+
+    monkeypatch.setattr(artefact, "maker", lambda name: known(name) if name == "figure1" else interrupted)
+    monkeypatch.setattr(sys, "argv", ["", "reproduce", "--only", "figure1,figure3", "--out", str(tmp_path)])
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        time.sleep(60)
-    except KeyboardInterrupt:  # as solvers do
-        print("swallowed", flush=True)
-
-known = artefact.maker
-artefact.maker = lambda name: known(name) if name == "figure1" else wait
-sys.argv = ["experiments", "reproduce", "--only", "figure1,figure3", "--out", sys.argv[1]]
-__main__.main()
-"""
-
-
-def child(*arguments):
-    return subprocess.Popen(
-        [sys.executable, *map(str, arguments)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "src")])},
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),  # ignored in the background
-    )
-
-
-def test_ctrl_c_keeps_what_was_made(tmp_path):
-    process = child("-c", INTERRUPTED, tmp_path)
-    try:
-        while process.stdout.readline() not in ("waiting\n", ""):
-            pass
-        process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=PATIENCE)
+        with pytest.raises(SystemExit) as ended:
+            main()
     finally:
-        process.kill()
-    assert process.returncode == 130, err
-    assert "swallowed" not in out
-    assert "Traceback" not in err
+        signal.signal(signal.SIGINT, before)
+    assert ended.value.code == 130
     assert "## Figure 1. Dice is neither" in (tmp_path / "report.md").read_text()
